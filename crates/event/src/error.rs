@@ -1,0 +1,125 @@
+//! Every public error has one stable code. HTTP status and JSON-RPC code are derived here and nowhere else.
+
+use serde::{Deserialize, Serialize};
+
+macro_rules! codes {
+    ($($(#[$doc:meta])* $name:ident = $text:literal, $status:literal, $rpc:literal, $title:literal;)*) => {
+        /// What went wrong, as a stable name. A code is never renamed or reused.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+        pub enum ErrorCode { $($(#[$doc])* #[serde(rename = $text)] $name,)* }
+
+        impl ErrorCode {
+            pub const ALL: &[ErrorCode] = &[$(ErrorCode::$name,)*];
+
+            pub const fn as_str(self) -> &'static str {
+                match self { $(ErrorCode::$name => $text,)* }
+            }
+            pub const fn http_status(self) -> u16 {
+                match self { $(ErrorCode::$name => $status,)* }
+            }
+            pub const fn json_rpc(self) -> i32 {
+                match self { $(ErrorCode::$name => $rpc,)* }
+            }
+            pub const fn title(self) -> &'static str {
+                match self { $(ErrorCode::$name => $title,)* }
+            }
+        }
+    };
+}
+
+codes! {
+    // What the caller sent.
+    BodyEmpty = "body_empty", 400, -32600, "the request body is empty";
+    JsonSyntax = "json_syntax", 400, -32700, "the body is not JSON";
+    JsonTooDeep = "json_too_deep", 400, -32700, "the JSON nests too deep";
+    JsonTooLarge = "json_too_large", 400, -32700, "the JSON has too many values";
+    JsonDuplicateKey = "json_duplicate_key", 400, -32700, "an object repeats a key";
+    JsonInvalidUnicode = "json_invalid_unicode", 400, -32700, "a string holds half a surrogate pair";
+    InvalidUtf8 = "invalid_utf8", 400, -32700, "the bytes are not UTF-8";
+    NumberOutOfRange = "number_out_of_range", 400, -32602, "a number is out of range";
+    InvalidId = "invalid_id", 400, -32602, "an id has a character it may not have";
+    UnknownField = "unknown_field", 400, -32602, "a field is not known here";
+    InvalidField = "invalid_field", 400, -32602, "a field has the wrong type or value";
+    InvalidEvent = "invalid_event", 400, -32602, "an event does not have the form of its type";
+    InvalidRequest = "invalid_request", 400, -32600, "the request is not well formed";
+    BadCursor = "bad_cursor", 400, -32602, "the cursor is not one of ours";
+    CursorWrongSession = "cursor_wrong_run", 400, -32602, "the cursor belongs to another session";
+    CursorConflict = "cursor_conflict", 400, -32602, "two cursors were given and differ";
+    CursorAhead = "cursor_ahead", 409, -32012, "the cursor is ahead of the log";
+    UnknownDialect = "unknown_dialect", 400, -32602, "there is no such dialect";
+    BadRef = "bad_ref", 400, -32602, "the blob reference is malformed";
+    TokenInUrl = "token_in_url", 400, -32600, "a key must not travel in a URL";
+    MethodUnknown = "method_not_found", 404, -32601, "there is no such method";
+    MethodNotAllowed = "method_not_allowed", 405, -32601, "this path does not take that method";
+    NotAcceptable = "not_acceptable", 406, -32600, "none of the accepted media types is offered";
+    UnsupportedMediaType = "unsupported_media_type", 415, -32005, "the body's media type or encoding is not taken";
+    BodyTooLarge = "body_too_large", 413, -32600, "the body is over the limit";
+    HeadTooLarge = "head_too_large", 431, -32600, "the request head is over the limit";
+    EventTooLarge = "event_too_large", 413, -32602, "an event is over the limit";
+    BodyTimeout = "body_timeout", 408, -32600, "the body did not arrive in time";
+    // Who the caller is.
+    Unauthenticated = "unauthenticated", 401, -32010, "a valid key is needed";
+    Forbidden = "forbidden", 403, -32011, "the key does not have the scope";
+    OriginForbidden = "origin_forbidden", 403, -32011, "this web origin is not allowed";
+    HostUnknown = "host_unknown", 421, -32011, "this host name is not served here";
+    NotFound = "not_found", 404, -32001, "there is no such object";
+    // What stands against it now.
+    SessionExists = "session_exists", 409, -32013, "the session exists with other contents";
+    SessionClosed = "session_closed", 409, -32013, "the session takes no more events";
+    IdempotencyMismatch = "idempotency_mismatch", 422, -32013, "the idempotency key was used with another body";
+    IdempotencyInFlight = "idempotency_in_flight", 409, -32013, "the first request with this key is still under way";
+    ProducerStale = "producer_stale", 403, -32014, "a newer epoch of this producer exists";
+    ProducerGap = "producer_gap", 409, -32014, "the producer skipped a sequence";
+    SequenceExhausted = "sequence_exhausted", 409, -32013, "the log is full";
+    NotOwner = "not_owner", 503, -32015, "another process owns this session";
+    Expired = "expired", 410, -32001, "this part of the log was retired";
+    // How the server fares.
+    RateLimited = "rate_limited", 429, -32029, "too many requests";
+    TooManyStreams = "too_many_streams", 429, -32029, "too many open streams";
+    StorageFull = "storage_full", 507, -32050, "the disk is full";
+    StorageFailed = "storage_failed", 503, -32051, "the store failed and is being closed";
+    LogCorrupt = "log_corrupt", 500, -32052, "stored events fail their checksum";
+    Draining = "draining", 503, -32053, "the server is shutting down";
+    Overloaded = "overloaded", 503, -32054, "the server is at its limit";
+    Internal = "internal", 500, -32603, "a defect in the server";
+}
+
+impl ErrorCode {
+    /// True if the same request may succeed later, unchanged.
+    pub const fn is_retryable(self) -> bool {
+        use ErrorCode::*;
+        match self {
+            BodyTimeout | IdempotencyInFlight | NotOwner | RateLimited | TooManyStreams | StorageFull
+            | StorageFailed | Draining | Overloaded => true,
+            BodyEmpty | JsonSyntax | JsonTooDeep | JsonTooLarge | JsonDuplicateKey | JsonInvalidUnicode
+            | InvalidUtf8 | NumberOutOfRange | InvalidId | UnknownField | InvalidField | InvalidEvent
+            | InvalidRequest | BadCursor | CursorWrongSession | CursorConflict | CursorAhead | UnknownDialect
+            | BadRef | TokenInUrl | MethodUnknown | MethodNotAllowed | NotAcceptable | UnsupportedMediaType
+            | BodyTooLarge | HeadTooLarge | EventTooLarge | Unauthenticated | Forbidden | OriginForbidden
+            | HostUnknown | NotFound | SessionExists | SessionClosed | IdempotencyMismatch | ProducerStale
+            | ProducerGap | SequenceExhausted | Expired | LogCorrupt | Internal => false,
+        }
+    }
+
+    /// True if nothing was stored. After the others the outcome is unknown: retry with the same idempotency key.
+    pub const fn has_no_side_effects(self) -> bool {
+        use ErrorCode::*;
+        match self {
+            StorageFailed | Internal | BodyTimeout => false,
+            BodyEmpty | JsonSyntax | JsonTooDeep | JsonTooLarge | JsonDuplicateKey | JsonInvalidUnicode
+            | InvalidUtf8 | NumberOutOfRange | InvalidId | UnknownField | InvalidField | InvalidEvent
+            | InvalidRequest | BadCursor | CursorWrongSession | CursorConflict | CursorAhead | UnknownDialect
+            | BadRef | TokenInUrl | MethodUnknown | MethodNotAllowed | NotAcceptable | UnsupportedMediaType
+            | BodyTooLarge | HeadTooLarge | EventTooLarge | Unauthenticated | Forbidden | OriginForbidden
+            | HostUnknown | NotFound | SessionExists | SessionClosed | IdempotencyMismatch | IdempotencyInFlight
+            | ProducerStale | ProducerGap | SequenceExhausted | NotOwner | Expired | RateLimited | TooManyStreams
+            | StorageFull | LogCorrupt | Draining | Overloaded => true,
+        }
+    }
+}
+
+impl std::fmt::Display for ErrorCode {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.as_str())
+    }
+}

@@ -1,0 +1,1 @@
+//! Suites against the real binary.
