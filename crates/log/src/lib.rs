@@ -1,1 +1,41 @@
-//! Placeholder, being built.
+//! The log: the one place where anything becomes durable, as a contract that engines keep.
+//!
+//! This crate is not an engine for production (the one in [`memory`] forgets everything), does no I/O, and does not
+//! know what an event says: records are opaque bytes. The clock and randomness arrive as arguments.
+
+mod append;
+mod blob;
+mod chunk;
+mod clock;
+mod command;
+mod error;
+mod fact;
+mod key;
+mod lease;
+mod log;
+pub mod seeded;
+mod session;
+mod ticket;
+mod upkeep;
+pub mod varint;
+
+pub use append::{Append, Appended, Committed, Listener, ProducerStamp, ProducerState, Urgency};
+pub use blob::{Blob, BlobInfo, BlobRef, NewBlob, SealedTurn, Snapshot, SnapshotFound};
+pub use chunk::{Chunk, ChunkBuilder, ChunkError, Link, MAX_CHUNK_BYTES, Records};
+pub use clock::{Clock, ManualClock, Random, SeededRandom, SystemClock, Timestamp};
+pub use command::{
+    Command, CommandChange, CommandState, Digest, Enqueued, IdempotencyRecord, NewCommand, Remembered,
+};
+pub use error::Error;
+pub use fact::{
+    ActionQuery, ActionRecord, Fact, NewAction, Progress, Resolution, SessionChange, TaskFact, TaskRecord,
+    TurnFact, TurnRecord,
+};
+pub use key::ApiKey;
+pub use lease::{Epoch, Lease, Shard};
+pub use log::Log;
+pub use session::{
+    Created, NewSession, Page, PageRequest, SessionHead, SessionKey, SessionQuery, SessionRecord,
+};
+pub use ticket::{Promise, Ticket};
+pub use upkeep::{Defect, Health, Sealed, Stats, Verification};

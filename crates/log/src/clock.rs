@@ -1,0 +1,98 @@
+//! Time and randomness, behind traits so that a simulator can own them.
+
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Milliseconds since 1970 UTC. Informative only: order comes from sequences, fences from epochs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub struct Timestamp(u64);
+
+impl Timestamp {
+    /// The latest time that can be stored: 48 bits of milliseconds, past the year 10,000.
+    pub const MAX: Timestamp = Timestamp((1 << 48) - 1);
+
+    /// Later times than [`Timestamp::MAX`] become it: a mad clock must not stop a log.
+    pub const fn from_millis(millis: u64) -> Self {
+        if millis > Self::MAX.0 { Self::MAX } else { Self(millis) }
+    }
+
+    pub const fn millis(self) -> u64 {
+        self.0
+    }
+
+    pub fn plus(self, duration: std::time::Duration) -> Self {
+        Self::from_millis(self.0.saturating_add(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)))
+    }
+}
+
+impl fmt::Display for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ms", self.0)
+    }
+}
+
+pub trait Clock: Send + Sync + 'static {
+    fn now(&self) -> Timestamp;
+}
+
+pub trait Random: Send + Sync + 'static {
+    fn fill(&self, bytes: &mut [u8]);
+}
+
+/// The machine's wall clock.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SystemClock;
+
+impl Clock for SystemClock {
+    fn now(&self) -> Timestamp {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Timestamp::from_millis(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
+    }
+}
+
+/// A clock that stands still until told otherwise, for tests and simulation.
+#[derive(Debug, Default)]
+pub struct ManualClock(AtomicU64);
+
+impl ManualClock {
+    pub fn at(now: Timestamp) -> Self {
+        Self(AtomicU64::new(now.millis()))
+    }
+
+    pub fn advance(&self, by: std::time::Duration) {
+        self.0.fetch_add(u64::try_from(by.as_millis()).unwrap_or(u64::MAX), Ordering::SeqCst);
+    }
+}
+
+impl Clock for ManualClock {
+    fn now(&self) -> Timestamp {
+        Timestamp::from_millis(self.0.load(Ordering::SeqCst))
+    }
+}
+
+/// A repeatable sequence of numbers (splitmix64), for tests and simulation.
+#[derive(Debug)]
+pub struct SeededRandom(AtomicU64);
+
+impl SeededRandom {
+    pub const fn new(seed: u64) -> Self {
+        Self(AtomicU64::new(seed))
+    }
+
+    fn next(&self) -> u64 {
+        const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
+        let mut z = self.0.fetch_add(STEP, Ordering::SeqCst).wrapping_add(STEP);
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+}
+
+impl Random for SeededRandom {
+    fn fill(&self, bytes: &mut [u8]) {
+        for part in bytes.chunks_mut(8) {
+            part.copy_from_slice(&self.next().to_le_bytes()[..part.len()]);
+        }
+    }
+}

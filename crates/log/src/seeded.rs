@@ -1,0 +1,77 @@
+//! Known bugs that a test build can switch on, one at a time, to prove that the suites would notice them.
+//!
+//! Without the feature `seeded-bugs` every question here is the constant `false` and the compiler removes it.
+
+macro_rules! bugs {
+    ($($(#[$doc:meta])* $name:ident = $text:literal;)*) => {
+        /// A bug that other systems had and a suite of ours must catch.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum Bug { $($(#[$doc])* $name,)* }
+
+        impl Bug {
+            pub const ALL: &[Bug] = &[$(Bug::$name,)*];
+
+            /// The value of `RIVERRUN_SEEDED_BUG` that switches it on.
+            pub const fn name(self) -> &'static str {
+                match self { $(Bug::$name => $text,)* }
+            }
+        }
+    };
+}
+
+bugs! {
+    /// Commits are not synced to the disk.
+    NoFsync = "no-fsync";
+    /// A new file's directory is not synced.
+    NoDirectoryFsync = "no-directory-fsync";
+    /// Tickets resolve and listeners are called before the commit.
+    AckBeforeCommit = "ack-before-commit";
+    /// An append with a stale epoch is taken.
+    NoEpochCheck = "no-epoch-check";
+    /// A failed sync is tried again, as if the data were still there.
+    RetryFsync = "retry-fsync";
+    /// A checksum is not compared on reading.
+    SkipCrc = "skip-crc";
+    /// A chunk need not follow its predecessor's link.
+    SkipChain = "skip-chain";
+    /// An append need not begin after the head.
+    NoCasOnFirst = "no-cas-on-first";
+    /// Producer stamps are not stored.
+    ForgetProducer = "forget-producer";
+    /// A command may be applied twice.
+    ForgetCommand = "forget-command";
+    /// Sealing leaves the last event of a range out.
+    SealLosesLast = "seal-loses-last";
+    /// A reader is handed live events before its replay is done.
+    LiveBeforeReplay = "live-before-replay";
+    /// Text is decoded chunk by chunk with replacement characters.
+    LossyUtf8 = "lossy-utf8";
+    /// An event's id is the clock's millisecond.
+    IdIsMilliseconds = "id-is-milliseconds";
+    /// A decision applies to the n-th open action instead of the digest it names.
+    ApprovalByPosition = "approval-by-position";
+    /// Disconnecting cancels.
+    DisconnectCancels = "disconnect-cancels";
+    /// A body ends cleanly without its terminal event.
+    CleanEndWithoutTerminal = "clean-end-without-terminal";
+    /// A cookie authenticates a WebSocket.
+    CookieOnWebSocket = "cookie-on-websocket";
+    /// A tenant's lookup ignores the tenant.
+    TenantBlind = "tenant-blind";
+    /// A snapshot is trusted without its hash.
+    TrustSnapshot = "trust-snapshot";
+}
+
+#[cfg(feature = "seeded-bugs")]
+pub fn is_on(bug: Bug) -> bool {
+    use std::sync::OnceLock;
+    static CHOSEN: OnceLock<Option<String>> = OnceLock::new();
+    let chosen = CHOSEN.get_or_init(|| std::env::var("RIVERRUN_SEEDED_BUG").ok());
+    chosen.as_deref() == Some(bug.name())
+}
+
+#[cfg(not(feature = "seeded-bugs"))]
+#[inline(always)]
+pub const fn is_on(_bug: Bug) -> bool {
+    false
+}

@@ -1,0 +1,127 @@
+//! Sessions: their keys, their heads, their places in the catalogue.
+
+use riverrun_event::{Sequence, SessionId, TenantId};
+
+use crate::{Chunk, ChunkBuilder, Link, Timestamp};
+
+/// Names a session. The tenant is part of the key, so no lookup can cross tenants.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct SessionKey {
+    pub tenant: TenantId,
+    pub session: SessionId,
+}
+
+impl SessionKey {
+    pub const fn new(tenant: TenantId, session: SessionId) -> Self {
+        Self { tenant, session }
+    }
+}
+
+/// Where a session's log ends, which is all its owner needs to build the next chunk.
+///
+/// ```text
+/// [ 1  2  3 | 4  5  6 ]
+///   retired^         ^ last, link = that of the chunk that ends here
+///            ^ first_available
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SessionHead {
+    /// The last committed event, ZERO in an empty log.
+    pub last: Sequence,
+    pub link: Link,
+    /// The first event that can still be read; `last + 1` if all were retired or none came.
+    pub first_available: Sequence,
+    /// Differs after the session was deleted and made again, and after the log was restored from a backup.
+    /// A cursor of another incarnation points into another history.
+    pub incarnation: u32,
+}
+
+impl SessionHead {
+    /// Begins the chunk that follows. None if the log is exhausted.
+    pub fn next_chunk(&self, time: Timestamp) -> Option<ChunkBuilder> {
+        Some(ChunkBuilder::new(self.last.next()?, self.link, time))
+    }
+
+    /// The head after `chunk` is committed. An owner that pipelines appends moves its own copy on.
+    pub fn advance(&mut self, chunk: &Chunk) {
+        self.last = chunk.last();
+        self.link = chunk.link();
+    }
+}
+
+/// What a session is made with. Texts are opaque to the log.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct NewSession {
+    pub title: Option<String>,
+    pub agent: Option<String>,
+    pub status: String,
+    pub tags: Vec<String>,
+    /// A JSON object as text.
+    pub metadata: Option<String>,
+    pub created_at: Timestamp,
+}
+
+/// The answer to a create.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Created {
+    pub record: SessionRecord,
+    /// False if the session was there before; then nothing was changed.
+    pub new: bool,
+}
+
+/// A session in the catalogue.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionRecord {
+    pub key: SessionKey,
+    pub title: Option<String>,
+    pub agent: Option<String>,
+    pub status: String,
+    /// Sorted, without repeats.
+    pub tags: Vec<String>,
+    pub metadata: Option<String>,
+    pub created_at: Timestamp,
+    /// The base time of the last chunk, or the creation.
+    pub updated_at: Timestamp,
+    pub head: SessionHead,
+}
+
+/// Which sessions of a tenant. All conditions hold together.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionQuery {
+    pub tenant: TenantId,
+    pub status: Option<String>,
+    pub tag: Option<String>,
+    /// Inclusive.
+    pub updated_from: Option<Timestamp>,
+    /// Exclusive.
+    pub updated_before: Option<Timestamp>,
+    pub page: PageRequest,
+}
+
+impl SessionQuery {
+    pub fn all(tenant: TenantId) -> Self {
+        let page = PageRequest::default();
+        Self { tenant, status: None, tag: None, updated_from: None, updated_before: None, page }
+    }
+}
+
+/// Which part of a listing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PageRequest {
+    /// The `next` of an earlier page; None for the first. Text that is no cursor of ours answers `Invalid`.
+    pub cursor: Option<String>,
+    pub limit: usize,
+}
+
+impl Default for PageRequest {
+    fn default() -> Self {
+        Self { cursor: None, limit: 100 }
+    }
+}
+
+/// Part of a listing, newest made first. That order never changes, so paging neither skips nor repeats.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Page<T> {
+    pub items: Vec<T>,
+    pub next: Option<String>,
+}

@@ -1,0 +1,58 @@
+//! What keeping a log tells: sealing, checking, sizes, health.
+
+use riverrun_event::Sequence;
+
+use crate::SessionKey;
+
+/// What sealing a range did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Sealed {
+    pub chunks: u64,
+    pub events: u64,
+    pub bytes_before: u64,
+    pub bytes_after: u64,
+}
+
+/// The result of reading everything that is stored.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Verification {
+    pub sessions: u64,
+    pub chunks: u64,
+    pub events: u64,
+    pub snapshots: u64,
+    pub blobs: u64,
+    /// Every defect that was found, in the order of the sessions. Empty means sound.
+    pub defects: Vec<Defect>,
+}
+
+/// Something stored that is not what was committed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Defect {
+    /// None for what belongs to no session.
+    pub key: Option<SessionKey>,
+    /// The events concerned, if it is about events.
+    pub range: Option<(Sequence, Sequence)>,
+    pub what: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Stats {
+    pub sessions: u64,
+    /// Events that can be read.
+    pub events: u64,
+    /// What the events take in the store, sealed or not.
+    pub event_bytes: u64,
+    pub blob_bytes: u64,
+    /// What the files of the store take in all.
+    pub disk_bytes: u64,
+}
+
+/// Whether a log takes appends.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Health {
+    Ready,
+    /// Reads, deletes and reserved appends work; others answer `Full` until space is freed.
+    Full,
+    /// Poisoned. Reads may work; the store must be opened again.
+    Failed(String),
+}
