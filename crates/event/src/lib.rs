@@ -2,13 +2,18 @@
 //!
 //! This crate never reads the clock, makes no random numbers and does no I/O: ids and times arrive as arguments.
 
+mod cursor;
 mod error;
 mod id;
+pub mod json;
 mod sequence;
+mod timestamp;
 
+pub use cursor::{Cursor, CursorError, Origin};
 pub use error::ErrorCode;
 pub use id::*;
 pub use sequence::Sequence;
+pub use timestamp::{Timestamp, TimestampError};
 
 /// Crockford base 32 in lower case, `width` digits of the low bits, most significant first.
 pub(crate) fn base32(mut value: u128, width: usize) -> String {

@@ -1,0 +1,76 @@
+//! The one strict reader of JSON that comes from outside.
+//!
+//! It checks the whole text in one pass and copies it without insignificant white space, so that what is stored
+//! fits on one line of SSE or NDJSON and every later parse can trust it. Numbers keep their exact text.
+
+mod scanner;
+
+use crate::ErrorCode;
+
+pub use scanner::compact;
+
+/// How much of it is accepted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    pub depth: usize,
+    pub nodes: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { depth: 64, nodes: 100_000 }
+    }
+}
+
+/// Where and why a text is not acceptable JSON. Line and column count from 1, the column in bytes.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message} at line {line}, column {column}")]
+pub struct JsonError {
+    code: ErrorCode,
+    pub line: usize,
+    pub column: usize,
+    pub offset: usize,
+    message: String,
+}
+
+impl JsonError {
+    fn new(code: ErrorCode, text: &[u8], offset: usize, message: impl Into<String>) -> Self {
+        let before = &text[..offset.min(text.len())];
+        let line = before.iter().filter(|b| **b == b'\n').count() + 1;
+        let column = before.len() - before.iter().rposition(|b| *b == b'\n').map_or(0, |at| at + 1) + 1;
+        Self { code, line, column, offset, message: message.into() }
+    }
+
+    pub fn code(&self) -> ErrorCode {
+        self.code
+    }
+}
+
+/// Appends `text` as a JSON string with its quotes.
+pub fn write_string(out: &mut String, text: &str) {
+    out.push('"');
+    let mut plain_from = 0;
+    for (at, byte) in text.bytes().enumerate() {
+        let escape = match byte {
+            b'"' => "\\\"",
+            b'\\' => "\\\\",
+            b'\n' => "\\n",
+            b'\r' => "\\r",
+            b'\t' => "\\t",
+            0..0x20 => "",
+            _ => continue,
+        };
+        out.push_str(&text[plain_from..at]);
+        plain_from = at + 1;
+        if escape.is_empty() {
+            out.push_str(&format!("\\u{byte:04x}"));
+        } else {
+            out.push_str(escape);
+        }
+    }
+    out.push_str(&text[plain_from..]);
+    out.push('"');
+}
+
+#[cfg(test)]
+mod tests;
