@@ -1,1 +1,27 @@
-//! Placeholder, being built.
+//! The Rust client of a Riverrun server: typed calls, and a stream that resumes by itself.
+//!
+//! This crate does not fold events, does not run agents and does not speak TLS. Events are kept as the server sent
+//! them; who wants them typed decodes them with `riverrun-event`.
+
+mod call;
+mod client;
+mod endpoint;
+mod error;
+mod exchange;
+mod follow;
+mod sse;
+mod transport;
+
+pub use call::{
+    Action, Appended, Blob, Decision, DecisionKind, Health, Imported, Key, NewKey, NewSession, Page,
+    Producer, ProducerStamp, Session, SessionFilter, Ticket,
+};
+pub use client::Client;
+pub use endpoint::{Endpoint, EndpointError};
+pub use error::{Error, Problem, Result};
+pub use follow::{
+    Catchup, ConnectionState, Follow, FollowOptions, FollowedEvent, FollowedSnapshot, IndexUnit, Opened,
+    Until, Update,
+};
+pub use sse::{SseError, SseFrame, SseLimits, SseParser};
+pub use transport::{Dialing, Io, Tcp, Transport};

@@ -1,0 +1,27 @@
+//! The calls of the HTTP surface, one file per noun.
+
+mod actions;
+mod blobs;
+mod health;
+mod ingest;
+mod keys;
+mod reads;
+mod sessions;
+mod transfer;
+
+pub use actions::{Action, Decision, DecisionKind};
+pub use blobs::Blob;
+pub use health::Health;
+pub use ingest::{Appended, Producer, ProducerStamp};
+pub use keys::{Key, NewKey};
+pub use reads::Ticket;
+pub use sessions::{NewSession, Page, Session, SessionFilter};
+pub use transfer::Imported;
+
+use riverrun_event::SessionId;
+
+use crate::exchange::encode;
+
+pub(crate) fn session_path(session: &SessionId) -> String {
+    format!("/v1/sessions/{}", encode(session.as_str()))
+}

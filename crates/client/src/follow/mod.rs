@@ -1,0 +1,321 @@
+//! A stream that resumes by itself.
+//!
+//! The driver owns the connection, the parser and the clock; what an input means is decided by [`machine`]. All
+//! state lives in the stream, so dropping the future of `next()` loses nothing.
+
+mod backoff;
+mod frame;
+mod machine;
+mod options;
+#[cfg(test)]
+mod tests;
+
+use std::collections::VecDeque;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use futures_util::Stream;
+use http::{Method, Response};
+use http_body::Body as _;
+use hyper::body::Incoming;
+use tokio::time::Sleep;
+
+use crate::client::Client;
+use crate::error::{Error, Result};
+use crate::exchange::{Call, SSE};
+use crate::sse::{SseFrame, SseParser};
+
+pub use frame::{FollowedEvent, FollowedSnapshot, Opened};
+pub use machine::ConnectionState;
+pub use options::{Catchup, FollowOptions, IndexUnit, Until};
+
+use frame::Control;
+use machine::{Input, Machine, Order, Verdict};
+
+/// Three heartbeats of the server.
+const SILENCE: Duration = Duration::from_secs(45);
+
+/// What a followed stream tells.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Update {
+    /// The connection changed its state.
+    Connection(ConnectionState),
+    /// The server said how it resumes.
+    Opened(Opened),
+    /// Everything up to a sequence, folded.
+    Snapshot(FollowedSnapshot),
+    Event(FollowedEvent),
+    /// A frame of a foreign dialect, untouched.
+    Frame(SseFrame),
+}
+
+/// See [`Client::follow`].
+#[must_use = "a stream does nothing until it is read"]
+pub struct Follow {
+    client: Client,
+    session_path: String,
+    options: FollowOptions,
+    machine: Machine,
+    cursor: Option<String>,
+    parser: SseParser,
+    ready: VecDeque<Result<Update>>,
+    phase: Phase,
+    /// What the server asked followers to wait for.
+    wish: Option<Duration>,
+}
+
+enum Phase {
+    Start,
+    Waiting(Pin<Box<Sleep>>),
+    Opening(Pin<Box<dyn Future<Output = Result<Response<Incoming>>> + Send>>),
+    Reading { body: Incoming, silence: Pin<Box<Sleep>> },
+    Done,
+}
+
+impl Follow {
+    pub(crate) fn new(client: Client, session_path: String, options: FollowOptions) -> Self {
+        let order = match (options.is_native(), options.is_filtered()) {
+            (false, _) => Order::Opaque,
+            (true, true) => Order::Rising,
+            (true, false) => Order::Dense,
+        };
+        let machine = Machine::new(order, options.max_attempts);
+        let ready = VecDeque::from([Ok(Update::Connection(machine.state))]);
+        let parser = SseParser::default();
+        Self {
+            client,
+            session_path,
+            options,
+            machine,
+            cursor: None,
+            parser,
+            ready,
+            phase: Phase::Start,
+            wish: None,
+        }
+    }
+
+    /// The next update; None once the stream is closed. Safe to drop and call again.
+    pub async fn next(&mut self) -> Option<Result<Update>> {
+        std::future::poll_fn(|context| Pin::new(&mut *self).poll_next(context)).await
+    }
+
+    /// Where a later follower goes on: the cursor of the last event that was given out.
+    pub fn cursor(&self) -> Option<&str> {
+        self.cursor.as_deref()
+    }
+
+    fn open(&mut self) {
+        let path = self.options.path(&self.session_path, self.cursor.as_deref());
+        let client = self.client.clone();
+        self.parser = SseParser::default();
+        self.phase = Phase::Opening(Box::pin(async move {
+            client.http().open(Call::new(Method::GET, path).accept(SSE)).await
+        }));
+    }
+
+    fn opened(&mut self, answer: Result<Response<Incoming>>) {
+        match answer {
+            Ok(response) => {
+                self.phase = Phase::Reading { body: response.into_body(), silence: silence() };
+                if !self.options.is_native() {
+                    // Foreign dialects have no opening frame of ours; the answer's head is the opening.
+                    self.apply(Input::Opened { after: None, coalesced: false }, None);
+                }
+            }
+            Err(error) => self.failed(error),
+        }
+    }
+
+    fn failed(&mut self, error: Error) {
+        let input = match &error {
+            Error::Unreachable { .. } => Input::Unreachable,
+            Error::Problem(problem) => {
+                self.wish = problem.retry_after;
+                Input::Refused { retryable: problem.retryable }
+            }
+            Error::Cut { .. } => Input::Cut,
+            Error::Gap { .. }
+            | Error::Malformed(_)
+            | Error::Stream(_)
+            | Error::Endpoint(_)
+            | Error::BadKey => Input::Refused { retryable: false },
+        };
+        self.lost(input, error);
+    }
+
+    /// The connection is gone or of no use; `error` is what the user hears if there is no way on.
+    fn lost(&mut self, input: Input, error: Error) {
+        let (next, verdict) = self.machine.step(input);
+        self.enter(next);
+        match verdict {
+            Verdict::Reconnect { attempt } => {
+                let pause = backoff::delay(attempt, self.wish.take(), backoff::random());
+                self.phase = Phase::Waiting(Box::pin(tokio::time::sleep(pause)));
+            }
+            Verdict::Close => self.phase = Phase::Done,
+            Verdict::Fail | Verdict::Gap { .. } | Verdict::Deliver | Verdict::Ignore => {
+                self.phase = Phase::Done;
+                self.ready.push_back(Err(error));
+            }
+        }
+    }
+
+    /// Runs one input that arrived on a working connection.
+    fn apply(&mut self, input: Input, update: Option<Update>) {
+        let (next, verdict) = self.machine.step(input);
+        match verdict {
+            Verdict::Deliver => {
+                self.enter(next);
+                if let Some(update) = update {
+                    self.advance(&update);
+                    self.ready.push_back(Ok(update));
+                }
+            }
+            Verdict::Ignore => self.enter(next),
+            Verdict::Gap { last, found } => {
+                self.enter(next);
+                self.phase = Phase::Done;
+                self.ready.push_back(Err(Error::Gap { last, found }));
+            }
+            Verdict::Close | Verdict::Reconnect { .. } | Verdict::Fail => {
+                self.enter(next);
+                self.phase = Phase::Done;
+            }
+        }
+    }
+
+    fn enter(&mut self, next: Machine) {
+        if next.state != self.machine.state {
+            self.ready.push_back(Ok(Update::Connection(next.state)));
+        }
+        self.machine = next;
+    }
+
+    fn advance(&mut self, update: &Update) {
+        let cursor = match update {
+            Update::Event(event) => event.cursor.clone().or_else(|| Some(event.sequence.to_string())),
+            Update::Snapshot(at) => at.cursor.clone().or_else(|| Some(at.sequence.to_string())),
+            Update::Frame(frame) => frame.id.clone(),
+            Update::Connection(_) | Update::Opened(_) => None,
+        };
+        if cursor.is_some() {
+            self.cursor = cursor;
+            self.machine = self.machine.resumable();
+        }
+    }
+
+    fn bytes(&mut self, bytes: &[u8]) {
+        let mut frames = Vec::new();
+        let parsed = self.parser.push(bytes, &mut frames);
+        for frame in frames {
+            if matches!(self.phase, Phase::Done) {
+                return;
+            }
+            if let Err(error) = self.frame(frame) {
+                return self.failed(error);
+            }
+        }
+        if let Err(error) = parsed {
+            self.failed(Error::Stream(error));
+        }
+    }
+
+    fn frame(&mut self, frame: SseFrame) -> Result<()> {
+        if let Some(pause) = frame.retry {
+            self.wish = Some(Duration::from_millis(pause.min(60_000)));
+        }
+        if !self.options.is_native() {
+            self.apply(Input::Frame, Some(Update::Frame(frame)));
+        } else if frame::is_control(&frame) {
+            self.control(frame::read_control(&frame)?);
+        } else {
+            let read = frame::read_event(frame)?;
+            let of_turn =
+                self.options.turn.as_ref().is_some_and(|turn| read.turn.as_deref() == Some(turn.as_str()));
+            let terminal = read.ends && of_turn;
+            let input = Input::Event { first: read.first, last: read.event.sequence, terminal };
+            self.apply(input, Some(Update::Event(read.event)));
+        }
+        Ok(())
+    }
+
+    fn control(&mut self, control: Control) {
+        match control {
+            Control::Opened(opened) => {
+                let input = Input::Opened { after: opened.after, coalesced: opened.outcome == "coalesced" };
+                self.apply(input, Some(Update::Opened(opened)));
+            }
+            Control::Snapshot(snapshot) => {
+                self.apply(Input::Snapshot { at: snapshot.sequence }, Some(Update::Snapshot(snapshot)));
+            }
+            Control::Heartbeat => self.apply(Input::Heartbeat, None),
+            Control::CaughtUp => self.apply(Input::CaughtUp, None),
+            Control::Draining => self.apply(Input::Draining, None),
+            Control::End => self.apply(Input::End, None),
+            Control::Unknown => {}
+        }
+    }
+}
+
+impl Stream for Follow {
+    type Item = Result<Update>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Update>>> {
+        let this = &mut *self;
+        loop {
+            if let Some(update) = this.ready.pop_front() {
+                return Poll::Ready(Some(update));
+            }
+            match &mut this.phase {
+                Phase::Done => return Poll::Ready(None),
+                Phase::Start => this.open(),
+                Phase::Waiting(sleep) => {
+                    std::task::ready!(sleep.as_mut().poll(context));
+                    this.open();
+                }
+                Phase::Opening(opening) => {
+                    let answer = std::task::ready!(opening.as_mut().poll(context));
+                    this.opened(answer);
+                }
+                Phase::Reading { body, silence } => match Pin::new(body).poll_frame(context) {
+                    Poll::Ready(Some(Ok(frame))) => {
+                        silence.as_mut().reset(tokio::time::Instant::now() + SILENCE);
+                        if let Ok(bytes) = frame.into_data() {
+                            this.bytes(&bytes);
+                        }
+                    }
+                    Poll::Ready(Some(Err(error))) => this.lost(Input::Cut, Error::cut(error)),
+                    Poll::Ready(None) => {
+                        this.lost(Input::BodyEnded, Error::cut("the stream ended without its end"))
+                    }
+                    Poll::Pending => {
+                        std::task::ready!(silence.as_mut().poll(context));
+                        this.lost(Input::Cut, Error::cut("no heartbeat for 45 s"));
+                    }
+                },
+            }
+        }
+    }
+}
+
+fn silence() -> Pin<Box<Sleep>> {
+    Box::pin(tokio::time::sleep(SILENCE))
+}
+
+/// The pause before a call is repeated: the same rule as for a stream.
+pub(crate) fn pause_before(attempt: u32, error: &Error) -> Duration {
+    let wish = match error {
+        Error::Problem(problem) => problem.retry_after,
+        Error::Unreachable { .. }
+        | Error::Cut { .. }
+        | Error::Gap { .. }
+        | Error::Malformed(_)
+        | Error::Stream(_)
+        | Error::Endpoint(_)
+        | Error::BadKey => None,
+    };
+    backoff::delay(attempt, wish, backoff::random())
+}
