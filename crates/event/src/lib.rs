@@ -2,6 +2,7 @@
 //!
 //! This crate never reads the clock, makes no random numbers and does no I/O: ids and times arrive as arguments.
 
+mod catalogue;
 mod cursor;
 mod error;
 mod id;
@@ -9,6 +10,7 @@ pub mod json;
 mod sequence;
 mod timestamp;
 
+pub use catalogue::*;
 pub use cursor::{Cursor, CursorError, Origin};
 pub use error::ErrorCode;
 pub use id::*;

@@ -1,0 +1,49 @@
+//! The catalogue: every event type, and the form of its payload. Each is written here once; the schema, the
+//! TypeScript and Python types and `spec/EVENTS.md` are generated from it.
+
+mod benchmark;
+mod block;
+mod context;
+mod event_type;
+mod item;
+mod item_event;
+pub(crate) mod macros;
+mod members;
+mod model;
+mod patch;
+mod path;
+mod payload;
+mod permission;
+mod process;
+mod raw;
+mod routing;
+mod schema;
+mod session;
+mod shared;
+mod strict;
+mod subagent;
+mod table;
+mod task;
+mod tool;
+
+pub use benchmark::*;
+pub use block::*;
+pub use context::*;
+pub use item::*;
+pub use item_event::*;
+pub use members::field_names;
+pub use model::*;
+pub use patch::Patch;
+pub use path::PayloadError;
+pub use permission::*;
+pub use process::*;
+pub use raw::{Opaque, RawJson};
+pub use routing::*;
+pub use schema::CatalogueSchema;
+pub use session::*;
+pub use shared::*;
+pub use strict::{ScopeMember, strict_type};
+pub use subagent::*;
+pub use table::{EventType, Family, Payload};
+pub use task::*;
+pub use tool::*;

@@ -1,0 +1,94 @@
+//! Payloads of runs, model calls and reasoning.
+
+use crate::catalogue::macros::payload;
+use crate::catalogue::{BlobRef, ErrorInfo, RawJson, Usage};
+
+payload! {
+    /// How an attempt fares.
+    RunStatus optional {
+        /// `planning`, `working`, `verifying`, `delivering`, `waiting`, …
+        phase: String,
+        /// A headline for people.
+        title: String,
+        /// More for people.
+        detail: String,
+        /// `running`, `waiting_permission`, `retrying`, `lost`, …
+        status: String,
+        /// Points to which the attempt can go back, opaque to us.
+        checkpoints: Vec<RawJson>,
+    };
+
+    /// A model call begins.
+    ModelRequested optional {
+        /// Who serves the model.
+        provider: String,
+        /// The model.
+        model: String,
+        /// Where the request is kept.
+        input_ref "input_ref": BlobRef,
+    };
+
+    /// Text of a message block.
+    ModelDelta {
+        /// The text that comes after what is there.
+        delta: String,
+    } optional {
+        /// The item.
+        item_id "item_id": String,
+        /// The item's place in the task's output.
+        output_index "output_index": u32,
+        /// The block's place in the item, 0 if absent.
+        block_index "block_index": u32,
+    };
+
+    /// A model call ended well.
+    ModelCompleted optional {
+        /// The tokens of this call.
+        usage: Usage,
+        /// Why the model stopped.
+        stop_reason "stop_reason": String,
+        /// The model that answered.
+        model: String,
+        /// Who served the model.
+        provider: String,
+        /// The provider's name of the response.
+        response_id "response_id": String,
+        /// Where the provider's bytes are kept.
+        raw_ref "raw_ref": BlobRef,
+    };
+
+    /// A model call failed.
+    ModelFailed {
+        /// Why.
+        error: ErrorInfo,
+    } optional {
+        /// True if a part of the answer was shown.
+        partial: bool,
+    };
+
+    /// Text of the model's reasoning.
+    ReasoningDelta {
+        /// The text that comes after what is there.
+        delta: String,
+    } optional {
+        /// The item.
+        item_id "item_id": String,
+        /// The item's place in the task's output.
+        output_index "output_index": u32,
+        /// The summary part; absent for the reasoning itself.
+        summary_index "summary_index": u32,
+    };
+
+    /// One part of a reasoning summary is final.
+    ReasoningSummary {
+        /// The whole text of the part.
+        text: String,
+        /// The summary part.
+        summary_index "summary_index": u32,
+    } optional {
+        /// The item.
+        item_id "item_id": String,
+        /// The item's place in the task's output.
+        output_index "output_index": u32,
+    };
+}
