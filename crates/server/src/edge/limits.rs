@@ -1,0 +1,86 @@
+//! Every bound of the edge in one place, with the value it has unless configured.
+
+use std::time::Duration;
+
+use riverrun_event::json;
+
+/// The port that `serve` listens on unless told otherwise.
+pub const DEFAULT_PORT: u16 = 7777;
+
+const KIB: usize = 1024;
+const MIB: usize = 1024 * KIB;
+
+/// How much the server takes from one request, one connection, one address and one tenant.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Limits {
+    /// Request line and headers together.
+    pub head_bytes: usize,
+    /// From accept (or from the end of the last request) to the last byte of the head.
+    pub head_time: Duration,
+    pub body_bytes: usize,
+    /// From the end of the head to the last byte of the body.
+    pub body_time: Duration,
+    pub blob_bytes: usize,
+    /// A larger event must put its bulk into a blob.
+    pub event_bytes: usize,
+    pub websocket_message_bytes: usize,
+    pub websocket_frame_bytes: usize,
+    /// What an unsent WebSocket reply may occupy.
+    pub websocket_buffer_bytes: usize,
+    /// A WebSocket that has not named its key by then is closed with 4401.
+    pub websocket_auth_time: Duration,
+    pub json: json::Limits,
+    pub tool_arguments_bytes: usize,
+    /// How often a stream says that it is alive.
+    pub ping_every: Duration,
+    /// A peer that acknowledges nothing for this long is gone.
+    pub dead_after: Duration,
+    pub connections: usize,
+    /// Per remote address that is not loopback.
+    pub connections_per_ip: usize,
+    /// Per loopback address; apart, because a local proxy brings everybody from there.
+    pub connections_per_loopback: usize,
+    pub streams_per_tenant: usize,
+    /// `None` is no limit.
+    pub events_per_second: Option<f64>,
+    /// Wrong keys per remote address and minute before the answer is 429.
+    pub failed_auth_per_minute: u32,
+    pub ticket_time: Duration,
+    /// How many tickets may wait for their use in one tenant.
+    pub tickets_per_tenant: usize,
+    /// What a shutdown waits for open requests and streams.
+    pub drain_time: Duration,
+    /// The longest time until a revoked key stops working, here and on other processes.
+    pub revoke_time: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            head_bytes: 16 * KIB,
+            head_time: Duration::from_secs(10),
+            body_bytes: MIB,
+            body_time: Duration::from_secs(30),
+            blob_bytes: 20 * MIB,
+            event_bytes: 256 * KIB,
+            websocket_message_bytes: MIB,
+            websocket_frame_bytes: 256 * KIB,
+            websocket_buffer_bytes: MIB,
+            websocket_auth_time: Duration::from_secs(5),
+            json: json::Limits::default(),
+            tool_arguments_bytes: 256 * KIB,
+            ping_every: Duration::from_secs(15),
+            dead_after: Duration::from_secs(45),
+            connections: 4096,
+            connections_per_ip: 64,
+            connections_per_loopback: 4096,
+            streams_per_tenant: 256,
+            events_per_second: None,
+            failed_auth_per_minute: 10,
+            ticket_time: Duration::from_secs(30),
+            tickets_per_tenant: 1024,
+            drain_time: Duration::from_secs(30),
+            revoke_time: Duration::from_secs(5),
+        }
+    }
+}

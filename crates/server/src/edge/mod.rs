@@ -1,0 +1,177 @@
+//! The edge: everything between a socket and a route. It knows who calls, from where, how large and how fast;
+//! it knows nothing of sessions, events or dialects.
+
+mod accept;
+mod auth;
+mod body;
+mod decode;
+mod drain;
+mod health;
+mod host;
+mod keys;
+mod limits;
+mod lines;
+mod negotiate;
+mod problem;
+mod query;
+mod quota;
+mod request;
+mod routes;
+mod secret_file;
+mod stream;
+mod suggest;
+mod ticket;
+
+#[cfg(test)]
+mod tests;
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use axum::Router;
+use riverrun_log::Clock;
+
+pub use accept::{Peer, serve};
+pub use auth::{Caller, StreamCaller, not_found, unauthenticated};
+pub use body::{BodyKind, CompactJson, OptionalJson, StrictJson, body_kind, read_all, refuse_encoding};
+pub use decode::{compact, decode, decode_text};
+pub use drain::Drain;
+pub use health::{NotReady, Readiness};
+pub use host::Hosts;
+pub use keys::{DEFAULT_TENANT, KeyRequest, Keys, NewKey, Scope};
+pub use limits::{DEFAULT_PORT, Limits};
+pub use lines::Lines;
+pub use negotiate::{Media, negotiate};
+pub use problem::Problem;
+pub use query::{FromParams, Params, StrictQuery, invalid};
+pub use quota::StreamPermit;
+pub use request::RequestId;
+pub use routes::routes;
+pub use stream::stream_response;
+pub use ticket::Tickets;
+
+use crate::metrics::Metrics;
+
+/// What the edge is told at start.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// The address that is listened on.
+    pub bound: SocketAddr,
+    /// Further host names under which the server is reached.
+    pub hosts: Vec<String>,
+    /// Web origins, `https://app.example.com`, whose pages may call.
+    pub origins: Vec<String>,
+    pub limits: Limits,
+}
+
+impl Config {
+    pub fn new(bound: SocketAddr) -> Self {
+        Self { bound, hosts: Vec::new(), origins: Vec::new(), limits: Limits::default() }
+    }
+}
+
+/// The shared state of the edge. A server's own state gives it out by `FromRef`.
+#[derive(Clone)]
+pub struct Edge(Arc<Inner>);
+
+struct Inner {
+    config: Config,
+    hosts: Hosts,
+    keys: Keys,
+    tickets: Tickets,
+    failures: auth::Failures,
+    quotas: quota::Quotas,
+    metrics: Arc<Metrics>,
+    drain: Drain,
+    readiness: Readiness,
+    clock: Arc<dyn Clock>,
+}
+
+impl Edge {
+    pub fn new(config: Config, keys: Keys, metrics: Arc<Metrics>, clock: Arc<dyn Clock>) -> Self {
+        Self(Arc::new(Inner {
+            hosts: Hosts::new(config.bound, &config.hosts, &config.origins),
+            tickets: Tickets::new(&config.limits),
+            failures: auth::Failures::new(config.limits.failed_auth_per_minute),
+            quotas: quota::Quotas::new(&config.limits),
+            readiness: Readiness::default(),
+            drain: Drain::new(),
+            config,
+            keys,
+            metrics,
+            clock,
+        }))
+    }
+
+    /// Puts the edge around a complete router. Call it last, after every route and fallback.
+    pub fn wrap(&self, router: Router) -> Router {
+        router
+            .fallback(async || request::no_route())
+            .method_not_allowed_fallback(async || request::method_not_allowed())
+            .layer(axum::middleware::from_fn_with_state(self.clone(), request::observe))
+    }
+
+    /// Keeps the keys true to the store until the drain. Run it beside the server.
+    pub async fn keep_keys(&self) {
+        let every = self.limits().revoke_time / 2;
+        loop {
+            tokio::select! {
+                () = self.drain().started() => return,
+                () = tokio::time::sleep(every) => {}
+            }
+            if let Err(problem) = self.keys().refresh().await {
+                tracing::warn!(code = %problem.code(), "keys could not be read again");
+            }
+        }
+    }
+
+    /// Takes one of the tenant's places for open streams; 429 if none is left.
+    pub fn open_stream(&self, caller: &Caller) -> Result<StreamPermit, Problem> {
+        self.0.quotas.open_stream(caller.tenant())
+    }
+
+    /// Counts appended events against the tenant's rate; 429 if it is used up.
+    pub fn take_events(&self, caller: &Caller, count: usize) -> Result<(), Problem> {
+        self.0.quotas.take_events(caller.tenant(), count)
+    }
+
+    pub fn limits(&self) -> &Limits {
+        &self.0.config.limits
+    }
+
+    pub fn metrics(&self) -> &Metrics {
+        &self.0.metrics
+    }
+
+    pub fn drain(&self) -> &Drain {
+        &self.0.drain
+    }
+
+    pub fn readiness(&self) -> &Readiness {
+        &self.0.readiness
+    }
+
+    pub fn keys(&self) -> &Keys {
+        &self.0.keys
+    }
+
+    pub fn tickets(&self) -> &Tickets {
+        &self.0.tickets
+    }
+
+    pub fn clock(&self) -> Arc<dyn Clock> {
+        self.0.clock.clone()
+    }
+
+    fn hosts(&self) -> &Hosts {
+        &self.0.hosts
+    }
+
+    fn failures(&self) -> &auth::Failures {
+        &self.0.failures
+    }
+
+    fn is_loopback_only(&self) -> bool {
+        self.0.config.bound.ip().is_loopback()
+    }
+}

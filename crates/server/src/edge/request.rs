@@ -1,0 +1,177 @@
+//! The outermost layer: it names the request, contains panics, gives every answer its headers and shape, and
+//! writes the access log.
+//!
+//! The access log holds the route's template, never the path, the query, a body or a key.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::{Arc, OnceLock};
+
+use axum::extract::{MatchedPath, Request, State};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use futures_util::FutureExt;
+use http::header::{
+    ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderName, ORIGIN, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
+};
+use http::{HeaderMap, HeaderValue, StatusCode};
+use riverrun_event::{ErrorCode, TenantId, check_id};
+use tokio::time::Instant;
+
+use super::Edge;
+use super::problem::Problem;
+use super::query;
+
+const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
+const RESOURCE_POLICY: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
+
+/// The name of one request, in the answer, in problems and in the log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RequestId(pub Arc<str>);
+
+/// What is learnt of a request on its way in, for the access log on its way out.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Note(Arc<OnceLock<TenantId>>);
+
+impl Note {
+    pub(super) fn set_tenant(&self, tenant: TenantId) {
+        // A second extractor in the same request says the same.
+        let _ = self.0.set(tenant);
+    }
+}
+
+pub(super) async fn observe(State(edge): State<Edge>, mut request: Request, next: Next) -> Response {
+    let started = Instant::now();
+    let id = request_id(request.headers());
+    let note = Note::default();
+    let method = request.method().clone();
+    let origin = request.headers().get(ORIGIN).cloned();
+    let route = request.extensions().get::<MatchedPath>().cloned();
+    request.extensions_mut().insert(id.clone());
+    request.extensions_mut().insert(note.clone());
+
+    let answered = AssertUnwindSafe(answer(&edge, request, next)).catch_unwind().await;
+    let response = answered.unwrap_or_else(|_| {
+        edge.metrics().panics.increment();
+        tracing::error!(request_id = %id.0, "a handler panicked");
+        Problem::new(ErrorCode::Internal, "a defect in the server; report the request id").into_response()
+    });
+    let (mut response, problem) = shape(response, &id);
+    edge.hosts().mark(origin.as_ref(), response.headers_mut());
+    put_headers(response.headers_mut(), &id);
+
+    let route = route.as_ref().map_or("-", MatchedPath::as_str);
+    let status = response.status().as_u16();
+    let elapsed = started.elapsed();
+    edge.metrics().requests.with(&[method.as_str(), route, &status.to_string()]).increment();
+    edge.metrics().request_seconds.observe(elapsed.as_secs_f64());
+    tracing::info!(
+        target: "riverrun::access",
+        method = method.as_str(),
+        route,
+        status,
+        duration_ms = elapsed.as_secs_f64() * 1e3,
+        request_id = &*id.0,
+        tenant = note.0.get().map_or("-", TenantId::as_str),
+        code = problem.map_or("-", ErrorCode::as_str),
+    );
+    response
+}
+
+/// The checks that come before any route, then the route.
+async fn answer(edge: &Edge, request: Request, next: Next) -> Response {
+    let hosts = edge.hosts();
+    if let Err(problem) = hosts.check_host(&request).and_then(|()| query::refuse_keys(request.uri().query()))
+    {
+        return problem.into_response();
+    }
+    if let Some(preflight) = hosts.preflight(&request) {
+        return preflight.unwrap_or_else(IntoResponse::into_response);
+    }
+    if let Err(problem) = hosts.check_origin(&request) {
+        return problem.into_response();
+    }
+    next.run(request).await
+}
+
+/// Gives a problem its request id, and turns the plain-text answers of the framework into problems.
+fn shape(response: Response, id: &RequestId) -> (Response, Option<ErrorCode>) {
+    let problem = response.extensions().get::<Problem>().cloned();
+    let is_ours = problem.is_some();
+    let Some(problem) = problem.or_else(|| foreign_problem(&response)) else { return (response, None) };
+    let code = Some(problem.code());
+    // A dialect that already put the problem into its own shape keeps its body.
+    let content_type = response.headers().get(CONTENT_TYPE).map(HeaderValue::as_bytes);
+    if is_ours && content_type != Some(b"application/problem+json") {
+        return (response, code);
+    }
+    let mut shaped = problem.to_response(Some(&id.0));
+    if let Some(allow) = response.headers().get(ALLOW) {
+        shaped.headers_mut().insert(ALLOW, allow.clone());
+    }
+    (shaped, code)
+}
+
+/// A refusal that did not come from our code: axum answers those in plain text.
+fn foreign_problem(response: &Response) -> Option<Problem> {
+    let content_type = response.headers().get(CONTENT_TYPE).map(HeaderValue::as_bytes);
+    let plain = content_type.is_none_or(|kind| kind.starts_with(b"text/plain"));
+    let status = response.status();
+    if !plain || !(status.is_client_error() || status.is_server_error()) {
+        return None;
+    }
+    Some(match status {
+        StatusCode::NOT_FOUND => no_route(),
+        StatusCode::METHOD_NOT_ALLOWED => method_not_allowed(),
+        StatusCode::PAYLOAD_TOO_LARGE => Problem::new(ErrorCode::BodyTooLarge, "the body is over the limit"),
+        StatusCode::UNSUPPORTED_MEDIA_TYPE => {
+            Problem::new(ErrorCode::UnsupportedMediaType, "the body's media type is not taken here")
+        }
+        status if status.is_client_error() => {
+            Problem::new(ErrorCode::InvalidRequest, "the request is not well formed for this path")
+        }
+        _ => Problem::new(ErrorCode::Internal, "a defect in the server; report the request id"),
+    })
+}
+
+/// Absent routes and absent objects answer with the same bytes, so a malformed id tells nothing.
+pub(super) fn no_route() -> Problem {
+    super::auth::not_found()
+}
+
+pub(super) fn method_not_allowed() -> Problem {
+    Problem::new(
+        ErrorCode::MethodNotAllowed,
+        "this path does not take that method; `Allow` lists those it takes",
+    )
+}
+
+/// The caller's own id if it fits our alphabet, or a fresh one.
+fn request_id(headers: &HeaderMap) -> RequestId {
+    let given = headers.get(X_REQUEST_ID).and_then(|value| value.to_str().ok());
+    match given.filter(|id| check_id(id).is_ok()) {
+        Some(id) => RequestId(id.into()),
+        None => {
+            let bytes: [u8; 12] = super::keys::random().unwrap_or_default();
+            RequestId(format!("req_{}", super::keys::hex(&bytes)).into())
+        }
+    }
+}
+
+fn put_headers(headers: &mut HeaderMap, id: &RequestId) {
+    let content_type = headers.get(CONTENT_TYPE).map(HeaderValue::as_bytes).unwrap_or_default();
+    let streams =
+        content_type.starts_with(b"text/event-stream") || content_type.starts_with(b"application/x-ndjson");
+    if let Ok(id) = HeaderValue::from_str(&id.0) {
+        headers.insert(X_REQUEST_ID, id);
+    }
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+    headers.insert(RESOURCE_POLICY, HeaderValue::from_static("same-origin"));
+    if streams || !headers.contains_key(CACHE_CONTROL) {
+        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    }
+    if streams {
+        headers.insert(X_ACCEL_BUFFERING, HeaderValue::from_static("no"));
+    }
+}

@@ -1,0 +1,184 @@
+//! The routes that belong to the edge itself: health, metrics, the API document, keys and tickets.
+
+use std::time::Duration;
+
+use axum::extract::{FromRef, Path, State};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{delete, get, post};
+use axum::{Json, Router};
+use http::StatusCode;
+use http::header::CONTENT_TYPE;
+use riverrun_event::{ErrorCode, KeyId, SessionId, TenantId};
+use riverrun_log::{ApiKey, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use super::auth::{Caller, not_found};
+use super::body::{OptionalJson, StrictJson};
+use super::keys::{KeyRequest, Scope};
+use super::problem::Problem;
+use super::query::StrictQuery;
+use super::{Edge, health};
+
+/// The routes of the edge, to merge into the server's router.
+pub fn routes<S>() -> Router<S>
+where
+    S: Clone + Send + Sync + 'static,
+    Edge: FromRef<S>,
+{
+    Router::new()
+        .route("/livez", get(health::live))
+        .route("/readyz", get(health::ready))
+        .route("/healthz", get(health::ready))
+        .route("/metrics", get(health::metrics))
+        .route("/openapi.json", get(openapi))
+        .route("/v1/keys", post(create_key).get(list_keys))
+        .route("/v1/keys/{key}", delete(revoke_key))
+        .route("/v1/tickets", post(create_ticket))
+}
+
+async fn openapi() -> Response {
+    ([(CONTENT_TYPE, "application/json")], crate::openapi::DOCUMENT).into_response()
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct CreateKey {
+    scopes: Vec<Scope>,
+    label: Option<String>,
+    /// Only the default tenant's admins may make keys for another tenant.
+    tenant: Option<TenantId>,
+    expires_in_seconds: Option<u32>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct KeyView {
+    key_id: KeyId,
+    tenant: TenantId,
+    scopes: Vec<String>,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    label: String,
+    /// Milliseconds since 1970, like the other times of a key.
+    created_at: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    expires_at: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    revoked_at: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last_used_at: Option<u64>,
+    /// The text of the key, shown once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    key: Option<String>,
+}
+
+impl From<ApiKey> for KeyView {
+    fn from(key: ApiKey) -> Self {
+        Self {
+            key_id: key.id,
+            tenant: key.tenant,
+            scopes: key.scopes,
+            label: key.label,
+            created_at: key.created_at.millis(),
+            expires_at: key.expires_at.map(Timestamp::millis),
+            revoked_at: key.revoked_at.map(Timestamp::millis),
+            last_used_at: key.last_used_at.map(Timestamp::millis),
+            key: None,
+        }
+    }
+}
+
+async fn create_key(
+    caller: Caller,
+    State(edge): State<Edge>,
+    StrictQuery(()): StrictQuery<()>,
+    StrictJson(command): StrictJson<CreateKey>,
+) -> Result<Response, Problem> {
+    caller.require(Scope::Admin)?;
+    let request = key_request(&caller, &edge, command)?;
+    let key = edge.keys().create(request).await?;
+    let view = KeyView { key: Some(key.text), ..KeyView::from(key.stored) };
+    Ok((StatusCode::CREATED, Json(view)).into_response())
+}
+
+fn key_request(caller: &Caller, edge: &Edge, command: CreateKey) -> Result<KeyRequest, Problem> {
+    const MAX_LABEL: usize = 200;
+    if command.scopes.is_empty() {
+        let detail = "`scopes` is empty; give at least one of read, write, approve, admin";
+        return Err(Problem::new(ErrorCode::InvalidField, detail).field("scopes"));
+    }
+    let bad_label = |label: &String| label.len() > MAX_LABEL || label.chars().any(char::is_control);
+    if command.label.as_ref().is_some_and(bad_label) {
+        let detail = format!("`label` may have {MAX_LABEL} bytes and no control characters");
+        return Err(Problem::new(ErrorCode::InvalidField, detail).field("label").limit(MAX_LABEL as u64));
+    }
+    let tenant = command.tenant.unwrap_or_else(|| caller.tenant().clone());
+    if tenant != *caller.tenant() && caller.tenant().as_str() != super::DEFAULT_TENANT {
+        let detail = "a key of this tenant makes keys for this tenant only";
+        return Err(Problem::new(ErrorCode::Forbidden, detail).field("tenant"));
+    }
+    let mut scopes = command.scopes;
+    scopes.sort_unstable();
+    scopes.dedup();
+    let now = edge.clock().now();
+    let expires_at = command.expires_in_seconds.map(|seconds| now.plus(Duration::from_secs(seconds.into())));
+    Ok(KeyRequest { tenant, scopes, label: command.label.unwrap_or_default(), expires_at })
+}
+
+async fn list_keys(
+    caller: Caller,
+    State(edge): State<Edge>,
+    StrictQuery(()): StrictQuery<()>,
+) -> Result<Response, Problem> {
+    caller.require(Scope::Admin)?;
+    let keys: Vec<KeyView> = edge.keys().list(caller.tenant()).into_iter().map(KeyView::from).collect();
+    Ok(Json(serde_json::json!({"keys": keys})).into_response())
+}
+
+async fn revoke_key(
+    caller: Caller,
+    State(edge): State<Edge>,
+    StrictQuery(()): StrictQuery<()>,
+    Path(id): Path<String>,
+) -> Result<StatusCode, Problem> {
+    caller.require(Scope::Admin)?;
+    // A malformed id and an absent one are the same to the caller.
+    let id = KeyId::new(&id).map_err(|_| not_found())?;
+    match edge.keys().revoke(caller.tenant(), &id).await? {
+        true => Ok(StatusCode::NO_CONTENT),
+        false => Err(not_found()),
+    }
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CreateTicket {
+    session: Option<SessionId>,
+    /// `read` unless asked otherwise.
+    scope: Option<Scope>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct TicketView {
+    ticket: String,
+    expires_in_seconds: u64,
+}
+
+async fn create_ticket(
+    caller: Caller,
+    State(edge): State<Edge>,
+    StrictQuery(()): StrictQuery<()>,
+    OptionalJson(command): OptionalJson<CreateTicket>,
+) -> Result<Response, Problem> {
+    let scope = command.scope.unwrap_or(Scope::Read);
+    if scope == Scope::Admin {
+        let detail = "a ticket cannot carry scope `admin`";
+        return Err(Problem::new(ErrorCode::InvalidField, detail).field("scope"));
+    }
+    caller.require(scope)?;
+    let scopes = if scope == Scope::Read { vec![scope] } else { vec![Scope::Read, scope] };
+    let scopes = scopes.into_iter().filter(|scope| caller.has(*scope)).collect();
+    let ticket = edge.tickets().issue(caller.key(), scopes, command.session)?;
+    let view = TicketView { ticket, expires_in_seconds: edge.tickets().time().as_secs() };
+    Ok((StatusCode::CREATED, Json(view)).into_response())
+}
