@@ -28,6 +28,8 @@ pub enum Error {
     ProducerDuplicate { producer: ProducerId, sequence: u64, last: ProducerState },
     #[error("command `{0}` exists with this idempotency key")]
     CommandExists(CommandId),
+    #[error("a request with idempotency scope `{0}` was answered before")]
+    IdempotencyExists(String),
     #[error("the events before {first_available} were retired")]
     Retired { first_available: Sequence },
     #[error("events {first} to {last} of session `{session}` are corrupt: {what}")]
@@ -55,6 +57,7 @@ impl Error {
             Error::ProducerStale { .. } => ErrorCode::ProducerStale,
             Error::ProducerGap { .. } => ErrorCode::ProducerGap,
             Error::ProducerDuplicate { .. } | Error::CommandExists(_) => ErrorCode::IdempotencyMismatch,
+            Error::IdempotencyExists(_) => ErrorCode::IdempotencyInFlight,
             Error::Retired { .. } => ErrorCode::Expired,
             Error::Corrupt { .. } => ErrorCode::LogCorrupt,
             Error::Immutable { .. } => ErrorCode::SessionExists,

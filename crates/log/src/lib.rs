@@ -3,8 +3,10 @@
 //! This crate is not an engine for production (the one in [`memory`] forgets everything), does no I/O, and does not
 //! know what an event says: records are opaque bytes. The clock and randomness arrive as arguments.
 
+mod admission;
 mod append;
 mod blob;
+mod chain;
 mod chunk;
 mod clock;
 mod command;
@@ -13,14 +15,17 @@ mod fact;
 mod key;
 mod lease;
 mod log;
+pub mod memory;
 pub mod seeded;
 mod session;
 mod ticket;
 mod upkeep;
 pub mod varint;
 
+pub use admission::{Admission, Standing, admit, admit_producer};
 pub use append::{Append, Appended, Committed, Listener, ProducerStamp, ProducerState, Urgency};
 pub use blob::{Blob, BlobInfo, BlobRef, NewBlob, SealedTurn, Snapshot, SnapshotFound};
+pub use chain::Chain;
 pub use chunk::{Chunk, ChunkBuilder, ChunkError, Link, MAX_CHUNK_BYTES, Records};
 pub use clock::{Clock, ManualClock, Random, SeededRandom, SystemClock, Timestamp};
 pub use command::{

@@ -74,7 +74,7 @@ pub trait Log: Send + Sync + 'static {
     // Events.
 
     /// Appends. Errors: `NoSession`, `Fenced`, `Conflict`, `SequenceExhausted`, `Producer…`, `CommandExists`,
-    /// `NotFound` and `Immutable` (commands), `Full`, `Failed`.
+    /// `NotFound` and `Immutable` (commands), `IdempotencyExists`, `Full`, `Failed`.
     fn append(&self, append: Append) -> Ticket<Appended>;
 
     /// The committed chunks behind `after`, in order, as they were appended, until `max_bytes` are reached.

@@ -59,6 +59,9 @@ pub struct NewSession {
     /// A JSON object as text.
     pub metadata: Option<String>,
     pub created_at: Timestamp,
+    /// The log begins behind this place: ZERO but for an imported part of a log, whose earlier events count as
+    /// retired.
+    pub start_after: Sequence,
 }
 
 /// The answer to a create.

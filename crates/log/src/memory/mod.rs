@@ -1,0 +1,202 @@
+//! An engine that keeps everything in memory: the reference for the contract, and the log of tests and demos.
+//!
+//! It forgets everything when dropped and has no files, so it cannot be backed up.
+
+mod catalogue;
+mod session;
+mod state;
+mod store;
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+use riverrun_event::{ActionId, CommandId, KeyId, OwnerId, ProducerId, Sequence, TaskId, TenantId, TurnId};
+
+use crate::{
+    ActionQuery, ActionRecord, ApiKey, Append, Appended, Blob, BlobInfo, BlobRef, Chunk, Clock, Command,
+    Created, Enqueued, Error, Health, IdempotencyRecord, Lease, Listener, Log, NewBlob, NewCommand,
+    NewSession, Page, ProducerState, Remembered, Sealed, SealedTurn, SessionHead, SessionKey, SessionQuery,
+    SessionRecord, Shard, Snapshot, SnapshotFound, Stats, TaskRecord, Ticket, Timestamp, TurnRecord,
+    Verification,
+};
+use state::State;
+
+pub struct MemoryLog {
+    state: Mutex<State>,
+    clock: Arc<dyn Clock>,
+}
+
+impl MemoryLog {
+    pub fn new(clock: Arc<dyn Clock>) -> Self {
+        Self { state: Mutex::new(State::default()), clock }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // Every change checks first and writes after, so a panic in a listener leaves nothing half done.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn run<T>(&self, operation: impl FnOnce(&mut State) -> Result<T, Error>) -> Ticket<T> {
+        let mut state = self.lock();
+        if state.closed {
+            return Ticket::ready(Err(Error::Closed));
+        }
+        Ticket::ready(operation(&mut state))
+    }
+}
+
+impl Log for MemoryLog {
+    fn shard_of(&self, _key: &SessionKey) -> Shard {
+        Shard::ONLY
+    }
+    fn acquire(&self, shard: Shard, owner: &OwnerId, ttl: Duration) -> Ticket<Lease> {
+        let now = self.clock.now();
+        self.run(|state| state.acquire(shard, owner, now, ttl))
+    }
+    fn renew(&self, lease: &Lease, ttl: Duration) -> Ticket<Lease> {
+        let now = self.clock.now();
+        self.run(|state| state.renew(lease, now, ttl))
+    }
+    fn release(&self, lease: &Lease) -> Ticket<()> {
+        self.run(|state| state.release(lease))
+    }
+    fn create_session(&self, key: &SessionKey, new: NewSession) -> Ticket<Created> {
+        self.run(|state| Ok(state.create_session(key, new)))
+    }
+    fn session(&self, key: &SessionKey) -> Ticket<Option<SessionRecord>> {
+        self.run(|state| Ok(state.find(key).ok().map(|session| session.record.clone())))
+    }
+    fn head(&self, key: &SessionKey) -> Ticket<Option<SessionHead>> {
+        self.run(|state| Ok(state.find(key).ok().map(|session| session.record.head)))
+    }
+    fn sessions(&self, query: SessionQuery) -> Ticket<Page<SessionRecord>> {
+        self.run(|state| state.list(&query))
+    }
+    fn delete_session(&self, key: &SessionKey) -> Ticket<bool> {
+        self.run(|state| Ok(state.delete_session(key)))
+    }
+    fn append(&self, append: Append) -> Ticket<Appended> {
+        let now = self.clock.now();
+        // The lock is held while the listener runs: that is what keeps commits and their news in one order.
+        self.run(|state| state.append(append, now))
+    }
+    fn read(&self, key: &SessionKey, after: Sequence, max_bytes: usize) -> Ticket<Vec<Chunk>> {
+        self.run(|state| state.find(key)?.read(after, max_bytes))
+    }
+    fn set_listener(&self, listener: Listener) {
+        self.lock().listener = Some(listener);
+    }
+    fn producer(&self, key: &SessionKey, producer: &ProducerId) -> Ticket<Option<ProducerState>> {
+        self.run(|state| Ok(state.find(key)?.producers.get(producer).copied()))
+    }
+    fn action(&self, key: &SessionKey, action: &ActionId) -> Ticket<Option<ActionRecord>> {
+        self.run(|state| Ok(state.find(key).ok().and_then(|session| session.action(action))))
+    }
+    fn pending_actions(&self, query: ActionQuery) -> Ticket<Page<ActionRecord>> {
+        self.run(|state| state.pending_actions(&query))
+    }
+    fn turn(&self, key: &SessionKey, turn: &TurnId) -> Ticket<Option<TurnRecord>> {
+        self.run(|state| Ok(state.find(key).ok().and_then(|session| session.turn(turn))))
+    }
+    fn open_turns(&self) -> Ticket<Vec<TurnRecord>> {
+        self.run(|state| Ok(state.open_turns()))
+    }
+    fn find_turn(&self, tenant: &TenantId, turn: &TurnId) -> Ticket<Vec<TurnRecord>> {
+        self.run(|state| Ok(state.find_turn(tenant, turn)))
+    }
+    fn find_task(&self, tenant: &TenantId, task: &TaskId) -> Ticket<Vec<TaskRecord>> {
+        self.run(|state| Ok(state.find_task(tenant, task)))
+    }
+    fn enqueue(&self, command: NewCommand) -> Ticket<Enqueued> {
+        self.run(|state| state.enqueue(command))
+    }
+    fn pending_commands(&self, key: Option<&SessionKey>) -> Ticket<Vec<Command>> {
+        self.run(|state| Ok(state.pending_commands(key)))
+    }
+    fn command(&self, key: &SessionKey, id: &CommandId) -> Ticket<Option<Command>> {
+        self.run(|state| Ok(state.find(key).ok().and_then(|session| session.command(id).cloned())))
+    }
+    fn complete_command(&self, key: &SessionKey, id: &CommandId, outcome: Bytes) -> Ticket<()> {
+        self.run(|state| state.find_mut(key)?.complete(id, outcome))
+    }
+    fn remember(&self, record: IdempotencyRecord) -> Ticket<Remembered> {
+        let now = self.clock.now();
+        self.run(|state| Ok(state.remember(record, now)))
+    }
+    fn remembered(&self, tenant: &TenantId, scope: &str) -> Ticket<Option<IdempotencyRecord>> {
+        let now = self.clock.now();
+        self.run(|state| Ok(state.remembered(tenant, scope, now).cloned()))
+    }
+    fn put_blob(&self, tenant: &TenantId, blob: NewBlob) -> Ticket<BlobInfo> {
+        self.run(|state| Ok(state.put_blob(tenant, blob)))
+    }
+    fn blob(&self, tenant: &TenantId, reference: &BlobRef) -> Ticket<Option<Blob>> {
+        self.run(|state| Ok(state.blob(tenant, reference).cloned()))
+    }
+    fn blob_info(&self, tenant: &TenantId, reference: &BlobRef) -> Ticket<Option<BlobInfo>> {
+        self.run(|state| Ok(state.blob(tenant, reference).map(|blob| blob.info.clone())))
+    }
+    fn put_snapshot(&self, key: &SessionKey, snapshot: Snapshot) -> Ticket<()> {
+        self.run(|state| state.find_mut(key)?.put_snapshot(snapshot))
+    }
+    fn snapshot(&self, key: &SessionKey, at_or_before: Sequence) -> Ticket<SnapshotFound> {
+        self.run(|state| Ok(state.find(key)?.snapshot(at_or_before)))
+    }
+    fn put_sealed_turn(&self, key: &SessionKey, turn: SealedTurn) -> Ticket<()> {
+        self.run(|state| state.find_mut(key)?.put_sealed_turn(turn))
+    }
+    fn sealed_turn(&self, key: &SessionKey, turn: &TurnId) -> Ticket<Option<SealedTurn>> {
+        self.run(|state| Ok(state.find(key)?.sealed.get(turn).cloned()))
+    }
+    fn sealed_turn_of_task(&self, key: &SessionKey, task: &TaskId) -> Ticket<Option<SealedTurn>> {
+        self.run(|state| Ok(state.find(key)?.sealed.values().find(|sealed| sealed.task == *task).cloned()))
+    }
+    fn put_key(&self, key: ApiKey) -> Ticket<()> {
+        self.run(|state| {
+            state.keys.insert(key.id.clone(), key);
+            Ok(())
+        })
+    }
+    fn key(&self, id: &KeyId) -> Ticket<Option<ApiKey>> {
+        self.run(|state| Ok(state.keys.get(id).cloned()))
+    }
+    fn keys(&self, tenant: Option<&TenantId>) -> Ticket<Vec<ApiKey>> {
+        let of_tenant = |key: &&ApiKey| tenant.is_none_or(|tenant| key.tenant == *tenant);
+        self.run(|state| Ok(state.keys.values().filter(of_tenant).cloned().collect()))
+    }
+    fn revoke_key(&self, id: &KeyId, at: Timestamp) -> Ticket<bool> {
+        self.run(|state| Ok(state.keys.get_mut(id).map(|key| key.revoked_at.get_or_insert(at)).is_some()))
+    }
+    fn touch_key(&self, id: &KeyId, at: Timestamp) -> Ticket<()> {
+        self.run(|state| {
+            if let Some(key) = state.keys.get_mut(id) {
+                key.last_used_at = Some(at);
+            }
+            Ok(())
+        })
+    }
+    fn seal(&self, key: &SessionKey, through: Sequence) -> Ticket<Sealed> {
+        self.run(|state| Ok(state.find(key)?.seal(through)))
+    }
+    fn retire(&self, key: &SessionKey, through: Sequence, older_than: Option<Timestamp>) -> Ticket<Sequence> {
+        self.run(|state| Ok(state.find_mut(key)?.retire(through, older_than)))
+    }
+    fn backup(&self, _to: &Path) -> Ticket<()> {
+        Ticket::ready(Err(Error::Invalid { what: "backup of a log in memory".to_owned() }))
+    }
+    fn verify(&self) -> Ticket<Verification> {
+        self.run(|state| Ok(state.verify()))
+    }
+    fn stats(&self) -> Ticket<Stats> {
+        self.run(|state| Ok(state.stats()))
+    }
+    fn health(&self) -> Health {
+        Health::Ready
+    }
+    fn close(&self) -> Ticket<()> {
+        self.lock().closed = true;
+        Ticket::ready(Ok(()))
+    }
+}

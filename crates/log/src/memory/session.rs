@@ -1,0 +1,213 @@
+//! One session: its chunks and what is known of it.
+
+use std::collections::{BTreeMap, HashMap};
+
+use bytes::Bytes;
+use riverrun_event::{ActionId, CommandId, ProducerId, Sequence, TaskId, TurnId};
+
+use crate::{
+    ActionRecord, Chunk, Command, CommandChange, CommandState, Error, Fact, NewCommand, ProducerState,
+    Resolution, Sealed, SealedTurn, SessionChange, SessionRecord, Snapshot, SnapshotFound, TaskFact,
+    Timestamp, TurnFact, TurnRecord,
+};
+
+pub struct Session {
+    pub number: u64,
+    pub record: SessionRecord,
+    pub chunks: BTreeMap<Sequence, Chunk>,
+    pub producers: HashMap<ProducerId, ProducerState>,
+    /// With the number that orders them.
+    pub actions: BTreeMap<u64, ActionRecord>,
+    pub turns: BTreeMap<TurnId, TurnFact>,
+    pub tasks: BTreeMap<TaskId, TaskFact>,
+    pub commands: BTreeMap<u64, Command>,
+    pub snapshots: BTreeMap<Sequence, Snapshot>,
+    pub sealed: BTreeMap<TurnId, SealedTurn>,
+}
+
+/// How many snapshots of a session are kept.
+const SNAPSHOTS: usize = 4;
+
+impl Session {
+    pub fn new(number: u64, record: SessionRecord) -> Self {
+        Self {
+            number,
+            record,
+            chunks: BTreeMap::new(),
+            producers: HashMap::new(),
+            actions: BTreeMap::new(),
+            turns: BTreeMap::new(),
+            tasks: BTreeMap::new(),
+            commands: BTreeMap::new(),
+            snapshots: BTreeMap::new(),
+            sealed: BTreeMap::new(),
+        }
+    }
+
+    pub fn read(&self, after: Sequence, max_bytes: usize) -> Result<Vec<Chunk>, Error> {
+        let first_available = self.record.head.first_available;
+        if after >= self.record.head.last {
+            return Ok(Vec::new());
+        }
+        if after.next().is_some_and(|next| next < first_available) {
+            return Err(Error::Retired { first_available });
+        }
+        let begin = self.chunks.range(..=after.next().unwrap_or(Sequence::MAX)).next_back();
+        let begin = begin.map_or(Sequence::ZERO, |(first, _)| *first);
+        let mut bytes = 0;
+        let within = |chunk: &&Chunk| {
+            let room = bytes == 0 || bytes + chunk.bytes().len() <= max_bytes;
+            bytes += chunk.bytes().len();
+            room
+        };
+        Ok(self.chunks.range(begin..).map(|(_, chunk)| chunk).take_while(within).cloned().collect())
+    }
+
+    pub fn apply_fact(&mut self, fact: Fact, numbers: &mut u64) {
+        match fact {
+            Fact::Session(change) => self.change(change),
+            Fact::ActionOpened(opened) => {
+                if self.action(&opened.action).is_none() {
+                    *numbers += 1;
+                    let record = ActionRecord { key: self.record.key.clone(), opened, resolution: None };
+                    self.actions.insert(*numbers, record);
+                }
+            }
+            Fact::ActionResolved { action, resolution, resolved_at } => {
+                let record = self.actions.values_mut().find(|record| record.opened.action == action);
+                if let Some(record) = record.filter(|record| record.resolution.is_none()) {
+                    record.resolution = Some(Resolution { body: resolution, resolved_at });
+                }
+            }
+            Fact::Turn(turn) => {
+                self.turns.insert(turn.turn.clone(), turn);
+            }
+            Fact::Task(task) => {
+                self.tasks.entry(task.task.clone()).or_insert(task);
+            }
+            // The blob notes its sessions itself.
+            Fact::Blob(_) => {}
+        }
+    }
+
+    fn change(&mut self, change: SessionChange) {
+        let record = &mut self.record;
+        if let Some(status) = change.status {
+            record.status = status;
+        }
+        if let Some(mut tags) = change.tags {
+            tags.sort();
+            tags.dedup();
+            record.tags = tags;
+        }
+        record.title = change.title.or(record.title.take());
+        record.agent = change.agent.or(record.agent.take());
+        record.metadata = change.metadata.or(record.metadata.take());
+    }
+
+    pub fn action(&self, action: &ActionId) -> Option<ActionRecord> {
+        self.actions.values().find(|record| record.opened.action == *action).cloned()
+    }
+
+    pub fn turn(&self, turn: &TurnId) -> Option<TurnRecord> {
+        self.turns.get(turn).map(|fact| TurnRecord { key: self.record.key.clone(), fact: fact.clone() })
+    }
+
+    pub fn command(&self, id: &CommandId) -> Option<&Command> {
+        self.commands.values().find(|command| command.request.id == *id)
+    }
+
+    pub fn command_with_key(&self, idempotency_key: &str) -> Option<&Command> {
+        self.commands.values().find(|command| command.request.idempotency_key == idempotency_key)
+    }
+
+    pub fn store_command(&mut self, number: u64, request: NewCommand) -> Command {
+        let command = Command { number, request, state: CommandState::Pending };
+        self.commands.insert(number, command.clone());
+        command
+    }
+
+    /// Whether the changes could be made, one after the other.
+    pub fn check_commands(&self, changes: &[CommandChange]) -> Result<(), Error> {
+        changes.iter().try_for_each(|change| match change {
+            CommandChange::Enqueue(request) => match self.command_with_key(&request.idempotency_key) {
+                Some(command) => Err(Error::CommandExists(command.request.id.clone())),
+                None => Ok(()),
+            },
+            CommandChange::Claim(id) | CommandChange::Complete { id, .. } => self.check_not_done(id),
+        })
+    }
+
+    fn check_not_done(&self, id: &CommandId) -> Result<(), Error> {
+        match self.command(id).map(|command| &command.state) {
+            None => Err(Error::NotFound { kind: "command", id: id.to_string() }),
+            Some(CommandState::Done { .. }) => Err(Error::Immutable { kind: "command", id: id.to_string() }),
+            Some(CommandState::Pending | CommandState::Claimed) => Ok(()),
+        }
+    }
+
+    pub fn claim(&mut self, id: &CommandId) {
+        if let Some(command) = self.commands.values_mut().find(|command| command.request.id == *id) {
+            command.state = CommandState::Claimed;
+        }
+    }
+
+    pub fn complete(&mut self, id: &CommandId, outcome: Bytes) -> Result<(), Error> {
+        self.check_not_done(id)?;
+        if let Some(command) = self.commands.values_mut().find(|command| command.request.id == *id) {
+            command.state = CommandState::Done { outcome };
+        }
+        Ok(())
+    }
+
+    pub fn put_snapshot(&mut self, snapshot: Snapshot) -> Result<(), Error> {
+        self.snapshots.insert(snapshot.sequence, snapshot);
+        while self.snapshots.len() > SNAPSHOTS {
+            self.snapshots.pop_first();
+        }
+        Ok(())
+    }
+
+    pub fn snapshot(&self, at_or_before: Sequence) -> SnapshotFound {
+        let snapshot =
+            self.snapshots.range(..=at_or_before).next_back().map(|(_, snapshot)| snapshot.clone());
+        SnapshotFound { snapshot, problems: Vec::new() }
+    }
+
+    pub fn put_sealed_turn(&mut self, turn: SealedTurn) -> Result<(), Error> {
+        match self.sealed.get(&turn.turn) {
+            Some(stored) if *stored != turn => {
+                Err(Error::Immutable { kind: "sealed turn", id: turn.turn.to_string() })
+            }
+            Some(_) => Ok(()),
+            None => {
+                self.sealed.insert(turn.turn.clone(), turn);
+                Ok(())
+            }
+        }
+    }
+
+    /// Memory has nothing to pack; the answer counts what an engine with a disk would have packed.
+    pub fn seal(&self, through: Sequence) -> Sealed {
+        let mut sealed = Sealed::default();
+        for chunk in self.chunks.values().take_while(|chunk| chunk.last() <= through) {
+            sealed.chunks += 1;
+            sealed.events += u64::from(chunk.count());
+            sealed.bytes_before += chunk.bytes().len() as u64;
+        }
+        sealed.bytes_after = sealed.bytes_before;
+        sealed
+    }
+
+    pub fn retire(&mut self, through: Sequence, older_than: Option<Timestamp>) -> Sequence {
+        while let Some(entry) = self.chunks.first_entry() {
+            let chunk = entry.get();
+            if chunk.last() > through || older_than.is_some_and(|time| chunk.time() >= time) {
+                break;
+            }
+            self.record.head.first_available = chunk.last().next().unwrap_or(Sequence::MAX);
+            entry.remove();
+        }
+        self.record.head.first_available
+    }
+}

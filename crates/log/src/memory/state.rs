@@ -1,0 +1,183 @@
+//! Leases, sessions and appends.
+
+use std::collections::{BTreeMap, HashMap};
+use std::time::Duration;
+
+use riverrun_event::{KeyId, OwnerId, Sequence, TenantId};
+
+use super::session::Session;
+use super::store::StoredBlob;
+use crate::seeded::{self, Bug};
+use crate::{
+    Admission, ApiKey, Append, Appended, BlobRef, CommandChange, Committed, Created, Epoch, Error, Fact,
+    IdempotencyRecord, Lease, Link, Listener, NewSession, ProducerState, SessionHead, SessionKey,
+    SessionRecord, Shard, Standing, Timestamp, admit,
+};
+
+#[derive(Default)]
+pub struct State {
+    pub closed: bool,
+    pub listener: Option<Listener>,
+    pub sessions: HashMap<SessionKey, Session>,
+    pub keys: BTreeMap<KeyId, ApiKey>,
+    pub(super) blobs: HashMap<(TenantId, BlobRef), StoredBlob>,
+    pub(super) answers: HashMap<(TenantId, String), IdempotencyRecord>,
+    leases: HashMap<Shard, (Epoch, Option<Lease>)>,
+    /// The last number given to a session, a command or an action: one count orders them all.
+    numbers: u64,
+}
+
+impl State {
+    pub fn number(&mut self) -> u64 {
+        self.numbers += 1;
+        self.numbers
+    }
+
+    pub fn find(&self, key: &SessionKey) -> Result<&Session, Error> {
+        self.sessions.get(key).ok_or_else(|| Error::NoSession(key.session.clone()))
+    }
+
+    pub fn find_mut(&mut self, key: &SessionKey) -> Result<&mut Session, Error> {
+        self.sessions.get_mut(key).ok_or_else(|| Error::NoSession(key.session.clone()))
+    }
+
+    pub fn acquire(
+        &mut self,
+        shard: Shard,
+        owner: &OwnerId,
+        now: Timestamp,
+        ttl: Duration,
+    ) -> Result<Lease, Error> {
+        let (epoch, held) = self.leases.entry(shard).or_default();
+        if let Some(held) = held.as_ref().filter(|held| held.owner != *owner && held.expires > now) {
+            return Err(Error::LeaseHeld { owner: held.owner.clone(), expires: held.expires });
+        }
+        epoch.0 += 1;
+        let lease = Lease { shard, epoch: *epoch, owner: owner.clone(), expires: now.plus(ttl) };
+        *held = Some(lease.clone());
+        Ok(lease)
+    }
+
+    pub fn renew(&mut self, lease: &Lease, now: Timestamp, ttl: Duration) -> Result<Lease, Error> {
+        let (current, held) = self.leases.entry(lease.shard).or_default();
+        if *current != lease.epoch {
+            return Err(Error::Fenced { used: lease.epoch, current: *current });
+        }
+        let renewed = Lease { expires: now.plus(ttl), ..lease.clone() };
+        *held = Some(renewed.clone());
+        Ok(renewed)
+    }
+
+    pub fn release(&mut self, lease: &Lease) -> Result<(), Error> {
+        if let Some((current, held)) = self.leases.get_mut(&lease.shard)
+            && *current == lease.epoch
+        {
+            *held = None;
+        }
+        Ok(())
+    }
+
+    pub fn create_session(&mut self, key: &SessionKey, new: NewSession) -> Created {
+        if let Some(session) = self.sessions.get(key) {
+            return Created { record: session.record.clone(), new: false };
+        }
+        let number = self.number();
+        let head = SessionHead {
+            last: new.start_after,
+            link: Link::START,
+            first_available: new.start_after.next().unwrap_or(Sequence::MAX),
+            incarnation: number as u32,
+        };
+        let mut record = SessionRecord {
+            key: key.clone(),
+            title: new.title,
+            agent: new.agent,
+            status: new.status,
+            tags: new.tags,
+            metadata: new.metadata,
+            created_at: new.created_at,
+            updated_at: new.created_at,
+            head,
+        };
+        record.tags.sort();
+        record.tags.dedup();
+        self.sessions.insert(key.clone(), Session::new(number, record.clone()));
+        Created { record, new: true }
+    }
+
+    pub fn append(&mut self, append: Append, now: Timestamp) -> Result<Appended, Error> {
+        let epoch = self.leases.get(&Shard::ONLY).map_or(Epoch::default(), |(epoch, _)| *epoch);
+        let session = self.find(&append.key)?;
+        let producer = append.producer.as_ref().and_then(|stamp| session.producers.get(&stamp.id).copied());
+        let standing = Standing { epoch, head: &session.record.head, producer };
+        let chunk = &append.chunk;
+        let (first, last, link) = (chunk.first(), chunk.last(), chunk.link());
+        if admit(&append, standing, |first| Ok(session.chunks.get(&first).cloned()))? == Admission::Duplicate
+        {
+            return Ok(Appended { first, last, link, duplicate: true });
+        }
+        session.check_commands(&append.commands)?;
+        self.check_answers(&append.idempotency, now)?;
+        self.apply(append);
+        Ok(Appended { first, last, link, duplicate: false })
+    }
+
+    fn check_answers(&self, records: &[IdempotencyRecord], now: Timestamp) -> Result<(), Error> {
+        let known =
+            records.iter().find(|record| self.remembered(&record.tenant, &record.scope, now).is_some());
+        known.map_or(Ok(()), |record| Err(Error::IdempotencyExists(record.scope.clone())))
+    }
+
+    /// Writes an append that was admitted. Nothing here can fail.
+    fn apply(&mut self, append: Append) {
+        let Append { key, chunk, producer, facts, commands, idempotency, .. } = append;
+        for record in idempotency {
+            self.answers.insert((record.tenant.clone(), record.scope.clone()), record);
+        }
+        for fact in &facts {
+            self.use_blob(&key, fact);
+        }
+        let mut numbers = self.numbers;
+        let Some(session) = self.sessions.get_mut(&key) else { return };
+        for fact in facts {
+            session.apply_fact(fact, &mut numbers);
+        }
+        for change in commands {
+            apply_command(session, change, &mut numbers);
+        }
+        if let Some(stamp) = producer.filter(|_| !seeded::is_on(Bug::ForgetProducer)) {
+            let (first, last) = (chunk.first(), chunk.last());
+            let state = ProducerState { epoch: stamp.epoch, sequence: stamp.sequence, first, last };
+            session.producers.insert(stamp.id, state);
+        }
+        session.record.head.advance(&chunk);
+        session.record.updated_at = chunk.time();
+        session.chunks.insert(chunk.first(), chunk.clone());
+        self.numbers = numbers;
+        if let Some(listener) = self.listener.clone() {
+            listener(&[Committed { key, chunk }]);
+        }
+    }
+
+    fn use_blob(&mut self, key: &SessionKey, fact: &Fact) {
+        if let Fact::Blob(reference) = fact
+            && let Some(blob) = self.blobs.get_mut(&(key.tenant.clone(), reference.clone()))
+        {
+            blob.sessions.insert(key.session.clone());
+        }
+    }
+}
+
+fn apply_command(session: &mut Session, change: CommandChange, numbers: &mut u64) {
+    match change {
+        CommandChange::Enqueue(request) => {
+            *numbers += 1;
+            session.store_command(*numbers, request);
+        }
+        CommandChange::Claim(id) => session.claim(&id),
+        CommandChange::Complete { id, outcome } => {
+            // Checked by `check_commands` before anything was written.
+            let _ = session.complete(&id, outcome);
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! Commands, answers and blobs.
+
+use std::collections::BTreeSet;
+
+use riverrun_event::{SessionId, TenantId};
+
+use super::state::State;
+use crate::{
+    Blob, BlobInfo, BlobRef, Command, CommandState, Enqueued, Error, IdempotencyRecord, NewBlob, NewCommand,
+    Remembered, SessionKey, Timestamp,
+};
+
+pub struct StoredBlob {
+    pub blob: Blob,
+    /// Put without a session at least once, so no session's end removes it.
+    pub kept: bool,
+    pub sessions: BTreeSet<SessionId>,
+}
+
+impl State {
+    pub fn delete_session(&mut self, key: &SessionKey) -> bool {
+        let removed = self.sessions.remove(key).is_some();
+        if removed {
+            self.blobs.retain(|(tenant, _), stored| {
+                let was_used = *tenant == key.tenant && stored.sessions.remove(&key.session);
+                !was_used || stored.kept || !stored.sessions.is_empty()
+            });
+        }
+        removed
+    }
+
+    pub fn enqueue(&mut self, command: NewCommand) -> Result<Enqueued, Error> {
+        let known = self.find(&command.key)?.command_with_key(&command.idempotency_key);
+        if let Some(known) = known {
+            return Ok(Enqueued { command: known.clone(), new: false });
+        }
+        let number = self.number();
+        let command = self.find_mut(&command.key.clone())?.store_command(number, command);
+        Ok(Enqueued { command, new: true })
+    }
+
+    pub fn pending_commands(&self, key: Option<&SessionKey>) -> Vec<Command> {
+        let sessions =
+            self.sessions.values().filter(|session| key.is_none_or(|key| session.record.key == *key));
+        let is_pending = |command: &&Command| !matches!(command.state, CommandState::Done { .. });
+        let mut pending: Vec<Command> =
+            sessions.flat_map(|session| session.commands.values()).filter(is_pending).cloned().collect();
+        pending.sort_by_key(|command| command.number);
+        pending
+    }
+
+    pub fn remember(&mut self, record: IdempotencyRecord, now: Timestamp) -> Remembered {
+        if let Some(known) = self.remembered(&record.tenant, &record.scope, now) {
+            return Remembered { record: known.clone(), new: false };
+        }
+        self.answers.insert((record.tenant.clone(), record.scope.clone()), record.clone());
+        Remembered { record, new: true }
+    }
+
+    pub fn remembered(&self, tenant: &TenantId, scope: &str, now: Timestamp) -> Option<&IdempotencyRecord> {
+        let record = self.answers.get(&(tenant.clone(), scope.to_owned()));
+        record.filter(|record| record.expires_at > now)
+    }
+
+    pub fn put_blob(&mut self, tenant: &TenantId, new: NewBlob) -> BlobInfo {
+        let reference = BlobRef::of(&new.bytes);
+        let stored = self.blobs.entry((tenant.clone(), reference.clone())).or_insert_with(|| {
+            let info = BlobInfo { reference, media_type: new.media_type, size: new.bytes.len() as u64 };
+            StoredBlob { blob: Blob { info, bytes: new.bytes }, kept: false, sessions: BTreeSet::new() }
+        });
+        match new.session {
+            Some(session) => {
+                stored.sessions.insert(session);
+            }
+            None => stored.kept = true,
+        }
+        stored.blob.info.clone()
+    }
+
+    pub fn blob(&self, tenant: &TenantId, reference: &BlobRef) -> Option<&Blob> {
+        self.blobs.get(&(tenant.clone(), reference.clone())).map(|stored| &stored.blob)
+    }
+}
