@@ -17,6 +17,7 @@ mod permission;
 mod process;
 mod raw;
 mod routing;
+mod sample;
 mod schema;
 mod session;
 mod shared;
@@ -24,6 +25,8 @@ mod strict;
 mod subagent;
 mod table;
 mod task;
+#[cfg(test)]
+mod tests;
 mod tool;
 
 pub use benchmark::*;
@@ -39,6 +42,7 @@ pub use permission::*;
 pub use process::*;
 pub use raw::{Opaque, RawJson};
 pub use routing::*;
+pub use sample::sample;
 pub use schema::CatalogueSchema;
 pub use session::*;
 pub use shared::*;
