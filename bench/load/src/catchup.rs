@@ -1,0 +1,93 @@
+//! M4: how fast a subscriber that comes late reaches the head.
+
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+use crate::request;
+use crate::sample::median;
+use crate::session::{self, Session};
+use crate::stream::{Frame, Subscription};
+use crate::target::Target;
+
+/// A catch-up that takes longer has failed.
+const LIMIT: Duration = Duration::from_secs(60);
+/// Says that everything up to the head of the log has been sent.
+const CAUGHT_UP: &[u8] = b"stream.caught_up";
+
+#[derive(Clone, Copy, Debug)]
+pub struct Load {
+    pub events: u64,
+    /// Subscribers one after another, of which the median counts.
+    pub repeats: usize,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CaughtUp {
+    pub replay_events_per_second: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub coalesce_ms: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub snapshot_ms: Option<f64>,
+}
+
+pub async fn measure(target: &Target, load: Load) -> Result<CaughtUp> {
+    let mut session = session::create_single(target).await?;
+    session.fill(target, load.events).await?;
+    let routes = &target.routes;
+    let replay = median_to_head(target, &routes.replay, &session, load.repeats).await?;
+    Ok(CaughtUp {
+        replay_events_per_second: session.head as f64 / replay.as_secs_f64(),
+        coalesce_ms: optional(target, &routes.coalesce, &session, load.repeats).await?,
+        snapshot_ms: optional(target, &routes.snapshot, &session, load.repeats).await?,
+    })
+}
+
+/// Time from the request until the subscriber is at the head, and the event frames until then.
+pub async fn to_head(target: &Target, route: &str, session: &Session, after: u64) -> Result<(Duration, u64)> {
+    let start = Instant::now();
+    let request = request::subscribe(target, route, &session.id, after);
+    let read = async {
+        let mut subscription = Subscription::open(target, &request, None).await?;
+        let (mut frames, mut is_live) = (0, after >= session.head);
+        while !is_live {
+            let each = |frame: Frame<'_>| match frame {
+                Frame::Event(_) => {
+                    frames += 1;
+                    is_live |= frame.sequence() >= Some(session.head);
+                }
+                Frame::Control(bytes) => is_live |= memchr::memmem::find(bytes, CAUGHT_UP).is_some(),
+            };
+            subscription.frames(each).await?;
+        }
+        Ok((start.elapsed(), frames))
+    };
+    let late = Error::Timeout { what: "catching up", seconds: LIMIT.as_secs() };
+    tokio::time::timeout(LIMIT, read).await.unwrap_or(Err(late))
+}
+
+async fn median_to_head(target: &Target, route: &str, session: &Session, repeats: usize) -> Result<Duration> {
+    let is_replay = route == target.routes.replay;
+    let mut times = Vec::with_capacity(repeats);
+    for _ in 0..repeats {
+        let (time, got) = to_head(target, route, session, 0).await?;
+        if is_replay && got != session.head {
+            return Err(Error::Missing { expected: session.head, got });
+        }
+        times.push(time.as_secs_f64());
+    }
+    Ok(Duration::from_secs_f64(median(&times).unwrap_or_default()))
+}
+
+async fn optional(
+    target: &Target,
+    route: &Option<String>,
+    session: &Session,
+    repeats: usize,
+) -> Result<Option<f64>> {
+    let Some(route) = route else { return Ok(None) };
+    let time = median_to_head(target, route, session, repeats).await?;
+    Ok(Some(time.as_secs_f64() * 1e3))
+}

@@ -1,0 +1,84 @@
+//! M3: one session, many subscribers: deliveries per second and what one costs the server.
+
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+use tokio::task::JoinSet;
+
+use crate::connection::Connection;
+use crate::error::{Error, Result};
+use crate::process;
+use crate::request;
+use crate::session::{self, Session};
+use crate::stream::{Frame, Subscription};
+use crate::target::Target;
+
+/// One producer, one event per request; `interval` none means as fast as the answers come.
+#[derive(Clone, Copy, Debug)]
+pub struct Load {
+    pub subscribers: usize,
+    pub events: u64,
+    pub interval: Option<Duration>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FannedOut {
+    pub deliveries_per_second: f64,
+    /// CPU of the whole server, appends included, per delivered event.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cpu_us_per_delivery: Option<f64>,
+}
+
+pub async fn measure(target: &Target, load: Load) -> Result<FannedOut> {
+    let session = session::create_single(target).await?;
+    let request = request::subscribe(target, &target.routes.replay, &session.id, session.head);
+    let mut tasks = JoinSet::new();
+    for _ in 0..load.subscribers {
+        let subscription = Subscription::open(target, &request, None).await?;
+        tasks.spawn(count(subscription, session.head, load.events));
+    }
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    let before = target.process.and_then(process::cpu);
+    let start = Instant::now();
+    tasks.spawn(produce(target.clone(), session, load));
+    let ends = session::join(tasks, Duration::from_secs(120), "fanning out").await?;
+    let after = target.process.and_then(process::cpu);
+    let elapsed = ends.into_iter().max().unwrap_or(start) - start;
+    let deliveries = load.events * load.subscribers as u64;
+    Ok(FannedOut {
+        deliveries_per_second: deliveries as f64 / elapsed.as_secs_f64(),
+        cpu_us_per_delivery: process::cpu_per_event(before, after, deliveries),
+    })
+}
+
+/// Reads until the last event is there, and checks that none was left out or came twice.
+async fn count(mut subscription: Subscription, head: u64, events: u64) -> Result<Instant> {
+    let (mut got, mut last) = (0, head);
+    while last < head + events {
+        subscription
+            .frames(|frame| {
+                if let Frame::Event(_) = frame {
+                    got += 1;
+                    last = frame.sequence().unwrap_or(last);
+                }
+            })
+            .await?;
+    }
+    match got == events {
+        true => Ok(Instant::now()),
+        false => Err(Error::Missing { expected: events, got }),
+    }
+}
+
+async fn produce(target: Target, session: Session, load: Load) -> Result<Instant> {
+    let mut connection = Connection::open(&target).await?;
+    let mut ticks = load.interval.map(tokio::time::interval);
+    for number in 0..load.events {
+        if let Some(ticks) = &mut ticks {
+            ticks.tick().await;
+        }
+        connection.exchange(&request::append(&target, &session.id, &session.turn.delta(number))).await?;
+    }
+    Ok(Instant::now())
+}
