@@ -1,20 +1,33 @@
 //! The event catalogue.
 //!
+//! An event is written down once: its type and payload in `catalogue`, its envelope in `envelope`. What comes from
+//! outside passes `json` and `decode`; what is stored is a `Record`; what goes out is composed from it by copying.
+//!
 //! This crate never reads the clock, makes no random numbers and does no I/O: ids and times arrive as arguments.
 
 mod catalogue;
 mod cursor;
+mod decode;
+mod envelope;
 mod error;
 mod id;
 pub mod json;
+mod record;
+mod scope;
 mod sequence;
+mod spill;
 mod timestamp;
 
 pub use catalogue::*;
 pub use cursor::{Cursor, CursorError, Origin};
+pub use decode::{DecodeError, Decoded, decode, decode_wire};
+pub use envelope::{Draft, Event, SCHEMA_VERSION};
 pub use error::ErrorCode;
 pub use id::*;
+pub use record::{Composer, Record, RecordError, write_record};
+pub use scope::Scope;
 pub use sequence::Sequence;
+pub use spill::{Spilled, spill};
 pub use timestamp::{Timestamp, TimestampError};
 
 /// Crockford base 32 in lower case, `width` digits of the low bits, most significant first.

@@ -1,0 +1,85 @@
+//! Events as values: decoded for the fold and the dialects, and as drafts on their way into a log.
+
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use crate::{EventId, EventType, Payload, PayloadError, RawJson, Scope, Sequence, Timestamp};
+
+/// The version that every envelope of ours names.
+pub const SCHEMA_VERSION: &str = "riverrun/1";
+
+/// A fact at its place in a session's log, decoded.
+#[derive(Debug, Clone)]
+pub struct Event {
+    pub sequence: Sequence,
+    /// Given by its producer; otherwise it follows from the session and the sequence.
+    pub event_id: Option<EventId>,
+    pub timestamp: Timestamp,
+    pub kind: EventType,
+    pub scope: Scope,
+    /// A stored payload that does not fit its type is data, not a panic: readers record a problem.
+    pub payload: Result<Payload, PayloadError>,
+    /// The payload's text. Deltas and items go without it: their typed form says everything.
+    pub raw_payload: Option<RawJson>,
+    /// The process, channel, job, artifact or evidence that it is about.
+    pub subject: Option<String>,
+}
+
+/// An event before it has a place: what a producer hands in, checked and in canonical form.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Draft {
+    pub kind: EventType,
+    pub event_id: Option<EventId>,
+    pub timestamp: Option<Timestamp>,
+    /// The envelope's other members as one JSON object without white space.
+    pub(crate) members: String,
+}
+
+impl Draft {
+    /// Makes a draft of a typed payload.
+    pub fn new(kind: EventType, scope: &Scope, payload: &impl Serialize) -> Self {
+        let payload = serde_json::to_string(payload).expect("payload types serialise to JSON: string keys, no errors");
+        Self::from_parts(kind, scope, &[], Some(&payload), None)
+    }
+
+    /// Gives the draft a time of its own; otherwise the log's clock does.
+    pub fn at(mut self, timestamp: Timestamp) -> Self {
+        self.timestamp = Some(timestamp);
+        self
+    }
+
+    pub(crate) fn from_parts(
+        kind: EventType,
+        scope: &Scope,
+        extra: &[(String, &RawValue)],
+        payload: Option<&str>,
+        refs: Option<&str>,
+    ) -> Self {
+        let mut members = String::with_capacity(payload.map_or(0, str::len) + 160);
+        members.push('{');
+        scope.write_members(&mut members);
+        for (name, value) in extra {
+            crate::json::write_string(&mut members, name);
+            members.push(':');
+            members.push_str(value.get());
+            members.push(',');
+        }
+        for (name, value) in [("\"payload\":", payload), ("\"refs\":", refs)] {
+            if let Some(value) = value {
+                members.push_str(name);
+                members.push_str(value);
+                members.push(',');
+            }
+        }
+        if members.ends_with(',') {
+            members.pop();
+        }
+        members.push('}');
+        Self { kind, event_id: None, timestamp: None, members }
+    }
+
+    /// The size that limits are about.
+    pub fn size(&self) -> usize {
+        self.members.len() + self.kind.as_str().len()
+    }
+}

@@ -1,0 +1,98 @@
+use super::*;
+use crate::{decode, decode_wire, json, spill};
+
+fn session() -> SessionId {
+    SessionId::new("ses_1").expect("a good id")
+}
+
+fn stored(text: &str) -> Vec<u8> {
+    let text = json::compact(text.as_bytes(), &json::Limits::default()).expect("JSON");
+    let decoded = decode(&text).expect("an event");
+    let mut bytes = Vec::new();
+    write_record(&decoded.draft, Timestamp::from_millis(1_794_807_600_123), &mut bytes);
+    bytes
+}
+
+fn wire(text: &str) -> String {
+    let bytes = stored(text);
+    let mut out = String::new();
+    let record = Record::read(&bytes).expect("a record");
+    Composer::new(&session(), 1).write(&record, Sequence::new(42).expect("small"), &mut out);
+    out
+}
+
+#[test]
+fn the_wire_form_is_the_envelope_in_its_order() {
+    assert_eq!(
+        wire(r#"{"payload":{"delta":"hé"},"task_id":"t","type":"model.delta","x":{"y":[1]},"eventId":"e1","timestamp":"2026-11-16T05:40:00Z"}"#),
+        r#"{"type":"model.delta","eventId":"e1","schemaVersion":"riverrun/1","timestamp":"2026-11-16T05:40:00.000Z","sequence":42,"sessionId":"ses_1","taskId":"t","x":{"y":[1]},"payload":{"delta":"hé"}}"#
+    );
+    let bare = wire(r#"{"type":"turn.started"}"#);
+    assert!(bare.ends_with(r#""sequence":42,"sessionId":"ses_1"}"#), "{bare}");
+    assert!(bare.contains("\"timestamp\":\"2026-11-1"), "{bare}");
+}
+
+#[test]
+fn snake_case_comes_out_as_camel_case_and_opaque_members_stay() {
+    let out = wire(r#"{"type":"model.delta","turn_id":"t","runtime_id":"r","my_own":1,"payload":{"delta":"a","item_id":"i","output_index":0,"my_field":2}}"#);
+    assert!(out.ends_with(
+        r#""turnId":"t","runtimeId":"r","my_own":1,"payload":{"delta":"a","itemId":"i","outputIndex":0,"my_field":2}}"#
+    ), "{out}");
+}
+
+#[test]
+fn unknown_types_pass_verbatim() {
+    let out = wire(r#"{"type":"x.acme.thing","payload":[1,"two",null,{"a_b":3.00}]}"#);
+    assert!(out.contains(r#""type":"x.acme.thing""#) && out.ends_with(r#""payload":[1,"two",null,{"a_b":3.00}]}"#), "{out}");
+}
+
+#[test]
+fn the_wire_form_decodes_to_the_event_of_its_record() {
+    let text = r#"{"type":"model.delta","threadId":"main","turnId":"t","depth":2,"traceId":"tr","payload":{"delta":"a"}}"#;
+    let bytes = stored(text);
+    let record = Record::read(&bytes).expect("a record");
+    let sequence = Sequence::new(42).expect("small");
+    let from_record = record.to_event(sequence).expect("an event");
+    let from_wire = decode_wire(&wire(text)).expect("an event");
+    assert_eq!(from_record.scope, from_wire.scope);
+    assert_eq!(from_record.payload.ok(), from_wire.payload.ok());
+    assert_eq!((from_record.timestamp, from_wire.sequence), (from_wire.timestamp, sequence));
+}
+
+#[test]
+fn a_large_payload_keeps_its_shape_and_gives_its_strings_away() {
+    let long = "é".repeat(5000);
+    let text = format!(
+        r#"{{"type":"item.completed","refs":{{"a":1}},"payload":{{"outputIndex":2,"item":{{"type":"tool_result","id":"i","callId":"c","blockList":[{{"type":"text","text":"{long}"}},{{"type":"text","text":"short"}}]}}}}}}"#
+    );
+    let mut draft = decode(&text).expect("an event").draft;
+    let spilled = spill(&mut draft, 4096).expect("it can be made to fit");
+    assert_eq!(spilled.len(), 1);
+    assert_eq!((spilled[0].path.as_str(), &spilled[0].content), ("/payload/item/blockList/0/text", &long));
+    assert!(draft.size() <= 4096);
+    let members: serde_json::Value = serde_json::from_str(&draft.members).expect("JSON");
+    assert_eq!(members["payload"]["item"]["blockList"][0]["text"], "é".repeat(512));
+    assert_eq!(members["payload"]["item"]["blockList"][1]["text"], "short");
+    assert_eq!((&members["refs"]["a"], &members["refs"]["spilled"][0]["size"]), (&1.into(), &10_000.into()));
+    assert_eq!(spill(&mut draft, 4096), Ok(Vec::new()), "what fits is left alone");
+    let digits = format!("[{}1]", "1,".repeat(5000));
+    let mut stuck = decode(&format!(r#"{{"type":"x.y","payload":{digits}}}"#)).expect("an event").draft;
+    assert!(spill(&mut stuck, 4096).is_err(), "there is no string to take out");
+}
+
+proptest::proptest! {
+    #[test]
+    fn no_bytes_panic(bytes: Vec<u8>) {
+        if let Ok(record) = Record::read(&bytes) {
+            let _ = record.to_event(Sequence::ZERO);
+        }
+    }
+
+    #[test]
+    fn times_round_trip(millis in -(1_i64 << 47)..1 << 47) {
+        let draft = Draft::new(EventType::parse("x.y"), &crate::Scope::default(), &());
+        let mut bytes = Vec::new();
+        write_record(&draft, Timestamp::from_millis(millis), &mut bytes);
+        proptest::prop_assert_eq!(Record::read(&bytes).map(|r| r.timestamp.millis()), Ok(millis));
+    }
+}
