@@ -10,6 +10,7 @@ mod chain;
 mod chunk;
 mod clock;
 mod command;
+pub mod contract;
 mod error;
 mod fact;
 mod key;

@@ -1,0 +1,131 @@
+//! What a case works with: a log, a clock, and short ways to say the usual things.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use riverrun_event::{OwnerId, ProducerId, Sequence, SessionId, TenantId};
+
+use crate::{
+    Append, Appended, Chunk, Epoch, Error, Log, ManualClock, NewSession, ProducerStamp, SessionHead,
+    SessionKey, Shard, Timestamp,
+};
+
+pub type Factory<'a> = dyn Fn(Arc<ManualClock>) -> Box<dyn Bench> + 'a;
+
+/// One engine under test.
+pub trait Bench {
+    fn log(&self) -> Arc<dyn Log>;
+
+    fn clock(&self) -> Arc<ManualClock>;
+
+    /// Closes the log and opens it again from what is durable. False if the engine keeps nothing.
+    fn reopen(&mut self) -> bool;
+
+    /// Opens a backup that the log wrote to this path; None if the engine keeps nothing.
+    fn open_backup(&self, path: &std::path::Path) -> Option<Arc<dyn Log>>;
+
+    /// A path for a new file.
+    fn scratch(&self) -> std::path::PathBuf;
+}
+
+pub const TTL: Duration = Duration::from_secs(10);
+
+pub fn id<T: std::str::FromStr>(text: &str) -> T {
+    text.parse().unwrap_or_else(|_| panic!("`{text}` is a valid id"))
+}
+
+pub fn key(session: &str) -> SessionKey {
+    SessionKey::new(id::<TenantId>("acme"), id::<SessionId>(session))
+}
+
+pub fn seq(value: u64) -> Sequence {
+    Sequence::new(value).unwrap_or_else(|| panic!("{value} is in range"))
+}
+
+pub fn time(millis: u64) -> Timestamp {
+    Timestamp::from_millis(millis)
+}
+
+/// The answer of a call that must succeed.
+#[track_caller]
+pub fn ok<T>(ticket: crate::Ticket<T>) -> T {
+    match ticket.wait() {
+        Ok(value) => value,
+        Err(error) => panic!("refused: {error}"),
+    }
+}
+
+/// The error of a call that must not succeed.
+#[track_caller]
+pub fn refused<T: std::fmt::Debug>(ticket: crate::Ticket<T>) -> Error {
+    match ticket.wait() {
+        Ok(value) => panic!("taken: {value:?}"),
+        Err(error) => error,
+    }
+}
+
+pub fn own(log: &dyn Log) -> Epoch {
+    ok(log.acquire(Shard::ONLY, &id::<OwnerId>("own_1"), TTL)).epoch
+}
+
+pub fn new_session() -> NewSession {
+    NewSession { status: "idle".to_owned(), created_at: time(1_000), ..NewSession::default() }
+}
+
+/// A session with an empty log.
+pub fn made(log: &dyn Log, name: &str) -> SessionKey {
+    let key = key(name);
+    ok(log.create_session(&key, new_session()));
+    key
+}
+
+pub fn head(log: &dyn Log, key: &SessionKey) -> SessionHead {
+    ok(log.head(key)).unwrap_or_else(|| panic!("{key:?} has a head"))
+}
+
+pub fn chunk_after(head: &SessionHead, at: Timestamp, records: &[&[u8]]) -> Chunk {
+    let mut builder = head.next_chunk(at).unwrap_or_else(|| panic!("the log is not exhausted"));
+    records.iter().for_each(|record| builder.push(record));
+    builder.finish().unwrap_or_else(|| panic!("the chunk is in range"))
+}
+
+/// Appends records behind the committed head.
+#[track_caller]
+pub fn append(log: &dyn Log, key: &SessionKey, epoch: Epoch, records: &[&[u8]]) -> Appended {
+    let chunk = chunk_after(&head(log, key), time(2_000), records);
+    ok(log.append(Append::new(key.clone(), epoch, chunk)))
+}
+
+pub fn stamped(append: Append, producer: &str, epoch: u64, sequence: u64) -> Append {
+    let stamp = ProducerStamp { id: id::<ProducerId>(producer), epoch, sequence };
+    Append { producer: Some(stamp), ..append }
+}
+
+/// Every record that can be read, read in small steps.
+#[track_caller]
+pub fn all_records(log: &dyn Log, key: &SessionKey) -> Vec<(u64, Bytes)> {
+    let mut after = head(log, key).first_available.previous();
+    let mut found = Vec::new();
+    loop {
+        let chunks = ok(log.read(key, after, 1_000));
+        let Some(last) = chunks.last() else { return found };
+        for chunk in &chunks {
+            let records = chunk.records_after(after);
+            found.extend(records.map(|(sequence, record)| (sequence.get(), Bytes::copy_from_slice(record))));
+        }
+        after = last.last();
+    }
+}
+
+/// Record contents as they are told apart in tests.
+pub fn numbered(range: std::ops::RangeInclusive<u64>) -> Vec<(u64, Bytes)> {
+    range.map(|n| (n, Bytes::from(format!("record {n}")))).collect()
+}
+
+/// Appends `record n` for each n of the range, one chunk each.
+pub fn append_numbered(log: &dyn Log, key: &SessionKey, epoch: Epoch, range: std::ops::RangeInclusive<u64>) {
+    for n in range {
+        append(log, key, epoch, &[format!("record {n}").as_bytes()]);
+    }
+}

@@ -1,0 +1,123 @@
+//! Blobs, snapshots, sealed turns, keys.
+
+use bytes::Bytes;
+
+use super::Case;
+use super::bench::*;
+use crate::{
+    ApiKey, Append, Blob, BlobInfo, BlobRef, Error, Fact, NewBlob, SealedTurn, Snapshot, SnapshotFound,
+};
+
+pub const CASES: &[Case] = &[
+    ("a_blob_is_named_by_its_contents", a_blob_is_named_by_its_contents),
+    ("a_blob_is_its_tenants_own", a_blob_is_its_tenants_own),
+    ("a_blob_lives_as_long_as_a_session_that_uses_it", a_blob_lives_as_long_as_a_session_that_uses_it),
+    ("the_latest_snapshot_at_or_before_is_found", the_latest_snapshot_at_or_before_is_found),
+    ("a_sealed_turn_is_immutable", a_sealed_turn_is_immutable),
+    ("keys_are_kept_and_revoked_once", keys_are_kept_and_revoked_once),
+];
+
+fn blob(session: Option<&str>, bytes: &'static str) -> NewBlob {
+    NewBlob {
+        session: session.map(id),
+        media_type: "text/plain".to_owned(),
+        bytes: Bytes::from_static(bytes.as_bytes()),
+    }
+}
+
+fn a_blob_is_named_by_its_contents(bench: &mut dyn Bench) {
+    let log = bench.log();
+    let info = ok(log.put_blob(&id("acme"), blob(None, "hello")));
+    let name = "blob_2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824";
+    let reference = BlobRef::parse(name).unwrap_or_else(|| panic!("`{name}` is a reference"));
+    assert_eq!(info, BlobInfo { reference: reference.clone(), media_type: "text/plain".to_owned(), size: 5 });
+    let again = NewBlob { media_type: "text/html".to_owned(), ..blob(None, "hello") };
+    assert_eq!(ok(log.put_blob(&id("acme"), again)), info, "the first put stays");
+    let stored = ok(log.blob(&id("acme"), &reference));
+    assert_eq!(stored, Some(Blob { info: info.clone(), bytes: Bytes::from_static(b"hello") }));
+    assert_eq!(ok(log.blob_info(&id("acme"), &reference)), Some(info));
+    let large = Bytes::from(vec![7; 3 << 20]);
+    let info = ok(log.put_blob(&id("acme"), NewBlob { bytes: large.clone(), ..blob(None, "") }));
+    assert_eq!(ok(log.blob(&id("acme"), &info.reference)).map(|blob| blob.bytes), Some(large));
+}
+
+fn a_blob_is_its_tenants_own(bench: &mut dyn Bench) {
+    let log = bench.log();
+    let reference = ok(log.put_blob(&id("acme"), blob(None, "secret"))).reference;
+    assert_eq!(ok(log.blob(&id("other"), &reference)), None);
+    assert_eq!(ok(log.blob_info(&id("other"), &reference)), None);
+}
+
+fn a_blob_lives_as_long_as_a_session_that_uses_it(bench: &mut dyn Bench) {
+    let log = bench.log();
+    let (epoch, a, b) = (own(&*log), made(&*log, "a"), made(&*log, "b"));
+    let tenant = id("acme");
+    let shared = ok(log.put_blob(&tenant, blob(Some("a"), "shared"))).reference;
+    let lone = ok(log.put_blob(&tenant, blob(Some("a"), "lone"))).reference;
+    let kept = ok(log.put_blob(&tenant, blob(None, "kept"))).reference;
+    let chunk = chunk_after(&head(&*log, &b), time(1), &[b"x"]);
+    let facts = vec![Fact::Blob(shared.clone()), Fact::Blob(kept.clone())];
+    ok(log.append(Append { facts, ..Append::new(b.clone(), epoch, chunk) }));
+    let present = |reference: &BlobRef| ok(log.blob_info(&tenant, reference)).is_some();
+    assert!(ok(log.delete_session(&a)));
+    assert_eq!([&shared, &lone, &kept].map(present), [true, false, true]);
+    assert!(ok(log.delete_session(&b)));
+    assert_eq!([&shared, &lone, &kept].map(present), [false, false, true]);
+}
+
+fn the_latest_snapshot_at_or_before_is_found(bench: &mut dyn Bench) {
+    let log = bench.log();
+    let key = made(&*log, "s");
+    let snapshot = |n: u64| Snapshot { sequence: seq(n), bytes: Bytes::from(format!("state at {n}")) };
+    assert_eq!(ok(log.snapshot(&key, seq(9))), SnapshotFound::default());
+    for n in [10, 20, 30] {
+        ok(log.put_snapshot(&key, snapshot(n)));
+    }
+    let at = |n: u64| ok(log.snapshot(&key, seq(n))).snapshot;
+    assert_eq!([at(9), at(10), at(29)], [None, Some(snapshot(10)), Some(snapshot(20))]);
+    assert_eq!(at((1 << 53) - 1), Some(snapshot(30)));
+    let absent = super::bench::key("absent");
+    assert_eq!(refused(log.put_snapshot(&absent, snapshot(1))), Error::NoSession(absent.session));
+}
+
+fn a_sealed_turn_is_immutable(bench: &mut dyn Bench) {
+    let log = bench.log();
+    let key = made(&*log, "s");
+    let bytes = Bytes::from("a finished turn ".repeat(100));
+    let turn = SealedTurn { turn: id("turn_1"), task: id("task_1"), first: seq(1), last: seq(9), bytes };
+    ok(log.put_sealed_turn(&key, turn.clone()));
+    ok(log.put_sealed_turn(&key, turn.clone()));
+    let other = SealedTurn { bytes: Bytes::from_static(b"other"), ..turn.clone() };
+    let error = refused(log.put_sealed_turn(&key, other));
+    assert_eq!(error, Error::Immutable { kind: "sealed turn", id: "turn_1".to_owned() });
+    assert_eq!(ok(log.sealed_turn(&key, &id("turn_1"))), Some(turn.clone()));
+    assert_eq!(ok(log.sealed_turn_of_task(&key, &id("task_1"))), Some(turn));
+    assert_eq!(ok(log.sealed_turn(&key, &id("turn_2"))), None);
+}
+
+fn keys_are_kept_and_revoked_once(bench: &mut dyn Bench) {
+    let log = bench.log();
+    let key = |name: &str, tenant: &str| ApiKey {
+        id: id(name),
+        hash: [1; 32],
+        tenant: id(tenant),
+        scopes: vec!["read".to_owned(), "approve".to_owned()],
+        label: "laptop".to_owned(),
+        created_at: time(1),
+        expires_at: Some(time(99)),
+        revoked_at: None,
+        last_used_at: None,
+    };
+    ok(log.put_key(key("key_2", "acme")));
+    ok(log.put_key(key("key_1", "acme")));
+    ok(log.put_key(key("key_3", "other")));
+    assert_eq!(ok(log.keys(Some(&id("acme")))), [key("key_1", "acme"), key("key_2", "acme")]);
+    assert_eq!(ok(log.keys(None)).len(), 3);
+    assert!(ok(log.revoke_key(&id("key_1"), time(50))));
+    assert!(ok(log.revoke_key(&id("key_1"), time(60))));
+    assert!(!ok(log.revoke_key(&id("key_9"), time(60))));
+    ok(log.touch_key(&id("key_1"), time(70)));
+    let revoked = ApiKey { revoked_at: Some(time(50)), last_used_at: Some(time(70)), ..key("key_1", "acme") };
+    assert_eq!(ok(log.key(&id("key_1"))), Some(revoked));
+    assert_eq!(ok(log.key(&id("key_9"))), None);
+}
