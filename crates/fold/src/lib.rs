@@ -1,1 +1,22 @@
-//! Placeholder, being built.
+//! Events in, one JSON state out.
+//!
+//! [`State::apply`] is pure, total, idempotent by sequence and costs what the event costs, not what came before it.
+//! A malformed event becomes a recorded problem. The changes that an event made are handed out as places in the
+//! state, so that a dialect can encode them without a fold of its own.
+//!
+//! This crate knows no foreign protocol, reads no clock and does no I/O.
+
+mod apply;
+mod change;
+mod citation;
+mod ledger;
+mod problem;
+mod restore;
+mod state;
+
+pub use apply::{Density, Outcome, session_status};
+pub use change::{Change, ItemAt, PartAt};
+pub use citation::{Marker, Scanner};
+pub use ledger::{Entry, Family, Ledger};
+pub use problem::{Problem, ProblemCode, Problems};
+pub use state::*;

@@ -1,0 +1,97 @@
+//! The end of turns and tasks: what was open is closed honestly, tasks before their turn.
+
+use super::Step;
+use crate::change::{Change, ItemAt};
+use crate::problem::ProblemCode;
+use crate::state::{ActionStatus, Status};
+
+impl Step<'_> {
+    /// The event's task, unless its turn has ended: then nothing of it changes any more.
+    pub(super) fn live_task(&mut self) -> Option<usize> {
+        let ended = self.event.scope.turn_id.as_ref().and_then(|turn| self.find_turn(turn));
+        if let Some(turn) = ended.filter(|turn| self.state.turns[*turn].status.is_terminal()) {
+            let detail = format!("{} after the end of turn `{}`", self.event.kind.as_str(), self.state.turns[turn].turn_id);
+            self.problem(ProblemCode::AfterTerminal, detail);
+            return None;
+        }
+        Some(self.task())
+    }
+
+    pub(super) fn end_turn(&mut self, turn: usize, outcome: Status) {
+        let turn_id = self.state.turns[turn].turn_id.clone();
+        let root = self.state.turns[turn].task_id.clone();
+        for task in 0..self.state.tasks.len() {
+            let state = &self.state.tasks[task];
+            if state.turn_id.as_ref() != Some(&turn_id) || state.status.is_terminal() {
+                continue;
+            }
+            let is_root = root.as_ref() == Some(&state.task_id);
+            let error = self.state.turns[turn].error.clone().filter(|_| is_root);
+            self.state.tasks[task].error = error.or(self.state.tasks[task].error.take());
+            self.end_task(task, task_outcome(outcome, is_root));
+        }
+        self.close_tools(&turn_id, outcome);
+        self.abandon_actions(&turn_id);
+        let state = &mut self.state.turns[turn];
+        state.status = outcome;
+        state.ended_at = Some(self.event.timestamp);
+        let thread_id = state.thread_id.clone();
+        let thread = self.thread_of(thread_id);
+        let state = &mut self.state.threads[thread];
+        state.last_outcome = Some(outcome);
+        if state.active_turn_id.as_ref().is_none_or(|active| *active == turn_id) {
+            state.active_turn_id = None;
+            state.status = outcome;
+        }
+        self.change(Change::Turn { turn });
+    }
+
+    /// Ends a task. Items that were open are incomplete now: what was shown stays, marked.
+    pub(super) fn end_task(&mut self, task: usize, outcome: Status) {
+        let open: Vec<usize> = self.state.tasks[task].open.iter().map(|open| open.position).collect();
+        for item in open {
+            self.finish_item(ItemAt { task, item }, "incomplete");
+        }
+        let state = &mut self.state.tasks[task];
+        state.status = outcome;
+        state.ended_at = Some(self.event.timestamp);
+        if let Some(attempt) = state.attempts.last_mut().filter(|attempt| !attempt.status.is_terminal()) {
+            attempt.status = outcome;
+            attempt.ended_at = Some(self.event.timestamp);
+        }
+        self.change(Change::TaskStatus { task });
+    }
+
+    /// A call whose result never came: stopped if the turn was stopped, else its outcome is unknown.
+    fn close_tools(&mut self, turn_id: &riverrun_event::TurnId, outcome: Status) {
+        for call in 0..self.state.tool_calls.len() {
+            let state = &mut self.state.tool_calls[call];
+            if state.turn_id.as_ref() != Some(turn_id) || state.status != Status::Running {
+                continue;
+            }
+            state.status = if outcome == Status::Cancelled { Status::Cancelled } else { Status::Unknown };
+            state.ended_at = Some(self.event.timestamp);
+            self.change(Change::ToolCall { call });
+        }
+    }
+
+    fn abandon_actions(&mut self, turn_id: &riverrun_event::TurnId) {
+        for action in 0..self.state.actions.len() {
+            let state = &mut self.state.actions[action];
+            if state.turn_id.as_ref() == Some(turn_id) && state.status == ActionStatus::Pending {
+                state.status = ActionStatus::Abandoned;
+                state.resolved_at = Some(self.event.timestamp);
+                self.change(Change::ActionResolved { action });
+            }
+        }
+    }
+}
+
+/// A child that nobody ended is lost when its turn completes: success is never a default.
+fn task_outcome(turn: Status, is_root: bool) -> Status {
+    match (turn, is_root) {
+        (Status::Completed, false) => Status::Lost,
+        (Status::Failed, false) => Status::Cancelled,
+        (outcome, _) => outcome,
+    }
+}

@@ -1,0 +1,165 @@
+//! Deltas: the hot path. Each costs what its own text costs, whatever came before.
+
+use riverrun_event::{Annotation, Block, Item, MessageItem, ModelDelta, ReferenceToBlock, ToolArgs, ToolCallItem};
+
+use super::Step;
+use super::item::ItemKind;
+use crate::change::{Change, ItemAt, PartAt};
+use crate::citation::Marker;
+use crate::problem::ProblemCode;
+
+/// A delta may leave this many blocks or parts empty before its own.
+pub(super) const MAX_HOLE: usize = 16;
+
+impl Step<'_> {
+    pub(super) fn model_delta(&mut self, delta: &ModelDelta) {
+        let Some(at) = self.delta_item(ItemKind::Message, delta.item_id.as_deref(), None) else { return };
+        let Some(part) = self.text_block(at, delta.block_index.unwrap_or(0) as usize) else { return };
+        let Some(text) = self.block_mut(part).and_then(Block::text_mut) else {
+            let detail = format!("block {} is not text", part.part);
+            return self.problem(ProblemCode::WrongItemType, detail);
+        };
+        let from = text.len();
+        text.push_str(&delta.delta);
+        self.change(Change::BlockText { at: part, from });
+        self.cite(part);
+    }
+
+    pub(super) fn tool_args(&mut self, args: &ToolArgs) {
+        let Some(at) = self.delta_item(ItemKind::ToolCall, args.item_id.as_deref(), args.call_id.as_deref()) else {
+            return;
+        };
+        let Item::ToolCall(call) = &mut self.state.tasks[at.task].output[at.item] else { return };
+        let from = call.arguments.len();
+        call.arguments.push_str(&args.delta);
+        self.change(Change::Arguments { at, from });
+    }
+
+    /// The item that a delta goes to: by its id, by its call, else the newest open one of the kind; made if none is.
+    pub(super) fn delta_item(&mut self, kind: ItemKind, item_id: Option<&str>, call: Option<&str>) -> Option<ItemAt> {
+        let task = self.live_task()?;
+        let found = match (item_id, call) {
+            (Some(id), _) => self.item_by_id(task, id),
+            (None, Some(call)) => self.open_call(task, call),
+            (None, None) => self.newest_open(task, kind),
+        };
+        let Some(at) = found else { return self.implicit_item(task, kind, item_id, call) };
+        if ItemKind::of(&self.state.tasks[task].output[at.item]) != Some(kind) {
+            self.problem(ProblemCode::WrongItemType, format!("{} for another type of item", self.event.kind.as_str()));
+            return None;
+        }
+        if !self.state.tasks[task].open.iter().any(|open| open.position == at.item) {
+            self.problem(ProblemCode::AfterTerminal, "the item was complete");
+            return None;
+        }
+        Some(at)
+    }
+
+    fn newest_open(&self, task: usize, kind: ItemKind) -> Option<ItemAt> {
+        let task_state = &self.state.tasks[task];
+        let newest = task_state.open.iter().rev().find(|open| ItemKind::of(&task_state.output[open.position]) == Some(kind));
+        newest.map(|open| ItemAt { task, item: open.position })
+    }
+
+    fn open_call(&self, task: usize, call: &str) -> Option<ItemAt> {
+        let task_state = &self.state.tasks[task];
+        let is_call = |position: usize| matches!(&task_state.output[position], Item::ToolCall(item) if item.call_id == call);
+        let found = task_state.open.iter().rev().find(|open| is_call(open.position));
+        found.map(|open| ItemAt { task, item: open.position })
+    }
+
+    /// A producer that sends deltas alone gets an item without asking for one.
+    fn implicit_item(&mut self, task: usize, kind: ItemKind, item_id: Option<&str>, call: Option<&str>) -> Option<ItemAt> {
+        let id = item_id.map_or_else(|| format!("{}{}", kind.prefix(), self.state.tasks[task].output.len()), str::to_owned);
+        let item = match kind {
+            ItemKind::Message => Item::Message(MessageItem { id, role: Some("assistant".to_owned()), ..Default::default() }),
+            ItemKind::Reasoning => Item::Reasoning(riverrun_event::ReasoningItem { id, ..Default::default() }),
+            ItemKind::ToolCall => {
+                let call_id = call.map_or_else(|| format!("call_{id}"), str::to_owned);
+                Item::ToolCall(ToolCallItem { id, call_id, ..Default::default() })
+            }
+            ItemKind::ToolResult => return None,
+        };
+        Some(self.push_item(task, item))
+    }
+
+    /// The text block at this index, made if it is the next one. Blocks that were left out stand there empty.
+    fn text_block(&mut self, at: ItemAt, index: usize) -> Option<PartAt> {
+        let Item::Message(message) = &mut self.state.tasks[at.task].output[at.item] else { return None };
+        let blocks = message.block_list.get_or_insert_default();
+        let present = blocks.len();
+        if index < present {
+            return Some(PartAt { item: at, part: index });
+        }
+        if index - present > MAX_HOLE {
+            self.problem(ProblemCode::BlockIndex, format!("block {index} of {present}"));
+            return None;
+        }
+        blocks.resize_with(index + 1, || Block::plain(""));
+        if index > present {
+            self.problem(ProblemCode::BlockIndex, format!("block {index} of {present}"));
+        }
+        for part in present..=index {
+            self.change(Change::BlockAdded(PartAt { item: at, part }));
+        }
+        Some(PartAt { item: at, part: index })
+    }
+
+    pub(super) fn block_mut(&mut self, at: PartAt) -> Option<&mut Block> {
+        match &mut self.state.tasks[at.item.task].output[at.item.item] {
+            Item::Message(item) => item.block_list.as_mut()?.get_mut(at.part),
+            Item::ToolResult(item) => item.block_list.as_mut()?.get_mut(at.part),
+            Item::Reasoning(_) | Item::ToolCall(_) | Item::Handoff(_) | Item::Error(_) | Item::Other(_) => None,
+        }
+    }
+
+    /// Annotates the citations in the text that is new in this block.
+    pub(super) fn cite(&mut self, at: PartAt) {
+        let ItemAt { task, item } = at.item;
+        let task_state = &mut self.state.tasks[task];
+        let Some(open) = task_state.open.iter_mut().rev().find(|open| open.position == item) else { return };
+        if open.scanners.0.len() <= at.part {
+            open.scanners.0.resize_with(at.part + 1, Default::default);
+        }
+        let Item::Message(message) = &mut task_state.output[item] else { return };
+        let Some(Block::Text(block)) = message.block_list.as_mut().and_then(|blocks| blocks.get_mut(at.part)) else {
+            return;
+        };
+        let scanner = &mut open.scanners.0[at.part];
+        if scanner.is_fresh() {
+            block.annotations = None;
+        }
+        let mut markers = Vec::new();
+        scanner.scan(&block.text, |marker| markers.push(marker));
+        for marker in markers {
+            self.annotate(at, marker);
+        }
+    }
+
+    fn annotate(&mut self, at: PartAt, marker: Marker) {
+        if !self.has_reference(at.item.task, marker.number) {
+            let detail = format!("[^{}] cites nothing in this task", marker.number);
+            return self.problem(ProblemCode::UnknownReference, detail);
+        }
+        let Some(Block::Text(block)) = self.block_mut(at) else { return };
+        let annotation = ReferenceToBlock {
+            reference_id: marker.number,
+            start_index: marker.start,
+            end_index: marker.end,
+            ..Default::default()
+        };
+        block.annotations.get_or_insert_default().push(Annotation::ReferenceToBlock(annotation));
+    }
+
+    /// True if a result of this task carries the number.
+    fn has_reference(&self, task: usize, number: u64) -> bool {
+        let carries = |blocks: &Option<Vec<Block>>| {
+            blocks.iter().flatten().any(|block| block.ref_id() == Some(number))
+        };
+        self.state.tasks[task].output.iter().any(|item| match item {
+            Item::ToolResult(result) => carries(&result.block_list) || carries(&result.content),
+            Item::Message(_) | Item::Reasoning(_) | Item::ToolCall(_) | Item::Handoff(_) | Item::Error(_)
+            | Item::Other(_) => false,
+        })
+    }
+}

@@ -1,0 +1,127 @@
+//! Sessions, threads and turns.
+
+use riverrun_event::{SessionInfo, ThreadInfo, TurnCompleted, TurnFailed, TurnStarted, TurnSubmitted};
+
+use super::Step;
+use super::resolve::main_thread;
+use crate::change::Change;
+use crate::problem::ProblemCode;
+use crate::state::Status;
+
+impl Step<'_> {
+    pub(super) fn session(&mut self, info: &SessionInfo) {
+        let session = &mut self.state.session;
+        session.created_at.get_or_insert(self.event.timestamp);
+        session.title = info.title.clone().or(session.title.take());
+        session.agent = info.agent.clone().or(session.agent.take());
+        session.metadata = info.metadata.clone().or(session.metadata.take());
+        if let Some(tags) = &info.tags {
+            session.tags.clone_from(tags);
+        }
+        if let Some(status) = info.status.as_deref().and_then(Status::parse) {
+            session.status = status;
+        } else if session.status == Status::Unknown {
+            session.status = Status::Idle;
+        }
+        self.change(Change::Session);
+    }
+
+    pub(super) fn thread(&mut self, info: &ThreadInfo) {
+        let thread = self.thread_of(self.event.scope.thread_id.clone().unwrap_or_else(main_thread));
+        let state = &mut self.state.threads[thread];
+        state.title = info.title.clone().or(state.title.take());
+        if let Some(status) = info.status.as_deref().and_then(Status::parse) {
+            state.status = status;
+        }
+        self.change(Change::Thread { thread });
+    }
+
+    pub(super) fn turn_submitted(&mut self, submitted: &TurnSubmitted) {
+        let Some(turn) = self.named_turn() else { return };
+        let state = &mut self.state.turns[turn];
+        if state.submitted_at.is_some() {
+            let detail = format!("turn `{}` was submitted before", state.turn_id);
+            return self.problem(ProblemCode::AlreadyEnded, detail);
+        }
+        state.submitted_at = Some(self.event.timestamp);
+        state.input.clone_from(&submitted.input);
+        state.input_ref.clone_from(&submitted.input_ref);
+        state.agent = submitted.agent.clone().or(state.agent.take());
+        state.task_id = self.event.scope.task_id.clone().or(state.task_id.take());
+        state.run_id = self.event.scope.run_id.clone().or(state.run_id.take());
+        if state.status == Status::Unknown {
+            state.status = if submitted.status.as_deref() == Some("queued") { Status::Queued } else { Status::Accepted };
+        }
+        let status = state.status;
+        let thread = self.thread_of(self.state.turns[turn].thread_id.clone());
+        if self.state.threads[thread].active_turn_id.is_none() {
+            self.state.threads[thread].status = if status == Status::Queued { Status::Queued } else { Status::Preparing };
+        }
+        self.change(Change::Turn { turn });
+    }
+
+    pub(super) fn turn_started(&mut self, started: &TurnStarted) {
+        let Some(turn) = self.named_turn() else { return };
+        let run_id = self.event.scope.run_id.clone();
+        let state = &mut self.state.turns[turn];
+        if state.status.is_terminal() && (run_id.is_none() || run_id == state.run_id) {
+            let detail = format!("turn `{}` had ended", state.turn_id);
+            return self.problem(ProblemCode::AfterTerminal, detail);
+        }
+        // Another run of an ended turn is a retry: the turn is open again.
+        state.status = Status::Running;
+        state.ended_at = None;
+        state.error = None;
+        state.started_at.get_or_insert(self.event.timestamp);
+        state.run_id = run_id.or(state.run_id.take());
+        state.agent = started.agent.clone().or(state.agent.take());
+        state.task_id = self.event.scope.task_id.clone().or(state.task_id.take());
+        let (turn_id, thread_id, agent) = (state.turn_id.clone(), state.thread_id.clone(), state.agent.clone());
+        let thread = self.thread_of(thread_id);
+        self.state.threads[thread].status = Status::Running;
+        self.state.threads[thread].active_turn_id = Some(turn_id);
+        self.state.agent = agent.or(self.state.agent.take());
+        self.change(Change::Turn { turn });
+    }
+
+    pub(super) fn turn_completed(&mut self, completed: &TurnCompleted) {
+        let Some(turn) = self.ending_turn() else { return };
+        self.state.turns[turn].final_output.clone_from(&completed.final_output);
+        if let Some(usage) = completed.usage.as_ref().filter(|_| self.state.turns[turn].usage == Default::default()) {
+            super::plain::add_usage(&mut self.state.turns[turn].usage, usage);
+            super::plain::add_usage(&mut self.state.usage, usage);
+        }
+        self.end_turn(turn, Status::Completed);
+    }
+
+    pub(super) fn turn_failed(&mut self, failed: &TurnFailed) {
+        let Some(turn) = self.ending_turn() else { return };
+        self.state.turns[turn].error = Some(failed.error.clone());
+        self.end_turn(turn, Status::Failed);
+    }
+
+    pub(super) fn turn_cancelled(&mut self) {
+        let Some(turn) = self.ending_turn() else { return };
+        self.end_turn(turn, Status::Cancelled);
+    }
+
+    fn named_turn(&mut self) -> Option<usize> {
+        let turn = self.turn();
+        if turn.is_none() {
+            self.problem(ProblemCode::MissingCorrelation, format!("{} without a turnId", self.event.kind.as_str()));
+        }
+        turn
+    }
+
+    /// The turn that a terminal event ends; the first terminal event stands.
+    fn ending_turn(&mut self) -> Option<usize> {
+        let turn = self.named_turn()?;
+        let state = &self.state.turns[turn];
+        if state.status.is_terminal() {
+            let detail = format!("turn `{}` was {} before", state.turn_id, state.status.as_str());
+            self.problem(ProblemCode::AlreadyEnded, detail);
+            return None;
+        }
+        Some(turn)
+    }
+}

@@ -1,0 +1,152 @@
+//! Finds `[^1]` in text that arrives in pieces.
+//!
+//! A marker may be split over any number of deltas. Inside code (a run of backticks up to the same run, or up to a
+//! blank line if it has fewer than three) a marker is code, not a citation. The text itself is never changed.
+
+/// A marker in the text: `[start, end)` in code points.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Marker {
+    pub number: u64,
+    pub start: u64,
+    pub end: u64,
+}
+
+/// Longer numbers are not citations.
+const MAX_DIGITS: u32 = 9;
+
+/// Where the scan stands: everything before `bytes` was seen.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Scanner {
+    bytes: usize,
+    code_points: u64,
+    place: Place,
+    /// Length of the run of backticks that opened the code we are in; 0 outside code.
+    code: u32,
+    /// Length of the run of backticks that we are in the middle of.
+    run: u32,
+    line_is_blank: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Place {
+    #[default]
+    Text,
+    /// After `[`.
+    Bracket { start: u64 },
+    /// After `[^` and some digits.
+    Number { start: u64, number: u64, digits: u32 },
+}
+
+impl Scanner {
+    /// True before anything was seen.
+    pub fn is_fresh(&self) -> bool {
+        self.bytes == 0
+    }
+
+    /// Goes on to the end of `text`, whose part that was seen before has not changed.
+    pub fn scan(&mut self, text: &str, mut found: impl FnMut(Marker)) {
+        for character in text[self.bytes.min(text.len())..].chars() {
+            self.step(character, &mut found);
+            self.code_points += 1;
+        }
+        self.bytes = text.len();
+    }
+
+    fn step(&mut self, character: char, found: &mut impl FnMut(Marker)) {
+        if character == '`' {
+            self.run += 1;
+            self.place = Place::Text;
+            self.line_is_blank = false;
+            return;
+        }
+        self.end_run();
+        self.end_line(character);
+        self.place = if self.code > 0 { Place::Text } else { self.next_place(character, found) };
+    }
+
+    fn end_run(&mut self) {
+        let run = std::mem::take(&mut self.run);
+        if run == 0 {
+            return;
+        }
+        if self.code == 0 {
+            self.code = run;
+        } else if self.code == run {
+            self.code = 0;
+        }
+    }
+
+    /// A blank line ends a paragraph, and with it code that was opened by one or two backticks.
+    fn end_line(&mut self, character: char) {
+        if character == '\n' {
+            if self.line_is_blank && self.code < 3 {
+                self.code = 0;
+            }
+            self.line_is_blank = true;
+        } else if !character.is_whitespace() {
+            self.line_is_blank = false;
+        }
+    }
+
+    fn next_place(&self, character: char, found: &mut impl FnMut(Marker)) -> Place {
+        match (self.place, character) {
+            (_, '[') => Place::Bracket { start: self.code_points },
+            (Place::Bracket { start }, '^') => Place::Number { start, number: 0, digits: 0 },
+            (Place::Number { start, number, digits }, '0'..='9') if digits < MAX_DIGITS => {
+                let digit = u64::from(character) - u64::from('0');
+                Place::Number { start, number: number * 10 + digit, digits: digits + 1 }
+            }
+            (Place::Number { start, number, digits }, ']') if digits > 0 => {
+                found(Marker { number, start, end: self.code_points + 1 });
+                Place::Text
+            }
+            (Place::Text | Place::Bracket { .. } | Place::Number { .. }, _) => Place::Text,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn markers(pieces: &[&str]) -> Vec<(u64, u64, u64)> {
+        let (mut scanner, mut text, mut out) = (Scanner::default(), String::new(), Vec::new());
+        for piece in pieces {
+            text.push_str(piece);
+            scanner.scan(&text, |m| out.push((m.number, m.start, m.end)));
+        }
+        out
+    }
+
+    #[test]
+    fn the_sample_is_annotated_where_its_marker_stands() {
+        assert_eq!(markers(&["The weather in Paris is sunny with a temperature of 15C.[^1]"]), [(1, 56, 60)]);
+    }
+
+    #[test]
+    fn code_is_not_annotated() {
+        assert_eq!(markers(&["a `[^1]` b[^2] ``x`[^3]`` ```\n[^4]\n\n[^5]\n``` [^6]"]), [(2, 10, 14), (6, 49, 53)]);
+        assert_eq!(markers(&["a lone ` tick[^1]\n\nnext[^2]"]), [(2, 23, 27)]);
+    }
+
+    #[test]
+    fn what_is_almost_a_marker_is_text() {
+        for text in ["[^]", "[^x1]", "[1]", "[^1", "[^ 1]", "[^1234567890]", "[ ^1]", "[^1]"[..3].as_ref()] {
+            assert_eq!(markers(&[text]), [], "{text}");
+        }
+        assert_eq!(markers(&["[[^1][^2]]"]), [(1, 1, 5), (2, 5, 9)]);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_split_gives_the_same_markers(text in "(\\[\\^[0-9]{1,2}\\]|`{1,3}|\n|Ả|e\u{301}|😀| |x){0,30}", cuts: Vec<proptest::sample::Index>) {
+            let mut places: Vec<usize> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
+            let chosen: Vec<usize> = cuts.iter().map(|cut| places[cut.index(places.len())]).collect();
+            places = chosen;
+            places.extend([0, text.len()]);
+            places.sort_unstable();
+            let pieces: Vec<&str> = places.windows(2).map(|pair| &text[pair[0]..pair[1]]).collect();
+            proptest::prop_assert_eq!(markers(&pieces), markers(&[&text]));
+        }
+    }
+}

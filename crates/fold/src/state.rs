@@ -1,0 +1,386 @@
+//! The folded state. Its JSON form is public, and reading it back gives the same state: a snapshot is this JSON.
+
+use std::collections::{BTreeMap, HashMap};
+
+use riverrun_event::{
+    ActionId, BlobRef, ErrorInfo, Input, Item, RawJson, RunId, Sequence, SessionId, TaskId, ThreadId, Timestamp,
+    ToolCallId, TurnId, Usage,
+};
+use serde::{Deserialize, Serialize};
+
+use crate::citation::Scanner;
+use crate::ledger::Ledger;
+use crate::problem::Problems;
+
+/// Finished turns that stay in the state in full. Older ones are sealed: stored once, read on demand.
+pub const WINDOW: usize = 8;
+
+/// A session as its events tell it. What no event told is absent, never a default that looks like success.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct State {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<SessionId>,
+    /// The last event that was applied.
+    pub sequence: Sequence,
+    /// Counts the changes of this state; each has one number for ever.
+    pub revision: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub updated_at: Option<Timestamp>,
+    pub session: Session,
+    /// The agent that acts now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    pub threads: Vec<Thread>,
+    /// Open turns and the newest finished ones.
+    pub turns: Vec<Turn>,
+    /// Turns that left the window.
+    pub sealed_turns: u64,
+    /// The tasks of these turns, parents before children.
+    pub tasks: Vec<Task>,
+    pub tool_calls: Vec<ToolCall>,
+    pub actions: Vec<Action>,
+    pub queue: Vec<QueueEntry>,
+    pub usage: Usage,
+    /// Recorded cost by currency.
+    pub cost: BTreeMap<String, f64>,
+    pub ledger: Ledger,
+    pub problems: Problems,
+    #[serde(skip)]
+    pub(crate) index: Index,
+}
+
+/// Places by id, derived from the rest.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Index {
+    pub tasks: HashMap<TaskId, usize>,
+    pub turns: HashMap<TurnId, usize>,
+}
+
+impl PartialEq for Index {
+    /// It follows from the rest of the state.
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Session {
+    pub status: Status,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<RawJson>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub created_at: Option<Timestamp>,
+}
+
+/// The standard's words for where work stands, in one list for sessions, threads, turns and tasks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// No event told it.
+    #[default]
+    Unknown,
+    Idle,
+    Draft,
+    Accepted,
+    Queued,
+    Preparing,
+    Running,
+    WaitingInput,
+    WaitingPermission,
+    WaitingResource,
+    Blocked,
+    Paused,
+    Retrying,
+    Cancelling,
+    Cancelled,
+    TimedOut,
+    Failed,
+    Lost,
+    Completed,
+    Archived,
+    Stale,
+}
+
+impl Status {
+    pub fn is_terminal(self) -> bool {
+        match self {
+            Status::Cancelled | Status::TimedOut | Status::Failed | Status::Lost | Status::Completed
+            | Status::Archived => true,
+            Status::Unknown | Status::Idle | Status::Draft | Status::Accepted | Status::Queued | Status::Preparing
+            | Status::Running | Status::WaitingInput | Status::WaitingPermission | Status::WaitingResource
+            | Status::Blocked | Status::Paused | Status::Retrying | Status::Cancelling | Status::Stale => false,
+        }
+    }
+
+    pub fn is_waiting(self) -> bool {
+        matches!(self, Status::WaitingInput | Status::WaitingPermission | Status::WaitingResource)
+    }
+
+    /// The wire's word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Status::Unknown => "unknown",
+            Status::Idle => "idle",
+            Status::Draft => "draft",
+            Status::Accepted => "accepted",
+            Status::Queued => "queued",
+            Status::Preparing => "preparing",
+            Status::Running => "running",
+            Status::WaitingInput => "waiting_input",
+            Status::WaitingPermission => "waiting_permission",
+            Status::WaitingResource => "waiting_resource",
+            Status::Blocked => "blocked",
+            Status::Paused => "paused",
+            Status::Retrying => "retrying",
+            Status::Cancelling => "cancelling",
+            Status::Cancelled => "cancelled",
+            Status::TimedOut => "timed_out",
+            Status::Failed => "failed",
+            Status::Lost => "lost",
+            Status::Completed => "completed",
+            Status::Archived => "archived",
+            Status::Stale => "stale",
+        }
+    }
+
+    /// None for a word that is not in the list.
+    pub fn parse(word: &str) -> Option<Self> {
+        serde_json::from_value(serde_json::Value::String(word.to_owned())).ok()
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Thread {
+    pub thread_id: ThreadId,
+    pub status: Status,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub active_turn_id: Option<TurnId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_turn_id: Option<TurnId>,
+    /// How the last finished turn ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_outcome: Option<Status>,
+    /// Turns of this thread so far, sealed ones included.
+    pub turns: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Turn {
+    pub turn_id: TurnId,
+    pub thread_id: ThreadId,
+    pub status: Status,
+    pub first_sequence: Sequence,
+    pub last_sequence: Sequence,
+    /// The root task.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task_id: Option<TaskId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_id: Option<RunId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input: Option<Input>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input_ref: Option<BlobRef>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub submitted_at: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started_at: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended_at: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub final_output: Option<RawJson>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<ErrorInfo>,
+    #[serde(default)]
+    pub usage: Usage,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Task {
+    pub task_id: TaskId,
+    pub status: Status,
+    pub depth: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn_id: Option<TurnId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_id: Option<RunId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent_task_id: Option<TaskId>,
+    /// The parent's call that this task answers; the item with this call id holds its output.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent_tool_call_id: Option<ToolCallId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub objective: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status_reason: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<ErrorInfo>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub created_at: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended_at: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub attempts: Vec<Attempt>,
+    #[serde(default)]
+    pub usage: Usage,
+    pub output: Vec<Item>,
+    /// Items that are not complete yet, and how far they are.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub open: Vec<OpenItem>,
+    /// Positions in `output` that were retracted: shown once, withdrawn since.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub retracted: Vec<usize>,
+    #[serde(skip)]
+    pub(crate) positions: Positions,
+}
+
+/// Positions in the output by item id, derived from it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Positions(pub HashMap<String, usize>);
+
+impl PartialEq for Positions {
+    /// They follow from the output.
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+/// One run of a task.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Attempt {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_id: Option<RunId>,
+    pub status: Status,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started_at: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended_at: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<ErrorInfo>,
+}
+
+/// How far an item is.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct OpenItem {
+    /// Position in the task's output.
+    pub position: usize,
+    /// Blocks (or summary parts, or the arguments as part 0) that are final.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub done: Vec<usize>,
+    #[serde(skip)]
+    pub(crate) scanners: Scanners,
+}
+
+/// The citation scan of each text block, derived from the text.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Scanners(pub Vec<Scanner>);
+
+impl PartialEq for Scanners {
+    /// They follow from the texts.
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolCall {
+    pub tool_call_id: ToolCallId,
+    pub status: Status,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_name: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task_id: Option<TaskId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn_id: Option<TurnId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub progress: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preview: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input_ref: Option<BlobRef>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_ref: Option<BlobRef>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<ErrorInfo>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started_at: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended_at: Option<Timestamp>,
+}
+
+/// A decision that somebody must make, or made.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Action {
+    pub action_id: ActionId,
+    pub status: ActionStatus,
+    pub sequence: Sequence,
+    pub required_at: Timestamp,
+    /// What `action.required` said, verbatim.
+    pub request: RawJson,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn_id: Option<TurnId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task_id: Option<TaskId>,
+    /// The outermost task above it: where a person looks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub root_task_id: Option<TaskId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_call_id: Option<ToolCallId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resolved_at: Option<Timestamp>,
+    /// What `action.resolved` said, verbatim.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resolution: Option<RawJson>,
+}
+
+/// An unresolved action is never approval.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ActionStatus {
+    Pending,
+    Resolved,
+    /// Its turn ended first; it can no longer be decided, and is not forgotten.
+    Abandoned,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct QueueEntry {
+    pub turn_id: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub position: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preview: Option<String>,
+}
+
+/// A finished turn with everything that belongs to it. It never changes again.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SealedTurn {
+    pub turn: Turn,
+    pub tasks: Vec<Task>,
+    pub tool_calls: Vec<ToolCall>,
+    pub actions: Vec<Action>,
+}
