@@ -1,0 +1,133 @@
+//! Words about the stream itself, which are not events of the log and carry no sequence of their own.
+
+use riverrun_event::{Cursor, Sequence, json};
+
+/// Exactly one of these begins every stream. A refusal is an HTTP error instead.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Opening {
+    /// Every event after the cursor.
+    Replayed,
+    /// Every event after the cursor, with adjacent deltas of one block joined until the reader is live.
+    Coalesced,
+    /// The state first, then every event after it.
+    Snapshot(SnapshotReason),
+}
+
+/// Why a reader gets a state instead of the events it asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SnapshotReason {
+    Asked,
+    Expired,
+    EpochChanged,
+    SlowConsumer,
+    FilterChanged,
+}
+
+impl SnapshotReason {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            SnapshotReason::Asked => "asked",
+            SnapshotReason::Expired => "expired",
+            SnapshotReason::EpochChanged => "epoch_changed",
+            SnapshotReason::SlowConsumer => "slow_consumer",
+            SnapshotReason::FilterChanged => "filter_changed",
+        }
+    }
+}
+
+impl Opening {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Opening::Replayed => "replayed",
+            Opening::Coalesced => "coalesced",
+            Opening::Snapshot(_) => "snapshot",
+        }
+    }
+}
+
+/// A word about the stream.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Control<'a> {
+    Opened {
+        outcome: Opening,
+        after: Sequence,
+        head: Sequence,
+        cursor: Cursor,
+        dialect: &'a str,
+        index_unit: &'a str,
+        /// The filter in force, as a JSON object: resuming never narrows silently.
+        filter_json: &'a str,
+        retry_millis: u64,
+    },
+    Snapshot {
+        reason: SnapshotReason,
+        sequence: Sequence,
+        cursor: Cursor,
+        state_json: &'a str,
+    },
+    /// Everything up to the head of this moment was sent; what follows is live.
+    CaughtUp { head: Sequence, cursor: Cursor },
+    /// The last sequence of the log, so that a filtered reader's place moves on too.
+    Heartbeat { head: Sequence, cursor: Cursor },
+    Draining { retry_millis: u64 },
+    /// The stream is complete: nothing was left out.
+    End { reason: &'a str, head: Sequence, cursor: Cursor },
+}
+
+impl Control<'_> {
+    /// Where a reader stands after this word; SSE clients send it back.
+    pub(crate) fn cursor(&self) -> Option<Cursor> {
+        match self {
+            Control::Snapshot { cursor, .. } | Control::CaughtUp { cursor, .. } | Control::Heartbeat { cursor, .. }
+            | Control::End { cursor, .. } => Some(*cursor),
+            Control::Opened { .. } | Control::Draining { .. } => None,
+        }
+    }
+
+    pub(crate) fn retry_millis(&self) -> Option<u64> {
+        match self {
+            Control::Opened { retry_millis, .. } | Control::Draining { retry_millis } => Some(*retry_millis),
+            Control::Snapshot { .. } | Control::CaughtUp { .. } | Control::Heartbeat { .. } | Control::End { .. } => None,
+        }
+    }
+
+    /// Appends it as one JSON object.
+    pub fn write(&self, out: &mut String) {
+        match self {
+            Control::Opened { outcome, after, head, cursor, dialect, index_unit, filter_json, .. } => {
+                let reason = match outcome {
+                    Opening::Snapshot(reason) => format!(",\"reason\":\"{}\"", reason.as_str()),
+                    Opening::Replayed | Opening::Coalesced => String::new(),
+                };
+                out.push_str(&format!(
+                    "{{\"type\":\"stream.opened\",\"outcome\":\"{}\"{reason},\"after\":{after},\"head\":{head},\"cursor\":\"{cursor}\",\"dialect\":",
+                    outcome.as_str()
+                ));
+                json::write_string(out, dialect);
+                out.push_str(&format!(",\"indexUnit\":\"{index_unit}\",\"filter\":{filter_json}}}"));
+            }
+            Control::Snapshot { reason, sequence, cursor, state_json } => {
+                out.push_str(&format!(
+                    "{{\"type\":\"stream.snapshot\",\"reason\":\"{}\",\"sequence\":{sequence},\"cursor\":\"{cursor}\",\"state\":",
+                    reason.as_str()
+                ));
+                out.push_str(state_json);
+                out.push('}');
+            }
+            Control::CaughtUp { head, cursor } => {
+                out.push_str(&format!("{{\"type\":\"stream.caught_up\",\"sequence\":{head},\"cursor\":\"{cursor}\"}}"));
+            }
+            Control::Heartbeat { head, cursor } => {
+                out.push_str(&format!("{{\"type\":\"stream.heartbeat\",\"sequence\":{head},\"cursor\":\"{cursor}\"}}"));
+            }
+            Control::Draining { retry_millis } => {
+                out.push_str(&format!("{{\"type\":\"stream.draining\",\"retryMillis\":{retry_millis}}}"));
+            }
+            Control::End { reason, head, cursor } => {
+                out.push_str(&format!(
+                    "{{\"type\":\"stream.end\",\"reason\":\"{reason}\",\"sequence\":{head},\"cursor\":\"{cursor}\"}}"
+                ));
+            }
+        }
+    }
+}

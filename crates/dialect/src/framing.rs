@@ -1,0 +1,62 @@
+//! How frames stand on a byte stream. JSON-RPC and WebSocket take the JSON as it is.
+
+use riverrun_event::{Cursor, Origin};
+
+use crate::{Control, Frame};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Framing {
+    /// `id: CURSOR`, `data: JSON`, blank line. Unnamed, so that a browser's `onmessage` gets every one.
+    Sse,
+    /// One JSON value per line.
+    Ndjson,
+}
+
+/// Appends a frame. The JSON has no line break, so no field can be injected.
+pub fn write_frame(framing: Framing, origin: Origin, frame: &Frame<'_>, out: &mut String) {
+    match framing {
+        Framing::Sse => {
+            out.push_str("id: ");
+            cursor_after(origin, frame).write(out);
+            out.push_str("\ndata: ");
+            out.push_str(frame.json);
+            out.push_str("\n\n");
+        }
+        Framing::Ndjson => {
+            out.push_str(frame.json);
+            out.push('\n');
+        }
+    }
+}
+
+/// The place behind a frame: after its event if it is the last one, else inside the event.
+pub fn cursor_after(origin: Origin, frame: &Frame<'_>) -> Cursor {
+    if frame.is_last {
+        return Cursor::after(frame.sequence, origin);
+    }
+    Cursor { sequence: frame.sequence.previous(), part: frame.part + 1, origin: Some(origin) }
+}
+
+/// Appends a word about the stream itself. It is named, so that no reader takes it for an event of the log.
+pub fn write_control(framing: Framing, control: &Control<'_>, out: &mut String) {
+    match framing {
+        Framing::Sse => {
+            if let Some(retry) = control.retry_millis() {
+                out.push_str(&format!("retry: {retry}\n"));
+            }
+            out.push_str("event: riverrun\n");
+            if let Some(cursor) = control.cursor() {
+                out.push_str("id: ");
+                cursor.write(out);
+                out.push('\n');
+            }
+            out.push_str("data: ");
+            control.write(out);
+            out.push_str("\n\n");
+        }
+        Framing::Ndjson => {
+            control.write(out);
+            out.push('\n');
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! What every dialect provides.
+
+use riverrun_event::{Event, Record, Sequence};
+use riverrun_fold::State;
+
+use crate::Frames;
+
+/// The unit of offsets in text. Stored offsets are code points.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum IndexUnit {
+    #[default]
+    CodePoint,
+    Utf16,
+    Utf8,
+}
+
+impl IndexUnit {
+    pub const ALL: [IndexUnit; 3] = [IndexUnit::CodePoint, IndexUnit::Utf16, IndexUnit::Utf8];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            IndexUnit::CodePoint => "code_point",
+            IndexUnit::Utf16 => "utf16",
+            IndexUnit::Utf8 => "utf8",
+        }
+    }
+
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|unit| unit.as_str() == text)
+    }
+}
+
+/// What a reader may choose. It is part of what makes two readers' bytes the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Options {
+    pub index_unit: IndexUnit,
+}
+
+/// Projects a log, event by event, into the frames of one dialect.
+///
+/// ```text
+///   log     [ 1  2  3  4 | 5  6 ]
+///   reader         knows 1..4 ^        tail: event(5), event(6)
+///   reader without a state:            opening() after 1..4 were applied, then event(5), event(6)
+/// ```
+///
+/// An implementer guarantees: the frames of an event depend on the events up to it and the options alone; a reader
+/// that gets `opening()` at any place and then the tail holds what a reader of everything holds.
+pub trait Projector: Send {
+    /// Takes the next event and appends its frames. Every event of the log must come, in order.
+    fn event(&mut self, record: &Record<'_>, event: &Event, frames: &mut Frames);
+
+    /// Appends frames that bring a reader without a state to where this projector stands.
+    fn opening(&self, frames: &mut Frames);
+
+    /// The state that this projector stands at; None if it keeps none.
+    fn state(&self) -> Option<&State>;
+
+    /// The last event that was taken.
+    fn sequence(&self) -> Sequence;
+}
