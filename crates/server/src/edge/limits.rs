@@ -35,6 +35,8 @@ pub struct Limits {
     pub ping_every: Duration,
     /// A peer that acknowledges nothing for this long is gone.
     pub dead_after: Duration,
+    /// A peer that is alive but takes nothing from a full stream for this long is cut; it resumes with its cursor.
+    pub stall_time: Duration,
     pub connections: usize,
     /// Per remote address that is not loopback.
     pub connections_per_ip: usize,
@@ -71,6 +73,7 @@ impl Default for Limits {
             tool_arguments_bytes: 256 * KIB,
             ping_every: Duration::from_secs(15),
             dead_after: Duration::from_secs(45),
+            stall_time: Duration::from_secs(300),
             connections: 4096,
             connections_per_ip: 64,
             connections_per_loopback: 4096,

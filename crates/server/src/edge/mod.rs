@@ -8,6 +8,7 @@ mod decode;
 mod drain;
 mod health;
 mod host;
+mod io;
 mod keys;
 mod limits;
 mod lines;

@@ -1,16 +1,295 @@
 //! Long answers: streams of frames that outlive the request that asked for them.
+//!
+//! They are written to the socket here, without hyper: an idle stream then costs its task, its socket and its body,
+//! and frames that are shared between subscribers go from their one buffer to the kernel.
+
+use std::collections::VecDeque;
+use std::future::poll_fn;
+use std::io::{self, IoSlice, Write};
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::{Duration, SystemTime};
 
 use axum::body::Body;
 use axum::response::Response;
-use http::HeaderValue;
-use http::header::CONTENT_TYPE;
+use bytes::Bytes;
+use http::header::{CONNECTION, CONTENT_TYPE, DATE, TRANSFER_ENCODING};
+use http::{HeaderValue, Version};
+use http_body::Body as _;
+use socket2::SockRef;
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadBuf};
+use tokio::net::TcpStream;
+use tokio::time::{Sleep, sleep};
 
+use super::limits::Limits;
 use super::negotiate::Media;
 
+/// Marks an answer that takes over its connection.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Handover;
+
 /// An answer that streams `body`. An error in the body cuts the connection without the last chunk, which is how
-/// a reader learns that the stream is not complete. The request's own body must have been read by now.
+/// a reader learns that the stream is not complete. The request's own body must have been read by now, and the
+/// connection serves nothing else after it.
 pub fn stream_response(media: Media, body: Body) -> Response {
     let mut response = Response::new(body);
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(media.as_str()));
+    response.extensions_mut().insert(Handover);
     response
+}
+
+/// Writes `response` to its end, or until the reader is gone.
+pub(super) async fn write(
+    stream: TcpStream,
+    version: Version,
+    response: Response,
+    limits: &Limits,
+) -> io::Result<()> {
+    let timing =
+        Timing { dead: limits.dead_after.saturating_sub(limits.ping_every), stall: limits.stall_time };
+    SockRef::from(&stream).set_tcp_user_timeout(Some(timing.dead))?;
+    let chunked = version != Version::HTTP_10;
+    let (head, body) = head_bytes(response, chunked);
+    let mut writer = Writer {
+        stream,
+        body,
+        pieces: VecDeque::from([Piece { size: Bytes::new(), data: head, end: b"" }]),
+        written: 0,
+        queued: 0,
+        chunked,
+        ended: false,
+        stalled: None,
+        timing,
+    };
+    poll_fn(|context| writer.poll(context)).await?;
+    writer.stream.shutdown().await?;
+    linger(writer.stream).await;
+    Ok(())
+}
+
+/// Reads what a peer still sends, for a moment: closing a socket with unread bytes resets the connection, and the
+/// reset can destroy an answer that the peer has not read yet.
+pub(super) async fn linger(mut stream: TcpStream) {
+    const TIME: Duration = Duration::from_secs(1);
+    const BYTES: usize = 4 * 1024 * 1024;
+    let drain = poll_fn(|context| {
+        let mut seen = 0;
+        while seen < BYTES {
+            match ready!(discard(&mut stream, context)) {
+                Ok(0) | Err(_) => break,
+                Ok(count) => seen += count,
+            }
+        }
+        Poll::Ready(())
+    });
+    // Whether the peer closed or the time ran out is the same to us.
+    let _ = tokio::time::timeout(TIME, drain).await;
+}
+
+fn discard(stream: &mut TcpStream, context: &mut Context<'_>) -> Poll<io::Result<usize>> {
+    let mut space = [0; 512];
+    let mut buffer = ReadBuf::new(&mut space);
+    ready!(Pin::new(stream).poll_read(context, &mut buffer))?;
+    Poll::Ready(Ok(buffer.filled().len()))
+}
+
+fn head_bytes(response: Response, chunked: bool) -> (Bytes, Body) {
+    let (mut parts, body) = response.into_parts();
+    if chunked {
+        parts.headers.insert(TRANSFER_ENCODING, HeaderValue::from_static("chunked"));
+    }
+    parts.headers.insert(CONNECTION, HeaderValue::from_static("close"));
+    if let Ok(date) = HeaderValue::from_str(&httpdate::fmt_http_date(SystemTime::now())) {
+        parts.headers.insert(DATE, date);
+    }
+    let version = if chunked { "HTTP/1.1" } else { "HTTP/1.0" };
+    let reason = parts.status.canonical_reason().unwrap_or("");
+    let mut head = format!("{version} {} {reason}\r\n", parts.status.as_u16()).into_bytes();
+    for (name, value) in &parts.headers {
+        head.extend_from_slice(name.as_str().as_bytes());
+        head.extend_from_slice(b": ");
+        head.extend_from_slice(value.as_bytes());
+        head.extend_from_slice(b"\r\n");
+    }
+    head.extend_from_slice(b"\r\n");
+    (head.into(), body)
+}
+
+/// What is gathered before a write; it bounds the memory of a reader that does not read.
+const GATHER: usize = 32 * 1024;
+const MAX_SLICES: usize = 48;
+
+struct Timing {
+    /// After which silence of the peer's kernel the connection is dead.
+    dead: Duration,
+    /// How long a peer that is alive may leave its window closed.
+    stall: Duration,
+}
+
+struct Writer {
+    stream: TcpStream,
+    body: Body,
+    pieces: VecDeque<Piece>,
+    /// Bytes of the first piece that are out.
+    written: usize,
+    queued: usize,
+    chunked: bool,
+    ended: bool,
+    stalled: Option<Pin<Box<Sleep>>>,
+    timing: Timing,
+}
+
+/// One chunk on the wire: size line, data, line end. Each part may be empty.
+struct Piece {
+    size: Bytes,
+    data: Bytes,
+    end: &'static [u8],
+}
+
+impl Piece {
+    fn parts(&self) -> [&[u8]; 3] {
+        [&self.size, &self.data, self.end]
+    }
+
+    fn len(&self) -> usize {
+        self.size.len() + self.data.len() + self.end.len()
+    }
+}
+
+impl Writer {
+    /// Ready when the body ended and everything is written, or when the connection is lost.
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        loop {
+            let cut = self.gather(context).err();
+            if self.pieces.is_empty() {
+                return match cut {
+                    Some(error) => Poll::Ready(Err(error)),
+                    None if self.ended => Poll::Ready(Ok(())),
+                    None => self.poll_reader(context),
+                };
+            }
+            match self.write_pieces(context) {
+                Poll::Ready(Ok(())) => {}
+                Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
+                // What a cut body leaves behind is of no use to the reader: it will come back with its cursor.
+                Poll::Pending if cut.is_some() => {
+                    return Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into()));
+                }
+                Poll::Pending => return self.poll_stall(context),
+            }
+            if let Some(error) = cut {
+                while !self.pieces.is_empty() && self.write_pieces(context).is_ready() {}
+                return Poll::Ready(Err(error));
+            }
+        }
+    }
+
+    /// Takes frames from the body until enough is at hand, it has none, or it is cut.
+    fn gather(&mut self, context: &mut Context<'_>) -> io::Result<()> {
+        while !self.ended && self.queued < GATHER {
+            match Pin::new(&mut self.body).poll_frame(context) {
+                Poll::Pending => return Ok(()),
+                Poll::Ready(Some(Ok(frame))) => {
+                    if let Ok(data) = frame.into_data() {
+                        self.push(data);
+                    }
+                }
+                Poll::Ready(Some(Err(_))) => return Err(io::ErrorKind::ConnectionAborted.into()),
+                Poll::Ready(None) => {
+                    self.ended = true;
+                    if self.chunked {
+                        self.pieces.push_back(Piece {
+                            size: Bytes::new(),
+                            data: Bytes::new(),
+                            end: b"0\r\n\r\n",
+                        });
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn push(&mut self, data: Bytes) {
+        // An empty chunk would end the body.
+        if data.is_empty() {
+            return;
+        }
+        let mut piece = Piece { size: Bytes::new(), data, end: b"" };
+        if self.chunked {
+            let mut size = Vec::with_capacity(10);
+            let _ = write!(size, "{:x}\r\n", piece.data.len());
+            (piece.size, piece.end) = (size.into(), b"\r\n");
+        }
+        self.queued += piece.len();
+        self.pieces.push_back(piece);
+    }
+
+    /// One write of as much as there is.
+    fn write_pieces(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let mut slices = [IoSlice::new(&[]); MAX_SLICES];
+        let mut count = 0;
+        let mut skip = self.written;
+        for part in self.pieces.iter().flat_map(Piece::parts) {
+            let rest = &part[skip.min(part.len())..];
+            skip -= part.len() - rest.len();
+            if !rest.is_empty() && count < MAX_SLICES {
+                slices[count] = IoSlice::new(rest);
+                count += 1;
+            }
+            if count == MAX_SLICES {
+                break;
+            }
+        }
+        let written = ready!(Pin::new(&mut self.stream).poll_write_vectored(context, &slices[..count]))?;
+        if written == 0 {
+            return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
+        }
+        self.advance(written);
+        Poll::Ready(Ok(()))
+    }
+
+    fn advance(&mut self, written: usize) {
+        self.written += written;
+        while let Some(first) = self.pieces.front() {
+            let length = first.len();
+            if self.written < length {
+                break;
+            }
+            self.written -= length;
+            self.queued = self.queued.saturating_sub(length);
+            self.pieces.pop_front();
+        }
+        if self.pieces.is_empty() {
+            // An idle stream keeps no buffer.
+            self.pieces = VecDeque::new();
+        }
+        if self.stalled.take().is_some() {
+            // The socket may be gone by now; the next write tells.
+            let _ = SockRef::from(&self.stream).set_tcp_user_timeout(Some(self.timing.dead));
+        }
+    }
+
+    /// Idle: nothing to write. A reader that hangs up is noticed at once.
+    fn poll_reader(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        loop {
+            match ready!(discard(&mut self.stream, context))? {
+                0 => return Poll::Ready(Err(io::ErrorKind::ConnectionReset.into())),
+                // The connection serves nothing after this answer, so what comes is not looked at.
+                _ => continue,
+            }
+        }
+    }
+
+    /// The socket takes no more. The kernel counts a window that stays closed as a dead peer, so its timer rests
+    /// while a longer one of ours runs: a reader that pauses keeps its stream.
+    fn poll_stall(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if self.stalled.is_none() {
+            SockRef::from(&self.stream).set_tcp_user_timeout(None)?;
+        }
+        let stall = self.timing.stall;
+        let timer = self.stalled.get_or_insert_with(|| Box::pin(sleep(stall)));
+        ready!(timer.as_mut().poll(context));
+        Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
+    }
 }
