@@ -73,7 +73,7 @@ pub fn decode(json: &str) -> Result<Decoded, DecodeError> {
         draft: Draft { event_id: members.event_id()?, timestamp: members.timestamp()?, ..draft },
         scope,
         payload,
-        sequence: members.sequence()?,
+        sequence: members.sequence("sequence")?,
         session_id: members.session_id()?,
     })
 }
@@ -85,7 +85,8 @@ pub fn decode_wire(json: &str) -> Result<Event, DecodeError> {
     let payload_text = members.payload.map(|raw| camel_payload(&kind, raw));
     let raw = payload_text.as_deref().filter(|_| is_kept_whole(&kind)).and_then(|text| RawJson::parse(text).ok());
     Ok(Event {
-        sequence: members.sequence()?.unwrap_or_default(),
+        first_sequence: members.sequence("firstSequence")?,
+        sequence: members.sequence("sequence")?.unwrap_or_default(),
         event_id: members.event_id()?,
         timestamp: members.timestamp()?.unwrap_or_default(),
         scope: members.scope()?,
@@ -101,6 +102,7 @@ pub(crate) fn decode_members(kind: EventType, json: &str) -> Result<Event, Decod
     let members = Members::read(json)?;
     let raw = members.payload.filter(|_| is_kept_whole(&kind)).map(RawJson::from);
     Ok(Event {
+        first_sequence: None,
         sequence: Sequence::ZERO,
         event_id: None,
         timestamp: Timestamp::default(),
@@ -141,7 +143,7 @@ struct Members<'a> {
 }
 
 const NAMED: &[&str] = &[
-    "type", "eventId", "schemaVersion", "timestamp", "sequence", "sessionId", "threadId", "turnId", "taskId", "runId",
+    "type", "eventId", "schemaVersion", "timestamp", "firstSequence", "sequence", "sessionId", "threadId", "turnId", "taskId", "runId",
     "stepId", "toolCallId", "actionId", "subagentId", "parentTaskId", "parentToolCallId", "depth", "traceId", "spanId",
 ];
 
@@ -194,10 +196,10 @@ impl<'a> Members<'a> {
         self.id("sessionId")
     }
 
-    fn sequence(&self) -> Result<Option<Sequence>, DecodeError> {
-        let Some(value) = self.value::<u64>("sequence")? else { return Ok(None) };
+    fn sequence(&self, name: &str) -> Result<Option<Sequence>, DecodeError> {
+        let Some(value) = self.value::<u64>(name)? else { return Ok(None) };
         let sequence = Sequence::new(value);
-        sequence.map(Some).ok_or_else(|| bad_member("sequence", format!("{value} is above 2^53 - 1")))
+        sequence.map(Some).ok_or_else(|| bad_member(name, format!("{value} is above 2^53 - 1")))
     }
 
     fn timestamp(&self) -> Result<Option<Timestamp>, DecodeError> {

@@ -11,6 +11,8 @@ pub const SCHEMA_VERSION: &str = "riverrun/1";
 /// A fact at its place in a session's log, decoded.
 #[derive(Debug, Clone)]
 pub struct Event {
+    /// Set when adjacent deltas were joined on their way to a reader: the first of them. `sequence` is the last.
+    pub first_sequence: Option<Sequence>,
     pub sequence: Sequence,
     /// Given by its producer; otherwise it follows from the session and the sequence.
     pub event_id: Option<EventId>,

@@ -112,6 +112,11 @@ impl Composer {
 
     /// Appends the wire form: one JSON object on one line.
     pub fn write(&self, record: &Record<'_>, sequence: Sequence, out: &mut String) {
+        self.write_joined(record, sequence, sequence, out);
+    }
+
+    /// As [`Composer::write`], for deltas `first..=sequence` that were joined into one record.
+    pub fn write_joined(&self, record: &Record<'_>, first: Sequence, sequence: Sequence, out: &mut String) {
         let mut digits = [0; 20];
         let number = decimal(sequence.get(), &mut digits);
         out.push_str("{\"type\":\"");
@@ -126,7 +131,13 @@ impl Composer {
         }
         out.push_str(&self.before_time);
         record.timestamp.write(out);
-        out.push_str("\",\"sequence\":");
+        if first != sequence {
+            out.push_str("\",\"firstSequence\":");
+            out.push_str(decimal(first.get(), &mut [0; 20]));
+            out.push_str(",\"sequence\":");
+        } else {
+            out.push_str("\",\"sequence\":");
+        }
         out.push_str(number);
         out.push_str(&self.session);
         if record.members.len() > 2 {

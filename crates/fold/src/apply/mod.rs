@@ -53,9 +53,12 @@ impl State {
             return Outcome::Duplicate;
         }
         let expected = self.sequence.next().unwrap_or(Sequence::MAX);
-        if density == Density::Dense && event.sequence != expected {
-            return Outcome::Gap { expected, found: event.sequence };
+        // Joined deltas stand for all the events that they were made of.
+        let first = event.first_sequence.unwrap_or(event.sequence);
+        if density == Density::Dense && first != expected {
+            return Outcome::Gap { expected, found: first };
         }
+        self.revision += event.sequence.get().saturating_sub(first.get());
         self.sequence = event.sequence;
         self.updated_at = Some(event.timestamp);
         let mut step = Step { state: self, event, changes };
