@@ -16,12 +16,13 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
-use axum::response::Response;
-use http::{Method, Request, Version};
+use axum::response::{IntoResponse, Response};
+use http::header::{CONNECTION, TRANSFER_ENCODING};
+use http::{HeaderValue, Method, Request, Version};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper_util::rt::TokioTimer;
+use hyper_util::rt::{TokioIo, TokioTimer};
 use riverrun_event::ErrorCode;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
@@ -132,15 +133,15 @@ type LongAnswer = (Version, Response);
 async fn converse(io: SharedIo, peer: Peer, router: Router, edge: Edge) -> Option<LongAnswer> {
     let slot: Arc<Mutex<Option<LongAnswer>>> = Arc::default();
     let service = {
-        let slot = slot.clone();
-        service_fn(move |request| respond(request, peer, router.clone(), slot.clone()))
+        let (io, slot) = (io.clone(), slot.clone());
+        service_fn(move |request| respond(request, peer, router.clone(), io.clone(), slot.clone()))
     };
     let limits = edge.limits();
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(limits.head_time)
         .max_buf_size(limits.head_bytes)
-        .serve_connection(io.clone(), service)
+        .serve_connection(TokioIo::new(io.clone()), service)
         .with_upgrades();
     let mut connection = pin!(connection);
     let mut drain = pin!(edge.drain().started());
@@ -164,17 +165,30 @@ async fn respond(
     mut request: Request<Incoming>,
     peer: Peer,
     router: Router,
+    io: SharedIo,
     slot: Arc<Mutex<Option<LongAnswer>>>,
 ) -> Result<Response, Infallible> {
     let version = request.version();
     let is_head = request.method() == Method::HEAD;
+    if request.headers().contains_key(TRANSFER_ENCODING) && io.head_names_length() {
+        return Ok(two_lengths());
+    }
     request.extensions_mut().insert(peer);
     let response = router.oneshot(request.map(Body::new)).await?;
+    io.expect_head();
     if is_head || response.extensions().get::<Handover>().is_none() {
         return Ok(response);
     }
     *slot.lock().unwrap_or_else(|poison| poison.into_inner()) = Some((version, response));
     pending().await
+}
+
+/// A body with two lengths is how one request is hidden in another.
+fn two_lengths() -> Response {
+    let detail = "a request has `Content-Length` or `Transfer-Encoding`, not both";
+    let mut response = Problem::new(ErrorCode::InvalidRequest, detail).into_response();
+    response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    response
 }
 
 /// How many connections each address has.

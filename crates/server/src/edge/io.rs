@@ -8,8 +8,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Context, Poll};
 
-use hyper::rt::{Read, ReadBufCursor, Write};
-use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::sync::oneshot;
 
@@ -18,9 +17,10 @@ use tokio::sync::oneshot;
 pub(super) struct SharedIo(Arc<Mutex<State>>);
 
 pub(super) struct State {
-    stream: Option<TokioIo<TcpStream>>,
+    stream: Option<TcpStream>,
     /// Bytes were written and hyper has not yet said that they were the last.
     unflushed: bool,
+    head: HeadScan,
     /// Dropped with the last holder.
     _held: oneshot::Sender<()>,
 }
@@ -29,7 +29,7 @@ impl SharedIo {
     /// The socket, and what resolves when nobody but the caller's task can use it any more.
     pub(super) fn new(stream: TcpStream) -> (Self, oneshot::Receiver<()>) {
         let (_held, released) = oneshot::channel();
-        let state = State { stream: Some(TokioIo::new(stream)), unflushed: false, _held };
+        let state = State { stream: Some(stream), unflushed: false, head: HeadScan::default(), _held };
         (Self(Arc::new(Mutex::new(state))), released)
     }
 
@@ -43,9 +43,20 @@ impl SharedIo {
         !self.lock().unflushed
     }
 
+    /// True if the head that was read last names a length. hyper drops a `Content-Length` that stands beside a
+    /// `Transfer-Encoding` without a word, so this is the only way to learn of the conflict.
+    pub(super) fn head_names_length(&self) -> bool {
+        self.lock().head.names_length
+    }
+
+    /// What is read from now on is the next request.
+    pub(super) fn expect_head(&self) {
+        self.lock().head = HeadScan::default();
+    }
+
     /// Takes the socket; hyper finds the connection closed from now on.
     pub(super) fn take(&self) -> Option<TcpStream> {
-        self.lock().stream.take().map(TokioIo::into_inner)
+        self.lock().stream.take()
     }
 
     pub(super) fn downgrade(&self) -> std::sync::Weak<Mutex<State>> {
@@ -70,22 +81,26 @@ impl Drop for CloseOnDrop {
 }
 
 impl State {
-    fn stream(&mut self) -> io::Result<Pin<&mut TokioIo<TcpStream>>> {
+    fn stream(&mut self) -> io::Result<Pin<&mut TcpStream>> {
         self.stream.as_mut().map(Pin::new).ok_or_else(|| io::ErrorKind::NotConnected.into())
     }
 }
 
-impl Read for SharedIo {
+impl AsyncRead for SharedIo {
     fn poll_read(
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
-        buffer: ReadBufCursor<'_>,
+        buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        self.lock().stream()?.poll_read(context, buffer)
+        let mut state = self.lock();
+        let before = buffer.filled().len();
+        let result = state.stream()?.poll_read(context, buffer);
+        state.head.look_at(&buffer.filled()[before..]);
+        result
     }
 }
 
-impl Write for SharedIo {
+impl AsyncWrite for SharedIo {
     fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let mut state = self.lock();
         state.unflushed = true;
@@ -115,5 +130,67 @@ impl Write for SharedIo {
         let mut state = self.lock();
         state.unflushed = true;
         state.stream()?.poll_write_vectored(context, slices)
+    }
+}
+
+/// Watches the bytes of a request's head go by.
+#[derive(Debug, Default)]
+struct HeadScan {
+    names_length: bool,
+    ended: bool,
+    /// Bytes of the line so far.
+    column: usize,
+    /// True while the line so far is a beginning of the name.
+    matches: bool,
+}
+
+impl HeadScan {
+    const NAME: &[u8] = b"content-length";
+
+    fn look_at(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            if self.ended {
+                return;
+            }
+            self.step(*byte);
+        }
+    }
+
+    fn step(&mut self, byte: u8) {
+        match byte {
+            b'\n' => {
+                self.ended = self.column == 0;
+                (self.column, self.matches) = (0, true);
+            }
+            b'\r' => {}
+            _ => {
+                let end_of_name = self.column == Self::NAME.len() && byte == b':';
+                self.names_length |= self.matches && end_of_name;
+                self.matches &=
+                    Self::NAME.get(self.column).is_some_and(|name| byte.eq_ignore_ascii_case(name));
+                self.column += 1;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::HeadScan;
+
+    #[test]
+    fn only_a_header_line_of_the_head_counts() {
+        for (text, expected) in [
+            ("GET / HTTP/1.1\r\nhost: x\r\nContent-Length: 1\r\n\r\n", true),
+            ("GET / HTTP/1.1\r\nhost: x\r\n\r\ncontent-length: 1\r\n", false),
+            ("GET / HTTP/1.1\r\nx-content-length: 1\r\n\r\n", false),
+            ("GET / HTTP/1.1\r\ncontent-lengths: 1\r\n\r\n", false),
+        ] {
+            let mut whole = HeadScan::default();
+            whole.look_at(text.as_bytes());
+            let mut split = HeadScan::default();
+            text.bytes().for_each(|byte| split.look_at(&[byte]));
+            assert_eq!((whole.names_length, split.names_length), (expected, expected), "{text:?}");
+        }
     }
 }
