@@ -12,6 +12,7 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::Path;
+use axum::extract::ws::{WebSocket, WebSocketUpgrade};
 use axum::routing::{get, post};
 use futures_util::StreamExt;
 use http::{HeaderMap, Request, StatusCode};
@@ -84,6 +85,14 @@ async fn stream(
     Ok(stream_response(Media::EventStream, body))
 }
 
+async fn echo(mut socket: WebSocket) {
+    while let Some(Ok(message)) = socket.recv().await {
+        if socket.send(message).await.is_err() {
+            return;
+        }
+    }
+}
+
 fn routes_under_test() -> Router<Edge> {
     Router::new()
         .route("/v1/echo", post(async |_: Caller, StrictJson(_): StrictJson<Command>| "ok"))
@@ -91,6 +100,7 @@ fn routes_under_test() -> Router<Edge> {
         .route("/v1/write", post(async |caller: Caller| caller.require(Scope::Write).map(|()| "ok")))
         .route("/v1/approve", post(async |caller: Caller| caller.require(Scope::Approve).map(|()| "ok")))
         .route("/v1/sessions/{session}/events", get(stream))
+        .route("/v1/ws", get(async |upgrade: WebSocketUpgrade| upgrade.on_upgrade(echo)))
         .route("/v1/panic", get(async || -> &'static str { panic!("on purpose") }))
         .route(
             "/v1/form",

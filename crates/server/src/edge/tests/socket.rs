@@ -178,3 +178,28 @@ async fn a_drain_waits_for_streams_until_its_deadline() {
     served.serving.await.expect("no panic").expect("no error");
     assert!(TcpStream::connect(served.address).await.is_err());
 }
+
+#[tokio::test]
+async fn a_websocket_keeps_its_connection_counted_until_it_ends() {
+    let served = serve_with(Limits::default()).await;
+    let hello = served.get("/v1/ws").replacen(
+        "\r\n\r\n",
+        "\r\nconnection: upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\n\
+         sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n",
+        1,
+    );
+    let mut stream = served.connect(&hello).await;
+    let answer = read_until(&mut stream, "\r\n\r\n").await;
+    assert!(answer.starts_with("HTTP/1.1 101"), "{answer}");
+    // A text frame `hi` with a mask of zeros, and the same without mask back.
+    stream.write_all(&[0x81, 0x82, 0, 0, 0, 0, b'h', b'i']).await.expect("the server reads");
+    let mut echo = [0; 4];
+    stream.read_exact(&mut echo).await.expect("the server echoes");
+    assert_eq!(echo, [0x81, 0x02, b'h', b'i']);
+    let open = || served.fixture.edge.metrics().connections.get();
+    assert_eq!(open(), 1);
+    drop(stream);
+    while open() > 0 {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+}
