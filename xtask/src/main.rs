@@ -1,1 +1,44 @@
-fn main() {}
+//! `cargo xtask`: what the project does to itself.
+
+mod ci;
+mod codegen;
+mod files;
+mod tidy;
+
+use std::process::ExitCode;
+
+const USAGE: &str = "usage: cargo xtask COMMAND
+
+  ci                everything that must hold before a push
+  codegen           write the files that are generated from crates/event
+  codegen --check   fail if one of them is stale
+  bless             write all goldens anew; review the difference like code
+  tidy              check edges between crates, file sizes, links, generated files
+  bench [ARGS]      run the load generator, optimised
+  nightly           ci, then the property tests for much longer";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let result = match words.as_slice() {
+        ["ci"] => ci::ci(),
+        ["codegen"] => codegen::write(),
+        ["codegen", "--check"] => codegen::check(),
+        ["bless"] => codegen::write(),
+        ["tidy"] => tidy::tidy(),
+        ["bench", rest @ ..] => ci::bench(rest),
+        ["nightly"] => ci::nightly(),
+        [] | ["help" | "--help" | "-h"] => {
+            println!("{USAGE}");
+            return ExitCode::SUCCESS;
+        }
+        [unknown, ..] => Err(anyhow::anyhow!("there is no command `{unknown}`\n\n{USAGE}")),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -4,6 +4,7 @@
 mod benchmark;
 mod block;
 mod context;
+mod envelope_members;
 mod event_type;
 mod item;
 mod item_event;
@@ -32,6 +33,7 @@ mod tool;
 pub use benchmark::*;
 pub use block::*;
 pub use context::*;
+pub use envelope_members::{ENVELOPE_MEMBERS, EnvelopeMember, MemberForm};
 pub use item::*;
 pub use item_event::*;
 pub use members::field_names;

@@ -1,0 +1,105 @@
+//! Everything that must hold before a push, step by step.
+
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail, ensure};
+
+use crate::files::root;
+use crate::tidy;
+
+/// One step: a name, and what it does. A new check is a new line in [`steps`].
+struct Step {
+    name: &'static str,
+    run: Box<dyn Fn() -> Result<()>>,
+}
+
+fn steps() -> Vec<Step> {
+    vec![
+        step("format", || cargo(&["fmt", "--all", "--check"])),
+        step("lint", || cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])),
+        step("tidy", tidy::tidy),
+        step("binary", || cargo(&["build", "--profile", "suite", "--package", "riverrun"])),
+        step("tests", || cargo(&["nextest", "run", "--workspace", "--no-fail-fast"])),
+        step("documentation tests", || cargo(&["test", "--workspace", "--doc", "--quiet"])),
+        step("generated Python", || {
+            run("python3", &["-c", "import riverrun.generated.events"], "clients/python", &[])
+        }),
+    ]
+}
+
+pub fn ci() -> Result<()> {
+    run_all(steps())
+}
+
+/// What takes too long for every push.
+pub fn nightly() -> Result<()> {
+    let mut steps = steps();
+    steps.push(step("property tests, long", || {
+        run(
+            &cargo_path(),
+            &["nextest", "run", "--workspace", "--no-fail-fast"],
+            "",
+            &[("PROPTEST_CASES", "20000")],
+        )
+    }));
+    run_all(steps)
+}
+
+/// Runs the load generator with the arguments it is given.
+pub fn bench(arguments: &[&str]) -> Result<()> {
+    let mut words = vec!["run", "--release", "--package", "riverrun-load", "--"];
+    words.extend(arguments);
+    cargo(&words)
+}
+
+/// Runs every step, also after a failure: one run shows all that is wrong.
+fn run_all(steps: Vec<Step>) -> Result<()> {
+    let started = Instant::now();
+    let mut failed = Vec::new();
+    for step in &steps {
+        println!("── {}", step.name);
+        let began = Instant::now();
+        let result = (step.run)();
+        let verdict = if result.is_ok() { "passed" } else { "FAILED" };
+        println!("── {}: {verdict} in {}", step.name, seconds(began.elapsed()));
+        if let Err(error) = result {
+            eprintln!("{error:#}");
+            failed.push(step.name);
+        }
+    }
+    let passed = steps.len() - failed.len();
+    println!("{passed} passed, {} failed, in {}", failed.len(), seconds(started.elapsed()));
+    if !failed.is_empty() {
+        bail!("failed: {}", failed.join(", "));
+    }
+    Ok(())
+}
+
+fn step(name: &'static str, run: impl Fn() -> Result<()> + 'static) -> Step {
+    Step { name, run: Box::new(run) }
+}
+
+fn seconds(time: Duration) -> String {
+    format!("{:.1} s", time.as_secs_f64())
+}
+
+fn cargo_path() -> String {
+    std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned())
+}
+
+fn cargo(arguments: &[&str]) -> Result<()> {
+    run(&cargo_path(), arguments, "", &[])
+}
+
+/// Runs a program in a folder of the project.
+fn run(program: &str, arguments: &[&str], folder: &str, environment: &[(&str, &str)]) -> Result<()> {
+    let status = Command::new(program)
+        .args(arguments)
+        .envs(environment.iter().copied())
+        .current_dir(root().join(folder))
+        .status()
+        .with_context(|| format!("starting `{program}`"))?;
+    ensure!(status.success(), "`{program} {}` ended with {status}", arguments.join(" "));
+    Ok(())
+}

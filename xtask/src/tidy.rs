@@ -1,0 +1,56 @@
+//! Rules that a reviewer should not have to remember.
+
+mod edges;
+mod links;
+mod text;
+
+use anyhow::{Result, bail};
+
+use crate::{codegen, files};
+
+/// A broken rule: where, and what to do.
+pub struct Problem {
+    pub place: String,
+    pub advice: String,
+}
+
+impl Problem {
+    pub fn new(place: impl Into<String>, advice: impl Into<String>) -> Self {
+        Self { place: place.into(), advice: advice.into() }
+    }
+}
+
+pub fn tidy() -> Result<()> {
+    let files = files::all()?;
+    let mut problems = edges::problems()?;
+    problems.extend(text::problems(&files));
+    problems.extend(links::problems(&files));
+    problems.extend(error_pages(&files));
+    if let Err(error) = codegen::check() {
+        problems.push(Problem::new("generated files", format!("{error:#}")));
+    }
+    for problem in &problems {
+        eprintln!("{}: {}", problem.place, problem.advice);
+    }
+    if !problems.is_empty() {
+        bail!("tidy: {} problems", problems.len());
+    }
+    println!("tidy: {} files, 0 problems", files.len());
+    Ok(())
+}
+
+const ERRORS: &str = "docs/errors.md";
+
+/// Every error code has a section, and every section a code.
+fn error_pages(files: &[files::File]) -> Vec<Problem> {
+    let text = files.iter().find(|file| file.path == ERRORS).map_or("", |file| file.text.as_str());
+    let sections: Vec<&str> =
+        text.lines().filter_map(|line| line.strip_prefix("## ")).map(str::trim).collect();
+    let codes: Vec<&str> = riverrun_event::ErrorCode::ALL.iter().map(|code| code.as_str()).collect();
+    let absent = codes.iter().filter(|code| !sections.contains(code));
+    let absent = absent
+        .map(|code| Problem::new(ERRORS, format!("add a section `## {code}`: what happened, what to do")));
+    let stale = sections.iter().filter(|section| !codes.contains(section));
+    let stale = stale.map(|section| Problem::new(ERRORS, format!("there is no error code `{section}`")));
+    absent.chain(stale).collect()
+}
