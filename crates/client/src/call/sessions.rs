@@ -56,8 +56,6 @@ pub struct SessionFilter {
     /// RFC 3339; sessions that changed at or after it.
     pub since: Option<String>,
     pub tag: Option<String>,
-    /// Ids that begin so.
-    pub prefix: Option<String>,
     pub limit: Option<u32>,
     /// Where the last page ended.
     pub cursor: Option<String>,
@@ -70,7 +68,7 @@ pub struct Page<T> {
     #[serde(alias = "items", alias = "sessions", alias = "actions", alias = "keys")]
     pub data: Vec<T>,
     /// Given when there is more.
-    #[serde(default, alias = "cursor")]
+    #[serde(default, alias = "cursor", alias = "next")]
     pub next_cursor: Option<String>,
 }
 
@@ -84,7 +82,6 @@ impl Client {
             .add("status", filter.status.as_ref())
             .add("since", filter.since.as_ref())
             .add("tag", filter.tag.as_ref())
-            .add("prefix", filter.prefix.as_ref())
             .add("limit", filter.limit.map(|limit| limit.to_string()))
             .add("cursor", filter.cursor.as_ref());
         self.get(query.after("/v1/sessions")).await

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use riverrun_event::Sequence;
+use riverrun_event::{Cursor, Sequence};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -133,8 +133,11 @@ pub(crate) fn read_control(frame: &SseFrame) -> Result<Control> {
     })
 }
 
-/// A place in the log, as a number or as decimal text; None for a cursor, which is not ours to read.
+/// A place in the log, as a number or as a cursor.
 fn place(value: Option<&Value>) -> Option<Sequence> {
-    let value = value?;
-    value.as_u64().or_else(|| value.as_str()?.parse().ok()).and_then(Sequence::new)
+    match value? {
+        Value::Number(number) => number.as_u64().and_then(Sequence::new),
+        Value::String(text) => Cursor::parse(text).ok().map(|cursor| cursor.sequence),
+        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
+    }
 }

@@ -1,0 +1,72 @@
+//! `riverrun export SESSION`.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use super::Context;
+use super::connect::resolve_session;
+use super::exit::{Exit, Failure, Outcome};
+
+#[derive(Debug, Args)]
+pub struct ExportArgs {
+    /// An id, the beginning of one, or `-` for the session that changed last.
+    session: String,
+    /// Where to; stdout without it.
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+pub async fn run(args: ExportArgs, context: &Context) -> Outcome {
+    let client = context.connect.client()?;
+    let session = resolve_session(&client, &args.session).await?;
+    match args.output {
+        None => {
+            let mut failed = None;
+            let result =
+                client.export(&session, |bytes| write_or_keep(io::stdout().lock(), bytes, &mut failed)).await;
+            // What the output said is more to the point than that the export was stopped.
+            failed.map_or(Ok(()), |error: io::Error| Err(Failure::from(error)))?;
+            result?;
+            io::stdout().flush()?;
+        }
+        Some(path) => {
+            let (mut file, part) = open_part(&path)?;
+            let result = client.export(&session, |bytes| file.write_all(bytes)).await;
+            if let Err(error) = result {
+                std::fs::remove_file(&part).ok();
+                return Err(error.into());
+            }
+            finish(file, &part, &path).map_err(|e| Failure::file(&path, &e))?;
+            context.output.note(&format!("wrote {} to {}", session, path.display()));
+        }
+    }
+    Ok(())
+}
+
+fn write_or_keep(mut out: impl Write, bytes: &[u8], failed: &mut Option<io::Error>) -> io::Result<()> {
+    out.write_all(bytes).map_err(|error| {
+        let kind = error.kind();
+        *failed = Some(error);
+        io::Error::from(kind)
+    })
+}
+
+/// The file appears under its name only when it is whole.
+pub fn open_part(path: &Path) -> Outcome<(File, PathBuf)> {
+    let name = path
+        .file_name()
+        .ok_or_else(|| Failure::new(Exit::Usage, format_args!("{} names no file", path.display())))?;
+    let mut part = name.to_owned();
+    part.push(".part");
+    let part = path.with_file_name(part);
+    let file = File::create(&part).map_err(|e| Failure::file(&part, &e))?;
+    Ok((file, part))
+}
+
+pub fn finish(file: File, part: &Path, path: &Path) -> io::Result<()> {
+    file.sync_all()?;
+    std::fs::rename(part, path)
+}

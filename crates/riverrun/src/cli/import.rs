@@ -1,0 +1,35 @@
+//! `riverrun import FILE`.
+
+use std::io::Read;
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::Context;
+use super::exit::{Failure, Outcome};
+
+#[derive(Debug, Args)]
+pub struct ImportArgs {
+    /// An export; `-` reads stdin.
+    file: PathBuf,
+}
+
+pub async fn run(args: ImportArgs, context: &Context) -> Outcome {
+    let bytes = read(&args.file)?;
+    let imported = context.connect.client()?.import(bytes.into()).await?;
+    if context.output.json {
+        return context.output.document(&imported);
+    }
+    context.output.line(imported.session_id.as_str())?;
+    context.output.note(&format!("follow it with `riverrun tail {}`", imported.session_id));
+    Ok(())
+}
+
+pub fn read(path: &PathBuf) -> Outcome<Vec<u8>> {
+    if path.as_os_str() == "-" {
+        let mut bytes = Vec::new();
+        std::io::stdin().read_to_end(&mut bytes)?;
+        return Ok(bytes);
+    }
+    std::fs::read(path).map_err(|e| Failure::file(path, &e).hint("give a file written by `riverrun export`"))
+}

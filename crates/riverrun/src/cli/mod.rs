@@ -1,0 +1,155 @@
+//! The command line: one file per command.
+//!
+//! Nothing here knows how a server stores or delivers; commands go through the public client, or through one
+//! function per file that calls another crate.
+
+mod backup;
+mod bench;
+mod completion;
+mod config;
+mod connect;
+mod doctor;
+mod duration;
+mod exit;
+mod export;
+mod import;
+mod keys;
+mod output;
+mod play;
+mod rpc;
+mod serve;
+mod sessions;
+mod state;
+mod suggest;
+mod tail;
+mod terminal;
+mod version;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use connect::ConnectArgs;
+use exit::{Exit, Failure, Outcome};
+use output::Output;
+use terminal::ColorChoice;
+
+/// Every agent response as a durable, sequenced, resumable stream.
+///
+/// Without a command, riverrun serves with its defaults and says what to do next.
+#[derive(Debug, Parser)]
+#[command(name = "riverrun", version, disable_help_subcommand = true, after_help = AFTER_HELP)]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    connect: ConnectArgs,
+    /// One JSON document on stdout, or one per line for streams.
+    #[arg(long, global = true, help_heading = "Output")]
+    json: bool,
+    /// Data and errors only.
+    #[arg(short, long, global = true, help_heading = "Output")]
+    quiet: bool,
+    /// When to use colour; NO_COLOR and CLICOLOR_FORCE are heeded too.
+    #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN", help_heading = "Output")]
+    color: ColorChoice,
+}
+
+const AFTER_HELP: &str = "Exit codes and environment: docs/cli.md.";
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run the server.
+    Serve(serve::ServeArgs),
+    /// Follow a session; reconnects by itself.
+    Tail(tail::TailArgs),
+    /// List sessions.
+    Sessions(sessions::SessionsArgs),
+    /// Show a session's folded state, now or at any sequence.
+    State(state::StateArgs),
+    /// Play a recording through ingest, with its pauses.
+    Play(play::PlayArgs),
+    /// Write a session to a file.
+    Export(export::ExportArgs),
+    /// Make a session from an export.
+    Import(import::ImportArgs),
+    /// Check the server, the key, the clock and the data directory.
+    Doctor(doctor::DoctorArgs),
+    /// Show, check or describe the configuration.
+    Config(config::ConfigArgs),
+    /// Make, list and revoke keys.
+    Keys(keys::KeysArgs),
+    /// Measure a server on this machine.
+    Bench(bench::BenchArgs),
+    /// Speak JSON-RPC over stdin and stdout.
+    Rpc(rpc::RpcArgs),
+    /// Write a consistent copy of the data directory.
+    Backup(backup::BackupArgs),
+    /// Print the completion script of a shell.
+    Completion(completion::CompletionArgs),
+    /// Print the version.
+    Version,
+}
+
+/// What every command gets.
+pub struct Context {
+    connect: ConnectArgs,
+    output: Output,
+}
+
+pub fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let output = Output { json: cli.json, quiet: cli.quiet, color: cli.color };
+    let context = Context { connect: cli.connect, output };
+    match start(cli.command, &context) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            output.failure(&failure);
+            ExitCode::from(failure.exit as u8)
+        }
+    }
+}
+
+fn start(command: Option<Command>, context: &Context) -> Outcome {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|e| Failure::new(Exit::Io, format_args!("cannot start: {e}")))?;
+    let result = runtime.block_on(run(command, context));
+    // A read of stdin cannot be cancelled; waiting for it would hang an interrupted command.
+    runtime.shutdown_background();
+    result
+}
+
+async fn run(command: Option<Command>, context: &Context) -> Outcome {
+    match command {
+        None => serve::run(serve::ServeArgs::default(), context).await,
+        Some(Command::Serve(args)) => serve::run(args, context).await,
+        Some(Command::Tail(args)) => tail::run(args, context).await,
+        Some(Command::Sessions(args)) => sessions::run(args, context).await,
+        Some(Command::State(args)) => state::run(args, context).await,
+        Some(Command::Play(args)) => play::run(args, context).await,
+        Some(Command::Export(args)) => export::run(args, context).await,
+        Some(Command::Import(args)) => import::run(args, context).await,
+        Some(Command::Doctor(args)) => doctor::run(args, context).await,
+        Some(Command::Config(args)) => config::run(args, context),
+        Some(Command::Keys(args)) => keys::run(args, context).await,
+        Some(Command::Bench(args)) => bench::run(args, context).await,
+        Some(Command::Rpc(args)) => rpc::run(args, context).await,
+        Some(Command::Backup(args)) => backup::run(args, context).await,
+        Some(Command::Completion(args)) => completion::run(args, context),
+        Some(Command::Version) => version::run(context),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        Cli::command().debug_assert();
+    }
+}

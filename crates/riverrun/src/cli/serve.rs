@@ -1,0 +1,203 @@
+//! `riverrun serve`, and `riverrun` alone.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+
+use super::Context;
+use super::config::{Effective, FlagValue, find_file};
+use super::exit::{Exit, Failure, Outcome};
+use super::terminal::{Style, Tone};
+
+#[derive(Debug, Default, Args)]
+pub struct ServeArgs {
+    /// Where everything is stored.
+    #[arg(long, value_name = "DIR")]
+    data_dir: Option<PathBuf>,
+    /// Where to listen; port 0 takes a free one.
+    #[arg(long, value_name = "ADDRESS")]
+    listen: Option<SocketAddr>,
+    /// The configuration; RIVERRUN_CONFIG or ./riverrun.toml without it.
+    #[arg(short, long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Scripted models for all, the fault header and the console's fault bar. Loopback only.
+    #[arg(long)]
+    dev: bool,
+    /// Believe the forwarding headers of a proxy in front.
+    #[arg(long)]
+    behind_proxy: bool,
+    /// A web origin that may call; may be given more than once.
+    #[arg(long = "allow-origin", value_name = "ORIGIN")]
+    allow_origin: Vec<String>,
+    /// A host name that is served besides loopback; may be given more than once.
+    #[arg(long = "allow-host", value_name = "HOST")]
+    allow_host: Vec<String>,
+    /// How the server writes its own log, on stderr.
+    #[arg(long, value_enum)]
+    log_format: Option<LogFormat>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum LogFormat {
+    Text,
+    Json,
+}
+
+/// What a server is started with: flags, environment, file and defaults resolved.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ServeOptions {
+    pub data_dir: PathBuf,
+    pub listen: SocketAddr,
+    pub dev: bool,
+    pub behind_proxy: bool,
+    pub allowed_origins: Vec<String>,
+    pub allowed_hosts: Vec<String>,
+    pub log_format: LogFormat,
+    pub drain: Duration,
+    /// None keeps finished sessions for ever.
+    pub retention: Option<Duration>,
+    pub heartbeat: Duration,
+    pub limits: ServeLimits,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServeLimits {
+    pub body_bytes: usize,
+    pub event_bytes: usize,
+    pub blob_bytes: usize,
+    pub connections: usize,
+    pub connections_per_ip: usize,
+    pub streams_per_tenant: usize,
+    /// None is no limit.
+    pub events_per_second: Option<u64>,
+    pub failed_auth_per_minute: u32,
+}
+
+pub async fn run(args: ServeArgs, context: &Context) -> Outcome {
+    let path = find_file(args.config.as_deref());
+    let effective = Effective::load(path.as_deref(), std::env::vars(), &flags(&args))?;
+    let options = options(&effective, args.dev)?;
+    if options.dev && !options.listen.ip().is_loopback() {
+        return Err(Failure::new(Exit::Config, format_args!("--dev does not listen on {}", options.listen))
+            .hint("dev mode runs scripts and faults for anybody who asks; listen on 127.0.0.1"));
+    }
+    let banner = banner(&options, context.output.style_of_notes());
+    start(options, || context.output.note(&banner)).await
+}
+
+/// The one call into the server. `ready` is called once it listens.
+async fn start(options: ServeOptions, ready: impl FnOnce()) -> Outcome {
+    drop(ready);
+    Err(Failure::new(Exit::Failed, format_args!("this build has no server to listen on {}", options.listen))
+        .hint("build the whole workspace: `cargo build -p riverrun`"))
+}
+
+fn flags(args: &ServeArgs) -> Vec<FlagValue> {
+    let mut flags: Vec<FlagValue> = Vec::new();
+    if let Some(dir) = &args.data_dir {
+        flags.push(("--data-dir", "server", "data_dir", dir.to_string_lossy().into_owned()));
+    }
+    if let Some(listen) = &args.listen {
+        flags.push(("--listen", "server", "listen", listen.to_string()));
+    }
+    if args.behind_proxy {
+        flags.push(("--behind-proxy", "server", "behind_proxy", "true".into()));
+    }
+    if !args.allow_origin.is_empty() {
+        flags.push(("--allow-origin", "server", "allowed_origins", args.allow_origin.join(",")));
+    }
+    if !args.allow_host.is_empty() {
+        flags.push(("--allow-host", "server", "allowed_hosts", args.allow_host.join(",")));
+    }
+    if let Some(format) = args.log_format {
+        let word = if format == LogFormat::Json { "json" } else { "text" };
+        flags.push(("--log-format", "server", "log_format", word.into()));
+    }
+    flags
+}
+
+fn options(config: &Effective, dev: bool) -> Outcome<ServeOptions> {
+    let listen = config.text("server", "listen");
+    let listen =
+        listen.parse().map_err(|_| Failure::new(Exit::Config, format_args!("server.listen: `{listen}`")))?;
+    let size = |key| usize::try_from(config.integer("limits", key)).unwrap_or(usize::MAX);
+    let retention = config.duration("log", "retention");
+    let per_second = config.integer("limits", "events_per_second");
+    Ok(ServeOptions {
+        data_dir: config.text("server", "data_dir").into(),
+        listen,
+        dev,
+        behind_proxy: config.flag("server", "behind_proxy"),
+        allowed_origins: config.list("server", "allowed_origins"),
+        allowed_hosts: config.list("server", "allowed_hosts"),
+        log_format: if config.text("server", "log_format") == "json" {
+            LogFormat::Json
+        } else {
+            LogFormat::Text
+        },
+        drain: config.duration("server", "drain"),
+        retention: (!retention.is_zero()).then_some(retention),
+        heartbeat: config.duration("stream", "heartbeat"),
+        limits: ServeLimits {
+            body_bytes: size("body_bytes"),
+            event_bytes: size("event_bytes"),
+            blob_bytes: size("blob_bytes"),
+            connections: size("connections"),
+            connections_per_ip: size("connections_per_ip"),
+            streams_per_tenant: size("streams_per_tenant"),
+            events_per_second: (per_second > 0).then_some(per_second),
+            failed_auth_per_minute: u32::try_from(size("failed_auth_per_minute")).unwrap_or(u32::MAX),
+        },
+    })
+}
+
+/// What a newcomer needs next.
+fn banner(options: &ServeOptions, style: Style) -> String {
+    let url = format!("http://{}", options.listen);
+    let mode = if options.dev { "dev mode" } else { "ready" };
+    let label = |text: &str| style.paint(Tone::Dim, &format!("{text:9}"));
+    let link = |text: &str| style.paint(Tone::Id, text);
+    let key = options.data_dir.join("admin.key");
+    let mut lines = vec![
+        format!("riverrun {}   {mode}", env!("CARGO_PKG_VERSION")),
+        String::new(),
+        format!("{} {}", label("Console"), link(&format!("{url}/"))),
+        format!("{} {}", label("API"), link(&format!("{url}/v1"))),
+        format!("{} {}", label("Data"), options.data_dir.display()),
+        format!("{} {}", label("Key"), key.display()),
+        String::new(),
+        "Next, in another terminal:".to_owned(),
+        format!("  export RIVERRUN_URL={url} RIVERRUN_KEY=$(cat {})", key.display()),
+        "  riverrun play examples/recordings/research-subagents.ndjson &".to_owned(),
+        "  riverrun tail -".to_owned(),
+        "Stop this server in the middle and start it again: the tail goes on, and nothing is lost."
+            .to_owned(),
+    ];
+    for line in &mut lines {
+        line.insert_str(0, if line.is_empty() { "" } else { "  " });
+    }
+    lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flags_and_defaults_make_the_options() {
+        let args = ServeArgs {
+            listen: Some(([127, 0, 0, 1], 0).into()),
+            allow_host: vec!["a".into(), "b".into()],
+            ..ServeArgs::default()
+        };
+        let effective = Effective::load(None, [], &flags(&args)).expect("valid");
+        let options = options(&effective, true).expect("valid");
+        assert_eq!((options.listen.port(), options.dev), (0, true));
+        assert_eq!(options.allowed_hosts, ["a", "b"]);
+        assert_eq!(options.retention, Some(Duration::from_secs(30 * 86_400)));
+        assert_eq!((options.limits.event_bytes, options.limits.events_per_second), (262_144, None));
+        assert!(banner(&options, Style::PLAIN).contains("riverrun tail -"));
+    }
+}

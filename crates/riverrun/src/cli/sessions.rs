@@ -1,0 +1,136 @@
+//! `riverrun sessions`.
+
+use std::time::Duration;
+
+use clap::Args;
+use riverrun_client::{Client, Session, SessionFilter};
+use riverrun_event::Timestamp;
+use serde_json::json;
+
+use super::Context;
+use super::duration;
+use super::exit::Outcome;
+use super::terminal::{Lines, Mark, Style, Tone, escape, shorten, width};
+
+#[derive(Debug, Args)]
+pub struct SessionsArgs {
+    /// Only those in this status.
+    #[arg(long)]
+    status: Option<String>,
+    /// Only those that changed so recently, such as 1h.
+    #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
+    since: Option<Duration>,
+    /// Only those with this tag.
+    #[arg(long)]
+    tag: Option<String>,
+    /// At most so many.
+    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    limit: u32,
+    /// List again every two seconds.
+    #[arg(short, long)]
+    watch: bool,
+}
+
+const WATCH_EVERY: Duration = Duration::from_secs(2);
+
+pub async fn run(args: SessionsArgs, context: &Context) -> Outcome {
+    let client = context.connect.client()?;
+    loop {
+        let sessions = fetch(&client, &args).await?;
+        show(&sessions, &args, context)?;
+        if !args.watch {
+            return Ok(());
+        }
+        tokio::select! {
+            _ = tokio::signal::ctrl_c() => return Ok(()),
+            () = tokio::time::sleep(WATCH_EVERY) => {}
+        }
+    }
+}
+
+async fn fetch(client: &Client, args: &SessionsArgs) -> Outcome<Vec<Session>> {
+    let since = args.since.map(|since| {
+        let since = i64::try_from(since.as_millis()).unwrap_or(i64::MAX);
+        Timestamp::from_millis(duration::now_millis().saturating_sub(since)).to_string()
+    });
+    let mut filter = SessionFilter {
+        status: args.status.clone(),
+        since,
+        tag: args.tag.clone(),
+        ..SessionFilter::default()
+    };
+    let mut sessions = Vec::new();
+    let wanted = args.limit as usize;
+    loop {
+        filter.limit = Some((wanted - sessions.len()).min(200) as u32);
+        let page = client.sessions(&filter).await?;
+        sessions.extend(page.data);
+        filter.cursor = page.next_cursor;
+        if filter.cursor.is_none() || sessions.len() >= wanted {
+            sessions.truncate(wanted);
+            return Ok(sessions);
+        }
+    }
+}
+
+fn show(sessions: &[Session], args: &SessionsArgs, context: &Context) -> Outcome {
+    if context.output.json {
+        return context.output.document(&json!({ "data": sessions }));
+    }
+    let style = context.output.style();
+    if args.watch && style.colour {
+        context.output.data("\x1b[2J\x1b[H")?;
+    }
+    let now = duration::now_millis();
+    for session in sessions {
+        context.output.line(&row(session, style, now, width()))?;
+    }
+    if sessions.is_empty() {
+        context.output.note("no sessions; `riverrun play examples/recordings/weather.ndjson` makes one");
+    }
+    Ok(())
+}
+
+fn row(session: &Session, style: Style, now: i64, width: usize) -> String {
+    let status = session.status.as_deref().unwrap_or("idle");
+    let age = session
+        .updated_at
+        .as_deref()
+        .and_then(|text| Timestamp::parse(text).ok())
+        .map_or_else(|| "-".to_owned(), |at| duration::ago(now - at.millis()));
+    let id = session.session_id.as_str();
+    let head = format!("{:>6} {:>4}", session.head.get(), age);
+    let title = session.title.as_deref().or(session.agent.as_deref()).unwrap_or("");
+    let room = width.saturating_sub(id.chars().count() + 12 + head.len() + 6);
+    format!(
+        "{}  {}  {}  {}",
+        style.paint(Tone::Id, id),
+        pad(style, status),
+        style.paint(Tone::Dim, &head),
+        shorten(title, room.max(10))
+    )
+}
+
+/// The mark, padded to its column before it is coloured, so that columns line up.
+fn pad(style: Style, status: &str) -> String {
+    let word = escape(status, Lines::One);
+    style.mark(Mark::of_status(status), &format!("{word:10}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_shows_id_status_head_age_and_title() {
+        let session: Session = serde_json::from_value(json!({
+            "sessionId": "ses_1", "title": "Weather\u{1b}", "status": "completed", "head": 129,
+            "updatedAt": "1970-01-01T00:00:00.000Z",
+        }))
+        .expect("valid");
+        assert_eq!(
+            row(&session, Style::PLAIN, 60_000, 80),
+            "ses_1  ✓ completed      129   1m  Weather\\u{1b}"
+        );
+    }
+}

@@ -1,0 +1,263 @@
+//! Draws native events for a person: live text, tools, waiting decisions, sub-agents indented.
+//!
+//! Deltas of one block are written on one running line. When something else speaks in between, the line is closed
+//! and, when the first goes on, opened again with an ellipsis.
+
+use std::collections::HashMap;
+
+use serde_json::Value;
+
+use crate::cli::terminal::{Lines, Mark, Style, Tone, escape, shorten, width};
+
+#[cfg(test)]
+#[path = "render_tests.rs"]
+mod tests;
+
+/// Which text is on the running line: (task, item, voice).
+type Place = (String, String, Voice);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Voice {
+    Answer,
+    Thinking,
+    Arguments,
+}
+
+pub struct Renderer {
+    style: Style,
+    depths: HashMap<String, usize>,
+    /// The names of tools by call id, and of what was said so far by place.
+    tools: HashMap<String, String>,
+    running: Option<Place>,
+    begun: std::collections::HashSet<Place>,
+    width: usize,
+}
+
+impl Renderer {
+    pub fn new(style: Style) -> Self {
+        let (depths, tools) = (HashMap::new(), HashMap::new());
+        Self { style, depths, tools, running: None, begun: Default::default(), width: width() }
+    }
+
+    /// The text to print for one event; empty for those that a person does not need.
+    pub fn event(&mut self, kind: &str, event: &Value) -> String {
+        self.learn_depth(event);
+        let payload = &event["payload"];
+        match kind {
+            "turn.submitted" => self.line(event, "turn", &quoted(payload), Tone::Strong),
+            "turn.completed" => self.marked(event, Mark::Done, "turn done", &usage(payload)),
+            "turn.failed" => self.marked(event, Mark::Failed, "turn failed", &error_text(payload)),
+            "turn.cancelled" => self.marked(event, Mark::Stopped, "turn cancelled", text(payload, "reason")),
+            "model.delta" => self.delta(event, Voice::Answer),
+            "reasoning.delta" => self.delta(event, Voice::Thinking),
+            "item.started" => self.item_started(event),
+            "item.completed" => self.item_completed(event),
+            "item.retracted" => self.marked(event, Mark::Stopped, "retracted", text(payload, "reason")),
+            "tool.args" => String::new(),
+            "tool.started" => self.tool(event, Mark::Running, "running", ""),
+            "tool.progress" => self.line(event, "", text(payload, "message"), Tone::Dim),
+            "tool.result" => self.tool_result(event),
+            "tool.failed" => self.tool(event, Mark::Failed, "failed", &error_text(payload)),
+            "tool.cancelled" => self.tool(event, Mark::Stopped, "cancelled", text(payload, "reason")),
+            "action.required" => self.action(event),
+            "action.resolved" => self.decision(event),
+            "task.created" => self.task_created(event),
+            "task.failed" | "model.failed" | "runtime.error" => {
+                self.marked(event, Mark::Failed, kind, &error_text(payload))
+            }
+            "agent.changed" => self.line(event, "agent", text(payload, "agent"), Tone::Id),
+            "handoff.completed" => self.line(event, "handoff", text(payload, "to"), Tone::Id),
+            "input.steered" => self.line(event, "steered", &quoted(payload), Tone::Strong),
+            _ => String::new(),
+        }
+    }
+
+    /// Ends the running line, if there is one.
+    pub fn close_line(&mut self) -> String {
+        if self.running.take().is_some() { "\n".to_owned() } else { String::new() }
+    }
+
+    fn learn_depth(&mut self, event: &Value) {
+        let Some(task) = event["taskId"].as_str() else { return };
+        if self.depths.contains_key(task) {
+            return;
+        }
+        let from_parent =
+            || event["parentTaskId"].as_str().map(|parent| self.depths.get(parent).map_or(1, |d| d + 1));
+        let depth = event["depth"].as_u64().map(|depth| depth as usize).or_else(from_parent).unwrap_or(0);
+        self.depths.insert(task.to_owned(), depth.min(8));
+    }
+
+    fn indent(&self, event: &Value) -> String {
+        let depth = event["taskId"].as_str().and_then(|task| self.depths.get(task)).copied().unwrap_or(0);
+        let bar = if self.style.unicode { "│ " } else { "| " };
+        self.style.paint(Tone::Dim, &bar.repeat(depth))
+    }
+
+    /// One whole line with a label in its column.
+    fn line(&mut self, event: &Value, label: &str, said: &str, tone: Tone) -> String {
+        let mut out = self.close_line();
+        let said = shorten(said, self.width);
+        out.push_str(&format!(
+            "{}{} {}\n",
+            self.indent(event),
+            self.label(label),
+            self.style.paint(tone, &said)
+        ));
+        out
+    }
+
+    fn label(&self, label: &str) -> String {
+        self.style.paint(Tone::Dim, &format!("{:10}", shorten(label, 10)))
+    }
+
+    fn marked(&mut self, event: &Value, mark: Mark, word: &str, said: &str) -> String {
+        let mut out = self.close_line();
+        let gap = if said.is_empty() { "" } else { "  " };
+        let marked = self.style.mark(mark, word);
+        out.push_str(&format!("{}{marked}{gap}{}\n", self.indent(event), shorten(said, self.width)));
+        out
+    }
+
+    fn delta(&mut self, event: &Value, voice: Voice) -> String {
+        let payload = &event["payload"];
+        let name = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let place = (name(&event["taskId"]), name(&payload["itemId"]), voice);
+        let indent = self.indent(event);
+        let mut out = String::new();
+        if self.running.as_ref() != Some(&place) {
+            out.push_str(&self.close_line());
+            out.push_str(&indent);
+            out.push_str(&self.label(voice.label()));
+            out.push(' ');
+            if !self.begun.insert(place.clone()) {
+                out.push('…');
+            }
+            self.running = Some(place);
+        }
+        // A line end inside the text keeps the column.
+        let said = escape(text(payload, "delta"), Lines::Keep).replace('\n', &format!("\n{indent}{:11}", ""));
+        out.push_str(&if voice == Voice::Thinking { self.style.paint(Tone::Dim, &said) } else { said });
+        out
+    }
+
+    fn item_started(&mut self, event: &Value) -> String {
+        let item = &event["payload"]["item"];
+        if let (Some(call), Some(name)) = (item["callId"].as_str(), item["name"].as_str()) {
+            self.tools.insert(call.to_owned(), name.to_owned());
+        }
+        String::new()
+    }
+
+    fn item_completed(&mut self, event: &Value) -> String {
+        let item = &event["payload"]["item"];
+        match item["type"].as_str() {
+            Some("tool_call") => {
+                let said = format!("{} {}", text(item, "name"), text(item, "arguments"));
+                self.line(event, Voice::Arguments.label(), &said, Tone::Strong)
+            }
+            Some("message") if item["status"] == "incomplete" => {
+                self.marked(event, Mark::Stopped, "incomplete", "")
+            }
+            Some("message" | "reasoning") => self.close_line(),
+            Some("error") => self.marked(event, Mark::Failed, "error", text(item, "message")),
+            _ => String::new(),
+        }
+    }
+
+    fn tool(&mut self, event: &Value, mark: Mark, word: &str, said: &str) -> String {
+        let name = self.tool_name(event);
+        let said = if said.is_empty() { name } else { format!("{name}  {said}") };
+        self.marked(event, mark, &format!("{word:9}"), &said)
+    }
+
+    fn tool_name(&self, event: &Value) -> String {
+        let call = event["toolCallId"].as_str().unwrap_or_default();
+        let named = event["payload"]["toolName"].as_str();
+        named.or(self.tools.get(call).map(String::as_str)).unwrap_or(call).to_owned()
+    }
+
+    fn tool_result(&mut self, event: &Value) -> String {
+        let payload = &event["payload"];
+        let took = payload["durationMs"].as_u64().map(|took| format!("{took} ms  ")).unwrap_or_default();
+        let preview = match &payload["preview"] {
+            Value::String(preview) => preview.clone(),
+            Value::Null => String::new(),
+            other => other.to_string(),
+        };
+        self.tool(event, Mark::Done, "done", &format!("{took}{preview}"))
+    }
+
+    fn action(&mut self, event: &Value) -> String {
+        let payload = &event["payload"];
+        let mut said = format!("{} {}", self.tool_name(event), text(payload, "prompt"));
+        if !payload["arguments"].is_null() {
+            said.push_str(&format!("  {}", payload["arguments"]));
+        }
+        if let Some(action) = event["actionId"].as_str() {
+            said.push_str(&format!("  ({action})"));
+        }
+        self.marked(event, Mark::Waiting, "waiting  ", &said)
+    }
+
+    fn decision(&mut self, event: &Value) -> String {
+        let payload = &event["payload"];
+        let decision = text(payload, "decision");
+        let mark = if decision == "reject" { Mark::Failed } else { Mark::Done };
+        let by = payload["decidedBy"].as_str().or(payload["source"].as_str()).unwrap_or_default();
+        self.marked(event, mark, "decided  ", &format!("{decision} by {by}"))
+    }
+
+    fn task_created(&mut self, event: &Value) -> String {
+        if event["parentTaskId"].is_null() {
+            return String::new();
+        }
+        let payload = &event["payload"];
+        let said = format!("{}  {}", text(payload, "agent"), text(payload, "title"));
+        self.line(event, "sub-agent", &said, Tone::Id)
+    }
+}
+
+impl Voice {
+    fn label(self) -> &'static str {
+        match self {
+            Voice::Answer => "answer",
+            Voice::Thinking => "thinking",
+            Voice::Arguments => "tool",
+        }
+    }
+}
+
+fn text<'a>(value: &'a Value, name: &str) -> &'a str {
+    value[name].as_str().unwrap_or_default()
+}
+
+fn error_text(payload: &Value) -> String {
+    let error = &payload["error"];
+    error["message"]
+        .as_str()
+        .or(error.as_str())
+        .or(payload["message"].as_str())
+        .unwrap_or_default()
+        .to_owned()
+}
+
+/// An input, which is text or parts.
+fn quoted(payload: &Value) -> String {
+    match &payload["input"] {
+        Value::String(input) => format!("\"{input}\""),
+        Value::Array(parts) => {
+            let texts: Vec<&str> = parts.iter().filter_map(|part| part["text"].as_str()).collect();
+            format!("\"{}\"", texts.join(" "))
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => String::new(),
+    }
+}
+
+fn usage(payload: &Value) -> String {
+    let usage = &payload["usage"];
+    match (usage["inputTokens"].as_u64(), usage["outputTokens"].as_u64()) {
+        (Some(input), Some(output)) => format!("{input} tokens in, {output} out"),
+        (Some(_), None) | (None, Some(_)) | (None, None) => String::new(),
+    }
+}

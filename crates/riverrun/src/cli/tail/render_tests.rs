@@ -1,0 +1,60 @@
+use serde_json::json;
+
+use super::*;
+
+/// Draws events, plain and 100 wide.
+fn check(events: &[Value]) -> String {
+    let mut renderer = Renderer { width: 100, ..Renderer::new(Style::PLAIN) };
+    let mut out: String =
+        events.iter().map(|event| renderer.event(event["type"].as_str().expect("a type"), event)).collect();
+    out.push_str(&renderer.close_line());
+    out
+}
+
+fn delta(task: &str, item: &str, text: &str) -> Value {
+    json!({"type": "model.delta", "taskId": task, "payload": {"itemId": item, "delta": text}})
+}
+
+#[test]
+fn deltas_run_on_one_line_and_go_on_after_an_interruption() {
+    let between = json!({"type": "tool.progress", "taskId": "t", "payload": {"message": "half way"}});
+    let events = [delta("t", "m", "Hel"), delta("t", "m", "lo"), between, delta("t", "m", " world")];
+    assert_eq!(check(&events), "answer     Hello\n           half way\nanswer     … world\n");
+}
+
+#[test]
+fn a_sub_agent_is_indented_below_its_parent() {
+    let child = json!({"type": "task.created", "taskId": "call_1", "parentTaskId": "t",
+        "payload": {"agent": "scout", "title": "Sources"}});
+    assert_eq!(
+        check(&[delta("t", "m", "a"), child, delta("call_1", "n", "b\nc")]),
+        "answer     a\n│ sub-agent  scout  Sources\n│ answer     b\n│            c\n"
+    );
+}
+
+#[test]
+fn a_tool_shows_its_call_its_result_and_its_time() {
+    let call = json!({"type": "item.completed", "payload": {"item": {"type": "tool_call", "name": "get_weather", "arguments": "{\"city\":\"Rome\"}"}}});
+    let done = json!({"type": "tool.result", "payload": {"toolName": "get_weather", "durationMs": 180, "preview": "18 °C"}});
+    assert_eq!(
+        check(&[call, done]),
+        "tool       get_weather {\"city\":\"Rome\"}\n✓ done       get_weather  180 ms  18 °C\n"
+    );
+}
+
+#[test]
+fn what_a_model_says_cannot_drive_the_terminal() {
+    assert_eq!(check(&[delta("t", "m", "\x1b]0;owned\x07")]), "answer     \\u{1b}]0;owned\\u{7}\n");
+}
+
+#[test]
+fn the_recordings_draw_without_a_gap() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/recordings/research-subagents.ndjson");
+    let recording = std::fs::read_to_string(path).expect("the recording is in the repository");
+    let events: Vec<Value> =
+        recording.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let drawn = check(&events);
+    assert!(drawn.contains("│ sub-agent  scout  Sources on meanders\n"), "{drawn}");
+    assert!(drawn.contains("│ ✓ done       web_search  420 ms"), "{drawn}");
+    assert!(drawn.ends_with("✓ turn done  852 tokens in, 175 out\n"), "{drawn}");
+}

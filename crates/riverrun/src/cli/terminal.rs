@@ -1,0 +1,225 @@
+//! What may be written to a terminal, and how it looks.
+//!
+//! Text that came from a server, a model or a file is hostile until it is escaped: a terminal obeys control
+//! characters, and marks that turn the writing direction can make one command look like another.
+
+use std::borrow::Cow;
+use std::io::IsTerminal;
+
+use clap::ValueEnum;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum ColorChoice {
+    #[default]
+    Auto,
+    Always,
+    Never,
+}
+
+/// What a piece of text is, for its colour. Colour never stands alone: a word or a glyph says the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tone {
+    Id,
+    Dim,
+    Waiting,
+    Bad,
+    Good,
+    Strong,
+}
+
+/// A state, with the glyph and the word that show it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mark {
+    Done,
+    Failed,
+    Running,
+    Waiting,
+    Stopped,
+}
+
+/// How one output stream is written to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Style {
+    pub colour: bool,
+    pub unicode: bool,
+}
+
+impl Style {
+    #[cfg(test)]
+    pub const PLAIN: Style = Style { colour: false, unicode: true };
+
+    pub fn for_stdout(choice: ColorChoice) -> Self {
+        Self::decide(choice, std::io::stdout().is_terminal())
+    }
+
+    pub fn for_stderr(choice: ColorChoice) -> Self {
+        Self::decide(choice, std::io::stderr().is_terminal())
+    }
+
+    fn decide(choice: ColorChoice, terminal: bool) -> Self {
+        let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty() && value != "0");
+        let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+        let colour = match choice {
+            ColorChoice::Always => true,
+            ColorChoice::Never => false,
+            ColorChoice::Auto if std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty()) => false,
+            ColorChoice::Auto if set("CLICOLOR_FORCE") => true,
+            ColorChoice::Auto => terminal && !dumb,
+        };
+        Self { colour, unicode: !dumb && speaks_utf8() }
+    }
+
+    /// The text in its tone. The text must be escaped already.
+    pub fn paint(self, tone: Tone, text: &str) -> String {
+        if !self.colour {
+            return text.to_owned();
+        }
+        let code = match tone {
+            Tone::Id => "36",
+            Tone::Dim => "2",
+            Tone::Waiting => "33",
+            Tone::Bad => "31",
+            Tone::Good => "32",
+            Tone::Strong => "1",
+        };
+        format!("\x1b[{code}m{text}\x1b[0m")
+    }
+
+    pub fn mark(self, mark: Mark, word: &str) -> String {
+        let (glyph, ascii, tone) = match mark {
+            Mark::Done => ("✓", "+", Tone::Good),
+            Mark::Failed => ("✗", "x", Tone::Bad),
+            Mark::Running => ("…", "~", Tone::Id),
+            Mark::Waiting => ("⏸", "!", Tone::Waiting),
+            Mark::Stopped => ("■", "#", Tone::Dim),
+        };
+        self.paint(tone, &format!("{} {word}", if self.unicode { glyph } else { ascii }))
+    }
+}
+
+impl Mark {
+    /// The mark for a status word of a session, turn, task or item.
+    pub fn of_status(status: &str) -> Self {
+        match status {
+            "completed" | "done" | "idle" | "ready" | "resolved" => Mark::Done,
+            "failed" | "error" | "incomplete" | "lost" | "timed_out" => Mark::Failed,
+            "waiting" | "waiting_input" | "waiting_permission" | "waiting_resource" | "pending"
+            | "input-required" | "paused" | "blocked" | "queued" => Mark::Waiting,
+            "cancelled" | "canceled" | "abandoned" | "closed" | "archived" => Mark::Stopped,
+            _ => Mark::Running,
+        }
+    }
+}
+
+fn speaks_utf8() -> bool {
+    let first = ["LC_ALL", "LC_CTYPE", "LANG"]
+        .iter()
+        .find_map(|name| std::env::var(name).ok().filter(|v| !v.is_empty()));
+    // Without a locale most terminals of today still speak UTF-8; only a locale that says otherwise is believed.
+    first.is_none_or(|locale| {
+        let locale = locale.to_ascii_lowercase();
+        locale.contains("utf-8") || locale.contains("utf8") || locale == "c" || locale == "posix"
+    })
+}
+
+/// Whether line ends of the text may stay.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lines {
+    Keep,
+    /// One line: a line end is written as `\n`.
+    One,
+}
+
+/// Makes foreign text safe to print.
+pub fn escape(text: &str, lines: Lines) -> Cow<'_, str> {
+    let safe = |c: char| match c {
+        '\n' | '\t' => lines == Lines::Keep,
+        _ => !c.is_control() && !turns_direction(c),
+    };
+    if text.chars().all(safe) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        match c {
+            c if safe(c) => out.push(c),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            c => out.push_str(&format!("\\u{{{:x}}}", u32::from(c))),
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// Makes JSON safe to print, and keeps it the same JSON: what a terminal would obey is written as `\\uXXXX`.
+/// Such characters can stand only inside its strings.
+pub fn escape_json(json: &str) -> Cow<'_, str> {
+    let safe = |c: char| c == '\n' || (!c.is_control() && !turns_direction(c));
+    if json.chars().all(safe) {
+        return Cow::Borrowed(json);
+    }
+    let escaped =
+        json.chars().map(|c| if safe(c) { c.to_string() } else { format!("\\u{:04x}", u32::from(c)) });
+    Cow::Owned(escaped.collect())
+}
+
+fn turns_direction(c: char) -> bool {
+    matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}' | '\u{2028}' | '\u{2029}')
+}
+
+/// At most `width` characters on one line; what was left out is shown by an ellipsis.
+pub fn shorten(text: &str, width: usize) -> String {
+    let line = escape(text, Lines::One);
+    if line.chars().count() <= width {
+        return line.into_owned();
+    }
+    line.chars().take(width.saturating_sub(1)).chain(['…']).collect()
+}
+
+/// The width to write for: `COLUMNS`, or 100.
+pub fn width() -> usize {
+    std::env::var("COLUMNS")
+        .ok()
+        .and_then(|text| text.parse().ok())
+        .filter(|width| *width >= 40)
+        .unwrap_or(100)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn control_characters_never_reach_the_terminal() {
+        assert_eq!(escape("a\x1b[2Jb\u{9b}31m\x07", Lines::Keep), "a\\u{1b}[2Jb\\u{9b}31m\\u{7}");
+        assert_eq!(escape("one\r\ntwo\tx", Lines::Keep), "one\\r\ntwo\tx");
+        assert_eq!(escape("one\ntwo\t", Lines::One), "one\\ntwo\\t");
+        assert_eq!(escape("rm \u{202e}txt", Lines::Keep), "rm \\u{202e}txt");
+        assert_eq!(escape("plain é漢😀", Lines::One), "plain é漢😀");
+    }
+
+    #[test]
+    fn json_for_a_terminal_stays_the_same_json() {
+        let json = "{\"a\":\"x\u{9b}y\u{202e}\"}";
+        assert_eq!(escape_json(json), r#"{"a":"x\u009by\u202e"}"#);
+        let read = |text: &str| serde_json::from_str::<serde_json::Value>(text).expect("JSON");
+        assert_eq!(read(&escape_json(json)), read(json));
+    }
+
+    #[test]
+    fn a_state_is_a_glyph_and_a_word_with_or_without_colour() {
+        assert_eq!(Style::PLAIN.mark(Mark::Done, "done"), "✓ done");
+        assert_eq!(Style { colour: false, unicode: false }.mark(Mark::Failed, "failed"), "x failed");
+        assert_eq!(
+            Style { colour: true, unicode: true }.mark(Mark::Waiting, "waiting"),
+            "\x1b[33m⏸ waiting\x1b[0m"
+        );
+    }
+
+    #[test]
+    fn a_long_text_is_shortened_to_one_line() {
+        assert_eq!(shorten("a\nb", 10), "a\\nb");
+        assert_eq!(shorten("abcdefgh", 5), "abcd…");
+    }
+}
