@@ -5,6 +5,7 @@
 //!
 //! A new dialect is a folder here, one line in [`registry`], and its vectors.
 
+mod coalesce;
 mod control;
 mod frame;
 mod framing;
@@ -13,8 +14,9 @@ mod projector;
 pub mod registry;
 pub mod task;
 
+pub use coalesce::{Coalescer, Joined};
 pub use control::{Control, Opening, SnapshotReason};
 pub use frame::{Frame, Frames};
-pub use framing::{Framing, write_control, write_frame};
+pub use framing::{Framing, cursor_after, write_control, write_frame};
 pub use projector::{IndexUnit, Options, Projector};
 pub use registry::Dialect;

@@ -55,6 +55,8 @@ pub struct Decoded {
     pub draft: Draft,
     pub scope: Scope,
     pub payload: Payload,
+    /// The payload's text, as in [`Event::raw_payload`].
+    pub raw_payload: Option<RawJson>,
     /// Given when the text came from a log: an export, a recording, another server.
     pub sequence: Option<Sequence>,
     pub session_id: Option<SessionId>,
@@ -68,11 +70,13 @@ pub fn decode(json: &str) -> Result<Decoded, DecodeError> {
     let payload_text = members.payload.map(|raw| camel_payload(&kind, raw));
     let payload = parse_payload(&kind, payload_text.as_deref())?;
     let refs = members.refs.map(RawValue::get);
+    let raw_payload = payload_text.as_deref().filter(|_| is_kept_whole(&kind)).and_then(|text| RawJson::parse(text).ok());
     let draft = Draft::from_parts(kind, &scope, &members.extra, payload_text.as_deref(), refs);
     Ok(Decoded {
         draft: Draft { event_id: members.event_id()?, timestamp: members.timestamp()?, ..draft },
         scope,
         payload,
+        raw_payload,
         sequence: members.sequence("sequence")?,
         session_id: members.session_id()?,
     })

@@ -80,6 +80,11 @@ impl Draft {
         Self { kind, event_id: None, timestamp: None, members }
     }
 
+    /// The envelope's members behind the head, as one JSON object.
+    pub fn members(&self) -> &str {
+        &self.members
+    }
+
     /// The size that limits are about.
     pub fn size(&self) -> usize {
         self.members.len() + self.kind.as_str().len()

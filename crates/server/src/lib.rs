@@ -5,3 +5,4 @@
 pub mod edge;
 pub mod metrics;
 pub mod openapi;
+pub mod session;

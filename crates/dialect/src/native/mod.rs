@@ -23,7 +23,8 @@ impl Native {
 impl Projector for Native {
     fn event(&mut self, record: &Record<'_>, event: &Event, frames: &mut Frames) {
         self.at = event.sequence;
-        frames.push(event.sequence, |out| self.composer.write(record, event.sequence, out));
+        let first = event.first_sequence.unwrap_or(event.sequence);
+        frames.push(event.sequence, |out| self.composer.write_joined(record, first, event.sequence, out));
     }
 
     /// A native reader without a state gets the state itself; see `stream.snapshot`.

@@ -1,0 +1,161 @@
+//! The one path by which events come into a log.
+
+use std::sync::Arc;
+
+use riverrun_event::{Decoded, ErrorCode, Sequence, Timestamp, write_record};
+use riverrun_log::{
+    ActionQuery, Append, Appended, Chunk, Epoch, Error, Fact, IdempotencyRecord, Log, PageRequest, ProducerStamp,
+    SessionHead, Ticket, Urgency,
+};
+
+use super::facts::{facts, log_time};
+use super::hub::Hub;
+
+/// How often a chunk is built anew when another one took its place in the log.
+const TRIES: usize = 8;
+
+/// Events that are appended together: all of them become durable, or none.
+#[derive(Debug, Default)]
+pub struct Batch {
+    pub events: Vec<Decoded>,
+    pub producer: Option<ProducerStamp>,
+    pub idempotency: Option<IdempotencyRecord>,
+    /// Facts beside those that the events tell.
+    pub facts: Vec<Fact>,
+}
+
+/// Where a batch went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Landed {
+    pub first: Sequence,
+    pub last: Sequence,
+    /// True if the producer had sent it before.
+    pub duplicate: bool,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum AppendError {
+    #[error(transparent)]
+    Log(#[from] Error),
+    #[error("the batch is over the size of a chunk")]
+    TooLarge,
+}
+
+impl AppendError {
+    pub fn code(&self) -> ErrorCode {
+        match self {
+            AppendError::Log(error) => error.code(),
+            AppendError::TooLarge => ErrorCode::BodyTooLarge,
+        }
+    }
+}
+
+impl Hub {
+    /// Appends a batch; resolves when it is durable. `now` is the time of events that bring none.
+    pub async fn append(&self, log: &Arc<dyn Log>, epoch: Epoch, now: Timestamp, batch: &Batch) -> Result<Landed, AppendError> {
+        let ending = self.abandoned_actions(log, batch).await?;
+        for attempt in 1.. {
+            let (ticket, built_on) = self.submit(log, epoch, now, batch, &ending).await?;
+            let error = match ticket.await {
+                Ok(Appended { first, last, duplicate, .. }) => return Ok(Landed { first, last, duplicate }),
+                Err(error) => error,
+            };
+            // What was built on this chunk fails too; the next append asks the log where it stands.
+            self.reset(built_on).await;
+            match error {
+                Error::Conflict { .. } if attempt < TRIES => tokio::task::yield_now().await,
+                Error::ProducerDuplicate { last, .. } => {
+                    return Ok(Landed { first: last.first, last: last.last, duplicate: true });
+                }
+                error => return Err(error.into()),
+            }
+        }
+        unreachable!("the loop returns at its last attempt")
+    }
+
+    /// Builds the chunk at the end of the log and hands it over, in order. Nobody waits here for the disk.
+    async fn submit(
+        &self,
+        log: &Arc<dyn Log>,
+        epoch: Epoch,
+        now: Timestamp,
+        batch: &Batch,
+        ending: &[Fact],
+    ) -> Result<(Ticket<Appended>, SessionHead), AppendError> {
+        let mut owner = self.owner.lock().await;
+        let mut head = match *owner {
+            Some(head) => head,
+            None => log.head(&self.key).await?.ok_or_else(|| Error::NoSession(self.key.session.clone()))?,
+        };
+        let built_on = head;
+        let (chunk, mut all) = build(&head, now, batch, &self.key.session)?;
+        all.extend_from_slice(ending);
+        all.extend_from_slice(&batch.facts);
+        head.advance(&chunk);
+        let mut append = Append::new(self.key.clone(), epoch, chunk);
+        append.urgency = urgency(batch);
+        append.facts = all;
+        append.producer.clone_from(&batch.producer);
+        append.idempotency.extend(batch.idempotency.clone());
+        let ticket = log.append(append);
+        *owner = Some(head);
+        Ok((ticket, built_on))
+    }
+
+    /// Forgets the owner's place if it still rests on the chunk that failed.
+    async fn reset(&self, built_on: SessionHead) {
+        let mut owner = self.owner.lock().await;
+        if owner.is_some_and(|head| head.last > built_on.last) {
+            *owner = None;
+        }
+    }
+
+    /// Actions that wait in a turn which this batch ends can no longer be decided.
+    async fn abandoned_actions(&self, log: &Arc<dyn Log>, batch: &Batch) -> Result<Vec<Fact>, AppendError> {
+        let mut ended = batch.events.iter().filter(|event| event.draft.kind.is_turn_terminal()).peekable();
+        if ended.peek().is_none() {
+            return Ok(Vec::new());
+        }
+        let ended: Vec<_> = ended.filter_map(|event| event.scope.turn_id.clone()).collect();
+        let query = ActionQuery {
+            tenant: self.key.tenant.clone(),
+            session: Some(self.key.session.clone()),
+            page: PageRequest { cursor: None, limit: 1000 },
+        };
+        let pending = log.pending_actions(query).await?.items;
+        let of_ended = pending.into_iter().filter(|action| {
+            action.opened.turn.as_ref().is_some_and(|turn| ended.contains(turn))
+        });
+        Ok(of_ended.map(|action| abandoned(action.opened)).collect())
+    }
+}
+
+fn abandoned(opened: riverrun_log::NewAction) -> Fact {
+    let resolution = bytes::Bytes::from_static(b"{\"decision\":\"abandoned\",\"source\":\"turn_ended\"}");
+    Fact::ActionResolved { action: opened.action, resolution, resolved_at: opened.opened_at }
+}
+
+fn build(head: &SessionHead, now: Timestamp, batch: &Batch, session: &riverrun_event::SessionId) -> Result<(Chunk, Vec<Fact>), AppendError> {
+    let exhausted = || Error::SequenceExhausted(session.clone());
+    let mut builder = head.next_chunk(log_time(now)).ok_or_else(exhausted)?;
+    let (mut record, mut all) = (Vec::with_capacity(512), Vec::new());
+    for event in &batch.events {
+        let sequence = builder.next().ok_or_else(exhausted)?;
+        record.clear();
+        write_record(&event.draft, now, &mut record);
+        builder.push(&record);
+        facts(event, sequence, event.draft.timestamp.unwrap_or(now), &mut all);
+    }
+    let chunk = builder.finish().ok_or(AppendError::TooLarge)?;
+    Ok((chunk, all))
+}
+
+/// What ends work may use the space that is kept back on a full disk.
+fn urgency(batch: &Batch) -> Urgency {
+    use riverrun_event::EventType::*;
+    let ends = |kind: &riverrun_event::EventType| {
+        kind.is_turn_terminal() || matches!(kind, ActionResolved | TaskCancelRequested | TaskCancelled | ToolCancelled)
+    };
+    let only_ends = !batch.events.is_empty() && batch.events.iter().all(|event| ends(&event.draft.kind));
+    if only_ends { Urgency::Reserved } else { Urgency::Normal }
+}

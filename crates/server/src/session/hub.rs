@@ -1,0 +1,211 @@
+//! One session in use.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::task::Waker;
+
+use bytes::Bytes;
+use riverrun_dialect::{Dialect, Frame, Frames, Framing, Projector, write_frame};
+use riverrun_event::{Composer, Origin, Record, Sequence, SessionId};
+use riverrun_log::{Chunk, SessionHead, SessionKey};
+
+use super::ring::{Found, Recent, Ring, SharedKey};
+use super::wake::{Slot, Wakers};
+
+/// What a session's readers and its appends share. It holds no event that is not durable.
+pub struct Hub {
+    pub key: SessionKey,
+    /// The last committed event.
+    head: AtomicU64,
+    ring: Mutex<Ring>,
+    wakers: Wakers,
+    /// Where the next chunk goes; None when it must be asked of the log.
+    pub(super) owner: tokio::sync::Mutex<Option<SessionHead>>,
+    identity: OnceLock<Identity>,
+    /// Projectors that stand at the end of the ring, one for each kind of reader.
+    shared: Mutex<HashMap<SharedKey, Box<dyn Projector>>>,
+    followers: AtomicUsize,
+    /// Events since upkeep last looked here.
+    pub(crate) since_upkeep: AtomicU64,
+    pub(crate) last_used: AtomicU64,
+}
+
+/// What is fixed once the session is known to exist.
+struct Identity {
+    incarnation: u32,
+    origin: Origin,
+    composer: Composer,
+}
+
+/// A poisoned lock guards data that is replaced whole; a panic elsewhere does not spoil it.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Hub {
+    pub(super) fn new(key: SessionKey) -> Self {
+        Self {
+            key,
+            head: AtomicU64::new(0),
+            ring: Mutex::default(),
+            wakers: Wakers::default(),
+            owner: tokio::sync::Mutex::new(None),
+            identity: OnceLock::new(),
+            shared: Mutex::default(),
+            followers: AtomicUsize::new(0),
+            since_upkeep: AtomicU64::new(0),
+            last_used: AtomicU64::new(0),
+        }
+    }
+
+    /// Told once the log was asked. Commits that came in between are counted already.
+    pub(super) fn loaded(&self, head: &SessionHead) {
+        let session = &self.key.session;
+        self.identity.get_or_init(|| Identity {
+            incarnation: head.incarnation,
+            origin: Origin::new(session, head.incarnation),
+            composer: Composer::new(session, head.incarnation),
+        });
+        self.head.fetch_max(head.last.get(), Ordering::AcqRel);
+    }
+
+    pub(super) fn is_loaded(&self) -> bool {
+        self.identity.get().is_some()
+    }
+
+    fn identity(&self) -> &Identity {
+        self.identity.get().expect("a hub is handed out only after it was loaded")
+    }
+
+    pub fn session(&self) -> &SessionId {
+        &self.key.session
+    }
+
+    pub fn incarnation(&self) -> u32 {
+        self.identity().incarnation
+    }
+
+    pub fn origin(&self) -> Origin {
+        self.identity().origin
+    }
+
+    pub fn composer(&self) -> &Composer {
+        &self.identity().composer
+    }
+
+    pub fn head(&self) -> Sequence {
+        Sequence::new(self.head.load(Ordering::Acquire)).unwrap_or(Sequence::MAX)
+    }
+
+    /// Called on the committing thread, in commit order.
+    pub(super) fn committed(&self, chunk: &Chunk) {
+        if self.followers.load(Ordering::Acquire) > 0 {
+            lock(&self.ring).push(chunk.clone());
+        } else {
+            lock(&self.ring).clear();
+        }
+        self.head.fetch_max(chunk.last().get(), Ordering::AcqRel);
+        self.wakers.wake_all();
+    }
+
+    pub fn recent_after(&self, after: Sequence, max_bytes: usize) -> Found {
+        let ring = lock(&self.ring);
+        ring.after(after, self.head(), max_bytes)
+    }
+
+    pub fn wait(&self, slot: &mut Slot, waker: &Waker) {
+        self.wakers.register(slot, waker);
+    }
+
+    pub fn stop_waiting(&self, slot: &mut Slot) {
+        self.wakers.release(slot);
+    }
+
+    pub fn followers(&self) -> usize {
+        self.followers.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn follower_came(&self) {
+        self.followers.fetch_add(1, Ordering::AcqRel);
+    }
+
+    pub(crate) fn follower_left(&self) {
+        if self.followers.fetch_sub(1, Ordering::AcqRel) == 1 {
+            lock(&self.shared).clear();
+        }
+    }
+
+    /// Wakes every reader: the session is gone, or the server is going.
+    pub fn wake_all(&self) {
+        self.wakers.wake_all();
+    }
+
+    /// The frames of a recent chunk for readers of this kind, made at most once. None if no shared projector
+    /// stands before the chunk: the reader then uses its own.
+    pub fn shared_frames(&self, key: &SharedKey, recent: &Recent) -> Option<Bytes> {
+        if key.dialect == Dialect::Native {
+            return Some(recent.native(key.framing, |chunk| self.native_frames(key.framing, chunk, Sequence::ZERO)));
+        }
+        if let Some(known) = recent.projected(key) {
+            return Some(known);
+        }
+        let mut shared = lock(&self.shared);
+        if let Some(known) = recent.projected(key) {
+            return Some(known);
+        }
+        let projector = shared.get_mut(key)?;
+        if projector.sequence().next() != Some(recent.chunk.first()) {
+            return None;
+        }
+        let bytes = project(projector.as_mut(), &recent.chunk, key.framing, self.origin());
+        recent.put_projected(*key, bytes.clone());
+        Some(bytes)
+    }
+
+    /// Takes a reader's projector for all readers of its kind, if it is further on than the present one.
+    pub fn share(&self, key: SharedKey, projector: Box<dyn Projector>) -> Result<(), Box<dyn Projector>> {
+        let mut shared = lock(&self.shared);
+        match shared.get(&key) {
+            Some(known) if known.sequence() >= projector.sequence() => Err(projector),
+            Some(_) | None => {
+                shared.insert(key, projector);
+                Ok(())
+            }
+        }
+    }
+
+    /// True if a projector that stands at `at` is there for readers of this kind.
+    pub fn shares_at(&self, key: &SharedKey, at: Sequence) -> bool {
+        key.dialect == Dialect::Native || lock(&self.shared).get(key).is_some_and(|known| known.sequence() >= at)
+    }
+
+    /// The native frames of the events of a chunk behind `after`.
+    pub fn native_frames(&self, framing: Framing, chunk: &Chunk, after: Sequence) -> Bytes {
+        let identity = self.identity();
+        let mut out = String::with_capacity(chunk.bytes().len() * 2 + 256 * chunk.count() as usize);
+        let mut json = String::new();
+        for (sequence, bytes) in chunk.records_after(after) {
+            let Ok(record) = Record::read(bytes) else { continue };
+            json.clear();
+            identity.composer.write(&record, sequence, &mut json);
+            let frame = Frame { json: &json, sequence, part: 0, is_last: true };
+            write_frame(framing, identity.origin, &frame, &mut out);
+        }
+        out.into()
+    }
+}
+
+fn project(projector: &mut dyn Projector, chunk: &Chunk, framing: Framing, origin: Origin) -> Bytes {
+    let (mut frames, mut out) = (Frames::default(), String::new());
+    for (sequence, bytes) in chunk.records_after(projector.sequence()) {
+        let Ok(record) = Record::read(bytes) else { continue };
+        let Ok(event) = record.to_event(sequence) else { continue };
+        frames.clear();
+        projector.event(&record, &event, &mut frames);
+        for frame in frames.iter() {
+            write_frame(framing, origin, &frame, &mut out);
+        }
+    }
+    out.into()
+}

@@ -1,0 +1,108 @@
+//! All sessions in use. A session that nobody follows or appends to leaves after a while.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
+
+use riverrun_log::{Clock, Committed, Error, Log, SessionKey};
+
+use super::hub::{Hub, lock};
+
+const SHARDS: usize = 64;
+
+pub struct Hubs {
+    log: Arc<dyn Log>,
+    clock: Arc<dyn Clock>,
+    hasher: RandomState,
+    shards: Vec<Mutex<HashMap<SessionKey, Arc<Hub>>>>,
+}
+
+impl Hubs {
+    /// Listens to the log's commits from here on.
+    pub fn new(log: Arc<dyn Log>, clock: Arc<dyn Clock>) -> Arc<Self> {
+        let shards = (0..SHARDS).map(|_| Mutex::default()).collect();
+        let hubs = Arc::new(Self { log: log.clone(), clock, hasher: RandomState::new(), shards });
+        let listener = Arc::downgrade(&hubs);
+        log.set_listener(Arc::new(move |committed: &[Committed]| {
+            if let Some(hubs) = listener.upgrade() {
+                hubs.committed(committed);
+            }
+        }));
+        hubs
+    }
+
+    fn shard(&self, key: &SessionKey) -> &Mutex<HashMap<SessionKey, Arc<Hub>>> {
+        &self.shards[self.hasher.hash_one(key) as usize % SHARDS]
+    }
+
+    fn committed(&self, committed: &[Committed]) {
+        for one in committed {
+            let hub = lock(self.shard(&one.key)).get(&one.key).cloned();
+            if let Some(hub) = hub {
+                hub.committed(&one.chunk);
+            }
+        }
+    }
+
+    /// The session's hub, or None if there is no such session.
+    pub async fn get(&self, key: &SessionKey) -> Result<Option<Arc<Hub>>, Error> {
+        let known = lock(self.shard(key)).get(key).cloned();
+        // The hub is in the map before the log is asked, so that no commit falls between.
+        let hub = known.unwrap_or_else(|| {
+            let mut shard = lock(self.shard(key));
+            Arc::clone(shard.entry(key.clone()).or_insert_with(|| Arc::new(Hub::new(key.clone()))))
+        });
+        hub.last_used.store(self.clock.now().millis(), Ordering::Relaxed);
+        if hub.is_loaded() {
+            return Ok(Some(hub));
+        }
+        match self.log.head(key).await {
+            Ok(Some(head)) => {
+                hub.loaded(&head);
+                Ok(Some(hub))
+            }
+            Ok(None) => {
+                self.forget(key);
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The session was deleted: its readers are woken and see that it is gone.
+    pub fn forget(&self, key: &SessionKey) {
+        if let Some(hub) = lock(self.shard(key)).remove(key) {
+            hub.wake_all();
+        }
+    }
+
+    pub fn is_current(&self, hub: &Arc<Hub>) -> bool {
+        lock(self.shard(&hub.key)).get(&hub.key).is_some_and(|known| Arc::ptr_eq(known, hub))
+    }
+
+    /// Drops what was not used for `idle_millis`.
+    pub fn sweep(&self, idle_millis: u64) {
+        let before = self.clock.now().millis().saturating_sub(idle_millis);
+        for shard in &self.shards {
+            lock(shard).retain(|_, hub| {
+                hub.followers() > 0
+                    || hub.last_used.load(Ordering::Relaxed) >= before
+                    || Arc::strong_count(hub) > 1
+            });
+        }
+    }
+
+    pub fn wake_all(&self) {
+        for shard in &self.shards {
+            let hubs: Vec<_> = lock(shard).values().cloned().collect();
+            for hub in hubs {
+                hub.wake_all();
+            }
+        }
+    }
+
+    pub fn count(&self) -> usize {
+        self.shards.iter().map(|shard| lock(shard).len()).sum()
+    }
+}

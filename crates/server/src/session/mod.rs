@@ -1,0 +1,14 @@
+//! Sessions that are in use: their recent chunks, their followers, and the one path by which events are appended.
+
+mod append;
+mod facts;
+mod hub;
+mod hubs;
+mod ring;
+mod wake;
+
+pub use append::{AppendError, Batch, Landed};
+pub use hub::Hub;
+pub use hubs::Hubs;
+pub use ring::{Recent, SharedKey};
+pub use wake::Slot;

@@ -1,0 +1,117 @@
+//! The recent chunks of a session, with frames that are encoded once and shared.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, OnceLock};
+
+use bytes::Bytes;
+use riverrun_dialect::{Dialect, Framing, Options};
+use riverrun_event::Sequence;
+use riverrun_log::Chunk;
+
+/// Chunk bytes that a session keeps in memory while somebody follows it.
+const RING_BYTES: usize = 1 << 20;
+const RING_CHUNKS: usize = 4096;
+
+/// Readers with the same key get the same bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct SharedKey {
+    pub dialect: Dialect,
+    pub framing: Framing,
+    pub options: Options,
+}
+
+/// A recent chunk and the frames that were made of it.
+#[derive(Debug)]
+pub struct Recent {
+    pub chunk: Chunk,
+    sse: OnceLock<Bytes>,
+    ndjson: OnceLock<Bytes>,
+    other: std::sync::Mutex<Vec<(SharedKey, Bytes)>>,
+}
+
+impl Recent {
+    fn new(chunk: Chunk) -> Self {
+        Self { chunk, sse: OnceLock::new(), ndjson: OnceLock::new(), other: Default::default() }
+    }
+
+    /// Native frames follow from the chunk alone.
+    pub fn native(&self, framing: Framing, encode: impl FnOnce(&Chunk) -> Bytes) -> Bytes {
+        let cell = match framing {
+            Framing::Sse => &self.sse,
+            Framing::Ndjson => &self.ndjson,
+        };
+        cell.get_or_init(|| encode(&self.chunk)).clone()
+    }
+
+    /// Frames that a shared projector made.
+    pub fn projected(&self, key: &SharedKey) -> Option<Bytes> {
+        let known = super::hub::lock(&self.other);
+        known.iter().find(|(other, _)| other == key).map(|(_, bytes)| bytes.clone())
+    }
+
+    pub fn put_projected(&self, key: SharedKey, bytes: Bytes) {
+        super::hub::lock(&self.other).push((key, bytes));
+    }
+}
+
+/// ```text
+///   store   [ 1 … 40 | 41 | 42 43 | 44 ]
+///   ring             [ 41 | 42 43 | 44 ]   a reader after 40 or later is served from here
+/// ```
+#[derive(Debug, Default)]
+pub struct Ring {
+    recent: VecDeque<Arc<Recent>>,
+    bytes: usize,
+}
+
+/// What the ring has for a reader.
+pub enum Found {
+    /// The chunks behind the reader's place, in order.
+    Chunks(Vec<Arc<Recent>>),
+    /// The reader is at the head, or the ring is empty.
+    Nothing,
+    /// The reader must read the store first.
+    Behind,
+}
+
+impl Ring {
+    pub fn push(&mut self, chunk: Chunk) {
+        let follows = self.recent.back().is_none_or(|last| last.chunk.last().next() == Some(chunk.first()));
+        if !follows {
+            // A hole would be a silent gap: begin anew.
+            self.clear();
+        }
+        self.bytes += chunk.bytes().len();
+        self.recent.push_back(Arc::new(Recent::new(chunk)));
+        while self.bytes > RING_BYTES && self.recent.len() > 1 || self.recent.len() > RING_CHUNKS {
+            let Some(old) = self.recent.pop_front() else { break };
+            self.bytes -= old.chunk.bytes().len();
+        }
+    }
+
+    pub fn clear(&mut self) {
+        self.recent.clear();
+        self.bytes = 0;
+    }
+
+    /// Chunks behind `after`, at most about `max_bytes` of them.
+    pub fn after(&self, after: Sequence, head: Sequence, max_bytes: usize) -> Found {
+        if after >= head {
+            return Found::Nothing;
+        }
+        let Some(first) = self.recent.front() else { return Found::Behind };
+        if after.next().is_none_or(|next| next < first.chunk.first()) {
+            return Found::Behind;
+        }
+        let from = self.recent.partition_point(|recent| recent.chunk.last() <= after);
+        let (mut chunks, mut bytes) = (Vec::new(), 0);
+        for recent in self.recent.range(from..) {
+            if bytes >= max_bytes {
+                break;
+            }
+            bytes += recent.chunk.bytes().len();
+            chunks.push(Arc::clone(recent));
+        }
+        Found::Chunks(chunks)
+    }
+}
