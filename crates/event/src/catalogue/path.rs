@@ -1,4 +1,9 @@
 //! Says where in a payload something is wrong.
+//!
+//! Reading is done without paths. Only after a failure the text is read again, once, with them; the values that are
+//! read from their own raw text (items, blocks) then hand the path inside them to the value around them.
+
+use std::cell::Cell;
 
 use serde::de::DeserializeOwned;
 
@@ -12,39 +17,83 @@ pub struct PayloadError {
     pub expected: String,
 }
 
+/// The longest message and the longest path that are told: both may quote what the sender wrote.
+const MOST_CHARACTERS: usize = 240;
+
 impl PayloadError {
-    /// Reads the text again, this time with the path. Only failures pay for it.
+    /// Reads the text again, this time with the path.
     pub(crate) fn explain<T: DeserializeOwned>(text: &str, error: serde_json::Error) -> Self {
-        let (path, expected) = locate::<T>(text, error);
+        let located = {
+            let _nesting = Nesting::enter(Nesting { depth: 0, locating: true });
+            locate::<T>(text)
+        };
+        let (path, expected) = match located {
+            Ok(_) => (String::new(), error.to_string()),
+            Err(found) => found,
+        };
         let path = if path.is_empty() { "payload".to_owned() } else { format!("payload.{path}") };
-        Self { path, expected }
+        Self { path: shorten(path), expected: shorten(expected) }
+    }
+}
+
+/// Values inside values inside values: more levels than any sender needs, and few enough for every stack.
+const DEEPEST: u32 = 100;
+
+/// How deep the reader is in values that are read from their own raw text, and whether it looks for a path.
+#[derive(Clone, Copy)]
+struct Nesting {
+    depth: u32,
+    locating: bool,
+}
+
+thread_local! {
+    static NESTING: Cell<Nesting> = const { Cell::new(Nesting { depth: 0, locating: false }) };
+}
+
+impl Nesting {
+    fn enter(inner: Nesting) -> Leave {
+        Leave(NESTING.replace(inner))
+    }
+}
+
+/// Goes back to where the reader was.
+struct Leave(Nesting);
+
+impl Drop for Leave {
+    fn drop(&mut self) {
+        NESTING.set(self.0);
     }
 }
 
 /// Separates the path from the message while an error passes through an enclosing value.
 const MARK: char = '\u{1}';
 
-/// An error inside a value that was read from its raw text, with the path that leads to it.
-pub(crate) fn nested_error<T: DeserializeOwned, E: serde::de::Error>(
-    text: &str,
-    error: serde_json::Error,
-) -> E {
-    let (path, message) = locate::<T>(text, error);
-    E::custom(format_args!("{MARK}{path}{MARK}{message}"))
+/// Reads a value from its raw text, inside another value.
+pub(crate) fn nested<T: DeserializeOwned, E: serde::de::Error>(text: &str) -> Result<T, E> {
+    let Nesting { depth, locating } = NESTING.get();
+    if depth >= DEEPEST {
+        return Err(E::custom(format_args!("values nest deeper than {DEEPEST} levels")));
+    }
+    let _nesting = Nesting::enter(Nesting { depth: depth + 1, locating });
+    if !locating {
+        return serde_json::from_str(text).map_err(E::custom);
+    }
+    locate(text).map_err(|(path, message)| E::custom(format_args!("{MARK}{path}{MARK}{message}")))
 }
 
-fn locate<T: DeserializeOwned>(text: &str, error: serde_json::Error) -> (String, String) {
+/// Reads with a path; the error is where and what.
+fn locate<T: DeserializeOwned>(text: &str) -> Result<T, (String, String)> {
     let mut reader = serde_json::Deserializer::from_str(text);
-    let (outer, message) = match serde_path_to_error::deserialize::<_, T>(&mut reader) {
-        Ok(_) => (String::new(), error.to_string()),
-        Err(error) => (path_text(error.path()), error.inner().to_string()),
-    };
-    // Line and column count from the start of the payload, which the sender never saw.
-    let message = message.rsplit_once(" at line ").map_or(message.as_str(), |(text, _)| text);
-    match message.strip_prefix(MARK).and_then(|rest| rest.split_once(MARK)) {
-        Some((inner, message)) => (join(&outer, inner), message.to_owned()),
-        None => (outer, message.to_owned()),
-    }
+    serde_path_to_error::deserialize(&mut reader).map_err(|error| {
+        let outer = path_text(error.path());
+        let message = error.inner().to_string();
+        // Line and column count from the start of the payload, which the sender never saw.
+        let message = message.rsplit_once(" at line ").map_or(message.as_str(), |(text, _)| text);
+        match message.strip_prefix(MARK).and_then(|rest| rest.split_once(MARK)) {
+            Some((inner, message)) => (join(&outer, inner), message.to_owned()),
+            None => (outer, message.to_owned()),
+        }
+    })
 }
 
 fn path_text(path: &serde_path_to_error::Path) -> String {
@@ -59,4 +108,16 @@ fn join(outer: &str, inner: &str) -> String {
         (false, false) if inner.starts_with('[') => format!("{outer}{inner}"),
         (false, false) => format!("{outer}.{inner}"),
     }
+}
+
+/// Keeps the beginning and the end, which says what was expected.
+fn shorten(text: String) -> String {
+    let count = text.chars().count();
+    if count <= MOST_CHARACTERS {
+        return text;
+    }
+    let half = MOST_CHARACTERS / 2;
+    let head: String = text.chars().take(half).collect();
+    let tail: String = text.chars().skip(count - half).collect();
+    format!("{head}…{tail}")
 }

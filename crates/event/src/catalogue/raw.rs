@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 
-use crate::catalogue::path::nested_error;
+use crate::catalogue::path;
 
 /// Any JSON value, verbatim: member order, number spelling and white space are those of the sender.
 ///
@@ -63,7 +63,7 @@ impl RawJson {
 
     /// Reads a value inside another one; the error keeps the path within this value.
     pub(crate) fn nested<T: DeserializeOwned, E: serde::de::Error>(&self) -> Result<T, E> {
-        serde_json::from_str(self.get()).map_err(|error| nested_error::<T, E>(self.get(), error))
+        path::nested(self.get())
     }
 }
 

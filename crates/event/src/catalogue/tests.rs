@@ -128,6 +128,40 @@ fn a_wrong_payload_is_answered_with_its_path() {
     );
 }
 
+/// A tool result in a block in a tool result, and so on; the innermost has the given text.
+fn nested_results(levels: usize, innermost: &str) -> String {
+    let open = r#"{"type":"tool_result","id":"r","callId":"c","blockList":[{"type":"item","item":"#;
+    format!(r#"{{"outputIndex":0,"item":{}{innermost}{}}}"#, open.repeat(levels), "}]}".repeat(levels))
+}
+
+#[test]
+fn a_mistake_deep_inside_is_found_as_fast_as_it_is_read() {
+    // Twenty levels are what a depth limit of 64 allows; work that doubles per level would not end.
+    let text = nested_results(20, r#"{"type":"message","id":7}"#);
+    let error = Payload::parse_text(&EventType::ItemStarted, &text).expect_err("an id is a string");
+    assert!(error.path.starts_with("payload.item.blockList[0].item.blockList[0].item."), "{}", error.path);
+    assert!(error.path.ends_with(".item.id"), "{}", error.path);
+    assert_eq!(error.expected, "invalid type: integer `7`, expected a string");
+    let text = nested_results(20, r#"{"type":"message","id":"m"}"#);
+    assert!(Payload::parse_text(&EventType::ItemStarted, &text).is_ok());
+}
+
+#[test]
+fn endless_nesting_is_refused_without_using_up_the_stack() {
+    let text = nested_results(2_000, r#"{"type":"message","id":"m"}"#);
+    let error = Payload::parse_text(&EventType::ItemStarted, &text).expect_err("too deep");
+    assert_eq!(error.expected, "values nest deeper than 100 levels");
+}
+
+#[test]
+fn an_error_quotes_only_a_part_of_what_was_sent() {
+    let payload = json!({ "amount": "9".repeat(100_000) });
+    let error =
+        Payload::parse_text(&EventType::CostRecorded, &payload.to_string()).expect_err("not a number");
+    assert!(error.to_string().len() < 600);
+    assert!(error.expected.ends_with("expected f64"));
+}
+
 #[test]
 fn an_absent_payload_reads_like_an_empty_one() {
     let started = EventType::TurnStarted;
