@@ -209,7 +209,7 @@ impl Places {
         let limits = edge.limits();
         Arc::new(Self {
             counts: Mutex::default(),
-            total: limits.connections,
+            total: descriptors().map_or(limits.connections, |most| limits.connections.min(most)),
             per_ip: limits.connections_per_ip,
             per_loopback: limits.connections_per_loopback,
         })
@@ -229,6 +229,15 @@ impl Places {
         *count += 1;
         Ok(Place { ip, places: self.clone() })
     }
+}
+
+/// How many connections leave enough file descriptors for the log and the operator; `None` if it cannot be told.
+fn descriptors() -> Option<usize> {
+    const KEPT_BACK: usize = 32;
+    let limits = std::fs::read_to_string("/proc/self/limits").ok()?;
+    let line = limits.lines().find_map(|line| line.strip_prefix("Max open files"))?;
+    let most: usize = line.split_whitespace().next()?.parse().ok()?;
+    Some(most.saturating_sub(KEPT_BACK).max(1))
 }
 
 impl Drop for Place {

@@ -3,8 +3,6 @@
 use std::convert::Infallible;
 use std::time::Duration;
 
-use bytes::Bytes;
-
 use super::*;
 
 const JSON: (&str, &str) = ("content-type", "application/json");

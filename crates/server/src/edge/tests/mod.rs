@@ -14,6 +14,7 @@ use axum::body::Body;
 use axum::extract::Path;
 use axum::extract::ws::{WebSocket, WebSocketUpgrade};
 use axum::routing::{get, post};
+use bytes::Bytes;
 use futures_util::StreamExt;
 use http::{HeaderMap, Request, StatusCode};
 use http_body_util::BodyExt;
@@ -58,6 +59,9 @@ struct Command {
     session_id: Option<SessionId>,
 }
 
+const LARGE_FRAME: usize = 10_000;
+const LARGE_FRAMES: usize = 2_000;
+
 struct Filter;
 
 impl FromParams for Filter {
@@ -77,6 +81,9 @@ async fn stream(
     let first = futures_util::stream::iter([Ok::<_, std::io::Error>("data: 1\n\n"), Ok("data: 2\n\n")]);
     let body = match session.as_str() {
         "whole" => Body::from_stream(first),
+        "large" => Body::from_stream(futures_util::stream::iter(
+            (0..LARGE_FRAMES).map(|_| Ok::<_, std::io::Error>(Bytes::from_static(&[b'.'; LARGE_FRAME]))),
+        )),
         "cut" => Body::from_stream(
             first.chain(futures_util::stream::iter([Err(std::io::ErrorKind::Other.into())])),
         ),

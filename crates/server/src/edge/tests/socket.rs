@@ -70,6 +70,29 @@ async fn a_whole_stream_ends_with_the_last_chunk_and_a_cut_one_does_not() {
 }
 
 #[tokio::test]
+async fn a_reader_that_pauses_misses_nothing() {
+    let served = serve_with(Limits::default()).await;
+    let mut stream = served.connect(&served.get("/v1/sessions/large/events")).await;
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    let answer = read_to_close(&mut stream).await;
+    assert_eq!(answer.matches('.').count() - answer[..200].matches('.').count(), LARGE_FRAME * LARGE_FRAMES);
+    assert!(answer.ends_with("\r\n0\r\n\r\n"));
+}
+
+#[tokio::test]
+async fn a_reader_that_never_reads_is_cut_in_the_end() {
+    let served = serve_with(Limits { stall_time: Duration::from_millis(300), ..Limits::default() }).await;
+    let _stuck = served.connect(&served.get("/v1/sessions/large/events")).await;
+    let open = || served.fixture.edge.metrics().connections.get();
+    while open() == 0 {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    while open() > 0 {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+#[tokio::test]
 async fn an_old_client_gets_a_stream_without_chunks() {
     let served = serve_with(Limits::default()).await;
     let text = served.get("/v1/sessions/whole/events").replace("HTTP/1.1", "HTTP/1.0");
