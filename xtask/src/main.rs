@@ -12,7 +12,7 @@ const USAGE: &str = "usage: cargo xtask COMMAND
   ci                everything that must hold before a push
   codegen           write the files that are generated from crates/event
   codegen --check   fail if one of them is stale
-  bless             write all goldens anew; review the difference like code
+  bless             write everything that is generated; review the difference like code
   tidy              check edges between crates, file sizes, links, generated files
   bench [ARGS]      run the load generator, optimised
   nightly           ci, then the property tests for much longer";
