@@ -14,7 +14,7 @@ pub use blobs::Blob;
 pub use health::Health;
 pub use ingest::{Appended, Producer, ProducerStamp};
 pub use keys::{Key, NewKey};
-pub use reads::Ticket;
+pub use reads::{NewTicket, Ticket};
 pub use sessions::{NewSession, Page, Session, SessionFilter};
 pub use transfer::Imported;
 

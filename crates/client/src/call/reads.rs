@@ -1,8 +1,8 @@
 //! Folded state, tasks and tickets.
 
 use riverrun_event::{Sequence, SessionId, TaskId};
-use serde::Deserialize;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::session_path;
 use crate::client::Client;
@@ -14,8 +14,18 @@ use crate::exchange::{Query, encode};
 #[serde(rename_all = "camelCase")]
 pub struct Ticket {
     pub ticket: String,
-    #[serde(default)]
-    pub expires_at: Option<String>,
+    pub expires_in_seconds: u64,
+}
+
+/// What a ticket opens.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct NewTicket {
+    /// One session only; all that the key sees without it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session: Option<SessionId>,
+    /// `read` without it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scope: Option<String>,
 }
 
 impl Client {
@@ -30,12 +40,7 @@ impl Client {
         self.get(format!("/v1/tasks/{}", encode(task.as_str()))).await
     }
 
-    /// A ticket for one session, or for what the key itself may do.
-    pub async fn ticket(&self, session: Option<&SessionId>) -> Result<Ticket> {
-        let body = match session {
-            Some(session) => json!({ "sessionId": session }),
-            None => json!({}),
-        };
-        self.post("/v1/tickets".into(), &body).await
+    pub async fn ticket(&self, new: &NewTicket) -> Result<Ticket> {
+        self.post("/v1/tickets".into(), new).await
     }
 }

@@ -22,8 +22,6 @@ pub struct NewSession {
     pub title: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Map<String, Value>>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub tags: Vec<String>,
 }
 
 /// A session as the catalogue knows it.

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::error::Error;
+
 const FIRST: Duration = Duration::from_millis(200);
 const LONGEST: Duration = Duration::from_secs(10);
 
@@ -17,6 +19,21 @@ pub(crate) fn delay(attempt: u32, wish: Option<Duration>, random: u32) -> Durati
 /// Randomness for the pause. It need not be secret, so a source that fails costs only the spread.
 pub(crate) fn random() -> u32 {
     getrandom::u32().unwrap_or(u32::MAX / 2)
+}
+
+/// The pause before a call is repeated: the same rule as for a stream.
+pub(crate) fn pause_before(attempt: u32, error: &Error) -> Duration {
+    let wish = match error {
+        Error::Problem(problem) => problem.retry_after,
+        Error::Unreachable { .. }
+        | Error::Cut { .. }
+        | Error::Gap { .. }
+        | Error::Malformed(_)
+        | Error::Stream(_)
+        | Error::Endpoint(_)
+        | Error::BadKey => None,
+    };
+    delay(attempt, wish, random())
 }
 
 #[cfg(test)]

@@ -27,6 +27,7 @@ use crate::error::{Error, Result};
 use crate::exchange::{Call, SSE};
 use crate::sse::{SseFrame, SseParser};
 
+pub(crate) use backoff::pause_before;
 pub use frame::{FollowedEvent, FollowedSnapshot, Opened};
 pub use machine::ConnectionState;
 pub use options::{Catchup, FollowOptions, IndexUnit, Until};
@@ -303,19 +304,4 @@ impl Stream for Follow {
 
 fn silence() -> Pin<Box<Sleep>> {
     Box::pin(tokio::time::sleep(SILENCE))
-}
-
-/// The pause before a call is repeated: the same rule as for a stream.
-pub(crate) fn pause_before(attempt: u32, error: &Error) -> Duration {
-    let wish = match error {
-        Error::Problem(problem) => problem.retry_after,
-        Error::Unreachable { .. }
-        | Error::Cut { .. }
-        | Error::Gap { .. }
-        | Error::Malformed(_)
-        | Error::Stream(_)
-        | Error::Endpoint(_)
-        | Error::BadKey => None,
-    };
-    backoff::delay(attempt, wish, backoff::random())
 }

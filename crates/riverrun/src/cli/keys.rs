@@ -8,7 +8,7 @@ use serde_json::json;
 use super::Context;
 use super::duration;
 use super::exit::Outcome;
-use super::terminal::{Tone, shorten};
+use super::terminal::{Mark, Tone, shorten};
 
 #[derive(Debug, Args)]
 pub struct KeysArgs {
@@ -51,11 +51,8 @@ pub async fn run(args: KeysArgs, context: &Context) -> Outcome {
 }
 
 async fn create(args: CreateArgs, context: &Context) -> Outcome {
-    let expires_at = args.expires_in.map(|after| {
-        let after = i64::try_from(after.as_millis()).unwrap_or(i64::MAX);
-        Timestamp::from_millis(duration::now_millis().saturating_add(after)).to_string()
-    });
-    let new = NewKey { tenant: args.tenant, scopes: args.scopes, label: args.label, expires_at };
+    let expires_in_seconds = args.expires_in.map(|after| u32::try_from(after.as_secs()).unwrap_or(u32::MAX));
+    let new = NewKey { tenant: args.tenant, scopes: args.scopes, label: args.label, expires_in_seconds };
     let key = context.connect.client()?.create_key(&new).await?;
     if context.output.json {
         return context.output.document(&key);
@@ -82,12 +79,13 @@ async fn list(context: &Context) -> Outcome {
 fn row(key: &Key, context: &Context) -> String {
     let style = context.output.style();
     let label = shorten(key.label.as_deref().unwrap_or("-"), 24);
-    let until = key
-        .expires_at
-        .as_deref()
-        .map_or("never expires".to_owned(), |at| format!("until {}", shorten(at, 24)));
-    let used =
-        key.last_used_at.as_deref().map_or("never used".to_owned(), |at| format!("used {}", shorten(at, 24)));
+    let at = |millis: i64| Timestamp::from_millis(millis).to_string();
+    let until = match (key.revoked_at, key.expires_at) {
+        (Some(revoked), _) => style.mark(Mark::Stopped, &format!("revoked {}", at(revoked))),
+        (None, Some(expires)) => format!("until {}", at(expires)),
+        (None, None) => "never expires".to_owned(),
+    };
+    let used = key.last_used_at.map_or_else(|| "never used".to_owned(), |used| format!("used {}", at(used)));
     format!(
         "{}  {label:24}  {:20}  {until}  {}",
         style.paint(Tone::Id, key.key_id.as_str()),

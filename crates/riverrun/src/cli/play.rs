@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use clap::Args;
 use riverrun_client::{Appended, Client, NewSession, Producer};
-use riverrun_event::{ProducerId, SessionId};
+use riverrun_event::{ErrorCode, ProducerId, SessionId};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
@@ -62,21 +62,20 @@ async fn open_session(
     recording: &Recording,
     wanted: Option<SessionId>,
 ) -> Outcome<SessionId> {
-    if let Some(id) = &wanted
-        && let Ok(session) = client.session(id).await
-    {
-        return Ok(session.session_id);
+    if let Some(id) = &wanted {
+        match client.session(id).await {
+            Ok(session) => return Ok(session.session_id),
+            Err(error) if error.code() == Some(ErrorCode::NotFound) => {}
+            Err(error) => return Err(error.into()),
+        }
     }
     let opening = &recording.opening;
     let word = |name: &str| opening[name].as_str().map(str::to_owned);
-    let tags =
-        opening["tags"].as_array().into_iter().flatten().filter_map(|tag| tag.as_str().map(str::to_owned));
     let new = NewSession {
         session_id: wanted,
         agent: word("agent"),
         title: word("title"),
         metadata: opening["metadata"].as_object().cloned(),
-        tags: tags.collect(),
     };
     Ok(client.create_session(&new).await?.session_id)
 }

@@ -34,9 +34,7 @@ impl Recording {
                 // What `tail --json` and an export write beside the events.
                 "result" | "export.header" | "export.footer" => {}
                 kind if kind.starts_with("stream.") => {}
-                "session.created" if recording.lines.is_empty() => {
-                    recording.opening = event["payload"].clone()
-                }
+                "session.created" if recording.lines.is_empty() => recording.open(event),
                 _ => recording.lines.push(bare(event)),
             }
         }
@@ -44,6 +42,13 @@ impl Recording {
             return Err("there is no event in it".into());
         }
         Ok(recording)
+    }
+
+    /// The session is made by a call of its own, so in its log the recorded creation is an update.
+    fn open(&mut self, mut event: Value) {
+        self.opening = event["payload"].clone();
+        event["type"] = "session.updated".into();
+        self.lines.push(bare(event));
     }
 }
 
@@ -72,7 +77,13 @@ mod tests {
         let recording = Recording::read(text.as_bytes()).expect("valid");
         assert_eq!(recording.opening, json!({"title": "t"}));
         let lines: Vec<_> = recording.lines.into_iter().map(|line| (line.time, line.raw_event)).collect();
-        assert_eq!(lines, [(Some(1500), json!({"type": "turn.started", "turnId": "x", "payload": {}}))]);
+        assert_eq!(
+            lines,
+            [
+                (None, json!({"type": "session.updated", "payload": {"title": "t"}})),
+                (Some(1500), json!({"type": "turn.started", "turnId": "x", "payload": {}})),
+            ]
+        );
     }
 
     #[test]
@@ -81,5 +92,18 @@ mod tests {
         assert!(error("{\"type\":\"a\"}\n{").starts_with("line 2: "));
         assert_eq!(error("{}"), "line 1: an event needs a `type`");
         assert_eq!(error("\n"), "there is no event in it");
+    }
+
+    #[test]
+    fn every_line_of_the_examples_is_an_event_of_its_type() {
+        for name in ["weather", "research-subagents", "approval"] {
+            let path = format!("{}/../../examples/recordings/{name}.ndjson", env!("CARGO_MANIFEST_DIR"));
+            let recording = Recording::read(&std::fs::read(&path).expect("it is in the repository")).expect("valid");
+            assert!(recording.lines.len() > 100, "{name}");
+            for (number, line) in recording.lines.iter().enumerate() {
+                let decoded = riverrun_event::decode(&line.raw_event.to_string());
+                assert!(decoded.is_ok(), "{name} line {}: {:?}", number + 1, decoded.err());
+            }
+        }
     }
 }

@@ -99,13 +99,25 @@ struct Tail {
     ended: Option<Exit>,
     turn: Option<TurnId>,
     interrupted: bool,
+    /// It stays at the head of the log.
+    stays: bool,
 }
 
 impl Tail {
     fn new(session: SessionId, args: &TailArgs, output: Output) -> Self {
         let renderer = Renderer::new(output.style());
         let turn = args.turn.clone();
-        Self { session, output, raw: args.raw, renderer, events: 0, ended: None, turn, interrupted: false }
+        Self {
+            session,
+            output,
+            raw: args.raw,
+            renderer,
+            events: 0,
+            ended: None,
+            turn,
+            interrupted: false,
+            stays: !args.no_follow,
+        }
     }
 
     fn update(&mut self, update: Update) -> Outcome {
@@ -173,9 +185,9 @@ impl Tail {
             }
             ConnectionState::Live if self.interrupted => {
                 self.interrupted = false;
-                self.output.note(&style.mark(Mark::Done, "resumed, nothing lost"));
+                self.output.note(&style.mark(Mark::Done, "resumed"));
             }
-            ConnectionState::CaughtUp if !self.output.json && !self.raw => {
+            ConnectionState::CaughtUp if self.stays && !self.output.json && !self.raw => {
                 self.close_line()?;
                 self.output.note(&style.paint(Tone::Dim, "caught up; ^C detaches, the session goes on"));
             }

@@ -3,7 +3,7 @@
 //! Deltas of one block are written on one running line. When something else speaks in between, the line is closed
 //! and, when the first goes on, opened again with an ellipsis.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
@@ -13,8 +13,8 @@ use crate::cli::terminal::{Lines, Mark, Style, Tone, escape, shorten, width};
 #[path = "render_tests.rs"]
 mod tests;
 
-/// Which text is on the running line: (task, item, voice).
-type Place = (String, String, Voice);
+/// Which text is on the running line: (task, item, part of the item, voice).
+type Place = (String, String, u64, Voice);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Voice {
@@ -26,17 +26,18 @@ enum Voice {
 pub struct Renderer {
     style: Style,
     depths: HashMap<String, usize>,
-    /// The names of tools by call id, and of what was said so far by place.
+    /// The names of tools by call id.
     tools: HashMap<String, String>,
     running: Option<Place>,
-    begun: std::collections::HashSet<Place>,
+    /// Texts that were on the running line before.
+    begun: HashSet<Place>,
     width: usize,
 }
 
 impl Renderer {
     pub fn new(style: Style) -> Self {
         let (depths, tools) = (HashMap::new(), HashMap::new());
-        Self { style, depths, tools, running: None, begun: Default::default(), width: width() }
+        Self { style, depths, tools, running: None, begun: HashSet::new(), width: width() }
     }
 
     /// The text to print for one event; empty for those that a person does not need.
@@ -122,7 +123,8 @@ impl Renderer {
     fn delta(&mut self, event: &Value, voice: Voice) -> String {
         let payload = &event["payload"];
         let name = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-        let place = (name(&event["taskId"]), name(&payload["itemId"]), voice);
+        let part = payload["summaryIndex"].as_u64().or(payload["blockIndex"].as_u64()).unwrap_or(0);
+        let place = (name(&event["taskId"]), name(&payload["itemId"]), part, voice);
         let indent = self.indent(event);
         let mut out = String::new();
         if self.running.as_ref() != Some(&place) {

@@ -23,6 +23,15 @@ fn deltas_run_on_one_line_and_go_on_after_an_interruption() {
 }
 
 #[test]
+fn each_part_of_a_reasoning_has_its_own_line() {
+    let part = |index: u64, text: &str| {
+        json!({"type": "reasoning.delta", "taskId": "t",
+        "payload": {"itemId": "r", "summaryIndex": index, "delta": text}})
+    };
+    assert_eq!(check(&[part(0, "One."), part(1, "Two.")]), "thinking   One.\nthinking   Two.\n");
+}
+
+#[test]
 fn a_sub_agent_is_indented_below_its_parent() {
     let child = json!({"type": "task.created", "taskId": "call_1", "parentTaskId": "t",
         "payload": {"agent": "scout", "title": "Sources"}});
