@@ -1,30 +1,75 @@
-//! AgentLin's `task.*` events, as its design text has them.
+//! AgentLin's `task.*` events, as its design text has them. `README.md` has the mapping and what is lost.
+//!
+//! Every frame has a `sequence_number`: the revision of the state that it tells, unique in the session, rising, and
+//! the same after any restart. Numbers that no frame has are changes that AgentLin has no word for.
+
+mod annotation;
+mod block;
+mod change;
+mod cited;
+mod item;
+mod lifecycle;
+mod members;
+mod object;
+mod opening;
+mod status;
+mod telling;
 
 use riverrun_event::{Event, Record, Sequence};
-use riverrun_fold::{Change, State};
+use riverrun_fold::{Change, Outcome, State};
 
 use crate::{Frames, Options, Projector};
+use change::Teller;
+use cited::Cited;
+pub use object::{object, object_of_sealed};
+use telling::{Head, Writer};
 
 #[derive(Debug, Clone)]
 pub struct Task {
     state: State,
     options: Options,
+    cited: Cited,
     changes: Vec<Change>,
 }
 
 impl Task {
+    /// A projector that goes on where `state` stands.
     pub fn new(state: State, options: Options) -> Self {
-        Self { state, options, changes: Vec::new() }
+        let cited = Cited::of(&state);
+        Self { state, options, cited, changes: Vec::new() }
     }
 }
 
 impl Projector for Task {
-    fn event(&mut self, _: &Record<'_>, event: &Event, _: &mut Frames) {
+    fn event(&mut self, _: &Record<'_>, event: &Event, frames: &mut Frames) {
+        let before = self.state.revision;
         self.changes.clear();
-        let _ = (self.state.apply(event, &mut self.changes), self.options);
+        match self.state.apply(event, &mut self.changes) {
+            Outcome::Applied => {}
+            Outcome::Duplicate | Outcome::Gap { .. } => return,
+        }
+        let unit = self.options.index_unit;
+        let teller = Teller { state: &self.state, event, changes: &self.changes, unit };
+        let writer = Writer { state: &self.state, unit };
+        for (at, number) in (0..self.changes.len()).zip(before + 1..) {
+            let head = Head { number, timestamp: event.timestamp, is_replay: false };
+            if let Some(telling) = teller.tell(at, &mut self.cited) {
+                frames.push(event.sequence, |out| writer.write(out, head, &telling));
+            }
+        }
     }
 
-    fn opening(&self, _: &mut Frames) {}
+    /// The frames are numbered up to the state's revision, so that they rise and the tail goes on behind them.
+    fn opening(&self, frames: &mut Frames) {
+        let told = opening::tell(&self.state);
+        let writer = Writer { state: &self.state, unit: self.options.index_unit };
+        let first = (self.state.revision + 1).saturating_sub(told.len() as u64);
+        let timestamp = self.state.updated_at.unwrap_or_default();
+        for (telling, number) in told.iter().zip(first..) {
+            let head = Head { number, timestamp, is_replay: true };
+            frames.push(self.state.sequence, |out| writer.write(out, head, telling));
+        }
+    }
 
     fn state(&self) -> Option<&State> {
         Some(&self.state)

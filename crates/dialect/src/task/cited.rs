@@ -1,0 +1,149 @@
+//! Which annotations of a text that still grows its readers know.
+//!
+//! It follows from the state before the event: a projector that starts from a snapshot has the same.
+
+use riverrun_event::{Annotation, Block, Item, ReferenceToBlock, TaskId};
+use riverrun_fold::{PartAt, State};
+
+use super::annotation::{width, write_annotations, write_reference};
+use super::members::write_list;
+use crate::IndexUnit;
+
+#[derive(Debug, Clone, Default)]
+pub(super) struct Cited(Vec<Entry>);
+
+/// A text block of an open item.
+#[derive(Debug, Clone)]
+struct Entry {
+    task: TaskId,
+    item: usize,
+    part: usize,
+    /// Annotations that were told.
+    told: usize,
+    counted: Counted,
+}
+
+/// A place in a text, counted in three units. It only moves on, so that a text is counted once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Counted {
+    bytes: usize,
+    code_points: u64,
+    units: u64,
+}
+
+/// The annotations that a delta brought.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct News {
+    /// How many of the block's annotations are older.
+    told: usize,
+    /// Where the delta begins.
+    from: Counted,
+}
+
+impl Cited {
+    pub(super) fn of(state: &State) -> Self {
+        let mut cited = Self::default();
+        for task in &state.tasks {
+            for open in &task.open {
+                let blocks = blocks(&task.output[open.position]);
+                for (part, block) in blocks.iter().enumerate() {
+                    cited.set(&task.task_id, open.position, part, annotations(block).len());
+                }
+            }
+        }
+        cited
+    }
+
+    fn set(&mut self, task: &TaskId, item: usize, part: usize, told: usize) {
+        let entry = Entry { task: task.clone(), item, part, told, counted: Counted::default() };
+        match self.find(task, item, part) {
+            Some(at) => self.0[at] = entry,
+            None => self.0.push(entry),
+        }
+    }
+
+    fn find(&self, task: &TaskId, item: usize, part: usize) -> Option<usize> {
+        self.0.iter().rposition(|entry| entry.part == part && entry.item == item && entry.task == *task)
+    }
+
+    /// A block was told with all of its annotations, or with none because its text follows.
+    pub(super) fn block(&mut self, state: &State, at: PartAt, with_annotations: bool) {
+        let Some(block) = block_at(state, at) else { return };
+        let told = if with_annotations { annotations(block).len() } else { 0 };
+        self.set(&state.tasks[at.item.task].task_id, at.item.item, at.part, told);
+    }
+
+    /// The item is complete or withdrawn: it has no more deltas.
+    pub(super) fn forget(&mut self, task: &TaskId, item: usize) {
+        self.0.retain(|entry| entry.item != item || entry.task != *task);
+    }
+
+    /// What the delta from byte `from` on brought; None if it brought no annotations.
+    pub(super) fn delta(&mut self, state: &State, at: PartAt, from: usize, unit: IndexUnit) -> Option<News> {
+        let block = block_at(state, at)?;
+        let known = annotations(block).len();
+        let entry = self.find(&state.tasks[at.item.task].task_id, at.item.item, at.part)?;
+        let entry = &mut self.0[entry];
+        if entry.told >= known {
+            return None;
+        }
+        entry.counted.move_to(block.text()?, from, unit);
+        let news = News { told: entry.told, from: entry.counted };
+        entry.told = known;
+        Some(news)
+    }
+}
+
+impl Counted {
+    fn move_to(&mut self, text: &str, bytes: usize, unit: IndexUnit) {
+        for character in text.get(self.bytes..bytes).unwrap_or_default().chars() {
+            self.code_points += 1;
+            self.units += width(character, unit);
+        }
+        self.bytes = bytes;
+    }
+}
+
+impl News {
+    /// A marker is ASCII, so it is as wide in every unit; it ends in the delta's own text.
+    pub(super) fn write(self, out: &mut String, block: &Block, unit: IndexUnit) {
+        let (text, annotations) = (block.text().unwrap_or_default(), &annotations(block)[self.told..]);
+        if self.from.bytes == 0 || unit == IndexUnit::CodePoint {
+            return write_annotations(out, text, annotations, unit);
+        }
+        let delta = &text[self.from.bytes..];
+        write_list(out, annotations, |out, annotation| match annotation {
+            Annotation::ReferenceToBlock(reference) => {
+                let (start, end) = self.place_of(reference, delta, unit);
+                write_reference(out, reference.reference_id, start, end);
+            }
+            Annotation::Other(opaque) => out.push_str(opaque.raw.get()),
+        });
+    }
+
+    fn place_of(self, reference: &ReferenceToBlock, delta: &str, unit: IndexUnit) -> (u64, u64) {
+        let inside = reference.end_index.saturating_sub(self.from.code_points) as usize;
+        let end = self.from.units + delta.chars().take(inside).map(|character| width(character, unit)).sum::<u64>();
+        (end.saturating_sub(reference.end_index.saturating_sub(reference.start_index)), end)
+    }
+}
+
+fn annotations(block: &Block) -> &[Annotation] {
+    match block {
+        Block::Text(text) | Block::Html(text) => text.annotations.as_deref().unwrap_or_default(),
+        Block::Image(_) | Block::File(_) | Block::Audio(_) | Block::Table(_) | Block::Json(_) | Block::Item(_)
+        | Block::Other(_) => &[],
+    }
+}
+
+pub(super) fn blocks(item: &Item) -> &[Block] {
+    match item {
+        Item::Message(item) => item.block_list.as_deref().unwrap_or_default(),
+        Item::ToolResult(item) => item.block_list.as_deref().unwrap_or_default(),
+        Item::Reasoning(_) | Item::ToolCall(_) | Item::Handoff(_) | Item::Error(_) | Item::Other(_) => &[],
+    }
+}
+
+pub(super) fn block_at(state: &State, at: PartAt) -> Option<&Block> {
+    blocks(&state.tasks[at.item.task].output[at.item.item]).get(at.part)
+}

@@ -1,0 +1,215 @@
+//! Items in AgentLin's spelling.
+
+use riverrun_event::{
+    ErrorItem, HandoffItem, Item, ItemPatch, MessageItem, Opaque, Part, ReasoningItem, ToolCallItem, ToolResultItem,
+};
+use serde_json::value::RawValue;
+
+use super::block::{BlockPlace, write_block, write_flag};
+use super::members::{List, Members, write_list};
+use crate::IndexUnit;
+
+/// Who reads the item.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Audience {
+    /// `content` is for the model and is left out.
+    User,
+    /// The whole object, `content` included.
+    All,
+}
+
+/// How much of an item is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Body {
+    /// Empty lists and arguments, which fill later.
+    Skeleton,
+    /// Everything.
+    Whole,
+    /// Everything but the blocks: the reader has collected them.
+    WithoutBlocks,
+}
+
+/// How an item is written.
+#[derive(Clone, Copy)]
+pub(super) struct ItemForm<'a> {
+    pub(super) audience: Audience,
+    pub(super) body: Body,
+    pub(super) unit: IndexUnit,
+    /// Says another status than the item's own.
+    pub(super) status: Option<&'a str>,
+    /// The child task, for an item that is shown inside its parent's result.
+    pub(super) child_of: Option<&'a str>,
+    pub(super) is_retracted: bool,
+    /// Members that were taken away: AgentLin's `done` keeps what is absent, so they are `null`.
+    pub(super) cleared: &'a [&'static str],
+    /// Writes what stands behind the item's own blocks.
+    pub(super) children: Option<&'a dyn Fn(&mut List<'_>)>,
+}
+
+impl ItemForm<'_> {
+    pub(super) fn whole(audience: Audience, unit: IndexUnit) -> Self {
+        ItemForm {
+            audience,
+            body: Body::Whole,
+            unit,
+            status: None,
+            child_of: None,
+            is_retracted: false,
+            cleared: &[],
+            children: None,
+        }
+    }
+}
+
+pub(super) fn write_item(out: &mut String, item: &Item, form: &ItemForm<'_>) {
+    match item {
+        Item::Message(item) => write_message(out, item, form),
+        Item::Reasoning(item) => write_reasoning(out, item, form),
+        Item::ToolCall(item) => write_call(out, item, form),
+        Item::ToolResult(item) => write_result(out, item, form),
+        Item::Handoff(item) => write_handoff(out, item, form),
+        Item::Error(item) => write_error(out, item, form),
+        Item::Other(item) => write_other(out, item, form),
+    }
+}
+
+fn open<'a>(out: &'a mut String, tag: &str, id: &str, form: &ItemForm<'_>) -> Members<'a> {
+    let mut members = Members::open(out);
+    members.text("type", tag);
+    members.text("id", id);
+    members.maybe_text("task_id", form.child_of);
+    members
+}
+
+fn close(mut members: Members<'_>, form: &ItemForm<'_>) {
+    if form.is_retracted {
+        members.raw("retracted", "true");
+    }
+    for name in form.cleared {
+        members.raw(name, "null");
+    }
+    members.close();
+}
+
+fn write_message(out: &mut String, item: &MessageItem, form: &ItemForm<'_>) {
+    let mut members = open(out, "message", &item.id, form);
+    members.maybe_text("role", item.role.as_deref());
+    members.maybe_text("agent", item.agent.as_deref());
+    write_content(&mut members, &item.content, form);
+    if form.body != Body::WithoutBlocks {
+        write_blocks(&mut members, item.block_list.as_deref(), BlockPlace::Message, form);
+    }
+    members.maybe_text("status", form.status.or(item.status.as_deref()));
+    close(members, form);
+}
+
+fn write_reasoning(out: &mut String, item: &ReasoningItem, form: &ItemForm<'_>) {
+    let mut members = open(out, "reasoning", &item.id, form);
+    write_content(&mut members, &item.content, form);
+    let summary = item.summary.as_deref().filter(|_| form.body != Body::Skeleton).unwrap_or_default();
+    members.with("summary", |out| {
+        write_list(out, summary, |out, part| write_block(out, part, BlockPlace::Content, form.unit));
+    });
+    members.maybe_text("status", form.status.or(item.status.as_deref()));
+    close(members, form);
+}
+
+fn write_call(out: &mut String, item: &ToolCallItem, form: &ItemForm<'_>) {
+    let mut members = open(out, "tool_call", &item.id, form);
+    members.text("call_id", &item.call_id);
+    members.text("name", &item.name);
+    members.text("arguments", if form.body == Body::Skeleton { "" } else { &item.arguments });
+    members.maybe_text("language", item.language.as_deref());
+    members.maybe_text("status", form.status.or(item.status.as_deref()));
+    close(members, form);
+}
+
+fn write_result(out: &mut String, item: &ToolResultItem, form: &ItemForm<'_>) {
+    let mut members = open(out, "tool_result", &item.id, form);
+    members.text("call_id", &item.call_id);
+    write_content(&mut members, &item.content, form);
+    if form.body != Body::WithoutBlocks {
+        write_blocks(&mut members, item.block_list.as_deref(), BlockPlace::ToolResult, form);
+    }
+    members.maybe_text("status", form.status.or(item.status.as_deref()));
+    write_flag(&mut members, "is_error", item.is_error);
+    close(members, form);
+}
+
+fn write_handoff(out: &mut String, item: &HandoffItem, form: &ItemForm<'_>) {
+    let mut members = open(out, "handoff", &item.id, form);
+    members.maybe_text("from", item.from.as_deref());
+    members.text("to", &item.to);
+    members.maybe_text("call_id", item.call_id.as_deref());
+    close(members, form);
+}
+
+fn write_error(out: &mut String, item: &ErrorItem, form: &ItemForm<'_>) {
+    let mut members = open(out, "error", &item.id, form);
+    members.maybe_text("code", item.code.as_deref());
+    members.text("message", &item.message);
+    close(members, form);
+}
+
+/// An item of a type that is not known here is passed on as it came; what we know of it stands behind.
+fn write_other(out: &mut String, item: &Opaque, form: &ItemForm<'_>) {
+    type Known = std::collections::BTreeMap<String, Box<RawValue>>;
+    let known = item.raw.to::<Known>().unwrap_or_default();
+    let raw = item.raw.get();
+    let start = out.len();
+    out.push_str(raw.strip_suffix('}').unwrap_or(raw));
+    if let Some(task) = form.child_of.filter(|_| !known.contains_key("task_id")) {
+        out.push_str(",\"task_id\":");
+        riverrun_event::json::write_string(out, task);
+    }
+    if form.is_retracted && !known.contains_key("retracted") {
+        out.push_str(",\"retracted\":true");
+    }
+    debug_assert!(out[start..].starts_with('{'), "an item is an object");
+    out.push('}');
+}
+
+fn write_content(members: &mut Members<'_>, content: &Option<Vec<Part>>, form: &ItemForm<'_>) {
+    if form.audience == Audience::User {
+        return;
+    }
+    if let Some(content) = content {
+        members.with("content", |out| {
+            write_list(out, content, |out, part| write_block(out, part, BlockPlace::Content, form.unit));
+        });
+    }
+}
+
+fn write_blocks(members: &mut Members<'_>, blocks: Option<&[Part]>, place: BlockPlace, form: &ItemForm<'_>) {
+    let blocks = blocks.filter(|_| form.body != Body::Skeleton).unwrap_or_default();
+    members.with("block_list", |out| {
+        let mut list = List::open(out);
+        for block in blocks {
+            write_block(list.entry(), block, place, form.unit);
+        }
+        if let Some(write_children) = form.children {
+            write_children(&mut list);
+        }
+        list.close();
+    });
+}
+
+/// The members that a patch took away, where absence would mean that they are kept.
+pub(super) fn cleared(patch: &ItemPatch) -> Vec<&'static str> {
+    use riverrun_event::Patch::Clear;
+    let named = |members: &[(bool, &'static str)]| {
+        members.iter().filter(|(is_cleared, _)| *is_cleared).map(|(_, name)| *name).collect()
+    };
+    match patch {
+        ItemPatch::Message(patch) => {
+            named(&[(patch.role == Clear, "role"), (patch.agent == Clear, "agent")])
+        }
+        ItemPatch::ToolCall(patch) => named(&[(patch.language == Clear, "language")]),
+        ItemPatch::ToolResult(patch) => named(&[(patch.is_error == Clear, "is_error")]),
+        ItemPatch::Handoff(patch) => {
+            named(&[(patch.from == Clear, "from"), (patch.call_id == Clear, "call_id")])
+        }
+        ItemPatch::Error(patch) => named(&[(patch.code == Clear, "code")]),
+        ItemPatch::Reasoning(_) | ItemPatch::Other(_) => Vec::new(),
+    }
+}

@@ -1,0 +1,94 @@
+//! Writes JSON objects member by member, in the order of the calls.
+
+use riverrun_event::json;
+
+/// An object that is being written.
+pub(super) struct Members<'a> {
+    out: &'a mut String,
+    is_first: bool,
+}
+
+impl<'a> Members<'a> {
+    pub(super) fn open(out: &'a mut String) -> Self {
+        out.push('{');
+        Self { out, is_first: true }
+    }
+
+    pub(super) fn close(self) {
+        self.out.push('}');
+    }
+
+    pub(super) fn text(&mut self, name: &str, value: &str) {
+        json::write_string(self.name(name), value);
+    }
+
+    pub(super) fn maybe_text(&mut self, name: &str, value: Option<&str>) {
+        if let Some(value) = value {
+            self.text(name, value);
+        }
+    }
+
+    pub(super) fn number(&mut self, name: &str, value: u64) {
+        self.name(name).push_str(&value.to_string());
+    }
+
+    pub(super) fn maybe_number(&mut self, name: &str, value: Option<u64>) {
+        if let Some(value) = value {
+            self.number(name, value);
+        }
+    }
+
+    /// `json` is one JSON value on one line.
+    pub(super) fn raw(&mut self, name: &str, json: &str) {
+        self.name(name).push_str(json);
+    }
+
+    /// The value is what `write` appends.
+    pub(super) fn with(&mut self, name: &str, write: impl FnOnce(&mut String)) {
+        write(self.name(name));
+    }
+
+    fn name(&mut self, name: &str) -> &mut String {
+        if !std::mem::replace(&mut self.is_first, false) {
+            self.out.push(',');
+        }
+        self.out.push('"');
+        self.out.push_str(name);
+        self.out.push_str("\":");
+        self.out
+    }
+}
+
+/// A list that is being written.
+pub(super) struct List<'a> {
+    out: &'a mut String,
+    is_first: bool,
+}
+
+impl<'a> List<'a> {
+    pub(super) fn open(out: &'a mut String) -> Self {
+        out.push('[');
+        Self { out, is_first: true }
+    }
+
+    /// Where the next entry is to be written.
+    pub(super) fn entry(&mut self) -> &mut String {
+        if !std::mem::replace(&mut self.is_first, false) {
+            self.out.push(',');
+        }
+        self.out
+    }
+
+    pub(super) fn close(self) {
+        self.out.push(']');
+    }
+}
+
+/// Writes `[…]`, one value per entry.
+pub(super) fn write_list<T>(out: &mut String, list: impl IntoIterator<Item = T>, mut write: impl FnMut(&mut String, T)) {
+    let mut entries = List::open(out);
+    for entry in list {
+        write(entries.entry(), entry);
+    }
+    entries.close();
+}

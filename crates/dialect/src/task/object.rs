@@ -1,0 +1,95 @@
+//! A task as one object: AgentLin's end state, at any moment.
+
+use riverrun_event::{Item, TaskId};
+use riverrun_fold::{Action, SealedTurn, State, Task};
+
+use super::item::{Audience, ItemForm, write_item};
+use super::lifecycle::write_summary;
+use super::members::{List, Members, write_list};
+use crate::IndexUnit;
+
+/// Deeper nesting is a cycle; the fold refuses it, a stored state may still hold it.
+const MAX_DEPTH: usize = 64;
+
+/// `{task_id, status, output:[…]}` of a task in the window; None if it is not there.
+pub fn object(state: &State, task_id: &TaskId, unit: IndexUnit) -> Option<String> {
+    write(&state.tasks, &state.actions, task_id, unit)
+}
+
+/// The same of a task whose turn was sealed.
+pub fn object_of_sealed(turn: &SealedTurn, task_id: &TaskId, unit: IndexUnit) -> Option<String> {
+    write(&turn.tasks, &turn.actions, task_id, unit)
+}
+
+fn write(tasks: &[Task], actions: &[Action], task_id: &TaskId, unit: IndexUnit) -> Option<String> {
+    let task = tasks.iter().find(|task| task.task_id == *task_id)?;
+    let mut out = String::new();
+    let mut members = Members::open(&mut out);
+    write_summary(&mut members, task, actions, task.status);
+    let tree = Tree { tasks, unit };
+    members.with("output", |out| {
+        write_list(out, 0..task.output.len(), |out, item| tree.write_item(out, task, item, Shown::Own, 0));
+    });
+    members.close();
+    Some(out)
+}
+
+/// The call of the parent that a task answers: a child's task id is its parent's call id, unless it says otherwise.
+pub(super) fn call_of(task: &Task) -> &str {
+    task.parent_tool_call_id.as_ref().map_or(task.task_id.as_str(), |call| call.as_str())
+}
+
+/// Whether an item stands in its own task's output, or inside its parent's result.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Shown {
+    Own,
+    Embedded,
+}
+
+struct Tree<'a> {
+    tasks: &'a [Task],
+    unit: IndexUnit,
+}
+
+impl Tree<'_> {
+    fn write_item(&self, out: &mut String, task: &Task, item: usize, shown: Shown, depth: usize) {
+        let write_children = |list: &mut List<'_>| self.write_children(list, task, item, depth);
+        let (audience, child_of) = match shown {
+            Shown::Own => (Audience::All, None),
+            // A child's content is for the child's model: the user and the parent never had it.
+            Shown::Embedded => (Audience::User, Some(task.task_id.as_str())),
+        };
+        let form = ItemForm {
+            child_of,
+            is_retracted: task.retracted.contains(&item),
+            children: Some(&write_children),
+            ..ItemForm::whole(audience, self.unit)
+        };
+        write_item(out, &task.output[item], &form);
+    }
+
+    /// Behind a result's own blocks stand the items of the tasks that answer its call.
+    fn write_children(&self, list: &mut List<'_>, task: &Task, item: usize, depth: usize) {
+        let Some(call) = container_of(task, item).filter(|_| depth < MAX_DEPTH) else { return };
+        let children = self.tasks.iter().filter(|child| {
+            child.parent_task_id.as_ref() == Some(&task.task_id) && call_of(child) == call
+        });
+        for child in children {
+            for item in 0..child.output.len() {
+                self.write_item(list.entry(), child, item, Shown::Embedded, depth + 1);
+            }
+        }
+    }
+}
+
+/// The call whose children this item holds: it is the first result of the call.
+fn container_of(task: &Task, item: usize) -> Option<&str> {
+    let call = |item: &Item| match item {
+        Item::ToolResult(result) => Some(result.call_id.clone()),
+        Item::Message(_) | Item::Reasoning(_) | Item::ToolCall(_) | Item::Handoff(_) | Item::Error(_)
+        | Item::Other(_) => None,
+    };
+    let Item::ToolResult(result) = &task.output[item] else { return None };
+    let first = task.output.iter().position(|other| call(other).as_ref() == Some(&result.call_id));
+    (first == Some(item)).then_some(result.call_id.as_str())
+}
