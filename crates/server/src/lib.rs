@@ -2,7 +2,14 @@
 //!
 //! This crate is not a store and decides nothing about events: it carries them in and out.
 
+mod app;
+mod deliver;
 pub mod edge;
 pub mod metrics;
 pub mod openapi;
+mod route;
 pub mod session;
+mod upkeep;
+
+pub use app::App;
+pub use route::router;

@@ -1,7 +1,7 @@
 //! One session in use.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::Waker;
 
@@ -26,6 +26,7 @@ pub struct Hub {
     /// Projectors that stand at the end of the ring, one for each kind of reader.
     shared: Mutex<HashMap<SharedKey, Box<dyn Projector>>>,
     followers: AtomicUsize,
+    gone: AtomicBool,
     /// Events since upkeep last looked here.
     pub(crate) since_upkeep: AtomicU64,
     pub(crate) last_used: AtomicU64,
@@ -54,6 +55,7 @@ impl Hub {
             identity: OnceLock::new(),
             shared: Mutex::default(),
             followers: AtomicUsize::new(0),
+            gone: AtomicBool::new(false),
             since_upkeep: AtomicU64::new(0),
             last_used: AtomicU64::new(0),
         }
@@ -136,7 +138,17 @@ impl Hub {
         }
     }
 
-    /// Wakes every reader: the session is gone, or the server is going.
+    /// The session was deleted.
+    pub fn is_gone(&self) -> bool {
+        self.gone.load(Ordering::Acquire)
+    }
+
+    pub(super) fn set_gone(&self) {
+        self.gone.store(true, Ordering::Release);
+        self.wakers.wake_all();
+    }
+
+    /// Wakes every reader: the server is going.
     pub fn wake_all(&self) {
         self.wakers.wake_all();
     }

@@ -73,12 +73,8 @@ impl Hubs {
     /// The session was deleted: its readers are woken and see that it is gone.
     pub fn forget(&self, key: &SessionKey) {
         if let Some(hub) = lock(self.shard(key)).remove(key) {
-            hub.wake_all();
+            hub.set_gone();
         }
-    }
-
-    pub fn is_current(&self, hub: &Arc<Hub>) -> bool {
-        lock(self.shard(&hub.key)).get(&hub.key).is_some_and(|known| Arc::ptr_eq(known, hub))
     }
 
     /// Drops what was not used for `idle_millis`.

@@ -9,6 +9,7 @@ mod wake;
 
 pub use append::{AppendError, Batch, Landed};
 pub use hub::Hub;
+pub(crate) use hub::lock;
 pub use hubs::Hubs;
-pub use ring::{Recent, SharedKey};
+pub use ring::{Found, Recent, SharedKey};
 pub use wake::Slot;

@@ -1,0 +1,134 @@
+//! What every route shares.
+
+use std::sync::Arc;
+
+use axum::extract::FromRef;
+use riverrun_event::{SessionId, Timestamp};
+use riverrun_fold::{Change, State};
+use riverrun_log::{Clock, Epoch, Error, Log, SealedTurn, SessionKey, SnapshotFound};
+
+use crate::edge::{Caller, Edge, Problem, not_found};
+use crate::session::{Batch, Hub, Hubs, Landed};
+use crate::upkeep::Upkeep;
+
+/// How much of a log is read at once.
+pub const READ_BYTES: usize = 256 * 1024;
+
+#[derive(Clone)]
+pub struct App(Arc<Inner>);
+
+struct Inner {
+    log: Arc<dyn Log>,
+    clock: Arc<dyn Clock>,
+    edge: Edge,
+    hubs: Arc<Hubs>,
+    epoch: Epoch,
+    upkeep: Upkeep,
+}
+
+impl App {
+    pub fn new(log: Arc<dyn Log>, clock: Arc<dyn Clock>, edge: Edge, epoch: Epoch) -> Self {
+        let hubs = Hubs::new(log.clone(), clock.clone());
+        Self(Arc::new(Inner { log, clock, edge, hubs, epoch, upkeep: Upkeep::default() }))
+    }
+
+    pub fn log(&self) -> &Arc<dyn Log> {
+        &self.0.log
+    }
+
+    pub fn edge(&self) -> &Edge {
+        &self.0.edge
+    }
+
+    pub fn hubs(&self) -> &Arc<Hubs> {
+        &self.0.hubs
+    }
+
+    pub fn upkeep(&self) -> &Upkeep {
+        &self.0.upkeep
+    }
+
+    pub fn now(&self) -> Timestamp {
+        Timestamp::from_millis(i64::try_from(self.0.clock.now().millis()).unwrap_or(i64::MAX))
+    }
+
+    /// The session, if the caller may know of it. Absent, foreign and malformed answer alike.
+    pub async fn hub(&self, caller: &Caller, session: &str) -> Result<Arc<Hub>, Problem> {
+        let id = SessionId::new(session).map_err(|_| not_found())?;
+        caller.require_session(&id)?;
+        let key = SessionKey::new(caller.tenant().clone(), id);
+        self.0.hubs.get(&key).await?.ok_or_else(not_found)
+    }
+
+    /// Appends and resolves when durable.
+    pub async fn append(&self, hub: &Hub, batch: &Batch) -> Result<Landed, Problem> {
+        let landed = hub.append(&self.0.log, self.0.epoch, self.now(), batch).await;
+        let landed = landed.map_err(|error| match error {
+            crate::session::AppendError::Log(error) => Problem::from(error),
+            error => Problem::new(error.code(), error.to_string()),
+        })?;
+        self.edge().metrics().events_appended.with(&["ingest"]).add(batch.events.len() as u64);
+        self.0.upkeep.appended(hub, batch);
+        Ok(landed)
+    }
+
+    /// The state after event `at`, from the nearest snapshot on. `at` is at most the head.
+    pub async fn state_at(&self, key: &SessionKey, at: riverrun_event::Sequence) -> Result<State, Problem> {
+        let mut state = match self.0.log.snapshot(key, at).await? {
+            SnapshotFound { snapshot: Some(snapshot), .. } => {
+                let text = std::str::from_utf8(&snapshot.bytes).ok();
+                // A snapshot that cannot be read is worth nothing; the log is worth everything.
+                text.and_then(|text| State::from_json(text).ok()).unwrap_or_else(|| State::new(key.session.clone()))
+            }
+            SnapshotFound { snapshot: None, .. } => State::new(key.session.clone()),
+        };
+        self.fold_to(key, at, &mut state, |_| {}).await?;
+        Ok(state)
+    }
+
+    /// Applies the events up to `at`, and hands out the turns that leave the window.
+    pub async fn fold_to(
+        &self,
+        key: &SessionKey,
+        at: riverrun_event::Sequence,
+        state: &mut State,
+        mut sealed: impl FnMut(riverrun_fold::SealedTurn),
+    ) -> Result<(), Problem> {
+        let mut changes = Vec::new();
+        while state.sequence < at {
+            let chunks = match self.0.log.read(key, state.sequence, READ_BYTES).await {
+                Ok(chunks) => chunks,
+                Err(Error::Retired { first_available }) if state.sequence.get() == 0 => {
+                    // The beginning is gone: fold what is left and say so by its first sequence.
+                    state.sequence = first_available.previous();
+                    continue;
+                }
+                Err(error) => return Err(error.into()),
+            };
+            if chunks.is_empty() {
+                return Ok(());
+            }
+            for chunk in &chunks {
+                crate::deliver::fold_chunk(state, chunk, at, &mut changes);
+                for change in changes.drain(..) {
+                    if let Change::TurnSealed(turn) = change {
+                        sealed(*turn);
+                    }
+                }
+            }
+            tokio::task::yield_now().await;
+        }
+        Ok(())
+    }
+
+    /// A turn that left the window of its session's state.
+    pub async fn sealed_turn(&self, stored: Option<SealedTurn>) -> Option<riverrun_fold::SealedTurn> {
+        stored.and_then(|turn| serde_json::from_slice(&turn.bytes).ok())
+    }
+}
+
+impl FromRef<App> for Edge {
+    fn from_ref(app: &App) -> Edge {
+        app.0.edge.clone()
+    }
+}

@@ -1,0 +1,178 @@
+//! Turns chunks into a reader's bytes: shared with other readers where it can be, by its own projector otherwise.
+
+use bytes::Bytes;
+use riverrun_dialect::{Coalescer, Dialect, Frames, Framing, Joined, Projector, write_frame};
+use riverrun_event::{Origin, Sequence};
+use riverrun_log::Chunk;
+
+use super::filter::Filter;
+use crate::session::{Hub, Recent, SharedKey};
+
+pub enum Encoder {
+    /// The reader gets what every reader of its kind gets.
+    Shared(SharedKey),
+    Own(Box<Own>),
+}
+
+/// A reader with a filter, one that is behind in a dialect with state, or one that joins deltas.
+pub struct Own {
+    pub key: SharedKey,
+    pub projector: Box<dyn Projector>,
+    pub filter: Option<Filter>,
+    pub coalescer: Option<Coalescer>,
+    /// Frames of the next event that the reader has seen.
+    pub skip: u32,
+    pub over: Option<Sequence>,
+    frames: Frames,
+    joined: Vec<Joined>,
+}
+
+impl Own {
+    pub fn new(key: SharedKey, projector: Box<dyn Projector>) -> Self {
+        Self {
+            key,
+            projector,
+            filter: None,
+            coalescer: None,
+            skip: 0,
+            over: None,
+            frames: Frames::default(),
+            joined: Vec::new(),
+        }
+    }
+
+    /// Encodes the events of a chunk behind `after`.
+    pub fn chunk(&mut self, chunk: &Chunk, after: Sequence, origin: Origin, out: &mut String) {
+        for (sequence, bytes) in chunk.records_after(after) {
+            if self.over.is_some() {
+                return;
+            }
+            self.record(sequence, bytes, origin, out);
+        }
+    }
+
+    /// Encodes one event, or holds it back to join it with the next.
+    pub fn record(&mut self, sequence: Sequence, bytes: &[u8], origin: Origin, out: &mut String) {
+        match &mut self.coalescer {
+            Some(coalescer) => coalescer.push(sequence, bytes, &mut self.joined),
+            None => self.joined.push(Joined { first: sequence, last: sequence, record: bytes.to_vec() }),
+        }
+        self.write_joined(origin, out);
+    }
+
+    /// The reader has caught up: what was held back goes out, and from now on every event goes alone.
+    pub fn caught_up(&mut self, origin: Origin, out: &mut String) {
+        if let Some(mut coalescer) = self.coalescer.take() {
+            coalescer.flush(&mut self.joined);
+            self.write_joined(origin, out);
+        }
+    }
+
+    fn write_joined(&mut self, origin: Origin, out: &mut String) {
+        for joined in std::mem::take(&mut self.joined) {
+            let Some((record, event)) = joined.parts() else { continue };
+            self.frames.clear();
+            self.projector.event(&record, &event, &mut self.frames);
+            let skip = std::mem::take(&mut self.skip);
+            if self.filter.as_mut().is_some_and(|filter| !filter.admits(&event)) {
+                continue;
+            }
+            for frame in self.frames.iter().filter(|frame| frame.part >= skip) {
+                write_frame(self.key.framing, origin, &frame, out);
+            }
+            if self.filter.as_ref().is_some_and(|filter| filter.is_over(&event)) {
+                self.over = Some(joined.last);
+                return;
+            }
+        }
+    }
+}
+
+impl Encoder {
+    /// Encodes a chunk from the store.
+    pub fn stored(&mut self, hub: &Hub, chunk: &Chunk, after: Sequence) -> Bytes {
+        match self {
+            Encoder::Shared(key) => hub.native_frames(key.framing, chunk, after),
+            Encoder::Own(own) => {
+                let mut out = String::new();
+                own.chunk(chunk, after, hub.origin(), &mut out);
+                out.into()
+            }
+        }
+    }
+
+    /// Encodes a recent chunk, together with all readers of the same kind. None if the reader must first get a
+    /// projector of its own.
+    pub fn recent(&mut self, hub: &Hub, recent: &Recent, after: Sequence) -> Option<Bytes> {
+        match self {
+            Encoder::Shared(key) if after.next() == Some(recent.chunk.first()) => hub.shared_frames(key, recent),
+            Encoder::Shared(key) if key.dialect == Dialect::Native => {
+                Some(hub.native_frames(key.framing, &recent.chunk, after))
+            }
+            Encoder::Shared(_) => None,
+            Encoder::Own(own) => {
+                let mut out = String::new();
+                own.chunk(&recent.chunk, after, hub.origin(), &mut out);
+                Some(out.into())
+            }
+        }
+    }
+
+    /// A reader at the live end without a filter shares from here on.
+    pub fn settle(&mut self, hub: &Hub) {
+        let Encoder::Own(own) = self else { return };
+        if own.filter.is_some() || own.coalescer.is_some() || own.skip > 0 {
+            return;
+        }
+        let key = own.key;
+        if hub.shares_at(&key, own.projector.sequence()) {
+            *self = Encoder::Shared(key);
+            return;
+        }
+        let Encoder::Own(own) = std::mem::replace(self, Encoder::Shared(key)) else { return };
+        // A projector that came first is as good as ours.
+        let _ = hub.share(key, own.projector);
+    }
+
+    pub fn over(&self) -> Option<Sequence> {
+        match self {
+            Encoder::Shared(_) => None,
+            Encoder::Own(own) => own.over,
+        }
+    }
+
+    fn key(&self) -> &SharedKey {
+        match self {
+            Encoder::Shared(key) => key,
+            Encoder::Own(own) => &own.key,
+        }
+    }
+
+    pub fn framing(&self) -> Framing {
+        self.key().framing
+    }
+
+    pub fn dialect(&self) -> Dialect {
+        self.key().dialect
+    }
+
+    pub fn transport(&self) -> &'static str {
+        match self.framing() {
+            Framing::Sse => "sse",
+            Framing::Ndjson => "ndjson",
+        }
+    }
+
+    /// True if it can encode only what others of its kind encode too.
+    pub fn needs_projector(&self) -> bool {
+        matches!(self, Encoder::Shared(key) if !key.dialect.is_stateless())
+    }
+
+    pub fn caught_up(&mut self, hub: &Hub) -> Bytes {
+        let mut out = String::new();
+        if let Encoder::Own(own) = self {
+            own.caught_up(hub.origin(), &mut out);
+        }
+        out.into()
+    }
+}

@@ -1,0 +1,149 @@
+//! What a reader gets when it comes: exactly one of replayed, coalesced, snapshot, or refused.
+
+use std::sync::Arc;
+
+use riverrun_dialect::registry::Session;
+use riverrun_dialect::{Coalescer, Control, Dialect, Frames, Framing, Opening, SnapshotReason, write_control, write_frame};
+use riverrun_event::{Cursor, ErrorCode, Sequence};
+use riverrun_fold::State;
+use riverrun_log::Progress;
+
+use super::encoder::{Encoder, Own};
+use super::filter::Filter;
+use super::request::{CatchUp, Request};
+use crate::app::App;
+use crate::edge::Problem;
+use crate::session::{Hub, SharedKey};
+
+/// A reader's place and how it is brought there.
+pub struct Plan {
+    pub opening: Opening,
+    pub at: Sequence,
+    pub encoder: Encoder,
+    /// The bytes that go first.
+    pub first: String,
+    /// The turn that the reader asked for has ended: there is nothing to wait for behind the head.
+    pub turn_over: bool,
+}
+
+/// Decides, or refuses. Nothing was sent yet, so a refusal is an ordinary error answer.
+pub async fn plan(app: &App, hub: &Arc<Hub>, request: &Request, framing: Framing) -> Result<Plan, Problem> {
+    let head = hub.head();
+    let (after, forced) = place(app, hub, request, head).await?;
+    let opening = match (forced, request.catch_up) {
+        (Some(reason), _) => Opening::Snapshot(reason),
+        (None, CatchUp::Replay) => Opening::Replayed,
+        (None, CatchUp::Coalesce) => Opening::Coalesced,
+        (None, CatchUp::Snapshot) => Opening::Snapshot(SnapshotReason::Asked),
+    };
+    let key = SharedKey { dialect: request.dialect, framing, options: request.options };
+    let mut filter = Filter::new(request);
+    let at = if matches!(opening, Opening::Snapshot(_)) { head } else { after.sequence };
+    let needs_state = !request.dialect.is_stateless()
+        || matches!(opening, Opening::Snapshot(_))
+        || filter.as_ref().is_some_and(Filter::needs_state);
+    let state = if needs_state { app.state_at(&hub.key, at).await? } else { State { sequence: at, ..State::default() } };
+    if let Some(filter) = &mut filter {
+        filter.learn(&state);
+    }
+    let mut first = String::new();
+    let cursor = Cursor::after(at, hub.origin());
+    let filter_json = filter.as_ref().map_or_else(|| "{}".to_owned(), Filter::to_json);
+    write_control(
+        framing,
+        &Control::Opened {
+            outcome: opening,
+            after: after.sequence,
+            head,
+            cursor,
+            dialect: request.dialect.name(),
+            index_unit: request.options.index_unit.as_str(),
+            filter_json: &filter_json,
+            retry_millis: retry_millis(hub),
+        },
+        &mut first,
+    );
+    let snapshot = match opening {
+        Opening::Snapshot(reason) => Some((reason, state.to_json())),
+        Opening::Replayed | Opening::Coalesced => None,
+    };
+    let encoder = encoder(hub, key, state, filter, opening, after.part);
+    if let Some((reason, state_json)) = snapshot {
+        write_snapshot(hub, &encoder, request.dialect, reason, at, &state_json, &mut first);
+    }
+    let turn_over = turn_is_over(app, hub, request).await?;
+    Ok(Plan { opening, at, encoder, first, turn_over })
+}
+
+/// Where the reader says it stands, and whether the log can go on from there.
+async fn place(app: &App, hub: &Hub, request: &Request, head: Sequence) -> Result<(Cursor, Option<SnapshotReason>), Problem> {
+    let start = Cursor::after(Sequence::ZERO, hub.origin());
+    let after = request.after.unwrap_or(start);
+    if let Some(origin) = after.origin {
+        if !origin.is_of_session(hub.origin()) {
+            let detail = "this cursor was made for another session; leave it out to start from the beginning";
+            return Err(Problem::new(ErrorCode::CursorWrongSession, detail).field("after"));
+        }
+        if origin != hub.origin() {
+            return Ok((start, Some(SnapshotReason::EpochChanged)));
+        }
+    }
+    if after.sequence > head {
+        let detail = format!("the cursor is at {}, the log ends at {head}", after.sequence);
+        return Err(Problem::new(ErrorCode::CursorAhead, detail).field("after").head(head.get()));
+    }
+    let kept_from = app.log().head(&hub.key).await?.map_or(Sequence::ZERO, |head| head.first_available);
+    let expired = after.sequence.next().is_some_and(|next| next < kept_from);
+    Ok((after, expired.then_some(SnapshotReason::Expired)))
+}
+
+fn encoder(hub: &Hub, key: SharedKey, state: State, filter: Option<Filter>, opening: Opening, part: u32) -> Encoder {
+    let coalesces = opening == Opening::Coalesced;
+    let resumes_inside = part > 0 && !matches!(opening, Opening::Snapshot(_));
+    if key.dialect == Dialect::Native && filter.is_none() && !coalesces {
+        return Encoder::Shared(key);
+    }
+    let session = Session { id: hub.session(), incarnation: hub.incarnation() };
+    let mut own = Own::new(key, key.dialect.projector(&session, state, key.options));
+    own.filter = filter;
+    own.coalescer = coalesces.then(Coalescer::default);
+    own.skip = if resumes_inside { part } else { 0 };
+    Encoder::Own(Box::new(own))
+}
+
+/// The state first: as itself in the native dialect, as opening frames in one that has its own way to say it.
+fn write_snapshot(
+    hub: &Hub,
+    encoder: &Encoder,
+    dialect: Dialect,
+    reason: SnapshotReason,
+    at: Sequence,
+    state_json: &str,
+    out: &mut String,
+) {
+    let cursor = Cursor::after(at, hub.origin());
+    match (dialect, encoder) {
+        (Dialect::Native, _) | (_, Encoder::Shared(_)) => {
+            let control = Control::Snapshot { reason, sequence: at, cursor, state_json };
+            write_control(encoder.framing(), &control, out);
+        }
+        (_, Encoder::Own(own)) => {
+            let mut frames = Frames::default();
+            own.projector.opening(&mut frames);
+            for frame in frames.iter() {
+                write_frame(own.key.framing, hub.origin(), &frame, out);
+            }
+        }
+    }
+}
+
+async fn turn_is_over(app: &App, hub: &Hub, request: &Request) -> Result<bool, Problem> {
+    let Some(turn) = &request.turn else { return Ok(false) };
+    let record = app.log().turn(&hub.key, turn).await?;
+    Ok(record.is_some_and(|record| record.fact.progress == Progress::Terminal))
+}
+
+/// Readers that were cut together do not come back together: between half a second and two.
+fn retry_millis(hub: &Hub) -> u64 {
+    500 + (hub.followers() as u64).wrapping_mul(7919) % 1500
+}

@@ -1,0 +1,112 @@
+//! What a reader asks for, from its query and headers, the same for every transport.
+
+use http::HeaderMap;
+use riverrun_dialect::{Dialect, IndexUnit, Options};
+use riverrun_event::{Cursor, ErrorCode, TaskId, TurnId};
+
+use super::filter::TypePattern;
+use crate::edge::{Params, Problem};
+
+/// How a reader that is behind comes to the live end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum CatchUp {
+    #[default]
+    Replay,
+    Coalesce,
+    Snapshot,
+}
+
+/// Whether a stream goes on when it has caught up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Follow {
+    #[default]
+    Live,
+    UntilCaughtUp,
+}
+
+#[derive(Debug, Clone, Default)]
+pub struct Request {
+    pub after: Option<Cursor>,
+    pub dialect: Dialect,
+    pub options: Options,
+    pub turn: Option<TurnId>,
+    pub task: Option<TaskId>,
+    pub types: Vec<TypePattern>,
+    pub catch_up: CatchUp,
+    pub follow: Follow,
+    pub limit: usize,
+}
+
+impl Request {
+    pub const PARAMETERS: &[&str] = &[
+        "after", "dialect", "turn", "task", "types", "catchup", "follow", "index_unit", "limit", "ticket",
+    ];
+
+    pub fn read(params: &Params, headers: &HeaderMap) -> Result<Self, Problem> {
+        let dialect = params.get("dialect").map(Dialect::parse).transpose();
+        let dialect = dialect.map_err(|error| Problem::new(ErrorCode::UnknownDialect, error.to_string()).field("dialect"))?;
+        let follow = match params.flag("follow")? {
+            Some(false) => Follow::UntilCaughtUp,
+            Some(true) | None => Follow::Live,
+        };
+        let types = params.list("types")?.unwrap_or_default();
+        Ok(Self {
+            after: cursor(params, headers)?,
+            dialect: dialect.unwrap_or_default(),
+            options: Options { index_unit: index_unit(params.get("index_unit"))? },
+            turn: params.parsed("turn")?,
+            task: params.parsed("task")?,
+            types: types.into_iter().map(TypePattern::new).collect::<Result<_, _>>()?,
+            catch_up: catch_up(params.get("catchup"))?,
+            follow,
+            limit: params.limit("limit", 500, 5000)?,
+        })
+    }
+
+    pub fn is_filtered(&self) -> bool {
+        self.turn.is_some() || self.task.is_some() || !self.types.is_empty()
+    }
+}
+
+/// The reader's place: `?after=`, or what a browser's EventSource sends by itself.
+fn cursor(params: &Params, headers: &HeaderMap) -> Result<Option<Cursor>, Problem> {
+    let query = params.get("after").map(|text| read_cursor(text, "after")).transpose()?;
+    let header = headers.get("last-event-id").map(|value| {
+        let text = value.to_str().map_err(|_| bad_cursor("Last-Event-ID", "it is not ASCII"))?;
+        read_cursor(text, "Last-Event-ID")
+    });
+    match (query, header.transpose()?) {
+        (Some(query), Some(header)) if query.sequence != header.sequence || query.part != header.part => {
+            let detail = format!("`after` is {query} and `Last-Event-ID` is {header}: send one of them");
+            Err(Problem::new(ErrorCode::CursorConflict, detail).field("after"))
+        }
+        (query, header) => Ok(header.or(query)),
+    }
+}
+
+pub fn read_cursor(text: &str, field: &str) -> Result<Cursor, Problem> {
+    Cursor::parse(text).map_err(|error| bad_cursor(field, &error.to_string()))
+}
+
+fn bad_cursor(field: &str, reason: &str) -> Problem {
+    Problem::new(ErrorCode::BadCursor, reason.to_owned()).field(field.to_owned())
+}
+
+pub fn index_unit(text: Option<&str>) -> Result<IndexUnit, Problem> {
+    let Some(text) = text else { return Ok(IndexUnit::default()) };
+    IndexUnit::parse(text).ok_or_else(|| one_of("index_unit", text, "code_point, utf16, utf8"))
+}
+
+fn catch_up(text: Option<&str>) -> Result<CatchUp, Problem> {
+    match text {
+        None | Some("replay") => Ok(CatchUp::Replay),
+        Some("coalesce") => Ok(CatchUp::Coalesce),
+        Some("snapshot") => Ok(CatchUp::Snapshot),
+        Some(other) => Err(one_of("catchup", other, "replay, coalesce, snapshot")),
+    }
+}
+
+pub fn one_of(field: &'static str, found: &str, allowed: &str) -> Problem {
+    let found: String = found.chars().take(40).collect();
+    Problem::new(ErrorCode::InvalidField, format!("`{field}` is {found:?}; it may be one of: {allowed}")).field(field)
+}

@@ -1,0 +1,299 @@
+//! One open stream.
+
+use std::collections::VecDeque;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use http_body::{Body, Frame};
+use riverrun_dialect::registry::Session;
+use riverrun_dialect::{Control, write_control};
+use riverrun_event::{Cursor, Sequence};
+use riverrun_fold::State;
+use riverrun_log::{Chunk, Ticket};
+use tokio::time::{Instant, Sleep};
+
+use super::encoder::{Encoder, Own};
+use super::open::Plan;
+use super::request::Follow;
+use crate::app::{App, READ_BYTES};
+use crate::edge::{Caller, Problem, StreamPermit};
+use crate::metrics::Held;
+use crate::session::{Hub, Slot};
+
+/// How often an idle stream looks whether its key still holds.
+const CHECK_EVERY: std::time::Duration = std::time::Duration::from_secs(5);
+/// What a stream takes from the ring at once.
+const RING_READ: usize = 64 * 1024;
+
+/// Why a stream is cut: its reader sees an error, never a clean end, and resumes with its cursor.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct Cut(&'static str);
+
+pub struct Subscription {
+    app: App,
+    hub: Arc<Hub>,
+    caller: Caller,
+    _permit: StreamPermit,
+    _gauge: Held,
+    encoder: Encoder,
+    /// The last event that was encoded.
+    at: Sequence,
+    /// Where a stream that does not follow ends.
+    until: Option<Sequence>,
+    turn_over: bool,
+    ready: VecDeque<Bytes>,
+    waiting: Waiting,
+    is_live: bool,
+    phase: Phase,
+    slot: Slot,
+    timer: Pin<Box<Sleep>>,
+    heartbeat_at: Instant,
+}
+
+/// What the stream waits for besides news and time.
+enum Waiting {
+    Nothing,
+    Chunks(Ticket<Vec<Chunk>>),
+    /// A reader that shared and fell behind needs a projector of its own again.
+    State(Pin<Box<dyn Future<Output = Result<State, Problem>> + Send>>),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    Running,
+    /// Everything was said; the body ends cleanly.
+    Complete,
+    /// The connection is cut after what is ready was sent.
+    Cutting(&'static str),
+}
+
+impl Subscription {
+    pub fn new(app: App, hub: Arc<Hub>, caller: Caller, permit: StreamPermit, plan: Plan, follow: Follow) -> Self {
+        hub.follower_came();
+        let gauge = app.edge().metrics().streams.with(&[plan.encoder.dialect().name(), plan.encoder.transport()]);
+        let now = Instant::now();
+        Self {
+            until: (follow == Follow::UntilCaughtUp).then(|| hub.head()),
+            heartbeat_at: now + app.edge().limits().ping_every,
+            timer: Box::pin(tokio::time::sleep(CHECK_EVERY)),
+            app,
+            hub,
+            caller,
+            _permit: permit,
+            _gauge: Held::new(gauge),
+            encoder: plan.encoder,
+            at: plan.at,
+            turn_over: plan.turn_over,
+            ready: VecDeque::from([Bytes::from(plan.first)]),
+            waiting: Waiting::Nothing,
+            is_live: false,
+            phase: Phase::Running,
+            slot: Slot::default(),
+        }
+    }
+
+    /// Moves on until bytes are ready, the stream is over, or there is nothing to do.
+    fn advance(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        while self.ready.is_empty() && self.phase == Phase::Running {
+            match &mut self.waiting {
+                Waiting::Chunks(ticket) => {
+                    let Poll::Ready(read) = Pin::new(ticket).poll(context) else { return Poll::Pending };
+                    self.waiting = Waiting::Nothing;
+                    self.take_stored(read);
+                }
+                Waiting::State(future) => {
+                    let Poll::Ready(state) = future.as_mut().poll(context) else { return Poll::Pending };
+                    self.waiting = Waiting::Nothing;
+                    self.take_state(state);
+                }
+                Waiting::Nothing => {
+                    if !self.must_stop() && !self.take_recent() && self.idle(context).is_pending() {
+                        return Poll::Pending;
+                    }
+                }
+            }
+        }
+        Poll::Ready(())
+    }
+
+    /// Goes on alone from `at`, with a projector made from the state there.
+    fn go_alone(&mut self) {
+        let (app, key, at) = (self.app.clone(), self.hub.key.clone(), self.at);
+        self.is_live = false;
+        self.waiting = Waiting::State(Box::pin(async move { app.state_at(&key, at).await }));
+    }
+
+    fn take_state(&mut self, state: Result<State, Problem>) {
+        let (Ok(state), Encoder::Shared(key)) = (state, &self.encoder) else {
+            self.phase = Phase::Cutting("the state could not be read");
+            return;
+        };
+        let session = Session { id: self.hub.session(), incarnation: self.hub.incarnation() };
+        let projector = key.dialect.projector(&session, state, key.options);
+        self.encoder = Encoder::Own(Box::new(Own::new(*key, projector)));
+    }
+
+    fn push(&mut self, bytes: Bytes) {
+        if !bytes.is_empty() {
+            self.ready.push_back(bytes);
+        }
+    }
+
+    fn control(&mut self, control: &Control<'_>) {
+        let mut out = String::new();
+        write_control(self.encoder.framing(), control, &mut out);
+        self.push(out.into());
+    }
+
+    fn cursor(&self) -> Cursor {
+        Cursor::after(self.at, self.hub.origin())
+    }
+
+    fn take_stored(&mut self, read: Result<Vec<Chunk>, riverrun_log::Error>) {
+        match read {
+            Ok(chunks) if chunks.is_empty() => self.phase = Phase::Cutting("the log ends before its head"),
+            Ok(chunks) => {
+                for chunk in &chunks {
+                    if self.take_until(chunk.first()) {
+                        let bytes = self.encoder.stored(&self.hub, chunk, self.at);
+                        self.took(chunk.last(), bytes);
+                    }
+                }
+            }
+            Err(error) => {
+                tracing::warn!(code = %error.code(), session = %self.hub.session(), "a stream could not read on");
+                self.phase = Phase::Cutting("the log could not be read");
+            }
+        }
+    }
+
+    /// False if the chunk is behind the end of a stream that does not follow, or the filter has seen its end.
+    fn take_until(&self, first: Sequence) -> bool {
+        self.phase == Phase::Running && self.until.is_none_or(|until| first <= until)
+    }
+
+    fn took(&mut self, last: Sequence, bytes: Bytes) {
+        self.push(bytes);
+        self.at = last;
+        if let Some(over) = self.encoder.over() {
+            self.at = over;
+            self.end("turn_ended");
+        }
+    }
+
+    /// Takes what the ring has. True if that moved the stream on.
+    fn take_recent(&mut self) -> bool {
+        use crate::session::Found;
+        match self.hub.recent_after(self.at, RING_READ) {
+            Found::Nothing => false,
+            Found::Behind => {
+                if self.encoder.needs_projector() {
+                    self.go_alone();
+                } else {
+                    self.waiting = Waiting::Chunks(self.app.log().read(&self.hub.key, self.at, READ_BYTES));
+                }
+                true
+            }
+            Found::Chunks(chunks) => {
+                for recent in chunks {
+                    if !self.take_until(recent.chunk.first()) {
+                        break;
+                    }
+                    let Some(bytes) = self.encoder.recent(&self.hub, &recent, self.at) else {
+                        self.go_alone();
+                        break;
+                    };
+                    self.took(recent.chunk.last(), bytes);
+                }
+                true
+            }
+        }
+    }
+
+    /// The reader has everything. Says so once, then waits.
+    fn idle(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        if !self.is_live {
+            self.caught_up();
+            return Poll::Ready(());
+        }
+        self.hub.wait(&mut self.slot, context.waker());
+        if self.hub.head() > self.at || self.must_stop() {
+            return Poll::Ready(());
+        }
+        if self.timer.as_mut().poll(context).is_pending() {
+            return Poll::Pending;
+        }
+        let now = Instant::now();
+        self.timer.as_mut().reset(now + CHECK_EVERY);
+        if now >= self.heartbeat_at {
+            self.heartbeat_at = now + self.app.edge().limits().ping_every;
+            self.control(&Control::Heartbeat { head: self.at, cursor: self.cursor() });
+        }
+        Poll::Ready(())
+    }
+
+    fn caught_up(&mut self) {
+        self.is_live = true;
+        let held_back = self.encoder.caught_up(&self.hub);
+        self.push(held_back);
+        if let Some(over) = self.encoder.over() {
+            self.at = over;
+            return self.end("turn_ended");
+        }
+        if self.turn_over {
+            return self.end("turn_ended");
+        }
+        if self.until.is_some() {
+            return self.end("caught_up");
+        }
+        self.control(&Control::CaughtUp { head: self.at, cursor: self.cursor() });
+        self.encoder.settle(&self.hub);
+    }
+
+    fn end(&mut self, reason: &'static str) {
+        self.control(&Control::End { reason, head: self.at, cursor: self.cursor() });
+        self.phase = Phase::Complete;
+    }
+
+    /// Cuts the stream when the server goes, the key was revoked, or the session was deleted.
+    fn must_stop(&mut self) -> bool {
+        if self.app.edge().drain().is_started() {
+            self.control(&Control::Draining { retry_millis: 1000 });
+            self.phase = Phase::Cutting("the server is shutting down");
+        } else if !self.caller.is_live() {
+            self.phase = Phase::Cutting("the key was revoked");
+        } else if self.hub.is_gone() {
+            self.phase = Phase::Cutting("the session was deleted");
+        }
+        self.phase != Phase::Running
+    }
+}
+
+impl Body for Subscription {
+    type Data = Bytes;
+    type Error = Cut;
+
+    fn poll_frame(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Cut>>> {
+        let this = self.get_mut();
+        if this.advance(context).is_pending() {
+            return Poll::Pending;
+        }
+        if let Some(bytes) = this.ready.pop_front() {
+            return Poll::Ready(Some(Ok(Frame::data(bytes))));
+        }
+        match this.phase {
+            Phase::Complete | Phase::Running => Poll::Ready(None),
+            Phase::Cutting(why) => Poll::Ready(Some(Err(Cut(why)))),
+        }
+    }
+}
+
+impl Drop for Subscription {
+    fn drop(&mut self) {
+        self.hub.stop_waiting(&mut self.slot);
+        self.hub.follower_left();
+    }
+}

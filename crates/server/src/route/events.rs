@@ -1,0 +1,46 @@
+//! Following a session.
+
+use axum::body::Body;
+use axum::extract::{Path, RawQuery, State};
+use axum::response::{IntoResponse, Response};
+use http::header::CONTENT_TYPE;
+use http::{HeaderMap, HeaderValue};
+use riverrun_dialect::Framing;
+
+use crate::app::App;
+use crate::deliver::{Request, Subscription, page, plan};
+use crate::edge::{Media, Params, Problem, Scope, StreamCaller, negotiate, stream_response};
+
+pub async fn follow(
+    State(app): State<App>,
+    StreamCaller(caller): StreamCaller,
+    Path(session): Path<String>,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    caller.require(Scope::Read)?;
+    let media = negotiate(&headers, &[Media::EventStream, Media::Ndjson, Media::Json])?;
+    let params = Params::parse(query.as_deref(), Request::PARAMETERS)?;
+    let request = Request::read(&params, &headers)?;
+    let hub = app.hub(&caller, &session).await?;
+    let framing = match media {
+        Media::EventStream => Framing::Sse,
+        Media::Ndjson => Framing::Ndjson,
+        Media::Json => {
+            let body = page(&app, &hub, &request).await?;
+            return Ok(([(CONTENT_TYPE, "application/json")], body).into_response());
+        }
+    };
+    let permit = app.edge().open_stream(&caller)?;
+    let plan = plan(&app, &hub, &request, framing).await?;
+    let outcome = plan.opening.as_str();
+    if request.after.is_some() {
+        let metrics = app.edge().metrics();
+        metrics.resumes.with(&[request.dialect.name(), outcome]).increment();
+        metrics.resume_gap.observe(hub.head().get().saturating_sub(plan.at.get()) as f64);
+    }
+    let body = Subscription::new(app, hub, caller, permit, plan, request.follow);
+    let mut response = stream_response(media, Body::new(body));
+    response.headers_mut().insert("riverrun-outcome", HeaderValue::from_static(outcome));
+    Ok(response)
+}

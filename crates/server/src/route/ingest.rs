@@ -1,0 +1,206 @@
+//! Events from other frameworks, recordings and producers of one's own. Acknowledged only when durable.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::{Path, Request, State};
+use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use futures_util::stream;
+use http::header::CONTENT_TYPE;
+use http::{HeaderMap, StatusCode};
+use riverrun_event::{Cursor, Decoded, ErrorCode, ProducerId, decode, spill};
+use riverrun_log::{BlobRef, Fact, NewBlob, ProducerStamp};
+use serde_json::value::RawValue;
+
+use crate::app::App;
+use crate::edge::{BodyKind, Caller, Lines, Problem, Scope, body_kind, compact, read_all};
+use crate::session::{Batch, Hub, Landed};
+
+/// Events in one request, or in one group of lines that is acknowledged together.
+const MAX_EVENTS: usize = 10_000;
+const MAX_GROUP: usize = 1_000;
+
+pub async fn ingest(
+    State(app): State<App>,
+    caller: Caller,
+    Path(session): Path<String>,
+    request: Request,
+) -> Result<Response, Problem> {
+    caller.require(Scope::Write)?;
+    let (parts, body) = request.into_parts();
+    let kind = body_kind(&parts.headers)?;
+    let producer = producer(&parts.headers)?;
+    let hub = app.hub(&caller, &session).await?;
+    match kind {
+        BodyKind::Json => {
+            let limits = app.edge().limits();
+            let bytes = read_all(&parts.headers, body, limits.body_bytes, limits.body_time).await?;
+            let events = decode_all(&hub, &compact(&bytes, &limits.json)?)?;
+            app.edge().take_events(&caller, events.len())?;
+            let landed = store(&app, &hub, events, producer).await?;
+            let status = if landed.duplicate { StatusCode::OK } else { StatusCode::CREATED };
+            Ok((status, [(CONTENT_TYPE, "application/json")], answer(&hub, &landed)).into_response())
+        }
+        BodyKind::Ndjson => {
+            let lines = Lines::new(body, app.edge());
+            follow_lines(Producing { app, caller, hub, lines, producer }).await
+        }
+    }
+}
+
+/// `Producer-Id`, `Producer-Epoch` and `Producer-Seq` come together or not at all.
+fn producer(headers: &HeaderMap) -> Result<Option<ProducerStamp>, Problem> {
+    let text = |name: &'static str| headers.get(name).map(|value| value.to_str().unwrap_or_default());
+    let (id, epoch, sequence) = (text("producer-id"), text("producer-epoch"), text("producer-seq"));
+    let (id, epoch, sequence) = match (id, epoch, sequence) {
+        (None, None, None) => return Ok(None),
+        (Some(id), epoch, Some(sequence)) => (id, epoch.unwrap_or("0"), sequence),
+        (Some(_), _, None) => return Err(bad_producer("Producer-Seq", "it is missing: number the appends 0, 1, 2, …")),
+        (None, _, _) => return Err(bad_producer("Producer-Id", "it is missing beside the other producer headers")),
+    };
+    let id = ProducerId::new(id).map_err(|error| bad_producer("Producer-Id", &error.to_string()))?;
+    let number = |name: &'static str, text: &str| {
+        let plain = text.bytes().all(|b| b.is_ascii_digit());
+        let number = text.parse::<u64>().ok().filter(|number| plain && *number < 1 << 53);
+        number.ok_or_else(|| bad_producer(name, "it must be a whole number from 0 on"))
+    };
+    Ok(Some(ProducerStamp { id, epoch: number("Producer-Epoch", epoch)?, sequence: number("Producer-Seq", sequence)? }))
+}
+
+fn bad_producer(field: &'static str, reason: &str) -> Problem {
+    Problem::new(ErrorCode::InvalidField, format!("`{field}`: {reason}")).field(field)
+}
+
+/// One event, or an array of them. All are checked before any is stored.
+fn decode_all(hub: &Hub, text: &str) -> Result<Vec<Decoded>, Problem> {
+    if !text.starts_with('[') {
+        return Ok(vec![decode_one(hub, text).map_err(|problem| problem.with("index", 0))?]);
+    }
+    let parts: Vec<&RawValue> = serde_json::from_str(text)
+        .map_err(|error| Problem::new(ErrorCode::InvalidRequest, format!("not an array of events: {error}")))?;
+    if parts.is_empty() {
+        return Err(Problem::new(ErrorCode::BodyEmpty, "the array has no events; send at least one"));
+    }
+    if parts.len() > MAX_EVENTS {
+        let detail = format!("{} events in one request; send at most {MAX_EVENTS}", parts.len());
+        return Err(Problem::new(ErrorCode::BodyTooLarge, detail).limit(MAX_EVENTS as u64));
+    }
+    let one = |(index, part): (usize, &&RawValue)| {
+        decode_one(hub, part.get()).map_err(|problem| problem.with("index", index))
+    };
+    parts.iter().enumerate().map(one).collect()
+}
+
+fn decode_one(hub: &Hub, text: &str) -> Result<Decoded, Problem> {
+    let decoded = decode(text).map_err(|error| {
+        let problem = Problem::new(error.code(), error.to_string());
+        match error.field() {
+            Some(field) => problem.field(field),
+            None => problem,
+        }
+    })?;
+    if let Some(other) = decoded.session_id.as_ref().filter(|id| *id != hub.session()) {
+        let detail = format!("the event says session `{other}`, the path says `{}`", hub.session());
+        return Err(Problem::new(ErrorCode::InvalidEvent, detail).field("sessionId"));
+    }
+    Ok(decoded)
+}
+
+/// Puts large strings into the blob store, then appends.
+pub async fn store(app: &App, hub: &Hub, mut events: Vec<Decoded>, producer: Option<ProducerStamp>) -> Result<Landed, Problem> {
+    let limit = app.edge().limits().event_bytes;
+    let mut facts = Vec::new();
+    for event in &mut events {
+        let spilled = spill(&mut event.draft, limit).map_err(|size| {
+            let detail = format!("an event of {size} bytes has no strings that could be stored apart");
+            Problem::new(ErrorCode::EventTooLarge, detail).limit(limit as u64)
+        })?;
+        for part in spilled {
+            let blob = NewBlob {
+                session: Some(hub.session().clone()),
+                media_type: "text/plain; charset=utf-8".to_owned(),
+                bytes: Bytes::from(part.content),
+            };
+            let info = app.log().put_blob(&hub.key.tenant, blob).await?;
+            facts.push(Fact::Blob(BlobRef::from_digest(*info.reference.digest())));
+        }
+    }
+    app.append(hub, &Batch { events, producer, idempotency: None, facts }).await
+}
+
+pub fn answer(hub: &Hub, landed: &Landed) -> String {
+    let cursor = Cursor::after(landed.last, hub.origin());
+    let duplicate = if landed.duplicate { ",\"duplicate\":true" } else { "" };
+    format!("{{\"first\":{},\"last\":{},\"cursor\":\"{cursor}\"{duplicate}}}", landed.first, landed.last)
+}
+
+/// A body of lines that is stored while it arrives.
+struct Producing {
+    app: App,
+    caller: Caller,
+    hub: Arc<Hub>,
+    lines: Lines,
+    producer: Option<ProducerStamp>,
+}
+
+impl Producing {
+    /// Stores the lines that are at hand. None at the end of the body.
+    async fn group(&mut self) -> Result<Option<String>, Problem> {
+        let mut events = Vec::new();
+        while events.len() < MAX_GROUP {
+            if !events.is_empty() && !self.lines.has_buffered_line() {
+                break;
+            }
+            match self.lines.next().await {
+                Ok(Some(line)) => {
+                    let decoded = decode_one(&self.hub, &line);
+                    events.push(decoded.map_err(|problem| problem.with("line", self.lines.number()))?);
+                }
+                Ok(None) => break,
+                Err(problem) => return Err(problem),
+            }
+        }
+        if events.is_empty() {
+            return Ok(None);
+        }
+        self.app.edge().take_events(&self.caller, events.len())?;
+        let landed = store(&self.app, &self.hub, events, self.producer.clone()).await?;
+        if let Some(producer) = &mut self.producer {
+            producer.sequence += 1;
+        }
+        Ok(Some(answer(&self.hub, &landed)))
+    }
+}
+
+/// Answers one line for each group, when it is durable. What was acknowledged before a bad line stays stored.
+async fn follow_lines(mut producing: Producing) -> Result<Response, Problem> {
+    let Some(first) = producing.group().await? else {
+        return Err(Problem::new(ErrorCode::BodyEmpty, "the body has no lines; send one event per line"));
+    };
+    let (sender, receiver) = tokio::sync::mpsc::channel(16);
+    tokio::spawn(produce(producing, first, sender));
+    let lines = stream::unfold(receiver, async |mut receiver| {
+        let line: Option<String> = receiver.recv().await;
+        line.map(|line| (Ok::<_, std::convert::Infallible>(line), receiver))
+    });
+    let body = Body::from_stream(lines);
+    Ok((StatusCode::OK, [(CONTENT_TYPE, "application/x-ndjson")], body).into_response())
+}
+
+/// Goes on with the body, whether or not the producer reads the answers: what it sent is stored.
+async fn produce(mut producing: Producing, first: String, answers: tokio::sync::mpsc::Sender<String>) {
+    let mut line = first;
+    loop {
+        // A producer that no longer listens still gets its lines stored; it asks again with its sequence.
+        let _ = answers.send(line + "\n").await;
+        match producing.group().await {
+            Ok(Some(next)) => line = next,
+            Ok(None) => return,
+            Err(problem) => {
+                let _ = answers.send(format!("{}\n", problem.to_json(None))).await;
+                return;
+            }
+        }
+    }
+}
