@@ -22,6 +22,13 @@ pub struct FollowedEvent {
     pub json: String,
 }
 
+impl FollowedSnapshot {
+    /// The log was restored or made anew: what was seen before is of another history.
+    pub fn is_of_new_log(&self) -> bool {
+        self.reason.as_deref() == Some("epoch_changed")
+    }
+}
+
 impl FollowedEvent {
     pub fn value(&self) -> Result<Value> {
         serde_json::from_str(&self.json)
@@ -42,6 +49,8 @@ pub struct Opened {
 /// The folded state that a stream starts from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FollowedSnapshot {
+    /// Why a state came instead of events: `asked`, `expired`, `epoch_changed`, …
+    pub reason: Option<String>,
     pub sequence: Sequence,
     pub cursor: Option<String>,
     pub state: Value,
@@ -49,13 +58,21 @@ pub struct FollowedSnapshot {
 
 pub(crate) enum Control {
     Opened(Opened),
-    Heartbeat,
+    Heartbeat(Place),
     Snapshot(FollowedSnapshot),
-    CaughtUp,
-    Draining,
-    End,
+    CaughtUp(Place),
+    Draining {
+        retry_millis: Option<u64>,
+    },
+    End(Place),
     /// From a newer server; a control frame never carries an event, so it can be passed over.
     Unknown,
+}
+
+/// Where the stream stands: everything up to `head` that was asked for was sent.
+pub(crate) struct Place {
+    pub head: Option<Sequence>,
+    pub cursor: Option<String>,
 }
 
 pub(crate) struct Event {
@@ -93,6 +110,7 @@ pub(crate) fn read_event(frame: SseFrame) -> Result<Event> {
 }
 
 #[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
 struct ControlWire {
     #[serde(rename = "type")]
     kind: String,
@@ -103,6 +121,13 @@ struct ControlWire {
     sequence: Option<Value>,
     cursor: Option<String>,
     state: Option<Value>,
+    retry_millis: Option<u64>,
+}
+
+impl ControlWire {
+    fn place(self) -> Place {
+        Place { head: place(self.sequence.as_ref()), cursor: self.cursor }
+    }
 }
 
 pub(crate) fn read_control(frame: &SseFrame) -> Result<Control> {
@@ -115,20 +140,21 @@ pub(crate) fn read_control(frame: &SseFrame) -> Result<Control> {
             after: place(wire.after.as_ref()),
             head: place(wire.head.as_ref()),
         }),
-        "stream.heartbeat" => Control::Heartbeat,
+        "stream.heartbeat" => Control::Heartbeat(wire.place()),
         "stream.snapshot" => {
             let sequence =
                 place(wire.sequence.as_ref()).or_else(|| place(wire.state.as_ref()?.get("sequence")));
             Control::Snapshot(FollowedSnapshot {
+                reason: wire.reason,
                 sequence: sequence
                     .ok_or_else(|| Error::Malformed("stream.snapshot without a sequence".into()))?,
                 cursor: wire.cursor.or_else(|| frame.id.clone()),
                 state: wire.state.unwrap_or_default(),
             })
         }
-        "stream.caught_up" => Control::CaughtUp,
-        "stream.draining" => Control::Draining,
-        "stream.end" => Control::End,
+        "stream.caught_up" => Control::CaughtUp(wire.place()),
+        "stream.draining" => Control::Draining { retry_millis: wire.retry_millis },
+        "stream.end" => Control::End(wire.place()),
         _ => Control::Unknown,
     })
 }

@@ -33,7 +33,7 @@ pub enum ConnectionState {
 pub(crate) enum Order {
     /// Each event is the successor of the last.
     Dense,
-    /// Events rise, with holes that a filter or coalescing made.
+    /// Events rise, with holes that a filter made.
     Rising,
     /// A dialect's frames have no sequence of ours.
     Opaque,
@@ -41,10 +41,8 @@ pub(crate) enum Order {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Input {
-    /// `coalesced` frames stand for several events.
     Opened {
         after: Option<Sequence>,
-        coalesced: bool,
     },
     /// An event, or a coalesced run of events `first..=last`.
     Event {
@@ -54,13 +52,22 @@ pub(crate) enum Input {
     },
     /// A frame of a foreign dialect.
     Frame,
+    /// `new_log`: the log was restored or made anew, so what was given out is of another history.
     Snapshot {
         at: Sequence,
+        new_log: bool,
     },
-    CaughtUp,
-    Heartbeat,
+    /// Everything up to `head` was sent, if the server says so.
+    CaughtUp {
+        head: Option<Sequence>,
+    },
+    Heartbeat {
+        head: Option<Sequence>,
+    },
     Draining,
-    End,
+    End {
+        head: Option<Sequence>,
+    },
     /// The body ended cleanly.
     BodyEnded,
     /// The connection broke, or was silent for too long.
@@ -94,7 +101,6 @@ pub(crate) struct Machine {
     /// The last sequence given out; None until the server says where the stream starts.
     pub last: Option<Sequence>,
     order: Order,
-    coalesced: bool,
     ever_opened: bool,
     /// What the stream was asked for has been seen to its end.
     finished: bool,
@@ -110,7 +116,6 @@ impl Machine {
             state: ConnectionState::Connecting,
             last: None,
             order,
-            coalesced: false,
             ever_opened: false,
             finished: false,
             resumable: order != Order::Opaque,
@@ -126,14 +131,16 @@ impl Machine {
 
     pub fn step(self, input: Input) -> (Self, Verdict) {
         match input {
-            Input::Opened { after, coalesced } => (self.opened(after, coalesced), Verdict::Deliver),
+            Input::Opened { after } => (self.opened(after), Verdict::Deliver),
             Input::Event { first, last, terminal } => self.event(first, last, terminal),
             Input::Frame => (Self { failures: 0, ..self }, Verdict::Deliver),
-            Input::Snapshot { at } => self.snapshot(at),
-            Input::CaughtUp => (self.in_state(ConnectionState::CaughtUp), Verdict::Ignore),
-            Input::Heartbeat => (Self { failures: 0, ..self }, Verdict::Ignore),
+            Input::Snapshot { at, new_log } => self.snapshot(at, new_log),
+            Input::CaughtUp { head } => {
+                self.sent_up_to(head, self.in_state(ConnectionState::CaughtUp), Verdict::Ignore)
+            }
+            Input::Heartbeat { head } => self.sent_up_to(head, Self { failures: 0, ..self }, Verdict::Ignore),
             Input::Draining => (self, Verdict::Ignore),
-            Input::End => (self.closed(), Verdict::Close),
+            Input::End { head } => self.sent_up_to(head, self.closed(), Verdict::Close),
             Input::BodyEnded if self.finished || self.order == Order::Opaque => {
                 (self.closed(), Verdict::Close)
             }
@@ -144,10 +151,20 @@ impl Machine {
         }
     }
 
-    fn opened(self, after: Option<Sequence>, coalesced: bool) -> Self {
+    fn opened(self, after: Option<Sequence>) -> Self {
         // On a reconnect the follower knows better than the server where it stands.
         let last = self.last.or(after);
-        Self { state: ConnectionState::Live, last, coalesced, ever_opened: true, ..self }
+        Self { state: ConnectionState::Live, last, ever_opened: true, ..self }
+    }
+
+    /// The server says that it sent everything up to `head`. What is missing then was lost on the way.
+    fn sent_up_to(self, head: Option<Sequence>, next: Self, verdict: Verdict) -> (Self, Verdict) {
+        match (self.order, self.last, head) {
+            (Order::Dense, Some(last), Some(head)) if head > last => {
+                (self.closed(), Verdict::Gap { last, found: head })
+            }
+            (Order::Dense | Order::Rising | Order::Opaque, _, _) => (next, verdict),
+        }
     }
 
     fn event(self, first: Sequence, last: Sequence, terminal: bool) -> (Self, Verdict) {
@@ -155,8 +172,10 @@ impl Machine {
             if last <= known {
                 return (self, Verdict::Ignore);
             }
-            let rising = self.order == Order::Rising || (self.coalesced && first == last);
-            let fits = if rising { first > known } else { known.next() == Some(first) };
+            let fits = match self.order {
+                Order::Dense => known.next() == Some(first),
+                Order::Rising | Order::Opaque => first > known,
+            };
             if !fits {
                 return (self.closed(), Verdict::Gap { last: known, found: first });
             }
@@ -165,9 +184,9 @@ impl Machine {
         (Self { last: Some(last), failures: 0, finished, ..self }, Verdict::Deliver)
     }
 
-    fn snapshot(self, at: Sequence) -> (Self, Verdict) {
-        // One that is older than what was given out would take events back.
-        if self.last.is_some_and(|last| at < last) {
+    fn snapshot(self, at: Sequence, new_log: bool) -> (Self, Verdict) {
+        // One of the same log that is older than what was given out would take events back.
+        if !new_log && self.last.is_some_and(|last| at < last) {
             return (self, Verdict::Ignore);
         }
         (Self { last: Some(at), failures: 0, ..self }, Verdict::Deliver)

@@ -10,7 +10,8 @@ fn event(value: u64) -> Input {
     Input::Event { first: at(value), last: at(value), terminal: false }
 }
 
-const OPENED: Input = Input::Opened { after: Some(Sequence::ZERO), coalesced: false };
+const OPENED: Input = Input::Opened { after: Some(Sequence::ZERO) };
+const CAUGHT_UP: Input = Input::CaughtUp { head: None };
 
 /// Runs the inputs and gives each verdict with the state that it led to.
 fn check(order: Order, inputs: &[Input]) -> Vec<(Verdict, ConnectionState)> {
@@ -32,7 +33,7 @@ fn last_verdict(order: Order, inputs: &[Input]) -> Verdict {
 fn a_stream_goes_from_connecting_to_caught_up() {
     use ConnectionState::*;
     assert_eq!(
-        check(Order::Dense, &[OPENED, event(1), Input::CaughtUp, event(2)]),
+        check(Order::Dense, &[OPENED, event(1), CAUGHT_UP, event(2)]),
         vec![
             (Verdict::Deliver, Live),
             (Verdict::Deliver, Live),
@@ -75,25 +76,36 @@ fn a_hole_in_a_filtered_stream_is_what_was_asked_for() {
 }
 
 #[test]
-fn a_coalesced_frame_may_stand_for_several_events() {
-    let opened = Input::Opened { after: Some(at(0)), coalesced: true };
+fn a_coalesced_frame_stands_for_several_events() {
     let run = |first, last| Input::Event { first: at(first), last: at(last), terminal: false };
-    assert_eq!(last_verdict(Order::Dense, &[opened, run(1, 4), run(5, 9)]), Verdict::Deliver);
-    assert_eq!(last_verdict(Order::Dense, &[opened, event(4)]), Verdict::Deliver);
+    assert_eq!(last_verdict(Order::Dense, &[OPENED, run(1, 4), run(5, 9)]), Verdict::Deliver);
     let gap = Verdict::Gap { last: at(4), found: at(6) };
-    assert_eq!(last_verdict(Order::Dense, &[opened, run(1, 4), run(6, 9)]), gap);
+    assert_eq!(last_verdict(Order::Dense, &[OPENED, run(1, 4), run(6, 9)]), gap);
+    // Half of it was given out before, and it cannot be taken apart.
+    let overlap = Verdict::Gap { last: at(2), found: at(1) };
+    assert_eq!(last_verdict(Order::Dense, &[OPENED, run(1, 2), run(1, 4)]), overlap);
 }
 
 #[test]
-fn a_snapshot_moves_the_place_forward_and_never_back() {
+fn a_snapshot_moves_the_place_forward_and_back_only_in_a_new_log() {
+    let snapshot = |sequence, new_log| Input::Snapshot { at: at(sequence), new_log };
+    assert_eq!(last_verdict(Order::Dense, &[OPENED, snapshot(7, false), event(8)]), Verdict::Deliver);
     assert_eq!(
-        last_verdict(Order::Dense, &[OPENED, Input::Snapshot { at: at(7) }, event(8)]),
-        Verdict::Deliver
-    );
-    assert_eq!(
-        last_verdict(Order::Dense, &[OPENED, event(1), event(2), Input::Snapshot { at: at(1) }]),
+        last_verdict(Order::Dense, &[OPENED, event(1), event(2), snapshot(1, false)]),
         Verdict::Ignore
     );
+    let restored = [OPENED, event(1), event(2), Input::Cut, OPENED, snapshot(1, true), event(2)];
+    assert_eq!(last_verdict(Order::Dense, &restored), Verdict::Deliver);
+}
+
+#[test]
+fn events_that_the_server_counts_as_sent_and_that_never_came_are_a_hole() {
+    let (caught_up, end) = (Input::CaughtUp { head: Some(at(3)) }, Input::End { head: Some(at(3)) });
+    let gap = Verdict::Gap { last: at(1), found: at(3) };
+    assert_eq!(last_verdict(Order::Dense, &[OPENED, event(1), caught_up]), gap);
+    assert_eq!(last_verdict(Order::Dense, &[OPENED, event(1), end]), gap);
+    assert_eq!(last_verdict(Order::Rising, &[OPENED, event(1), caught_up]), Verdict::Ignore);
+    assert_eq!(last_verdict(Order::Rising, &[OPENED, event(1), end]), Verdict::Close);
 }
 
 #[test]
@@ -105,7 +117,7 @@ fn a_body_that_ends_without_a_terminal_is_a_cut() {
     let terminal = Input::Event { first: at(1), last: at(1), terminal: true };
     assert_eq!(last_verdict(Order::Rising, &[OPENED, terminal, Input::BodyEnded]), Verdict::Close);
     assert_eq!(last_verdict(Order::Rising, &[OPENED, terminal, Input::Cut]), Verdict::Close);
-    assert_eq!(last_verdict(Order::Dense, &[OPENED, event(1), Input::End]), Verdict::Close);
+    assert_eq!(last_verdict(Order::Dense, &[OPENED, event(1), Input::End { head: None }]), Verdict::Close);
 }
 
 #[test]

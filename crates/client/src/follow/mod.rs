@@ -59,7 +59,10 @@ pub struct Follow {
     session_path: String,
     options: FollowOptions,
     machine: Machine,
-    cursor: Option<String>,
+    /// Where a reconnect goes on: behind everything that was read.
+    resume: Option<String>,
+    /// Behind everything that was given out. It is behind `resume` while updates wait in `ready`.
+    given: Option<String>,
     parser: SseParser,
     ready: VecDeque<Result<Update>>,
     phase: Phase,
@@ -90,7 +93,8 @@ impl Follow {
             session_path,
             options,
             machine,
-            cursor: None,
+            resume: None,
+            given: None,
             parser,
             ready,
             phase: Phase::Start,
@@ -103,13 +107,13 @@ impl Follow {
         std::future::poll_fn(|context| Pin::new(&mut *self).poll_next(context)).await
     }
 
-    /// Where a later follower goes on: the cursor of the last event that was given out.
+    /// Where a later follower goes on: behind the last update that was given out.
     pub fn cursor(&self) -> Option<&str> {
-        self.cursor.as_deref()
+        self.given.as_deref()
     }
 
     fn open(&mut self) {
-        let path = self.options.path(&self.session_path, self.cursor.as_deref());
+        let path = self.options.path(&self.session_path, self.resume.as_deref());
         let client = self.client.clone();
         self.parser = SseParser::default();
         self.phase = Phase::Opening(Box::pin(async move {
@@ -123,7 +127,7 @@ impl Follow {
                 self.phase = Phase::Reading { body: response.into_body(), silence: silence() };
                 if !self.options.is_native() {
                     // Foreign dialects have no opening frame of ours; the answer's head is the opening.
-                    self.apply(Input::Opened { after: None, coalesced: false }, None);
+                    self.apply(Input::Opened { after: None }, None);
                 }
             }
             Err(error) => self.failed(error),
@@ -165,13 +169,13 @@ impl Follow {
     }
 
     /// Runs one input that arrived on a working connection.
-    fn apply(&mut self, input: Input, update: Option<Update>) {
+    fn apply(&mut self, input: Input, update: Option<Update>) -> Verdict {
         let (next, verdict) = self.machine.step(input);
         match verdict {
             Verdict::Deliver => {
                 self.enter(next);
                 if let Some(update) = update {
-                    self.advance(&update);
+                    self.advance(cursor_of(&update));
                     self.ready.push_back(Ok(update));
                 }
             }
@@ -186,6 +190,7 @@ impl Follow {
                 self.phase = Phase::Done;
             }
         }
+        verdict
     }
 
     fn enter(&mut self, next: Machine) {
@@ -195,15 +200,9 @@ impl Follow {
         self.machine = next;
     }
 
-    fn advance(&mut self, update: &Update) {
-        let cursor = match update {
-            Update::Event(event) => event.cursor.clone().or_else(|| Some(event.sequence.to_string())),
-            Update::Snapshot(at) => at.cursor.clone().or_else(|| Some(at.sequence.to_string())),
-            Update::Frame(frame) => frame.id.clone(),
-            Update::Connection(_) | Update::Opened(_) => None,
-        };
+    fn advance(&mut self, cursor: Option<String>) {
         if cursor.is_some() {
-            self.cursor = cursor;
+            self.resume = cursor;
             self.machine = self.machine.resumable();
         }
     }
@@ -228,10 +227,10 @@ impl Follow {
         if let Some(pause) = frame.retry {
             self.wish = Some(Duration::from_millis(pause.min(60_000)));
         }
-        if !self.options.is_native() {
-            self.apply(Input::Frame, Some(Update::Frame(frame)));
-        } else if frame::is_control(&frame) {
+        if frame::is_control(&frame) {
             self.control(frame::read_control(&frame)?);
+        } else if !self.options.is_native() {
+            self.apply(Input::Frame, Some(Update::Frame(frame)));
         } else {
             let read = frame::read_event(frame)?;
             let of_turn =
@@ -246,18 +245,40 @@ impl Follow {
     fn control(&mut self, control: Control) {
         match control {
             Control::Opened(opened) => {
-                let input = Input::Opened { after: opened.after, coalesced: opened.outcome == "coalesced" };
-                self.apply(input, Some(Update::Opened(opened)));
+                self.apply(Input::Opened { after: opened.after }, Some(Update::Opened(opened)));
             }
             Control::Snapshot(snapshot) => {
-                self.apply(Input::Snapshot { at: snapshot.sequence }, Some(Update::Snapshot(snapshot)));
+                let input = Input::Snapshot { at: snapshot.sequence, new_log: snapshot.is_of_new_log() };
+                self.apply(input, Some(Update::Snapshot(snapshot)));
             }
-            Control::Heartbeat => self.apply(Input::Heartbeat, None),
-            Control::CaughtUp => self.apply(Input::CaughtUp, None),
-            Control::Draining => self.apply(Input::Draining, None),
-            Control::End => self.apply(Input::End, None),
+            Control::Heartbeat(place) => self.placed(Input::Heartbeat { head: place.head }, place.cursor),
+            Control::CaughtUp(place) => self.placed(Input::CaughtUp { head: place.head }, place.cursor),
+            Control::End(place) => self.placed(Input::End { head: place.head }, place.cursor),
+            Control::Draining { retry_millis } => {
+                self.wish =
+                    retry_millis.map(|millis| Duration::from_millis(millis.min(60_000))).or(self.wish);
+                self.apply(Input::Draining, None);
+            }
             Control::Unknown => {}
         }
+    }
+
+    /// A word that moves the place on: what a filter left out need not be read again.
+    fn placed(&mut self, input: Input, cursor: Option<String>) {
+        match self.apply(input, None) {
+            Verdict::Deliver | Verdict::Ignore | Verdict::Close => self.advance(cursor),
+            Verdict::Gap { .. } | Verdict::Reconnect { .. } | Verdict::Fail => {}
+        }
+    }
+}
+
+/// Where a follower that has seen this update goes on.
+fn cursor_of(update: &Update) -> Option<String> {
+    match update {
+        Update::Event(event) => event.cursor.clone().or_else(|| Some(event.sequence.to_string())),
+        Update::Snapshot(at) => at.cursor.clone().or_else(|| Some(at.sequence.to_string())),
+        Update::Frame(frame) => frame.id.clone(),
+        Update::Connection(_) | Update::Opened(_) => None,
     }
 }
 
@@ -268,8 +289,12 @@ impl Stream for Follow {
         let this = &mut *self;
         loop {
             if let Some(update) = this.ready.pop_front() {
+                if let Ok(update) = &update {
+                    this.given = cursor_of(update).or(this.given.take());
+                }
                 return Poll::Ready(Some(update));
             }
+            this.given.clone_from(&this.resume);
             match &mut this.phase {
                 Phase::Done => return Poll::Ready(None),
                 Phase::Start => this.open(),

@@ -31,15 +31,16 @@ impl Catchup {
 pub enum IndexUnit {
     #[default]
     CodePoint,
-    Byte,
     Utf16,
+    /// Bytes.
+    Utf8,
 }
 
 impl IndexUnit {
     pub const fn as_str(self) -> &'static str {
         match self {
-            IndexUnit::CodePoint => "codepoint",
-            IndexUnit::Byte => "byte",
+            IndexUnit::CodePoint => "code_point",
+            IndexUnit::Utf8 => "utf8",
             IndexUnit::Utf16 => "utf16",
         }
     }
@@ -103,7 +104,7 @@ impl FollowOptions {
             .add("task", self.task.as_ref().map(TaskId::as_str))
             .add("types", types)
             .add("catchup", catchup)
-            .add("indexUnit", unit)
+            .add("index_unit", unit)
             .add("follow", (self.follow == Until::CaughtUp).then_some("false"))
             .after(format!("{session_path}/events"))
     }

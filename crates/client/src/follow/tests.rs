@@ -166,3 +166,17 @@ async fn silence_is_a_cut() {
     assert_eq!((sequences, error), (vec![1, 2, 3, 4], None));
     assert!(started.elapsed() >= SILENCE);
 }
+
+#[tokio::test(start_paused = true)]
+async fn the_cursor_is_never_ahead_of_what_was_given_out() {
+    let server = server(usize::MAX, 0, Ending::End);
+    let client = Client::with_transport("http://fake", None, Box::new(Fake(server))).expect("valid");
+    let mut follow = Follow::new(client, "/v1/sessions/s".into(), FollowOptions::default());
+    let mut cursors = Vec::new();
+    while let Some(update) = follow.next().await {
+        if let Update::Event(_) = update.expect("no failure") {
+            cursors.push(follow.cursor().expect("an event was given out").to_owned());
+        }
+    }
+    assert_eq!(cursors, ["1..t.1", "2..t.1", "3..t.1", "4..t.1"]);
+}
