@@ -98,7 +98,8 @@ mod tests {
     fn every_line_of_the_examples_is_an_event_of_its_type() {
         for name in ["weather", "research-subagents", "approval"] {
             let path = format!("{}/../../examples/recordings/{name}.ndjson", env!("CARGO_MANIFEST_DIR"));
-            let recording = Recording::read(&std::fs::read(&path).expect("it is in the repository")).expect("valid");
+            let recording =
+                Recording::read(&std::fs::read(&path).expect("it is in the repository")).expect("valid");
             assert!(recording.lines.len() > 100, "{name}");
             for (number, line) in recording.lines.iter().enumerate() {
                 let decoded = riverrun_event::decode(&line.raw_event.to_string());

@@ -192,12 +192,11 @@ impl Renderer {
 
     fn action(&mut self, event: &Value) -> String {
         let payload = &event["payload"];
-        let mut said = format!("{} {}", self.tool_name(event), text(payload, "prompt"));
+        // The id stands first: it is what a decision names, and long arguments are cut.
+        let action = text(event, "actionId");
+        let mut said = format!("{action}  {}  {}", self.tool_name(event), text(payload, "prompt"));
         if !payload["arguments"].is_null() {
             said.push_str(&format!("  {}", payload["arguments"]));
-        }
-        if let Some(action) = event["actionId"].as_str() {
-            said.push_str(&format!("  ({action})"));
         }
         self.marked(event, Mark::Waiting, "waiting  ", &said)
     }
