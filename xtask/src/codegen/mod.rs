@@ -4,6 +4,7 @@ mod markdown;
 mod model;
 mod python;
 mod schema;
+mod shapes;
 mod typescript;
 
 use std::collections::BTreeMap;
@@ -23,6 +24,8 @@ fn outputs() -> BTreeMap<String, String> {
     files.insert("spec/EVENTS.md".into(), markdown::page(&catalogue));
     files.insert("clients/typescript/src/generated/events.ts".into(), typescript::module(&catalogue));
     files.insert("clients/python/riverrun/generated/events.py".into(), python::module(&catalogue));
+    files.insert("clients/typescript/src/generated/shapes.ts".into(), shapes::typescript(&catalogue));
+    files.insert("clients/python/riverrun/generated/shapes.py".into(), shapes::python(&catalogue));
     files.insert("clients/python/riverrun/generated/__init__.py".into(), python::package());
     files
 }
