@@ -8,7 +8,7 @@ use tokio::sync::Barrier;
 use tokio::task::JoinSet;
 
 use crate::connection::Connection;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::process;
 use crate::request;
 use crate::sample::percentile_ms;
@@ -73,18 +73,25 @@ async fn append(target: Target, session: Session, load: Load, ready: Arc<Barrier
     let opens = Instant::now() + load.warm_up;
     let closes = opens + load.window;
     let mut samples = Vec::new();
+    let (mut head, mut expected) = (session.head, session.head);
     for request in requests.iter().cycle().take(MOST) {
         let start = Instant::now();
-        connection.exchange(request).await?;
+        let answer = connection.exchange(request).await?;
         let end = Instant::now();
+        expected += load.batch;
         if end > closes {
+            head = session::last(answer)?;
             break;
         }
         if end > opens {
             samples.push(end - start);
         }
     }
-    Ok(samples)
+    // Only this connection appends here, so a head that differs means an event lost or stored twice.
+    match head == expected {
+        true => Ok(samples),
+        false => Err(Error::Missing { expected, got: head }),
+    }
 }
 
 fn render(target: &Target, session: &Session, load: Load, number: u64) -> Vec<u8> {

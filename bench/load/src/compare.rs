@@ -23,7 +23,7 @@ impl Compare {
     /// `progress` gets one line per run.
     pub async fn run(&self, plan: &Plan, mut progress: impl FnMut(&str)) -> Report {
         process::raise_open_files();
-        let mut report = Report::new(plan.rounds);
+        let mut report = Report::new(plan.name, plan.rounds);
         for measurement in &plan.measurements {
             let mut readings = Vec::new();
             for round in 0..plan.rounds {
@@ -53,7 +53,7 @@ impl Compare {
 /// Runs a plan against a server that already runs; what needs a fresh server is left out.
 pub async fn run_on(target: &Target, plan: &Plan, mut progress: impl FnMut(&str)) -> Report {
     process::raise_open_files();
-    let mut report = Report::new(plan.rounds);
+    let mut report = Report::new(plan.name, plan.rounds);
     for measurement in &plan.measurements {
         let mut readings = Vec::new();
         for round in 0..plan.rounds {

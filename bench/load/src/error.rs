@@ -14,7 +14,7 @@ pub enum Error {
     Malformed(String),
     #[error("{what} did not end within {seconds} s")]
     Timeout { what: &'static str, seconds: u64 },
-    #[error("subscriber got {got} events where {expected} were appended")]
+    #[error("{got} events where {expected} were expected")]
     Missing { expected: u64, got: u64 },
     #[error("server `{}` did not start: {reason}", program.display())]
     Start { program: PathBuf, reason: String },

@@ -15,6 +15,8 @@ use crate::target::Target;
 
 /// Deltas in each turn of the session with many turns.
 const DELTAS_PER_TURN: u64 = 20;
+/// Blocks of appends in which the two sessions take turns.
+const BLOCKS: u64 = 10;
 /// Reconnects, of which the median counts.
 const RECONNECTS: usize = 21;
 
@@ -44,61 +46,104 @@ pub struct Growth {
     pub last_turn_snapshot_ms: Option<f64>,
 }
 
+/// The short and the long session take turns, so that a noisy machine bothers both alike.
 pub async fn measure(target: &Target, load: Load) -> Result<Growth> {
+    let short = session::create_single(target).await?;
     let mut long = session::create_single(target).await?;
-    let first = appends(target, &mut long, load.appends).await?;
     long.fill(target, load.events).await?;
-    let last = appends(target, &mut long, load.appends).await?;
+    let (first, last) = (Appends::new(target, short).await?, Appends::new(target, long).await?);
+    let [first, last] = by_turns(target, [first, last], load.appends).await?;
 
-    let mut turns = session::create_single(target).await?;
-    turns.fill(target, DELTAS_PER_TURN).await?;
-    let first_turn = reconnects(target, &turns).await?;
-    turns.fill_turns(target, load.turns, DELTAS_PER_TURN).await?;
-    turns.fill(target, DELTAS_PER_TURN).await?;
-    let last_turn = reconnects(target, &turns).await?;
+    let mut short = session::create_single(target).await?;
+    short.fill(target, DELTAS_PER_TURN).await?;
+    let mut long = session::create_single(target).await?;
+    long.fill_turns(target, load.turns, DELTAS_PER_TURN).await?;
+    long.fill(target, DELTAS_PER_TURN).await?;
+    let replay = reconnects(target, &target.routes.replay, [&short, &long], Missed::LastTurn).await?;
+    let snapshot = match &target.routes.snapshot {
+        Some(route) => Some(reconnects(target, route, [&short, &long], Missed::All).await?),
+        None => None,
+    };
     Ok(Growth {
         first_append_p50_ms: first.0,
         last_append_p50_ms: last.0,
         first_append_cpu_us: first.1,
         last_append_cpu_us: last.1,
-        first_turn_reconnect_ms: first_turn.0,
-        last_turn_reconnect_ms: last_turn.0,
-        first_turn_snapshot_ms: first_turn.1,
-        last_turn_snapshot_ms: last_turn.1,
+        first_turn_reconnect_ms: replay[0],
+        last_turn_reconnect_ms: replay[1],
+        first_turn_snapshot_ms: snapshot.map(|times| times[0]),
+        last_turn_snapshot_ms: snapshot.map(|times| times[1]),
     })
 }
 
-/// Median time and the server's CPU per append of one event, one after another.
-async fn appends(target: &Target, session: &mut Session, count: u64) -> Result<(f64, Option<f64>)> {
-    let mut connection = Connection::open(target).await?;
-    let before = target.process.and_then(process::cpu);
-    let mut samples: Vec<Duration> = Vec::with_capacity(count as usize);
-    for number in 0..count {
-        let request = request::append(target, &session.id, &session.turn.delta(number));
-        let start = Instant::now();
-        connection.exchange(&request).await?;
-        samples.push(start.elapsed());
+/// Appends of one event to one session, one after another.
+struct Appends {
+    connection: Connection,
+    session: Session,
+    samples: Vec<Duration>,
+    cpu: Option<Duration>,
+}
+
+impl Appends {
+    async fn new(target: &Target, session: Session) -> Result<Self> {
+        let connection = Connection::open(target).await?;
+        Ok(Self { connection, session, samples: Vec::new(), cpu: Some(Duration::ZERO) })
     }
-    session.head += count;
-    let after = target.process.and_then(process::cpu);
-    Ok((percentile_ms(&mut samples, 0.5), process::cpu_per_event(before, after, count)))
+
+    async fn run(&mut self, target: &Target, count: u64) -> Result<()> {
+        let before = target.process.and_then(process::cpu);
+        for number in 0..count {
+            let event = self.session.turn.delta(number);
+            let request = request::append(target, &self.session.id, &event);
+            let start = Instant::now();
+            self.connection.exchange(&request).await?;
+            self.samples.push(start.elapsed());
+        }
+        let used = target.process.and_then(process::cpu).zip(before).map(|(after, before)| after - before);
+        self.cpu = self.cpu.zip(used).map(|(sum, used)| sum + used);
+        Ok(())
+    }
+
+    /// Median milliseconds and the server's CPU, in microseconds, per append.
+    fn summed_up(mut self) -> (f64, Option<f64>) {
+        let count = self.samples.len() as u64;
+        let cpu = process::cpu_per_event(Some(Duration::ZERO), self.cpu, count);
+        (percentile_ms(&mut self.samples, 0.5), cpu)
+    }
 }
 
-/// Median times to the head for a subscriber that missed the last turn, and for one with nothing.
-async fn reconnects(target: &Target, session: &Session) -> Result<(f64, Option<f64>)> {
-    let missed = session.head.saturating_sub(DELTAS_PER_TURN);
-    let replay = reconnect(target, &target.routes.replay, session, missed).await?;
-    let snapshot = match &target.routes.snapshot {
-        Some(route) => Some(reconnect(target, route, session, 0).await?),
-        None => None,
-    };
-    Ok((replay, snapshot))
+async fn by_turns(target: &Target, mut both: [Appends; 2], count: u64) -> Result<[(f64, Option<f64>); 2]> {
+    for _ in 0..BLOCKS {
+        for appends in &mut both {
+            appends.run(target, count / BLOCKS).await?;
+        }
+    }
+    Ok(both.map(Appends::summed_up))
 }
 
-async fn reconnect(target: &Target, route: &str, session: &Session, after: u64) -> Result<f64> {
-    let mut times = Vec::with_capacity(RECONNECTS);
+/// What a subscriber that reconnects has not seen.
+#[derive(Clone, Copy)]
+enum Missed {
+    LastTurn,
+    All,
+}
+
+/// Median milliseconds to the head, for each of two sessions.
+async fn reconnects(
+    target: &Target,
+    route: &str,
+    sessions: [&Session; 2],
+    missed: Missed,
+) -> Result<[f64; 2]> {
+    let mut times = [Vec::new(), Vec::new()];
     for _ in 0..RECONNECTS {
-        times.push(to_head(target, route, session, after).await?.0.as_secs_f64() * 1e3);
+        for (session, times) in sessions.iter().zip(&mut times) {
+            let after = match missed {
+                Missed::LastTurn => session.head.saturating_sub(DELTAS_PER_TURN),
+                Missed::All => 0,
+            };
+            times.push(to_head(target, route, session, after).await?.0.as_secs_f64() * 1e3);
+        }
     }
-    Ok(median(&times).unwrap_or_default())
+    Ok(times.map(|times| median(&times).unwrap_or_default()))
 }

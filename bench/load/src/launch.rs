@@ -17,7 +17,8 @@ use crate::target::Target;
 
 /// Preallocating the ceiling's file takes seconds the first time.
 const START: Duration = Duration::from_secs(60);
-const STOP: Duration = Duration::from_secs(20);
+/// Longer than a server may drain.
+const STOP: Duration = Duration::from_secs(40);
 /// Time for work behind the last answer, such as sealing finished turns.
 const SETTLE: Duration = Duration::from_secs(3);
 

@@ -10,6 +10,7 @@ use crate::{append, catchup, fanout, growth, idle, latency, storage};
 /// A list of measurements and how often each is repeated.
 #[derive(Clone, Debug)]
 pub struct Plan {
+    pub name: &'static str,
     /// Rounds of which the median is reported.
     pub rounds: usize,
     pub measurements: Vec<Measurement>,
@@ -30,12 +31,12 @@ pub enum Measurement {
 impl Plan {
     /// The figures that are published.
     pub fn full() -> Self {
-        Self { rounds: 3, measurements: measurements(Duration::from_secs(3), 1) }
+        Self { name: "full", rounds: 3, measurements: measurements(Duration::from_secs(3), 1) }
     }
 
     /// The same figures from less load: enough to see a regression, not to publish.
     pub fn quick() -> Self {
-        Self { rounds: 1, measurements: measurements(Duration::from_secs(1), 5) }
+        Self { name: "quick", rounds: 1, measurements: measurements(Duration::from_secs(1), 5) }
     }
 
     /// Keeps the measurements whose name contains `part`.
@@ -72,7 +73,7 @@ fn measurements(window: Duration, share: u64) -> Vec<Measurement> {
         Measurement::CatchUp(catchup::Load { events: 100_000, repeats: 5 }),
         Measurement::Idle(idle::Load { subscribers, sessions: 100 }),
         Measurement::Storage(storage::Load { sessions: 20, events_per_session: 5_000 / share }),
-        Measurement::Growth(growth::Load { events: 100_000, appends: 2_000 / share, turns: 500 }),
+        Measurement::Growth(growth::Load { events: 100_000, appends: 2_000, turns: 500 }),
     ]
 }
 

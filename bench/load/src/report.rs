@@ -38,6 +38,8 @@ pub enum Server {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Report {
+    /// The plan's name; figures of different plans do not compare.
+    pub plan: String,
     pub cores: usize,
     pub rounds: usize,
     pub figures: Vec<Figure>,
@@ -73,9 +75,9 @@ pub struct Failure {
 }
 
 impl Report {
-    pub fn new(rounds: usize) -> Self {
+    pub fn new(plan: &str, rounds: usize) -> Self {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        Self { cores, rounds, ..Self::default() }
+        Self { plan: plan.to_owned(), cores, rounds, ..Self::default() }
     }
 
     /// Adds the readings of all rounds of one measurement.
@@ -96,7 +98,8 @@ impl Report {
     }
 
     pub fn markdown(&self) -> String {
-        let mut text = format!("{} cores, median of {} rounds.\n\n", self.cores, self.rounds);
+        let mut text =
+            format!("Plan {}, {} cores, median of {} rounds.\n\n", self.plan, self.cores, self.rounds);
         text.push_str(
             "| figure | ratio | Riverrun | ceiling | unit | aim | met |\n|---|---|---|---|---|---|---|\n",
         );
@@ -174,7 +177,7 @@ mod tests {
     fn a_figure_is_the_ratio_of_medians() {
         let reading =
             |value| Reading { name: "m1.append.100.rate".into(), unit: Unit::EventsPerSecond, value };
-        let mut report = Report::new(3);
+        let mut report = Report::new("full", 3);
         let riverrun = [70.0, 90.0, 80.0].map(|value| (Server::Riverrun, reading(value)));
         let ceiling = [100.0, 100.0, 10.0].map(|value| (Server::Ceiling, reading(value)));
         report.add(riverrun.into_iter().chain(ceiling).collect());

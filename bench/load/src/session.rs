@@ -116,7 +116,7 @@ fn fresh_id() -> String {
 }
 
 /// The last `"last"` of an append's answer; a streaming answer has one per line.
-fn last(answer: &[u8]) -> Result<u64> {
+pub fn last(answer: &[u8]) -> Result<u64> {
     let text = String::from_utf8_lossy(answer);
     let digits = text.rsplit_once("\"last\":").map(|(_, after)| after.trim_start());
     let digits = digits.and_then(|digits| digits.split(|c: char| !c.is_ascii_digit()).next());
