@@ -122,7 +122,7 @@ impl App {
     }
 
     /// A turn that left the window of its session's state.
-    pub async fn sealed_turn(&self, stored: Option<SealedTurn>) -> Option<riverrun_fold::SealedTurn> {
+    pub fn sealed_turn(&self, stored: Option<SealedTurn>) -> Option<riverrun_fold::SealedTurn> {
         stored.and_then(|turn| serde_json::from_slice(&turn.bytes).ok())
     }
 }

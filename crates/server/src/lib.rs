@@ -9,7 +9,9 @@ pub mod metrics;
 pub mod openapi;
 mod route;
 pub mod session;
+mod serve;
 mod upkeep;
 
 pub use app::App;
 pub use route::router;
+pub use serve::{Options, Ready, StartError, serve};

@@ -16,7 +16,7 @@ use riverrun_log::Chunk;
 
 pub use open::plan;
 pub use page::page;
-pub use request::Request;
+pub use request::{Request, index_unit, one_of, read_cursor};
 pub use subscription::Subscription;
 
 /// Applies the events of a chunk up to `at`.

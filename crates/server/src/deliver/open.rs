@@ -42,7 +42,7 @@ pub async fn plan(app: &App, hub: &Arc<Hub>, request: &Request, framing: Framing
     let needs_state = !request.dialect.is_stateless()
         || matches!(opening, Opening::Snapshot(_))
         || filter.as_ref().is_some_and(Filter::needs_state);
-    let state = if needs_state { app.state_at(&hub.key, at).await? } else { State { sequence: at, ..State::default() } };
+    let state = if needs_state { app.state_at(&hub.key, at).await? } else { unread(hub, at) };
     if let Some(filter) = &mut filter {
         filter.learn(&state);
     }
@@ -73,6 +73,13 @@ pub async fn plan(app: &App, hub: &Arc<Hub>, request: &Request, framing: Framing
     }
     let turn_over = turn_is_over(app, hub, request).await?;
     Ok(Plan { opening, at, encoder, first, turn_over })
+}
+
+/// A state that is only a place, for dialects that need no more.
+fn unread(hub: &Hub, at: Sequence) -> State {
+    let mut state = State::new(hub.session().clone());
+    state.sequence = at;
+    state
 }
 
 /// Where the reader says it stands, and whether the log can go on from there.

@@ -73,7 +73,7 @@ fn bad_producer(field: &'static str, reason: &str) -> Problem {
 }
 
 /// One event, or an array of them. All are checked before any is stored.
-fn decode_all(hub: &Hub, text: &str) -> Result<Vec<Decoded>, Problem> {
+pub(crate) fn decode_all(hub: &Hub, text: &str) -> Result<Vec<Decoded>, Problem> {
     if !text.starts_with('[') {
         return Ok(vec![decode_one(hub, text).map_err(|problem| problem.with("index", 0))?]);
     }
@@ -111,22 +111,28 @@ fn decode_one(hub: &Hub, text: &str) -> Result<Decoded, Problem> {
 pub async fn store(app: &App, hub: &Hub, mut events: Vec<Decoded>, producer: Option<ProducerStamp>) -> Result<Landed, Problem> {
     let limit = app.edge().limits().event_bytes;
     let mut facts = Vec::new();
-    for event in &mut events {
+    for blob in spill_all(hub, &mut events, limit)? {
+        let info = app.log().put_blob(&hub.key.tenant, blob).await?;
+        facts.push(Fact::Blob(BlobRef::from_digest(*info.reference.digest())));
+    }
+    app.append(hub, &Batch { events, producer, idempotency: None, facts }).await
+}
+
+/// The large strings of the events, taken out of them.
+fn spill_all(hub: &Hub, events: &mut [Decoded], limit: usize) -> Result<Vec<NewBlob>, Problem> {
+    let mut blobs = Vec::new();
+    for event in events {
         let spilled = spill(&mut event.draft, limit).map_err(|size| {
             let detail = format!("an event of {size} bytes has no strings that could be stored apart");
             Problem::new(ErrorCode::EventTooLarge, detail).limit(limit as u64)
         })?;
-        for part in spilled {
-            let blob = NewBlob {
-                session: Some(hub.session().clone()),
-                media_type: "text/plain; charset=utf-8".to_owned(),
-                bytes: Bytes::from(part.content),
-            };
-            let info = app.log().put_blob(&hub.key.tenant, blob).await?;
-            facts.push(Fact::Blob(BlobRef::from_digest(*info.reference.digest())));
-        }
+        blobs.extend(spilled.into_iter().map(|part| NewBlob {
+            session: Some(hub.session().clone()),
+            media_type: "text/plain; charset=utf-8".to_owned(),
+            bytes: Bytes::from(part.content),
+        }));
     }
-    app.append(hub, &Batch { events, producer, idempotency: None, facts }).await
+    Ok(blobs)
 }
 
 pub fn answer(hub: &Hub, landed: &Landed) -> String {

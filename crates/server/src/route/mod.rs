@@ -1,19 +1,49 @@
 //! The HTTP surface.
 
+mod actions;
+mod blobs;
 mod events;
 mod ingest;
+mod sessions;
+mod state;
+mod tasks;
+mod transfer;
 
 use axum::Router;
-use axum::routing::get;
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post, put};
+use http::StatusCode;
+use http::header::CONTENT_TYPE;
+use serde::Serialize;
 
 use crate::app::App;
 use crate::edge;
 
+pub(crate) use ingest::{answer, decode_all, store};
+pub(crate) use sessions::{SessionView, create};
+
 /// Every route, with the edge around it.
 pub fn router(app: App) -> Router {
     let router = Router::new()
+        .route("/v1/sessions", post(sessions::post).get(sessions::list))
+        .route("/v1/sessions/{session}", get(sessions::get).delete(sessions::delete))
         .route("/v1/sessions/{session}/events", get(events::follow).post(ingest::ingest))
+        .route("/v1/sessions/{session}/state", get(state::get))
+        .route("/v1/sessions/{session}/actions", get(actions::of_session))
+        .route("/v1/sessions/{session}/export", get(transfer::export))
+        .route("/v1/sessions/{session}/fork", post(transfer::fork))
+        .route("/v1/import", post(transfer::import))
+        .route("/v1/tasks/{task}", get(tasks::get))
+        .route("/v1/actions", get(actions::all))
+        .route("/v1/blobs", put(blobs::put))
+        .route("/v1/blobs/{reference}", get(blobs::get))
         .merge(edge::routes())
         .with_state(app.clone());
     app.edge().wrap(router)
+}
+
+/// An answer with a JSON body.
+fn json(status: StatusCode, body: &impl Serialize) -> Response {
+    let body = serde_json::to_string(body).expect("answers have string keys and no fallible parts");
+    (status, [(CONTENT_TYPE, "application/json")], body).into_response()
 }

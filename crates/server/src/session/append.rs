@@ -112,11 +112,10 @@ impl Hub {
 
     /// Actions that wait in a turn which this batch ends can no longer be decided.
     async fn abandoned_actions(&self, log: &Arc<dyn Log>, batch: &Batch) -> Result<Vec<Fact>, AppendError> {
-        let mut ended = batch.events.iter().filter(|event| event.draft.kind.is_turn_terminal()).peekable();
-        if ended.peek().is_none() {
+        let ended = ended_turns(batch);
+        if ended.is_empty() {
             return Ok(Vec::new());
         }
-        let ended: Vec<_> = ended.filter_map(|event| event.scope.turn_id.clone()).collect();
         let query = ActionQuery {
             tenant: self.key.tenant.clone(),
             session: Some(self.key.session.clone()),
@@ -128,6 +127,11 @@ impl Hub {
         });
         Ok(of_ended.map(|action| abandoned(action.opened)).collect())
     }
+}
+
+fn ended_turns(batch: &Batch) -> Vec<riverrun_event::TurnId> {
+    let ended = batch.events.iter().filter(|event| event.draft.kind.is_turn_terminal());
+    ended.filter_map(|event| event.scope.turn_id.clone()).collect()
 }
 
 fn abandoned(opened: riverrun_log::NewAction) -> Fact {

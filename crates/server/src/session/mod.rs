@@ -7,6 +7,7 @@ mod hubs;
 mod ring;
 mod wake;
 
+pub use facts::log_time;
 pub use append::{AppendError, Batch, Landed};
 pub use hub::Hub;
 pub(crate) use hub::lock;

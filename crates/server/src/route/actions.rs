@@ -1,0 +1,92 @@
+//! Actions: what waits for a decision, across sessions or in one.
+
+use axum::extract::{Path, State};
+use axum::response::Response;
+use http::StatusCode;
+use riverrun_event::{ActionId, RawJson, SessionId, TaskId, Timestamp, TurnId};
+use riverrun_log::{ActionQuery, ActionRecord, PageRequest};
+use serde::Serialize;
+
+use super::json;
+use super::sessions::event_time;
+use crate::app::App;
+use crate::deliver::one_of;
+use crate::edge::{Caller, FromParams, Params, Problem, Scope, StrictQuery};
+
+#[derive(Debug)]
+pub struct Query {
+    page: PageRequest,
+}
+
+impl FromParams for Query {
+    const NAMES: &'static [&'static str] = &["status", "limit", "cursor"];
+    fn from_params(params: &Params) -> Result<Self, Problem> {
+        match params.get("status") {
+            None | Some("pending") => Ok(Self { page: super::sessions::page(params)? }),
+            Some(other) => Err(one_of("status", other, "pending")),
+        }
+    }
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ActionView {
+    action_id: ActionId,
+    session_id: SessionId,
+    status: &'static str,
+    sequence: u64,
+    required_at: Timestamp,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    expires_at: Option<Timestamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    turn_id: Option<TurnId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    task_id: Option<TaskId>,
+    /// What `action.required` said.
+    request: RawJson,
+}
+
+#[derive(Debug, Serialize)]
+struct Actions {
+    actions: Vec<ActionView>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cursor: Option<String>,
+}
+
+fn view(record: ActionRecord) -> ActionView {
+    let text = String::from_utf8_lossy(&record.opened.body).into_owned();
+    ActionView {
+        action_id: record.opened.action,
+        session_id: record.key.session,
+        status: if record.resolution.is_some() { "resolved" } else { "pending" },
+        sequence: record.opened.sequence.get(),
+        required_at: event_time(record.opened.opened_at),
+        expires_at: record.opened.expires_at.map(event_time),
+        turn_id: record.opened.turn,
+        task_id: record.opened.task,
+        request: RawJson::parse(text).unwrap_or_else(|_| RawJson::empty_object()),
+    }
+}
+
+pub async fn all(State(app): State<App>, caller: Caller, StrictQuery(query): StrictQuery<Query>) -> Result<Response, Problem> {
+    caller.require(Scope::Read)?;
+    answer(&app, &caller, None, query).await
+}
+
+pub async fn of_session(
+    State(app): State<App>,
+    caller: Caller,
+    Path(session): Path<String>,
+    StrictQuery(query): StrictQuery<Query>,
+) -> Result<Response, Problem> {
+    caller.require(Scope::Read)?;
+    let hub = app.hub(&caller, &session).await?;
+    answer(&app, &caller, Some(hub.session().clone()), query).await
+}
+
+async fn answer(app: &App, caller: &Caller, session: Option<SessionId>, query: Query) -> Result<Response, Problem> {
+    let query = ActionQuery { tenant: caller.tenant().clone(), session, page: query.page };
+    let found = app.log().pending_actions(query).await?;
+    let actions = found.items.into_iter().map(view).collect();
+    Ok(json(StatusCode::OK, &Actions { actions, cursor: found.next }))
+}

@@ -1,0 +1,220 @@
+//! Sessions: made, listed, looked at, deleted.
+
+use axum::extract::{Path, State};
+use axum::response::{IntoResponse, Response};
+use http::StatusCode;
+use riverrun_event::{Cursor, Draft, EventType, Origin, RawJson, SessionId, SessionInfo, Timestamp, decode};
+use riverrun_log::{NewSession, PageRequest, SessionKey, SessionQuery, SessionRecord};
+use serde::{Deserialize, Serialize};
+
+use super::json;
+use crate::app::App;
+use crate::edge::{Caller, FromParams, OptionalJson, Params, Problem, Scope, StrictQuery, not_found};
+use crate::session::Batch;
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub(crate) struct NewSessionBody {
+    pub session_id: Option<SessionId>,
+    pub agent: Option<String>,
+    pub title: Option<String>,
+    pub metadata: Option<serde_json::Map<String, serde_json::Value>>,
+    pub tags: Option<Vec<String>>,
+}
+
+/// A session in answers.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct SessionView {
+    session_id: SessionId,
+    status: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    title: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    agent: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tags: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    metadata: Option<RawJson>,
+    created_at: Timestamp,
+    updated_at: Timestamp,
+    /// The last event's sequence.
+    head: u64,
+    first_available: u64,
+    cursor: String,
+}
+
+impl SessionView {
+    pub(crate) fn new(record: SessionRecord) -> Self {
+        let origin = Origin::new(&record.key.session, record.head.incarnation);
+        Self {
+            cursor: Cursor::after(record.head.last, origin).to_string(),
+            session_id: record.key.session,
+            status: record.status,
+            title: record.title,
+            agent: record.agent,
+            tags: record.tags,
+            metadata: record.metadata.and_then(|text| RawJson::parse(text).ok()),
+            created_at: event_time(record.created_at),
+            updated_at: event_time(record.updated_at),
+            head: record.head.last.get(),
+            first_available: record.head.first_available.get(),
+        }
+    }
+}
+
+pub(crate) fn event_time(time: riverrun_log::Timestamp) -> Timestamp {
+    Timestamp::from_millis(i64::try_from(time.millis()).unwrap_or(i64::MAX))
+}
+
+pub async fn post(
+    State(app): State<App>,
+    caller: Caller,
+    OptionalJson(body): OptionalJson<NewSessionBody>,
+) -> Result<Response, Problem> {
+    caller.require(Scope::Write)?;
+    let (record, new) = create(&app, &caller, body).await?;
+    let status = if new { StatusCode::CREATED } else { StatusCode::OK };
+    let location = format!("/v1/sessions/{}", record.key.session);
+    let mut response = json(status, &SessionView::new(record));
+    if let Ok(location) = location.parse() {
+        response.headers_mut().insert(http::header::LOCATION, location);
+    }
+    Ok(response)
+}
+
+/// Makes a session, or finds the one that was made with the same words. What was said about it is its first event.
+pub(crate) async fn create(app: &App, caller: &Caller, body: NewSessionBody) -> Result<(SessionRecord, bool), Problem> {
+    let id = match body.session_id.clone() {
+        Some(id) => id,
+        None => SessionId::from_bytes(random_id(app)?),
+    };
+    let key = SessionKey::new(caller.tenant().clone(), id);
+    let new = new_session(app, &body);
+    let created = app.log().create_session(&key, new.clone()).await?;
+    if !created.new && differs(&created.record, &new) {
+        let detail = format!("session `{}` exists with another title, agent, tags or metadata", key.session);
+        return Err(Problem::new(riverrun_event::ErrorCode::SessionExists, detail).field("sessionId"));
+    }
+    let untold = created.record.head.last.get() == 0 && says_something(&body);
+    if untold {
+        let hub = app.hubs().get(&key).await?.ok_or_else(not_found)?;
+        app.append(&hub, &Batch { events: vec![created_event(&body)?], ..Batch::default() }).await?;
+    }
+    let record = app.log().session(&key).await?.ok_or_else(not_found)?;
+    Ok((record, created.new))
+}
+
+fn new_session(app: &App, body: &NewSessionBody) -> NewSession {
+    let mut tags = body.tags.clone().unwrap_or_default();
+    tags.sort();
+    tags.dedup();
+    NewSession {
+        title: body.title.clone(),
+        agent: body.agent.clone(),
+        status: "idle".to_owned(),
+        tags,
+        metadata: body.metadata.as_ref().and_then(|map| serde_json::to_string(map).ok()),
+        created_at: crate::session::log_time(app.now()),
+        ..NewSession::default()
+    }
+}
+
+/// An id that sorts by time: 48 bits of milliseconds, then 80 random ones.
+fn random_id(app: &App) -> Result<[u8; 16], Problem> {
+    let mut bytes = [0; 16];
+    let failed = |_| Problem::new(riverrun_event::ErrorCode::Internal, "no randomness");
+    getrandom::fill(&mut bytes[6..]).map_err(failed)?;
+    bytes[..6].copy_from_slice(&app.now().millis().to_be_bytes()[2..]);
+    Ok(bytes)
+}
+
+fn differs(record: &SessionRecord, new: &NewSession) -> bool {
+    let other = |said: &Option<String>, stored: &Option<String>| said.is_some() && said != stored;
+    other(&new.title, &record.title)
+        || other(&new.agent, &record.agent)
+        || other(&new.metadata, &record.metadata)
+        || !new.tags.is_empty() && new.tags != record.tags
+}
+
+fn says_something(body: &NewSessionBody) -> bool {
+    body.title.is_some() || body.agent.is_some() || body.metadata.is_some() || body.tags.is_some()
+}
+
+fn created_event(body: &NewSessionBody) -> Result<riverrun_event::Decoded, Problem> {
+    let metadata = body.metadata.as_ref().and_then(|map| RawJson::of(map).ok());
+    let info = SessionInfo {
+        title: body.title.clone(),
+        agent: body.agent.clone(),
+        tags: body.tags.clone(),
+        metadata,
+        ..SessionInfo::default()
+    };
+    let draft = Draft::new(EventType::SessionCreated, &Default::default(), &info);
+    let payload = draft.members().to_owned();
+    let text = format!("{{\"type\":\"session.created\",{}", &payload[1..]);
+    decode(&text).map_err(|error| Problem::new(error.code(), error.to_string()))
+}
+
+#[derive(Debug)]
+pub struct ListQuery {
+    status: Option<String>,
+    tag: Option<String>,
+    since: Option<Timestamp>,
+    page: PageRequest,
+}
+
+impl FromParams for ListQuery {
+    const NAMES: &'static [&'static str] = &["status", "tag", "since", "limit", "cursor"];
+    fn from_params(params: &Params) -> Result<Self, Problem> {
+        let since = params.get("since").map(Timestamp::parse).transpose();
+        Ok(Self {
+            status: params.get("status").map(str::to_owned),
+            tag: params.get("tag").map(str::to_owned),
+            since: since.map_err(|error| crate::edge::invalid("since", &error))?,
+            page: page(params)?,
+        })
+    }
+}
+
+pub(super) fn page(params: &Params) -> Result<PageRequest, Problem> {
+    Ok(PageRequest { cursor: params.get("cursor").map(str::to_owned), limit: params.limit("limit", 50, 1000)? })
+}
+
+pub async fn list(State(app): State<App>, caller: Caller, StrictQuery(query): StrictQuery<ListQuery>) -> Result<Response, Problem> {
+    caller.require(Scope::Read)?;
+    let query = SessionQuery {
+        tenant: caller.tenant().clone(),
+        status: query.status,
+        tag: query.tag,
+        updated_from: query.since.map(crate::session::log_time),
+        updated_before: None,
+        page: query.page,
+    };
+    let found = app.log().sessions(query).await?;
+    #[derive(Serialize)]
+    struct Sessions {
+        sessions: Vec<SessionView>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        cursor: Option<String>,
+    }
+    let sessions = found.items.into_iter().map(SessionView::new).collect();
+    Ok(json(StatusCode::OK, &Sessions { sessions, cursor: found.next }))
+}
+
+pub async fn get(State(app): State<App>, caller: Caller, Path(session): Path<String>) -> Result<Response, Problem> {
+    caller.require(Scope::Read)?;
+    let hub = app.hub(&caller, &session).await?;
+    let record = app.log().session(&hub.key).await?.ok_or_else(not_found)?;
+    Ok(json(StatusCode::OK, &SessionView::new(record)))
+}
+
+pub async fn delete(State(app): State<App>, caller: Caller, Path(session): Path<String>) -> Result<Response, Problem> {
+    caller.require(Scope::Write)?;
+    let hub = app.hub(&caller, &session).await?;
+    if !app.log().delete_session(&hub.key).await? {
+        return Err(not_found());
+    }
+    app.hubs().forget(&hub.key);
+    Ok(StatusCode::NO_CONTENT.into_response())
+}

@@ -1,0 +1,54 @@
+//! The folded state, now or at any sequence. It costs no model call.
+
+use axum::extract::{Path, State};
+use axum::response::{IntoResponse, Response};
+use http::header::CONTENT_TYPE;
+use riverrun_event::{ErrorCode, Sequence};
+
+use crate::app::App;
+use crate::deliver::one_of;
+use crate::edge::{Caller, FromParams, Params, Problem, Scope, StrictQuery};
+
+#[derive(Debug)]
+pub struct StateQuery {
+    at: Option<Sequence>,
+    view: View,
+}
+
+#[derive(Debug)]
+enum View {
+    State,
+}
+
+impl FromParams for StateQuery {
+    const NAMES: &'static [&'static str] = &["at", "view"];
+    fn from_params(params: &Params) -> Result<Self, Problem> {
+        let view = match params.get("view") {
+            None | Some("state") => View::State,
+            Some(other) => return Err(one_of("view", other, "state")),
+        };
+        let at = params.get("at").map(|text| crate::deliver::read_cursor(text, "at")).transpose()?;
+        Ok(Self { at: at.map(|cursor| cursor.sequence), view })
+    }
+}
+
+pub async fn get(
+    State(app): State<App>,
+    caller: Caller,
+    Path(session): Path<String>,
+    StrictQuery(query): StrictQuery<StateQuery>,
+) -> Result<Response, Problem> {
+    caller.require(Scope::Read)?;
+    let hub = app.hub(&caller, &session).await?;
+    let head = hub.head();
+    let at = query.at.unwrap_or(head);
+    if at > head {
+        let detail = format!("there is no event {at} yet, the log ends at {head}");
+        return Err(Problem::new(ErrorCode::CursorAhead, detail).field("at").head(head.get()));
+    }
+    let state = app.state_at(&hub.key, at).await?;
+    let body = match query.view {
+        View::State => state.to_json(),
+    };
+    Ok(([(CONTENT_TYPE, "application/json")], body).into_response())
+}

@@ -1,0 +1,52 @@
+//! A task by its id, wherever in the tenant it lives.
+
+use axum::extract::{Path, State};
+use axum::response::{IntoResponse, Response};
+use http::header::CONTENT_TYPE;
+use riverrun_dialect::{IndexUnit, task};
+use riverrun_event::TaskId;
+use riverrun_log::TaskRecord;
+
+use crate::app::App;
+use crate::deliver::index_unit;
+use crate::edge::{Caller, FromParams, Params, Problem, Scope, StrictQuery, not_found};
+
+#[derive(Debug)]
+pub struct TaskQuery {
+    unit: IndexUnit,
+    session: Option<String>,
+}
+
+impl FromParams for TaskQuery {
+    const NAMES: &'static [&'static str] = &["index_unit", "session"];
+    fn from_params(params: &Params) -> Result<Self, Problem> {
+        Ok(Self { unit: index_unit(params.get("index_unit"))?, session: params.get("session").map(str::to_owned) })
+    }
+}
+
+/// `{task_id, status, output}`, with the children's output inside. Task ids that callers chose may be in several
+/// sessions: `?session=` says which, otherwise the newest answers.
+pub async fn get(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+    StrictQuery(query): StrictQuery<TaskQuery>,
+) -> Result<Response, Problem> {
+    caller.require(Scope::Read)?;
+    let id = TaskId::new(&id).map_err(|_| not_found())?;
+    let found = app.log().find_task(caller.tenant(), &id).await?;
+    let wanted = |record: &&TaskRecord| {
+        query.session.as_deref().is_none_or(|session| record.key.session.as_str() == session)
+            && caller.require_session(&record.key.session).is_ok()
+    };
+    let record = found.iter().find(wanted).ok_or_else(not_found)?;
+    let hub = app.hub(&caller, record.key.session.as_str()).await?;
+    let state = app.state_at(&hub.key, hub.head()).await?;
+    let mut object = task::object(&state, &id, query.unit);
+    if object.is_none() {
+        let stored = app.log().sealed_turn(&hub.key, &record.fact.turn).await?;
+        object = app.sealed_turn(stored).and_then(|turn| task::object_of_sealed(&turn, &id, query.unit));
+    }
+    let object = object.ok_or_else(not_found)?;
+    Ok(([(CONTENT_TYPE, "application/json")], object.to_string()).into_response())
+}

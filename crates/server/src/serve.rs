@@ -1,0 +1,129 @@
+//! A server from start to drain.
+
+use std::future::Future;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use riverrun_event::OwnerId;
+use riverrun_log::{Clock, Health, Lease, Log, Shard, SystemClock};
+use tokio::net::TcpListener;
+
+use crate::app::App;
+use crate::edge::{Config, Edge, Keys, Limits, NotReady, Problem};
+use crate::metrics::Metrics;
+use crate::{route, upkeep};
+
+const LEASE_TIME: Duration = Duration::from_secs(10);
+const RENEW_EVERY: Duration = Duration::from_secs(3);
+
+/// What a server is started with.
+#[derive(Debug, Clone)]
+pub struct Options {
+    pub listen: SocketAddr,
+    /// Host names that are served besides loopback.
+    pub hosts: Vec<String>,
+    /// Web origins whose pages may call.
+    pub origins: Vec<String>,
+    pub limits: Limits,
+    /// How long events are kept; None is for ever.
+    pub retention: Option<Duration>,
+    /// Where the first key is written.
+    pub admin_key: PathBuf,
+}
+
+/// Told once the server answers.
+#[derive(Debug, Clone)]
+pub struct Ready {
+    pub address: SocketAddr,
+    /// True if the admin key was made just now.
+    pub first_start: bool,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    #[error("cannot listen on {address}: {error}")]
+    Listen { address: SocketAddr, error: std::io::Error },
+    #[error("{0}")]
+    Store(#[from] riverrun_log::Error),
+    #[error("{0}")]
+    Keys(String),
+    #[error("the connections could not be served: {0}")]
+    Serve(std::io::Error),
+}
+
+/// Serves until `stop` resolves, then drains: nobody new is let in, streams are told and cut so that no reader takes
+/// the end for the end, and what was acknowledged is in the log.
+pub async fn serve(
+    log: Arc<dyn Log>,
+    options: Options,
+    ready: impl FnOnce(&Ready),
+    stop: impl Future<Output = ()>,
+) -> Result<(), StartError> {
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let listener = TcpListener::bind(options.listen).await;
+    let listener = listener.map_err(|error| StartError::Listen { address: options.listen, error })?;
+    let address = listener.local_addr().map_err(StartError::Serve)?;
+    let lease = log.acquire(Shard::ONLY, &owner()?, LEASE_TIME).await?;
+    let keys = Keys::load(log.clone(), clock.clone()).await.map_err(|problem| keys_error(&problem))?;
+    let first_start = keys.ensure_admin(&options.admin_key).await.map_err(|problem| keys_error(&problem))?;
+    let config = Config { bound: address, hosts: options.hosts, origins: options.origins, limits: options.limits };
+    let edge = Edge::new(config, keys, Arc::new(Metrics::new()), clock.clone());
+    let app = App::new(log.clone(), clock, edge.clone(), lease.epoch);
+    let server = tokio::spawn(crate::edge::serve(listener, route::router(app.clone()), edge.clone()));
+    let behind = [
+        tokio::spawn(upkeep::run(app.clone(), options.retention)),
+        tokio::spawn(keep_lease(app.clone(), lease.clone())),
+        tokio::spawn({
+            let edge = edge.clone();
+            async move { edge.keep_keys().await }
+        }),
+    ];
+    edge.readiness().set(None);
+    ready(&Ready { address, first_start });
+    stop.await;
+    edge.readiness().set(Some(NotReady::Draining));
+    edge.drain().start();
+    app.hubs().wake_all();
+    let served = server.await;
+    for task in behind {
+        task.abort();
+    }
+    // The store is closed by its owner; a lease that is not released only makes the next start wait.
+    let _ = log.release(&lease).await;
+    match served {
+        Ok(result) => result.map_err(StartError::Serve),
+        Err(error) => Err(StartError::Serve(std::io::Error::other(error))),
+    }
+}
+
+fn keys_error(problem: &Problem) -> StartError {
+    StartError::Keys(problem.detail().to_owned())
+}
+
+fn owner() -> Result<OwnerId, StartError> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes).map_err(|error| StartError::Keys(format!("no randomness: {error}")))?;
+    Ok(OwnerId::from_bytes(bytes))
+}
+
+/// Renews the lease and tells whether the store takes appends.
+async fn keep_lease(app: App, mut lease: Lease) {
+    loop {
+        tokio::select! {
+            () = app.edge().drain().started() => return,
+            () = tokio::time::sleep(RENEW_EVERY) => {}
+        }
+        match app.log().renew(&lease, LEASE_TIME).await {
+            Ok(renewed) => lease = renewed,
+            Err(error) => tracing::warn!(code = %error.code(), "the lease could not be renewed"),
+        }
+        let state = match app.log().health() {
+            Health::Ready => None,
+            Health::Full => Some(NotReady::StorageFull),
+            Health::Failed(_) => Some(NotReady::StorageFailed),
+        };
+        app.edge().readiness().set(state);
+    }
+}
