@@ -9,7 +9,9 @@
 mod apply;
 mod change;
 mod citation;
+mod index;
 mod ledger;
+mod open;
 mod problem;
 mod restore;
 mod state;
@@ -18,5 +20,6 @@ pub use apply::{Density, Outcome, session_status};
 pub use change::{Change, ItemAt, PartAt};
 pub use citation::{Marker, Scanner};
 pub use ledger::{Entry, Family, Ledger};
+pub use open::{OpenItem, OpenItems};
 pub use problem::{Problem, ProblemCode, Problems};
 pub use state::*;

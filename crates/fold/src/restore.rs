@@ -3,6 +3,7 @@
 use riverrun_event::{Block, Item, SessionId};
 
 use crate::citation::Scanner;
+use crate::index::Index;
 use crate::state::{State, Task};
 
 impl State {
@@ -26,10 +27,7 @@ impl State {
     }
 
     pub(crate) fn rebuild_index(&mut self) {
-        let tasks = self.tasks.iter().enumerate().map(|(at, task)| (task.task_id.clone(), at));
-        self.index.tasks = tasks.collect();
-        let turns = self.turns.iter().enumerate().map(|(at, turn)| (turn.turn_id.clone(), at));
-        self.index.turns = turns.collect();
+        self.index = Index::of(self);
     }
 }
 
@@ -37,18 +35,25 @@ impl Task {
     fn restore(&mut self) {
         let ids = self.output.iter().enumerate().filter_map(|(at, item)| item.id().map(|id| (id.into_owned(), at)));
         self.positions.0 = ids.collect();
-        self.open.retain(|open| open.position < self.output.len());
-        for open in &mut self.open {
+        self.references.0.clear();
+        for item in &self.output {
+            references(item).for_each(|number| *self.references.0.entry(number).or_default() += 1);
+        }
+        let items = self.output.len();
+        self.open.retain(|position| position < items);
+        for open in self.open.iter_mut() {
             let Item::Message(message) = &self.output[open.position] else { continue };
-            let scanner = |block: &Block| {
-                let mut scanner = Scanner::default();
-                if let Block::Text(text) = block {
-                    // What it finds was annotated, or refused, when it came.
-                    scanner.scan(&text.text, |_| {});
-                }
-                scanner
-            };
-            open.scanners.0 = message.block_list.iter().flatten().map(scanner).collect();
+            open.scanners.0 = message.block_list.iter().flatten().map(Scanner::after).collect();
         }
     }
+}
+
+/// The numbers by which the blocks and parts of a result are cited.
+pub(crate) fn references(item: &Item) -> impl Iterator<Item = u64> {
+    let (content, blocks) = match item {
+        Item::ToolResult(result) => (result.content.as_deref(), result.block_list.as_deref()),
+        Item::Message(_) | Item::Reasoning(_) | Item::ToolCall(_) | Item::Handoff(_) | Item::Error(_)
+        | Item::Other(_) => (None, None),
+    };
+    content.unwrap_or_default().iter().chain(blocks.unwrap_or_default()).filter_map(Block::ref_id)
 }

@@ -1,6 +1,6 @@
 //! The folded state. Its JSON form is public, and reading it back gives the same state: a snapshot is this JSON.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use riverrun_event::{
     ActionId, BlobRef, ErrorInfo, Input, Item, RawJson, RunId, Sequence, SessionId, TaskId, ThreadId, Timestamp,
@@ -8,8 +8,9 @@ use riverrun_event::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::citation::Scanner;
+use crate::index::Index;
 use crate::ledger::Ledger;
+use crate::open::OpenItems;
 use crate::problem::Problems;
 
 /// Finished turns that stay in the state in full. Older ones are sealed: stored once, read on demand.
@@ -48,20 +49,6 @@ pub struct State {
     pub problems: Problems,
     #[serde(skip)]
     pub(crate) index: Index,
-}
-
-/// Places by id, derived from the rest.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Index {
-    pub tasks: HashMap<TaskId, usize>,
-    pub turns: HashMap<TurnId, usize>,
-}
-
-impl PartialEq for Index {
-    /// It follows from the rest of the state.
-    fn eq(&self, _: &Self) -> bool {
-        true
-    }
 }
 
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -243,13 +230,15 @@ pub struct Task {
     pub usage: Usage,
     pub output: Vec<Item>,
     /// Items that are not complete yet, and how far they are.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub open: Vec<OpenItem>,
+    #[serde(default, skip_serializing_if = "OpenItems::is_empty")]
+    pub open: OpenItems,
     /// Positions in `output` that were retracted: shown once, withdrawn since.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub retracted: Vec<usize>,
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub retracted: BTreeSet<usize>,
     #[serde(skip)]
     pub(crate) positions: Positions,
+    #[serde(skip)]
+    pub(crate) references: References,
 }
 
 /// Positions in the output by item id, derived from it.
@@ -257,6 +246,17 @@ pub struct Task {
 pub(crate) struct Positions(pub HashMap<String, usize>);
 
 impl PartialEq for Positions {
+    /// They follow from the output.
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+/// How often each number that can be cited stands in the results of the output, derived from it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct References(pub HashMap<u64, usize>);
+
+impl PartialEq for References {
     /// They follow from the output.
     fn eq(&self, _: &Self) -> bool {
         true
@@ -276,30 +276,6 @@ pub struct Attempt {
     pub ended_at: Option<Timestamp>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<ErrorInfo>,
-}
-
-/// How far an item is.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct OpenItem {
-    /// Position in the task's output.
-    pub position: usize,
-    /// Blocks (or summary parts, or the arguments as part 0) that are final.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub done: Vec<usize>,
-    #[serde(skip)]
-    pub(crate) scanners: Scanners,
-}
-
-/// The citation scan of each text block, derived from the text.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Scanners(pub Vec<Scanner>);
-
-impl PartialEq for Scanners {
-    /// They follow from the texts.
-    fn eq(&self, _: &Self) -> bool {
-        true
-    }
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -3,7 +3,9 @@
 use riverrun_event::{Block, BlockChange, Item, ItemUpdated};
 
 use super::Step;
+use super::item::forget_reference;
 use crate::change::{Change, PartAt};
+use crate::citation::Scanner;
 use crate::problem::ProblemCode;
 
 impl Step<'_> {
@@ -12,7 +14,7 @@ impl Step<'_> {
         let Some(at) = self.item_by_id(task, &updated.item_id) else {
             return self.problem(ProblemCode::UnknownItem, format!("item `{}`", updated.item_id));
         };
-        if !self.state.tasks[task].open.iter().any(|open| open.position == at.item) {
+        if !self.state.tasks[task].open.contains(at.item) {
             return self.problem(ProblemCode::AfterTerminal, format!("item `{}` was complete", updated.item_id));
         }
         let Some(blocks) = self.state.tasks[task].output[at.item].block_list_mut() else {
@@ -20,10 +22,12 @@ impl Step<'_> {
         };
         let (index, present) = (updated.block_index as usize, blocks.len());
         let part = PartAt { item: at, part: index.min(present) };
+        let before = blocks.get(part.part).and_then(Block::ref_id);
         match blocks.get_mut(part.part) {
             Some(block) => block.clone_from(&updated.block),
             None => blocks.push(updated.block.clone()),
         }
+        self.recount_reference(part, before, updated.block.ref_id());
         if index > present {
             self.problem(ProblemCode::BlockIndex, format!("block {index} of {present}"));
         }
@@ -32,30 +36,58 @@ impl Step<'_> {
         self.tell_block(part, updated);
     }
 
+    /// Only results can be cited.
+    fn recount_reference(&mut self, at: PartAt, before: Option<u64>, after: Option<u64>) {
+        let task = &mut self.state.tasks[at.item.task];
+        if !matches!(task.output[at.item.item], Item::ToolResult(_)) {
+            return;
+        }
+        if let Some(number) = before {
+            forget_reference(&mut task.references.0, number);
+        }
+        if let Some(number) = after {
+            *task.references.0.entry(number).or_default() += 1;
+        }
+    }
+
     fn tell_block(&mut self, part: PartAt, updated: &ItemUpdated) {
+        // A block that comes again is not final any more.
+        self.mark_done(part.item, part.part, updated.change == BlockChange::Done);
         match updated.change {
             BlockChange::Added => self.change(Change::BlockAdded(part)),
             BlockChange::Replaced => self.change(Change::BlockReplaced { at: part, partial: updated.partial_index }),
-            BlockChange::Done => {
-                self.mark_done(part.item, part.part);
-                self.change(Change::BlockDone(part));
-            }
+            BlockChange::Done => self.change(Change::BlockDone(part)),
         }
     }
 
     pub(super) fn reset_scanner(&mut self, at: PartAt) {
-        let open = self.state.tasks[at.item.task].open.iter_mut().rev().find(|open| open.position == at.item.item);
+        let open = self.state.tasks[at.item.task].open.get_mut(at.item.item);
         if let Some(scanner) = open.and_then(|open| open.scanners.0.get_mut(at.part)) {
             *scanner = Default::default();
         }
     }
 
+    /// The scan of a block of an open item.
+    fn scanner(&mut self, at: PartAt) -> Option<&mut Scanner> {
+        let open = self.state.tasks[at.item.task].open.get_mut(at.item.item)?;
+        if open.scanners.0.len() <= at.part {
+            open.scanners.0.resize_with(at.part + 1, Default::default);
+        }
+        open.scanners.0.get_mut(at.part)
+    }
+
     /// Annotations that came with the block are kept; otherwise its citations are found.
     pub(super) fn cite_unless_annotated(&mut self, at: PartAt) {
-        let is_message = matches!(self.state.tasks[at.item.task].output[at.item.item], Item::Message(_));
-        let plain = |block: &mut Block| matches!(block, Block::Text(text) if text.annotations.is_none());
-        if is_message && self.block_mut(at).is_some_and(plain) {
-            self.cite(at);
+        if !matches!(self.state.tasks[at.item.task].output[at.item.item], Item::Message(_)) {
+            return;
+        }
+        let scanner = match self.block_mut(at) {
+            Some(Block::Text(text)) if text.annotations.is_none() => return self.cite(at),
+            Some(block) => Scanner::after(block),
+            None => return,
+        };
+        if let Some(place) = self.scanner(at) {
+            *place = scanner;
         }
     }
 }

@@ -1,26 +1,42 @@
 //! The end of turns and tasks: what was open is closed honestly, tasks before their turn.
 
+use riverrun_event::{Item, TurnId};
+
 use super::Step;
 use crate::change::{Change, ItemAt};
 use crate::problem::ProblemCode;
 use crate::state::{ActionStatus, Status};
 
 impl Step<'_> {
-    /// The event's task, unless its turn has ended: then nothing of it changes any more.
+    /// The event's task, unless its turn or the task itself has ended: then nothing of it changes any more.
     pub(super) fn live_task(&mut self) -> Option<usize> {
-        let ended = self.event.scope.turn_id.as_ref().and_then(|turn| self.find_turn(turn));
-        if let Some(turn) = ended.filter(|turn| self.state.turns[*turn].status.is_terminal()) {
-            let detail = format!("{} after the end of turn `{}`", self.event.kind.as_str(), self.state.turns[turn].turn_id);
+        if self.is_after_the_end() {
+            return None;
+        }
+        let task = self.task();
+        let state = &self.state.tasks[task];
+        if state.status.is_terminal() {
+            let detail = format!("{} after the end of task `{}`", self.event.kind.as_str(), state.task_id);
             self.problem(ProblemCode::AfterTerminal, detail);
             return None;
         }
-        Some(self.task())
+        Some(task)
+    }
+
+    /// True, and told as a problem, if the event's turn has ended.
+    pub(super) fn is_after_the_end(&mut self) -> bool {
+        let named = self.event.scope.turn_id.as_ref().and_then(|turn| self.find_turn(turn));
+        let Some(turn) = named.filter(|turn| self.state.turns[*turn].status.is_terminal()) else { return false };
+        let detail = format!("{} after the end of turn `{}`", self.event.kind.as_str(), self.state.turns[turn].turn_id);
+        self.problem(ProblemCode::AfterTerminal, detail);
+        true
     }
 
     pub(super) fn end_turn(&mut self, turn: usize, outcome: Status) {
         let turn_id = self.state.turns[turn].turn_id.clone();
         let root = self.state.turns[turn].task_id.clone();
-        for task in 0..self.state.tasks.len() {
+        // Children stand after their parents and end before them.
+        for task in (0..self.state.tasks.len()).rev() {
             let state = &self.state.tasks[task];
             if state.turn_id.as_ref() != Some(&turn_id) || state.status.is_terminal() {
                 continue;
@@ -40,17 +56,27 @@ impl Step<'_> {
         let state = &mut self.state.threads[thread];
         state.last_outcome = Some(outcome);
         if state.active_turn_id.as_ref().is_none_or(|active| *active == turn_id) {
-            state.active_turn_id = None;
             state.status = outcome;
+            self.set_active_turn(thread, None);
         }
         self.change(Change::Turn { turn });
     }
 
-    /// Ends a task. Items that were open are incomplete now: what was shown stays, marked.
+    pub(super) fn set_active_turn(&mut self, thread: usize, turn: Option<TurnId>) {
+        let active = &mut self.state.threads[thread].active_turn_id;
+        let count = &mut self.state.index.active_threads;
+        *count = *count + usize::from(turn.is_some()) - usize::from(active.is_some());
+        *active = turn;
+    }
+
+    /// Ends a task. What was shown stays: a text that was open is complete if the task is, everything else that was
+    /// open is incomplete now.
     pub(super) fn end_task(&mut self, task: usize, outcome: Status) {
         let open: Vec<usize> = self.state.tasks[task].open.iter().map(|open| open.position).collect();
         for item in open {
-            self.finish_item(ItemAt { task, item }, "incomplete");
+            let is_text = matches!(self.state.tasks[task].output[item], Item::Message(_) | Item::Reasoning(_));
+            let is_complete = outcome == Status::Completed && is_text;
+            self.finish_item(ItemAt { task, item }, if is_complete { "completed" } else { "incomplete" });
         }
         let state = &mut self.state.tasks[task];
         state.status = outcome;
@@ -63,7 +89,7 @@ impl Step<'_> {
     }
 
     /// A call whose result never came: stopped if the turn was stopped, else its outcome is unknown.
-    fn close_tools(&mut self, turn_id: &riverrun_event::TurnId, outcome: Status) {
+    fn close_tools(&mut self, turn_id: &TurnId, outcome: Status) {
         for call in 0..self.state.tool_calls.len() {
             let state = &mut self.state.tool_calls[call];
             if state.turn_id.as_ref() != Some(turn_id) || state.status != Status::Running {
@@ -75,10 +101,11 @@ impl Step<'_> {
         }
     }
 
-    fn abandon_actions(&mut self, turn_id: &riverrun_event::TurnId) {
+    fn abandon_actions(&mut self, turn_id: &TurnId) {
         for action in 0..self.state.actions.len() {
             let state = &mut self.state.actions[action];
             if state.turn_id.as_ref() == Some(turn_id) && state.status == ActionStatus::Pending {
+                self.state.index.remove_pending(state);
                 state.status = ActionStatus::Abandoned;
                 state.resolved_at = Some(self.event.timestamp);
                 self.change(Change::ActionResolved { action });
@@ -87,11 +114,7 @@ impl Step<'_> {
     }
 }
 
-/// A child that nobody ended is lost when its turn completes: success is never a default.
+/// A child that nobody ended is lost when its turn ends by itself: neither success nor a stop is a default.
 fn task_outcome(turn: Status, is_root: bool) -> Status {
-    match (turn, is_root) {
-        (Status::Completed, false) => Status::Lost,
-        (Status::Failed, false) => Status::Cancelled,
-        (outcome, _) => outcome,
-    }
+    if is_root || turn == Status::Cancelled { turn } else { Status::Lost }
 }

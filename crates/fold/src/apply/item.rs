@@ -3,61 +3,10 @@
 use riverrun_event::{Block, Item, ItemCompleted, ItemPatch, ItemRetracted, ItemStarted};
 
 use super::Step;
+use super::contents::{PartKind, blocks, contents, has_status, keeps_contents, set_status, status_of};
 use crate::change::{Change, ItemAt, PartAt};
 use crate::problem::ProblemCode;
-use crate::state::OpenItem;
-
-/// The kinds of items that deltas and results go to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum ItemKind {
-    Message,
-    Reasoning,
-    ToolCall,
-    ToolResult,
-}
-
-impl ItemKind {
-    pub(super) fn of(item: &Item) -> Option<Self> {
-        match item {
-            Item::Message(_) => Some(ItemKind::Message),
-            Item::Reasoning(_) => Some(ItemKind::Reasoning),
-            Item::ToolCall(_) => Some(ItemKind::ToolCall),
-            Item::ToolResult(_) => Some(ItemKind::ToolResult),
-            Item::Handoff(_) | Item::Error(_) | Item::Other(_) => None,
-        }
-    }
-
-    /// Of the ids of items that nobody named.
-    pub(super) fn prefix(self) -> &'static str {
-        match self {
-            ItemKind::Message => "msg_",
-            ItemKind::Reasoning => "rs_",
-            ItemKind::ToolCall => "fc_",
-            ItemKind::ToolResult => "fco_",
-        }
-    }
-}
-
-pub(super) fn set_status(item: &mut Item, status: &str) {
-    let field = match item {
-        Item::Message(item) => &mut item.status,
-        Item::Reasoning(item) => &mut item.status,
-        Item::ToolCall(item) => &mut item.status,
-        Item::ToolResult(item) => &mut item.status,
-        Item::Handoff(_) | Item::Error(_) | Item::Other(_) => return,
-    };
-    *field = Some(status.to_owned());
-}
-
-fn has_status(item: &Item) -> bool {
-    match item {
-        Item::Message(item) => item.status.is_some(),
-        Item::Reasoning(item) => item.status.is_some(),
-        Item::ToolCall(item) => item.status.is_some(),
-        Item::ToolResult(item) => item.status.is_some(),
-        Item::Handoff(_) | Item::Error(_) | Item::Other(_) => true,
-    }
-}
+use crate::restore::references;
 
 impl Step<'_> {
     pub(super) fn item_started(&mut self, started: &ItemStarted) {
@@ -90,7 +39,8 @@ impl Step<'_> {
             task_state.positions.0.insert(id, at.item);
         }
         task_state.output.push(item);
-        task_state.open.push(OpenItem { position: at.item, done: Vec::new(), scanners: Default::default() });
+        task_state.open.open(at.item);
+        self.count(at);
         self.change(Change::ItemAdded(at));
         at
     }
@@ -100,12 +50,34 @@ impl Step<'_> {
         if !has_status(&item) {
             set_status(&mut item, "in_progress");
         }
+        self.discount(at);
         let task = &mut self.state.tasks[at.task];
         task.output[at.item] = item;
-        task.open.retain(|open| open.position != at.item);
-        task.open.push(OpenItem { position: at.item, done: Vec::new(), scanners: Default::default() });
+        task.open.open(at.item);
+        task.retracted.remove(&at.item);
+        self.count(at);
         self.change(Change::ItemAdded(at));
         at
+    }
+
+    /// Enters what others look up in the item: the call that it belongs to, the numbers that it can be cited by.
+    fn count(&mut self, at: ItemAt) {
+        let task = &mut self.state.tasks[at.task];
+        let item = &task.output[at.item];
+        self.state.index.add_caller(at.task, item);
+        for number in references(item) {
+            *task.references.0.entry(number).or_default() += 1;
+        }
+    }
+
+    /// Takes out what [`Step::count`] entered, before the item changes.
+    fn discount(&mut self, at: ItemAt) {
+        let task = &mut self.state.tasks[at.task];
+        let item = &task.output[at.item];
+        self.state.index.remove_caller(at.task, item);
+        for number in references(item) {
+            forget_reference(&mut task.references.0, number);
+        }
     }
 
     /// An item may begin with contents: they are told like contents that came later.
@@ -140,7 +112,7 @@ impl Step<'_> {
         let found = self.item_by_id(task, &id);
         let at = match found {
             Some(at) => {
-                if !self.state.tasks[task].open.iter().any(|open| open.position == at.item) {
+                if !self.state.tasks[task].open.contains(at.item) {
                     return self.problem(ProblemCode::AlreadyEnded, format!("item `{id}` was complete"));
                 }
                 if !self.patch_item(at, completed.item.clone()) {
@@ -154,7 +126,9 @@ impl Step<'_> {
                     let detail = format!("item `{id}` at {}, the next place is {next}", completed.output_index);
                     self.problem(ProblemCode::OutputIndex, detail);
                 }
-                self.push_item(task, completed.item.clone().into_item())
+                let at = self.push_item(task, completed.item.clone().into_item());
+                self.announce_contents(at);
+                at
             }
         };
         let status = match status_of(&completed.item) {
@@ -166,13 +140,22 @@ impl Step<'_> {
 
     /// Merges: an absent field keeps, a present one replaces, null clears. False if the types differ.
     fn patch_item(&mut self, at: ItemAt, patch: ItemPatch) -> bool {
-        let item = &mut self.state.tasks[at.task].output[at.item];
-        let before = blocks(item).to_vec();
-        if let Err(mismatch) = patch.apply(item) {
+        let keeps = keeps_contents(&patch);
+        let before = if keeps { Vec::new() } else { blocks(&self.state.tasks[at.task].output[at.item]).to_vec() };
+        if !keeps {
+            self.discount(at);
+        }
+        let patched = patch.apply(&mut self.state.tasks[at.task].output[at.item]);
+        if !keeps {
+            self.count(at);
+        }
+        if let Err(mismatch) = patched {
             self.problem(ProblemCode::WrongItemType, mismatch.to_string());
             return false;
         }
-        self.keep_annotations(at, &before);
+        if !keeps {
+            self.keep_annotations(at, &before);
+        }
         true
     }
 
@@ -213,7 +196,7 @@ impl Step<'_> {
         }
         let task = &mut self.state.tasks[at.task];
         set_status(&mut task.output[at.item], status);
-        task.open.retain(|open| open.position != at.item);
+        task.open.close(at.item);
         self.change(Change::ItemDone(at));
     }
 
@@ -225,64 +208,34 @@ impl Step<'_> {
             return self.problem(ProblemCode::UnknownItem, format!("item `{}`", retracted.item_id));
         };
         let task = &mut self.state.tasks[task];
-        if task.retracted.contains(&at.item) {
+        if !task.retracted.insert(at.item) {
             return;
         }
-        task.retracted.push(at.item);
-        task.open.retain(|open| open.position != at.item);
+        task.open.close(at.item);
         set_status(&mut task.output[at.item], "incomplete");
         self.change(Change::ItemRetracted(at));
     }
 
     pub(super) fn is_done(&self, at: ItemAt, part: usize) -> bool {
-        let open = self.state.tasks[at.task].open.iter().rev().find(|open| open.position == at.item);
+        let open = self.state.tasks[at.task].open.get(at.item);
         open.is_some_and(|open| open.done.contains(&part))
     }
 
-    pub(super) fn mark_done(&mut self, at: ItemAt, part: usize) {
-        let open = self.state.tasks[at.task].open.iter_mut().rev().find(|open| open.position == at.item);
-        if let Some(open) = open.filter(|open| !open.done.contains(&part)) {
-            open.done.push(part);
+    pub(super) fn mark_done(&mut self, at: ItemAt, part: usize, is_done: bool) {
+        let Some(open) = self.state.tasks[at.task].open.get_mut(at.item) else { return };
+        if is_done {
+            open.done.insert(part);
+        } else {
+            open.done.remove(&part);
         }
     }
 }
 
-enum PartKind {
-    Block,
-    Summary,
-    Arguments,
-}
-
-struct Contents {
-    kind: PartKind,
-    parts: usize,
-}
-
-fn contents(item: &Item) -> Contents {
-    match item {
-        Item::Reasoning(item) => {
-            Contents { kind: PartKind::Summary, parts: item.summary.as_ref().map_or(0, Vec::len) }
+pub(super) fn forget_reference(counts: &mut std::collections::HashMap<u64, usize>, number: u64) {
+    if let Some(count) = counts.get_mut(&number) {
+        *count -= 1;
+        if *count == 0 {
+            counts.remove(&number);
         }
-        Item::ToolCall(item) => Contents { kind: PartKind::Arguments, parts: usize::from(!item.arguments.is_empty()) },
-        Item::Message(_) | Item::ToolResult(_) => Contents { kind: PartKind::Block, parts: blocks(item).len() },
-        Item::Handoff(_) | Item::Error(_) | Item::Other(_) => Contents { kind: PartKind::Block, parts: 0 },
-    }
-}
-
-fn blocks(item: &Item) -> &[Block] {
-    match item {
-        Item::Message(item) => item.block_list.as_deref().unwrap_or_default(),
-        Item::ToolResult(item) => item.block_list.as_deref().unwrap_or_default(),
-        Item::Reasoning(_) | Item::ToolCall(_) | Item::Handoff(_) | Item::Error(_) | Item::Other(_) => &[],
-    }
-}
-
-fn status_of(patch: &ItemPatch) -> Option<String> {
-    match patch {
-        ItemPatch::Message(patch) => patch.status.as_set().cloned(),
-        ItemPatch::Reasoning(patch) => patch.status.as_set().cloned(),
-        ItemPatch::ToolCall(patch) => patch.status.as_set().cloned(),
-        ItemPatch::ToolResult(patch) => patch.status.as_set().cloned(),
-        ItemPatch::Handoff(_) | ItemPatch::Error(_) | ItemPatch::Other(_) => None,
     }
 }

@@ -3,6 +3,7 @@
 mod action;
 mod block;
 mod close;
+mod contents;
 mod item;
 mod plain;
 mod reasoning;
@@ -58,7 +59,7 @@ impl State {
         if density == Density::Dense && first != expected {
             return Outcome::Gap { expected, found: first };
         }
-        self.revision += event.sequence.get().saturating_sub(first.get());
+        self.revision += event.sequence.get().saturating_sub(first.max(expected).get());
         self.sequence = event.sequence;
         self.updated_at = Some(event.timestamp);
         let mut step = Step { state: self, event, changes };
@@ -90,9 +91,12 @@ impl Step<'_> {
             Ok(payload) => payload,
             Err(error) => return self.problem(ProblemCode::Malformed, error.to_string()),
         };
+        let problems = self.state.problems.count;
         self.touch_turn();
         self.dispatch(payload);
-        self.session_status();
+        if self.state.problems.count == problems {
+            self.session_status();
+        }
     }
 
     fn dispatch(&mut self, payload: &Payload) {
@@ -113,7 +117,7 @@ impl Step<'_> {
             P::TurnStarted(started) => self.turn_started(started),
             P::TurnCompleted(completed) => self.turn_completed(completed),
             P::TurnFailed(failed) => self.turn_failed(failed),
-            P::TurnCancelled(_) => self.turn_cancelled(),
+            P::TurnCancelled(cancelled) => self.turn_cancelled(cancelled),
 
             P::TaskCreated(info) => self.task_created(info),
             P::TaskUpdated(info) => self.task_updated(info),
@@ -142,8 +146,8 @@ impl Step<'_> {
             P::ToolProgress(progress) => self.tool_progress(progress),
             P::ToolResult(result) => self.tool_result(result),
             P::ToolFailed(failed) => self.tool_failed(failed),
-            P::ToolCancelled(_) => self.tool_ended(Status::Cancelled),
-            P::ToolOutcomeUnknown(_) => self.tool_ended(Status::Unknown),
+            P::ToolCancelled(cancelled) => self.tool_ended(Status::Cancelled, &cancelled.tool_name),
+            P::ToolOutcomeUnknown(unknown) => self.tool_ended(Status::Unknown, &unknown.tool_name),
             P::ActionRequired(_) => self.action_required(),
             P::ActionResolved(_) => self.action_resolved(),
             P::QueueChanged(changed) => self.queue_changed(changed),

@@ -1,6 +1,6 @@
 //! Facts that need little: usage, cost, the queue, the acting agent, and the families that are kept as told.
 
-use riverrun_event::{Cost, EventType, ModelCompleted, ModelFailed, QueueChanged, Usage};
+use riverrun_event::{Cost, Event, EventType, Family, ModelCompleted, ModelFailed, Payload, QueueChanged, TaskId, Usage};
 
 use super::Step;
 use crate::change::Change;
@@ -29,7 +29,9 @@ impl Step<'_> {
 
     pub(super) fn cost_recorded(&mut self, cost: &Cost) {
         let currency = cost.currency.clone().unwrap_or_else(|| "USD".to_owned());
-        *self.state.cost.entry(currency).or_default() += cost.amount;
+        let sum = self.state.cost.entry(currency).or_default();
+        // JSON has no infinity.
+        *sum = (*sum + cost.amount).clamp(f64::MIN, f64::MAX);
         self.change(Change::Usage);
     }
 
@@ -44,9 +46,13 @@ impl Step<'_> {
     }
 
     pub(super) fn agent_changed(&mut self, agent: &str) {
-        self.state.agent = Some(agent.to_owned());
-        if let Some(task) = self.find_task() {
+        let task = self.find_task();
+        if let Some(task) = task {
             self.state.tasks[task].agent = Some(agent.to_owned());
+        }
+        // A child's agent is its own.
+        if task.is_none_or(|task| self.state.tasks[task].parent_task_id.is_none()) {
+            self.state.agent = Some(agent.to_owned());
         }
         self.change(Change::Agent);
     }
@@ -59,11 +65,10 @@ impl Step<'_> {
             return;
         }
         let family = event.kind.family().as_str();
-        let key = event.subject.clone().or_else(|| event.scope.subagent_id.clone());
         self.state.ledger.record(
             family,
             Entry {
-                key: key.unwrap_or_else(|| event.kind.as_str().to_owned()),
+                key: ledger_key(event),
                 kind: event.kind.as_str().to_owned(),
                 sequence: event.sequence,
                 turn_id: event.scope.turn_id.clone(),
@@ -73,14 +78,38 @@ impl Step<'_> {
         self.change(Change::Ledger);
     }
 
-    /// The session's status is that of the newest word on a turn or an action.
+    /// The session's status is that of the newest word on a turn or an action, unless somebody must decide or
+    /// another thread is at work.
     pub(super) fn session_status(&mut self) {
-        let Some(status) = session_status(&self.event.kind) else { return };
+        let Some(told) = session_status(&self.event.kind) else { return };
+        let status = if self.state.index.pending > 0 {
+            Status::WaitingPermission
+        } else if told.is_terminal() && self.state.index.active_threads > 0 {
+            Status::Running
+        } else {
+            told
+        };
         if self.state.session.status != status {
             self.state.session.status = status;
             self.change(Change::Session);
         }
     }
+}
+
+/// What the event is about: the thing that it names, an edge of the task graph, its task, or its type alone.
+fn ledger_key(event: &Event) -> String {
+    let kind = event.kind.as_str();
+    if let Some(subject) = event.subject.as_ref().or(event.scope.subagent_id.as_ref()) {
+        return subject.clone();
+    }
+    let target = match &event.payload {
+        Ok(Payload::TaskDelegated(delegated)) => Some(delegated.to_task_id.as_str()),
+        Ok(Payload::TaskDependencyUpdated(edge)) => edge.target_id.as_deref(),
+        Ok(_) | Err(_) => None,
+    };
+    let task = event.scope.task_id.as_ref().filter(|_| event.kind.family() == Family::Task);
+    let parts = [Some(kind), task.map(TaskId::as_str), target];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
 
 /// What an event says about its session, without the rest of the log. The catalogue uses the same rule.

@@ -3,7 +3,7 @@
 use riverrun_event::{Block, Item, Part, ReasoningDelta, ReasoningSummary};
 
 use super::Step;
-use super::item::ItemKind;
+use super::contents::ItemKind;
 use super::text::MAX_HOLE;
 use crate::change::{Change, ItemAt, PartAt};
 use crate::problem::ProblemCode;
@@ -14,7 +14,9 @@ impl Step<'_> {
         match delta.summary_index {
             Some(index) => {
                 let Some(part) = self.summary_part(at, index as usize) else { return };
-                let Some(text) = self.summary_mut(part).and_then(Block::text_mut) else { return };
+                let Some(text) = self.summary_mut(part).and_then(Block::text_mut) else {
+                    return self.problem(ProblemCode::WrongItemType, format!("summary {index} is not text"));
+                };
                 let from = text.len();
                 text.push_str(&delta.delta);
                 self.change(Change::SummaryText { at: part, from });
@@ -30,7 +32,9 @@ impl Step<'_> {
             content.push(Part::plain(""));
         }
         let part = content.len() - 1;
-        let Some(text) = content[part].text_mut() else { return };
+        let Some(text) = content[part].text_mut() else {
+            return self.problem(ProblemCode::WrongItemType, format!("reasoning part {part} is not text"));
+        };
         let from = text.len();
         text.push_str(delta);
         self.change(Change::ReasoningText { at: PartAt { item: at, part }, from });
@@ -42,7 +46,7 @@ impl Step<'_> {
         if let Some(text) = self.summary_mut(part).and_then(Block::text_mut) {
             text.clone_from(&summary.text);
         }
-        self.mark_done(at, part.part);
+        self.mark_done(at, part.part, true);
         self.change(Change::SummaryDone(part));
     }
 

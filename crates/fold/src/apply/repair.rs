@@ -1,15 +1,16 @@
 //! A snapshot in the log may correct what events told. It never erases a pending action or a failed call.
 
-use riverrun_event::{SnapshotInfo, TaskId, ThreadId};
+use riverrun_event::{ActionId, ErrorInfo, RawJson, SnapshotInfo, TaskId, ThreadId, ToolCallId, TurnId};
 use serde::Deserialize;
 
 use super::Step;
 use crate::change::Change;
-use crate::state::Status;
+use crate::problem::ProblemCode;
+use crate::state::{Action, ActionStatus, Status};
 
 /// What we take from the standard's snapshot; the rest is shown as it was told.
 #[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
+#[serde(default)]
 struct Correction {
     threads: Vec<ThreadCorrection>,
     tasks: Vec<TaskCorrection>,
@@ -21,6 +22,10 @@ struct ThreadCorrection {
     #[serde(alias = "thread_id")]
     thread_id: ThreadId,
     status: String,
+    #[serde(default, alias = "pending_requests")]
+    pending_requests: Vec<RawJson>,
+    #[serde(default, alias = "tool_calls")]
+    tool_calls: Vec<RawJson>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -32,26 +37,117 @@ struct TaskCorrection {
     title: Option<String>,
 }
 
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct PendingRequest {
+    #[serde(alias = "action_id")]
+    action_id: ActionId,
+    #[serde(alias = "turn_id")]
+    turn_id: Option<TurnId>,
+    #[serde(alias = "task_id")]
+    task_id: Option<TaskId>,
+    #[serde(alias = "tool_call_id")]
+    tool_call_id: Option<ToolCallId>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct FailedCall {
+    #[serde(alias = "tool_call_id")]
+    tool_call_id: ToolCallId,
+    status: String,
+    #[serde(alias = "tool_name")]
+    tool_name: Option<String>,
+    #[serde(alias = "turn_id")]
+    turn_id: Option<TurnId>,
+    error: Option<ErrorInfo>,
+}
+
 impl Step<'_> {
-    /// The union of both sides: statuses and titles are the snapshot's, actions and tool calls stay as they are.
+    /// The union of both sides: statuses and titles are the snapshot's, pending actions and failed calls are ours
+    /// and the snapshot's.
     pub(super) fn snapshot(&mut self, info: &SnapshotInfo) {
-        let correction = info.snapshot.as_ref().and_then(|raw| raw.to::<Correction>().ok()).unwrap_or_default();
-        for told in correction.threads {
-            let thread = self.thread_of(told.thread_id);
-            if let Some(status) = Status::parse(&told.status) {
-                self.state.threads[thread].status = status;
-                self.change(Change::Thread { thread });
+        let correction = match info.snapshot.as_ref().map(RawJson::to::<Correction>) {
+            Some(Ok(correction)) => correction,
+            Some(Err(error)) => {
+                self.problem(ProblemCode::Malformed, format!("payload.snapshot: {error}"));
+                Correction::default()
             }
+            None => Correction::default(),
+        };
+        for told in correction.threads {
+            self.correct_thread(told);
         }
         for told in correction.tasks {
-            let Some(task) = self.state.index.tasks.get(&told.task_id).copied() else { continue };
-            let state = &mut self.state.tasks[task];
-            state.title = told.title.or(state.title.take());
-            if let Some(status) = Status::parse(&told.status) {
-                state.status = status;
-            }
-            self.change(Change::TaskStatus { task });
+            self.correct_task(told);
         }
         self.ledger();
+    }
+
+    fn correct_thread(&mut self, told: ThreadCorrection) {
+        let thread = self.thread_of(told.thread_id);
+        if let Some(status) = Status::parse(&told.status) {
+            self.state.threads[thread].status = status;
+            self.change(Change::Thread { thread });
+        }
+        for request in told.pending_requests {
+            if let Ok(pending) = request.to::<PendingRequest>() {
+                self.add_pending(pending, request);
+            }
+        }
+        for call in told.tool_calls {
+            if let Ok(call) = call.to::<FailedCall>() {
+                self.add_failed_call(call);
+            }
+        }
+    }
+
+    fn add_pending(&mut self, pending: PendingRequest, request: RawJson) {
+        if self.state.index.actions.contains_key(&pending.action_id) {
+            return;
+        }
+        let task = pending.task_id.as_ref().and_then(|task| self.state.index.tasks.get(task).copied());
+        let root = task.map(|task| self.state.tasks[self.root_of(task)].task_id.clone());
+        self.push_action(Action {
+            action_id: pending.action_id,
+            status: ActionStatus::Pending,
+            sequence: self.event.sequence,
+            required_at: self.event.timestamp,
+            request,
+            turn_id: pending.turn_id,
+            task_id: pending.task_id,
+            root_task_id: root,
+            tool_call_id: pending.tool_call_id,
+            resolved_at: None,
+            resolution: None,
+        });
+    }
+
+    fn add_failed_call(&mut self, told: FailedCall) {
+        if told.status != "failed" || self.state.index.calls.contains_key(&told.tool_call_id) {
+            return;
+        }
+        let call = self.new_call(told.tool_call_id);
+        let state = &mut self.state.tool_calls[call];
+        state.status = Status::Failed;
+        state.tool_name = told.tool_name;
+        state.turn_id = told.turn_id.or(state.turn_id.take());
+        state.error = told.error;
+        self.change(Change::ToolCall { call });
+    }
+
+    fn correct_task(&mut self, told: TaskCorrection) {
+        let Some(task) = self.state.index.tasks.get(&told.task_id).copied() else { return };
+        let state = &mut self.state.tasks[task];
+        state.title = told.title.or(state.title.take());
+        let status = Status::parse(&told.status).unwrap_or(state.status);
+        if status.is_terminal() && !state.status.is_terminal() {
+            return self.end_task(task, status);
+        }
+        if !status.is_terminal() {
+            state.ended_at = None;
+        }
+        state.status = status;
+        self.change(Change::TaskStatus { task });
     }
 }

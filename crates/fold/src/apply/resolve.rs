@@ -62,9 +62,10 @@ impl Step<'_> {
     }
 
     pub(super) fn thread_of(&mut self, thread_id: ThreadId) -> usize {
-        if let Some(thread) = self.state.threads.iter().position(|thread| thread.thread_id == thread_id) {
-            return thread;
+        if let Some(thread) = self.state.index.threads.get(&thread_id) {
+            return *thread;
         }
+        self.state.index.threads.insert(thread_id.clone(), self.state.threads.len());
         self.state.threads.push(Thread {
             thread_id,
             status: Status::Idle,
@@ -120,11 +121,10 @@ impl Step<'_> {
             }
         }
         if parent.as_ref().is_some_and(|parent| self.is_ancestor(&task_id, parent)) {
-            self.problem(ProblemCode::TaskCycle, format!("task `{task_id}` would be its own ancestor"));
+            self.task_cycle(&task_id);
             parent = None;
         }
-        let above = parent.as_ref().and_then(|parent| self.state.index.tasks.get(parent).copied());
-        let depth = self.event.scope.depth.unwrap_or_else(|| above.map_or(0, |above| self.state.tasks[above].depth + 1));
+        let depth = self.event.scope.depth.unwrap_or_else(|| self.depth_below(parent.as_ref()));
         let turn_id = self.event.scope.turn_id.clone();
         if let (Some(turn), None) = (turn, &parent) {
             self.state.turns[turn].task_id.get_or_insert_with(|| task_id.clone());
@@ -149,9 +149,10 @@ impl Step<'_> {
             attempts: Vec::new(),
             usage: Usage::default(),
             output: Vec::new(),
-            open: Vec::new(),
-            retracted: Vec::new(),
+            open: Default::default(),
+            retracted: Default::default(),
             positions: Default::default(),
+            references: Default::default(),
         });
         self.change(Change::TaskCreated { task });
         task
@@ -159,14 +160,18 @@ impl Step<'_> {
 
     /// The task whose output holds a call with this id.
     fn task_that_called(&self, call: &TaskId) -> Option<TaskId> {
-        use riverrun_event::Item;
-        let calls = |item: &Item| match item {
-            Item::ToolCall(item) => item.call_id == call.as_str(),
-            Item::ToolResult(item) => item.call_id == call.as_str(),
-            Item::Message(_) | Item::Reasoning(_) | Item::Handoff(_) | Item::Error(_) | Item::Other(_) => false,
-        };
-        let mut tasks = self.state.tasks.iter().rev();
-        tasks.find(|task| task.output.iter().rev().any(calls)).map(|task| task.task_id.clone())
+        let task = self.state.index.caller(call.as_str())?;
+        Some(self.state.tasks[task].task_id.clone())
+    }
+
+    /// The depth of a task below this parent, which may not have been told yet.
+    pub(super) fn depth_below(&self, parent: Option<&TaskId>) -> u32 {
+        let known = |parent: &TaskId| self.state.index.tasks.get(parent).map_or(0, |above| self.state.tasks[*above].depth);
+        parent.map_or(0, |parent| known(parent).saturating_add(1))
+    }
+
+    pub(super) fn task_cycle(&mut self, task_id: &TaskId) {
+        self.problem(ProblemCode::TaskCycle, format!("task `{task_id}` would be its own ancestor"));
     }
 
     /// True if `task` is `below` or stands above it.

@@ -1,12 +1,10 @@
 //! Old turns leave the state, so that the thousandth costs what the first did.
 
-use std::collections::HashSet;
-
 use riverrun_event::TurnId;
 
 use super::Step;
 use crate::change::Change;
-use crate::state::{ActionStatus, SealedTurn, State, WINDOW};
+use crate::state::{SealedTurn, State, Turn, WINDOW};
 
 impl Step<'_> {
     /// Called when a turn begins: finished turns beyond the window go, oldest first. A turn with a pending action
@@ -17,7 +15,8 @@ impl Step<'_> {
             if finished < WINDOW {
                 return;
             }
-            let Some(oldest) = self.state.turns.iter().position(|turn| can_seal(self.state, &turn.turn_id)) else { return };
+            let can_seal = |turn: &Turn| turn.status.is_terminal() && !self.state.index.turn_waits(&turn.turn_id);
+            let Some(oldest) = self.state.turns.iter().position(can_seal) else { return };
             let sealed = take_turn(self.state, oldest);
             self.state.sealed_turns += 1;
             self.change(Change::TurnSealed(Box::new(sealed)));
@@ -25,25 +24,12 @@ impl Step<'_> {
     }
 }
 
-fn can_seal(state: &State, turn_id: &TurnId) -> bool {
-    let ended = state.turns.iter().any(|turn| turn.turn_id == *turn_id && turn.status.is_terminal());
-    let pending = |action: &crate::state::Action| {
-        action.turn_id.as_ref() == Some(turn_id) && action.status == ActionStatus::Pending
-    };
-    ended && !state.actions.iter().any(pending)
-}
-
 fn take_turn(state: &mut State, turn: usize) -> SealedTurn {
     let turn = state.turns.remove(turn);
     let of_turn = |id: &Option<TurnId>| id.as_ref() == Some(&turn.turn_id);
-    let tasks: Vec<_> = state.tasks.extract_if(.., |task| of_turn(&task.turn_id)).collect();
+    let tasks = state.tasks.extract_if(.., |task| of_turn(&task.turn_id)).collect();
     let tool_calls = state.tool_calls.extract_if(.., |call| of_turn(&call.turn_id)).collect();
     let actions = state.actions.extract_if(.., |action| of_turn(&action.turn_id)).collect();
-    let gone: HashSet<_> = tasks.iter().map(|task| task.task_id.clone()).collect();
-    for task in &mut state.tasks {
-        // A child of another turn keeps its parent's name, which now is a sealed task's.
-        debug_assert!(!gone.contains(&task.task_id));
-    }
     state.rebuild_index();
     SealedTurn { turn, tasks, tool_calls, actions }
 }

@@ -1,6 +1,6 @@
 //! Tasks and their attempts.
 
-use riverrun_event::{TaskAttempt, TaskChange, TaskCompleted, TaskFailed, TaskInfo};
+use riverrun_event::{RunId, TaskAttempt, TaskChange, TaskCompleted, TaskFailed, TaskInfo, ToolCallId};
 
 use super::Step;
 use crate::change::Change;
@@ -9,11 +9,16 @@ use crate::state::{Attempt, Status};
 
 impl Step<'_> {
     pub(super) fn task_created(&mut self, info: &TaskInfo) {
+        let known = self.state.tasks.len();
         let Some(task) = self.named_task() else { return };
-        self.link_parent(task, info);
         self.fill_task(task, info);
-        let status = info.status.as_deref().and_then(Status::parse).unwrap_or(Status::Accepted);
-        self.state.tasks[task].status = status;
+        self.name_call(task, info);
+        if self.state.tasks.len() > known {
+            let told = info.status.as_deref().and_then(Status::parse);
+            self.state.tasks[task].status = told.unwrap_or(Status::Accepted);
+        } else {
+            self.link_parent(task);
+        }
         self.change(Change::TaskStatus { task });
     }
 
@@ -36,10 +41,36 @@ impl Step<'_> {
     }
 
     /// The payload may name the parent's call where the envelope does not.
-    fn link_parent(&mut self, task: usize, info: &TaskInfo) {
-        let call = info.parent_tool_call_id.as_deref().and_then(|id| riverrun_event::ToolCallId::new(id).ok());
+    fn name_call(&mut self, task: usize, info: &TaskInfo) {
+        let told = info.parent_tool_call_id.as_deref().and_then(|id| ToolCallId::new(id).ok());
+        let call = self.event.scope.parent_tool_call_id.clone().or(told);
         let state = &mut self.state.tasks[task];
         state.parent_tool_call_id = state.parent_tool_call_id.take().or(call);
+    }
+
+    /// A task may have been told before its parent was.
+    fn link_parent(&mut self, task: usize) {
+        let state = &self.state.tasks[task];
+        let Some(parent) = self.event.scope.parent_task_id.clone().filter(|_| state.parent_task_id.is_none()) else {
+            return;
+        };
+        let task_id = state.task_id.clone();
+        if self.is_ancestor(&task_id, &parent) {
+            return self.task_cycle(&task_id);
+        }
+        self.state.tasks[task].depth = self.event.scope.depth.unwrap_or_else(|| self.depth_below(Some(&parent)));
+        self.state.tasks[task].parent_task_id = Some(parent);
+        self.give_up_root(task);
+    }
+
+    /// A child is not the root of its turn.
+    fn give_up_root(&mut self, task: usize) {
+        let state = &self.state.tasks[task];
+        let Some(turn) = state.turn_id.as_ref().and_then(|turn| self.find_turn(turn)) else { return };
+        let root = &mut self.state.turns[turn].task_id;
+        if root.as_ref() == Some(&state.task_id) {
+            *root = None;
+        }
     }
 
     pub(super) fn task_status(&mut self, status: Status, change: &TaskChange) {
@@ -53,7 +84,9 @@ impl Step<'_> {
 
     pub(super) fn task_failed(&mut self, failed: &TaskFailed) {
         let Some(task) = self.named_task() else { return };
-        self.state.tasks[task].error = Some(failed.error.clone());
+        if !self.state.tasks[task].status.is_terminal() {
+            self.state.tasks[task].error = Some(failed.error.clone());
+        }
         self.set_task_status(task, Status::Failed);
     }
 
@@ -101,12 +134,36 @@ impl Step<'_> {
             }),
         }
         if status == Status::Running {
-            // A new attempt reopens a task that had failed; the failed attempt stays.
-            state.run_id = run_id;
-            state.status = Status::Running;
-            state.ended_at = None;
+            self.reopen_task(task, run_id);
         }
         self.change(Change::TaskStatus { task });
+    }
+
+    /// A new run of a task. One that had ended is open again, and the run that ended stays as an attempt.
+    pub(super) fn reopen_task(&mut self, task: usize, run_id: Option<RunId>) {
+        let state = &mut self.state.tasks[task];
+        let before = state.run_id.clone();
+        if state.status.is_terminal() && before != run_id && !state.attempts.iter().any(|known| known.run_id == before) {
+            let ended = Attempt {
+                run_id: before,
+                status: state.status,
+                started_at: state.created_at,
+                ended_at: state.ended_at,
+                error: state.error.clone(),
+            };
+            // The new run may stand there already; what ended comes before it.
+            let new = state.attempts.last().is_some_and(|last| last.run_id == run_id);
+            state.attempts.insert(state.attempts.len() - usize::from(new), ended);
+        }
+        if !state.attempts.is_empty() && !state.attempts.iter().any(|known| known.run_id == run_id) {
+            let started_at = Some(self.event.timestamp);
+            let (status, run_id) = (Status::Running, run_id.clone());
+            state.attempts.push(Attempt { run_id, status, started_at, ended_at: None, error: None });
+        }
+        state.run_id = run_id;
+        state.status = Status::Running;
+        state.error = None;
+        state.ended_at = None;
     }
 
     fn named_task(&mut self) -> Option<usize> {
@@ -114,7 +171,11 @@ impl Step<'_> {
             self.problem(ProblemCode::MissingCorrelation, format!("{} without a taskId", self.event.kind.as_str()));
             return None;
         }
-        Some(self.task())
+        if let Some(task) = self.find_task() {
+            return Some(task);
+        }
+        // An ended turn gets no new tasks.
+        if self.is_after_the_end() { None } else { Some(self.task()) }
     }
 }
 

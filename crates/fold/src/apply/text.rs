@@ -3,7 +3,7 @@
 use riverrun_event::{Annotation, Block, Item, MessageItem, ModelDelta, ReferenceToBlock, ToolArgs, ToolCallItem};
 
 use super::Step;
-use super::item::ItemKind;
+use super::contents::ItemKind;
 use crate::change::{Change, ItemAt, PartAt};
 use crate::citation::Marker;
 use crate::problem::ProblemCode;
@@ -15,6 +15,7 @@ impl Step<'_> {
     pub(super) fn model_delta(&mut self, delta: &ModelDelta) {
         let Some(at) = self.delta_item(ItemKind::Message, delta.item_id.as_deref(), None) else { return };
         let Some(part) = self.text_block(at, delta.block_index.unwrap_or(0) as usize) else { return };
+        self.trust_annotations(part);
         let Some(text) = self.block_mut(part).and_then(Block::text_mut) else {
             let detail = format!("block {} is not text", part.part);
             return self.problem(ProblemCode::WrongItemType, detail);
@@ -48,7 +49,7 @@ impl Step<'_> {
             self.problem(ProblemCode::WrongItemType, format!("{} for another type of item", self.event.kind.as_str()));
             return None;
         }
-        if !self.state.tasks[task].open.iter().any(|open| open.position == at.item) {
+        if !self.state.tasks[task].open.contains(at.item) {
             self.problem(ProblemCode::AfterTerminal, "the item was complete");
             return None;
         }
@@ -68,9 +69,17 @@ impl Step<'_> {
         found.map(|open| ItemAt { task, item: open.position })
     }
 
+    /// An id that no item of the task has: the kind's prefix and the next place, or a later number if that is taken.
+    fn new_item_id(&self, task: usize, kind: ItemKind) -> String {
+        let task = &self.state.tasks[task];
+        let named = |number: usize| format!("{}{number}", kind.prefix());
+        let ids = (task.output.len()..).map(named);
+        ids.into_iter().find(|id| !task.positions.0.contains_key(id)).unwrap_or_default()
+    }
+
     /// A producer that sends deltas alone gets an item without asking for one.
     fn implicit_item(&mut self, task: usize, kind: ItemKind, item_id: Option<&str>, call: Option<&str>) -> Option<ItemAt> {
-        let id = item_id.map_or_else(|| format!("{}{}", kind.prefix(), self.state.tasks[task].output.len()), str::to_owned);
+        let id = item_id.map_or_else(|| self.new_item_id(task, kind), str::to_owned);
         let item = match kind {
             ItemKind::Message => Item::Message(MessageItem { id, role: Some("assistant".to_owned()), ..Default::default() }),
             ItemKind::Reasoning => Item::Reasoning(riverrun_event::ReasoningItem { id, ..Default::default() }),
@@ -113,11 +122,27 @@ impl Step<'_> {
         }
     }
 
+    /// Annotations that came with a block are its producer's: they stay, and only what is added to it is searched.
+    fn trust_annotations(&mut self, at: PartAt) {
+        let ItemAt { task, item } = at.item;
+        let task_state = &mut self.state.tasks[task];
+        let Item::Message(message) = &task_state.output[item] else { return };
+        let Some(Block::Text(block)) = message.block_list.as_ref().and_then(|blocks| blocks.get(at.part)) else { return };
+        let Some(open) = task_state.open.get_mut(item).filter(|_| block.annotations.is_some()) else { return };
+        if open.scanners.0.len() <= at.part {
+            open.scanners.0.resize_with(at.part + 1, Default::default);
+        }
+        let scanner = &mut open.scanners.0[at.part];
+        if scanner.is_fresh() {
+            scanner.scan(&block.text, |_| {});
+        }
+    }
+
     /// Annotates the citations in the text that is new in this block.
     pub(super) fn cite(&mut self, at: PartAt) {
         let ItemAt { task, item } = at.item;
         let task_state = &mut self.state.tasks[task];
-        let Some(open) = task_state.open.iter_mut().rev().find(|open| open.position == item) else { return };
+        let Some(open) = task_state.open.get_mut(item) else { return };
         if open.scanners.0.len() <= at.part {
             open.scanners.0.resize_with(at.part + 1, Default::default);
         }
@@ -126,9 +151,6 @@ impl Step<'_> {
             return;
         };
         let scanner = &mut open.scanners.0[at.part];
-        if scanner.is_fresh() {
-            block.annotations = None;
-        }
         let mut markers = Vec::new();
         scanner.scan(&block.text, |marker| markers.push(marker));
         for marker in markers {
@@ -153,13 +175,6 @@ impl Step<'_> {
 
     /// True if a result of this task carries the number.
     fn has_reference(&self, task: usize, number: u64) -> bool {
-        let carries = |blocks: &Option<Vec<Block>>| {
-            blocks.iter().flatten().any(|block| block.ref_id() == Some(number))
-        };
-        self.state.tasks[task].output.iter().any(|item| match item {
-            Item::ToolResult(result) => carries(&result.block_list) || carries(&result.content),
-            Item::Message(_) | Item::Reasoning(_) | Item::ToolCall(_) | Item::Handoff(_) | Item::Error(_)
-            | Item::Other(_) => false,
-        })
+        self.state.tasks[task].references.0.contains_key(&number)
     }
 }

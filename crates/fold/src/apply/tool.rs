@@ -1,6 +1,6 @@
 //! Calls of tools: the facts of their execution, beside the items that show them.
 
-use riverrun_event::{ToolFailed, ToolProgress, ToolResult, ToolStarted};
+use riverrun_event::{ToolCallId, ToolFailed, ToolProgress, ToolResult, ToolStarted};
 
 use super::Step;
 use crate::change::Change;
@@ -28,47 +28,87 @@ impl Step<'_> {
     }
 
     pub(super) fn tool_result(&mut self, result: &ToolResult) {
-        let Some(call) = self.call() else { return };
+        let Some(call) = self.ending_call() else { return };
         let state = &mut self.state.tool_calls[call];
-        state.tool_name = result.tool_name.clone().or(state.tool_name.take());
         state.preview.clone_from(&result.preview);
         state.output_ref.clone_from(&result.output_ref);
-        self.tool_ended(Status::Completed);
+        self.end_call(call, Status::Completed, &result.tool_name);
     }
 
     pub(super) fn tool_failed(&mut self, failed: &ToolFailed) {
-        let Some(call) = self.call() else { return };
+        let Some(call) = self.ending_call() else { return };
         let state = &mut self.state.tool_calls[call];
-        state.tool_name = failed.tool_name.clone().or(state.tool_name.take());
         state.error = Some(failed.error.clone());
         state.output_ref.clone_from(&failed.output_ref);
-        self.tool_ended(Status::Failed);
+        self.end_call(call, Status::Failed, &failed.tool_name);
     }
 
-    pub(super) fn tool_ended(&mut self, status: Status) {
-        let Some(call) = self.call() else { return };
+    pub(super) fn tool_ended(&mut self, status: Status, tool_name: &Option<String>) {
+        let Some(call) = self.ending_call() else { return };
+        self.end_call(call, status, tool_name);
+    }
+
+    fn end_call(&mut self, call: usize, status: Status, tool_name: &Option<String>) {
         let state = &mut self.state.tool_calls[call];
+        state.tool_name = tool_name.clone().or(state.tool_name.take());
         state.status = status;
         state.ended_at = Some(self.event.timestamp);
         self.change(Change::ToolCall { call });
     }
 
+    /// The call that ends now. The first end stands, unless the call is started again.
+    fn ending_call(&mut self) -> Option<usize> {
+        let call = self.call()?;
+        let state = &self.state.tool_calls[call];
+        if state.status.is_terminal() {
+            let detail = format!("call `{}` was {} before", state.tool_call_id, state.status.as_str());
+            self.problem(ProblemCode::AlreadyEnded, detail);
+            return None;
+        }
+        Some(call)
+    }
+
     /// The call that the envelope names; made if this is the first word about it.
     fn call(&mut self) -> Option<usize> {
-        let Some(id) = &self.event.scope.tool_call_id else {
+        let Some(id) = self.event.scope.tool_call_id.clone() else {
             self.problem(ProblemCode::MissingCorrelation, format!("{} without a toolCallId", self.event.kind.as_str()));
             return None;
         };
-        let of_task = &self.event.scope.task_id;
-        let is_it = |call: &ToolCall| call.tool_call_id == *id && (of_task.is_none() || call.task_id == *of_task);
-        if let Some(call) = self.state.tool_calls.iter().rposition(is_it) {
-            return Some(call);
+        if self.is_after_the_end() {
+            return None;
         }
+        match self.known_call(&id) {
+            Some(call) => Some(call),
+            None => Some(self.new_call(id)),
+        }
+    }
+
+    /// A word that names no task is about the newest call with the id. A call that had no task gets it now.
+    fn known_call(&mut self, id: &ToolCallId) -> Option<usize> {
+        let Some(task_id) = self.event.scope.task_id.clone() else {
+            return self.state.index.calls.get(id).copied();
+        };
+        let index = &mut self.state.index.calls_of_tasks;
+        let exact = (id.clone(), Some(task_id));
+        if let Some(call) = index.get(&exact) {
+            return Some(*call);
+        }
+        let call = index.remove(&(id.clone(), None))?;
+        self.state.tool_calls[call].task_id.clone_from(&exact.1);
+        index.insert(exact, call);
+        Some(call)
+    }
+
+    pub(super) fn new_call(&mut self, id: ToolCallId) -> usize {
+        let task_id = self.event.scope.task_id.clone();
+        let call = self.state.tool_calls.len();
+        self.state.index.calls.insert(id.clone(), call);
+        self.state.index.calls_of_tasks.insert((id.clone(), task_id.clone()), call);
         self.state.tool_calls.push(ToolCall {
-            tool_call_id: id.clone(),
+            tool_call_id: id,
             status: Status::Unknown,
             tool_name: None,
-            task_id: of_task.clone(),
+            task_id,
             turn_id: self.event.scope.turn_id.clone(),
             progress: None,
             preview: None,
@@ -78,6 +118,6 @@ impl Step<'_> {
             started_at: None,
             ended_at: None,
         });
-        Some(self.state.tool_calls.len() - 1)
+        call
     }
 }

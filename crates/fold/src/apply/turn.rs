@@ -1,8 +1,11 @@
 //! Sessions, threads and turns.
 
-use riverrun_event::{SessionInfo, ThreadInfo, TurnCompleted, TurnFailed, TurnStarted, TurnSubmitted};
+use riverrun_event::{
+    SessionInfo, ThreadInfo, TurnCancelled, TurnCompleted, TurnFailed, TurnStarted, TurnSubmitted, Usage,
+};
 
 use super::Step;
+use super::plain::add_usage;
 use super::resolve::main_thread;
 use crate::change::Change;
 use crate::problem::ProblemCode;
@@ -18,9 +21,12 @@ impl Step<'_> {
         if let Some(tags) = &info.tags {
             session.tags.clone_from(tags);
         }
-        if let Some(status) = info.status.as_deref().and_then(Status::parse) {
-            session.status = status;
-        } else if session.status == Status::Unknown {
+        session.status = match (info.status.as_deref(), session.status) {
+            (Some("closed"), _) => Status::Archived,
+            (Some("open"), Status::Archived) | (None, Status::Unknown) => Status::Idle,
+            (told, before) => told.and_then(Status::parse).unwrap_or(before),
+        };
+        if session.status == Status::Unknown {
             session.status = Status::Idle;
         }
         self.change(Change::Session);
@@ -63,15 +69,16 @@ impl Step<'_> {
     pub(super) fn turn_started(&mut self, started: &TurnStarted) {
         let Some(turn) = self.named_turn() else { return };
         let run_id = self.event.scope.run_id.clone();
-        let state = &mut self.state.turns[turn];
-        if state.status.is_terminal() && (run_id.is_none() || run_id == state.run_id) {
-            let detail = format!("turn `{}` had ended", state.turn_id);
-            return self.problem(ProblemCode::AfterTerminal, detail);
+        let state = &self.state.turns[turn];
+        if state.status.is_terminal() {
+            if run_id.is_none() || run_id == state.run_id {
+                let detail = format!("turn `{}` had ended", state.turn_id);
+                return self.problem(ProblemCode::AfterTerminal, detail);
+            }
+            self.retry_turn(turn);
         }
-        // Another run of an ended turn is a retry: the turn is open again.
+        let state = &mut self.state.turns[turn];
         state.status = Status::Running;
-        state.ended_at = None;
-        state.error = None;
         state.started_at.get_or_insert(self.event.timestamp);
         state.run_id = run_id.or(state.run_id.take());
         state.agent = started.agent.clone().or(state.agent.take());
@@ -79,30 +86,51 @@ impl Step<'_> {
         let (turn_id, thread_id, agent) = (state.turn_id.clone(), state.thread_id.clone(), state.agent.clone());
         let thread = self.thread_of(thread_id);
         self.state.threads[thread].status = Status::Running;
-        self.state.threads[thread].active_turn_id = Some(turn_id);
+        self.set_active_turn(thread, Some(turn_id));
         self.state.agent = agent.or(self.state.agent.take());
         self.change(Change::Turn { turn });
+    }
+
+    /// Another run of an ended turn is a retry: the turn and its root task are open again.
+    fn retry_turn(&mut self, turn: usize) {
+        let state = &mut self.state.turns[turn];
+        state.ended_at = None;
+        state.error = None;
+        state.final_output = None;
+        let root = state.task_id.clone().and_then(|task| self.state.index.tasks.get(&task).copied());
+        if let Some(task) = root {
+            self.reopen_task(task, self.event.scope.run_id.clone());
+            self.change(Change::TaskStatus { task });
+        }
     }
 
     pub(super) fn turn_completed(&mut self, completed: &TurnCompleted) {
         let Some(turn) = self.ending_turn() else { return };
         self.state.turns[turn].final_output.clone_from(&completed.final_output);
-        if let Some(usage) = completed.usage.as_ref().filter(|_| self.state.turns[turn].usage == Default::default()) {
-            super::plain::add_usage(&mut self.state.turns[turn].usage, usage);
-            super::plain::add_usage(&mut self.state.usage, usage);
-        }
+        self.told_usage(turn, &completed.usage);
         self.end_turn(turn, Status::Completed);
     }
 
     pub(super) fn turn_failed(&mut self, failed: &TurnFailed) {
         let Some(turn) = self.ending_turn() else { return };
         self.state.turns[turn].error = Some(failed.error.clone());
+        self.told_usage(turn, &failed.usage);
         self.end_turn(turn, Status::Failed);
     }
 
-    pub(super) fn turn_cancelled(&mut self) {
+    pub(super) fn turn_cancelled(&mut self, cancelled: &TurnCancelled) {
         let Some(turn) = self.ending_turn() else { return };
+        self.told_usage(turn, &cancelled.usage);
         self.end_turn(turn, Status::Cancelled);
+    }
+
+    /// What the turn's end tells about usage counts only if no model call told it.
+    fn told_usage(&mut self, turn: usize, usage: &Option<Usage>) {
+        let known = &mut self.state.turns[turn].usage;
+        if let Some(usage) = usage.as_ref().filter(|_| *known == Usage::default()) {
+            add_usage(known, usage);
+            add_usage(&mut self.state.usage, usage);
+        }
     }
 
     fn named_turn(&mut self) -> Option<usize> {
