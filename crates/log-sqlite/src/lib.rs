@@ -1,1 +1,109 @@
-//! Placeholder, being built.
+//! The embedded engine: one SQLite file, one writing thread, every commit synced before anybody hears of it.
+//!
+//! It is not a server and knows no events; it keeps the contract of [`riverrun_log::Log`] on one disk.
+//! A data directory belongs to one process at a time.
+//!
+//! ```text
+//! callers ──▶ queue ──▶ writer ──▶ groups, heads ──(packing thread)──▶ segments
+//!    ▲                    │ after the commit
+//!    └── slots (memory) ◀─┘          checkpoints and reads have threads of their own
+//! ```
+
+mod backup;
+mod catalogue;
+mod checkpoint;
+mod commands;
+mod core;
+mod directory;
+mod facts;
+mod failure;
+mod group;
+mod keys;
+mod log;
+mod options;
+mod pack;
+mod queue;
+mod read;
+mod readers;
+mod recover;
+mod retire;
+mod rows;
+mod schema;
+mod segment;
+mod sessions;
+mod shared;
+mod sidecar;
+mod slot;
+mod verify;
+mod writer;
+
+use std::sync::{Arc, Mutex};
+use std::thread::{Builder, JoinHandle};
+
+use crate::core::Core;
+use crate::directory::Directory;
+pub use crate::directory::STORE;
+pub use crate::options::{OnFatal, OpenError, Options};
+use crate::readers::Readers;
+use crate::shared::{Shared, lock};
+use crate::writer::Writer;
+
+/// A log in a data directory.
+pub struct SqliteLog {
+    shared: Arc<Shared>,
+    readers: Readers,
+    threads: Mutex<Vec<JoinHandle<()>>>,
+}
+
+impl SqliteLog {
+    /// Opens or makes the log of a directory, and brings back what was committed.
+    pub fn open(options: Options) -> Result<Self, OpenError> {
+        let directory = Directory::open(&options.directory)?;
+        directory.prepare_store()?;
+        let store = directory.store();
+        let (connection, incarnation) = schema::open(&store, options.random.as_deref())?;
+        directory.grow_wal(options.wal_bytes)?;
+        if !directory.take_reserve(options.reserve_bytes) {
+            directory.give_reserve();
+        }
+        let shared = Arc::new(Shared::new(options, directory, incarnation));
+        let group = recover::load(&connection, &shared)?;
+        let core = Core::new(connection, Arc::clone(&shared), group)?;
+        let checkpointer = schema::connect(&store)?;
+        let packer = schema::open_reader(&store)?;
+        let readers = Readers::start(&store, shared.options.readers)?;
+        let (for_checkpoint, for_pack) = (Arc::clone(&shared), Arc::clone(&shared));
+        let threads = vec![
+            start("log-writer", move || Writer::new(core).run())?,
+            start("log-checkpoint", move || checkpoint::run(&for_checkpoint, &checkpointer))?,
+            start("log-pack", move || pack::run(&for_pack, &packer))?,
+        ];
+        Ok(Self { shared, readers, threads: Mutex::new(threads) })
+    }
+
+    /// Ends the threads: first those that ask the writer for something, then the writer, which commits what is queued.
+    fn shut(&self) {
+        let mut threads = lock(&self.threads);
+        self.shared.checkpoint.end();
+        self.shared.pack.end();
+        for thread in threads.drain(..).rev() {
+            if thread.thread().name() == Some("log-writer") {
+                self.shared.queue.close();
+            }
+            let _ = thread.join();
+        }
+        drop(threads);
+        self.readers.close();
+    }
+}
+
+impl Drop for SqliteLog {
+    fn drop(&mut self) {
+        self.shut();
+    }
+}
+
+fn start(name: &str, run: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>, OpenError> {
+    let thread = Builder::new().name(name.to_owned()).spawn(run);
+    thread.map_err(|error| OpenError::Io { action: "start", path: name.into(), error })
+}

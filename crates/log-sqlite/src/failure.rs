@@ -1,0 +1,66 @@
+//! Sorting what SQLite says: refused, full, or broken.
+
+use riverrun_log::Error;
+use rusqlite::ErrorCode;
+use rusqlite::ffi;
+
+/// Why an operation inside a transaction stopped.
+#[derive(Debug)]
+pub enum Fault {
+    /// The operation was checked and refused before it wrote anything; the others of its group go on.
+    Refused(Error),
+    /// The store stopped it; the whole group is undone.
+    Store(rusqlite::Error),
+}
+
+impl From<Error> for Fault {
+    fn from(error: Error) -> Self {
+        Fault::Refused(error)
+    }
+}
+
+impl From<rusqlite::Error> for Fault {
+    fn from(error: rusqlite::Error) -> Self {
+        Fault::Store(error)
+    }
+}
+
+/// What a store's error means for the log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Severity {
+    /// No space: nothing was stored, and it heals.
+    Full,
+    /// Stored bytes are damaged: this group fails, others may not touch the damage.
+    Damaged,
+    /// Writing or syncing failed. What the disk holds now is unknown until it is read again from the start.
+    Fatal,
+}
+
+pub fn severity(error: &rusqlite::Error) -> Severity {
+    match error.sqlite_error() {
+        // The index of the write-ahead file is no durable data: failing to extend it is lack of space.
+        Some(code) if code.extended_code == ffi::SQLITE_IOERR_SHMSIZE => Severity::Full,
+        Some(code) => match code.code {
+            ErrorCode::DiskFull => Severity::Full,
+            ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase => Severity::Damaged,
+            _ => Severity::Fatal,
+        },
+        None => Severity::Damaged,
+    }
+}
+
+pub fn to_error(error: &rusqlite::Error) -> Error {
+    match severity(error) {
+        Severity::Full => Error::Full,
+        Severity::Damaged | Severity::Fatal => Error::Failed(error.to_string()),
+    }
+}
+
+impl Fault {
+    pub fn into_error(self) -> Error {
+        match self {
+            Fault::Refused(error) => error,
+            Fault::Store(error) => to_error(&error),
+        }
+    }
+}

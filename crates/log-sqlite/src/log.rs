@@ -1,0 +1,306 @@
+//! The contract, each call sent to where it is answered: memory, a reader, the writer, or the packing thread.
+
+use std::path::Path;
+use std::sync::{Arc, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+use riverrun_event::{ActionId, CommandId, KeyId, OwnerId, ProducerId, Sequence, TaskId, TenantId, TurnId};
+use riverrun_log::{
+    ActionQuery, ActionRecord, ApiKey, Append, Appended, Blob, BlobInfo, BlobRef, Chunk, Command, Created,
+    Enqueued, Error, Health, IdempotencyRecord, Lease, Listener, Log, NewBlob, NewCommand, NewSession, Page,
+    ProducerState, Remembered, Sealed, SealedTurn, SessionHead, SessionKey, SessionQuery, SessionRecord,
+    Shard, Snapshot, SnapshotFound, Stats, TaskRecord, Ticket, Timestamp, TurnRecord, Urgency, Verification,
+};
+use rusqlite::Connection;
+
+use crate::core::Core;
+use crate::failure::Fault;
+use crate::queue::Work;
+use crate::readers::plain;
+use crate::retire::Limit;
+use crate::shared::{Shared, lock};
+use crate::{
+    SqliteLog, backup, catalogue, commands, keys, pack, read, retire, rows, schema, sessions, sidecar, verify,
+};
+
+impl SqliteLog {
+    /// A change that makes more of what is stored: refused on a full disk.
+    fn write<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Core) -> Result<T, Fault> + Send + 'static,
+    ) -> Ticket<T> {
+        self.shared.queue.submit(Urgency::Normal, work)
+    }
+
+    /// A change that ends something: tried even on a full disk.
+    fn write_reserved<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Core) -> Result<T, Fault> + Send + 'static,
+    ) -> Ticket<T> {
+        self.shared.queue.submit(Urgency::Reserved, work)
+    }
+
+    fn ask<T: Send + 'static>(
+        &self,
+        question: impl FnOnce(&Connection, &Shared) -> Result<T, Fault> + Send + 'static,
+    ) -> Ticket<T> {
+        let shared = Arc::clone(&self.shared);
+        self.readers.ask(move |connection| question(connection, &shared))
+    }
+
+    /// Work for the packing thread, one at a time.
+    fn request<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Connection, &Arc<Shared>) -> Result<T, Error> + Send + 'static,
+    ) -> Ticket<T> {
+        if self.shared.queue.is_closed() {
+            return Ticket::ready(Err(Error::Closed));
+        }
+        let (promise, ticket) = Ticket::pending();
+        let shared = Arc::clone(&self.shared);
+        lock(&self.shared.requests)
+            .push_back(Box::new(move |connection| promise.resolve(work(connection, &shared))));
+        self.shared.pack.raise();
+        ticket
+    }
+
+    /// Long work with a connection of its own, so that it holds up nobody.
+    fn apart<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Path) -> Result<T, Error> + Send + 'static,
+    ) -> Ticket<T> {
+        if self.shared.queue.is_closed() {
+            return Ticket::ready(Err(Error::Closed));
+        }
+        let (promise, ticket) = Ticket::pending();
+        let store = self.shared.directory.store();
+        let thread = std::thread::Builder::new().name("log-apart".to_owned());
+        // If no thread can be had, the promise is dropped and the ticket says so.
+        let _ = thread.spawn(move || promise.resolve(work(&store)));
+        ticket
+    }
+}
+
+impl Log for SqliteLog {
+    fn shard_of(&self, _key: &SessionKey) -> Shard {
+        Shard::ONLY
+    }
+    fn acquire(&self, shard: Shard, owner: &OwnerId, ttl: Duration) -> Ticket<Lease> {
+        let owner = owner.clone();
+        self.write_reserved(move |core| sessions::acquire(core, shard, &owner, ttl))
+    }
+    fn renew(&self, lease: &Lease, ttl: Duration) -> Ticket<Lease> {
+        let lease = lease.clone();
+        self.write_reserved(move |core| sessions::renew(core, &lease, ttl))
+    }
+    fn release(&self, lease: &Lease) -> Ticket<()> {
+        let lease = lease.clone();
+        self.write_reserved(move |core| sessions::release(core, &lease))
+    }
+    fn create_session(&self, key: &SessionKey, new: NewSession) -> Ticket<Created> {
+        let key = key.clone();
+        self.write(move |core| sessions::create(core, &key, new))
+    }
+    fn session(&self, key: &SessionKey) -> Ticket<Option<SessionRecord>> {
+        let key = key.clone();
+        self.ask(move |connection, shared| plain(catalogue::session(connection, shared, &key)))
+    }
+    fn head(&self, key: &SessionKey) -> Ticket<Option<SessionHead>> {
+        if let Some(slot) = self.shared.slots.get(key) {
+            return Ticket::ready(Ok(Some(slot.lock().head)));
+        }
+        let key = key.clone();
+        self.ask(move |connection, shared| {
+            let head = plain(rows::head(connection, &key, shared))?;
+            Ok(head.map(|row| {
+                let slot = shared.slots.get(&key).filter(|slot| slot.number == row.number);
+                slot.map_or(row.state.head, |slot| slot.lock().head)
+            }))
+        })
+    }
+    fn sessions(&self, query: SessionQuery) -> Ticket<Page<SessionRecord>> {
+        self.ask(move |connection, shared| catalogue::sessions(connection, shared, &query))
+    }
+    fn delete_session(&self, key: &SessionKey) -> Ticket<bool> {
+        let key = key.clone();
+        self.write_reserved(move |core| sessions::delete(core, &key))
+    }
+    fn append(&self, append: Append) -> Ticket<Appended> {
+        let (promise, ticket) = Ticket::pending();
+        self.shared.queue.push(Work::Append(Box::new(append), promise));
+        ticket
+    }
+    fn read(&self, key: &SessionKey, after: Sequence, max_bytes: usize) -> Ticket<Vec<Chunk>> {
+        if self.shared.queue.is_closed() {
+            return Ticket::ready(Err(Error::Closed));
+        }
+        if let Some(answer) = read::from_memory(&self.shared, key, after, max_bytes) {
+            return Ticket::ready(answer);
+        }
+        let key = key.clone();
+        self.ask(move |connection, shared| read::from_store(connection, shared, &key, after, max_bytes))
+    }
+    fn set_listener(&self, listener: Listener) {
+        *self.shared.listener.write().unwrap_or_else(PoisonError::into_inner) = Some(listener);
+    }
+    fn producer(&self, key: &SessionKey, producer: &ProducerId) -> Ticket<Option<ProducerState>> {
+        let (key, producer) = (key.clone(), producer.clone());
+        self.ask(move |connection, _| {
+            let session = plain(rows::number(connection, &key))?;
+            let session = session.ok_or_else(|| Error::NoSession(key.session.clone()))?;
+            plain(rows::producer(connection, session, &producer))
+        })
+    }
+    fn action(&self, key: &SessionKey, action: &ActionId) -> Ticket<Option<ActionRecord>> {
+        let (key, action) = (key.clone(), action.clone());
+        self.ask(move |connection, _| plain(catalogue::action(connection, &key, &action)))
+    }
+    fn pending_actions(&self, query: ActionQuery) -> Ticket<Page<ActionRecord>> {
+        self.ask(move |connection, _| catalogue::pending_actions(connection, &query))
+    }
+    fn turn(&self, key: &SessionKey, turn: &TurnId) -> Ticket<Option<TurnRecord>> {
+        let (key, turn) = (key.clone(), turn.clone());
+        self.ask(move |connection, _| plain(catalogue::turn(connection, &key, &turn)))
+    }
+    fn open_turns(&self) -> Ticket<Vec<TurnRecord>> {
+        self.ask(move |connection, _| plain(catalogue::open_turns(connection)))
+    }
+    fn find_turn(&self, tenant: &TenantId, turn: &TurnId) -> Ticket<Vec<TurnRecord>> {
+        let (tenant, turn) = (tenant.clone(), turn.clone());
+        self.ask(move |connection, _| plain(catalogue::find_turn(connection, &tenant, &turn)))
+    }
+    fn find_task(&self, tenant: &TenantId, task: &TaskId) -> Ticket<Vec<TaskRecord>> {
+        let (tenant, task) = (tenant.clone(), task.clone());
+        self.ask(move |connection, _| plain(catalogue::find_task(connection, &tenant, &task)))
+    }
+    fn enqueue(&self, command: NewCommand) -> Ticket<Enqueued> {
+        self.write(move |core| commands::enqueue(core, command))
+    }
+    fn pending_commands(&self, key: Option<&SessionKey>) -> Ticket<Vec<Command>> {
+        let key = key.cloned();
+        self.ask(move |connection, _| plain(commands::pending(connection, key.as_ref())))
+    }
+    fn command(&self, key: &SessionKey, id: &CommandId) -> Ticket<Option<Command>> {
+        let (key, id) = (key.clone(), id.clone());
+        self.ask(move |connection, _| plain(commands::get(connection, &key, &id)))
+    }
+    fn complete_command(&self, key: &SessionKey, id: &CommandId, outcome: Bytes) -> Ticket<()> {
+        let (key, id) = (key.clone(), id.clone());
+        self.write_reserved(move |core| commands::complete(core, &key, &id, &outcome))
+    }
+    fn remember(&self, record: IdempotencyRecord) -> Ticket<Remembered> {
+        self.write(move |core| commands::remember(core, record))
+    }
+    fn remembered(&self, tenant: &TenantId, scope: &str) -> Ticket<Option<IdempotencyRecord>> {
+        let (tenant, scope) = (tenant.clone(), scope.to_owned());
+        let now = self.shared.options.clock.now();
+        self.ask(move |connection, _| plain(commands::answer(connection, &tenant, &scope, now)))
+    }
+    fn put_blob(&self, tenant: &TenantId, blob: NewBlob) -> Ticket<BlobInfo> {
+        let tenant = tenant.clone();
+        // Hashed by the caller: the writer's time is everybody's.
+        let reference = BlobRef::of(&blob.bytes);
+        self.write(move |core| sidecar::put_blob(core, &tenant, &blob, &reference))
+    }
+    fn blob(&self, tenant: &TenantId, reference: &BlobRef) -> Ticket<Option<Blob>> {
+        let (tenant, reference) = (tenant.clone(), reference.clone());
+        self.ask(move |connection, _| sidecar::blob(connection, &tenant, &reference))
+    }
+    fn blob_info(&self, tenant: &TenantId, reference: &BlobRef) -> Ticket<Option<BlobInfo>> {
+        let (tenant, reference) = (tenant.clone(), reference.clone());
+        self.ask(move |connection, _| plain(sidecar::blob_info(connection, &tenant, &reference)))
+    }
+    fn put_snapshot(&self, key: &SessionKey, snapshot: Snapshot) -> Ticket<()> {
+        let key = key.clone();
+        let packed = match sidecar::pack(&snapshot.bytes) {
+            Ok(packed) => packed,
+            Err(error) => return Ticket::ready(Err(error)),
+        };
+        let hash = sidecar::hash(&snapshot.bytes);
+        self.write(move |core| sidecar::put_snapshot(core, &key, snapshot.sequence, hash, &packed))
+    }
+    fn snapshot(&self, key: &SessionKey, at_or_before: Sequence) -> Ticket<SnapshotFound> {
+        let key = key.clone();
+        self.ask(move |connection, _| sidecar::snapshot(connection, &key, at_or_before))
+    }
+    fn put_sealed_turn(&self, key: &SessionKey, turn: SealedTurn) -> Ticket<()> {
+        let key = key.clone();
+        let packed = match sidecar::pack(&turn.bytes) {
+            Ok(packed) => packed,
+            Err(error) => return Ticket::ready(Err(error)),
+        };
+        self.write(move |core| sidecar::put_sealed_turn(core, &key, &turn, &packed))
+    }
+    fn sealed_turn(&self, key: &SessionKey, turn: &TurnId) -> Ticket<Option<SealedTurn>> {
+        let (key, turn) = (key.clone(), turn.clone());
+        self.ask(move |connection, _| sidecar::sealed_turn(connection, &key, "turn", turn.as_str()))
+    }
+    fn sealed_turn_of_task(&self, key: &SessionKey, task: &TaskId) -> Ticket<Option<SealedTurn>> {
+        let (key, task) = (key.clone(), task.clone());
+        self.ask(move |connection, _| sidecar::sealed_turn(connection, &key, "task", task.as_str()))
+    }
+    fn put_key(&self, key: ApiKey) -> Ticket<()> {
+        self.write(move |core| keys::put(core, &key))
+    }
+    fn key(&self, id: &KeyId) -> Ticket<Option<ApiKey>> {
+        let id = id.clone();
+        self.ask(move |connection, _| plain(keys::get(connection, &id)))
+    }
+    fn keys(&self, tenant: Option<&TenantId>) -> Ticket<Vec<ApiKey>> {
+        let tenant = tenant.cloned();
+        self.ask(move |connection, _| plain(keys::list(connection, tenant.as_ref())))
+    }
+    fn revoke_key(&self, id: &KeyId, at: Timestamp) -> Ticket<bool> {
+        let id = id.clone();
+        self.write_reserved(move |core| keys::revoke(core, &id, at))
+    }
+    fn touch_key(&self, id: &KeyId, at: Timestamp) -> Ticket<()> {
+        let id = id.clone();
+        self.write(move |core| keys::touch(core, &id, at))
+    }
+    fn seal(&self, key: &SessionKey, through: Sequence) -> Ticket<Sealed> {
+        let key = key.clone();
+        self.request(move |connection, shared| pack::seal(connection, shared, &key, through))
+    }
+    fn retire(&self, key: &SessionKey, through: Sequence, older_than: Option<Timestamp>) -> Ticket<Sequence> {
+        let key = key.clone();
+        let limit = Limit { through, older_than };
+        self.request(move |connection, shared| {
+            retire::retire(connection, shared, &key, limit).map_err(Fault::into_error)?.wait()
+        })
+    }
+    fn backup(&self, to: &Path) -> Ticket<()> {
+        let to = to.to_owned();
+        self.apart(move |store| backup::run(store, &to))
+    }
+    fn verify(&self) -> Ticket<Verification> {
+        self.apart(move |store| {
+            let checked = schema::open_reader(store).and_then(|connection| verify::run(&connection));
+            checked.map_err(|error| Fault::from(error).into_error())
+        })
+    }
+    fn stats(&self) -> Ticket<Stats> {
+        self.ask(move |connection, shared| plain(stats(connection, shared)))
+    }
+    fn health(&self) -> Health {
+        self.shared.health()
+    }
+    fn close(&self) -> Ticket<()> {
+        self.shut();
+        Ticket::ready(Ok(()))
+    }
+}
+
+fn stats(connection: &Connection, shared: &Shared) -> rusqlite::Result<Stats> {
+    let count =
+        |sql: &str| connection.query_row(sql, [], |row| row.get::<_, i64>(0)).map(|count| count as u64);
+    Ok(Stats {
+        sessions: count("SELECT count(*) FROM sessions")?,
+        events: count("SELECT coalesce(sum(last - first_available + 1), 0) FROM heads")?,
+        event_bytes: count("SELECT coalesce(sum(length(bytes)), 0) FROM segments")?
+            + count("SELECT coalesce(sum(length(bytes)), 0) FROM groups")?,
+        blob_bytes: count("SELECT coalesce(sum(size), 0) FROM blobs")?,
+        disk_bytes: shared.directory.bytes(),
+    })
+}

@@ -1,0 +1,77 @@
+//! How an engine is opened, and why it could not be.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use riverrun_event::ErrorCode;
+use riverrun_log::{Clock, Random, SystemClock};
+
+/// Called once, from the committing thread, when the store fails for good. The process should exit and recover from disk.
+pub type OnFatal = Arc<dyn Fn(&str) + Send + Sync>;
+
+/// How to open a data directory.
+#[derive(Clone)]
+pub struct Options {
+    pub directory: PathBuf,
+    pub clock: Arc<dyn Clock>,
+    /// Makes a restored backup another incarnation. None takes the operating system's.
+    pub random: Option<Arc<dyn Random>>,
+    pub on_fatal: Option<OnFatal>,
+    /// Space kept back so that deletes and cancels work on a full disk.
+    pub reserve_bytes: u64,
+    /// The write-ahead file is made this large at once and then reused, so that commits do not grow it.
+    pub wal_bytes: u64,
+    /// Chunks that are not packed yet stay in memory; above this many bytes the older half is packed.
+    pub live_bytes: usize,
+    /// Threads that answer reads which need the disk.
+    pub readers: usize,
+}
+
+impl Options {
+    pub fn new(directory: impl Into<PathBuf>) -> Self {
+        Self {
+            directory: directory.into(),
+            clock: Arc::new(SystemClock),
+            random: None,
+            on_fatal: None,
+            reserve_bytes: 64 << 20,
+            wal_bytes: 16 << 20,
+            live_bytes: 32 << 20,
+            readers: 2,
+        }
+    }
+}
+
+/// Why a data directory could not be opened. Nothing in it was changed.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    #[error("the data directory `{0}` is in use by another process")]
+    Locked(PathBuf),
+    #[error("the data directory `{path}` has format {found}, this version reads up to {supported}")]
+    NewerFormat { path: PathBuf, found: i64, supported: i64 },
+    #[error("`{0}` is not a Riverrun log")]
+    Foreign(PathBuf),
+    #[error("cannot {action} `{path}`: {error}")]
+    Io { action: &'static str, path: PathBuf, error: std::io::Error },
+    #[error("the store cannot be read: {0}")]
+    Store(#[from] rusqlite::Error),
+}
+
+impl OpenError {
+    pub const fn code(&self) -> ErrorCode {
+        match self {
+            OpenError::Locked(_) => ErrorCode::NotOwner,
+            OpenError::Foreign(_) | OpenError::NewerFormat { .. } => ErrorCode::LogCorrupt,
+            OpenError::Io { .. } | OpenError::Store(_) => ErrorCode::StorageFailed,
+        }
+    }
+
+    /// What a process that cannot open its data directory exits with (sysexits.h).
+    pub const fn exit_code(&self) -> u8 {
+        match self {
+            OpenError::Locked(_) => 75,
+            OpenError::NewerFormat { .. } | OpenError::Foreign(_) => 65,
+            OpenError::Io { .. } | OpenError::Store(_) => 74,
+        }
+    }
+}

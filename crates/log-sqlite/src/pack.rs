@@ -1,0 +1,202 @@
+//! Packing: live chunks move from the groups of many sessions into the segments of each.
+//!
+//! Compressing happens on a thread of its own; the writer only inserts finished rows, a few sessions at a time, so
+//! that commits hardly notice.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use riverrun_event::Sequence;
+use riverrun_log::seeded::{self, Bug};
+use riverrun_log::{Chain, Chunk, Error, Sealed, SessionKey, Ticket, Urgency};
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use crate::core::Core;
+use crate::failure::Fault;
+use crate::rows::{self, blob_at};
+use crate::segment::{self, LinkColumn, SMALL_BYTES, Segment, number, sequence_at};
+use crate::shared::{Shared, lock};
+use crate::slot::{Slot, State};
+
+const PERIOD: Duration = Duration::from_secs(5);
+/// Sessions whose segments are inserted in one commit.
+const BATCH: usize = 32;
+/// Bytes of groups that are deleted in one commit.
+const DELETE_BYTES: usize = 2 << 20;
+
+pub fn run(shared: &Arc<Shared>, connection: &Connection) {
+    while shared.pack.wait(PERIOD) {
+        loop {
+            let request = lock(&shared.requests).pop_front();
+            let Some(request) = request else { break };
+            request(connection);
+        }
+        let erase = shared.erase.swap(false, Ordering::Relaxed).then(|| shared.newest_group()).flatten();
+        if let Some(through) = erase.or_else(|| shared.excess())
+            && shared.failure().is_none()
+        {
+            // What could not be packed now stays live and is tried again.
+            let _ = pack_groups(connection, shared, through);
+        }
+    }
+    lock(&shared.requests).clear();
+}
+
+/// Packs every live chunk of the groups up to `through` and deletes these groups.
+fn pack_groups(connection: &Connection, shared: &Arc<Shared>, through: i64) -> Result<(), Error> {
+    let slots = shared.slots.all();
+    let mut is_sound = true;
+    for batch in slots.chunks(BATCH) {
+        let mut tickets = Vec::new();
+        for slot in batch {
+            let wanted = |state: &State| choose(state, |_, group| group <= through);
+            is_sound &= slot.lock().damage(&slot.key.session).is_none();
+            tickets.extend(pack_slot(connection, shared, slot, wanted)?);
+        }
+        for ticket in tickets {
+            ticket.wait()?;
+        }
+    }
+    // A damaged session keeps all groups: they hold what is left of it.
+    let is_left = |slot: &Arc<Slot>| slot.lock().live.iter().any(|live| live.group <= through);
+    if is_sound && !slots.iter().any(is_left) {
+        delete_groups(shared, through)?;
+    }
+    shared.drop_groups(through);
+    Ok(())
+}
+
+fn delete_groups(shared: &Arc<Shared>, through: i64) -> Result<(), Error> {
+    for part in shared.parts(through, DELETE_BYTES) {
+        let deleted = shared.queue.submit(Urgency::Reserved, move |core| {
+            let sql = "DELETE FROM groups WHERE number <= ?1";
+            Ok(core.connection.prepare_cached(sql)?.execute(params![part])?)
+        });
+        deleted.wait()?;
+    }
+    Ok(())
+}
+
+/// Packs one session's chunks up to `through`.
+pub fn seal(
+    connection: &Connection,
+    shared: &Arc<Shared>,
+    key: &SessionKey,
+    through: Sequence,
+) -> Result<Sealed, Error> {
+    let Some(slot) = shared.slots.get(key) else {
+        let number = rows::number(connection, key).map_err(|error| Fault::from(error).into_error())?;
+        return number.map(|_| Sealed::default()).ok_or_else(|| Error::NoSession(key.session.clone()));
+    };
+    let wanted = |state: &State| choose(state, |chunk, _| chunk.last() <= through);
+    match pack_slot(connection, shared, &slot, wanted)? {
+        Some(ticket) => ticket.wait(),
+        None => Ok(Sealed::default()),
+    }
+}
+
+/// The live chunks from the packed part on, as far as they follow each other and are wanted.
+fn choose(state: &State, wanted: impl Fn(&Chunk, i64) -> bool) -> Vec<Chunk> {
+    let mut next = state.packed.last.next();
+    let mut chosen = Vec::new();
+    for live in &state.live {
+        if Some(live.chunk.first()) != next || !wanted(&live.chunk, live.group) {
+            break;
+        }
+        next = live.chunk.last().next();
+        chosen.push(live.chunk.clone());
+    }
+    chosen
+}
+
+/// Compresses what `wanted` chooses and hands the rows to the writer. None if there is nothing to pack.
+fn pack_slot(
+    connection: &Connection,
+    shared: &Arc<Shared>,
+    slot: &Arc<Slot>,
+    wanted: impl FnOnce(&State) -> Vec<Chunk>,
+) -> Result<Option<Ticket<Sealed>>, Error> {
+    let (before, first_available, chosen) = {
+        let state = slot.lock();
+        (state.packed, state.head.first_available, wanted(&state))
+    };
+    let Some(last) = chosen.last() else { return Ok(None) };
+    let after = Chain { last: last.last(), link: last.link() };
+    let mut sealed = Sealed { chunks: chosen.len() as u64, ..Sealed::default() };
+    sealed.events = chosen.iter().map(|chunk| u64::from(chunk.count())).sum();
+    sealed.bytes_before = chosen.iter().map(|chunk| chunk.bytes().len() as u64).sum();
+    let small = small_segment(connection, slot.number, before.last)
+        .map_err(|error| Fault::from(error).into_error())?;
+    let replaced = small.is_some();
+    let mut chunks: Vec<Chunk> = small.unwrap_or_default();
+    chunks.retain(|chunk| chunk.last() >= first_available);
+    chunks.extend(chosen);
+    if seeded::is_on(Bug::SealLosesLast) {
+        chunks.pop();
+    }
+    let segments = segment::pack(&chunks).map_err(|error| Error::Failed(error.to_string()))?;
+    sealed.bytes_after = segments.iter().map(|segment| segment.bytes.len() as u64).sum();
+    let packed = Packed { key: slot.key.clone(), number: slot.number, before, after, replaced, segments };
+    Ok(Some(shared.queue.submit(Urgency::Reserved, move |core| packed.store(core).map(|()| sealed))))
+}
+
+/// The chunks of the segment that ends at `last`, if it is small enough to be packed again, and sound.
+fn small_segment(
+    connection: &Connection,
+    session: i64,
+    last: Sequence,
+) -> rusqlite::Result<Option<Vec<Chunk>>> {
+    let sql = "SELECT first, last, raw_bytes, bytes FROM segments WHERE session = ?1 AND last = ?2 AND raw_bytes < ?3";
+    let read = |row: &Row<'_>| {
+        let raw_bytes = row.get::<_, i64>(2)? as u64;
+        Ok(segment::unpack(blob_at(row, 3)?, sequence_at(row, 0)?, sequence_at(row, 1)?, raw_bytes).ok())
+    };
+    let parameters = params![session, number(last), SMALL_BYTES as i64];
+    Ok(connection.prepare_cached(sql)?.query_row(parameters, read).optional()?.flatten())
+}
+
+struct Packed {
+    key: SessionKey,
+    number: i64,
+    before: Chain,
+    after: Chain,
+    /// The segment that ends at `before` is part of these.
+    replaced: bool,
+    segments: Vec<Segment>,
+}
+
+impl Packed {
+    fn store(self, core: &mut Core) -> Result<(), Fault> {
+        let Some(slot) = core.slot(&self.key)?.filter(|slot| slot.number == self.number) else {
+            return Ok(());
+        };
+        if slot.lock().packed != self.before {
+            return Ok(());
+        }
+        if self.replaced {
+            let sql = "DELETE FROM segments WHERE session = ?1 AND last = ?2";
+            core.connection.prepare_cached(sql)?.execute(params![self.number, number(self.before.last)])?;
+        }
+        for segment in &self.segments {
+            segment::insert(&core.connection, self.number, segment)?;
+        }
+        let sql = "UPDATE heads SET packed_last = ?2, packed_link = ?3 WHERE session = ?1";
+        let parameters = params![self.number, number(self.after.last), LinkColumn(self.after.link)];
+        core.connection.prepare_cached(sql)?.execute(parameters)?;
+        let after = self.after;
+        core.after_commit(move || slot.lock().pack_through(after));
+        Ok(())
+    }
+}
+
+impl State {
+    /// Drops the live chunks that are packed now, or retired.
+    pub fn pack_through(&mut self, packed: Chain) {
+        self.packed = packed;
+        while self.live.front().is_some_and(|live| live.chunk.last() <= packed.last) {
+            self.live.pop_front();
+        }
+        self.live.shrink_to(64);
+    }
+}

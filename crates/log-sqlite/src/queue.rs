@@ -1,0 +1,137 @@
+//! What waits for the writer. Whatever gathered while the last commit ran becomes the next group.
+
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+use riverrun_log::{Append, Appended, Error, Promise, Ticket, Urgency};
+
+use crate::core::Core;
+use crate::failure::Fault;
+
+pub enum Work {
+    Append(Box<Append>, Promise<Appended>),
+    Job(Box<dyn Job>),
+}
+
+/// Any other change. It runs inside the transaction of a group and is answered after its commit.
+pub trait Job: Send {
+    fn urgency(&self) -> Urgency;
+    /// Runs it. Once it succeeded, the answer is kept until the commit.
+    fn run(&mut self, core: &mut Core) -> Result<(), Fault>;
+    /// Answers: what it came to, or why there was no commit.
+    fn answer(self: Box<Self>, failed: Option<Error>);
+}
+
+struct Operation<T, F> {
+    urgency: Urgency,
+    work: Option<F>,
+    value: Option<T>,
+    promise: Promise<T>,
+}
+
+impl<T: Send, F: FnOnce(&mut Core) -> Result<T, Fault> + Send> Job for Operation<T, F> {
+    fn urgency(&self) -> Urgency {
+        self.urgency
+    }
+
+    fn run(&mut self, core: &mut Core) -> Result<(), Fault> {
+        if let Some(work) = self.work.take() {
+            self.value = Some(work(core)?);
+        }
+        Ok(())
+    }
+
+    fn answer(self: Box<Self>, failed: Option<Error>) {
+        let result = match (failed, self.value) {
+            (Some(error), _) => Err(error),
+            (None, Some(value)) => Ok(value),
+            (None, None) => Err(Error::Closed),
+        };
+        self.promise.resolve(result);
+    }
+}
+
+/// Most bytes of chunks that one group takes; more waits for the next, so that nobody waits for a giant commit.
+const GROUP_BYTES: usize = 4 << 20;
+
+#[derive(Default)]
+pub struct Queue {
+    state: Mutex<State>,
+    filled: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    waiting: Vec<Work>,
+    closed: bool,
+    /// The writer sleeps and must be woken.
+    idle: bool,
+}
+
+impl Queue {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub fn push(&self, work: Work) {
+        let mut state = self.lock();
+        if state.closed {
+            drop(state);
+            return refuse(work, Error::Closed);
+        }
+        state.waiting.push(work);
+        let wake = std::mem::take(&mut state.idle);
+        drop(state);
+        if wake {
+            self.filled.notify_one();
+        }
+    }
+
+    pub fn submit<T, F>(&self, urgency: Urgency, work: F) -> Ticket<T>
+    where
+        T: Send + 'static,
+        F: FnOnce(&mut Core) -> Result<T, Fault> + Send + 'static,
+    {
+        let (promise, ticket) = Ticket::pending();
+        self.push(Work::Job(Box::new(Operation { urgency, work: Some(work), value: None, promise })));
+        ticket
+    }
+
+    /// The next group, in order. Blocks while there is nothing; None once closed and empty.
+    pub fn next(&self) -> Option<Vec<Work>> {
+        let mut state = self.lock();
+        while state.waiting.is_empty() {
+            if state.closed {
+                return None;
+            }
+            state.idle = true;
+            state = self.filled.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        let mut bytes = 0;
+        let mut fits = |work: &Work| {
+            bytes += if let Work::Append(append, _) = work { append.chunk.bytes().len() } else { 0 };
+            bytes <= GROUP_BYTES
+        };
+        let count = state.waiting.iter().take_while(|work| fits(work)).count().max(1);
+        if count == state.waiting.len() {
+            return Some(std::mem::take(&mut state.waiting));
+        }
+        let later = state.waiting.split_off(count);
+        Some(std::mem::replace(&mut state.waiting, later))
+    }
+
+    pub fn close(&self) {
+        self.lock().closed = true;
+        self.filled.notify_one();
+    }
+
+    pub fn is_closed(&self) -> bool {
+        self.lock().closed
+    }
+}
+
+pub fn refuse(work: Work, error: Error) {
+    match work {
+        Work::Append(_, promise) => promise.resolve(Err(error)),
+        Work::Job(job) => job.answer(Some(error)),
+    }
+}

@@ -1,0 +1,191 @@
+//! What the store holds, and how a connection to it is set up.
+//!
+//! ```text
+//! groups    one row per commit: the chunks of all sessions in it       ── packed ──▶ segments
+//! segments  many chunks of one session, compressed                        (maintenance)
+//! heads     one narrow row per session, written in every commit that moves it
+//! ```
+//!
+//! A commit writes one row with all its chunks instead of one row and one index entry per chunk: the pages that a
+//! commit dirties then grow with its bytes, not with the number of sessions in it.
+
+use std::path::Path;
+
+use riverrun_log::Random;
+use riverrun_log::seeded::{self, Bug};
+use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
+
+use crate::OpenError;
+
+/// The newest format this version writes and reads. A number is never reused.
+pub const FORMAT: i64 = 1;
+
+/// "RIVR": says that a SQLite file is a Riverrun log.
+const APPLICATION: i64 = 0x5249_5652;
+
+const TABLES: &str = "
+CREATE TABLE meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE leases (
+    shard INTEGER PRIMARY KEY, epoch INTEGER NOT NULL, owner TEXT, expires INTEGER) STRICT;
+CREATE TABLE sessions (
+    number INTEGER PRIMARY KEY AUTOINCREMENT, tenant TEXT NOT NULL, session TEXT NOT NULL, title TEXT, agent TEXT,
+    status TEXT NOT NULL, metadata TEXT, created_at INTEGER NOT NULL, UNIQUE (tenant, session)) STRICT;
+CREATE INDEX sessions_by_tenant ON sessions (tenant, number);
+CREATE INDEX sessions_by_status ON sessions (tenant, status, number);
+CREATE TABLE tags (
+    tenant TEXT NOT NULL, tag TEXT NOT NULL, session INTEGER NOT NULL,
+    PRIMARY KEY (tenant, tag, session)) STRICT, WITHOUT ROWID;
+CREATE INDEX tags_by_session ON tags (session);
+CREATE TABLE heads (
+    session INTEGER PRIMARY KEY, last INTEGER NOT NULL, link INTEGER NOT NULL, updated_at INTEGER NOT NULL,
+    first_available INTEGER NOT NULL, base_link INTEGER NOT NULL,
+    packed_last INTEGER NOT NULL, packed_link INTEGER NOT NULL) STRICT;
+CREATE TABLE groups (number INTEGER PRIMARY KEY, bytes BLOB NOT NULL) STRICT;
+CREATE TABLE segments (
+    number INTEGER PRIMARY KEY, session INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL,
+    link INTEGER NOT NULL, newest INTEGER NOT NULL, events INTEGER NOT NULL, raw_bytes INTEGER NOT NULL,
+    bytes BLOB NOT NULL) STRICT;
+CREATE UNIQUE INDEX segments_by_last ON segments (session, last);
+CREATE TABLE producers (
+    session INTEGER NOT NULL, producer TEXT NOT NULL, epoch INTEGER NOT NULL, sequence INTEGER NOT NULL,
+    first INTEGER NOT NULL, last INTEGER NOT NULL, PRIMARY KEY (session, producer)) STRICT, WITHOUT ROWID;
+CREATE TABLE actions (
+    number INTEGER PRIMARY KEY AUTOINCREMENT, session INTEGER NOT NULL, tenant TEXT NOT NULL, action TEXT NOT NULL,
+    turn TEXT, task TEXT, sequence INTEGER NOT NULL, body BLOB NOT NULL, opened_at INTEGER NOT NULL,
+    expires_at INTEGER, resolution BLOB, resolved_at INTEGER, UNIQUE (session, action)) STRICT;
+CREATE INDEX actions_pending ON actions (tenant, number) WHERE resolved_at IS NULL;
+CREATE TABLE turns (
+    session INTEGER NOT NULL, turn TEXT NOT NULL, tenant TEXT NOT NULL, thread TEXT NOT NULL, status TEXT NOT NULL,
+    open INTEGER NOT NULL, first INTEGER NOT NULL, PRIMARY KEY (session, turn)) STRICT, WITHOUT ROWID;
+CREATE INDEX turns_by_tenant ON turns (tenant, turn, session);
+CREATE INDEX turns_open ON turns (session, first) WHERE open = 1;
+CREATE TABLE tasks (
+    session INTEGER NOT NULL, task TEXT NOT NULL, tenant TEXT NOT NULL, turn TEXT NOT NULL, parent TEXT,
+    PRIMARY KEY (session, task)) STRICT, WITHOUT ROWID;
+CREATE INDEX tasks_by_tenant ON tasks (tenant, task, session);
+CREATE TABLE commands (
+    number INTEGER PRIMARY KEY AUTOINCREMENT, session INTEGER NOT NULL, id TEXT NOT NULL,
+    idempotency_key TEXT NOT NULL, digest BLOB NOT NULL, body BLOB NOT NULL, created_at INTEGER NOT NULL,
+    state INTEGER NOT NULL, outcome BLOB, UNIQUE (session, id), UNIQUE (session, idempotency_key)) STRICT;
+CREATE INDEX commands_pending ON commands (number) WHERE state < 2;
+CREATE TABLE answers (
+    tenant TEXT NOT NULL, scope TEXT NOT NULL, digest BLOB NOT NULL, response BLOB NOT NULL,
+    created_at INTEGER NOT NULL, expires_at INTEGER NOT NULL, PRIMARY KEY (tenant, scope)) STRICT;
+CREATE INDEX answers_by_expiry ON answers (expires_at);
+CREATE TABLE blobs (
+    number INTEGER PRIMARY KEY, tenant TEXT NOT NULL, digest BLOB NOT NULL, media_type TEXT NOT NULL,
+    size INTEGER NOT NULL, kept INTEGER NOT NULL, bytes BLOB NOT NULL, UNIQUE (tenant, digest)) STRICT;
+CREATE TABLE blob_uses (
+    session INTEGER NOT NULL, blob INTEGER NOT NULL, PRIMARY KEY (session, blob)) STRICT, WITHOUT ROWID;
+CREATE INDEX blob_uses_by_blob ON blob_uses (blob);
+CREATE TABLE snapshots (
+    session INTEGER NOT NULL, sequence INTEGER NOT NULL, hash BLOB NOT NULL, bytes BLOB NOT NULL,
+    PRIMARY KEY (session, sequence)) STRICT;
+CREATE TABLE sealed_turns (
+    session INTEGER NOT NULL, turn TEXT NOT NULL, task TEXT NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL,
+    hash BLOB NOT NULL, bytes BLOB NOT NULL, PRIMARY KEY (session, turn)) STRICT;
+CREATE INDEX sealed_turns_by_task ON sealed_turns (session, task);
+CREATE TABLE keys (
+    id TEXT PRIMARY KEY, hash BLOB NOT NULL, tenant TEXT NOT NULL, scopes TEXT NOT NULL, label TEXT NOT NULL,
+    created_at INTEGER NOT NULL, expires_at INTEGER, revoked_at INTEGER, last_used_at INTEGER) STRICT;
+";
+
+/// The tables whose rows belong to a session and go with it.
+pub const OF_SESSION: &[&str] = &[
+    "tags",
+    "heads",
+    "segments",
+    "producers",
+    "actions",
+    "turns",
+    "tasks",
+    "commands",
+    "snapshots",
+    "sealed_turns",
+];
+
+/// Opens the store, makes its tables if it is new, and marks a restored backup as another history.
+pub fn open(path: &Path, random: Option<&dyn Random>) -> Result<(Connection, u64), OpenError> {
+    let connection = connect(path)?;
+    let supported = FORMAT;
+    let found: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+    let application: i64 = connection.query_row("PRAGMA application_id", [], |row| row.get(0))?;
+    let is_new =
+        connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get::<_, i64>(0))? == 0;
+    if !is_new && application != APPLICATION {
+        return Err(OpenError::Foreign(path.to_owned()));
+    }
+    if found > FORMAT {
+        return Err(OpenError::NewerFormat { path: path.to_owned(), found, supported });
+    }
+    configure(&connection)?;
+    if is_new {
+        connection.execute_batch(&format!(
+            "BEGIN; PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {FORMAT}; {TABLES}
+             INSERT INTO meta VALUES ('incarnation', 0); COMMIT;"
+        ))?;
+    }
+    let incarnation = renew_if_restored(&connection, random)?;
+    // The former owner is dead: the lock of the directory is ours. Its epoch stays as the fence.
+    connection.execute("UPDATE leases SET owner = NULL, expires = NULL", [])?;
+    Ok((connection, incarnation))
+}
+
+/// A connection that only reads.
+pub fn open_reader(path: &Path) -> rusqlite::Result<Connection> {
+    let connection = Connection::open_with_flags(
+        path,
+        OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX,
+    )?;
+    connection.busy_timeout(std::time::Duration::from_secs(5))?;
+    connection.set_prepared_statement_cache_capacity(64);
+    connection.pragma_update(None, "mmap_size", 0)?;
+    connection.pragma_update(None, "cache_size", -4096)?;
+    Ok(connection)
+}
+
+/// A connection that may write.
+pub fn connect(path: &Path) -> rusqlite::Result<Connection> {
+    let connection = Connection::open_with_flags(
+        path,
+        OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX,
+    )?;
+    connection.busy_timeout(std::time::Duration::from_secs(5))?;
+    connection.set_prepared_statement_cache_capacity(128);
+    Ok(connection)
+}
+
+pub fn configure(connection: &Connection) -> rusqlite::Result<()> {
+    let synchronous = if seeded::is_on(Bug::NoFsync) { "OFF" } else { "FULL" };
+    connection.pragma_update(None, "page_size", 4096)?;
+    connection.pragma_update(None, "journal_mode", "WAL")?;
+    connection.pragma_update(None, "synchronous", synchronous)?;
+    connection.pragma_update(None, "journal_size_limit", -1)?;
+    // Checkpoints run on a thread of their own, never inside a commit.
+    connection.pragma_update(None, "wal_autocheckpoint", 0)?;
+    connection.pragma_update(None, "mmap_size", 0)?;
+    connection.pragma_update(None, "cache_size", -16384)?;
+    connection.pragma_update(None, "temp_store", "MEMORY")?;
+    Ok(())
+}
+
+fn renew_if_restored(connection: &Connection, random: Option<&dyn Random>) -> rusqlite::Result<u64> {
+    let get = |name| {
+        let sql = "SELECT value FROM meta WHERE name = ?1";
+        connection.query_row(sql, params![name], |row| row.get::<_, i64>(0)).optional()
+    };
+    let incarnation = get("incarnation")?.unwrap_or(0);
+    if get("restored")?.is_none() {
+        return Ok(incarnation as u64);
+    }
+    let mut bytes = [0; 8];
+    match random {
+        Some(random) => random.fill(&mut bytes),
+        None => bytes = connection.query_row("SELECT randomblob(8)", [], |row| row.get(0))?,
+    }
+    // Two restores of one backup must differ too, so counting on is not enough.
+    let renewed = i64::from_le_bytes(bytes) | 1;
+    connection.execute("UPDATE meta SET value = ?1 WHERE name = 'incarnation'", params![renewed])?;
+    connection.execute("DELETE FROM meta WHERE name = 'restored'", [])?;
+    Ok(renewed as u64)
+}

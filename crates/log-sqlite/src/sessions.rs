@@ -1,0 +1,137 @@
+//! Leases and the life of sessions: changes that run in the writer.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use riverrun_event::{OwnerId, Sequence};
+use riverrun_log::{
+    Created, Epoch, Error, Lease, Link, NewSession, SessionHead, SessionKey, SessionRecord, Shard, Timestamp,
+};
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use crate::core::Core;
+use crate::failure::Fault;
+use crate::rows::{id_at, millis, time_at};
+use crate::segment::{LinkColumn, number};
+use crate::{catalogue, facts, schema};
+
+fn held(connection: &Connection, shard: Shard) -> rusqlite::Result<Option<(OwnerId, Timestamp)>> {
+    let sql = "SELECT owner, expires FROM leases WHERE shard = ?1 AND owner IS NOT NULL";
+    let read = |row: &Row<'_>| Ok((id_at(row, 0)?, time_at(row, 1)?));
+    connection.prepare_cached(sql)?.query_row(params![shard.0], read).optional()
+}
+
+pub fn acquire(core: &mut Core, shard: Shard, owner: &OwnerId, ttl: Duration) -> Result<Lease, Fault> {
+    let now = core.shared.options.clock.now();
+    if let Some((owner, expires)) =
+        held(&core.connection, shard)?.filter(|(held_by, expires)| held_by != owner && *expires > now)
+    {
+        return Err(Error::LeaseHeld { owner, expires }.into());
+    }
+    let epoch = Epoch(core.epoch.0 + 1);
+    let expires = now.plus(ttl);
+    let sql = "INSERT OR REPLACE INTO leases (shard, epoch, owner, expires) VALUES (?1, ?2, ?3, ?4)";
+    core.connection.prepare_cached(sql)?.execute(params![
+        shard.0,
+        epoch.0 as i64,
+        owner.as_str(),
+        millis(expires)
+    ])?;
+    core.epoch = epoch;
+    Ok(Lease { shard, epoch, owner: owner.clone(), expires })
+}
+
+pub fn renew(core: &mut Core, lease: &Lease, ttl: Duration) -> Result<Lease, Fault> {
+    if lease.epoch != core.epoch {
+        return Err(Error::Fenced { used: lease.epoch, current: core.epoch }.into());
+    }
+    let expires = core.shared.options.clock.now().plus(ttl);
+    let sql = "UPDATE leases SET owner = ?2, expires = ?3 WHERE shard = ?1";
+    core.connection.prepare_cached(sql)?.execute(params![
+        lease.shard.0,
+        lease.owner.as_str(),
+        millis(expires)
+    ])?;
+    Ok(Lease { expires, ..lease.clone() })
+}
+
+pub fn release(core: &mut Core, lease: &Lease) -> Result<(), Fault> {
+    if lease.epoch == core.epoch {
+        let sql = "UPDATE leases SET owner = NULL, expires = NULL WHERE shard = ?1";
+        core.connection.prepare_cached(sql)?.execute(params![lease.shard.0])?;
+    }
+    Ok(())
+}
+
+pub fn create(core: &mut Core, key: &SessionKey, new: NewSession) -> Result<Created, Fault> {
+    if let Some(record) = catalogue::session(&core.connection, &core.shared, key)? {
+        return Ok(Created { record, new: false });
+    }
+    let sql = "INSERT INTO sessions (tenant, session, title, agent, status, metadata, created_at)
+               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+    let created_at = new.created_at;
+    core.connection.prepare_cached(sql)?.execute(params![
+        key.tenant.as_str(),
+        key.session.as_str(),
+        new.title,
+        new.agent,
+        new.status,
+        new.metadata,
+        millis(created_at)
+    ])?;
+    let session = core.connection.last_insert_rowid();
+    let first_available = new.start_after.next().unwrap_or(Sequence::MAX);
+    let sql = "INSERT INTO heads (session, last, link, updated_at, first_available, base_link, packed_last, packed_link)
+               VALUES (?1, ?2, ?3, ?4, ?5, ?3, ?2, ?3)";
+    core.connection.prepare_cached(sql)?.execute(params![
+        session,
+        number(new.start_after),
+        LinkColumn(Link::START),
+        millis(created_at),
+        number(first_available)
+    ])?;
+    facts::store_tags(&core.connection, session, key, &new.tags)?;
+    let incarnation = core.shared.incarnation_of(session);
+    let head = SessionHead { last: new.start_after, link: Link::START, first_available, incarnation };
+    let NewSession { title, agent, status, mut tags, metadata, .. } = new;
+    tags.sort();
+    tags.dedup();
+    let key = key.clone();
+    let record =
+        SessionRecord { key, title, agent, status, tags, metadata, created_at, updated_at: created_at, head };
+    Ok(Created { record, new: true })
+}
+
+/// Removes a session with all that is its own, and the blobs that only it used.
+/// Its live chunks stay in their groups, owned by nobody, until these are packed.
+pub fn delete(core: &mut Core, key: &SessionKey) -> Result<bool, Fault> {
+    let Some(slot) = core.slot(key)? else { return Ok(false) };
+    let connection = &core.connection;
+    let used = "SELECT blob FROM blob_uses WHERE session = ?1";
+    let blobs: Vec<i64> = connection
+        .prepare_cached(used)?
+        .query_map(params![slot.number], |row| row.get(0))?
+        .collect::<Result<_, _>>()?;
+    connection.prepare_cached("DELETE FROM blob_uses WHERE session = ?1")?.execute(params![slot.number])?;
+    let sql = "DELETE FROM blobs WHERE number = ?1 AND kept = 0
+               AND NOT EXISTS (SELECT 1 FROM blob_uses WHERE blob = ?1)";
+    for blob in blobs {
+        connection.prepare_cached(sql)?.execute(params![blob])?;
+    }
+    for table in schema::OF_SESSION {
+        connection
+            .prepare_cached(&format!("DELETE FROM {table} WHERE session = ?1"))?
+            .execute(params![slot.number])?;
+    }
+    connection.prepare_cached("DELETE FROM sessions WHERE number = ?1")?.execute(params![slot.number])?;
+    core.forget(key);
+    let shared = Arc::clone(&core.shared);
+    core.after_commit(move || {
+        shared.slots.remove(&slot);
+        if !slot.lock().live.is_empty() {
+            shared.erase.store(true, Ordering::Relaxed);
+        }
+    });
+    Ok(true)
+}

@@ -1,0 +1,185 @@
+//! What the threads of an engine share.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError, RwLock};
+use std::time::Duration;
+
+use riverrun_log::{Error, Health, Listener};
+use rusqlite::Connection;
+
+use crate::Options;
+use crate::directory::Directory;
+use crate::queue::Queue;
+use crate::slot::Slots;
+
+/// Work for the packing thread, which has a connection to read with.
+pub type Request = Box<dyn FnOnce(&Connection) + Send>;
+
+pub struct Shared {
+    pub options: Options,
+    pub directory: Directory,
+    /// Of the whole log; see `incarnation_of`.
+    pub incarnation: u64,
+    pub slots: Slots,
+    pub queue: Queue,
+    pub listener: RwLock<Option<Listener>>,
+    pub checkpoint: Signal,
+    pub pack: Signal,
+    /// What the packing thread is asked to do.
+    pub requests: Mutex<VecDeque<Request>>,
+    /// A deleted session left chunks in groups; they are to be packed so that these chunks go.
+    pub erase: AtomicBool,
+    health: Mutex<Health>,
+    groups: Mutex<VecDeque<(i64, usize)>>,
+    live_bytes: AtomicUsize,
+    /// Pages that were committed since the write-ahead file last began anew, as far as the writer can tell.
+    pub wal_pages: AtomicU64,
+}
+
+impl Shared {
+    pub fn new(options: Options, directory: Directory, incarnation: u64) -> Self {
+        Self {
+            options,
+            directory,
+            incarnation,
+            slots: Slots::default(),
+            queue: Queue::default(),
+            listener: RwLock::default(),
+            checkpoint: Signal::default(),
+            pack: Signal::default(),
+            requests: Mutex::default(),
+            erase: AtomicBool::new(false),
+            health: Mutex::new(Health::Ready),
+            groups: Mutex::default(),
+            live_bytes: AtomicUsize::new(0),
+            wal_pages: AtomicU64::new(0),
+        }
+    }
+
+    pub fn health(&self) -> Health {
+        lock(&self.health).clone()
+    }
+
+    pub fn set_health(&self, health: Health) {
+        *lock(&self.health) = health;
+    }
+
+    /// The first failure stays and is told once. Every append from now on is refused with it.
+    pub fn fail(&self, what: &str) {
+        let mut health = lock(&self.health);
+        if matches!(*health, Health::Failed(_)) {
+            return;
+        }
+        *health = Health::Failed(what.to_owned());
+        drop(health);
+        if let Some(on_fatal) = &self.options.on_fatal {
+            on_fatal(what);
+        }
+    }
+
+    pub fn failure(&self) -> Option<Error> {
+        match self.health() {
+            Health::Failed(what) => Some(Error::Failed(what)),
+            Health::Ready | Health::Full => None,
+        }
+    }
+
+    /// Notes a committed group.
+    pub fn add_group(&self, number: i64, bytes: usize) {
+        lock(&self.groups).push_back((number, bytes));
+        let live = self.live_bytes.fetch_add(bytes, Ordering::Relaxed) + bytes;
+        if live > self.options.live_bytes {
+            self.pack.raise();
+        }
+    }
+
+    /// Forgets the groups up to and with `through`, whose chunks are packed.
+    pub fn drop_groups(&self, through: i64) {
+        let mut groups = lock(&self.groups);
+        while let Some((_, bytes)) = groups.front().copied().filter(|(number, _)| *number <= through) {
+            groups.pop_front();
+            self.live_bytes.fetch_sub(bytes, Ordering::Relaxed);
+        }
+    }
+
+    /// The newest of the oldest groups that make up the excess over half of the limit, or None if there is no excess.
+    pub fn excess(&self) -> Option<i64> {
+        let live = self.live_bytes.load(Ordering::Relaxed);
+        let limit = self.options.live_bytes;
+        if live <= limit {
+            return None;
+        }
+        let mut sum = 0;
+        let groups = lock(&self.groups);
+        let enough = groups.iter().find(|(_, size)| {
+            sum += size;
+            sum >= live - limit / 2
+        });
+        enough.map(|(number, _)| *number)
+    }
+
+    pub fn newest_group(&self) -> Option<i64> {
+        lock(&self.groups).back().map(|(number, _)| *number)
+    }
+
+    /// The groups up to `through` in parts of about `bytes`, each named by its last group.
+    pub fn parts(&self, through: i64, bytes: usize) -> Vec<i64> {
+        let mut parts = Vec::new();
+        let mut sum = 0;
+        for (number, size) in lock(&self.groups).iter().take_while(|(number, _)| *number <= through) {
+            sum += size;
+            if sum >= bytes {
+                parts.push(*number);
+                sum = 0;
+            }
+        }
+        parts.push(through);
+        parts
+    }
+
+    /// Tells apart sessions that had the same name, and histories that had the same beginning.
+    pub fn incarnation_of(&self, session: i64) -> u32 {
+        let mut crc = crc32fast::Hasher::new();
+        crc.update(&session.to_le_bytes());
+        crc.update(&self.incarnation.to_le_bytes());
+        crc.finalize()
+    }
+}
+
+pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // What these guard is never left half changed.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Wakes one thread that has something to do, or that must end.
+#[derive(Default)]
+pub struct Signal {
+    state: Mutex<(bool, bool)>,
+    raised: Condvar,
+}
+
+impl Signal {
+    pub fn raise(&self) {
+        let mut state = lock(&self.state);
+        if !state.0 {
+            state.0 = true;
+            self.raised.notify_one();
+        }
+    }
+
+    pub fn end(&self) {
+        lock(&self.state).1 = true;
+        self.raised.notify_one();
+    }
+
+    /// Waits until it is raised or the time is over. False when the thread must end.
+    pub fn wait(&self, at_most: Duration) -> bool {
+        let state = lock(&self.state);
+        let waiting = |state: &mut (bool, bool)| !state.0 && !state.1;
+        let (mut state, _) =
+            self.raised.wait_timeout_while(state, at_most, waiting).unwrap_or_else(PoisonError::into_inner);
+        state.0 = false;
+        !state.1
+    }
+}

@@ -1,0 +1,191 @@
+//! Blobs, snapshots, sealed turns: bytes beside the log, each guarded by a hash.
+
+use bytes::Bytes;
+use riverrun_event::{Sequence, TenantId};
+use riverrun_log::seeded::{self, Bug};
+use riverrun_log::{
+    Blob, BlobInfo, BlobRef, Error, NewBlob, SealedTurn, SessionKey, Snapshot, SnapshotFound,
+};
+use rusqlite::{Connection, OptionalExtension, Row, params};
+use sha2::{Digest, Sha256};
+
+use crate::core::Core;
+use crate::failure::Fault;
+use crate::rows::{self, blob_at, bound, bytes_at, id_at};
+use crate::segment::sequence_at;
+
+/// Snapshots of a session that are kept.
+const SNAPSHOTS: i64 = 4;
+/// Bounds what a damaged length can make a reader allocate.
+const MAX_BYTES: usize = 1 << 30;
+const LEVEL: i32 = 3;
+
+pub fn hash(bytes: &[u8]) -> [u8; 32] {
+    Sha256::digest(bytes).into()
+}
+
+/// The packed form begins with the length of what it unpacks to.
+pub fn pack(bytes: &[u8]) -> Result<Vec<u8>, Error> {
+    let packed =
+        zstd::bulk::compress(bytes, LEVEL).map_err(|error| Error::Invalid { what: error.to_string() })?;
+    let mut out = (bytes.len() as u64).to_le_bytes().to_vec();
+    out.extend(packed);
+    Ok(out)
+}
+
+pub fn unpack(packed: &[u8]) -> Option<Bytes> {
+    let (length, packed) = packed.split_first_chunk::<8>()?;
+    let length = usize::try_from(u64::from_le_bytes(*length)).ok().filter(|length| *length <= MAX_BYTES)?;
+    zstd::bulk::decompress(packed, length).ok().map(Bytes::from)
+}
+
+pub fn put_blob(
+    core: &mut Core,
+    tenant: &TenantId,
+    blob: &NewBlob,
+    reference: &BlobRef,
+) -> Result<BlobInfo, Fault> {
+    let session = match &blob.session {
+        Some(session) => Some(core.session(&SessionKey::new(tenant.clone(), session.clone()))?),
+        None => None,
+    };
+    let connection = &core.connection;
+    let sql =
+        "INSERT INTO blobs (tenant, digest, media_type, size, kept, bytes) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+               ON CONFLICT DO UPDATE SET kept = max(kept, ?5)";
+    let digest = &reference.digest()[..];
+    connection.prepare_cached(sql)?.execute(params![
+        tenant.as_str(),
+        digest,
+        blob.media_type,
+        blob.bytes.len() as i64,
+        session.is_none(),
+        &blob.bytes[..]
+    ])?;
+    if let Some(session) = session {
+        let sql = "INSERT OR IGNORE INTO blob_uses (session, blob)
+                   SELECT ?1, number FROM blobs WHERE tenant = ?2 AND digest = ?3";
+        connection.prepare_cached(sql)?.execute(params![session, tenant.as_str(), digest])?;
+    }
+    let info = blob_info(connection, tenant, reference)?;
+    info.ok_or_else(|| Error::NotFound { kind: "blob", id: reference.to_string() }.into())
+}
+
+pub fn blob_info(
+    connection: &Connection,
+    tenant: &TenantId,
+    reference: &BlobRef,
+) -> rusqlite::Result<Option<BlobInfo>> {
+    let sql = "SELECT media_type, size FROM blobs WHERE tenant = ?1 AND digest = ?2";
+    let read = |row: &Row<'_>| {
+        let size = row.get::<_, i64>(1)? as u64;
+        Ok(BlobInfo { reference: reference.clone(), media_type: row.get(0)?, size })
+    };
+    let parameters = params![tenant.as_str(), &reference.digest()[..]];
+    connection.prepare_cached(sql)?.query_row(parameters, read).optional()
+}
+
+pub fn blob(connection: &Connection, tenant: &TenantId, reference: &BlobRef) -> Result<Option<Blob>, Fault> {
+    let Some(info) = blob_info(connection, tenant, reference)? else { return Ok(None) };
+    let sql = "SELECT bytes FROM blobs WHERE tenant = ?1 AND digest = ?2";
+    let parameters = params![tenant.as_str(), &reference.digest()[..]];
+    let bytes = connection.prepare_cached(sql)?.query_row(parameters, |row| bytes_at(row, 0))?;
+    if BlobRef::of(&bytes) != *reference {
+        return Err(Error::Invalid { what: format!("contents of blob `{reference}`") }.into());
+    }
+    Ok(Some(Blob { info, bytes }))
+}
+
+pub fn put_snapshot(
+    core: &mut Core,
+    key: &SessionKey,
+    sequence: Sequence,
+    hash: [u8; 32],
+    packed: &[u8],
+) -> Result<(), Fault> {
+    let session = core.session(key)?;
+    let sql = "INSERT OR REPLACE INTO snapshots (session, sequence, hash, bytes) VALUES (?1, ?2, ?3, ?4)";
+    core.connection.prepare_cached(sql)?.execute(params![session, bound(sequence), &hash[..], packed])?;
+    let sql = "DELETE FROM snapshots WHERE session = ?1 AND sequence <=
+               (SELECT sequence FROM snapshots WHERE session = ?1 ORDER BY sequence DESC LIMIT 1 OFFSET ?2)";
+    core.connection.prepare_cached(sql)?.execute(params![session, SNAPSHOTS])?;
+    Ok(())
+}
+
+pub fn snapshot(connection: &Connection, key: &SessionKey, at: Sequence) -> Result<SnapshotFound, Fault> {
+    let session = rows::number(connection, key)?.ok_or_else(|| Error::NoSession(key.session.clone()))?;
+    let sql = "SELECT sequence, hash, bytes FROM snapshots WHERE session = ?1 AND sequence <= ?2 ORDER BY sequence DESC";
+    let mut statement = connection.prepare_cached(sql)?;
+    let mut rows = statement.query(params![session, bound(at)])?;
+    let mut found = SnapshotFound::default();
+    while let Some(row) = rows.next()? {
+        match sound_snapshot(row) {
+            Ok(snapshot) => {
+                found.snapshot = Some(snapshot);
+                break;
+            }
+            Err(problem) => found.problems.push(problem),
+        }
+    }
+    Ok(found)
+}
+
+/// A snapshot that fits its hash, or what is wrong with it.
+pub fn sound_snapshot(row: &Row<'_>) -> Result<Snapshot, String> {
+    let sequence = sequence_at(row, 0).map_err(|error| error.to_string())?;
+    let damaged = || format!("the snapshot at {sequence} is damaged");
+    let stored: [u8; 32] = row.get(1).map_err(|_| damaged())?;
+    let packed = row.get_ref(2).ok().and_then(|value| value.as_blob().ok()).ok_or_else(damaged)?;
+    let bytes = unpack(packed).ok_or_else(damaged)?;
+    if hash(&bytes) != stored && !seeded::is_on(Bug::TrustSnapshot) {
+        return Err(damaged());
+    }
+    Ok(Snapshot { sequence, bytes })
+}
+
+pub fn put_sealed_turn(
+    core: &mut Core,
+    key: &SessionKey,
+    turn: &SealedTurn,
+    packed: &[u8],
+) -> Result<(), Fault> {
+    let session = core.session(key)?;
+    if let Some(stored) = sealed_turn(&core.connection, key, "turn", turn.turn.as_str())? {
+        let same = stored == *turn;
+        let immutable = || Error::Immutable { kind: "sealed turn", id: turn.turn.to_string() }.into();
+        return if same { Ok(()) } else { Err(immutable()) };
+    }
+    let sql = "INSERT INTO sealed_turns (session, turn, task, first, last, hash, bytes)
+               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+    core.connection.prepare_cached(sql)?.execute(params![
+        session,
+        turn.turn.as_str(),
+        turn.task.as_str(),
+        bound(turn.first),
+        bound(turn.last),
+        &hash(&turn.bytes)[..],
+        packed
+    ])?;
+    Ok(())
+}
+
+/// `column` is `turn` or `task`. A damaged one counts as absent: it can be made again from the log.
+pub fn sealed_turn(
+    connection: &Connection,
+    key: &SessionKey,
+    column: &'static str,
+    id: &str,
+) -> Result<Option<SealedTurn>, Fault> {
+    let session = rows::number(connection, key)?.ok_or_else(|| Error::NoSession(key.session.clone()))?;
+    let sql = format!(
+        "SELECT turn, task, first, last, hash, bytes FROM sealed_turns WHERE session = ?1 AND {column} = ?2 LIMIT 1"
+    );
+    let read = |row: &Row<'_>| {
+        let stored: [u8; 32] = row.get(4)?;
+        let bytes = unpack(blob_at(row, 5)?).filter(|bytes| hash(bytes) == stored);
+        let Some(bytes) = bytes else { return Ok(None) };
+        let (first, last) = (sequence_at(row, 2)?, sequence_at(row, 3)?);
+        Ok(Some(SealedTurn { turn: id_at(row, 0)?, task: id_at(row, 1)?, first, last, bytes }))
+    };
+    Ok(connection.prepare_cached(&sql)?.query_row(params![session, id], read).optional()?.flatten())
+}

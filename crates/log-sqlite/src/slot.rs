@@ -1,0 +1,155 @@
+//! The part of each session that is in memory: its head and the chunks that are not packed yet.
+//!
+//! ```text
+//!  [ 1 … 900 │ 901 902 903 ]
+//!    packed  ^ live         ^ head
+//!    in `segments`   in `groups`, and here
+//! ```
+//!
+//! What stands here is committed: the writer publishes after the commit, readers see nothing else.
+//! A session that is not here has no live chunks, so its row tells all.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+
+use riverrun_event::{Sequence, SessionId};
+use riverrun_log::{Chain, Chunk, Error, SessionHead, SessionKey, Timestamp};
+
+pub struct Slot {
+    pub number: i64,
+    pub key: SessionKey,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Clone)]
+pub struct State {
+    pub head: SessionHead,
+    pub updated_at: Timestamp,
+    pub packed: Chain,
+    /// In order. A hole between two of them, or before the head, is damage that was found at the start.
+    pub live: VecDeque<Live>,
+}
+
+#[derive(Debug, Clone)]
+pub struct Live {
+    pub chunk: Chunk,
+    /// The group that holds it.
+    pub group: i64,
+}
+
+/// Where a read finds what it wants.
+pub enum Place {
+    /// These chunks, in full or up to the size asked for.
+    Live(Vec<Chunk>),
+    /// At least the beginning is packed.
+    Packed,
+}
+
+impl Slot {
+    pub fn new(number: i64, key: SessionKey, state: State) -> Self {
+        Self { number, key, state: Mutex::new(state) }
+    }
+
+    pub fn lock(&self) -> MutexGuard<'_, State> {
+        // Every change is a few assignments that cannot panic.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    pub fn find(&self, after: Sequence, max_bytes: usize, session: &SessionId) -> Result<Place, Error> {
+        if after >= self.head.last {
+            return Ok(Place::Live(Vec::new()));
+        }
+        let first_available = self.head.first_available;
+        if after.next().is_some_and(|next| next < first_available) {
+            return Err(Error::Retired { first_available });
+        }
+        if after < self.packed.last {
+            return Ok(Place::Packed);
+        }
+        self.live_after(after, max_bytes, session).map(Place::Live)
+    }
+
+    /// The live chunks behind `after`, which is at or past the packed part.
+    pub fn live_after(
+        &self,
+        after: Sequence,
+        max_bytes: usize,
+        session: &SessionId,
+    ) -> Result<Vec<Chunk>, Error> {
+        let begin = self.live.partition_point(|live| live.chunk.last() <= after);
+        let mut chunks: Vec<Chunk> = Vec::new();
+        let (mut bytes, mut next) = (0, after.next().unwrap_or(Sequence::MAX));
+        for live in self.live.range(begin..) {
+            let chunk = &live.chunk;
+            if chunk.first() > next {
+                break;
+            }
+            bytes += chunk.bytes().len();
+            if !chunks.is_empty() && bytes > max_bytes {
+                return Ok(chunks);
+            }
+            next = chunk.last().next().unwrap_or(Sequence::MAX);
+            chunks.push(chunk.clone());
+        }
+        if chunks.is_empty() && after < self.head.last {
+            return Err(self.hole(next, session));
+        }
+        Ok(chunks)
+    }
+
+    /// The events from `next` on that should be here and are not.
+    fn hole(&self, next: Sequence, session: &SessionId) -> Error {
+        let end = self.live.iter().map(|live| live.chunk.first()).find(|first| *first > next);
+        let last = end.map_or(self.head.last, Sequence::previous);
+        let what = "their chunk is damaged or missing".to_owned();
+        Error::Corrupt { session: session.clone(), first: next, last, what }
+    }
+
+    /// The first damaged range, if there is one: such a session takes no more appends.
+    pub fn damage(&self, session: &SessionId) -> Option<Error> {
+        let mut next = self.packed.last.next()?;
+        for live in &self.live {
+            if live.chunk.first() != next {
+                return Some(self.hole(next, session));
+            }
+            next = live.chunk.last().next()?;
+        }
+        (next <= self.head.last).then(|| self.hole(next, session))
+    }
+}
+
+#[derive(Default)]
+pub struct Slots(RwLock<HashMap<SessionKey, Arc<Slot>>>);
+
+impl Slots {
+    pub fn get(&self, key: &SessionKey) -> Option<Arc<Slot>> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).get(key).cloned()
+    }
+
+    pub fn insert(&self, slot: Arc<Slot>) {
+        self.0.write().unwrap_or_else(PoisonError::into_inner).insert(slot.key.clone(), slot);
+    }
+
+    /// Removes the slot of this session, unless another session with the same key has taken its place.
+    pub fn remove(&self, slot: &Slot) {
+        let mut slots = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        if slots.get(&slot.key).is_some_and(|held| held.number == slot.number) {
+            slots.remove(&slot.key);
+        }
+    }
+
+    pub fn all(&self) -> Vec<Arc<Slot>> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
+    }
+
+    /// Drops the sessions whose rows tell all.
+    pub fn forget_idle(&self) {
+        let is_needed = |slot: &Arc<Slot>| {
+            let state = slot.lock();
+            state.head.last != state.packed.last
+        };
+        self.0.write().unwrap_or_else(PoisonError::into_inner).retain(|_, slot| is_needed(slot));
+    }
+}

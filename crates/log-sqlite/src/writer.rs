@@ -1,0 +1,243 @@
+//! The one thread that writes: gather, one transaction, sync, tell.
+//!
+//! ```text
+//! queue ─▶ BEGIN ─▶ each work in order ─▶ group + heads ─▶ COMMIT (fdatasync) ─▶ publish ─▶ listener ─▶ tickets
+//!                        │ refused: only it            │ store error: ROLLBACK, all are told
+//! ```
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use riverrun_log::seeded::{self, Bug};
+use riverrun_log::{Appended, Error, Health, Promise, Urgency};
+
+use crate::checkpoint::checkpoint;
+use crate::core::{Committed, Core};
+use crate::failure::{Fault, Severity, severity, to_error};
+use crate::queue::{Job, Work, refuse};
+use crate::shared::Shared;
+use crate::slot::Live;
+
+/// How often a full disk is tried again.
+const PROBE: Duration = Duration::from_millis(250);
+/// Free pages inside the store that make it worth trying although the disk is full.
+const FREE_PAGES: i64 = 256;
+
+pub struct Writer {
+    core: Core,
+    shared: Arc<Shared>,
+    probed: Instant,
+}
+
+/// What a work came to, kept until the commit decides.
+enum Answer {
+    Append(Promise<Appended>, Result<Appended, Error>),
+    Job(Box<dyn Job>, Option<Error>),
+}
+
+impl Writer {
+    pub fn new(core: Core) -> Self {
+        let shared = Arc::clone(&core.shared);
+        Self { core, shared, probed: Instant::now() }
+    }
+
+    pub fn run(mut self) {
+        let shared = Arc::clone(&self.shared);
+        while let Some(works) = shared.queue.next() {
+            match shared.failure() {
+                Some(error) => works.into_iter().for_each(|work| refuse(work, error.clone())),
+                None => self.group(works),
+            }
+        }
+    }
+
+    fn group(&mut self, works: Vec<Work>) {
+        let works = self.admit(works);
+        if works.is_empty() {
+            return;
+        }
+        self.core.forget_idle();
+        let mut answers = Vec::with_capacity(works.len());
+        match self.transact(works, &mut answers) {
+            Ok(()) => {
+                let committed = self.core.committed();
+                self.publish(committed);
+                answers.into_iter().for_each(Answer::give);
+                self.finish_checkpoint();
+            }
+            Err(error) => self.undo(&error, answers),
+        }
+    }
+
+    fn finish_checkpoint(&mut self) {
+        if std::mem::take(&mut self.core.finish_checkpoint)
+            && let Err(error) = checkpoint(&self.core.connection)
+            && severity(&error) == Severity::Fatal
+        {
+            self.shared.fail(&error.to_string());
+        }
+    }
+
+    /// On a full disk only what ends work goes on. Every now and then the rest is tried again.
+    fn admit(&mut self, works: Vec<Work>) -> Vec<Work> {
+        if self.shared.health() != Health::Full || self.has_healed() {
+            return works;
+        }
+        let is_reserved = |work: &Work| match work {
+            Work::Append(append, _) => append.urgency == Urgency::Reserved,
+            Work::Job(job) => job.urgency() == Urgency::Reserved,
+        };
+        let (reserved, normal): (Vec<_>, Vec<_>) = works.into_iter().partition(is_reserved);
+        normal.into_iter().for_each(|work| refuse(work, Error::Full));
+        reserved
+    }
+
+    fn has_healed(&mut self) -> bool {
+        if self.probed.elapsed() < PROBE {
+            return false;
+        }
+        self.probed = Instant::now();
+        let free = self.core.connection.query_row("PRAGMA freelist_count", [], |row| row.get::<_, i64>(0));
+        let healed = self.shared.directory.take_reserve(self.shared.options.reserve_bytes)
+            || free.is_ok_and(|pages| pages >= FREE_PAGES);
+        if healed {
+            self.shared.set_health(Health::Ready);
+        }
+        healed
+    }
+
+    fn transact(&mut self, works: Vec<Work>, answers: &mut Vec<Answer>) -> rusqlite::Result<()> {
+        let mut works = works.into_iter();
+        let begun =
+            self.core.connection.prepare_cached("BEGIN IMMEDIATE").and_then(|mut begin| begin.execute([]));
+        let mut result = begun.map(drop);
+        while result.is_ok()
+            && let Some(work) = works.next()
+        {
+            result = self.perform(work, answers);
+        }
+        // Nothing of the rest was tried, but it is told the same: it may try again.
+        answers.extend(works.map(|work| match work {
+            Work::Append(_, promise) => Answer::Append(promise, Err(Error::Closed)),
+            Work::Job(job) => Answer::Job(job, Some(Error::Closed)),
+        }));
+        result?;
+        let pages = self.core.write_group()?;
+        if seeded::is_on(Bug::AckBeforeCommit) {
+            self.acknowledge_early(answers);
+        }
+        self.commit()?;
+        self.note_pages(pages);
+        Ok(())
+    }
+
+    fn perform(&mut self, work: Work, answers: &mut Vec<Answer>) -> rusqlite::Result<()> {
+        let (answer, failed) = match work {
+            Work::Append(append, promise) => match self.core.append(&append) {
+                Ok(appended) => (Answer::Append(promise, Ok(appended)), None),
+                Err(Fault::Refused(error)) => (Answer::Append(promise, Err(error)), None),
+                Err(Fault::Store(error)) => (Answer::Append(promise, Err(to_error(&error))), Some(error)),
+            },
+            Work::Job(mut job) => match job.run(&mut self.core) {
+                Ok(()) => (Answer::Job(job, None), None),
+                Err(Fault::Refused(error)) => (Answer::Job(job, Some(error)), None),
+                Err(Fault::Store(error)) => (Answer::Job(job, Some(to_error(&error))), Some(error)),
+            },
+        };
+        answers.push(answer);
+        failed.map_or(Ok(()), Err)
+    }
+
+    fn commit(&self) -> rusqlite::Result<()> {
+        let commit = || self.core.connection.prepare_cached("COMMIT")?.execute([]).map(drop);
+        let first = commit();
+        if first.is_err() && seeded::is_on(Bug::RetryFsync) {
+            return commit();
+        }
+        first
+    }
+
+    fn acknowledge_early(&mut self, answers: &mut Vec<Answer>) {
+        let committed = self.core.committed();
+        self.publish(committed);
+        answers.drain(..).for_each(Answer::give);
+    }
+
+    /// Makes a commit visible, in its order.
+    fn publish(&self, committed: Committed) {
+        let Committed { group, stored, after } = committed;
+        let mut news = Vec::with_capacity(stored.len());
+        if let Some((group, bytes)) = group {
+            for stored in stored {
+                let mut state = stored.slot.lock();
+                state.head.advance(&stored.chunk);
+                state.updated_at = stored.chunk.time();
+                let is_first = state.live.is_empty();
+                state.live.push_back(Live { chunk: stored.chunk.clone(), group });
+                drop(state);
+                let key = stored.slot.key.clone();
+                if is_first {
+                    self.shared.slots.insert(stored.slot);
+                }
+                news.push(riverrun_log::Committed { key, chunk: stored.chunk });
+            }
+            self.shared.add_group(group, bytes);
+        }
+        after.into_iter().for_each(|action| action());
+        if !news.is_empty() {
+            self.tell(&news);
+        }
+    }
+
+    fn tell(&self, news: &[riverrun_log::Committed]) {
+        let listener = self.shared.listener.read().unwrap_or_else(std::sync::PoisonError::into_inner).clone();
+        if let Some(listener) = listener {
+            // A listener that panics must not take the log with it.
+            let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| listener(news)));
+        }
+    }
+
+    /// Nothing of the group happened. Says so to everybody in it.
+    fn undo(&mut self, error: &rusqlite::Error, answers: Vec<Answer>) {
+        let meaning = severity(error);
+        if meaning == Severity::Fatal {
+            // Poisoned before anybody is told: whoever hears of it finds the log closed to appends.
+            self.shared.fail(&error.to_string());
+        }
+        if !self.core.connection.is_autocommit() {
+            let _ = self.core.connection.execute_batch("ROLLBACK");
+        }
+        if meaning == Severity::Full {
+            self.shared.directory.give_reserve();
+            self.shared.set_health(Health::Full);
+            self.probed = Instant::now();
+        }
+        self.core.undone();
+        let told = to_error(error);
+        answers.into_iter().for_each(|answer| answer.give_failure(told.clone()));
+    }
+
+    fn note_pages(&self, pages: u64) {
+        let total = self.shared.wal_pages.fetch_add(pages, Ordering::Relaxed) + pages;
+        if total * 4096 > self.shared.options.wal_bytes / 4 {
+            self.shared.checkpoint.raise();
+        }
+    }
+}
+
+impl Answer {
+    fn give(self) {
+        match self {
+            Answer::Append(promise, result) => promise.resolve(result),
+            Answer::Job(job, refused) => job.answer(refused),
+        }
+    }
+
+    fn give_failure(self, error: Error) {
+        match self {
+            Answer::Append(promise, _) => promise.resolve(Err(error)),
+            Answer::Job(job, _) => job.answer(Some(error)),
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! The embedded engine keeps the contract.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use riverrun_log::contract::{self, Bench};
+use riverrun_log::{Log, ManualClock, SeededRandom};
+use riverrun_log_sqlite::{Options, STORE, SqliteLog};
+use tempfile::TempDir;
+
+struct Sqlite {
+    directory: TempDir,
+    log: Option<Arc<SqliteLog>>,
+    clock: Arc<ManualClock>,
+}
+
+fn open(directory: &Path, clock: Arc<ManualClock>) -> Arc<SqliteLog> {
+    let options = Options {
+        clock,
+        random: Some(Arc::new(SeededRandom::new(7))),
+        reserve_bytes: 0,
+        wal_bytes: 64 << 10,
+        ..Options::new(directory)
+    };
+    Arc::new(SqliteLog::open(options).expect("the directory is ours"))
+}
+
+impl Bench for Sqlite {
+    fn log(&self) -> Arc<dyn Log> {
+        self.log.clone().expect("open but while it is reopened")
+    }
+    fn clock(&self) -> Arc<ManualClock> {
+        self.clock.clone()
+    }
+    fn reopen(&mut self) -> bool {
+        self.log = None;
+        self.log = Some(open(&self.directory.path().join("data"), self.clock.clone()));
+        true
+    }
+    fn open_backup(&self, path: &Path) -> Option<Arc<dyn Log>> {
+        let restored = self.directory.path().join("restored");
+        std::fs::create_dir(&restored).expect("a new directory");
+        std::fs::copy(path, restored.join(STORE)).expect("the backup is there");
+        Some(open(&restored, self.clock.clone()))
+    }
+    fn scratch(&self) -> PathBuf {
+        self.directory.path().join("scratch")
+    }
+}
+
+#[test]
+fn the_embedded_engine_keeps_the_contract() {
+    contract::run(&|clock| {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let log = Some(open(&directory.path().join("data"), clock.clone()));
+        Box::new(Sqlite { directory, log, clock })
+    });
+}
