@@ -20,6 +20,8 @@ pub struct Client {
 #[derive(Debug, Clone, Default, PartialEq)]
 struct Task {
     id: String,
+    /// Its place among the tasks: a parent is named before its children.
+    place: usize,
     summary: Map<String, Value>,
     output: BTreeMap<u64, Map<String, Value>>,
 }
@@ -57,7 +59,7 @@ impl Client {
 
     fn task(&mut self, id: &str) -> &mut Task {
         let at = self.tasks.iter().position(|task| task.id == id).unwrap_or_else(|| {
-            self.tasks.push(Task { id: id.to_owned(), ..Task::default() });
+            self.tasks.push(Task { id: id.to_owned(), place: self.tasks.len(), ..Task::default() });
             self.tasks.len() - 1
         });
         &mut self.tasks[at]
@@ -93,7 +95,11 @@ impl Client {
 }
 
 impl Task {
+    /// AgentLin's own rule is that the task id is the call id; where a lifecycle frame names the parent, it decides.
     fn is_below(&self, parent: &Task, call: &Value) -> bool {
+        if self.summary.is_empty() {
+            return parent.place < self.place && *call == self.id;
+        }
         let named = |member: &str| self.summary.get(member).and_then(Value::as_str);
         named("parent_task_id") == Some(&parent.id) && call == named("parent_call_id").unwrap_or(&self.id)
     }

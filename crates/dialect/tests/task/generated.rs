@@ -5,7 +5,7 @@ use riverrun_dialect::IndexUnit;
 use serde_json::{Value, json};
 
 use crate::log::Log;
-use crate::resume::{check_duplicates, check_every_cut, check_every_opening, check_every_prefix};
+use crate::resume::{check_coalesced, check_duplicates, check_every_cut, check_every_opening, check_every_prefix};
 
 /// A turn's root task, its child and its grandchild. A child's task id is its parent's call id.
 const TASKS: [(&str, Option<&str>); 3] = [("root", None), ("call_1", Some("root")), ("call_2", Some("call_1"))];
@@ -170,18 +170,25 @@ fn event(turn: usize) -> impl Strategy<Value = String> {
     })
 }
 
+/// `PROPTEST_CASES` asks for more; nothing is written into the source tree.
+fn config(cases: u32) -> ProptestConfig {
+    let asked = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok());
+    ProptestConfig { cases: asked.unwrap_or(cases), failure_persistence: None, ..ProptestConfig::default() }
+}
+
 fn check(lines: &[String]) {
     let log = Log::of(lines.iter().map(String::as_str));
     for unit in IndexUnit::ALL {
         check_every_prefix("generated", &log, unit);
         check_duplicates("generated", &log, unit);
     }
+    check_coalesced("generated", &log, IndexUnit::Utf16);
     check_every_cut("generated", &log, IndexUnit::Utf16);
     check_every_opening("generated", &log, IndexUnit::Utf8);
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(config(96))]
 
     #[test]
     fn any_session_is_told_so_that_a_client_holds_it(lines in proptest::collection::vec(event(0), 1..30)) {
@@ -190,7 +197,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 12, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(config(12))]
 
     #[test]
     fn old_turns_may_leave_the_state(turns in (0..12_usize).map(|turn| proptest::collection::vec(event(turn), 0..5)).collect::<Vec<_>>()) {

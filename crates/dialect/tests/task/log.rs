@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use riverrun_dialect::registry::Session;
 use riverrun_dialect::task::reference_client::Client;
-use riverrun_dialect::{Dialect, Frames, IndexUnit, Options, Projector, task};
+use riverrun_dialect::{Coalescer, Dialect, Frames, IndexUnit, Options, Projector, task};
 use riverrun_event::{Event, Record, Sequence, SessionId, TaskId, Timestamp, decode, json, write_record};
 use riverrun_fold::{Outcome, State};
 use serde_json::Value;
@@ -87,6 +87,23 @@ impl Log {
         for sequence in after + 1..=self.len() {
             frames.clear();
             projector.event(&self.record(sequence), self.event(sequence), &mut frames);
+            out.extend(delivered(&frames));
+        }
+        out
+    }
+
+    /// The same, with adjacent deltas of one block joined.
+    pub fn coalesced_tail(&self, projector: &mut dyn Projector, after: usize) -> Vec<Delivered> {
+        let (mut coalescer, mut joined) = (Coalescer::default(), Vec::new());
+        for (bytes, place) in self.records.iter().zip(1..).skip(after) {
+            coalescer.push(Sequence::new(place).expect("a test is shorter"), bytes, &mut joined);
+        }
+        coalescer.flush(&mut joined);
+        let mut out = Vec::new();
+        for joined in &joined {
+            let mut frames = Frames::default();
+            let (record, event) = joined.parts().expect("it was joined above");
+            projector.event(&record, &event, &mut frames);
             out.extend(delivered(&frames));
         }
         out

@@ -1,5 +1,6 @@
 //! The task dialect, held against a client of its own.
 
+mod filter;
 mod generated;
 mod log;
 mod resume;

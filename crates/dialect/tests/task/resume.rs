@@ -71,6 +71,23 @@ fn assert_rising(opening: &[Delivered], tail: &[Delivered], place: &str) {
     }
 }
 
+/// A reader that catches up on joined deltas ends with the same object, at the same number.
+pub fn check_coalesced(name: &str, log: &Log, unit: IndexUnit) {
+    for after in (0..=log.len()).step_by(5) {
+        let mut client = Client::default();
+        let opening = log.opening(after, unit);
+        take_all(&mut client, &opening);
+        let mut projector = log.projector(log.state(after).clone(), unit);
+        let tail = log.coalesced_tail(projector.as_mut(), after);
+        take_all(&mut client, &tail);
+        let place = format!("{name}, joined after event {after}");
+        assert_rising(&opening, &tail, &place);
+        assert_same(&client, log.state(log.len()), unit, &place);
+        let end = projector.state().expect("it has one");
+        assert_eq!(end.revision, log.state(log.len()).revision, "{place}");
+    }
+}
+
 /// Frames that come twice, one by one or in stretches, change nothing.
 pub fn check_duplicates(name: &str, log: &Log, unit: IndexUnit) {
     let whole = log.frames(unit);
@@ -118,6 +135,13 @@ fn a_client_that_resumes_behind_any_frame_gets_exactly_the_rest() {
 fn a_client_without_a_state_is_opened_at_any_place() {
     for (name, log) in every_log() {
         check_every_opening(&name, &log, IndexUnit::CodePoint);
+    }
+}
+
+#[test]
+fn a_client_that_catches_up_on_joined_deltas_ends_the_same() {
+    for (name, log) in every_log() {
+        check_coalesced(&name, &log, IndexUnit::Utf16);
     }
 }
 
