@@ -46,13 +46,29 @@ struct Arguments {
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    match run(Arguments::parse()).await {
+    // Dropping the run stops the servers and removes their data.
+    let result = tokio::select! {
+        result = run(Arguments::parse()) => result,
+        () = asked_to_stop() => Err("stopped".into()),
+    };
+    match result {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {
             eprintln!("riverrun-load: {error}");
             ExitCode::FAILURE
         }
+    }
+}
+
+async fn asked_to_stop() {
+    use tokio::signal::unix::{SignalKind, signal};
+    match signal(SignalKind::terminate()) {
+        Ok(mut terminate) => tokio::select! {
+            _ = terminate.recv() => {}
+            _ = tokio::signal::ctrl_c() => {}
+        },
+        Err(_) => std::future::pending().await,
     }
 }
 

@@ -1,4 +1,4 @@
-//! How frames stand on a byte stream. JSON-RPC and WebSocket take the JSON as it is.
+//! How frames stand on a byte stream, or in the shared bytes from which a message transport makes its messages.
 
 use riverrun_event::{Cursor, Origin};
 
@@ -10,6 +10,9 @@ pub enum Framing {
     Sse,
     /// One JSON value per line.
     Ndjson,
+    /// One frame per line, for transports with messages of their own: the cursor behind the frame, a space, the
+    /// JSON. A word about the stream has no cursor in front, so its line begins with the space.
+    Cursored,
 }
 
 /// Appends a frame. The JSON has no line break, so no field can be injected.
@@ -23,6 +26,12 @@ pub fn write_frame(framing: Framing, origin: Origin, frame: &Frame<'_>, out: &mu
             out.push_str("\n\n");
         }
         Framing::Ndjson => {
+            out.push_str(frame.json);
+            out.push('\n');
+        }
+        Framing::Cursored => {
+            cursor_after(origin, frame).write(out);
+            out.push(' ');
             out.push_str(frame.json);
             out.push('\n');
         }
@@ -55,6 +64,11 @@ pub fn write_control(framing: Framing, control: &Control<'_>, out: &mut String) 
             out.push_str("\n\n");
         }
         Framing::Ndjson => {
+            control.write(out);
+            out.push('\n');
+        }
+        Framing::Cursored => {
+            out.push(' ');
             control.write(out);
             out.push('\n');
         }

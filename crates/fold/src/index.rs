@@ -68,6 +68,17 @@ impl Index {
         }
     }
 
+    /// Everything that it holds, to compare two of them; equality itself leaves it out.
+    #[cfg(test)]
+    pub fn facts(&self) -> impl PartialEq + std::fmt::Debug {
+        let callers: BTreeMap<_, _> = self.callers.iter().filter(|(_, tasks)| !tasks.is_empty()).collect();
+        let callers = format!("{callers:?}");
+        let places = (self.tasks.clone(), self.turns.clone(), self.threads.clone(), self.actions.clone());
+        let calls = (self.calls.clone(), self.calls_of_tasks.clone(), callers);
+        let counts = (self.pending, self.pending_by_turn.clone(), self.pending_by_task.clone(), self.active_threads);
+        (places, calls, counts)
+    }
+
     /// The newest task whose output has this call.
     pub fn caller(&self, call: &str) -> Option<usize> {
         self.callers.get(call)?.last_key_value().map(|(task, _)| *task)

@@ -23,3 +23,6 @@ pub use ledger::{Entry, Family, Ledger};
 pub use open::{OpenItem, OpenItems};
 pub use problem::{Problem, ProblemCode, Problems};
 pub use state::*;
+
+#[cfg(test)]
+mod tests;

@@ -1,7 +1,7 @@
 //! Blocks in AgentLin's spelling.
 
 use riverrun_event::{
-    AudioBlock, BlobRef, Block, DataBlock, FileBlock, ImageBlock, ItemBlock, TextBlock, json,
+    AudioBlock, BlobRef, Block, DataBlock, FileBlock, ImageBlock, ItemBlock, Part, TextBlock, json,
 };
 
 use super::annotation::write_annotations;
@@ -32,6 +32,15 @@ pub(super) fn write_block(out: &mut String, block: &Block, place: BlockPlace, un
         Block::Item(embedded) => write_embedded(out, embedded, unit),
         Block::Other(opaque) => out.push_str(opaque.raw.get()),
     }
+}
+
+/// A part of a reasoning summary is its text and nothing else. `shown` cuts it, in bytes.
+pub(super) fn write_summary_part(out: &mut String, part: &Part, shown: usize, unit: IndexUnit) {
+    let Block::Text(block) = part else { return write_block(out, part, BlockPlace::Content, unit) };
+    let mut members = Members::open(out);
+    members.text("type", "text");
+    members.text("text", block.text.get(..shown).unwrap_or(&block.text));
+    members.close();
 }
 
 /// The block with the first part of its text, and no annotations: they come with the rest of it.

@@ -33,10 +33,12 @@ impl Teller<'_> {
                 Some(Telling::ItemRetracted(*item))
             }
             Change::SummaryAdded(part) => Some(self.summary_added(*part, later)),
-            Change::SummaryText { at, from } => self.summary_text(*at, *from),
+            Change::SummaryText { at, from } => self.summary_text(*at, *from, later),
             Change::SummaryDone(part) => Some(Telling::SummaryDone(*part)),
-            Change::Arguments { at, from } => self.arguments(*at, *from),
+            Change::Arguments { at, from } => self.arguments(*at, *from, later),
             Change::ArgumentsDone(item) => Some(Telling::ArgumentsDone(*item)),
+            // A block that comes whole is one `done`.
+            Change::BlockAdded(part) | Change::BlockText { at: part, .. } if later.contains(&Change::BlockDone(*part)) => None,
             Change::BlockAdded(part) => Some(self.block_added(*part, later, cited)),
             Change::BlockText { at, from } => self.block_text(*at, *from, cited),
             Change::BlockReplaced { at, partial } => Some(self.block_replaced(*at, *partial, cited)),
@@ -96,15 +98,17 @@ impl Teller<'_> {
         Telling::SummaryAdded { at, shown: follows.unwrap_or(usize::MAX) }
     }
 
-    /// A delta without text tells nothing.
-    fn summary_text(&self, at: PartAt, from: usize) -> Option<Telling> {
+    /// A delta without text tells nothing, nor does one whose whole follows at once.
+    fn summary_text(&self, at: PartAt, from: usize, later: &[Change]) -> Option<Telling> {
         let text = summary_part(self.state, at)?.text()?;
-        (from < text.len()).then_some(Telling::SummaryText { at, from })
+        let is_told = from == text.len() || later.contains(&Change::SummaryDone(at));
+        (!is_told).then_some(Telling::SummaryText { at, from })
     }
 
-    fn arguments(&self, at: ItemAt, from: usize) -> Option<Telling> {
+    fn arguments(&self, at: ItemAt, from: usize, later: &[Change]) -> Option<Telling> {
         let arguments = arguments_of(&self.state.tasks[at.task].output[at.item]);
-        (from < arguments.len()).then_some(Telling::Arguments { at, from })
+        let is_told = from == arguments.len() || later.contains(&Change::ArgumentsDone(at));
+        (!is_told).then_some(Telling::Arguments { at, from })
     }
 
     fn block_text(&self, at: PartAt, from: usize, cited: &mut Cited) -> Option<Telling> {

@@ -44,7 +44,7 @@ impl Cited {
     pub(super) fn of(state: &State) -> Self {
         let mut cited = Self::default();
         for task in &state.tasks {
-            for open in &task.open {
+            for open in task.open.iter() {
                 let blocks = blocks(&task.output[open.position]);
                 for (part, block) in blocks.iter().enumerate() {
                     cited.set(&task.task_id, open.position, part, annotations(block).len());

@@ -5,7 +5,7 @@ use riverrun_event::{
 };
 use serde_json::value::RawValue;
 
-use super::block::{BlockPlace, write_block, write_flag};
+use super::block::{BlockPlace, write_block, write_flag, write_summary_part};
 use super::members::{List, Members, write_list};
 use crate::IndexUnit;
 
@@ -108,7 +108,7 @@ fn write_reasoning(out: &mut String, item: &ReasoningItem, form: &ItemForm<'_>) 
     write_content(&mut members, &item.content, form);
     let summary = item.summary.as_deref().filter(|_| form.body != Body::Skeleton).unwrap_or_default();
     members.with("summary", |out| {
-        write_list(out, summary, |out, part| write_block(out, part, BlockPlace::Content, form.unit));
+        write_list(out, summary, |out, part| write_summary_part(out, part, usize::MAX, form.unit));
     });
     members.maybe_text("status", form.status.or(item.status.as_deref()));
     close(members, form);

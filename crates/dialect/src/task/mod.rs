@@ -12,6 +12,7 @@ mod lifecycle;
 mod members;
 mod object;
 mod opening;
+pub mod reference_client;
 mod status;
 mod telling;
 
@@ -42,7 +43,6 @@ impl Task {
 
 impl Projector for Task {
     fn event(&mut self, _: &Record<'_>, event: &Event, frames: &mut Frames) {
-        let before = self.state.revision;
         self.changes.clear();
         match self.state.apply(event, &mut self.changes) {
             Outcome::Applied => {}
@@ -51,7 +51,9 @@ impl Projector for Task {
         let unit = self.options.index_unit;
         let teller = Teller { state: &self.state, event, changes: &self.changes, unit };
         let writer = Writer { state: &self.state, unit };
-        for (at, number) in (0..self.changes.len()).zip(before + 1..) {
+        // The newest change has the newest revision; a joined event skips those of the events that it stands for.
+        let first = self.state.revision + 1 - self.changes.len() as u64;
+        for (at, number) in (0..self.changes.len()).zip(first..) {
             let head = Head { number, timestamp: event.timestamp, is_replay: false };
             if let Some(telling) = teller.tell(at, &mut self.cited) {
                 frames.push(event.sequence, |out| writer.write(out, head, &telling));

@@ -3,7 +3,7 @@
 use riverrun_event::{Block, Item, Timestamp};
 use riverrun_fold::{ItemAt, PartAt, State, Status, Task};
 
-use super::block::{BlockPlace, write_begun, write_block};
+use super::block::{BlockPlace, write_begun, write_block, write_summary_part};
 use super::cited::{News, block_at};
 use super::item::{Audience, Body, ItemForm, write_item};
 use super::lifecycle::write_summary;
@@ -56,10 +56,12 @@ impl Writer<'_> {
             Telling::ItemDone { at, has_blocks, cleared } => self.item_done(out, head, *at, *has_blocks, cleared),
             Telling::ItemRetracted(at) => self.item_retracted(out, head, *at),
             Telling::SummaryAdded { at, shown } => {
-                self.summary(out, head, "task.reasoning_summary_item.added", *at, Some(*shown));
+                self.summary(out, head, "task.reasoning_summary_item.added", *at, *shown);
             }
             Telling::SummaryText { at, from } => self.summary_text(out, head, *at, *from),
-            Telling::SummaryDone(at) => self.summary(out, head, "task.reasoning_summary_item.done", *at, None),
+            Telling::SummaryDone(at) => {
+                self.summary(out, head, "task.reasoning_summary_item.done", *at, usize::MAX);
+            }
             Telling::Arguments { at, from } => self.arguments(out, head, *at, *from),
             Telling::ArgumentsDone(at) => self.arguments_done(out, head, *at),
             Telling::BlockAdded { at, shown } => self.block_added(out, head, *at, *shown),
@@ -118,16 +120,10 @@ impl Writer<'_> {
         members.close();
     }
 
-    fn summary(&self, out: &mut String, head: Head, frame: &str, at: PartAt, shown: Option<usize>) {
+    fn summary(&self, out: &mut String, head: Head, frame: &str, at: PartAt, shown: usize) {
         let Some(part) = summary_part(self.state, at) else { return };
         let mut members = self.begin_part(out, head, frame, at, "summary_index");
-        members.with("item", |out| match shown {
-            Some(shown) => {
-                let text = part.text().unwrap_or_default();
-                write_begun(out, part, text.get(..shown).unwrap_or(text), BlockPlace::Content, self.unit);
-            }
-            None => write_block(out, part, BlockPlace::Content, self.unit),
-        });
+        members.with("item", |out| write_summary_part(out, part, shown, self.unit));
         members.close();
     }
 

@@ -160,6 +160,7 @@ impl Encoder {
         match self.framing() {
             Framing::Sse => "sse",
             Framing::Ndjson => "ndjson",
+            Framing::Cursored => "websocket",
         }
     }
 

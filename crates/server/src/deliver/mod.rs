@@ -14,9 +14,10 @@ use riverrun_event::{Record, Sequence};
 use riverrun_fold::{Change, State};
 use riverrun_log::Chunk;
 
-pub use open::plan;
+pub use filter::TypePattern;
+pub use open::{Plan, open};
 pub use page::page;
-pub use request::{Request, index_unit, one_of, read_cursor};
+pub use request::{Follow, Request, catch_up, index_unit, one_of, read_cursor};
 pub use subscription::Subscription;
 
 /// Applies the events of a chunk up to `at`.

@@ -12,7 +12,7 @@ use super::encoder::{Encoder, Own};
 use super::filter::Filter;
 use super::request::{CatchUp, Request};
 use crate::app::App;
-use crate::edge::Problem;
+use crate::edge::{Caller, Problem, StreamPermit};
 use crate::session::{Hub, SharedKey};
 
 /// A reader's place and how it is brought there.
@@ -24,6 +24,24 @@ pub struct Plan {
     pub first: String,
     /// The turn that the reader asked for has ended: there is nothing to wait for behind the head.
     pub turn_over: bool,
+}
+
+/// Takes one of the tenant's places for streams and decides how the reader is served, or refuses.
+pub async fn open(
+    app: &App,
+    hub: &Arc<Hub>,
+    caller: &Caller,
+    request: &Request,
+    framing: Framing,
+) -> Result<(StreamPermit, Plan), Problem> {
+    let permit = app.edge().open_stream(caller)?;
+    let plan = plan(app, hub, request, framing).await?;
+    if request.after.is_some() {
+        let metrics = app.edge().metrics();
+        metrics.resumes.with(&[request.dialect.name(), plan.opening.as_str()]).increment();
+        metrics.resume_gap.observe(hub.head().get().saturating_sub(plan.at.get()) as f64);
+    }
+    Ok((permit, plan))
 }
 
 /// Decides, or refuses. Nothing was sent yet, so a refusal is an ordinary error answer.

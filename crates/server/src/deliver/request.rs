@@ -34,6 +34,7 @@ pub struct Request {
     pub types: Vec<TypePattern>,
     pub catch_up: CatchUp,
     pub follow: Follow,
+    /// Frames of a page; a stream has no limit.
     pub limit: usize,
 }
 
@@ -97,7 +98,7 @@ pub fn index_unit(text: Option<&str>) -> Result<IndexUnit, Problem> {
     IndexUnit::parse(text).ok_or_else(|| one_of("index_unit", text, "code_point, utf16, utf8"))
 }
 
-fn catch_up(text: Option<&str>) -> Result<CatchUp, Problem> {
+pub fn catch_up(text: Option<&str>) -> Result<CatchUp, Problem> {
     match text {
         None | Some("replay") => Ok(CatchUp::Replay),
         Some("coalesce") => Ok(CatchUp::Coalesce),

@@ -95,6 +95,11 @@ impl Subscription {
         }
     }
 
+    /// True if the next bytes are there without another look at the log.
+    pub fn has_ready(&self) -> bool {
+        !self.ready.is_empty()
+    }
+
     /// Moves on until bytes are ready, the stream is over, or there is nothing to do.
     fn advance(&mut self, context: &mut Context<'_>) -> Poll<()> {
         while self.ready.is_empty() && self.phase == Phase::Running {

@@ -70,6 +70,14 @@ impl Caller {
         }
     }
 
+    /// 403 if this caller came with a ticket for one session and asks about all of them.
+    pub fn require_all_sessions(&self) -> Result<(), Problem> {
+        match &self.0.session {
+            Some(mine) => Err(Problem::new(ErrorCode::Forbidden, format!("this ticket is for session `{mine}` alone"))),
+            None => Ok(()),
+        }
+    }
+
     /// The one session that a ticket was made for.
     pub fn bound_session(&self) -> Option<&SessionId> {
         self.0.session.as_ref()

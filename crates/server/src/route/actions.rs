@@ -46,8 +46,9 @@ struct ActionView {
     request: RawJson,
 }
 
+/// One page of actions.
 #[derive(Debug, Serialize)]
-struct Actions {
+pub(crate) struct Actions {
     actions: Vec<ActionView>,
     #[serde(skip_serializing_if = "Option::is_none")]
     cursor: Option<String>,
@@ -70,7 +71,7 @@ fn view(record: ActionRecord) -> ActionView {
 
 pub async fn all(State(app): State<App>, caller: Caller, StrictQuery(query): StrictQuery<Query>) -> Result<Response, Problem> {
     caller.require(Scope::Read)?;
-    answer(&app, &caller, None, query).await
+    Ok(json(StatusCode::OK, &pending(&app, &caller, None, query.page).await?))
 }
 
 pub async fn of_session(
@@ -80,13 +81,20 @@ pub async fn of_session(
     StrictQuery(query): StrictQuery<Query>,
 ) -> Result<Response, Problem> {
     caller.require(Scope::Read)?;
-    let hub = app.hub(&caller, &session).await?;
-    answer(&app, &caller, Some(hub.session().clone()), query).await
+    Ok(json(StatusCode::OK, &pending(&app, &caller, Some(&session), query.page).await?))
 }
 
-async fn answer(app: &App, caller: &Caller, session: Option<SessionId>, query: Query) -> Result<Response, Problem> {
-    let query = ActionQuery { tenant: caller.tenant().clone(), session, page: query.page };
+/// What waits for a decision, in one session or in all of them.
+pub(crate) async fn pending(app: &App, caller: &Caller, session: Option<&str>, page: PageRequest) -> Result<Actions, Problem> {
+    let session = match session {
+        Some(session) => Some(app.hub(caller, session).await?.session().clone()),
+        None => {
+            caller.require_all_sessions()?;
+            None
+        }
+    };
+    let query = ActionQuery { tenant: caller.tenant().clone(), session, page };
     let found = app.log().pending_actions(query).await?;
     let actions = found.items.into_iter().map(view).collect();
-    Ok(json(StatusCode::OK, &Actions { actions, cursor: found.next }))
+    Ok(Actions { actions, cursor: found.next })
 }

@@ -8,7 +8,7 @@ use http::{HeaderMap, HeaderValue};
 use riverrun_dialect::Framing;
 
 use crate::app::App;
-use crate::deliver::{Request, Subscription, page, plan};
+use crate::deliver::{Request, Subscription, open, page};
 use crate::edge::{Media, Params, Problem, Scope, StreamCaller, negotiate, stream_response};
 
 pub async fn follow(
@@ -31,14 +31,8 @@ pub async fn follow(
             return Ok(([(CONTENT_TYPE, "application/json")], body).into_response());
         }
     };
-    let permit = app.edge().open_stream(&caller)?;
-    let plan = plan(&app, &hub, &request, framing).await?;
+    let (permit, plan) = open(&app, &hub, &caller, &request, framing).await?;
     let outcome = plan.opening.as_str();
-    if request.after.is_some() {
-        let metrics = app.edge().metrics();
-        metrics.resumes.with(&[request.dialect.name(), outcome]).increment();
-        metrics.resume_gap.observe(hub.head().get().saturating_sub(plan.at.get()) as f64);
-    }
     let body = Subscription::new(app, hub, caller, permit, plan, request.follow);
     let mut response = stream_response(media, Body::new(body));
     response.headers_mut().insert("riverrun-outcome", HeaderValue::from_static(outcome));

@@ -19,8 +19,11 @@ use serde::Serialize;
 use crate::app::App;
 use crate::edge;
 
+pub(crate) use actions::pending;
 pub(crate) use ingest::{answer, decode_all, store};
-pub(crate) use sessions::{SessionView, create};
+pub(crate) use sessions::{ListQuery, NewSessionBody, SessionView, create, find, look_at, remove};
+pub(crate) use state::state_json;
+pub(crate) use tasks::task_json;
 
 /// Every route, with the edge around it.
 pub fn router(app: App) -> Router {

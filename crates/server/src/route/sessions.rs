@@ -89,6 +89,7 @@ pub(crate) async fn create(app: &App, caller: &Caller, body: NewSessionBody) -> 
         Some(id) => id,
         None => SessionId::from_bytes(random_id(app)?),
     };
+    caller.require_session(&id)?;
     let key = SessionKey::new(caller.tenant().clone(), id);
     let new = new_session(app, &body);
     let created = app.log().create_session(&key, new.clone()).await?;
@@ -158,10 +159,10 @@ fn created_event(body: &NewSessionBody) -> Result<riverrun_event::Decoded, Probl
 
 #[derive(Debug)]
 pub struct ListQuery {
-    status: Option<String>,
-    tag: Option<String>,
-    since: Option<Timestamp>,
-    page: PageRequest,
+    pub status: Option<String>,
+    pub tag: Option<String>,
+    pub since: Option<Timestamp>,
+    pub page: PageRequest,
 }
 
 impl FromParams for ListQuery {
@@ -183,6 +184,19 @@ pub(super) fn page(params: &Params) -> Result<PageRequest, Problem> {
 
 pub async fn list(State(app): State<App>, caller: Caller, StrictQuery(query): StrictQuery<ListQuery>) -> Result<Response, Problem> {
     caller.require(Scope::Read)?;
+    Ok(json(StatusCode::OK, &find(&app, &caller, query).await?))
+}
+
+/// One page of sessions.
+#[derive(Debug, Serialize)]
+pub(crate) struct Sessions {
+    sessions: Vec<SessionView>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cursor: Option<String>,
+}
+
+pub(crate) async fn find(app: &App, caller: &Caller, query: ListQuery) -> Result<Sessions, Problem> {
+    caller.require_all_sessions()?;
     let query = SessionQuery {
         tenant: caller.tenant().clone(),
         status: query.status,
@@ -192,29 +206,33 @@ pub async fn list(State(app): State<App>, caller: Caller, StrictQuery(query): St
         page: query.page,
     };
     let found = app.log().sessions(query).await?;
-    #[derive(Serialize)]
-    struct Sessions {
-        sessions: Vec<SessionView>,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        cursor: Option<String>,
-    }
     let sessions = found.items.into_iter().map(SessionView::new).collect();
-    Ok(json(StatusCode::OK, &Sessions { sessions, cursor: found.next }))
+    Ok(Sessions { sessions, cursor: found.next })
 }
 
 pub async fn get(State(app): State<App>, caller: Caller, Path(session): Path<String>) -> Result<Response, Problem> {
     caller.require(Scope::Read)?;
-    let hub = app.hub(&caller, &session).await?;
+    Ok(json(StatusCode::OK, &look_at(&app, &caller, &session).await?))
+}
+
+pub(crate) async fn look_at(app: &App, caller: &Caller, session: &str) -> Result<SessionView, Problem> {
+    let hub = app.hub(caller, session).await?;
     let record = app.log().session(&hub.key).await?.ok_or_else(not_found)?;
-    Ok(json(StatusCode::OK, &SessionView::new(record)))
+    Ok(SessionView::new(record))
 }
 
 pub async fn delete(State(app): State<App>, caller: Caller, Path(session): Path<String>) -> Result<Response, Problem> {
     caller.require(Scope::Write)?;
-    let hub = app.hub(&caller, &session).await?;
+    remove(&app, &caller, &session).await?;
+    Ok(StatusCode::NO_CONTENT.into_response())
+}
+
+/// Deletes a session and cuts its readers.
+pub(crate) async fn remove(app: &App, caller: &Caller, session: &str) -> Result<(), Problem> {
+    let hub = app.hub(caller, session).await?;
     if !app.log().delete_session(&hub.key).await? {
         return Err(not_found());
     }
     app.hubs().forget(&hub.key);
-    Ok(StatusCode::NO_CONTENT.into_response())
+    Ok(())
 }

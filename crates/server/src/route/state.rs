@@ -39,16 +39,21 @@ pub async fn get(
     StrictQuery(query): StrictQuery<StateQuery>,
 ) -> Result<Response, Problem> {
     caller.require(Scope::Read)?;
-    let hub = app.hub(&caller, &session).await?;
+    let state = state_json(&app, &caller, &session, query.at).await?;
+    let body = match query.view {
+        View::State => state,
+    };
+    Ok(([(CONTENT_TYPE, "application/json")], body).into_response())
+}
+
+/// The state after event `at`, or after the last one.
+pub(crate) async fn state_json(app: &App, caller: &Caller, session: &str, at: Option<Sequence>) -> Result<String, Problem> {
+    let hub = app.hub(caller, session).await?;
     let head = hub.head();
-    let at = query.at.unwrap_or(head);
+    let at = at.unwrap_or(head);
     if at > head {
         let detail = format!("there is no event {at} yet, the log ends at {head}");
         return Err(Problem::new(ErrorCode::CursorAhead, detail).field("at").head(head.get()));
     }
-    let state = app.state_at(&hub.key, at).await?;
-    let body = match query.view {
-        View::State => state.to_json(),
-    };
-    Ok(([(CONTENT_TYPE, "application/json")], body).into_response())
+    Ok(app.state_at(&hub.key, at).await?.to_json())
 }

@@ -24,8 +24,6 @@ impl FromParams for TaskQuery {
     }
 }
 
-/// `{task_id, status, output}`, with the children's output inside. Task ids that callers chose may be in several
-/// sessions: `?session=` says which, otherwise the newest answers.
 pub async fn get(
     State(app): State<App>,
     caller: Caller,
@@ -33,20 +31,32 @@ pub async fn get(
     StrictQuery(query): StrictQuery<TaskQuery>,
 ) -> Result<Response, Problem> {
     caller.require(Scope::Read)?;
-    let id = TaskId::new(&id).map_err(|_| not_found())?;
+    let object = task_json(&app, &caller, &id, query.session.as_deref(), query.unit).await?;
+    Ok(([(CONTENT_TYPE, "application/json")], object).into_response())
+}
+
+/// `{task_id, status, output}`, with the children's output inside. Task ids that callers chose may be in several
+/// sessions: `session` says which, otherwise the newest answers.
+pub(crate) async fn task_json(
+    app: &App,
+    caller: &Caller,
+    id: &str,
+    session: Option<&str>,
+    unit: IndexUnit,
+) -> Result<String, Problem> {
+    let id = TaskId::new(id).map_err(|_| not_found())?;
     let found = app.log().find_task(caller.tenant(), &id).await?;
     let wanted = |record: &&TaskRecord| {
-        query.session.as_deref().is_none_or(|session| record.key.session.as_str() == session)
+        session.is_none_or(|session| record.key.session.as_str() == session)
             && caller.require_session(&record.key.session).is_ok()
     };
     let record = found.iter().find(wanted).ok_or_else(not_found)?;
-    let hub = app.hub(&caller, record.key.session.as_str()).await?;
+    let hub = app.hub(caller, record.key.session.as_str()).await?;
     let state = app.state_at(&hub.key, hub.head()).await?;
-    let mut object = task::object(&state, &id, query.unit);
+    let mut object = task::object(&state, &id, unit);
     if object.is_none() {
         let stored = app.log().sealed_turn(&hub.key, &record.fact.turn).await?;
-        object = app.sealed_turn(stored).and_then(|turn| task::object_of_sealed(&turn, &id, query.unit));
+        object = app.sealed_turn(stored).and_then(|turn| task::object_of_sealed(&turn, &id, unit));
     }
-    let object = object.ok_or_else(not_found)?;
-    Ok(([(CONTENT_TYPE, "application/json")], object.to_string()).into_response())
+    object.map(|object| object.to_string()).ok_or_else(not_found)
 }

@@ -26,12 +26,19 @@ pub struct Recent {
     pub chunk: Chunk,
     sse: OnceLock<Bytes>,
     ndjson: OnceLock<Bytes>,
+    cursored: OnceLock<Bytes>,
     other: std::sync::Mutex<Vec<(SharedKey, Bytes)>>,
 }
 
 impl Recent {
     fn new(chunk: Chunk) -> Self {
-        Self { chunk, sse: OnceLock::new(), ndjson: OnceLock::new(), other: Default::default() }
+        Self {
+            chunk,
+            sse: OnceLock::new(),
+            ndjson: OnceLock::new(),
+            cursored: OnceLock::new(),
+            other: Default::default(),
+        }
     }
 
     /// Native frames follow from the chunk alone.
@@ -39,6 +46,7 @@ impl Recent {
         let cell = match framing {
             Framing::Sse => &self.sse,
             Framing::Ndjson => &self.ndjson,
+            Framing::Cursored => &self.cursored,
         };
         cell.get_or_init(|| encode(&self.chunk)).clone()
     }

@@ -1,0 +1,208 @@
+//! Sessions that nobody wrote by hand: any order of events, sensible or not.
+
+use proptest::prelude::*;
+use riverrun_dialect::IndexUnit;
+use serde_json::{Value, json};
+
+use crate::log::Log;
+use crate::resume::{check_coalesced, check_duplicates, check_every_cut, check_every_opening, check_every_prefix};
+
+/// A turn's root task, its child and its grandchild. A child's task id is its parent's call id.
+const TASKS: [(&str, Option<&str>); 3] = [("root", None), ("call_1", Some("root")), ("call_2", Some("call_1"))];
+
+fn text() -> impl Strategy<Value = String> {
+    let pieces = ["[^", "1]", "[^1]", "[^2]", "[^7]", "`", "a", "é", "e\u{301}", "天", "🌧", "\n\n", "\"\\", " "];
+    proptest::collection::vec(proptest::sample::select(pieces.to_vec()), 0..6).prop_map(|pieces| pieces.concat())
+}
+
+fn annotated_text() -> impl Strategy<Value = Value> {
+    (text(), 0..3_u8).prop_map(|(text, annotated)| {
+        let length = text.chars().count();
+        let reference = json!({"type": "reference_to_block", "referenceId": 1, "startIndex": length / 2, "endIndex": length});
+        match annotated {
+            0 => json!({"type": "text", "text": text, "refId": 1}),
+            1 => json!({"type": "text", "text": text, "annotations": [reference, {"type": "url_citation", "url": "u"}]}),
+            _ => json!({"type": "text", "text": text}),
+        }
+    })
+}
+
+fn block() -> impl Strategy<Value = Value> {
+    prop_oneof![
+        3 => annotated_text(),
+        1 => text().prop_map(|url| json!({"type": "image_url", "imageUrl": {"url": url}, "refId": 2})),
+        1 => text().prop_map(|text| json!({"type": "html", "text": text})),
+        1 => Just(json!({"type": "file", "name": "a", "fileRef": "blob_1"})),
+        1 => Just(json!({"type": "x-map", "camelCase": [1.50]})),
+    ]
+}
+
+fn blocks() -> impl Strategy<Value = Value> {
+    proptest::collection::vec(block(), 0..3).prop_map(Value::Array)
+}
+
+fn item_id() -> impl Strategy<Value = &'static str> {
+    proptest::sample::select(vec!["a", "b", "c", "d"])
+}
+
+/// An item's type and the members that it may have; each is absent, null or there.
+fn item(may_be_null: bool) -> impl Strategy<Value = Value> {
+    let member = move |value: BoxedStrategy<Value>| {
+        let null = if may_be_null { 1 } else { 0 };
+        prop_oneof![2 => Just(None), null => Just(Some(Value::Null)), 3 => value.prop_map(Some)]
+    };
+    let status = proptest::sample::select(vec![json!("in_progress"), json!("completed"), json!("incomplete")]).boxed();
+    let call = proptest::sample::select(vec!["call_1", "call_2", "call_3"]);
+    let kinds = proptest::sample::select(vec!["message", "reasoning", "tool_call", "tool_result", "handoff", "x.item"]);
+    let names = text().prop_map(Value::from).boxed();
+    (item_id(), kinds, call, member(blocks().boxed()), member(blocks().boxed()), member(status), member(names)).prop_map(
+        |(id, kind, call, blocks, content, status, name)| {
+            let mut item = json!({"type": kind, "id": id});
+            let mut set = |member: &str, value: Option<Value>| {
+                if let Some(value) = value {
+                    item[member] = value;
+                }
+            };
+            set("status", status);
+            match kind {
+                "message" => (set("blockList", blocks), set("content", content), set("role", name)).0,
+                "reasoning" => (set("summary", texts(blocks)), set("content", content)).0,
+                "tool_call" => (set("callId", Some(call.into())), set("name", Some("t".into())), set("arguments", Some(name.filter(|name| !name.is_null()).unwrap_or_else(|| "".into())))).0,
+                "tool_result" => (set("callId", Some(call.into())), set("blockList", blocks), set("content", content)).0,
+                "handoff" => (set("to", Some("x".into())), set("from", name)).0,
+                _ => (set("members", blocks), set("more", name)).0,
+            }
+            item
+        },
+    )
+}
+
+/// A summary has texts alone.
+fn texts(blocks: Option<Value>) -> Option<Value> {
+    blocks.map(|blocks| match blocks {
+        Value::Array(blocks) => blocks.into_iter().filter(|block| block["type"] == "text").collect(),
+        other => other,
+    })
+}
+
+fn payload() -> impl Strategy<Value = (&'static str, Value)> {
+    let index = 0..4_u32;
+    let part = 0..3_u32;
+    prop_oneof![
+        4 => (item(false), index.clone()).prop_map(|(item, index)| ("item.started", json!({"item": item, "outputIndex": index}))),
+        3 => (item(true), index.clone()).prop_map(|(item, index)| ("item.completed", json!({"item": item, "outputIndex": index}))),
+        4 => (item_id(), part.clone(), block(), proptest::sample::select(vec!["added", "replaced", "done"]), proptest::option::of(0..3_u32)).prop_map(
+            |(id, part, block, change, partial)| {
+                let mut payload = json!({"itemId": id, "outputIndex": 0, "blockIndex": part, "block": block, "change": change});
+                if let Some(partial) = partial {
+                    payload["partialIndex"] = partial.into();
+                }
+                ("item.updated", payload)
+            }),
+        6 => (proptest::option::of(item_id()), part.clone(), text()).prop_map(|(id, part, text)| ("model.delta", with_id(id, json!({"delta": text, "blockIndex": part})))),
+        3 => (proptest::option::of(item_id()), proptest::option::of(part.clone()), text()).prop_map(|(id, part, text)| {
+            let mut payload = with_id(id, json!({"delta": text}));
+            if let Some(part) = part {
+                payload["summaryIndex"] = part.into();
+            }
+            ("reasoning.delta", payload)
+        }),
+        1 => (proptest::option::of(item_id()), part, text()).prop_map(|(id, part, text)| ("reasoning.summary", with_id(id, json!({"text": text, "summaryIndex": part})))),
+        3 => (proptest::option::of(item_id()), text()).prop_map(|(id, text)| ("tool.args", with_id(id, json!({"delta": text})))),
+        1 => item_id().prop_map(|id| ("item.retracted", json!({"itemId": id, "outputIndex": 0, "reason": "r"}))),
+        3 => lifecycle(),
+    ]
+}
+
+fn with_id(id: Option<&str>, mut payload: Value) -> Value {
+    if let Some(id) = id {
+        payload["itemId"] = id.into();
+    }
+    payload
+}
+
+fn lifecycle() -> impl Strategy<Value = (&'static str, Value)> {
+    let error = json!({"error": {"message": "m", "code": "c"}});
+    proptest::sample::select(vec![
+        ("task.created", json!({"title": "t"})),
+        ("task.updated", json!({"status": "paused"})),
+        ("task.queued", json!({})),
+        ("task.started", json!({})),
+        ("task.waiting", json!({"status": "waiting_input"})),
+        ("task.retrying", json!({})),
+        ("task.failed", error.clone()),
+        ("task.failed", json!({"error": {"message": "another"}})),
+        ("task.lost", json!({})),
+        ("task.completed", json!({})),
+        ("task.attempt.started", json!({})),
+        ("task.attempt.failed", error.clone()),
+        ("action.required", json!({"actionType": "approval"})),
+        ("action.required", json!({"actionType": "approval"})),
+        ("action.resolved", json!({"decision": "approve"})),
+        ("turn.submitted", json!({"input": "hi"})),
+        ("turn.started", json!({})),
+        ("turn.completed", json!({})),
+        ("turn.failed", error),
+        ("turn.cancelled", json!({})),
+        ("tool.started", json!({"toolName": "t"})),
+        ("model.completed", json!({"usage": {"inputTokens": 1}})),
+        ("agent.changed", json!({"agent": "b"})),
+        ("x.vendor.thing", json!({"anything": 1})),
+    ])
+}
+
+/// An event of this turn, on one of its tasks.
+fn event(turn: usize) -> impl Strategy<Value = String> {
+    (payload(), 0..TASKS.len(), 0..3_u8, any::<bool>()).prop_map(move |((kind, payload), task, action, links)| {
+        let (name, parent) = TASKS[task];
+        let mut event = json!({"type": kind, "turnId": format!("turn_{turn}"), "payload": payload});
+        // Task ids are unique in a session; only the first turn's are also its call ids.
+        let named = |name: &str| if turn == 0 { name.to_owned() } else { format!("{name}_{turn}") };
+        event["taskId"] = named(name).into();
+        if let Some(parent) = parent.filter(|_| links) {
+            event["parentTaskId"] = named(parent).into();
+            event["parentToolCallId"] = name.into();
+            event["depth"] = task.into();
+        }
+        event["toolCallId"] = "call_1".into();
+        event["actionId"] = format!("act_{turn}_{action}").into();
+        event.to_string()
+    })
+}
+
+/// `PROPTEST_CASES` asks for more; nothing is written into the source tree.
+fn config(cases: u32) -> ProptestConfig {
+    let asked = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok());
+    ProptestConfig { cases: asked.unwrap_or(cases), failure_persistence: None, ..ProptestConfig::default() }
+}
+
+fn check(lines: &[String]) {
+    let log = Log::of(lines.iter().map(String::as_str));
+    for unit in IndexUnit::ALL {
+        check_every_prefix("generated", &log, unit);
+        check_duplicates("generated", &log, unit);
+    }
+    check_coalesced("generated", &log, IndexUnit::Utf16);
+    check_every_cut("generated", &log, IndexUnit::Utf16);
+    check_every_opening("generated", &log, IndexUnit::Utf8);
+}
+
+proptest! {
+    #![proptest_config(config(96))]
+
+    #[test]
+    fn any_session_is_told_so_that_a_client_holds_it(lines in proptest::collection::vec(event(0), 1..30)) {
+        check(&lines);
+    }
+}
+
+proptest! {
+    #![proptest_config(config(12))]
+
+    #[test]
+    fn old_turns_may_leave_the_state(turns in (0..12_usize).map(|turn| proptest::collection::vec(event(turn), 0..5)).collect::<Vec<_>>()) {
+        let end = |turn: usize| json!({"type": "turn.completed", "turnId": format!("turn_{turn}")}).to_string();
+        let lines: Vec<String> = turns.into_iter().enumerate().flat_map(|(turn, events)| events.into_iter().chain([end(turn)])).collect();
+        check(&lines);
+    }
+}

@@ -1,0 +1,7 @@
+//! The task dialect, held against a client of its own.
+
+mod filter;
+mod generated;
+mod log;
+mod resume;
+mod vectors;
