@@ -156,7 +156,6 @@ fn banner(options: &ServeOptions, style: Style) -> String {
     let mut lines = vec![
         format!("riverrun {}   {mode}", env!("CARGO_PKG_VERSION")),
         String::new(),
-        format!("{} {}", label("Console"), link(&format!("{url}/"))),
         format!("{} {}", label("API"), link(&format!("{url}/v1"))),
         format!("{} {}", label("Data"), options.data_dir.display()),
         format!("{} {}", label("Key"), key.display()),
