@@ -162,3 +162,11 @@ fn vendor_types_and_items_are_left_out() {
     let lines = "{\"type\":\"x.acme.thing\"}\n{\"type\":\"item.retracted\",\"payload\":{\"itemId\":\"a\",\"outputIndex\":0,\"reason\":\"r\"}}\n";
     each_strict(lines, |_, strict| assert_eq!(strict, None));
 }
+
+#[test]
+fn the_readme_names_every_type_that_the_standard_does_not_have() {
+    let readme = include_str!("../../src/native/README.md");
+    for kind in EventType::ALL.iter().filter(|kind| kind.is_extension()) {
+        assert!(readme.contains(&format!("`{}`", kind.as_str())), "{}", kind.as_str());
+    }
+}
