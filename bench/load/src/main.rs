@@ -82,7 +82,10 @@ async fn run(arguments: Arguments) -> Result<bool, Box<dyn std::error::Error>> {
     if compare.riverrun.is_none() && compare.ceiling.is_none() {
         return Err("nothing to measure: give --riverrun, --ceiling or both".into());
     }
-    let report = compare.run(&plan(&arguments), |line| eprintln!("{line}")).await;
+    let mut report = compare.run(&plan(&arguments), |line| eprintln!("{line}")).await;
+    if arguments.noise {
+        report.plan.push_str(", the ceiling in both roles");
+    }
     let markdown = report.markdown();
     println!("{markdown}");
     if let Some(path) = &arguments.json {

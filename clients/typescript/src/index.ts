@@ -1,0 +1,17 @@
+export type { RiverrunOptions } from "./client.js";
+export { Riverrun } from "./client.js";
+export type { DecodedEvent } from "./decode/event.js";
+export { DecodeError, decode } from "./decode/event.js";
+export * from "./errors.js";
+export type { Update } from "./follow.js";
+export { Follow } from "./follow.js";
+export * from "./fold/index.js";
+export * as events from "./generated/events.js";
+export type { FollowedSnapshot, Opened, WireEvent } from "./stream/frame.js";
+export type { ConnectionState, Input, Machine, Order, Verdict } from "./stream/machine.js";
+export { newMachine, step } from "./stream/machine.js";
+export type { FollowOptions } from "./stream/options.js";
+export type { SseFrame, SseLimits } from "./stream/sse.js";
+export { SseParser } from "./stream/sse.js";
+export type { Clock } from "./transport.js";
+export * from "./wire.js";
