@@ -99,7 +99,7 @@ proptest! {
     #[test]
     fn any_log_folds_and_restores(seeds in prop::collection::vec(any::<u64>(), 0..40)) {
         let events: Vec<Event> = seeds.iter().zip(1..).map(|(seed, place)| hostile(*seed, place)).collect();
-        check(&events, 1);
+        check(&events, 2);
     }
 
     #[test]
