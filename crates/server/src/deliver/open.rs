@@ -148,7 +148,7 @@ fn write_snapshot(
 ) {
     let cursor = Cursor::after(at, hub.origin());
     match (dialect, encoder) {
-        (Dialect::Native, _) | (_, Encoder::Shared(_)) => {
+        (Dialect::Native | Dialect::NativeStrict, _) | (_, Encoder::Shared(_)) => {
             let control = Control::Snapshot { reason, sequence: at, cursor, state_json };
             write_control(encoder.framing(), &control, out);
         }
