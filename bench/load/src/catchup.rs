@@ -45,24 +45,28 @@ pub async fn measure(target: &Target, load: Load) -> Result<CaughtUp> {
     })
 }
 
-/// Time from the request until the subscriber is at the head, and the event frames until then.
+/// Time from the request until the subscriber is at the head, and how many events came
+/// right after the one before.
 pub async fn to_head(target: &Target, route: &str, session: &Session, after: u64) -> Result<(Duration, u64)> {
     let start = Instant::now();
     let request = request::subscribe(target, route, &session.id, after);
     let read = async {
         let mut subscription = Subscription::open(target, &request, None).await?;
-        let (mut frames, mut is_live) = (0, after >= session.head);
+        let (mut in_order, mut last) = (0, after);
+        let mut is_live = after >= session.head;
         while !is_live {
             let each = |frame: Frame<'_>| match frame {
                 Frame::Event(_) => {
-                    frames += 1;
-                    is_live |= frame.sequence() >= Some(session.head);
+                    let sequence = frame.sequence().unwrap_or_default();
+                    in_order += u64::from(sequence == last + 1);
+                    last = sequence;
+                    is_live |= sequence >= session.head;
                 }
                 Frame::Control(bytes) => is_live |= memchr::memmem::find(bytes, CAUGHT_UP).is_some(),
             };
             subscription.frames(each).await?;
         }
-        Ok((start.elapsed(), frames))
+        Ok((start.elapsed(), in_order))
     };
     let late = Error::Timeout { what: "catching up", seconds: LIMIT.as_secs() };
     tokio::time::timeout(LIMIT, read).await.unwrap_or(Err(late))

@@ -26,7 +26,7 @@ impl Compare {
         let mut report = Report::new(plan.name, plan.rounds);
         for measurement in &plan.measurements {
             let mut readings = Vec::new();
-            for round in 0..plan.rounds {
+            for round in 0..measurement.rounds(plan) {
                 for server in order(round) {
                     let Some(launch) = self.launch(server) else { continue };
                     let result = in_fresh_directory(launch, &self.directory, measurement).await;
@@ -56,7 +56,7 @@ pub async fn run_on(target: &Target, plan: &Plan, mut progress: impl FnMut(&str)
     let mut report = Report::new(plan.name, plan.rounds);
     for measurement in &plan.measurements {
         let mut readings = Vec::new();
-        for round in 0..plan.rounds {
+        for round in 0..measurement.rounds(plan) {
             let result = measurement.run(target).await;
             progress(&line(measurement, Server::Riverrun, round, &result));
             match result {

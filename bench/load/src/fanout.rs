@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::process;
 use crate::request;
 use crate::session::{self, Session};
-use crate::stream::{Frame, Subscription};
+use crate::stream::Subscription;
 use crate::target::Target;
 
 /// One producer, one event per request; `interval` none means as fast as the answers come.
@@ -52,22 +52,22 @@ pub async fn measure(target: &Target, load: Load) -> Result<FannedOut> {
     })
 }
 
-/// Reads until the last event is there, and checks that none was left out or came twice.
+/// Reads until the last event is there, and checks that every event came once and in order.
 async fn count(mut subscription: Subscription, head: u64, events: u64) -> Result<Instant> {
-    let (mut got, mut last) = (0, head);
+    let (mut in_order, mut last) = (0, head);
     while last < head + events {
         subscription
             .frames(|frame| {
-                if let Frame::Event(_) = frame {
-                    got += 1;
-                    last = frame.sequence().unwrap_or(last);
+                if let Some(sequence) = frame.sequence() {
+                    in_order += u64::from(sequence == last + 1);
+                    last = sequence;
                 }
             })
             .await?;
     }
-    match got == events {
+    match in_order == events {
         true => Ok(Instant::now()),
-        false => Err(Error::Missing { expected: events, got }),
+        false => Err(Error::Missing { expected: events, got: in_order }),
     }
 }
 

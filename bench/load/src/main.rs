@@ -46,13 +46,29 @@ struct Arguments {
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    match run(Arguments::parse()).await {
+    // Dropping the run stops the servers and removes their data.
+    let result = tokio::select! {
+        result = run(Arguments::parse()) => result,
+        () = asked_to_stop() => Err("stopped".into()),
+    };
+    match result {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {
             eprintln!("riverrun-load: {error}");
             ExitCode::FAILURE
         }
+    }
+}
+
+async fn asked_to_stop() {
+    use tokio::signal::unix::{SignalKind, signal};
+    match signal(SignalKind::terminate()) {
+        Ok(mut terminate) => tokio::select! {
+            _ = terminate.recv() => {}
+            _ = tokio::signal::ctrl_c() => {}
+        },
+        Err(_) => std::future::pending().await,
     }
 }
 
@@ -66,7 +82,10 @@ async fn run(arguments: Arguments) -> Result<bool, Box<dyn std::error::Error>> {
     if compare.riverrun.is_none() && compare.ceiling.is_none() {
         return Err("nothing to measure: give --riverrun, --ceiling or both".into());
     }
-    let report = compare.run(&plan(&arguments), |line| eprintln!("{line}")).await;
+    let mut report = compare.run(&plan(&arguments), |line| eprintln!("{line}")).await;
+    if arguments.noise {
+        report.plan.push_str(", the ceiling in both roles");
+    }
     let markdown = report.markdown();
     println!("{markdown}");
     if let Some(path) = &arguments.json {

@@ -31,7 +31,7 @@ pub enum Measurement {
 impl Plan {
     /// The figures that are published.
     pub fn full() -> Self {
-        Self { name: "full", rounds: 3, measurements: measurements(Duration::from_secs(3), 1) }
+        Self { name: "full", rounds: 5, measurements: measurements(Duration::from_secs(2), 1) }
     }
 
     /// The same figures from less load: enough to see a regression, not to publish.
@@ -64,9 +64,9 @@ fn measurements(window: Duration, share: u64) -> Vec<Measurement> {
         append(1000, 1),
         append(10, 100),
         Measurement::Latency(latency::Load { sessions: 100, events_per_second: 50, window: window * 2 }),
-        flat_out(1, 10_000),
-        flat_out(100, 5_000),
-        flat_out(1000, 2_000),
+        flat_out(1, 5_000),
+        flat_out(100, 2_500),
+        flat_out(1000, 500),
         paced(1),
         paced(100),
         paced(1000),
@@ -91,6 +91,17 @@ impl Measurement {
             Self::Idle(_) => "m5.idle".into(),
             Self::Storage(_) => "m6.storage".into(),
             Self::Growth(_) => "growth".into(),
+        }
+    }
+
+    /// Rounds that are worth their time: sizes hardly vary from one to the next.
+    pub fn rounds(&self, plan: &Plan) -> usize {
+        match self {
+            Self::Storage(_) => 1,
+            Self::Idle(_) => plan.rounds.min(3),
+            Self::Append(_) | Self::Latency(_) | Self::FanOut(_) | Self::CatchUp(_) | Self::Growth(_) => {
+                plan.rounds
+            }
         }
     }
 

@@ -2,6 +2,10 @@
 
 mod cli;
 
+/// Many small buffers of many sessions, freed from other threads: what this allocator is good at.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 use std::process::ExitCode;
 
 fn main() -> ExitCode {

@@ -29,7 +29,8 @@ pub fn strict(composer: &Composer, record: &Record<'_>, event: &Event) -> Option
 fn mapped_members(members: &str, from: &EventType, to: &EventType, status: Option<&str>) -> Option<String> {
     let Object(members) = serde_json::from_str(members).ok()?;
     let mut out = String::from("{");
-    let replaced = |name: &str| (name == "status" && status.is_some()) || name == "nativeType" || name == "payload";
+    let replaced =
+        |name: &str| (name == "status" && status.is_some()) || name == "nativeType" || name == "payload";
     for (name, value) in members.iter().filter(|(name, _)| !replaced(name)) {
         write_member(&mut out, name, value.get());
     }

@@ -61,7 +61,12 @@ pub(super) fn write_annotations(out: &mut String, text: &str, annotations: &[Ann
     let offsets = Offsets::of(text, annotations, unit);
     write_list(out, annotations, |out, annotation| match annotation {
         Annotation::ReferenceToBlock(reference) => {
-            write_reference(out, reference.reference_id, offsets.at(reference.start_index), offsets.at(reference.end_index));
+            write_reference(
+                out,
+                reference.reference_id,
+                offsets.at(reference.start_index),
+                offsets.at(reference.end_index),
+            );
         }
         Annotation::Other(opaque) => out.push_str(opaque.raw.get()),
     });
@@ -75,4 +80,3 @@ pub(super) fn write_reference(out: &mut String, reference_id: u64, start: u64, e
     members.number("end_index", end);
     members.close();
 }
-

@@ -49,7 +49,12 @@ pub(super) fn write_begun(out: &mut String, block: &Block, shown: &str, place: B
     match block {
         Block::Text(text) => write_text(out, "text", &begun(text), place, unit),
         Block::Html(text) => write_text(out, "html", &begun(text), place, unit),
-        Block::Image(_) | Block::File(_) | Block::Audio(_) | Block::Table(_) | Block::Json(_) | Block::Item(_)
+        Block::Image(_)
+        | Block::File(_)
+        | Block::Audio(_)
+        | Block::Table(_)
+        | Block::Json(_)
+        | Block::Item(_)
         | Block::Other(_) => write_block(out, block, place, unit),
     }
 }

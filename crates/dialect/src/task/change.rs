@@ -3,80 +3,98 @@
 use riverrun_event::{Block, Event, Item, ItemPatch, Payload};
 use riverrun_fold::{Change, ItemAt, PartAt, State, Status};
 
-use super::cited::{Cited, block_at};
+use super::ahead::Ahead;
+use super::cited::Cited;
 use super::item::cleared;
+use super::part::{arguments_of, block_at, summary_part};
 use super::status::word;
-use super::telling::{Telling, arguments_of, lifecycle, summary_part};
+use super::telling::{Telling, lifecycle};
 use crate::IndexUnit;
 
-/// The changes of one event. A change is told in the state after the event, so that what a later change of the same
-/// event tells must not be told twice: that is what looking ahead is for.
+/// The changes of one event, to be told in the state after it.
 pub(super) struct Teller<'a> {
-    pub(super) state: &'a State,
-    pub(super) event: &'a Event,
-    pub(super) changes: &'a [Change],
-    pub(super) unit: IndexUnit,
+    state: &'a State,
+    event: &'a Event,
+    changes: &'a [Change],
+    ahead: Ahead,
+    unit: IndexUnit,
+}
+
+impl<'a> Teller<'a> {
+    pub(super) fn new(state: &'a State, event: &'a Event, changes: &'a [Change], unit: IndexUnit) -> Self {
+        Self { state, event, changes, ahead: Ahead::of(changes), unit }
+    }
 }
 
 impl Teller<'_> {
     /// At most one frame per change, so that the revision of the change numbers it.
     pub(super) fn tell(&self, at: usize, cited: &mut Cited) -> Option<Telling> {
-        let later = &self.changes[at + 1..];
         match &self.changes[at] {
-            Change::TaskCreated { task } => Some(self.task_created(*task, later)),
+            Change::TaskCreated { task } => Some(self.task_created(*task)),
             Change::TaskStatus { task } => self.status(at, *task),
             Change::ActionRequired { action } | Change::ActionResolved { action } => self.action(*action),
-            Change::ItemAdded(item) => Some(self.item_added(*item, later, cited)),
+            Change::ItemAdded(item) => Some(self.item_added(*item, cited)),
             Change::ItemDone(item) => Some(self.item_done(*item, cited)),
             Change::ItemRetracted(item) => {
                 cited.forget(&self.state.tasks[item.task].task_id, item.item);
                 Some(Telling::ItemRetracted(*item))
             }
-            Change::SummaryAdded(part) => Some(self.summary_added(*part, later)),
-            Change::SummaryText { at, from } => self.summary_text(*at, *from, later),
+            Change::SummaryAdded(part) => Some(self.summary_added(*part)),
+            Change::SummaryText { at, from } => self.summary_text(*at, *from),
             Change::SummaryDone(part) => Some(Telling::SummaryDone(*part)),
-            Change::Arguments { at, from } => self.arguments(*at, *from, later),
+            Change::Arguments { at, from } => self.arguments(*at, *from),
             Change::ArgumentsDone(item) => Some(Telling::ArgumentsDone(*item)),
             // A block that comes whole is one `done`.
-            Change::BlockAdded(part) | Change::BlockText { at: part, .. } if later.contains(&Change::BlockDone(*part)) => None,
-            Change::BlockAdded(part) => Some(self.block_added(*part, later, cited)),
+            Change::BlockAdded(part) | Change::BlockText { at: part, .. }
+                if self.ahead.is_block_done(*part) =>
+            {
+                None
+            }
+            Change::BlockAdded(part) => Some(self.block_added(*part, cited)),
             Change::BlockText { at, from } => self.block_text(*at, *from, cited),
             Change::BlockReplaced { at, partial } => Some(self.block_replaced(*at, *partial, cited)),
             Change::BlockDone(part) => Some(self.block_done(*part, cited)),
             // Turns are seen through their tasks, calls through their items; AgentLin has no words for the rest.
-            Change::TurnSealed(_) | Change::Session | Change::Thread { .. } | Change::Turn { .. }
-            | Change::ReasoningText { .. } | Change::ToolCall { .. } | Change::Queue | Change::Usage | Change::Agent
-            | Change::Ledger | Change::Problem => None,
+            Change::TurnSealed(_)
+            | Change::Session
+            | Change::Thread { .. }
+            | Change::Turn { .. }
+            | Change::ReasoningText { .. }
+            | Change::ToolCall { .. }
+            | Change::Queue
+            | Change::Usage
+            | Change::Agent
+            | Change::Ledger
+            | Change::Problem => None,
         }
     }
 
     /// Says the status too, unless a frame of its own follows for it.
-    fn task_created(&self, task: usize, later: &[Change]) -> Telling {
+    fn task_created(&self, task: usize) -> Telling {
         let status = self.state.tasks[task].status;
-        let is_told_later = later.contains(&Change::TaskStatus { task }) && word(status).frame != "task.created";
+        let is_told_later = self.ahead.last_status(task).is_some() && word(status).frame != "task.created";
         let status = if is_told_later { Status::Accepted } else { status };
         Telling::Lifecycle { task, frame: "task.created", status }
     }
 
+    /// Only the last status of the event is told, and none that `task.created` has told.
     fn status(&self, at: usize, task: usize) -> Option<Telling> {
-        let is_last = !self.changes[at + 1..].contains(&Change::TaskStatus { task });
-        let is_created = self.changes[..at].contains(&Change::TaskCreated { task });
         let telling = lifecycle(self.state, task);
-        let is_told = is_created && matches!(telling, Telling::Lifecycle { frame: "task.created", .. });
-        (is_last && !is_told).then_some(telling)
+        let is_told = self.ahead.is_created(task)
+            && matches!(telling, Telling::Lifecycle { frame: "task.created", .. });
+        (self.ahead.last_status(task) == Some(at) && !is_told).then_some(telling)
     }
 
     /// What waits is told on the outermost task, unless its status changed too: then that frame has it.
     fn action(&self, action: usize) -> Option<Telling> {
         let root = self.state.actions[action].root_task_id.as_ref()?;
         let task = self.state.tasks.iter().position(|task| task.task_id == *root)?;
-        let is_told = self.changes.contains(&Change::TaskStatus { task });
-        (!is_told).then(|| lifecycle(self.state, task))
+        self.ahead.last_status(task).is_none().then(|| lifecycle(self.state, task))
     }
 
-    fn item_added(&self, at: ItemAt, later: &[Change], cited: &mut Cited) -> Telling {
+    fn item_added(&self, at: ItemAt, cited: &mut Cited) -> Telling {
         cited.forget(&self.state.tasks[at.task].task_id, at.item);
-        Telling::ItemAdded { at, is_done_too: later.contains(&Change::ItemDone(at)) }
+        Telling::ItemAdded { at, is_done_too: self.ahead.is_item_done(at) }
     }
 
     fn item_done(&self, at: ItemAt, cited: &mut Cited) -> Telling {
@@ -89,25 +107,21 @@ impl Teller<'_> {
         Telling::ItemDone { at, has_blocks, cleared: patch.map(cleared).unwrap_or_default() }
     }
 
-    fn summary_added(&self, at: PartAt, later: &[Change]) -> Telling {
-        let follows = later.iter().find_map(|change| match change {
-            Change::SummaryText { at: text, from } if *text == at => Some(*from),
-            Change::SummaryDone(done) if *done == at => Some(0),
-            _ => None,
-        });
-        Telling::SummaryAdded { at, shown: follows.unwrap_or(usize::MAX) }
+    fn summary_added(&self, at: PartAt) -> Telling {
+        let rest = if self.ahead.is_summary_done(at) { Some(0) } else { self.ahead.summary_text(at) };
+        Telling::SummaryAdded { at, shown: rest.unwrap_or(usize::MAX) }
     }
 
     /// A delta without text tells nothing, nor does one whose whole follows at once.
-    fn summary_text(&self, at: PartAt, from: usize, later: &[Change]) -> Option<Telling> {
+    fn summary_text(&self, at: PartAt, from: usize) -> Option<Telling> {
         let text = summary_part(self.state, at)?.text()?;
-        let is_told = from == text.len() || later.contains(&Change::SummaryDone(at));
+        let is_told = from == text.len() || self.ahead.is_summary_done(at);
         (!is_told).then_some(Telling::SummaryText { at, from })
     }
 
-    fn arguments(&self, at: ItemAt, from: usize, later: &[Change]) -> Option<Telling> {
+    fn arguments(&self, at: ItemAt, from: usize) -> Option<Telling> {
         let arguments = arguments_of(&self.state.tasks[at.task].output[at.item]);
-        let is_told = from == arguments.len() || later.contains(&Change::ArgumentsDone(at));
+        let is_told = from == arguments.len() || self.ahead.are_arguments_done(at);
         (!is_told).then_some(Telling::Arguments { at, from })
     }
 
@@ -117,11 +131,8 @@ impl Teller<'_> {
         (from < text.len() || news.is_some()).then_some(Telling::BlockText { at, from, news })
     }
 
-    fn block_added(&self, at: PartAt, later: &[Change], cited: &mut Cited) -> Telling {
-        let shown = later.iter().find_map(|change| match change {
-            Change::BlockText { at: text, from } if *text == at => Some(*from),
-            _ => None,
-        });
+    fn block_added(&self, at: PartAt, cited: &mut Cited) -> Telling {
+        let shown = self.ahead.block_text(at);
         cited.block(self.state, at, shown.is_none());
         Telling::BlockAdded { at, shown }
     }
@@ -145,7 +156,10 @@ fn sets_blocks(patch: &ItemPatch) -> bool {
     match patch {
         ItemPatch::ToolResult(patch) => !patch.block_list.is_keep(),
         ItemPatch::Message(patch) => !patch.block_list.is_keep(),
-        ItemPatch::Reasoning(_) | ItemPatch::ToolCall(_) | ItemPatch::Handoff(_) | ItemPatch::Error(_)
+        ItemPatch::Reasoning(_)
+        | ItemPatch::ToolCall(_)
+        | ItemPatch::Handoff(_)
+        | ItemPatch::Error(_)
         | ItemPatch::Other(_) => false,
     }
 }

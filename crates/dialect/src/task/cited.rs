@@ -2,22 +2,22 @@
 //!
 //! It follows from the state before the event: a projector that starts from a snapshot has the same.
 
-use riverrun_event::{Annotation, Block, Item, ReferenceToBlock, TaskId};
+use std::collections::{BTreeMap, HashMap};
+
+use riverrun_event::{Annotation, Block, ReferenceToBlock, TaskId};
 use riverrun_fold::{PartAt, State};
 
 use super::annotation::{width, write_annotations, write_reference};
 use super::members::write_list;
+use super::part::{block_at, blocks};
 use crate::IndexUnit;
 
+/// The text blocks of open items, by task, item and part.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Cited(Vec<Entry>);
+pub(super) struct Cited(HashMap<TaskId, BTreeMap<(usize, usize), Entry>>);
 
-/// A text block of an open item.
 #[derive(Debug, Clone)]
 struct Entry {
-    task: TaskId,
-    item: usize,
-    part: usize,
     /// Annotations that were told.
     told: usize,
     counted: Counted,
@@ -55,15 +55,11 @@ impl Cited {
     }
 
     fn set(&mut self, task: &TaskId, item: usize, part: usize, told: usize) {
-        let entry = Entry { task: task.clone(), item, part, told, counted: Counted::default() };
-        match self.find(task, item, part) {
-            Some(at) => self.0[at] = entry,
-            None => self.0.push(entry),
+        if !self.0.contains_key(task) {
+            self.0.insert(task.clone(), BTreeMap::new());
         }
-    }
-
-    fn find(&self, task: &TaskId, item: usize, part: usize) -> Option<usize> {
-        self.0.iter().rposition(|entry| entry.part == part && entry.item == item && entry.task == *task)
+        let entry = Entry { told, counted: Counted::default() };
+        self.0.get_mut(task).and_then(|blocks| blocks.insert((item, part), entry));
     }
 
     /// A block was told with all of its annotations, or with none because its text follows.
@@ -75,15 +71,20 @@ impl Cited {
 
     /// The item is complete or withdrawn: it has no more deltas.
     pub(super) fn forget(&mut self, task: &TaskId, item: usize) {
-        self.0.retain(|entry| entry.item != item || entry.task != *task);
+        let Some(blocks) = self.0.get_mut(task) else { return };
+        let mut of_item = blocks.split_off(&(item, 0));
+        blocks.append(&mut of_item.split_off(&(item + 1, 0)));
+        if blocks.is_empty() {
+            self.0.remove(task);
+        }
     }
 
     /// What the delta from byte `from` on brought; None if it brought no annotations.
     pub(super) fn delta(&mut self, state: &State, at: PartAt, from: usize, unit: IndexUnit) -> Option<News> {
         let block = block_at(state, at)?;
         let known = annotations(block).len();
-        let entry = self.find(&state.tasks[at.item.task].task_id, at.item.item, at.part)?;
-        let entry = &mut self.0[entry];
+        let task = &state.tasks[at.item.task].task_id;
+        let entry = self.0.get_mut(task)?.get_mut(&(at.item.item, at.part))?;
         if entry.told >= known {
             return None;
         }
@@ -123,7 +124,8 @@ impl News {
 
     fn place_of(self, reference: &ReferenceToBlock, delta: &str, unit: IndexUnit) -> (u64, u64) {
         let inside = reference.end_index.saturating_sub(self.from.code_points) as usize;
-        let end = self.from.units + delta.chars().take(inside).map(|character| width(character, unit)).sum::<u64>();
+        let end =
+            self.from.units + delta.chars().take(inside).map(|character| width(character, unit)).sum::<u64>();
         (end.saturating_sub(reference.end_index.saturating_sub(reference.start_index)), end)
     }
 }
@@ -131,19 +133,12 @@ impl News {
 fn annotations(block: &Block) -> &[Annotation] {
     match block {
         Block::Text(text) | Block::Html(text) => text.annotations.as_deref().unwrap_or_default(),
-        Block::Image(_) | Block::File(_) | Block::Audio(_) | Block::Table(_) | Block::Json(_) | Block::Item(_)
+        Block::Image(_)
+        | Block::File(_)
+        | Block::Audio(_)
+        | Block::Table(_)
+        | Block::Json(_)
+        | Block::Item(_)
         | Block::Other(_) => &[],
     }
-}
-
-pub(super) fn blocks(item: &Item) -> &[Block] {
-    match item {
-        Item::Message(item) => item.block_list.as_deref().unwrap_or_default(),
-        Item::ToolResult(item) => item.block_list.as_deref().unwrap_or_default(),
-        Item::Reasoning(_) | Item::ToolCall(_) | Item::Handoff(_) | Item::Error(_) | Item::Other(_) => &[],
-    }
-}
-
-pub(super) fn block_at(state: &State, at: PartAt) -> Option<&Block> {
-    blocks(&state.tasks[at.item.task].output[at.item.item]).get(at.part)
 }

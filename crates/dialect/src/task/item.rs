@@ -1,7 +1,8 @@
 //! Items in AgentLin's spelling.
 
 use riverrun_event::{
-    ErrorItem, HandoffItem, Item, ItemPatch, MessageItem, Opaque, Part, ReasoningItem, ToolCallItem, ToolResultItem,
+    ErrorItem, HandoffItem, Item, ItemPatch, MessageItem, Opaque, Part, ReasoningItem, ToolCallItem,
+    ToolResultItem,
 };
 use serde_json::value::RawValue;
 
@@ -201,9 +202,7 @@ pub(super) fn cleared(patch: &ItemPatch) -> Vec<&'static str> {
         members.iter().filter(|(is_cleared, _)| *is_cleared).map(|(_, name)| *name).collect()
     };
     match patch {
-        ItemPatch::Message(patch) => {
-            named(&[(patch.role == Clear, "role"), (patch.agent == Clear, "agent")])
-        }
+        ItemPatch::Message(patch) => named(&[(patch.role == Clear, "role"), (patch.agent == Clear, "agent")]),
         ItemPatch::ToolCall(patch) => named(&[(patch.language == Clear, "language")]),
         ItemPatch::ToolResult(patch) => named(&[(patch.is_error == Clear, "is_error")]),
         ItemPatch::Handoff(patch) => {

@@ -32,7 +32,11 @@ fn waiting_calls<'a>(task: &'a Task, actions: &'a [Action]) -> impl Iterator<Ite
     let is_waited_for = |action: &&Action| {
         action.status == ActionStatus::Pending && action.root_task_id.as_ref() == Some(&task.task_id)
     };
-    actions.iter().filter(is_waited_for).filter_map(|action| action.tool_call_id.as_ref()).map(|id| id.as_str())
+    actions
+        .iter()
+        .filter(is_waited_for)
+        .filter_map(|action| action.tool_call_id.as_ref())
+        .map(|id| id.as_str())
 }
 
 fn write_error(out: &mut String, error: &ErrorInfo) {

@@ -85,7 +85,11 @@ impl<'a> List<'a> {
 }
 
 /// Writes `[…]`, one value per entry.
-pub(super) fn write_list<T>(out: &mut String, list: impl IntoIterator<Item = T>, mut write: impl FnMut(&mut String, T)) {
+pub(super) fn write_list<T>(
+    out: &mut String,
+    list: impl IntoIterator<Item = T>,
+    mut write: impl FnMut(&mut String, T),
+) {
     let mut entries = List::open(out);
     for entry in list {
         write(entries.entry(), entry);

@@ -3,6 +3,7 @@
 //! Every frame has a `sequence_number`: the revision of the state that it tells, unique in the session, rising, and
 //! the same after any restart. Numbers that no frame has are changes that AgentLin has no word for.
 
+mod ahead;
 mod annotation;
 mod block;
 mod change;
@@ -12,6 +13,7 @@ mod lifecycle;
 mod members;
 mod object;
 mod opening;
+mod part;
 pub mod reference_client;
 mod status;
 mod telling;
@@ -49,7 +51,7 @@ impl Projector for Task {
             Outcome::Duplicate | Outcome::Gap { .. } => return,
         }
         let unit = self.options.index_unit;
-        let teller = Teller { state: &self.state, event, changes: &self.changes, unit };
+        let teller = Teller::new(&self.state, event, &self.changes, unit);
         let writer = Writer { state: &self.state, unit };
         // The newest change has the newest revision; a joined event skips those of the events that it stands for.
         let first = self.state.revision + 1 - self.changes.len() as u64;

@@ -1,5 +1,7 @@
 //! A task as one object: AgentLin's end state, at any moment.
 
+use std::collections::HashMap;
+
 use riverrun_event::{Item, TaskId};
 use riverrun_fold::{Action, SealedTurn, State, Task};
 
@@ -26,7 +28,7 @@ fn write(tasks: &[Task], actions: &[Action], task_id: &TaskId, unit: IndexUnit) 
     let mut out = String::new();
     let mut members = Members::open(&mut out);
     write_summary(&mut members, task, actions, task.status);
-    let tree = Tree { tasks, unit };
+    let tree = Tree::of(tasks, unit);
     members.with("output", |out| {
         write_list(out, 0..task.output.len(), |out, item| tree.write_item(out, task, item, Shown::Own, 0));
     });
@@ -47,11 +49,22 @@ enum Shown {
 }
 
 struct Tree<'a> {
-    tasks: &'a [Task],
+    /// Children by their parent and the call that they answer.
+    children: HashMap<(&'a TaskId, &'a str), Vec<&'a Task>>,
     unit: IndexUnit,
 }
 
-impl Tree<'_> {
+impl<'a> Tree<'a> {
+    fn of(tasks: &'a [Task], unit: IndexUnit) -> Self {
+        let mut children: HashMap<_, Vec<&Task>> = HashMap::new();
+        for task in tasks {
+            if let Some(parent) = &task.parent_task_id {
+                children.entry((parent, call_of(task))).or_default().push(task);
+            }
+        }
+        Self { children, unit }
+    }
+
     fn write_item(&self, out: &mut String, task: &Task, item: usize, shown: Shown, depth: usize) {
         let write_children = |list: &mut List<'_>| self.write_children(list, task, item, depth);
         let (audience, child_of) = match shown {
@@ -70,10 +83,11 @@ impl Tree<'_> {
 
     /// Behind a result's own blocks stand the items of the tasks that answer its call.
     fn write_children(&self, list: &mut List<'_>, task: &Task, item: usize, depth: usize) {
-        let Some(call) = container_of(task, item).filter(|_| depth < MAX_DEPTH) else { return };
-        let children = self.tasks.iter().filter(|child| {
-            child.parent_task_id.as_ref() == Some(&task.task_id) && call_of(child) == call
-        });
+        let Item::ToolResult(result) = &task.output[item] else { return };
+        let children = self.children.get(&(&task.task_id, result.call_id.as_str()));
+        let Some(children) = children.filter(|_| depth < MAX_DEPTH && is_first_result(task, item)) else {
+            return;
+        };
         for child in children {
             for item in 0..child.output.len() {
                 self.write_item(list.entry(), child, item, Shown::Embedded, depth + 1);
@@ -82,14 +96,20 @@ impl Tree<'_> {
     }
 }
 
-/// The call whose children this item holds: it is the first result of the call.
-fn container_of(task: &Task, item: usize) -> Option<&str> {
-    let call = |item: &Item| match item {
-        Item::ToolResult(result) => Some(result.call_id.clone()),
-        Item::Message(_) | Item::Reasoning(_) | Item::ToolCall(_) | Item::Handoff(_) | Item::Error(_)
+/// A call's children are shown once: in its first result.
+fn is_first_result(task: &Task, item: usize) -> bool {
+    let call = answered_call(&task.output[item]);
+    task.output.iter().position(|other| answered_call(other) == call) == Some(item)
+}
+
+fn answered_call(item: &Item) -> Option<&str> {
+    match item {
+        Item::ToolResult(result) => Some(&result.call_id),
+        Item::Message(_)
+        | Item::Reasoning(_)
+        | Item::ToolCall(_)
+        | Item::Handoff(_)
+        | Item::Error(_)
         | Item::Other(_) => None,
-    };
-    let Item::ToolResult(result) = &task.output[item] else { return None };
-    let first = task.output.iter().position(|other| call(other).as_ref() == Some(&result.call_id));
-    (first == Some(item)).then_some(result.call_id.as_str())
+    }
 }

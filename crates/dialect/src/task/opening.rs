@@ -4,7 +4,7 @@ use riverrun_event::Item;
 use riverrun_fold::{ItemAt, PartAt, State, Status, Task};
 
 use super::change::is_embedded;
-use super::cited::blocks;
+use super::part::blocks;
 use super::status::word;
 use super::telling::{Telling, lifecycle};
 
@@ -37,7 +37,7 @@ fn is_told_apart(status: Status) -> bool {
 
 fn tell_item(state: &State, at: ItemAt, told: &mut Vec<Telling>) {
     let task = &state.tasks[at.task];
-    let is_open = task.open.iter().any(|open| open.position == at.item);
+    let is_open = task.open.contains(at.item);
     let is_retracted = task.retracted.contains(&at.item);
     told.push(Telling::ItemAdded { at, is_done_too: !is_open });
     let is_embedded = is_embedded(state, at);
@@ -53,7 +53,7 @@ fn tell_item(state: &State, at: ItemAt, told: &mut Vec<Telling>) {
 
 /// Each part in one frame: `done` if it is final, else `added` with what there is of it.
 fn tell_parts(task: &Task, at: ItemAt, told: &mut Vec<Telling>) {
-    let open = task.open.iter().find(|open| open.position == at.item);
+    let open = task.open.get(at.item);
     let is_done = |part: usize| open.is_none_or(|open| open.done.contains(&part));
     match &task.output[at.item] {
         Item::Reasoning(item) => {

@@ -115,14 +115,20 @@ impl Task {
             "task.output_item.done" => merge(item, &frame["item"]),
             "task.output_item.retracted" => retract(item),
             "task.tool_call_arguments.delta" => append(item, "arguments", &frame["delta"]),
-            "task.tool_call_arguments.done" => drop(item.insert("arguments".to_owned(), frame["arguments"].clone())),
-            "task.reasoning_summary_text.delta" => add_text(part(item, "summary", &frame["summary_index"]), frame),
-            "task.text.delta" | "task.block.delta" => add_text(part(item, "block_list", &frame["block_index"]), frame),
+            "task.tool_call_arguments.done" => {
+                drop(item.insert("arguments".to_owned(), frame["arguments"].clone()))
+            }
+            "task.reasoning_summary_text.delta" => {
+                add_text(part(item, "summary", &frame["summary_index"]), frame)
+            }
+            "task.text.delta" | "task.block.delta" => {
+                add_text(part(item, "block_list", &frame["block_index"]), frame)
+            }
             "task.reasoning_summary_item.added" | "task.reasoning_summary_item.done" => {
                 *part(item, "summary", &frame["summary_index"]) = frame["item"].clone();
             }
-            "task.text.added" | "task.text.done" | "task.image.added" | "task.image.delta" | "task.image.done"
-            | "task.block.added" | "task.block.done" => {
+            "task.text.added" | "task.text.done" | "task.image.added" | "task.image.delta"
+            | "task.image.done" | "task.block.added" | "task.block.done" => {
                 *part(item, "block_list", &frame["block_index"]) = frame["item"].clone();
             }
             // A word that this client does not know.

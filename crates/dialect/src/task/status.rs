@@ -16,7 +16,9 @@ pub(super) struct Word {
 pub(super) fn word(status: Status) -> Word {
     let (status, frame, is_exact) = match status {
         Status::Accepted => ("created", "task.created", true),
-        Status::Unknown | Status::Idle | Status::Draft | Status::Preparing => ("created", "task.created", false),
+        Status::Unknown | Status::Idle | Status::Draft | Status::Preparing => {
+            ("created", "task.created", false)
+        }
         Status::Queued => ("queued", "task.queued", true),
         Status::Running => ("working", "task.working", true),
         Status::WaitingResource | Status::Blocked | Status::Retrying | Status::Cancelling | Status::Stale => {

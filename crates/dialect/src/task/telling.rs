@@ -3,11 +3,12 @@
 use riverrun_event::{Block, Item, Timestamp};
 use riverrun_fold::{ItemAt, PartAt, State, Status, Task};
 
-use super::block::{BlockPlace, write_begun, write_block, write_summary_part};
-use super::cited::{News, block_at};
+use super::block::{write_begun, write_block, write_summary_part};
+use super::cited::News;
 use super::item::{Audience, Body, ItemForm, write_item};
 use super::lifecycle::write_summary;
 use super::members::Members;
+use super::part::{arguments_of, block_at, frames_of, place_of, summary_part};
 use super::status::word;
 use crate::IndexUnit;
 
@@ -15,21 +16,51 @@ use crate::IndexUnit;
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Telling {
     /// `status` is what the frame says, which for an opening may be an earlier one than the task's own.
-    Lifecycle { task: usize, frame: &'static str, status: Status },
-    ItemAdded { at: ItemAt, is_done_too: bool },
-    ItemDone { at: ItemAt, has_blocks: bool, cleared: Vec<&'static str> },
+    Lifecycle {
+        task: usize,
+        frame: &'static str,
+        status: Status,
+    },
+    ItemAdded {
+        at: ItemAt,
+        is_done_too: bool,
+    },
+    ItemDone {
+        at: ItemAt,
+        has_blocks: bool,
+        cleared: Vec<&'static str>,
+    },
     ItemRetracted(ItemAt),
     /// `shown`: how much of the text stands in this frame, in bytes.
-    SummaryAdded { at: PartAt, shown: usize },
-    SummaryText { at: PartAt, from: usize },
+    SummaryAdded {
+        at: PartAt,
+        shown: usize,
+    },
+    SummaryText {
+        at: PartAt,
+        from: usize,
+    },
     SummaryDone(PartAt),
-    Arguments { at: ItemAt, from: usize },
+    Arguments {
+        at: ItemAt,
+        from: usize,
+    },
     ArgumentsDone(ItemAt),
     /// `shown`: how much of the text stands in this frame, if the rest follows.
-    BlockAdded { at: PartAt, shown: Option<usize> },
-    BlockText { at: PartAt, from: usize, news: Option<News> },
+    BlockAdded {
+        at: PartAt,
+        shown: Option<usize>,
+    },
+    BlockText {
+        at: PartAt,
+        from: usize,
+        news: Option<News>,
+    },
     /// A draft of a picture, whole.
-    Draft { at: PartAt, number: u32 },
+    Draft {
+        at: PartAt,
+        number: u32,
+    },
     BlockDone(PartAt),
 }
 
@@ -53,7 +84,9 @@ impl Writer<'_> {
         match telling {
             Telling::Lifecycle { task, frame, status } => self.lifecycle(out, head, frame, *task, *status),
             Telling::ItemAdded { at, is_done_too } => self.item_added(out, head, *at, *is_done_too),
-            Telling::ItemDone { at, has_blocks, cleared } => self.item_done(out, head, *at, *has_blocks, cleared),
+            Telling::ItemDone { at, has_blocks, cleared } => {
+                self.item_done(out, head, *at, *has_blocks, cleared)
+            }
             Telling::ItemRetracted(at) => self.item_retracted(out, head, *at),
             Telling::SummaryAdded { at, shown } => {
                 self.summary(out, head, "task.reasoning_summary_item.added", *at, *shown);
@@ -102,7 +135,14 @@ impl Writer<'_> {
         members.close();
     }
 
-    fn item_done(&self, out: &mut String, head: Head, at: ItemAt, has_blocks: bool, cleared: &[&'static str]) {
+    fn item_done(
+        &self,
+        out: &mut String,
+        head: Head,
+        at: ItemAt,
+        has_blocks: bool,
+        cleared: &[&'static str],
+    ) {
         let body = if has_blocks { Body::Whole } else { Body::WithoutBlocks };
         let form = ItemForm { body, cleared, ..ItemForm::whole(Audience::User, self.unit) };
         let mut members = begin(out, head, "task.output_item.done", self.task(at));
@@ -129,7 +169,8 @@ impl Writer<'_> {
 
     fn summary_text(&self, out: &mut String, head: Head, at: PartAt, from: usize) {
         let text = summary_part(self.state, at).and_then(Block::text).unwrap_or_default();
-        let mut members = self.begin_part(out, head, "task.reasoning_summary_text.delta", at, "summary_index");
+        let mut members =
+            self.begin_part(out, head, "task.reasoning_summary_text.delta", at, "summary_index");
         members.text("delta", text.get(from..).unwrap_or_default());
         members.close();
     }
@@ -151,7 +192,9 @@ impl Writer<'_> {
         let place = place_of(self.item(at.item));
         let mut members = self.begin_part(out, head, frames_of(block).added, at, "block_index");
         members.with("item", |out| match shown.zip(block.text()) {
-            Some((shown, text)) => write_begun(out, block, text.get(..shown).unwrap_or(text), place, self.unit),
+            Some((shown, text)) => {
+                write_begun(out, block, text.get(..shown).unwrap_or(text), place, self.unit)
+            }
             None => write_block(out, block, place, self.unit),
         });
         members.close();
@@ -191,7 +234,14 @@ impl Writer<'_> {
         members
     }
 
-    fn begin_part<'o>(&self, out: &'o mut String, head: Head, frame: &str, at: PartAt, index: &str) -> Members<'o> {
+    fn begin_part<'o>(
+        &self,
+        out: &'o mut String,
+        head: Head,
+        frame: &str,
+        at: PartAt,
+        index: &str,
+    ) -> Members<'o> {
         let mut members = self.begin_item(out, head, frame, at.item);
         members.number(index, at.part as u64);
         members
@@ -212,52 +262,6 @@ fn begin<'o>(out: &'o mut String, head: Head, frame: &str, task: &Task) -> Membe
         members.raw("replay", "true");
     }
     members
-}
-
-/// The frames that tell a block of this type.
-struct BlockFrames {
-    added: &'static str,
-    delta: &'static str,
-    done: &'static str,
-}
-
-fn frames_of(block: &Block) -> BlockFrames {
-    match block {
-        Block::Text(_) => BlockFrames { added: "task.text.added", delta: "task.text.delta", done: "task.text.done" },
-        Block::Image(_) => {
-            BlockFrames { added: "task.image.added", delta: "task.image.delta", done: "task.image.done" }
-        }
-        Block::File(_) | Block::Audio(_) | Block::Table(_) | Block::Json(_) | Block::Html(_) | Block::Item(_)
-        | Block::Other(_) => {
-            BlockFrames { added: "task.block.added", delta: "task.block.delta", done: "task.block.done" }
-        }
-    }
-}
-
-fn place_of(item: &Item) -> BlockPlace {
-    match item {
-        Item::Message(_) => BlockPlace::Message,
-        Item::ToolResult(_) => BlockPlace::ToolResult,
-        Item::Reasoning(_) | Item::ToolCall(_) | Item::Handoff(_) | Item::Error(_) | Item::Other(_) => {
-            BlockPlace::Content
-        }
-    }
-}
-
-pub(super) fn summary_part(state: &State, at: PartAt) -> Option<&Block> {
-    match &state.tasks[at.item.task].output[at.item.item] {
-        Item::Reasoning(item) => item.summary.as_ref()?.get(at.part),
-        Item::Message(_) | Item::ToolCall(_) | Item::ToolResult(_) | Item::Handoff(_) | Item::Error(_)
-        | Item::Other(_) => None,
-    }
-}
-
-pub(super) fn arguments_of(item: &Item) -> &str {
-    match item {
-        Item::ToolCall(call) => &call.arguments,
-        Item::Message(_) | Item::Reasoning(_) | Item::ToolResult(_) | Item::Handoff(_) | Item::Error(_)
-        | Item::Other(_) => "",
-    }
 }
 
 /// The frame that says a task's status.

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use jsonschema::Validator;
 use riverrun_dialect::native::strict::strict;
 use riverrun_event::{
-    Composer, Event, EventType, Record, Sequence, SessionId, Timestamp, decode, decode_wire, json, sample, write_record,
+    Composer, Event, EventType, Record, Sequence, SessionId, Timestamp, decode, decode_wire, json, sample,
+    write_record,
 };
 use serde_json::{Value, json};
 
@@ -32,7 +33,8 @@ fn validators() -> Option<(Validator, Validator)> {
     let reference = &mut profile["allOf"][0];
     assert_eq!(*reference, json!({ "$ref": format!("./{EVENT}") }));
     *reference = event.clone();
-    let validator = |schema: &Value| jsonschema::validator_for(schema).expect("the standard's schemas are schemas");
+    let validator =
+        |schema: &Value| jsonschema::validator_for(schema).expect("the standard's schemas are schemas");
     Some((validator(&event), validator(&profile)))
 }
 
@@ -41,7 +43,11 @@ fn records(lines: &str) -> Vec<Vec<u8>> {
     let record = |line: &str| {
         let text = json::compact(line.as_bytes(), &json::Limits::default()).expect("a line is JSON");
         let mut record = Vec::new();
-        write_record(&decode(&text).expect("a line is an event").draft, Timestamp::from_millis(0), &mut record);
+        write_record(
+            &decode(&text).expect("a line is an event").draft,
+            Timestamp::from_millis(0),
+            &mut record,
+        );
         record
     };
     lines.lines().map(record).collect()
@@ -52,7 +58,9 @@ fn each_strict(lines: &str, mut check: impl FnMut(&Event, Option<Value>)) {
     let composer = Composer::new(&SessionId::new("s_strict").expect("an id"), 1);
     for (bytes, sequence) in records(lines).iter().zip(1..) {
         let record = Record::read(bytes).expect("it was written above");
-        let event = record.to_event(Sequence::new(sequence).expect("a test is shorter")).expect("it was written above");
+        let event = record
+            .to_event(Sequence::new(sequence).expect("a test is shorter"))
+            .expect("it was written above");
         let strict = strict(&composer, &record, &event);
         check(&event, strict.map(|text| serde_json::from_str(&text).expect("an event is JSON")));
     }
@@ -69,9 +77,10 @@ fn recordings() -> String {
 /// One small event of every type that is known here, with all the ids that the standard may ask for.
 fn samples() -> String {
     let line = |kind: &EventType| {
-        let mut event = json!({"type": kind.as_str(), "payload": serde_json::from_str::<Value>(sample(kind).get()).expect("JSON")});
-        for id in ["threadId", "turnId", "taskId", "runId", "stepId", "toolCallId", "actionId", "subagentId", "evidenceId"] {
-            event[id] = "x_1".into();
+        let payload: Value = serde_json::from_str(sample(kind).get()).expect("a sample is JSON");
+        let mut event = json!({"type": kind.as_str(), "payload": payload});
+        for id in ["thread", "turn", "task", "run", "step", "toolCall", "action", "subagent", "evidence"] {
+            event[format!("{id}Id")] = "x_1".into();
         }
         format!("{event}\n")
     };
@@ -152,4 +161,12 @@ fn a_cancelled_turn_is_a_failed_one_that_says_so() {
 fn vendor_types_and_items_are_left_out() {
     let lines = "{\"type\":\"x.acme.thing\"}\n{\"type\":\"item.retracted\",\"payload\":{\"itemId\":\"a\",\"outputIndex\":0,\"reason\":\"r\"}}\n";
     each_strict(lines, |_, strict| assert_eq!(strict, None));
+}
+
+#[test]
+fn the_readme_names_every_type_that_the_standard_does_not_have() {
+    let readme = include_str!("../../src/native/README.md");
+    for kind in EventType::ALL.iter().filter(|kind| kind.is_extension()) {
+        assert!(readme.contains(&format!("`{}`", kind.as_str())), "{}", kind.as_str());
+    }
 }

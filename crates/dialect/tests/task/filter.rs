@@ -3,6 +3,7 @@
 use riverrun_dialect::task::reference_client::Client;
 use riverrun_dialect::{IndexUnit, task};
 use riverrun_fold::{Change, State};
+use serde_json::{Value, json};
 
 use crate::log::{Delivered, Log, assert_same, objects, recordings, take_all};
 use crate::vectors;
@@ -18,9 +19,18 @@ fn client_of<'a>(frames: impl IntoIterator<Item = &'a Delivered>) -> Client {
 fn a_client_without_deltas_ends_with_the_object() {
     for (name, log) in recordings() {
         let kind = |frame: &Delivered| log.event(frame.sequence as usize).kind.as_str();
-        let is_delta = |frame: &&Delivered| ["model.delta", "reasoning.delta", "tool.args"].contains(&kind(frame));
+        let is_delta =
+            |frame: &&Delivered| ["model.delta", "reasoning.delta", "tool.args"].contains(&kind(frame));
         let client = client_of(log.frames(IndexUnit::CodePoint).iter().filter(|frame| !is_delta(frame)));
         assert_same(&client, log.state(log.len()), IndexUnit::CodePoint, &name);
+    }
+}
+
+fn forget_children(object: &mut Value) {
+    for item in object["output"].as_array_mut().into_iter().flatten() {
+        if let Some(blocks) = item.get_mut("block_list").and_then(Value::as_array_mut) {
+            blocks.retain(|block| block.get("task_id").is_none());
+        }
     }
 }
 
@@ -32,17 +42,9 @@ fn a_client_of_one_task_holds_it() {
         for (task, mut object) in objects(log.state(log.len()), IndexUnit::CodePoint) {
             let is_wanted = |frame: &&Delivered| frame.json.contains(&format!("\"task_id\":\"{task}\""));
             let client = client_of(whole.iter().filter(is_wanted));
-            for item in object["output"].as_array_mut().into_iter().flatten() {
-                if let Some(blocks) = item.get_mut("block_list").and_then(|blocks| blocks.as_array_mut()) {
-                    blocks.retain(|block| block.get("task_id").is_none());
-                }
-            }
             let mut seen = client.object(task.as_str()).unwrap_or_default();
-            for item in seen["output"].as_array_mut().into_iter().flatten() {
-                if let Some(blocks) = item.get_mut("block_list").and_then(|blocks| blocks.as_array_mut()) {
-                    blocks.retain(|block| block.get("task_id").is_none());
-                }
-            }
+            forget_children(&mut object);
+            forget_children(&mut seen);
             assert_eq!(seen, object, "{name}, task {task} alone");
         }
     }
@@ -51,7 +53,10 @@ fn a_client_of_one_task_holds_it() {
 /// The lifecycle is an addition: AgentLin's own words are enough to put every child where it belongs.
 #[test]
 fn a_client_without_lifecycle_frames_nests_children_by_their_call() {
-    let nested = recordings().into_iter().chain(vectors::logs("dialect/task")).filter(|(name, _)| name.contains("sub"));
+    let nested = recordings()
+        .into_iter()
+        .chain(vectors::logs("dialect/task"))
+        .filter(|(name, _)| name.contains("sub"));
     for (name, log) in nested {
         let is_lifecycle = |frame: &&Delivered| frame.json.contains("\"task\":{");
         let client = client_of(log.frames(IndexUnit::CodePoint).iter().filter(|frame| !is_lifecycle(frame)));
@@ -65,12 +70,14 @@ fn a_client_without_lifecycle_frames_nests_children_by_their_call() {
 /// A sealed turn gives the object that its task had in the window.
 #[test]
 fn the_object_of_a_sealed_task_is_what_it_was() {
+    let event = |kind: &str, number: usize, payload: Value| {
+        let (turn, task) = (format!("turn_{number}"), format!("task_{number}"));
+        json!({"type": kind, "turnId": turn, "taskId": task, "payload": payload}).to_string()
+    };
     let turn = |number: usize| {
-        let scope = format!("\"turnId\":\"turn_{number}\",\"taskId\":\"task_{number}\"");
-        [
-            format!("{{\"type\":\"item.completed\",{scope},\"payload\":{{\"item\":{{\"type\":\"message\",\"id\":\"m\",\"blockList\":[{{\"type\":\"text\",\"text\":\"{number}\"}}]}},\"outputIndex\":0}}}}"),
-            format!("{{\"type\":\"turn.completed\",{scope}}}"),
-        ]
+        let item = json!({"type": "message", "id": "m", "blockList": [{"type": "text", "text": "hi"}]});
+        let message = event("item.completed", number, json!({"item": item, "outputIndex": 0}));
+        [message, event("turn.completed", number, json!({}))]
     };
     let lines: Vec<String> = (0..10).flat_map(turn).collect();
     let log = Log::of(lines.iter().map(String::as_str));

@@ -5,14 +5,19 @@ use riverrun_dialect::IndexUnit;
 use serde_json::{Value, json};
 
 use crate::log::Log;
-use crate::resume::{check_coalesced, check_duplicates, check_every_cut, check_every_opening, check_every_prefix};
+use crate::resume::{
+    check_coalesced, check_duplicates, check_every_cut, check_every_opening, check_every_prefix,
+};
 
 /// A turn's root task, its child and its grandchild. A child's task id is its parent's call id.
-const TASKS: [(&str, Option<&str>); 3] = [("root", None), ("call_1", Some("root")), ("call_2", Some("call_1"))];
+const TASKS: [(&str, Option<&str>); 3] =
+    [("root", None), ("call_1", Some("root")), ("call_2", Some("call_1"))];
 
 fn text() -> impl Strategy<Value = String> {
-    let pieces = ["[^", "1]", "[^1]", "[^2]", "[^7]", "`", "a", "é", "e\u{301}", "天", "🌧", "\n\n", "\"\\", " "];
-    proptest::collection::vec(proptest::sample::select(pieces.to_vec()), 0..6).prop_map(|pieces| pieces.concat())
+    let pieces =
+        ["[^", "1]", "[^1]", "[^2]", "[^7]", "`", "a", "é", "e\u{301}", "天", "🌧", "\n\n", "\"\\", " "];
+    proptest::collection::vec(proptest::sample::select(pieces.to_vec()), 0..6)
+        .prop_map(|pieces| pieces.concat())
 }
 
 fn annotated_text() -> impl Strategy<Value = Value> {
@@ -51,26 +56,35 @@ fn item(may_be_null: bool) -> impl Strategy<Value = Value> {
         let null = if may_be_null { 1 } else { 0 };
         prop_oneof![2 => Just(None), null => Just(Some(Value::Null)), 3 => value.prop_map(Some)]
     };
-    let status = proptest::sample::select(vec![json!("in_progress"), json!("completed"), json!("incomplete")]).boxed();
+    let status =
+        proptest::sample::select(vec![json!("in_progress"), json!("completed"), json!("incomplete")]).boxed();
     let call = proptest::sample::select(vec!["call_1", "call_2", "call_3"]);
-    let kinds = proptest::sample::select(vec!["message", "reasoning", "tool_call", "tool_result", "handoff", "x.item"]);
+    let kinds = proptest::sample::select(vec![
+        "message",
+        "reasoning",
+        "tool_call",
+        "tool_result",
+        "handoff",
+        "x.item",
+    ]);
     let names = text().prop_map(Value::from).boxed();
-    (item_id(), kinds, call, member(blocks().boxed()), member(blocks().boxed()), member(status), member(names)).prop_map(
+    let (blocks, content) = (member(blocks().boxed()), member(blocks().boxed()));
+    (item_id(), kinds, call, blocks, content, member(status), member(names)).prop_map(
         |(id, kind, call, blocks, content, status, name)| {
-            let mut item = json!({"type": kind, "id": id});
-            let mut set = |member: &str, value: Option<Value>| {
+            let arguments = name.clone().filter(|name| !name.is_null()).unwrap_or_else(|| "".into());
+            let members = match kind {
+                "message" => vec![("blockList", blocks), ("content", content), ("role", name)],
+                "reasoning" => vec![("summary", texts(blocks)), ("content", content)],
+                "tool_call" => vec![("name", Some("t".into())), ("arguments", Some(arguments))],
+                "tool_result" => vec![("blockList", blocks), ("content", content)],
+                "handoff" => vec![("to", Some("x".into())), ("from", name)],
+                _ => vec![("members", blocks), ("more", name)],
+            };
+            let mut item = json!({"type": kind, "id": id, "callId": call});
+            for (member, value) in members.into_iter().chain([("status", status)]) {
                 if let Some(value) = value {
                     item[member] = value;
                 }
-            };
-            set("status", status);
-            match kind {
-                "message" => (set("blockList", blocks), set("content", content), set("role", name)).0,
-                "reasoning" => (set("summary", texts(blocks)), set("content", content)).0,
-                "tool_call" => (set("callId", Some(call.into())), set("name", Some("t".into())), set("arguments", Some(name.filter(|name| !name.is_null()).unwrap_or_else(|| "".into())))).0,
-                "tool_result" => (set("callId", Some(call.into())), set("blockList", blocks), set("content", content)).0,
-                "handoff" => (set("to", Some("x".into())), set("from", name)).0,
-                _ => (set("members", blocks), set("more", name)).0,
             }
             item
         },
@@ -86,37 +100,53 @@ fn texts(blocks: Option<Value>) -> Option<Value> {
 }
 
 fn payload() -> impl Strategy<Value = (&'static str, Value)> {
-    let index = 0..4_u32;
-    let part = 0..3_u32;
     prop_oneof![
-        4 => (item(false), index.clone()).prop_map(|(item, index)| ("item.started", json!({"item": item, "outputIndex": index}))),
-        3 => (item(true), index.clone()).prop_map(|(item, index)| ("item.completed", json!({"item": item, "outputIndex": index}))),
-        4 => (item_id(), part.clone(), block(), proptest::sample::select(vec!["added", "replaced", "done"]), proptest::option::of(0..3_u32)).prop_map(
-            |(id, part, block, change, partial)| {
-                let mut payload = json!({"itemId": id, "outputIndex": 0, "blockIndex": part, "block": block, "change": change});
-                if let Some(partial) = partial {
-                    payload["partialIndex"] = partial.into();
-                }
-                ("item.updated", payload)
-            }),
-        6 => (proptest::option::of(item_id()), part.clone(), text()).prop_map(|(id, part, text)| ("model.delta", with_id(id, json!({"delta": text, "blockIndex": part})))),
-        3 => (proptest::option::of(item_id()), proptest::option::of(part.clone()), text()).prop_map(|(id, part, text)| {
-            let mut payload = with_id(id, json!({"delta": text}));
-            if let Some(part) = part {
-                payload["summaryIndex"] = part.into();
-            }
-            ("reasoning.delta", payload)
-        }),
-        1 => (proptest::option::of(item_id()), part, text()).prop_map(|(id, part, text)| ("reasoning.summary", with_id(id, json!({"text": text, "summaryIndex": part})))),
-        3 => (proptest::option::of(item_id()), text()).prop_map(|(id, text)| ("tool.args", with_id(id, json!({"delta": text})))),
+        4 => bracket("item.started", false),
+        3 => bracket("item.completed", true),
+        4 => update(),
+        10 => delta(),
         1 => item_id().prop_map(|id| ("item.retracted", json!({"itemId": id, "outputIndex": 0, "reason": "r"}))),
         3 => lifecycle(),
     ]
 }
 
-fn with_id(id: Option<&str>, mut payload: Value) -> Value {
-    if let Some(id) = id {
-        payload["itemId"] = id.into();
+fn bracket(kind: &'static str, may_be_null: bool) -> impl Strategy<Value = (&'static str, Value)> {
+    let payload = |(item, index)| json!({"item": item, "outputIndex": index});
+    (item(may_be_null), 0..4_u32).prop_map(payload).prop_map(move |payload| (kind, payload))
+}
+
+fn update() -> impl Strategy<Value = (&'static str, Value)> {
+    let change = proptest::sample::select(vec!["added", "replaced", "done"]);
+    (item_id(), 0..3_u32, block(), change, proptest::option::of(0..3_u32)).prop_map(
+        |(id, part, block, change, partial)| {
+            let place =
+                json!({"itemId": id, "outputIndex": 0, "blockIndex": part, "block": block, "change": change});
+            ("item.updated", with("partialIndex", partial, place))
+        },
+    )
+}
+
+/// Text for an item that is named, or for the newest one.
+fn delta() -> impl Strategy<Value = (&'static str, Value)> {
+    let item = || proptest::option::of(item_id());
+    let part = || proptest::option::of(0..3_u32);
+    prop_oneof![
+        4 => (item(), part(), text()).prop_map(|(item, part, text)| {
+            ("model.delta", with("itemId", item, with("blockIndex", part, json!({"delta": text}))))
+        }),
+        3 => (item(), part(), text()).prop_map(|(item, part, text)| {
+            ("reasoning.delta", with("itemId", item, with("summaryIndex", part, json!({"delta": text}))))
+        }),
+        1 => (item(), 0..3_u32, text()).prop_map(|(item, part, text)| {
+            ("reasoning.summary", with("itemId", item, json!({"text": text, "summaryIndex": part})))
+        }),
+        3 => (item(), text()).prop_map(|(item, text)| ("tool.args", with("itemId", item, json!({"delta": text})))),
+    ]
+}
+
+fn with(member: &str, value: Option<impl Into<Value>>, mut payload: Value) -> Value {
+    if let Some(value) = value {
+        payload[member] = value.into();
     }
     payload
 }
@@ -153,21 +183,23 @@ fn lifecycle() -> impl Strategy<Value = (&'static str, Value)> {
 
 /// An event of this turn, on one of its tasks.
 fn event(turn: usize) -> impl Strategy<Value = String> {
-    (payload(), 0..TASKS.len(), 0..3_u8, any::<bool>()).prop_map(move |((kind, payload), task, action, links)| {
-        let (name, parent) = TASKS[task];
-        let mut event = json!({"type": kind, "turnId": format!("turn_{turn}"), "payload": payload});
-        // Task ids are unique in a session; only the first turn's are also its call ids.
-        let named = |name: &str| if turn == 0 { name.to_owned() } else { format!("{name}_{turn}") };
-        event["taskId"] = named(name).into();
-        if let Some(parent) = parent.filter(|_| links) {
-            event["parentTaskId"] = named(parent).into();
-            event["parentToolCallId"] = name.into();
-            event["depth"] = task.into();
-        }
-        event["toolCallId"] = "call_1".into();
-        event["actionId"] = format!("act_{turn}_{action}").into();
-        event.to_string()
-    })
+    (payload(), 0..TASKS.len(), 0..3_u8, any::<bool>()).prop_map(
+        move |((kind, payload), task, action, links)| {
+            let (name, parent) = TASKS[task];
+            let mut event = json!({"type": kind, "turnId": format!("turn_{turn}"), "payload": payload});
+            // Task ids are unique in a session; only the first turn's are also its call ids.
+            let named = |name: &str| if turn == 0 { name.to_owned() } else { format!("{name}_{turn}") };
+            event["taskId"] = named(name).into();
+            if let Some(parent) = parent.filter(|_| links) {
+                event["parentTaskId"] = named(parent).into();
+                event["parentToolCallId"] = name.into();
+                event["depth"] = task.into();
+            }
+            event["toolCallId"] = "call_1".into();
+            event["actionId"] = format!("act_{turn}_{action}").into();
+            event.to_string()
+        },
+    )
 }
 
 /// `PROPTEST_CASES` asks for more; nothing is written into the source tree.

@@ -54,7 +54,8 @@ impl Log {
     }
 
     pub fn read(path: &Path) -> Self {
-        let text = std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let text =
+            std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         Self::of(text.lines())
     }
 
@@ -168,6 +169,7 @@ pub fn root() -> PathBuf {
 /// The recorded example sessions.
 pub fn recordings() -> Vec<(String, Log)> {
     let names = ["weather", "approval", "research-subagents"];
-    let read = |name: &str| (name.to_owned(), Log::read(&root().join(format!("examples/recordings/{name}.ndjson"))));
+    let read =
+        |name: &str| (name.to_owned(), Log::read(&root().join(format!("examples/recordings/{name}.ndjson"))));
     names.into_iter().map(read).collect()
 }

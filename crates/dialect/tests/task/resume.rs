@@ -158,7 +158,8 @@ fn a_snapshot_of_any_prefix_goes_on_with_the_same_bytes() {
     for (name, log) in every_log() {
         let whole = log.frames(IndexUnit::Utf8);
         for after in 0..=log.len() {
-            let state = riverrun_fold::State::from_json(&log.state(after).to_json()).expect("a state reads back");
+            let state =
+                riverrun_fold::State::from_json(&log.state(after).to_json()).expect("a state reads back");
             let mut projector = log.projector(state, IndexUnit::Utf8);
             let tail = log.tail(projector.as_mut(), after);
             let from = whole.iter().position(|frame| frame.sequence as usize > after).unwrap_or(whole.len());

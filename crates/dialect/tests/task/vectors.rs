@@ -15,7 +15,8 @@ struct Vector {
 fn vectors(area: &str) -> Vec<Vector> {
     let folder = root().join("spec/vectors").join(area);
     let entries = std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
-    let mut folders: Vec<PathBuf> = entries.map(|entry| entry.expect("a folder is readable").path()).collect();
+    let mut folders: Vec<PathBuf> =
+        entries.map(|entry| entry.expect("a folder is readable").path()).collect();
     folders.sort();
     folders.retain(|folder| folder.is_dir());
     let read = |folder: PathBuf| Vector {
@@ -45,7 +46,8 @@ fn check_file(path: &Path, actual: &str) {
     if std::env::var_os("RIVERRUN_BLESS").is_some() {
         std::fs::write(path, actual).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     }
-    let expected = std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let expected =
+        std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     assert_eq!(actual, expected, "{}: RIVERRUN_BLESS=1 writes it anew", path.display());
 }
 
@@ -93,7 +95,9 @@ fn check_markers(value: &serde_json::Value, unit: IndexUnit, name: &str) {
     }
     match value {
         serde_json::Value::Array(values) => values.iter().for_each(|value| check_markers(value, unit, name)),
-        serde_json::Value::Object(members) => members.values().for_each(|value| check_markers(value, unit, name)),
+        serde_json::Value::Object(members) => {
+            members.values().for_each(|value| check_markers(value, unit, name))
+        }
         _ => {}
     }
 }

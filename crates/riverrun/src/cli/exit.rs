@@ -20,11 +20,9 @@ pub enum Exit {
     Unreachable = 8,
     Corrupt = 9,
     /// The data directory was written by a newer version.
-    #[expect(dead_code, reason = "the call into the store gives it")]
     NewerFormat = 65,
     Io = 74,
     /// Another process holds the data directory.
-    #[expect(dead_code, reason = "the call into the store gives it")]
     Locked = 75,
     Config = 78,
     Interrupted = 130,

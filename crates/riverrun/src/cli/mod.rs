@@ -18,6 +18,8 @@ mod output;
 mod play;
 mod rpc;
 mod serve;
+mod start;
+mod store;
 mod sessions;
 mod state;
 mod suggest;

@@ -83,15 +83,8 @@ pub async fn run(args: ServeArgs, context: &Context) -> Outcome {
         return Err(Failure::new(Exit::Config, format_args!("--dev does not listen on {}", options.listen))
             .hint("dev mode runs scripts and faults for anybody who asks; listen on 127.0.0.1"));
     }
-    let banner = banner(&options, context.output.style_of_notes());
-    start(options, || context.output.note(&banner)).await
-}
-
-/// The one call into the server. `ready` is called once it listens.
-async fn start(options: ServeOptions, ready: impl FnOnce()) -> Outcome {
-    drop(ready);
-    Err(Failure::new(Exit::Failed, format_args!("this build has no server to listen on {}", options.listen))
-        .hint("build the whole workspace: `cargo build -p riverrun`"))
+    let style = context.output.style_of_notes();
+    super::start::start(options, |options| context.output.note(&banner(options, style))).await
 }
 
 fn flags(args: &ServeArgs) -> Vec<FlagValue> {
@@ -163,7 +156,6 @@ fn banner(options: &ServeOptions, style: Style) -> String {
     let mut lines = vec![
         format!("riverrun {}   {mode}", env!("CARGO_PKG_VERSION")),
         String::new(),
-        format!("{} {}", label("Console"), link(&format!("{url}/"))),
         format!("{} {}", label("API"), link(&format!("{url}/v1"))),
         format!("{} {}", label("Data"), options.data_dir.display()),
         format!("{} {}", label("Key"), key.display()),

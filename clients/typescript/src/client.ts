@@ -1,0 +1,173 @@
+/** Calls one server with one key. */
+
+import { MalformedError } from "./errors.js";
+import { Follow } from "./follow.js";
+import { applyWith, emptyState, fromSnapshot } from "./fold/index.js";
+import type { State } from "./fold/index.js";
+import type { WireEvent } from "./stream/frame.js";
+import type { FollowOptions } from "./stream/options.js";
+import { withQuery } from "./stream/options.js";
+import type { Clock } from "./transport.js";
+import { Transport, systemClock } from "./transport.js";
+import type {
+  Action,
+  Appended,
+  Decision,
+  EventDraft,
+  NewSession,
+  NewTurn,
+  Page,
+  ProducerStamp,
+  Session,
+  SessionFilter,
+  SubmittedTurn,
+  Task,
+} from "./wire.js";
+
+export interface RiverrunOptions {
+  /** Such as `http://127.0.0.1:7777`, which is also the default. */
+  readonly url?: string;
+  /** A key, or where to get one. A key is asked for before every request, so it may change. */
+  readonly key?: string | (() => string | undefined | Promise<string | undefined>);
+  readonly fetch?: typeof fetch;
+  readonly clock?: Clock;
+}
+
+export class Riverrun {
+  readonly #transport: Transport;
+
+  constructor(options: RiverrunOptions = {}) {
+    const { key } = options;
+    this.#transport = new Transport(
+      options.url ?? "http://127.0.0.1:7777",
+      typeof key === "function" ? key : () => key,
+      options.fetch ?? ((input, init) => fetch(input, init)),
+      options.clock ?? systemClock,
+    );
+  }
+
+  // Sessions
+
+  createSession(session: NewSession = {}): Promise<Session> {
+    return this.#post("/v1/sessions", session);
+  }
+
+  sessions(filter: SessionFilter = {}): Promise<Page<Session>> {
+    return this.#page(withQuery("/v1/sessions", { ...filter }));
+  }
+
+  session(sessionId: string): Promise<Session> {
+    return this.#get(sessionPath(sessionId));
+  }
+
+  async deleteSession(sessionId: string): Promise<void> {
+    await this.#transport.text({ method: "DELETE", path: sessionPath(sessionId) });
+  }
+
+  // Turns
+
+  /** Durable once it resolves. Repeating it with the same `turnId` asks for nothing new. */
+  submit(sessionId: string, turn: NewTurn): Promise<SubmittedTurn> {
+    return this.#post(`${sessionPath(sessionId)}/turns`, turn);
+  }
+
+  async cancel(sessionId: string, turnId: string, mode: "immediate" | "after_turn" = "immediate"): Promise<void> {
+    const path = `${sessionPath(sessionId)}/turns/${encodeURIComponent(turnId)}/cancel`;
+    await this.#transport.text({ method: "POST", path, ...json({ mode }) });
+  }
+
+  // Events
+
+  /**
+   * Appends events as one batch, all or none; durable once it resolves. Without a stamp, do not repeat it after a
+   * cut: it may have been stored.
+   */
+  append(sessionId: string, events: EventDraft | readonly EventDraft[], stamp?: ProducerStamp): Promise<Appended> {
+    const { headers, body } = json(events);
+    const path = `${sessionPath(sessionId)}/events`;
+    return this.#transport.json({ method: "POST", path, body, headers: { ...headers, ...stampHeaders(stamp) } });
+  }
+
+  /** Follows a session. Each sequence is given out once, in order, after any cut; a hole is an error. */
+  follow(sessionId: string, options: FollowOptions = {}): Follow {
+    return new Follow(this.#transport, sessionPath(sessionId), options);
+  }
+
+  /** The events of a session, without what else a stream tells. */
+  async *events(sessionId: string, options: FollowOptions = {}): AsyncGenerator<WireEvent, void, void> {
+    for await (const update of this.follow(sessionId, options)) {
+      if (update.type === "event") yield update.event;
+    }
+  }
+
+  // State
+
+  /** The folded state, at the head or as it was at a sequence. */
+  async state(sessionId: string, at?: number): Promise<State> {
+    return fromSnapshot(await this.#get(withQuery(`${sessionPath(sessionId)}/state`, { at })));
+  }
+
+  /** The state of a session after every event, from the first or from a snapshot. Each is a value of its own. */
+  async *states(sessionId: string, options: FollowOptions = {}): AsyncGenerator<State, void, void> {
+    const filtered = options.turn ?? options.task ?? options.types?.[0];
+    let state = emptyState(sessionId);
+    for await (const update of this.follow(sessionId, { catchup: "snapshot", ...options })) {
+      if (update.type === "snapshot") state = fromSnapshot(update.snapshot.state);
+      else if (update.type === "event") {
+        state = applyWith(state, update.event, filtered === undefined ? "dense" : "filtered").state;
+      } else continue;
+      yield state;
+    }
+  }
+
+  /** A task as AgentLin shows it. */
+  task(taskId: string): Promise<Task> {
+    return this.#get(`/v1/tasks/${encodeURIComponent(taskId)}`);
+  }
+
+  // Actions
+
+  /** Actions of every session that the key sees. */
+  actions(filter: { readonly status?: string; readonly cursor?: string } = {}): Promise<Page<Action>> {
+    return this.#page(withQuery("/v1/actions", { ...filter }));
+  }
+
+  sessionActions(sessionId: string): Promise<Page<Action>> {
+    return this.#page(`${sessionPath(sessionId)}/actions`);
+  }
+
+  decide(sessionId: string, actionId: string, decision: Decision): Promise<unknown> {
+    return this.#post(`${sessionPath(sessionId)}/actions/${encodeURIComponent(actionId)}`, decision);
+  }
+
+  #get<T>(path: string): Promise<T> {
+    return this.#transport.json({ method: "GET", path });
+  }
+
+  #post<T>(path: string, body: unknown): Promise<T> {
+    return this.#transport.json({ method: "POST", path, ...json(body) });
+  }
+
+  async #page<T>(path: string): Promise<Page<T>> {
+    const page = await this.#get<Page<T>>(path);
+    if (!Array.isArray(page.data)) throw new MalformedError("a page without data");
+    return page;
+  }
+}
+
+function sessionPath(sessionId: string): string {
+  return `/v1/sessions/${encodeURIComponent(sessionId)}`;
+}
+
+function json(value: unknown): { headers: Record<string, string>; body: string } {
+  return { headers: { "content-type": "application/json" }, body: JSON.stringify(value) };
+}
+
+function stampHeaders(stamp: ProducerStamp | undefined): Record<string, string> {
+  if (stamp === undefined) return {};
+  return {
+    "producer-id": stamp.id,
+    "producer-epoch": String(stamp.epoch),
+    "producer-seq": String(stamp.sequence),
+  };
+}

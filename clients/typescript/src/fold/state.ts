@@ -1,0 +1,244 @@
+/**
+ * The folded state. It is plain JSON, and a snapshot is this JSON: what is derived from it lives elsewhere.
+ *
+ * Treat a state as a value: the fold makes new ones and shares what did not change.
+ */
+
+import type { BlobRef, ErrorInfo, Input, Item, Json, Usage } from "../generated/events.js";
+import type { Status } from "./status.js";
+
+export type { Status } from "./status.js";
+
+/** Finished turns that stay in the state in full. Older ones are sealed: stored once, read on demand. */
+export const WINDOW = 8;
+
+/** A session as its events tell it. What no event told is absent, never a default that looks like success. */
+export interface State {
+  sessionId?: string;
+  /** The last event that was applied. */
+  sequence: number;
+  /** Counts the changes of this state; each has one number for ever. */
+  revision: number;
+  updatedAt?: string;
+  session: SessionState;
+  /** The agent that acts now. */
+  agent?: string;
+  threads: ThreadState[];
+  /** Open turns and the newest finished ones. */
+  turns: TurnState[];
+  /** Turns that left the window. */
+  sealedTurns: number;
+  /** The tasks of these turns, parents before children. */
+  tasks: TaskState[];
+  toolCalls: ToolCallState[];
+  actions: ActionState[];
+  queue: QueueEntry[];
+  usage: Usage;
+  /** Recorded cost by currency. */
+  cost: Record<string, number>;
+  ledger: Record<string, LedgerFamily>;
+  problems: Problems;
+}
+
+export interface SessionState {
+  status: Status;
+  title?: string;
+  agent?: string;
+  tags?: string[];
+  metadata?: Json;
+  createdAt?: string;
+}
+
+export interface ThreadState {
+  threadId: string;
+  status: Status;
+  title?: string;
+  activeTurnId?: string;
+  lastTurnId?: string;
+  /** How the last finished turn ended. */
+  lastOutcome?: Status;
+  /** Turns of this thread so far, sealed ones included. */
+  turns: number;
+}
+
+export interface TurnState {
+  turnId: string;
+  threadId: string;
+  status: Status;
+  firstSequence: number;
+  lastSequence: number;
+  /** The root task. */
+  taskId?: string;
+  runId?: string;
+  agent?: string;
+  input?: Input;
+  inputRef?: BlobRef;
+  submittedAt?: string;
+  startedAt?: string;
+  endedAt?: string;
+  finalOutput?: Json;
+  error?: ErrorInfo;
+  usage: Usage;
+}
+
+export interface TaskState {
+  taskId: string;
+  status: Status;
+  depth: number;
+  turnId?: string;
+  runId?: string;
+  parentTaskId?: string;
+  /** The parent's call that this task answers; the item with this call id holds its output. */
+  parentToolCallId?: string;
+  title?: string;
+  objective?: string;
+  agent?: string;
+  statusReason?: string;
+  error?: ErrorInfo;
+  createdAt?: string;
+  endedAt?: string;
+  attempts?: Attempt[];
+  usage: Usage;
+  output: Item[];
+  /** Items that are not complete yet, by position, and how far they are. */
+  open?: OpenItem[];
+  /** Positions in `output` that were retracted: shown once, withdrawn since. */
+  retracted?: number[];
+}
+
+export interface OpenItem {
+  /** Position in the task's output. */
+  position: number;
+  /** Blocks (or summary parts, or the arguments as part 0) that are final. */
+  done?: number[];
+}
+
+/** One run of a task. */
+export interface Attempt {
+  runId?: string;
+  status: Status;
+  startedAt?: string;
+  endedAt?: string;
+  error?: ErrorInfo;
+}
+
+export interface ToolCallState {
+  toolCallId: string;
+  status: Status;
+  toolName?: string;
+  taskId?: string;
+  turnId?: string;
+  progress?: string;
+  preview?: string;
+  inputRef?: BlobRef;
+  outputRef?: BlobRef;
+  error?: ErrorInfo;
+  startedAt?: string;
+  endedAt?: string;
+}
+
+/** A decision that somebody must make, or made. An unresolved action is never approval. */
+export interface ActionState {
+  actionId: string;
+  /** `abandoned`: its turn ended first; it can no longer be decided, and is not forgotten. */
+  status: "pending" | "resolved" | "abandoned";
+  sequence: number;
+  requiredAt: string;
+  /** What `action.required` said. */
+  request: Json;
+  turnId?: string;
+  taskId?: string;
+  /** The outermost task above it: where a person looks. */
+  rootTaskId?: string;
+  toolCallId?: string;
+  resolvedAt?: string;
+  /** What `action.resolved` said. */
+  resolution?: Json;
+}
+
+export interface QueueEntry {
+  turnId: string;
+  position?: number;
+  preview?: string;
+}
+
+/** Facts of one family, as they were last told, in the order of their last change. */
+export interface LedgerFamily {
+  entries: LedgerEntry[];
+  /** Entries that were dropped to keep the state small. The log still has them. */
+  dropped?: number;
+}
+
+export interface LedgerEntry {
+  /** What the fact is about, or the event type for facts that name nothing. */
+  key: string;
+  type: string;
+  sequence: number;
+  turnId?: string;
+  payload?: Json;
+}
+
+/** What the fold could not make sense of. */
+export interface Problems {
+  count: number;
+  recent: Problem[];
+}
+
+export interface Problem {
+  sequence: number;
+  code: ProblemCode;
+  /** For people; it differs by language. */
+  detail: string;
+}
+
+export type ProblemCode =
+  /** The payload does not fit its type. */
+  | "malformed"
+  /** An id is missing without which the event joins nothing. Nothing is guessed from time. */
+  | "missing_correlation"
+  /** It names something that no event announced. */
+  | "unknown_item"
+  | "unknown_action"
+  /** The item is of another type than the event needs. */
+  | "wrong_item_type"
+  /** A new item's index is not the next place of the output; it went to the end. */
+  | "output_index"
+  /** A block index leaves a hole; the block went to the end. */
+  | "block_index"
+  /** The turn or task had ended. */
+  | "after_terminal"
+  /** A second terminal event, or a second decision: the first one stands. */
+  | "already_ended"
+  /** A task would be its own ancestor. */
+  | "task_cycle"
+  /** `[^n]` with a number that no result has. */
+  | "unknown_reference";
+
+/** A finished turn with everything that belongs to it. It never changes again. */
+export interface SealedTurn {
+  turn: TurnState;
+  tasks: TaskState[];
+  toolCalls: ToolCallState[];
+  actions: ActionState[];
+}
+
+/** The state before the first event. */
+export function emptyState(sessionId?: string): State {
+  return {
+    ...(sessionId !== undefined && { sessionId }),
+    sequence: 0,
+    revision: 0,
+    session: { status: "unknown" },
+    threads: [],
+    turns: [],
+    sealedTurns: 0,
+    tasks: [],
+    toolCalls: [],
+    actions: [],
+    queue: [],
+    usage: {},
+    cost: {},
+    ledger: {},
+    problems: { count: 0, recent: [] },
+  };
+}

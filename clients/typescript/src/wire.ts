@@ -1,0 +1,111 @@
+/** What requests carry and answers hold, besides events and state. */
+
+import type { Input, Item } from "./generated/events.js";
+import type { Status } from "./fold/state.js";
+
+export interface NewSession {
+  /** Given, a second create with the same contents gives the same session. */
+  readonly sessionId?: string;
+  readonly agent?: string;
+  readonly title?: string;
+  readonly metadata?: Readonly<Record<string, unknown>>;
+}
+
+/** A session as the catalogue knows it. */
+export interface Session {
+  readonly sessionId: string;
+  readonly title?: string;
+  readonly agent?: string;
+  readonly status?: Status;
+  readonly tags?: readonly string[];
+  /** The last sequence of its log. */
+  readonly head?: number;
+  readonly cursor?: string;
+  readonly createdAt?: string;
+  readonly updatedAt?: string;
+}
+
+export interface SessionFilter {
+  readonly status?: string;
+  /** RFC 3339; sessions that changed at or after it. */
+  readonly since?: string;
+  readonly tag?: string;
+  readonly limit?: number;
+  /** Where the last page ended. */
+  readonly cursor?: string;
+}
+
+export interface Page<T> {
+  readonly data: readonly T[];
+  /** Given when there is more. */
+  readonly nextCursor?: string;
+}
+
+export interface NewTurn {
+  readonly input: Input;
+  /** The idempotency key of the submit. */
+  readonly turnId?: string;
+  readonly agent?: string;
+  readonly threadId?: string;
+  readonly busy?: "queue" | "reject" | "interrupt" | "steer";
+}
+
+export interface SubmittedTurn {
+  readonly turnId: string;
+  readonly taskId: string;
+  readonly runId: string;
+  readonly status: string;
+  readonly cursor: string;
+}
+
+/** An event before it has a place in a log. */
+export interface EventDraft {
+  readonly type: string;
+  readonly payload?: unknown;
+  readonly [member: string]: unknown;
+}
+
+/** Where events were stored. It is given only once they are durable. */
+export interface Appended {
+  readonly first: number;
+  readonly last: number;
+  readonly cursor: string;
+  /** An earlier attempt had stored them already. */
+  readonly duplicate?: boolean;
+}
+
+/** Who appends, and which of its appends this is: the server stores each stamp once. */
+export interface ProducerStamp {
+  readonly id: string;
+  readonly epoch: number;
+  readonly sequence: number;
+}
+
+/** A task in AgentLin's words. */
+export interface Task {
+  readonly task_id: string;
+  readonly status: string;
+  readonly output: readonly Item[];
+}
+
+/** An action as the catalogue knows it. */
+export interface Action {
+  readonly actionId: string;
+  readonly sessionId?: string;
+  readonly turnId?: string;
+  readonly status?: string;
+  readonly actionType?: string;
+  readonly toolName?: string;
+  readonly prompt?: string;
+  readonly digest?: string;
+  readonly expiresAt?: string;
+}
+
+/** A decision names the digest of exactly what will run. */
+export interface Decision {
+  readonly decision: "approve" | "edit" | "reject" | "respond";
+  readonly digest?: string;
+  readonly arguments?: unknown;
+  readonly message?: string;
+  readonly always?: boolean;
+}

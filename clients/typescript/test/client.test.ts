@@ -1,0 +1,62 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Riverrun } from "../src/client.js";
+import { ProblemError } from "../src/errors.js";
+import { script } from "./scripted.js";
+
+/** The request that a call makes, and what it gives for the answer. */
+async function check(call: (client: Riverrun) => Promise<unknown>, answer: unknown, request: string, body?: unknown): Promise<void> {
+  const { client, requests, bodies, headers } = script([{ body: JSON.stringify(answer) }]);
+  assert.deepEqual(await call(client), answer);
+  assert.deepEqual(requests, [request]);
+  assert.deepEqual(bodies[0] === undefined ? undefined : JSON.parse(bodies[0]), body);
+  assert.equal(headers[0]?.["authorization"], "Bearer k");
+}
+
+test("calls ask what they say", async () => {
+  await check((c) => c.createSession({ title: "t" }), { sessionId: "s" }, "/v1/sessions", { title: "t" });
+  await check((c) => c.session("a:b"), { sessionId: "a:b" }, "/v1/sessions/a%3Ab");
+  await check((c) => c.sessions({ status: "running", limit: 2 }), { data: [] }, "/v1/sessions?status=running&limit=2");
+  await check((c) => c.task("t"), { task_id: "t", status: "completed", output: [] }, "/v1/tasks/t");
+  await check((c) => c.actions({ status: "pending" }), { data: [] }, "/v1/actions?status=pending");
+  await check((c) => c.sessionActions("s"), { data: [] }, "/v1/sessions/s/actions");
+  await check((c) => c.decide("s", "a", { decision: "approve" }), {}, "/v1/sessions/s/actions/a", { decision: "approve" });
+  await check((c) => c.submit("s", { input: "hi" }), { turnId: "u" }, "/v1/sessions/s/turns", { input: "hi" });
+});
+
+test("an append carries its stamp", async () => {
+  const { client, headers } = script([{ body: '{"first":1,"last":1,"cursor":"1"}' }]);
+  await client.append("s", { type: "x.y" }, { id: "p", epoch: 1, sequence: 0 });
+  const { "producer-id": id, "producer-epoch": epoch, "producer-seq": sequence } = headers[0] ?? {};
+  assert.deepEqual([id, epoch, sequence], ["p", "1", "0"]);
+});
+
+test("a state is filled with what the wire leaves out", async () => {
+  const { client, requests } = script([{ body: '{"sequence":3,"sessionId":"s"}' }]);
+  const state = await client.state("s", 3);
+  assert.deepEqual([state.sequence, state.tasks, requests], [3, [], ["/v1/sessions/s/state?at=3"]]);
+});
+
+test("a problem keeps every member", async () => {
+  const body = {
+    type: "https://riverrun.dev/errors#event_too_large",
+    title: "t",
+    code: "event_too_large",
+    detail: "event 3 is over the limit",
+    field: "[3]",
+    limit: 262144,
+    requestId: "req_1",
+    retryable: false,
+  };
+  const { client } = script([{ status: 413, body: JSON.stringify(body) }]);
+  await assert.rejects(client.append("s", []), (error: ProblemError) => {
+    const { type: _, ...members } = body;
+    for (const [name, value] of Object.entries(members)) assert.equal(error[name as keyof ProblemError], value);
+    return error.status === 413 && error.message === body.detail;
+  });
+});
+
+test("an answer of a proxy still says its status", () => {
+  const problem = new ProblemError(503, "2", "<html>");
+  assert.deepEqual([problem.code, problem.isRetryable, problem.retryAfter], ["http_503", true, 2000]);
+});

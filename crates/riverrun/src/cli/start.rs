@@ -1,0 +1,116 @@
+//! The process around a server: its store, its log lines, its signals, its exit code.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use riverrun_log::Log;
+use riverrun_server::edge::Limits;
+use riverrun_server::{Options, StartError, serve};
+use tokio::signal::unix::{SignalKind, signal};
+use tracing_subscriber::EnvFilter;
+
+use super::exit::{Exit, Failure, Outcome};
+use super::serve::{LogFormat, ServeOptions};
+use super::store;
+
+/// Serves until a signal. `ready` is told the options with the real address.
+pub async fn start(options: ServeOptions, ready: impl FnOnce(&ServeOptions)) -> Outcome {
+    refuse_open_bind(&options)?;
+    write_logs(options.log_format);
+    let log = store::open(&options.data_dir, Some(Arc::new(fatal)))?;
+    let served = serve(
+        log.clone(),
+        server_options(&options),
+        |listening| ready(&ServeOptions { listen: listening.address, ..options.clone() }),
+        stopped(),
+    )
+    .await;
+    // What was acknowledged is durable already; this only makes the next start quick.
+    let _ = log.close().await;
+    served.map_err(|error| failure(&error))
+}
+
+/// A store that failed cannot be trusted in memory: the next start reads what the disk has.
+fn fatal(reason: &str) {
+    eprintln!("error: the store failed: {reason}");
+    eprintln!("  hint: nothing acknowledged is lost; check the disk, then start again   [storage_failed]");
+    std::process::exit(74);
+}
+
+fn failure(error: &StartError) -> Failure {
+    let failure = Failure::new(Exit::Io, error);
+    match error {
+        StartError::Listen { address, error } if error.kind() == std::io::ErrorKind::AddrInUse => {
+            let hint = format!("another process listens on {address}; use `--listen 127.0.0.1:0` for a free port");
+            Failure { exit: Exit::Config, ..failure }.hint(hint)
+        }
+        StartError::Listen { .. } => Failure { exit: Exit::Config, ..failure }.hint("give an address of this machine with --listen"),
+        StartError::Store(_) | StartError::Keys(_) | StartError::Serve(_) => failure,
+    }
+}
+
+/// There is no TLS here: beyond loopback somebody else must provide it.
+fn refuse_open_bind(options: &ServeOptions) -> Outcome {
+    if options.listen.ip().is_loopback() || options.behind_proxy {
+        return Ok(());
+    }
+    Err(Failure::new(Exit::Config, format_args!("{} is not loopback, and there is no TLS here", options.listen))
+        .hint("listen on 127.0.0.1 behind a proxy with TLS, or say --behind-proxy if one stands before this address"))
+}
+
+fn server_options(options: &ServeOptions) -> Options {
+    let given = &options.limits;
+    let limits = Limits {
+        body_bytes: given.body_bytes,
+        event_bytes: given.event_bytes,
+        blob_bytes: given.blob_bytes,
+        connections: given.connections,
+        connections_per_ip: given.connections_per_ip,
+        connections_per_loopback: given.connections,
+        streams_per_tenant: given.streams_per_tenant,
+        events_per_second: given.events_per_second.map(|rate| rate as f64),
+        failed_auth_per_minute: given.failed_auth_per_minute,
+        ping_every: options.heartbeat,
+        dead_after: options.heartbeat * 3,
+        drain_time: options.drain,
+        ..Limits::default()
+    };
+    Options {
+        listen: options.listen,
+        hosts: options.allowed_hosts.clone(),
+        origins: options.allowed_origins.clone(),
+        limits,
+        retention: options.retention,
+        admin_key: options.data_dir.join("admin.key"),
+    }
+}
+
+/// Resolves at the first SIGTERM or SIGINT; the second one ends the process at once.
+async fn stopped() {
+    let (Ok(mut terminate), Ok(mut interrupt)) = (signal(SignalKind::terminate()), signal(SignalKind::interrupt())) else {
+        return std::future::pending().await;
+    };
+    tokio::select! {
+        _ = terminate.recv() => {}
+        _ = interrupt.recv() => {}
+    }
+    eprintln!("draining: streams are told to come back; press Ctrl-C again to leave at once");
+    tokio::spawn(async move {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+        std::process::exit(130);
+    });
+    tokio::time::sleep(Duration::from_millis(1)).await;
+}
+
+fn write_logs(format: LogFormat) {
+    let filter = EnvFilter::try_from_env("RIVERRUN_LOG").unwrap_or_else(|_| EnvFilter::new("info,riverrun_server::access=warn"));
+    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_target(false);
+    // A second server in one process keeps the first one's log.
+    let _ = match format {
+        LogFormat::Text => builder.with_ansi(false).try_init(),
+        LogFormat::Json => builder.json().try_init(),
+    };
+}

@@ -1,0 +1,27 @@
+//! The embedded store, opened with errors that name the fix.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use riverrun_log_sqlite::{OpenError, Options, SqliteLog};
+
+use super::exit::{Exit, Failure, Outcome};
+
+/// Opens the store of a data directory. `on_fatal` is called when it fails for good.
+pub fn open(data_dir: &Path, on_fatal: Option<riverrun_log_sqlite::OnFatal>) -> Outcome<Arc<SqliteLog>> {
+    let options = Options { on_fatal, ..Options::new(data_dir) };
+    SqliteLog::open(options).map(Arc::new).map_err(|error| failure(&error))
+}
+
+fn failure(error: &OpenError) -> Failure {
+    let (exit, hint) = match error {
+        OpenError::Locked(_) => {
+            (Exit::Locked, "stop the other `riverrun serve`, or give this one another --data-dir")
+        }
+        OpenError::NewerFormat { .. } => (Exit::NewerFormat, "use the version of riverrun that wrote it, or a newer one"),
+        OpenError::Foreign(_) => (Exit::NewerFormat, "name a directory of Riverrun's, or an empty one, with --data-dir"),
+        OpenError::Io { .. } => (Exit::Io, "check that the directory is on a writable disk with free space"),
+        OpenError::Store(_) => (Exit::Io, "run `riverrun doctor --data-dir DIR`; restore a backup if it is damaged"),
+    };
+    Failure::new(exit, error).hint(hint)
+}
