@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from riverrun.decode import DecodeError, PayloadError, envelope
 from riverrun.fold import Applied, Folder, State, apply, empty_state, from_snapshot
 
 ROOT = Path(__file__).parents[3] / "spec" / "vectors"
@@ -97,6 +98,36 @@ class FoldVectors(unittest.TestCase):
 
     def test_every_area_of_vectors_is_known_here(self) -> None:
         self.assertLessEqual({folder.name for folder in folders(ROOT)}, AREAS.keys())
+
+
+def decoded(text: str) -> dict[str, Any]:
+    """What comes of a text: `{"event": …}` or `{"error": …}`."""
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return {"error": {"code": "json_syntax"}}
+    try:
+        event = envelope(value)
+    except PayloadError as error:
+        return {"error": {"code": "invalid_event", "field": error.path}}
+    except DecodeError as error:
+        return {"error": {"code": error.code, **({} if error.field is None else {"field": error.field})}}
+    for name in ("sequence", "sessionId", "schemaVersion"):
+        event.pop(name, None)
+    return {"event": event}
+
+
+class DecodeVectors(unittest.TestCase):
+    maxDiff = None
+
+    def test_every_case_decodes_as_expected(self) -> None:
+        cases = sorted((ROOT / "decode").iterdir())
+        self.assertTrue(cases)
+        for path in cases:
+            with self.subTest(path.name):
+                case = json.loads(path.read_text())
+                self.assertTrue(case.pop("why"))
+                self.assertEqual(decoded(case.pop("input")), case)
 
 
 if __name__ == "__main__":

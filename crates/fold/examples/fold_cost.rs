@@ -15,18 +15,36 @@ use std::process::{Command, ExitCode};
 use riverrun_event::{Event, SessionId, decode_wire};
 use riverrun_fold::State;
 
-/// How a log grows.
-const SHAPES: [(&str, fn(usize) -> String); 9] = [
-    ("deltas", |_| delta("task", "text ")),
-    ("citations", |n| if n == 0 { result("fco", 1) } else { delta("task", "so[^1]") }),
-    ("many_references", |n| if n % 2 == 0 { result(&format!("fco_{n}"), n) } else { delta("task", &format!("so[^{}]", n - 1)) }),
-    ("items", |n| message(n)),
-    ("open_items", |n| line("tool.args", &format!(r#""turnId":"turn","taskId":"task""#), &format!(r#"{{"delta":"{{}}","itemId":"fc_{}"}}"#, n / 2))),
-    ("tool_calls", |n| line(if n % 2 == 0 { "tool.started" } else { "tool.result" }, &format!(r#""turnId":"turn","toolCallId":"call_{}""#, n / 2), r#"{"toolName":"t"}"#)),
-    ("actions", |n| line(if n % 2 == 0 { "action.required" } else { "action.resolved" }, &format!(r#""turnId":"turn","taskId":"task","actionId":"act_{}""#, n / 2), r#"{"actionType":"question","decision":"approve"}"#)),
-    ("tasks", |n| line("model.delta", &format!(r#""turnId":"turn","taskId":"call_{n}""#), r#"{"delta":"x"}"#)),
-    ("turns", |n| turn(n)),
+/// How a log grows: the text of its nth event.
+type Grow = fn(usize) -> String;
+
+const SHAPES: [(&str, Grow); 9] = [
+    ("deltas", |_| delta("text ")),
+    ("citations", |n| if n == 0 { result("fco", 1) } else { delta("so[^1]") }),
+    ("many_references", |n| {
+        if n.is_multiple_of(2) { result(&format!("fco_{n}"), n) } else { delta(&format!("so[^{}]", n - 1)) }
+    }),
+    ("items", message),
+    ("open_items", |n| line("tool.args", TASK, &format!(r#"{{"delta":"{{}}","itemId":"fc_{}"}}"#, n / 2))),
+    ("tool_calls", |n| {
+        let kind = if n.is_multiple_of(2) { "tool.started" } else { "tool.result" };
+        line(kind, &format!(r#""turnId":"turn","toolCallId":"call_{}""#, n / 2), r#"{"toolName":"t"}"#)
+    }),
+    ("actions", |n| {
+        let kind = if n.is_multiple_of(2) { "action.required" } else { "action.resolved" };
+        line(
+            kind,
+            &format!(r#"{TASK},"actionId":"act_{}""#, n / 2),
+            r#"{"actionType":"question","decision":"approve"}"#,
+        )
+    }),
+    ("tasks", |n| {
+        line("model.delta", &format!(r#""turnId":"turn","taskId":"call_{n}""#), r#"{"delta":"x"}"#)
+    }),
+    ("turns", turn),
 ];
+
+const TASK: &str = r#""turnId":"turn","taskId":"task""#;
 
 /// Events of the smaller log; the larger has ten times as many.
 const SMALL: usize = 2_000;
@@ -38,20 +56,21 @@ fn line(kind: &str, scope: &str, payload: &str) -> String {
     format!(r#"{{"type":"{kind}",{scope},"payload":{payload}}}"#)
 }
 
-fn delta(task: &str, text: &str) -> String {
-    line("model.delta", &format!(r#""turnId":"turn","taskId":"{task}""#), &format!(r#"{{"delta":"{text}","itemId":"msg"}}"#))
+fn delta(text: &str) -> String {
+    line("model.delta", TASK, &format!(r#"{{"delta":"{text}","itemId":"msg"}}"#))
 }
 
 fn result(id: &str, number: usize) -> String {
     let part = format!(r#"{{"type":"text","text":"hit","refId":{number}}}"#);
     let item = format!(r#"{{"type":"tool_result","id":"{id}","callId":"{id}","blockList":[{part}]}}"#);
-    line("item.completed", r#""turnId":"turn","taskId":"task""#, &format!(r#"{{"item":{item},"outputIndex":0}}"#))
+    line("item.completed", TASK, &format!(r#"{{"item":{item},"outputIndex":0}}"#))
 }
 
 fn message(n: usize) -> String {
-    let (kind, extra) = if n % 2 == 0 { ("item.started", r#","role":"assistant""#) } else { ("item.completed", "") };
+    let (kind, extra) =
+        if n.is_multiple_of(2) { ("item.started", r#","role":"assistant""#) } else { ("item.completed", "") };
     let item = format!(r#"{{"type":"message","id":"msg_{}"{extra}}}"#, n / 2);
-    line(kind, r#""turnId":"turn","taskId":"task""#, &format!(r#"{{"item":{item},"outputIndex":{}}}"#, n / 2))
+    line(kind, TASK, &format!(r#"{{"item":{item},"outputIndex":{}}}"#, n / 2))
 }
 
 fn turn(n: usize) -> String {
@@ -86,7 +105,10 @@ fn fold_one(shape: &str, count: usize) -> ExitCode {
     let events: Vec<Event> = (0..count).map(event).collect();
     let mut state = State::new(SessionId::new("ses").expect("`ses` is an id"));
     fold_all(&mut state, &events);
-    println!("{shape}: {} events, {} changes, {} problems", state.sequence, state.revision, state.problems.count);
+    println!(
+        "{shape}: {} events, {} changes, {} problems",
+        state.sequence, state.revision, state.problems.count
+    );
     ExitCode::SUCCESS
 }
 
@@ -102,7 +124,8 @@ fn instructions(shape: &str, count: usize) -> Option<u64> {
         .ok()?;
     let text = std::fs::read_to_string(&out).ok()?;
     let _ = std::fs::remove_file(&out);
-    let total = text.lines().find_map(|line| line.strip_prefix("summary: ").or(line.strip_prefix("totals: ")));
+    let total =
+        text.lines().find_map(|line| line.strip_prefix("summary: ").or(line.strip_prefix("totals: ")));
     let total = total.and_then(|total| total.trim().parse().ok());
     if total.is_none() {
         eprintln!("{}", String::from_utf8_lossy(&run.stderr));
@@ -117,7 +140,8 @@ fn measure_all() -> ExitCode {
     }
     let mut too_much = false;
     for (shape, _) in SHAPES {
-        let (Some(small), Some(large)) = (instructions(shape, SMALL), instructions(shape, SMALL * TIMES)) else {
+        let (Some(small), Some(large)) = (instructions(shape, SMALL), instructions(shape, SMALL * TIMES))
+        else {
             eprintln!("{shape}: callgrind gave no count");
             return ExitCode::FAILURE;
         };

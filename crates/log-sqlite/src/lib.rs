@@ -62,6 +62,7 @@ impl SqliteLog {
         directory.prepare_store()?;
         let store = directory.store();
         let (connection, incarnation) = schema::open(&store, options.random.as_deref())?;
+        schema::limit(&connection, options.max_bytes)?;
         directory.grow_wal(options.wal_bytes)?;
         if !directory.take_reserve(options.reserve_bytes) {
             directory.give_reserve();

@@ -74,10 +74,12 @@ fn packed(
     let mut rows = statement.query(params![session, number(after)])?;
     while let Some(row) = rows.next()? {
         let (first, last) = (sequence_at(row, 0)?, sequence_at(row, 1)?);
-        if first > reading.next {
+        let raw_bytes = row.get::<_, i64>(2)? as u64;
+        // Ends before a segment that would not fit: the next read begins with it, instead of unpacking it again.
+        if first > reading.next || reading.would_overflow(raw_bytes) {
             break;
         }
-        let unpacked = unpack(blob_at(row, 3)?, first, last, row.get::<_, i64>(2)? as u64);
+        let unpacked = unpack(blob_at(row, 3)?, first, last, raw_bytes);
         match unpacked {
             Ok(chunks) => {
                 if reading.is_full_with(chunks) {
@@ -111,6 +113,10 @@ struct Reading {
 }
 
 impl Reading {
+    fn would_overflow(&self, bytes: u64) -> bool {
+        !self.chunks.is_empty() && self.bytes as u64 + bytes > self.max_bytes as u64
+    }
+
     fn is_full_with(&mut self, chunks: Vec<Chunk>) -> bool {
         for chunk in chunks {
             if chunk.last() < self.next {

@@ -29,10 +29,12 @@ _SUBJECTS = ("processId", "channelId", "jobItemId", "jobId", "artifactId", "evid
 class DecodeError(MalformedError):
     """Why a value is not an event."""
 
-    def __init__(self, member: str | None, problem: str) -> None:
+    def __init__(self, member: str | None, problem: str, code: str = "invalid_event") -> None:
         super().__init__(problem if member is None else f"`{member}`: {problem}")
         self.field = member
         """The member at fault."""
+        self.code = code
+        """The code that a server refuses it with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +113,8 @@ def _text(members: dict[str, Any], name: str) -> str | None:
 def _id(members: dict[str, Any], name: str) -> str | None:
     value = _text(members, name)
     if value is not None and not is_id(value):
-        raise DecodeError(name, "an id may hold letters, digits and `_ - . : ~ @ + =`, at most 128 of them")
+        alphabet = "an id may hold letters, digits and `_ - . : ~ @ + =`, at most 128 of them"
+        raise DecodeError(name, alphabet, "invalid_id")
     return value
 
 

@@ -173,7 +173,7 @@ def _spelling(member: _Member, value: dict[str, Any], path: str) -> str | None:
     if member.name in value:
         return member.name
     if member.needed:
-        raise PayloadError(f"{path}.{member.name}", "to be there")
+        raise PayloadError(path, f"an object with `{member.name}`")
     return None
 
 
@@ -183,7 +183,9 @@ def _union_reader(name: str, tags: dict[str, str]) -> Read:
             raise PayloadError(path, f"values that nest at most {_DEEPEST} levels")
         if not isinstance(value, dict):
             raise PayloadError(path, "an object")
-        tag = value.get("type")
+        if "type" not in value:
+            raise PayloadError(path, "an object with `type`")
+        tag = value["type"]
         if not isinstance(tag, str):
             raise PayloadError(f"{path}.type", "a string")
         if name == "Block":
