@@ -9,8 +9,8 @@ pub mod metrics;
 pub mod openapi;
 mod route;
 mod rpc;
-pub mod session;
 mod serve;
+pub mod session;
 mod upkeep;
 mod websocket;
 

@@ -31,7 +31,9 @@ pub struct BenchArgs {
 }
 
 pub async fn run(args: BenchArgs, context: &Context) -> Outcome {
-    let io = |error: std::io::Error| Failure::new(Exit::Io, format_args!("cannot make a temporary directory: {error}"));
+    let io = |error: std::io::Error| {
+        Failure::new(Exit::Io, format_args!("cannot make a temporary directory: {error}"))
+    };
     let directory = match &args.dir {
         Some(parent) => tempfile::tempdir_in(parent).map_err(io)?,
         None => tempfile::tempdir().map_err(io)?,

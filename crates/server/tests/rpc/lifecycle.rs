@@ -35,7 +35,10 @@ async fn a_ticket_opens_one_session_once() {
     owner.make_session("s2").await;
     let ticket = server.json("POST /v1/tickets", json!({"session": "s1"})).await;
     let path = format!("/v1/ws?ticket={}", ticket["ticket"].as_str().expect("a ticket"));
-    let mut page = server.try_connect(&path, &[("origin", "https://app.example.com")]).await.expect("the server upgrades");
+    let mut page = server
+        .try_connect(&path, &[("origin", "https://app.example.com")])
+        .await
+        .expect("the server upgrades");
     assert_eq!(page.ok("session.follow", json!({"sessionId": "s1"})).await["outcome"], "replayed");
     assert_eq!(page.ok("action.list", json!({})).await, json!({"actions": []}));
     for (method, params, code) in [
