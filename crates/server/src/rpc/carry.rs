@@ -80,7 +80,9 @@ impl Desk {
 
     /// A batch cannot make the server hold answers without bound.
     fn refuse(&self, call: &Call, most: usize) -> Option<String> {
-        let detail = format!("the answers of this batch are over {most} bytes; this request was not carried out, send it again");
+        let detail = format!(
+            "the answers of this batch are over {most} bytes; this request was not carried out, send it again"
+        );
         let problem = Problem::new(ErrorCode::BodyTooLarge, detail).limit(most as u64);
         call.id.as_ref().map(|id| message::error(Some(id), &problem, &self.request_id.0))
     }
@@ -106,9 +108,13 @@ impl Desk {
         let (app, params) = (&self.app, call.params.as_str());
         match entry.method {
             Method::Auth | Method::Ping => params::read::<params::Nothing>(params).map(|_| "{}".to_owned()),
-            Method::Discover => params::read::<params::Nothing>(params).map(|_| method::document().to_string()),
+            Method::Discover => {
+                params::read::<params::Nothing>(params).map(|_| method::document().to_string())
+            }
             Method::SessionCreate => create(app, &caller, params::read(params)?).await,
-            Method::SessionList => Ok(text(&route::find(app, &caller, params::read::<params::List>(params)?.query()?).await?)),
+            Method::SessionList => {
+                Ok(text(&route::find(app, &caller, params::read::<params::List>(params)?.query()?).await?))
+            }
             Method::SessionGet => self.get(&caller, params::read(params)?).await,
             Method::SessionDelete => delete(app, &caller, params::read(params)?).await,
             Method::SessionState => state(app, &caller, params::read(params)?).await,
@@ -173,13 +179,18 @@ impl Desk {
 
     async fn acknowledge(&mut self, caller: &Caller, params: params::Ack) -> Result<String, Problem> {
         let head = self.app.hub(caller, params.session_id.as_str()).await?.head();
-        let sequence = Sequence::new(params.sequence).filter(|sequence| *sequence <= head).ok_or_else(|| {
-            let detail = format!("event {} is not there to be acknowledged, the log ends at {head}", params.sequence);
-            Problem::new(ErrorCode::CursorAhead, detail).field("sequence").head(head.get())
-        })?;
+        let sequence =
+            Sequence::new(params.sequence).filter(|sequence| *sequence <= head).ok_or_else(|| {
+                let detail = format!(
+                    "event {} is not there to be acknowledged, the log ends at {head}",
+                    params.sequence
+                );
+                Problem::new(ErrorCode::CursorAhead, detail).field("sequence").head(head.get())
+            })?;
         let known = self.acknowledged.len();
         if known >= MAX_ACKNOWLEDGED && !self.acknowledged.contains_key(&params.session_id) {
-            let detail = format!("this connection acknowledges for {known} sessions already; open another one");
+            let detail =
+                format!("this connection acknowledges for {known} sessions already; open another one");
             return Err(Problem::new(ErrorCode::InvalidRequest, detail).limit(MAX_ACKNOWLEDGED as u64));
         }
         // Acknowledging an earlier event takes nothing back.

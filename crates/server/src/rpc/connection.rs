@@ -168,7 +168,8 @@ impl<T: AsyncRead + AsyncWrite + Unpin + Send> Connection<T> {
 
     /// Begins the next request, unless one is under way or its answer would have no room.
     fn start_next(&mut self) {
-        if self.running.is_some() || self.socket.output.queued() >= self.edge.limits().websocket_buffer_bytes {
+        if self.running.is_some() || self.socket.output.queued() >= self.edge.limits().websocket_buffer_bytes
+        {
             return;
         }
         let Some(message) = self.waiting.pop_front() else { return };

@@ -63,7 +63,9 @@ enum Look {
 
 impl Following {
     pub fn new(id: SubscriptionId, dialect: Dialect, subscription: Subscription) -> Self {
-        let head = |method| format!("{{\"jsonrpc\":\"2.0\",\"method\":\"{method}\",\"params\":{{\"subscription\":\"{id}\",");
+        let head = |method| {
+            format!("{{\"jsonrpc\":\"2.0\",\"method\":\"{method}\",\"params\":{{\"subscription\":\"{id}\",")
+        };
         Self {
             id,
             subscription: Box::new(subscription),
@@ -110,7 +112,9 @@ impl Following {
             match line.split_once(' ') {
                 // The object goes on where the head of the message stops.
                 Some(("", word)) => output.text(&[&self.stream_head, word.get(1..).unwrap_or("}"), "}"]),
-                Some((cursor, json)) => output.text(&[&self.event_head, cursor, self.event_middle, json, "}}"]),
+                Some((cursor, json)) => {
+                    output.text(&[&self.event_head, cursor, self.event_middle, json, "}}"])
+                }
                 None => {}
             }
             self.lines.advance((end + 1).min(self.lines.len()));

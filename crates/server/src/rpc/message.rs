@@ -63,7 +63,11 @@ impl Message {
     }
 }
 
-fn read(text: &str, limits: &json::Limits, in_flight: &mut HashSet<Id>) -> Result<(Vec<Entry>, bool), Problem> {
+fn read(
+    text: &str,
+    limits: &json::Limits,
+    in_flight: &mut HashSet<Id>,
+) -> Result<(Vec<Entry>, bool), Problem> {
     if text.trim_ascii().is_empty() {
         return Err(Problem::new(ErrorCode::JsonSyntax, "the message is empty; send a JSON-RPC request"));
     }
@@ -102,7 +106,10 @@ fn present<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<&
 
 fn entry(text: &str, in_flight: &mut HashSet<Id>) -> Entry {
     if !text.starts_with('{') {
-        return Entry::Refused(None, invalid("a request is an object with `jsonrpc`, `method`, `params` and `id`"));
+        return Entry::Refused(
+            None,
+            invalid("a request is an object with `jsonrpc`, `method`, `params` and `id`"),
+        );
     }
     let envelope: Envelope<'_> = match serde_json::from_str(text) {
         Ok(envelope) => envelope,
@@ -179,5 +186,7 @@ pub fn error(id: Option<&Id>, problem: &Problem, request_id: &str) -> String {
     let mut message = String::new();
     json::write_string(&mut message, problem.detail());
     let (code, data) = (problem.code().json_rpc(), problem.to_json(Some(request_id)));
-    format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"error\":{{\"code\":{code},\"message\":{message},\"data\":{data}}}}}")
+    format!(
+        "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"error\":{{\"code\":{code},\"message\":{message},\"data\":{data}}}}}"
+    )
 }

@@ -106,7 +106,8 @@ pub fn find(name: &str) -> Result<&'static Entry, Problem> {
             Some(near) => format!("did you mean `{near}`?"),
             None => "`rpc.discover` lists them".to_owned(),
         };
-        Problem::new(ErrorCode::MethodUnknown, format!("there is no method `{shown}`; {hint}")).field("method")
+        Problem::new(ErrorCode::MethodUnknown, format!("there is no method `{shown}`; {hint}"))
+            .field("method")
     })
 }
 
@@ -151,7 +152,8 @@ mod tests {
             let row = guide.lines().find(|line| line.starts_with(&format!("| `{}` |", entry.name)));
             let row = row.unwrap_or_else(|| panic!("docs/json-rpc.md has no row for `{}`", entry.name));
             for param in entry.params {
-                let name = if param.required { format!("`{}`", param.name) } else { format!("`{}?`", param.name) };
+                let name =
+                    if param.required { format!("`{}`", param.name) } else { format!("`{}?`", param.name) };
                 assert!(row.contains(&name), "{row} does not name {name}");
             }
         }

@@ -137,7 +137,13 @@ impl FollowParams {
         let unit = index_unit(self.index_unit.as_deref()).map_err(|problem| problem.field("indexUnit"))?;
         Ok(Request {
             after: self.after.as_ref().map(|after| after.cursor("after")).transpose()?,
-            dialect: self.dialect.as_deref().map(Dialect::parse).transpose().map_err(unknown)?.unwrap_or_default(),
+            dialect: self
+                .dialect
+                .as_deref()
+                .map(Dialect::parse)
+                .transpose()
+                .map_err(unknown)?
+                .unwrap_or_default(),
             options: Options { index_unit: unit },
             turn: self.turn.clone(),
             task: self.task.clone(),

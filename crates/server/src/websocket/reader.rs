@@ -89,7 +89,8 @@ impl Reader {
             (Opcode::Continuation, Some((_, fragments))) => *fragments += 1,
             (Opcode::Text, Some(_)) | (Opcode::Continuation, None) => return Err(Close::ProtocolError),
         }
-        let (held, fragments) = self.message.as_ref().map_or((0, 0), |(bytes, fragments)| (bytes.len(), *fragments));
+        let (held, fragments) =
+            self.message.as_ref().map_or((0, 0), |(bytes, fragments)| (bytes.len(), *fragments));
         let fits = head.length <= self.bounds.frame_bytes as u64
             && held as u64 + head.length <= self.bounds.message_bytes as u64
             && fragments <= self.bounds.fragments;
@@ -119,7 +120,9 @@ impl Reader {
                 self.control.clear();
                 Ok(Some(Heard::Pong))
             }
-            Opcode::Close => close_code(&std::mem::take(&mut self.control)).map(|code| Some(Heard::Close(code))),
+            Opcode::Close => {
+                close_code(&std::mem::take(&mut self.control)).map(|code| Some(Heard::Close(code)))
+            }
         }
     }
 }
@@ -181,7 +184,12 @@ mod tests {
     #[test]
     fn messages_come_whole_and_control_frames_between_their_fragments() {
         check(&[frame(0x81, b"hi"), frame(0x81, b"")].concat(), &[text("hi"), text("")]);
-        let parts = [frame(0x01, "aä".split_at(1).0.as_bytes()), frame(0x89, b"p"), frame(0x00, &[0xc3]), frame(0x80, &[0xa4])];
+        let parts = [
+            frame(0x01, "aä".split_at(1).0.as_bytes()),
+            frame(0x89, b"p"),
+            frame(0x00, &[0xc3]),
+            frame(0x80, &[0xa4]),
+        ];
         check(&parts.concat(), &[Ok(Heard::Ping(b"p".to_vec())), text("aä")]);
         check(&[frame(0x8a, b""), frame(0x88, b"")].concat(), &[Ok(Heard::Pong), Ok(Heard::Close(1000))]);
         check(&frame(0x88, &[0x0f, 0xa0]), &[Ok(Heard::Close(4000))]);

@@ -4,9 +4,7 @@ use axum::body::Body;
 use axum::response::Response;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use http::header::{
-    CONNECTION, SEC_WEBSOCKET_ACCEPT, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_VERSION, UPGRADE,
-};
+use http::header::{CONNECTION, SEC_WEBSOCKET_ACCEPT, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_VERSION, UPGRADE};
 use http::request::Parts;
 use http::{HeaderName, HeaderValue, Method, StatusCode};
 use hyper::upgrade::OnUpgrade;
@@ -29,10 +27,16 @@ pub fn accept(parts: &mut Parts) -> Result<(Response, OnUpgrade), Problem> {
     if !names(parts, SEC_WEBSOCKET_VERSION, "13") {
         return Err(refused("only version 13 of WebSocket is spoken").field("Sec-WebSocket-Version"));
     }
-    let key = parts.headers.get(SEC_WEBSOCKET_KEY).filter(|key| STANDARD.decode(key).is_ok_and(|key| key.len() == 16));
-    let key = key.ok_or_else(|| refused("the key of the handshake is not 16 bytes in base 64").field("Sec-WebSocket-Key"))?;
+    let key = parts
+        .headers
+        .get(SEC_WEBSOCKET_KEY)
+        .filter(|key| STANDARD.decode(key).is_ok_and(|key| key.len() == 16));
+    let key = key.ok_or_else(|| {
+        refused("the key of the handshake is not 16 bytes in base 64").field("Sec-WebSocket-Key")
+    })?;
     let digest = Sha1::new().chain_update(key).chain_update(MAGIC).finalize();
-    let accept = HeaderValue::from_str(&STANDARD.encode(digest)).map_err(|_| refused("the handshake failed"))?;
+    let accept =
+        HeaderValue::from_str(&STANDARD.encode(digest)).map_err(|_| refused("the handshake failed"))?;
     let upgrade = parts.extensions.remove::<OnUpgrade>();
     let upgrade = upgrade.ok_or_else(|| refused("this connection cannot be upgraded"))?;
     let mut response = Response::new(Body::empty());

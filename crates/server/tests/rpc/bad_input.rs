@@ -26,7 +26,8 @@ async fn each_broken_frame_has_its_close_code() {
     let server = server().await;
     let mut unmasked = vec![TEXT, 2];
     unmasked.extend_from_slice(b"{}");
-    let over_message = [frame(TEXT_PART, &vec![b' '; 250_000]), frame(PART, &vec![b' '; 250_000]).repeat(4)].concat();
+    let over_message =
+        [frame(TEXT_PART, &vec![b' '; 250_000]), frame(PART, &vec![b' '; 250_000]).repeat(4)].concat();
     let many = [frame(TEXT_PART, b" "), frame(PART, b" ").repeat(999_999)].concat();
     for (what, bytes, code) in [
         ("a binary frame", frame(0x82, b"{}"), 1003),
@@ -118,9 +119,27 @@ async fn messages_that_are_no_requests_have_exact_codes() {
         (r#"{"jsonrpc":"1.0","id":1,"method":"ping"}"#, json!(1), -32600, "invalid_request", "jsonrpc"),
         (r#"{"jsonrpc":"2.0","id":1,"method":7}"#, json!(1), -32600, "invalid_request", "method"),
         (r#"{"jsonrpc":"2.0","id":1,"result":{}}"#, null.clone(), -32600, "invalid_request", "result"),
-        (r#"{"jsonrpc":"2.0","id":1,"method":"ping","parms":{}}"#, null.clone(), -32600, "invalid_request", "parms"),
-        (r#"{"jsonrpc":"2.0","id":"a","method":"session.folow"}"#, json!("a"), -32601, "method_not_found", "method"),
-        (r#"{"jsonrpc":"2.0","id":1,"method":"ping","params":[1]}"#, json!(1), -32602, "invalid_field", "params"),
+        (
+            r#"{"jsonrpc":"2.0","id":1,"method":"ping","parms":{}}"#,
+            null.clone(),
+            -32600,
+            "invalid_request",
+            "parms",
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":"a","method":"session.folow"}"#,
+            json!("a"),
+            -32601,
+            "method_not_found",
+            "method",
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":1,"method":"ping","params":[1]}"#,
+            json!(1),
+            -32602,
+            "invalid_field",
+            "params",
+        ),
     ] {
         let shown: String = text.chars().take(60).collect();
         assert_eq!(check(text).await, (id, code, name.to_owned(), field.to_owned()), "{shown}");
@@ -161,7 +180,12 @@ async fn wrong_parameters_are_named_with_their_path() {
         ("session.list", json!({"since": "then"}), "invalid_field", "since"),
         ("session.create", json!({"sessionId": "a/b"}), "invalid_id", "sessionId"),
         ("session.create", json!({"tags": ["a", 1]}), "invalid_field", "tags[1]"),
-        ("session.follow", json!({"sessionId": "s1", "types": ["model.delta", 7]}), "invalid_field", "types[1]"),
+        (
+            "session.follow",
+            json!({"sessionId": "s1", "types": ["model.delta", 7]}),
+            "invalid_field",
+            "types[1]",
+        ),
         ("session.follow", json!({"sessionId": "s1", "types": ["a b"]}), "invalid_field", "types"),
         ("session.follow", json!({"sessionId": "s1", "follow": "yes"}), "invalid_field", "follow"),
         ("session.follow", json!({"sessionId": "s1", "after": "abc"}), "bad_cursor", "after"),
@@ -171,8 +195,18 @@ async fn wrong_parameters_are_named_with_their_path() {
         ("session.follow", json!({"sessionId": "s1", "dialect": "klingon"}), "unknown_dialect", "dialect"),
         ("session.follow", json!({"sessionId": "s1", "catchup": "fast"}), "invalid_field", "catchup"),
         ("session.follow", json!({"sessionId": "s1", "indexUnit": "words"}), "invalid_field", "indexUnit"),
-        ("session.append", json!({"sessionId": "s1", "events": [{"type": "model.delta", "payload": {"delta": 7}}]}), "invalid_event", "payload.delta"),
-        ("session.append", json!({"sessionId": "s1", "events": [], "producer": {"id": "p"}}), "invalid_field", "producer.sequence"),
+        (
+            "session.append",
+            json!({"sessionId": "s1", "events": [{"type": "model.delta", "payload": {"delta": 7}}]}),
+            "invalid_event",
+            "payload.delta",
+        ),
+        (
+            "session.append",
+            json!({"sessionId": "s1", "events": [], "producer": {"id": "p"}}),
+            "invalid_field",
+            "producer.sequence",
+        ),
         ("action.list", json!({"status": "done"}), "invalid_field", "status"),
     ] {
         let expected = (-32602, name.to_owned(), Some(field.to_owned()));

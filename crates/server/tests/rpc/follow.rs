@@ -13,9 +13,19 @@ async fn tell_story(client: &mut Client, session: &str) {
     let scope = |kind: &str, payload: Value| json!({"type": kind, "turnId": "t1", "taskId": "k1", "payload": payload});
     let chunks = [
         vec![scope("turn.submitted", json!({"input": "hello"})), scope("turn.started", json!({}))],
-        vec![scope("item.started", json!({"outputIndex": 0, "item": {"type": "message", "id": "i1", "role": "assistant"}}))],
-        (0..7).map(|n| scope("model.delta", json!({"delta": format!("{n}ä\n"), "itemId": "i1", "outputIndex": 0}))).collect(),
-        vec![scope("item.completed", json!({"outputIndex": 0, "item": {"type": "message", "id": "i1", "status": "completed"}}))],
+        vec![scope(
+            "item.started",
+            json!({"outputIndex": 0, "item": {"type": "message", "id": "i1", "role": "assistant"}}),
+        )],
+        (0..7)
+            .map(|n| {
+                scope("model.delta", json!({"delta": format!("{n}ä\n"), "itemId": "i1", "outputIndex": 0}))
+            })
+            .collect(),
+        vec![scope(
+            "item.completed",
+            json!({"outputIndex": 0, "item": {"type": "message", "id": "i1", "status": "completed"}}),
+        )],
         vec![scope("turn.completed", json!({}))],
     ];
     for events in chunks {
@@ -50,7 +60,12 @@ async fn collect(client: &mut Client, params: Value) -> (Value, Vec<(String, Str
 }
 
 /// Both transports say the same, from the same place on.
-async fn check(server: &Server, client: &mut Client, query: &str, mut params: Value) -> Vec<(String, String)> {
+async fn check(
+    server: &Server,
+    client: &mut Client,
+    query: &str,
+    mut params: Value,
+) -> Vec<(String, String)> {
     params["sessionId"] = "s1".into();
     params["follow"] = false.into();
     let (expected, words) = server.sse(&format!("/v1/sessions/s1/events?follow=false&{query}")).await;
@@ -70,8 +85,10 @@ async fn every_cut_resumes_as_over_sse() {
     let mut client = server.connect().await;
     tell_story(&mut client, "s1").await;
     let all = check(&server, &mut client, "after=0", json!({"after": 0})).await;
-    let sequences: Vec<u64> =
-        all.iter().filter_map(|(_, json)| serde_json::from_str::<Value>(json).ok()?["sequence"].as_u64()).collect();
+    let sequences: Vec<u64> = all
+        .iter()
+        .filter_map(|(_, json)| serde_json::from_str::<Value>(json).ok()?["sequence"].as_u64())
+        .collect();
     assert_eq!(sequences, (1..=12).collect::<Vec<_>>());
     for (seen, (cursor, _)) in all.iter().enumerate() {
         let rest = check(&server, &mut client, &format!("after={cursor}"), json!({"after": cursor})).await;
@@ -159,7 +176,10 @@ async fn after_unfollow_nothing_comes_and_its_place_is_free() {
     let second = client.ok("session.follow", follow.clone()).await;
     let full = client.fails("session.follow", follow.clone()).await;
     assert_eq!((full.0, full.1.as_str()), (-32029, "too_many_streams"));
-    assert_eq!(client.ok("session.unfollow", json!({"subscription": first["subscription"]})).await, json!({}));
+    assert_eq!(
+        client.ok("session.unfollow", json!({"subscription": first["subscription"]})).await,
+        json!({})
+    );
     let third = client.ok("session.follow", follow).await;
     assert_ne!(third["subscription"], first["subscription"]);
     client.append_deltas("s1", ["x".to_owned()]).await;

@@ -35,7 +35,10 @@ async fn a_ticket_opens_one_session_once() {
     owner.make_session("s2").await;
     let ticket = server.json("POST /v1/tickets", json!({"session": "s1"})).await;
     let path = format!("/v1/ws?ticket={}", ticket["ticket"].as_str().expect("a ticket"));
-    let mut page = server.try_connect(&path, &[("origin", "https://app.example.com")]).await.expect("the server upgrades");
+    let mut page = server
+        .try_connect(&path, &[("origin", "https://app.example.com")])
+        .await
+        .expect("the server upgrades");
     assert_eq!(page.ok("session.follow", json!({"sessionId": "s1"})).await["outcome"], "replayed");
     assert_eq!(page.ok("action.list", json!({})).await, json!({"actions": []}));
     for (method, params, code) in [
@@ -131,6 +134,21 @@ async fn large_session(client: &mut Client) {
     for _ in 0..EVENTS / 10 {
         client.append_deltas("large", (0..10).map(|_| "x".repeat(LARGE))).await;
     }
+}
+
+#[tokio::test]
+async fn an_answer_of_any_size_comes_in_fragments() {
+    let server = server().await;
+    let mut client = server.connect().await;
+    client.make_session("s1").await;
+    let item = json!({"outputIndex": 0, "item": {"type": "message", "id": "i1"}});
+    let start = json!({"type": "item.started", "turnId": "t1", "taskId": "k1", "payload": item});
+    client.ok("session.append", json!({"sessionId": "s1", "events": start})).await;
+    for _ in 0..10 {
+        client.append_deltas("s1", (0..10).map(|_| "x".repeat(LARGE))).await;
+    }
+    let state = client.ok("session.state", json!({"sessionId": "s1"})).await.to_string();
+    assert!(state.len() > 100 * LARGE, "{}", state.len());
 }
 
 async fn follow_without_reading(server: &Server) -> Client {

@@ -8,7 +8,8 @@ use crate::support::{delta, server};
 async fn methods_and_routes_answer_alike() {
     let server = server().await;
     let mut client = server.connect().await;
-    let made = client.ok("session.create", json!({"sessionId": "s1", "title": "Weather", "tags": ["a"]})).await;
+    let made =
+        client.ok("session.create", json!({"sessionId": "s1", "title": "Weather", "tags": ["a"]})).await;
     assert_eq!(made, server.json("GET /v1/sessions/s1", Value::Null).await);
     let landed = client.append_deltas("s1", ["a".to_owned(), "b".to_owned()]).await;
     assert_eq!((&landed["first"], &landed["last"]), (&json!(2), &json!(3)));
@@ -48,9 +49,7 @@ async fn a_producer_that_repeats_itself_changes_nothing() {
     let server = server().await;
     let mut client = server.connect().await;
     client.make_session("s1").await;
-    let append = |sequence: u64| {
-        json!({"sessionId": "s1", "events": delta("x"), "producer": {"id": "p", "sequence": sequence}})
-    };
+    let append = |sequence: u64| json!({"sessionId": "s1", "events": delta("x"), "producer": {"id": "p", "sequence": sequence}});
     let first = client.ok("session.append", append(0)).await;
     let again = client.ok("session.append", append(0)).await;
     assert_eq!((&again["last"], &again["duplicate"]), (&first["last"], &json!(true)));
@@ -64,7 +63,10 @@ async fn one_bad_event_stores_none_and_is_counted() {
     let mut client = server.connect().await;
     client.make_session("s1").await;
     let events = json!([delta("a"), {"type": "model.delta", "payload": {"delta": 7}}]);
-    let error = client.call("session.append", json!({"sessionId": "s1", "events": events})).await.expect_err("refused");
+    let error = client
+        .call("session.append", json!({"sessionId": "s1", "events": events}))
+        .await
+        .expect_err("refused");
     assert_eq!((&error["data"]["index"], &error["data"]["field"]), (&json!(1), &json!("payload.delta")));
     assert_eq!(client.ok("session.get", json!({"sessionId": "s1"})).await["head"], 0);
 }
@@ -102,7 +104,8 @@ async fn a_batch_is_answered_in_order_and_notifications_are_not() {
 async fn requests_are_carried_out_in_the_order_they_came() {
     let server = server().await;
     let mut client = server.connect().await;
-    let mut lines = vec![json!({"jsonrpc": "2.0", "id": 0, "method": "session.create", "params": {"sessionId": "s1"}})];
+    let mut lines =
+        vec![json!({"jsonrpc": "2.0", "id": 0, "method": "session.create", "params": {"sessionId": "s1"}})];
     lines.extend((1..=200).map(|id| {
         json!({"jsonrpc": "2.0", "id": id, "method": "session.append", "params": {"sessionId": "s1", "events": delta("x")}})
     }));

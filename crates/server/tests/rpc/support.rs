@@ -89,7 +89,8 @@ impl Server {
         assert_eq!(status, 200, "{text}");
         let (mut frames, mut words) = (Vec::new(), Vec::new());
         for block in text.split_terminator("\n\n") {
-            let field = |name: &str| block.lines().find_map(|line| line.strip_prefix(name)).map(str::to_owned);
+            let field =
+                |name: &str| block.lines().find_map(|line| line.strip_prefix(name)).map(str::to_owned);
             let data = field("data: ").expect("every frame has data");
             match field("event: ") {
                 Some(_) => words.push(data),
