@@ -92,6 +92,7 @@ impl SqliteLog {
         threads.drain(..).for_each(|thread| drop(thread.join()));
         self.readers.close();
         self.shared.queue.close();
+        lock(&self.shared.requests).clear();
         if let Some(writer) = writer {
             let _ = writer.join();
         }

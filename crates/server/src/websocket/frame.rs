@@ -70,8 +70,8 @@ impl Head {
         if opcode.is_control() && (!is_last || short > MAX_CONTROL) {
             return Err(Close::ProtocolError);
         }
-        let Some((length, rest, size)) = read_length(short, rest)? else { return Ok(None) };
-        let Some(mask) = rest.first_chunk() else { return Ok(None) };
+        let Some((length, size)) = read_length(short, rest)? else { return Ok(None) };
+        let Some(mask) = rest[size..].first_chunk() else { return Ok(None) };
         Ok(Some((Self { opcode, is_last, length, mask: *mask }, size + 6)))
     }
 
@@ -83,23 +83,18 @@ impl Head {
     }
 }
 
-/// The length, what follows it, and how many bytes it took. A length must be written in its shortest form.
-fn read_length(short: u64, rest: &[u8]) -> Result<Option<(u64, &[u8], usize)>, Close> {
-    let (length, rest, size, least) = match short {
-        126 => match rest.split_first_chunk() {
-            Some((bytes, rest)) => (u64::from(u16::from_be_bytes(*bytes)), rest, 2, 126),
-            None => return Ok(None),
-        },
-        127 => match rest.split_first_chunk() {
-            Some((bytes, rest)) => (u64::from_be_bytes(*bytes), rest, 8, 1 << 16),
-            None => return Ok(None),
-        },
-        short => (short, rest, 0, 0),
+/// The length and how many bytes it took behind the first two. It must be written in its shortest form.
+fn read_length(short: u64, rest: &[u8]) -> Result<Option<(u64, usize)>, Close> {
+    let read = match short {
+        126 => rest.first_chunk().map(|bytes| (u64::from(u16::from_be_bytes(*bytes)), 2, 126)),
+        127 => rest.first_chunk().map(|bytes| (u64::from_be_bytes(*bytes), 8, 1 << 16)),
+        short => Some((short, 0, 0)),
     };
-    if length < least || length > i64::MAX as u64 {
-        return Err(Close::ProtocolError);
+    match read {
+        None => Ok(None),
+        Some((length, size, least)) if (least..1 << 63).contains(&length) => Ok(Some((length, size))),
+        Some(_) => Err(Close::ProtocolError),
     }
-    Ok(Some((length, rest, size)))
 }
 
 /// Appends the head of a frame to a client, which is never masked.

@@ -136,6 +136,21 @@ async fn large_session(client: &mut Client) {
     }
 }
 
+#[tokio::test]
+async fn an_answer_of_any_size_comes_in_fragments() {
+    let server = server().await;
+    let mut client = server.connect().await;
+    client.make_session("s1").await;
+    let item = json!({"outputIndex": 0, "item": {"type": "message", "id": "i1"}});
+    let start = json!({"type": "item.started", "turnId": "t1", "taskId": "k1", "payload": item});
+    client.ok("session.append", json!({"sessionId": "s1", "events": start})).await;
+    for _ in 0..10 {
+        client.append_deltas("s1", (0..10).map(|_| "x".repeat(LARGE))).await;
+    }
+    let state = client.ok("session.state", json!({"sessionId": "s1"})).await.to_string();
+    assert!(state.len() > 100 * LARGE, "{}", state.len());
+}
+
 async fn follow_without_reading(server: &Server) -> Client {
     let mut client = server.connect().await;
     client.send(r#"{"jsonrpc":"2.0","id":1,"method":"session.follow","params":{"sessionId":"large"}}"#).await;
