@@ -17,22 +17,27 @@ pub enum Framing {
 
 /// Appends a frame. The JSON has no line break, so no field can be injected.
 pub fn write_frame(framing: Framing, origin: Origin, frame: &Frame<'_>, out: &mut String) {
+    write_framed(framing, &cursor_after(origin, frame), out, |out| out.push_str(frame.json));
+}
+
+/// As [`write_frame`], with the JSON written where it goes. This is on the path of every native event.
+pub fn write_framed(framing: Framing, cursor: &Cursor, out: &mut String, json: impl FnOnce(&mut String)) {
     match framing {
         Framing::Sse => {
             out.push_str("id: ");
-            cursor_after(origin, frame).write(out);
+            cursor.write(out);
             out.push_str("\ndata: ");
-            out.push_str(frame.json);
+            json(out);
             out.push_str("\n\n");
         }
         Framing::Ndjson => {
-            out.push_str(frame.json);
+            json(out);
             out.push('\n');
         }
         Framing::Cursored => {
-            cursor_after(origin, frame).write(out);
+            cursor.write(out);
             out.push(' ');
-            out.push_str(frame.json);
+            json(out);
             out.push('\n');
         }
     }

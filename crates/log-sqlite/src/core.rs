@@ -155,7 +155,8 @@ impl Core {
         let slot = known.unwrap_or_else(|| Arc::new(Slot::new(row.number, key.clone(), row.state)));
         let (head, updated_at, damage) = {
             let state = slot.lock();
-            (state.head, state.updated_at, state.damage(&key.session))
+            let damage = if state.is_damaged { state.damage(&key.session) } else { None };
+            (state.head, state.updated_at, damage)
         };
         let place = self.writings.len();
         let producers = HashMap::new();

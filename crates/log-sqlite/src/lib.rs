@@ -62,6 +62,7 @@ impl SqliteLog {
         directory.prepare_store()?;
         let store = directory.store();
         let (connection, incarnation) = schema::open(&store, options.random.as_deref())?;
+        schema::limit(&connection, options.max_bytes)?;
         directory.grow_wal(options.wal_bytes)?;
         if !directory.take_reserve(options.reserve_bytes) {
             directory.give_reserve();
@@ -91,6 +92,7 @@ impl SqliteLog {
         threads.drain(..).for_each(|thread| drop(thread.join()));
         self.readers.close();
         self.shared.queue.close();
+        lock(&self.shared.requests).clear();
         if let Some(writer) = writer {
             let _ = writer.join();
         }

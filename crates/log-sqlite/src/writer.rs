@@ -22,7 +22,7 @@ use crate::slot::Live;
 /// How often a full disk is tried again.
 const PROBE: Duration = Duration::from_millis(250);
 /// Free pages inside the store that make it worth trying although the disk is full.
-const FREE_PAGES: i64 = 256;
+const FREE_PAGES: i64 = 64;
 
 pub struct Writer {
     core: Core,

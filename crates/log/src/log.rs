@@ -190,6 +190,6 @@ pub trait Log: Send + Sync + 'static {
 
     fn health(&self) -> Health;
 
-    /// Commits what is queued, then refuses everything with `Closed`.
+    /// Commits what is queued, then refuses everything with `Closed`. The one call that may block: it ends threads.
     fn close(&self) -> Ticket<()>;
 }

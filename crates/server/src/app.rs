@@ -78,7 +78,8 @@ impl App {
             SnapshotFound { snapshot: Some(snapshot), .. } => {
                 let text = std::str::from_utf8(&snapshot.bytes).ok();
                 // A snapshot that cannot be read is worth nothing; the log is worth everything.
-                text.and_then(|text| State::from_json(text).ok()).unwrap_or_else(|| State::new(key.session.clone()))
+                text.and_then(|text| State::from_json(text).ok())
+                    .unwrap_or_else(|| State::new(key.session.clone()))
             }
             SnapshotFound { snapshot: None, .. } => State::new(key.session.clone()),
         };

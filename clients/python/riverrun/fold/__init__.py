@@ -1,5 +1,6 @@
 """The fold: events in, one JSON state out. It reads no clock and does no I/O."""
 
+from .adopt import adopt
 from .apply import Applied, Density, Folder, Outcome, apply, fold, from_snapshot
 from .scanner import Marker, Scanner
 from .state import WINDOW, State, empty_state
@@ -15,6 +16,7 @@ __all__ = [
     "Outcome",
     "Scanner",
     "State",
+    "adopt",
     "apply",
     "empty_state",
     "fold",

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use riverrun_dialect::registry::Session;
-use riverrun_dialect::{Coalescer, Control, Dialect, Frames, Framing, Opening, SnapshotReason, write_control, write_frame};
+use riverrun_dialect::{
+    Coalescer, Control, Dialect, Frames, Framing, Opening, SnapshotReason, write_control, write_frame,
+};
 use riverrun_event::{Cursor, ErrorCode, Sequence};
 use riverrun_fold::State;
 use riverrun_log::Progress;
@@ -101,7 +103,12 @@ fn unread(hub: &Hub, at: Sequence) -> State {
 }
 
 /// Where the reader says it stands, and whether the log can go on from there.
-async fn place(app: &App, hub: &Hub, request: &Request, head: Sequence) -> Result<(Cursor, Option<SnapshotReason>), Problem> {
+async fn place(
+    app: &App,
+    hub: &Hub,
+    request: &Request,
+    head: Sequence,
+) -> Result<(Cursor, Option<SnapshotReason>), Problem> {
     let start = Cursor::after(Sequence::ZERO, hub.origin());
     let after = request.after.unwrap_or(start);
     if let Some(origin) = after.origin {
@@ -122,7 +129,14 @@ async fn place(app: &App, hub: &Hub, request: &Request, head: Sequence) -> Resul
     Ok((after, expired.then_some(SnapshotReason::Expired)))
 }
 
-fn encoder(hub: &Hub, key: SharedKey, state: State, filter: Option<Filter>, opening: Opening, part: u32) -> Encoder {
+fn encoder(
+    hub: &Hub,
+    key: SharedKey,
+    state: State,
+    filter: Option<Filter>,
+    opening: Opening,
+    part: u32,
+) -> Encoder {
     let coalesces = opening == Opening::Coalesced;
     let resumes_inside = part > 0 && !matches!(opening, Opening::Snapshot(_));
     if key.dialect == Dialect::Native && filter.is_none() && !coalesces {
@@ -148,7 +162,7 @@ fn write_snapshot(
 ) {
     let cursor = Cursor::after(at, hub.origin());
     match (dialect, encoder) {
-        (Dialect::Native, _) | (_, Encoder::Shared(_)) => {
+        (Dialect::Native | Dialect::NativeStrict, _) | (_, Encoder::Shared(_)) => {
             let control = Control::Snapshot { reason, sequence: at, cursor, state_json };
             write_control(encoder.framing(), &control, out);
         }

@@ -39,7 +39,14 @@ pub async fn page(app: &App, hub: &Arc<Hub>, request: &Request) -> Result<String
 }
 
 /// Encodes event by event, so that the page can end between any two.
-fn take(hub: &Hub, encoder: &mut Encoder, chunk: &riverrun_log::Chunk, mut at: Sequence, limit: usize, lines: &mut Lines) -> Sequence {
+fn take(
+    hub: &Hub,
+    encoder: &mut Encoder,
+    chunk: &riverrun_log::Chunk,
+    mut at: Sequence,
+    limit: usize,
+    lines: &mut Lines,
+) -> Sequence {
     for (sequence, bytes) in chunk.records_after(at) {
         if lines.count >= limit {
             return at;
@@ -89,7 +96,15 @@ impl Lines {
     }
 }
 
-fn document(hub: &Hub, outcome: &str, first: &str, lines: &Lines, at: Sequence, head: Sequence, more: bool) -> String {
+fn document(
+    hub: &Hub,
+    outcome: &str,
+    first: &str,
+    lines: &Lines,
+    at: Sequence,
+    head: Sequence,
+    more: bool,
+) -> String {
     let cursor = Cursor::after(at, hub.origin());
     // Behind `stream.opened` stands the snapshot, if there is one.
     let snapshot = match first.lines().nth(1) {

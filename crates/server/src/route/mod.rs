@@ -17,7 +17,7 @@ use http::header::CONTENT_TYPE;
 use serde::Serialize;
 
 use crate::app::App;
-use crate::edge;
+use crate::{edge, rpc};
 
 pub(crate) use actions::pending;
 pub(crate) use ingest::{answer, decode_all, store};
@@ -40,6 +40,7 @@ pub fn router(app: App) -> Router {
         .route("/v1/actions", get(actions::all))
         .route("/v1/blobs", put(blobs::put))
         .route("/v1/blobs/{reference}", get(blobs::get))
+        .route("/v1/ws", get(rpc::upgrade))
         .merge(edge::routes())
         .with_state(app.clone());
     app.edge().wrap(router)

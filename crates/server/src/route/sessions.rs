@@ -84,7 +84,11 @@ pub async fn post(
 }
 
 /// Makes a session, or finds the one that was made with the same words. What was said about it is its first event.
-pub(crate) async fn create(app: &App, caller: &Caller, body: NewSessionBody) -> Result<(SessionRecord, bool), Problem> {
+pub(crate) async fn create(
+    app: &App,
+    caller: &Caller,
+    body: NewSessionBody,
+) -> Result<(SessionRecord, bool), Problem> {
     let id = match body.session_id.clone() {
         Some(id) => id,
         None => SessionId::from_bytes(random_id(app)?),
@@ -179,10 +183,17 @@ impl FromParams for ListQuery {
 }
 
 pub(super) fn page(params: &Params) -> Result<PageRequest, Problem> {
-    Ok(PageRequest { cursor: params.get("cursor").map(str::to_owned), limit: params.limit("limit", 50, 1000)? })
+    Ok(PageRequest {
+        cursor: params.get("cursor").map(str::to_owned),
+        limit: params.limit("limit", 50, 1000)?,
+    })
 }
 
-pub async fn list(State(app): State<App>, caller: Caller, StrictQuery(query): StrictQuery<ListQuery>) -> Result<Response, Problem> {
+pub async fn list(
+    State(app): State<App>,
+    caller: Caller,
+    StrictQuery(query): StrictQuery<ListQuery>,
+) -> Result<Response, Problem> {
     caller.require(Scope::Read)?;
     Ok(json(StatusCode::OK, &find(&app, &caller, query).await?))
 }
@@ -210,7 +221,11 @@ pub(crate) async fn find(app: &App, caller: &Caller, query: ListQuery) -> Result
     Ok(Sessions { sessions, cursor: found.next })
 }
 
-pub async fn get(State(app): State<App>, caller: Caller, Path(session): Path<String>) -> Result<Response, Problem> {
+pub async fn get(
+    State(app): State<App>,
+    caller: Caller,
+    Path(session): Path<String>,
+) -> Result<Response, Problem> {
     caller.require(Scope::Read)?;
     Ok(json(StatusCode::OK, &look_at(&app, &caller, &session).await?))
 }
@@ -221,7 +236,11 @@ pub(crate) async fn look_at(app: &App, caller: &Caller, session: &str) -> Result
     Ok(SessionView::new(record))
 }
 
-pub async fn delete(State(app): State<App>, caller: Caller, Path(session): Path<String>) -> Result<Response, Problem> {
+pub async fn delete(
+    State(app): State<App>,
+    caller: Caller,
+    Path(session): Path<String>,
+) -> Result<Response, Problem> {
     caller.require(Scope::Write)?;
     remove(&app, &caller, &session).await?;
     Ok(StatusCode::NO_CONTENT.into_response())

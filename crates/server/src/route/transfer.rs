@@ -61,7 +61,12 @@ struct Imported {
 }
 
 /// Makes a session from an export. Its id is the file's; a session that is there is not touched.
-pub async fn import(State(app): State<App>, caller: Caller, StrictQuery(()): StrictQuery<()>, request: Request) -> Result<Response, Problem> {
+pub async fn import(
+    State(app): State<App>,
+    caller: Caller,
+    StrictQuery(()): StrictQuery<()>,
+    request: Request,
+) -> Result<Response, Problem> {
     caller.require(Scope::Write)?;
     let (parts, body) = request.into_parts();
     body_kind(&parts.headers)?;
@@ -84,7 +89,8 @@ pub async fn import(State(app): State<App>, caller: Caller, StrictQuery(()): Str
 async fn next(lines: &mut Lines) -> Result<Option<Decoded>, Problem> {
     let Some(line) = lines.next().await? else { return Ok(None) };
     let number = lines.number();
-    let decoded = decode(&line).map_err(|error| Problem::new(error.code(), error.to_string()).with("line", number));
+    let decoded =
+        decode(&line).map_err(|error| Problem::new(error.code(), error.to_string()).with("line", number));
     decoded.map(Some)
 }
 
@@ -92,7 +98,8 @@ async fn new_session(app: &App, caller: &Caller, wanted: Option<SessionId>) -> R
     if let Some(id) = &wanted {
         let key = SessionKey::new(caller.tenant().clone(), id.clone());
         if app.log().head(&key).await?.is_some() {
-            let detail = format!("session `{id}` is here already; delete it first, or change the file's sessionId");
+            let detail =
+                format!("session `{id}` is here already; delete it first, or change the file's sessionId");
             return Err(Problem::new(ErrorCode::SessionExists, detail).field("sessionId"));
         }
     }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use riverrun_event::{Decoded, ErrorCode, Sequence, Timestamp, write_record};
 use riverrun_log::{
-    ActionQuery, Append, Appended, Chunk, Epoch, Error, Fact, IdempotencyRecord, Log, PageRequest, ProducerStamp,
-    SessionHead, Ticket, Urgency,
+    ActionQuery, Append, Appended, Chunk, Epoch, Error, Fact, IdempotencyRecord, Log, PageRequest,
+    ProducerStamp, SessionHead, Ticket, Urgency,
 };
 
 use super::facts::{facts, log_time};
@@ -52,7 +52,13 @@ impl AppendError {
 
 impl Hub {
     /// Appends a batch; resolves when it is durable. `now` is the time of events that bring none.
-    pub async fn append(&self, log: &Arc<dyn Log>, epoch: Epoch, now: Timestamp, batch: &Batch) -> Result<Landed, AppendError> {
+    pub async fn append(
+        &self,
+        log: &Arc<dyn Log>,
+        epoch: Epoch,
+        now: Timestamp,
+        batch: &Batch,
+    ) -> Result<Landed, AppendError> {
         let ending = self.abandoned_actions(log, batch).await?;
         for attempt in 1.. {
             let (ticket, built_on) = self.submit(log, epoch, now, batch, &ending).await?;
@@ -122,9 +128,9 @@ impl Hub {
             page: PageRequest { cursor: None, limit: 1000 },
         };
         let pending = log.pending_actions(query).await?.items;
-        let of_ended = pending.into_iter().filter(|action| {
-            action.opened.turn.as_ref().is_some_and(|turn| ended.contains(turn))
-        });
+        let of_ended = pending
+            .into_iter()
+            .filter(|action| action.opened.turn.as_ref().is_some_and(|turn| ended.contains(turn)));
         Ok(of_ended.map(|action| abandoned(action.opened)).collect())
     }
 }
@@ -139,7 +145,12 @@ fn abandoned(opened: riverrun_log::NewAction) -> Fact {
     Fact::ActionResolved { action: opened.action, resolution, resolved_at: opened.opened_at }
 }
 
-fn build(head: &SessionHead, now: Timestamp, batch: &Batch, session: &riverrun_event::SessionId) -> Result<(Chunk, Vec<Fact>), AppendError> {
+fn build(
+    head: &SessionHead,
+    now: Timestamp,
+    batch: &Batch,
+    session: &riverrun_event::SessionId,
+) -> Result<(Chunk, Vec<Fact>), AppendError> {
     let exhausted = || Error::SequenceExhausted(session.clone());
     let mut builder = head.next_chunk(log_time(now)).ok_or_else(exhausted)?;
     let (mut record, mut all) = (Vec::with_capacity(512), Vec::new());
@@ -158,7 +169,8 @@ fn build(head: &SessionHead, now: Timestamp, batch: &Batch, session: &riverrun_e
 fn urgency(batch: &Batch) -> Urgency {
     use riverrun_event::EventType::*;
     let ends = |kind: &riverrun_event::EventType| {
-        kind.is_turn_terminal() || matches!(kind, ActionResolved | TaskCancelRequested | TaskCancelled | ToolCancelled)
+        kind.is_turn_terminal()
+            || matches!(kind, ActionResolved | TaskCancelRequested | TaskCancelled | ToolCancelled)
     };
     let only_ends = !batch.events.is_empty() && batch.events.iter().all(|event| ends(&event.draft.kind));
     if only_ends { Urgency::Reserved } else { Urgency::Normal }
