@@ -11,12 +11,12 @@ use super::round::Round;
 use super::server::{Place, Program, Server};
 
 /// Cycles on the same sessions before they are judged and others begin.
-const PER_ROUND: u64 = 50;
+const PER_ROUND: u64 = 100;
 /// Among so many cycles one is a SIGTERM, and one kills the server while it starts.
 const DRAIN_ONE_IN: u64 = 10;
 const EARLY_ONE_IN: u64 = 10;
 /// The longest a server lives, and the longest it may take to drain.
-const LIFE_MILLIS: u64 = 150;
+const LIFE_MILLIS: u64 = 120;
 const DRAIN: Duration = Duration::from_secs(5);
 
 #[derive(Debug, Clone)]

@@ -1,6 +1,7 @@
 //! Producers: one event, a batch, or lines; with a stamp and retries, or without.
 
 use std::io::Result;
+use std::ops::Range;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -15,8 +16,9 @@ use super::random::Random;
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Between two tries while the server is away.
 const PAUSE: Duration = Duration::from_millis(3);
-/// Requests on one connection before another is opened.
+/// Lines in one request, and lines that are sent before their answers are awaited.
 const LINES_PER_REQUEST: u32 = 40;
+const BURST: u32 = 5;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shape {
@@ -120,40 +122,43 @@ impl Producer<'_> {
             None => connection.send("POST", &self.path(), &headers, &body)?,
         };
         let answer = connection.read_body(&head)?;
-        if self.note(told(head.status, &answer), *request, produced) {
+        if self.note(told(head.status, &answer), *request..*request + 1, produced) {
             *request += 1;
         }
         *kept = Some(connection);
         Ok(())
     }
 
-    /// Many lines in one request, each answered before the next is sent: so a number names one line, whatever the
-    /// server takes together.
+    /// Many lines in one request, a few on the way at a time. A number names a line, whatever the server takes
+    /// together.
     fn lines(&self, request: &mut u32, produced: &mut Produced) -> Result<()> {
         let mut connection = Connection::open(self.load.address, &self.load.key, PATIENCE)?;
         connection.begin(&self.path(), &self.headers("application/x-ndjson", *request))?;
-        let mut buffer = Vec::new();
-        for sent in 0..LINES_PER_REQUEST {
-            let mut line = self.body(*request);
-            line.push(b'\n');
-            // A line may arrive in pieces, cut anywhere.
-            let (front, back) = line.split_at(line.len() / 2);
-            connection.send_part(front)?;
-            connection.send_part(back)?;
-            if sent == 0 {
+        let mut is_open = false;
+        for _ in 0..LINES_PER_REQUEST / BURST {
+            let until = *request + BURST;
+            self.burst(&mut connection, *request..until)?;
+            if !is_open {
                 let head = connection.read_head()?;
                 if head.status != 200 {
                     let answer = connection.read_body(&head)?;
-                    self.note(told(head.status, &answer), *request, produced);
+                    self.note(told(head.status, &answer), *request..until, produced);
                     return Ok(());
                 }
+                is_open = true;
             }
-            connection.read_part(&mut buffer)?;
-            let answer = std::mem::take(&mut buffer);
-            if !self.note(told(200, &answer), *request, produced) {
-                return Ok(());
+            while *request < until {
+                let mut answers = Vec::new();
+                connection.read_part(&mut answers)?;
+                for answer in answers.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+                    let told = told(200, answer);
+                    let lines = *request..*request + told.count();
+                    *request = lines.end;
+                    if !self.note(told, lines, produced) {
+                        return Ok(());
+                    }
+                }
             }
-            *request += 1;
             if !self.load.is_producing() {
                 break;
             }
@@ -161,9 +166,21 @@ impl Producer<'_> {
         connection.end()
     }
 
+    /// Sends lines in two parts, cut anywhere.
+    fn burst(&self, connection: &mut Connection, requests: Range<u32>) -> Result<()> {
+        let mut lines = Vec::new();
+        for request in requests {
+            lines.extend(self.body(request));
+            lines.push(b'\n');
+        }
+        let (front, back) = lines.split_at(lines.len() / 2);
+        connection.send_part(front)?;
+        connection.send_part(back)
+    }
+
     /// Writes an answer down. True if the request is done.
-    fn note(&self, told: Told, request: u32, produced: &mut Produced) -> bool {
-        let keys = self.keys(request);
+    fn note(&self, told: Told, requests: Range<u32>, produced: &mut Produced) -> bool {
+        let keys: Vec<Key> = requests.clone().flat_map(|request| self.keys(request)).collect();
         match told {
             Told::Acked(first, last) if last + 1 - first == keys.len() as u64 => {
                 self.load.acked.fetch_add(keys.len() as u64, Ordering::Relaxed);
@@ -172,7 +189,7 @@ impl Producer<'_> {
             }
             Told::Acked(first, last) => {
                 let count = keys.len();
-                self.load.problem(format!("request {request} of {count} events was acknowledged as {first}..={last}"));
+                self.load.problem(format!("requests {requests:?} of {count} events were acknowledged as {first}..={last}"));
                 true
             }
             Told::Later => {
@@ -180,10 +197,20 @@ impl Producer<'_> {
                 false
             }
             Told::Refused(answer) => {
-                self.load.problem(format!("request {request} of producer {} was refused: {answer}", self.number));
+                self.load.problem(format!("requests {requests:?} of producer {} were refused: {answer}", self.number));
                 std::thread::sleep(PAUSE);
                 false
             }
+        }
+    }
+}
+
+impl Told {
+    /// The events that it is about.
+    fn count(&self) -> u32 {
+        match self {
+            Told::Acked(first, last) => u32::try_from(last + 1 - first).unwrap_or(u32::MAX),
+            Told::Later | Told::Refused(_) => 0,
         }
     }
 }

@@ -167,8 +167,10 @@ struct Producing {
 impl Producing {
     /// Stores the lines that are at hand. None at the end of the body.
     async fn group(&mut self) -> Result<Option<String>, Problem> {
+        // A stamp names a line: how many lines arrive together is chance, and a retry must find the same ones.
+        let most = if self.producer.is_some() { 1 } else { MAX_GROUP };
         let mut events = Vec::new();
-        while events.len() < MAX_GROUP {
+        while events.len() < most {
             if !events.is_empty() && !self.lines.has_buffered_line() {
                 break;
             }

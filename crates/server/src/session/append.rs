@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use riverrun_event::{Decoded, ErrorCode, Sequence, Timestamp, write_record};
+use riverrun_log::seeded::{self, Bug};
 use riverrun_log::{
     ActionQuery, Append, Appended, Chunk, Epoch, Error, Fact, IdempotencyRecord, Log, PageRequest,
     ProducerStamp, SessionHead, Ticket, Urgency,
@@ -157,7 +158,13 @@ fn build(
     for event in &batch.events {
         let sequence = builder.next().ok_or_else(exhausted)?;
         record.clear();
-        write_record(&event.draft, now, &mut record);
+        if seeded::is_on(Bug::IdIsMilliseconds) {
+            let mut draft = event.draft.clone();
+            draft.event_id = riverrun_event::EventId::new(format!("evt_{}", now.millis())).ok();
+            write_record(&draft, now, &mut record);
+        } else {
+            write_record(&event.draft, now, &mut record);
+        }
         builder.push(&record);
         facts(event, sequence, event.draft.timestamp.unwrap_or(now), &mut all);
     }
