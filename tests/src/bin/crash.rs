@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
-use riverrun_tests::crash::{Program, kill};
+use riverrun_tests::crash::{Program, faults, kill, power};
 
 #[derive(Debug, Parser)]
 struct Arguments {
@@ -32,6 +32,29 @@ enum Suite {
         #[arg(long, default_value_t = 90)]
         seconds: u64,
     },
+    /// Cuts the power of the server's disk at random moments under load.
+    Power {
+        #[arg(long, default_value = "ext4")]
+        file_system: String,
+        #[arg(long, default_value_t = 100)]
+        cycles: u64,
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+        #[arg(long, default_value_t = 120)]
+        seconds: u64,
+    },
+    /// Counts the syncs of the server.
+    Syncs,
+    /// Fails the syncs of the server, one after the other.
+    FailingSync {
+        /// How many behind those of the start.
+        #[arg(long, default_value_t = 10)]
+        after: u64,
+    },
+    /// Fills the server's disk and frees it again.
+    Full,
+    /// Starts a server on directories that are in use or of a newer format.
+    Start,
 }
 
 fn main() -> ExitCode {
@@ -50,5 +73,13 @@ fn run(arguments: Arguments) -> Result<()> {
         Suite::Kill { cycles, seed, seconds } => {
             kill::run(&program, &kill::Plan { cycles, seed, time: Duration::from_secs(seconds) }).map(drop)
         }
+        Suite::Power { file_system, cycles, seed, seconds } => {
+            let time = Duration::from_secs(seconds);
+            power::run(&program, &power::Plan { file_system, cycles, seed, time }).map(drop)
+        }
+        Suite::Syncs => faults::discipline(&program),
+        Suite::FailingSync { after } => faults::failing_sync(&program, after),
+        Suite::Full => faults::full(&program),
+        Suite::Start => faults::locked(&program).and_then(|()| faults::newer(&program)),
     }
 }

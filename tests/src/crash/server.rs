@@ -135,16 +135,33 @@ impl Server {
         answer.is_ok_and(|head| head.status == 200)
     }
 
+    /// The server's own process: the child of the program it runs under, if there is one.
+    fn pid(&self) -> Pid {
+        let child = Pid::from_child(&self.child);
+        let tasks = format!("/proc/{0}/task/{0}/children", self.child.id());
+        let below = std::fs::read_to_string(tasks).unwrap_or_default();
+        let first = below.split_whitespace().next().and_then(|word| word.parse().ok());
+        first.and_then(Pid::from_raw).unwrap_or(child)
+    }
+
     pub fn kill(mut self) -> Result<()> {
-        self.child.kill()?;
+        kill_process(self.pid(), Signal::KILL)?;
         self.child.wait()?;
+        Ok(())
+    }
+
+    /// Kills it unless it has noticed its misfortune by itself.
+    pub fn kill_if_alive(mut self) -> Result<()> {
+        if self.child.try_wait()?.is_none() {
+            self.kill()?;
+        }
         Ok(())
     }
 
     /// Asks it to go, and waits until it has.
     pub fn terminate(mut self) -> Result<(ExitStatus, Duration)> {
         let began = Instant::now();
-        kill_process(Pid::from_child(&self.child), Signal::TERM)?;
+        kill_process(self.pid(), Signal::TERM)?;
         let status = self.wait(PATIENCE)?.context("the server did not end after SIGTERM")?;
         Ok((status, began.elapsed()))
     }
@@ -165,7 +182,9 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         // Already gone in the good case.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        if matches!(self.child.try_wait(), Ok(None)) {
+            let _ = kill_process(self.pid(), Signal::KILL);
+            let _ = self.child.wait();
+        }
     }
 }
