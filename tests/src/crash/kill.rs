@@ -56,6 +56,9 @@ pub fn run(program: &Program, plan: &Plan) -> Result<Report> {
             break;
         }
     }
+    if place.said().contains("not whole") {
+        report.verdict.problem(format!("a killed server left a commit that is not whole:\n{}", place.said()));
+    }
     report.took = began.elapsed();
     println!("{}", report.line(plan));
     if !report.verdict.is_good() {
