@@ -17,22 +17,40 @@ pub enum Framing {
 
 /// Appends a frame. The JSON has no line break, so no field can be injected.
 pub fn write_frame(framing: Framing, origin: Origin, frame: &Frame<'_>, out: &mut String) {
+    write_frame_at(framing, Place::At(cursor_after(origin, frame)), frame.json, out);
+}
+
+/// Where a reader stands behind a frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    At(Cursor),
+    /// Where it stood before: the frame is a part of something that counts only as a whole.
+    Still(Cursor),
+}
+
+/// Appends a frame with the place behind it. An event stream says a place only when it moves, so that its readers see
+/// where the whole ends.
+pub fn write_frame_at(framing: Framing, place: Place, json: &str, out: &mut String) {
+    let (Place::At(cursor) | Place::Still(cursor)) = place;
     match framing {
         Framing::Sse => {
-            out.push_str("id: ");
-            cursor_after(origin, frame).write(out);
-            out.push_str("\ndata: ");
-            out.push_str(frame.json);
+            if place == Place::At(cursor) {
+                out.push_str("id: ");
+                cursor.write(out);
+                out.push('\n');
+            }
+            out.push_str("data: ");
+            out.push_str(json);
             out.push_str("\n\n");
         }
         Framing::Ndjson => {
-            out.push_str(frame.json);
+            out.push_str(json);
             out.push('\n');
         }
         Framing::Cursored => {
-            cursor_after(origin, frame).write(out);
+            cursor.write(out);
             out.push(' ');
-            out.push_str(frame.json);
+            out.push_str(json);
             out.push('\n');
         }
     }

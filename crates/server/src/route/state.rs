@@ -1,17 +1,17 @@
 //! The folded state, now or at any sequence. It costs no model call.
 
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use http::header::CONTENT_TYPE;
-use riverrun_event::{ErrorCode, Sequence};
+use riverrun_event::{Cursor, ErrorCode, Sequence};
 
 use crate::app::App;
 use crate::deliver::one_of;
-use crate::edge::{Caller, FromParams, Params, Problem, Scope, StrictQuery};
+use crate::edge::{Caller, FromParams, Params, PathId, Problem, Scope, StrictQuery};
 
 #[derive(Debug)]
 pub struct StateQuery {
-    at: Option<Sequence>,
+    at: Option<Cursor>,
     view: View,
 }
 
@@ -28,18 +28,22 @@ impl FromParams for StateQuery {
             Some(other) => return Err(one_of("view", other, "state")),
         };
         let at = params.get("at").map(|text| crate::deliver::read_cursor(text, "at")).transpose()?;
-        Ok(Self { at: at.map(|cursor| cursor.sequence), view })
+        Ok(Self { at, view })
     }
 }
 
 pub async fn get(
     State(app): State<App>,
     caller: Caller,
-    Path(session): Path<String>,
+    PathId(session): PathId,
     StrictQuery(query): StrictQuery<StateQuery>,
 ) -> Result<Response, Problem> {
     caller.require(Scope::Read)?;
-    let state = state_json(&app, &caller, &session, query.at).await?;
+    let hub = app.hub(&caller, &session).await?;
+    if let Some(at) = &query.at {
+        crate::deliver::check_origin(at, &hub, "at")?;
+    }
+    let state = state_json(&app, &caller, &session, query.at.map(|at| at.sequence)).await?;
     let body = match query.view {
         View::State => state,
     };

@@ -1,6 +1,6 @@
 //! A task by its id, wherever in the tenant it lives.
 
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use http::header::CONTENT_TYPE;
 use riverrun_dialect::{IndexUnit, task};
@@ -9,7 +9,7 @@ use riverrun_log::TaskRecord;
 
 use crate::app::App;
 use crate::deliver::index_unit;
-use crate::edge::{Caller, FromParams, Params, Problem, Scope, StrictQuery, not_found};
+use crate::edge::{Caller, FromParams, Params, PathId, Problem, Scope, StrictQuery, not_found};
 
 #[derive(Debug)]
 pub struct TaskQuery {
@@ -27,7 +27,7 @@ impl FromParams for TaskQuery {
 pub async fn get(
     State(app): State<App>,
     caller: Caller,
-    Path(id): Path<String>,
+    PathId(id): PathId,
     StrictQuery(query): StrictQuery<TaskQuery>,
 ) -> Result<Response, Problem> {
     caller.require(Scope::Read)?;

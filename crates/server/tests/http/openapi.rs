@@ -1,0 +1,1 @@
+//! The API document against what the server answers.
