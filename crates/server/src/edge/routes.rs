@@ -26,14 +26,15 @@ where
     Edge: FromRef<S>,
 {
     Router::new()
+        .route("/v1/keys", post(create_key).get(list_keys))
+        .route("/v1/keys/{key}", delete(revoke_key))
+        .route("/v1/tickets", post(create_ticket))
+        .route_layer(axum::middleware::from_fn(super::answers_json))
         .route("/livez", get(health::live))
         .route("/readyz", get(health::ready))
         .route("/healthz", get(health::ready))
         .route("/metrics", get(health::metrics))
         .route("/openapi.json", get(openapi))
-        .route("/v1/keys", post(create_key).get(list_keys))
-        .route("/v1/keys/{key}", delete(revoke_key))
-        .route("/v1/tickets", post(create_ticket))
 }
 
 async fn openapi() -> Response {

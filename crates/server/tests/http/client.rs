@@ -29,6 +29,17 @@ impl Dialect {
     }
 }
 
+/// A task as its user sees it: `content` is for the model, and no frame has it.
+pub fn shown(mut task: Value) -> Value {
+    for item in task["output"].as_array_mut().into_iter().flatten() {
+        let is_ours = ["message", "reasoning", "tool_result"].iter().any(|kind| item["type"] == *kind);
+        if let Some(members) = item.as_object_mut().filter(|_| is_ours) {
+            members.remove("content");
+        }
+    }
+    task
+}
+
 pub struct Client {
     dialect: Dialect,
     held: Held,

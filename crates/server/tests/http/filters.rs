@@ -111,29 +111,26 @@ async fn a_task_filter_that_resumes_knows_what_is_below() {
 async fn a_stream_of_a_turn_ends_with_the_turn() {
     let server = Server::start().await;
     server.make("s1").await;
-    let of = |turn: &str, kind: &str| json!({"type": kind, "turnId": turn, "payload": {"input": "?"}});
+    let of = |turn: &str, kind: &str| json!({"type": kind, "turnId": turn, "taskId": turn, "payload": {"input": "?"}});
     server.tell("s1", &[of("t1", "turn.submitted"), of("t2", "turn.submitted")]).await;
+    let mut open = Vec::new();
     for dialect in ["native", "task"] {
-        let turn = format!("t1&dialect={dialect}");
-        let mut stream = Stream::open(&server, &format!("/v1/sessions/s1/events?turn={turn}"), &[]).await;
+        let mut stream = Stream::open(&server, &format!("/v1/sessions/s1/events?turn=t1&dialect={dialect}"), &[]).await;
         stream.until("stream.caught_up").await;
-        if dialect == "native" {
-            server.tell("s1", &[of("t2", "turn.started"), of("t1", "turn.completed"), of("t2", "turn.completed")]).await;
-        }
-        let (frames, end) = match dialect {
-            "native" => stream.rest().await,
-            _ => Stream::open(&server, &format!("/v1/sessions/s1/events?turn={turn}"), &[]).await.rest().await,
-        };
-        assert_eq!(end, End::Clean);
-        let last = frames.last().expect("it said goodbye").json();
-        assert_eq!((&last["type"], &last["reason"]), (&json!("stream.end"), &json!("turn_ended")), "{dialect}");
-        assert!(events(&frames).iter().all(|event| dialect == "task" || event["turnId"] == "t1"), "{frames:?}");
+        open.push(stream);
     }
-    // It had ended before the reader came: there is nothing to wait for.
-    for after in [0, 3, 5] {
-        let path = format!("/v1/sessions/s1/events?turn=t1&after={after}");
-        let (frames, end) = Stream::open(&server, &path, &[]).await.rest().await;
-        assert_eq!((end, &frames.last().expect("a goodbye").json()["type"]), (End::Clean, &json!("stream.end")), "{path}");
+    server.tell("s1", &[of("t2", "turn.started"), of("t1", "turn.completed"), of("t2", "turn.completed")]).await;
+    // It had ended before these readers came: there is nothing to wait for.
+    for query in ["", "&after=3", "&after=5", "&dialect=task", "&dialect=task&after=4", "&catchup=snapshot", "&catchup=coalesce"] {
+        open.push(Stream::open(&server, &format!("/v1/sessions/s1/events?turn=t1{query}"), &[]).await);
+    }
+    for stream in &mut open {
+        let (frames, end) = stream.rest().await;
+        let last = frames.last().expect("it said goodbye").json();
+        assert_eq!((end, &last["type"], &last["reason"]), (End::Clean, &json!("stream.end"), &json!("turn_ended")), "{frames:?}");
+        for event in events(&frames) {
+            assert!(event["turnId"] == "t1" || event["task_id"] == "t1", "{event}");
+        }
     }
     server.stop().await;
 }

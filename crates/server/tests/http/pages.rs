@@ -3,6 +3,7 @@
 use riverrun_dialect::task::reference_client::Client;
 use serde_json::Value;
 
+use crate::client::shown;
 use crate::generate::session;
 use crate::harness::Server;
 
@@ -56,7 +57,7 @@ async fn pages_in_a_dialect_tell_its_objects() {
         for turn in 0..5 {
             let task = format!("task_{turn}");
             let expected = server.get(&format!("/v1/tasks/{task}")).await;
-            assert_eq!(client.object(&task), Some(expected), "{query} {task}");
+            assert_eq!(client.object(&task), Some(shown(expected)), "{query} {task}");
         }
     }
     server.stop().await;

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::Value;
 
-use crate::client::{Client, Dialect};
+use crate::client::{Client, Dialect, shown};
 use crate::generate::{Dice, session};
 use crate::harness::{Api, Server};
 use crate::stream::{End, Stream};
@@ -85,7 +85,7 @@ impl<'a> Reader<'a> {
                 for task in state["tasks"].as_array().into_iter().flatten() {
                     let task = task["task_id"].as_str().or(task["taskId"].as_str()).expect("a task has an id");
                     let expected = self.api.get(&format!("/v1/tasks/{task}?session={}", self.session)).await;
-                    assert_eq!(self.client.object(task), Some(expected), "{place}: {task}");
+                    assert_eq!(self.client.object(task), Some(shown(expected)), "{place}: {task}");
                 }
             }
         }

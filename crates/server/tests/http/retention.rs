@@ -4,7 +4,7 @@ use riverrun_event::Sequence;
 use riverrun_log::SessionKey;
 use serde_json::{Value, json};
 
-use crate::client::{Client, Dialect};
+use crate::client::{Client, Dialect, shown};
 use crate::generate::session;
 use crate::harness::{JSON, Server};
 use crate::stream::{End, Stream};
@@ -50,7 +50,7 @@ async fn a_place_that_was_retired_gets_the_state_instead() {
             frames.iter().for_each(|frame| client.take("s1", frame));
             match client.state() {
                 Some(state) => assert_eq!(serde_json::from_str::<Value>(&state.to_json()).expect("JSON"), before),
-                None => assert_eq!(client.object("task_5"), Some(server.get("/v1/tasks/task_5").await)),
+                None => assert_eq!(client.object("task_5"), Some(shown(server.get("/v1/tasks/task_5").await))),
             }
         }
         let (frames, _) = Stream::open(&server, &format!("/v1/sessions/s1/events?after={}&follow=false", first - 1), &[]).await.rest().await;
