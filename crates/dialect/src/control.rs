@@ -66,19 +66,33 @@ pub enum Control<'a> {
         state_json: &'a str,
     },
     /// Everything up to the head of this moment was sent; what follows is live.
-    CaughtUp { head: Sequence, cursor: Cursor },
+    CaughtUp {
+        head: Sequence,
+        cursor: Cursor,
+    },
     /// The last sequence of the log, so that a filtered reader's place moves on too.
-    Heartbeat { head: Sequence, cursor: Cursor },
-    Draining { retry_millis: u64 },
+    Heartbeat {
+        head: Sequence,
+        cursor: Cursor,
+    },
+    Draining {
+        retry_millis: u64,
+    },
     /// The stream is complete: nothing was left out.
-    End { reason: &'a str, head: Sequence, cursor: Cursor },
+    End {
+        reason: &'a str,
+        head: Sequence,
+        cursor: Cursor,
+    },
 }
 
 impl Control<'_> {
     /// Where a reader stands after this word; SSE clients send it back.
     pub(crate) fn cursor(&self) -> Option<Cursor> {
         match self {
-            Control::Snapshot { cursor, .. } | Control::CaughtUp { cursor, .. } | Control::Heartbeat { cursor, .. }
+            Control::Snapshot { cursor, .. }
+            | Control::CaughtUp { cursor, .. }
+            | Control::Heartbeat { cursor, .. }
             | Control::End { cursor, .. } => Some(*cursor),
             Control::Opened { .. } | Control::Draining { .. } => None,
         }
@@ -87,7 +101,10 @@ impl Control<'_> {
     pub(crate) fn retry_millis(&self) -> Option<u64> {
         match self {
             Control::Opened { retry_millis, .. } | Control::Draining { retry_millis } => Some(*retry_millis),
-            Control::Snapshot { .. } | Control::CaughtUp { .. } | Control::Heartbeat { .. } | Control::End { .. } => None,
+            Control::Snapshot { .. }
+            | Control::CaughtUp { .. }
+            | Control::Heartbeat { .. }
+            | Control::End { .. } => None,
         }
     }
 
@@ -115,10 +132,14 @@ impl Control<'_> {
                 out.push('}');
             }
             Control::CaughtUp { head, cursor } => {
-                out.push_str(&format!("{{\"type\":\"stream.caught_up\",\"sequence\":{head},\"cursor\":\"{cursor}\"}}"));
+                out.push_str(&format!(
+                    "{{\"type\":\"stream.caught_up\",\"sequence\":{head},\"cursor\":\"{cursor}\"}}"
+                ));
             }
             Control::Heartbeat { head, cursor } => {
-                out.push_str(&format!("{{\"type\":\"stream.heartbeat\",\"sequence\":{head},\"cursor\":\"{cursor}\"}}"));
+                out.push_str(&format!(
+                    "{{\"type\":\"stream.heartbeat\",\"sequence\":{head},\"cursor\":\"{cursor}\"}}"
+                ));
             }
             Control::Draining { retry_millis } => {
                 out.push_str(&format!("{{\"type\":\"stream.draining\",\"retryMillis\":{retry_millis}}}"));

@@ -8,8 +8,8 @@ use riverrun_event::{SessionId, Timestamp};
 use riverrun_fold::{Change, State};
 use riverrun_log::{Clock, Epoch, Error, Log, SealedTurn, SessionKey, SnapshotFound};
 
-use crate::route::InFlight;
 use crate::edge::{Caller, Edge, Problem, not_found};
+use crate::route::InFlight;
 use crate::session::{Batch, Hub, Hubs, Landed};
 use crate::upkeep::Upkeep;
 
@@ -33,7 +33,16 @@ struct Inner {
 impl App {
     pub fn new(log: Arc<dyn Log>, clock: Arc<dyn Clock>, edge: Edge, epoch: Epoch) -> Self {
         let hubs = Hubs::new(log.clone(), clock.clone());
-        Self(Arc::new(Inner { log, clock, edge, hubs, epoch, upkeep: Upkeep::default(), idempotency: InFlight::default(), backups: OnceLock::new() }))
+        Self(Arc::new(Inner {
+            log,
+            clock,
+            edge,
+            hubs,
+            epoch,
+            upkeep: Upkeep::default(),
+            idempotency: InFlight::default(),
+            backups: OnceLock::new(),
+        }))
     }
 
     /// Backups go into this directory.
@@ -97,7 +106,8 @@ impl App {
             SnapshotFound { snapshot: Some(snapshot), .. } => {
                 let text = std::str::from_utf8(&snapshot.bytes).ok();
                 // A snapshot that cannot be read is worth nothing; the log is worth everything.
-                text.and_then(|text| State::from_json(text).ok()).unwrap_or_else(|| State::new(key.session.clone()))
+                text.and_then(|text| State::from_json(text).ok())
+                    .unwrap_or_else(|| State::new(key.session.clone()))
             }
             SnapshotFound { snapshot: None, .. } => State::new(key.session.clone()),
         };
@@ -118,7 +128,9 @@ impl App {
             let chunks = match self.0.log.read(key, state.sequence, READ_BYTES).await {
                 Ok(chunks) => chunks,
                 // The beginning is gone and no snapshot stands for it: fold what is left.
-                Err(Error::Retired { first_available }) if state.sequence.get() == 0 && first_available <= at => {
+                Err(Error::Retired { first_available })
+                    if state.sequence.get() == 0 && first_available <= at =>
+                {
                     state.sequence = first_available.previous();
                     continue;
                 }

@@ -8,8 +8,8 @@ pub mod edge;
 pub mod metrics;
 pub mod openapi;
 mod route;
-pub mod session;
 mod serve;
+pub mod session;
 mod upkeep;
 
 pub use app::App;

@@ -70,7 +70,8 @@ pub async fn serve(
     let lease = log.acquire(Shard::ONLY, &owner()?, LEASE_TIME).await?;
     let keys = Keys::load(log.clone(), clock.clone()).await.map_err(|problem| keys_error(&problem))?;
     let first_start = keys.ensure_admin(&options.admin_key).await.map_err(|problem| keys_error(&problem))?;
-    let config = Config { bound: address, hosts: options.hosts, origins: options.origins, limits: options.limits };
+    let config =
+        Config { bound: address, hosts: options.hosts, origins: options.origins, limits: options.limits };
     let edge = Edge::new(config, keys, Arc::new(Metrics::new()), clock.clone());
     let backups = options.backups.unwrap_or_else(|| options.admin_key.with_file_name("backups"));
     let app = App::new(log.clone(), clock, edge.clone(), lease.epoch).with_backups(backups);

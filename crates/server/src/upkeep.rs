@@ -31,7 +31,8 @@ pub struct Upkeep {
 impl Upkeep {
     /// Notes an append. A turn that ended is a good place for a snapshot.
     pub fn appended(&self, hub: &Hub, batch: &Batch) {
-        let since = hub.since_upkeep.fetch_add(batch.events.len() as u64, Ordering::AcqRel) + batch.events.len() as u64;
+        let since = hub.since_upkeep.fetch_add(batch.events.len() as u64, Ordering::AcqRel)
+            + batch.events.len() as u64;
         let ended = batch.events.iter().any(|event| event.draft.kind.is_turn_terminal());
         if since >= SNAPSHOT_EVERY || ended && since >= SNAPSHOT_EVERY / 8 {
             hub.since_upkeep.store(0, Ordering::Release);
@@ -103,7 +104,8 @@ async fn tend(app: &App, key: &SessionKey, retention: Option<Duration>) -> Resul
 
 fn stored(turn: &riverrun_fold::SealedTurn) -> SealedTurn {
     let root = turn.turn.task_id.clone().or_else(|| turn.tasks.first().map(|task| task.task_id.clone()));
-    let task = root.unwrap_or_else(|| TaskId::new(turn.turn.turn_id.as_str()).expect("ids share one alphabet"));
+    let task =
+        root.unwrap_or_else(|| TaskId::new(turn.turn.turn_id.as_str()).expect("ids share one alphabet"));
     let bytes = serde_json::to_vec(turn).expect("a sealed turn has string keys and no fallible parts");
     SealedTurn {
         turn: turn.turn.turn_id.clone(),

@@ -105,7 +105,9 @@ impl Encoder {
     /// projector of its own.
     pub fn recent(&mut self, hub: &Hub, recent: &Recent, after: Sequence) -> Option<Bytes> {
         match self {
-            Encoder::Shared(key) if after.next() == Some(recent.chunk.first()) => hub.shared_frames(key, recent),
+            Encoder::Shared(key) if after.next() == Some(recent.chunk.first()) => {
+                hub.shared_frames(key, recent)
+            }
             Encoder::Shared(key) if key.dialect == Dialect::Native => {
                 Some(hub.native_frames(key.framing, &recent.chunk, after))
             }

@@ -17,7 +17,8 @@ impl TypePattern {
         let name = text.strip_suffix(".*").unwrap_or(text);
         let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'-');
         if name.is_empty() || text.len() > 128 || !name.bytes().all(plain) {
-            let detail = "`types` is a list like `model.delta,item.*`: names of event types, or families with `.*`";
+            let detail =
+                "`types` is a list like `model.delta,item.*`: names of event types, or families with `.*`";
             return Err(Problem::new(ErrorCode::InvalidField, detail).field("types"));
         }
         Ok(Self(text.to_owned()))
@@ -80,7 +81,9 @@ impl Filter {
         }
         // A turn's end always comes: the stream must not end without it.
         let kind = &event.kind;
-        self.types.is_empty() || self.ends(kind) || self.types.iter().any(|pattern| pattern.admits(kind.as_str()))
+        self.types.is_empty()
+            || self.ends(kind)
+            || self.types.iter().any(|pattern| pattern.admits(kind.as_str()))
     }
 
     fn ends(&self, kind: &EventType) -> bool {

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use riverrun_dialect::registry::Session;
 use riverrun_dialect::{
-    Coalescer, Control, Dialect, Frames, Framing, Opening, Place, SnapshotReason, write_control, write_frame_at,
+    Coalescer, Control, Dialect, Frames, Framing, Opening, Place, SnapshotReason, write_control,
+    write_frame_at,
 };
 use riverrun_event::{Cursor, ErrorCode, Sequence};
 use riverrun_fold::State;
@@ -103,7 +104,12 @@ fn unread(hub: &Hub, at: Sequence) -> State {
 }
 
 /// Where the reader says it stands, and whether the log can go on from there.
-async fn place(app: &App, hub: &Hub, request: &Request, head: Sequence) -> Result<(Cursor, Option<SnapshotReason>), Problem> {
+async fn place(
+    app: &App,
+    hub: &Hub,
+    request: &Request,
+    head: Sequence,
+) -> Result<(Cursor, Option<SnapshotReason>), Problem> {
     let start = Cursor::after(Sequence::ZERO, hub.origin());
     let after = request.after.unwrap_or(start);
     if check_origin(&after, hub, "after")? == History::Another {
@@ -138,7 +144,14 @@ pub fn check_origin(cursor: &Cursor, hub: &Hub, field: &'static str) -> Result<H
     }
 }
 
-fn encoder(hub: &Hub, key: SharedKey, state: State, filter: Option<Filter>, opening: Opening, part: u32) -> Encoder {
+fn encoder(
+    hub: &Hub,
+    key: SharedKey,
+    state: State,
+    filter: Option<Filter>,
+    opening: Opening,
+    part: u32,
+) -> Encoder {
     let coalesces = opening == Opening::Coalesced;
     let resumes_inside = part > 0 && !matches!(opening, Opening::Snapshot(_));
     if key.dialect == Dialect::Native && filter.is_none() && !coalesces {
@@ -154,7 +167,13 @@ fn encoder(hub: &Hub, key: SharedKey, state: State, filter: Option<Filter>, open
 
 /// The state first: as itself in the native dialect, as opening frames in one that has its own way to say it.
 /// A reader that is cut among the opening frames still stands where it stood: half of them are no state.
-fn write_snapshot(encoder: &Encoder, reason: SnapshotReason, [from, to]: [Cursor; 2], state_json: &str, out: &mut String) {
+fn write_snapshot(
+    encoder: &Encoder,
+    reason: SnapshotReason,
+    [from, to]: [Cursor; 2],
+    state_json: &str,
+    out: &mut String,
+) {
     match (encoder.dialect(), encoder) {
         (Dialect::Native, _) | (_, Encoder::Shared(_)) => {
             let control = Control::Snapshot { reason, sequence: to.sequence, cursor: to, state_json };

@@ -48,7 +48,14 @@ pub async fn page(app: &App, hub: &Arc<Hub>, request: &Request) -> Result<String
 }
 
 /// Encodes event by event, so that the page can end between any two.
-fn take(hub: &Hub, encoder: &mut Encoder, chunk: &riverrun_log::Chunk, mut at: Sequence, limit: usize, lines: &mut Lines) -> Sequence {
+fn take(
+    hub: &Hub,
+    encoder: &mut Encoder,
+    chunk: &riverrun_log::Chunk,
+    mut at: Sequence,
+    limit: usize,
+    lines: &mut Lines,
+) -> Sequence {
     for (sequence, bytes) in chunk.records_after(at) {
         if lines.count >= limit {
             return at;
@@ -98,7 +105,15 @@ impl Lines {
     }
 }
 
-fn document(hub: &Hub, outcome: &str, snapshot: &str, lines: &Lines, at: Sequence, head: Sequence, more: bool) -> String {
+fn document(
+    hub: &Hub,
+    outcome: &str,
+    snapshot: &str,
+    lines: &Lines,
+    at: Sequence,
+    head: Sequence,
+    more: bool,
+) -> String {
     let cursor = Cursor::after(at, hub.origin());
     let snapshot = if snapshot.is_empty() { String::new() } else { format!("\"snapshot\":{snapshot},") };
     format!(

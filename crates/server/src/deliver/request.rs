@@ -39,13 +39,13 @@ pub struct Request {
 }
 
 impl Request {
-    pub const PARAMETERS: &[&str] = &[
-        "after", "dialect", "turn", "task", "types", "catchup", "follow", "index_unit", "limit", "ticket",
-    ];
+    pub const PARAMETERS: &[&str] =
+        &["after", "dialect", "turn", "task", "types", "catchup", "follow", "index_unit", "limit", "ticket"];
 
     pub fn read(params: &Params, headers: &HeaderMap) -> Result<Self, Problem> {
         let dialect = params.get("dialect").map(Dialect::parse).transpose();
-        let dialect = dialect.map_err(|error| Problem::new(ErrorCode::UnknownDialect, error.to_string()).field("dialect"))?;
+        let dialect = dialect
+            .map_err(|error| Problem::new(ErrorCode::UnknownDialect, error.to_string()).field("dialect"))?;
         let follow = match params.flag("follow")? {
             Some(false) => Follow::UntilCaughtUp,
             Some(true) | None => Follow::Live,
@@ -109,5 +109,6 @@ pub fn catch_up(text: Option<&str>) -> Result<CatchUp, Problem> {
 
 pub fn one_of(field: &'static str, found: &str, allowed: &str) -> Problem {
     let found: String = found.chars().take(40).collect();
-    Problem::new(ErrorCode::InvalidField, format!("`{field}` is {found:?}; it may be one of: {allowed}")).field(field)
+    Problem::new(ErrorCode::InvalidField, format!("`{field}` is {found:?}; it may be one of: {allowed}"))
+        .field(field)
 }

@@ -71,9 +71,17 @@ enum Phase {
 }
 
 impl Subscription {
-    pub fn new(app: App, hub: Arc<Hub>, caller: Caller, permit: StreamPermit, plan: Plan, follow: Follow) -> Self {
+    pub fn new(
+        app: App,
+        hub: Arc<Hub>,
+        caller: Caller,
+        permit: StreamPermit,
+        plan: Plan,
+        follow: Follow,
+    ) -> Self {
         hub.follower_came();
-        let gauge = app.edge().metrics().streams.with(&[plan.encoder.dialect().name(), plan.encoder.transport()]);
+        let gauge =
+            app.edge().metrics().streams.with(&[plan.encoder.dialect().name(), plan.encoder.transport()]);
         let now = Instant::now();
         Self {
             until: (follow == Follow::UntilCaughtUp).then(|| hub.head()),
@@ -281,7 +289,10 @@ impl Body for Subscription {
     type Data = Bytes;
     type Error = Cut;
 
-    fn poll_frame(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Cut>>> {
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Cut>>> {
         let this = self.get_mut();
         if this.advance(context).is_pending() {
             return Poll::Pending;

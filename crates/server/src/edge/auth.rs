@@ -73,7 +73,9 @@ impl Caller {
     /// 403 if this caller came with a ticket for one session and asks about all of them.
     pub fn require_all_sessions(&self) -> Result<(), Problem> {
         match &self.0.session {
-            Some(mine) => Err(Problem::new(ErrorCode::Forbidden, format!("this ticket is for session `{mine}` alone"))),
+            Some(mine) => {
+                Err(Problem::new(ErrorCode::Forbidden, format!("this ticket is for session `{mine}` alone")))
+            }
             None => Ok(()),
         }
     }

@@ -34,7 +34,9 @@ use riverrun_log::Clock;
 
 pub use accept::{Peer, serve};
 pub use auth::{Caller, PathId, StreamCaller, not_found, unauthenticated};
-pub use body::{BodyKind, CompactJson, OptionalJson, OptionalText, StrictJson, body_kind, read_all, refuse_encoding};
+pub use body::{
+    BodyKind, CompactJson, OptionalJson, OptionalText, StrictJson, body_kind, read_all, refuse_encoding,
+};
 pub use decode::{compact, decode, decode_text};
 pub use drain::Drain;
 pub use health::{NotReady, Readiness};

@@ -69,7 +69,11 @@ fn view(record: ActionRecord) -> ActionView {
     }
 }
 
-pub async fn all(State(app): State<App>, caller: Caller, StrictQuery(query): StrictQuery<Query>) -> Result<Response, Problem> {
+pub async fn all(
+    State(app): State<App>,
+    caller: Caller,
+    StrictQuery(query): StrictQuery<Query>,
+) -> Result<Response, Problem> {
     caller.require(Scope::Read)?;
     Ok(json(StatusCode::OK, &pending(&app, &caller, None, query.page).await?))
 }
@@ -85,7 +89,12 @@ pub async fn of_session(
 }
 
 /// What waits for a decision, in one session or in all of them.
-pub(crate) async fn pending(app: &App, caller: &Caller, session: Option<&str>, page: PageRequest) -> Result<Actions, Problem> {
+pub(crate) async fn pending(
+    app: &App,
+    caller: &Caller,
+    session: Option<&str>,
+    page: PageRequest,
+) -> Result<Actions, Problem> {
     let session = match session {
         Some(session) => Some(app.hub(caller, session).await?.session().clone()),
         None => {

@@ -21,7 +21,11 @@ struct Backup {
 
 /// Writes a backup into the server's own directory. Only its name is told, and only its own tenant's admin asks:
 /// the copy holds every tenant.
-pub async fn post(State(app): State<App>, caller: Caller, StrictQuery(()): StrictQuery<()>) -> Result<Response, Problem> {
+pub async fn post(
+    State(app): State<App>,
+    caller: Caller,
+    StrictQuery(()): StrictQuery<()>,
+) -> Result<Response, Problem> {
     caller.require(Scope::Admin)?;
     if caller.tenant().as_str() != crate::edge::DEFAULT_TENANT {
         let detail = "a backup holds every tenant; it needs an admin key of the first one";

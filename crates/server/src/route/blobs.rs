@@ -22,7 +22,12 @@ struct BlobView {
     digest: String,
 }
 
-pub async fn put(State(app): State<App>, caller: Caller, StrictQuery(()): StrictQuery<()>, request: Request) -> Result<Response, Problem> {
+pub async fn put(
+    State(app): State<App>,
+    caller: Caller,
+    StrictQuery(()): StrictQuery<()>,
+    request: Request,
+) -> Result<Response, Problem> {
     caller.require(Scope::Write)?;
     let (parts, body) = request.into_parts();
     refuse_encoding(&parts.headers)?;
@@ -36,7 +41,10 @@ pub async fn put(State(app): State<App>, caller: Caller, StrictQuery(()): Strict
     let info = app.log().put_blob(caller.tenant(), NewBlob { session: None, media_type, bytes }).await?;
     let reference = info.reference.to_string();
     let digest = format!("sha256:{}", reference.trim_start_matches("blob_"));
-    Ok(json(StatusCode::CREATED, &BlobView { r#ref: reference, media_type: info.media_type, size: info.size, digest }))
+    Ok(json(
+        StatusCode::CREATED,
+        &BlobView { r#ref: reference, media_type: info.media_type, size: info.size, digest },
+    ))
 }
 
 pub async fn get(

@@ -39,7 +39,12 @@ pub(crate) struct Attempt {
 
 /// Takes the key of a request, if it has one. 409 while another request with the same key is under way.
 /// `route` names what is asked and of whom: the same key elsewhere is another key.
-pub(crate) async fn begin(app: &App, caller: &Caller, headers: &HeaderMap, route: &str) -> Result<Option<Attempt>, Problem> {
+pub(crate) async fn begin(
+    app: &App,
+    caller: &Caller,
+    headers: &HeaderMap,
+    route: &str,
+) -> Result<Option<Attempt>, Problem> {
     let Some(key) = headers.get(KEY) else { return Ok(None) };
     let key = key.to_str().ok().filter(|key| !key.is_empty() && key.len() <= LONGEST);
     let key = key.ok_or_else(|| {
@@ -93,7 +98,13 @@ impl Attempt {
     }
 
     /// Stores the answer after what it tells was done.
-    pub(crate) async fn remember(&self, app: &App, digest: Digest, status: StatusCode, body: &str) -> Result<(), Problem> {
+    pub(crate) async fn remember(
+        &self,
+        app: &App,
+        digest: Digest,
+        status: StatusCode,
+        body: &str,
+    ) -> Result<(), Problem> {
         app.log().remember(self.record(digest, stored_answer(status, body))).await?;
         Ok(())
     }
@@ -122,7 +133,8 @@ pub(crate) fn stored_answer(status: StatusCode, body: &str) -> Bytes {
 fn stored_response(stored: &Bytes) -> Response {
     let text = String::from_utf8_lossy(stored);
     let (status, body) = text.split_once(' ').unwrap_or(("200", "{}"));
-    let status = status.parse().ok().and_then(|status| StatusCode::from_u16(status).ok()).unwrap_or(StatusCode::OK);
+    let status =
+        status.parse().ok().and_then(|status| StatusCode::from_u16(status).ok()).unwrap_or(StatusCode::OK);
     let mut response = (status, [(CONTENT_TYPE, "application/json")], body.to_owned()).into_response();
     response.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));
     response

@@ -16,7 +16,8 @@ use serde_json::value::RawValue;
 use super::idempotency;
 use crate::app::App;
 use crate::edge::{
-    BodyKind, Caller, Lines, Media, PathId, Problem, Scope, StrictQuery, body_kind, compact, negotiate, read_all,
+    BodyKind, Caller, Lines, Media, PathId, Problem, Scope, StrictQuery, body_kind, compact, negotiate,
+    read_all,
 };
 use crate::session::{Batch, Hub, Landed};
 
@@ -88,8 +89,12 @@ fn producer(headers: &HeaderMap) -> Result<Option<ProducerStamp>, Problem> {
     let (id, epoch, sequence) = match (id, epoch, sequence) {
         (None, None, None) => return Ok(None),
         (Some(id), epoch, Some(sequence)) => (id, epoch.unwrap_or("0"), sequence),
-        (Some(_), _, None) => return Err(bad_producer("Producer-Seq", "it is missing: number the appends 0, 1, 2, …")),
-        (None, _, _) => return Err(bad_producer("Producer-Id", "it is missing beside the other producer headers")),
+        (Some(_), _, None) => {
+            return Err(bad_producer("Producer-Seq", "it is missing: number the appends 0, 1, 2, …"));
+        }
+        (None, _, _) => {
+            return Err(bad_producer("Producer-Id", "it is missing beside the other producer headers"));
+        }
     };
     let id = ProducerId::new(id).map_err(|error| bad_producer("Producer-Id", &error.to_string()))?;
     let number = |name: &'static str, text: &str| {
@@ -97,7 +102,11 @@ fn producer(headers: &HeaderMap) -> Result<Option<ProducerStamp>, Problem> {
         let number = text.parse::<u64>().ok().filter(|number| plain && *number < 1 << 53);
         number.ok_or_else(|| bad_producer(name, "it must be a whole number from 0 on"))
     };
-    Ok(Some(ProducerStamp { id, epoch: number("Producer-Epoch", epoch)?, sequence: number("Producer-Seq", sequence)? }))
+    Ok(Some(ProducerStamp {
+        id,
+        epoch: number("Producer-Epoch", epoch)?,
+        sequence: number("Producer-Seq", sequence)?,
+    }))
 }
 
 fn bad_producer(field: &'static str, reason: &str) -> Problem {
@@ -109,8 +118,9 @@ pub(crate) fn decode_all(hub: &Hub, text: &str) -> Result<Vec<Decoded>, Problem>
     if !text.starts_with('[') {
         return Ok(vec![decode_one(hub, text).map_err(|problem| problem.with("index", 0))?]);
     }
-    let parts: Vec<&RawValue> = serde_json::from_str(text)
-        .map_err(|error| Problem::new(ErrorCode::InvalidRequest, format!("not an array of events: {error}")))?;
+    let parts: Vec<&RawValue> = serde_json::from_str(text).map_err(|error| {
+        Problem::new(ErrorCode::InvalidRequest, format!("not an array of events: {error}"))
+    })?;
     if parts.is_empty() {
         return Err(Problem::new(ErrorCode::BodyEmpty, "the array has no events; send at least one"));
     }
@@ -140,7 +150,12 @@ fn decode_one(hub: &Hub, text: &str) -> Result<Decoded, Problem> {
 }
 
 /// Puts large strings into the blob store, then appends.
-pub async fn store(app: &App, hub: &Hub, events: Vec<Decoded>, producer: Option<ProducerStamp>) -> Result<Landed, Problem> {
+pub async fn store(
+    app: &App,
+    hub: &Hub,
+    events: Vec<Decoded>,
+    producer: Option<ProducerStamp>,
+) -> Result<Landed, Problem> {
     store_once(app, hub, events, producer, None).await
 }
 

@@ -4,7 +4,9 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, StatusCode};
-use riverrun_event::{Cursor, Draft, EventType, Origin, RawJson, Sequence, SessionId, SessionInfo, Timestamp, decode};
+use riverrun_event::{
+    Cursor, Draft, EventType, Origin, RawJson, Sequence, SessionId, SessionInfo, Timestamp, decode,
+};
 use riverrun_log::{Created, NewSession, PageRequest, SessionKey, SessionQuery, SessionRecord};
 use serde::{Deserialize, Serialize};
 
@@ -83,7 +85,8 @@ pub async fn post(
     if let Some(again) = attempt.as_ref().map(|attempt| attempt.again(&digest)).transpose()?.flatten() {
         return Ok(again);
     }
-    let mut body: NewSessionBody = if text.is_empty() { NewSessionBody::default() } else { decode_text(&text)? };
+    let mut body: NewSessionBody =
+        if text.is_empty() { NewSessionBody::default() } else { decode_text(&text)? };
     if let (None, Some(attempt)) = (&body.session_id, &attempt) {
         body.session_id = Some(SessionId::from_bytes(attempt.id(&digest)));
     }
@@ -102,7 +105,11 @@ pub async fn post(
 }
 
 /// Makes a session, or finds the one that was made with the same words. What was said about it is its first event.
-pub(crate) async fn create(app: &App, caller: &Caller, body: NewSessionBody) -> Result<(SessionRecord, bool), Problem> {
+pub(crate) async fn create(
+    app: &App,
+    caller: &Caller,
+    body: NewSessionBody,
+) -> Result<(SessionRecord, bool), Problem> {
     let id = match body.session_id.clone() {
         Some(id) => id,
         None => SessionId::from_bytes(random_id(app)?),
@@ -214,10 +221,17 @@ impl FromParams for ListQuery {
 }
 
 pub(super) fn page(params: &Params) -> Result<PageRequest, Problem> {
-    Ok(PageRequest { cursor: params.get("cursor").map(str::to_owned), limit: params.limit("limit", 50, 1000)? })
+    Ok(PageRequest {
+        cursor: params.get("cursor").map(str::to_owned),
+        limit: params.limit("limit", 50, 1000)?,
+    })
 }
 
-pub async fn list(State(app): State<App>, caller: Caller, StrictQuery(query): StrictQuery<ListQuery>) -> Result<Response, Problem> {
+pub async fn list(
+    State(app): State<App>,
+    caller: Caller,
+    StrictQuery(query): StrictQuery<ListQuery>,
+) -> Result<Response, Problem> {
     caller.require(Scope::Read)?;
     Ok(json(StatusCode::OK, &find(&app, &caller, query).await?))
 }

@@ -51,7 +51,12 @@ pub async fn get(
 }
 
 /// The state after event `at`, or after the last one.
-pub(crate) async fn state_json(app: &App, caller: &Caller, session: &str, at: Option<Sequence>) -> Result<String, Problem> {
+pub(crate) async fn state_json(
+    app: &App,
+    caller: &Caller,
+    session: &str,
+    at: Option<Sequence>,
+) -> Result<String, Problem> {
     let hub = app.hub(caller, session).await?;
     let head = hub.head();
     let at = at.unwrap_or(head);

@@ -20,7 +20,10 @@ pub struct TaskQuery {
 impl FromParams for TaskQuery {
     const NAMES: &'static [&'static str] = &["index_unit", "session"];
     fn from_params(params: &Params) -> Result<Self, Problem> {
-        Ok(Self { unit: index_unit(params.get("index_unit"))?, session: params.get("session").map(str::to_owned) })
+        Ok(Self {
+            unit: index_unit(params.get("index_unit"))?,
+            session: params.get("session").map(str::to_owned),
+        })
     }
 }
 

@@ -19,7 +19,8 @@ use super::json;
 use super::sessions::create_empty;
 use crate::app::{App, READ_BYTES};
 use crate::edge::{
-    Caller, CompactJson, Lines, Media, PathId, Problem, Scope, StrictQuery, body_kind, decode_text, negotiate, not_found,
+    Caller, CompactJson, Lines, Media, PathId, Problem, Scope, StrictQuery, body_kind, decode_text,
+    negotiate, not_found,
 };
 use crate::session::{Batch, Hub};
 
@@ -70,7 +71,12 @@ struct Imported {
 }
 
 /// Makes a session from an export. Its id is the file's; a session that is there is not touched.
-pub async fn import(State(app): State<App>, caller: Caller, StrictQuery(()): StrictQuery<()>, request: Request) -> Result<Response, Problem> {
+pub async fn import(
+    State(app): State<App>,
+    caller: Caller,
+    StrictQuery(()): StrictQuery<()>,
+    request: Request,
+) -> Result<Response, Problem> {
     caller.require(Scope::Write)?;
     let (parts, body) = request.into_parts();
     body_kind(&parts.headers)?;
@@ -138,12 +144,19 @@ impl File {
 
     fn refuse(&self, field: &'static str, what: &str) -> Problem {
         let number = self.lines.number();
-        Problem::new(ErrorCode::InvalidEvent, format!("line {number}: {what}")).field(field).with("line", number)
+        Problem::new(ErrorCode::InvalidEvent, format!("line {number}: {what}"))
+            .field(field)
+            .with("line", number)
     }
 }
 
 /// A session that nobody had before, with an empty log behind `start_after`.
-async fn new_session(app: &App, caller: &Caller, wanted: Option<SessionId>, start_after: Sequence) -> Result<Arc<Hub>, Problem> {
+async fn new_session(
+    app: &App,
+    caller: &Caller,
+    wanted: Option<SessionId>,
+    start_after: Sequence,
+) -> Result<Arc<Hub>, Problem> {
     let made = create_empty(app, caller, wanted, start_after).await?;
     if !made.new {
         let id = &made.record.key.session;
@@ -154,13 +167,21 @@ async fn new_session(app: &App, caller: &Caller, wanted: Option<SessionId>, star
 }
 
 /// Appends the file's events in order; their sequences must be dense. The answer is stored with the last of them.
-async fn fill(app: &App, hub: &Arc<Hub>, first: Decoded, file: &mut File, attempt: Option<&Attempt>) -> Result<Imported, Problem> {
+async fn fill(
+    app: &App,
+    hub: &Arc<Hub>,
+    first: Decoded,
+    file: &mut File,
+    attempt: Option<&Attempt>,
+) -> Result<Imported, Problem> {
     let mut place = first.sequence.unwrap_or(Sequence::new(1).unwrap_or_default());
     let (mut group, mut bytes, mut events) = (vec![first], 0, 1_u64);
     loop {
         let next = file.event().await?;
         if let Some(event) = &next {
-            place = place.next().ok_or_else(|| file.refuse("sequence", "there is no sequence behind the last one"))?;
+            place = place
+                .next()
+                .ok_or_else(|| file.refuse("sequence", "there is no sequence behind the last one"))?;
             events += 1;
             if event.sequence.is_some_and(|sequence| sequence != place) {
                 return Err(file.refuse("sequence", "the file has a hole before this event"));
@@ -206,7 +227,8 @@ pub async fn fork(
 ) -> Result<Response, Problem> {
     caller.require(Scope::Write)?;
     let hub = app.hub(&caller, &session).await?;
-    let attempt = idempotency::begin(&app, &caller, &headers, &format!("POST /v1/sessions/{session}/fork")).await?;
+    let attempt =
+        idempotency::begin(&app, &caller, &headers, &format!("POST /v1/sessions/{session}/fork")).await?;
     let digest = idempotency::digest(text.as_bytes());
     if let Some(again) = attempt.as_ref().map(|attempt| attempt.again(&digest)).transpose()?.flatten() {
         return Ok(again);
@@ -260,7 +282,10 @@ async fn copy(app: &App, hub: &Hub, at: Sequence, target: &Hub) -> Result<(), Pr
             from = chunk.last();
         }
         if batch.events.is_empty() {
-            return Err(Problem::new(ErrorCode::LogCorrupt, format!("the log cannot be read behind event {from}")));
+            return Err(Problem::new(
+                ErrorCode::LogCorrupt,
+                format!("the log cannot be read behind event {from}"),
+            ));
         }
         app.append(target, &batch).await?;
     }

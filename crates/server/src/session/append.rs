@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use riverrun_event::{Decoded, ErrorCode, Sequence, Timestamp, write_record};
 use riverrun_log::{
-    ActionQuery, Append, Appended, Chunk, Epoch, Error, Fact, IdempotencyRecord, Log, PageRequest, ProducerStamp,
-    SessionHead, Ticket, Urgency,
+    ActionQuery, Append, Appended, Chunk, Epoch, Error, Fact, IdempotencyRecord, Log, PageRequest,
+    ProducerStamp, SessionHead, Ticket, Urgency,
 };
 
 use super::facts::{facts, log_time};
@@ -53,7 +53,13 @@ impl AppendError {
 
 impl Hub {
     /// Appends a batch; resolves when it is durable. `now` is the time of events that bring none.
-    pub async fn append(&self, log: &Arc<dyn Log>, epoch: Epoch, now: Timestamp, batch: &Batch) -> Result<Landed, AppendError> {
+    pub async fn append(
+        &self,
+        log: &Arc<dyn Log>,
+        epoch: Epoch,
+        now: Timestamp,
+        batch: &Batch,
+    ) -> Result<Landed, AppendError> {
         let ending = self.abandoned_actions(log, batch).await?;
         for attempt in 1.. {
             let (ticket, built_on) = self.submit(log, epoch, now, batch, &ending).await?;
@@ -99,7 +105,9 @@ impl Hub {
         append.urgency = urgency(batch);
         append.facts = all;
         append.producer.clone_from(&batch.producer);
-        append.idempotency.extend(batch.idempotency.clone().map(|record| self.answered(record, &append.chunk)));
+        append
+            .idempotency
+            .extend(batch.idempotency.clone().map(|record| self.answered(record, &append.chunk)));
         let ticket = log.append(append);
         *owner = Some(head);
         Ok((ticket, built_on))
@@ -111,7 +119,8 @@ impl Hub {
             return record;
         }
         let landed = Landed { first: chunk.first(), last: chunk.last(), duplicate: false };
-        let response = crate::route::stored_answer(http::StatusCode::CREATED, &crate::route::answer(self, &landed));
+        let response =
+            crate::route::stored_answer(http::StatusCode::CREATED, &crate::route::answer(self, &landed));
         IdempotencyRecord { response, ..record }
     }
 
@@ -137,9 +146,10 @@ impl Hub {
                 page: PageRequest { cursor, limit: 1000 },
             };
             let page = log.pending_actions(query).await?;
-            let of_ended = page.items.into_iter().filter(|action| {
-                action.opened.turn.as_ref().is_some_and(|turn| ended.contains(turn))
-            });
+            let of_ended = page
+                .items
+                .into_iter()
+                .filter(|action| action.opened.turn.as_ref().is_some_and(|turn| ended.contains(turn)));
             found.extend(of_ended.map(|action| abandoned(action.opened)));
             cursor = page.next;
             if cursor.is_none() {
@@ -151,10 +161,14 @@ impl Hub {
 
 /// Actions that one batch opens and, with the end of their turn, leaves open.
 fn abandoned_here(facts: &[Fact], batch: &Batch) -> Vec<Fact> {
-    let resolved = |action| facts.iter().any(|fact| matches!(fact, Fact::ActionResolved { action: other, .. } if other == action));
+    let resolved = |action| {
+        facts.iter().any(|fact| matches!(fact, Fact::ActionResolved { action: other, .. } if other == action))
+    };
     let ended = ended_turns(batch);
     let opened = facts.iter().filter_map(|fact| match fact {
-        Fact::ActionOpened(opened) if opened.turn.as_ref().is_some_and(|turn| ended.contains(turn)) => Some(opened),
+        Fact::ActionOpened(opened) if opened.turn.as_ref().is_some_and(|turn| ended.contains(turn)) => {
+            Some(opened)
+        }
         _ => None,
     });
     opened.filter(|opened| !resolved(&opened.action)).map(|opened| abandoned(opened.clone())).collect()
@@ -170,7 +184,12 @@ fn abandoned(opened: riverrun_log::NewAction) -> Fact {
     Fact::ActionResolved { action: opened.action, resolution, resolved_at: opened.opened_at }
 }
 
-fn build(head: &SessionHead, now: Timestamp, batch: &Batch, session: &riverrun_event::SessionId) -> Result<(Chunk, Vec<Fact>), AppendError> {
+fn build(
+    head: &SessionHead,
+    now: Timestamp,
+    batch: &Batch,
+    session: &riverrun_event::SessionId,
+) -> Result<(Chunk, Vec<Fact>), AppendError> {
     let exhausted = || Error::SequenceExhausted(session.clone());
     let mut builder = head.next_chunk(log_time(now)).ok_or_else(exhausted)?;
     let (mut record, mut all) = (Vec::with_capacity(512), Vec::new());
@@ -189,7 +208,8 @@ fn build(head: &SessionHead, now: Timestamp, batch: &Batch, session: &riverrun_e
 fn urgency(batch: &Batch) -> Urgency {
     use riverrun_event::EventType::*;
     let ends = |kind: &riverrun_event::EventType| {
-        kind.is_turn_terminal() || matches!(kind, ActionResolved | TaskCancelRequested | TaskCancelled | ToolCancelled)
+        kind.is_turn_terminal()
+            || matches!(kind, ActionResolved | TaskCancelRequested | TaskCancelled | ToolCancelled)
     };
     let only_ends = !batch.events.is_empty() && batch.events.iter().all(|event| ends(&event.draft.kind));
     if only_ends { Urgency::Reserved } else { Urgency::Normal }

@@ -8,16 +8,21 @@ use riverrun_log::{Fact, NewAction, Progress, SessionChange, TaskFact, TurnFact}
 /// The facts of one event at its place. Deltas have none.
 pub fn facts(decoded: &Decoded, sequence: Sequence, time: Timestamp, out: &mut Vec<Fact>) {
     if let Some(status) = session_status(&decoded.draft.kind) {
-        out.push(Fact::Session(SessionChange { status: Some(status.as_str().to_owned()), ..Default::default() }));
+        out.push(Fact::Session(SessionChange {
+            status: Some(status.as_str().to_owned()),
+            ..Default::default()
+        }));
     }
     match &decoded.payload {
-        Payload::SessionCreated(info) | Payload::SessionUpdated(info) => out.push(Fact::Session(SessionChange {
-            status: info.status.clone(),
-            title: info.title.clone(),
-            agent: info.agent.clone(),
-            tags: info.tags.clone(),
-            metadata: info.metadata.as_ref().map(|raw| raw.get().to_owned()),
-        })),
+        Payload::SessionCreated(info) | Payload::SessionUpdated(info) => {
+            out.push(Fact::Session(SessionChange {
+                status: info.status.clone(),
+                title: info.title.clone(),
+                agent: info.agent.clone(),
+                tags: info.tags.clone(),
+                metadata: info.metadata.as_ref().map(|raw| raw.get().to_owned()),
+            }))
+        }
         Payload::TurnSubmitted(_) => turn(decoded, "accepted", Progress::Open, sequence, out),
         Payload::TurnStarted(_) => turn(decoded, "running", Progress::Open, sequence, out),
         Payload::TurnCompleted(_) => turn(decoded, "completed", Progress::Terminal, sequence, out),
@@ -33,7 +38,11 @@ pub fn facts(decoded: &Decoded, sequence: Sequence, time: Timestamp, out: &mut V
         Payload::ActionResolved(_) => {
             if let Some(action) = &decoded.scope.action_id {
                 let resolution = payload_bytes(decoded);
-                out.push(Fact::ActionResolved { action: action.clone(), resolution, resolved_at: log_time(time) });
+                out.push(Fact::ActionResolved {
+                    action: action.clone(),
+                    resolution,
+                    resolved_at: log_time(time),
+                });
             }
         }
         _ => {}
@@ -57,7 +66,16 @@ fn payload_bytes(decoded: &Decoded) -> Bytes {
 /// The events by which a task first shows; later ones need not say again where it lives.
 fn is_task_start(kind: &EventType) -> bool {
     use EventType::*;
-    matches!(kind, TaskCreated | TaskStarted | TaskAttemptStarted | TurnSubmitted | TurnStarted | ItemStarted | SubagentSpawned)
+    matches!(
+        kind,
+        TaskCreated
+            | TaskStarted
+            | TaskAttemptStarted
+            | TurnSubmitted
+            | TurnStarted
+            | ItemStarted
+            | SubagentSpawned
+    )
 }
 
 fn turn(decoded: &Decoded, status: &str, progress: Progress, sequence: Sequence, out: &mut Vec<Fact>) {
@@ -67,7 +85,13 @@ fn turn(decoded: &Decoded, status: &str, progress: Progress, sequence: Sequence,
     out.push(Fact::Turn(TurnFact { turn, thread, status: status.to_owned(), progress, first: sequence }));
 }
 
-fn action(decoded: &Decoded, sequence: Sequence, time: Timestamp, expires: Option<Timestamp>, out: &mut Vec<Fact>) {
+fn action(
+    decoded: &Decoded,
+    sequence: Sequence,
+    time: Timestamp,
+    expires: Option<Timestamp>,
+    out: &mut Vec<Fact>,
+) {
     let Some(action) = decoded.scope.action_id.clone() else { return };
     out.push(Fact::ActionOpened(NewAction {
         action,

@@ -157,7 +157,9 @@ impl Hub {
     /// stands before the chunk: the reader then uses its own.
     pub fn shared_frames(&self, key: &SharedKey, recent: &Recent) -> Option<Bytes> {
         if key.dialect == Dialect::Native {
-            return Some(recent.native(key.framing, |chunk| self.native_frames(key.framing, chunk, Sequence::ZERO)));
+            return Some(
+                recent.native(key.framing, |chunk| self.native_frames(key.framing, chunk, Sequence::ZERO)),
+            );
         }
         if let Some(known) = recent.projected(key) {
             return Some(known);
@@ -189,7 +191,8 @@ impl Hub {
 
     /// True if a projector that stands at `at` is there for readers of this kind.
     pub fn shares_at(&self, key: &SharedKey, at: Sequence) -> bool {
-        key.dialect == Dialect::Native || lock(&self.shared).get(key).is_some_and(|known| known.sequence() >= at)
+        key.dialect == Dialect::Native
+            || lock(&self.shared).get(key).is_some_and(|known| known.sequence() >= at)
     }
 
     /// The native frames of the events of a chunk behind `after`.

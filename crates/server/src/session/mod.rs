@@ -7,8 +7,8 @@ mod hubs;
 mod ring;
 mod wake;
 
-pub use facts::log_time;
 pub use append::{AppendError, Batch, Landed};
+pub use facts::log_time;
 pub use hub::Hub;
 pub(crate) use hub::lock;
 pub use hubs::Hubs;

@@ -11,7 +11,8 @@ async fn a_backup_is_a_store_that_opens() {
     server.tell("s1", &[json!({"type": "x.a"}), json!({"type": "x.b"})]).await;
     let answer = server.call("POST /v1/backups", &[], "").await;
     assert_eq!(answer.status, 201, "{}", answer.text());
-    let (file, size) = (answer.json()["file"].as_str().expect("a name").to_owned(), answer.json()["size"].clone());
+    let (file, size) =
+        (answer.json()["file"].as_str().expect("a name").to_owned(), answer.json()["size"].clone());
     let path = server.directory.path().join("backups").join(&file);
     assert_eq!(json!(std::fs::metadata(&path).expect("it is there").len()), size);
     let elsewhere = tempfile::TempDir::new().expect("a directory");

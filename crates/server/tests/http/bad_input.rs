@@ -14,7 +14,14 @@ const BODIES: [(&str, &str); 5] = [
     ("POST /v1/tickets", r#"{"scope":"read"}"#),
 ];
 
-async fn check(api: &Api, line: &str, headers: &[(&str, &str)], body: impl AsRef<[u8]>, status: u16, code: &str) -> Answer {
+async fn check(
+    api: &Api,
+    line: &str,
+    headers: &[(&str, &str)],
+    body: impl AsRef<[u8]>,
+    status: u16,
+    code: &str,
+) -> Answer {
     let answer = api.call(line, headers, body).await;
     assert_eq!(answer.refusal(), (status, code.to_owned()), "{line} {headers:?}: {}", answer.text());
     check_problem(&answer);
@@ -27,7 +34,10 @@ fn check_problem(answer: &Answer) {
     assert_eq!(answer.header("content-type"), Some("application/problem+json"));
     assert_eq!(answer.header("x-content-type-options"), Some("nosniff"));
     assert_eq!(body["status"], answer.status);
-    assert_eq!(body["type"], format!("https://riverrun.dev/errors#{}", body["code"].as_str().unwrap_or_default()));
+    assert_eq!(
+        body["type"],
+        format!("https://riverrun.dev/errors#{}", body["code"].as_str().unwrap_or_default())
+    );
     assert_eq!(body["requestId"].as_str(), answer.header("x-request-id"));
     for (inner, outer) in [("message", "detail"), ("code", "code"), ("requestId", "requestId")] {
         assert_eq!(body["error"][inner], body[outer], "{body}");
@@ -105,11 +115,35 @@ async fn fields_that_are_wrong_are_named() {
         ("POST /v1/sessions", r#"{"titel":"x"}"#, "unknown_field", "titel", "did you mean `title`"),
         ("POST /v1/sessions", r#"{"title":7}"#, "invalid_field", "title", "string"),
         ("POST /v1/sessions", r#"{"sessionId":"a\u0000"}"#, "invalid_id", "sessionId", "an id may hold"),
-        ("POST /v1/sessions", r#"{"sessionId":"../../etc/passwd"}"#, "invalid_id", "sessionId", "an id may hold"),
-        ("POST /v1/sessions/s1/events", r#"{"type":"x","turnId":"a\u0000"}"#, "invalid_id", "turnId", "an id may hold"),
-        ("POST /v1/sessions/s1/events", r#"{"type":"model.delta","payload":{"delta":7}}"#, "invalid_event", "payload.delta", ""),
+        (
+            "POST /v1/sessions",
+            r#"{"sessionId":"../../etc/passwd"}"#,
+            "invalid_id",
+            "sessionId",
+            "an id may hold",
+        ),
+        (
+            "POST /v1/sessions/s1/events",
+            r#"{"type":"x","turnId":"a\u0000"}"#,
+            "invalid_id",
+            "turnId",
+            "an id may hold",
+        ),
+        (
+            "POST /v1/sessions/s1/events",
+            r#"{"type":"model.delta","payload":{"delta":7}}"#,
+            "invalid_event",
+            "payload.delta",
+            "",
+        ),
         ("POST /v1/sessions/s1/events", r#"{"payload":{}}"#, "invalid_event", "type", "missing"),
-        ("POST /v1/sessions/s1/events", r#"{"type":"x","sessionId":"s2"}"#, "invalid_event", "sessionId", "s2"),
+        (
+            "POST /v1/sessions/s1/events",
+            r#"{"type":"x","sessionId":"s2"}"#,
+            "invalid_event",
+            "sessionId",
+            "s2",
+        ),
         ("POST /v1/sessions/s1/fork", r#"{"att":1}"#, "unknown_field", "att", "did you mean `at`"),
         ("POST /v1/sessions/s1/fork", r#"{"at":0}"#, "invalid_field", "at", "1 to 1"),
         ("POST /v1/keys", r#"{"scopes":["all"]}"#, "invalid_field", "scopes[0]", "`read`"),
@@ -119,7 +153,8 @@ async fn fields_that_are_wrong_are_named() {
         assert_eq!(answer["field"], field, "{line} {body}: {answer}");
         assert!(answer["detail"].as_str().is_some_and(|text| text.contains(words)), "{answer}");
     }
-    let ahead = check(&server, "POST /v1/sessions/s1/fork", &[JSON], r#"{"at":2}"#, 409, "cursor_ahead").await;
+    let ahead =
+        check(&server, "POST /v1/sessions/s1/fork", &[JSON], r#"{"at":2}"#, 409, "cursor_ahead").await;
     assert_eq!(ahead.json()["head"], 1);
     server.stop().await;
 }
@@ -149,12 +184,16 @@ async fn heads_that_are_wrong_are_refused() {
     let server = with_session().await;
     let head = |headers: &str, body: &str| {
         let key = &server.key;
-        format!("POST /v1/sessions HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {key}\r\n{headers}\r\n\r\n{body}")
+        format!(
+            "POST /v1/sessions HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {key}\r\n{headers}\r\n\r\n{body}"
+        )
     };
     let two = server.raw(head("content-length: 2\r\ntransfer-encoding: chunked", "{}").as_bytes()).await;
     assert_eq!(two.status, 400);
     assert_eq!(two.header("connection"), Some("close"));
-    for headers in ["content-length: 1\r\ncontent-length: 2", "content-length: -1", "transfer-encoding: chunked, gzip"] {
+    for headers in
+        ["content-length: 1\r\ncontent-length: 2", "content-length: -1", "transfer-encoding: chunked, gzip"]
+    {
         assert_eq!(server.raw(head(headers, "{}").as_bytes()).await.status, 400, "{headers}");
     }
     let large = head(&format!("x-large: {}", "x".repeat(20 * 1024)), "");
@@ -199,7 +238,10 @@ async fn a_malformed_id_answers_as_an_absent_one() {
     let plain = server.call("GET /v1/sessions/../../etc/passwd", &[], "").await;
     assert_eq!(masked(&plain), masked(&server.call("GET /v1/sessions/absent", &[], "").await));
     for reference in ["..%2fadmin.key", "blob_1", "%ff", "/etc/passwd"] {
-        assert!(server.call(&format!("GET /v1/blobs/{reference}"), &[], "").await.status < 405, "{reference}");
+        assert!(
+            server.call(&format!("GET /v1/blobs/{reference}"), &[], "").await.status < 405,
+            "{reference}"
+        );
     }
     check(&server, "GET /v1/blobs/blob_1", &[], "", 400, "bad_ref").await;
     server.stop().await;

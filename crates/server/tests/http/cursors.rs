@@ -4,13 +4,24 @@ use serde_json::json;
 
 use crate::harness::Server;
 
-async fn check(server: &Server, query: &str, headers: &[(&str, &str)], status: u16, code: &str) -> serde_json::Value {
+async fn check(
+    server: &Server,
+    query: &str,
+    headers: &[(&str, &str)],
+    status: u16,
+    code: &str,
+) -> serde_json::Value {
     let mut answers = Vec::new();
     for accept in ["text/event-stream", "application/x-ndjson", "application/json"] {
         let mut all = vec![("accept", accept)];
         all.extend_from_slice(headers);
         let answer = server.call(&format!("GET /v1/sessions/s1/events?{query}"), &all, "").await;
-        assert_eq!(answer.refusal(), (status, code.to_owned()), "{accept} {query} {headers:?}: {}", answer.text());
+        assert_eq!(
+            answer.refusal(),
+            (status, code.to_owned()),
+            "{accept} {query} {headers:?}: {}",
+            answer.text()
+        );
         answers.push(answer.json());
     }
     answers.remove(0)
@@ -36,7 +47,17 @@ async fn a_cursor_that_is_none_of_ours_is_refused() {
     check(&server, "after=1", &[("last-event-id", "2")], 400, "cursor_conflict").await;
     let dialect = check(&server, "dialect=tasks", &[], 400, "unknown_dialect").await;
     assert!(dialect["detail"].as_str().is_some_and(|text| text.contains("`native`, `task`")), "{dialect}");
-    for bad in ["catchup=all", "follow=yes", "types=", "types=a,,b", "types=a%20b", "turn=a%2Fb", "index_unit=byte", "limit=0", "limit=5001"] {
+    for bad in [
+        "catchup=all",
+        "follow=yes",
+        "types=",
+        "types=a,,b",
+        "types=a%20b",
+        "turn=a%2Fb",
+        "index_unit=byte",
+        "limit=0",
+        "limit=5001",
+    ] {
         let answer = server.call(&format!("GET /v1/sessions/s1/events?{bad}"), &[], "").await;
         assert_eq!(answer.status, 400, "{bad}: {}", answer.text());
     }
@@ -57,7 +78,9 @@ async fn a_state_is_asked_for_by_a_place_of_its_own_log() {
     assert_eq!(server.get(&format!("/v1/sessions/s1/state?at={mine}")).await["sequence"], 2);
     assert_eq!(server.get("/v1/sessions/s1/state?at=1").await["sequence"], 1);
     assert_eq!(server.get("/v1/sessions/s1/state?at=0").await["sequence"], 0);
-    for (at, status, code) in [(other.as_str(), 400, "cursor_wrong_run"), ("3", 409, "cursor_ahead"), ("x", 400, "bad_cursor")] {
+    for (at, status, code) in
+        [(other.as_str(), 400, "cursor_wrong_run"), ("3", 409, "cursor_ahead"), ("x", 400, "bad_cursor")]
+    {
         let answer = server.call(&format!("GET /v1/sessions/s1/state?at={at}"), &[], "").await;
         assert_eq!(answer.refusal(), (status, code.to_owned()), "{at}");
     }

@@ -20,11 +20,15 @@ async fn live(server: &Server, query: &str) -> Stream {
 async fn a_drain_cuts_streams_without_a_clean_end() {
     let mut server = Server::start().await;
     server.make("s1").await;
-    let mut streams = [live(&server, "").await, live(&server, "dialect=task").await, live(&server, "turn=t1").await];
+    let mut streams =
+        [live(&server, "").await, live(&server, "dialect=task").await, live(&server, "turn=t1").await];
     server.begin_drain();
     for stream in &mut streams {
         let (frames, end) = stream.rest().await;
-        assert_eq!((frames.last().and_then(|frame| frame.word()).as_deref(), end), (Some("stream.draining"), End::Cut));
+        assert_eq!(
+            (frames.last().and_then(|frame| frame.word()).as_deref(), end),
+            (Some("stream.draining"), End::Cut)
+        );
     }
     server.drained().await;
 }
@@ -91,7 +95,10 @@ async fn a_slow_reader_holds_up_nobody_and_loses_nothing() {
     for at in (0..EVENTS).step_by(10) {
         server.tell("s1", &(at..at + 10).map(large).collect::<Vec<_>>()).await;
         for expected in at..at + 10 {
-            assert_eq!(quick.next().await.expect("a quick reader is not held up").json()["payload"]["at"], expected);
+            assert_eq!(
+                quick.next().await.expect("a quick reader is not held up").json()["payload"]["at"],
+                expected
+            );
         }
     }
     // The log itself is in memory here: 30 MB of events and a ring beside them.
@@ -126,7 +133,9 @@ async fn a_reader_that_fell_behind_the_ring_is_told_the_same() {
     for part in events.chunks(3) {
         last = server.tell("s1", part).await;
     }
-    server.tell("s1", &[json!({"type": "task.created", "turnId": "t_end", "taskId": "end", "payload": {}})]).await;
+    server
+        .tell("s1", &[json!({"type": "task.created", "turnId": "t_end", "taskId": "end", "payload": {}})])
+        .await;
     let mut other = Client::new(Dialect::Task, "s1");
     for (stream, client) in [(&mut behind, &mut client), (&mut ahead, &mut other)] {
         loop {
@@ -159,7 +168,10 @@ async fn a_stream_that_does_not_follow_ends() {
                 let path = format!("/v1/sessions/s1/events?follow=false&dialect={dialect}&catchup={mode}");
                 let (frames, end) = Stream::open(&server, &path, &[]).await.rest().await;
                 let last = frames.last().expect("a goodbye").json();
-                assert_eq!((end, &last["type"], &last["reason"]), (End::Clean, &json!("stream.end"), &json!("caught_up")));
+                assert_eq!(
+                    (end, &last["type"], &last["reason"]),
+                    (End::Clean, &json!("stream.end"), &json!("caught_up"))
+                );
             }
         }
     }
@@ -168,7 +180,8 @@ async fn a_stream_that_does_not_follow_ends() {
 
 #[tokio::test]
 async fn an_idle_stream_says_that_it_is_alive() {
-    let server = Server::with_limits(Limits { ping_every: Duration::from_secs(1), ..Limits::default() }).await;
+    let server =
+        Server::with_limits(Limits { ping_every: Duration::from_secs(1), ..Limits::default() }).await;
     server.make("s1").await;
     let mut stream = live(&server, "types=x.nothing").await;
     server.tell("s1", &[json!({"type": "x.other"})]).await;
@@ -179,11 +192,16 @@ async fn an_idle_stream_says_that_it_is_alive() {
 
 #[tokio::test]
 async fn a_ticket_opens_one_stream() {
-    let log = std::sync::Arc::new(riverrun_log::memory::MemoryLog::new(std::sync::Arc::new(riverrun_log::SystemClock)));
+    let log = std::sync::Arc::new(riverrun_log::memory::MemoryLog::new(std::sync::Arc::new(
+        riverrun_log::SystemClock,
+    )));
     let server = Server::on(log, tempfile::TempDir::new().expect("a directory"), Limits::default()).await;
     server.make("s1").await;
     let (ticketed, _) = server.key("default", &["read"]).await;
-    let ticket = ticketed.call("POST /v1/tickets", &[], "").await.json()["ticket"].as_str().expect("a ticket").to_owned();
+    let ticket = ticketed.call("POST /v1/tickets", &[], "").await.json()["ticket"]
+        .as_str()
+        .expect("a ticket")
+        .to_owned();
     let path = format!("/v1/sessions/s1/events?follow=false&ticket={ticket}");
     let mut first = Stream::open(&server, &path, &[("authorization", "")]).await;
     assert_eq!(first.rest().await.1, End::Clean);

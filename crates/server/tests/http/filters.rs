@@ -32,7 +32,11 @@ async fn check(server: &Server, query: &str, expected: &[&Value]) {
         if mode == "replay" {
             assert_eq!(events(&frames).iter().collect::<Vec<_>>(), expected, "{query}");
         } else {
-            assert_eq!(texts(&events(&frames)), texts(&expected.iter().copied().cloned().collect::<Vec<_>>()), "{query}");
+            assert_eq!(
+                texts(&events(&frames)),
+                texts(&expected.iter().copied().cloned().collect::<Vec<_>>()),
+                "{query}"
+            );
         }
     }
 }
@@ -52,8 +56,11 @@ async fn a_filter_gives_exactly_its_events() {
             // A turn is over at its first end.
             let over = of_turn.iter().position(|event| is_end(event)).map_or(of_turn.len(), |at| at + 1);
             check(&server, &format!("turn={turn}"), &of_turn[..over]).await;
-            let deltas: Vec<&Value> =
-                of_turn[..over].iter().copied().filter(|event| event["type"] == "model.delta" || is_end(event)).collect();
+            let deltas: Vec<&Value> = of_turn[..over]
+                .iter()
+                .copied()
+                .filter(|event| event["type"] == "model.delta" || is_end(event))
+                .collect();
             check(&server, &format!("turn={turn}&types=model.delta"), &deltas).await;
         }
         let families = |event: &&Value| {
@@ -63,7 +70,9 @@ async fn a_filter_gives_exactly_its_events() {
         check(&server, "types=item.*,tool.args", &log.iter().filter(families).collect::<Vec<_>>()).await;
         for task in tasks(&log) {
             let below = descendants(&log, &task);
-            let of_task = log.iter().filter(|event| event["taskId"].as_str().is_some_and(|task| below.contains(&task.to_owned())));
+            let of_task = log.iter().filter(|event| {
+                event["taskId"].as_str().is_some_and(|task| below.contains(&task.to_owned()))
+            });
             check(&server, &format!("task={task}"), &of_task.collect::<Vec<_>>()).await;
         }
         server.stop().await;
@@ -75,7 +84,8 @@ fn is_end(event: &Value) -> bool {
 }
 
 fn tasks(log: &[Value]) -> Vec<String> {
-    let mut tasks: Vec<String> = log.iter().filter_map(|event| event["taskId"].as_str().map(str::to_owned)).collect();
+    let mut tasks: Vec<String> =
+        log.iter().filter_map(|event| event["taskId"].as_str().map(str::to_owned)).collect();
     tasks.sort();
     tasks.dedup();
     tasks
@@ -84,7 +94,9 @@ fn tasks(log: &[Value]) -> Vec<String> {
 fn descendants(log: &[Value], task: &str) -> Vec<String> {
     let mut below = vec![task.to_owned()];
     for event in log {
-        let (Some(child), Some(parent)) = (event["taskId"].as_str(), event["parentTaskId"].as_str()) else { continue };
+        let (Some(child), Some(parent)) = (event["taskId"].as_str(), event["parentTaskId"].as_str()) else {
+            continue;
+        };
         if below.iter().any(|known| known == parent) {
             below.push(child.to_owned());
         }
@@ -99,7 +111,9 @@ async fn a_task_filter_that_resumes_knows_what_is_below() {
     for (at, event) in log.iter().enumerate().step_by(5) {
         let Some(task) = event["taskId"].as_str() else { continue };
         let below = descendants(&log, task);
-        let rest = log[at + 1..].iter().filter(|event| event["taskId"].as_str().is_some_and(|task| below.contains(&task.to_owned())));
+        let rest = log[at + 1..]
+            .iter()
+            .filter(|event| event["taskId"].as_str().is_some_and(|task| below.contains(&task.to_owned())));
         let path = format!("/v1/sessions/s1/events?follow=false&task={task}&after={}", at + 1);
         let (frames, _) = Stream::open(&server, &path, &[]).await.rest().await;
         assert_eq!(events(&frames).iter().collect::<Vec<_>>(), rest.collect::<Vec<_>>(), "{path}");
@@ -115,19 +129,34 @@ async fn a_stream_of_a_turn_ends_with_the_turn() {
     server.tell("s1", &[of("t1", "turn.submitted"), of("t2", "turn.submitted")]).await;
     let mut open = Vec::new();
     for dialect in ["native", "task"] {
-        let mut stream = Stream::open(&server, &format!("/v1/sessions/s1/events?turn=t1&dialect={dialect}"), &[]).await;
+        let mut stream =
+            Stream::open(&server, &format!("/v1/sessions/s1/events?turn=t1&dialect={dialect}"), &[]).await;
         stream.until("stream.caught_up").await;
         open.push(stream);
     }
-    server.tell("s1", &[of("t2", "turn.started"), of("t1", "turn.completed"), of("t2", "turn.completed")]).await;
+    server
+        .tell("s1", &[of("t2", "turn.started"), of("t1", "turn.completed"), of("t2", "turn.completed")])
+        .await;
     // It had ended before these readers came: there is nothing to wait for.
-    for query in ["", "&after=3", "&after=5", "&dialect=task", "&dialect=task&after=4", "&catchup=snapshot", "&catchup=coalesce"] {
+    for query in [
+        "",
+        "&after=3",
+        "&after=5",
+        "&dialect=task",
+        "&dialect=task&after=4",
+        "&catchup=snapshot",
+        "&catchup=coalesce",
+    ] {
         open.push(Stream::open(&server, &format!("/v1/sessions/s1/events?turn=t1{query}"), &[]).await);
     }
     for stream in &mut open {
         let (frames, end) = stream.rest().await;
         let last = frames.last().expect("it said goodbye").json();
-        assert_eq!((end, &last["type"], &last["reason"]), (End::Clean, &json!("stream.end"), &json!("turn_ended")), "{frames:?}");
+        assert_eq!(
+            (end, &last["type"], &last["reason"]),
+            (End::Clean, &json!("stream.end"), &json!("turn_ended")),
+            "{frames:?}"
+        );
         for event in events(&frames) {
             assert!(event["turnId"] == "t1" || event["task_id"] == "t1", "{event}");
         }

@@ -101,11 +101,17 @@ impl Teller {
 
     fn reasoning(&mut self, at: &mut usize) {
         let (id, index) = self.item(at);
-        self.tell("item.started", json!({"item": {"type": "reasoning", "id": id, "summary": []}, "outputIndex": index}));
+        self.tell(
+            "item.started",
+            json!({"item": {"type": "reasoning", "id": id, "summary": []}, "outputIndex": index}),
+        );
         for part in 0..self.dice.roll(3) {
             for _ in 0..1 + self.dice.roll(3) {
                 let text = self.text();
-                self.tell("reasoning.delta", json!({"delta": text, "itemId": id, "outputIndex": index, "summaryIndex": part}));
+                self.tell(
+                    "reasoning.delta",
+                    json!({"delta": text, "itemId": id, "outputIndex": index, "summaryIndex": part}),
+                );
             }
         }
         self.tell("item.completed", json!({"item": {"type": "reasoning", "id": id}, "outputIndex": index}));
@@ -117,18 +123,26 @@ impl Teller {
         for block in 0..1 + self.dice.roll(2) {
             for _ in 0..1 + self.dice.roll(6) {
                 let text = self.text();
-                self.tell("model.delta", json!({"delta": text, "itemId": id, "outputIndex": index, "blockIndex": block}));
+                self.tell(
+                    "model.delta",
+                    json!({"delta": text, "itemId": id, "outputIndex": index, "blockIndex": block}),
+                );
             }
         }
         if self.dice.once_in(3) {
             let change = self.dice.pick(&["added", "replaced", "done"]);
-            let picture = json!({"type": "image", "imageUrl": {"url": "data:image/png;base64,AA"}, "refId": 2});
+            let picture =
+                json!({"type": "image", "imageUrl": {"url": "data:image/png;base64,AA"}, "refId": 2});
             self.tell("item.updated", json!({"itemId": id, "outputIndex": index, "blockIndex": 2, "block": picture, "change": change}));
         }
         match self.dice.roll(6) {
-            0 => self.tell("item.retracted", json!({"itemId": id, "outputIndex": index, "reason": "guardrail"})),
+            0 => self
+                .tell("item.retracted", json!({"itemId": id, "outputIndex": index, "reason": "guardrail"})),
             1 => {}
-            _ => self.tell("item.completed", json!({"item": {"type": "message", "id": id, "content": null}, "outputIndex": index})),
+            _ => self.tell(
+                "item.completed",
+                json!({"item": {"type": "message", "id": id, "content": null}, "outputIndex": index}),
+            ),
         }
     }
 
@@ -137,9 +151,15 @@ impl Teller {
         let call = format!("call_{}", self.items);
         self.tell("item.started", json!({"item": {"type": "tool_call", "id": id, "callId": call, "name": name, "arguments": ""}, "outputIndex": index}));
         for piece in ["{\"city\":", "\"Köln\"", "}"] {
-            self.tell("tool.args", json!({"delta": piece, "itemId": id, "outputIndex": index, "callId": call}));
+            self.tell(
+                "tool.args",
+                json!({"delta": piece, "itemId": id, "outputIndex": index, "callId": call}),
+            );
         }
-        self.tell("item.completed", json!({"item": {"type": "tool_call", "id": id, "callId": call}, "outputIndex": index}));
+        self.tell(
+            "item.completed",
+            json!({"item": {"type": "tool_call", "id": id, "callId": call}, "outputIndex": index}),
+        );
         call
     }
 
@@ -148,7 +168,11 @@ impl Teller {
         let scope = json!({"toolCallId": call});
         if self.dice.once_in(2) {
             let action = json!({"toolCallId": call, "actionId": format!("act_{call}")});
-            self.tell_of("action.required", json!({"actionType": "tool_permission", "toolName": "weather"}), action.clone());
+            self.tell_of(
+                "action.required",
+                json!({"actionType": "tool_permission", "toolName": "weather"}),
+                action.clone(),
+            );
             if !self.dice.once_in(3) {
                 self.tell_of("action.resolved", json!({"decision": "approve", "source": "user"}), action);
             }
@@ -160,9 +184,18 @@ impl Teller {
         self.tell_of("tool.result", json!({"preview": "rain"}), scope);
         let (id, index) = self.item(at);
         let block = json!({"type": "text", "text": "rain", "refId": 1});
-        self.tell("item.started", json!({"item": {"type": "tool_result", "id": id, "callId": call}, "outputIndex": index}));
-        self.tell("item.updated", json!({"itemId": id, "outputIndex": index, "blockIndex": 0, "block": block, "change": "done"}));
-        self.tell("item.completed", json!({"item": {"type": "tool_result", "id": id, "content": [block]}, "outputIndex": index}));
+        self.tell(
+            "item.started",
+            json!({"item": {"type": "tool_result", "id": id, "callId": call}, "outputIndex": index}),
+        );
+        self.tell(
+            "item.updated",
+            json!({"itemId": id, "outputIndex": index, "blockIndex": 0, "block": block, "change": "done"}),
+        );
+        self.tell(
+            "item.completed",
+            json!({"item": {"type": "tool_result", "id": id, "content": [block]}, "outputIndex": index}),
+        );
     }
 
     fn child(&mut self, at: &mut usize, depth: usize) {
@@ -178,6 +211,9 @@ impl Teller {
         self.task(depth + 1);
         self.tell("task.completed", json!({}));
         self.scope = parent;
-        self.tell("item.completed", json!({"item": {"type": "tool_result", "id": id, "status": "completed"}, "outputIndex": index}));
+        self.tell(
+            "item.completed",
+            json!({"item": {"type": "tool_result", "id": id, "status": "completed"}, "outputIndex": index}),
+        );
     }
 }

@@ -88,7 +88,10 @@ impl Server {
         self.assert_no_panic().await;
         self.begin_drain();
         self.drained().await;
-        (self.log.clone(), std::mem::replace(&mut self.directory, TempDir::new().expect("a temporary directory")))
+        (
+            self.log.clone(),
+            std::mem::replace(&mut self.directory, TempDir::new().expect("a temporary directory")),
+        )
     }
 
     pub fn begin_drain(&mut self) {
@@ -111,7 +114,8 @@ impl Server {
 
     pub async fn assert_no_panic(&self) {
         let metrics = self.call("GET /metrics", &[], "").await.text();
-        let line = metrics.lines().find(|line| line.starts_with("riverrun_panic_total ")).expect("it is counted");
+        let line =
+            metrics.lines().find(|line| line.starts_with("riverrun_panic_total ")).expect("it is counted");
         assert_eq!(line, "riverrun_panic_total 0");
     }
 }

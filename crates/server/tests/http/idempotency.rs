@@ -11,7 +11,8 @@ async fn send(api: &Api, line: &str, kind: (&str, &str), key: &str, body: &str) 
 }
 
 fn file(session: &str, events: usize) -> String {
-    let line = |sequence| json!({"type": "x.note", "sessionId": session, "sequence": sequence}).to_string() + "\n";
+    let line =
+        |sequence| json!({"type": "x.note", "sessionId": session, "sequence": sequence}).to_string() + "\n";
     (1..=events).map(line).collect()
 }
 
@@ -21,7 +22,12 @@ fn requests() -> Vec<(&'static str, (&'static str, &'static str), String, String
     vec![
         ("POST /v1/sessions", JSON, text(json!({"title": "a"})), text(json!({"title": "b"}))),
         ("POST /v1/sessions", JSON, String::new(), text(json!({"title": "c"}))),
-        ("POST /v1/sessions/s1/events", JSON, text(json!({"type": "x.once"})), text(json!({"type": "x.twice"}))),
+        (
+            "POST /v1/sessions/s1/events",
+            JSON,
+            text(json!({"type": "x.once"})),
+            text(json!({"type": "x.twice"})),
+        ),
         ("POST /v1/sessions/s1/fork", JSON, text(json!({"at": 1})), text(json!({"at": 2}))),
         ("POST /v1/import", NDJSON, file("imported", 3), file("imported", 4)),
     ]
@@ -62,7 +68,9 @@ async fn a_key_is_of_its_route_and_its_tenant() {
     for api in [&server.api, &other] {
         for session in ["s1", "s2"] {
             api.make(session).await;
-            let answer = send(api, &format!("POST /v1/sessions/{session}/events"), JSON, "k", r#"{"type":"x.a"}"#).await;
+            let answer =
+                send(api, &format!("POST /v1/sessions/{session}/events"), JSON, "k", r#"{"type":"x.a"}"#)
+                    .await;
             assert_eq!((answer.status, &answer.json()["first"]), (201, &json!(1)));
             assert_eq!(answer.header("idempotency-replayed"), None);
         }
@@ -73,7 +81,9 @@ async fn a_key_is_of_its_route_and_its_tenant() {
     }
     let lines = send(&server, "POST /v1/sessions/s1/events", NDJSON, "k", "{\"type\":\"x.a\"}\n").await;
     assert_eq!(lines.refusal(), (400, "invalid_request".to_owned()));
-    let refused = send(&server, "POST /v1/sessions/s1/events", JSON, "bad", r#"{"type":"model.delta","payload":{}}"#).await;
+    let refused =
+        send(&server, "POST /v1/sessions/s1/events", JSON, "bad", r#"{"type":"model.delta","payload":{}}"#)
+            .await;
     assert_eq!(refused.status, 400);
     let mended = send(&server, "POST /v1/sessions/s1/events", JSON, "bad", r#"{"type":"x.a"}"#).await;
     assert_eq!(mended.status, 201, "a refusal is not remembered");
@@ -83,7 +93,8 @@ async fn a_key_is_of_its_route_and_its_tenant() {
 #[tokio::test]
 async fn a_second_request_waits_for_the_first() {
     let server = Server::start().await;
-    let headers = [NDJSON, ("idempotency-key", "k"), ("content-length", ""), ("transfer-encoding", "chunked")];
+    let headers =
+        [NDJSON, ("idempotency-key", "k"), ("content-length", ""), ("transfer-encoding", "chunked")];
     let mut slow = server.connect().await;
     slow.write_all(&server.request("POST /v1/import", &headers, b"")).await.expect("the server reads");
     let line = file("slow", 1);

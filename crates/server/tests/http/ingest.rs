@@ -27,7 +27,8 @@ async fn lines_of_a_producer_that_were_stored_are_not_stored_again() {
     assert_eq!(answer.status, 200, "{}", answer.text());
     assert_eq!(last(&answer)["last"], 8);
     let page = server.get("/v1/sessions/s1/events?limit=100").await;
-    let seen: Vec<_> = page["events"].as_array().into_iter().flatten().map(|event| event["payload"]["at"].clone()).collect();
+    let seen: Vec<_> =
+        page["events"].as_array().into_iter().flatten().map(|event| event["payload"]["at"].clone()).collect();
     assert_eq!(seen, (0..8).map(|at| json!(at)).collect::<Vec<_>>());
     server.stop().await;
 }
@@ -81,7 +82,12 @@ async fn what_was_acknowledged_before_a_bad_line_stays() {
     let body = format!("{}{{\"type\":\"model.delta\"}}\n", lines(1));
     let stamp = [NDJSON, ("producer-id", "p"), ("producer-seq", "0")];
     let answer = server.call("POST /v1/sessions/s1/events", &stamp, &body).await;
-    assert_eq!((last(&answer)["code"].as_str(), &last(&answer)["line"]), (Some("invalid_event"), &json!(2)), "{}", answer.text());
+    assert_eq!(
+        (last(&answer)["code"].as_str(), &last(&answer)["line"]),
+        (Some("invalid_event"), &json!(2)),
+        "{}",
+        answer.text()
+    );
     assert_eq!(server.get("/v1/sessions/s1").await["head"], 1);
     server.stop().await;
 }

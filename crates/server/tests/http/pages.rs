@@ -34,7 +34,8 @@ async fn pages(server: &Server, query: &str) -> (Vec<Value>, String) {
 async fn pages_of_any_size_make_exactly_the_log() {
     let (server, head) = filled(3).await;
     let export = server.call("GET /v1/sessions/s1/export", &[], "").await;
-    let log: Vec<Value> = export.text().lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let log: Vec<Value> =
+        export.text().lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
     assert_eq!(log.len() as u64, head);
     for limit in [1, 2, 3, 7, 50, head, head + 1, 5000] {
         let (all, _) = pages(&server, &format!("limit={limit}")).await;
@@ -83,7 +84,9 @@ async fn sessions_are_listed_once_in_pages_of_any_size() {
         loop {
             let page = server.get(&format!("/v1/sessions?limit={limit}{cursor}")).await;
             let sessions = page["sessions"].as_array().cloned().unwrap_or_default();
-            ids.extend(sessions.iter().map(|session| session["sessionId"].as_str().unwrap_or_default().to_owned()));
+            ids.extend(
+                sessions.iter().map(|session| session["sessionId"].as_str().unwrap_or_default().to_owned()),
+            );
             match page["cursor"].as_str() {
                 Some(next) => cursor = format!("&cursor={next}"),
                 None => break,

@@ -69,10 +69,15 @@ impl<'a> Reader<'a> {
             _ => places.last().cloned(),
         };
         // Joined deltas cannot be taken in half, so a reader that asks for them says truly where it stands.
-        let modes: &[&str] = if older { &["replay", "snapshot"] } else { &["replay", "replay", "coalesce", "snapshot"] };
+        let modes: &[&str] =
+            if older { &["replay", "snapshot"] } else { &["replay", "replay", "coalesce", "snapshot"] };
         let mode = self.dice.pick(modes);
         let after = place.map(|place| format!("&after={}", place.replace('+', "%2B"))).unwrap_or_default();
-        format!("/v1/sessions/{}/events?dialect={}&catchup={mode}{after}{extra}", self.session, self.dialect.name())
+        format!(
+            "/v1/sessions/{}/events?dialect={}&catchup={mode}{after}{extra}",
+            self.session,
+            self.dialect.name()
+        )
     }
 
     /// What the client holds is what the log folds to.
@@ -80,10 +85,13 @@ impl<'a> Reader<'a> {
         let state = self.api.get(&format!("/v1/sessions/{}/state", self.session)).await;
         let place = format!("{} in {}", self.session, self.dialect.name());
         match self.client.state() {
-            Some(mine) => assert_eq!(serde_json::from_str::<Value>(&mine.to_json()).expect("JSON"), state, "{place}"),
+            Some(mine) => {
+                assert_eq!(serde_json::from_str::<Value>(&mine.to_json()).expect("JSON"), state, "{place}")
+            }
             None => {
                 for task in state["tasks"].as_array().into_iter().flatten() {
-                    let task = task["task_id"].as_str().or(task["taskId"].as_str()).expect("a task has an id");
+                    let task =
+                        task["task_id"].as_str().or(task["taskId"].as_str()).expect("a task has an id");
                     let expected = self.api.get(&format!("/v1/tasks/{task}?session={}", self.session)).await;
                     assert_eq!(self.client.object(task), Some(shown(expected)), "{place}: {task}");
                 }
@@ -117,7 +125,8 @@ async fn a_reader_that_is_cut_at_any_byte_ends_with_the_fold() {
             while done.load(Ordering::Relaxed) < wanted {
                 let seed = seeds.fetch_add(1, Ordering::Relaxed) as u64;
                 let id = fill(&server, seed).await;
-                for (at, dialect) in [Dialect::Native, Dialect::Task].into_iter().cycle().take(8).enumerate() {
+                for (at, dialect) in [Dialect::Native, Dialect::Task].into_iter().cycle().take(8).enumerate()
+                {
                     let mut reader = Reader::new(&server, &id, dialect, seed * 8 + at as u64);
                     reader.read("&follow=false", 24).await;
                     reader.check().await;
@@ -141,7 +150,8 @@ async fn readers_of_a_log_that_grows_end_with_the_fold() {
         let id = format!("live{seed}");
         server.make(&id).await;
         let mut events = session(seed, 8);
-        events.push(serde_json::json!({"type": "turn.submitted", "turnId": "end", "payload": {"input": "?"}}));
+        events
+            .push(serde_json::json!({"type": "turn.submitted", "turnId": "end", "payload": {"input": "?"}}));
         events.push(serde_json::json!({"type": "turn.completed", "turnId": "end", "payload": {}}));
         let readers: Vec<_> = (0..12_u64)
             .map(|at| {
@@ -151,7 +161,12 @@ async fn readers_of_a_log_that_grows_end_with_the_fold() {
                     let mut reader = Reader::new(&server, &id, dialect, seed * 100 + at);
                     let head = events_of(seed) as u64 + 2;
                     // A stream that follows does not end, so every connection of it is cut.
-                    while reader.client.places.last().is_none_or(|place| !place.starts_with(&format!("{head}."))) {
+                    while reader
+                        .client
+                        .places
+                        .last()
+                        .is_none_or(|place| !place.starts_with(&format!("{head}.")))
+                    {
                         reader.follow_a_while().await;
                     }
                     reader.check().await;

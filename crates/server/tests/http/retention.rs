@@ -44,23 +44,40 @@ async fn a_place_that_was_retired_gets_the_state_instead() {
             let path = format!("/v1/sessions/s1/events?after=1&follow=false&dialect={}", dialect.name());
             let (frames, end) = Stream::open(&server, &path, &[]).await.rest().await;
             let opened = frames[0].json();
-            assert_eq!((&opened["outcome"], &opened["reason"]), (&json!("snapshot"), &json!("expired")), "{opened}");
+            assert_eq!(
+                (&opened["outcome"], &opened["reason"]),
+                (&json!("snapshot"), &json!("expired")),
+                "{opened}"
+            );
             assert_eq!(end, End::Clean);
             let mut client = Client::new(dialect, "s1");
             frames.iter().for_each(|frame| client.take("s1", frame));
             match client.state() {
-                Some(state) => assert_eq!(serde_json::from_str::<Value>(&state.to_json()).expect("JSON"), before),
-                None => assert_eq!(client.object("task_5"), Some(shown(server.get("/v1/tasks/task_5").await))),
+                Some(state) => {
+                    assert_eq!(serde_json::from_str::<Value>(&state.to_json()).expect("JSON"), before)
+                }
+                None => {
+                    assert_eq!(client.object("task_5"), Some(shown(server.get("/v1/tasks/task_5").await)))
+                }
             }
         }
-        let (frames, _) = Stream::open(&server, &format!("/v1/sessions/s1/events?after={}&follow=false", first - 1), &[]).await.rest().await;
+        let (frames, _) =
+            Stream::open(&server, &format!("/v1/sessions/s1/events?after={}&follow=false", first - 1), &[])
+                .await
+                .rest()
+                .await;
         assert_eq!(frames[0].json()["outcome"], "replayed");
         let gone = server.call("GET /v1/sessions/s1/state?at=1", &[], "").await;
         assert_eq!(gone.refusal(), (410, "expired".to_owned()), "{}", gone.text());
         assert_eq!(server.get("/v1/sessions/s1/state").await, before);
-        let fork = server.call("POST /v1/sessions/s1/fork", &[JSON], r#"{"at":1,"sessionId":"forked"}"#).await;
+        let fork =
+            server.call("POST /v1/sessions/s1/fork", &[JSON], r#"{"at":1,"sessionId":"forked"}"#).await;
         assert_eq!(fork.refusal(), (410, "expired".to_owned()), "{}", fork.text());
-        assert_eq!(server.call("GET /v1/sessions/forked", &[], "").await.status, 404, "half a fork is no session");
+        assert_eq!(
+            server.call("GET /v1/sessions/forked", &[], "").await.status,
+            404,
+            "half a fork is no session"
+        );
         server.stop().await;
     }
 }
@@ -81,7 +98,11 @@ async fn a_cursor_of_a_log_that_was_replaced_gets_the_state() {
             let path = format!("/v1/sessions/s1/events?follow=false{after}");
             let (frames, _) = Stream::open(&server, &path, headers).await.rest().await;
             let opened = frames[0].json();
-            assert_eq!((&opened["outcome"], &opened["reason"]), (&json!("snapshot"), &json!("epoch_changed")), "{opened}");
+            assert_eq!(
+                (&opened["outcome"], &opened["reason"]),
+                (&json!("snapshot"), &json!("epoch_changed")),
+                "{opened}"
+            );
             assert_eq!(frames[1].json()["state"], server.get("/v1/sessions/s1/state").await);
         }
         server.stop().await;
@@ -99,7 +120,9 @@ async fn a_session_that_is_made_while_it_is_deleted_is_whole() {
             async {
                 server.call("POST /v1/sessions", &[JSON], json!({"sessionId": id}).to_string()).await;
                 let path = format!("POST /v1/sessions/{id}/events");
-                server.call(&path, &[JSON], json!({"type": "x.a", "payload": {"round": round}}).to_string()).await
+                server
+                    .call(&path, &[JSON], json!({"type": "x.a", "payload": {"round": round}}).to_string())
+                    .await
             },
             server.call(&delete, &[], "")
         );
@@ -108,7 +131,11 @@ async fn a_session_that_is_made_while_it_is_deleted_is_whole() {
         if made.status == 201 && session.status == 200 {
             let page = server.get(&format!("/v1/sessions/{id}/events")).await;
             let (cursor, head) = (page["cursor"].as_str().expect("a cursor"), session.json()["head"].clone());
-            assert_eq!(page["events"].as_array().map(Vec::len).unwrap_or(0), head.as_u64().unwrap_or(9) as usize, "{page}");
+            assert_eq!(
+                page["events"].as_array().map(Vec::len).unwrap_or(0),
+                head.as_u64().unwrap_or(9) as usize,
+                "{page}"
+            );
             assert_eq!(Some(cursor), session.json()["cursor"].as_str());
         }
     }

@@ -33,7 +33,8 @@ async fn a_route_needs_its_scope_and_no_other() {
     server.make("s1").await;
     let task = json!({"type": "task.created", "turnId": "t1", "taskId": "task1", "payload": {}});
     server.tell("s1", &[task]).await;
-    let blob = server.call("PUT /v1/blobs", &[], "bytes").await.json()["ref"].as_str().expect("a ref").to_owned();
+    let blob =
+        server.call("PUT /v1/blobs", &[], "bytes").await.json()["ref"].as_str().expect("a ref").to_owned();
     for scope in ["read", "write", "approve", "admin"] {
         let (api, _) = server.key("default", &[scope]).await;
         for (line, needed, body) in ROUTES {
@@ -64,7 +65,11 @@ async fn without_a_key_everything_but_health_answers_the_same() {
         }
     }
     for path in ["/livez", "/readyz", "/healthz", "/openapi.json", "/metrics"] {
-        assert_eq!(server.call(&format!("GET {path}"), &[("authorization", "")], "").await.status, 200, "{path}");
+        assert_eq!(
+            server.call(&format!("GET {path}"), &[("authorization", "")], "").await.status,
+            200,
+            "{path}"
+        );
     }
     server.stop().await;
 }

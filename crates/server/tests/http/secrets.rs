@@ -29,7 +29,9 @@ fn holding(directory: &Path, needle: &[u8]) -> Vec<String> {
         let path = entry.path();
         if path.is_dir() {
             found.extend(holding(&path, needle));
-        } else if std::fs::read(&path).is_ok_and(|bytes| bytes.windows(needle.len()).any(|part| part == needle)) {
+        } else if std::fs::read(&path)
+            .is_ok_and(|bytes| bytes.windows(needle.len()).any(|part| part == needle))
+        {
             found.push(path.file_name().unwrap_or_default().to_string_lossy().into_owned());
         }
     }
@@ -46,13 +48,20 @@ async fn no_secret_is_written_down() {
     tracing::subscriber::set_global_default(subscriber).expect("no other test listens");
     let server = Server::on_disk().await;
     let (reader, _) = server.key("default", &["read", "write"]).await;
-    let ticket = reader.call("POST /v1/tickets", &[], "").await.json()["ticket"].as_str().expect("a ticket").to_owned();
+    let ticket = reader.call("POST /v1/tickets", &[], "").await.json()["ticket"]
+        .as_str()
+        .expect("a ticket")
+        .to_owned();
     reader.make("s1").await;
     let said = "CANARY-said-by-a-person";
     reader.tell("s1", &[json!({"type": "model.delta", "payload": {"delta": said}})]).await;
     let mut answers = String::new();
     for (line, headers, body) in [
-        ("POST /v1/sessions/s1/events", JSON, format!(r#"{{"type":"model.delta","payload":{{"delta":7,"x":"{said}"}}}}"#)),
+        (
+            "POST /v1/sessions/s1/events",
+            JSON,
+            format!(r#"{{"type":"model.delta","payload":{{"delta":7,"x":"{said}"}}}}"#),
+        ),
         ("POST /v1/sessions/s1/events", JSON, format!(r#"{{"type":"x","payload":"{said}"#)),
         ("POST /v1/sessions/s1/events", NDJSON, format!("{said}\n")),
         ("POST /v1/sessions", JSON, format!(r#"{{"title":"{said}"#)),
@@ -61,11 +70,14 @@ async fn no_secret_is_written_down() {
         answers.push_str(&reader.call(line, &[headers], body).await.text());
     }
     let key = &reader.key;
-    for path in [format!("?token={key}"), format!("?ticket={key}"), format!("?after={key}"), format!("/{key}/state")] {
+    for path in
+        [format!("?token={key}"), format!("?ticket={key}"), format!("?after={key}"), format!("/{key}/state")]
+    {
         answers.push_str(&reader.call(&format!("GET /v1/sessions/s1/events{path}"), &[], "").await.text());
     }
     for header in ["last-event-id", "idempotency-key", "producer-id"] {
-        answers.push_str(&reader.call("POST /v1/sessions/s1/events", &[JSON, (header, key)], "{").await.text());
+        answers
+            .push_str(&reader.call("POST /v1/sessions/s1/events", &[JSON, (header, key)], "{").await.text());
     }
     let path = format!("/v1/sessions/s1/events?follow=false&ticket={ticket}");
     Stream::open(&reader, &path, &[("authorization", "")]).await.rest().await;
@@ -76,7 +88,12 @@ async fn no_secret_is_written_down() {
     let lines = String::from_utf8_lossy(&captured.0.lock().expect("nobody panics in here")).into_owned();
     assert!(lines.contains("/v1/sessions/{session}/events"), "the access log is there: {lines}");
     let secret = |key: &str| key.rsplit('_').next().unwrap_or_default().to_owned();
-    for (name, canary) in [("key", secret(key)), ("ticket", secret(&ticket)), ("admin key", secret(&admin)), ("words", said.to_owned())] {
+    for (name, canary) in [
+        ("key", secret(key)),
+        ("ticket", secret(&ticket)),
+        ("admin key", secret(&admin)),
+        ("words", said.to_owned()),
+    ] {
         assert!(!lines.contains(&canary), "{name} in the log");
         assert!(!metrics.contains(&canary), "{name} in the metrics");
         if name == "words" {

@@ -60,7 +60,8 @@ impl Stream {
             }
             let mut space = [0; 16 * 1024];
             let wanted = self.budget.min(space.len());
-            let read = tokio::time::timeout(Duration::from_secs(20), self.socket.read(&mut space[..wanted])).await;
+            let read =
+                tokio::time::timeout(Duration::from_secs(20), self.socket.read(&mut space[..wanted])).await;
             let count = read.expect("the stream goes on or ends").unwrap_or(0);
             if count == 0 {
                 let over = self.chunks.as_ref().is_some_and(Chunks::is_over);

@@ -8,7 +8,8 @@ use crate::wire::Answer;
 /// Status, headers and body without what differs in any two answers.
 fn masked(answer: &Answer) -> (u16, Vec<(String, String)>, String) {
     let id = answer.header("x-request-id").unwrap_or_default().to_owned();
-    let headers = answer.headers.iter().filter(|(name, _)| !["date", "x-request-id"].contains(&name.as_str()));
+    let headers =
+        answer.headers.iter().filter(|(name, _)| !["date", "x-request-id"].contains(&name.as_str()));
     (answer.status, headers.cloned().collect(), answer.text().replace(&id, "ID"))
 }
 
@@ -23,7 +24,8 @@ async fn check(api: &Api, template: &str, foreign: &str, absent: &str) -> usize 
             for accept in ["*/*", "application/json", "text/event-stream"] {
                 let ask = async |id: &str| {
                     let line = format!("{method} {}", template.replace("{id}", id));
-                    let answer = api.call(&line, &[JSON, ("accept", accept), ("x-request-id", "")], body).await;
+                    let answer =
+                        api.call(&line, &[JSON, ("accept", accept), ("x-request-id", "")], body).await;
                     // The id itself may be said back, never whether it is somebody's.
                     let (status, headers, text) = masked(&answer);
                     (status, headers, text.replace(id, "OBJECT"))
@@ -47,10 +49,26 @@ async fn nothing_tells_a_foreign_object_from_an_absent_one() {
     let event = json!({"type": "task.created", "turnId": "t1", "taskId": "foreigntask", "payload": {}});
     let action = json!({"type": "action.required", "actionId": "a1", "payload": {"actionType": "approval"}});
     theirs.tell("foreign", &[event, action]).await;
-    let blob = theirs.call("PUT /v1/blobs", &[], "their bytes").await.json()["ref"].as_str().expect("a ref").to_owned();
+    let blob = theirs.call("PUT /v1/blobs", &[], "their bytes").await.json()["ref"]
+        .as_str()
+        .expect("a ref")
+        .to_owned();
     let nobodys = format!("blob_{}", "0".repeat(64));
     let mut compared = 0;
-    for rest in ["", "/events", "/events?follow=false", "/events?after=1", "/events?after=999", "/state", "/state?at=999", "/actions", "/export", "/fork", "/turns", "/queue"] {
+    for rest in [
+        "",
+        "/events",
+        "/events?follow=false",
+        "/events?after=1",
+        "/events?after=999",
+        "/state",
+        "/state?at=999",
+        "/actions",
+        "/export",
+        "/fork",
+        "/turns",
+        "/queue",
+    ] {
         compared += check(&mine, &format!("/v1/sessions/{{id}}{rest}"), "foreign", "nobodys").await;
     }
     compared += check(&mine, "/v1/tasks/{id}", "foreigntask", "nobodystask").await;

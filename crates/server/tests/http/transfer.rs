@@ -49,7 +49,9 @@ async fn an_export_is_imported_elsewhere_as_it_was() {
 #[tokio::test]
 async fn a_file_of_any_length_is_taken_whole_or_not_at_all() {
     let server = Server::start().await;
-    let line = |session: &str, sequence: usize| json!({"type": "x.a", "sessionId": session, "sequence": sequence}).to_string() + "\n";
+    let line = |session: &str, sequence: usize| {
+        json!({"type": "x.a", "sessionId": session, "sequence": sequence}).to_string() + "\n"
+    };
     for events in [1, 999, 1000, 1001, 2000] {
         let id = format!("n{events}");
         let file: String = (1..=events).map(|at| line(&id, at)).collect();

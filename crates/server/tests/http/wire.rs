@@ -73,7 +73,8 @@ enum Length {
 
 impl Chunks {
     pub fn of(headers: &[(String, String)]) -> Self {
-        let find = |name: &str| headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str());
+        let find =
+            |name: &str| headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str());
         let length = match (find("transfer-encoding"), find("content-length")) {
             (Some(_), _) => Length::Chunked { is_over: false },
             (None, Some(length)) => Length::Exactly(length.parse().expect("a length")),
