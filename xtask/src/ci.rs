@@ -46,11 +46,12 @@ pub fn nightly() -> Result<()> {
     run_all(steps)
 }
 
-/// Runs the load generator with the arguments it is given.
+/// Measures the optimised binary beside the machine's own ceiling. Further arguments go to `riverrun bench`.
 pub fn bench(arguments: &[&str]) -> Result<()> {
-    let mut words = vec!["run", "--release", "--package", "riverrun-load", "--"];
+    cargo(&["build", "--release", "--package", "riverrun", "--package", "riverrun-ceiling"])?;
+    let mut words = vec!["bench", "--ceiling", "target/release/riverrun-ceiling"];
     words.extend(arguments);
-    cargo(&words)
+    run("target/release/riverrun", &words, "", &[])
 }
 
 /// Runs every step, also after a failure: one run shows all that is wrong.

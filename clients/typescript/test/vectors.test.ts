@@ -4,6 +4,9 @@ import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { envelope } from "../src/decode/envelope.js";
+import { DecodeError } from "../src/decode/event.js";
+import { PayloadError } from "../src/decode/payload.js";
 import type { State } from "../src/fold/index.js";
 import { Folder, apply, emptyState, fromSnapshot } from "../src/fold/index.js";
 
@@ -90,6 +93,32 @@ for (const name of folders(`${ROOT}fold`)) {
     assert.deepEqual(run(vector, (_, event) => folder.apply(event)), expected, "in place");
     const restored = (state: State): State => fromSnapshot(JSON.parse(JSON.stringify(state)));
     assert.deepEqual(run(vector, (state, event) => apply(restored(state), event)), expected, "from a snapshot at any place");
+  });
+}
+
+/** What comes of a text: `{event}` or `{error}`. */
+function decoded(input: string): Json {
+  let value: Json;
+  try {
+    value = JSON.parse(input) as Json;
+  } catch {
+    return { error: { code: "json_syntax" } };
+  }
+  try {
+    const { sequence: _, sessionId: __, schemaVersion: ___, ...event } = envelope(value);
+    return { event };
+  } catch (error) {
+    if (error instanceof PayloadError) return { error: { code: "invalid_event", field: error.path } };
+    if (!(error instanceof DecodeError)) throw error;
+    return { error: { code: error.code, ...(error.field !== undefined && { field: error.field }) } };
+  }
+}
+
+for (const name of readdirSync(`${ROOT}decode`)) {
+  test(`decode/${name}`, () => {
+    const { why, input, ...expected } = JSON.parse(readFileSync(`${ROOT}decode/${name}`, "utf8")) as Json;
+    assert.ok(why);
+    assert.deepEqual(decoded(input as string), expected);
   });
 }
 

@@ -17,7 +17,7 @@ pub enum Framing {
 
 /// Appends a frame. The JSON has no line break, so no field can be injected.
 pub fn write_frame(framing: Framing, origin: Origin, frame: &Frame<'_>, out: &mut String) {
-    write_frame_at(framing, Place::At(cursor_after(origin, frame)), frame.json, out);
+    write_framed(framing, Place::At(cursor_after(origin, frame)), out, |out| out.push_str(frame.json));
 }
 
 /// Where a reader stands behind a frame.
@@ -28,29 +28,30 @@ pub enum Place {
     Still(Cursor),
 }
 
-/// Appends a frame with the place behind it. An event stream says a place only when it moves, so that its readers see
-/// where the whole ends.
-pub fn write_frame_at(framing: Framing, place: Place, json: &str, out: &mut String) {
-    let (Place::At(cursor) | Place::Still(cursor)) = place;
-    match framing {
-        Framing::Sse => {
-            if place == Place::At(cursor) {
-                out.push_str("id: ");
-                cursor.write(out);
-                out.push('\n');
-            }
-            out.push_str("data: ");
-            out.push_str(json);
+/// As [`write_frame`], with the JSON written where it goes. This is on the path of every native event.
+/// An event stream says a place only when it moves, so that its readers see where a whole ends.
+pub fn write_framed(framing: Framing, place: Place, out: &mut String, json: impl FnOnce(&mut String)) {
+    match (framing, place) {
+        (Framing::Sse, Place::At(cursor)) => {
+            out.push_str("id: ");
+            cursor.write(out);
+            out.push_str("\ndata: ");
+            json(out);
             out.push_str("\n\n");
         }
-        Framing::Ndjson => {
-            out.push_str(json);
+        (Framing::Sse, Place::Still(_)) => {
+            out.push_str("data: ");
+            json(out);
+            out.push_str("\n\n");
+        }
+        (Framing::Ndjson, _) => {
+            json(out);
             out.push('\n');
         }
-        Framing::Cursored => {
+        (Framing::Cursored, Place::At(cursor) | Place::Still(cursor)) => {
             cursor.write(out);
             out.push(' ');
-            out.push_str(json);
+            json(out);
             out.push('\n');
         }
     }

@@ -10,6 +10,8 @@ pub enum Dialect {
     /// The Agent Runtime envelope.
     #[default]
     Native,
+    /// The same in the standard's closed vocabulary.
+    NativeStrict,
     /// AgentLin's `task.*` events.
     Task,
 }
@@ -19,11 +21,12 @@ pub enum Dialect {
 pub struct UnknownDialect(pub String);
 
 impl Dialect {
-    pub const ALL: [Dialect; 2] = [Dialect::Native, Dialect::Task];
+    pub const ALL: [Dialect; 3] = [Dialect::Native, Dialect::NativeStrict, Dialect::Task];
 
     pub fn name(self) -> &'static str {
         match self {
             Dialect::Native => "native",
+            Dialect::NativeStrict => "native-strict",
             Dialect::Task => "task",
         }
     }
@@ -36,7 +39,7 @@ impl Dialect {
     /// True if frames follow from single events: then any part of a log can be projected alone.
     pub fn is_stateless(self) -> bool {
         match self {
-            Dialect::Native => true,
+            Dialect::Native | Dialect::NativeStrict => true,
             Dialect::Task => false,
         }
     }
@@ -45,6 +48,7 @@ impl Dialect {
     pub fn projector(self, session: &Session<'_>, state: State, options: Options) -> Box<dyn Projector> {
         match self {
             Dialect::Native => Box::new(native::Native::new(session, state.sequence)),
+            Dialect::NativeStrict => Box::new(native::Strict::new(session, state.sequence)),
             Dialect::Task => Box::new(task::Task::new(state, options)),
         }
     }

@@ -107,9 +107,9 @@ fn from_base32(text: &str) -> Option<u32> {
     if text.is_empty() || text.len() > 7 {
         return None;
     }
-    let value = text.bytes().try_fold(0_u64, |sum, byte| {
-        Some(sum * 32 + DIGITS.iter().position(|d| *d == byte)? as u64)
-    })?;
+    let value = text
+        .bytes()
+        .try_fold(0_u64, |sum, byte| Some(sum * 32 + DIGITS.iter().position(|d| *d == byte)? as u64))?;
     u32::try_from(value).ok()
 }
 
@@ -148,7 +148,22 @@ mod tests {
 
     #[test]
     fn only_what_we_write_and_bare_numbers_are_cursors() {
-        for bad in ["", "abc", "-1", "1.5", "18446744073709551616", "9007199254740992", "01", "1.abc.2", "1.abcd", "1.abcd.2.3", "+1", "1+", "1.ABCD.2", "1.abcu.2"] {
+        for bad in [
+            "",
+            "abc",
+            "-1",
+            "1.5",
+            "18446744073709551616",
+            "9007199254740992",
+            "01",
+            "1.abc.2",
+            "1.abcd",
+            "1.abcd.2.3",
+            "+1",
+            "1+",
+            "1.ABCD.2",
+            "1.abcu.2",
+        ] {
             assert!(Cursor::parse(bad).is_err(), "{bad}");
         }
         assert_eq!(Cursor::parse("41").map(|c| (c.sequence.get(), c.part, c.origin)), Ok((41, 0, None)));

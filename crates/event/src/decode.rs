@@ -7,8 +7,8 @@ use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use crate::{
-    Draft, ErrorCode, Event, EventId, EventType, IdError, Payload, PayloadError, RawJson, Scope, Sequence, SessionId,
-    Timestamp, field_names,
+    Draft, ErrorCode, Event, EventId, EventType, IdError, Payload, PayloadError, RawJson, Scope, Sequence,
+    SessionId, Timestamp, field_names,
 };
 
 /// Why a text is not an event.
@@ -70,7 +70,8 @@ pub fn decode(json: &str) -> Result<Decoded, DecodeError> {
     let payload_text = members.payload.map(|raw| camel_payload(&kind, raw));
     let payload = parse_payload(&kind, payload_text.as_deref())?;
     let refs = members.refs.map(RawValue::get);
-    let raw_payload = payload_text.as_deref().filter(|_| is_kept_whole(&kind)).and_then(|text| RawJson::parse(text).ok());
+    let raw_payload =
+        payload_text.as_deref().filter(|_| is_kept_whole(&kind)).and_then(|text| RawJson::parse(text).ok());
     let draft = Draft::from_parts(kind, &scope, &members.extra, payload_text.as_deref(), refs);
     Ok(Decoded {
         draft: Draft { event_id: members.event_id()?, timestamp: members.timestamp()?, ..draft },
@@ -87,7 +88,8 @@ pub fn decode_wire(json: &str) -> Result<Event, DecodeError> {
     let members = Members::read(json)?;
     let kind = members.kind()?;
     let payload_text = members.payload.map(|raw| camel_payload(&kind, raw));
-    let raw = payload_text.as_deref().filter(|_| is_kept_whole(&kind)).and_then(|text| RawJson::parse(text).ok());
+    let raw =
+        payload_text.as_deref().filter(|_| is_kept_whole(&kind)).and_then(|text| RawJson::parse(text).ok());
     Ok(Event {
         first_sequence: members.sequence("firstSequence")?,
         sequence: members.sequence("sequence")?.unwrap_or_default(),
@@ -121,7 +123,10 @@ pub(crate) fn decode_members(kind: EventType, json: &str) -> Result<Event, Decod
 /// Deltas and items are folded from their typed payloads; everything else may be shown verbatim.
 fn is_kept_whole(kind: &EventType) -> bool {
     use EventType::*;
-    !matches!(kind, ModelDelta | ReasoningDelta | ReasoningSummary | ToolArgs | ItemStarted | ItemUpdated | ItemCompleted)
+    !matches!(
+        kind,
+        ModelDelta | ReasoningDelta | ReasoningSummary | ToolArgs | ItemStarted | ItemUpdated | ItemCompleted
+    )
 }
 
 fn parse_payload(kind: &EventType, text: Option<&str>) -> Result<Payload, PayloadError> {
@@ -147,13 +152,32 @@ struct Members<'a> {
 }
 
 const NAMED: &[&str] = &[
-    "type", "eventId", "schemaVersion", "timestamp", "firstSequence", "sequence", "sessionId", "threadId", "turnId", "taskId", "runId",
-    "stepId", "toolCallId", "actionId", "subagentId", "parentTaskId", "parentToolCallId", "depth", "traceId", "spanId",
+    "type",
+    "eventId",
+    "schemaVersion",
+    "timestamp",
+    "firstSequence",
+    "sequence",
+    "sessionId",
+    "threadId",
+    "turnId",
+    "taskId",
+    "runId",
+    "stepId",
+    "toolCallId",
+    "actionId",
+    "subagentId",
+    "parentTaskId",
+    "parentToolCallId",
+    "depth",
+    "traceId",
+    "spanId",
 ];
 
 impl<'a> Members<'a> {
     fn read(json: &'a str) -> Result<Self, DecodeError> {
-        serde_json::from_str(json).map_err(|error| DecodeError::NotAnEvent(format!("not an event object: {error}")))
+        serde_json::from_str(json)
+            .map_err(|error| DecodeError::NotAnEvent(format!("not an event object: {error}")))
     }
 
     fn insert(&mut self, key: Cow<'_, str>, value: &'a RawValue) {
@@ -166,7 +190,9 @@ impl<'a> Members<'a> {
             "refs" => self.refs = Some(value),
             other => match NAMED.iter().find(|known| **known == other) {
                 Some(known) => self.named.push((known, value)),
-                None => self.extra.push((if is_standard(other) { name.into_owned() } else { key.into_owned() }, value)),
+                None => self
+                    .extra
+                    .push((if is_standard(other) { name.into_owned() } else { key.into_owned() }, value)),
             },
         }
     }
@@ -213,7 +239,8 @@ impl<'a> Members<'a> {
 
     /// What the event is about when it is about a process, a channel, a job, an artifact or evidence.
     fn subject(&self) -> Option<String> {
-        const SUBJECTS: [&str; 6] = ["processId", "channelId", "jobItemId", "jobId", "artifactId", "evidenceId"];
+        const SUBJECTS: [&str; 6] =
+            ["processId", "channelId", "jobItemId", "jobId", "artifactId", "evidenceId"];
         let named = |subject: &&str| self.extra.iter().find(|(name, _)| name == subject);
         SUBJECTS.iter().find_map(named).and_then(|(_, raw)| serde_json::from_str(raw.get()).ok())
     }
@@ -317,11 +344,39 @@ fn camel_case(name: &str) -> Cow<'_, str> {
 /// Envelope members of the standard that are kept as they come; their snake_case forms are renamed.
 fn is_standard(name: &str) -> bool {
     [
-        "runtimeId", "attemptId", "artifactId", "evidenceId", "rootTaskId", "requestId", "modelRequestId", "processId",
-        "channelId", "jobId", "jobItemId", "queueId", "outputRef", "statusReason", "nativeStatus", "taskAttempt",
-        "taskRelationship", "taskGraph", "taskProgress", "taskAcceptance", "deliveryState", "permissionDecision",
-        "sandboxProfile", "routingDecision", "candidateModelSet", "taskProfile", "limitState", "limitEvent",
-        "costState", "hookRun", "executionEnvironment", "jobItem", "historyBoundary",
+        "runtimeId",
+        "attemptId",
+        "artifactId",
+        "evidenceId",
+        "rootTaskId",
+        "requestId",
+        "modelRequestId",
+        "processId",
+        "channelId",
+        "jobId",
+        "jobItemId",
+        "queueId",
+        "outputRef",
+        "statusReason",
+        "nativeStatus",
+        "taskAttempt",
+        "taskRelationship",
+        "taskGraph",
+        "taskProgress",
+        "taskAcceptance",
+        "deliveryState",
+        "permissionDecision",
+        "sandboxProfile",
+        "routingDecision",
+        "candidateModelSet",
+        "taskProfile",
+        "limitState",
+        "limitEvent",
+        "costState",
+        "hookRun",
+        "executionEnvironment",
+        "jobItem",
+        "historyBoundary",
     ]
     .contains(&name)
 }

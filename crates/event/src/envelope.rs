@@ -40,7 +40,8 @@ pub struct Draft {
 impl Draft {
     /// Makes a draft of a typed payload.
     pub fn new(kind: EventType, scope: &Scope, payload: &impl Serialize) -> Self {
-        let payload = serde_json::to_string(payload).expect("payload types serialise to JSON: string keys, no errors");
+        let payload =
+            serde_json::to_string(payload).expect("payload types serialise to JSON: string keys, no errors");
         Self::from_parts(kind, scope, &[], Some(&payload), None)
     }
 

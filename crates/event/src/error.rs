@@ -93,11 +93,12 @@ impl ErrorCode {
             | StorageFailed | Draining | Overloaded => true,
             BodyEmpty | JsonSyntax | JsonTooDeep | JsonTooLarge | JsonDuplicateKey | JsonInvalidUnicode
             | InvalidUtf8 | NumberOutOfRange | InvalidId | UnknownField | InvalidField | InvalidEvent
-            | InvalidRequest | BadCursor | CursorWrongSession | CursorConflict | CursorAhead | UnknownDialect
-            | BadRef | TokenInUrl | MethodUnknown | MethodNotAllowed | NotAcceptable | UnsupportedMediaType
-            | BodyTooLarge | HeadTooLarge | EventTooLarge | Unauthenticated | Forbidden | OriginForbidden
-            | HostUnknown | NotFound | SessionExists | SessionClosed | IdempotencyMismatch | ProducerStale
-            | ProducerGap | SequenceExhausted | Expired | LogCorrupt | Internal => false,
+            | InvalidRequest | BadCursor | CursorWrongSession | CursorConflict | CursorAhead
+            | UnknownDialect | BadRef | TokenInUrl | MethodUnknown | MethodNotAllowed | NotAcceptable
+            | UnsupportedMediaType | BodyTooLarge | HeadTooLarge | EventTooLarge | Unauthenticated
+            | Forbidden | OriginForbidden | HostUnknown | NotFound | SessionExists | SessionClosed
+            | IdempotencyMismatch | ProducerStale | ProducerGap | SequenceExhausted | Expired
+            | LogCorrupt | Internal => false,
         }
     }
 
@@ -108,12 +109,13 @@ impl ErrorCode {
             StorageFailed | Internal | BodyTimeout => false,
             BodyEmpty | JsonSyntax | JsonTooDeep | JsonTooLarge | JsonDuplicateKey | JsonInvalidUnicode
             | InvalidUtf8 | NumberOutOfRange | InvalidId | UnknownField | InvalidField | InvalidEvent
-            | InvalidRequest | BadCursor | CursorWrongSession | CursorConflict | CursorAhead | UnknownDialect
-            | BadRef | TokenInUrl | MethodUnknown | MethodNotAllowed | NotAcceptable | UnsupportedMediaType
-            | BodyTooLarge | HeadTooLarge | EventTooLarge | Unauthenticated | Forbidden | OriginForbidden
-            | HostUnknown | NotFound | SessionExists | SessionClosed | IdempotencyMismatch | IdempotencyInFlight
-            | ProducerStale | ProducerGap | SequenceExhausted | NotOwner | Expired | RateLimited | TooManyStreams
-            | StorageFull | LogCorrupt | Draining | Overloaded => true,
+            | InvalidRequest | BadCursor | CursorWrongSession | CursorConflict | CursorAhead
+            | UnknownDialect | BadRef | TokenInUrl | MethodUnknown | MethodNotAllowed | NotAcceptable
+            | UnsupportedMediaType | BodyTooLarge | HeadTooLarge | EventTooLarge | Unauthenticated
+            | Forbidden | OriginForbidden | HostUnknown | NotFound | SessionExists | SessionClosed
+            | IdempotencyMismatch | IdempotencyInFlight | ProducerStale | ProducerGap | SequenceExhausted
+            | NotOwner | Expired | RateLimited | TooManyStreams | StorageFull | LogCorrupt | Draining
+            | Overloaded => true,
         }
     }
 }

@@ -88,9 +88,9 @@ fn with_refs(members: String, spilled: &[Spilled]) -> String {
     }
     list.push(']');
     // `refs` is the last member that a draft writes.
-    let refs_at = members.rfind(",\"refs\":{").filter(|at| {
-        serde_json::from_str::<&RawValue>(&members[at + 8..members.len() - 1]).is_ok()
-    });
+    let refs_at = members
+        .rfind(",\"refs\":{")
+        .filter(|at| serde_json::from_str::<&RawValue>(&members[at + 8..members.len() - 1]).is_ok());
     let stem = members.strip_suffix('}').unwrap_or(&members);
     match refs_at {
         Some(_) => {
@@ -151,7 +151,9 @@ impl Strings<'_> {
         while self.text.get(self.at) == Some(&b'"') {
             let key_from = self.at + 1;
             self.string();
-            let key = String::from_utf8_lossy(&self.text[key_from..self.at - 1]).replace('~', "~0").replace('/', "~1");
+            let key = String::from_utf8_lossy(&self.text[key_from..self.at - 1])
+                .replace('~', "~0")
+                .replace('/', "~1");
             self.at += 1;
             self.inside(path, &key);
             if self.text.get(self.at) == Some(&b',') {

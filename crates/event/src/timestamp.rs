@@ -158,7 +158,14 @@ mod tests {
         ] {
             assert_eq!(Timestamp::parse(text).map(|t| t.to_string()), Ok(written.to_owned()));
         }
-        for bad in ["", "now", "2026-13-01T00:00:00Z", "2025-02-29T00:00:00Z", "2026-11-16T05:40:00", "2026-11-16T05:40:00.Z"] {
+        for bad in [
+            "",
+            "now",
+            "2026-13-01T00:00:00Z",
+            "2025-02-29T00:00:00Z",
+            "2026-11-16T05:40:00",
+            "2026-11-16T05:40:00.Z",
+        ] {
             assert!(Timestamp::parse(bad).is_err(), "{bad}");
         }
     }

@@ -24,29 +24,58 @@ pub enum Change {
     /// An old turn left the window; its full form is here for the last time.
     TurnSealed(Box<SealedTurn>),
     Session,
-    Thread { thread: usize },
-    Turn { turn: usize },
-    TaskCreated { task: usize },
-    TaskStatus { task: usize },
+    Thread {
+        thread: usize,
+    },
+    Turn {
+        turn: usize,
+    },
+    TaskCreated {
+        task: usize,
+    },
+    TaskStatus {
+        task: usize,
+    },
     ItemAdded(ItemAt),
     SummaryAdded(PartAt),
     /// The text from byte `from` on is new.
-    SummaryText { at: PartAt, from: usize },
+    SummaryText {
+        at: PartAt,
+        from: usize,
+    },
     SummaryDone(PartAt),
     /// Raw reasoning: the text from byte `from` on is new.
-    ReasoningText { at: PartAt, from: usize },
-    Arguments { at: ItemAt, from: usize },
+    ReasoningText {
+        at: PartAt,
+        from: usize,
+    },
+    Arguments {
+        at: ItemAt,
+        from: usize,
+    },
     ArgumentsDone(ItemAt),
     BlockAdded(PartAt),
-    BlockText { at: PartAt, from: usize },
+    BlockText {
+        at: PartAt,
+        from: usize,
+    },
     /// The block is another one now, as a whole; `partial` numbers the drafts of a picture.
-    BlockReplaced { at: PartAt, partial: Option<u32> },
+    BlockReplaced {
+        at: PartAt,
+        partial: Option<u32>,
+    },
     BlockDone(PartAt),
     ItemDone(ItemAt),
     ItemRetracted(ItemAt),
-    ToolCall { call: usize },
-    ActionRequired { action: usize },
-    ActionResolved { action: usize },
+    ToolCall {
+        call: usize,
+    },
+    ActionRequired {
+        action: usize,
+    },
+    ActionResolved {
+        action: usize,
+    },
     Queue,
     Usage,
     Agent,

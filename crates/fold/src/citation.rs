@@ -136,7 +136,10 @@ mod tests {
 
     #[test]
     fn code_is_not_annotated() {
-        assert_eq!(markers(&["a `[^1]` b[^2] ``x`[^3]`` ```\n[^4]\n\n[^5]\n``` [^6]"]), [(2, 10, 14), (6, 45, 49)]);
+        assert_eq!(
+            markers(&["a `[^1]` b[^2] ``x`[^3]`` ```\n[^4]\n\n[^5]\n``` [^6]"]),
+            [(2, 10, 14), (6, 45, 49)]
+        );
         assert_eq!(markers(&["a lone ` tick[^1]\n\nnext[^2]"]), [(2, 23, 27)]);
     }
 

@@ -40,7 +40,9 @@ impl Index {
             threads: places(&state.threads, |thread| thread.thread_id.clone()),
             actions: places(&state.actions, |action| action.action_id.clone()),
             calls: places(&state.tool_calls, |call| call.tool_call_id.clone()),
-            calls_of_tasks: places(&state.tool_calls, |call| (call.tool_call_id.clone(), call.task_id.clone())),
+            calls_of_tasks: places(&state.tool_calls, |call| {
+                (call.tool_call_id.clone(), call.task_id.clone())
+            }),
             active_threads: state.threads.iter().filter(|thread| thread.active_turn_id.is_some()).count(),
             ..Index::default()
         };
@@ -75,7 +77,8 @@ impl Index {
         let callers = format!("{callers:?}");
         let places = (self.tasks.clone(), self.turns.clone(), self.threads.clone(), self.actions.clone());
         let calls = (self.calls.clone(), self.calls_of_tasks.clone(), callers);
-        let counts = (self.pending, self.pending_by_turn.clone(), self.pending_by_task.clone(), self.active_threads);
+        let counts =
+            (self.pending, self.pending_by_turn.clone(), self.pending_by_task.clone(), self.active_threads);
         (places, calls, counts)
     }
 

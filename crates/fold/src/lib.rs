@@ -6,6 +6,7 @@
 //!
 //! This crate knows no foreign protocol, reads no clock and does no I/O.
 
+mod adopt;
 mod apply;
 mod change;
 mod citation;
@@ -13,9 +14,12 @@ mod index;
 mod ledger;
 mod open;
 mod problem;
+pub mod read_model;
 mod restore;
 mod state;
+pub mod view;
 
+pub use adopt::Adopted;
 pub use apply::{Density, Outcome, session_status};
 pub use change::{Change, ItemAt, PartAt};
 pub use citation::{Marker, Scanner};

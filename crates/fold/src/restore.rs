@@ -33,7 +33,8 @@ impl State {
 
 impl Task {
     fn restore(&mut self) {
-        let ids = self.output.iter().enumerate().filter_map(|(at, item)| item.id().map(|id| (id.into_owned(), at)));
+        let ids =
+            self.output.iter().enumerate().filter_map(|(at, item)| item.id().map(|id| (id.into_owned(), at)));
         self.positions.0 = ids.collect();
         self.references.0.clear();
         for item in &self.output {
@@ -52,7 +53,11 @@ impl Task {
 pub(crate) fn references(item: &Item) -> impl Iterator<Item = u64> {
     let (content, blocks) = match item {
         Item::ToolResult(result) => (result.content.as_deref(), result.block_list.as_deref()),
-        Item::Message(_) | Item::Reasoning(_) | Item::ToolCall(_) | Item::Handoff(_) | Item::Error(_)
+        Item::Message(_)
+        | Item::Reasoning(_)
+        | Item::ToolCall(_)
+        | Item::Handoff(_)
+        | Item::Error(_)
         | Item::Other(_) => (None, None),
     };
     content.unwrap_or_default().iter().chain(blocks.unwrap_or_default()).filter_map(Block::ref_id)

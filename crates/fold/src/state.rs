@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use riverrun_event::{
-    ActionId, BlobRef, ErrorInfo, Input, Item, RawJson, RunId, Sequence, SessionId, TaskId, ThreadId, Timestamp,
-    ToolCallId, TurnId, Usage,
+    ActionId, BlobRef, ErrorInfo, Input, Item, RawJson, RunId, Sequence, SessionId, TaskId, ThreadId,
+    Timestamp, ToolCallId, TurnId, Usage,
 };
 use serde::{Deserialize, Serialize};
 
@@ -99,11 +99,27 @@ pub enum Status {
 impl Status {
     pub fn is_terminal(self) -> bool {
         match self {
-            Status::Cancelled | Status::TimedOut | Status::Failed | Status::Lost | Status::Completed
+            Status::Cancelled
+            | Status::TimedOut
+            | Status::Failed
+            | Status::Lost
+            | Status::Completed
             | Status::Archived => true,
-            Status::Unknown | Status::Idle | Status::Draft | Status::Accepted | Status::Queued | Status::Preparing
-            | Status::Running | Status::WaitingInput | Status::WaitingPermission | Status::WaitingResource
-            | Status::Blocked | Status::Paused | Status::Retrying | Status::Cancelling | Status::Stale => false,
+            Status::Unknown
+            | Status::Idle
+            | Status::Draft
+            | Status::Accepted
+            | Status::Queued
+            | Status::Preparing
+            | Status::Running
+            | Status::WaitingInput
+            | Status::WaitingPermission
+            | Status::WaitingResource
+            | Status::Blocked
+            | Status::Paused
+            | Status::Retrying
+            | Status::Cancelling
+            | Status::Stale => false,
         }
     }
 

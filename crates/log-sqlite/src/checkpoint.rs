@@ -32,16 +32,15 @@ pub fn run(shared: &Arc<Shared>, connection: &Connection) {
     }
 }
 
-/// Copies what can be copied without waiting for anybody. Answers the frames that the file holds, zero if all are
-/// copied and the next commit may begin the file anew.
+/// Copies what can be copied without waiting for anybody. Answers the frames that the file held when it began; those
+/// that were committed meanwhile come on top, so the count never tells that all are copied.
 pub fn checkpoint(connection: &Connection) -> rusqlite::Result<u64> {
-    let (frames, copied): (i64, i64) =
-        connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |row| Ok((row.get(1)?, row.get(2)?)))?;
-    Ok(if frames == copied { 0 } else { u64::try_from(frames).unwrap_or(0) })
+    let frames: i64 = connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |row| row.get(1))?;
+    Ok(u64::try_from(frames).unwrap_or(0))
 }
 
 fn finish_if_large(shared: &Arc<Shared>, frames: u64) {
-    shared.wal_pages.store(frames.min(1), Ordering::Relaxed);
+    shared.wal_pages.store(0, Ordering::Relaxed);
     if frames * 4096 < shared.options.wal_bytes / 2 {
         return;
     }

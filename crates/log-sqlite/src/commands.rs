@@ -44,6 +44,7 @@ pub fn enqueue(core: &mut Core, command: NewCommand) -> Result<Enqueued, Fault> 
     if let Some(command) = with_key(&core.connection, session, &command.idempotency_key)? {
         return Ok(Enqueued { command, new: false });
     }
+    check_id(&core.connection, session, &command.id)?;
     let number = store(&core.connection, session, &command)?;
     Ok(Enqueued { command: Command { number, request: command, state: CommandState::Pending }, new: true })
 }
@@ -71,17 +72,43 @@ fn store(connection: &Connection, session: i64, command: &NewCommand) -> rusqlit
     Ok(connection.last_insert_rowid() as u64)
 }
 
-/// Whether the changes of an append can be made; nothing is written yet.
+/// Whether the changes of an append can be made, one after the other; nothing is written yet.
 pub fn check(connection: &Connection, session: i64, changes: &[CommandChange]) -> Result<(), Fault> {
-    changes.iter().try_for_each(|change| match change {
-        CommandChange::Enqueue(command) => match with_key(connection, session, &command.idempotency_key)? {
-            Some(known) => Err(Error::CommandExists(known.request.id).into()),
-            None => Ok(()),
-        },
-        CommandChange::Claim(id) | CommandChange::Complete { id, .. } => {
-            check_not_done(connection, session, id)
+    let mut enqueued: Vec<&NewCommand> = Vec::new();
+    for change in changes {
+        match change {
+            CommandChange::Enqueue(command) => {
+                let same = |earlier: &&&NewCommand| earlier.idempotency_key == command.idempotency_key;
+                if let Some(known) = enqueued.iter().find(same) {
+                    return Err(Error::CommandExists(known.id.clone()).into());
+                }
+                check_new(connection, session, command)?;
+                enqueued.push(command);
+            }
+            CommandChange::Claim(id) | CommandChange::Complete { id, .. } => {
+                if !enqueued.iter().any(|command| command.id == *id) {
+                    check_not_done(connection, session, id)?;
+                }
+            }
         }
-    })
+    }
+    Ok(())
+}
+
+/// Neither the idempotency key nor the id may be in use.
+fn check_new(connection: &Connection, session: i64, command: &NewCommand) -> Result<(), Fault> {
+    if let Some(known) = with_key(connection, session, &command.idempotency_key)? {
+        return Err(Error::CommandExists(known.request.id).into());
+    }
+    check_id(connection, session, &command.id)
+}
+
+fn check_id(connection: &Connection, session: i64, id: &CommandId) -> Result<(), Fault> {
+    let sql = "SELECT 1 FROM commands WHERE session = ?1 AND id = ?2";
+    if connection.prepare_cached(sql)?.exists(params![session, id.as_str()])? {
+        return Err(Error::Immutable { kind: "command", id: id.to_string() }.into());
+    }
+    Ok(())
 }
 
 fn check_not_done(connection: &Connection, session: i64, id: &CommandId) -> Result<(), Fault> {

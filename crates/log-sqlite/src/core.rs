@@ -12,23 +12,24 @@ use riverrun_log::{
 use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::failure::Fault;
-use crate::group::Group;
-use crate::rows::blob_at;
+use crate::rows::{blob_at, millis};
 use crate::segment::{LinkColumn, number, sequence_at, unpack};
 use crate::shared::Shared;
 use crate::slot::Slot;
-use crate::{commands, facts, rows};
+use crate::{commands, facts, group, rows};
 
 pub struct Core {
     pub connection: Connection,
     pub shared: Arc<Shared>,
     /// The newest epoch of the one shard.
     pub epoch: Epoch,
-    open: HashMap<SessionKey, Writing>,
-    group: Group,
+    /// The sessions that were written to, and where in `writings` they are: found once per append by their key.
+    open: HashMap<SessionKey, usize>,
+    writings: Vec<Writing>,
     group_number: i64,
     stored: Vec<Stored>,
-    touched: Vec<SessionKey>,
+    /// Which of `writings` this group moves.
+    moved: Vec<usize>,
     after: Vec<Box<dyn FnOnce() + Send>>,
     /// The write-ahead file is nearly copied; the rest is to be copied after this group.
     pub finish_checkpoint: bool,
@@ -53,12 +54,12 @@ pub struct Stored {
 
 /// What a committed group means for everybody else.
 pub struct Committed {
-    pub group: Option<(i64, usize)>,
+    pub group: Option<i64>,
     pub stored: Vec<Stored>,
     pub after: Vec<Box<dyn FnOnce() + Send>>,
 }
 
-/// Sessions without live chunks that the writer remembers before it forgets them all.
+/// Sessions that the writer remembers before it forgets those it can load again.
 const OPEN_SESSIONS: usize = 50_000;
 
 impl Core {
@@ -68,10 +69,10 @@ impl Core {
             shared,
             epoch: Epoch::default(),
             open: HashMap::new(),
-            group: Group::default(),
+            writings: Vec::new(),
             group_number,
             stored: Vec::new(),
-            touched: Vec::new(),
+            moved: Vec::new(),
             after: Vec::new(),
             finish_checkpoint: false,
         };
@@ -91,75 +92,82 @@ impl Core {
         self.after.push(Box::new(action));
     }
 
-    pub fn append(&mut self, append: &Append) -> Result<Appended, Fault> {
-        let chunk = &append.chunk;
-        self.load(&append.key)?;
-        let producer = self.producer_of(append)?;
-        let Some(writing) = self.open.get(&append.key) else {
-            return Err(Error::NoSession(append.key.session.clone()).into());
-        };
+    pub fn append(&mut self, append: Append) -> Result<Appended, Fault> {
+        let place = self.load(&append.key)?.ok_or_else(|| Error::NoSession(append.key.session.clone()))?;
+        let producer = self.producer_of(place, &append)?;
+        let writing = &self.writings[place];
         if let Some(damage) = &writing.damage {
             return Err(damage.clone().into());
         }
         let standing = Standing { epoch: self.epoch, head: &writing.head, producer };
-        let slot = Arc::clone(&writing.slot);
-        let admission =
-            admit(append, standing, |first| self.stored_at(&slot, first).map_err(Fault::into_error))?;
-        let (first, last, link) = (chunk.first(), chunk.last(), chunk.link());
+        let stored = |first| self.stored_at(&writing.slot, first).map_err(Fault::into_error);
+        let admission = admit(&append, standing, stored)?;
+        let (first, last, link) = (append.chunk.first(), append.chunk.last(), append.chunk.link());
         if admission == Admission::Duplicate {
             return Ok(Appended { first, last, link, duplicate: true });
         }
-        let now = self.shared.options.clock.now();
-        commands::check(&self.connection, slot.number, &append.commands)?;
-        commands::check_answers(&self.connection, &append.idempotency, now)?;
-        facts::apply(&self.connection, slot.number, &append.key, &append.facts)?;
-        commands::apply(&self.connection, slot.number, &append.commands)?;
-        commands::store_answers(&self.connection, &append.idempotency)?;
-        self.stage(append, slot)?;
+        self.write_beside(writing.slot.number, &append)?;
+        self.stage(place, append)?;
         Ok(Appended { first, last, link, duplicate: false })
     }
 
-    /// Takes an admitted chunk into the group.
-    fn stage(&mut self, append: &Append, slot: Arc<Slot>) -> Result<(), Fault> {
-        let chunk = &append.chunk;
-        let Some(writing) = self.open.get_mut(&append.key) else { return Ok(()) };
-        if let Some(stamp) = append.producer.as_ref().filter(|_| !seeded::is_on(Bug::ForgetProducer)) {
-            let (first, last) = (chunk.first(), chunk.last());
-            let state = ProducerState { epoch: stamp.epoch, sequence: stamp.sequence, first, last };
-            store_producer(&self.connection, slot.number, &stamp.id, &state)?;
-            writing.producers.insert(stamp.id.clone(), state);
+    /// Everything that commits with the chunk: checked first, so that a refusal leaves nothing written.
+    fn write_beside(&self, session: i64, append: &Append) -> Result<(), Fault> {
+        let Append { key, facts, commands: changes, idempotency, .. } = append;
+        if !changes.is_empty() {
+            commands::check(&self.connection, session, changes)?;
         }
-        writing.head.advance(chunk);
-        writing.updated_at = chunk.time();
-        if !std::mem::replace(&mut writing.moved, true) {
-            self.touched.push(append.key.clone());
+        if !idempotency.is_empty() {
+            commands::check_answers(&self.connection, idempotency, self.shared.options.clock.now())?;
         }
-        self.group.push(slot.number as u64, chunk.clone());
-        self.stored.push(Stored { slot, chunk: chunk.clone() });
+        facts::apply(&self.connection, session, key, facts)?;
+        commands::apply(&self.connection, session, changes)?;
+        commands::store_answers(&self.connection, idempotency)?;
         Ok(())
     }
 
-    /// Makes sure that `open` has the session, if it exists.
-    fn load(&mut self, key: &SessionKey) -> Result<(), Fault> {
-        if self.open.contains_key(key) {
-            return Ok(());
+    /// Takes an admitted chunk into the group.
+    fn stage(&mut self, place: usize, append: Append) -> Result<(), Fault> {
+        let Append { chunk, producer, .. } = append;
+        let writing = &mut self.writings[place];
+        if let Some(stamp) = producer.filter(|_| !seeded::is_on(Bug::ForgetProducer)) {
+            let (first, last) = (chunk.first(), chunk.last());
+            let state = ProducerState { epoch: stamp.epoch, sequence: stamp.sequence, first, last };
+            store_producer(&self.connection, writing.slot.number, &stamp.id, &state)?;
+            writing.producers.insert(stamp.id, state);
         }
-        let Some(row) = rows::head(&self.connection, key, &self.shared)? else { return Ok(()) };
+        writing.head.advance(&chunk);
+        writing.updated_at = chunk.time();
+        if !std::mem::replace(&mut writing.moved, true) {
+            self.moved.push(place);
+        }
+        self.stored.push(Stored { slot: Arc::clone(&writing.slot), chunk });
+        Ok(())
+    }
+
+    /// Where in `writings` the session is; None if it does not exist.
+    fn load(&mut self, key: &SessionKey) -> Result<Option<usize>, Fault> {
+        if let Some(place) = self.open.get(key) {
+            return Ok(Some(*place));
+        }
+        let Some(row) = rows::head(&self.connection, key, &self.shared)? else { return Ok(None) };
         let known = self.shared.slots.get(key).filter(|slot| slot.number == row.number);
         let slot = known.unwrap_or_else(|| Arc::new(Slot::new(row.number, key.clone(), row.state)));
         let (head, updated_at, damage) = {
             let state = slot.lock();
-            (state.head, state.updated_at, state.damage(&key.session))
+            let damage = if state.is_damaged { state.damage(&key.session) } else { None };
+            (state.head, state.updated_at, damage)
         };
+        let place = self.writings.len();
         let producers = HashMap::new();
-        self.open.insert(key.clone(), Writing { slot, head, updated_at, moved: false, producers, damage });
-        Ok(())
+        self.writings.push(Writing { slot, head, updated_at, moved: false, producers, damage });
+        self.open.insert(key.clone(), place);
+        Ok(Some(place))
     }
 
-    fn producer_of(&mut self, append: &Append) -> Result<Option<ProducerState>, Fault> {
-        let (Some(stamp), Some(writing)) = (&append.producer, self.open.get_mut(&append.key)) else {
-            return Ok(None);
-        };
+    fn producer_of(&mut self, place: usize, append: &Append) -> Result<Option<ProducerState>, Fault> {
+        let Some(stamp) = &append.producer else { return Ok(None) };
+        let writing = &mut self.writings[place];
         if let Some(state) = writing.producers.get(&stamp.id) {
             return Ok(Some(*state));
         }
@@ -204,50 +212,51 @@ impl Core {
         Ok(chunks.into_iter().find(|chunk| chunk.first() == first))
     }
 
-    /// Writes the group and the heads it moves. The transaction is still open.
+    /// Writes the group and the heads it moves. The transaction is still open. Answers about how many pages it took.
     pub fn write_group(&mut self) -> rusqlite::Result<u64> {
-        if self.group.is_empty() {
+        if self.stored.is_empty() {
             return Ok(1);
         }
-        let bytes = self.group.encode();
+        let bytes =
+            group::encode(self.stored.iter().map(|stored| (stored.slot.number as u64, &stored.chunk)));
         let sql = "INSERT INTO groups (number, bytes) VALUES (?1, ?2)";
         self.connection.prepare_cached(sql)?.execute(params![self.group_number + 1, &bytes[..]])?;
         let sql = "UPDATE heads SET last = ?2, link = ?3, updated_at = ?4 WHERE session = ?1";
         let mut update = self.connection.prepare_cached(sql)?;
-        for key in &self.touched {
-            let Some(writing) = self.open.get(key) else { continue };
+        // In the order of their rows, so that neighbours are written while their page is at hand.
+        self.moved.sort_unstable_by_key(|place| self.writings[*place].slot.number);
+        for place in &self.moved {
+            let writing = &self.writings[*place];
             let (last, link) = (number(writing.head.last), LinkColumn(writing.head.link));
-            let updated_at = writing.updated_at.millis() as i64;
-            update.execute(params![writing.slot.number, last, link, updated_at])?;
+            update.execute(params![writing.slot.number, last, link, millis(writing.updated_at)])?;
         }
-        Ok((bytes.len() / 4000 + self.touched.len() / 32 + 2) as u64)
+        Ok((bytes.len() / 4000 + self.moved.len() / 32 + 2) as u64)
     }
 
     /// After the commit: hands over what it means and is ready for the next group.
     pub fn committed(&mut self) -> Committed {
-        let group = (!self.group.is_empty()).then(|| {
-            self.group_number += 1;
-            (self.group_number, self.group.bytes())
-        });
-        for key in self.touched.drain(..) {
-            if let Some(writing) = self.open.get_mut(&key) {
-                writing.moved = false;
-            }
+        let group = (!self.stored.is_empty()).then_some(self.group_number + 1);
+        self.group_number = group.unwrap_or(self.group_number);
+        for place in self.moved.drain(..) {
+            self.writings[place].moved = false;
         }
-        self.group.clear();
         Committed { group, stored: std::mem::take(&mut self.stored), after: std::mem::take(&mut self.after) }
     }
 
     /// After a rollback: nothing of the group happened.
     pub fn undone(&mut self) {
-        self.open.clear();
-        self.group.clear();
+        self.forget_all();
         self.stored.clear();
-        self.touched.clear();
+        self.moved.clear();
         self.after.clear();
         if let Err(error) = self.reload_epoch() {
             self.shared.fail(&error.to_string());
         }
+    }
+
+    fn forget_all(&mut self) {
+        self.open.clear();
+        self.writings.clear();
     }
 
     /// Forgets a session that was deleted in this group. Chunks of it that the group already holds belong to nobody.
@@ -257,14 +266,13 @@ impl Core {
 
     /// The session's part in memory, for changes that move it; None if the session is absent.
     pub fn slot(&mut self, key: &SessionKey) -> Result<Option<Arc<Slot>>, Fault> {
-        self.load(key)?;
-        Ok(self.open.get(key).map(|writing| Arc::clone(&writing.slot)))
+        Ok(self.load(key)?.map(|place| Arc::clone(&self.writings[place].slot)))
     }
 
-    /// Bounds the memory that sessions without live chunks take. Only between groups.
+    /// Bounds the memory that idle sessions take. Only between groups.
     pub fn forget_idle(&mut self) {
-        if self.open.len() >= OPEN_SESSIONS {
-            self.open.clear();
+        if self.writings.len() >= OPEN_SESSIONS {
+            self.forget_all();
             self.shared.slots.forget_idle();
         }
     }

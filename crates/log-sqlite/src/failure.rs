@@ -30,7 +30,7 @@ impl From<rusqlite::Error> for Fault {
 pub enum Severity {
     /// No space: nothing was stored, and it heals.
     Full,
-    /// Stored bytes are damaged: this group fails, others may not touch the damage.
+    /// This group fails, for stored bytes that are damaged or a defect of ours; the next may be fine.
     Damaged,
     /// Writing or syncing failed. What the disk holds now is unknown until it is read again from the start.
     Fatal,
@@ -42,8 +42,14 @@ pub fn severity(error: &rusqlite::Error) -> Severity {
         Some(code) if code.extended_code == ffi::SQLITE_IOERR_SHMSIZE => Severity::Full,
         Some(code) => match code.code {
             ErrorCode::DiskFull => Severity::Full,
-            ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase => Severity::Damaged,
-            _ => Severity::Fatal,
+            ErrorCode::SystemIoFailure
+            | ErrorCode::ReadOnly
+            | ErrorCode::CannotOpen
+            | ErrorCode::PermissionDenied
+            | ErrorCode::NoLargeFileSupport
+            | ErrorCode::FileLockingProtocolFailed => Severity::Fatal,
+            // What is left are damaged pages and our own mistakes: they concern this group alone.
+            _ => Severity::Damaged,
         },
         None => Severity::Damaged,
     }

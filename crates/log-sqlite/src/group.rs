@@ -12,47 +12,26 @@ use riverrun_log::{Chunk, varint};
 const FORMAT: u8 = 0xB1;
 const DIRECTORY: usize = 5;
 
-#[derive(Default)]
-pub struct Group {
-    entries: Vec<(u64, Chunk)>,
-    bytes: usize,
-}
-
-impl Group {
-    pub fn push(&mut self, session: u64, chunk: Chunk) {
-        self.bytes += chunk.bytes().len();
-        self.entries.push((session, chunk));
+pub fn encode<'a>(chunks: impl Iterator<Item = (u64, &'a Chunk)> + Clone) -> BytesMut {
+    let (mut count, mut size) = (0, 0);
+    for (_, chunk) in chunks.clone() {
+        count += 1;
+        size += chunk.bytes().len() + 8;
     }
-
-    pub fn is_empty(&self) -> bool {
-        self.entries.is_empty()
+    let mut out = BytesMut::with_capacity(size + 16);
+    out.put_u8(FORMAT);
+    out.put_u32_le(0);
+    varint::write(&mut out, count);
+    for (session, chunk) in chunks.clone() {
+        varint::write(&mut out, session);
+        varint::write(&mut out, chunk.bytes().len() as u64);
     }
-
-    pub const fn bytes(&self) -> usize {
-        self.bytes
+    let crc = crc32fast::hash(&out[DIRECTORY..]);
+    out[1..DIRECTORY].copy_from_slice(&crc.to_le_bytes());
+    for (_, chunk) in chunks {
+        out.put_slice(chunk.bytes());
     }
-
-    pub fn clear(&mut self) {
-        self.entries.clear();
-        self.bytes = 0;
-    }
-
-    pub fn encode(&self) -> BytesMut {
-        let mut out = BytesMut::with_capacity(self.bytes + 8 * self.entries.len() + 16);
-        out.put_u8(FORMAT);
-        out.put_u32_le(0);
-        varint::write(&mut out, self.entries.len() as u64);
-        for (session, chunk) in &self.entries {
-            varint::write(&mut out, *session);
-            varint::write(&mut out, chunk.bytes().len() as u64);
-        }
-        let crc = crc32fast::hash(&out[DIRECTORY..]);
-        out[1..DIRECTORY].copy_from_slice(&crc.to_le_bytes());
-        for (_, chunk) in &self.entries {
-            out.put_slice(chunk.bytes());
-        }
-        out
-    }
+    out
 }
 
 /// The parts of a group: whose each is, and its bytes, not yet checked to be a chunk. None if the directory is damaged.
@@ -97,10 +76,8 @@ mod tests {
 
     #[test]
     fn a_flipped_bit_never_moves_a_chunk_to_another_session() {
-        let mut group = Group::default();
-        group.push(7, chunk(b"for seven"));
-        group.push(300, chunk(b"for three hundred"));
-        let bytes = group.encode().freeze();
+        let chunks = [(7, chunk(b"for seven")), (300, chunk(b"for three hundred"))];
+        let bytes = encode(chunks.iter().map(|(session, chunk)| (*session, chunk))).freeze();
         let sound = decode(&bytes).expect("just encoded");
         for bit in 0..bytes.len() * 8 {
             let mut flipped = bytes.to_vec();

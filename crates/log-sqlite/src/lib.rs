@@ -62,6 +62,7 @@ impl SqliteLog {
         directory.prepare_store()?;
         let store = directory.store();
         let (connection, incarnation) = schema::open(&store, options.random.as_deref())?;
+        schema::limit(&connection, options.max_bytes)?;
         directory.grow_wal(options.wal_bytes)?;
         if !directory.take_reserve(options.reserve_bytes) {
             directory.give_reserve();
@@ -81,19 +82,20 @@ impl SqliteLog {
         Ok(Self { shared, readers, threads: Mutex::new(threads) })
     }
 
-    /// Ends the threads: first those that ask the writer for something, then the writer, which commits what is queued.
+    /// Ends the threads: first those that ask the writer for something, then the readers, then the writer, which
+    /// commits what is queued. Its connection is the last to close, so that SQLite puts all pages in place.
     fn shut(&self) {
         let mut threads = lock(&self.threads);
         self.shared.checkpoint.end();
         self.shared.pack.end();
-        for thread in threads.drain(..).rev() {
-            if thread.thread().name() == Some("log-writer") {
-                self.shared.queue.close();
-            }
-            let _ = thread.join();
-        }
-        drop(threads);
+        let writer = (!threads.is_empty()).then(|| threads.remove(0));
+        threads.drain(..).for_each(|thread| drop(thread.join()));
         self.readers.close();
+        self.shared.queue.close();
+        lock(&self.shared.requests).clear();
+        if let Some(writer) = writer {
+            let _ = writer.join();
+        }
     }
 }
 

@@ -54,13 +54,15 @@ impl SqliteLog {
         &self,
         work: impl FnOnce(&Connection, &Arc<Shared>) -> Result<T, Error> + Send + 'static,
     ) -> Ticket<T> {
+        let (promise, ticket) = Ticket::pending();
+        let shared = Arc::clone(&self.shared);
+        let mut requests = lock(&self.shared.requests);
+        // Under the lock: closing clears the requests after it closed the queue, so none is left behind.
         if self.shared.queue.is_closed() {
             return Ticket::ready(Err(Error::Closed));
         }
-        let (promise, ticket) = Ticket::pending();
-        let shared = Arc::clone(&self.shared);
-        lock(&self.shared.requests)
-            .push_back(Box::new(move |connection| promise.resolve(work(connection, &shared))));
+        requests.push_back(Box::new(move |connection| promise.resolve(work(connection, &shared))));
+        drop(requests);
         self.shared.pack.raise();
         ticket
     }

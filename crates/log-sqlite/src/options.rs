@@ -23,6 +23,8 @@ pub struct Options {
     pub wal_bytes: u64,
     /// Chunks that are not packed yet stay in memory; above this many bytes the older half is packed.
     pub live_bytes: usize,
+    /// The store takes no more than this; beyond, it answers as a full disk does. None: the disk is the limit.
+    pub max_bytes: Option<u64>,
     /// Threads that answer reads which need the disk.
     pub readers: usize,
 }
@@ -37,6 +39,7 @@ impl Options {
             reserve_bytes: 64 << 20,
             wal_bytes: 16 << 20,
             live_bytes: 32 << 20,
+            max_bytes: None,
             readers: 2,
         }
     }

@@ -27,43 +27,59 @@ const DELETE_BYTES: usize = 2 << 20;
 
 pub fn run(shared: &Arc<Shared>, connection: &Connection) {
     while shared.pack.wait(PERIOD) {
+        let mut asked = false;
         loop {
             let request = lock(&shared.requests).pop_front();
             let Some(request) = request else { break };
             request(connection);
+            asked = true;
+        }
+        if shared.failure().is_some() {
+            continue;
         }
         let erase = shared.erase.swap(false, Ordering::Relaxed).then(|| shared.newest_group()).flatten();
-        if let Some(through) = erase.or_else(|| shared.excess())
-            && shared.failure().is_none()
-        {
-            // What could not be packed now stays live and is tried again.
-            let _ = pack_groups(connection, shared, through);
-        }
+        // What could not be packed or deleted now is tried again.
+        let _ = match erase.or_else(|| shared.excess()) {
+            Some(through) => pack_groups(connection, shared, through),
+            None if asked => trim(shared),
+            None => Ok(()),
+        };
     }
-    lock(&shared.requests).clear();
 }
 
 /// Packs every live chunk of the groups up to `through` and deletes these groups.
 fn pack_groups(connection: &Connection, shared: &Arc<Shared>, through: i64) -> Result<(), Error> {
-    let slots = shared.slots.all();
-    let mut is_sound = true;
-    for batch in slots.chunks(BATCH) {
+    for batch in shared.slots.all().chunks(BATCH) {
         let mut tickets = Vec::new();
         for slot in batch {
             let wanted = |state: &State| choose(state, |_, group| group <= through);
-            is_sound &= slot.lock().damage(&slot.key.session).is_none();
             tickets.extend(pack_slot(connection, shared, slot, wanted)?);
         }
         for ticket in tickets {
             ticket.wait()?;
         }
     }
-    // A damaged session keeps all groups: they hold what is left of it.
-    let is_left = |slot: &Arc<Slot>| slot.lock().live.iter().any(|live| live.group <= through);
-    if is_sound && !slots.iter().any(is_left) {
-        delete_groups(shared, through)?;
-    }
+    trim(shared)?;
+    // A group that is still needed is kept on disk only: it must not keep the packing thread busy.
     shared.drop_groups(through);
+    Ok(())
+}
+
+/// Deletes the oldest groups, up to the first that holds a live chunk.
+fn trim(shared: &Arc<Shared>) -> Result<(), Error> {
+    // Asked before the slots: the chunks of this group and all before it are in their slots already.
+    let Some(newest) = shared.newest_group() else { return Ok(()) };
+    let needed = |slot: Arc<Slot>| {
+        let state = slot.lock();
+        // A damaged session keeps all groups: they hold what is left of it.
+        if state.is_damaged { Some(0) } else { state.live.front().map(|live| live.group) }
+    };
+    let oldest_needed = shared.slots.all().into_iter().filter_map(needed).min();
+    let through = oldest_needed.map_or(newest, |group| newest.min(group - 1));
+    if through > 0 && shared.has_group_up_to(through) {
+        delete_groups(shared, through)?;
+        shared.drop_groups(through);
+    }
     Ok(())
 }
 

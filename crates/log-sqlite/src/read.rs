@@ -4,7 +4,7 @@ use riverrun_event::Sequence;
 use riverrun_log::{Chunk, Error, SessionKey};
 use rusqlite::{Connection, params};
 
-use crate::failure::Fault;
+use crate::failure::{Fault, Severity, severity};
 use crate::rows::{self, blob_at};
 use crate::segment::{number, sequence_at, unpack};
 use crate::shared::Shared;
@@ -35,9 +35,22 @@ pub fn from_store(
     // Retention, packing and deletion may happen between looking at the head and at the segments. They only ever
     // move a session's beginning forward, so a second look settles it.
     let first = attempt(connection, shared, key, after, max_bytes);
-    match first {
+    let second = match first {
         Err(Fault::Refused(Error::Corrupt { .. })) => attempt(connection, shared, key, after, max_bytes),
         other => other,
+    };
+    second.map_err(|fault| damaged_page(fault, shared, key, after))
+}
+
+/// Pages that SQLite cannot make sense of are damage to this session's events.
+fn damaged_page(fault: Fault, shared: &Shared, key: &SessionKey, after: Sequence) -> Fault {
+    match fault {
+        Fault::Store(error) if severity(&error) == Severity::Damaged => {
+            let first = after.next().unwrap_or(Sequence::MAX);
+            let last = shared.slots.get(key).map_or(first, |slot| slot.lock().packed.last.max(first));
+            Error::Corrupt { session: key.session.clone(), first, last, what: error.to_string() }.into()
+        }
+        Fault::Store(_) | Fault::Refused(_) => fault,
     }
 }
 
@@ -74,10 +87,12 @@ fn packed(
     let mut rows = statement.query(params![session, number(after)])?;
     while let Some(row) = rows.next()? {
         let (first, last) = (sequence_at(row, 0)?, sequence_at(row, 1)?);
-        if first > reading.next {
+        let raw_bytes = row.get::<_, i64>(2)? as u64;
+        // Ends before a segment that would not fit: the next read begins with it, instead of unpacking it again.
+        if first > reading.next || reading.would_overflow(raw_bytes) {
             break;
         }
-        let unpacked = unpack(blob_at(row, 3)?, first, last, row.get::<_, i64>(2)? as u64);
+        let unpacked = unpack(blob_at(row, 3)?, first, last, raw_bytes);
         match unpacked {
             Ok(chunks) => {
                 if reading.is_full_with(chunks) {
@@ -111,6 +126,10 @@ struct Reading {
 }
 
 impl Reading {
+    fn would_overflow(&self, bytes: u64) -> bool {
+        !self.chunks.is_empty() && self.bytes as u64 + bytes > self.max_bytes as u64
+    }
+
     fn is_full_with(&mut self, chunks: Vec<Chunk>) -> bool {
         for chunk in chunks {
             if chunk.last() < self.next {

@@ -36,14 +36,11 @@ pub fn load(connection: &Connection, shared: &Shared) -> rusqlite::Result<i64> {
         }
     }
     for (_, slot) in sessions {
+        let damage = slot.lock().damage(&slot.key.session);
+        slot.lock().is_damaged = damage.is_some();
         shared.slots.insert(Arc::new(slot));
     }
-    Ok(last.max(highest_group(connection)?))
-}
-
-/// Group numbers are not used again even when all groups were packed, so that a stray one cannot be mistaken.
-fn highest_group(connection: &Connection) -> rusqlite::Result<i64> {
-    connection.query_row("SELECT coalesce(max(number), 0) FROM groups", [], |row| row.get(0))
+    Ok(last)
 }
 
 /// The sessions whose head is behind their packed part.
@@ -59,7 +56,8 @@ fn open_sessions(connection: &Connection, shared: &Shared) -> rusqlite::Result<H
             incarnation: shared.incarnation_of(number),
         };
         let packed = Chain { last: sequence_at(row, 7)?, link: link_at(row, 8)? };
-        let state = State { head, updated_at: time_at(row, 5)?, packed, live: VecDeque::new() };
+        let state =
+            State { head, updated_at: time_at(row, 5)?, packed, live: VecDeque::new(), is_damaged: false };
         Ok((number, Slot::new(number, key_at(row, 1)?, state)))
     };
     connection.prepare(sql)?.query_map([], read)?.collect()

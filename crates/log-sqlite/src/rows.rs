@@ -36,7 +36,10 @@ pub fn head(connection: &Connection, key: &SessionKey, shared: &Shared) -> rusql
             incarnation: shared.incarnation_of(number),
         };
         let updated_at = time_at(row, 4)?;
-        Ok(HeadRow { number, state: State { head, updated_at, packed, live: Default::default() } })
+        Ok(HeadRow {
+            number,
+            state: State { head, updated_at, packed, live: Default::default(), is_damaged: false },
+        })
     };
     connection.prepare_cached(sql)?.query_row(parameters, read).optional()
 }

@@ -169,6 +169,15 @@ pub fn configure(connection: &Connection) -> rusqlite::Result<()> {
     Ok(())
 }
 
+/// Bounds the store's file. The write-ahead file comes on top.
+pub fn limit(connection: &Connection, max_bytes: Option<u64>) -> rusqlite::Result<()> {
+    let pages =
+        max_bytes.map_or(i64::from(u32::MAX - 1), |bytes| (bytes / 4096).min(u64::from(u32::MAX - 1)) as i64);
+    connection
+        .query_row(&format!("PRAGMA max_page_count = {pages}"), [], |row| row.get::<_, i64>(0))
+        .map(drop)
+}
+
 fn renew_if_restored(connection: &Connection, random: Option<&dyn Random>) -> rusqlite::Result<u64> {
     let get = |name| {
         let sql = "SELECT value FROM meta WHERE name = ?1";

@@ -3,11 +3,14 @@
 //! Keeping the chunks as they are keeps their checksums and links: a packed log can be checked like a fresh one, and
 //! a retry of a packed chunk is still recognised.
 
+use std::cell::RefCell;
+
 use bytes::{BufMut, Bytes, BytesMut};
 use riverrun_event::Sequence;
 use riverrun_log::{Chunk, Link, Timestamp, varint};
 use rusqlite::types::ToSqlOutput;
 use rusqlite::{Connection, Row, ToSql, params};
+use zstd::bulk::{Compressor, Decompressor};
 
 /// A segment ends when its chunks reach this size: what one read has to unpack at least.
 pub const SEGMENT_BYTES: usize = 256 << 10;
@@ -78,8 +81,6 @@ fn pack_one(chunks: &[Chunk]) -> std::io::Result<Segment> {
         varint::write(&mut raw, chunk.bytes().len() as u64);
         raw.put_slice(chunk.bytes());
     }
-    let mut compressor = zstd::bulk::Compressor::new(LEVEL)?;
-    compressor.include_checksum(true)?;
     let last = chunks.last();
     Ok(Segment {
         first: chunks.first().map_or(Sequence::ZERO, Chunk::first),
@@ -88,15 +89,38 @@ fn pack_one(chunks: &[Chunk]) -> std::io::Result<Segment> {
         newest: chunks.iter().map(Chunk::time).max().unwrap_or_default(),
         events: chunks.iter().map(|chunk| u64::from(chunk.count())).sum(),
         raw_bytes: raw.len() as u64,
-        bytes: compressor.compress(&raw)?,
+        bytes: compress(&raw)?,
+    })
+}
+
+thread_local! {
+    // Making these costs more than using them once, and only a few threads ever do.
+    static COMPRESSOR: RefCell<Option<Compressor<'static>>> = const { RefCell::new(None) };
+    static DECOMPRESSOR: RefCell<Option<Decompressor<'static>>> = const { RefCell::new(None) };
+}
+
+fn compress(raw: &[u8]) -> std::io::Result<Vec<u8>> {
+    COMPRESSOR.with_borrow_mut(|kept| {
+        if let Some(compressor) = kept {
+            return compressor.compress(raw);
+        }
+        let mut compressor = Compressor::new(LEVEL)?;
+        compressor.include_checksum(true)?;
+        kept.insert(compressor).compress(raw)
+    })
+}
+
+fn decompress(bytes: &[u8], size: usize) -> std::io::Result<Vec<u8>> {
+    DECOMPRESSOR.with_borrow_mut(|kept| match kept {
+        Some(decompressor) => decompressor.decompress(bytes, size),
+        None => kept.insert(Decompressor::new()?).decompress(bytes, size),
     })
 }
 
 /// The chunks of a row, each checked, all following each other from `first` to `last`.
 pub fn unpack(bytes: &[u8], first: Sequence, last: Sequence, raw_bytes: u64) -> Result<Vec<Chunk>, String> {
     let size = usize::try_from(raw_bytes).unwrap_or(usize::MAX).min(MAX_RAW_BYTES);
-    let raw =
-        zstd::bulk::decompress(bytes, size).map_err(|error| format!("a segment does not unpack: {error}"))?;
+    let raw = decompress(bytes, size).map_err(|error| format!("a segment does not unpack: {error}"))?;
     let raw = Bytes::from(raw);
     let mut chunks = Vec::new();
     let mut at = 0;

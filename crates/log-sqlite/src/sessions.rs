@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use riverrun_event::{OwnerId, Sequence};
 use riverrun_log::{
-    Created, Epoch, Error, Lease, Link, NewSession, SessionHead, SessionKey, SessionRecord, Shard, Timestamp,
+    Created, Epoch, Error, Health, Lease, Link, NewSession, SessionHead, SessionKey, SessionRecord, Shard,
+    Timestamp,
 };
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
@@ -131,6 +132,9 @@ pub fn delete(core: &mut Core, key: &SessionKey) -> Result<bool, Fault> {
         shared.slots.remove(&slot);
         if !slot.lock().live.is_empty() {
             shared.erase.store(true, Ordering::Relaxed);
+            if shared.health() == Health::Full {
+                shared.pack.raise();
+            }
         }
     });
     Ok(true)

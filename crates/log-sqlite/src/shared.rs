@@ -123,6 +123,10 @@ impl Shared {
         lock(&self.groups).back().map(|(number, _)| *number)
     }
 
+    pub fn has_group_up_to(&self, through: i64) -> bool {
+        lock(&self.groups).front().is_some_and(|(number, _)| *number <= through)
+    }
+
     /// The groups up to `through` in parts of about `bytes`, each named by its last group.
     pub fn parts(&self, through: i64, bytes: usize) -> Vec<i64> {
         let mut parts = Vec::new();

@@ -28,6 +28,8 @@ pub struct State {
     pub packed: Chain,
     /// In order. A hole between two of them, or before the head, is damage that was found at the start.
     pub live: VecDeque<Live>,
+    /// There is such a hole. The session takes no more appends and keeps its groups.
+    pub is_damaged: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -107,7 +109,7 @@ impl State {
         Error::Corrupt { session: session.clone(), first: next, last, what }
     }
 
-    /// The first damaged range, if there is one: such a session takes no more appends.
+    /// The first damaged range, if there is one.
     pub fn damage(&self, session: &SessionId) -> Option<Error> {
         let mut next = self.packed.last.next()?;
         for live in &self.live {

@@ -22,7 +22,7 @@ use crate::slot::Live;
 /// How often a full disk is tried again.
 const PROBE: Duration = Duration::from_millis(250);
 /// Free pages inside the store that make it worth trying although the disk is full.
-const FREE_PAGES: i64 = 256;
+const FREE_PAGES: i64 = 64;
 
 pub struct Writer {
     core: Core,
@@ -134,7 +134,7 @@ impl Writer {
 
     fn perform(&mut self, work: Work, answers: &mut Vec<Answer>) -> rusqlite::Result<()> {
         let (answer, failed) = match work {
-            Work::Append(append, promise) => match self.core.append(&append) {
+            Work::Append(append, promise) => match self.core.append(*append) {
                 Ok(appended) => (Answer::Append(promise, Ok(appended)), None),
                 Err(Fault::Refused(error)) => (Answer::Append(promise, Err(error)), None),
                 Err(Fault::Store(error)) => (Answer::Append(promise, Err(to_error(&error))), Some(error)),
@@ -168,7 +168,8 @@ impl Writer {
     fn publish(&self, committed: Committed) {
         let Committed { group, stored, after } = committed;
         let mut news = Vec::with_capacity(stored.len());
-        if let Some((group, bytes)) = group {
+        if let Some(group) = group {
+            let bytes = stored.iter().map(|stored| stored.chunk.bytes().len()).sum();
             for stored in stored {
                 let mut state = stored.slot.lock();
                 state.head.advance(&stored.chunk);

@@ -56,3 +56,20 @@ fn the_embedded_engine_keeps_the_contract() {
         Box::new(Sqlite { directory, log, clock })
     });
 }
+
+/// Each of these bugs breaks a rule of the contract; a contract that does not notice proves nothing.
+#[cfg(feature = "seeded-bugs")]
+#[test]
+fn the_contract_notices_seeded_bugs() {
+    use riverrun_log::seeded::Bug;
+    let caught =
+        [Bug::NoEpochCheck, Bug::NoCasOnFirst, Bug::ForgetProducer, Bug::ForgetCommand, Bug::SealLosesLast];
+    for bug in caught {
+        let suite = std::env::current_exe().expect("running");
+        let mut run = std::process::Command::new(suite);
+        run.args(["--exact", "the_embedded_engine_keeps_the_contract"])
+            .env("RIVERRUN_SEEDED_BUG", bug.name());
+        let outcome = run.output().expect("runs");
+        assert!(!outcome.status.success(), "`{}` went unnoticed", bug.name());
+    }
+}

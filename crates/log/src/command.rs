@@ -55,7 +55,8 @@ pub struct Enqueued {
 pub enum CommandChange {
     /// Enqueues with the append. The whole append answers `CommandExists` if the idempotency key was used before.
     Enqueue(NewCommand),
-    /// Refused with `NotFound` if the command is absent, and with `Immutable` if it is done.
+    /// Refused with `NotFound` if the command is absent (one that this append enqueues before is not), and with
+    /// `Immutable` if it is done.
     Claim(CommandId),
     /// As for claim.
     Complete { id: CommandId, outcome: Bytes },

@@ -114,7 +114,8 @@ pub trait Log: Send + Sync + 'static {
 
     // Commands.
 
-    /// Stores a command, or answers the first one with this idempotency key in the session. `NoSession` if absent.
+    /// Stores a command, or answers the first one with this idempotency key in the session. `NoSession` if absent,
+    /// `Immutable` if its id is in use with another key.
     fn enqueue(&self, command: NewCommand) -> Ticket<Enqueued>;
 
     /// Commands that are not done, in order; of one session or of all.
@@ -133,6 +134,7 @@ pub trait Log: Send + Sync + 'static {
     // Bytes beside the log.
 
     /// Stores a blob under the hash of its bytes. Again is a no-op, but for the session that now refers to it too.
+    /// `NoSession` if it is put for a session that is absent.
     fn put_blob(&self, tenant: &TenantId, blob: NewBlob) -> Ticket<BlobInfo>;
 
     /// None if absent for this tenant. `Failed` never: bytes that no longer fit their hash answer `Invalid`.
@@ -188,6 +190,6 @@ pub trait Log: Send + Sync + 'static {
 
     fn health(&self) -> Health;
 
-    /// Commits what is queued, then refuses everything with `Closed`.
+    /// Commits what is queued, then refuses everything with `Closed`. The one call that may block: it ends threads.
     fn close(&self) -> Ticket<()>;
 }

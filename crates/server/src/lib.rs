@@ -8,9 +8,11 @@ pub mod edge;
 pub mod metrics;
 pub mod openapi;
 mod route;
+mod rpc;
 mod serve;
 pub mod session;
 mod upkeep;
+mod websocket;
 
 pub use app::App;
 pub use route::router;

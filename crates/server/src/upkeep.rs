@@ -1,8 +1,8 @@
 //! Work behind the appends: snapshots, sealing of finished turns, retention, and sessions that nobody uses.
 
 use std::collections::HashSet;
+use std::sync::Mutex;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use riverrun_event::{Sequence, TaskId};
@@ -14,12 +14,18 @@ use crate::app::App;
 use crate::edge::Problem;
 use crate::session::{Batch, Hub};
 
-/// Events after which a session gets a snapshot even in the middle of a turn.
-const SNAPSHOT_EVERY: u64 = 1024;
-/// Events that stay unpacked behind a session's end.
+/// Bytes after which a session gets a snapshot even in the middle of a turn. A large state waits for as many bytes as
+/// its snapshot has, so that snapshots cost no more than the events they stand for.
+pub(crate) const SNAPSHOT_BYTES: u64 = 256 * 1024;
+/// Events that stay unpacked behind the end of a session in use.
 const UNSEALED: u64 = 256;
-const SWEEP_EVERY: Duration = Duration::from_secs(30);
+const SWEEP_EVERY: Duration = Duration::from_secs(1);
+/// A session that rests this long is packed to its end.
+const RESTED_MILLIS: u64 = 1_500;
+/// Sessions that are packed in one sweep at most.
+const PACKED_AT_ONCE: usize = 32;
 const HUB_IDLE_MILLIS: u64 = 60_000;
+const MEASURE_EVERY: u32 = 30;
 
 /// Sessions that want a snapshot.
 #[derive(Default)]
@@ -31,10 +37,11 @@ pub struct Upkeep {
 impl Upkeep {
     /// Notes an append. A turn that ended is a good place for a snapshot.
     pub fn appended(&self, hub: &Hub, batch: &Batch) {
-        let since = hub.since_upkeep.fetch_add(batch.events.len() as u64, Ordering::AcqRel)
-            + batch.events.len() as u64;
+        let bytes: u64 = batch.events.iter().map(|event| event.draft.size() as u64).sum();
+        let since = hub.since_upkeep.fetch_add(bytes, Ordering::AcqRel) + bytes;
         let ended = batch.events.iter().any(|event| event.draft.kind.is_turn_terminal());
-        if since >= SNAPSHOT_EVERY || ended && since >= SNAPSHOT_EVERY / 8 {
+        let due = hub.upkeep_after.load(Ordering::Relaxed);
+        if since >= due || ended && since >= due / 8 {
             hub.since_upkeep.store(0, Ordering::Release);
             crate::session::lock(&self.due).insert(hub.key.clone());
             self.notify.notify_one();
@@ -49,24 +56,43 @@ impl Upkeep {
 /// Runs until the drain. Everything it does can be done again or left undone: the log is the truth.
 pub async fn run(app: App, retention: Option<Duration>) {
     let mut sweep = tokio::time::interval(SWEEP_EVERY);
+    sweep.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    let mut sweeps = 0_u32;
     loop {
+        let mut rested = Vec::new();
         tokio::select! {
             () = app.edge().drain().started() => return,
             () = app.upkeep().notify.notified() => {}
             _ = sweep.tick() => {
-                app.hubs().sweep(HUB_IDLE_MILLIS);
-                measure(&app).await;
+                sweeps = sweeps.wrapping_add(1);
+                rested = sweep_once(&app, sweeps).await;
             }
         }
-        for key in app.upkeep().take() {
+        let due = app.upkeep().take().into_iter().map(|key| (key, UNSEALED));
+        for (key, unsealed) in due.chain(rested.into_iter().map(|key| (key, 0))) {
             if app.edge().drain().is_started() {
                 return;
             }
-            if let Err(problem) = tend(&app, &key, retention).await {
+            if let Err(problem) = tend(&app, &key, unsealed, retention).await {
                 tracing::warn!(code = %problem.code(), session = %key.session, "upkeep of a session failed");
             }
         }
     }
+}
+
+/// Lets go of what nobody uses, and says which sessions rest.
+async fn sweep_once(app: &App, sweeps: u32) -> Vec<SessionKey> {
+    if sweeps.is_multiple_of(MEASURE_EVERY) {
+        app.hubs().sweep(HUB_IDLE_MILLIS);
+        measure(app).await;
+    }
+    let before = u64::try_from(app.now().millis()).unwrap_or(0).saturating_sub(RESTED_MILLIS);
+    let rested = app.hubs().idle(before, PACKED_AT_ONCE);
+    let keys = rested.into_iter().map(|hub| {
+        hub.since_upkeep.store(0, Ordering::Release);
+        hub.key.clone()
+    });
+    keys.collect()
 }
 
 async fn measure(app: &App) {
@@ -75,31 +101,48 @@ async fn measure(app: &App) {
     }
 }
 
-/// Snapshots a session at its head, stores the turns that left its state, packs what is old.
-async fn tend(app: &App, key: &SessionKey, retention: Option<Duration>) -> Result<(), Problem> {
+/// Snapshots a session at its head, stores the turns that left its state, packs all but the last `unsealed` events.
+async fn tend(
+    app: &App,
+    key: &SessionKey,
+    unsealed: u64,
+    retention: Option<Duration>,
+) -> Result<(), Problem> {
     let Some(head) = app.log().head(key).await? else { return Ok(()) };
-    let SnapshotFound { snapshot, .. } = app.log().snapshot(key, head.last).await?;
+    let size = snapshot(app, key, head.last).await?;
+    if let Some(hub) = app.hubs().get(key).await? {
+        hub.upkeep_after.store(SNAPSHOT_BYTES.max(size), Ordering::Relaxed);
+    }
+    let through = Sequence::new(head.last.get().saturating_sub(unsealed)).unwrap_or_default();
+    if through.get() > 0 {
+        app.log().seal(key, through).await?;
+    }
+    if let Some(age) = retention {
+        let now = u64::try_from(app.now().millis()).unwrap_or(0);
+        let age = u64::try_from(age.as_millis()).unwrap_or(u64::MAX);
+        let before = riverrun_log::Timestamp::from_millis(now.saturating_sub(age));
+        app.log().retire(key, through, Some(before)).await?;
+    }
+    Ok(())
+}
+
+/// Stores the state at `head`, and the turns that left it since the last time. Answers its size.
+async fn snapshot(app: &App, key: &SessionKey, head: Sequence) -> Result<u64, Problem> {
+    let SnapshotFound { snapshot, .. } = app.log().snapshot(key, head).await?;
     let from = snapshot.and_then(|snapshot| {
         let text = std::str::from_utf8(&snapshot.bytes).ok()?;
         State::from_json(text).ok()
     });
     let mut state = from.unwrap_or_else(|| State::new(key.session.clone()));
     let mut sealed = Vec::new();
-    app.fold_to(key, head.last, &mut state, |turn| sealed.push(turn)).await?;
+    app.fold_to(key, head, &mut state, |turn| sealed.push(turn)).await?;
     for turn in sealed {
         app.log().put_sealed_turn(key, stored(&turn)).await?;
     }
-    app.log().put_snapshot(key, Snapshot { sequence: state.sequence, bytes: state.to_json().into() }).await?;
-    let through = Sequence::new(head.last.get().saturating_sub(UNSEALED)).unwrap_or_default();
-    if through.get() > 0 {
-        app.log().seal(key, through).await?;
-    }
-    if let Some(age) = retention {
-        let now = app.now().millis();
-        let before = u64::try_from(now).unwrap_or(0).saturating_sub(age.as_millis() as u64);
-        app.log().retire(key, through, Some(riverrun_log::Timestamp::from_millis(before))).await?;
-    }
-    Ok(())
+    let json = state.to_json();
+    let size = json.len() as u64;
+    app.log().put_snapshot(key, Snapshot { sequence: state.sequence, bytes: json.into() }).await?;
+    Ok(size)
 }
 
 fn stored(turn: &riverrun_fold::SealedTurn) -> SealedTurn {
@@ -114,9 +157,4 @@ fn stored(turn: &riverrun_fold::SealedTurn) -> SealedTurn {
         last: turn.turn.last_sequence,
         bytes: bytes.into(),
     }
-}
-
-/// Used by tests and by `riverrun export --sealed`: tends one session now.
-pub async fn tend_now(app: &App, hub: &Arc<Hub>) -> Result<(), Problem> {
-    tend(app, &hub.key, None).await
 }

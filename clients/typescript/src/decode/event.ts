@@ -40,11 +40,14 @@ export interface DecodedEvent {
 /** Why a value is not an event. */
 export class DecodeError extends MalformedError {
   override readonly name = "DecodeError";
+  /** The code that a server refuses it with. */
+  readonly code: "invalid_event" | "invalid_id";
   /** The member at fault. */
   readonly field: string | undefined;
 
-  constructor(field: string | undefined, problem: string) {
+  constructor(field: string | undefined, problem: string, code: "invalid_event" | "invalid_id" = "invalid_event") {
     super(field === undefined ? problem : `\`${field}\`: ${problem}`);
+    this.code = code;
     this.field = field;
   }
 }
@@ -126,7 +129,8 @@ function text(members: Map<string, unknown>, name: string): string | undefined {
 function id(members: Map<string, unknown>, name: string): string | undefined {
   const value = text(members, name);
   if (value !== undefined && !isId(value)) {
-    throw new DecodeError(name, "an id may hold letters, digits and `_ - . : ~ @ + =`, at most 128 of them");
+    const alphabet = "an id may hold letters, digits and `_ - . : ~ @ + =`, at most 128 of them";
+    throw new DecodeError(name, alphabet, "invalid_id");
   }
   return value;
 }

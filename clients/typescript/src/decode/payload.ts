@@ -179,7 +179,7 @@ function readMember(member: Member, value: Members, path: string, depth: number,
     key = member.snake;
   }
   if (!has(value, key)) {
-    if (member.needed) throw new PayloadError(place, "to be there");
+    if (member.needed) throw new PayloadError(path, `an object with \`${member.name}\``);
     return;
   }
   const found = value[key];
@@ -192,6 +192,7 @@ function unionReader(name: string, tags: Readonly<Record<string, string>>): Read
     if (depth >= DEEPEST) throw new PayloadError(path, `values that nest at most ${DEEPEST} levels`);
     if (!isObject(value)) throw new PayloadError(path, "an object");
     const found = value["type"];
+    if (found === undefined) throw new PayloadError(path, "an object with `type`");
     if (typeof found !== "string") throw new PayloadError(`${path}.type`, "a string");
     const tag = name === "Block" ? (TAG_ALIASES.get(found) ?? found) : found;
     const form = has(tags, tag) ? tags[tag] : undefined;

@@ -15,7 +15,9 @@ export function normalTime(text: string): string | undefined {
   const time = new Date(0);
   time.setUTCFullYear(year, month - 1, day);
   time.setUTCHours(hour, minute - offset, second, millis);
-  return time.toISOString();
+  // A zone may lead out of the years that have four digits.
+  const told = Math.min(Math.max(time.getUTCFullYear(), 0), 9999);
+  return String(told).padStart(4, "0") + time.toISOString().slice(-20);
 }
 
 function daysIn(year: number, month: number): number {

@@ -1,5 +1,6 @@
 /** The fold: events in, one JSON state out. It reads no clock and does no I/O. */
 
+export { adopt } from "./adopt.js";
 export type { Applied, Density, Outcome } from "./apply.js";
 export { Folder, apply, applyWith, fold, fromSnapshot } from "./apply.js";
 export type { Marker } from "./scanner.js";

@@ -38,3 +38,36 @@ impl Projector for Native {
         self.at
     }
 }
+
+/// The native dialect for readers that know the standard's types alone. Events that it cannot say have no frame.
+#[derive(Debug, Clone)]
+pub struct Strict {
+    composer: Composer,
+    at: Sequence,
+}
+
+impl Strict {
+    pub fn new(session: &Session<'_>, at: Sequence) -> Self {
+        Self { composer: session.composer(), at }
+    }
+}
+
+impl Projector for Strict {
+    fn event(&mut self, record: &Record<'_>, event: &Event, frames: &mut Frames) {
+        self.at = event.sequence;
+        if let Some(json) = strict::strict(&self.composer, record, event) {
+            frames.push(event.sequence, |out| out.push_str(&json));
+        }
+    }
+
+    /// As in the native dialect.
+    fn opening(&self, _: &mut Frames) {}
+
+    fn state(&self) -> Option<&State> {
+        None
+    }
+
+    fn sequence(&self) -> Sequence {
+        self.at
+    }
+}

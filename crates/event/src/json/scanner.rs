@@ -15,8 +15,15 @@ pub fn compact(bytes: &[u8], limits: &Limits) -> Result<String, JsonError> {
         let at = error.valid_up_to();
         JsonError::new(ErrorCode::InvalidUtf8, bytes, at, format!("invalid UTF-8 at byte {at}"))
     })?;
-    let mut scanner =
-        Scanner { text: text.as_bytes(), at: 0, kept_from: 0, out: String::new(), source: text, nodes: 0, limits };
+    let mut scanner = Scanner {
+        text: text.as_bytes(),
+        at: 0,
+        kept_from: 0,
+        out: String::new(),
+        source: text,
+        nodes: 0,
+        limits,
+    };
     scanner.skip_space();
     if scanner.at == text.len() {
         return Err(scanner.error(ErrorCode::BodyEmpty, "there is no JSON value"));

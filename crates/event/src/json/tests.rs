@@ -7,7 +7,9 @@ fn check(text: &str) -> Result<String, (ErrorCode, usize, usize)> {
 #[test]
 fn white_space_goes_and_everything_else_stays() {
     assert_eq!(
-        check("\u{feff} { \"a b\" : [ 1.50e+3 , -0, \"\\u00e9 \\n\" ] ,\n\"big\":123456789012345678901234567890 } "),
+        check(
+            "\u{feff} { \"a b\" : [ 1.50e+3 , -0, \"\\u00e9 \\n\" ] ,\n\"big\":123456789012345678901234567890 } "
+        ),
         Ok(r#"{"a b":[1.50e+3,-0,"\u00e9 \n"],"big":123456789012345678901234567890}"#.to_owned())
     );
 }

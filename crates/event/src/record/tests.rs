@@ -24,7 +24,9 @@ fn wire(text: &str) -> String {
 #[test]
 fn the_wire_form_is_the_envelope_in_its_order() {
     assert_eq!(
-        wire(r#"{"payload":{"delta":"hé"},"task_id":"t","type":"model.delta","x":{"y":[1]},"eventId":"e1","timestamp":"2026-11-16T05:40:00Z"}"#),
+        wire(
+            r#"{"payload":{"delta":"hé"},"task_id":"t","type":"model.delta","x":{"y":[1]},"eventId":"e1","timestamp":"2026-11-16T05:40:00Z"}"#
+        ),
         r#"{"type":"model.delta","eventId":"e1","schemaVersion":"riverrun/1","timestamp":"2026-11-16T05:40:00.000Z","sequence":42,"sessionId":"ses_1","taskId":"t","x":{"y":[1]},"payload":{"delta":"hé"}}"#
     );
     let bare = wire(r#"{"type":"turn.started"}"#);
@@ -34,7 +36,9 @@ fn the_wire_form_is_the_envelope_in_its_order() {
 
 #[test]
 fn snake_case_comes_out_as_camel_case_and_opaque_members_stay() {
-    let out = wire(r#"{"type":"model.delta","turn_id":"t","runtime_id":"r","my_own":1,"payload":{"delta":"a","item_id":"i","output_index":0,"my_field":2}}"#);
+    let out = wire(
+        r#"{"type":"model.delta","turn_id":"t","runtime_id":"r","my_own":1,"payload":{"delta":"a","item_id":"i","output_index":0,"my_field":2}}"#,
+    );
     assert!(out.ends_with(
         r#""turnId":"t","runtimeId":"r","my_own":1,"payload":{"delta":"a","itemId":"i","outputIndex":0,"my_field":2}}"#
     ), "{out}");
@@ -43,7 +47,11 @@ fn snake_case_comes_out_as_camel_case_and_opaque_members_stay() {
 #[test]
 fn unknown_types_pass_verbatim() {
     let out = wire(r#"{"type":"x.acme.thing","payload":[1,"two",null,{"a_b":3.00}]}"#);
-    assert!(out.contains(r#""type":"x.acme.thing""#) && out.ends_with(r#""payload":[1,"two",null,{"a_b":3.00}]}"#), "{out}");
+    assert!(
+        out.contains(r#""type":"x.acme.thing""#)
+            && out.ends_with(r#""payload":[1,"two",null,{"a_b":3.00}]}"#),
+        "{out}"
+    );
 }
 
 #[test]

@@ -13,7 +13,8 @@ impl Step<'_> {
             return self.problem(ProblemCode::MissingCorrelation, "action.required without an actionId");
         };
         if self.state.index.actions.contains_key(&action_id) {
-            return self.problem(ProblemCode::AlreadyEnded, format!("action `{action_id}` was required before"));
+            return self
+                .problem(ProblemCode::AlreadyEnded, format!("action `{action_id}` was required before"));
         }
         if self.is_after_the_end() {
             return;
@@ -61,15 +62,19 @@ impl Step<'_> {
         };
         let state = &mut self.state.actions[action];
         if state.status != ActionStatus::Pending {
-            return self.problem(ProblemCode::AlreadyEnded, format!("action `{action_id}` was decided before"));
+            return self
+                .problem(ProblemCode::AlreadyEnded, format!("action `{action_id}` was decided before"));
         }
         self.state.index.remove_pending(state);
         state.status = ActionStatus::Resolved;
         state.resolved_at = Some(self.event.timestamp);
         state.resolution.clone_from(&self.event.raw_payload);
-        let (turn_id, task_id, root_id) = (state.turn_id.clone(), state.task_id.clone(), state.root_task_id.clone());
+        let (turn_id, task_id, root_id) =
+            (state.turn_id.clone(), state.task_id.clone(), state.root_task_id.clone());
         self.change(Change::ActionResolved { action });
-        for waiting in [task_id.clone(), root_id.filter(|root| Some(root) != task_id.as_ref())].into_iter().flatten() {
+        for waiting in
+            [task_id.clone(), root_id.filter(|root| Some(root) != task_id.as_ref())].into_iter().flatten()
+        {
             self.wake_task(&waiting);
         }
         self.wake_turn(turn_id.as_ref());

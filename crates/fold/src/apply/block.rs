@@ -15,10 +15,12 @@ impl Step<'_> {
             return self.problem(ProblemCode::UnknownItem, format!("item `{}`", updated.item_id));
         };
         if !self.state.tasks[task].open.contains(at.item) {
-            return self.problem(ProblemCode::AfterTerminal, format!("item `{}` was complete", updated.item_id));
+            return self
+                .problem(ProblemCode::AfterTerminal, format!("item `{}` was complete", updated.item_id));
         }
         let Some(blocks) = self.state.tasks[task].output[at.item].block_list_mut() else {
-            return self.problem(ProblemCode::WrongItemType, format!("item `{}` has no blocks", updated.item_id));
+            return self
+                .problem(ProblemCode::WrongItemType, format!("item `{}` has no blocks", updated.item_id));
         };
         let (index, present) = (updated.block_index as usize, blocks.len());
         let part = PartAt { item: at, part: index.min(present) };
@@ -55,7 +57,9 @@ impl Step<'_> {
         self.mark_done(part.item, part.part, updated.change == BlockChange::Done);
         match updated.change {
             BlockChange::Added => self.change(Change::BlockAdded(part)),
-            BlockChange::Replaced => self.change(Change::BlockReplaced { at: part, partial: updated.partial_index }),
+            BlockChange::Replaced => {
+                self.change(Change::BlockReplaced { at: part, partial: updated.partial_index })
+            }
             BlockChange::Done => self.change(Change::BlockDone(part)),
         }
     }

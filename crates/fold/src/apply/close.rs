@@ -26,8 +26,14 @@ impl Step<'_> {
     /// True, and told as a problem, if the event's turn has ended.
     pub(super) fn is_after_the_end(&mut self) -> bool {
         let named = self.event.scope.turn_id.as_ref().and_then(|turn| self.find_turn(turn));
-        let Some(turn) = named.filter(|turn| self.state.turns[*turn].status.is_terminal()) else { return false };
-        let detail = format!("{} after the end of turn `{}`", self.event.kind.as_str(), self.state.turns[turn].turn_id);
+        let Some(turn) = named.filter(|turn| self.state.turns[*turn].status.is_terminal()) else {
+            return false;
+        };
+        let detail = format!(
+            "{} after the end of turn `{}`",
+            self.event.kind.as_str(),
+            self.state.turns[turn].turn_id
+        );
         self.problem(ProblemCode::AfterTerminal, detail);
         true
     }
@@ -74,7 +80,8 @@ impl Step<'_> {
     pub(super) fn end_task(&mut self, task: usize, outcome: Status) {
         let open: Vec<usize> = self.state.tasks[task].open.iter().map(|open| open.position).collect();
         for item in open {
-            let is_text = matches!(self.state.tasks[task].output[item], Item::Message(_) | Item::Reasoning(_));
+            let is_text =
+                matches!(self.state.tasks[task].output[item], Item::Message(_) | Item::Reasoning(_));
             let is_complete = outcome == Status::Completed && is_text;
             self.finish_item(ItemAt { task, item }, if is_complete { "completed" } else { "incomplete" });
         }

@@ -71,8 +71,12 @@ pub(super) fn contents(item: &Item) -> Contents {
         Item::Reasoning(item) => {
             Contents { kind: PartKind::Summary, parts: item.summary.as_ref().map_or(0, Vec::len) }
         }
-        Item::ToolCall(item) => Contents { kind: PartKind::Arguments, parts: usize::from(!item.arguments.is_empty()) },
-        Item::Message(_) | Item::ToolResult(_) => Contents { kind: PartKind::Block, parts: blocks(item).len() },
+        Item::ToolCall(item) => {
+            Contents { kind: PartKind::Arguments, parts: usize::from(!item.arguments.is_empty()) }
+        }
+        Item::Message(_) | Item::ToolResult(_) => {
+            Contents { kind: PartKind::Block, parts: blocks(item).len() }
+        }
         Item::Handoff(_) | Item::Error(_) | Item::Other(_) => Contents { kind: PartKind::Block, parts: 0 },
     }
 }

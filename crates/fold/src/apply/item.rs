@@ -123,7 +123,8 @@ impl Step<'_> {
             None => {
                 let next = self.state.tasks[task].output.len();
                 if completed.output_index as usize != next {
-                    let detail = format!("item `{id}` at {}, the next place is {next}", completed.output_index);
+                    let detail =
+                        format!("item `{id}` at {}, the next place is {next}", completed.output_index);
                     self.problem(ProblemCode::OutputIndex, detail);
                 }
                 let at = self.push_item(task, completed.item.clone().into_item());
@@ -141,7 +142,8 @@ impl Step<'_> {
     /// Merges: an absent field keeps, a present one replaces, null clears. False if the types differ.
     fn patch_item(&mut self, at: ItemAt, patch: ItemPatch) -> bool {
         let keeps = keeps_contents(&patch);
-        let before = if keeps { Vec::new() } else { blocks(&self.state.tasks[at.task].output[at.item]).to_vec() };
+        let before =
+            if keeps { Vec::new() } else { blocks(&self.state.tasks[at.task].output[at.item]).to_vec() };
         if !keeps {
             self.discount(at);
         }

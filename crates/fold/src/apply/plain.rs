@@ -1,6 +1,8 @@
 //! Facts that need little: usage, cost, the queue, the acting agent, and the families that are kept as told.
 
-use riverrun_event::{Cost, Event, EventType, Family, ModelCompleted, ModelFailed, Payload, QueueChanged, TaskId, Usage};
+use riverrun_event::{
+    Cost, Event, EventType, Family, ModelCompleted, ModelFailed, Payload, QueueChanged, TaskId, Usage,
+};
 
 use super::Step;
 use crate::change::Change;
@@ -115,7 +117,9 @@ fn ledger_key(event: &Event) -> String {
 /// What an event says about its session, without the rest of the log. The catalogue uses the same rule.
 pub fn session_status(kind: &EventType) -> Option<Status> {
     match kind {
-        EventType::TurnSubmitted | EventType::TurnStarted | EventType::ActionResolved => Some(Status::Running),
+        EventType::TurnSubmitted | EventType::TurnStarted | EventType::ActionResolved => {
+            Some(Status::Running)
+        }
         EventType::ActionRequired => Some(Status::WaitingPermission),
         EventType::TurnCompleted => Some(Status::Completed),
         EventType::TurnFailed => Some(Status::Failed),

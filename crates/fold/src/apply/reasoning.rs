@@ -53,7 +53,11 @@ impl Step<'_> {
     fn summary_mut(&mut self, at: PartAt) -> Option<&mut Part> {
         match &mut self.state.tasks[at.item.task].output[at.item.item] {
             Item::Reasoning(reasoning) => reasoning.summary.as_mut()?.get_mut(at.part),
-            Item::Message(_) | Item::ToolCall(_) | Item::ToolResult(_) | Item::Handoff(_) | Item::Error(_)
+            Item::Message(_)
+            | Item::ToolCall(_)
+            | Item::ToolResult(_)
+            | Item::Handoff(_)
+            | Item::Error(_)
             | Item::Other(_) => None,
         }
     }

@@ -166,7 +166,9 @@ impl Step<'_> {
 
     /// The depth of a task below this parent, which may not have been told yet.
     pub(super) fn depth_below(&self, parent: Option<&TaskId>) -> u32 {
-        let known = |parent: &TaskId| self.state.index.tasks.get(parent).map_or(0, |above| self.state.tasks[*above].depth);
+        let known = |parent: &TaskId| {
+            self.state.index.tasks.get(parent).map_or(0, |above| self.state.tasks[*above].depth)
+        };
         parent.map_or(0, |parent| known(parent).saturating_add(1))
     }
 

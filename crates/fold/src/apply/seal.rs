@@ -15,7 +15,8 @@ impl Step<'_> {
             if finished < WINDOW {
                 return;
             }
-            let can_seal = |turn: &Turn| turn.status.is_terminal() && !self.state.index.turn_waits(&turn.turn_id);
+            let can_seal =
+                |turn: &Turn| turn.status.is_terminal() && !self.state.index.turn_waits(&turn.turn_id);
             let Some(oldest) = self.state.turns.iter().position(can_seal) else { return };
             let sealed = take_turn(self.state, oldest);
             self.state.sealed_turns += 1;

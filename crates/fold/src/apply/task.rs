@@ -51,14 +51,16 @@ impl Step<'_> {
     /// A task may have been told before its parent was.
     fn link_parent(&mut self, task: usize) {
         let state = &self.state.tasks[task];
-        let Some(parent) = self.event.scope.parent_task_id.clone().filter(|_| state.parent_task_id.is_none()) else {
+        let Some(parent) = self.event.scope.parent_task_id.clone().filter(|_| state.parent_task_id.is_none())
+        else {
             return;
         };
         let task_id = state.task_id.clone();
         if self.is_ancestor(&task_id, &parent) {
             return self.task_cycle(&task_id);
         }
-        self.state.tasks[task].depth = self.event.scope.depth.unwrap_or_else(|| self.depth_below(Some(&parent)));
+        self.state.tasks[task].depth =
+            self.event.scope.depth.unwrap_or_else(|| self.depth_below(Some(&parent)));
         self.state.tasks[task].parent_task_id = Some(parent);
         self.give_up_root(task);
     }
@@ -143,7 +145,10 @@ impl Step<'_> {
     pub(super) fn reopen_task(&mut self, task: usize, run_id: Option<RunId>) {
         let state = &mut self.state.tasks[task];
         let before = state.run_id.clone();
-        if state.status.is_terminal() && before != run_id && !state.attempts.iter().any(|known| known.run_id == before) {
+        if state.status.is_terminal()
+            && before != run_id
+            && !state.attempts.iter().any(|known| known.run_id == before)
+        {
             let ended = Attempt {
                 run_id: before,
                 status: state.status,
@@ -168,7 +173,10 @@ impl Step<'_> {
 
     fn named_task(&mut self) -> Option<usize> {
         if self.event.scope.task_id.is_none() && self.event.scope.turn_id.is_none() {
-            self.problem(ProblemCode::MissingCorrelation, format!("{} without a taskId", self.event.kind.as_str()));
+            self.problem(
+                ProblemCode::MissingCorrelation,
+                format!("{} without a taskId", self.event.kind.as_str()),
+            );
             return None;
         }
         if let Some(task) = self.find_task() {

@@ -1,6 +1,8 @@
 //! Deltas: the hot path. Each costs what its own text costs, whatever came before.
 
-use riverrun_event::{Annotation, Block, Item, MessageItem, ModelDelta, ReferenceToBlock, ToolArgs, ToolCallItem};
+use riverrun_event::{
+    Annotation, Block, Item, MessageItem, ModelDelta, ReferenceToBlock, ToolArgs, ToolCallItem,
+};
 
 use super::Step;
 use super::contents::ItemKind;
@@ -27,7 +29,8 @@ impl Step<'_> {
     }
 
     pub(super) fn tool_args(&mut self, args: &ToolArgs) {
-        let Some(at) = self.delta_item(ItemKind::ToolCall, args.item_id.as_deref(), args.call_id.as_deref()) else {
+        let Some(at) = self.delta_item(ItemKind::ToolCall, args.item_id.as_deref(), args.call_id.as_deref())
+        else {
             return;
         };
         let Item::ToolCall(call) = &mut self.state.tasks[at.task].output[at.item] else { return };
@@ -37,7 +40,12 @@ impl Step<'_> {
     }
 
     /// The item that a delta goes to: by its id, by its call, else the newest open one of the kind; made if none is.
-    pub(super) fn delta_item(&mut self, kind: ItemKind, item_id: Option<&str>, call: Option<&str>) -> Option<ItemAt> {
+    pub(super) fn delta_item(
+        &mut self,
+        kind: ItemKind,
+        item_id: Option<&str>,
+        call: Option<&str>,
+    ) -> Option<ItemAt> {
         let task = self.live_task()?;
         let found = match (item_id, call) {
             (Some(id), _) => self.item_by_id(task, id),
@@ -46,7 +54,10 @@ impl Step<'_> {
         };
         let Some(at) = found else { return self.implicit_item(task, kind, item_id, call) };
         if ItemKind::of(&self.state.tasks[task].output[at.item]) != Some(kind) {
-            self.problem(ProblemCode::WrongItemType, format!("{} for another type of item", self.event.kind.as_str()));
+            self.problem(
+                ProblemCode::WrongItemType,
+                format!("{} for another type of item", self.event.kind.as_str()),
+            );
             return None;
         }
         if !self.state.tasks[task].open.contains(at.item) {
@@ -58,7 +69,11 @@ impl Step<'_> {
 
     fn newest_open(&self, task: usize, kind: ItemKind) -> Option<ItemAt> {
         let task_state = &self.state.tasks[task];
-        let newest = task_state.open.iter().rev().find(|open| ItemKind::of(&task_state.output[open.position]) == Some(kind));
+        let newest = task_state
+            .open
+            .iter()
+            .rev()
+            .find(|open| ItemKind::of(&task_state.output[open.position]) == Some(kind));
         newest.map(|open| ItemAt { task, item: open.position })
     }
 
@@ -78,11 +93,21 @@ impl Step<'_> {
     }
 
     /// A producer that sends deltas alone gets an item without asking for one.
-    fn implicit_item(&mut self, task: usize, kind: ItemKind, item_id: Option<&str>, call: Option<&str>) -> Option<ItemAt> {
+    fn implicit_item(
+        &mut self,
+        task: usize,
+        kind: ItemKind,
+        item_id: Option<&str>,
+        call: Option<&str>,
+    ) -> Option<ItemAt> {
         let id = item_id.map_or_else(|| self.new_item_id(task, kind), str::to_owned);
         let item = match kind {
-            ItemKind::Message => Item::Message(MessageItem { id, role: Some("assistant".to_owned()), ..Default::default() }),
-            ItemKind::Reasoning => Item::Reasoning(riverrun_event::ReasoningItem { id, ..Default::default() }),
+            ItemKind::Message => {
+                Item::Message(MessageItem { id, role: Some("assistant".to_owned()), ..Default::default() })
+            }
+            ItemKind::Reasoning => {
+                Item::Reasoning(riverrun_event::ReasoningItem { id, ..Default::default() })
+            }
             ItemKind::ToolCall => {
                 let call_id = call.map_or_else(|| format!("call_{id}"), str::to_owned);
                 Item::ToolCall(ToolCallItem { id, call_id, ..Default::default() })
@@ -118,7 +143,9 @@ impl Step<'_> {
         match &mut self.state.tasks[at.item.task].output[at.item.item] {
             Item::Message(item) => item.block_list.as_mut()?.get_mut(at.part),
             Item::ToolResult(item) => item.block_list.as_mut()?.get_mut(at.part),
-            Item::Reasoning(_) | Item::ToolCall(_) | Item::Handoff(_) | Item::Error(_) | Item::Other(_) => None,
+            Item::Reasoning(_) | Item::ToolCall(_) | Item::Handoff(_) | Item::Error(_) | Item::Other(_) => {
+                None
+            }
         }
     }
 
@@ -127,8 +154,13 @@ impl Step<'_> {
         let ItemAt { task, item } = at.item;
         let task_state = &mut self.state.tasks[task];
         let Item::Message(message) = &task_state.output[item] else { return };
-        let Some(Block::Text(block)) = message.block_list.as_ref().and_then(|blocks| blocks.get(at.part)) else { return };
-        let Some(open) = task_state.open.get_mut(item).filter(|_| block.annotations.is_some()) else { return };
+        let Some(Block::Text(block)) = message.block_list.as_ref().and_then(|blocks| blocks.get(at.part))
+        else {
+            return;
+        };
+        let Some(open) = task_state.open.get_mut(item).filter(|_| block.annotations.is_some()) else {
+            return;
+        };
         if open.scanners.0.len() <= at.part {
             open.scanners.0.resize_with(at.part + 1, Default::default);
         }
@@ -147,7 +179,8 @@ impl Step<'_> {
             open.scanners.0.resize_with(at.part + 1, Default::default);
         }
         let Item::Message(message) = &mut task_state.output[item] else { return };
-        let Some(Block::Text(block)) = message.block_list.as_mut().and_then(|blocks| blocks.get_mut(at.part)) else {
+        let Some(Block::Text(block)) = message.block_list.as_mut().and_then(|blocks| blocks.get_mut(at.part))
+        else {
             return;
         };
         let scanner = &mut open.scanners.0[at.part];
@@ -168,7 +201,6 @@ impl Step<'_> {
             reference_id: marker.number,
             start_index: marker.start,
             end_index: marker.end,
-            ..Default::default()
         };
         block.annotations.get_or_insert_default().push(Annotation::ReferenceToBlock(annotation));
     }

@@ -71,7 +71,10 @@ impl Step<'_> {
     /// The call that the envelope names; made if this is the first word about it.
     fn call(&mut self) -> Option<usize> {
         let Some(id) = self.event.scope.tool_call_id.clone() else {
-            self.problem(ProblemCode::MissingCorrelation, format!("{} without a toolCallId", self.event.kind.as_str()));
+            self.problem(
+                ProblemCode::MissingCorrelation,
+                format!("{} without a toolCallId", self.event.kind.as_str()),
+            );
             return None;
         };
         if self.is_after_the_end() {

@@ -56,12 +56,14 @@ impl Step<'_> {
         state.task_id = self.event.scope.task_id.clone().or(state.task_id.take());
         state.run_id = self.event.scope.run_id.clone().or(state.run_id.take());
         if state.status == Status::Unknown {
-            state.status = if submitted.status.as_deref() == Some("queued") { Status::Queued } else { Status::Accepted };
+            state.status =
+                if submitted.status.as_deref() == Some("queued") { Status::Queued } else { Status::Accepted };
         }
         let status = state.status;
         let thread = self.thread_of(self.state.turns[turn].thread_id.clone());
         if self.state.threads[thread].active_turn_id.is_none() {
-            self.state.threads[thread].status = if status == Status::Queued { Status::Queued } else { Status::Preparing };
+            self.state.threads[thread].status =
+                if status == Status::Queued { Status::Queued } else { Status::Preparing };
         }
         self.change(Change::Turn { turn });
     }
@@ -83,7 +85,8 @@ impl Step<'_> {
         state.run_id = run_id.or(state.run_id.take());
         state.agent = started.agent.clone().or(state.agent.take());
         state.task_id = self.event.scope.task_id.clone().or(state.task_id.take());
-        let (turn_id, thread_id, agent) = (state.turn_id.clone(), state.thread_id.clone(), state.agent.clone());
+        let (turn_id, thread_id, agent) =
+            (state.turn_id.clone(), state.thread_id.clone(), state.agent.clone());
         let thread = self.thread_of(thread_id);
         self.state.threads[thread].status = Status::Running;
         self.set_active_turn(thread, Some(turn_id));
@@ -136,7 +139,10 @@ impl Step<'_> {
     fn named_turn(&mut self) -> Option<usize> {
         let turn = self.turn();
         if turn.is_none() {
-            self.problem(ProblemCode::MissingCorrelation, format!("{} without a turnId", self.event.kind.as_str()));
+            self.problem(
+                ProblemCode::MissingCorrelation,
+                format!("{} without a turnId", self.event.kind.as_str()),
+            );
         }
         turn
     }

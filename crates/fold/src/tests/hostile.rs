@@ -41,11 +41,25 @@ const FREQUENT: &[EventType] = &[
 ];
 
 fn scope(envelope: &mut Value, dice: &mut Dice) {
-    let members = ["turnId", "turnId", "taskId", "taskId", "runId", "toolCallId", "actionId", "parentTaskId", "threadId"];
+    let members = [
+        "turnId",
+        "turnId",
+        "taskId",
+        "taskId",
+        "runId",
+        "toolCallId",
+        "actionId",
+        "parentTaskId",
+        "threadId",
+    ];
     for member in members {
         if !dice.once_in(3) {
             // Many turns, so that old ones are sealed.
-            let id = if member == "turnId" { format!("t{}", dice.roll(14)) } else { (*dice.pick(&IDS)).to_owned() };
+            let id = if member == "turnId" {
+                format!("t{}", dice.roll(14))
+            } else {
+                (*dice.pick(&IDS)).to_owned()
+            };
             envelope[member] = json!(id);
         }
     }
@@ -99,7 +113,9 @@ fn item(dice: &mut Dice) -> Value {
     match dice.roll(8) {
         0 => json!({"type": "reasoning", "id": id, "summary": [block(dice)]}),
         1 => json!({"type": "tool_call", "id": id, "callId": call, "name": "t", "arguments": text(dice)}),
-        2 => json!({"type": "tool_result", "id": id, "callId": call, "blockList": [block(dice)], "content": [block(dice)]}),
+        2 => {
+            json!({"type": "tool_result", "id": id, "callId": call, "blockList": [block(dice)], "content": [block(dice)]})
+        }
         3 => json!({"type": "handoff", "id": id, "to": "x"}),
         4 => json!({"type": "strange", "id": id}),
         5 => json!({"type": "strange"}),

@@ -1,7 +1,7 @@
 //! Properties of the fold over generated logs. They see the derived parts of a state, so that a restored state is
 //! compared with the original in everything that the next event could read.
 
-mod derived;
+pub(crate) mod derived;
 mod hostile;
 mod plausible;
 mod properties;
@@ -42,5 +42,9 @@ pub(crate) fn event(sequence: u64, mut envelope: Value) -> Event {
 
 /// The event at another place.
 pub(crate) fn at(event: &Event, sequence: u64) -> Event {
-    Event { sequence: Sequence::new(sequence).expect("a small number"), first_sequence: None, ..event.clone() }
+    Event {
+        sequence: Sequence::new(sequence).expect("a small number"),
+        first_sequence: None,
+        ..event.clone()
+    }
 }

@@ -94,12 +94,24 @@ impl Runner {
     fn reasoning(&mut self, outputs: &mut usize) {
         let at = self.next(outputs);
         let id = format!("rs_{at}");
-        self.tell("item.started", json!({"item": {"type": "reasoning", "id": id, "summary": []}, "outputIndex": at}));
+        self.tell(
+            "item.started",
+            json!({"item": {"type": "reasoning", "id": id, "summary": []}, "outputIndex": at}),
+        );
         for part in 0..1 + self.dice.roll(2) {
-            self.tell("reasoning.delta", json!({"delta": "Hm ", "itemId": id, "outputIndex": at, "summaryIndex": part}));
-            self.tell("reasoning.delta", json!({"delta": "so", "itemId": id, "outputIndex": at, "summaryIndex": part}));
+            self.tell(
+                "reasoning.delta",
+                json!({"delta": "Hm ", "itemId": id, "outputIndex": at, "summaryIndex": part}),
+            );
+            self.tell(
+                "reasoning.delta",
+                json!({"delta": "so", "itemId": id, "outputIndex": at, "summaryIndex": part}),
+            );
             if self.dice.once_in(2) {
-                self.tell("reasoning.summary", json!({"text": "Hm so", "itemId": id, "outputIndex": at, "summaryIndex": part}));
+                self.tell(
+                    "reasoning.summary",
+                    json!({"text": "Hm so", "itemId": id, "outputIndex": at, "summaryIndex": part}),
+                );
             }
         }
         self.tell("item.completed", json!({"item": {"type": "reasoning", "id": id}, "outputIndex": at}));
@@ -114,12 +126,18 @@ impl Runner {
         }
         for _ in 0..1 + self.dice.roll(7) {
             let piece = *self.dice.pick(&PIECES);
-            self.tell("model.delta", json!({"delta": piece, "itemId": id, "outputIndex": at, "blockIndex": 0}));
+            self.tell(
+                "model.delta",
+                json!({"delta": piece, "itemId": id, "outputIndex": at, "blockIndex": 0}),
+            );
         }
         match self.dice.roll(6) {
             0 => self.tell("item.retracted", json!({"itemId": id, "outputIndex": at, "reason": "guardrail"})),
             1 => {}
-            _ => self.tell("item.completed", json!({"item": {"type": "message", "id": id, "content": []}, "outputIndex": at})),
+            _ => self.tell(
+                "item.completed",
+                json!({"item": {"type": "message", "id": id, "content": []}, "outputIndex": at}),
+            ),
         }
     }
 
@@ -129,7 +147,10 @@ impl Runner {
         let (id, call) = (format!("fc_{at}"), format!("call_{}", self.events.len()));
         self.tell("item.started", json!({"item": {"type": "tool_call", "id": id, "callId": call, "name": name, "arguments": ""}, "outputIndex": at}));
         self.tell("tool.args", json!({"delta": "{}", "itemId": id, "outputIndex": at, "callId": call}));
-        self.tell("item.completed", json!({"item": {"type": "tool_call", "id": id, "callId": call}, "outputIndex": at}));
+        self.tell(
+            "item.completed",
+            json!({"item": {"type": "tool_call", "id": id, "callId": call}, "outputIndex": at}),
+        );
         call
     }
 
@@ -138,7 +159,11 @@ impl Runner {
         let scope = json!({"toolCallId": call});
         if self.dice.once_in(2) {
             let action = json!({"actionId": format!("act_{call}"), "toolCallId": call});
-            self.tell_with("action.required", json!({"actionType": "tool_permission", "toolName": "search"}), action.clone());
+            self.tell_with(
+                "action.required",
+                json!({"actionType": "tool_permission", "toolName": "search"}),
+                action.clone(),
+            );
             if !self.dice.once_in(5) {
                 self.tell_with("action.resolved", json!({"decision": "approve", "source": "user"}), action);
             }
@@ -152,9 +177,18 @@ impl Runner {
         let at = self.next(outputs);
         let part = json!({"type": "text", "text": "hit", "refId": step + 1});
         let id = format!("fco_{at}");
-        self.tell("item.started", json!({"item": {"type": "tool_result", "id": id, "callId": call}, "outputIndex": at}));
-        self.tell("item.updated", json!({"itemId": id, "outputIndex": at, "blockIndex": 0, "block": part, "change": "done"}));
-        self.tell("item.completed", json!({"item": {"type": "tool_result", "id": id, "content": [part]}, "outputIndex": at}));
+        self.tell(
+            "item.started",
+            json!({"item": {"type": "tool_result", "id": id, "callId": call}, "outputIndex": at}),
+        );
+        self.tell(
+            "item.updated",
+            json!({"itemId": id, "outputIndex": at, "blockIndex": 0, "block": part, "change": "done"}),
+        );
+        self.tell(
+            "item.completed",
+            json!({"item": {"type": "tool_result", "id": id, "content": [part]}, "outputIndex": at}),
+        );
     }
 
     fn child(&mut self, outputs: &mut usize, depth: usize) {
@@ -173,6 +207,9 @@ impl Runner {
             self.tell("task.completed", json!({}));
         }
         self.scope = parent;
-        self.tell("item.completed", json!({"item": {"type": "tool_result", "id": id, "status": "completed"}, "outputIndex": at}));
+        self.tell(
+            "item.completed",
+            json!({"item": {"type": "tool_result", "id": id, "status": "completed"}, "outputIndex": at}),
+        );
     }
 }

@@ -12,6 +12,7 @@ pub const CASES: &[Case] = &[
     ("a_command_and_its_effects_commit_together", a_command_and_its_effects_commit_together),
     ("a_command_is_done_once", a_command_is_done_once),
     ("a_command_enqueued_with_an_append_exists_or_refuses_it", a_command_enqueued_with_an_append),
+    ("a_command_can_begin_and_end_in_one_append", a_command_can_begin_and_end_in_one_append),
     ("a_command_needs_its_session", a_command_needs_its_session),
     ("the_first_answer_to_a_scope_stays_until_it_expires", the_first_answer_stays_until_it_expires),
     ("an_answer_commits_with_its_append_once", an_answer_commits_with_its_append_once),
@@ -104,6 +105,32 @@ fn a_command_enqueued_with_an_append(bench: &mut dyn Bench) {
     assert_eq!(refused(attempt("cmd_2")), Error::CommandExists(id("cmd_1")));
     assert_eq!(head(&*log, &key).last, seq(1));
     assert_eq!(ok(log.pending_commands(Some(&key))).len(), 1);
+}
+
+fn a_command_can_begin_and_end_in_one_append(bench: &mut dyn Bench) {
+    let log = bench.log();
+    let (epoch, key) = (own(&*log), made(&*log, "s"));
+    let attempt = |changes: Vec<CommandChange>| {
+        let chunk = chunk_after(&head(&*log, &key), time(1), &[b"x"]);
+        log.append(Append { commands: changes, ..Append::new(key.clone(), epoch, chunk) })
+    };
+    let outcome = Bytes::from_static(b"ok");
+    ok(attempt(vec![
+        CommandChange::Enqueue(command(&key, "cmd_1", "k1")),
+        CommandChange::Claim(id("cmd_1")),
+        CommandChange::Complete { id: id("cmd_1"), outcome: outcome.clone() },
+    ]));
+    let state = ok(log.command(&key, &id("cmd_1"))).map(|command| command.state);
+    assert_eq!(state, Some(CommandState::Done { outcome }));
+    let twice = vec![
+        CommandChange::Enqueue(command(&key, "cmd_2", "k2")),
+        CommandChange::Enqueue(command(&key, "cmd_3", "k2")),
+    ];
+    assert_eq!(refused(attempt(twice)), Error::CommandExists(id("cmd_2")));
+    let taken = Error::Immutable { kind: "command", id: "cmd_1".to_owned() };
+    assert_eq!(refused(attempt(vec![CommandChange::Enqueue(command(&key, "cmd_1", "k3"))])), taken);
+    assert_eq!(refused(log.enqueue(command(&key, "cmd_1", "k4"))), taken);
+    assert_eq!(head(&*log, &key).last, seq(1));
 }
 
 fn a_command_needs_its_session(bench: &mut dyn Bench) {

@@ -46,6 +46,8 @@ fn a_blob_is_its_tenants_own(bench: &mut dyn Bench) {
     let reference = ok(log.put_blob(&id("acme"), blob(None, "secret"))).reference;
     assert_eq!(ok(log.blob(&id("other"), &reference)), None);
     assert_eq!(ok(log.blob_info(&id("other"), &reference)), None);
+    let error = refused(log.put_blob(&id("acme"), blob(Some("absent"), "x")));
+    assert_eq!(error, Error::NoSession(id("absent")));
 }
 
 fn a_blob_lives_as_long_as_a_session_that_uses_it(bench: &mut dyn Bench) {

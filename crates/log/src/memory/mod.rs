@@ -130,7 +130,7 @@ impl Log for MemoryLog {
         self.run(|state| Ok(state.remembered(tenant, scope, now).cloned()))
     }
     fn put_blob(&self, tenant: &TenantId, blob: NewBlob) -> Ticket<BlobInfo> {
-        self.run(|state| Ok(state.put_blob(tenant, blob)))
+        self.run(|state| state.put_blob(tenant, blob))
     }
     fn blob(&self, tenant: &TenantId, reference: &BlobRef) -> Ticket<Option<Blob>> {
         self.run(|state| Ok(state.blob(tenant, reference).cloned()))

@@ -129,13 +129,40 @@ impl Session {
 
     /// Whether the changes could be made, one after the other.
     pub fn check_commands(&self, changes: &[CommandChange]) -> Result<(), Error> {
-        changes.iter().try_for_each(|change| match change {
-            CommandChange::Enqueue(request) => match self.command_with_key(&request.idempotency_key) {
-                Some(command) => Err(Error::CommandExists(command.request.id.clone())),
-                None => Ok(()),
-            },
-            CommandChange::Claim(id) | CommandChange::Complete { id, .. } => self.check_not_done(id),
-        })
+        let mut enqueued: Vec<&NewCommand> = Vec::new();
+        for change in changes {
+            match change {
+                CommandChange::Enqueue(request) => {
+                    let same = |earlier: &&&NewCommand| earlier.idempotency_key == request.idempotency_key;
+                    if let Some(known) = enqueued.iter().find(same) {
+                        return Err(Error::CommandExists(known.id.clone()));
+                    }
+                    self.check_new(request)?;
+                    enqueued.push(request);
+                }
+                CommandChange::Claim(id) | CommandChange::Complete { id, .. } => {
+                    if !enqueued.iter().any(|request| request.id == *id) {
+                        self.check_not_done(id)?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn check_new(&self, request: &NewCommand) -> Result<(), Error> {
+        if let Some(known) = self.command_with_key(&request.idempotency_key) {
+            return Err(Error::CommandExists(known.request.id.clone()));
+        }
+        self.check_id(&request.id)
+    }
+
+    /// An id names one command of its session.
+    pub fn check_id(&self, id: &CommandId) -> Result<(), Error> {
+        match self.command(id) {
+            Some(_) => Err(Error::Immutable { kind: "command", id: id.to_string() }),
+            None => Ok(()),
+        }
     }
 
     fn check_not_done(&self, id: &CommandId) -> Result<(), Error> {

@@ -34,6 +34,7 @@ impl State {
         if let Some(known) = known {
             return Ok(Enqueued { command: known.clone(), new: false });
         }
+        self.find(&command.key)?.check_id(&command.id)?;
         let number = self.number();
         let command = self.find_mut(&command.key.clone())?.store_command(number, command);
         Ok(Enqueued { command, new: true })
@@ -62,7 +63,10 @@ impl State {
         record.filter(|record| record.expires_at > now)
     }
 
-    pub fn put_blob(&mut self, tenant: &TenantId, new: NewBlob) -> BlobInfo {
+    pub fn put_blob(&mut self, tenant: &TenantId, new: NewBlob) -> Result<BlobInfo, Error> {
+        if let Some(session) = &new.session {
+            self.find(&SessionKey::new(tenant.clone(), session.clone()))?;
+        }
         let reference = BlobRef::of(&new.bytes);
         let stored = self.blobs.entry((tenant.clone(), reference.clone())).or_insert_with(|| {
             let info = BlobInfo { reference, media_type: new.media_type, size: new.bytes.len() as u64 };
@@ -74,7 +78,7 @@ impl State {
             }
             None => stored.kept = true,
         }
-        stored.blob.info.clone()
+        Ok(stored.blob.info.clone())
     }
 
     pub fn blob(&self, tenant: &TenantId, reference: &BlobRef) -> Option<&Blob> {

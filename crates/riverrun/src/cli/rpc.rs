@@ -1,98 +1,119 @@
 //! `riverrun rpc`: JSON-RPC over stdin and stdout, carried to a running server.
 //!
-//! One line is one message in either direction. Nothing is read into a message or changed.
+//! One line is one message in either direction. Nothing is read into a message or changed. Connecting again is the
+//! business of whoever holds the cursors.
+
+mod owed;
+
+use std::cell::RefCell;
 
 use clap::Args;
+use futures_util::stream::SplitSink;
 use futures_util::{SinkExt, StreamExt};
-use serde::Deserialize;
-use serde::de::IgnoredAny;
 use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::net::TcpStream;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::tungstenite::http::HeaderValue;
-use tokio_tungstenite::tungstenite::{Error as WsError, Message};
+use tokio_tungstenite::tungstenite::protocol::CloseFrame;
+use tokio_tungstenite::tungstenite::protocol::frame::Frame;
+use tokio_tungstenite::tungstenite::protocol::frame::coding::{Data, OpCode};
+use tokio_tungstenite::tungstenite::{Bytes, Error as WsError, Message};
+use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
 
 use super::Context;
 use super::exit::{Exit, Failure, Outcome};
+use owed::Owed;
+
+/// Longer lines go in fragments: the server takes no larger frame.
+const FRAME_BYTES: usize = 256 * 1024;
+
+type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
+type Sink = SplitSink<Socket, Message>;
 
 #[derive(Debug, Args)]
 pub struct RpcArgs {}
 
 pub async fn run(_args: RpcArgs, context: &Context) -> Outcome {
-    let client = context.connect.client()?;
-    let url = format!("{}/v1/ws", client.endpoint()).replacen("http://", "ws://", 1);
-    let mut request = url.as_str().into_client_request().map_err(|e| failure(&url, &e))?;
-    if let Some(key) = context.connect.key()? {
-        let value = HeaderValue::from_str(&format!("Bearer {key}"))
-            .map_err(|_| Failure::new(Exit::Usage, "the key holds a character that a header cannot carry"))?;
-        request.headers_mut().insert("authorization", value);
-    }
-    let (socket, _) = tokio_tungstenite::connect_async(request).await.map_err(|e| failure(&url, &e))?;
-    let (mut sink, mut stream) = socket.split();
-    let mut lines = BufReader::new(tokio::io::stdin()).lines();
-    let mut owed = Owed::default();
-    while !owed.is_settled() {
+    let url = format!("{}/v1/ws", context.connect.client()?.endpoint()).replacen("http", "ws", 1);
+    let socket = connect(&url, context.connect.key()?.as_deref()).await?;
+    let (sink, mut stream) = socket.split();
+    let owed = RefCell::new(Owed::default());
+    // Sending and receiving go on side by side: a server that waits for us to read must not wait for us to write.
+    let mut sending = std::pin::pin!(send_lines(sink, &owed, &url));
+    let mut sink = None;
+    while sink.is_none() || !owed.borrow().is_settled() {
         tokio::select! {
-            line = lines.next_line(), if owed.reading => match line? {
-                Some(line) if line.trim().is_empty() => {}
-                Some(line) => {
-                    owed.sent(&line);
-                    sink.send(Message::text(line)).await.map_err(|e| failure(&url, &e))?;
-                }
-                None => owed.reading = false,
-            },
+            sent = &mut sending, if sink.is_none() => sink = Some(sent?),
             message = stream.next() => match message {
                 Some(Ok(Message::Text(text))) => {
-                    owed.received(&text);
+                    owed.borrow_mut().received(&text);
                     context.output.json_line(&text)?;
                 }
                 Some(Ok(Message::Binary(_) | Message::Ping(_) | Message::Pong(_) | Message::Frame(_))) => {}
-                Some(Ok(Message::Close(_)) | Err(WsError::ConnectionClosed)) | None => return Err(closed(&url)),
+                Some(Ok(Message::Close(frame))) => return Err(closed(&url, frame.as_ref())),
+                Some(Err(WsError::ConnectionClosed)) | None => return Err(closed(&url, None)),
                 Some(Err(error)) => return Err(failure(&url, &error)),
             },
         }
     }
-    sink.close().await.ok();
+    if let Some(mut sink) = sink {
+        // Everything was said; whether the goodbye arrives changes nothing.
+        sink.close().await.ok();
+    }
     Ok(())
 }
 
-/// Which answers are still to come: a script that pipes one request in wants its answer before the end.
-struct Owed {
-    reading: bool,
-    answers: usize,
+async fn connect(url: &str, key: Option<&str>) -> Outcome<Socket> {
+    let mut request = url.into_client_request().map_err(|e| failure(url, &e))?;
+    if let Some(key) = key {
+        let value = HeaderValue::from_str(&format!("Bearer {key}"))
+            .map_err(|_| Failure::new(Exit::Usage, "the key holds a character that a header cannot carry"))?;
+        request.headers_mut().insert("authorization", value);
+    }
+    let (socket, _) = tokio_tungstenite::connect_async(request).await.map_err(|e| failure(url, &e))?;
+    Ok(socket)
 }
 
-impl Default for Owed {
-    fn default() -> Self {
-        Self { reading: true, answers: 0 }
+/// Sends each line of stdin, until its end.
+async fn send_lines(mut sink: Sink, owed: &RefCell<Owed>, url: &str) -> Outcome<Sink> {
+    let mut lines = BufReader::new(tokio::io::stdin()).lines();
+    while let Some(line) = lines.next_line().await? {
+        if line.trim().is_empty() {
+            continue;
+        }
+        owed.borrow_mut().sent(&line);
+        for message in messages(line) {
+            sink.send(message).await.map_err(|e| failure(url, &e))?;
+        }
     }
+    Ok(sink)
 }
 
-#[derive(Deserialize)]
-struct Head {
-    id: Option<IgnoredAny>,
-    method: Option<IgnoredAny>,
+/// A line as one frame, or as fragments.
+fn messages(line: String) -> Vec<Message> {
+    if line.len() <= FRAME_BYTES {
+        return vec![Message::text(line)];
+    }
+    let last = (line.len() - 1) / FRAME_BYTES;
+    let part = |(index, bytes): (usize, &[u8])| {
+        let data = if index == 0 { Data::Text } else { Data::Continue };
+        Message::Frame(Frame::message(Bytes::copy_from_slice(bytes), OpCode::Data(data), index == last))
+    };
+    line.as_bytes().chunks(FRAME_BYTES).enumerate().map(part).collect()
 }
 
-impl Owed {
-    fn sent(&mut self, line: &str) {
-        // A line that is not understood is answered with an error, so an answer is owed for it too.
-        let expects = serde_json::from_str::<Head>(line).map_or(true, |head| head.id.is_some());
-        self.answers += usize::from(expects);
+fn closed(url: &str, frame: Option<&CloseFrame>) -> Failure {
+    let code = frame.map_or(1006, |frame| u16::from(frame.code));
+    let reason = frame.map_or("without a word", |frame| frame.reason.as_str());
+    let what = format!("{url} closed the connection: {reason} ({code})");
+    match code {
+        4401 => Failure::new(Exit::Auth, what).hint("set RIVERRUN_KEY, or --key-file"),
+        1002 | 1003 | 1007 | 1008 | 1009 => {
+            Failure::new(Exit::Failed, what).hint("docs/json-rpc.md names the limits")
+        }
+        _ => Failure::new(Exit::Unreachable, what)
+            .hint("connect again and resume with the cursor of the last event"),
     }
-
-    fn received(&mut self, text: &str) {
-        let answer = serde_json::from_str::<Head>(text).is_ok_and(|head| head.method.is_none());
-        self.answers = self.answers.saturating_sub(usize::from(answer));
-    }
-
-    fn is_settled(&self) -> bool {
-        !self.reading && self.answers == 0
-    }
-}
-
-fn closed(url: &str) -> Failure {
-    Failure::new(Exit::Unreachable, format_args!("{url} closed the connection"))
-        .hint("connect again and resume with the cursor of the last event")
 }
 
 fn failure(url: &str, error: &WsError) -> Failure {
@@ -101,24 +122,12 @@ fn failure(url: &str, error: &WsError) -> Failure {
             Failure::new(Exit::Auth, format_args!("{url} answered {}", response.status()))
                 .hint("set RIVERRUN_KEY, or --key-file")
         }
+        WsError::Http(response) => Failure::new(
+            Exit::Failed,
+            format_args!("{url} answered {}", response.status()),
+        )
+        .hint("is this a riverrun server, and of the same version? compare `riverrun version` on both sides"),
         _ => Failure::new(Exit::Unreachable, format_args!("{url}: {error}"))
             .hint("start a server with `riverrun serve`, or name one with --url"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_end_waits_for_the_answers_that_are_owed() {
-        let mut owed = Owed::default();
-        owed.sent(r#"{"jsonrpc":"2.0","id":1,"method":"a"}"#);
-        owed.sent(r#"{"jsonrpc":"2.0","method":"notified"}"#);
-        owed.reading = false;
-        owed.received(r#"{"jsonrpc":"2.0","method":"event","params":{}}"#);
-        assert!(!owed.is_settled());
-        owed.received(r#"{"jsonrpc":"2.0","id":1,"result":{}}"#);
-        assert!(owed.is_settled());
     }
 }

@@ -41,10 +41,13 @@ fn failure(error: &StartError) -> Failure {
     let failure = Failure::new(Exit::Io, error);
     match error {
         StartError::Listen { address, error } if error.kind() == std::io::ErrorKind::AddrInUse => {
-            let hint = format!("another process listens on {address}; use `--listen 127.0.0.1:0` for a free port");
+            let hint =
+                format!("another process listens on {address}; use `--listen 127.0.0.1:0` for a free port");
             Failure { exit: Exit::Config, ..failure }.hint(hint)
         }
-        StartError::Listen { .. } => Failure { exit: Exit::Config, ..failure }.hint("give an address of this machine with --listen"),
+        StartError::Listen { .. } => {
+            Failure { exit: Exit::Config, ..failure }.hint("give an address of this machine with --listen")
+        }
         StartError::Store(_) | StartError::Keys(_) | StartError::Serve(_) => failure,
     }
 }
@@ -88,7 +91,9 @@ fn server_options(options: &ServeOptions) -> Options {
 
 /// Resolves at the first SIGTERM or SIGINT; the second one ends the process at once.
 async fn stopped() {
-    let (Ok(mut terminate), Ok(mut interrupt)) = (signal(SignalKind::terminate()), signal(SignalKind::interrupt())) else {
+    let (Ok(mut terminate), Ok(mut interrupt)) =
+        (signal(SignalKind::terminate()), signal(SignalKind::interrupt()))
+    else {
         return std::future::pending().await;
     };
     tokio::select! {
@@ -107,8 +112,10 @@ async fn stopped() {
 }
 
 fn write_logs(format: LogFormat) {
-    let filter = EnvFilter::try_from_env("RIVERRUN_LOG").unwrap_or_else(|_| EnvFilter::new("info,riverrun_server::access=warn"));
-    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_target(false);
+    let filter = EnvFilter::try_from_env("RIVERRUN_LOG")
+        .unwrap_or_else(|_| EnvFilter::new("info,riverrun::access=warn"));
+    let builder =
+        tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_target(false);
     // A second server in one process keeps the first one's log.
     let _ = match format {
         LogFormat::Text => builder.with_ansi(false).try_init(),

@@ -18,10 +18,16 @@ fn failure(error: &OpenError) -> Failure {
         OpenError::Locked(_) => {
             (Exit::Locked, "stop the other `riverrun serve`, or give this one another --data-dir")
         }
-        OpenError::NewerFormat { .. } => (Exit::NewerFormat, "use the version of riverrun that wrote it, or a newer one"),
-        OpenError::Foreign(_) => (Exit::NewerFormat, "name a directory of Riverrun's, or an empty one, with --data-dir"),
+        OpenError::NewerFormat { .. } => {
+            (Exit::NewerFormat, "use the version of riverrun that wrote it, or a newer one")
+        }
+        OpenError::Foreign(_) => {
+            (Exit::NewerFormat, "name a directory of Riverrun's, or an empty one, with --data-dir")
+        }
         OpenError::Io { .. } => (Exit::Io, "check that the directory is on a writable disk with free space"),
-        OpenError::Store(_) => (Exit::Io, "run `riverrun doctor --data-dir DIR`; restore a backup if it is damaged"),
+        OpenError::Store(_) => {
+            (Exit::Io, "run `riverrun doctor --data-dir DIR`; restore a backup if it is damaged")
+        }
     };
     Failure::new(exit, error).hint(hint)
 }

@@ -168,7 +168,7 @@ impl Encoder {
 
     /// True if it can encode only what others of its kind encode too.
     pub fn needs_projector(&self) -> bool {
-        matches!(self, Encoder::Shared(key) if !key.dialect.is_stateless())
+        matches!(self, Encoder::Shared(key) if key.dialect != Dialect::Native)
     }
 
     pub fn caught_up(&mut self, hub: &Hub) -> Bytes {

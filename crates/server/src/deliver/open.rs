@@ -5,7 +5,7 @@ use std::sync::Arc;
 use riverrun_dialect::registry::Session;
 use riverrun_dialect::{
     Coalescer, Control, Dialect, Frames, Framing, Opening, Place, SnapshotReason, write_control,
-    write_frame_at,
+    write_framed,
 };
 use riverrun_event::{Cursor, ErrorCode, Sequence};
 use riverrun_fold::State;
@@ -175,7 +175,7 @@ fn write_snapshot(
     out: &mut String,
 ) {
     match (encoder.dialect(), encoder) {
-        (Dialect::Native, _) | (_, Encoder::Shared(_)) => {
+        (Dialect::Native | Dialect::NativeStrict, _) | (_, Encoder::Shared(_)) => {
             let control = Control::Snapshot { reason, sequence: to.sequence, cursor: to, state_json };
             write_control(encoder.framing(), &control, out);
         }
@@ -184,7 +184,7 @@ fn write_snapshot(
             own.projector.opening(&mut frames);
             for frame in frames.iter() {
                 let behind = if frame.is_last { Place::At(to) } else { Place::Still(from) };
-                write_frame_at(own.key.framing, behind, frame.json, out);
+                write_framed(own.key.framing, behind, out, |out| out.push_str(frame.json));
             }
         }
     }

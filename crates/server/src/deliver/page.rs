@@ -20,7 +20,7 @@ pub async fn page(app: &App, hub: &Arc<Hub>, request: &Request) -> Result<String
     // Behind `stream.opened` stands the snapshot, if there is one: a state, or frames that tell it.
     let (_, behind) = first.split_once('\n').unwrap_or((&first, ""));
     let snapshot = match encoder.dialect() {
-        Dialect::Native => behind.trim_end(),
+        Dialect::Native | Dialect::NativeStrict => behind.trim_end(),
         Dialect::Task => {
             lines.push(behind.as_bytes());
             ""

@@ -175,11 +175,20 @@ impl Subscription {
                         self.took(chunk.last(), bytes);
                     }
                 }
+                self.read_ahead();
             }
             Err(error) => {
                 tracing::warn!(code = %error.code(), session = %self.hub.session(), "a stream could not read on");
                 self.phase = Phase::Cutting("the log could not be read");
             }
+        }
+    }
+
+    /// A reader that is far behind: the store is read while what it gave goes out.
+    fn read_ahead(&mut self) {
+        let goes_on = self.phase == Phase::Running && self.until.is_none_or(|until| self.at < until);
+        if goes_on && self.hub.is_behind(self.at) {
+            self.waiting = Waiting::Chunks(self.app.log().read(&self.hub.key, self.at, READ_BYTES));
         }
     }
 
@@ -200,6 +209,9 @@ impl Subscription {
     /// Takes what the ring has. True if that moved the stream on.
     fn take_recent(&mut self) -> bool {
         use crate::session::Found;
+        if self.until.is_some_and(|until| self.at >= until) {
+            return false;
+        }
         match self.hub.recent_after(self.at, RING_READ) {
             Found::Nothing => false,
             Found::Behind => {

@@ -51,6 +51,7 @@ pub use quota::StreamPermit;
 pub use request::RequestId;
 pub use routes::routes;
 pub use stream::stream_response;
+pub(crate) use suggest::nearest;
 pub use ticket::Tickets;
 
 use crate::metrics::Metrics;

@@ -4,6 +4,7 @@
 //! The access log holds the route's template, never the path, the query, a body or a key.
 
 use std::panic::AssertUnwindSafe;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use axum::extract::{MatchedPath, Request, State};
@@ -151,11 +152,20 @@ fn request_id(headers: &HeaderMap) -> RequestId {
     let given = headers.get(X_REQUEST_ID).and_then(|value| value.to_str().ok());
     match given.filter(|id| check_id(id).is_ok()) {
         Some(id) => RequestId(id.into()),
-        None => {
-            let bytes: [u8; 12] = super::keys::random().unwrap_or_default();
-            RequestId(format!("req_{}", super::keys::hex(&bytes)).into())
-        }
+        None => next_id(),
     }
+}
+
+/// Random once per process, then counted: a request is too cheap to ask the system for randomness.
+fn next_id() -> RequestId {
+    static PROCESS: OnceLock<String> = OnceLock::new();
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let process = PROCESS.get_or_init(|| {
+        let bytes: [u8; 8] = super::keys::random().unwrap_or_default();
+        super::keys::hex(&bytes)
+    });
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    RequestId(format!("req_{process}{count:08x}").into())
 }
 
 fn put_headers(headers: &mut HeaderMap, id: &RequestId) {

@@ -1,7 +1,7 @@
 //! Finds the name that a caller most likely meant.
 
 /// The known name nearest to `given`, if one is near enough to be worth saying.
-pub(super) fn nearest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub(crate) fn nearest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     const LONGEST: usize = 64;
     if given.len() > LONGEST {
         return None;

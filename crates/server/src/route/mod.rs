@@ -19,7 +19,7 @@ use http::header::CONTENT_TYPE;
 use serde::Serialize;
 
 use crate::app::App;
-use crate::edge;
+use crate::{edge, rpc};
 
 pub(crate) use actions::pending;
 pub(crate) use idempotency::{InFlight, stored_answer};
@@ -46,6 +46,7 @@ pub fn router(app: App) -> Router {
         .route("/v1/sessions/{session}/events", get(events::follow).post(ingest::ingest))
         .route("/v1/sessions/{session}/export", get(transfer::export))
         .route("/v1/blobs/{ref}", get(blobs::get))
+        .route("/v1/ws", get(rpc::upgrade))
         .merge(edge::routes())
         .with_state(app.clone());
     app.edge().wrap(router)

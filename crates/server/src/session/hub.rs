@@ -6,8 +6,8 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::Waker;
 
 use bytes::Bytes;
-use riverrun_dialect::{Dialect, Frame, Frames, Framing, Projector, write_frame};
-use riverrun_event::{Composer, Origin, Record, Sequence, SessionId};
+use riverrun_dialect::{Dialect, Frames, Framing, Place, Projector, write_frame, write_framed};
+use riverrun_event::{Composer, Cursor, Origin, Record, Sequence, SessionId};
 use riverrun_log::{Chunk, SessionHead, SessionKey};
 
 use super::ring::{Found, Recent, Ring, SharedKey};
@@ -27,8 +27,11 @@ pub struct Hub {
     shared: Mutex<HashMap<SharedKey, Box<dyn Projector>>>,
     followers: AtomicUsize,
     gone: AtomicBool,
-    /// Events since upkeep last looked here.
+    /// True while it stands in line to have its readers woken.
+    pub(super) wake_queued: AtomicBool,
+    /// Bytes that were appended since upkeep last looked here, and how many make it look again.
     pub(crate) since_upkeep: AtomicU64,
+    pub(crate) upkeep_after: AtomicU64,
     pub(crate) last_used: AtomicU64,
 }
 
@@ -56,7 +59,9 @@ impl Hub {
             shared: Mutex::default(),
             followers: AtomicUsize::new(0),
             gone: AtomicBool::new(false),
+            wake_queued: AtomicBool::new(false),
             since_upkeep: AtomicU64::new(0),
+            upkeep_after: AtomicU64::new(crate::upkeep::SNAPSHOT_BYTES),
             last_used: AtomicU64::new(0),
         }
     }
@@ -108,12 +113,20 @@ impl Hub {
             lock(&self.ring).clear();
         }
         self.head.fetch_max(chunk.last().get(), Ordering::AcqRel);
-        self.wakers.wake_all();
+    }
+
+    /// True if the store must be read to go on behind `after`.
+    pub fn is_behind(&self, after: Sequence) -> bool {
+        matches!(self.recent_after(after, 0), Found::Behind)
     }
 
     pub fn recent_after(&self, after: Sequence, max_bytes: usize) -> Found {
         let ring = lock(&self.ring);
         ring.after(after, self.head(), max_bytes)
+    }
+
+    pub(super) fn waiting_readers(&self) -> usize {
+        self.wakers.places()
     }
 
     pub fn wait(&self, slot: &mut Slot, waker: &Waker) {
@@ -198,14 +211,11 @@ impl Hub {
     /// The native frames of the events of a chunk behind `after`.
     pub fn native_frames(&self, framing: Framing, chunk: &Chunk, after: Sequence) -> Bytes {
         let identity = self.identity();
-        let mut out = String::with_capacity(chunk.bytes().len() * 2 + 256 * chunk.count() as usize);
-        let mut json = String::new();
+        let mut out = String::with_capacity(chunk.bytes().len() + 200 * chunk.count() as usize);
         for (sequence, bytes) in chunk.records_after(after) {
             let Ok(record) = Record::read(bytes) else { continue };
-            json.clear();
-            identity.composer.write(&record, sequence, &mut json);
-            let frame = Frame { json: &json, sequence, part: 0, is_last: true };
-            write_frame(framing, identity.origin, &frame, &mut out);
+            let cursor = Cursor::after(sequence, identity.origin);
+            write_framed(framing, Place::At(cursor), &mut out, |out| identity.composer.write(&record, sequence, out));
         }
         out.into()
     }

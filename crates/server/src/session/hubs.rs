@@ -10,19 +10,29 @@ use riverrun_log::{Clock, Committed, Error, Log, SessionKey};
 use super::hub::{Hub, lock};
 
 const SHARDS: usize = 64;
+/// Readers that the committing thread wakes itself; more are woken by a task, so that the next commit does not wait.
+const FEW_READERS: usize = 8;
 
 pub struct Hubs {
     log: Arc<dyn Log>,
     clock: Arc<dyn Clock>,
     hasher: RandomState,
     shards: Vec<Mutex<HashMap<SessionKey, Arc<Hub>>>>,
+    crowds: tokio::sync::mpsc::UnboundedSender<Arc<Hub>>,
 }
 
 impl Hubs {
     /// Listens to the log's commits from here on.
     pub fn new(log: Arc<dyn Log>, clock: Arc<dyn Clock>) -> Arc<Self> {
         let shards = (0..SHARDS).map(|_| Mutex::default()).collect();
-        let hubs = Arc::new(Self { log: log.clone(), clock, hasher: RandomState::new(), shards });
+        let (crowds, mut waiting) = tokio::sync::mpsc::unbounded_channel::<Arc<Hub>>();
+        tokio::spawn(async move {
+            while let Some(hub) = waiting.recv().await {
+                hub.wake_queued.store(false, Ordering::Release);
+                hub.wake_all();
+            }
+        });
+        let hubs = Arc::new(Self { log: log.clone(), clock, hasher: RandomState::new(), shards, crowds });
         let listener = Arc::downgrade(&hubs);
         log.set_listener(Arc::new(move |committed: &[Committed]| {
             if let Some(hubs) = listener.upgrade() {
@@ -41,8 +51,31 @@ impl Hubs {
             let hub = lock(self.shard(&one.key)).get(&one.key).cloned();
             if let Some(hub) = hub {
                 hub.committed(&one.chunk);
+                self.wake(hub);
             }
         }
+    }
+
+    fn wake(&self, hub: Arc<Hub>) {
+        if hub.waiting_readers() <= FEW_READERS {
+            hub.wake_all();
+        } else if !hub.wake_queued.swap(true, Ordering::AcqRel) {
+            // The task that wakes lives as long as the hubs do.
+            let _ = self.crowds.send(hub);
+        }
+    }
+
+    /// The sessions with unpacked events that nobody has used since `before`.
+    pub fn idle(&self, before: u64, most: usize) -> Vec<Arc<Hub>> {
+        let mut found = Vec::new();
+        for shard in &self.shards {
+            let shard = lock(shard);
+            let idle = shard.values().filter(|hub| {
+                hub.since_upkeep.load(Ordering::Relaxed) > 0 && hub.last_used.load(Ordering::Relaxed) < before
+            });
+            found.extend(idle.take(most.saturating_sub(found.len())).cloned());
+        }
+        found
     }
 
     /// The session's hub, or None if there is no such session.

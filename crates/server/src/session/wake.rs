@@ -44,6 +44,11 @@ impl Wakers {
         }
     }
 
+    /// How many wait, at most.
+    pub fn places(&self) -> usize {
+        lock(&self.0).wakers.len()
+    }
+
     pub fn wake_all(&self) {
         // The wakers are called outside the lock: a woken reader may come right back.
         let woken: Vec<Waker> = lock(&self.0).wakers.iter_mut().filter_map(Option::take).collect();

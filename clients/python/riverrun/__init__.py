@@ -1,0 +1,66 @@
+"""Follow, fold and feed Riverrun sessions.
+
+The fold is in `riverrun.fold` and needs nothing but Python; `Riverrun` and `AsyncRiverrun` need `httpx` (`pip install riverrun[client]`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .calls import ProducerStamp
+from .decode import DecodeError, PayloadError
+from .errors import ConnectionLostError, GapError, MalformedError, ProblemError, RiverrunError, UnreachableError
+from .fold import State
+from .follower import Update
+from .frame import FollowedEvent, FollowedSnapshot, Opened
+from .machine import ConnectionState, Machine
+from .options import FollowOptions
+from .sse import SseFrame, SseParser
+
+if TYPE_CHECKING:
+    from .async_client import AsyncRiverrun
+    from .client import Riverrun
+    from .follow import AsyncFollow, Follow
+
+__all__ = [
+    "AsyncFollow",
+    "AsyncRiverrun",
+    "ConnectionLostError",
+    "ConnectionState",
+    "DecodeError",
+    "Follow",
+    "FollowOptions",
+    "FollowedEvent",
+    "FollowedSnapshot",
+    "GapError",
+    "Machine",
+    "MalformedError",
+    "Opened",
+    "PayloadError",
+    "ProblemError",
+    "ProducerStamp",
+    "Riverrun",
+    "RiverrunError",
+    "SseFrame",
+    "SseParser",
+    "State",
+    "UnreachableError",
+    "Update",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """What needs `httpx` is imported when it is asked for."""
+    if name == "Riverrun":
+        from .client import Riverrun
+
+        return Riverrun
+    if name == "AsyncRiverrun":
+        from .async_client import AsyncRiverrun
+
+        return AsyncRiverrun
+    if name in ("Follow", "AsyncFollow"):
+        from . import follow
+
+        return getattr(follow, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

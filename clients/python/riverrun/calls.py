@@ -1,0 +1,97 @@
+"""What each call sends. The waiting and the asynchronous client send the same."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple
+from urllib.parse import quote
+
+from .options import with_query
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    method: Literal["GET", "POST", "DELETE"]
+    path: str
+    """Path and query, percent-encoded."""
+    body: bytes | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+class ProducerStamp(NamedTuple):
+    """Who appends, and which of its appends this is: the server stores each stamp once."""
+
+    id: str
+    epoch: int
+    sequence: int
+
+
+def session_path(session_id: str) -> str:
+    return f"/v1/sessions/{_segment(session_id)}"
+
+
+def create_session(members: Mapping[str, Any]) -> Call:
+    return _post("/v1/sessions", members)
+
+
+def sessions(filters: Mapping[str, Any]) -> Call:
+    return Call("GET", with_query("/v1/sessions", **filters))
+
+
+def session(session_id: str) -> Call:
+    return Call("GET", session_path(session_id))
+
+
+def delete_session(session_id: str) -> Call:
+    return Call("DELETE", session_path(session_id))
+
+
+def submit(session_id: str, turn: Mapping[str, Any]) -> Call:
+    return _post(f"{session_path(session_id)}/turns", turn)
+
+
+def cancel(session_id: str, turn_id: str, mode: str) -> Call:
+    return _post(f"{session_path(session_id)}/turns/{_segment(turn_id)}/cancel", {"mode": mode})
+
+
+def append(session_id: str, events: Any, stamp: ProducerStamp | None) -> Call:
+    headers = {}
+    if stamp is not None:
+        headers = {
+            "producer-id": stamp.id,
+            "producer-epoch": str(stamp.epoch),
+            "producer-seq": str(stamp.sequence),
+        }
+    is_one = isinstance(events, Mapping)
+    return _post(f"{session_path(session_id)}/events", events if is_one else list(events), headers)
+
+
+def state(session_id: str, at: int | None) -> Call:
+    return Call("GET", with_query(f"{session_path(session_id)}/state", at=at))
+
+
+def task(task_id: str) -> Call:
+    return Call("GET", f"/v1/tasks/{_segment(task_id)}")
+
+
+def actions(filters: Mapping[str, Any]) -> Call:
+    return Call("GET", with_query("/v1/actions", **filters))
+
+
+def session_actions(session_id: str) -> Call:
+    return Call("GET", f"{session_path(session_id)}/actions")
+
+
+def decide(session_id: str, action_id: str, decision: Mapping[str, Any]) -> Call:
+    return _post(f"{session_path(session_id)}/actions/{_segment(action_id)}", decision)
+
+
+def _post(path: str, body: Mapping[str, Any] | Sequence[Any], headers: Mapping[str, str] | None = None) -> Call:
+    text = json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return Call("POST", path, text.encode(), {"content-type": "application/json", **(headers or {})})
+
+
+def _segment(text: str) -> str:
+    return quote(text, safe="")

@@ -1,0 +1,143 @@
+"""Sessions, threads and turns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .close import end_turn, set_active_turn
+from .find import thread_of, turn_of
+from .plain import add_usage
+from .status import is_terminal, parse_status
+from .step import Step, put, put_if_told
+from .tasks import reopen_task
+
+
+def session(step: Step, info: dict[str, Any]) -> None:
+    state = step.own(step.state, "session")
+    state.setdefault("createdAt", step.event.timestamp)
+    for name in ("title", "agent", "metadata"):
+        put_if_told(state, name, info.get(name))
+    if "tags" in info:
+        put(state, "tags", info["tags"] or None)
+    state["status"] = _session_status(info.get("status"), state["status"])
+    step.change()
+
+
+def _session_status(told: str | None, before: str) -> str:
+    if told == "closed":
+        return "archived"
+    if told == "open" and before == "archived":
+        return "idle"
+    status = parse_status(told) or before
+    return "idle" if status == "unknown" else status
+
+
+def thread(step: Step, info: dict[str, Any]) -> None:
+    state = step.thread(thread_of(step, step.scope.get("threadId", "main")))
+    put_if_told(state, "title", info.get("title"))
+    put_if_told(state, "status", parse_status(info.get("status")))
+    step.change()
+
+
+def turn_submitted(step: Step, submitted: dict[str, Any]) -> None:
+    at = _named_turn(step)
+    if at is None:
+        return
+    turn = step.turn(at)
+    if "submittedAt" in turn:
+        return step.problem("already_ended", f"turn `{turn['turnId']}` was submitted before")
+    turn["submittedAt"] = step.event.timestamp
+    put(turn, "input", submitted.get("input"))
+    put(turn, "inputRef", submitted.get("inputRef"))
+    put_if_told(turn, "agent", submitted.get("agent"))
+    put_if_told(turn, "taskId", step.scope.get("taskId"))
+    put_if_told(turn, "runId", step.scope.get("runId"))
+    if turn["status"] == "unknown":
+        turn["status"] = "queued" if submitted.get("status") == "queued" else "accepted"
+    thread = step.thread(thread_of(step, turn["threadId"]))
+    if "activeTurnId" not in thread:
+        thread["status"] = "queued" if turn["status"] == "queued" else "preparing"
+    step.change()
+
+
+def turn_started(step: Step, started: dict[str, Any]) -> None:
+    at = _named_turn(step)
+    if at is None:
+        return
+    turn = step.turn(at)
+    run_id = step.scope.get("runId")
+    if is_terminal(turn["status"]):
+        if run_id is None or run_id == turn.get("runId"):
+            return step.problem("after_terminal", f"turn `{turn['turnId']}` had ended")
+        _retry_turn(step, turn)
+    turn["status"] = "running"
+    turn.setdefault("startedAt", step.event.timestamp)
+    put_if_told(turn, "runId", run_id)
+    put_if_told(turn, "agent", started.get("agent"))
+    put_if_told(turn, "taskId", step.scope.get("taskId"))
+    place = thread_of(step, turn["threadId"])
+    step.thread(place)["status"] = "running"
+    set_active_turn(step, place, turn["turnId"])
+    put_if_told(step.state, "agent", turn.get("agent"))
+    step.change()
+
+
+def _retry_turn(step: Step, turn: dict[str, Any]) -> None:
+    """Another run of an ended turn is a retry: the turn and its root task are open again."""
+    for name in ("endedAt", "error", "finalOutput"):
+        turn.pop(name, None)
+    task = step.derived.tasks.get(turn.get("taskId", ""))
+    if task is not None:
+        reopen_task(step, task, step.scope.get("runId"))
+        step.change()
+
+
+def turn_completed(step: Step, completed: dict[str, Any]) -> None:
+    turn = _ending_turn(step)
+    if turn is None:
+        return
+    put(step.turn(turn), "finalOutput", completed.get("finalOutput"))
+    _told_usage(step, turn, completed)
+    end_turn(step, turn, "completed")
+
+
+def turn_failed(step: Step, failed: dict[str, Any]) -> None:
+    turn = _ending_turn(step)
+    if turn is None:
+        return
+    step.turn(turn)["error"] = failed["error"]
+    _told_usage(step, turn, failed)
+    end_turn(step, turn, "failed")
+
+
+def turn_cancelled(step: Step, cancelled: dict[str, Any]) -> None:
+    turn = _ending_turn(step)
+    if turn is None:
+        return
+    _told_usage(step, turn, cancelled)
+    end_turn(step, turn, "cancelled")
+
+
+def _told_usage(step: Step, at: int, told: dict[str, Any]) -> None:
+    """What the turn's end tells about usage counts only if no model call told it."""
+    turn = step.turn(at)
+    if "usage" in told and not turn["usage"]:
+        turn["usage"] = add_usage(turn["usage"], told["usage"])
+        step.state["usage"] = add_usage(step.state["usage"], told["usage"])
+
+
+def _named_turn(step: Step) -> int | None:
+    turn = turn_of(step)
+    if turn is None:
+        step.problem("missing_correlation", f"{step.event.type} without a turnId")
+    return turn
+
+
+def _ending_turn(step: Step) -> int | None:
+    """The turn that a terminal event ends; the first terminal event stands."""
+    at = _named_turn(step)
+    if at is None or not is_terminal(step.state["turns"][at]["status"]):
+        return at
+    turn = step.state["turns"][at]
+    step.problem("already_ended", f"turn `{turn['turnId']}` was {turn['status']} before")
+    return None

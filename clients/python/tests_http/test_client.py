@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+import asyncio
+import inspect
+import json
+import unittest
+from typing import Any
+
+from riverrun import AsyncRiverrun, ProblemError, ProducerStamp, Riverrun
+
+from .scripted import Script, Scripted
+
+
+class Calls(unittest.TestCase):
+    def check(self, name: str, arguments: dict[str, Any], answer: Any, path: str, body: Any = None) -> None:
+        """The request that a call of either client makes, and what it gives for the answer."""
+        waiting, asynchronous = (Script(Scripted(json.dumps(answer))) for _ in range(2))
+        found = getattr(waiting.client(), name)(**arguments)
+        self.assertEqual(found, answer)
+        self.assertEqual(asyncio.run(getattr(asynchronous.async_client(), name)(**arguments)), answer)
+        for script in (waiting, asynchronous):
+            (request,) = script.requests
+            self.assertEqual(script.paths(), [path])
+            self.assertEqual(json.loads(request.content) if request.content else None, body)
+            self.assertEqual(request.headers["authorization"], "Bearer k")
+
+    def test_calls_ask_what_they_say(self) -> None:
+        page: dict[str, Any] = {"data": []}
+        self.check("create_session", {"title": "t"}, {"sessionId": "s"}, "/v1/sessions", {"title": "t"})
+        self.check("session", {"session_id": "a:b"}, {"sessionId": "a:b"}, "/v1/sessions/a%3Ab")
+        self.check("sessions", {"status": "running", "limit": 2}, page, "/v1/sessions?status=running&limit=2")
+        self.check("task", {"task_id": "t"}, {"task_id": "t"}, "/v1/tasks/t")
+        self.check("actions", {"status": "pending"}, page, "/v1/actions?status=pending")
+        self.check("session_actions", {"session_id": "s"}, page, "/v1/sessions/s/actions")
+        decision = {"session_id": "s", "action_id": "a", "decision": "approve"}
+        self.check("decide", decision, {}, "/v1/sessions/s/actions/a", {"decision": "approve"})
+        self.check("submit", {"session_id": "s", "input": "hi"}, {"turnId": "u"}, "/v1/sessions/s/turns", {"input": "hi"})
+
+    def test_an_append_carries_its_stamp(self) -> None:
+        script = Script(Scripted('{"first":1,"last":1,"cursor":"1"}'))
+        script.client().append("s", {"type": "x.y"}, ProducerStamp("p", 1, 0))
+        headers = script.requests[0].headers
+        names = ("producer-id", "producer-epoch", "producer-seq")
+        self.assertEqual([headers[name] for name in names], ["p", "1", "0"])
+
+    def test_a_state_is_filled_with_what_the_wire_leaves_out(self) -> None:
+        state = Script(Scripted('{"sequence":3}')).client().state("s")
+        self.assertEqual((state["sequence"], state["tasks"]), (3, []))
+
+    def test_a_deletion_answers_with_nothing(self) -> None:
+        self.assertIsNone(Script(Scripted(status=204)).client().delete_session("s"))
+
+    def test_a_problem_keeps_every_member(self) -> None:
+        body = '{"code":"event_too_large","detail":"over","field":"[3]","limit":9,"requestId":"r","retryable":false}'
+        with self.assertRaises(ProblemError) as caught:
+            Script(Scripted(body, status=413)).client().append("s", [])
+        error = caught.exception
+        found = (error.status, error.code, str(error), error.field, error.limit, error.request_id, error.is_retryable)
+        self.assertEqual(found, (413, "event_too_large", "over", "[3]", 9, "r", False))
+
+    def test_both_clients_have_the_same_methods(self) -> None:
+        def methods(client: type) -> set[str]:
+            return {name for name, _ in inspect.getmembers(client, inspect.isfunction) if not name.startswith("_")}
+
+        self.assertEqual(methods(Riverrun), methods(AsyncRiverrun))

@@ -1,0 +1,99 @@
+//! The standard's fourteen read models, as far as events feed them.
+//!
+//! Each says how well it is known. What no event told is `unknown`, what does not apply to a session is
+//! `not_applicable`, and what a snapshot marked stays marked: nothing here is a success by default.
+
+mod snapshot;
+mod standing;
+mod strict;
+mod summary;
+mod task;
+mod thread;
+
+use riverrun_event::ToolDescription;
+use serde::Serialize;
+
+pub use snapshot::{SessionSnapshot, snapshot};
+pub use standing::{Standing, Told};
+pub use summary::{
+    BenchmarkSummary, ExecutionEnvironment, PermissionSandbox, RoutingLimits, SubagentsAndJobs,
+};
+pub use task::{AttemptRead, TaskRead, TaskSnapshot};
+pub use thread::{PendingRequest, ThreadRead, TurnRead};
+
+use crate::state::{QueueEntry, State, Status};
+use crate::view::tool_inventory;
+
+/// All of them, for one session.
+#[derive(Debug, Serialize)]
+pub struct ReadModels {
+    pub session_snapshot: SessionSnapshot,
+    pub thread_read_model: Vec<ThreadRead>,
+    pub tool_inventory_snapshot: ToolInventory,
+    pub queue_snapshot: QueueSnapshot,
+    pub task_snapshot: TaskSnapshot,
+    pub context_boundary_snapshot: Told,
+    pub artifact_checkpoint_summary: Told,
+    pub evidence_summary: Told,
+    pub permission_sandbox_summary: PermissionSandbox,
+    pub execution_environment_snapshot: ExecutionEnvironment,
+    pub routing_limit_summary: RoutingLimits,
+    pub subagent_job_summary: SubagentsAndJobs,
+    pub benchmark_summary: BenchmarkSummary,
+    pub channel_summary: Told,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolInventory {
+    pub standing: Standing,
+    pub tools: Vec<ToolDescription>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct QueueSnapshot {
+    pub standing: Standing,
+    pub queued: Vec<QueueEntry>,
+}
+
+pub fn read_models(state: &State) -> ReadModels {
+    let told = |model: &str, family: &str| Told::of(state, model, &[family]);
+    ReadModels {
+        session_snapshot: snapshot(state),
+        thread_read_model: thread::threads(state),
+        tool_inventory_snapshot: tools(state),
+        queue_snapshot: queue(state),
+        task_snapshot: task::task_snapshot(state),
+        context_boundary_snapshot: told("context_boundary_snapshot", "context"),
+        artifact_checkpoint_summary: Told::of(state, "artifact_checkpoint_summary", &["artifact", "output"]),
+        evidence_summary: told("evidence_summary", "evidence"),
+        permission_sandbox_summary: summary::permission_sandbox(state),
+        execution_environment_snapshot: summary::execution_environment(state),
+        routing_limit_summary: summary::routing_limits(state),
+        subagent_job_summary: summary::subagents_and_jobs(state),
+        benchmark_summary: summary::benchmark(state),
+        channel_summary: told("channel_summary", "channel"),
+    }
+}
+
+fn tools(state: &State) -> ToolInventory {
+    let tools = tool_inventory(state);
+    let standing = Standing::of(state, "tool_inventory_snapshot", tools.is_some());
+    ToolInventory { standing, tools: tools.unwrap_or_default() }
+}
+
+/// The queue is told by `queue.changed`, and by turns that were submitted as queued.
+fn queue(state: &State) -> QueueSnapshot {
+    let waiting = state.turns.iter().filter(|turn| turn.status == Status::Queued);
+    let entry = |turn: &crate::state::Turn| QueueEntry {
+        turn_id: turn.turn_id.to_string(),
+        position: None,
+        preview: None,
+    };
+    let queued = if state.queue.is_empty() { waiting.map(entry).collect() } else { state.queue.clone() };
+    QueueSnapshot { standing: Standing::of(state, "queue_snapshot", !state.turns.is_empty()), queued }
+}
+
+#[cfg(test)]
+mod tests;

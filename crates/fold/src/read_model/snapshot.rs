@@ -1,0 +1,80 @@
+//! The standard's session snapshot.
+
+use std::collections::BTreeMap;
+
+use riverrun_event::{SCHEMA_VERSION, Sequence, SessionId, Timestamp, Usage};
+use serde::Serialize;
+
+use super::standing::{Standing, Told};
+use super::summary::{RoutingLimits, SubagentsAndJobs, routing_limits, subagents_and_jobs};
+use super::task::{TaskRead, task_snapshot};
+use super::thread::{ThreadRead, standing, threads};
+use crate::state::{State, Status};
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionSnapshot {
+    pub schema_version: &'static str,
+    pub session_id: String,
+    /// The last event that it holds; a reader goes on after it.
+    pub sequence: Sequence,
+    pub status: Status,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub created_at: Option<Timestamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub updated_at: Option<Timestamp>,
+    pub standing: Standing,
+    /// True if older turns were sealed and are read on demand.
+    pub truncated: bool,
+    pub threads: Vec<ThreadRead>,
+    pub tasks: Vec<TaskRead>,
+    pub task_summary: BTreeMap<&'static str, usize>,
+    pub blocked_tasks: Vec<BlockedTask>,
+    pub routing_limit_summary: RoutingLimits,
+    pub subagent_job_summary: SubagentsAndJobs,
+    pub channel_summary: Told,
+    pub telemetry_summary: Telemetry,
+    /// Ids of the evidence that was told.
+    pub evidence_refs: Vec<String>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct BlockedTask {
+    pub task_id: riverrun_event::TaskId,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Telemetry {
+    pub usage: Usage,
+    /// The fold keeps no trace ids, so it cannot say that spans join.
+    pub join_status: &'static str,
+}
+
+pub fn snapshot(state: &State) -> SessionSnapshot {
+    let tasks = task_snapshot(state);
+    let evidence = state.ledger.family("evidence").into_iter().flat_map(|family| &family.entries);
+    SessionSnapshot {
+        schema_version: SCHEMA_VERSION,
+        session_id: state.session_id.as_ref().map_or_else(|| "unknown".to_owned(), SessionId::to_string),
+        sequence: state.sequence,
+        status: state.session.status,
+        title: state.session.title.clone(),
+        created_at: state.session.created_at,
+        updated_at: state.updated_at,
+        standing: standing(state),
+        truncated: state.sealed_turns > 0,
+        threads: threads(state),
+        tasks: tasks.tasks,
+        task_summary: tasks.task_summary,
+        blocked_tasks: tasks.blocked_tasks.into_iter().map(|task_id| BlockedTask { task_id }).collect(),
+        routing_limit_summary: routing_limits(state),
+        subagent_job_summary: subagents_and_jobs(state),
+        channel_summary: Told::of(state, "channel_summary", &["channel"]),
+        telemetry_summary: Telemetry { usage: state.usage.clone(), join_status: "unknown" },
+        evidence_refs: evidence.map(|entry| entry.key.clone()).collect(),
+    }
+}

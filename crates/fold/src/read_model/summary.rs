@@ -1,0 +1,143 @@
+//! Summaries of the families that are kept as they were told.
+
+use std::collections::BTreeMap;
+
+use riverrun_event::{TaskId, Usage};
+use serde::Serialize;
+
+use super::standing::{Standing, Told};
+use crate::state::{State, Status};
+
+/// What may be done, and the walls around it: three facts that are told apart.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PermissionSandbox {
+    pub permissions: Told,
+    pub sandbox: Told,
+    pub policy: Told,
+    pub hooks: Told,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ExecutionEnvironment {
+    /// Stale if a process was last told to run in a turn that is over: nobody knows whether it still does.
+    pub standing: Standing,
+    pub processes: Told,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RoutingLimits {
+    /// Blocked while the last word on a quota is that it is used up.
+    pub standing: Standing,
+    pub routing: Told,
+    pub limits: Told,
+    pub usage: Usage,
+    pub cost_standing: Standing,
+    pub cost: BTreeMap<String, f64>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SubagentsAndJobs {
+    pub standing: Standing,
+    /// Tasks that work for another task.
+    pub child_tasks: Vec<ChildTask>,
+    pub subagents: Told,
+    pub jobs: Told,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ChildTask {
+    pub task_id: TaskId,
+    pub parent_task_id: TaskId,
+    pub status: Status,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct BenchmarkSummary {
+    /// `not_applicable` for a session that is no trial.
+    pub standing: Standing,
+    pub facts: Told,
+}
+
+pub fn permission_sandbox(state: &State) -> PermissionSandbox {
+    let told = |family: &str| Told::of(state, "permission_sandbox_summary", &[family]);
+    PermissionSandbox {
+        permissions: told("permission"),
+        sandbox: told("sandbox"),
+        policy: told("policy"),
+        hooks: told("hook"),
+    }
+}
+
+pub fn execution_environment(state: &State) -> ExecutionEnvironment {
+    let processes = Told::of(state, "execution_environment_snapshot", &["process"]);
+    let is_over = |turn: &riverrun_event::TurnId| {
+        state.turns.iter().find(|known| known.turn_id == *turn).is_none_or(|turn| turn.status.is_terminal())
+    };
+    let runs = |kind: &str| matches!(kind, "process.started" | "process.output" | "process.input");
+    let is_lost = processes
+        .entries
+        .iter()
+        .any(|entry| runs(&entry.kind) && entry.turn_id.as_ref().is_some_and(is_over));
+    let standing =
+        if is_lost && processes.standing == Standing::Known { Standing::Stale } else { processes.standing };
+    ExecutionEnvironment { standing, processes }
+}
+
+pub fn routing_limits(state: &State) -> RoutingLimits {
+    let told = |families: &[&str]| Told::of(state, "routing_limit_summary", families);
+    let (routing, limits) = (told(&["routing"]), told(&["limit", "rate_limit", "quota"]));
+    let newest_quota = state.ledger.family("quota").and_then(|family| family.entries.last());
+    let standing = if newest_quota.is_some_and(|entry| entry.kind == "quota.blocked") {
+        Standing::Blocked
+    } else {
+        Standing::of(
+            state,
+            "routing_limit_summary",
+            !routing.entries.is_empty() || !limits.entries.is_empty(),
+        )
+    };
+    RoutingLimits {
+        standing,
+        routing,
+        limits,
+        usage: state.usage.clone(),
+        cost_standing: Standing::of(state, "cost", !state.cost.is_empty()),
+        cost: state.cost.clone(),
+    }
+}
+
+pub fn subagents_and_jobs(state: &State) -> SubagentsAndJobs {
+    let told = |family: &str| Told::of(state, "subagent_job_summary", &[family]);
+    let child = |task: &crate::state::Task| {
+        let parent_task_id = task.parent_task_id.clone()?;
+        Some(ChildTask {
+            task_id: task.task_id.clone(),
+            parent_task_id,
+            status: task.status,
+            agent: task.agent.clone(),
+        })
+    };
+    let child_tasks: Vec<ChildTask> = state.tasks.iter().filter_map(child).collect();
+    let (subagents, jobs) = (told("subagent"), told("job"));
+    let is_told = !(child_tasks.is_empty() && subagents.entries.is_empty() && jobs.entries.is_empty());
+    SubagentsAndJobs {
+        standing: Standing::of(state, "subagent_job_summary", is_told),
+        child_tasks,
+        subagents,
+        jobs,
+    }
+}
+
+pub fn benchmark(state: &State) -> BenchmarkSummary {
+    let facts = Told::of(state, "benchmark_summary", &["benchmark"]);
+    let standing = if facts.standing == Standing::Unknown { Standing::NotApplicable } else { facts.standing };
+    BenchmarkSummary { standing, facts }
+}

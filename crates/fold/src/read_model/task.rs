@@ -1,0 +1,133 @@
+//! Tasks: what is to be reached, how often it was tried, what stands in the way.
+
+use std::collections::BTreeMap;
+
+use riverrun_event::{ErrorInfo, RawJson, RunId, TaskId, Timestamp, TurnId};
+use serde::Serialize;
+
+use super::standing::Standing;
+use super::strict::{attempt_status, native, task_status};
+use crate::state::{Attempt, State, Status, Task};
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TaskSnapshot {
+    pub standing: Standing,
+    /// How many tasks stand where, by the standard's status.
+    pub task_summary: BTreeMap<&'static str, usize>,
+    pub tasks: Vec<TaskRead>,
+    /// Edges that were told beside parent and child, in the order of the log.
+    pub task_graph: Vec<RawJson>,
+    pub blocked_tasks: Vec<TaskId>,
+    /// `unknown` unless a task told it.
+    pub delivery_state: String,
+}
+
+/// The standard's task.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TaskRead {
+    pub task_id: TaskId,
+    pub status: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub native_status: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parent_task_id: Option<TaskId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub turn_id: Option<TurnId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub objective: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub status_reason: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub current_run_id: Option<RunId>,
+    pub attempts: Vec<AttemptRead>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_error: Option<ErrorInfo>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub created_at: Option<Timestamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ended_at: Option<Timestamp>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AttemptRead {
+    /// `unknown` if no event named the run.
+    pub run_id: String,
+    pub status: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub native_status: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub started_at: Option<Timestamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ended_at: Option<Timestamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_error: Option<ErrorInfo>,
+}
+
+pub fn task_snapshot(state: &State) -> TaskSnapshot {
+    let mut summary = BTreeMap::new();
+    for task in &state.tasks {
+        *summary.entry(task_status(task.status)).or_default() += 1;
+    }
+    let is_blocked = |task: &&Task| task.status == Status::Blocked || task.status.is_waiting();
+    TaskSnapshot {
+        standing: Standing::of(state, "task_snapshot", !state.tasks.is_empty()),
+        task_summary: summary,
+        tasks: tasks(state),
+        task_graph: edges(state),
+        blocked_tasks: state.tasks.iter().filter(is_blocked).map(|task| task.task_id.clone()).collect(),
+        delivery_state: delivery_state(state).unwrap_or_else(|| "unknown".to_owned()),
+    }
+}
+
+pub fn tasks(state: &State) -> Vec<TaskRead> {
+    state.tasks.iter().map(read).collect()
+}
+
+fn read(task: &Task) -> TaskRead {
+    let strict = task_status(task.status);
+    TaskRead {
+        task_id: task.task_id.clone(),
+        status: strict,
+        native_status: native(task.status, strict),
+        parent_task_id: task.parent_task_id.clone(),
+        turn_id: task.turn_id.clone(),
+        title: task.title.clone(),
+        objective: task.objective.clone(),
+        status_reason: task.status_reason.clone(),
+        current_run_id: task.run_id.clone(),
+        attempts: task.attempts.iter().map(attempt).collect(),
+        last_error: task.error.clone(),
+        created_at: task.created_at,
+        ended_at: task.ended_at,
+    }
+}
+
+fn attempt(attempt: &Attempt) -> AttemptRead {
+    let strict = attempt_status(attempt.status);
+    AttemptRead {
+        run_id: attempt.run_id.as_ref().map_or_else(|| "unknown".to_owned(), RunId::to_string),
+        status: strict,
+        native_status: native(attempt.status, strict),
+        started_at: attempt.started_at,
+        ended_at: attempt.ended_at,
+        last_error: attempt.error.clone(),
+    }
+}
+
+fn edges(state: &State) -> Vec<RawJson> {
+    let told = state.ledger.family("task").into_iter().flat_map(|family| &family.entries);
+    let edges =
+        told.filter(|entry| matches!(entry.kind.as_str(), "task.dependency.updated" | "task.delegated"));
+    edges.filter_map(|entry| entry.payload.clone()).collect()
+}
+
+fn delivery_state(state: &State) -> Option<String> {
+    let mut told =
+        state.ledger.family("task")?.entries.iter().rev().filter(|entry| entry.kind == "task.progress");
+    told.find_map(|entry| entry.payload.as_ref()?.to::<riverrun_event::TaskProgress>().ok()?.delivery_state)
+}

@@ -1,0 +1,94 @@
+//! Questions about a state that dialects and routes share.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use riverrun_event::{Block, Item, ItemBlock, TaskId, ToolCatalogResolved, ToolDescription};
+
+use crate::state::{Action, ActionStatus, State, Task};
+
+/// The task and every task below it, as far as the state holds them.
+pub fn descendants(state: &State, task: &TaskId) -> BTreeSet<TaskId> {
+    let children = children(state);
+    let (mut found, mut next) = (BTreeSet::new(), vec![task]);
+    while let Some(task) = next.pop() {
+        if found.insert(task.clone()) {
+            next.extend(children.get(task).into_iter().flatten().map(|child| &child.task_id));
+        }
+    }
+    found
+}
+
+/// The tasks below each task that has some.
+fn children(state: &State) -> BTreeMap<&TaskId, Vec<&Task>> {
+    let mut children: BTreeMap<&TaskId, Vec<&Task>> = BTreeMap::new();
+    for task in &state.tasks {
+        if let Some(parent) = &task.parent_task_id {
+            children.entry(parent).or_default().push(task);
+        }
+    }
+    children
+}
+
+/// The actions that wait for somebody, oldest first.
+pub fn pending_actions(state: &State) -> impl Iterator<Item = &Action> {
+    state.actions.iter().filter(|action| action.status == ActionStatus::Pending)
+}
+
+/// The tools that are at hand, as last told; None if nobody told them.
+pub fn tool_inventory(state: &State) -> Option<Vec<ToolDescription>> {
+    let family = state.ledger.family("tool")?;
+    let told = family.entries.iter().rev().find(|entry| entry.kind == "tool.catalog.resolved")?;
+    told.payload.as_ref()?.to::<ToolCatalogResolved>().ok()?.tools
+}
+
+/// The output of a task with the items of its children inside the results that answer their calls, at any depth.
+/// What the model was given is left out: the user sees blocks.
+pub fn nested_output(state: &State, task: &TaskId) -> Option<Vec<Item>> {
+    let children = children(state);
+    let task = state.tasks.iter().find(|known| known.task_id == *task)?;
+    Some(nest(task, &children, &mut BTreeSet::new()))
+}
+
+fn nest<'a>(
+    task: &'a Task,
+    children: &BTreeMap<&TaskId, Vec<&'a Task>>,
+    above: &mut BTreeSet<&'a TaskId>,
+) -> Vec<Item> {
+    // A state that was read from elsewhere may hold a cycle.
+    if !above.insert(&task.task_id) {
+        return Vec::new();
+    }
+    let mut output = task.output.clone();
+    for item in &mut output {
+        let Item::ToolResult(result) = item else {
+            without_content(item);
+            continue;
+        };
+        result.content = None;
+        let answers = |child: &&&Task| {
+            let named = child.parent_tool_call_id.as_ref().map(|call| call.as_str());
+            named.unwrap_or(child.task_id.as_str()) == result.call_id
+        };
+        for child in children.get(&task.task_id).into_iter().flatten().filter(answers) {
+            let items = nest(child, children, above);
+            let block = |item: Item| {
+                Block::Item(ItemBlock { item: Box::new(item), task_id: Some(child.task_id.to_string()) })
+            };
+            result.block_list.get_or_insert_default().extend(items.into_iter().map(block));
+        }
+    }
+    above.remove(&task.task_id);
+    output
+}
+
+fn without_content(item: &mut Item) {
+    match item {
+        Item::Message(message) => message.content = None,
+        Item::Reasoning(_)
+        | Item::ToolCall(_)
+        | Item::ToolResult(_)
+        | Item::Handoff(_)
+        | Item::Error(_)
+        | Item::Other(_) => {}
+    }
+}

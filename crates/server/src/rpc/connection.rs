@@ -1,0 +1,268 @@
+//! One connection: messages in, answers and notifications out, on one task.
+
+use std::collections::{HashSet, VecDeque};
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use riverrun_dialect::Control;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::time::{Instant, Sleep, timeout};
+
+use super::carry::{Desk, Done};
+use super::following::{FULL, Followings};
+use super::message::{Id, Message};
+use crate::edge::{Caller, Edge, Limits};
+use crate::websocket::{Bounds, Close, Lost, Socket};
+
+/// Fragments of one message.
+const MAX_FRAGMENTS: usize = 1_024;
+/// What a peer may send before it has named its key.
+const STRANGER_BYTES: usize = 4 * 1024;
+/// Requests that wait for the one before them; the socket is not read while there are more.
+const MAX_WAITING: usize = 64;
+/// What a request that is under way gets when the server goes.
+const LAST_ANSWER: Duration = Duration::from_secs(5);
+
+type Running = Pin<Box<dyn Future<Output = Done> + Send>>;
+
+pub struct Connection<T> {
+    edge: Edge,
+    socket: Socket<T>,
+    /// None while a request is under way, which has it.
+    desk: Option<Desk>,
+    running: Option<Running>,
+    /// The ids of the request that is under way.
+    running_ids: Vec<Id>,
+    waiting: VecDeque<Message>,
+    waiting_bytes: usize,
+    in_flight: HashSet<Id>,
+    followings: Followings,
+    is_known: bool,
+    /// Resolves when the server or the key goes.
+    going: Pin<Box<dyn Future<Output = Close> + Send>>,
+    pulse: Pin<Box<Sleep>>,
+    opened: Instant,
+    pinged: Instant,
+}
+
+/// Something happened that is not done in passing.
+enum Step {
+    Heard(String),
+    Done(Box<Done>),
+    Pulse,
+}
+
+/// How a connection ends.
+enum End {
+    Close(Close),
+    Lost,
+}
+
+impl From<Lost> for End {
+    fn from(_: Lost) -> Self {
+        End::Lost
+    }
+}
+
+impl<T: AsyncRead + AsyncWrite + Unpin + Send> Connection<T> {
+    pub fn new(io: T, edge: Edge, desk: Desk) -> Self {
+        let (limits, caller, now) = (edge.limits().clone(), desk.caller.clone(), Instant::now());
+        let is_known = caller.is_some();
+        Self {
+            socket: Socket::new(io, bounds(&limits, is_known)),
+            desk: Some(desk),
+            running: None,
+            running_ids: Vec::new(),
+            waiting: VecDeque::new(),
+            waiting_bytes: 0,
+            in_flight: HashSet::new(),
+            followings: Followings::default(),
+            is_known,
+            going: Box::pin(going(edge.clone(), caller)),
+            pulse: Box::pin(tokio::time::sleep(pulse(&limits, is_known))),
+            opened: now,
+            pinged: now,
+            edge,
+        }
+    }
+
+    /// From the first message to the last.
+    pub async fn run(mut self) {
+        let close = loop {
+            let end = match poll_fn(|context| self.poll_step(context)).await {
+                Ok(step) => self.take(step),
+                Err(end) => Err(end),
+            };
+            match end {
+                Ok(()) => {}
+                Err(End::Lost) => return,
+                Err(End::Close(close)) => break close,
+            }
+        };
+        if close == Close::GoingAway {
+            self.say_goodbye().await;
+        }
+        self.socket.close(close).await;
+    }
+
+    /// Writes, lets subscriptions speak, and looks what there is to do.
+    fn poll_step(&mut self, context: &mut Context<'_>) -> Poll<Result<Step, End>> {
+        if let Poll::Ready(close) = self.going.as_mut().poll(context) {
+            return Poll::Ready(Err(End::Close(close)));
+        }
+        loop {
+            if let Poll::Ready(Err(lost)) = self.socket.poll_flush(context) {
+                return Poll::Ready(Err(lost.into()));
+            }
+            if self.socket.output.queued() >= FULL
+                || self.followings.poll(context, &mut self.socket.output).is_pending()
+            {
+                break;
+            }
+        }
+        self.start_next();
+        if let Some(running) = &mut self.running
+            && let Poll::Ready(done) = running.as_mut().poll(context)
+        {
+            self.running = None;
+            return Poll::Ready(Ok(Step::Done(Box::new(done))));
+        }
+        if self.listens()
+            && let Poll::Ready(heard) = self.socket.poll_text(context)
+        {
+            return Poll::Ready(match heard {
+                Ok(Ok(text)) => Ok(Step::Heard(text)),
+                Ok(Err(close)) => Err(End::Close(close)),
+                Err(lost) => Err(lost.into()),
+            });
+        }
+        // Answers to pings came into the output while it listened.
+        if let Poll::Ready(Err(lost)) = self.socket.poll_flush(context) {
+            return Poll::Ready(Err(lost.into()));
+        }
+        self.pulse.as_mut().poll(context).map(|()| Ok(Step::Pulse))
+    }
+
+    /// A peer that sends more than it is served, or takes no answers, is not listened to for a while.
+    fn listens(&self) -> bool {
+        let limits = self.edge.limits();
+        self.waiting.len() < MAX_WAITING
+            && self.waiting_bytes < limits.websocket_message_bytes
+            && self.socket.output.queued() < limits.websocket_buffer_bytes
+    }
+
+    fn take(&mut self, step: Step) -> Result<(), End> {
+        match step {
+            Step::Heard(text) => {
+                let message = Message::read(&text, &self.edge.limits().json, &mut self.in_flight);
+                self.waiting_bytes += message.bytes;
+                self.waiting.push_back(message);
+                Ok(())
+            }
+            Step::Done(done) => self.finish(*done),
+            Step::Pulse => self.look_at_the_clock(),
+        }
+    }
+
+    /// Begins the next request, unless one is under way or its answer would have no room.
+    fn start_next(&mut self) {
+        if self.running.is_some() || self.socket.output.queued() >= self.edge.limits().websocket_buffer_bytes
+        {
+            return;
+        }
+        let Some(message) = self.waiting.pop_front() else { return };
+        let mut desk = self.desk.take().expect("the desk is here while no request is under way");
+        self.waiting_bytes -= message.bytes;
+        self.running_ids = message.ids();
+        desk.live = self.followings.ids();
+        self.running = Some(Box::pin(desk.carry_out(message)));
+    }
+
+    fn finish(&mut self, done: Done) -> Result<(), End> {
+        for id in self.running_ids.drain(..) {
+            self.in_flight.remove(&id);
+        }
+        let Done { mut desk, answer } = done;
+        if let Some(answer) = answer {
+            self.socket.output.text(&[&answer]);
+        }
+        desk.closed.drain(..).for_each(|id| self.followings.remove(id));
+        desk.opened.drain(..).for_each(|following| self.followings.add(following));
+        if let (false, Some(caller)) = (self.is_known, &desk.caller) {
+            self.is_known = true;
+            self.socket.set_bounds(bounds(self.edge.limits(), true));
+            self.going = Box::pin(going(self.edge.clone(), Some(caller.clone())));
+        }
+        let close = desk.close;
+        self.desk = Some(desk);
+        close.map_or(Ok(()), |close| Err(End::Close(close)))
+    }
+
+    /// Closes on those who named no key, take nothing or are gone, and asks the others whether they live.
+    fn look_at_the_clock(&mut self) -> Result<(), End> {
+        let (now, limits) = (Instant::now(), self.edge.limits().clone());
+        self.pulse.as_mut().reset(now + pulse(&limits, self.is_known));
+        if !self.is_known && now >= self.opened + limits.websocket_auth_time {
+            return Err(End::Close(Close::Unauthenticated));
+        }
+        if let Some(since) = self.socket.output.stuck_since() {
+            if now >= since + limits.stall_time {
+                self.edge.metrics().slow_consumers.with(&["cut"]).increment();
+                return Err(End::Close(Close::Stalled));
+            }
+            // It may be reading; that it says nothing proves nothing.
+            self.socket.excuse_silence();
+        } else if !self.listens() {
+            self.socket.excuse_silence();
+        } else if now >= self.socket.heard() + limits.dead_after {
+            return Err(End::Lost);
+        } else if now >= self.pinged + limits.ping_every {
+            self.pinged = now;
+            self.socket.output.ping();
+        }
+        Ok(())
+    }
+
+    /// The answer that is due, then the word that the server goes.
+    async fn say_goodbye(&mut self) {
+        if let Some(running) = self.running.take()
+            && let Ok(Done { answer: Some(answer), .. }) = timeout(LAST_ANSWER, running).await
+        {
+            self.socket.output.text(&[&answer]);
+        }
+        let mut word = String::new();
+        Control::Draining { retry_millis: 1000 }.write(&mut word);
+        let head = "{\"jsonrpc\":\"2.0\",\"method\":\"session.stream\",\"params\":";
+        self.socket.output.text(&[head, &word, "}"]);
+    }
+}
+
+async fn going(edge: Edge, caller: Option<Caller>) -> Close {
+    let ended = async {
+        match &caller {
+            Some(caller) => caller.ended().await,
+            None => std::future::pending().await,
+        }
+    };
+    tokio::select! {
+        () = edge.drain().started() => Close::GoingAway,
+        () = ended => Close::Unauthenticated,
+    }
+}
+
+fn bounds(limits: &Limits, is_known: bool) -> Bounds {
+    let most = if is_known { usize::MAX } else { STRANGER_BYTES };
+    Bounds {
+        message_bytes: limits.websocket_message_bytes.min(most),
+        frame_bytes: limits.websocket_frame_bytes.min(most),
+        fragments: MAX_FRAGMENTS,
+    }
+}
+
+/// How often the clock is looked at.
+fn pulse(limits: &Limits, is_known: bool) -> Duration {
+    let shortest = limits.ping_every.min(limits.dead_after).min(limits.stall_time) / 3;
+    if is_known { shortest } else { shortest.min(limits.websocket_auth_time) }
+}

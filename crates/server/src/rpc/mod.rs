@@ -1,0 +1,59 @@
+//! JSON-RPC 2.0 over WebSocket: the commands of HTTP as methods, streams as notifications.
+//!
+//! A subscription is a cursor over the log, as everywhere: while the socket takes nothing, nothing is read for it.
+//! Requests of one connection are carried out in the order they came.
+
+mod carry;
+mod connection;
+mod following;
+mod message;
+mod method;
+mod params;
+
+use std::panic::AssertUnwindSafe;
+
+use axum::extract::{FromRequestParts, Request, State};
+use axum::response::Response;
+use futures_util::FutureExt;
+use http::header::AUTHORIZATION;
+use hyper::upgrade::OnUpgrade;
+use hyper_util::rt::TokioIo;
+use riverrun_event::ErrorCode;
+
+use crate::app::App;
+use crate::edge::{Params, Peer, Problem, RequestId, StreamCaller};
+use crate::websocket;
+use carry::Desk;
+use connection::Connection;
+
+/// `GET /v1/ws`. A key or a ticket is checked before the upgrade; without either the first message must be `auth`.
+pub async fn upgrade(State(app): State<App>, request: Request) -> Result<Response, Problem> {
+    let (mut parts, _) = request.into_parts();
+    let params = Params::parse(parts.uri.query(), &["ticket"])?;
+    let (response, upgrade) = websocket::accept(&mut parts)?;
+    let brings_key = params.get("ticket").is_some()
+        || parts.headers.contains_key(AUTHORIZATION)
+        || parts.headers.contains_key("x-api-key");
+    let caller = match brings_key {
+        true => Some(StreamCaller::from_request_parts(&mut parts, &app).await?.0),
+        false => None,
+    };
+    if app.edge().drain().is_started() {
+        return Err(Problem::new(ErrorCode::Draining, "the server is shutting down; try again"));
+    }
+    let ip = parts.extensions.get::<Peer>().map(|peer| peer.0.ip());
+    let request_id = parts.extensions.get::<RequestId>().cloned().unwrap_or_else(|| RequestId("-".into()));
+    let desk = Desk::new(app.clone(), caller, ip, request_id);
+    tokio::spawn(serve(app, upgrade, desk));
+    Ok(response)
+}
+
+async fn serve(app: App, upgrade: OnUpgrade, desk: Desk) {
+    // A peer that is gone before the upgrade was written is no event of note.
+    let Ok(io) = upgrade.await else { return };
+    let connection = Connection::new(TokioIo::new(io), app.edge().clone(), desk);
+    if AssertUnwindSafe(connection.run()).catch_unwind().await.is_err() {
+        app.edge().metrics().panics.increment();
+        tracing::error!("the task of a WebSocket panicked");
+    }
+}

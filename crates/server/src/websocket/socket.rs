@@ -1,0 +1,144 @@
+//! One open WebSocket.
+
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadBuf};
+use tokio::time::{Instant, timeout};
+
+use super::close::Close;
+use super::output::Output;
+use super::reader::{Bounds, Heard, Reader};
+
+/// Pings that a peer may send in a second.
+const PINGS_PER_SECOND: u32 = 10;
+const READ_BYTES: usize = 8 * 1024;
+
+/// The connection ended without a word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lost;
+
+pub struct Socket<T> {
+    io: T,
+    reader: Reader,
+    /// Bytes that were read, and how many of them were looked at.
+    unread: Vec<u8>,
+    at: usize,
+    pub output: Output,
+    heard: Instant,
+    pings: Window,
+}
+
+/// How much came since when.
+struct Window {
+    since: Instant,
+    count: u32,
+}
+
+impl<T: AsyncRead + AsyncWrite + Unpin> Socket<T> {
+    pub fn new(io: T, bounds: Bounds) -> Self {
+        let now = Instant::now();
+        Self {
+            io,
+            reader: Reader::new(bounds),
+            unread: Vec::new(),
+            at: 0,
+            output: Output::new(),
+            heard: now,
+            pings: Window { since: now, count: 0 },
+        }
+    }
+
+    pub fn set_bounds(&mut self, bounds: Bounds) {
+        self.reader.bounds = bounds;
+    }
+
+    /// When the peer last showed that it lives.
+    pub fn heard(&self) -> Instant {
+        self.heard
+    }
+
+    /// Nobody listened, so silence proves nothing.
+    pub fn excuse_silence(&mut self) {
+        self.heard = Instant::now();
+    }
+
+    /// The next text message. Pings are answered on the way. An error is the end: say `close` or drop it.
+    pub fn poll_text(&mut self, context: &mut Context<'_>) -> Poll<Result<Result<String, Close>, Lost>> {
+        loop {
+            if self.at == self.unread.len() {
+                match ready!(self.poll_read(context)) {
+                    Ok(true) => {}
+                    Ok(false) | Err(_) => return Poll::Ready(Err(Lost)),
+                }
+            }
+            let heard = match self.reader.take(&self.unread[self.at..]) {
+                Ok((taken, heard)) => {
+                    self.at += taken;
+                    heard
+                }
+                Err(close) => return Poll::Ready(Ok(Err(close))),
+            };
+            match heard {
+                None | Some(Heard::Pong) => {}
+                Some(Heard::Text(text)) => return Poll::Ready(Ok(Ok(text))),
+                Some(Heard::Close(code)) => return Poll::Ready(Ok(Err(Close::Echo(code)))),
+                Some(Heard::Ping(payload)) if self.pings.takes() => self.output.pong(&payload),
+                Some(Heard::Ping(_)) => return Poll::Ready(Ok(Err(Close::PingFlood))),
+            }
+        }
+    }
+
+    /// Reads what is there. False at the end of the connection. Nothing is kept while nothing comes.
+    fn poll_read(&mut self, context: &mut Context<'_>) -> Poll<std::io::Result<bool>> {
+        (self.unread, self.at) = (Vec::new(), 0);
+        let mut space = [0; READ_BYTES];
+        let mut buffer = ReadBuf::new(&mut space);
+        ready!(Pin::new(&mut self.io).poll_read(context, &mut buffer))?;
+        self.unread = buffer.filled().to_vec();
+        self.heard = Instant::now();
+        Poll::Ready(Ok(!self.unread.is_empty()))
+    }
+
+    /// Ready when everything is out.
+    pub fn poll_flush(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Lost>> {
+        while self.output.queued() > 0 {
+            match ready!(Pin::new(&mut self.io).poll_write(context, self.output.rest())) {
+                Ok(count) if count > 0 => self.output.took(count),
+                Ok(_) | Err(_) => return Poll::Ready(Err(Lost)),
+            }
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    /// Says why, and gives the peer a moment to read it: closing a socket with unread bytes would reset the
+    /// connection, and the reset can destroy the last words.
+    pub async fn close(mut self, close: Close) {
+        const FLUSH: Duration = Duration::from_secs(5);
+        const LINGER: Duration = Duration::from_secs(1);
+        self.output.close(close);
+        let flushed = timeout(FLUSH, poll_fn(|context| self.poll_flush(context))).await;
+        if flushed != Ok(Ok(())) || self.io.shutdown().await.is_err() {
+            return;
+        }
+        let gone = poll_fn(|context| {
+            while let Ok(true) = ready!(self.poll_read(context)) {}
+            Poll::Ready(())
+        });
+        // Whether the peer closed or the time ran out is the same to us.
+        let _ = timeout(LINGER, gone).await;
+    }
+}
+
+impl Window {
+    fn takes(&mut self) -> bool {
+        let now = Instant::now();
+        if now.duration_since(self.since) >= Duration::from_secs(1) {
+            *self = Self { since: now, count: 0 };
+        }
+        self.count += 1;
+        self.count <= PINGS_PER_SECOND
+    }
+}
