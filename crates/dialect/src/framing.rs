@@ -10,8 +10,8 @@ pub enum Framing {
     Sse,
     /// One JSON value per line.
     Ndjson,
-    /// One frame per line, for transports with messages of their own: the cursor behind the frame, a space, the
-    /// JSON. A word about the stream has no cursor in front, so its line begins with the space.
+    /// One frame per line, for transports with messages of their own: the cursor behind the frame, or `-` where the
+    /// reader's place does not move, a space, the JSON. A word about the stream has no cursor in front, so its line begins with the space.
     Cursored,
 }
 
@@ -25,11 +25,11 @@ pub fn write_frame(framing: Framing, origin: Origin, frame: &Frame<'_>, out: &mu
 pub enum Place {
     At(Cursor),
     /// Where it stood before: the frame is a part of something that counts only as a whole.
-    Still(Cursor),
+    Still,
 }
 
 /// As [`write_frame`], with the JSON written where it goes. This is on the path of every native event.
-/// An event stream says a place only when it moves, so that its readers see where a whole ends.
+/// A place is said only when it moves, so that readers see where a whole ends.
 pub fn write_framed(framing: Framing, place: Place, out: &mut String, json: impl FnOnce(&mut String)) {
     match (framing, place) {
         (Framing::Sse, Place::At(cursor)) => {
@@ -39,7 +39,7 @@ pub fn write_framed(framing: Framing, place: Place, out: &mut String, json: impl
             json(out);
             out.push_str("\n\n");
         }
-        (Framing::Sse, Place::Still(_)) => {
+        (Framing::Sse, Place::Still) => {
             out.push_str("data: ");
             json(out);
             out.push_str("\n\n");
@@ -48,8 +48,11 @@ pub fn write_framed(framing: Framing, place: Place, out: &mut String, json: impl
             json(out);
             out.push('\n');
         }
-        (Framing::Cursored, Place::At(cursor) | Place::Still(cursor)) => {
-            cursor.write(out);
+        (Framing::Cursored, place) => {
+            match place {
+                Place::At(cursor) => cursor.write(out),
+                Place::Still => out.push('-'),
+            }
             out.push(' ');
             json(out);
             out.push('\n');

@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use riverrun_dialect::registry::Session;
 use riverrun_dialect::{
-    Coalescer, Control, Dialect, Frames, Framing, Opening, Place, SnapshotReason, write_control,
-    write_framed,
+    Coalescer, Control, Dialect, Frames, Framing, Opening, Place, SnapshotReason, write_control, write_framed,
 };
 use riverrun_event::{Cursor, ErrorCode, Sequence};
 use riverrun_fold::State;
@@ -90,7 +89,7 @@ pub async fn plan(app: &App, hub: &Arc<Hub>, request: &Request, framing: Framing
     };
     let encoder = encoder(hub, key, state, filter, opening, after.part);
     if let Some((reason, state_json)) = snapshot {
-        write_snapshot(&encoder, reason, [after, cursor], &state_json, &mut first);
+        write_snapshot(&encoder, reason, cursor, &state_json, &mut first);
     }
     let turn_over = turn_is_over(app, hub, request).await?;
     Ok(Plan { opening, at, encoder, first, turn_over })
@@ -167,13 +166,7 @@ fn encoder(
 
 /// The state first: as itself in the native dialect, as opening frames in one that has its own way to say it.
 /// A reader that is cut among the opening frames still stands where it stood: half of them are no state.
-fn write_snapshot(
-    encoder: &Encoder,
-    reason: SnapshotReason,
-    [from, to]: [Cursor; 2],
-    state_json: &str,
-    out: &mut String,
-) {
+fn write_snapshot(encoder: &Encoder, reason: SnapshotReason, to: Cursor, state_json: &str, out: &mut String) {
     match (encoder.dialect(), encoder) {
         (Dialect::Native | Dialect::NativeStrict, _) | (_, Encoder::Shared(_)) => {
             let control = Control::Snapshot { reason, sequence: to.sequence, cursor: to, state_json };
@@ -183,7 +176,7 @@ fn write_snapshot(
             let mut frames = Frames::default();
             own.projector.opening(&mut frames);
             for frame in frames.iter() {
-                let behind = if frame.is_last { Place::At(to) } else { Place::Still(from) };
+                let behind = if frame.is_last { Place::At(to) } else { Place::Still };
                 write_framed(own.key.framing, behind, out, |out| out.push_str(frame.json));
             }
         }

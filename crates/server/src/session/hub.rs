@@ -215,7 +215,9 @@ impl Hub {
         for (sequence, bytes) in chunk.records_after(after) {
             let Ok(record) = Record::read(bytes) else { continue };
             let cursor = Cursor::after(sequence, identity.origin);
-            write_framed(framing, Place::At(cursor), &mut out, |out| identity.composer.write(&record, sequence, out));
+            write_framed(framing, Place::At(cursor), &mut out, |out| {
+                identity.composer.write(&record, sequence, out)
+            });
         }
         out.into()
     }

@@ -46,7 +46,10 @@ async fn a_cursor_that_is_none_of_ours_is_refused() {
     check(&server, "", &[("last-event-id", &other)], 400, "cursor_wrong_run").await;
     check(&server, "after=1", &[("last-event-id", "2")], 400, "cursor_conflict").await;
     let dialect = check(&server, "dialect=tasks", &[], 400, "unknown_dialect").await;
-    assert!(dialect["detail"].as_str().is_some_and(|text| text.contains("`native`, `task`")), "{dialect}");
+    assert!(
+        dialect["detail"].as_str().is_some_and(|text| text.contains("`native`, ") && text.contains("`task`")),
+        "{dialect}"
+    );
     for bad in [
         "catchup=all",
         "follow=yes",

@@ -72,9 +72,10 @@ impl Server {
             admin_key: directory.path().join("admin.key"),
             backups: None,
         };
-        let running = serve(log.clone(), options, |told| drop(ready.send(told.address)), async {
-            drop(stopped.await);
-        });
+        let running =
+            serve(log.clone(), options, |told| ready.send(told.address).expect("the test waits"), async {
+                drop(stopped.await);
+            });
         let served = tokio::spawn(async { running.await.expect("the server runs until it is stopped") });
         let address = is_ready.await.expect("the server starts");
         // A store that has an admin gets no new one.

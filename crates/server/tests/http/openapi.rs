@@ -28,13 +28,23 @@ fn schema(document: &Value, method: &str, path: &str, answer: &Answer) -> Value 
 }
 
 /// Asks, and holds the answer against the document.
-async fn check(server: &Server, route: (&str, &str), line: &str, headers: &[(&str, &str)], body: &str, status: u16) {
+async fn check(
+    server: &Server,
+    route: (&str, &str),
+    line: &str,
+    headers: &[(&str, &str)],
+    body: &str,
+    status: u16,
+) {
     let (method, template) = route;
     let answer = server.call(line, headers, body).await;
     assert_eq!(answer.status, status, "{line}: {}", answer.text());
     let schema = schema(&document(), method, template, &answer);
     let validator = jsonschema::options().build(&schema).expect("a schema");
-    let errors: Vec<String> = validator.iter_errors(&answer.json()).map(|error| format!("{}: {error}", error.instance_path())).collect();
+    let errors: Vec<String> = validator
+        .iter_errors(&answer.json())
+        .map(|error| format!("{}: {error}", error.instance_path()))
+        .collect();
     assert_eq!(errors, Vec::<String>::new(), "{line}: {}", answer.text());
 }
 
@@ -51,8 +61,15 @@ async fn every_route_that_answers_is_described_and_every_described_one_answers()
     for (_, path) in ROUTES {
         let concrete = path.replace(['{', '}'], "");
         let allowed = server.call(&format!("PATCH {concrete}"), &[], "").await;
-        let mut taken: Vec<&str> = allowed.header("allow").unwrap_or_default().split(',').map(str::trim).filter(|method| *method != "HEAD").collect();
-        let mut described: Vec<&str> = ROUTES.iter().filter(|(_, other)| other == path).map(|(method, _)| *method).collect();
+        let mut taken: Vec<&str> = allowed
+            .header("allow")
+            .unwrap_or_default()
+            .split(',')
+            .map(str::trim)
+            .filter(|method| *method != "HEAD")
+            .collect();
+        let mut described: Vec<&str> =
+            ROUTES.iter().filter(|(_, other)| other == path).map(|(method, _)| *method).collect();
         taken.sort_unstable();
         described.sort_unstable();
         assert_eq!(taken, described, "{path}");
@@ -63,14 +80,16 @@ async fn every_route_that_answers_is_described_and_every_described_one_answers()
 #[tokio::test]
 async fn answers_have_the_form_that_is_described() {
     let server = Server::on_disk().await;
-    let all = json!({"sessionId": "s1", "title": "t", "agent": "a", "tags": ["x"], "metadata": {"k": 1}}).to_string();
+    let all = json!({"sessionId": "s1", "title": "t", "agent": "a", "tags": ["x"], "metadata": {"k": 1}})
+        .to_string();
     check(&server, ("POST", "/v1/sessions"), "POST /v1/sessions", &[JSON], &all, 201).await;
     check(&server, ("POST", "/v1/sessions"), "POST /v1/sessions", &[JSON], &all, 200).await;
     let mut events = session(11, 4);
     events.push(json!({"type": "action.required", "turnId": "t9", "taskId": "k9", "actionId": "a9",
         "payload": {"actionType": "approval", "timeoutSeconds": 60}}));
     server.tell("s1", &events).await;
-    let blob = server.call("PUT /v1/blobs", &[], "bytes").await.json()["ref"].as_str().expect("a ref").to_owned();
+    let blob =
+        server.call("PUT /v1/blobs", &[], "bytes").await.json()["ref"].as_str().expect("a ref").to_owned();
     let of = |rest: &str| (format!("/v1/sessions/{{session}}{rest}"), format!("/v1/sessions/s1{rest}"));
     for (rest, query) in [
         ("", ""),
@@ -85,7 +104,15 @@ async fn answers_have_the_form_that_is_described() {
         ("/actions", "?status=pending"),
     ] {
         let (template, path) = of(rest);
-        check(&server, ("GET", &template), &format!("GET {path}{query}"), &[("accept", "application/json")], "", 200).await;
+        check(
+            &server,
+            ("GET", &template),
+            &format!("GET {path}{query}"),
+            &[("accept", "application/json")],
+            "",
+            200,
+        )
+        .await;
     }
     let event = r#"{"type":"x.a"}"#;
     let stamp = [JSON, ("producer-id", "p"), ("producer-seq", "0")];
@@ -94,13 +121,27 @@ async fn answers_have_the_form_that_is_described() {
     check(&server, ("POST", &ingest.0), &format!("POST {}", ingest.1), &stamp, event, 200).await;
     check(&server, ("POST", &fork.0), &format!("POST {}", fork.1), &[JSON], r#"{"at":2}"#, 201).await;
     for (method, path, line, headers, body, status) in [
-        ("GET", "/v1/sessions", "GET /v1/sessions?limit=1&tag=x&since=2020-01-01T00:00:00Z", &[JSON][..], "", 200),
+        (
+            "GET",
+            "/v1/sessions",
+            "GET /v1/sessions?limit=1&tag=x&since=2020-01-01T00:00:00Z",
+            &[JSON][..],
+            "",
+            200,
+        ),
         ("POST", "/v1/import", "POST /v1/import", &[NDJSON], r#"{"type":"x.a","sessionId":"i1"}"#, 201),
         ("GET", "/v1/tasks/{task}", "GET /v1/tasks/task_0?session=s1&index_unit=utf16", &[JSON], "", 200),
         ("GET", "/v1/actions", "GET /v1/actions", &[JSON], "", 200),
         ("PUT", "/v1/blobs", "PUT /v1/blobs", &[JSON], "bytes", 201),
         ("POST", "/v1/tickets", "POST /v1/tickets", &[JSON], "{}", 201),
-        ("POST", "/v1/keys", "POST /v1/keys", &[JSON], r#"{"scopes":["read"],"label":"l","expiresInSeconds":60}"#, 201),
+        (
+            "POST",
+            "/v1/keys",
+            "POST /v1/keys",
+            &[JSON],
+            r#"{"scopes":["read"],"label":"l","expiresInSeconds":60}"#,
+            201,
+        ),
         ("GET", "/v1/keys", "GET /v1/keys", &[JSON], "", 200),
         ("POST", "/v1/backups", "POST /v1/backups", &[JSON], "", 201),
         ("GET", "/livez", "GET /livez", &[JSON], "", 200),

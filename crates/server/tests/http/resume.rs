@@ -15,7 +15,10 @@ use crate::harness::{Api, Server};
 use crate::stream::{End, Stream};
 
 fn cuts() -> usize {
-    std::env::var("RIVERRUN_CUTS").ok().and_then(|cuts| cuts.parse().ok()).unwrap_or(if cfg!(debug_assertions) { 4_000 } else { 20_000 })
+    std::env::var("RIVERRUN_CUTS")
+        .ok()
+        .and_then(|cuts| cuts.parse().ok())
+        .unwrap_or(if cfg!(debug_assertions) { 4_000 } else { 20_000 })
 }
 
 /// One reader of one session, cut again and again at any byte until a stream comes to its end.
@@ -94,7 +97,8 @@ impl<'a> Reader<'a> {
                 // `GET /v1/tasks` answers this very object; the tests of pages ask for it.
                 let state = State::from_json(&state.to_string()).expect("a state");
                 for task in &state.tasks {
-                    let object = task::object(&state, &task.task_id, IndexUnit::CodePoint).expect("it is there");
+                    let object =
+                        task::object(&state, &task.task_id, IndexUnit::CodePoint).expect("it is there");
                     let expected = shown(serde_json::from_str(&object).expect("JSON"));
                     let id = task.task_id.as_str();
                     assert_eq!(self.client.object(id), Some(expected), "{place}: {id}");
