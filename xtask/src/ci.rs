@@ -25,6 +25,8 @@ fn steps() -> Vec<Step> {
         step("generated Python", || {
             run("python3", &["-c", "import riverrun.generated.events"], "clients/python", &[])
         }),
+        step("typescript", || run("sh", &["-c", "npm ci && npm test"], "clients/typescript", &[])),
+        step("python", || run("python3", &["run_tests.py"], "clients/python", &[])),
     ]
 }
 

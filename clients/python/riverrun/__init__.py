@@ -1,10 +1,12 @@
 """Follow, fold and feed Riverrun sessions.
 
-The fold is in `riverrun.fold` and needs nothing but Python; `Riverrun` and `AsyncRiverrun` need `httpx` (`pip install riverrun[client]`).
+The fold is in `riverrun.fold` and needs nothing but Python.
+`Riverrun` and `AsyncRiverrun` need `httpx`: `pip install riverrun[client]`.
 """
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from .calls import ProducerStamp
@@ -49,18 +51,17 @@ __all__ = [
 ]
 
 
+_OVER_HTTP = {"Riverrun": "client", "AsyncRiverrun": "async_client", "Follow": "follow", "AsyncFollow": "follow"}
+
+
 def __getattr__(name: str) -> Any:
     """What needs `httpx` is imported when it is asked for."""
-    if name == "Riverrun":
-        from .client import Riverrun
-
-        return Riverrun
-    if name == "AsyncRiverrun":
-        from .async_client import AsyncRiverrun
-
-        return AsyncRiverrun
-    if name in ("Follow", "AsyncFollow"):
-        from . import follow
-
-        return getattr(follow, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name not in _OVER_HTTP:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    try:
+        module = import_module(f"{__name__}.{_OVER_HTTP[name]}")
+    except ModuleNotFoundError as error:
+        if error.name == "httpx":
+            raise ImportError(f"{name} needs httpx: pip install 'riverrun[client]'") from error
+        raise
+    return getattr(module, name)

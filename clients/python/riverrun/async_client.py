@@ -8,14 +8,16 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mappin
 from types import TracebackType
 from typing import Any, Unpack
 
+import httpx
+
 from . import calls
 from .calls import ProducerStamp
-from .fold import State, apply, empty_state, from_snapshot
+from .fold import Density, State, apply, empty_state, from_snapshot
 from .follow import AsyncFollow
 from .frame import FollowedEvent, FollowedSnapshot
 from .options import FollowOptions, FollowWords
 from .states import adopted
-from .transport import AsyncTransport, Endpoint, httpx
+from .transport import AsyncTransport, Endpoint
 
 
 class AsyncRiverrun:
@@ -50,7 +52,7 @@ class AsyncRiverrun:
         return await self._transport.json(calls.create_session(members))
 
     async def sessions(self, **filters: Any) -> dict[str, Any]:
-        """Filters: `status`, `since`, `tag`, `limit`, `cursor`. The page has `data`, and `nextCursor` if there is more."""
+        """Filters: `status`, `since`, `tag`, `limit`, `cursor`. A page has `data` and perhaps `nextCursor`."""
         return await self._transport.json(calls.sessions(filters))
 
     async def session(self, session_id: str) -> dict[str, Any]:
@@ -102,7 +104,7 @@ class AsyncRiverrun:
     async def states(self, session_id: str, **words: Unpack[FollowWords]) -> AsyncIterator[State]:
         """The state of a session after every event, from the first or from a snapshot. Each is a value of its own."""
         words.setdefault("catchup", "snapshot")
-        density = "filtered" if FollowOptions(**words).is_filtered else "dense"
+        density: Density = "filtered" if FollowOptions(**words).is_filtered else "dense"
         state = empty_state(session_id)
         async for update in self.follow(session_id, **words):
             if isinstance(update, FollowedSnapshot):

@@ -14,7 +14,7 @@ from . import frame as read
 from .backoff import delay
 from .errors import ConnectionLostError, GapError, ProblemError, RiverrunError, UnreachableError
 from .frame import FollowedEvent, FollowedSnapshot, Opened
-from .machine import ConnectionState, Machine, Next, Verdict
+from .machine import ConnectionState, Machine, Next, Order, Verdict
 from .options import FollowOptions
 from .sse import SseFrame, SseParser
 
@@ -32,7 +32,7 @@ class Follower:
     def __init__(self, session_path: str, options: FollowOptions) -> None:
         self._session_path = session_path
         self._options = options
-        order = "opaque" if not options.is_native else "rising" if options.is_filtered else "dense"
+        order: Order = "opaque" if not options.is_native else "rising" if options.is_filtered else "dense"
         self.machine = Machine(order, options.max_attempts, resumable=options.is_native)
         self.done = False
         self.failure: RiverrunError | None = None

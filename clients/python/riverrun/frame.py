@@ -68,12 +68,13 @@ def is_control(frame: SseFrame) -> bool:
 
 def read_event(frame: SseFrame) -> FollowedEvent:
     event = read_object(frame, "event frame")
-    kind, sequence = event.get("type"), event.get("sequence")
+    kind: Any = event.get("type")
+    sequence: Any = event.get("sequence")
     if not isinstance(kind, str):
         raise MalformedError("event frame without a type")
     if not _is_sequence(sequence):
         raise MalformedError(f"event frame of type {kind} without a sequence")
-    first = event.get("firstSequence", sequence)
+    first: Any = event.get("firstSequence", sequence)
     if not _is_sequence(first) or first > sequence:
         raise MalformedError(f"firstSequence of event {sequence} is not a place before it")
     return FollowedEvent(event, str(sequence) if frame.id is None else frame.id)

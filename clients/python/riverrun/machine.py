@@ -17,7 +17,7 @@ from typing import Literal
 Order = Literal["dense", "rising", "opaque"]
 """Which numbers the next event may have.
 
-Each the successor of the last, rising with holes that a filter made, or none at all, in the frames of a foreign dialect.
+Each the successor of the last, rising with holes that a filter made, or none: frames of a foreign dialect have none.
 """
 
 

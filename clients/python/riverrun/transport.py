@@ -8,10 +8,7 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
-try:
-    import httpx
-except ImportError as error:
-    raise ImportError("the client needs httpx: pip install 'riverrun[client]'") from error
+import httpx
 
 from .calls import Call
 from .errors import ConnectionLostError, MalformedError, ProblemError, RiverrunError, UnreachableError
@@ -34,7 +31,9 @@ class Endpoint:
         if self._key is not None:
             headers["authorization"] = f"Bearer {self._key}"
         timeout = _STREAM if accept == "text/event-stream" else _ANSWER
-        return client.build_request(call.method, self.url + call.path, content=call.body, headers=headers, timeout=timeout)
+        return client.build_request(
+            call.method, self.url + call.path, content=call.body, headers=headers, timeout=timeout
+        )
 
     def error(self, error: httpx.HTTPError) -> RiverrunError:
         if isinstance(error, (httpx.ConnectError, httpx.ConnectTimeout)):

@@ -28,7 +28,12 @@ def folded(*events: dict[str, Any]) -> State:
 class Fold(unittest.TestCase):
     def test_a_state_that_was_folded_twice_from_the_same_place_is_the_same(self) -> None:
         def delta(sequence: int, text: str) -> dict[str, Any]:
-            return {"type": "model.delta", "sequence": sequence, "taskId": "t", "payload": {"delta": text, "itemId": "m"}}
+            return {
+                "type": "model.delta",
+                "sequence": sequence,
+                "taskId": "t",
+                "payload": {"delta": text, "itemId": "m"},
+            }
 
         one = fold(empty_state("s"), delta(1, "[^"))
         forks = [fold(one, delta(2, text)) for text in ("1]", "x]")]

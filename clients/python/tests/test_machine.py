@@ -32,7 +32,9 @@ class Transitions(unittest.TestCase):
         return machine
 
     def test_each_sequence_is_delivered_once(self) -> None:
-        self.check("dense", [opened(), event(1), event(1), event(2)], "deliver live, deliver live, ignore live, deliver live")
+        self.check(
+            "dense", [opened(), event(1), event(1), event(2)], "deliver live, deliver live, ignore live, deliver live"
+        )
 
     def test_a_hole_closes_a_dense_stream(self) -> None:
         self.check("dense", [opened(), event(1), event(3)], "deliver live, deliver live, gap closed")
@@ -51,7 +53,11 @@ class Transitions(unittest.TestCase):
 
     def test_a_body_that_ends_without_its_end_is_a_cut(self) -> None:
         self.check("dense", [opened(), Machine.body_ended], "deliver live, reconnect reconnecting")
-        self.check("rising", [opened(), event(1, terminal=True), Machine.body_ended], "deliver live, deliver live, close closed")
+        self.check(
+            "rising",
+            [opened(), event(1, terminal=True), Machine.body_ended],
+            "deliver live, deliver live, close closed",
+        )
 
     def test_after_a_reconnect_the_follower_knows_where_it_stands(self) -> None:
         inputs = [opened(), event(1), Machine.cut, opened(), event(1), event(2)]
@@ -59,7 +65,10 @@ class Transitions(unittest.TestCase):
         self.assertEqual(self.check("dense", inputs, expected).last, 2)
 
     def test_an_older_snapshot_is_ignored_unless_the_log_is_another_one(self) -> None:
-        same, other = [opened(), snapshot(5), snapshot(3), event(6)], [opened(), snapshot(5), snapshot(3, True), event(4)]
+        same, other = (
+            [opened(), snapshot(5), snapshot(3), event(6)],
+            [opened(), snapshot(5), snapshot(3, True), event(4)],
+        )
         self.check("dense", same, "deliver live, deliver live, ignore live, deliver live")
         self.check("dense", other, "deliver live, deliver live, deliver live, deliver live")
 

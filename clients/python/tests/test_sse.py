@@ -11,7 +11,9 @@ class Sse(unittest.TestCase):
         self.assertEqual(SseParser().push(whole), expected)
         for cut in range(len(whole) + 1):
             parser = SseParser()
-            self.assertEqual(parser.push(whole[:cut]) + parser.push(b"") + parser.push(whole[cut:]), expected, f"cut at {cut}")
+            self.assertEqual(
+                parser.push(whole[:cut]) + parser.push(b"") + parser.push(whole[cut:]), expected, f"cut at {cut}"
+            )
         single = SseParser()
         self.assertEqual([frame for byte in whole for frame in single.push(bytes([byte]))], expected, "byte by byte")
 

@@ -51,7 +51,11 @@ def run(events: list[Any], asked: set[str], step: Apply) -> dict[str, Any]:
         if str(state["sequence"]) in asked:
             prefixes[str(state["sequence"])] = shown(state)
     told = {"refused": refused, "sealed": sealed, "prefixes": prefixes}
-    return {"state": shown(state), "revision": state["revision"], **{name: value for name, value in told.items() if value}}
+    return {
+        "state": shown(state),
+        "revision": state["revision"],
+        **{name: value for name, value in told.items() if value},
+    }
 
 
 def restored(state: State, event: Any) -> Applied:

@@ -34,7 +34,9 @@ class Calls(unittest.TestCase):
         self.check("session_actions", {"session_id": "s"}, page, "/v1/sessions/s/actions")
         decision = {"session_id": "s", "action_id": "a", "decision": "approve"}
         self.check("decide", decision, {}, "/v1/sessions/s/actions/a", {"decision": "approve"})
-        self.check("submit", {"session_id": "s", "input": "hi"}, {"turnId": "u"}, "/v1/sessions/s/turns", {"input": "hi"})
+        self.check(
+            "submit", {"session_id": "s", "input": "hi"}, {"turnId": "u"}, "/v1/sessions/s/turns", {"input": "hi"}
+        )
 
     def test_an_append_carries_its_stamp(self) -> None:
         script = Script(Scripted('{"first":1,"last":1,"cursor":"1"}'))

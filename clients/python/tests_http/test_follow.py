@@ -103,7 +103,9 @@ class Follow(unittest.TestCase):
 
     def test_a_snapshot_is_adopted_and_gone_on_from(self) -> None:
         snapshot = control("snapshot", reason="expired", sequence=5, cursor="5.a.b", state={"sequence": 5})
-        heard = self.hears(Scripted(OPENED + snapshot, cut=True), Scripted(OPENED + delta(6) + end(6)), catchup="snapshot")
+        heard = self.hears(
+            Scripted(OPENED + snapshot, cut=True), Scripted(OPENED + delta(6) + end(6)), catchup="snapshot"
+        )
         self.assertEqual(heard.words, "connecting live snapshot 5 reconnecting live 6 closed")
         self.assertEqual([path.split("?")[1] for path in heard.paths], ["after=0&catchup=snapshot", "after=5.a.b"])
 

@@ -81,7 +81,8 @@ def from_snapshot(snapshot: Any) -> State:
     if not isinstance(snapshot, dict):
         raise MalformedError("a snapshot is an object")
     state = State({**empty_state(), **snapshot})
-    if type(state["sequence"]) is not int or not isinstance(state["tasks"], list) or not isinstance(state["turns"], list):
+    has_lists = isinstance(state["tasks"], list) and isinstance(state["turns"], list)
+    if type(state["sequence"]) is not int or not has_lists:
         raise MalformedError("a snapshot has a sequence, turns and tasks")
     return state
 

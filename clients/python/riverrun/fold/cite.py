@@ -28,9 +28,7 @@ def cite(step: Step, at: ItemAt, part: int) -> None:
             step.problem("unknown_reference", f"[^{number}] cites nothing in this task")
             continue
         annotations = step.own_list(step.block(at, part), "annotations")
-        annotations.append(
-            {"type": "reference_to_block", "referenceId": number, "startIndex": start, "endIndex": end}
-        )
+        annotations.append({"type": "reference_to_block", "referenceId": number, "startIndex": start, "endIndex": end})
 
 
 def cite_unless_annotated(step: Step, at: ItemAt, part: int) -> None:
@@ -46,7 +44,7 @@ def cite_unless_annotated(step: Step, at: ItemAt, part: int) -> None:
 
 
 def reset_scanner(step: Step, at: ItemAt, part: int) -> None:
-    scanners = step.output(at.task).scanners.get(at.item, ())
+    scanners = step.output(at.task).scanners.get(at.item, [])
     if part < len(scanners):
         scanners[part] = Scanner()
 

@@ -10,8 +10,15 @@ from .actions import action_required, action_resolved
 from .blocks import item_updated
 from .find import touch_turn
 from .items import item_completed, item_retracted, item_started
-from .plain import agent_changed, cost_recorded, follow_status, handoff_completed, ledger, model_completed
-from .plain import queue_changed
+from .plain import (
+    agent_changed,
+    cost_recorded,
+    follow_status,
+    handoff_completed,
+    ledger,
+    model_completed,
+    queue_changed,
+)
 from .reasoning import reasoning_delta, reasoning_summary
 from .repair import snapshot
 from .step import Step

@@ -5,8 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 from .cite import cite_unless_annotated, reset_scanner
-from .contents import HAVE_STATUS, Block, Item, blocks_of, contents_of, id_of, is_text, item_of, keeps_contents, patched
-from .contents import references_of, status_of
+from .contents import (
+    HAVE_STATUS,
+    Block,
+    Item,
+    blocks_of,
+    contents_of,
+    id_of,
+    is_text,
+    item_of,
+    keeps_contents,
+    patched,
+    references_of,
+    status_of,
+)
 from .derived import decrease
 from .find import find_task, item_by_id, live_task
 from .opened import close_item, is_done, is_open, open_item

@@ -29,7 +29,7 @@ def model_completed(step: Step, completed: dict[str, Any]) -> None:
     usage = completed.get("usage")
     if usage is not None:
         task, turn = find_task(step), named_turn(step)
-        holders = [step.state]
+        holders: list[dict[str, Any]] = [step.state]
         holders += [] if task is None else [step.task(task)]
         holders += [] if turn is None else [step.turn(turn)]
         for holder in holders:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 _MAX_DIGITS = 9
 """Longer numbers are not citations."""
-_SPACE = frozenset("\t\n\v\f\r \u0085\u00a0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B))))
+_SPACE = frozenset("\t\n\v\f\r \u0085\u00a0\u1680\u2028\u2029\u202f\u205f\u3000") | {*map(chr, range(0x2000, 0x200B))}
 """Unicode's White_Space, which is not what `str.isspace` means."""
 
 
