@@ -303,7 +303,8 @@ fn plain_bytes(text: &[u8]) -> usize {
     while let Some(eight) = text.get(at..at + 8) {
         let word = u64::from_le_bytes(eight.try_into().expect("eight bytes"));
         let control = word.wrapping_sub(ONES * 0x20) & !word & HIGHS;
-        let marked = zeros(word ^ ONES * u64::from(b'"')) | zeros(word ^ ONES * u64::from(b'\\')) | control;
+        let marked =
+            zeros(word ^ (ONES * u64::from(b'"'))) | zeros(word ^ (ONES * u64::from(b'\\'))) | control;
         if marked != 0 {
             return at + (marked.trailing_zeros() / 8) as usize;
         }
