@@ -10,32 +10,49 @@ pub enum Framing {
     Sse,
     /// One JSON value per line.
     Ndjson,
-    /// One frame per line, for transports with messages of their own: the cursor behind the frame, a space, the
-    /// JSON. A word about the stream has no cursor in front, so its line begins with the space.
+    /// One frame per line, for transports with messages of their own: the cursor behind the frame, or `-` where the
+    /// reader's place does not move, a space, the JSON. A word about the stream has no cursor in front, so its line begins with the space.
     Cursored,
 }
 
 /// Appends a frame. The JSON has no line break, so no field can be injected.
 pub fn write_frame(framing: Framing, origin: Origin, frame: &Frame<'_>, out: &mut String) {
-    write_framed(framing, &cursor_after(origin, frame), out, |out| out.push_str(frame.json));
+    write_framed(framing, Place::At(cursor_after(origin, frame)), out, |out| out.push_str(frame.json));
+}
+
+/// Where a reader stands behind a frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    At(Cursor),
+    /// Where it stood before: the frame is a part of something that counts only as a whole.
+    Still,
 }
 
 /// As [`write_frame`], with the JSON written where it goes. This is on the path of every native event.
-pub fn write_framed(framing: Framing, cursor: &Cursor, out: &mut String, json: impl FnOnce(&mut String)) {
-    match framing {
-        Framing::Sse => {
+/// A place is said only when it moves, so that readers see where a whole ends.
+pub fn write_framed(framing: Framing, place: Place, out: &mut String, json: impl FnOnce(&mut String)) {
+    match (framing, place) {
+        (Framing::Sse, Place::At(cursor)) => {
             out.push_str("id: ");
             cursor.write(out);
             out.push_str("\ndata: ");
             json(out);
             out.push_str("\n\n");
         }
-        Framing::Ndjson => {
+        (Framing::Sse, Place::Still) => {
+            out.push_str("data: ");
+            json(out);
+            out.push_str("\n\n");
+        }
+        (Framing::Ndjson, _) => {
             json(out);
             out.push('\n');
         }
-        Framing::Cursored => {
-            cursor.write(out);
+        (Framing::Cursored, place) => {
+            match place {
+                Place::At(cursor) => cursor.write(out),
+                Place::Still => out.push('-'),
+            }
             out.push(' ');
             json(out);
             out.push('\n');

@@ -1,6 +1,7 @@
 //! What every route shares.
 
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 
 use axum::extract::FromRef;
 use riverrun_event::{SessionId, Timestamp};
@@ -8,6 +9,7 @@ use riverrun_fold::{Change, State};
 use riverrun_log::{Clock, Epoch, Error, Log, SealedTurn, SessionKey, SnapshotFound};
 
 use crate::edge::{Caller, Edge, Problem, not_found};
+use crate::route::InFlight;
 use crate::session::{Batch, Hub, Hubs, Landed};
 use crate::upkeep::Upkeep;
 
@@ -24,12 +26,38 @@ struct Inner {
     hubs: Arc<Hubs>,
     epoch: Epoch,
     upkeep: Upkeep,
+    idempotency: InFlight,
+    backups: OnceLock<PathBuf>,
 }
 
 impl App {
     pub fn new(log: Arc<dyn Log>, clock: Arc<dyn Clock>, edge: Edge, epoch: Epoch) -> Self {
         let hubs = Hubs::new(log.clone(), clock.clone());
-        Self(Arc::new(Inner { log, clock, edge, hubs, epoch, upkeep: Upkeep::default() }))
+        Self(Arc::new(Inner {
+            log,
+            clock,
+            edge,
+            hubs,
+            epoch,
+            upkeep: Upkeep::default(),
+            idempotency: InFlight::default(),
+            backups: OnceLock::new(),
+        }))
+    }
+
+    /// Backups go into this directory.
+    pub fn with_backups(self, directory: PathBuf) -> Self {
+        self.0.backups.get_or_init(|| directory);
+        self
+    }
+
+    /// None if this server was not told where backups go.
+    pub fn backups(&self) -> Option<&Path> {
+        self.0.backups.get().map(PathBuf::as_path)
+    }
+
+    pub(crate) fn in_flight(&self) -> &InFlight {
+        &self.0.idempotency
     }
 
     pub fn log(&self) -> &Arc<dyn Log> {
@@ -99,8 +127,10 @@ impl App {
         while state.sequence < at {
             let chunks = match self.0.log.read(key, state.sequence, READ_BYTES).await {
                 Ok(chunks) => chunks,
-                Err(Error::Retired { first_available }) if state.sequence.get() == 0 => {
-                    // The beginning is gone: fold what is left and say so by its first sequence.
+                // The beginning is gone and no snapshot stands for it: fold what is left.
+                Err(Error::Retired { first_available })
+                    if state.sequence.get() == 0 && first_available <= at =>
+                {
                     state.sequence = first_available.previous();
                     continue;
                 }

@@ -31,6 +31,8 @@ pub struct Options {
     pub retention: Option<Duration>,
     /// Where the first key is written.
     pub admin_key: PathBuf,
+    /// Where backups go; None is `backups` beside the admin key.
+    pub backups: Option<PathBuf>,
 }
 
 /// Told once the server answers.
@@ -71,11 +73,13 @@ pub async fn serve(
     let config =
         Config { bound: address, hosts: options.hosts, origins: options.origins, limits: options.limits };
     let edge = Edge::new(config, keys, Arc::new(Metrics::new()), clock.clone());
-    let app = App::new(log.clone(), clock, edge.clone(), lease.epoch);
+    let backups = options.backups.unwrap_or_else(|| options.admin_key.with_file_name("backups"));
+    let app = App::new(log.clone(), clock, edge.clone(), lease.epoch).with_backups(backups);
     let server = tokio::spawn(crate::edge::serve(listener, route::router(app.clone()), edge.clone()));
     let behind = [
         tokio::spawn(upkeep::run(app.clone(), options.retention)),
         tokio::spawn(keep_lease(app.clone(), lease.clone())),
+        tokio::spawn(cut_revoked(app.clone())),
         tokio::spawn({
             let edge = edge.clone();
             async move { edge.keep_keys().await }
@@ -107,6 +111,14 @@ fn owner() -> Result<OwnerId, StartError> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes).map_err(|error| StartError::Keys(format!("no randomness: {error}")))?;
     Ok(OwnerId::from_bytes(bytes))
+}
+
+/// Wakes every reader when a key is revoked, so that those who came in with it are cut at once.
+async fn cut_revoked(app: App) {
+    loop {
+        app.edge().keys().revoked().await;
+        app.hubs().wake_all();
+    }
 }
 
 /// Renews the lease and tells whether the store takes appends.

@@ -89,6 +89,7 @@ fn server_options(options: &ServeOptions) -> Options {
         limits,
         retention: options.retention,
         admin_key: options.data_dir.join("admin.key"),
+        backups: None,
     }
 }
 

@@ -15,7 +15,7 @@ use riverrun_fold::{Change, State};
 use riverrun_log::Chunk;
 
 pub use filter::TypePattern;
-pub use open::open;
+pub use open::{check_origin, open};
 pub use page::page;
 pub use request::{Follow, Request, catch_up, index_unit, one_of, read_cursor};
 pub use subscription::Subscription;

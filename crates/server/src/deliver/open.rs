@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use riverrun_dialect::registry::Session;
 use riverrun_dialect::{
-    Coalescer, Control, Dialect, Frames, Framing, Opening, SnapshotReason, write_control, write_frame,
+    Coalescer, Control, Dialect, Frames, Framing, Opening, Place, SnapshotReason, write_control, write_framed,
 };
 use riverrun_event::{Cursor, ErrorCode, Sequence};
 use riverrun_fold::State;
@@ -89,7 +89,7 @@ pub async fn plan(app: &App, hub: &Arc<Hub>, request: &Request, framing: Framing
     };
     let encoder = encoder(hub, key, state, filter, opening, after.part);
     if let Some((reason, state_json)) = snapshot {
-        write_snapshot(hub, &encoder, request.dialect, reason, at, &state_json, &mut first);
+        write_snapshot(&encoder, reason, cursor, &state_json, &mut first);
     }
     let turn_over = turn_is_over(app, hub, request).await?;
     Ok(Plan { opening, at, encoder, first, turn_over })
@@ -111,14 +111,8 @@ async fn place(
 ) -> Result<(Cursor, Option<SnapshotReason>), Problem> {
     let start = Cursor::after(Sequence::ZERO, hub.origin());
     let after = request.after.unwrap_or(start);
-    if let Some(origin) = after.origin {
-        if !origin.is_of_session(hub.origin()) {
-            let detail = "this cursor was made for another session; leave it out to start from the beginning";
-            return Err(Problem::new(ErrorCode::CursorWrongSession, detail).field("after"));
-        }
-        if origin != hub.origin() {
-            return Ok((start, Some(SnapshotReason::EpochChanged)));
-        }
+    if check_origin(&after, hub, "after")? == History::Another {
+        return Ok((start, Some(SnapshotReason::EpochChanged)));
     }
     if after.sequence > head {
         let detail = format!("the cursor is at {}, the log ends at {head}", after.sequence);
@@ -127,6 +121,26 @@ async fn place(
     let kept_from = app.log().head(&hub.key).await?.map_or(Sequence::ZERO, |head| head.first_available);
     let expired = after.sequence.next().is_some_and(|next| next < kept_from);
     Ok((after, expired.then_some(SnapshotReason::Expired)))
+}
+
+/// Which history of a session a cursor points into.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum History {
+    This,
+    /// The log was replaced: the session was deleted and made again, or restored from a backup.
+    Another,
+}
+
+/// 400 if the cursor was made for another session.
+pub fn check_origin(cursor: &Cursor, hub: &Hub, field: &'static str) -> Result<History, Problem> {
+    match cursor.origin {
+        Some(origin) if !origin.is_of_session(hub.origin()) => {
+            let detail = "this cursor was made for another session; leave it out to start from the beginning";
+            Err(Problem::new(ErrorCode::CursorWrongSession, detail).field(field))
+        }
+        Some(origin) if origin != hub.origin() => Ok(History::Another),
+        Some(_) | None => Ok(History::This),
+    }
 }
 
 fn encoder(
@@ -151,26 +165,19 @@ fn encoder(
 }
 
 /// The state first: as itself in the native dialect, as opening frames in one that has its own way to say it.
-fn write_snapshot(
-    hub: &Hub,
-    encoder: &Encoder,
-    dialect: Dialect,
-    reason: SnapshotReason,
-    at: Sequence,
-    state_json: &str,
-    out: &mut String,
-) {
-    let cursor = Cursor::after(at, hub.origin());
-    match (dialect, encoder) {
+/// A reader that is cut among the opening frames still stands where it stood: half of them are no state.
+fn write_snapshot(encoder: &Encoder, reason: SnapshotReason, to: Cursor, state_json: &str, out: &mut String) {
+    match (encoder.dialect(), encoder) {
         (Dialect::Native | Dialect::NativeStrict, _) | (_, Encoder::Shared(_)) => {
-            let control = Control::Snapshot { reason, sequence: at, cursor, state_json };
+            let control = Control::Snapshot { reason, sequence: to.sequence, cursor: to, state_json };
             write_control(encoder.framing(), &control, out);
         }
         (_, Encoder::Own(own)) => {
             let mut frames = Frames::default();
             own.projector.opening(&mut frames);
             for frame in frames.iter() {
-                write_frame(own.key.framing, hub.origin(), &frame, out);
+                let behind = if frame.is_last { Place::At(to) } else { Place::Still };
+                write_framed(own.key.framing, behind, out, |out| out.push_str(frame.json));
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use riverrun_dialect::Framing;
+use riverrun_dialect::{Dialect, Framing};
 use riverrun_event::{Cursor, Sequence};
 
 use super::encoder::{Encoder, Own};
@@ -17,6 +17,15 @@ pub async fn page(app: &App, hub: &Arc<Hub>, request: &Request) -> Result<String
     let head = hub.head();
     let Plan { opening, mut at, mut encoder, first, .. } = plan(app, hub, request, Framing::Ndjson).await?;
     let mut lines = Lines::default();
+    // Behind `stream.opened` stands the snapshot, if there is one: a state, or frames that tell it.
+    let (_, behind) = first.split_once('\n').unwrap_or((&first, ""));
+    let snapshot = match encoder.dialect() {
+        Dialect::Native | Dialect::NativeStrict => behind.trim_end(),
+        Dialect::Task => {
+            lines.push(behind.as_bytes());
+            ""
+        }
+    };
     while at < head && lines.count < request.limit {
         let chunks = app.log().read(&hub.key, at, READ_BYTES).await?;
         if chunks.is_empty() {
@@ -35,7 +44,7 @@ pub async fn page(app: &App, hub: &Arc<Hub>, request: &Request) -> Result<String
     let held_back = encoder.caught_up(hub);
     lines.push(&held_back);
     let more = at < head && encoder.over().is_none();
-    Ok(document(hub, opening.as_str(), &first, &lines, at, head, more))
+    Ok(document(hub, opening.as_str(), snapshot, &lines, at, head, more))
 }
 
 /// Encodes event by event, so that the page can end between any two.
@@ -99,18 +108,14 @@ impl Lines {
 fn document(
     hub: &Hub,
     outcome: &str,
-    first: &str,
+    snapshot: &str,
     lines: &Lines,
     at: Sequence,
     head: Sequence,
     more: bool,
 ) -> String {
     let cursor = Cursor::after(at, hub.origin());
-    // Behind `stream.opened` stands the snapshot, if there is one.
-    let snapshot = match first.lines().nth(1) {
-        Some(snapshot) => format!("\"snapshot\":{snapshot},"),
-        None => String::new(),
-    };
+    let snapshot = if snapshot.is_empty() { String::new() } else { format!("\"snapshot\":{snapshot},") };
     format!(
         "{{\"outcome\":\"{outcome}\",{snapshot}\"events\":[{}],\"cursor\":\"{cursor}\",\"sequence\":{at},\"head\":{head},\"more\":{more}}}",
         lines.text

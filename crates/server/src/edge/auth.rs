@@ -222,6 +222,18 @@ pub fn unauthenticated() -> Problem {
     )
 }
 
+/// The id in a path, as text. One that is not even UTF-8 answers as an absent one does.
+pub struct PathId(pub String);
+
+impl<S: Send + Sync> FromRequestParts<S> for PathId {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let path = axum::extract::Path::<String>::from_request_parts(parts, state).await;
+        path.map(|axum::extract::Path(id)| Self(id)).map_err(|_| not_found())
+    }
+}
+
 /// One body for what is absent and for what is another tenant's.
 pub fn not_found() -> Problem {
     Problem::new(ErrorCode::NotFound, "there is no such object for this key")

@@ -14,7 +14,7 @@ use serde::de::DeserializeOwned;
 use tokio::time::{Instant, timeout_at};
 
 use super::Edge;
-use super::decode::{compact, decode};
+use super::decode::{compact, decode, decode_text};
 use super::problem::Problem;
 
 /// The media types that a body may have.
@@ -137,20 +137,37 @@ where
     type Rejection = Problem;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
+        let OptionalText(text) = OptionalText::from_request(request, state).await?;
+        if text.is_empty() { Ok(Self(T::default())) } else { decode_text(&text).map(Self) }
+    }
+}
+
+/// The same, checked and without white space, but not decoded: empty if it was left out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OptionalText(pub String);
+
+impl<S> FromRequest<S> for OptionalText
+where
+    S: Send + Sync,
+    Edge: FromRef<S>,
+{
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
         let edge = Edge::from_ref(state);
         let (parts, body) = request.into_parts();
         if !parts.headers.contains_key(CONTENT_TYPE) {
             refuse_encoding(&parts.headers)?;
             let limits = edge.limits();
             return match read_all(&parts.headers, body, limits.body_bytes, limits.body_time).await? {
-                bytes if bytes.is_empty() => Ok(Self(T::default())),
-                _ => body_kind(&parts.headers).map(|_| Self(T::default())),
+                bytes if bytes.is_empty() => Ok(Self(String::new())),
+                _ => body_kind(&parts.headers).map(|_| Self(String::new())),
             };
         }
         let bytes = read_json(Request::from_parts(parts, body), &edge).await?;
         match bytes.is_empty() {
-            true => Ok(Self(T::default())),
-            false => decode(&bytes, &edge.limits().json).map(Self),
+            true => Ok(Self(String::new())),
+            false => compact(&bytes, &edge.limits().json).map(Self),
         }
     }
 }

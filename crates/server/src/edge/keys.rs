@@ -15,7 +15,7 @@ use riverrun_event::{ErrorCode, KeyId, TenantId};
 use riverrun_log::{ApiKey, Clock, Log, Timestamp};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 
 use super::problem::Problem;
 
@@ -98,11 +98,12 @@ pub struct Keys {
     log: Arc<dyn Log>,
     clock: Arc<dyn Clock>,
     table: RwLock<HashMap<KeyId, Arc<KeyState>>>,
+    revocations: Notify,
 }
 
 impl Keys {
     pub async fn load(log: Arc<dyn Log>, clock: Arc<dyn Clock>) -> Result<Self, Problem> {
-        let keys = Self { log, clock, table: RwLock::default() };
+        let keys = Self { log, clock, table: RwLock::default(), revocations: Notify::new() };
         keys.refresh().await?;
         Ok(keys)
     }
@@ -155,6 +156,7 @@ impl Keys {
         let at = self.clock.now();
         self.log.revoke_key(id, at).await?;
         place(&mut self.lock(), ApiKey { revoked_at: Some(at), ..state.stored.clone() });
+        self.revocations.notify_one();
         Ok(true)
     }
 
@@ -181,10 +183,19 @@ impl Keys {
         }
         let stored = self.log.keys(None).await?;
         let mut table = self.lock();
+        let mut revoked = false;
         for key in stored {
-            place(&mut table, key);
+            revoked |= place(&mut table, key);
+        }
+        if revoked {
+            self.revocations.notify_one();
         }
         Ok(())
+    }
+
+    /// Resolves after a key was revoked, here or by another process. For one who waits.
+    pub async fn revoked(&self) {
+        self.revocations.notified().await;
     }
 
     fn draft(&self, request: KeyRequest) -> Result<NewKey, Problem> {
@@ -238,10 +249,11 @@ impl KeyState {
 }
 
 /// Puts what the store says into the table; a key that is gone from use wakes those who hold it.
-fn place(table: &mut HashMap<KeyId, Arc<KeyState>>, key: ApiKey) {
+/// True if that was news.
+fn place(table: &mut HashMap<KeyId, Arc<KeyState>>, key: ApiKey) -> bool {
     let old = table.get(&key.id);
     if old.is_some_and(|old| old.stored == key) {
-        return;
+        return false;
     }
     let revoked = key.revoked_at.is_some();
     let mut new = KeyState::new(key);
@@ -254,6 +266,7 @@ fn place(table: &mut HashMap<KeyId, Arc<KeyState>>, key: ApiKey) {
         new.last_used.fetch_max(old.last_used.load(Ordering::Relaxed), Ordering::Relaxed);
     }
     table.insert(new.stored.id.clone(), Arc::new(new));
+    revoked
 }
 
 /// The id in a key's text; `None` if the text is no key at all.

@@ -33,7 +33,7 @@ impl Lines {
             buffer: BytesMut::new(),
             searched: 0,
             ended: false,
-            max_line: limits.event_bytes,
+            max_line: limits.body_bytes,
             idle: limits.body_time,
             json: limits.json,
             number: 0,

@@ -33,8 +33,10 @@ use axum::Router;
 use riverrun_log::Clock;
 
 pub use accept::{Peer, serve};
-pub use auth::{Caller, StreamCaller, not_found, unauthenticated};
-pub use body::{BodyKind, CompactJson, OptionalJson, StrictJson, body_kind, read_all, refuse_encoding};
+pub use auth::{Caller, PathId, StreamCaller, not_found, unauthenticated};
+pub use body::{
+    BodyKind, CompactJson, OptionalJson, OptionalText, StrictJson, body_kind, read_all, refuse_encoding,
+};
 pub use decode::{compact, decode, decode_text};
 pub use drain::Drain;
 pub use health::{NotReady, Readiness};
@@ -42,7 +44,7 @@ pub use host::Hosts;
 pub use keys::{DEFAULT_TENANT, KeyRequest, Keys, NewKey, Scope};
 pub use limits::{DEFAULT_PORT, Limits};
 pub use lines::Lines;
-pub use negotiate::{Media, negotiate};
+pub use negotiate::{Media, answers_json, negotiate};
 pub use problem::Problem;
 pub use query::{FromParams, Params, StrictQuery, invalid};
 pub use quota::StreamPermit;

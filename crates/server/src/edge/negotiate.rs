@@ -42,6 +42,17 @@ pub fn negotiate(headers: &HeaderMap, offered: &[Media]) -> Result<Media, Proble
     })
 }
 
+/// 406 for a caller that would not take what this route answers, before anything is done for it.
+pub async fn answers_json(
+    request: axum::extract::Request,
+    next: axum::middleware::Next,
+) -> axum::response::Response {
+    match negotiate(request.headers(), &[Media::Json]) {
+        Ok(_) => next.run(request).await,
+        Err(problem) => axum::response::IntoResponse::into_response(problem),
+    }
+}
+
 /// How much the caller likes `media`: its most specific range counts.
 fn quality(accept: &str, media: Media) -> f32 {
     let name = media.as_str();

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use axum::extract::{FromRef, Path, State};
+use axum::extract::{FromRef, State};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{delete, get, post};
 use axum::{Json, Router};
@@ -12,7 +12,7 @@ use riverrun_event::{ErrorCode, KeyId, SessionId, TenantId};
 use riverrun_log::{ApiKey, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use super::auth::{Caller, not_found};
+use super::auth::{Caller, PathId, not_found};
 use super::body::{OptionalJson, StrictJson};
 use super::keys::{KeyRequest, Scope};
 use super::problem::Problem;
@@ -26,14 +26,15 @@ where
     Edge: FromRef<S>,
 {
     Router::new()
+        .route("/v1/keys", post(create_key).get(list_keys))
+        .route("/v1/keys/{key}", delete(revoke_key))
+        .route("/v1/tickets", post(create_ticket))
+        .route_layer(axum::middleware::from_fn(super::answers_json))
         .route("/livez", get(health::live))
         .route("/readyz", get(health::ready))
         .route("/healthz", get(health::ready))
         .route("/metrics", get(health::metrics))
         .route("/openapi.json", get(openapi))
-        .route("/v1/keys", post(create_key).get(list_keys))
-        .route("/v1/keys/{key}", delete(revoke_key))
-        .route("/v1/tickets", post(create_ticket))
 }
 
 async fn openapi() -> Response {
@@ -138,7 +139,7 @@ async fn revoke_key(
     caller: Caller,
     State(edge): State<Edge>,
     StrictQuery(()): StrictQuery<()>,
-    Path(id): Path<String>,
+    PathId(id): PathId,
 ) -> Result<StatusCode, Problem> {
     caller.require(Scope::Admin)?;
     // A malformed id and an absent one are the same to the caller.

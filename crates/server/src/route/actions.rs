@@ -1,6 +1,6 @@
 //! Actions: what waits for a decision, across sessions or in one.
 
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::response::Response;
 use http::StatusCode;
 use riverrun_event::{ActionId, RawJson, SessionId, TaskId, Timestamp, TurnId};
@@ -11,7 +11,7 @@ use super::json;
 use super::sessions::event_time;
 use crate::app::App;
 use crate::deliver::one_of;
-use crate::edge::{Caller, FromParams, Params, Problem, Scope, StrictQuery};
+use crate::edge::{Caller, FromParams, Params, PathId, Problem, Scope, StrictQuery};
 
 #[derive(Debug)]
 pub struct Query {
@@ -81,7 +81,7 @@ pub async fn all(
 pub async fn of_session(
     State(app): State<App>,
     caller: Caller,
-    Path(session): Path<String>,
+    PathId(session): PathId,
     StrictQuery(query): StrictQuery<Query>,
 ) -> Result<Response, Problem> {
     caller.require(Scope::Read)?;

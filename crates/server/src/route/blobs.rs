@@ -1,6 +1,6 @@
 //! Bytes beside the log. A reference is a hash, never a path.
 
-use axum::extract::{Path, Request, State};
+use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use http::header::{CONTENT_DISPOSITION, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG};
@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use super::json;
 use crate::app::App;
-use crate::edge::{Caller, Problem, Scope, StrictQuery, not_found, read_all, refuse_encoding};
+use crate::edge::{Caller, PathId, Problem, Scope, StrictQuery, not_found, read_all, refuse_encoding};
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -50,7 +50,8 @@ pub async fn put(
 pub async fn get(
     State(app): State<App>,
     caller: Caller,
-    Path(reference): Path<String>,
+    PathId(reference): PathId,
+    StrictQuery(()): StrictQuery<()>,
 ) -> Result<Response, Problem> {
     caller.require(Scope::Read)?;
     let reference = BlobRef::parse(&reference).ok_or_else(|| {

@@ -1,7 +1,7 @@
 //! Following a session.
 
 use axum::body::Body;
-use axum::extract::{Path, RawQuery, State};
+use axum::extract::{RawQuery, State};
 use axum::response::{IntoResponse, Response};
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, HeaderValue};
@@ -9,12 +9,12 @@ use riverrun_dialect::Framing;
 
 use crate::app::App;
 use crate::deliver::{Request, Subscription, open, page};
-use crate::edge::{Media, Params, Problem, Scope, StreamCaller, negotiate, stream_response};
+use crate::edge::{Media, Params, PathId, Problem, Scope, StreamCaller, negotiate, stream_response};
 
 pub async fn follow(
     State(app): State<App>,
     StreamCaller(caller): StreamCaller,
-    Path(session): Path<String>,
+    PathId(session): PathId,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {

@@ -3,18 +3,22 @@
 use std::sync::Arc;
 
 use axum::body::Body;
-use axum::extract::{Path, Request, State};
+use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use futures_util::stream;
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, StatusCode};
 use riverrun_event::{Cursor, Decoded, ErrorCode, ProducerId, decode, spill};
-use riverrun_log::{BlobRef, Fact, NewBlob, ProducerStamp};
+use riverrun_log::{BlobRef, Fact, IdempotencyRecord, NewBlob, ProducerStamp};
 use serde_json::value::RawValue;
 
+use super::idempotency;
 use crate::app::App;
-use crate::edge::{BodyKind, Caller, Lines, Problem, Scope, body_kind, compact, read_all};
+use crate::edge::{
+    BodyKind, Caller, Lines, Media, PathId, Problem, Scope, StrictQuery, body_kind, compact, negotiate,
+    read_all,
+};
 use crate::session::{Batch, Hub, Landed};
 
 /// Events in one request, or in one group of lines that is acknowledged together.
@@ -24,29 +28,58 @@ const MAX_GROUP: usize = 1_000;
 pub async fn ingest(
     State(app): State<App>,
     caller: Caller,
-    Path(session): Path<String>,
+    PathId(session): PathId,
+    StrictQuery(()): StrictQuery<()>,
     request: Request,
 ) -> Result<Response, Problem> {
     caller.require(Scope::Write)?;
     let (parts, body) = request.into_parts();
     let kind = body_kind(&parts.headers)?;
+    let answers = match kind {
+        BodyKind::Json => Media::Json,
+        BodyKind::Ndjson => Media::Ndjson,
+    };
+    negotiate(&parts.headers, &[answers])?;
     let producer = producer(&parts.headers)?;
     let hub = app.hub(&caller, &session).await?;
     match kind {
         BodyKind::Json => {
             let limits = app.edge().limits();
             let bytes = read_all(&parts.headers, body, limits.body_bytes, limits.body_time).await?;
-            let events = decode_all(&hub, &compact(&bytes, &limits.json)?)?;
-            app.edge().take_events(&caller, events.len())?;
-            let landed = store(&app, &hub, events, producer).await?;
-            let status = if landed.duplicate { StatusCode::OK } else { StatusCode::CREATED };
-            Ok((status, [(CONTENT_TYPE, "application/json")], answer(&hub, &landed)).into_response())
+            whole(&app, &caller, &hub, &parts.headers, &compact(&bytes, &limits.json)?, producer).await
+        }
+        BodyKind::Ndjson if parts.headers.contains_key("idempotency-key") => {
+            let detail = "lines are stored while they arrive; number them with `Producer-Id` and `Producer-Seq` instead";
+            Err(Problem::new(ErrorCode::InvalidRequest, detail).field("Idempotency-Key"))
         }
         BodyKind::Ndjson => {
             let lines = Lines::new(body, app.edge());
             follow_lines(Producing { app, caller, hub, lines, producer }).await
         }
     }
+}
+
+/// Stores a body that came whole, all of it or nothing.
+async fn whole(
+    app: &App,
+    caller: &Caller,
+    hub: &Hub,
+    headers: &HeaderMap,
+    text: &str,
+    producer: Option<ProducerStamp>,
+) -> Result<Response, Problem> {
+    let route = format!("POST /v1/sessions/{}/events", hub.session());
+    let attempt = idempotency::begin(app, caller, headers, &route).await?;
+    let digest = idempotency::digest(text.as_bytes());
+    if let Some(again) = attempt.as_ref().map(|attempt| attempt.again(&digest)).transpose()?.flatten() {
+        return Ok(again);
+    }
+    let events = decode_all(hub, text)?;
+    app.edge().take_events(caller, events.len())?;
+    let record = attempt.as_ref().map(|attempt| attempt.record(digest, Bytes::new()));
+    let landed = store_once(app, hub, events, producer, record).await?;
+    let status = if landed.duplicate { StatusCode::OK } else { StatusCode::CREATED };
+    Ok((status, [(CONTENT_TYPE, "application/json")], answer(hub, &landed)).into_response())
 }
 
 /// `Producer-Id`, `Producer-Epoch` and `Producer-Seq` come together or not at all.
@@ -120,8 +153,18 @@ fn decode_one(hub: &Hub, text: &str) -> Result<Decoded, Problem> {
 pub async fn store(
     app: &App,
     hub: &Hub,
+    events: Vec<Decoded>,
+    producer: Option<ProducerStamp>,
+) -> Result<Landed, Problem> {
+    store_once(app, hub, events, producer, None).await
+}
+
+pub(super) async fn store_once(
+    app: &App,
+    hub: &Hub,
     mut events: Vec<Decoded>,
     producer: Option<ProducerStamp>,
+    idempotency: Option<IdempotencyRecord>,
 ) -> Result<Landed, Problem> {
     let limit = app.edge().limits().event_bytes;
     let mut facts = Vec::new();
@@ -129,7 +172,7 @@ pub async fn store(
         let info = app.log().put_blob(&hub.key.tenant, blob).await?;
         facts.push(Fact::Blob(BlobRef::from_digest(*info.reference.digest())));
     }
-    app.append(hub, &Batch { events, producer, idempotency: None, facts }).await
+    app.append(hub, &Batch { events, producer, idempotency, facts }).await
 }
 
 /// The large strings of the events, taken out of them.
@@ -165,11 +208,11 @@ struct Producing {
 }
 
 impl Producing {
-    /// Stores the lines that are at hand. None at the end of the body.
+    /// Stores the lines that are at hand. None at the end of the body. A producer's lines are numbered one by one:
+    /// how they arrive together is chance, and a retry must find the same numbers on the same lines.
     async fn group(&mut self) -> Result<Option<String>, Problem> {
-        // A stamp names a line: how many lines arrive together is chance, and a retry must find the same ones.
-        let most = if self.producer.is_some() { 1 } else { MAX_GROUP };
         let mut events = Vec::new();
+        let most = if self.producer.is_some() { 1 } else { MAX_GROUP };
         while events.len() < most {
             if !events.is_empty() && !self.lines.has_buffered_line() {
                 break;

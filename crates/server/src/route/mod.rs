@@ -1,8 +1,10 @@
 //! The HTTP surface.
 
 mod actions;
+mod backups;
 mod blobs;
 mod events;
+mod idempotency;
 mod ingest;
 mod sessions;
 mod state;
@@ -20,6 +22,7 @@ use crate::app::App;
 use crate::{edge, rpc};
 
 pub(crate) use actions::pending;
+pub(crate) use idempotency::{InFlight, stored_answer};
 pub(crate) use ingest::{answer, decode_all, store};
 pub(crate) use sessions::{ListQuery, NewSessionBody, SessionView, create, find, look_at, remove};
 pub(crate) use state::state_json;
@@ -30,16 +33,19 @@ pub fn router(app: App) -> Router {
     let router = Router::new()
         .route("/v1/sessions", post(sessions::post).get(sessions::list))
         .route("/v1/sessions/{session}", get(sessions::get).delete(sessions::delete))
-        .route("/v1/sessions/{session}/events", get(events::follow).post(ingest::ingest))
         .route("/v1/sessions/{session}/state", get(state::get))
         .route("/v1/sessions/{session}/actions", get(actions::of_session))
-        .route("/v1/sessions/{session}/export", get(transfer::export))
         .route("/v1/sessions/{session}/fork", post(transfer::fork))
         .route("/v1/import", post(transfer::import))
         .route("/v1/tasks/{task}", get(tasks::get))
         .route("/v1/actions", get(actions::all))
         .route("/v1/blobs", put(blobs::put))
-        .route("/v1/blobs/{reference}", get(blobs::get))
+        .route("/v1/backups", post(backups::post))
+        .route_layer(axum::middleware::from_fn(edge::answers_json))
+        // These answer in a form that the request chooses.
+        .route("/v1/sessions/{session}/events", get(events::follow).post(ingest::ingest))
+        .route("/v1/sessions/{session}/export", get(transfer::export))
+        .route("/v1/blobs/{ref}", get(blobs::get))
         .route("/v1/ws", get(rpc::upgrade))
         .merge(edge::routes())
         .with_state(app.clone());

@@ -1,15 +1,20 @@
 //! Sessions: made, listed, looked at, deleted.
 
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use http::StatusCode;
-use riverrun_event::{Cursor, Draft, EventType, Origin, RawJson, SessionId, SessionInfo, Timestamp, decode};
-use riverrun_log::{NewSession, PageRequest, SessionKey, SessionQuery, SessionRecord};
+use http::header::CONTENT_TYPE;
+use http::{HeaderMap, StatusCode};
+use riverrun_event::{
+    Cursor, Draft, EventType, Origin, RawJson, Sequence, SessionId, SessionInfo, Timestamp, decode,
+};
+use riverrun_log::{Created, NewSession, PageRequest, SessionKey, SessionQuery, SessionRecord};
 use serde::{Deserialize, Serialize};
 
-use super::json;
+use super::{idempotency, json};
 use crate::app::App;
-use crate::edge::{Caller, FromParams, OptionalJson, Params, Problem, Scope, StrictQuery, not_found};
+use crate::edge::{
+    Caller, FromParams, OptionalText, Params, PathId, Problem, Scope, StrictQuery, decode_text, not_found,
+};
 use crate::session::Batch;
 
 #[derive(Debug, Default, Deserialize)]
@@ -70,13 +75,29 @@ pub(crate) fn event_time(time: riverrun_log::Timestamp) -> Timestamp {
 pub async fn post(
     State(app): State<App>,
     caller: Caller,
-    OptionalJson(body): OptionalJson<NewSessionBody>,
+    StrictQuery(()): StrictQuery<()>,
+    headers: HeaderMap,
+    OptionalText(text): OptionalText,
 ) -> Result<Response, Problem> {
     caller.require(Scope::Write)?;
+    let attempt = idempotency::begin(&app, &caller, &headers, "POST /v1/sessions").await?;
+    let digest = idempotency::digest(text.as_bytes());
+    if let Some(again) = attempt.as_ref().map(|attempt| attempt.again(&digest)).transpose()?.flatten() {
+        return Ok(again);
+    }
+    let mut body: NewSessionBody =
+        if text.is_empty() { NewSessionBody::default() } else { decode_text(&text)? };
+    if let (None, Some(attempt)) = (&body.session_id, &attempt) {
+        body.session_id = Some(SessionId::from_bytes(attempt.id(&digest)));
+    }
     let (record, new) = create(&app, &caller, body).await?;
     let status = if new { StatusCode::CREATED } else { StatusCode::OK };
     let location = format!("/v1/sessions/{}", record.key.session);
-    let mut response = json(status, &SessionView::new(record));
+    let view = serde_json::to_string(&SessionView::new(record)).expect("a view has string keys");
+    if let Some(attempt) = &attempt {
+        attempt.remember(&app, digest, status, &view).await?;
+    }
+    let mut response = (status, [(CONTENT_TYPE, "application/json")], view).into_response();
     if let Ok(location) = location.parse() {
         response.headers_mut().insert(http::header::LOCATION, location);
     }
@@ -108,6 +129,23 @@ pub(crate) async fn create(
     }
     let record = app.log().session(&key).await?.ok_or_else(not_found)?;
     Ok((record, created.new))
+}
+
+/// Makes a session of which nothing is said, whose log begins behind `start_after`.
+pub(super) async fn create_empty(
+    app: &App,
+    caller: &Caller,
+    wanted: Option<SessionId>,
+    start_after: Sequence,
+) -> Result<Created, Problem> {
+    let id = match wanted {
+        Some(id) => id,
+        None => SessionId::from_bytes(random_id(app)?),
+    };
+    caller.require_session(&id)?;
+    let key = SessionKey::new(caller.tenant().clone(), id);
+    let new = NewSession { start_after, ..new_session(app, &NewSessionBody::default()) };
+    Ok(app.log().create_session(&key, new).await?)
 }
 
 fn new_session(app: &App, body: &NewSessionBody) -> NewSession {
@@ -224,7 +262,8 @@ pub(crate) async fn find(app: &App, caller: &Caller, query: ListQuery) -> Result
 pub async fn get(
     State(app): State<App>,
     caller: Caller,
-    Path(session): Path<String>,
+    PathId(session): PathId,
+    StrictQuery(()): StrictQuery<()>,
 ) -> Result<Response, Problem> {
     caller.require(Scope::Read)?;
     Ok(json(StatusCode::OK, &look_at(&app, &caller, &session).await?))
@@ -239,7 +278,8 @@ pub(crate) async fn look_at(app: &App, caller: &Caller, session: &str) -> Result
 pub async fn delete(
     State(app): State<App>,
     caller: Caller,
-    Path(session): Path<String>,
+    PathId(session): PathId,
+    StrictQuery(()): StrictQuery<()>,
 ) -> Result<Response, Problem> {
     caller.require(Scope::Write)?;
     remove(&app, &caller, &session).await?;
@@ -249,9 +289,12 @@ pub async fn delete(
 /// Deletes a session and cuts its readers.
 pub(crate) async fn remove(app: &App, caller: &Caller, session: &str) -> Result<(), Problem> {
     let hub = app.hub(caller, session).await?;
-    if !app.log().delete_session(&hub.key).await? {
-        return Err(not_found());
+    // Forgotten first: whoever makes the session anew must not get the hub of the old one.
+    app.hubs().forget(&hub);
+    let deleted = app.log().delete_session(&hub.key).await?;
+    // A hub that was loaded before the delete was committed stands for the old session too.
+    if let Some(late) = app.hubs().known(&hub.key).filter(|late| late.incarnation() == hub.incarnation()) {
+        app.hubs().forget(&late);
     }
-    app.hubs().forget(&hub.key);
-    Ok(())
+    if deleted { Ok(()) } else { Err(not_found()) }
 }

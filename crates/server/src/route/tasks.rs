@@ -1,15 +1,17 @@
 //! A task by its id, wherever in the tenant it lives.
 
-use axum::extract::{Path, State};
+use std::sync::Arc;
+
+use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use http::header::CONTENT_TYPE;
 use riverrun_dialect::{IndexUnit, task};
 use riverrun_event::TaskId;
-use riverrun_log::TaskRecord;
 
 use crate::app::App;
 use crate::deliver::index_unit;
-use crate::edge::{Caller, FromParams, Params, Problem, Scope, StrictQuery, not_found};
+use crate::edge::{Caller, FromParams, Params, PathId, Problem, Scope, StrictQuery, not_found};
+use crate::session::Hub;
 
 #[derive(Debug)]
 pub struct TaskQuery {
@@ -30,7 +32,7 @@ impl FromParams for TaskQuery {
 pub async fn get(
     State(app): State<App>,
     caller: Caller,
-    Path(id): Path<String>,
+    PathId(id): PathId,
     StrictQuery(query): StrictQuery<TaskQuery>,
 ) -> Result<Response, Problem> {
     caller.require(Scope::Read)?;
@@ -48,18 +50,21 @@ pub(crate) async fn task_json(
     unit: IndexUnit,
 ) -> Result<String, Problem> {
     let id = TaskId::new(id).map_err(|_| not_found())?;
-    let found = app.log().find_task(caller.tenant(), &id).await?;
-    let wanted = |record: &&TaskRecord| {
-        session.is_none_or(|session| record.key.session.as_str() == session)
-            && caller.require_session(&record.key.session).is_ok()
+    let hub = match session {
+        Some(session) => app.hub(caller, session).await?,
+        None => newest_with(app, caller, &id).await?,
     };
-    let record = found.iter().find(wanted).ok_or_else(not_found)?;
-    let hub = app.hub(caller, record.key.session.as_str()).await?;
     let state = app.state_at(&hub.key, hub.head()).await?;
     let mut object = task::object(&state, &id, unit);
     if object.is_none() {
-        let stored = app.log().sealed_turn(&hub.key, &record.fact.turn).await?;
+        let stored = app.log().sealed_turn_of_task(&hub.key, &id).await?;
         object = app.sealed_turn(stored).and_then(|turn| task::object_of_sealed(&turn, &id, unit));
     }
     object.map(|object| object.to_string()).ok_or_else(not_found)
+}
+
+async fn newest_with(app: &App, caller: &Caller, id: &TaskId) -> Result<Arc<Hub>, Problem> {
+    let found = app.log().find_task(caller.tenant(), id).await?;
+    let mine = found.iter().find(|record| caller.require_session(&record.key.session).is_ok());
+    app.hub(caller, mine.ok_or_else(not_found)?.key.session.as_str()).await
 }

@@ -1,33 +1,43 @@
 //! Sessions as files: exported, imported, forked.
 
-use axum::body::Body;
-use axum::extract::{Path, Request, State};
-use axum::response::{IntoResponse, Response};
-use futures_util::stream;
-use http::StatusCode;
-use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
-use riverrun_event::{Decoded, ErrorCode, Record, Sequence, SessionId, decode};
-use riverrun_log::SessionKey;
-use serde::{Deserialize, Serialize};
-
-use super::json;
-use super::sessions::{NewSessionBody, create};
-use crate::app::{App, READ_BYTES};
-use crate::edge::{Caller, Lines, Problem, Scope, StrictJson, StrictQuery, body_kind, not_found};
-use crate::session::{Batch, Hub};
 use std::sync::Arc;
 
-/// Events that are stored together while a file is taken in.
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::response::{IntoResponse, Response};
+use futures_util::stream;
+use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
+use http::{HeaderMap, StatusCode};
+use riverrun_event::{Cursor, Decoded, ErrorCode, Record, Sequence, SessionId, decode};
+use riverrun_log::{Digest, SessionKey};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+use super::idempotency::{self, Attempt, stored_answer};
+use super::ingest::store_once;
+use super::json;
+use super::sessions::create_empty;
+use crate::app::{App, READ_BYTES};
+use crate::edge::{
+    Caller, CompactJson, Lines, Media, PathId, Problem, Scope, StrictQuery, body_kind, decode_text,
+    negotiate, not_found,
+};
+use crate::session::{Batch, Hub};
+
+/// Events, and about as many bytes of them, that are stored together while a file is taken in.
 const GROUP: usize = 1_000;
+const GROUP_BYTES: usize = 1 << 20;
 
 /// The whole log, one event a line. The body is cut, not ended, if the log cannot be read to its head.
 pub async fn export(
     State(app): State<App>,
     caller: Caller,
-    Path(session): Path<String>,
+    PathId(session): PathId,
     StrictQuery(()): StrictQuery<()>,
+    headers: HeaderMap,
 ) -> Result<Response, Problem> {
     caller.require(Scope::Read)?;
+    negotiate(&headers, &[Media::Ndjson])?;
     let hub = app.hub(&caller, &session).await?;
     let head = app.log().head(&hub.key).await?.ok_or_else(not_found)?;
     let place = (app, hub.clone(), head.first_available.previous(), head.last);
@@ -70,66 +80,132 @@ pub async fn import(
     caller.require(Scope::Write)?;
     let (parts, body) = request.into_parts();
     body_kind(&parts.headers)?;
-    let mut lines = Lines::new(body, app.edge());
-    let Some(first) = next(&mut lines).await? else {
+    let attempt = idempotency::begin(&app, &caller, &parts.headers, "POST /v1/import").await?;
+    let mut file = File { lines: Lines::new(body, app.edge()), read: Sha256::new() };
+    if let Some(attempt) = attempt.as_ref().filter(|attempt| attempt.is_known()) {
+        while file.line().await?.is_some() {}
+        if let Some(again) = attempt.again(&file.digest())? {
+            return Ok(again);
+        }
+    }
+    let Some(first) = file.event().await? else {
         return Err(Problem::new(ErrorCode::BodyEmpty, "the file has no events"));
     };
-    let hub = new_session(&app, &caller, first.session_id.clone()).await?;
-    let imported = fill(&app, &hub, first, &mut lines).await;
-    if imported.is_err() {
-        // Half a session would look like a whole one.
-        app.log().delete_session(&hub.key).await?;
-        app.hubs().forget(&hub.key);
-    }
-    let events = imported?;
-    let cursor = riverrun_event::Cursor::after(hub.head(), hub.origin()).to_string();
-    Ok(json(StatusCode::CREATED, &Imported { session_id: hub.session().clone(), events, cursor }))
-}
-
-async fn next(lines: &mut Lines) -> Result<Option<Decoded>, Problem> {
-    let Some(line) = lines.next().await? else { return Ok(None) };
-    let number = lines.number();
-    let decoded =
-        decode(&line).map_err(|error| Problem::new(error.code(), error.to_string()).with("line", number));
-    decoded.map(Some)
-}
-
-async fn new_session(app: &App, caller: &Caller, wanted: Option<SessionId>) -> Result<Arc<Hub>, Problem> {
-    if let Some(id) = &wanted {
-        let key = SessionKey::new(caller.tenant().clone(), id.clone());
-        if app.log().head(&key).await?.is_some() {
-            let detail =
-                format!("session `{id}` is here already; delete it first, or change the file's sessionId");
-            return Err(Problem::new(ErrorCode::SessionExists, detail).field("sessionId"));
+    // The places of an export are kept, also of one whose beginning was retired.
+    let start_after = first.sequence.map_or(Sequence::ZERO, Sequence::previous);
+    let hub = new_session(&app, &caller, first.session_id.clone(), start_after).await?;
+    match fill(&app, &hub, first, &mut file, attempt.as_ref()).await {
+        Ok(imported) => Ok(json(StatusCode::CREATED, &imported)),
+        Err(problem) => {
+            discard(&app, &hub).await?;
+            Err(problem)
         }
     }
-    let body = NewSessionBody { session_id: wanted, ..NewSessionBody::default() };
-    let (record, _) = create(app, caller, body).await?;
-    app.hubs().get(&record.key).await?.ok_or_else(not_found)
 }
 
-/// Appends the file's events in order; their sequences must be dense.
-async fn fill(app: &App, hub: &Arc<Hub>, first: Decoded, lines: &mut Lines) -> Result<u64, Problem> {
-    let offset = first.sequence.map_or(0, |sequence| sequence.get().saturating_sub(1));
-    let (mut group, mut count) = (vec![first], 0_u64);
-    loop {
-        let line = next(lines).await?;
-        let at_end = line.is_none();
-        if let Some(event) = line {
-            let expected = offset + count + group.len() as u64 + 1;
-            if event.sequence.is_some_and(|sequence| sequence.get() != expected) {
-                let detail = format!("line {}: the file has a hole before this event", lines.number());
-                return Err(Problem::new(ErrorCode::InvalidEvent, detail).field("sequence"));
+/// Half a session would look like a whole one.
+async fn discard(app: &App, hub: &Arc<Hub>) -> Result<(), Problem> {
+    app.hubs().forget(hub);
+    app.log().delete_session(&hub.key).await?;
+    Ok(())
+}
+
+/// The events of a file, while it arrives.
+struct File {
+    lines: Lines,
+    read: Sha256,
+}
+
+impl File {
+    async fn line(&mut self) -> Result<Option<String>, Problem> {
+        let line = self.lines.next().await?;
+        if let Some(line) = &line {
+            self.read.update(line.as_bytes());
+            self.read.update(b"\n");
+        }
+        Ok(line)
+    }
+
+    async fn event(&mut self) -> Result<Option<Decoded>, Problem> {
+        let Some(line) = self.line().await? else { return Ok(None) };
+        decode(&line).map(Some).map_err(|error| {
+            let problem = Problem::new(error.code(), error.to_string()).with("line", self.lines.number());
+            match error.field() {
+                Some(field) => problem.field(field),
+                None => problem,
             }
-            group.push(event);
+        })
+    }
+
+    /// Of everything that was read.
+    fn digest(&self) -> Digest {
+        self.read.clone().finalize().into()
+    }
+
+    fn refuse(&self, field: &'static str, what: &str) -> Problem {
+        let number = self.lines.number();
+        Problem::new(ErrorCode::InvalidEvent, format!("line {number}: {what}"))
+            .field(field)
+            .with("line", number)
+    }
+}
+
+/// A session that nobody had before, with an empty log behind `start_after`.
+async fn new_session(
+    app: &App,
+    caller: &Caller,
+    wanted: Option<SessionId>,
+    start_after: Sequence,
+) -> Result<Arc<Hub>, Problem> {
+    let made = create_empty(app, caller, wanted, start_after).await?;
+    if !made.new {
+        let id = &made.record.key.session;
+        let detail = format!("session `{id}` is here already; delete it first, or give another id");
+        return Err(Problem::new(ErrorCode::SessionExists, detail).field("sessionId"));
+    }
+    app.hubs().get(&made.record.key).await?.ok_or_else(not_found)
+}
+
+/// Appends the file's events in order; their sequences must be dense. The answer is stored with the last of them.
+async fn fill(
+    app: &App,
+    hub: &Arc<Hub>,
+    first: Decoded,
+    file: &mut File,
+    attempt: Option<&Attempt>,
+) -> Result<Imported, Problem> {
+    let mut place = first.sequence.unwrap_or(Sequence::new(1).unwrap_or_default());
+    let (mut group, mut bytes, mut events) = (vec![first], 0, 1_u64);
+    loop {
+        let next = file.event().await?;
+        if let Some(event) = &next {
+            place = place
+                .next()
+                .ok_or_else(|| file.refuse("sequence", "there is no sequence behind the last one"))?;
+            events += 1;
+            if event.sequence.is_some_and(|sequence| sequence != place) {
+                return Err(file.refuse("sequence", "the file has a hole before this event"));
+            }
+            if event.session_id.as_ref().is_some_and(|session| session != hub.session()) {
+                return Err(file.refuse("sessionId", "the event is of another session than the first"));
+            }
+            bytes += event.draft.size();
         }
-        if group.len() >= GROUP || at_end {
-            count += group.len() as u64;
-            app.append(hub, &Batch { events: std::mem::take(&mut group), ..Batch::default() }).await?;
+        let full = group.len() >= GROUP || bytes >= GROUP_BYTES;
+        if let (Some(event), false) = (&next, full) {
+            group.push(event.clone());
+            continue;
         }
-        if at_end {
-            return Ok(count);
-        }
+        let cursor = Cursor::after(place, hub.origin()).to_string();
+        let imported = Imported { session_id: hub.session().clone(), events, cursor };
+        let record = attempt.filter(|_| next.is_none()).map(|attempt| {
+            let body = serde_json::to_string(&imported).expect("a view has string keys");
+            attempt.record(file.digest(), stored_answer(StatusCode::CREATED, &body))
+        });
+        store_once(app, hub, std::mem::take(&mut group), None, record).await?;
+        let Some(event) = next else { return Ok(imported) };
+        bytes = event.draft.size();
+        group.push(event);
     }
 }
 
@@ -144,29 +220,76 @@ pub struct ForkBody {
 pub async fn fork(
     State(app): State<App>,
     caller: Caller,
-    Path(session): Path<String>,
-    StrictJson(body): StrictJson<ForkBody>,
+    PathId(session): PathId,
+    StrictQuery(()): StrictQuery<()>,
+    headers: HeaderMap,
+    CompactJson(text): CompactJson,
 ) -> Result<Response, Problem> {
     caller.require(Scope::Write)?;
     let hub = app.hub(&caller, &session).await?;
-    let at = Sequence::new(body.at).filter(|at| *at <= hub.head() && at.get() > 0).ok_or_else(|| {
-        let detail = format!("`at` is {}; it may be 1 to {}", body.at, hub.head());
-        Problem::new(ErrorCode::CursorAhead, detail).field("at").head(hub.head().get())
-    })?;
-    let target = new_session(&app, &caller, body.session_id).await?;
+    let attempt =
+        idempotency::begin(&app, &caller, &headers, &format!("POST /v1/sessions/{session}/fork")).await?;
+    let digest = idempotency::digest(text.as_bytes());
+    if let Some(again) = attempt.as_ref().map(|attempt| attempt.again(&digest)).transpose()?.flatten() {
+        return Ok(again);
+    }
+    let body: ForkBody = decode_text(&text)?;
+    let at = fork_place(&hub, body.at)?;
+    let mut wanted = body.session_id;
+    if let (None, Some(attempt)) = (&wanted, &attempt) {
+        let id = SessionId::from_bytes(attempt.id(&digest));
+        // Nobody else can have this id: it is what a crash left of the same request.
+        app.log().delete_session(&SessionKey::new(caller.tenant().clone(), id.clone())).await?;
+        wanted = Some(id);
+    }
+    let target = new_session(&app, &caller, wanted, Sequence::ZERO).await?;
+    if let Err(problem) = copy(&app, &hub, at, &target).await {
+        discard(&app, &target).await?;
+        return Err(problem);
+    }
+    let record = app.log().session(&target.key).await?.ok_or_else(not_found)?;
+    let view = serde_json::to_string(&super::SessionView::new(record)).expect("a view has string keys");
+    if let Some(attempt) = &attempt {
+        attempt.remember(&app, digest, StatusCode::CREATED, &view).await?;
+    }
+    Ok((StatusCode::CREATED, [(CONTENT_TYPE, "application/json")], view).into_response())
+}
+
+fn fork_place(hub: &Hub, at: u64) -> Result<Sequence, Problem> {
+    let head = hub.head();
+    match Sequence::new(at) {
+        Some(Sequence::ZERO) | None => {
+            let detail = format!("`at` is {at}; a fork has at least one event, so it may be 1 to {head}");
+            Err(Problem::new(ErrorCode::InvalidField, detail).field("at"))
+        }
+        Some(at) if at > head => {
+            let detail = format!("`at` is {at}, the log ends at {head}");
+            Err(Problem::new(ErrorCode::CursorAhead, detail).field("at").head(head.get()))
+        }
+        Some(at) => Ok(at),
+    }
+}
+
+/// Appends the first `at` events of one log to another.
+async fn copy(app: &App, hub: &Hub, at: Sequence, target: &Hub) -> Result<(), Problem> {
     let mut from = Sequence::ZERO;
     while from < at {
         let mut batch = Batch::default();
         for chunk in app.log().read(&hub.key, from, READ_BYTES).await? {
             for (sequence, bytes) in chunk.records_after(from).take_while(|(sequence, _)| *sequence <= at) {
-                batch.events.push(decoded(&hub, sequence, bytes)?);
+                batch.events.push(decoded(hub, sequence, bytes)?);
             }
             from = chunk.last();
         }
-        app.append(&target, &batch).await?;
+        if batch.events.is_empty() {
+            return Err(Problem::new(
+                ErrorCode::LogCorrupt,
+                format!("the log cannot be read behind event {from}"),
+            ));
+        }
+        app.append(target, &batch).await?;
     }
-    let record = app.log().session(&target.key).await?.ok_or_else(not_found)?;
-    Ok(json(StatusCode::CREATED, &super::SessionView::new(record)))
+    Ok(())
 }
 
 fn decoded(hub: &Hub, sequence: Sequence, bytes: &[u8]) -> Result<Decoded, Problem> {

@@ -69,8 +69,8 @@ impl Following {
         Self {
             id,
             subscription: Box::new(subscription),
-            event_head: head("session.event") + "\"cursor\":\"",
-            event_middle: if dialect == Dialect::Native { "\",\"event\":" } else { "\",\"frame\":" },
+            event_head: head("session.event"),
+            event_middle: if dialect == Dialect::Native { "\"event\":" } else { "\"frame\":" },
             stream_head: head("session.stream"),
             lines: Bytes::new(),
         }
@@ -112,8 +112,10 @@ impl Following {
             match line.split_once(' ') {
                 // The object goes on where the head of the message stops.
                 Some(("", word)) => output.text(&[&self.stream_head, word.get(1..).unwrap_or("}"), "}"]),
+                Some(("-", json)) => output.text(&[&self.event_head, self.event_middle, json, "}}"]),
                 Some((cursor, json)) => {
-                    output.text(&[&self.event_head, cursor, self.event_middle, json, "}}"])
+                    let head: &str = &self.event_head;
+                    output.text(&[head, "\"cursor\":\"", cursor, "\",", self.event_middle, json, "}}"])
                 }
                 None => {}
             }

@@ -20,6 +20,7 @@ const TRIES: usize = 8;
 pub struct Batch {
     pub events: Vec<Decoded>,
     pub producer: Option<ProducerStamp>,
+    /// An empty response stands for the answer to an ingest, which tells where the events went.
     pub idempotency: Option<IdempotencyRecord>,
     /// Facts beside those that the events tell.
     pub facts: Vec<Fact>,
@@ -96,17 +97,32 @@ impl Hub {
         };
         let built_on = head;
         let (chunk, mut all) = build(&head, now, batch, &self.key.session)?;
+        let opened_here: Vec<Fact> = abandoned_here(&all, batch);
         all.extend_from_slice(ending);
+        all.extend(opened_here);
         all.extend_from_slice(&batch.facts);
         head.advance(&chunk);
         let mut append = Append::new(self.key.clone(), epoch, chunk);
         append.urgency = urgency(batch);
         append.facts = all;
         append.producer.clone_from(&batch.producer);
-        append.idempotency.extend(batch.idempotency.clone());
+        append
+            .idempotency
+            .extend(batch.idempotency.clone().map(|record| self.answered(record, &append.chunk)));
         let ticket = log.append(append);
         *owner = Some(head);
         Ok((ticket, built_on))
+    }
+
+    /// The stored answer to an append tells where it went, which is known only now.
+    fn answered(&self, record: IdempotencyRecord, chunk: &Chunk) -> IdempotencyRecord {
+        if !record.response.is_empty() {
+            return record;
+        }
+        let landed = Landed { first: chunk.first(), last: chunk.last(), duplicate: false };
+        let response =
+            crate::route::stored_answer(http::StatusCode::CREATED, &crate::route::answer(self, &landed));
+        IdempotencyRecord { response, ..record }
     }
 
     /// Forgets the owner's place if it still rests on the chunk that failed.
@@ -123,17 +139,40 @@ impl Hub {
         if ended.is_empty() {
             return Ok(Vec::new());
         }
-        let query = ActionQuery {
-            tenant: self.key.tenant.clone(),
-            session: Some(self.key.session.clone()),
-            page: PageRequest { cursor: None, limit: 1000 },
-        };
-        let pending = log.pending_actions(query).await?.items;
-        let of_ended = pending
-            .into_iter()
-            .filter(|action| action.opened.turn.as_ref().is_some_and(|turn| ended.contains(turn)));
-        Ok(of_ended.map(|action| abandoned(action.opened)).collect())
+        let (mut found, mut cursor) = (Vec::new(), None);
+        loop {
+            let query = ActionQuery {
+                tenant: self.key.tenant.clone(),
+                session: Some(self.key.session.clone()),
+                page: PageRequest { cursor, limit: 1000 },
+            };
+            let page = log.pending_actions(query).await?;
+            let of_ended = page
+                .items
+                .into_iter()
+                .filter(|action| action.opened.turn.as_ref().is_some_and(|turn| ended.contains(turn)));
+            found.extend(of_ended.map(|action| abandoned(action.opened)));
+            cursor = page.next;
+            if cursor.is_none() {
+                return Ok(found);
+            }
+        }
     }
+}
+
+/// Actions that one batch opens and, with the end of their turn, leaves open.
+fn abandoned_here(facts: &[Fact], batch: &Batch) -> Vec<Fact> {
+    let resolved = |action| {
+        facts.iter().any(|fact| matches!(fact, Fact::ActionResolved { action: other, .. } if other == action))
+    };
+    let ended = ended_turns(batch);
+    let opened = facts.iter().filter_map(|fact| match fact {
+        Fact::ActionOpened(opened) if opened.turn.as_ref().is_some_and(|turn| ended.contains(turn)) => {
+            Some(opened)
+        }
+        _ => None,
+    });
+    opened.filter(|opened| !resolved(&opened.action)).map(|opened| abandoned(opened.clone())).collect()
 }
 
 fn ended_turns(batch: &Batch) -> Vec<riverrun_event::TurnId> {

@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::Waker;
 
 use bytes::Bytes;
-use riverrun_dialect::{Dialect, Frames, Framing, Projector, write_frame, write_framed};
+use riverrun_dialect::{Dialect, Frames, Framing, Place, Projector, write_frame, write_framed};
 use riverrun_event::{Composer, Cursor, Origin, Record, Sequence, SessionId};
 use riverrun_log::{Chunk, SessionHead, SessionKey};
 
@@ -215,7 +215,9 @@ impl Hub {
         for (sequence, bytes) in chunk.records_after(after) {
             let Ok(record) = Record::read(bytes) else { continue };
             let cursor = Cursor::after(sequence, identity.origin);
-            write_framed(framing, &cursor, &mut out, |out| identity.composer.write(&record, sequence, out));
+            write_framed(framing, Place::At(cursor), &mut out, |out| {
+                identity.composer.write(&record, sequence, out)
+            });
         }
         out.into()
     }

@@ -96,18 +96,37 @@ impl Hubs {
                 Ok(Some(hub))
             }
             Ok(None) => {
-                self.forget(key);
-                Ok(None)
+                self.drop_unloaded(key, &hub);
+                // Somebody may have made the session while the log was asked.
+                Ok(Some(hub).filter(|hub| hub.is_loaded()))
             }
             Err(error) => Err(error),
         }
     }
 
-    /// The session was deleted: its readers are woken and see that it is gone.
-    pub fn forget(&self, key: &SessionKey) {
-        if let Some(hub) = lock(self.shard(key)).remove(key) {
-            hub.set_gone();
+    /// A hub that nobody could load stands for no session. One that was loaded meanwhile stays: two hubs of one
+    /// session would each believe that they own its end.
+    fn drop_unloaded(&self, key: &SessionKey, hub: &Arc<Hub>) {
+        let mut shard = lock(self.shard(key));
+        if shard.get(key).is_some_and(|known| Arc::ptr_eq(known, hub) && !known.is_loaded()) {
+            shard.remove(key);
         }
+    }
+
+    /// The session was deleted: the readers of this hub are woken and see that it is gone. A session that was made
+    /// anew under the same id has another hub and keeps it.
+    pub fn forget(&self, hub: &Arc<Hub>) {
+        let mut shard = lock(self.shard(&hub.key));
+        if shard.get(&hub.key).is_some_and(|known| Arc::ptr_eq(known, hub)) {
+            shard.remove(&hub.key);
+        }
+        drop(shard);
+        hub.set_gone();
+    }
+
+    /// The hub of a session that is in use now.
+    pub fn known(&self, key: &SessionKey) -> Option<Arc<Hub>> {
+        lock(self.shard(key)).get(key).filter(|hub| hub.is_loaded()).cloned()
     }
 
     /// Drops what was not used for `idle_millis`.

@@ -45,7 +45,7 @@ async fn collect(client: &mut Client, params: Value) -> (Value, Vec<(String, Str
         if value["method"] == "session.event" {
             let name = if params.get("event").is_some() { "\"event\":" } else { "\"frame\":" };
             let (_, json) = text.split_once(name).expect("a frame");
-            let cursor = params["cursor"].as_str().expect("a cursor").to_owned();
+            let cursor = params["cursor"].as_str().unwrap_or_default().to_owned();
             frames.push((cursor, json[..json.len() - 2].to_owned()));
             continue;
         }

@@ -45,6 +45,7 @@ pub async fn server_with(limits: Limits) -> Server {
         limits,
         retention: None,
         admin_key: admin_key.clone(),
+        backups: None,
     };
     let log: Arc<dyn Log> = Arc::new(MemoryLog::new(Arc::new(SystemClock)));
     let (stop, stopped) = oneshot::channel();
@@ -94,7 +95,8 @@ impl Server {
             let data = field("data: ").expect("every frame has data");
             match field("event: ") {
                 Some(_) => words.push(data),
-                None => frames.push((field("id: ").expect("every event has a cursor"), data)),
+                // A part of a snapshot does not move the place.
+                None => frames.push((field("id: ").unwrap_or_default(), data)),
             }
         }
         (frames, words)

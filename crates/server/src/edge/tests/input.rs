@@ -125,7 +125,7 @@ async fn ndjson_is_read_line_by_line() {
         }
     };
     let lines = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
-    let small = Limits { event_bytes: 16, ..Limits::default() };
+    let small = Limits { body_bytes: 16, ..Limits::default() };
     assert_eq!(
         read(Limits::default(), &["{\"a\" : 1}\r\n\n", "{\"b\"", ":2}"]).await,
         (lines(&["{\"a\":1}", "{\"b\":2}"]), None)

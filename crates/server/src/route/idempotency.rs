@@ -1,0 +1,141 @@
+//! `Idempotency-Key`: a request that is sent again is answered again, and done once.
+//!
+//! The answer is stored with what it did, or right after it; what was done before a crash is found again by the key.
+
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use http::header::CONTENT_TYPE;
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use riverrun_event::{ErrorCode, TenantId};
+use riverrun_log::{Digest, IdempotencyRecord};
+use sha2::{Digest as _, Sha256};
+
+use crate::app::App;
+use crate::edge::{Caller, Problem};
+use crate::session::{lock, log_time};
+
+const KEY: HeaderName = HeaderName::from_static("idempotency-key");
+const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
+const LONGEST: usize = 255;
+/// How long an answer is kept.
+const KEPT: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// Requests with a key that are being done now.
+#[derive(Debug, Default, Clone)]
+pub(crate) struct InFlight(Arc<Mutex<HashSet<(TenantId, String)>>>);
+
+/// A request with a key, while it is done.
+pub(crate) struct Attempt {
+    in_flight: InFlight,
+    tenant: TenantId,
+    scope: String,
+    known: Option<IdempotencyRecord>,
+    created_at: riverrun_log::Timestamp,
+}
+
+/// Takes the key of a request, if it has one. 409 while another request with the same key is under way.
+/// `route` names what is asked and of whom: the same key elsewhere is another key.
+pub(crate) async fn begin(
+    app: &App,
+    caller: &Caller,
+    headers: &HeaderMap,
+    route: &str,
+) -> Result<Option<Attempt>, Problem> {
+    let Some(key) = headers.get(KEY) else { return Ok(None) };
+    let key = key.to_str().ok().filter(|key| !key.is_empty() && key.len() <= LONGEST);
+    let key = key.ok_or_else(|| {
+        let detail = format!("`Idempotency-Key` may have 1 to {LONGEST} visible ASCII characters");
+        Problem::new(ErrorCode::InvalidField, detail).field("Idempotency-Key").limit(LONGEST as u64)
+    })?;
+    let (tenant, scope) = (caller.tenant().clone(), format!("{route} {key}"));
+    let in_flight = app.in_flight().clone();
+    if !lock(&in_flight.0).insert((tenant.clone(), scope.clone())) {
+        let detail = "the first request with this idempotency key is under way; ask again when it is done";
+        return Err(Problem::new(ErrorCode::IdempotencyInFlight, detail).field("Idempotency-Key"));
+    }
+    let created_at = log_time(app.now());
+    let mut attempt = Attempt { in_flight, tenant, scope, known: None, created_at };
+    attempt.known = app.log().remembered(&attempt.tenant, &attempt.scope).await?;
+    Ok(Some(attempt))
+}
+
+impl Drop for Attempt {
+    fn drop(&mut self) {
+        lock(&self.in_flight.0).remove(&(self.tenant.clone(), self.scope.clone()));
+    }
+}
+
+impl Attempt {
+    /// The first answer, if the key was used before with the same body; 422 if with another.
+    pub(crate) fn again(&self, digest: &Digest) -> Result<Option<Response>, Problem> {
+        let Some(known) = &self.known else { return Ok(None) };
+        if known.digest != *digest {
+            let detail = "this idempotency key was used with another body; use a new key for a new request";
+            return Err(Problem::new(ErrorCode::IdempotencyMismatch, detail).field("Idempotency-Key"));
+        }
+        Ok(Some(stored_response(&known.response)))
+    }
+
+    /// True if the key was used before.
+    pub(crate) fn is_known(&self) -> bool {
+        self.known.is_some()
+    }
+
+    /// What is stored beside the events of the request. The answer may still be open.
+    pub(crate) fn record(&self, digest: Digest, response: Bytes) -> IdempotencyRecord {
+        IdempotencyRecord {
+            tenant: self.tenant.clone(),
+            scope: self.scope.clone(),
+            digest,
+            response,
+            created_at: self.created_at,
+            expires_at: self.created_at.plus(KEPT),
+        }
+    }
+
+    /// Stores the answer after what it tells was done.
+    pub(crate) async fn remember(
+        &self,
+        app: &App,
+        digest: Digest,
+        status: StatusCode,
+        body: &str,
+    ) -> Result<(), Problem> {
+        app.log().remember(self.record(digest, stored_answer(status, body))).await?;
+        Ok(())
+    }
+
+    /// An id that follows from the key, for a request that leaves the id to us: done again, it finds its own work.
+    pub(crate) fn id(&self, digest: &Digest) -> [u8; 16] {
+        let mut hash = Sha256::new();
+        for part in [self.tenant.as_str().as_bytes(), self.scope.as_bytes(), digest] {
+            hash.update((part.len() as u64).to_be_bytes());
+            hash.update(part);
+        }
+        let hash: [u8; 32] = hash.finalize().into();
+        hash[..16].try_into().expect("sixteen bytes of thirty-two")
+    }
+}
+
+pub(crate) fn digest(body: &[u8]) -> Digest {
+    Sha256::digest(body).into()
+}
+
+/// An answer as it is stored: its status, a space, its body.
+pub(crate) fn stored_answer(status: StatusCode, body: &str) -> Bytes {
+    Bytes::from(format!("{} {body}", status.as_u16()))
+}
+
+fn stored_response(stored: &Bytes) -> Response {
+    let text = String::from_utf8_lossy(stored);
+    let (status, body) = text.split_once(' ').unwrap_or(("200", "{}"));
+    let status =
+        status.parse().ok().and_then(|status| StatusCode::from_u16(status).ok()).unwrap_or(StatusCode::OK);
+    let mut response = (status, [(CONTENT_TYPE, "application/json")], body.to_owned()).into_response();
+    response.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));
+    response
+}

@@ -1,0 +1,22 @@
+//! The HTTP surface as a caller meets it: a real server, real sockets, whole answers.
+
+mod backups;
+mod bad_input;
+mod client;
+mod cursors;
+mod delivery;
+mod filters;
+mod generate;
+mod harness;
+mod idempotency;
+mod ingest;
+mod openapi;
+mod pages;
+mod resume;
+mod retention;
+mod scopes;
+mod secrets;
+mod stream;
+mod tenants;
+mod transfer;
+mod wire;

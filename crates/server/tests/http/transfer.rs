@@ -1,0 +1,150 @@
+//! Sessions as files: what goes out comes in again, the same.
+
+use riverrun_event::Sequence;
+use riverrun_log::SessionKey;
+use serde_json::{Value, json};
+
+use crate::generate::session;
+use crate::harness::{JSON, NDJSON, Server};
+
+async fn filled(server: &Server, seed: u64) {
+    server.make("s1").await;
+    for part in session(seed, 5).chunks(13) {
+        server.tell("s1", part).await;
+    }
+}
+
+async fn export(server: &Server, session: &str) -> String {
+    let answer = server.call(&format!("GET /v1/sessions/{session}/export"), &[], "").await;
+    assert!(answer.status == 200 && answer.is_complete, "{}", answer.text());
+    answer.text()
+}
+
+#[tokio::test]
+async fn an_export_is_imported_elsewhere_as_it_was() {
+    for seed in [1, 2, 3] {
+        let (here, there) = (Server::start().await, Server::on_disk().await);
+        filled(&here, seed).await;
+        let file = export(&here, "s1").await;
+        let imported = there.call("POST /v1/import", &[NDJSON], &file).await;
+        assert_eq!(imported.status, 201, "{}", imported.text());
+        assert_eq!(imported.json()["events"], file.lines().count());
+        assert_eq!(export(&there, "s1").await, file);
+        let state = |server: &Server| {
+            let api = server.api.clone();
+            async move { api.get("/v1/sessions/s1/state").await }
+        };
+        assert_eq!(state(&here).await, state(&there).await);
+        let tasks = here.get("/v1/tasks/task_0").await;
+        assert_eq!(there.get("/v1/tasks/task_0").await, tasks);
+        let actions = |page: Value| page["actions"].as_array().map(Vec::len);
+        assert_eq!(actions(there.get("/v1/actions").await), actions(here.get("/v1/actions").await));
+        let again = there.call("POST /v1/import", &[NDJSON], &file).await;
+        assert_eq!(again.refusal(), (409, "session_exists".to_owned()));
+        here.stop().await;
+        there.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn a_file_of_any_length_is_taken_whole_or_not_at_all() {
+    let server = Server::start().await;
+    let line = |session: &str, sequence: usize| {
+        json!({"type": "x.a", "sessionId": session, "sequence": sequence}).to_string() + "\n"
+    };
+    for events in [1, 999, 1000, 1001, 2000] {
+        let id = format!("n{events}");
+        let file: String = (1..=events).map(|at| line(&id, at)).collect();
+        let answer = server.call("POST /v1/import", &[NDJSON], &file).await;
+        assert_eq!((answer.status, &answer.json()["events"]), (201, &json!(events)), "{}", answer.text());
+        assert_eq!(server.get(&format!("/v1/sessions/{id}")).await["head"], events);
+    }
+    let whole: String = (1..=1500).map(|at| line("bad", at)).collect();
+    for (name, file, code) in [
+        ("a hole", format!("{whole}{}", line("bad", 1502)), "invalid_event"),
+        ("another session", format!("{whole}{}", line("other", 1501)), "invalid_event"),
+        ("no event", format!("{whole}{{\"payload\":1}}\n"), "invalid_event"),
+        ("no JSON", format!("{whole}{{\n"), "json_syntax"),
+    ] {
+        let answer = server.call("POST /v1/import", &[NDJSON], &file).await;
+        assert_eq!(answer.refusal(), (400, code.to_owned()), "{name}: {}", answer.text());
+        assert_eq!(answer.json()["line"], 1501, "{name}");
+        assert_eq!(server.call("GET /v1/sessions/bad", &[], "").await.status, 404, "{name}");
+    }
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn the_places_of_a_log_whose_beginning_is_gone_are_kept() {
+    let (here, there) = (Server::start().await, Server::start().await);
+    filled(&here, 4).await;
+    let key = SessionKey::new("default".parse().expect("an id"), "s1".parse().expect("an id"));
+    here.log.retire(&key, Sequence::new(20).expect("a place"), None).await.expect("it is retired");
+    let file = export(&here, "s1").await;
+    assert_eq!(there.call("POST /v1/import", &[NDJSON], &file).await.status, 201);
+    assert_eq!(export(&there, "s1").await, file);
+    let place = |session: Value| (session["head"].clone(), session["firstAvailable"].clone());
+    assert_eq!(place(there.get("/v1/sessions/s1").await), place(here.get("/v1/sessions/s1").await));
+    here.stop().await;
+    there.stop().await;
+}
+
+#[tokio::test]
+async fn an_event_as_large_as_they_come_survives_the_journey() {
+    let (here, there) = (Server::start().await, Server::start().await);
+    here.make("s1").await;
+    for size in [255 * 1024, 262_000, 262_100, 262_144, 300_000] {
+        here.tell("s1", &[json!({"type": "x.large", "payload": {"text": "x".repeat(size)}})]).await;
+    }
+    let file = export(&here, "s1").await;
+    let imported = there.call("POST /v1/import", &[NDJSON], &file).await;
+    assert_eq!(imported.status, 201, "{}", imported.text());
+    assert_eq!(export(&there, "s1").await, file);
+    here.stop().await;
+    there.stop().await;
+}
+
+#[tokio::test]
+async fn a_fork_is_the_beginning_of_its_source() {
+    let server = Server::start().await;
+    filled(&server, 7).await;
+    let head = server.get("/v1/sessions/s1").await["head"].as_u64().expect("a head");
+    for at in [1, 2, head / 2, head] {
+        let id = format!("fork{at}");
+        let body = json!({"at": at, "sessionId": id}).to_string();
+        let made = server.call("POST /v1/sessions/s1/fork", &[JSON], &body).await;
+        assert_eq!((made.status, &made.json()["head"]), (201, &json!(at)), "{}", made.text());
+        let (mut mine, theirs) = (
+            server.get(&format!("/v1/sessions/{id}/state")).await,
+            server.get(&format!("/v1/sessions/s1/state?at={at}")).await,
+        );
+        for name in ["session_id", "sessionId"] {
+            if theirs.get(name).is_some() {
+                mine[name] = theirs[name].clone();
+            }
+        }
+        assert_eq!(mine, theirs, "at {at}");
+        assert_eq!(server.call("POST /v1/sessions/s1/fork", &[JSON], &body).await.refusal().0, 409);
+    }
+    server.stop().await;
+}
+
+/// Two who import the same file at once: one wins, and what it made is whole.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_two_imports_of_one_session_one_wins() {
+    let server = Server::start().await;
+    for round in 0..20 {
+        let id = format!("r{round}");
+        let line = |at: usize| json!({"type": "x.a", "sessionId": id, "sequence": at}).to_string() + "\n";
+        let file: String = (1..=1200).map(line).collect();
+        let (a, b) = tokio::join!(
+            server.call("POST /v1/import", &[NDJSON], &file),
+            server.call("POST /v1/import", &[NDJSON], &file)
+        );
+        let mut statuses = [a.status, b.status];
+        statuses.sort_unstable();
+        assert_eq!(statuses, [201, 409]);
+        assert_eq!(server.get(&format!("/v1/sessions/{id}")).await["head"], 1200);
+    }
+    server.stop().await;
+}
