@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
-use riverrun_tests::crash::{Program, faults, kill, power};
+use riverrun_tests::crash::{Program, faults, kill, power, seeded};
 
 #[derive(Debug, Parser)]
 struct Arguments {
@@ -53,6 +53,8 @@ enum Suite {
     },
     /// Fills the server's disk and frees it again.
     Full,
+    /// Switches known bugs on, one at a time, and sees that the suites notice.
+    Seeded,
     /// Starts a server on directories that are in use or of a newer format.
     Start,
 }
@@ -67,6 +69,11 @@ fn main() -> ExitCode {
     }
 }
 
+fn root() -> PathBuf {
+    let here = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.parent().expect("this crate lies in the workspace").to_owned()
+}
+
 fn run(arguments: Arguments) -> Result<()> {
     let program = Program { bug: arguments.bug, ..Program::new(arguments.binary) };
     match arguments.suite {
@@ -77,8 +84,9 @@ fn run(arguments: Arguments) -> Result<()> {
             let time = Duration::from_secs(seconds);
             power::run(&program, &power::Plan { file_system, cycles, seed, time }).map(drop)
         }
-        Suite::Syncs => faults::discipline(&program),
-        Suite::FailingSync { after } => faults::failing_sync(&program, after),
+        Suite::Syncs => faults::discipline(&program).map(drop),
+        Suite::FailingSync { after } => faults::failing_sync(&program, after).map(drop),
+        Suite::Seeded => seeded::run(&root()),
         Suite::Full => faults::full(&program),
         Suite::Start => faults::locked(&program).and_then(|()| faults::newer(&program)),
     }

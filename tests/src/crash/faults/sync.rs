@@ -16,10 +16,11 @@ fn notice(name: &str) {
 }
 
 /// Every acknowledged append was preceded by a sync of its own, and the directory of new files was synced.
-pub fn discipline(program: &Program) -> Result<()> {
+/// False, with a notice, where it cannot be seen.
+pub fn discipline(program: &Program) -> Result<bool> {
     if !strace::is_permitted() {
         notice("sync discipline");
-        return Ok(());
+        return Ok(false);
     }
     let folder = tempfile::tempdir()?;
     let (place, trace) = (Place::new(folder.path())?, folder.path().join("trace"));
@@ -39,14 +40,14 @@ pub fn discipline(program: &Program) -> Result<()> {
     let of_directory = all.iter().filter(|sync| sync.call.contains(&directory)).count();
     ensure!(of_directory > 0, "the directory of new files was never synced");
     println!("sync discipline: {APPENDS} appends, {of_log} syncs of the log, {of_directory} of its directory");
-    Ok(())
+    Ok(true)
 }
 
 /// Fails one sync after the other, from the first of the start to the `after`-th behind it.
-pub fn failing_sync(program: &Program, after: u64) -> Result<()> {
+pub fn failing_sync(program: &Program, after: u64) -> Result<bool> {
     if !strace::is_permitted() {
         notice("failing sync");
-        return Ok(());
+        return Ok(false);
     }
     let at_start = syncs_at_start(program)?;
     let (mut swept, mut acked, mut before_ready) = (0, 0, 0);
@@ -62,7 +63,7 @@ pub fn failing_sync(program: &Program, after: u64) -> Result<()> {
         "failing sync: {swept}/{swept} syncs failed in turn ({before_ready} during start), exit code {EXIT} each \
          time, acks after the first EIO 0, acked {acked}, lost 0"
     );
-    Ok(())
+    Ok(true)
 }
 
 fn syncs_at_start(program: &Program) -> Result<u64> {
