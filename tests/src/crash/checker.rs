@@ -173,8 +173,63 @@ impl Exported {
                 None => verdict.lost(format!("{name} saw {sequence}, the log ends at {}", self.head())),
             }
         }
-        if next != self.head() + 1 {
+        if next <= self.head() {
             verdict.lost(format!("{name} came to {}, the log ends at {}", next - 1, self.head()));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(request: u32) -> Key {
+        Key { producer: 1, request, place: 0 }
+    }
+
+    fn line(sequence: u64, request: u32) -> String {
+        let mut event = events::note(key(request));
+        event["sequence"] = sequence.into();
+        event["eventId"] = format!("evt_{sequence}").into();
+        event.to_string()
+    }
+
+    /// What the checker says of a log, what a producer was told and what a follower was shown.
+    fn check(log: &[String], acked: &[(u64, u32)], shown: &[(u64, &String)]) -> (u64, u64, u64) {
+        let mut verdict = Verdict::default();
+        let exported = Exported::read("s", log, &mut verdict);
+        let acked: Vec<_> = acked.iter().map(|(sequence, n)| Acked { sequence: *sequence, key: key(*n) }).collect();
+        exported.check_acked(&acked, &mut verdict);
+        let shown: Vec<_> = shown.iter().map(|(at, text)| Delivered { sequence: *at, digest: digest(text) }).collect();
+        exported.check_delivered("follower", &shown, &mut verdict);
+        assert_eq!(verdict.is_good(), verdict.problems.is_empty());
+        (verdict.lost, verdict.changed, verdict.duplicated)
+    }
+
+    #[test]
+    fn a_whole_log_is_good_and_every_defect_is_named() {
+        let (one, two, three) = (line(1, 1), line(2, 2), line(3, 3));
+        let log = [one.clone(), two.clone(), three.clone()];
+        let all = [(1, &one), (2, &two), (3, &three)];
+        assert_eq!(check(&log, &[(1, 1), (3, 3)], &all), (0, 0, 0));
+        assert_eq!(check(&log[..2], &[(3, 3)], &all[..2]), (1, 0, 0), "acknowledged and gone");
+        assert_eq!(check(&log, &[(2, 3)], &all), (0, 1, 0), "acknowledged at another place");
+        assert_eq!(check(&log[..2], &[], &all), (1, 0, 0), "shown and gone");
+        assert_eq!(check(&log, &[], &[all[0], all[2]]), (1, 0, 0), "a gap in what was shown");
+        assert_eq!(check(&log, &[], &[all[0], all[0], all[1], all[2]]), (0, 0, 1), "shown twice");
+        assert_eq!(check(&log, &[], &all[..2]), (1, 0, 0), "not shown to the end");
+        assert_eq!(check(&log, &[], &[all[0], (2, &three), all[2]]), (0, 1, 0), "shown with other bytes");
+    }
+
+    #[test]
+    fn a_log_must_be_dense_and_hold_nothing_twice_or_changed() {
+        let whole = |log: &[String]| {
+            let shown: Vec<_> = (1..).zip(log).collect();
+            check(log, &[], &shown)
+        };
+        assert_eq!(whole(&[line(1, 1), line(3, 3)]), (1, 0, 0), "a hole");
+        assert_eq!(whole(&[line(1, 1), line(2, 1)]), (0, 0, 1), "a key twice");
+        assert_eq!(whole(&[line(1, 1), line(2, 2).replace("evt_2", "evt_1")]), (0, 0, 1), "an id twice");
+        assert_eq!(whole(&[line(1, 1).replace("k-1-1-0 ", "k-1-1-0\u{fffd}")]), (0, 1, 0), "other text");
     }
 }
