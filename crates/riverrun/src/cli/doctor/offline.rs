@@ -3,9 +3,10 @@
 use std::fs;
 use std::path::Path;
 
-use super::Check;
+use super::super::output::Output;
+use super::{Check, store};
 
-pub async fn checks(data_dir: &Path) -> Vec<Check> {
+pub async fn checks(data_dir: &Path, output: Output) -> Vec<Check> {
     let metadata = match fs::metadata(data_dir) {
         Ok(metadata) => metadata,
         Err(error) => {
@@ -22,7 +23,7 @@ pub async fn checks(data_dir: &Path) -> Vec<Check> {
     if key.exists() {
         checks.push(mode("admin key", &key, 0o600));
     }
-    checks.push(store(data_dir).await);
+    checks.extend(store::checks(data_dir, output).await);
     checks
 }
 
@@ -44,11 +45,6 @@ fn mode(name: &'static str, path: &Path, wanted: u32) -> Check {
 #[cfg(not(unix))]
 fn mode(name: &'static str, path: &Path, _wanted: u32) -> Check {
     Check::skipped(name, format!("{}: modes are not checked on this system", path.display()))
-}
-
-/// The one call into the store: reads and checks every event.
-async fn store(data_dir: &Path) -> Check {
-    Check::skipped("store", format!("{}: this build cannot read it", data_dir.display()))
 }
 
 #[cfg(all(test, unix))]
