@@ -78,7 +78,7 @@ pub fn decode(json: &str) -> Result<Decoded, DecodeError> {
         scope,
         payload,
         raw_payload,
-        sequence: members.sequence("sequence")?,
+        sequence: members.sequence(Name::Sequence)?,
         session_id: members.session_id()?,
     })
 }
@@ -91,8 +91,8 @@ pub fn decode_wire(json: &str) -> Result<Event, DecodeError> {
     let raw =
         payload_text.as_deref().filter(|_| is_kept_whole(&kind)).and_then(|text| RawJson::parse(text).ok());
     Ok(Event {
-        first_sequence: members.sequence("firstSequence")?,
-        sequence: members.sequence("sequence")?.unwrap_or_default(),
+        first_sequence: members.sequence(Name::FirstSequence)?,
+        sequence: members.sequence(Name::Sequence)?.unwrap_or_default(),
         event_id: members.event_id()?,
         timestamp: members.timestamp()?.unwrap_or_default(),
         scope: members.scope()?,
@@ -145,34 +145,91 @@ fn check_type(name: &str) -> Result<(), DecodeError> {
 /// The members of an envelope as they were found; names in camelCase.
 #[derive(Default)]
 struct Members<'a> {
-    named: Vec<(&'static str, &'a RawValue)>,
+    named: [Option<&'a RawValue>; Name::COUNT],
     extra: Vec<(String, &'a RawValue)>,
     payload: Option<&'a RawValue>,
     refs: Option<&'a RawValue>,
 }
 
-const NAMED: &[&str] = &[
-    "type",
-    "eventId",
-    "schemaVersion",
-    "timestamp",
-    "firstSequence",
-    "sequence",
-    "sessionId",
-    "threadId",
-    "turnId",
-    "taskId",
-    "runId",
-    "stepId",
-    "toolCallId",
-    "actionId",
-    "subagentId",
-    "parentTaskId",
-    "parentToolCallId",
-    "depth",
-    "traceId",
-    "spanId",
-];
+/// The members that have a place of their own.
+#[derive(Debug, Clone, Copy)]
+enum Name {
+    Type,
+    EventId,
+    SchemaVersion,
+    Timestamp,
+    FirstSequence,
+    Sequence,
+    SessionId,
+    ThreadId,
+    TurnId,
+    TaskId,
+    RunId,
+    StepId,
+    ToolCallId,
+    ActionId,
+    SubagentId,
+    ParentTaskId,
+    ParentToolCallId,
+    Depth,
+    TraceId,
+    SpanId,
+}
+
+impl Name {
+    const COUNT: usize = Name::SpanId as usize + 1;
+
+    fn find(name: &str) -> Option<Self> {
+        Some(match name {
+            "type" => Name::Type,
+            "eventId" => Name::EventId,
+            "schemaVersion" => Name::SchemaVersion,
+            "timestamp" => Name::Timestamp,
+            "firstSequence" => Name::FirstSequence,
+            "sequence" => Name::Sequence,
+            "sessionId" => Name::SessionId,
+            "threadId" => Name::ThreadId,
+            "turnId" => Name::TurnId,
+            "taskId" => Name::TaskId,
+            "runId" => Name::RunId,
+            "stepId" => Name::StepId,
+            "toolCallId" => Name::ToolCallId,
+            "actionId" => Name::ActionId,
+            "subagentId" => Name::SubagentId,
+            "parentTaskId" => Name::ParentTaskId,
+            "parentToolCallId" => Name::ParentToolCallId,
+            "depth" => Name::Depth,
+            "traceId" => Name::TraceId,
+            "spanId" => Name::SpanId,
+            _ => return None,
+        })
+    }
+
+    fn as_str(self) -> &'static str {
+        match self {
+            Name::Type => "type",
+            Name::EventId => "eventId",
+            Name::SchemaVersion => "schemaVersion",
+            Name::Timestamp => "timestamp",
+            Name::FirstSequence => "firstSequence",
+            Name::Sequence => "sequence",
+            Name::SessionId => "sessionId",
+            Name::ThreadId => "threadId",
+            Name::TurnId => "turnId",
+            Name::TaskId => "taskId",
+            Name::RunId => "runId",
+            Name::StepId => "stepId",
+            Name::ToolCallId => "toolCallId",
+            Name::ActionId => "actionId",
+            Name::SubagentId => "subagentId",
+            Name::ParentTaskId => "parentTaskId",
+            Name::ParentToolCallId => "parentToolCallId",
+            Name::Depth => "depth",
+            Name::TraceId => "traceId",
+            Name::SpanId => "spanId",
+        }
+    }
+}
 
 impl<'a> Members<'a> {
     fn read(json: &'a str) -> Result<Self, DecodeError> {
@@ -185,55 +242,60 @@ impl<'a> Members<'a> {
             return;
         }
         let name = camel_case(&key);
-        match name.as_ref() {
-            "payload" => self.payload = Some(value),
-            "refs" => self.refs = Some(value),
-            other => match NAMED.iter().find(|known| **known == other) {
-                Some(known) => self.named.push((known, value)),
-                None => self
-                    .extra
-                    .push((if is_standard(other) { name.into_owned() } else { key.into_owned() }, value)),
-            },
+        match (name.as_ref(), Name::find(&name)) {
+            ("payload", _) => self.payload = Some(value),
+            ("refs", _) => self.refs = Some(value),
+            // The first spelling of a member stands.
+            (_, Some(known)) => drop(self.named[known as usize].get_or_insert(value)),
+            (other, None) => {
+                let name = if is_standard(other) { name.into_owned() } else { key.into_owned() };
+                self.extra.push((name, value));
+            }
         }
     }
 
-    fn get(&self, name: &str) -> Option<&'a RawValue> {
-        self.named.iter().find(|(known, _)| *known == name).map(|(_, value)| *value)
-    }
-
-    fn value<T: Deserialize<'a>>(&self, name: &str) -> Result<Option<T>, DecodeError> {
-        let Some(raw) = self.get(name) else { return Ok(None) };
+    fn value<T: Deserialize<'a>>(&self, name: Name) -> Result<Option<T>, DecodeError> {
+        let Some(raw) = self.named[name as usize] else { return Ok(None) };
         let read = serde_json::from_str(raw.get());
-        read.map(Some).map_err(|error| bad_member(name, without_place(&error)))
+        read.map(Some).map_err(|error| bad_member(name.as_str(), without_place(&error)))
     }
 
-    fn id<T: std::str::FromStr<Err = IdError>>(&self, name: &str) -> Result<Option<T>, DecodeError> {
-        let Some(text) = self.value::<Cow<'a, str>>(name)? else { return Ok(None) };
-        text.parse().map(Some).map_err(|error: IdError| bad_member(name, error.to_string()))
+    /// A string, borrowed unless it holds an escape.
+    fn text(&self, name: Name) -> Result<Option<Cow<'a, str>>, DecodeError> {
+        let plain = self.named[name as usize].and_then(|raw| raw.get().strip_prefix('"')?.strip_suffix('"'));
+        match plain.filter(|text| !text.contains('\\')) {
+            Some(text) => Ok(Some(Cow::Borrowed(text))),
+            None => self.value::<Cow<'a, str>>(name),
+        }
+    }
+
+    fn id<T: std::str::FromStr<Err = IdError>>(&self, name: Name) -> Result<Option<T>, DecodeError> {
+        let Some(text) = self.text(name)? else { return Ok(None) };
+        text.parse().map(Some).map_err(|error: IdError| bad_member(name.as_str(), error.to_string()))
     }
 
     fn kind(&self) -> Result<EventType, DecodeError> {
-        let name = self.value::<Cow<'a, str>>("type")?.ok_or(DecodeError::TypeMissing)?;
+        let name = self.text(Name::Type)?.ok_or(DecodeError::TypeMissing)?;
         check_type(&name)?;
         Ok(EventType::parse(&name))
     }
 
     fn event_id(&self) -> Result<Option<EventId>, DecodeError> {
-        self.id("eventId")
+        self.id(Name::EventId)
     }
 
     fn session_id(&self) -> Result<Option<SessionId>, DecodeError> {
-        self.id("sessionId")
+        self.id(Name::SessionId)
     }
 
-    fn sequence(&self, name: &str) -> Result<Option<Sequence>, DecodeError> {
+    fn sequence(&self, name: Name) -> Result<Option<Sequence>, DecodeError> {
         let Some(value) = self.value::<u64>(name)? else { return Ok(None) };
         let sequence = Sequence::new(value);
-        sequence.map(Some).ok_or_else(|| bad_member(name, format!("{value} is above 2^53 - 1")))
+        sequence.map(Some).ok_or_else(|| bad_member(name.as_str(), format!("{value} is above 2^53 - 1")))
     }
 
     fn timestamp(&self) -> Result<Option<Timestamp>, DecodeError> {
-        let Some(text) = self.value::<Cow<'a, str>>("timestamp")? else { return Ok(None) };
+        let Some(text) = self.text(Name::Timestamp)? else { return Ok(None) };
         Timestamp::parse(&text).map(Some).map_err(|error| bad_member("timestamp", error.to_string()))
     }
 
@@ -246,20 +308,21 @@ impl<'a> Members<'a> {
     }
 
     fn scope(&self) -> Result<Scope, DecodeError> {
+        let owned = |name| Ok::<_, DecodeError>(self.text(name)?.map(Cow::into_owned));
         Ok(Scope {
-            thread_id: self.id("threadId")?,
-            turn_id: self.id("turnId")?,
-            task_id: self.id("taskId")?,
-            run_id: self.id("runId")?,
-            step_id: self.id("stepId")?,
-            tool_call_id: self.id("toolCallId")?,
-            action_id: self.id("actionId")?,
-            subagent_id: self.value("subagentId")?,
-            parent_task_id: self.id("parentTaskId")?,
-            parent_tool_call_id: self.id("parentToolCallId")?,
-            depth: self.value("depth")?,
-            trace_id: self.value("traceId")?,
-            span_id: self.value("spanId")?,
+            thread_id: self.id(Name::ThreadId)?,
+            turn_id: self.id(Name::TurnId)?,
+            task_id: self.id(Name::TaskId)?,
+            run_id: self.id(Name::RunId)?,
+            step_id: self.id(Name::StepId)?,
+            tool_call_id: self.id(Name::ToolCallId)?,
+            action_id: self.id(Name::ActionId)?,
+            subagent_id: owned(Name::SubagentId)?,
+            parent_task_id: self.id(Name::ParentTaskId)?,
+            parent_tool_call_id: self.id(Name::ParentToolCallId)?,
+            depth: self.value(Name::Depth)?,
+            trace_id: owned(Name::TraceId)?,
+            span_id: owned(Name::SpanId)?,
         })
     }
 }

@@ -88,8 +88,9 @@ fn store_turn(
     key: &SessionKey,
     turn: &TurnFact,
 ) -> rusqlite::Result<()> {
-    let sql = "INSERT OR REPLACE INTO turns (session, turn, tenant, thread, status, open, first)
-               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+    let sql = "INSERT INTO turns (session, turn, tenant, thread, status, open, first)
+               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+               ON CONFLICT (session, turn) DO UPDATE SET thread = ?4, status = ?5, open = ?6";
     connection.prepare_cached(sql)?.execute(params![
         session,
         turn.turn.as_str(),

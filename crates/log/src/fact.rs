@@ -18,7 +18,7 @@ pub enum Fact {
         resolution: Bytes,
         resolved_at: Timestamp,
     },
-    /// Replaces what is known of the turn.
+    /// Replaces what is known of the turn, but for its first event.
     Turn(TurnFact),
     /// Says where a task lives. The first word on a task of a session stays.
     Task(TaskFact),

@@ -28,6 +28,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "riverrun-fold",
             "riverrun-dialect",
             "riverrun-log",
+            "riverrun-load",
             "riverrun-log-sqlite",
             "riverrun-server",
             "riverrun-client",

@@ -184,6 +184,7 @@ impl<'a> Scanner<'a> {
         self.at += 1;
         let mut escaped = false;
         loop {
+            self.at += plain_bytes(&self.text[self.at..]);
             match self.text.get(self.at) {
                 None => return Err(self.syntax("the end of a string")),
                 Some(b'"') => {
@@ -290,6 +291,27 @@ impl<'a> Scanner<'a> {
         }
         Ok(())
     }
+}
+
+/// How many bytes come before the next quote, backslash or control character; eight are looked at together.
+fn plain_bytes(text: &[u8]) -> usize {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    const HIGHS: u64 = ONES << 7;
+    // The lowest marked byte is exact; marks above it may be carried over, and are not looked at.
+    let zeros = |word: u64| word.wrapping_sub(ONES) & !word & HIGHS;
+    let mut at = 0;
+    while let Some(eight) = text.get(at..at + 8) {
+        let word = u64::from_le_bytes(eight.try_into().expect("eight bytes"));
+        let control = word.wrapping_sub(ONES * 0x20) & !word & HIGHS;
+        let marked =
+            zeros(word ^ (ONES * u64::from(b'"'))) | zeros(word ^ (ONES * u64::from(b'\\'))) | control;
+        if marked != 0 {
+            return at + (marked.trailing_zeros() / 8) as usize;
+        }
+        at += 8;
+    }
+    let special = |byte: &u8| matches!(byte, b'"' | b'\\' | 0..0x20);
+    text[at..].iter().position(special).map_or(text.len(), |found| at + found)
 }
 
 /// The keys of one object seen so far: a list while they are few, a set when they are many.

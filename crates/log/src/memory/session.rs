@@ -80,7 +80,8 @@ impl Session {
                 }
             }
             Fact::Turn(turn) => {
-                self.turns.insert(turn.turn.clone(), turn);
+                let first = self.turns.get(&turn.turn).map_or(turn.first, |known| known.first);
+                self.turns.insert(turn.turn.clone(), TurnFact { first, ..turn });
             }
             Fact::Task(task) => {
                 self.tasks.entry(task.task.clone()).or_insert(task);
