@@ -22,6 +22,10 @@ fn steps() -> Vec<Step> {
         step("binary", || cargo(&["build", "--profile", "suite", "--package", "riverrun"])),
         step("tests", || cargo(&["nextest", "run", "--workspace", "--no-fail-fast"])),
         step("crash", || crash("all")),
+        step("cuts", || {
+            let only = ["--package", "riverrun-server", "--test", "http", "resume"];
+            cargo(&[&["nextest", "run", "--cargo-profile", "suite"], &only[..]].concat())
+        }),
         step("documentation tests", || cargo(&["test", "--workspace", "--doc", "--quiet"])),
         step("generated Python", || {
             run("python3", &["-c", "import riverrun.generated.events"], "clients/python", &[])

@@ -19,7 +19,7 @@ pub fn digest(text: &str) -> Digest {
     half
 }
 
-/// A producer was told that this event has this place.
+/// A producer was told that this event has this place, or that it is stored: then the sequence is 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Acked {
     pub sequence: u64,
@@ -139,7 +139,17 @@ impl Exported {
     /// Every acknowledged event is where its producer was told (G1).
     pub fn check_acked(&self, acked: &[Acked], verdict: &mut Verdict) {
         verdict.acked += acked.len() as u64;
+        let mut known = HashSet::new();
+        if acked.iter().any(|acked| acked.sequence == 0) {
+            known.extend(self.keys.iter().flatten());
+        }
         for Acked { sequence, key } in acked {
+            if *sequence == 0 {
+                if !known.contains(key) {
+                    verdict.lost(format!("{}: acknowledged {key:?}, it is nowhere", self.session));
+                }
+                continue;
+            }
             match self.place(*sequence).map(|place| self.keys[place]) {
                 Some(Some(found)) if found == *key => {}
                 Some(found) => verdict.changed(format!(

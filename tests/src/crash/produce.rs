@@ -182,6 +182,11 @@ impl Producer<'_> {
     fn note(&self, told: Told, requests: Range<u32>, produced: &mut Produced) -> bool {
         let keys: Vec<Key> = requests.clone().flat_map(|request| self.keys(request)).collect();
         match told {
+            Told::Acked(0, 0) if self.stamp == Stamp::Numbered => {
+                self.load.acked.fetch_add(keys.len() as u64, Ordering::Relaxed);
+                produced.acked.extend(keys.into_iter().map(|key| Acked { sequence: 0, key }));
+                true
+            }
             Told::Acked(first, last) if last + 1 - first == keys.len() as u64 => {
                 self.load.acked.fetch_add(keys.len() as u64, Ordering::Relaxed);
                 produced.acked.extend((first..).zip(keys).map(|(sequence, key)| Acked { sequence, key }));

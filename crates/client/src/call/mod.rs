@@ -1,6 +1,7 @@
 //! The calls of the HTTP surface, one file per noun.
 
 mod actions;
+mod backups;
 mod blobs;
 mod health;
 mod ingest;
@@ -10,6 +11,7 @@ mod sessions;
 mod transfer;
 
 pub use actions::{Action, Decision, DecisionKind};
+pub use backups::Backup;
 pub use blobs::Blob;
 pub use health::Health;
 pub use ingest::{Appended, Producer, ProducerStamp};

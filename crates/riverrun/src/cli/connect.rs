@@ -44,6 +44,18 @@ impl ConnectArgs {
     }
 }
 
+impl ConnectArgs {
+    /// As `key`, for a command that names the server's data directory: its admin key comes before the default's.
+    pub fn key_in(&self, data_dir: &Path) -> Outcome<Option<String>> {
+        let said =
+            self.key_file.is_some() || std::env::var("RIVERRUN_KEY").is_ok_and(|key| !key.trim().is_empty());
+        match read_key(&data_dir.join("admin.key")) {
+            Ok(key) if !said => Ok(Some(key)),
+            Ok(_) | Err(_) => self.key(),
+        }
+    }
+}
+
 fn read_key(path: &Path) -> std::io::Result<String> {
     Ok(std::fs::read_to_string(path)?.trim().to_owned())
 }

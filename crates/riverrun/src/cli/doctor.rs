@@ -2,6 +2,7 @@
 
 mod offline;
 mod online;
+mod store;
 
 use std::path::PathBuf;
 
@@ -52,6 +53,10 @@ impl Check {
         Self { name, verdict: Verdict::Bad, detail: detail.into(), fix: Some(fix.into()) }
     }
 
+    pub fn corrupt(name: &'static str, detail: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self { name, verdict: Verdict::Corrupt, detail: detail.into(), fix: Some(fix.into()) }
+    }
+
     pub fn skipped(name: &'static str, detail: impl Into<String>) -> Self {
         Self { name, verdict: Verdict::Skipped, detail: detail.into(), fix: None }
     }
@@ -62,7 +67,7 @@ pub async fn run(args: DoctorArgs, context: &Context) -> Outcome {
     let default = PathBuf::from(DEFAULT_DATA_DIR);
     let data_dir = args.data_dir.or_else(|| default.is_dir().then_some(default));
     if let Some(data_dir) = data_dir {
-        checks.extend(offline::checks(&data_dir).await);
+        checks.extend(offline::checks(&data_dir, context.output).await);
     }
     if context.output.json {
         context.output.document(&json!({ "checks": checks }))?;

@@ -26,7 +26,8 @@ pub struct Batch {
     pub facts: Vec<Fact>,
 }
 
-/// Where a batch went.
+/// Where a batch went. Zero and zero if that is no longer known: of a producer's appends the log remembers the place of
+/// the newest alone, of those before it only that they are stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Landed {
     pub first: Sequence,
@@ -72,8 +73,10 @@ impl Hub {
             self.reset(built_on).await;
             match error {
                 Error::Conflict { .. } if attempt < TRIES => tokio::task::yield_now().await,
-                Error::ProducerDuplicate { last, .. } => {
-                    return Ok(Landed { first: last.first, last: last.last, duplicate: true });
+                Error::ProducerDuplicate { sequence, last, .. } => {
+                    let is_newest = sequence == last.sequence;
+                    let (first, last) = if is_newest { (last.first, last.last) } else { Default::default() };
+                    return Ok(Landed { first, last, duplicate: true });
                 }
                 error => return Err(error.into()),
             }

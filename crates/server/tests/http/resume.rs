@@ -18,7 +18,7 @@ fn cuts() -> usize {
     std::env::var("RIVERRUN_CUTS")
         .ok()
         .and_then(|cuts| cuts.parse().ok())
-        .unwrap_or(if cfg!(debug_assertions) { 4_000 } else { 20_000 })
+        .unwrap_or(if cfg!(debug_assertions) { 1_000 } else { 20_000 })
 }
 
 /// One reader of one session, cut again and again at any byte until a stream comes to its end.
