@@ -48,9 +48,8 @@ pub fn run(program: &Program, plan: &Plan) -> Result<Report> {
     while report.cycles < plan.cycles && began.elapsed() < plan.time {
         let until = (report.cycles + PER_ROUND).min(plan.cycles);
         let round = Round { program, place: &place, number, seed: random.next() };
-        let shown = round.run(|load, server| {
-            cycles(load, server, program, &place, until, &mut random, &mut report)
-        })?;
+        let shown = round
+            .run(|load, server| cycles(load, server, program, &place, until, &mut random, &mut report))?;
         report.resumes += shown.resumes;
         report.verdict += shown.verdict;
         number += 1;
@@ -58,7 +57,8 @@ pub fn run(program: &Program, plan: &Plan) -> Result<Report> {
             break;
         }
     }
-    for line in place.said().lines().filter(|line| line.contains("not whole") && !line.contains(HALF_A_FRAME)) {
+    for line in place.said().lines().filter(|line| line.contains("not whole") && !line.contains(HALF_A_FRAME))
+    {
         report.verdict.problem(format!("a killed server left more than half a frame: {line}"));
     }
     report.took = began.elapsed();
