@@ -1,1 +1,3 @@
-//! Suites against the real binary.
+//! Suites against the real binary, over loopback only. They share no code with it.
+
+pub mod crash;

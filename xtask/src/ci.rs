@@ -21,6 +21,7 @@ fn steps() -> Vec<Step> {
         step("tidy", tidy::tidy),
         step("binary", || cargo(&["build", "--profile", "suite", "--package", "riverrun"])),
         step("tests", || tests(&["--workspace", "--no-fail-fast"], &[])),
+        step("crash", || crash("all")),
         step("cuts", || {
             cargo(&["test", "--profile", "suite", "--package", "riverrun-server", "--test", "http", "resume"])
         }),
@@ -43,7 +44,20 @@ pub fn nightly() -> Result<()> {
     steps.push(step("property tests, long", || {
         tests(&["--workspace", "--no-fail-fast"], &[("PROPTEST_CASES", "20000")])
     }));
+    steps.push(step("crash, long", || crash("nightly")));
+    steps.push(step("damage, every bit", || {
+        let words = ["nextest", "run", "--package", "riverrun-log-sqlite", "--test", "sweep"];
+        run(&cargo_path(), &words, "", &[("RIVERRUN_SWEEP", "all")])
+    }));
     run_all(steps)
+}
+
+/// The suites that kill, cut off and starve the binary. Some of them look at it through strace.
+fn crash(suites: &str) -> Result<()> {
+    if Command::new("strace").arg("--version").output().is_err() {
+        let _ = Command::new("apt-get").args(["install", "--yes", "strace"]).output();
+    }
+    cargo(&["run", "--package", "riverrun-tests", "--bin", "crash", "--", suites])
 }
 
 /// Measures the optimised binary beside the machine's own ceiling. Further arguments go to `riverrun bench`.

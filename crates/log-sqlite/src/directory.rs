@@ -17,6 +17,7 @@ use rustix::fs::FallocateFlags;
 
 use crate::OpenError;
 use crate::schema::FORMAT;
+use crate::wal;
 
 /// The name of the store in its directory. A backup is opened by putting it there.
 pub const STORE: &str = "log.db";
@@ -75,6 +76,17 @@ impl Directory {
         check_header(&header, &path)?;
         std::fs::set_permissions(&path, Permissions::from_mode(0o600)).map_err(io("set the mode of"))?;
         file.sync_all().map_err(io("sync"))
+    }
+
+    /// Looks at the write-ahead file before anybody opens the store, which would drop what does not fit.
+    pub fn inspect_wal(&self, full_size: u64) -> Result<wal::Findings, OpenError> {
+        let path = self.wal();
+        let found = wal::inspect(&path, full_size);
+        let mut found = found.map_err(|error| OpenError::Io { action: "read", path: path.clone(), error })?;
+        match found.damage.take() {
+            Some(what) => Err(OpenError::Damaged { path, what }),
+            None => Ok(found),
+        }
     }
 
     /// Extends the write-ahead file with zeros. They end its recovery as a missing file would, and writing over

@@ -35,6 +35,7 @@ mod shared;
 mod sidecar;
 mod slot;
 mod verify;
+mod wal;
 mod writer;
 
 use std::sync::{Arc, Mutex};
@@ -53,6 +54,7 @@ pub struct SqliteLog {
     shared: Arc<Shared>,
     readers: Readers,
     threads: Mutex<Vec<JoinHandle<()>>>,
+    recovered: Option<String>,
 }
 
 impl SqliteLog {
@@ -60,10 +62,11 @@ impl SqliteLog {
     pub fn open(options: Options) -> Result<Self, OpenError> {
         let directory = Directory::open(&options.directory)?;
         directory.prepare_store()?;
+        let found = directory.inspect_wal(options.wal_bytes)?;
         let store = directory.store();
-        let (connection, incarnation) = schema::open(&store, options.random.as_deref())?;
+        let grow = || directory.grow_wal(options.wal_bytes);
+        let (connection, incarnation) = schema::open(&store, options.random.as_deref(), &found, grow)?;
         schema::limit(&connection, options.max_bytes)?;
-        directory.grow_wal(options.wal_bytes)?;
         if !directory.take_reserve(options.reserve_bytes) {
             directory.give_reserve();
         }
@@ -79,7 +82,12 @@ impl SqliteLog {
             start("log-checkpoint", move || checkpoint::run(&for_checkpoint, &checkpointer))?,
             start("log-pack", move || pack::run(&for_pack, &packer))?,
         ];
-        Ok(Self { shared, readers, threads: Mutex::new(threads) })
+        Ok(Self { shared, readers, threads: Mutex::new(threads), recovered: found.torn })
+    }
+
+    /// What the start found at the end of the write-ahead file and could not bring back.
+    pub fn recovered(&self) -> Option<&str> {
+        self.recovered.as_deref()
     }
 
     /// Ends the threads: first those that ask the writer for something, then the readers, then the writer, which

@@ -54,6 +54,9 @@ pub enum OpenError {
     NewerFormat { path: PathBuf, found: i64, supported: i64 },
     #[error("`{0}` is not a Riverrun log")]
     Foreign(PathBuf),
+    /// Opening it would drop commits that were synced. Everything is left as it is.
+    #[error("the write-ahead file `{path}` is damaged: {what}")]
+    Damaged { path: PathBuf, what: String },
     #[error("cannot {action} `{path}`: {error}")]
     Io { action: &'static str, path: PathBuf, error: std::io::Error },
     #[error("the store cannot be read: {0}")]
@@ -64,7 +67,9 @@ impl OpenError {
     pub const fn code(&self) -> ErrorCode {
         match self {
             OpenError::Locked(_) => ErrorCode::NotOwner,
-            OpenError::Foreign(_) | OpenError::NewerFormat { .. } => ErrorCode::LogCorrupt,
+            OpenError::Foreign(_) | OpenError::NewerFormat { .. } | OpenError::Damaged { .. } => {
+                ErrorCode::LogCorrupt
+            },
             OpenError::Io { .. } | OpenError::Store(_) => ErrorCode::StorageFailed,
         }
     }
@@ -73,7 +78,7 @@ impl OpenError {
     pub const fn exit_code(&self) -> u8 {
         match self {
             OpenError::Locked(_) => 75,
-            OpenError::NewerFormat { .. } | OpenError::Foreign(_) => 65,
+            OpenError::NewerFormat { .. } | OpenError::Foreign(_) | OpenError::Damaged { .. } => 65,
             OpenError::Io { .. } | OpenError::Store(_) => 74,
         }
     }

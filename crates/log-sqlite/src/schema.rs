@@ -16,6 +16,8 @@ use riverrun_log::seeded::{self, Bug};
 use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
 
 use crate::OpenError;
+use crate::checkpoint::checkpoint;
+use crate::wal::Findings;
 
 /// The newest format this version writes and reads. A number is never reused.
 pub const FORMAT: i64 = 1;
@@ -105,7 +107,12 @@ pub const OF_SESSION: &[&str] = &[
 ];
 
 /// Opens the store, makes its tables if it is new, and marks a restored backup as another history.
-pub fn open(path: &Path, random: Option<&dyn Random>) -> Result<(Connection, u64), OpenError> {
+pub fn open(
+    path: &Path,
+    random: Option<&dyn Random>,
+    wal: &Findings,
+    grow_wal: impl FnOnce() -> Result<(), OpenError>,
+) -> Result<(Connection, u64), OpenError> {
     let connection = connect(path)?;
     let supported = FORMAT;
     let found: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
@@ -119,6 +126,12 @@ pub fn open(path: &Path, random: Option<&dyn Random>) -> Result<(Connection, u64
         return Err(OpenError::NewerFormat { path: path.to_owned(), found, supported });
     }
     configure(&connection)?;
+    if wal.has_remains {
+        // The file begins anew with the next commit, so that what lies behind the last one is of the past for good.
+        // On a full disk it cannot; then the next start tries again.
+        let _ = checkpoint(&connection);
+    }
+    grow_wal()?;
     if is_new {
         connection.execute_batch(&format!(
             "BEGIN; PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {FORMAT}; {TABLES}

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use bytes::Bytes;
 use riverrun_event::Sequence;
 use riverrun_log::{Error, Log, Random, SeededRandom, Snapshot};
-use riverrun_log_sqlite::{Options, STORE};
+use riverrun_log_sqlite::{OpenError, Options, STORE};
 use rusqlite::{Connection, params};
 use support::*;
 
@@ -230,4 +230,55 @@ fn the_damage_suite_notices_seeded_bugs() {
             run.args(["--exact", test]).env("RIVERRUN_SEEDED_BUG", bug.name()).output().expect("runs");
         assert!(!outcome.status.success(), "`{}` went unnoticed", bug.name());
     }
+}
+
+/// A store as a killed process leaves it, with a few commits that are only in the write-ahead file.
+fn killed() -> (tempfile::TempDir, PathBuf) {
+    let directory = tempfile::tempdir().expect("a directory");
+    let log = open(directory.path());
+    let epoch = own(&*log);
+    let session = create(&*log, "s");
+    (0..4).for_each(|_| append(&*log, &session, epoch, 1));
+    let copy = tempfile::tempdir().expect("a directory");
+    for name in [STORE.to_owned(), format!("{STORE}-wal")] {
+        std::fs::copy(directory.path().join(&name), copy.path().join(&name)).expect("readable");
+    }
+    let wal = copy.path().join(format!("{STORE}-wal"));
+    (copy, wal)
+}
+
+#[test]
+fn a_synced_commit_that_does_not_fit_any_more_is_not_dropped() {
+    let (directory, wal) = killed();
+    let sound = std::fs::read(&wal).expect("readable");
+    let at = *places_of(b"record 2 of s", &sound).first().expect("stored as it is");
+    let damaged = flip(&sound, at * 8);
+    std::fs::write(&wal, &damaged).expect("writable");
+    let refused = try_open(options(directory.path())).err().expect("later commits would be lost");
+    assert!(matches!(refused, OpenError::Damaged { .. }), "{refused}");
+    assert_eq!(std::fs::read(&wal).expect("readable"), damaged, "what is left was changed");
+    std::fs::write(&wal, &sound).expect("writable");
+    assert_eq!(read(&*open(directory.path()), &key("s")), Ok(4));
+}
+
+#[test]
+fn a_last_commit_that_is_not_whole_is_dropped_and_told_once() {
+    let (directory, wal) = killed();
+    let sound = std::fs::read(&wal).expect("readable");
+    let at = *places_of(b"record 4 of s", &sound).last().expect("stored as it is");
+    std::fs::write(&wal, flip(&sound, at * 8)).expect("writable");
+    let log = open(directory.path());
+    assert!(log.recovered().is_some());
+    assert_eq!(read(&*log, &key("s")), Ok(3));
+    let epoch = own(&*log);
+    append(&*log, &key("s"), epoch, 1);
+    drop(log);
+    let log = open(directory.path());
+    assert_eq!((log.recovered(), read(&*log, &key("s"))), (None, Ok(4)));
+}
+
+#[test]
+fn what_a_kill_leaves_is_whole() {
+    let (directory, _) = killed();
+    assert_eq!(open(directory.path()).recovered(), None);
 }

@@ -24,6 +24,10 @@ fn failure(error: &OpenError) -> Failure {
         OpenError::Foreign(_) => {
             (Exit::NewerFormat, "name a directory of Riverrun's, or an empty one, with --data-dir")
         }
+        OpenError::Damaged { .. } => (
+            Exit::Corrupt,
+            "restore a backup; or move the write-ahead file away to go on with what was stored before the damage",
+        ),
         OpenError::Io { .. } => (Exit::Io, "check that the directory is on a writable disk with free space"),
         OpenError::Store(_) => {
             (Exit::Io, "run `riverrun doctor --data-dir DIR`; restore a backup if it is damaged")

@@ -11,6 +11,7 @@ use riverrun_dialect::registry::Session;
 use riverrun_dialect::{Control, write_control};
 use riverrun_event::{Cursor, Sequence};
 use riverrun_fold::State;
+use riverrun_log::seeded::{self, Bug};
 use riverrun_log::{Chunk, Ticket};
 use tokio::time::{Instant, Sleep};
 
@@ -215,6 +216,9 @@ impl Subscription {
         match self.hub.recent_after(self.at, RING_READ) {
             Found::Nothing => false,
             Found::Behind => {
+                if seeded::is_on(Bug::LiveBeforeReplay) {
+                    self.show_newest();
+                }
                 if self.encoder.needs_projector() {
                     self.go_alone();
                 } else {
@@ -235,6 +239,16 @@ impl Subscription {
                 }
                 true
             }
+        }
+    }
+
+    /// The seeded bug: what is newest, although what lies before it was not shown.
+    fn show_newest(&mut self) {
+        use crate::session::Found;
+        let Found::Chunks(chunks) = self.hub.recent_after(self.hub.head().previous(), 1) else { return };
+        for recent in chunks {
+            let bytes = self.encoder.recent(&self.hub, &recent, self.at);
+            self.push(bytes.unwrap_or_default());
         }
     }
 
@@ -314,6 +328,7 @@ impl Body for Subscription {
         }
         match this.phase {
             Phase::Complete | Phase::Running => Poll::Ready(None),
+            Phase::Cutting(_) if seeded::is_on(Bug::CleanEndWithoutTerminal) => Poll::Ready(None),
             Phase::Cutting(why) => Poll::Ready(Some(Err(Cut(why)))),
         }
     }

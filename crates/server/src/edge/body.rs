@@ -9,6 +9,7 @@ use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue};
 use http_body_util::BodyExt;
 use riverrun_event::ErrorCode;
+use riverrun_log::seeded::{self, Bug};
 use serde::de::DeserializeOwned;
 use tokio::time::{Instant, timeout_at};
 
@@ -71,11 +72,20 @@ pub async fn read_all(headers: &HeaderMap, body: Body, max: usize, time: Duratio
         let frame = timeout_at(deadline, body.frame()).await.map_err(|_| too_slow(time))?;
         let Some(frame) = frame else { return Ok(whole.freeze()) };
         let Ok(data) = frame.map_err(|_| broken())?.into_data() else { continue };
+        let data = arrived(data);
         if whole.len() + data.len() > max {
             return Err(too_large(max));
         }
         whole.extend_from_slice(&data);
     }
+}
+
+/// What came from the network, as it came.
+pub(super) fn arrived(data: Bytes) -> Bytes {
+    if seeded::is_on(Bug::LossyUtf8) {
+        return String::from_utf8_lossy(&data).into_owned().into();
+    }
+    data
 }
 
 pub(super) fn too_large(max: usize) -> Problem {

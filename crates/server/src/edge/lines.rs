@@ -104,7 +104,7 @@ impl Lines {
             None => self.ended = true,
             Some(frame) => {
                 if let Ok(data) = frame.map_err(|_| broken())?.into_data() {
-                    self.buffer.extend_from_slice(&data);
+                    self.buffer.extend_from_slice(&super::body::arrived(data));
                 }
             }
         }

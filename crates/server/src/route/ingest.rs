@@ -9,7 +9,7 @@ use bytes::Bytes;
 use futures_util::stream;
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, StatusCode};
-use riverrun_event::{Cursor, Decoded, ErrorCode, ProducerId, decode, spill};
+use riverrun_event::{Cursor, Decoded, ErrorCode, ProducerId, Sequence, decode, spill};
 use riverrun_log::{BlobRef, Fact, IdempotencyRecord, NewBlob, ProducerStamp};
 use serde_json::value::RawValue;
 
@@ -193,7 +193,9 @@ fn spill_all(hub: &Hub, events: &mut [Decoded], limit: usize) -> Result<Vec<NewB
 }
 
 pub fn answer(hub: &Hub, landed: &Landed) -> String {
-    let cursor = Cursor::after(landed.last, hub.origin());
+    // Whatever its place is, it is at or before the head.
+    let at = if landed.last == Sequence::ZERO { hub.head() } else { landed.last };
+    let cursor = Cursor::after(at, hub.origin());
     let duplicate = if landed.duplicate { ",\"duplicate\":true" } else { "" };
     format!("{{\"first\":{},\"last\":{},\"cursor\":\"{cursor}\"{duplicate}}}", landed.first, landed.last)
 }

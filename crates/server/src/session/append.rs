@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use riverrun_event::{Decoded, ErrorCode, Sequence, Timestamp, write_record};
+use riverrun_log::seeded::{self, Bug};
 use riverrun_log::{
     ActionQuery, Append, Appended, Chunk, Epoch, Error, Fact, IdempotencyRecord, Log, PageRequest,
     ProducerStamp, SessionHead, Ticket, Urgency,
@@ -25,7 +26,8 @@ pub struct Batch {
     pub facts: Vec<Fact>,
 }
 
-/// Where a batch went.
+/// Where a batch went. Zero and zero if that is no longer known: of a producer's appends the log remembers the place of
+/// the newest alone, of those before it only that they are stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Landed {
     pub first: Sequence,
@@ -71,8 +73,10 @@ impl Hub {
             self.reset(built_on).await;
             match error {
                 Error::Conflict { .. } if attempt < TRIES => tokio::task::yield_now().await,
-                Error::ProducerDuplicate { last, .. } => {
-                    return Ok(Landed { first: last.first, last: last.last, duplicate: true });
+                Error::ProducerDuplicate { sequence, last, .. } => {
+                    let is_newest = sequence == last.sequence;
+                    let (first, last) = if is_newest { (last.first, last.last) } else { Default::default() };
+                    return Ok(Landed { first, last, duplicate: true });
                 }
                 error => return Err(error.into()),
             }
@@ -196,7 +200,13 @@ fn build(
     for event in &batch.events {
         let sequence = builder.next().ok_or_else(exhausted)?;
         record.clear();
-        write_record(&event.draft, now, &mut record);
+        if seeded::is_on(Bug::IdIsMilliseconds) {
+            let mut draft = event.draft.clone();
+            draft.event_id = riverrun_event::EventId::new(format!("evt_{}", now.millis())).ok();
+            write_record(&draft, now, &mut record);
+        } else {
+            write_record(&event.draft, now, &mut record);
+        }
         builder.push(&record);
         facts(event, sequence, event.draft.timestamp.unwrap_or(now), &mut all);
     }

@@ -29,13 +29,20 @@ pub async fn checks(data_dir: &Path, output: Output) -> Vec<Check> {
                 format!("{} is in use; stop its server to have every event read", data_dir.display());
             return vec![Check::skipped("store", detail)];
         }
+        Err(failure) if failure.exit == Exit::Corrupt => {
+            return vec![Check::corrupt("store", failure.what, RESTORE)];
+        }
         Err(failure) => {
             let fix = failure.hint.unwrap_or_else(|| RESTORE.to_owned());
             return vec![Check::bad("store", failure.what, fix)];
         }
     };
     output.note(&format!("reading every event of {}", data_dir.display()));
-    let checks = vec![events(log.as_ref()).await, snapshots(log.as_ref(), output).await];
+    let mut checks = vec![events(log.as_ref()).await, snapshots(log.as_ref(), output).await];
+    if let Some(what) = log.recovered() {
+        let detail = format!("the last commit was not whole and was dropped: {what}");
+        checks.push(Check::bad("last commit", detail, "after a power loss nothing acknowledged was in it; else check the disk"));
+    }
     // Only read from: nothing is lost if it cannot be closed well.
     let _ = log.close().await;
     checks

@@ -1,0 +1,213 @@
+//! Every byte cut off, every bit flipped: whatever a reader still gets is what was committed, and what it no longer
+//! gets is told.
+//!
+//! `RIVERRUN_SWEEP=all` takes every bit of every event, and of the rest far more; without it every bit of
+//! one event and one segment, one bit of each byte of the others, and fewer of the rest.
+
+mod support;
+
+use std::ops::Range;
+use std::path::Path;
+
+use riverrun_log::{Log, Random, SeededRandom};
+use riverrun_log_sqlite::{Options, STORE};
+use support::*;
+
+const SESSIONS: [(&str, u64); 3] = [("live", 3), ("packed", 3), ("both", 5)];
+
+/// The two files of a store.
+#[derive(Clone)]
+struct Files {
+    store: Vec<u8>,
+    wal: Vec<u8>,
+}
+
+impl Files {
+    fn read(directory: &Path) -> Self {
+        let read = |name: String| std::fs::read(directory.join(name)).unwrap_or_default();
+        Self { store: read(STORE.to_owned()), wal: read(format!("{STORE}-wal")) }
+    }
+
+    fn write(&self, directory: &Path) {
+        let write = |name: String, bytes: &[u8]| std::fs::write(directory.join(name), bytes).expect("writable");
+        write(STORE.to_owned(), &self.store);
+        write(format!("{STORE}-wal"), &self.wal);
+    }
+}
+
+/// In memory if the system has such a place: a sweep opens a store thousands of times.
+fn folder() -> tempfile::TempDir {
+    let memory = Path::new("/dev/shm");
+    if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() }.expect("a directory")
+}
+
+/// A small log as a killed process leaves it: nothing, or everything, is still in the write-ahead file.
+fn sample(checkpointed: bool) -> Files {
+    let directory = folder();
+    // Large enough that nothing is copied before its time.
+    let log = open_with(Options { wal_bytes: 1 << 20, ..options(directory.path()) });
+    let epoch = own(&*log);
+    for (name, _) in SESSIONS {
+        let key = create(&*log, name);
+        (0..3).for_each(|_| append(&*log, &key, epoch, 1));
+        if name != "live" {
+            log.seal(&key, seq(3)).wait().expect("sealed");
+        }
+    }
+    (0..2).for_each(|_| append(&*log, &key("both"), epoch, 1));
+    if checkpointed {
+        drop(log);
+    }
+    Files::read(directory.path())
+}
+
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+struct Outcome {
+    /// The sessions that are shorter than they were, or gone, and did not say so when read.
+    short: Vec<&'static str>,
+    /// The store would not open, the check found something, or the start said what it dropped.
+    is_told: bool,
+}
+
+/// Opens what is left. `support::read` panics on a record that was never appended.
+fn look(files: &Files) -> Outcome {
+    let directory = folder();
+    files.write(directory.path());
+    let Ok(log) = try_open(Options { wal_bytes: 1 << 20, ..options(directory.path()) }) else {
+        return Outcome { is_told: true, ..Outcome::default() };
+    };
+    let mut outcome = Outcome { is_told: log.recovered().is_some(), ..Outcome::default() };
+    for (name, count) in SESSIONS {
+        match read(&log, &key(name)) {
+            Ok(found) if found == count => {}
+            Err(riverrun_log::Error::Corrupt { .. } | riverrun_log::Error::Failed(_)) => {}
+            Ok(_) | Err(_) => outcome.short.push(name),
+        }
+    }
+    outcome.is_told |= !log.verify().wait().is_ok_and(|found| found.defects.is_empty());
+    outcome
+}
+
+fn flip(bytes: &mut [u8], bit: usize) {
+    bytes[bit / 8] ^= 1 << (bit % 8);
+}
+
+fn is_exhaustive() -> bool {
+    std::env::var("RIVERRUN_SWEEP").is_ok_and(|value| value == "all")
+}
+
+/// Which bits of which bytes.
+struct Bits {
+    length: usize,
+    /// Every bit.
+    dense: Vec<Range<usize>>,
+    /// One bit of each byte, or every one.
+    thin: Vec<Range<usize>>,
+    /// So many bits anywhere, or forty times as many.
+    sample: usize,
+}
+
+impl Bits {
+    fn all(&self) -> Vec<usize> {
+        let every = |ranges: &[Range<usize>]| -> Vec<usize> {
+            ranges.iter().flat_map(|range| range.start * 8..range.end * 8).collect()
+        };
+        let mut bits = every(&self.dense);
+        match is_exhaustive() {
+            true => bits.extend(every(&self.thin)),
+            false => bits.extend(self.thin.iter().cloned().flatten().map(|byte| byte * 8 + byte % 8)),
+        }
+        let random = SeededRandom::new(7);
+        let sample = self.sample * if is_exhaustive() { 40 } else { 1 };
+        bits.extend((0..sample).map(|_| {
+            let mut bytes = [0; 8];
+            random.fill(&mut bytes);
+            (u64::from_le_bytes(bytes) % (self.length as u64 * 8)) as usize
+        }));
+        bits.sort_unstable();
+        bits.dedup();
+        bits
+    }
+}
+
+fn places_of(needle: &[u8], bytes: &[u8]) -> Vec<usize> {
+    (0..bytes.len() - needle.len()).filter(|at| bytes[*at..].starts_with(needle)).collect()
+}
+
+/// Where events lie in a store: the stored text and the headers before it, and what zstd made of packed ones.
+fn events(bytes: &[u8]) -> (Vec<Range<usize>>, Vec<Range<usize>>) {
+    let around = |needle: &[u8], before: usize, after: usize| {
+        let places = places_of(needle, bytes).into_iter();
+        places.map(|at| at - before..(at + after).min(bytes.len())).collect()
+    };
+    (around(b"record ", 40, 70), around(b"\x28\xb5\x2f\xfd", 16, 180))
+}
+
+fn sweep(name: &str, sound: &Files, bits: &[usize], damage: impl Fn(&mut Files, usize)) {
+    let (mut told, mut undetected) = (0, Vec::new());
+    for bit in bits {
+        let mut files = sound.clone();
+        damage(&mut files, *bit);
+        let outcome = look(&files);
+        told += usize::from(outcome.is_told);
+        if !outcome.short.is_empty() && !outcome.is_told {
+            undetected.push((*bit, outcome.short));
+        }
+    }
+    println!("{name}: {} flipped, {told} told, undetected {}", bits.len(), undetected.len());
+    assert!(undetected.is_empty(), "{undetected:?}");
+}
+
+#[test]
+fn no_flipped_bit_of_the_store_goes_unnoticed() {
+    let sound = sample(true);
+    assert_eq!(look(&sound), Outcome::default());
+    let (plain, packed) = events(&sound.store);
+    let dense = plain.iter().take(1).chain(packed.iter().take(1)).cloned().collect();
+    let thin = plain.into_iter().chain(packed).collect();
+    let bits = Bits { length: sound.store.len(), dense, thin, sample: 500 }.all();
+    sweep("bits of the store", &sound, &bits, |files, bit| flip(&mut files.store, bit));
+}
+
+#[test]
+fn no_flipped_bit_of_the_write_ahead_file_goes_unnoticed() {
+    let sound = sample(false);
+    assert_eq!(look(&sound), Outcome::default());
+    let used = sound.wal.iter().rposition(|byte| *byte != 0).expect("something was committed") + 1;
+    // The header and the headers of all frames.
+    let thin = (32..used).step_by(4120).map(|at| at..at + 24).collect();
+    let bits = Bits { length: used, dense: vec![0..32], thin, sample: 500 }.all();
+    sweep("bits of the write-ahead file", &sound, &bits, |files, bit| flip(&mut files.wal, bit));
+}
+
+#[test]
+fn a_write_ahead_file_cut_at_any_byte_leaves_a_beginning() {
+    let sound = sample(false);
+    let used = sound.wal.iter().rposition(|byte| *byte != 0).expect("something was committed") + 1;
+    // Every byte of the last commits, and every so many of the rest.
+    let tail = used.saturating_sub(if is_exhaustive() { 40_000 } else { 600 });
+    // A file without a single byte cannot be told from one that was just made.
+    let cuts: Vec<usize> = (1..tail).step_by(1_021).chain(tail..=used).collect();
+    let mut untold = 0;
+    for cut in &cuts {
+        let mut files = sound.clone();
+        files.wal.truncate(*cut);
+        let outcome = look(&files);
+        untold += usize::from(!outcome.short.is_empty() && !outcome.is_told);
+    }
+    println!("write-ahead file: cut at {} of {used} bytes, untold {untold}", cuts.len());
+    assert_eq!(untold, 0);
+}
+
+#[test]
+fn a_store_cut_at_any_page_is_told() {
+    let sound = sample(true);
+    let cuts: Vec<usize> = (1..sound.store.len()).step_by(if is_exhaustive() { 1 } else { 1_023 }).collect();
+    for cut in &cuts {
+        let mut files = sound.clone();
+        files.store.truncate(*cut);
+        let outcome = look(&files);
+        assert!(outcome.short.is_empty() || outcome.is_told, "cut at {cut}: {outcome:?}");
+    }
+    println!("store: cut at {} of {} bytes, untold 0", cuts.len(), sound.store.len());
+}

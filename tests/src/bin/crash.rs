@@ -1,0 +1,157 @@
+//! `crash SUITE`: one of the crash suites, or all, against a binary.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+use clap::{Parser, Subcommand};
+use riverrun_tests::crash::{Program, faults, kill, power, seeded};
+
+#[derive(Debug, Parser)]
+struct Arguments {
+    /// The server to test; that of the profile `suite` beside this program without it.
+    #[arg(long, global = true)]
+    binary: Option<PathBuf>,
+    /// A bug to switch on, in a binary that was built with them.
+    #[arg(long, global = true)]
+    bug: Option<String>,
+    /// Where chance begins.
+    #[arg(long, global = true, default_value_t = 1)]
+    seed: u64,
+    /// The longest that a suite with cycles may take.
+    #[arg(long, global = true, default_value_t = 90)]
+    seconds: u64,
+    #[command(subcommand)]
+    suite: Suite,
+}
+
+#[derive(Debug, Subcommand)]
+enum Suite {
+    /// Every suite, in the size for each push.
+    All,
+    /// Every suite, for much longer.
+    Nightly,
+    /// Kills the server at random moments under load.
+    Kill {
+        #[arg(long, default_value_t = 300)]
+        cycles: u64,
+    },
+    /// Cuts the power of the server's disk at random moments under load.
+    Power {
+        #[arg(long, default_value = "ext4")]
+        file_system: String,
+        #[arg(long, default_value_t = 60)]
+        cycles: u64,
+    },
+    /// Counts the syncs of the server.
+    Syncs,
+    /// Fails the syncs of the server, one after the other.
+    FailingSync {
+        /// How many behind those of the start.
+        #[arg(long, default_value_t = 6)]
+        after: u64,
+    },
+    /// Fills the server's disk and frees it again.
+    Full,
+    /// Starts a server on directories that are in use or of a newer format.
+    Start,
+    /// Switches known bugs on, one at a time, and sees that the suites notice.
+    Seeded,
+}
+
+fn main() -> ExitCode {
+    match run(Arguments::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(arguments: Arguments) -> Result<()> {
+    let binary = arguments.binary.map_or_else(beside, Ok)?;
+    ensure!(binary.is_file(), "there is no {}: cargo build --profile suite -p riverrun", binary.display());
+    let program = Program { bug: arguments.bug, ..Program::new(binary) };
+    let how = How { program, seed: arguments.seed, time: Duration::from_secs(arguments.seconds) };
+    match arguments.suite {
+        Suite::All => all(&how, every_push()),
+        Suite::Nightly => all(&How { time: Duration::from_secs(7200), ..how }, nightly()),
+        suite => how.run(suite),
+    }
+}
+
+fn beside() -> Result<PathBuf> {
+    let here = std::env::current_exe()?;
+    let target = here.parent().and_then(Path::parent).context("this program lies in a target directory")?;
+    Ok(target.join("suite/riverrun"))
+}
+
+fn root() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.parent().expect("this crate lies in the workspace").to_owned()
+}
+
+struct How {
+    program: Program,
+    seed: u64,
+    time: Duration,
+}
+
+impl How {
+    fn run(&self, suite: Suite) -> Result<()> {
+        let (program, seed, time) = (&self.program, self.seed, self.time);
+        match suite {
+            Suite::Kill { cycles } => kill::run(program, &kill::Plan { cycles, seed, time }).map(drop),
+            Suite::Power { file_system, cycles } => {
+                power::run(program, &power::Plan { file_system, cycles, seed, time }).map(drop)
+            }
+            Suite::Syncs => faults::discipline(program).map(drop),
+            Suite::FailingSync { after } => faults::failing_sync(program, after).map(drop),
+            Suite::Full => faults::full(program),
+            Suite::Start => faults::locked(program).and_then(|()| faults::newer(program)),
+            Suite::Seeded => seeded::run(&root()),
+            Suite::All | Suite::Nightly => Ok(()),
+        }
+    }
+}
+
+fn every_push() -> Vec<Suite> {
+    vec![
+        Suite::Start,
+        Suite::Syncs,
+        Suite::FailingSync { after: 6 },
+        Suite::Full,
+        Suite::Kill { cycles: 300 },
+        Suite::Power { file_system: "ext4".to_owned(), cycles: 60 },
+        Suite::Seeded,
+    ]
+}
+
+fn nightly() -> Vec<Suite> {
+    let mut suites = every_push();
+    suites.extend([
+        Suite::FailingSync { after: 100 },
+        Suite::Kill { cycles: 10_000 },
+        Suite::Power { file_system: "ext4".to_owned(), cycles: 2_000 },
+        Suite::Power { file_system: "xfs".to_owned(), cycles: 2_000 },
+    ]);
+    suites
+}
+
+/// Runs every suite, also after a failure.
+fn all(how: &How, suites: Vec<Suite>) -> Result<()> {
+    let mut failed = Vec::new();
+    for suite in suites {
+        let (name, began) = (format!("{suite:?}"), Instant::now());
+        if let Err(error) = how.run(suite) {
+            eprintln!("{name}: {error:#}");
+            failed.push(name);
+        } else {
+            println!("{name}: passed in {:.1} s", began.elapsed().as_secs_f64());
+        }
+    }
+    ensure!(failed.is_empty(), "failed: {}", failed.join(", "));
+    Ok(())
+}

@@ -1,0 +1,104 @@
+//! A full disk.
+
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, ensure};
+use serde_json::{Value, json};
+
+use super::{SESSION, Sequential, check};
+use crate::crash::server::{Place, Program, Server};
+
+/// Room for the write-ahead file (16 MiB), what is kept back (64 MiB), the ballast and some events.
+const SIZE_MIB: u64 = 112;
+const BALLAST_MIB: u64 = 16;
+/// A large event, and more of them than the disk can hold.
+const LARGE: usize = 200_000;
+const MOST: usize = 2_000;
+const HEALS: Duration = Duration::from_secs(10);
+
+struct Mounted<'a>(&'a Path);
+
+impl Drop for Mounted<'_> {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("-l").arg(self.0).output();
+    }
+}
+
+fn mount(at: &Path) -> Option<Mounted<'_>> {
+    std::fs::create_dir(at).ok()?;
+    let size = format!("size={SIZE_MIB}m");
+    let output = Command::new("mount").args(["-t", "tmpfs", "-o", &size, "tmpfs"]).arg(at).output().ok()?;
+    output.status.success().then_some(Mounted(at))
+}
+
+pub fn full(program: &Program) -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let disk = folder.path().join("disk");
+    let Some(_mounted) = mount(&disk) else {
+        println!("disk full: SKIPPED, mounting is not permitted here");
+        return Ok(());
+    };
+    let ballast = disk.join("ballast");
+    std::fs::write(&ballast, vec![1; (BALLAST_MIB << 20) as usize])?;
+    let place = Place { data: disk.join("data"), ..Place::new(folder.path())? };
+    let (server, _) = Server::start(program, &place)?;
+    place.create_session(SESSION)?;
+    place.create_session("large")?;
+    let mut producer = Sequential::new(&place)?;
+    ensure!(producer.append()?, "an append was refused on a disk with room");
+    let large = fill(&place)?;
+    // Reads go on, and so does what ends work.
+    check(&place, &producer.acked)?;
+    ensure!(place.export("large")?.len() == large, "a read on a full disk is not complete");
+    let cancel = json!({"type": "turn.cancelled", "turnId": "t", "payload": {"reason": "full"}});
+    let (status, answer) = append(&place, "large", &cancel)?;
+    ensure!(status == 201, "a cancellation on a full disk: {status} {answer}");
+    let (status, answer) = append(&place, "large", &note("no"))?;
+    ensure!(status == 507 && answer["code"] == "storage_full", "an append on a full disk: {status} {answer}");
+    std::fs::remove_file(&ballast)?;
+    let began = Instant::now();
+    while !producer.append()? {
+        ensure!(began.elapsed() < HEALS, "no append was taken {} s after space was freed", HEALS.as_secs());
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let healed = began.elapsed();
+    let (status, _) = server.terminate()?;
+    ensure!(status.success(), "after SIGTERM the server ended with {status}");
+    let (_server, _) = Server::start(program, &place)?;
+    check(&place, &producer.acked)?;
+    ensure!(place.export("large")?.len() == large + 1, "something was lost after the disk was full");
+    println!(
+        "disk full: 507 after {large} large events, reads and cancellation went on, healed by itself in {} ms, lost 0",
+        healed.as_millis()
+    );
+    Ok(())
+}
+
+fn note(text: &str) -> Value {
+    json!({"type": "x.note", "payload": {"text": text}})
+}
+
+fn append(place: &Place, session: &str, event: &Value) -> Result<(u16, Value)> {
+    let json = ("content-type", "application/json".to_owned());
+    let path = format!("/v1/sessions/{session}/events");
+    let (status, answer) = place.ask("POST", &path, &[json], event.to_string().as_bytes())?;
+    Ok((status, serde_json::from_slice(&answer)?))
+}
+
+/// Appends until the disk is full; how many were acknowledged.
+fn fill(place: &Place) -> Result<usize> {
+    for count in 0..MOST {
+        // Nothing that could be packed well.
+        let mut random = super::super::random::Random::new(count as u64);
+        let text: String = (0..LARGE / 16).map(|_| format!("{:016x}", random.next())).collect();
+        let (status, answer) = append(place, "large", &note(&text))?;
+        if status == 507 {
+            ensure!(answer["code"] == "storage_full", "507 with {answer}");
+            return Ok(count);
+        }
+        ensure!(status == 201, "filling the disk: {status} {answer}");
+    }
+    anyhow::bail!("{MOST} large events did not fill the disk")
+}

@@ -1,0 +1,157 @@
+//! Known bugs, switched on one at a time: a suite that has never failed proves nothing.
+
+mod build;
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail, ensure};
+
+use super::{Program, faults, kill, power};
+use build::Built;
+
+/// Enough to meet each bug that these suites are for.
+const KILL_CYCLES: u64 = 40;
+const POWER_CYCLES: u64 = 8;
+const FAILING_SYNCS: u64 = 4;
+const TIME: Duration = Duration::from_secs(60);
+
+/// A suite in its short form.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Suite {
+    Kill,
+    Power,
+    Syncs,
+    FailingSync,
+    /// Tests of the engine: the file, and which of them.
+    Engine(&'static str, &'static str),
+}
+
+use Suite::{Engine, FailingSync, Kill, Power, Syncs};
+
+/// Which suites must notice which bug: each of them, not one of them.
+const CAUGHT_BY: &[(&str, &[Suite])] = &[
+    ("no-fsync", &[Syncs, Power]),
+    ("no-directory-fsync", &[Syncs]),
+    ("ack-before-commit", &[FailingSync]),
+    ("retry-fsync", &[FailingSync]),
+    ("no-epoch-check", &[Engine("contract", "")]),
+    ("no-cas-on-first", &[Engine("contract", "")]),
+    ("forget-producer", &[Kill, Engine("contract", "")]),
+    ("forget-command", &[Engine("contract", "")]),
+    ("seal-loses-last", &[Engine("contract", "")]),
+    ("skip-crc", &[Engine("damage", "a_flipped_bit_in_a_live_chunk")]),
+    ("skip-chain", &[Engine("damage", "a_rewritten_past")]),
+    ("trust-snapshot", &[Engine("damage", "a_damaged_snapshot")]),
+    ("live-before-replay", &[Kill]),
+    ("lossy-utf8", &[Kill]),
+    ("id-is-milliseconds", &[Kill]),
+    ("clean-end-without-terminal", &[Kill]),
+];
+
+/// Bugs of the edge, which other suites seed and catch.
+const ELSEWHERE: &[&str] =
+    &["approval-by-position", "disconnect-cancels", "cookie-on-websocket", "tenant-blind"];
+
+/// Builds with the bugs in place, shows that the suites pass with none of them on, then that each is caught.
+pub fn run(root: &Path) -> Result<()> {
+    let built = Built::make(root)?;
+    let known: Vec<&str> = CAUGHT_BY.iter().map(|(bug, _)| *bug).collect();
+    for bug in build::seeded(root)? {
+        let is_known = known.contains(&bug.as_str()) || ELSEWHERE.contains(&bug.as_str());
+        ensure!(is_known, "bug `{bug}` is seeded, but no suite is named that must catch it");
+    }
+    control(&built)?;
+    let mut missed = Vec::new();
+    for (bug, suites) in CAUGHT_BY {
+        for suite in *suites {
+            let began = Instant::now();
+            let verdict = match attempt(*suite, &built, Some(bug))? {
+                Outcome::Failed => "caught",
+                Outcome::Skipped => "not tried",
+                Outcome::Passed => {
+                    missed.push(format!("{bug} by {suite:?}"));
+                    "MISSED"
+                }
+            };
+            println!("  {bug:28} {verdict} by {suite:?} in {:.1} s", began.elapsed().as_secs_f64());
+        }
+    }
+    let count = CAUGHT_BY.len();
+    let caught = CAUGHT_BY.iter().filter(|(bug, _)| !missed.iter().any(|text| text.starts_with(bug))).count();
+    println!("seeded bugs caught: {caught}/{count}");
+    ensure!(missed.is_empty(), "missed: {}", missed.join(", "));
+    Ok(())
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Outcome {
+    Passed,
+    Failed,
+    Skipped,
+}
+
+/// Every suite passes when no bug is on: what it notices later is the bug.
+fn control(built: &Built) -> Result<()> {
+    let mut suites: Vec<Suite> = Vec::new();
+    for suite in CAUGHT_BY.iter().flat_map(|(_, suites)| *suites) {
+        if !suites.contains(suite) {
+            suites.push(*suite);
+        }
+    }
+    for suite in suites {
+        if attempt(suite, built, None)? == Outcome::Failed {
+            bail!("{suite:?} fails without any bug");
+        }
+    }
+    Ok(())
+}
+
+fn attempt(suite: Suite, built: &Built, bug: Option<&str>) -> Result<Outcome> {
+    if let Engine(file, filter) = suite {
+        return engine(&built.engine_test(file)?, filter, bug);
+    }
+    let program = Program { bug: bug.map(str::to_owned), ..Program::new(&built.binary) };
+    let result = match suite {
+        Kill => kill::run(&program, &kill::Plan { cycles: KILL_CYCLES, seed: 11, time: TIME }).map(|_| true),
+        Power => {
+            let file_system = "ext4".to_owned();
+            let plan = power::Plan { file_system, cycles: POWER_CYCLES, seed: 11, time: TIME };
+            power::run(&program, &plan).map(|verdict| verdict.is_some())
+        }
+        Syncs => faults::discipline(&program),
+        FailingSync => faults::failing_sync(&program, FAILING_SYNCS),
+        Engine(..) => unreachable!("handled above"),
+    };
+    Ok(match result {
+        Ok(true) => Outcome::Passed,
+        Ok(false) => Outcome::Skipped,
+        Err(error) => {
+            if bug.is_none() {
+                eprintln!("{error:#}");
+            }
+            Outcome::Failed
+        }
+    })
+}
+
+fn engine(test: &Path, filter: &str, bug: Option<&str>) -> Result<Outcome> {
+    let mut command = Command::new(test);
+    command.arg(filter).stdout(Stdio::null()).stderr(Stdio::null()).env_remove("RIVERRUN_SEEDED_BUG");
+    if let Some(bug) = bug {
+        command.env("RIVERRUN_SEEDED_BUG", bug);
+    }
+    let mut child = command.spawn().with_context(|| test.display().to_string())?;
+    let began = Instant::now();
+    while began.elapsed() < TIME {
+        if let Some(status) = child.try_wait()? {
+            return Ok(if status.success() { Outcome::Passed } else { Outcome::Failed });
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    // A test that waits for ever for what the bug keeps from happening has noticed it.
+    child.kill()?;
+    child.wait()?;
+    Ok(Outcome::Failed)
+}

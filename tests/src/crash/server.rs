@@ -1,0 +1,190 @@
+//! The server as a process: started, awaited, killed.
+
+use std::fs::{File, OpenOptions};
+use std::net::{SocketAddr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail, ensure};
+use rustix::process::{Pid, Signal, kill_process};
+
+use super::http::{Connection, Header};
+
+/// Longer than any start here; one that takes it is a failure.
+const START: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// What is started: the binary, perhaps under another program, perhaps with a bug switched on.
+#[derive(Debug, Clone)]
+pub struct Program {
+    pub binary: PathBuf,
+    pub bug: Option<String>,
+    /// Words before the binary, as of `strace`.
+    pub under: Vec<String>,
+}
+
+impl Program {
+    pub fn new(binary: impl Into<PathBuf>) -> Self {
+        Self { binary: binary.into(), bug: None, under: Vec::new() }
+    }
+
+    pub fn command(&self, words: &[&str]) -> Command {
+        let mut all = self.under.clone();
+        all.push(self.binary.to_string_lossy().into_owned());
+        all.extend(words.iter().map(|word| (*word).to_owned()));
+        let mut command = Command::new(&all[0]);
+        command.args(&all[1..]).env("RIVERRUN_LOG", "error").stdin(Stdio::null());
+        command.env_remove("RIVERRUN_CONFIG").env_remove("RIVERRUN_SEEDED_BUG");
+        if let Some(bug) = &self.bug {
+            command.env("RIVERRUN_SEEDED_BUG", bug);
+        }
+        command
+    }
+}
+
+/// Where a server keeps its data and what it says, and where it listens.
+#[derive(Debug, Clone)]
+pub struct Place {
+    pub data: PathBuf,
+    pub said: PathBuf,
+    pub address: SocketAddr,
+}
+
+impl Place {
+    /// A data directory in `folder` and a port that was free a moment ago.
+    pub fn new(folder: &Path) -> Result<Self> {
+        let listener = TcpListener::bind(("127.0.0.1", 0))?;
+        let address = listener.local_addr()?;
+        Ok(Self { data: folder.join("data"), said: folder.join("said"), address })
+    }
+
+    pub fn key(&self) -> Result<String> {
+        let path = self.data.join("admin.key");
+        let key = std::fs::read_to_string(&path).with_context(|| path.display().to_string())?;
+        Ok(key.trim().to_owned())
+    }
+
+    pub fn said(&self) -> String {
+        std::fs::read_to_string(&self.said).unwrap_or_default()
+    }
+
+    /// One request with the admin key, and the whole answer.
+    pub fn ask(&self, method: &str, path: &str, headers: &[Header<'_>], body: &[u8]) -> Result<(u16, Vec<u8>)> {
+        let mut connection = Connection::open(self.address, &self.key()?, PATIENCE)?;
+        let head = connection.send(method, path, headers, body)?;
+        Ok((head.status, connection.read_body(&head)?))
+    }
+
+    pub fn create_session(&self, name: &str) -> Result<()> {
+        let json = ("content-type", "application/json".to_owned());
+        let body = format!("{{\"sessionId\":\"{name}\"}}");
+        let (status, answer) = self.ask("POST", "/v1/sessions", &[json], body.as_bytes())?;
+        ensure!(status == 201, "making session `{name}`: {status} {}", String::from_utf8_lossy(&answer));
+        Ok(())
+    }
+
+    /// The whole log of a session, one event a line.
+    pub fn export(&self, session: &str) -> Result<Vec<String>> {
+        let (status, body) = self.ask("GET", &format!("/v1/sessions/{session}/export"), &[], b"")?;
+        let text = String::from_utf8(body).context("the export is UTF-8")?;
+        ensure!(status == 200, "exporting session `{session}`: {status} {text}");
+        Ok(text.lines().map(str::to_owned).collect())
+    }
+}
+
+pub struct Server {
+    child: Child,
+    place: Place,
+    began: Instant,
+}
+
+impl Server {
+    pub fn spawn(program: &Program, place: &Place) -> Result<Self> {
+        let said = || -> Result<File> { Ok(OpenOptions::new().create(true).append(true).open(&place.said)?) };
+        let (data, listen) = (place.data.to_string_lossy(), place.address.to_string());
+        let mut command = program.command(&["serve", "--data-dir", &data, "--listen", &listen]);
+        let child = command.stdout(said()?).stderr(said()?).spawn();
+        let child = child.with_context(|| format!("starting {}", program.binary.display()))?;
+        Ok(Self { child, place: place.clone(), began: Instant::now() })
+    }
+
+    pub fn start(program: &Program, place: &Place) -> Result<(Self, Duration)> {
+        let mut server = Self::spawn(program, place)?;
+        let took = server.wait_ready()?;
+        Ok((server, took))
+    }
+
+    /// Waits until it answers; the time since it was spawned.
+    pub fn wait_ready(&mut self) -> Result<Duration> {
+        while self.began.elapsed() < START {
+            if let Some(status) = self.child.try_wait()? {
+                bail!("the server ended with {status} before it was ready:\n{}", self.place.said());
+            }
+            if self.is_ready() {
+                return Ok(self.began.elapsed());
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        bail!("the server was not ready after {} s:\n{}", START.as_secs(), self.place.said())
+    }
+
+    fn is_ready(&self) -> bool {
+        let answer = Connection::open(self.place.address, "", PATIENCE)
+            .and_then(|mut connection| connection.send("GET", "/readyz", &[], b""));
+        answer.is_ok_and(|head| head.status == 200)
+    }
+
+    /// The server's own process: the child of the program it runs under, if there is one.
+    fn pid(&self) -> Pid {
+        let child = Pid::from_child(&self.child);
+        let tasks = format!("/proc/{0}/task/{0}/children", self.child.id());
+        let below = std::fs::read_to_string(tasks).unwrap_or_default();
+        let first = below.split_whitespace().next().and_then(|word| word.parse().ok());
+        first.and_then(Pid::from_raw).unwrap_or(child)
+    }
+
+    pub fn kill(mut self) -> Result<()> {
+        kill_process(self.pid(), Signal::KILL)?;
+        self.child.wait()?;
+        Ok(())
+    }
+
+    /// Kills it unless it has noticed its misfortune by itself.
+    pub fn kill_if_alive(mut self) -> Result<()> {
+        if self.child.try_wait()?.is_none() {
+            self.kill()?;
+        }
+        Ok(())
+    }
+
+    /// Asks it to go, and waits until it has.
+    pub fn terminate(mut self) -> Result<(ExitStatus, Duration)> {
+        let began = Instant::now();
+        kill_process(self.pid(), Signal::TERM)?;
+        let status = self.wait(PATIENCE)?.context("the server did not end after SIGTERM")?;
+        Ok((status, began.elapsed()))
+    }
+
+    /// Waits until it ends by itself; None if it does not in time.
+    pub fn wait(&mut self, at_most: Duration) -> Result<Option<ExitStatus>> {
+        let began = Instant::now();
+        while began.elapsed() < at_most {
+            if let Some(status) = self.child.try_wait()? {
+                return Ok(Some(status));
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        Ok(None)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // Already gone in the good case.
+        if matches!(self.child.try_wait(), Ok(None)) {
+            let _ = kill_process(self.pid(), Signal::KILL);
+            let _ = self.child.wait();
+        }
+    }
+}
