@@ -84,7 +84,8 @@ fn run_all(steps: Vec<Step>) -> Result<()> {
         }
     }
     let passed = steps.len() - failed.len();
-    println!("{passed} passed, {} failed, in {}", failed.len(), seconds(started.elapsed()));
+    println!("all steps took {}", seconds(started.elapsed()));
+    println!("{passed} passed, {} failed", failed.len());
     if !failed.is_empty() {
         bail!("failed: {}", failed.join(", "));
     }
