@@ -69,7 +69,7 @@ impl OpenError {
             OpenError::Locked(_) => ErrorCode::NotOwner,
             OpenError::Foreign(_) | OpenError::NewerFormat { .. } | OpenError::Damaged { .. } => {
                 ErrorCode::LogCorrupt
-            },
+            }
             OpenError::Io { .. } | OpenError::Store(_) => ErrorCode::StorageFailed,
         }
     }

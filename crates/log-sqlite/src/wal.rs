@@ -93,7 +93,8 @@ impl Generation {
         let mut salt = [0; 8];
         salt.copy_from_slice(header.get(16..24)?);
         let checksum = checksum((0, 0), &header[..24], is_big_endian);
-        let is_known = word(0)? | 1 == MAGIC | 1 && page_size.is_power_of_two() && (512..=65_536).contains(&page_size);
+        let is_known =
+            word(0)? | 1 == MAGIC | 1 && page_size.is_power_of_two() && (512..=65_536).contains(&page_size);
         let is_sound = is_known && checksum == (word(24)?, word(28)?);
         is_sound.then_some(Self { page_size, is_big_endian, salt, checksum })
     }
@@ -170,7 +171,8 @@ impl Walk {
             return Findings { has_remains, ..Findings::default() };
         };
         let (behind, commits) = (self.behind, self.commits_behind);
-        let what = format!("frame {broken} does not fit; {behind} frames of {commits} commits lie from there on");
+        let what =
+            format!("frame {broken} does not fit; {behind} frames of {commits} commits lie from there on");
         match self.is_followed {
             true => Findings { damage: Some(what), torn: None, has_remains },
             false => Findings { damage: None, torn: Some(what), has_remains },

@@ -29,7 +29,8 @@ impl Files {
     }
 
     fn write(&self, directory: &Path) {
-        let write = |name: String, bytes: &[u8]| std::fs::write(directory.join(name), bytes).expect("writable");
+        let write =
+            |name: String, bytes: &[u8]| std::fs::write(directory.join(name), bytes).expect("writable");
         write(STORE.to_owned(), &self.store);
         write(format!("{STORE}-wal"), &self.wal);
     }

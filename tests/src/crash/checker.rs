@@ -208,9 +208,11 @@ mod tests {
     fn check(log: &[String], acked: &[(u64, u32)], shown: &[(u64, &String)]) -> (u64, u64, u64) {
         let mut verdict = Verdict::default();
         let exported = Exported::read("s", log, &mut verdict);
-        let acked: Vec<_> = acked.iter().map(|(sequence, n)| Acked { sequence: *sequence, key: key(*n) }).collect();
+        let acked: Vec<_> =
+            acked.iter().map(|(sequence, n)| Acked { sequence: *sequence, key: key(*n) }).collect();
         exported.check_acked(&acked, &mut verdict);
-        let shown: Vec<_> = shown.iter().map(|(at, text)| Delivered { sequence: *at, digest: digest(text) }).collect();
+        let shown: Vec<_> =
+            shown.iter().map(|(at, text)| Delivered { sequence: *at, digest: digest(text) }).collect();
         exported.check_delivered("follower", &shown, &mut verdict);
         assert_eq!(verdict.is_good(), verdict.problems.is_empty());
         (verdict.lost, verdict.changed, verdict.duplicated)

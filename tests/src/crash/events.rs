@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 use super::random::Random;
 
 /// Words of one to four bytes a letter, with what JSON must escape and what line formats might trip over.
-const WORDS: &[&str] = &["plain", "né", "\"quoted\"", "漢字", "tab\t", "😀🏽", "a\\b", "line\nend", "\u{2028}", "ß"];
+const WORDS: &[&str] =
+    &["plain", "né", "\"quoted\"", "漢字", "tab\t", "😀🏽", "a\\b", "line\nend", "\u{2028}", "ß"];
 
 /// Names an event: whose it is, which request of it, which place in the request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -68,7 +68,10 @@ impl Follower<'_> {
             let answer = connection.read_body(&head)?;
             let answer = String::from_utf8_lossy(&answer).into_owned();
             if !answer.contains("\"draining\"") {
-                self.load.problem(format!("{} was refused at {cursor:?}: {} {answer}", followed.name, head.status));
+                self.load.problem(format!(
+                    "{} was refused at {cursor:?}: {} {answer}",
+                    followed.name, head.status
+                ));
             }
             return Ok(());
         }
@@ -76,7 +79,12 @@ impl Follower<'_> {
         self.read(&mut connection, cursor, followed)
     }
 
-    fn read(&self, connection: &mut Connection, cursor: &mut Option<String>, followed: &mut Followed) -> Result<()> {
+    fn read(
+        &self,
+        connection: &mut Connection,
+        cursor: &mut Option<String>,
+        followed: &mut Followed,
+    ) -> Result<()> {
         let mut buffer = Vec::new();
         loop {
             let part = connection.read_part(&mut buffer);
@@ -109,7 +117,8 @@ impl Follower<'_> {
                 *cursor = Some(sequence.to_string());
             }
         } else {
-            self.load.problem(format!("{} was sent an event without a sequence: {}", followed.name, frame.data));
+            self.load
+                .problem(format!("{} was sent an event without a sequence: {}", followed.name, frame.data));
         }
         if frame.id.is_some() {
             *cursor = frame.id;
@@ -124,7 +133,9 @@ impl Follower<'_> {
             "stream.opened" if json["outcome"] != "replayed" => {
                 self.load.problem(format!("{} was opened with {json}", followed.name));
             }
-            "stream.end" | "stream.snapshot" => self.load.problem(format!("{} was told {json}", followed.name)),
+            "stream.end" | "stream.snapshot" => {
+                self.load.problem(format!("{} was told {json}", followed.name))
+            }
             _ => {}
         }
     }

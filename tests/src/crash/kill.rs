@@ -46,9 +46,8 @@ pub fn run(program: &Program, plan: &Plan) -> Result<Report> {
     while report.cycles < plan.cycles && began.elapsed() < plan.time {
         let until = (report.cycles + PER_ROUND).min(plan.cycles);
         let round = Round { program, place: &place, number, seed: random.next() };
-        let shown = round.run(|load, server| {
-            cycles(load, server, program, &place, until, &mut random, &mut report)
-        })?;
+        let shown = round
+            .run(|load, server| cycles(load, server, program, &place, until, &mut random, &mut report))?;
         report.resumes += shown.resumes;
         report.verdict += shown.verdict;
         number += 1;

@@ -98,7 +98,12 @@ impl Drop for Disk {
 
 fn call(program: &str, words: &[&str]) -> Result<()> {
     let output = Command::new(program).args(words).output().with_context(|| format!("starting {program}"))?;
-    ensure!(output.status.success(), "{program} {}: {}", words.join(" "), String::from_utf8_lossy(&output.stderr));
+    ensure!(
+        output.status.success(),
+        "{program} {}: {}",
+        words.join(" "),
+        String::from_utf8_lossy(&output.stderr)
+    );
     Ok(())
 }
 

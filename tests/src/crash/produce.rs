@@ -194,7 +194,9 @@ impl Producer<'_> {
             }
             Told::Acked(first, last) => {
                 let count = keys.len();
-                self.load.problem(format!("requests {requests:?} of {count} events were acknowledged as {first}..={last}"));
+                self.load.problem(format!(
+                    "requests {requests:?} of {count} events were acknowledged as {first}..={last}"
+                ));
                 true
             }
             Told::Later => {
@@ -202,7 +204,10 @@ impl Producer<'_> {
                 false
             }
             Told::Refused(answer) => {
-                self.load.problem(format!("requests {requests:?} of producer {} were refused: {answer}", self.number));
+                self.load.problem(format!(
+                    "requests {requests:?} of producer {} were refused: {answer}",
+                    self.number
+                ));
                 std::thread::sleep(PAUSE);
                 false
             }

@@ -51,7 +51,8 @@ impl Round<'_> {
             self.place.create_session(&session)?;
         }
         let load = Load::new(self.place.address, self.place.key()?, self.seed);
-        let marks: Vec<AtomicU64> = (0..PRODUCERS.len() * VIEWS.len()).map(|_| AtomicU64::new(NOT_YET)).collect();
+        let marks: Vec<AtomicU64> =
+            (0..PRODUCERS.len() * VIEWS.len()).map(|_| AtomicU64::new(NOT_YET)).collect();
         std::thread::scope(|scope| {
             let producers = self.start_producers(scope, &load);
             let followers = self.start_followers(scope, &load, &marks);
@@ -65,7 +66,11 @@ impl Round<'_> {
         })
     }
 
-    fn start_producers<'s>(&self, scope: &'s Scope<'s, '_>, load: &'s Load) -> Vec<ScopedJoinHandle<'s, Produced>> {
+    fn start_producers<'s>(
+        &self,
+        scope: &'s Scope<'s, '_>,
+        load: &'s Load,
+    ) -> Vec<ScopedJoinHandle<'s, Produced>> {
         let mut handles = Vec::new();
         for (session, pair) in self.sessions().into_iter().zip(PRODUCERS) {
             for (shape, stamp) in *pair {
@@ -115,7 +120,8 @@ impl Round<'_> {
         }
         let heads: Vec<u64> = exports.iter().map(|lines| lines.len() as u64).collect();
         let began = Instant::now();
-        let is_there = |(n, mark): (usize, &AtomicU64)| mark.load(Ordering::Relaxed) == heads[n / VIEWS.len()];
+        let is_there =
+            |(n, mark): (usize, &AtomicU64)| mark.load(Ordering::Relaxed) == heads[n / VIEWS.len()];
         while !marks.iter().enumerate().all(is_there) && began.elapsed() < SETTLE {
             std::thread::sleep(Duration::from_millis(2));
         }
@@ -133,7 +139,9 @@ impl Round<'_> {
             bail!("replaying {session}: {status} {}", String::from_utf8_lossy(&body));
         }
         let frames = take(Format::Sse, &mut body).into_iter();
-        Ok(frames.filter(|frame| !frame.data.is_empty() && frame.event.as_deref() != Some("riverrun")).collect())
+        Ok(frames
+            .filter(|frame| !frame.data.is_empty() && frame.event.as_deref() != Some("riverrun"))
+            .collect())
     }
 
     fn verdict(
@@ -174,7 +182,8 @@ fn compare(name: &str, seen: &[Frame], fresh: &[Frame], verdict: &mut Verdict) {
     if seen == fresh {
         return;
     }
-    let at = seen.iter().zip(fresh).position(|(seen, fresh)| seen != fresh).unwrap_or(seen.len().min(fresh.len()));
+    let at =
+        seen.iter().zip(fresh).position(|(seen, fresh)| seen != fresh).unwrap_or(seen.len().min(fresh.len()));
     verdict.changed += 1;
     verdict.problem(format!(
         "{name} differs from a fresh replay at frame {at} of {} and {}:\n  saw   {:?}\n  fresh {:?}",

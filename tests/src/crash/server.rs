@@ -70,7 +70,13 @@ impl Place {
     }
 
     /// One request with the admin key, and the whole answer.
-    pub fn ask(&self, method: &str, path: &str, headers: &[Header<'_>], body: &[u8]) -> Result<(u16, Vec<u8>)> {
+    pub fn ask(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[Header<'_>],
+        body: &[u8],
+    ) -> Result<(u16, Vec<u8>)> {
         let mut connection = Connection::open(self.address, &self.key()?, PATIENCE)?;
         let head = connection.send(method, path, headers, body)?;
         Ok((head.status, connection.read_body(&head)?))

@@ -21,7 +21,8 @@ pub fn is_permitted() -> bool {
 /// The program under strace; the `failing`-th sync of it fails with EIO, if one is given.
 pub fn under(program: &Program, trace: &Path, failing: Option<u64>) -> Program {
     let trace = trace.to_string_lossy().into_owned();
-    let words = ["strace", "-f", "--seccomp-bpf", "-qq", "-y", "-ttt", "-o", &trace, "-e", "trace=fsync,fdatasync"];
+    let words =
+        ["strace", "-f", "--seccomp-bpf", "-qq", "-y", "-ttt", "-o", &trace, "-e", "trace=fsync,fdatasync"];
     let mut under: Vec<String> = words.map(str::to_owned).to_vec();
     if let Some(number) = failing {
         under.extend(["-e".to_owned(), format!("inject=fsync,fdatasync:error=EIO:when={number}")]);

@@ -35,11 +35,16 @@ pub fn discipline(program: &Program) -> Result<bool> {
     let all = strace::read(&trace);
     server.kill()?;
     let of_log = all[before..].iter().filter(|sync| sync.call.contains("log.db-wal")).count();
-    ensure!(of_log >= APPENDS as usize, "{APPENDS} appends were acknowledged after {of_log} syncs of the log");
+    ensure!(
+        of_log >= APPENDS as usize,
+        "{APPENDS} appends were acknowledged after {of_log} syncs of the log"
+    );
     let directory = format!("<{}>", place.data.display());
     let of_directory = all.iter().filter(|sync| sync.call.contains(&directory)).count();
     ensure!(of_directory > 0, "the directory of new files was never synced");
-    println!("sync discipline: {APPENDS} appends, {of_log} syncs of the log, {of_directory} of its directory");
+    println!(
+        "sync discipline: {APPENDS} appends, {of_log} syncs of the log, {of_directory} of its directory"
+    );
     Ok(true)
 }
 
@@ -95,7 +100,8 @@ fn fail_one(program: &Program, failing: u64) -> Result<Option<u64>> {
     ensure!(status.code() == Some(EXIT), "the server ended with {status}, not {EXIT}:\n{}", place.said());
     let injected = strace::read(&trace).into_iter().find(|sync| sync.call.contains("INJECTED"));
     let injected = injected.context("no sync was made to fail")?;
-    let late = producer.iter().flat_map(|producer| &producer.sent).filter(|sent| **sent > injected.at).count();
+    let late =
+        producer.iter().flat_map(|producer| &producer.sent).filter(|sent| **sent > injected.at).count();
     ensure!(late == 0, "{late} appends were taken and acknowledged after the failed sync");
     let (_server, _) = Server::start(program, &place).context("starting again")?;
     let Some(producer) = producer else { return Ok(None) };

@@ -37,7 +37,8 @@ impl Built {
 /// Runs cargo and tells what it made.
 fn executables(root: &Path, words: &[&str]) -> Result<Vec<PathBuf>> {
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
-    let output = Command::new(cargo).args(words).current_dir(root).stderr(std::process::Stdio::inherit()).output()?;
+    let output =
+        Command::new(cargo).args(words).current_dir(root).stderr(std::process::Stdio::inherit()).output()?;
     ensure!(output.status.success(), "cargo {} failed", words.join(" "));
     let text = String::from_utf8_lossy(&output.stdout);
     let lines = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
