@@ -24,7 +24,7 @@ const MAGIC: u32 = 0x377f_0682;
 pub struct Findings {
     /// Synced commits that cannot be read. To open the store would be to drop them, and to write over them.
     pub damage: Option<String>,
-    /// The last commit is not whole. If the power failed, nobody was told of it.
+    /// The last commit is not whole. If the process was killed or the power failed, nobody was told of it.
     pub torn: Option<String>,
     /// Frames of this generation lie behind the last whole commit; they must not be taken for later ones.
     pub has_remains: bool,

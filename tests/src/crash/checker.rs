@@ -139,7 +139,7 @@ impl Exported {
     /// Every acknowledged event is where its producer was told (G1).
     pub fn check_acked(&self, acked: &[Acked], verdict: &mut Verdict) {
         verdict.acked += acked.len() as u64;
-        let mut known = HashSet::new();
+        let mut known: HashSet<Key> = HashSet::new();
         if acked.iter().any(|acked| acked.sequence == 0) {
             known.extend(self.keys.iter().flatten());
         }

@@ -20,7 +20,9 @@ pub async fn start(options: ServeOptions, ready: impl FnOnce(&ServeOptions)) -> 
     let log = store::open(&options.data_dir, Some(Arc::new(fatal)))?;
     if let Some(what) = log.recovered() {
         eprintln!("warning: the last commit was not whole and was dropped: {what}");
-        eprintln!("  hint: after a power loss nothing acknowledged was in it; otherwise check the disk");
+        eprintln!(
+            "  hint: after a kill or a power loss nothing acknowledged was in it; otherwise check the disk"
+        );
     }
     let served = serve(
         log.clone(),

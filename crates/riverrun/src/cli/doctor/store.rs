@@ -41,11 +41,8 @@ pub async fn checks(data_dir: &Path, output: Output) -> Vec<Check> {
     let mut checks = vec![events(log.as_ref()).await, snapshots(log.as_ref(), output).await];
     if let Some(what) = log.recovered() {
         let detail = format!("the last commit was not whole and was dropped: {what}");
-        checks.push(Check::bad(
-            "last commit",
-            detail,
-            "after a power loss nothing acknowledged was in it; else check the disk",
-        ));
+        let fix = "after a kill or a power loss nothing acknowledged was in it; otherwise check the disk";
+        checks.push(Check::bad("last commit", detail, fix));
     }
     // Only read from: nothing is lost if it cannot be closed well.
     let _ = log.close().await;
