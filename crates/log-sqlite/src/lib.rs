@@ -71,6 +71,8 @@ impl SqliteLog {
             directory.give_reserve();
         }
         let shared = Arc::new(Shared::new(options, directory, incarnation));
+        // A process that never lives long enough to fill the file must not let it grow from start to start.
+        shared.note_pages(found.frames);
         let group = recover::load(&connection, &shared)?;
         let core = Core::new(connection, Arc::clone(&shared), group)?;
         let checkpointer = schema::connect(&store)?;

@@ -85,6 +85,14 @@ impl Shared {
         }
     }
 
+    /// Notes pages that were committed. Once a quarter of the write-ahead file is full, it is time to copy them.
+    pub fn note_pages(&self, pages: u64) {
+        let total = self.wal_pages.fetch_add(pages, Ordering::Relaxed) + pages;
+        if total * 4096 > self.options.wal_bytes / 4 {
+            self.checkpoint.raise();
+        }
+    }
+
     /// Notes a committed group.
     pub fn add_group(&self, number: i64, bytes: usize) {
         lock(&self.groups).push_back((number, bytes));

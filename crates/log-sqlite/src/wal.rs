@@ -28,6 +28,8 @@ pub struct Findings {
     pub torn: Option<String>,
     /// Frames of this generation lie behind the last whole commit; they must not be taken for later ones.
     pub has_remains: bool,
+    /// Frames that wait to be copied into the store.
+    pub frames: u64,
 }
 
 /// Reads the file beside a store. `full_size` is what a store makes it at least.
@@ -165,17 +167,22 @@ impl Walk {
         }
     }
 
+    /// The frames that fit.
+    fn sound(&self) -> u64 {
+        self.broken.map_or(self.index, |broken| broken - 1)
+    }
+
     fn findings(&self) -> Findings {
         let has_remains = self.behind > 0 || self.since_commit > 0;
         let Some(broken) = self.broken.filter(|_| self.commits_behind > 0) else {
-            return Findings { has_remains, ..Findings::default() };
+            return Findings { has_remains, frames: self.sound(), ..Findings::default() };
         };
         let (behind, commits) = (self.behind, self.commits_behind);
         let what =
             format!("frame {broken} does not fit; {behind} frames of {commits} commits lie from there on");
         match self.is_followed {
-            true => Findings { damage: Some(what), torn: None, has_remains },
-            false => Findings { damage: None, torn: Some(what), has_remains },
+            true => Findings { damage: Some(what), ..Findings::default() },
+            false => Findings { damage: None, torn: Some(what), has_remains, frames: self.sound() },
         }
     }
 }

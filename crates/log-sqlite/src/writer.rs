@@ -6,7 +6,6 @@
 //! ```
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use riverrun_log::seeded::{self, Bug};
@@ -128,7 +127,7 @@ impl Writer {
             self.acknowledge_early(answers);
         }
         self.commit()?;
-        self.note_pages(pages);
+        self.shared.note_pages(pages);
         Ok(())
     }
 
@@ -217,13 +216,6 @@ impl Writer {
         self.core.undone();
         let told = to_error(error);
         answers.into_iter().for_each(|answer| answer.give_failure(told.clone()));
-    }
-
-    fn note_pages(&self, pages: u64) {
-        let total = self.shared.wal_pages.fetch_add(pages, Ordering::Relaxed) + pages;
-        if total * 4096 > self.shared.options.wal_bytes / 4 {
-            self.shared.checkpoint.raise();
-        }
     }
 }
 

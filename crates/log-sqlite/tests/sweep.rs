@@ -177,7 +177,8 @@ fn no_flipped_bit_of_the_write_ahead_file_goes_unnoticed() {
     let used = sound.wal.iter().rposition(|byte| *byte != 0).expect("something was committed") + 1;
     // The header and the headers of all frames.
     let thin = (32..used).step_by(4120).map(|at| at..at + 24).collect();
-    let bits = Bits { length: used, dense: std::iter::once(0..32).collect(), thin, sample: 500 }.all();
+    let header = 0..32;
+    let bits = Bits { length: used, dense: vec![header], thin, sample: 500 }.all();
     sweep("bits of the write-ahead file", &sound, &bits, |files, bit| flip(&mut files.wal, bit));
 }
 

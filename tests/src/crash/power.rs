@@ -120,14 +120,16 @@ pub fn run(program: &Program, plan: &Plan) -> Result<Option<Verdict>> {
     while cycles < plan.cycles && began.elapsed() < plan.time && verdict.is_good() {
         let until = (cycles + PER_ROUND).min(plan.cycles);
         let round = Round { program, place: &place, number, seed: random.next() };
-        let shown = round.run(|_, mut server| {
+        let shown = round.run(|load, mut server| {
             while cycles < until {
                 cycles += 1;
                 std::thread::sleep(Duration::from_micros(random.below(LIFE_MILLIS * 1000)));
+                load.switch_power();
                 disk.cut_power()?;
                 server.kill_if_alive()?;
                 disk.unmount()?;
                 disk.mount()?;
+                load.switch_power();
                 let (next, took) = Server::start(program, &place)?;
                 slowest = slowest.max(took);
                 server = next;

@@ -55,10 +55,10 @@ impl Producer<'_> {
         let mut produced = Produced { session: self.session.clone(), acked: Vec::new() };
         let mut random = Random::new(self.load.seed ^ u64::from(self.number));
         let mut connection = None;
-        let mut request = 0;
+        let (mut request, mut sent_until) = (0, 0);
         while self.load.is_producing() {
             let sent = match self.shape {
-                Shape::Lines => self.lines(&mut request, &mut produced),
+                Shape::Lines => self.lines(&mut request, &mut sent_until, &mut produced),
                 Shape::Single | Shape::Batch => {
                     self.once(&mut connection, &mut request, &mut random, &mut produced)
                 }
@@ -67,7 +67,7 @@ impl Producer<'_> {
                 connection = None;
                 // Without a stamp nobody knows whether it was stored; repeating it might store it twice.
                 if self.stamp == Stamp::None {
-                    request += 1;
+                    request = sent_until.max(request + 1);
                 }
                 std::thread::sleep(PAUSE);
             }
@@ -111,6 +111,7 @@ impl Producer<'_> {
         random: &mut Random,
         produced: &mut Produced,
     ) -> Result<()> {
+        let power = self.load.power();
         let mut connection = match kept.take() {
             Some(connection) => connection,
             None => Connection::open(self.load.address, &self.load.key, PATIENCE)?,
@@ -122,6 +123,7 @@ impl Producer<'_> {
             None => connection.send("POST", &self.path(), &headers, &body)?,
         };
         let answer = connection.read_body(&head)?;
+        self.load.still_counts(power)?;
         if self.note(told(head.status, &answer), *request..*request + 1, produced) {
             *request += 1;
         }
@@ -131,17 +133,20 @@ impl Producer<'_> {
 
     /// Many lines in one request, a few on the way at a time. A number names a line, whatever the server takes
     /// together.
-    fn lines(&self, request: &mut u32, produced: &mut Produced) -> Result<()> {
+    fn lines(&self, request: &mut u32, sent_until: &mut u32, produced: &mut Produced) -> Result<()> {
+        let power = self.load.power();
         let mut connection = Connection::open(self.load.address, &self.load.key, PATIENCE)?;
         connection.begin(&self.path(), &self.headers("application/x-ndjson", *request))?;
         let mut is_open = false;
         for _ in 0..LINES_PER_REQUEST / BURST {
             let until = *request + BURST;
+            *sent_until = until;
             self.burst(&mut connection, *request..until)?;
             if !is_open {
                 let head = connection.read_head()?;
                 if head.status != 200 {
                     let answer = connection.read_body(&head)?;
+                    self.load.still_counts(power)?;
                     self.note(told(head.status, &answer), *request..until, produced);
                     return Ok(());
                 }
@@ -151,6 +156,7 @@ impl Producer<'_> {
                 let mut answers = Vec::new();
                 connection.read_part(&mut answers)?;
                 for answer in answers.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+                    self.load.still_counts(power)?;
                     let told = told(200, answer);
                     let lines = *request..*request + told.count();
                     *request = lines.end;

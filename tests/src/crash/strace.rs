@@ -35,8 +35,9 @@ pub fn read(trace: &Path) -> Vec<Sync> {
     let text = std::fs::read_to_string(trace).unwrap_or_default();
     let sync = |line: &str| {
         // `1234 1700000000.123456 fdatasync(7</data/log.db-wal>) = 0`
-        let mut words = line.splitn(3, ' ').map(str::trim);
-        let (_, at, call) = (words.next()?, words.next()?, words.next()?);
+        // The number of the process is padded to a width.
+        let (_, rest) = line.trim_start().split_once(' ')?;
+        let (at, call) = rest.trim_start().split_once(' ')?;
         (call.starts_with("fsync(") || call.starts_with("fdatasync("))
             .then(|| Some(Sync { at: at.parse().ok()?, call: call.to_owned() }))?
     };
