@@ -52,7 +52,7 @@ class AsyncRiverrun:
         return await self._transport.json(calls.create_session(members))
 
     async def sessions(self, **filters: Any) -> dict[str, Any]:
-        """Filters: `status`, `since`, `tag`, `limit`, `cursor`. A page has `data` and perhaps `nextCursor`."""
+        """Filters: `status`, `since`, `tag`, `limit`, `cursor`. A page has `sessions` and perhaps `cursor`."""
         return await self._transport.json(calls.sessions(filters))
 
     async def session(self, session_id: str) -> dict[str, Any]:

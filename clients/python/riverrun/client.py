@@ -52,7 +52,7 @@ class Riverrun:
         return self._transport.json(calls.create_session(members))
 
     def sessions(self, **filters: Any) -> dict[str, Any]:
-        """Filters: `status`, `since`, `tag`, `limit`, `cursor`. A page has `data` and perhaps `nextCursor`."""
+        """Filters: `status`, `since`, `tag`, `limit`, `cursor`. A page has `sessions` and perhaps `cursor`."""
         return self._transport.json(calls.sessions(filters))
 
     def session(self, session_id: str) -> dict[str, Any]:

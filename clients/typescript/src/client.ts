@@ -54,7 +54,7 @@ export class Riverrun {
   }
 
   sessions(filter: SessionFilter = {}): Promise<Page<Session>> {
-    return this.#page(withQuery("/v1/sessions", { ...filter }));
+    return this.#page("sessions", withQuery("/v1/sessions", { ...filter }));
   }
 
   session(sessionId: string): Promise<Session> {
@@ -133,11 +133,11 @@ export class Riverrun {
 
   /** Actions of every session that the key sees. */
   actions(filter: { readonly status?: string; readonly cursor?: string } = {}): Promise<Page<Action>> {
-    return this.#page(withQuery("/v1/actions", { ...filter }));
+    return this.#page("actions", withQuery("/v1/actions", { ...filter }));
   }
 
   sessionActions(sessionId: string): Promise<Page<Action>> {
-    return this.#page(`${sessionPath(sessionId)}/actions`);
+    return this.#page("actions", `${sessionPath(sessionId)}/actions`);
   }
 
   decide(sessionId: string, actionId: string, decision: Decision): Promise<unknown> {
@@ -152,10 +152,12 @@ export class Riverrun {
     return this.#transport.json({ method: "POST", path, ...json(body) });
   }
 
-  async #page<T>(path: string): Promise<Page<T>> {
-    const page = await this.#get<Page<T>>(path);
-    if (!Array.isArray(page.data)) throw new MalformedError("a page without data");
-    return page;
+  /** The server names a list after what is in it. */
+  async #page<T>(member: "sessions" | "actions", path: string): Promise<Page<T>> {
+    const page = await this.#get<Record<string, unknown>>(path);
+    const data = page[member];
+    if (!Array.isArray(data)) throw new MalformedError(`a page without ${member}`);
+    return typeof page.cursor === "string" ? { data, nextCursor: page.cursor } : { data };
   }
 }
 
