@@ -75,11 +75,7 @@ fn run(arguments: Arguments) -> Result<()> {
     ensure!(binary.is_file(), "there is no {}: cargo build --profile suite -p riverrun", binary.display());
     let program = Program { bug: arguments.bug, ..Program::new(binary) };
     let how = How { program, seed: arguments.seed, time: Duration::from_secs(arguments.seconds) };
-    match arguments.suite {
-        Suite::All => all(&how, every_push()),
-        Suite::Nightly => all(&How { time: Duration::from_secs(7200), ..how }, nightly()),
-        suite => how.run(suite),
-    }
+    how.run(arguments.suite).map(drop)
 }
 
 fn beside() -> Result<PathBuf> {
@@ -100,19 +96,25 @@ struct How {
 }
 
 impl How {
-    fn run(&self, suite: Suite) -> Result<()> {
+    /// False if the suite cannot be run here; it has said why.
+    fn run(&self, suite: Suite) -> Result<bool> {
         let (program, seed, time) = (&self.program, self.seed, self.time);
         match suite {
-            Suite::Kill { cycles } => kill::run(program, &kill::Plan { cycles, seed, time }).map(drop),
+            Suite::Kill { cycles } => kill::run(program, &kill::Plan { cycles, seed, time }).map(|_| true),
             Suite::Power { file_system, cycles } => {
-                power::run(program, &power::Plan { file_system, cycles, seed, time }).map(drop)
+                let plan = power::Plan { file_system, cycles, seed, time };
+                power::run(program, &plan).map(|verdict| verdict.is_some())
             }
-            Suite::Syncs => faults::discipline(program).map(drop),
-            Suite::FailingSync { after } => faults::failing_sync(program, after).map(drop),
+            Suite::Syncs => faults::discipline(program),
+            Suite::FailingSync { after } => faults::failing_sync(program, after),
             Suite::Full => faults::full(program),
-            Suite::Start => faults::locked(program).and_then(|()| faults::newer(program)),
-            Suite::Seeded => seeded::run(&root()),
-            Suite::All | Suite::Nightly => Ok(()),
+            Suite::Start => faults::locked(program).and_then(|()| faults::newer(program)).map(|()| true),
+            Suite::Seeded => seeded::run(&root()).map(|()| true),
+            Suite::All => all(self, every_push()).map(|()| true),
+            Suite::Nightly => {
+                let time = Duration::from_secs(7200);
+                all(&Self { program: program.clone(), seed, time }, nightly()).map(|()| true)
+            }
         }
     }
 }
@@ -142,15 +144,25 @@ fn nightly() -> Vec<Suite> {
 
 /// Runs every suite, also after a failure.
 fn all(how: &How, suites: Vec<Suite>) -> Result<()> {
-    let mut failed = Vec::new();
+    let (mut failed, mut left_out) = (Vec::new(), Vec::new());
     for suite in suites {
         let (name, began) = (format!("{suite:?}"), Instant::now());
-        if let Err(error) = how.run(suite) {
-            eprintln!("{name}: {error:#}");
-            failed.push(name);
-        } else {
-            println!("{name}: passed in {:.1} s", began.elapsed().as_secs_f64());
-        }
+        let verdict = match how.run(suite) {
+            Ok(true) => "passed",
+            Ok(false) => {
+                left_out.push(name.clone());
+                "LEFT OUT"
+            }
+            Err(error) => {
+                eprintln!("{error:#}");
+                failed.push(name.clone());
+                "FAILED"
+            }
+        };
+        println!("{name}: {verdict} in {:.1} s", began.elapsed().as_secs_f64());
+    }
+    if !left_out.is_empty() {
+        println!("left out, because they cannot be run here: {}", left_out.join(", "));
     }
     ensure!(failed.is_empty(), "failed: {}", failed.join(", "));
     Ok(())
