@@ -64,8 +64,10 @@ pub fn run(program: &Program, plan: &Plan) -> Result<Report> {
     report.took = began.elapsed();
     println!("{}", report.line(plan));
     if !report.verdict.is_good() {
-        let kept = folder.keep();
-        bail!("{}\nthe data is in {}", report.verdict.problems.join("\n"), kept.display());
+        let problems = report.verdict.problems.join("\n");
+        // What a seeded bug did is of no interest.
+        ensure!(program.bug.is_none(), "{problems}");
+        bail!("{problems}\nthe data is in {}", folder.keep().display());
     }
     ensure!(report.cycles == plan.cycles, "the time of {} s was over", plan.time.as_secs());
     Ok(report)

@@ -34,7 +34,7 @@ use Suite::{Engine, FailingSync, Kill, Power, Syncs};
 const CAUGHT_BY: &[(&str, &[Suite])] = &[
     ("no-fsync", &[Syncs, Power]),
     ("no-directory-fsync", &[Syncs]),
-    ("ack-before-commit", &[FailingSync]),
+    ("ack-before-commit", &[Kill]),
     ("retry-fsync", &[FailingSync]),
     ("no-epoch-check", &[Engine("contract", "")]),
     ("no-cas-on-first", &[Engine("contract", "")]),
