@@ -160,7 +160,7 @@ impl Encoder {
 
     pub fn transport(&self) -> &'static str {
         match self.framing() {
-            Framing::Sse => "sse",
+            Framing::Sse | Framing::ForeignSse => "sse",
             Framing::Ndjson => "ndjson",
             Framing::Cursored => "websocket",
         }

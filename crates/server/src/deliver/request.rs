@@ -54,7 +54,7 @@ impl Request {
         Ok(Self {
             after: cursor(params, headers)?,
             dialect: dialect.unwrap_or_default(),
-            options: Options { index_unit: index_unit(params.get("index_unit"))? },
+            options: Options { index_unit: index_unit(params.get("index_unit"))?, ..Options::default() },
             turn: params.parsed("turn")?,
             task: params.parsed("task")?,
             types: types.into_iter().map(TypePattern::new).collect::<Result<_, _>>()?,

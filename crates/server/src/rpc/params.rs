@@ -144,7 +144,7 @@ impl FollowParams {
                 .transpose()
                 .map_err(unknown)?
                 .unwrap_or_default(),
-            options: Options { index_unit: unit },
+            options: Options { index_unit: unit, ..Options::default() },
             turn: self.turn.clone(),
             task: self.task.clone(),
             types: types.collect::<Result<_, _>>()?,

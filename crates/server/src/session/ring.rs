@@ -47,6 +47,8 @@ impl Recent {
             Framing::Sse => &self.sse,
             Framing::Ndjson => &self.ndjson,
             Framing::Cursored => &self.cursored,
+            // Nobody reads native frames so; there is nothing to share.
+            Framing::ForeignSse => return encode(&self.chunk),
         };
         cell.get_or_init(|| encode(&self.chunk)).clone()
     }
