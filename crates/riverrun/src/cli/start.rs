@@ -54,7 +54,7 @@ fn failure(error: &StartError) -> Failure {
         StartError::Listen { .. } => {
             Failure { exit: Exit::Config, ..failure }.hint("give an address of this machine with --listen")
         }
-        StartError::Store(_) | StartError::Keys(_) | StartError::Serve(_) => failure,
+        StartError::Store(_) | StartError::Keys(_) | StartError::Recover(_) | StartError::Serve(_) => failure,
     }
 }
 
@@ -93,6 +93,7 @@ fn server_options(options: &ServeOptions) -> Options {
         retention: options.retention,
         admin_key: options.data_dir.join("admin.key"),
         backups: None,
+        agents: riverrun_server::Agents::default(),
     }
 }
 

@@ -34,7 +34,7 @@ use axum::Router;
 use riverrun_log::Clock;
 
 pub use accept::{Peer, serve};
-pub use auth::{Caller, PathId, StreamCaller, not_found, unauthenticated};
+pub use auth::{Caller, PathId, PathIds, StreamCaller, not_found, unauthenticated};
 pub use body::{
     BodyKind, CompactJson, OptionalJson, OptionalText, StrictJson, body_kind, read_all, refuse_encoding,
 };

@@ -23,7 +23,7 @@ use crate::{edge, rpc};
 
 pub(crate) use actions::pending;
 pub(crate) use idempotency::{InFlight, stored_answer};
-pub(crate) use ingest::{answer, decode_all, store};
+pub(crate) use ingest::{answer, decode_all, put_large, store};
 pub(crate) use sessions::{ListQuery, NewSessionBody, SessionView, create, find, look_at, remove};
 pub(crate) use state::state_json;
 pub(crate) use tasks::task_json;

@@ -72,6 +72,7 @@ impl Server {
             retention: None,
             admin_key: directory.path().join("admin.key"),
             backups: None,
+            agents: riverrun_server::Agents::default(),
         };
         let running =
             serve(log.clone(), options, |told| ready.send(told.address).expect("the test waits"), async {
