@@ -62,4 +62,10 @@ pub trait Projector: Send {
 
     /// The last event that was taken.
     fn sequence(&self) -> Sequence;
+
+    /// True once the last event brought the dialect's own terminal frame: a stream of it ends here, cleanly. Dialects
+    /// that have none go on with the session.
+    fn is_over(&self) -> bool {
+        false
+    }
 }

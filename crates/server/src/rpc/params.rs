@@ -150,6 +150,7 @@ impl FollowParams {
             types: types.collect::<Result<_, _>>()?,
             catch_up: catch_up(self.catchup.as_deref())?,
             follow: if self.follow == Some(false) { Follow::UntilCaughtUp } else { Follow::Live },
+            frames_seen: None,
             limit: 0,
         })
     }
