@@ -78,7 +78,8 @@ fn files(words: &[&str]) -> Result<Vec<PathBuf>> {
         for entry in std::fs::read_dir(root().join("tests/clients").join(folder))? {
             let path = entry?.path();
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            let is_test = name.starts_with("test_") || name.ends_with(".test.mjs") || name.starts_with("sweep");
+            let is_test =
+                name.starts_with("test_") || name.ends_with(".test.mjs") || name.starts_with("sweep");
             if is_test && (words.is_empty() || words.iter().any(|word| name.contains(word))) {
                 found.push(path);
             }

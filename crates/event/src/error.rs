@@ -84,6 +84,9 @@ codes! {
     DigestMismatch = "digest_mismatch", 409, -32018, "the digest does not name what would run";
     DecisionNotPossible = "decision_not_possible", 422, -32602, "the action does not take this decision";
     ArgumentsInvalid = "arguments_invalid", 422, -32602, "the arguments do not fit the tool";
+    NotPausable = "not_pausable", 409, -32009, "a task here does not pause";
+    UnsupportedOperation = "unsupported_operation", 501, -32004, "this is not done here";
+    PushUnsupported = "push_unsupported", 501, -32003, "nothing is pushed from here";
     Expired = "expired", 410, -32001, "this part of the log was retired";
     // How the server fares.
     RateLimited = "rate_limited", 429, -32029, "too many requests";
@@ -112,7 +115,7 @@ impl ErrorCode {
             | IdempotencyMismatch | ProducerStale | ProducerGap | SequenceExhausted | Expired
             | LogCorrupt | UnknownAgent | ThreadBusy | TurnExists | TurnEnded | TurnRunning
             | ActionResolved | ActionExpired | DigestMismatch | DecisionNotPossible | ArgumentsInvalid
-            | Internal => false,
+            | NotPausable | UnsupportedOperation | PushUnsupported | Internal => false,
         }
     }
 
@@ -130,9 +133,8 @@ impl ErrorCode {
             | IdempotencyMismatch | IdempotencyInFlight | ProducerStale | ProducerGap | SequenceExhausted
             | NotOwner | Expired | RateLimited | TooManyStreams | StorageFull | LogCorrupt | Draining
             | Overloaded | UnknownAgent | ThreadBusy | QueueFull | TurnExists | TurnEnded | TurnRunning
-            | ActionResolved | ActionExpired | DigestMismatch | DecisionNotPossible | ArgumentsInvalid => {
-                true
-            }
+            | ActionResolved | ActionExpired | DigestMismatch | DecisionNotPossible | ArgumentsInvalid
+            | NotPausable | UnsupportedOperation | PushUnsupported => true,
         }
     }
 }
