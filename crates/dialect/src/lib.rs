@@ -5,6 +5,8 @@
 //!
 //! A new dialect is a folder here, one line in [`registry`], and its vectors.
 
+pub mod anthropic;
+pub mod chat;
 mod coalesce;
 mod control;
 mod frame;
@@ -14,11 +16,14 @@ pub mod native;
 mod projector;
 pub mod registry;
 pub mod request;
+pub mod responses;
 pub mod task;
+mod turn;
 
 pub use coalesce::{Coalescer, Joined};
 pub use control::{Control, Opening, SnapshotReason};
 pub use frame::{Frame, Frames};
 pub use framing::{Framing, Heartbeat, Place, Rules, cursor_after, write_control, write_frame, write_framed};
-pub use projector::{IndexUnit, Options, Projector};
+pub use projector::{Answer, IndexUnit, Options, Projector};
 pub use registry::Dialect;
+pub use turn::{Facts, TurnProjector};

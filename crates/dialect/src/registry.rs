@@ -4,7 +4,7 @@ use riverrun_event::{Composer, Origin, Sequence, SessionId};
 use riverrun_fold::State;
 
 use crate::request::Failure;
-use crate::{Options, Projector, Rules, native, task};
+use crate::{Heartbeat, Options, Projector, Rules, anthropic, chat, native, responses, task};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Dialect {
@@ -15,6 +15,12 @@ pub enum Dialect {
     NativeStrict,
     /// AgentLin's `task.*` events.
     Task,
+    /// OpenAI's Responses: one turn.
+    Responses,
+    /// OpenAI's Chat Completions: one turn.
+    Chat,
+    /// Anthropic's Messages: one turn.
+    Anthropic,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -22,18 +28,28 @@ pub enum Dialect {
 pub struct UnknownDialect(pub String);
 
 impl Dialect {
-    pub const ALL: [Dialect; 3] = [Dialect::Native, Dialect::NativeStrict, Dialect::Task];
+    pub const ALL: &[Dialect] = &[
+        Dialect::Native,
+        Dialect::NativeStrict,
+        Dialect::Task,
+        Dialect::Responses,
+        Dialect::Chat,
+        Dialect::Anthropic,
+    ];
 
     pub fn name(self) -> &'static str {
         match self {
             Dialect::Native => "native",
             Dialect::NativeStrict => "native-strict",
             Dialect::Task => "task",
+            Dialect::Responses => "responses",
+            Dialect::Chat => "chat",
+            Dialect::Anthropic => "anthropic",
         }
     }
 
     pub fn parse(name: &str) -> Result<Self, UnknownDialect> {
-        let found = Self::ALL.into_iter().find(|dialect| dialect.name() == name);
+        let found = Self::ALL.iter().copied().find(|dialect| dialect.name() == name);
         found.ok_or_else(|| UnknownDialect(name.chars().take(40).collect()))
     }
 
@@ -42,6 +58,9 @@ impl Dialect {
         match self {
             Dialect::Native | Dialect::NativeStrict => true,
             Dialect::Task => false,
+            Dialect::Responses => false,
+            Dialect::Chat => false,
+            Dialect::Anthropic => false,
         }
     }
 
@@ -49,6 +68,7 @@ impl Dialect {
     pub fn shows_one_turn(self) -> bool {
         match self {
             Dialect::Native | Dialect::NativeStrict | Dialect::Task => false,
+            Dialect::Responses | Dialect::Chat | Dialect::Anthropic => true,
         }
     }
 
@@ -56,13 +76,18 @@ impl Dialect {
     pub fn rules(self) -> Rules {
         match self {
             Dialect::Native | Dialect::NativeStrict | Dialect::Task => Rules::OURS,
+            Dialect::Responses => Rules { joins_deltas: false, ..Rules::FOREIGN },
+            Dialect::Chat => Rules::FOREIGN,
+            Dialect::Anthropic => Rules { heartbeat: Heartbeat::Bytes(anthropic::PING), ..Rules::FOREIGN },
         }
     }
 
     /// The body of an error answer, in the shape that its clients read. None where problem+json is right.
-    pub fn error_body(self, _failure: &Failure, _request_id: Option<&str>) -> Option<String> {
+    pub fn error_body(self, failure: &Failure, request_id: Option<&str>) -> Option<String> {
         match self {
             Dialect::Native | Dialect::NativeStrict | Dialect::Task => None,
+            Dialect::Responses | Dialect::Chat => Some(responses::error::body(failure)),
+            Dialect::Anthropic => Some(anthropic::error::body(failure, request_id)),
         }
     }
 
@@ -72,6 +97,9 @@ impl Dialect {
             Dialect::Native => Box::new(native::Native::new(session, state.sequence)),
             Dialect::NativeStrict => Box::new(native::Strict::new(session, state.sequence)),
             Dialect::Task => Box::new(task::Task::new(state, options)),
+            Dialect::Responses => Box::new(responses::projector(state, options)),
+            Dialect::Chat => Box::new(chat::projector(state, options)),
+            Dialect::Anthropic => Box::new(anthropic::projector(state, options)),
         }
     }
 }
@@ -98,5 +126,5 @@ impl Session<'_> {
 }
 
 fn names() -> String {
-    Dialect::ALL.map(|dialect| format!("`{}`", dialect.name())).join(", ")
+    Dialect::ALL.iter().map(|dialect| format!("`{}`", dialect.name())).collect::<Vec<_>>().join(", ")
 }
