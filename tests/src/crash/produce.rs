@@ -45,6 +45,8 @@ pub struct Producer<'a> {
 /// What an answer said.
 enum Told {
     Acked(u64, u64),
+    /// It was stored before; where is no longer known.
+    Stored,
     /// The server is going or cannot store now: nothing was stored.
     Later,
     Refused(String),
@@ -183,7 +185,7 @@ impl Producer<'_> {
     fn note(&self, told: Told, requests: Range<u32>, produced: &mut Produced) -> bool {
         let keys: Vec<Key> = requests.clone().flat_map(|request| self.keys(request)).collect();
         match told {
-            Told::Acked(0, 0) if self.stamp == Stamp::Numbered => {
+            Told::Stored if self.stamp == Stamp::Numbered => {
                 self.load.acked.fetch_add(keys.len() as u64, Ordering::Relaxed);
                 produced.acked.extend(keys.into_iter().map(|key| Acked { sequence: 0, key }));
                 true
@@ -198,6 +200,10 @@ impl Producer<'_> {
                 self.load.problem(format!(
                     "requests {requests:?} of {count} events were acknowledged as {first}..={last}"
                 ));
+                true
+            }
+            Told::Stored => {
+                self.load.problem(format!("requests {requests:?} without a number are told to be a repeat"));
                 true
             }
             Told::Later => {
@@ -221,6 +227,8 @@ impl Told {
     fn count(&self) -> u32 {
         match self {
             Told::Acked(first, last) => u32::try_from(last + 1 - first).unwrap_or(u32::MAX),
+            // A numbered line is acknowledged by itself.
+            Told::Stored => 1,
             Told::Later | Told::Refused(_) => 0,
         }
     }
@@ -230,6 +238,9 @@ fn told(status: u16, answer: &[u8]) -> Told {
     let json: Value = serde_json::from_slice(answer).unwrap_or_default();
     if let (Some(first), Some(last)) = (json["first"].as_u64(), json["last"].as_u64()) {
         return Told::Acked(first, last);
+    }
+    if json["duplicate"] == true && json["cursor"].is_string() {
+        return Told::Stored;
     }
     match json["code"].as_str() {
         Some("draining" | "storage_failed") => Told::Later,
