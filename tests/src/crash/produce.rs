@@ -47,8 +47,6 @@ enum Told {
     Acked(u64, u64),
     /// It was stored before; where is no longer known.
     Stored,
-    /// The server is going or cannot store now: nothing was stored.
-    Later,
     Refused(String),
 }
 
@@ -206,7 +204,7 @@ impl Producer<'_> {
                 self.load.problem(format!("requests {requests:?} without a number are told to be a repeat"));
                 true
             }
-            Told::Later => {
+            Told::Refused(answer) if self.load.is_later(&answer) => {
                 std::thread::sleep(PAUSE);
                 false
             }
@@ -229,7 +227,7 @@ impl Told {
             Told::Acked(first, last) => u32::try_from(last + 1 - first).unwrap_or(u32::MAX),
             // A numbered line is acknowledged by itself.
             Told::Stored => 1,
-            Told::Later | Told::Refused(_) => 0,
+            Told::Refused(_) => 0,
         }
     }
 }
@@ -242,8 +240,5 @@ fn told(status: u16, answer: &[u8]) -> Told {
     if json["duplicate"] == true && json["cursor"].is_string() {
         return Told::Stored;
     }
-    match json["code"].as_str() {
-        Some("draining" | "storage_failed") => Told::Later,
-        Some(_) | None => Told::Refused(format!("{status} {}", String::from_utf8_lossy(answer))),
-    }
+    Told::Refused(format!("{status} {}", String::from_utf8_lossy(answer)))
 }
