@@ -17,7 +17,7 @@ use riverrun_log::Random;
 use riverrun_log::seeded::{self, Bug};
 use rusqlite::config::DbConfig;
 use rusqlite::hooks::Wal;
-use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
+use rusqlite::{Connection, OpenFlags, OptionalExtension, ffi, params};
 
 use crate::OpenError;
 use crate::checkpoint::checkpoint;
@@ -184,7 +184,12 @@ pub fn connect(path: &Path) -> rusqlite::Result<Connection> {
 pub fn configure(connection: &Connection) -> rusqlite::Result<()> {
     let synchronous = if seeded::is_on(Bug::NoFsync) { "OFF" } else { "FULL" };
     connection.pragma_update(None, "page_size", 4096)?;
-    connection.pragma_update(None, "journal_mode", "WAL")?;
+    // It answers the old mode, without an error, if it could not change it.
+    let mode: String = connection.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0))?;
+    if !mode.eq_ignore_ascii_case("wal") {
+        let what = format!("the store stays in journal mode `{mode}`");
+        return Err(rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_IOERR), Some(what)));
+    }
     connection.pragma_update(None, "synchronous", synchronous)?;
     connection.pragma_update(None, "journal_size_limit", -1)?;
     // Checkpoints run on a thread of their own, never inside a commit.
