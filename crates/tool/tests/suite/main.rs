@@ -1,0 +1,5 @@
+//! Every kind of tool, run for real: processes, sockets, servers.
+
+mod command;
+mod function;
+mod support;
