@@ -15,6 +15,7 @@ mod journal;
 mod page;
 mod persona;
 mod plan;
+pub mod reference;
 mod registry;
 mod runner;
 mod schema;
