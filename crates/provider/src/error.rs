@@ -42,6 +42,23 @@ pub enum Category {
 }
 
 impl Category {
+    pub const ALL: &[Category] = &[
+        Category::Connection,
+        Category::Truncated,
+        Category::Timeout,
+        Category::RateLimit,
+        Category::Overloaded,
+        Category::Server,
+        Category::Authentication,
+        Category::Quota,
+        Category::InvalidRequest,
+        Category::ModelNotFound,
+        Category::ContextTooLong,
+        Category::ContentFilter,
+        Category::Protocol,
+        Category::Cancelled,
+    ];
+
     /// True if the same request may succeed later.
     pub fn is_retryable(self) -> bool {
         match self {

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use bytes::Bytes;
 use riverrun_event::{Annotation, RawJson, Usage};
 
 use crate::ModelError;
@@ -50,6 +51,8 @@ pub enum ModelEvent {
         name: String,
         data: RawJson,
     },
+    /// Every byte of the service's answer, if the request asked to keep them. It comes right before the terminal event.
+    Raw(Bytes),
     Completed {
         stop: StopReason,
         usage: Usage,

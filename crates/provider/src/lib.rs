@@ -8,8 +8,10 @@ mod error;
 mod event;
 mod provider;
 mod request;
+mod scripted;
 
 pub use error::{Category, ModelError};
 pub use event::{ItemKind, ModelEvent, RateLimit, StopReason};
 pub use provider::{ModelStream, Provider};
 pub use request::{History, ModelRequest, ToolChoice, ToolSpec};
+pub use scripted::{Scenario, ScenarioError, Scripted};

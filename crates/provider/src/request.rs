@@ -23,6 +23,8 @@ pub struct ModelRequest {
     pub extra: Map<String, Value>,
     /// Names this call to the service, so that a repeated request is not served twice where it knows how.
     pub idempotency_key: Option<String>,
+    /// Give the service's bytes along as [`ModelEvent::Raw`](crate::ModelEvent::Raw).
+    pub keep_raw: bool,
 }
 
 /// One entry of the conversation, oldest first.
