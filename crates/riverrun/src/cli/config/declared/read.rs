@@ -160,7 +160,7 @@ impl Reader {
     fn agent(&mut self, member: &Member) -> Option<Agent> {
         let at = format!("[agents.{}]", member.key);
         let table = self.table(&member.node, AGENT, &at);
-        let limits = table.get("limits").copied().map(|node| self.table(node, LIMITS, &at)).unwrap_or_default();
+        let limits = table.get("limits").copied().map(|node| peek(node, LIMITS)).unwrap_or_default();
         let models = names(table.get("model").copied());
         if models.is_empty() && table.contains_key("model") {
             self.complain(&member.node.span, format!("model: the list is empty in {at}"));
@@ -263,7 +263,7 @@ impl Reader {
         let table = self.table(&member.node, PROVIDER, &format!("[providers.{}]", member.key));
         let mut prices = Vec::new();
         for price in table.get("prices").map_or(&[][..], |node| node.members()) {
-            let found = self.table(&price.node, PRICE, "prices");
+            let found = peek(&price.node, PRICE);
             let input = number(&found, "input").unwrap_or_default();
             let cached = number(&found, "cached_input").unwrap_or(input);
             prices.push((price.key.clone(), input, cached, number(&found, "output").unwrap_or_default()));
@@ -293,6 +293,15 @@ impl Reader {
         let rules = |key| texts(table.get(key).copied());
         Policy { allow: rules("allow"), ask: rules("ask"), deny: rules("deny") }
     }
+}
+
+/// The members of a table that was complained about before.
+fn peek<'a>(node: &'a Node, fields: &'static [Field]) -> Table<'a> {
+    let known = |member: &'a Member| {
+        let field = fields.iter().find(|field| field.key == member.key)?;
+        Some((field.key, &member.node))
+    };
+    node.members().iter().filter_map(known).collect()
 }
 
 fn is_name(text: &str) -> bool {

@@ -61,7 +61,7 @@ fn every_mistake_is_named_with_its_place_and_what_was_meant() {
         ("[agents.a]\nmodel = \"scripted/text\"\ntools = [\"wether\"]\n[tools.weather]\ncommand = [\"w\"]\n", &["3:10: there is no tool `wether`; did you mean `weather`?"]),
         ("[agents.a]\nmodel = \"scripted/text\"\nsubagents = [\"b\", \"a\"]\n", &["3:14: there is no agent `b`; did you mean `a`?", "3:19: agent `a` names itself"]),
         ("[agents.a]\nmodel = \"scripted/text\"\ntools = [\"mcp:files\"]\n", &["3:10: there is no MCP server `files`; none is declared"]),
-        ("[agents.a]\nmodel = \"scripted/text\"\nlimits = { stepps = 3 }\n", &["3:12: unknown key `stepps` in [agents.a] limits; did you mean `steps`?", "3:12: unknown key `stepps` in [agents.a]; did you mean `steps`?"]),
+        ("[agents.a]\nmodel = \"scripted/text\"\nlimits = { stepps = 3 }\n", &["3:12: unknown key `stepps` in [agents.a] limits; did you mean `steps`?"]),
         ("[providers.p]\nkind = \"opena\"\n", &["2:8: kind: `opena` is not one of openai, openai-chat, anthropic, gemini, scripted; did you mean `openai`?"]),
         ("[providers.p]\nkind = \"openai\"\nkey = \"sk-live-secret\"\n", &["3:7: key: a key does not belong in this file; write { env = \"NAME\" } or { file = \"PATH\" }"]),
         ("[tools.t]\ndescription = \"x\"\n", &["1:8: [tools.t] says not what it is: give `command`, `url` or `function`"]),
