@@ -4,11 +4,23 @@
 //! memory can be built again from the log at any time. It is no transport and no store: it appends through a
 //! [`Journal`], calls models through `riverrun-provider` and tools through `riverrun-tool`.
 
+mod actor;
 pub mod agent;
 mod command;
+mod core;
+mod drive;
+mod history;
+mod ids;
 mod journal;
+mod page;
+mod persona;
+mod plan;
+pub mod reference;
 mod registry;
 mod runner;
+mod schema;
+mod timer;
+mod view;
 
 pub use agent::AgentSpec;
 pub use command::{
@@ -16,5 +28,10 @@ pub use command::{
     Submitted,
 };
 pub use journal::{Entry, Journal, JournalError, JournalFuture, Landed};
-pub use registry::{Registry, Route};
+pub use registry::{Price, Registry, Route};
 pub use runner::{Options, Runner};
+
+/// The thread of a turn that names none.
+pub(crate) fn main_thread() -> riverrun_event::ThreadId {
+    riverrun_event::ThreadId::new("main").expect("`main` fits the alphabet of ids")
+}

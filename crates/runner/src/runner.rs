@@ -5,7 +5,10 @@ use std::time::Duration;
 
 use riverrun_event::{Input, TaskId, ThreadId, TurnId};
 use riverrun_log::{Clock, Random, SessionKey};
+use tokio::sync::oneshot;
 
+use crate::actor::{Command, Reply};
+use crate::core::Core;
 use crate::{
     CancelMode, Cancelled, CommandError, Decide, Decided, Journal, QueueEntry, Registry, Submit, Submitted,
 };
@@ -14,7 +17,7 @@ use crate::{
 pub struct Options {
     /// Turns that may wait in the queue of one thread.
     pub queue: usize,
-    /// Turns that may run at the same time; more wait for a place.
+    /// Model and tool calls that may run at the same time; more wait for a place.
     pub running: usize,
 }
 
@@ -24,20 +27,23 @@ impl Default for Options {
     }
 }
 
+/// Clones share everything. When the last one is dropped, all work stops where it is; the log has it.
 #[derive(Clone)]
 pub struct Runner {
-    #[expect(dead_code)]
-    journal: Arc<dyn Journal>,
-    registry: Arc<Registry>,
-    #[expect(dead_code)]
-    clock: Arc<dyn Clock>,
-    #[expect(dead_code)]
-    random: Arc<dyn Random>,
-    #[expect(dead_code)]
-    options: Options,
+    core: Arc<Core>,
+    _stop: Arc<StopOnDrop>,
+}
+
+struct StopOnDrop(Arc<Core>);
+
+impl Drop for StopOnDrop {
+    fn drop(&mut self) {
+        self.0.drain();
+    }
 }
 
 impl Runner {
+    /// Must be called inside a tokio runtime.
     pub fn new(
         journal: Arc<dyn Journal>,
         registry: Arc<Registry>,
@@ -45,23 +51,51 @@ impl Runner {
         random: Arc<dyn Random>,
         options: Options,
     ) -> Self {
-        Self { journal, registry, clock, random, options }
+        let core = Arc::new(Core::new(journal, registry, clock, random, options));
+        tokio::spawn(crate::timer::run(core.clone()));
+        Self { _stop: Arc::new(StopOnDrop(core.clone())), core }
     }
 
     pub fn registry(&self) -> &Registry {
-        &self.registry
+        &self.core.registry
+    }
+
+    async fn ask<T>(
+        &self,
+        key: &SessionKey,
+        command: impl FnOnce(Reply<T>) -> Command,
+    ) -> Result<T, CommandError> {
+        if self.core.is_draining() {
+            return Err(CommandError::Draining);
+        }
+        let (reply, answer) = oneshot::channel();
+        self.core.send(key, command(reply));
+        answer.await.unwrap_or(Err(CommandError::Draining))
     }
 
     /// Goes on with everything that a former owner left: open turns, queues, timers. Called once at the start.
     /// Answers how many turns it took over.
     pub async fn recover(&self) -> Result<usize, CommandError> {
-        Ok(0)
+        let open = self.core.journal.log().open_turns().await;
+        let open = open.map_err(|error| CommandError::Unavailable(error.to_string()))?;
+        let mut sessions: Vec<&SessionKey> = open.iter().map(|turn| &turn.key).collect();
+        sessions.dedup();
+        for key in sessions {
+            self.wake(key);
+        }
+        Ok(open.len())
+    }
+
+    /// Lets the session look whether something is to be done: after somebody else wrote into its log.
+    pub fn wake(&self, key: &SessionKey) {
+        if !self.core.is_draining() {
+            self.core.send(key, Command::Wake);
+        }
     }
 
     /// Resolves when the turn is durably submitted.
     pub async fn submit(&self, key: &SessionKey, submit: Submit) -> Result<Submitted, CommandError> {
-        let _ = (key, submit);
-        Err(CommandError::Draining)
+        self.ask(key, |reply| Command::Submit(Box::new(submit), reply)).await
     }
 
     /// Resolves when the intent is durable.
@@ -72,14 +106,13 @@ impl Runner {
         mode: CancelMode,
         reason: Option<String>,
     ) -> Result<Cancelled, CommandError> {
-        let _ = (key, turn, mode, reason);
-        Err(CommandError::Draining)
+        let turn = turn.clone();
+        self.ask(key, |reply| Command::Cancel { turn, mode, reason, reply }).await
     }
 
     /// A new run of the same task; the ended one stays.
     pub async fn retry(&self, key: &SessionKey, turn: &TurnId) -> Result<Submitted, CommandError> {
-        let _ = (key, turn);
-        Err(CommandError::Draining)
+        self.ask(key, |reply| Command::Retry(turn.clone(), reply)).await
     }
 
     /// Gives a running turn more input, which its model reads with the next step.
@@ -89,14 +122,12 @@ impl Runner {
         turn: &TurnId,
         input: Input,
     ) -> Result<Submitted, CommandError> {
-        let _ = (key, turn, input);
-        Err(CommandError::Draining)
+        self.ask(key, |reply| Command::Steer(turn.clone(), input, reply)).await
     }
 
     /// The first decision wins; who comes later is told which.
     pub async fn decide(&self, key: &SessionKey, decide: Decide) -> Result<Decided, CommandError> {
-        let _ = (key, decide);
-        Err(CommandError::Draining)
+        self.ask(key, |reply| Command::Decide(Box::new(decide), reply)).await
     }
 
     pub async fn queue(
@@ -104,20 +135,17 @@ impl Runner {
         key: &SessionKey,
         thread: Option<&ThreadId>,
     ) -> Result<Vec<QueueEntry>, CommandError> {
-        let _ = (key, thread);
-        Err(CommandError::Draining)
+        self.ask(key, |reply| Command::Queue(thread.cloned(), reply)).await
     }
 
     /// Takes a waiting turn out of the queue; it ends as cancelled.
     pub async fn unqueue(&self, key: &SessionKey, turn: &TurnId) -> Result<Cancelled, CommandError> {
-        let _ = (key, turn);
-        Err(CommandError::Draining)
+        self.ask(key, |reply| Command::Unqueue(turn.clone(), reply)).await
     }
 
     /// Puts a waiting turn in front.
     pub async fn promote(&self, key: &SessionKey, turn: &TurnId) -> Result<Vec<QueueEntry>, CommandError> {
-        let _ = (key, turn);
-        Err(CommandError::Draining)
+        self.ask(key, |reply| Command::Promote(turn.clone(), reply)).await
     }
 
     /// Tells a running sub-agent something.
@@ -127,8 +155,7 @@ impl Runner {
         task: &TaskId,
         input: Input,
     ) -> Result<(), CommandError> {
-        let _ = (key, task, input);
-        Err(CommandError::Draining)
+        self.ask(key, |reply| Command::TellSubagent(task.clone(), input, reply)).await
     }
 
     /// Stops a sub-agent; its parent goes on and reads that it was closed.
@@ -138,12 +165,18 @@ impl Runner {
         task: &TaskId,
         reason: Option<String>,
     ) -> Result<(), CommandError> {
-        let _ = (key, task, reason);
-        Err(CommandError::Draining)
+        self.ask(key, |reply| Command::CloseSubagent(task.clone(), reason, reply)).await
     }
 
-    /// Takes no new work, writes down where everything stands, and stops. The next owner goes on.
+    /// Takes no new work and stops what runs, with nothing terminal written. The next owner goes on.
     pub async fn drain(&self, grace: Duration) {
-        let _ = grace;
+        const LOOK: Duration = Duration::from_millis(10);
+        self.core.drain();
+        let all_gone = async {
+            while self.core.actors() > 0 {
+                tokio::time::sleep(LOOK).await;
+            }
+        };
+        let _ = tokio::time::timeout(grace, all_gone).await;
     }
 }

@@ -1,0 +1,46 @@
+//! What effects report, as events.
+
+use riverrun_provider::ModelEvent;
+
+use super::Actor;
+use crate::drive::{EffectKey, Report, Reported};
+use crate::page::Page;
+
+impl Actor {
+    pub(super) fn absorb(&mut self, reported: Reported, page: &mut Page) {
+        let Reported { key, generation, report } = reported;
+        // An effect that was ended may have spoken just before.
+        let Some(running) = self.running.get(&key).filter(|running| running.generation == generation) else {
+            return;
+        };
+        let elapsed = running.since.elapsed();
+        if report.is_last() {
+            self.running.remove(&key);
+        }
+        match (key, report) {
+            (EffectKey::Model(task), Report::Model(ModelEvent::Completed { stop, usage })) => {
+                self.model_completed(&task, &stop, usage, page);
+            }
+            (EffectKey::Model(task), Report::Model(ModelEvent::Failed(error))) => {
+                self.model_failed(&task, &error, page);
+            }
+            (EffectKey::Model(task), Report::Model(event)) => self.model_event(&task, event, page),
+            (EffectKey::Model(task), Report::Guarded(tripped)) => self.input_tripped(&task, &tripped, page),
+            (EffectKey::Tool(task, call), Report::Progress(told)) => {
+                self.tool_progress(&task, &call, told, page)
+            }
+            (EffectKey::Tool(task, call), Report::Tool(ended)) => {
+                self.tool_ended(&task, &call, ended, elapsed, page);
+            }
+            (EffectKey::Check(task), Report::Checked(Ok(()))) => {
+                self.checked.insert(task);
+            }
+            (EffectKey::Check(task), Report::Checked(Err(tripped))) => {
+                self.output_tripped(&task, &tripped, page)
+            }
+            (EffectKey::Delay(_), Report::Delayed) => {}
+            // No other pair is ever sent.
+            (_, _) => {}
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! Into the log, and from the log into the state.
+
+use std::time::Duration;
+
+use riverrun_event::{Event, Record, Sequence, write_record};
+
+use super::Actor;
+use crate::page::Page;
+use crate::{CommandError, JournalError, Landed};
+
+/// Why an actor ends before its work does. The log has everything; who comes next goes on from there.
+#[derive(Debug, Clone, thiserror::Error)]
+pub(crate) enum Stop {
+    #[error("there is no such session")]
+    NoSession,
+    #[error("another server owns this session now")]
+    Fenced,
+    #[error("the server is going down")]
+    Draining,
+    #[error("the store is not available: {0}")]
+    Unavailable(String),
+    #[error("{0}")]
+    Broken(String),
+}
+
+impl From<Stop> for CommandError {
+    fn from(stop: Stop) -> Self {
+        match stop {
+            Stop::NoSession => CommandError::NoSession,
+            Stop::Fenced => CommandError::Fenced,
+            Stop::Draining => CommandError::Draining,
+            Stop::Unavailable(reason) | Stop::Broken(reason) => CommandError::Unavailable(reason),
+        }
+    }
+}
+
+impl Stop {
+    pub fn of(error: JournalError) -> Self {
+        match error {
+            JournalError::NoSession => Stop::NoSession,
+            JournalError::Fenced => Stop::Fenced,
+            JournalError::Unavailable(reason) => Stop::Unavailable(reason),
+            JournalError::CommandExists => Stop::Broken("a command was stored twice".to_owned()),
+            JournalError::Full => Stop::Unavailable("the store is full".to_owned()),
+            JournalError::Invalid(reason) => Stop::Broken(reason),
+        }
+    }
+}
+
+impl Actor {
+    pub(super) fn page(&self) -> Page {
+        Page::new(self.core.now())
+    }
+
+    /// Appends work in progress. A full disk is waited for: nothing that was done is given up.
+    pub(super) async fn append(&mut self, page: Page) -> Result<(), Stop> {
+        const PAUSE: Duration = Duration::from_secs(1);
+        loop {
+            match self.append_once(&page).await {
+                Ok(_) => return Ok(()),
+                Err(JournalError::Full) => tokio::time::sleep(PAUSE).await,
+                Err(error) => return Err(Stop::of(error)),
+            }
+        }
+    }
+
+    /// Appends what a command asked for; if that is not possible, who asked is told.
+    pub(super) async fn append_once(&mut self, page: &Page) -> Result<Option<Landed>, JournalError> {
+        if page.is_empty() {
+            return Ok(None);
+        }
+        let landed = self.core.journal.append(&self.key, page.entry()).await?;
+        if self.state.sequence.next() == Some(landed.first) {
+            self.apply_own(page, landed.first)?;
+        } else {
+            self.catch_up().await?;
+        }
+        Ok(Some(landed))
+    }
+
+    fn apply_own(&mut self, page: &Page, first: Sequence) -> Result<(), JournalError> {
+        let mut record = Vec::with_capacity(512);
+        for (place, draft) in (0..).zip(&page.drafts) {
+            record.clear();
+            write_record(draft, page.now, &mut record);
+            let sequence = first.plus(place).unwrap_or(Sequence::MAX);
+            self.apply_record(&record, sequence)?;
+        }
+        Ok(())
+    }
+
+    /// Others wrote into this session too: what they wrote is read, in its place.
+    async fn catch_up(&mut self) -> Result<(), JournalError> {
+        for chunk in self.core.journal.read(&self.key, self.state.sequence).await? {
+            let after = self.state.sequence;
+            for (sequence, record) in chunk.records_after(after) {
+                self.apply_record(record, sequence)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn apply_record(&mut self, record: &[u8], sequence: Sequence) -> Result<(), JournalError> {
+        let unreadable = |_| JournalError::Invalid(format!("event {sequence} cannot be read back"));
+        let event = Record::read(record).map_err(unreadable)?.to_event(sequence).map_err(unreadable)?;
+        self.apply(&event);
+        Ok(())
+    }
+
+    pub(super) fn apply(&mut self, event: &Event) {
+        let _ = self.state.apply(event, &mut Vec::new());
+        self.view.apply(event);
+        // Where a task's output ends is the fold's to say: a retried turn goes on behind what is there.
+        let Some(task_id) = &event.scope.task_id else { return };
+        let Some(length) =
+            self.state.tasks.iter().rev().find(|task| task.task_id == *task_id).map(|task| task.output.len())
+        else {
+            return;
+        };
+        if let Some(task) = self.view.task_mut(task_id) {
+            task.next_index = task.next_index.max(u32::try_from(length).unwrap_or(u32::MAX));
+        }
+    }
+}

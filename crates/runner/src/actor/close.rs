@@ -1,0 +1,159 @@
+//! Open work, closed honestly: nothing that was shown is lost, nothing goes on, every call has its result.
+
+use riverrun_event::{
+    ActionResolved, ErrorInfo, EventType, Item, ItemCompleted, ItemPatch, MessagePatch, ModelFailed, Part,
+    Patch, ReasoningPatch, SubagentClosed, TaskChange, TaskId, ToolCallPatch, ToolCancelled,
+};
+
+use super::Actor;
+use super::finish::subagent;
+use super::result::Outcome;
+use crate::page::Page;
+use crate::view::CallView;
+
+/// Why open work is closed.
+pub(super) struct Ending {
+    /// The source of decisions that nobody made.
+    source: &'static str,
+    code: &'static str,
+    reason: Option<String>,
+    /// What the model reads of a call that ran, and of one that did not.
+    begun: &'static str,
+    unbegun: &'static str,
+}
+
+impl Ending {
+    pub fn cancelled(reason: Option<&str>) -> Self {
+        Self {
+            source: "cancel",
+            code: "cancelled",
+            reason: reason.map(ToOwned::to_owned),
+            begun: "The call was cancelled while it ran. Whether it had an effect is not known.",
+            unbegun: "The call was cancelled before it ran. It had no effect.",
+        }
+    }
+
+    pub fn failed() -> Self {
+        Self {
+            source: "turn_ended",
+            code: "interrupted",
+            reason: None,
+            begun: "The turn failed while the call ran. Whether it had an effect is not known.",
+            unbegun: "The turn failed before the call ran. It had no effect.",
+        }
+    }
+}
+
+impl Actor {
+    /// Closes everything below the task, then what is open in the task itself. The task stays to be ended.
+    pub(super) fn close_work(&mut self, task: &TaskId, ending: &Ending, page: &mut Page) {
+        for child in self.open_children(task) {
+            self.close_work(&child, ending, page);
+            let Some((_, view)) = self.view.task(&child) else { continue };
+            let reason = ending.reason.clone();
+            page.push(
+                EventType::TaskCancelled,
+                &view.scope,
+                &TaskChange { reason: reason.clone(), ..TaskChange::default() },
+            );
+            page.push(EventType::SubagentClosed, &subagent(&view.scope, &child), &SubagentClosed { reason });
+        }
+        self.stop_effects(|key| key.task() == task);
+        self.launches.retain(|(key, _)| key.task() != task);
+        self.close_model(task, ending, page);
+        self.close_calls(task, ending, page);
+    }
+
+    fn open_children(&self, task: &TaskId) -> Vec<TaskId> {
+        let Some((turn, _)) = self.view.task(task) else { return Vec::new() };
+        let children =
+            turn.tasks.iter().filter(|known| known.parent.as_ref() == Some(task) && known.ended.is_none());
+        children.map(|known| known.task.clone()).collect()
+    }
+
+    fn close_model(&mut self, task: &TaskId, ending: &Ending, page: &mut Page) {
+        let has_items = self.streams.get(task).is_some_and(|stream| !stream.items.is_empty());
+        self.close_items(task, page);
+        let Some((_, view)) = self.view.task(task) else { return };
+        let scope = view.step_scope();
+        for completed in self.left_open(task, page) {
+            page.push(EventType::ItemCompleted, &scope, &completed);
+        }
+        if view.is_model_open {
+            let error = ErrorInfo {
+                message: "the model call was ended".to_owned(),
+                code: Some(ending.code.to_owned()),
+                ..ErrorInfo::default()
+            };
+            let partial = Some(has_items || !view.step_items.is_empty());
+            page.push(EventType::ModelFailed, &scope, &ModelFailed { error, partial });
+        }
+    }
+
+    /// Items that a former owner left open, but for results of calls, which are closed with their calls.
+    fn left_open(&self, task: &TaskId, page: &Page) -> Vec<ItemCompleted> {
+        let Some(known) = self.state.tasks.iter().find(|known| known.task_id == *task) else {
+            return Vec::new();
+        };
+        let status = || Patch::Set("incomplete".to_owned());
+        let open = known.open.iter().filter_map(|open| {
+            let item = match &known.output[open.position] {
+                Item::Message(item) => ItemPatch::Message(MessagePatch {
+                    id: item.id.clone(),
+                    status: status(),
+                    ..MessagePatch::default()
+                }),
+                Item::Reasoning(item) => ItemPatch::Reasoning(ReasoningPatch {
+                    id: item.id.clone(),
+                    status: status(),
+                    ..ReasoningPatch::default()
+                }),
+                Item::ToolCall(item) => ItemPatch::ToolCall(ToolCallPatch {
+                    id: item.id.clone(),
+                    status: status(),
+                    ..ToolCallPatch::default()
+                }),
+                Item::ToolResult(_) | Item::Handoff(_) | Item::Error(_) | Item::Other(_) => return None,
+            };
+            Some(ItemCompleted { item, output_index: u32::try_from(open.position).unwrap_or(u32::MAX) })
+        });
+        // What this page closes already is not closed again.
+        open.filter(|completed| !completed_in(page, completed)).collect()
+    }
+
+    fn close_calls(&mut self, task: &TaskId, ending: &Ending, page: &mut Page) {
+        let Some((_, view)) = self.view.task(task) else { return };
+        let open = |call: &&CallView| call.is_complete && !call.is_answered();
+        let calls: Vec<String> = view.calls.iter().filter(open).map(|call| call.call.clone()).collect();
+        for id in calls {
+            let Some((_, view)) = self.view.task(task) else { return };
+            let Some(call) = view.call(&id) else { continue };
+            let scope = view.call_scope(call);
+            if let Some(action) = call.pending() {
+                let scope = riverrun_event::Scope { action_id: Some(action.action.clone()), ..scope.clone() };
+                let resolved = ActionResolved {
+                    decision: "reject".to_owned(),
+                    source: Some(ending.source.to_owned()),
+                    ..ActionResolved::default()
+                };
+                page.push(EventType::ActionResolved, &scope, &resolved);
+            }
+            let text = if call.is_started { ending.begun } else { ending.unbegun };
+            let (name, is_ended) = (call.name.clone(), call.is_ended);
+            self.write_result(task, &id, &Outcome::error("incomplete", vec![Part::plain(text)]), page);
+            if !is_ended {
+                let cancelled = ToolCancelled { tool_name: Some(name), reason: ending.reason.clone() };
+                page.push(EventType::ToolCancelled, &scope, &cancelled);
+            }
+        }
+    }
+}
+
+/// True if the page completes this item.
+fn completed_in(page: &Page, completed: &ItemCompleted) -> bool {
+    let Some(id) = completed.item.id() else { return false };
+    let quoted = format!("\"id\":\"{id}\"");
+    page.drafts
+        .iter()
+        .any(|draft| draft.kind == EventType::ItemCompleted && draft.members().contains(&quoted))
+}

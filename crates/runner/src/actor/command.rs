@@ -1,0 +1,121 @@
+//! The commands of one session, one after the other.
+
+use riverrun_event::{Input, TaskId, ThreadId, TurnId};
+use tokio::sync::oneshot;
+
+use super::{Actor, Stop};
+use crate::{
+    CancelMode, Cancelled, CommandError, Decide, Decided, JournalError, QueueEntry, Submit, Submitted,
+};
+
+pub(crate) type Reply<T> = oneshot::Sender<Result<T, CommandError>>;
+
+pub(crate) enum Command {
+    /// Look whether something is due.
+    Wake,
+    Submit(Box<Submit>, Reply<Submitted>),
+    Cancel {
+        turn: TurnId,
+        mode: CancelMode,
+        reason: Option<String>,
+        reply: Reply<Cancelled>,
+    },
+    Retry(TurnId, Reply<Submitted>),
+    Steer(TurnId, Input, Reply<Submitted>),
+    Decide(Box<Decide>, Reply<Decided>),
+    Queue(Option<ThreadId>, Reply<Vec<QueueEntry>>),
+    Unqueue(TurnId, Reply<Cancelled>),
+    Promote(TurnId, Reply<Vec<QueueEntry>>),
+    TellSubagent(TaskId, Input, Reply<()>),
+    CloseSubagent(TaskId, Option<String>, Reply<()>),
+}
+
+/// Why a command had no effect: the caller is told, or the actor must stop as well.
+pub(super) enum Refusal {
+    Told(CommandError),
+    Stopped(Stop),
+}
+
+impl From<CommandError> for Refusal {
+    fn from(error: CommandError) -> Self {
+        Refusal::Told(error)
+    }
+}
+
+impl From<JournalError> for Refusal {
+    fn from(error: JournalError) -> Self {
+        match error {
+            JournalError::Full => Refusal::Told(CommandError::Full),
+            error => Refusal::Stopped(Stop::of(error)),
+        }
+    }
+}
+
+impl From<riverrun_log::Error> for Refusal {
+    fn from(error: riverrun_log::Error) -> Self {
+        Refusal::Told(CommandError::Unavailable(error.to_string()))
+    }
+}
+
+impl Command {
+    pub(super) fn refuse(self, error: CommandError) {
+        match self {
+            Command::Wake => {}
+            Command::Submit(_, reply) | Command::Retry(_, reply) | Command::Steer(_, _, reply) => {
+                let _ = reply.send(Err(error));
+            }
+            Command::Cancel { reply, .. } | Command::Unqueue(_, reply) => {
+                let _ = reply.send(Err(error));
+            }
+            Command::Decide(_, reply) => {
+                let _ = reply.send(Err(error));
+            }
+            Command::Queue(_, reply) | Command::Promote(_, reply) => {
+                let _ = reply.send(Err(error));
+            }
+            Command::TellSubagent(_, _, reply) | Command::CloseSubagent(_, _, reply) => {
+                let _ = reply.send(Err(error));
+            }
+        }
+    }
+}
+
+impl Actor {
+    pub(super) async fn command(&mut self, command: Command) -> Result<(), Stop> {
+        match command {
+            Command::Wake => Ok(()),
+            Command::Submit(submit, reply) => answer(reply, self.submit(*submit).await),
+            Command::Cancel { reply, .. } | Command::Unqueue(_, reply) => {
+                answer(reply, Err(CommandError::Draining.into()))
+            }
+            Command::Retry(_, reply) | Command::Steer(_, _, reply) => {
+                answer(reply, Err(CommandError::Draining.into()))
+            }
+            Command::Decide(_, reply) => answer(reply, Err(CommandError::Draining.into())),
+            Command::Queue(_, reply) | Command::Promote(_, reply) => {
+                answer(reply, Err(CommandError::Draining.into()))
+            }
+            Command::TellSubagent(_, _, reply) | Command::CloseSubagent(_, _, reply) => {
+                answer(reply, Err(CommandError::Draining.into()))
+            }
+        }
+    }
+}
+
+fn answer<T>(reply: Reply<T>, result: Result<T, Refusal>) -> Result<(), Stop> {
+    // Who asked may have gone; what they asked for is done all the same.
+    match result {
+        Ok(value) => {
+            let _ = reply.send(Ok(value));
+            Ok(())
+        }
+        Err(Refusal::Told(error)) => {
+            let _ = reply.send(Err(error));
+            Ok(())
+        }
+        Err(Refusal::Stopped(stop)) => {
+            let _ = reply.send(Err(stop.clone().into()));
+            Err(stop)
+        }
+    }
+}

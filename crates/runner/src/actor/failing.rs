@@ -1,0 +1,173 @@
+//! Model calls that fail: tried again, given to another model, or the end of the task.
+
+use std::time::Duration;
+
+use riverrun_event::{
+    ErrorInfo, EventType, ItemRetracted, LimitState, ModelFailed, RateLimitHit, RoutingDecision, RunId,
+    TaskAttempt, TaskId,
+};
+use riverrun_provider::{Category, ModelError};
+
+use super::Actor;
+use super::start::write_attempt;
+use crate::drive::{EffectKey, Launch};
+use crate::ids::below;
+use crate::page::Page;
+use crate::plan::TRIES;
+
+/// A service that asks for a longer pause counts as one that will not answer.
+const LONGEST_PAUSE: Duration = Duration::from_secs(120);
+
+impl Actor {
+    pub(super) fn model_failed(&mut self, task: &TaskId, error: &ModelError, page: &mut Page) {
+        let shown = self.streams.get(task).is_some_and(|stream| !stream.items.is_empty());
+        let Some((_, view)) = self.view.task(task) else { return };
+        let is_patient = error.retry_after.is_none_or(|pause| pause <= LONGEST_PAUSE);
+        let retryable = error.category.is_retryable() && is_patient;
+        let (failures, scope) = (view.failures + 1, view.step_scope());
+        let will_retry = retryable && failures < TRIES;
+        let goes_on = will_retry || (may_fall_back(error.category) && self.next_model(task).is_some());
+        if goes_on {
+            self.retract_step(task, "model_failed", page);
+        } else {
+            self.close_items(task, page);
+        }
+        self.limits_hit(task, error, page);
+        let error_info = ErrorInfo {
+            message: error.message.clone(),
+            code: Some(error.code.clone().unwrap_or_else(|| error.category.as_str().to_owned())),
+            category: Some(error.category.as_str().to_owned()),
+            retryable: Some(retryable),
+        };
+        page.push(EventType::ModelFailed, &scope, &ModelFailed { error: error_info, partial: Some(shown) });
+        if will_retry {
+            let pause = self.pause(failures).max(error.retry_after.unwrap_or_default());
+            self.launches.push((EffectKey::Delay(task.clone()), Launch::Delay(pause)));
+        }
+    }
+
+    /// Doubles from half a second on, and half of it is chance, so that many do not come back together.
+    fn pause(&self, failures: u32) -> Duration {
+        let full = 500_u64 << failures.saturating_sub(1).min(6);
+        Duration::from_millis(full / 2 + below(&*self.core.random, full / 2))
+    }
+
+    /// Takes back what the newest model call showed.
+    fn retract_step(&mut self, task: &TaskId, reason: &str, page: &mut Page) {
+        let stream = self.streams.remove(task).unwrap_or_default();
+        let Some((_, view)) = self.view.task(task) else { return };
+        let mut items: Vec<(String, u32)> =
+            stream.items.iter().map(|item| (item.item.clone(), item.output_index)).collect();
+        items.extend(
+            view.step_items
+                .iter()
+                .filter(|(id, _)| items.iter().all(|(known, _)| known != id))
+                .cloned()
+                .collect::<Vec<_>>(),
+        );
+        for (item_id, output_index) in items {
+            let retracted = ItemRetracted { item_id, output_index, reason: reason.to_owned() };
+            page.push(EventType::ItemRetracted, &view.step_scope(), &retracted);
+        }
+    }
+
+    fn limits_hit(&self, task: &TaskId, error: &ModelError, page: &mut Page) {
+        let Some((_, view)) = self.view.task(task) else { return };
+        let provider = view.provider.as_deref().map(ToOwned::to_owned);
+        match error.category {
+            Category::RateLimit => {
+                let retry_after_ms =
+                    error.retry_after.map(|pause| u64::try_from(pause.as_millis()).unwrap_or(u64::MAX));
+                let message = Some(error.message.clone());
+                let hit = RateLimitHit { provider, retry_after_ms, message, ..RateLimitHit::default() };
+                page.push(EventType::RateLimitHit, &view.step_scope(), &hit);
+            }
+            Category::Quota => {
+                let (kind, status) = (Some("quota".to_owned()), Some("blocked".to_owned()));
+                let blocked = LimitState { kind, scope: provider, status, ..LimitState::default() };
+                page.push(EventType::QuotaBlocked, &view.step_scope(), &blocked);
+            }
+            _ => {}
+        }
+    }
+
+    /// The model after the present one, if there is another.
+    fn next_model(&self, task: &TaskId) -> Option<String> {
+        let (_, view) = self.view.task(task)?;
+        self.persona(task)?.spec.models.get(view.model + 1).cloned()
+    }
+
+    pub(super) fn give_up(&mut self, task: &TaskId, page: &mut Page) {
+        let Some((_, view)) = self.view.task(task) else { return };
+        let error = view.last_error.clone().unwrap_or_default();
+        let is_fatal =
+            matches!(error.category.as_deref(), Some("invalid_request" | "content_filter" | "cancelled"));
+        let (scope, place) = (view.step_scope(), view.model);
+        let next = self.next_model(task).filter(|_| !is_fatal);
+        let Some(next) = next else {
+            let message = format!("the model failed: {}", error.message);
+            let code = Some(
+                if error.category.as_deref() == Some("content_filter") {
+                    "content_filter"
+                } else {
+                    "model_failed"
+                }
+                .to_owned(),
+            );
+            return self.fail_with(task, ErrorInfo { message, code, ..error }, page);
+        };
+        let models = self.persona(task).map(|persona| persona.spec.models.clone()).unwrap_or_default();
+        let (requested_provider, requested_model) = split(models.get(place));
+        let (selected_provider, selected_model) = split(Some(&next));
+        let decision = RoutingDecision {
+            decision_reason: Some("the model before it failed".to_owned()),
+            selected_provider,
+            selected_model,
+            requested_provider,
+            requested_model,
+            candidate_count: u32::try_from(models.len()).ok(),
+            fallback_chain: Some(models),
+            error: Some(error),
+            ..RoutingDecision::default()
+        };
+        page.push(EventType::RoutingFallbackApplied, &scope, &decision);
+    }
+
+    /// A former owner's model call has no end: it failed, what it showed is taken back, and a new run goes on.
+    pub(super) fn interrupted(&mut self, task: &TaskId, page: &mut Page) {
+        self.retract_step(task, "interrupted", page);
+        let Some((_, view)) = self.view.task(task) else { return };
+        let error = ErrorInfo {
+            message: "the server stopped during the model call".to_owned(),
+            code: Some("interrupted".to_owned()),
+            category: Some("interrupted".to_owned()),
+            retryable: Some(true),
+        };
+        let partial = Some(!view.step_items.is_empty());
+        let failed = ModelFailed { error: error.clone(), partial };
+        page.push(EventType::ModelFailed, &view.step_scope(), &failed);
+        self.new_attempt(task, error, page);
+    }
+
+    /// The run of a former owner is lost; a new one of the same task goes on.
+    pub(super) fn new_attempt(&mut self, task: &TaskId, error: ErrorInfo, page: &mut Page) {
+        if !self.taken_over.insert(task.clone()) {
+            return;
+        }
+        let run = RunId::from_bytes(self.core.fresh());
+        let Some(view) = self.view.task_mut(task) else { return };
+        let attempt = TaskAttempt { error: Some(error), retryable: Some(true), ..TaskAttempt::default() };
+        page.push(EventType::TaskAttemptFailed, &view.scope, &attempt);
+        view.scope.run_id = Some(run);
+        write_attempt(page, &view.scope, view.attempts + 1);
+    }
+}
+
+fn may_fall_back(category: Category) -> bool {
+    !matches!(category, Category::InvalidRequest | Category::ContentFilter | Category::Cancelled)
+}
+
+pub(super) fn split(name: Option<&String>) -> (Option<String>, Option<String>) {
+    let parts = name.and_then(|name| name.split_once('/'));
+    (parts.map(|(provider, _)| provider.to_owned()), parts.map(|(_, model)| model.to_owned()))
+}

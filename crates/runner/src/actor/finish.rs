@@ -1,0 +1,224 @@
+//! The end of tasks and turns: one terminal event each, tasks before their turn.
+
+use riverrun_event::{
+    ErrorInfo, EventType, Item, ItemRetracted, Part, RawJson, SubagentCompleted, SubagentFailed, TaskAttempt,
+    TaskChange, TaskCompleted, TaskFailed, TaskId, TurnCancelled, TurnCompleted, TurnFailed, TurnId, Usage,
+};
+
+use super::Actor;
+use super::close::Ending;
+use crate::CancelMode;
+use crate::drive::{EffectKey, Launch, OutputCheck, Tripped};
+use crate::page::Page;
+
+impl Actor {
+    pub(super) fn finish(&mut self, task: &TaskId, page: &mut Page) {
+        let text = self.final_text(task);
+        let value = match self.fitting_output(task, text.as_deref(), page) {
+            Ok(value) => value,
+            Err(()) => return,
+        };
+        let Some((turn, view)) = self.view.task(task) else { return };
+        let (is_root, scope) = (view.task == turn.root, view.scope.clone());
+        let usage = self.usage_of(task);
+        page.push(EventType::TaskAttemptCompleted, &scope, &TaskAttempt::default());
+        let completed = TaskCompleted {
+            final_output: value.clone(),
+            usage: Some(usage.clone()),
+            ..TaskCompleted::default()
+        };
+        page.push(EventType::TaskCompleted, &scope, &completed);
+        if is_root {
+            let usage = self.turn_usage(&turn.turn);
+            page.push(EventType::TurnCompleted, &scope, &TurnCompleted { final_output: value, usage });
+            self.forget_turn(task);
+        } else {
+            let summary = text.filter(|text| text.len() <= 200);
+            let completed = SubagentCompleted { summary, usage: Some(usage), ..SubagentCompleted::default() };
+            page.push(EventType::SubagentCompleted, &subagent(&scope, task), &completed);
+        }
+    }
+
+    /// Fails the task; a root takes its turn along.
+    pub(super) fn fail_task(&mut self, task: &TaskId, code: &str, message: &str, page: &mut Page) {
+        let error = ErrorInfo {
+            message: message.to_owned(),
+            code: Some(code.to_owned()),
+            category: None,
+            retryable: Some(code == "model_failed"),
+        };
+        self.fail_with(task, error, page);
+    }
+
+    pub(super) fn fail_with(&mut self, task: &TaskId, error: ErrorInfo, page: &mut Page) {
+        self.close_work(task, &Ending::failed(), page);
+        let Some((turn, view)) = self.view.task(task) else { return };
+        let (is_root, scope) = (view.task == turn.root, view.scope.clone());
+        let attempt = TaskAttempt { error: Some(error.clone()), ..TaskAttempt::default() };
+        page.push(EventType::TaskAttemptFailed, &scope, &attempt);
+        page.push(
+            EventType::TaskFailed,
+            &scope,
+            &TaskFailed { error: error.clone(), status: None, reason: None },
+        );
+        if is_root {
+            let usage = self.turn_usage(&turn.turn);
+            page.push(EventType::TurnFailed, &scope, &TurnFailed { error, usage });
+            self.forget_turn(task);
+        } else {
+            let failed = SubagentFailed { error: Some(error), ..SubagentFailed::default() };
+            page.push(EventType::SubagentFailed, &subagent(&scope, task), &failed);
+        }
+    }
+
+    /// The turn ends because somebody asked for it.
+    pub(super) fn stop_turn(&mut self, turn: &TurnId, page: &mut Page) {
+        let Some(view) = self.view.turns.get(turn) else { return };
+        let (root, cancel) = (view.root.clone(), view.cancel.clone());
+        let mode = cancel.as_ref().map_or(CancelMode::Immediate, |cancel| cancel.mode);
+        let reason = cancel.and_then(|cancel| cancel.reason);
+        self.close_work(&root, &Ending::cancelled(reason.as_deref()), page);
+        let Some((_, task)) = self.view.task(&root) else { return };
+        let scope = task.scope.clone();
+        page.push(
+            EventType::TaskCancelled,
+            &scope,
+            &TaskChange { reason: reason.clone(), ..TaskChange::default() },
+        );
+        let mode = Some(mode_word(mode).to_owned());
+        let usage = self.turn_usage(turn);
+        page.push(EventType::TurnCancelled, &scope, &TurnCancelled { mode, reason, usage });
+        self.forget_turn(&root);
+    }
+
+    /// Nothing of a turn that has ended is at work any more.
+    fn forget_turn(&mut self, root: &TaskId) {
+        let Some((turn, _)) = self.view.task(root) else { return };
+        let tasks: Vec<TaskId> = turn.tasks.iter().map(|task| task.task.clone()).collect();
+        self.stop_effects(|key| tasks.contains(key.task()));
+        for task in &tasks {
+            self.checked.remove(task);
+            self.streams.remove(task);
+        }
+        self.launches.retain(|(key, _)| !tasks.contains(key.task()));
+    }
+
+    pub(super) fn check_output(&mut self, task: &TaskId, _page: &mut Page) {
+        let text = self.final_text(task).unwrap_or_default();
+        let Some(persona) = self.persona(task) else { return };
+        let guardrails = persona.spec.guardrails.clone();
+        self.launches.push((EffectKey::Check(task.clone()), Launch::Check(OutputCheck { guardrails, text })));
+    }
+
+    /// What was shown and must not be is taken back before the turn fails.
+    pub(super) fn output_tripped(&mut self, task: &TaskId, tripped: &Tripped, page: &mut Page) {
+        if let Some((item_id, output_index)) = self.final_message(task) {
+            let Some((_, view)) = self.view.task(task) else { return };
+            let retracted = ItemRetracted { item_id, output_index, reason: "guardrail_tripped".to_owned() };
+            page.push(EventType::ItemRetracted, &view.scope, &retracted);
+        }
+        let message = format!("guardrail `{}` refused the output: {}", tripped.guardrail, tripped.reason);
+        self.fail_task(task, "guardrail_tripped", &message, page);
+    }
+
+    pub(super) fn input_tripped(&mut self, task: &TaskId, tripped: &Tripped, page: &mut Page) {
+        let message = format!("guardrail `{}` refused the input: {}", tripped.guardrail, tripped.reason);
+        self.fail_task(task, "guardrail_tripped", &message, page);
+    }
+
+    /// The newest message of the task that stands, and its place.
+    pub(super) fn final_message(&self, task: &TaskId) -> Option<(String, u32)> {
+        let known = self.state.tasks.iter().find(|known| known.task_id == *task)?;
+        let place = known.output.iter().enumerate().rev().find_map(|(place, item)| match item {
+            Item::Message(message)
+                if message.role.as_deref() != Some("user") && !known.retracted.contains(&place) =>
+            {
+                Some((message.id.clone(), place))
+            }
+            _ => None,
+        })?;
+        Some((place.0, u32::try_from(place.1).unwrap_or(u32::MAX)))
+    }
+
+    /// Its text; None if the model ended with calls that the caller runs.
+    pub(super) fn final_text(&self, task: &TaskId) -> Option<String> {
+        let (_, view) = self.view.task(task)?;
+        if view.calls.iter().any(|call| call.is_complete && call.step == view.step) {
+            return None;
+        }
+        let (_, place) = self.final_message(task)?;
+        let known = self.state.tasks.iter().find(|known| known.task_id == *task)?;
+        let Item::Message(message) = &known.output[place as usize] else { return None };
+        Some(message.block_list.iter().flatten().filter_map(Part::text).collect())
+    }
+
+    fn usage_of(&self, task: &TaskId) -> Usage {
+        self.state
+            .tasks
+            .iter()
+            .find(|known| known.task_id == *task)
+            .map(|known| known.usage.clone())
+            .unwrap_or_default()
+    }
+
+    fn turn_usage(&self, turn: &TurnId) -> Option<Usage> {
+        self.state.turns.iter().find(|known| known.turn_id == *turn).map(|known| known.usage.clone())
+    }
+}
+
+pub(super) fn mode_word(mode: CancelMode) -> &'static str {
+    match mode {
+        CancelMode::Immediate => "immediate",
+        CancelMode::AfterTurn => "after_turn",
+    }
+}
+
+/// Events about a sub-agent name it; it is known by its task.
+pub(super) fn subagent(scope: &riverrun_event::Scope, task: &TaskId) -> riverrun_event::Scope {
+    riverrun_event::Scope { subagent_id: Some(task.as_str().to_owned()), ..scope.clone() }
+}
+
+impl Actor {
+    /// The output in the form that the agent promises. Err: the model is asked once more, or the task has failed.
+    fn fitting_output(
+        &mut self,
+        task: &TaskId,
+        text: Option<&str>,
+        page: &mut Page,
+    ) -> Result<Option<RawJson>, ()> {
+        let Some(text) = text else { return Ok(None) };
+        let plain = || RawJson::of(text).ok();
+        let Some(persona) = self.persona(task).filter(|persona| !persona.is_gateway) else {
+            return Ok(plain());
+        };
+        let Some(schema) = persona.output_schema() else { return Ok(plain()) };
+        let problem = match serde_json::from_str::<serde_json::Value>(text) {
+            Ok(value) => match crate::schema::check(schema, &value) {
+                Ok(()) => return Ok(RawJson::of(&value).ok()),
+                Err(problem) => problem,
+            },
+            Err(error) => format!("it is not JSON: {error}"),
+        };
+        self.misfit(task, &problem, page);
+        Err(())
+    }
+
+    fn misfit(&mut self, task: &TaskId, problem: &str, page: &mut Page) {
+        let Some((_, view)) = self.view.task(task) else { return };
+        let (scope, repairs) = (view.step_scope(), view.repairs);
+        if repairs > 0 {
+            let message = format!("the final output does not fit its schema: {problem}");
+            return self.fail_task(task, "output_mismatch", &message, page);
+        }
+        if let Some((item_id, output_index)) = self.final_message(task) {
+            let retracted = ItemRetracted { item_id, output_index, reason: "output_mismatch".to_owned() };
+            page.push(EventType::ItemRetracted, &scope, &retracted);
+        }
+        let notice = riverrun_event::RuntimeNotice {
+            code: Some("output_mismatch".to_owned()),
+            message: Some(problem.to_owned()),
+            ..riverrun_event::RuntimeNotice::default()
+        };
+        page.push(EventType::RuntimeWarning, &scope, &notice);
+    }
+}

@@ -1,0 +1,60 @@
+//! Effects begin here, after the events that announce them are durable.
+
+use tokio_util::sync::CancellationToken;
+
+use super::Actor;
+use super::model::Stream;
+use crate::drive::{EffectKey, Launch, Line, Report, Running, call_model, check_output, run_tool};
+
+impl Actor {
+    pub(super) async fn launch_all(&mut self) {
+        for (key, launch) in std::mem::take(&mut self.launches) {
+            self.launch(key, launch).await;
+        }
+    }
+
+    async fn launch(&mut self, key: EffectKey, launch: Launch) {
+        self.generation += 1;
+        let cancel = CancellationToken::new();
+        let line = Line { key: key.clone(), generation: self.generation, reports: self.reports.clone() };
+        let places = self.core.places.clone();
+        let spawned = match launch {
+            Launch::Model => {
+                let EffectKey::Model(task) = &key else { return };
+                self.streams.insert(task.clone(), Stream::default());
+                let Some(call) = self.model_call(task).await else { return };
+                tokio::spawn(call_model(call, line, places, cancel.clone()))
+            }
+            Launch::Tool(mut run) => {
+                run.call.cancel = cancel.clone();
+                let progress = line.clone();
+                run.call.progress =
+                    std::sync::Arc::new(move |told| progress.try_tell(Report::Progress(told)));
+                tokio::spawn(run_tool(*run, line, places))
+            }
+            Launch::Delay(time) => tokio::spawn(async move {
+                tokio::time::sleep(time).await;
+                line.tell(Report::Delayed).await;
+            }),
+            Launch::Check(check) => tokio::spawn(check_output(check, line)),
+        };
+        let running = Running {
+            generation: self.generation,
+            cancel,
+            abort: spawned.abort_handle(),
+            since: tokio::time::Instant::now(),
+        };
+        self.running.insert(key, running);
+    }
+
+    /// Ends effects without a word; what is to be said about them is said by whoever ends them.
+    pub(super) fn stop_effects(&mut self, ends: impl Fn(&EffectKey) -> bool) {
+        self.running.retain(|key, running| {
+            let ends = ends(key);
+            if ends {
+                running.stop();
+            }
+            !ends
+        });
+    }
+}

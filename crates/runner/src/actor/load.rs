@@ -1,0 +1,70 @@
+//! Where a session stands, from its log.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use riverrun_event::{Record, Sequence};
+use riverrun_fold::State;
+use riverrun_log::SessionKey;
+use tokio::sync::mpsc;
+
+use super::{Actor, Stop};
+use crate::core::Core;
+use crate::drive::Reported;
+use crate::view::View;
+
+impl Actor {
+    pub(super) async fn load(
+        core: Arc<Core>,
+        key: SessionKey,
+        reports: mpsc::Sender<Reported>,
+    ) -> Result<Self, Stop> {
+        let state = core.journal.state(&key).await.map_err(Stop::of)?;
+        let view = load_view(&core, &key, &state).await?;
+        let mut actor = Self {
+            core,
+            key,
+            state,
+            view,
+            running: HashMap::new(),
+            streams: HashMap::new(),
+            checked: HashSet::new(),
+            taken_over: HashSet::new(),
+            launches: Vec::new(),
+            sealed: HashMap::new(),
+            generation: 0,
+            reports,
+        };
+        for turn in actor.view.turns.values_mut() {
+            for task in &mut turn.tasks {
+                let known = actor.state.tasks.iter().find(|known| known.task_id == task.task);
+                let length = known.map_or(0, |known| known.output.len());
+                task.next_index = task.next_index.max(u32::try_from(length).unwrap_or(u32::MAX));
+            }
+        }
+        Ok(actor)
+    }
+}
+
+/// Reads the events of the turns that are open, as far as the state goes.
+async fn load_view(core: &Core, key: &SessionKey, state: &State) -> Result<View, Stop> {
+    let mut view = View::default();
+    let open = state.turns.iter().filter(|turn| turn.started_at.is_some() && !turn.status.is_terminal());
+    let Some(first) = open.map(|turn| turn.first_sequence).min() else { return Ok(view) };
+    let mut after = Sequence::new(first.get().saturating_sub(1)).unwrap_or_default();
+    while after < state.sequence {
+        let chunks = core.journal.read(key, after).await.map_err(Stop::of)?;
+        let Some(last) = chunks.last().map(|chunk| chunk.last()) else { break };
+        for chunk in &chunks {
+            for (sequence, record) in chunk.records_after(after) {
+                if sequence > state.sequence {
+                    return Ok(view);
+                }
+                let event = Record::read(record).and_then(|record| record.to_event(sequence));
+                view.apply(&event.map_err(|_| Stop::Broken(format!("event {sequence} cannot be read")))?);
+            }
+        }
+        after = last;
+    }
+    Ok(view)
+}

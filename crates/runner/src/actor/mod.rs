@@ -1,0 +1,207 @@
+//! One session at work: its commands in order, its effects, its events.
+//!
+//! ```text
+//!  commands ─┐                         ┌─▶ append (durable) ─▶ state, view
+//!            ├─▶ actor ─ handle, plan ─┤
+//!  reports ──┘      ▲                  └─▶ launch effects: model calls, tools, delays
+//!                   └──────────────────────────────────────┘
+//! ```
+//!
+//! There is one append at a time. What effects report in the meantime waits and goes into the next append together,
+//! so a fast model makes large chunks, and a slow one is shown at once.
+
+mod absorb;
+mod append;
+mod close;
+mod command;
+mod failing;
+mod finish;
+mod launch;
+mod load;
+mod model;
+mod money;
+mod past;
+mod perform;
+mod request;
+mod result;
+mod start;
+mod submit;
+mod tools;
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use riverrun_event::{TaskId, Timestamp, TurnId};
+use riverrun_fold::{SealedTurn, State};
+use riverrun_log::SessionKey;
+use tokio::sync::mpsc;
+
+pub(crate) use append::Stop;
+pub(crate) use command::{Command, Reply};
+
+use crate::core::Core;
+use crate::drive::{EffectKey, Launch, Report, Reported, Running};
+use crate::view::View;
+use model::Stream;
+
+/// Reports that may wait; a provider that is faster than the disk is slowed down by it.
+const REPORTS: usize = 1024;
+/// How long an actor with nothing to do stays, so that the next command need not read the state again.
+const LINGER: Duration = Duration::from_secs(5);
+
+pub(crate) struct Actor {
+    core: Arc<Core>,
+    key: SessionKey,
+    state: State,
+    view: View,
+    running: HashMap<EffectKey, Running>,
+    /// The items of open model calls.
+    streams: HashMap<TaskId, Stream>,
+    /// Tasks whose final output passed the guardrails.
+    checked: HashSet<TaskId>,
+    /// Effects that begin once what is being written is durable.
+    launches: Vec<(EffectKey, Launch)>,
+    /// Older turns of the session, as they were read.
+    sealed: HashMap<TurnId, Arc<SealedTurn>>,
+    /// Tasks whose lost run this actor replaced.
+    taken_over: HashSet<TaskId>,
+    generation: u64,
+    reports: mpsc::Sender<Reported>,
+}
+
+/// Serves a session until it has nothing to do.
+pub(crate) async fn run(core: Arc<Core>, key: SessionKey, mut commands: mpsc::UnboundedReceiver<Command>) {
+    let (reports, mut reported) = mpsc::channel(REPORTS);
+    let stop = core.stop.clone();
+    let served = async {
+        let mut actor = match Actor::load(core.clone(), key.clone(), reports).await {
+            Ok(actor) => actor,
+            Err(stop) => return refuse(&core, &key, &mut commands, &stop),
+        };
+        let ended = actor.serve(&mut commands, &mut reported).await;
+        if let Err(stop) = ended {
+            tracing::warn!(session = key.session.as_str(), reason = %stop, "the session's runner stops");
+            drop(actor);
+            refuse(&core, &key, &mut commands, &stop);
+        }
+    };
+    tokio::select! {
+        biased;
+        () = stop.cancelled() => {}
+        () = served => return,
+    }
+    refuse(&core, &key, &mut commands, &Stop::Draining);
+}
+
+/// Answers everything that waits with the reason why nothing more is done here.
+fn refuse(core: &Core, key: &SessionKey, commands: &mut mpsc::UnboundedReceiver<Command>, stop: &Stop) {
+    while let Some(command) = core.let_go(key, commands) {
+        command.refuse(stop.clone().into());
+    }
+}
+
+impl Actor {
+    async fn serve(
+        &mut self,
+        commands: &mut mpsc::UnboundedReceiver<Command>,
+        reported: &mut mpsc::Receiver<Reported>,
+    ) -> Result<(), Stop> {
+        self.settle().await?;
+        loop {
+            let wait = self.until_deadline();
+            let is_idle = self.running.is_empty();
+            tokio::select! {
+                biased;
+                command = commands.recv() => match command {
+                    Some(command) => self.command(command).await?,
+                    None => return Ok(()),
+                },
+                Some(report) = reported.recv() => self.reports(report, reported).await?,
+                () = tokio::time::sleep(wait.unwrap_or(LINGER)), if wait.is_some_and(|wait| !is_idle || wait <= LINGER) => {}
+                () = tokio::time::sleep(LINGER), if is_idle => {
+                    if let Some(at) = self.deadline() {
+                        self.core.timers.schedule(&self.key, at);
+                    }
+                    match self.core.let_go(&self.key, commands) {
+                        Some(command) => self.command(command).await?,
+                        None => return Ok(()),
+                    }
+                }
+            }
+            self.settle().await?;
+        }
+    }
+
+    /// Takes a report and all that wait behind it, and writes what they tell together.
+    async fn reports(&mut self, first: Reported, more: &mut mpsc::Receiver<Reported>) -> Result<(), Stop> {
+        const LARGEST: usize = 256 << 10;
+        let mut page = self.page();
+        let mut is_last = first.report.is_last();
+        self.absorb(first, &mut page);
+        while !is_last && page.size() < LARGEST && page.drafts.len() < REPORTS {
+            let Ok(report) = more.try_recv() else { break };
+            // The end of an effect may end the turn: nothing is written behind it unseen.
+            is_last = report.report.is_last();
+            self.absorb(report, &mut page);
+        }
+        self.append(page).await?;
+        self.launch_all().await;
+        Ok(())
+    }
+
+    /// The next time at which something happens by itself.
+    fn deadline(&self) -> Option<Timestamp> {
+        crate::plan::deadline(&self.view, &self.core.registry)
+    }
+
+    fn until_deadline(&self) -> Option<Duration> {
+        let wait = self.deadline()?.millis().saturating_sub(self.core.now().millis());
+        Some(Duration::from_millis(u64::try_from(wait).unwrap_or(0)))
+    }
+
+    /// Does what is to be done until everything waits for somebody.
+    async fn settle(&mut self) -> Result<(), Stop> {
+        // Every round writes something, so a turn that needs more rounds than this goes in circles.
+        const ROUNDS: usize = 10_000;
+        for _ in 0..ROUNDS {
+            let intents = self.plan();
+            if intents.is_empty() {
+                return Ok(());
+            }
+            self.perform(intents).await?;
+        }
+        Err(Stop::Broken("the plan does not come to an end".to_owned()))
+    }
+
+    fn is_running(&self, key: &EffectKey) -> bool {
+        self.running.contains_key(key)
+    }
+}
+
+/// Nothing that an actor began goes on without it.
+impl Drop for Actor {
+    fn drop(&mut self) {
+        for running in self.running.values() {
+            running.stop();
+        }
+    }
+}
+
+impl Report {
+    /// True for what ends an effect.
+    pub(crate) fn is_last(&self) -> bool {
+        match self {
+            Report::Model(event) => matches!(
+                event,
+                riverrun_provider::ModelEvent::Completed { .. } | riverrun_provider::ModelEvent::Failed(_)
+            ),
+            Report::Progress(_) => false,
+            Report::Tool(..)
+            | Report::Delayed
+            | Report::Checked(_)
+            | Report::Guarded(_)
+            | Report::Summary(_) => true,
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! What the model calls cost, and what their services allow.
+
+use riverrun_event::{Cost, EventType, LimitState, RawJson, TaskId, Usage};
+use riverrun_provider::RateLimit;
+
+use super::Actor;
+use crate::page::Page;
+
+impl Actor {
+    pub(super) fn record_cost(&mut self, task: &TaskId, usage: &Usage, page: &mut Page) {
+        let Some((_, view)) = self.view.task(task) else { return };
+        let Some(persona) = self.persona(task) else { return };
+        let Some(name) = persona.spec.models.get(view.model) else { return };
+        let Some(price) = self.core.registry.prices.get(name) else { return };
+        let cost = Cost {
+            amount: price.of(usage),
+            currency: Some("USD".to_owned()),
+            model: name.split_once('/').map(|(_, model)| model.to_owned()),
+            provider: view.provider.as_deref().map(ToOwned::to_owned),
+            usage: None,
+        };
+        page.push(EventType::CostRecorded, &view.step_scope(), &cost);
+    }
+
+    /// Tells when little is left; what is plenty is no news.
+    pub(super) fn rate_limited(&self, task: &TaskId, limit: &RateLimit, page: &mut Page) {
+        let Some((_, view)) = self.view.task(task) else { return };
+        let (Some(whole), Some(left)) = (limit.limit, limit.remaining) else { return };
+        if left.saturating_mul(10) > whole {
+            return;
+        }
+        let low = LimitState {
+            kind: Some(limit.kind.clone()),
+            scope: view.provider.as_deref().map(ToOwned::to_owned),
+            limit: Some(whole as f64),
+            remaining: Some(left as f64),
+            status: Some("low".to_owned()),
+            ..LimitState::default()
+        };
+        page.push(EventType::QuotaLow, &view.step_scope(), &low);
+    }
+
+    /// What has no place here is kept under the provider's name.
+    pub(super) fn vendor(&self, task: &TaskId, name: &str, data: &RawJson, page: &mut Page) {
+        let Some((_, view)) = self.view.task(task) else { return };
+        let clean = |c: char| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '_' };
+        let provider = view.provider.as_deref().unwrap_or("provider");
+        let kind: String = format!("x.{provider}.{name}").chars().map(clean).take(128).collect();
+        let payload = if data.get().starts_with('{') { data.clone() } else { wrapped(data) };
+        page.push(riverrun_event::EventType::Other(kind.into()), &view.step_scope(), &payload);
+    }
+}
+
+fn wrapped(data: &RawJson) -> RawJson {
+    RawJson::parse(format!("{{\"data\":{}}}", data.get())).unwrap_or_default()
+}

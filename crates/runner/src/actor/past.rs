@@ -1,0 +1,80 @@
+//! The conversation of a task, gathered from the state and from sealed turns.
+
+use std::sync::Arc;
+
+use riverrun_event::{Input, TaskId, ThreadId, TurnId};
+use riverrun_fold::SealedTurn;
+use riverrun_provider::History;
+
+use super::Actor;
+use crate::history::{self, Making};
+
+impl Actor {
+    /// What the model of this task reads.
+    pub(super) async fn history(&mut self, task: &TaskId, provider: &str) -> Vec<History> {
+        let mut out = Vec::new();
+        let Some((turn, view)) = self.view.task(task) else { return out };
+        let (turn_id, thread, is_root) = (turn.turn.clone(), turn.thread.clone(), view.parent.is_none());
+        if is_root {
+            self.past(&thread, &turn_id, &mut out).await;
+        }
+        let Some((_, view)) = self.view.task(task) else { return out };
+        let known = self.state.tasks.iter().find(|known| known.task_id == *task);
+        if is_root {
+            if let Some(turn) = self.state.turns.iter().find(|known| known.turn_id == turn_id) {
+                history::asked(turn, &Making::Given { provider }, &mut out);
+            }
+        } else if let Some(objective) = known.and_then(|known| known.objective.clone()) {
+            history::user(&Input::Text(objective), &mut out);
+        }
+        if let Some(known) = known {
+            let making = Making::Present { makers: &view.makers, provider };
+            history::items(&known.output, |place| known.retracted.contains(&place), &making, &mut out);
+        }
+        if view.repairs > 0 && view.is_call_due {
+            let text = "Your last answer did not fit the schema that was asked for. Answer again with JSON that fits it, and nothing else.";
+            history::user(&Input::Text(text.to_owned()), &mut out);
+        }
+        history::pair(out)
+    }
+
+    /// The turns of the thread before this one.
+    async fn past(&mut self, thread: &ThreadId, before: &TurnId, out: &mut Vec<History>) {
+        for turn in self.older_turns(thread) {
+            if let Some(sealed) = self.sealed_turn(&turn).await {
+                let root =
+                    sealed.tasks.iter().find(|task| Some(&task.task_id) == sealed.turn.task_id.as_ref());
+                history::past_turn(&sealed.turn, root, out);
+            }
+        }
+        let ended =
+            self.state.turns.iter().filter(|turn| turn.thread_id == *thread && turn.turn_id != *before);
+        for turn in ended.filter(|turn| turn.status.is_terminal() && turn.started_at.is_some()) {
+            let root = self.state.tasks.iter().find(|task| Some(&task.task_id) == turn.task_id.as_ref());
+            history::past_turn(turn, root, out);
+        }
+    }
+
+    /// Turns that left the state, as the newest turn's context told.
+    fn older_turns(&self, thread: &ThreadId) -> Vec<TurnId> {
+        let told =
+            self.state.ledger.family("context").and_then(|family| {
+                family.entries.iter().rev().find(|entry| entry.kind == "context.resolved")
+            });
+        let Some(told) = told.and_then(|entry| entry.payload.as_ref()) else { return Vec::new() };
+        let Ok(told) = told.to::<serde_json::Value>() else { return Vec::new() };
+        let listed = told["turns"][thread.as_str()].as_array().cloned().unwrap_or_default();
+        let ids = listed.iter().filter_map(|id| TurnId::new(id.as_str()?).ok());
+        ids.filter(|id| self.state.turns.iter().all(|turn| turn.turn_id != *id)).collect()
+    }
+
+    async fn sealed_turn(&mut self, turn: &TurnId) -> Option<Arc<SealedTurn>> {
+        if let Some(known) = self.sealed.get(turn) {
+            return Some(known.clone());
+        }
+        let stored = self.core.journal.log().sealed_turn(&self.key, turn).await.ok().flatten()?;
+        let sealed: Arc<SealedTurn> = Arc::new(serde_json::from_slice(&stored.bytes).ok()?);
+        self.sealed.insert(turn.clone(), sealed.clone());
+        Some(sealed)
+    }
+}

@@ -1,0 +1,58 @@
+//! Intents into events and effects.
+
+use std::collections::HashSet;
+
+use super::{Actor, Stop};
+use crate::drive::EffectKey;
+use crate::page::Page;
+use crate::plan::{Facts, Intent, plan};
+
+impl Actor {
+    pub(super) fn plan(&self) -> Vec<Intent> {
+        let running: HashSet<EffectKey> = self.running.keys().cloned().collect();
+        plan(&Facts {
+            state: &self.state,
+            view: &self.view,
+            registry: &self.core.registry,
+            running: &running,
+            checked: &self.checked,
+            now: self.core.now(),
+        })
+    }
+
+    pub(super) async fn perform(&mut self, intents: Vec<Intent>) -> Result<(), Stop> {
+        let mut page = self.page();
+        for intent in intents {
+            // The turn's end makes every other plan for it void.
+            let ends =
+                matches!(&intent, Intent::Stop(_) | Intent::Fail(..) | Intent::Finish(_) | Intent::GiveUp(_));
+            self.perform_one(intent, &mut page);
+            if ends {
+                break;
+            }
+        }
+        self.append(page).await?;
+        self.launch_all().await;
+        Ok(())
+    }
+
+    fn perform_one(&mut self, intent: Intent, page: &mut Page) {
+        match intent {
+            Intent::Start(turn) => self.start_queued(&turn, page),
+            Intent::Stop(turn) => self.stop_turn(&turn, page),
+            Intent::Close(task) => self.close_child(&task, page),
+            Intent::Interrupted(task) => self.interrupted(&task, page),
+            Intent::GiveUp(task) => self.give_up(&task, page),
+            Intent::Call(task) => self.request_model(&task, page),
+            Intent::Judge(task, call) => self.judge(&task, &call, page),
+            Intent::Run(task, call) => self.run_call(&task, &call, page),
+            Intent::Decided(task, call) => self.decided(&task, &call, page),
+            Intent::Unknown(task, call) => self.unknown_outcome(&task, &call, page),
+            Intent::Collect(task, call) => self.collect(&task, &call, page),
+            Intent::Expire(action) => self.expire(&action, page),
+            Intent::Fail(task, failure) => self.fail_task(&task, failure.code, &failure.message, page),
+            Intent::Check(task) => self.check_output(&task, page),
+            Intent::Finish(task) => self.finish(&task, page),
+        }
+    }
+}

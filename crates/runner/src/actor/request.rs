@@ -1,0 +1,120 @@
+//! What the model is asked.
+
+use riverrun_event::{
+    EventType, Input, Item, ItemCompleted, ItemId, ItemPatch, ItemStarted, MessageItem, MessagePatch,
+    ModelRequested, Part, RoutingDecision, Scope, StepId, TaskId,
+};
+use riverrun_provider::ModelRequest;
+
+use super::Actor;
+use super::failing::split;
+use crate::drive::{EffectKey, Launch, ModelCall};
+use crate::history;
+use crate::page::{Page, with_step};
+use crate::persona::Persona;
+
+impl Actor {
+    pub(super) fn persona(&self, task: &TaskId) -> Option<Persona> {
+        let (turn, view) = self.view.task(task)?;
+        crate::plan::persona(&self.state, &self.core.registry, turn, view)
+    }
+
+    /// Announces a model call. It begins when this is durable.
+    pub(super) fn request_model(&mut self, task: &TaskId, page: &mut Page) {
+        let Some(persona) = self.persona(task) else { return };
+        let Some((_, view)) = self.view.task(task) else { return };
+        let (place, is_routed) = (view.model, view.is_routed);
+        let name = persona.spec.models.get(place).cloned();
+        if persona.model(&self.core.registry, place).is_none() {
+            let name = name.unwrap_or_else(|| "none".to_owned());
+            let message = format!(
+                "agent `{}` asks for model `{name}`, whose provider is not configured",
+                persona.spec.name
+            );
+            return self.fail_task(task, "model_not_found", &message, page);
+        }
+        self.write_steers(task, page);
+        let Some((_, view)) = self.view.task(task) else { return };
+        let step = StepId::from_bytes(self.core.fresh());
+        let scope = with_step(&view.scope, Some(&step));
+        if !is_routed {
+            write_routing(page, &scope, &persona.spec.models);
+        }
+        let (provider, model) = split(name.as_ref());
+        page.push(EventType::ModelRequested, &scope, &ModelRequested { provider, model, input_ref: None });
+        self.launches.push((EffectKey::Model(task.clone()), Launch::Model));
+    }
+
+    /// Input that came in the meantime takes its place in the conversation now.
+    fn write_steers(&mut self, task: &TaskId, page: &mut Page) {
+        let Some(view) = self.view.task(task).map(|(_, view)| view) else { return };
+        let unread: Vec<Input> = view.steers[view.steers_read.min(view.steers.len())..].to_vec();
+        for input in unread {
+            let id = ItemId::from_bytes(self.core.fresh()).to_string();
+            let Some(view) = self.view.task_mut(task) else { return };
+            let (output_index, scope) = (view.take_index(), view.scope.clone());
+            let parts = match input {
+                Input::Text(text) => vec![Part::plain(text)],
+                Input::Parts(parts) => parts,
+            };
+            let item = MessageItem {
+                id: id.clone(),
+                role: Some("user".to_owned()),
+                block_list: Some(parts),
+                ..MessageItem::default()
+            };
+            page.push(
+                EventType::ItemStarted,
+                &scope,
+                &ItemStarted { item: Item::Message(item), output_index },
+            );
+            let item = ItemPatch::Message(MessagePatch { id, ..MessagePatch::default() });
+            page.push(EventType::ItemCompleted, &scope, &ItemCompleted { item, output_index });
+        }
+    }
+
+    /// The request as the state stands now.
+    pub(super) async fn model_call(&mut self, task: &TaskId) -> Option<ModelCall> {
+        let persona = self.persona(task)?;
+        let (_, view) = self.view.task(task)?;
+        let (provider, model) = persona.model(&self.core.registry, view.model)?;
+        let provider = provider.clone();
+        let (steps, is_root) = (view.steps, view.parent.is_none());
+        let step = view.step.as_ref().map(ToString::to_string).unwrap_or_default();
+        let history = self.history(task, provider.name()).await;
+        let input = history::last_user_text(&history);
+        let guardrails = if steps == 0 && is_root { persona.spec.guardrails.clone() } else { Vec::new() };
+        let settings = &persona.settings;
+        let request = ModelRequest {
+            model,
+            instructions: persona.instructions(),
+            history,
+            tools: persona.tools(&self.core.registry),
+            tool_choice: if steps == 0 { persona.tool_choice() } else { Default::default() },
+            parallel_tool_calls: settings.parallel_tool_calls,
+            output_schema: persona.output_schema().cloned(),
+            max_output_tokens: settings.max_output_tokens.or(persona.spec.max_output_tokens),
+            temperature: settings.temperature.or(persona.spec.temperature),
+            top_p: settings.top_p,
+            stop: settings.stop.clone(),
+            reasoning_effort: settings.reasoning_effort.clone().or(persona.spec.reasoning_effort.clone()),
+            extra: settings.extra.clone(),
+            idempotency_key: Some(format!("{}/{step}", self.key.session)),
+        };
+        Some(ModelCall { provider, request, guardrails, input })
+    }
+}
+
+fn write_routing(page: &mut Page, scope: &Scope, models: &[String]) {
+    let (selected_provider, selected_model) = split(models.first());
+    let decision = RoutingDecision {
+        decision_source: Some("agent".to_owned()),
+        selected_provider,
+        selected_model,
+        candidate_count: u32::try_from(models.len()).ok(),
+        fallback_chain: (models.len() > 1).then(|| models.to_vec()),
+        ..RoutingDecision::default()
+    };
+    let kind = if models.len() > 1 { EventType::RoutingDecided } else { EventType::RoutingSingleCandidate };
+    page.push(kind, scope, &decision);
+}

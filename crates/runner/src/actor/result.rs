@@ -1,0 +1,74 @@
+//! Results of tool calls as items.
+
+use riverrun_event::{
+    Block, EventType, Item, ItemCompleted, ItemId, ItemPatch, ItemStarted, Part, Patch, Scope, TaskId,
+    ToolResultItem, ToolResultPatch,
+};
+
+use super::Actor;
+use crate::page::Page;
+use crate::view::ResultView;
+
+/// What a call came to.
+pub(super) struct Outcome {
+    pub status: &'static str,
+    /// For the model.
+    pub content: Vec<Part>,
+    /// For the user; None keeps what is shown.
+    pub blocks: Option<Vec<Block>>,
+    pub is_error: bool,
+}
+
+impl Outcome {
+    /// The same for the model and the user.
+    pub fn error(status: &'static str, content: Vec<Part>) -> Self {
+        Self { status, blocks: None, content, is_error: true }
+    }
+}
+
+impl Actor {
+    /// Opens the result of a call, empty.
+    pub(super) fn open_result(
+        &mut self,
+        task: &TaskId,
+        call: &str,
+        page: &mut Page,
+    ) -> Option<(String, u32, Scope)> {
+        let id = ItemId::from_bytes(self.core.fresh()).to_string();
+        let view = self.view.task_mut(task)?;
+        let known = view.call(call)?;
+        let scope = view.call_scope(known);
+        if let ResultView::Open { item, index } = &known.result {
+            return Some((item.clone(), *index, scope));
+        }
+        let output_index = view.take_index();
+        let item = Item::ToolResult(ToolResultItem {
+            id: id.clone(),
+            call_id: call.to_owned(),
+            ..ToolResultItem::default()
+        });
+        page.push(EventType::ItemStarted, &scope, &ItemStarted { item, output_index });
+        Some((id, output_index, scope))
+    }
+
+    /// Gives a call its one result.
+    pub(super) fn write_result(&mut self, task: &TaskId, call: &str, outcome: &Outcome, page: &mut Page) {
+        let Some((id, output_index, scope)) = self.open_result(task, call, page) else { return };
+        let patch = ToolResultPatch {
+            id,
+            content: Patch::Set(outcome.content.clone()),
+            block_list: outcome.blocks.clone().map_or(Patch::Keep, Patch::Set),
+            status: Patch::Set(outcome.status.to_owned()),
+            is_error: if outcome.is_error { Patch::Set(true) } else { Patch::Keep },
+            ..ToolResultPatch::default()
+        };
+        page.push(
+            EventType::ItemCompleted,
+            &scope,
+            &ItemCompleted { item: ItemPatch::ToolResult(patch), output_index },
+        );
+        if let Some(known) = self.view.task_mut(task).and_then(|view| view.call_mut(call)) {
+            known.result = ResultView::Done;
+        }
+    }
+}

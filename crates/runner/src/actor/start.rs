@@ -1,0 +1,42 @@
+//! The beginning of a turn's work.
+
+use riverrun_event::{AgentChanged, EventType, RawJson, Scope, TaskAttempt, TaskChange, TurnId, TurnStarted};
+
+use super::Actor;
+use super::submit::write_queue;
+use crate::page::{Page, turn_scope};
+use crate::view::WORKER;
+
+impl Actor {
+    /// Work on the turn begins with these events. `scope` names its run.
+    pub(super) fn write_start(&self, page: &mut Page, scope: &Scope, agent: &str) {
+        page.push(EventType::TurnStarted, scope, &TurnStarted { agent: Some(agent.to_owned()) });
+        write_attempt(page, scope, 1);
+        page.push(EventType::TaskStarted, scope, &TaskChange::default());
+        let before = self.state.agent.clone().filter(|before| before != agent);
+        if let Some(from) = before {
+            let changed = AgentChanged { agent: agent.to_owned(), from: Some(from) };
+            page.push(EventType::AgentChanged, scope, &changed);
+        }
+    }
+}
+
+impl Actor {
+    /// A turn that waited has its place now.
+    pub(super) fn start_queued(&mut self, turn: &TurnId, page: &mut Page) {
+        let Some(known) = self.state.turns.iter().find(|known| known.turn_id == *turn) else { return };
+        let (Some(task), Some(run)) = (&known.task_id, &known.run_id) else { return };
+        let scope = turn_scope(&known.thread_id, turn, task, run);
+        let agent = known.agent.clone().unwrap_or_default();
+        let mut queued = self.queued();
+        queued.retain(|entry| entry.turn_id != turn.as_str());
+        write_queue(page, &scope, queued, "started");
+        self.write_start(page, &scope, &agent);
+    }
+}
+
+pub(super) fn write_attempt(page: &mut Page, scope: &Scope, attempt: u32) {
+    let attempt =
+        TaskAttempt { attempt: Some(attempt), worker: RawJson::of(WORKER).ok(), ..TaskAttempt::default() };
+    page.push(EventType::TaskAttemptStarted, scope, &attempt);
+}

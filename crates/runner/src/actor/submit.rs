@@ -1,0 +1,214 @@
+//! A new turn, once.
+
+use bytes::Bytes;
+use riverrun_event::{
+    CommandId, EventType, Input, QueueChanged, QueuedTurn, RawJson, RunId, Scope, Sequence, TaskId, TaskInfo,
+    ThreadId, TurnId, TurnSubmitted,
+};
+use riverrun_fold::Status;
+use riverrun_log::{CommandChange, NewCommand};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::Actor;
+use super::command::Refusal;
+use crate::page::{Page, turn_scope};
+use crate::persona::Persona;
+use crate::{CommandError, Settings, Submit, Submitted};
+
+/// What the log remembers of a submitted turn, to answer the same submit again.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Remembered {
+    turn_id: TurnId,
+    task_id: TaskId,
+    run_id: RunId,
+    status: String,
+}
+
+impl Actor {
+    pub(super) async fn submit(&mut self, submit: Submit) -> Result<Submitted, Refusal> {
+        let digest = contents(&submit);
+        if let Some(turn) = &submit.turn_id
+            && let Some(first) = self.submitted_before(turn, digest).await?
+        {
+            return Ok(first);
+        }
+        if self.core.is_draining() {
+            return Err(CommandError::Draining.into());
+        }
+        let agent = self.agent_of(&submit)?;
+        let thread = submit.thread_id.clone().unwrap_or_else(crate::main_thread);
+        let is_busy = self.is_busy(&thread);
+        let turn = submit.turn_id.clone().unwrap_or_else(|| TurnId::from_bytes(self.core.fresh()));
+        let told = Remembered {
+            task_id: TaskId::from_bytes(self.core.fresh()),
+            run_id: RunId::from_bytes(self.core.fresh()),
+            turn_id: turn.clone(),
+            status: if is_busy { "queued" } else { "accepted" }.to_owned(),
+        };
+        let mut page = self.page();
+        self.remember(&mut page, &turn, digest, &told);
+        let scope = turn_scope(&thread, &turn, &told.task_id, &told.run_id);
+        page.push(EventType::TurnSubmitted, &scope, &submitted(&submit, &agent, &told.status));
+        let objective = submit.input.as_ref().map(|input| preview(input));
+        let info = TaskInfo { objective, agent: Some(agent.clone()), ..TaskInfo::default() };
+        page.push(EventType::TaskCreated, &scope, &info);
+        if is_busy {
+            self.enqueue(&mut page, &scope, &turn, submit.input.as_ref());
+        } else {
+            self.write_start(&mut page, &scope, &agent);
+        }
+        let landed = self.append_once(&page).await?;
+        let first = landed.map_or(Sequence::ZERO, |landed| landed.first);
+        Ok(told.answer(first, false))
+    }
+
+    fn agent_of(&self, submit: &Submit) -> Result<String, CommandError> {
+        let registry = &self.core.registry;
+        let known = || registry.names().join(", ");
+        let named = submit.agent.as_ref().or(self.state.session.agent.as_ref());
+        let name = named.or(registry.default_agent.as_ref());
+        let Some(name) = name else {
+            return Err(CommandError::UnknownAgent { name: String::new(), known: known() });
+        };
+        let persona = Persona::find(registry, name, Settings::default());
+        let persona =
+            persona.ok_or_else(|| CommandError::UnknownAgent { name: name.clone(), known: known() })?;
+        Ok(persona.spec.name.clone())
+    }
+
+    /// A turn of the thread is running, or waits for its place.
+    pub(super) fn is_busy(&self, thread: &ThreadId) -> bool {
+        let of_thread =
+            |turn: &&riverrun_fold::Turn| turn.thread_id == *thread && turn.submitted_at.is_some();
+        self.state.turns.iter().filter(of_thread).any(|turn| !turn.status.is_terminal())
+    }
+
+    fn enqueue(&self, page: &mut Page, scope: &Scope, turn: &TurnId, input: Option<&Input>) {
+        let preview = input.map(preview);
+        let mut queued = self.queued();
+        queued.push(QueuedTurn { turn_id: turn.as_str().to_owned(), position: 0, preview });
+        write_queue(page, scope, queued, "submitted");
+    }
+
+    /// The queue as it stands.
+    pub(super) fn queued(&self) -> Vec<QueuedTurn> {
+        let entries = self.state.queue.iter();
+        entries
+            .map(|entry| QueuedTurn {
+                turn_id: entry.turn_id.clone(),
+                position: 0,
+                preview: entry.preview.clone(),
+            })
+            .collect()
+    }
+
+    fn remember(&self, page: &mut Page, turn: &TurnId, digest: [u8; 32], told: &Remembered) {
+        let id = command_id(turn);
+        let body = Bytes::from(serde_json::to_vec(told).unwrap_or_default());
+        page.commands.push(CommandChange::Enqueue(NewCommand {
+            id: id.clone(),
+            key: self.key.clone(),
+            idempotency_key: format!("turn:{turn}"),
+            digest,
+            body,
+            created_at: self.core.clock.now(),
+        }));
+        page.commands.push(CommandChange::Complete { id, outcome: Bytes::new() });
+    }
+
+    async fn submitted_before(&self, turn: &TurnId, digest: [u8; 32]) -> Result<Option<Submitted>, Refusal> {
+        let log = self.core.journal.log();
+        let Some(command) = log.command(&self.key, &command_id(turn)).await? else {
+            let is_known = log.turn(&self.key, turn).await?.is_some();
+            let exists = || CommandError::TurnExists { turn: turn.to_string() };
+            return if is_known { Err(exists().into()) } else { Ok(None) };
+        };
+        if command.request.digest != digest {
+            return Err(CommandError::TurnExists { turn: turn.to_string() }.into());
+        }
+        let Ok(mut told) = serde_json::from_slice::<Remembered>(&command.request.body) else {
+            return Ok(None);
+        };
+        let record = log.turn(&self.key, &told.turn_id).await?;
+        let first = record.as_ref().map_or(Sequence::ZERO, |record| record.fact.first);
+        if told.status != "steered" {
+            told.status = self
+                .status_of(&told.turn_id)
+                .or(record.map(|record| record.fact.status))
+                .unwrap_or(told.status);
+        }
+        Ok(Some(told.answer(first, true)))
+    }
+
+    fn status_of(&self, turn: &TurnId) -> Option<String> {
+        let known = self.state.turns.iter().find(|known| known.turn_id == *turn)?;
+        Some(known.status.as_str().to_owned())
+    }
+}
+
+impl Remembered {
+    fn answer(self, first: Sequence, duplicate: bool) -> Submitted {
+        let Self { turn_id, task_id, run_id, status } = self;
+        Submitted { turn_id, task_id, run_id, status, first, duplicate }
+    }
+}
+
+pub(super) fn command_id(turn: &TurnId) -> CommandId {
+    let digest = Sha256::digest(format!("turn:{turn}"));
+    let mut bytes = [0; 16];
+    bytes.copy_from_slice(&digest[..16]);
+    CommandId::from_bytes(bytes)
+}
+
+/// Numbers the entries and says why they changed.
+pub(super) fn write_queue(page: &mut Page, scope: &Scope, mut queued: Vec<QueuedTurn>, reason: &str) {
+    for (position, entry) in (0..).zip(&mut queued) {
+        entry.position = position;
+    }
+    page.push(EventType::QueueChanged, scope, &QueueChanged { queued, reason: Some(reason.to_owned()) });
+}
+
+/// SHA-256 of everything that makes a submit what it is.
+fn contents(submit: &Submit) -> [u8; 32] {
+    let parts = serde_json::json!([
+        submit.thread_id,
+        submit.agent,
+        submit.input,
+        submit.history,
+        submit.settings,
+        submit.request.as_ref().map(RawJson::get),
+        submit.source,
+        submit.metadata.as_ref().map(RawJson::get),
+    ]);
+    Sha256::digest(parts.to_string()).into()
+}
+
+fn submitted(submit: &Submit, agent: &str, status: &str) -> TurnSubmitted {
+    TurnSubmitted {
+        input: submit.input.clone(),
+        agent: Some(agent.to_owned()),
+        source: submit.source.clone(),
+        status: Some(status.to_owned()),
+        input_ref: None,
+        history: (!submit.history.is_empty()).then(|| submit.history.clone()),
+        settings: submit.settings.as_ref().and_then(|settings| RawJson::of(settings).ok()),
+        request: submit.request.clone(),
+        metadata: submit.metadata.clone(),
+    }
+}
+
+/// The beginning of an input, for lists.
+pub(super) fn preview(input: &Input) -> String {
+    const LONGEST: usize = 80;
+    let text = input.text();
+    match text.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.into_owned(),
+    }
+}
+
+pub(super) fn is_queued(status: Status) -> bool {
+    status == Status::Queued
+}

@@ -1,0 +1,113 @@
+//! What all sessions share, and the way to a session's actor.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use riverrun_event::Timestamp;
+use riverrun_log::{Clock, Random, SessionKey};
+use tokio::sync::{Semaphore, mpsc};
+use tokio_util::sync::CancellationToken;
+
+use crate::actor::{self, Command};
+use crate::timer::Timers;
+use crate::{Journal, Options, Registry};
+
+pub(crate) struct Core {
+    pub journal: Arc<dyn Journal>,
+    pub registry: Arc<Registry>,
+    pub clock: Arc<dyn Clock>,
+    pub random: Arc<dyn Random>,
+    pub options: Options,
+    /// Places for effects that run at the same time.
+    pub places: Arc<Semaphore>,
+    pub timers: Timers,
+    /// Cancelled when the runner stops.
+    pub stop: CancellationToken,
+    is_draining: AtomicBool,
+    mailboxes: Mutex<HashMap<SessionKey, mpsc::UnboundedSender<Command>>>,
+}
+
+impl Core {
+    pub fn new(
+        journal: Arc<dyn Journal>,
+        registry: Arc<Registry>,
+        clock: Arc<dyn Clock>,
+        random: Arc<dyn Random>,
+        options: Options,
+    ) -> Self {
+        let places = Arc::new(Semaphore::new(options.running.clamp(1, Semaphore::MAX_PERMITS)));
+        Self {
+            journal,
+            registry,
+            clock,
+            random,
+            options,
+            places,
+            timers: Timers::default(),
+            stop: CancellationToken::new(),
+            is_draining: AtomicBool::new(false),
+            mailboxes: Mutex::default(),
+        }
+    }
+
+    pub fn now(&self) -> Timestamp {
+        Timestamp::from_millis(i64::try_from(self.clock.now().millis()).unwrap_or(i64::MAX))
+    }
+
+    pub fn fresh(&self) -> [u8; 16] {
+        crate::ids::fresh(&*self.clock, &*self.random)
+    }
+
+    pub fn is_draining(&self) -> bool {
+        self.is_draining.load(Ordering::SeqCst)
+    }
+
+    /// Stops every actor; none of them writes anything after its present append.
+    pub fn drain(&self) {
+        self.is_draining.store(true, Ordering::SeqCst);
+        self.stop.cancel();
+    }
+
+    pub fn actors(&self) -> usize {
+        self.mailboxes().len()
+    }
+
+    fn mailboxes(&self) -> MutexGuard<'_, HashMap<SessionKey, mpsc::UnboundedSender<Command>>> {
+        // The map is changed by single inserts and removes, so a panic elsewhere leaves it whole.
+        self.mailboxes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Hands a command to the session's actor, which is started if there is none.
+    pub fn send(self: &Arc<Self>, key: &SessionKey, command: Command) {
+        let mut mailboxes = self.mailboxes();
+        let command = match mailboxes.get(key) {
+            Some(mailbox) => match mailbox.send(command) {
+                Ok(()) => return,
+                Err(mpsc::error::SendError(command)) => command,
+            },
+            None => command,
+        };
+        let (sender, receiver) = mpsc::unbounded_channel();
+        // The receiver is in our hands, so this cannot fail.
+        let _ = sender.send(command);
+        mailboxes.insert(key.clone(), sender);
+        drop(mailboxes);
+        tokio::spawn(actor::run(self.clone(), key.clone(), receiver));
+    }
+
+    /// Lets an actor go, unless a command came in the meantime. Commands are sent under the same lock.
+    pub fn let_go(
+        &self,
+        key: &SessionKey,
+        receiver: &mut mpsc::UnboundedReceiver<Command>,
+    ) -> Option<Command> {
+        let mut mailboxes = self.mailboxes();
+        if let Ok(command) = receiver.try_recv() {
+            return Some(command);
+        }
+        receiver.close();
+        mailboxes.remove(key);
+        None
+    }
+}

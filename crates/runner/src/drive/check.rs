@@ -1,0 +1,32 @@
+//! The guardrails of a final output.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+
+use futures_util::FutureExt;
+
+use super::{Line, Report, Tripped};
+use crate::agent::{Checked, Guardrail};
+
+pub(crate) struct OutputCheck {
+    pub guardrails: Vec<Arc<dyn Guardrail>>,
+    pub text: String,
+}
+
+pub(crate) async fn check_output(check: OutputCheck, line: Line) {
+    let passed = ask(&check.guardrails, Checked::Output(&check.text)).await;
+    line.tell(Report::Checked(passed)).await;
+}
+
+/// The first guardrail that says no. One that fails says no.
+pub(super) async fn ask(guardrails: &[Arc<dyn Guardrail>], checked: Checked<'_>) -> Result<(), Tripped> {
+    for guardrail in guardrails {
+        let reason = match AssertUnwindSafe(guardrail.check(checked)).catch_unwind().await {
+            Ok(Ok(())) => continue,
+            Ok(Err(reason)) => reason,
+            Err(_) => "the guardrail failed".to_owned(),
+        };
+        return Err(Tripped { guardrail: guardrail.name().to_owned(), reason });
+    }
+    Ok(())
+}

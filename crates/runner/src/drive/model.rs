@@ -1,0 +1,58 @@
+//! One model call.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+
+use futures_util::{FutureExt, StreamExt};
+use riverrun_provider::{Category, ModelError, ModelEvent, ModelRequest, Provider};
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+
+use super::check::ask;
+use super::{Line, Report};
+use crate::agent::{Checked, Guardrail};
+
+pub(crate) struct ModelCall {
+    pub provider: Arc<dyn Provider>,
+    pub request: ModelRequest,
+    /// Asked about the input while the model begins; what the model says waits for their answer.
+    pub guardrails: Vec<Arc<dyn Guardrail>>,
+    pub input: String,
+}
+
+/// Calls the model and reports everything it says. The last report is `Completed` or `Failed`, whatever happens.
+pub(crate) async fn call_model(
+    call: ModelCall,
+    line: Line,
+    places: Arc<Semaphore>,
+    cancel: CancellationToken,
+) {
+    let Ok(_place) = places.acquire_owned().await else { return };
+    if let Err(tripped) = ask(&call.guardrails, Checked::Input(&call.input)).await {
+        line.tell(Report::Guarded(tripped)).await;
+        return;
+    }
+    let spoken = AssertUnwindSafe(speak(call, &line, cancel)).catch_unwind().await;
+    let failure = match spoken {
+        Ok(None) => return,
+        Ok(Some(failure)) => failure,
+        Err(_) => failed(Category::Protocol, "the provider's code failed; see the server's log"),
+    };
+    line.tell(Report::Model(ModelEvent::Failed(failure))).await;
+}
+
+/// None if the call's end was reported or nobody listens; else why there was none.
+async fn speak(call: ModelCall, line: &Line, cancel: CancellationToken) -> Option<ModelError> {
+    let mut stream = call.provider.call(call.request, cancel);
+    while let Some(event) = stream.next().await {
+        let is_last = matches!(event, ModelEvent::Completed { .. } | ModelEvent::Failed(_));
+        if !line.tell(Report::Model(event)).await || is_last {
+            return None;
+        }
+    }
+    Some(failed(Category::Truncated, "the model's answer ended without its terminal event"))
+}
+
+fn failed(category: Category, message: &str) -> ModelError {
+    ModelError { category, message: message.to_owned(), code: None, status: None, retry_after: None }
+}

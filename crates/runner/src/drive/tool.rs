@@ -1,0 +1,55 @@
+//! One tool call.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+
+use futures_util::FutureExt;
+use riverrun_event::Part;
+use riverrun_tool::{Call, Tool, ToolError, ToolErrorKind, ToolOutput};
+use tokio::sync::Semaphore;
+
+use super::check::ask;
+use super::{Line, Report};
+use crate::agent::{Checked, Guardrail};
+
+pub(crate) struct ToolRun {
+    pub tool: Arc<dyn Tool>,
+    pub call: Call,
+    pub guardrails: Vec<Arc<dyn Guardrail>>,
+}
+
+/// Runs the tool once and reports its end, whatever happens.
+pub(crate) async fn run_tool(run: ToolRun, line: Line, places: Arc<Semaphore>) {
+    let Ok(_place) = places.acquire_owned().await else { return };
+    let ended = AssertUnwindSafe(guarded(run)).catch_unwind().await;
+    let crashed =
+        |_| Err(ToolError::new(ToolErrorKind::Crashed, "the tool's code failed; see the server's log"));
+    line.tell(Report::Tool(ended.unwrap_or_else(crashed))).await;
+}
+
+async fn guarded(run: ToolRun) -> Result<ToolOutput, ToolError> {
+    let definition = run.tool.definition().clone();
+    let name = definition.name.as_str();
+    let refused = |what: &str, tripped: super::Tripped| {
+        let message = format!("{what} was refused by guardrail `{}`: {}", tripped.guardrail, tripped.reason);
+        ToolError::new(ToolErrorKind::Denied, message)
+    };
+    let arguments = run.call.arguments.clone();
+    ask(&run.guardrails, Checked::ToolCall { name, arguments: &arguments })
+        .await
+        .map_err(|tripped| refused("the call", tripped))?;
+    let output = match tokio::time::timeout(definition.timeout, run.tool.call(run.call)).await {
+        Ok(output) => output?,
+        Err(_) => {
+            let message = format!("tool `{name}` took longer than {} s", definition.timeout.as_secs_f32());
+            return Err(ToolError::new(ToolErrorKind::Timeout, message));
+        }
+    };
+    if !run.guardrails.is_empty() {
+        let text: String = output.content.iter().filter_map(Part::text).collect();
+        ask(&run.guardrails, Checked::ToolResult { name, text: &text })
+            .await
+            .map_err(|tripped| refused("the result", tripped))?;
+    }
+    Ok(output)
+}

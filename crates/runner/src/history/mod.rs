@@ -1,0 +1,64 @@
+//! The conversation as a model reads it: pure, and valid for every provider after a stop at any event.
+
+mod items;
+mod pair;
+
+use riverrun_event::{Input, Part};
+use riverrun_fold::{Task, Turn};
+use riverrun_provider::History;
+
+pub(crate) use items::{Making, items};
+pub(crate) use pair::pair;
+
+/// A turn that has ended: what was asked and said. What the model thought is left out, citations are taken out.
+pub(crate) fn past_turn(turn: &Turn, root: Option<&Task>, out: &mut Vec<History>) {
+    asked(turn, &Making::Past, out);
+    if let Some(root) = root {
+        items(&root.output, |place| root.retracted.contains(&place), &Making::Past, out);
+    }
+}
+
+/// What the caller brought along, then the input.
+pub(crate) fn asked(turn: &Turn, making: &Making<'_>, out: &mut Vec<History>) {
+    items(&turn.history, |_| false, making, out);
+    if let Some(input) = &turn.input {
+        user(input, out);
+    }
+}
+
+pub(crate) fn user(input: &Input, out: &mut Vec<History>) {
+    let parts = match input {
+        Input::Text(text) => vec![Part::plain(text.clone())],
+        Input::Parts(parts) => parts.clone(),
+    };
+    if !parts.is_empty() {
+        out.push(History::User { parts });
+    }
+}
+
+/// The text of the newest input, for guardrails.
+pub(crate) fn last_user_text(history: &[History]) -> String {
+    let newest = history.iter().rev().find_map(|entry| match entry {
+        History::User { parts } => Some(parts.iter().filter_map(Part::text).collect()),
+        _ => None,
+    });
+    newest.unwrap_or_default()
+}
+
+/// Tokens of a conversation, by the rule of thumb of four characters each.
+pub(crate) fn tokens(history: &[History]) -> u64 {
+    let parts = |parts: &[Part]| parts.iter().filter_map(Part::text).map(str::len).sum::<usize>();
+    let size: usize = history
+        .iter()
+        .map(|entry| match entry {
+            History::System { text } => text.len(),
+            History::User { parts: all } | History::Assistant { parts: all, .. } => parts(all),
+            History::ToolResult { parts: all, .. } => parts(all),
+            History::Reasoning { summary, text, .. } => {
+                summary.iter().map(String::len).sum::<usize>() + text.as_ref().map_or(0, String::len)
+            }
+            History::ToolCall { name, arguments, .. } => name.len() + arguments.len(),
+        })
+        .sum();
+    (size as u64).div_ceil(4)
+}

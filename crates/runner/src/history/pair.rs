@@ -1,0 +1,82 @@
+//! Every call has exactly one result, right behind the step that asked for it.
+
+use riverrun_event::Part;
+use riverrun_provider::History;
+
+/// What the model reads of a call whose result never came.
+const NO_RESULT: &str = "The call was not run: no result was given.";
+
+/// Puts a conversation into the order that every provider takes.
+///
+/// ```text
+/// call a, call b, result b, user, result a   ▶   call a, call b, result a, result b, user
+/// reasoning, message                         ▶   message            (a thought goes back only with its calls)
+/// ```
+pub(crate) fn pair(history: Vec<History>) -> Vec<History> {
+    let mut rest: Vec<Option<History>> = history.into_iter().map(Some).collect();
+    let mut out = Vec::with_capacity(rest.len());
+    let mut at = 0;
+    while at < rest.len() {
+        match &rest[at] {
+            Some(History::Assistant { .. } | History::Reasoning { .. } | History::ToolCall { .. }) => {
+                at = step(&mut rest, at, &mut out);
+            }
+            // Nobody asked for this result, or it was taken to its call before.
+            Some(History::ToolResult { .. }) | None => at += 1,
+            Some(History::System { .. } | History::User { .. }) => {
+                out.extend(rest[at].take());
+                at += 1;
+            }
+        }
+    }
+    out
+}
+
+/// One step: thoughts and words first, then its calls, then their results. Answers where the rest begins.
+fn step(rest: &mut [Option<History>], from: usize, out: &mut Vec<History>) -> usize {
+    let mut end = from;
+    let (mut said, mut calls) = (Vec::new(), Vec::new());
+    while let Some(entry) = rest.get_mut(end) {
+        match entry {
+            Some(History::ToolCall { .. }) => calls.extend(entry.take()),
+            Some(History::Assistant { .. } | History::Reasoning { .. }) => said.extend(entry.take()),
+            Some(History::System { .. } | History::User { .. } | History::ToolResult { .. }) => break,
+            None => {}
+        }
+        end += 1;
+    }
+    let mut known = Vec::new();
+    calls.retain(|call| match call {
+        History::ToolCall { call_id, .. } if !known.contains(call_id) => {
+            known.push(call_id.clone());
+            true
+        }
+        _ => false,
+    });
+    if calls.is_empty() {
+        said.retain(|entry| !matches!(entry, History::Reasoning { .. }));
+    }
+    out.append(&mut said);
+    out.extend(calls.iter().cloned());
+    for call in calls {
+        let History::ToolCall { call_id, name, .. } = call else { continue };
+        out.push(result(rest, end, call_id, name));
+    }
+    end
+}
+
+/// Finds the result of a call, before the next call with the same id.
+fn result(rest: &mut [Option<History>], from: usize, id: String, tool: String) -> History {
+    for entry in rest.iter_mut().skip(from) {
+        match entry {
+            Some(History::ToolResult { call_id, .. }) if *call_id == id => {
+                if let Some(History::ToolResult { parts, is_error, .. }) = entry.take() {
+                    return History::ToolResult { call_id: id, name: tool, parts, is_error };
+                }
+            }
+            Some(History::ToolCall { call_id, .. }) if *call_id == id => break,
+            Some(_) | None => {}
+        }
+    }
+    History::ToolResult { call_id: id, name: tool, parts: vec![Part::plain(NO_RESULT)], is_error: true }
+}

@@ -1,0 +1,134 @@
+//! Who answers: an agent or a bare model, with the tools in its hands.
+
+use std::sync::Arc;
+
+use riverrun_provider::{Provider, ToolChoice, ToolSpec};
+use serde_json::{Value, json};
+
+use crate::agent::ToolUse;
+use crate::{AgentSpec, Registry, Route, Settings};
+
+/// An agent as a task sees it, with what the turn asks beside.
+#[derive(Clone)]
+pub(crate) struct Persona {
+    pub spec: Arc<AgentSpec>,
+    /// A bare model: no tools but the caller's, one step.
+    pub is_gateway: bool,
+    /// Of the turn, for its root task alone.
+    pub settings: Settings,
+}
+
+/// What a name that the model calls stands for.
+pub(crate) enum Tooling<'a> {
+    Ours(&'a ToolUse),
+    Client { schema: Value, waits: bool },
+    Subagent(&'a str),
+    Handoff(&'a str),
+}
+
+const TRANSFER: &str = "transfer_to_";
+
+impl Persona {
+    /// None if nothing has this name any more.
+    pub fn find(registry: &Registry, name: &str, settings: Settings) -> Option<Self> {
+        Some(match registry.resolve(name)? {
+            Route::Agent(spec) => Self { spec, is_gateway: false, settings },
+            Route::Model { provider, model } => {
+                let name = format!("{}/{model}", provider.name());
+                let spec = AgentSpec { name: name.clone(), models: vec![name], ..AgentSpec::default() };
+                Self { spec: Arc::new(spec), is_gateway: true, settings }
+            }
+        })
+    }
+
+    pub fn tooling(&self, name: &str) -> Option<Tooling<'_>> {
+        if let Some(ours) = self.spec.tools.iter().find(|known| known.tool.definition().name == name) {
+            return Some(Tooling::Ours(ours));
+        }
+        if let Some(agent) = self.spec.subagents.iter().find(|known| *known == name) {
+            return Some(Tooling::Subagent(agent));
+        }
+        let handoff = name.strip_prefix(TRANSFER);
+        if let Some(agent) = self.spec.handoffs.iter().find(|known| Some(known.as_str()) == handoff) {
+            return Some(Tooling::Handoff(agent));
+        }
+        let client = self.settings.tools.iter().find(|tool| tool["name"] == name)?;
+        let waits = self.settings.client_tools.as_deref() == Some("wait");
+        Some(Tooling::Client { schema: client["parameters"].clone(), waits })
+    }
+
+    /// The tools as the model is told of them. An earlier name hides a later one.
+    pub fn tools(&self, registry: &Registry) -> Vec<ToolSpec> {
+        let ours = self.spec.tools.iter().map(|known| {
+            let definition = known.tool.definition();
+            spec(&definition.name, &definition.description, definition.parameters.clone())
+        });
+        let about =
+            |name: &str| registry.agents.get(name).map(|agent| agent.description.clone()).unwrap_or_default();
+        let subagents = self.spec.subagents.iter().map(|name| {
+            let parameters = json!({
+                "type": "object",
+                "properties": {"input": {"type": "string", "description": "What the agent is asked to do."}},
+                "required": ["input"],
+                "additionalProperties": false,
+            });
+            spec(name, &about(name), parameters)
+        });
+        let handoffs = self.spec.handoffs.iter().map(|name| {
+            let parameters = json!({"type": "object", "properties": {}, "additionalProperties": false});
+            let about = format!("Hand the conversation to {name}. {}", about(name));
+            spec(&format!("{TRANSFER}{name}"), about.trim(), parameters)
+        });
+        let client = self.settings.tools.iter().filter_map(client_tool);
+        let mut tools: Vec<ToolSpec> = Vec::new();
+        for tool in ours.chain(subagents).chain(handoffs).chain(client) {
+            if tools.iter().all(|known| known.name != tool.name) {
+                tools.push(tool);
+            }
+        }
+        tools
+    }
+
+    pub fn tool_choice(&self) -> ToolChoice {
+        match &self.settings.tool_choice {
+            Some(Value::String(word)) if word == "none" => ToolChoice::None,
+            Some(Value::String(word)) if word == "required" || word == "any" => ToolChoice::Required,
+            Some(Value::Object(choice)) => match choice.get("name").and_then(Value::as_str) {
+                Some(name) => ToolChoice::Named(name.to_owned()),
+                None => ToolChoice::Auto,
+            },
+            Some(_) | None => ToolChoice::Auto,
+        }
+    }
+
+    pub fn instructions(&self) -> Option<String> {
+        let parts = [self.spec.instructions.as_deref(), self.settings.instructions.as_deref()];
+        let parts: Vec<&str> = parts.into_iter().flatten().filter(|part| !part.is_empty()).collect();
+        (!parts.is_empty()).then(|| parts.join("\n\n"))
+    }
+
+    pub fn output_schema(&self) -> Option<&Value> {
+        self.settings.output_schema.as_ref().or(self.spec.output_schema.as_ref())
+    }
+
+    /// The provider and the model at this place of the agent's list.
+    pub fn model<'a>(&self, registry: &'a Registry, place: usize) -> Option<(&'a Arc<dyn Provider>, String)> {
+        let (provider, model) = self.spec.models.get(place)?.split_once('/')?;
+        Some((registry.providers.get(provider)?, model.to_owned()))
+    }
+}
+
+fn spec(name: &str, description: &str, parameters: Value) -> ToolSpec {
+    ToolSpec { name: name.to_owned(), description: description.to_owned(), parameters, strict: false }
+}
+
+fn client_tool(tool: &Value) -> Option<ToolSpec> {
+    let text = |name: &str| tool[name].as_str().unwrap_or_default();
+    let name = tool["name"].as_str()?;
+    let parameters = match &tool["parameters"] {
+        Value::Null => json!({"type": "object", "properties": {}}),
+        parameters => parameters.clone(),
+    };
+    let strict = tool["strict"].as_bool().unwrap_or(false);
+    Some(ToolSpec { strict, ..spec(name, text("description"), parameters) })
+}

@@ -1,0 +1,98 @@
+//! The tool calls of a task.
+
+use std::collections::BTreeSet;
+
+use riverrun_event::TaskId;
+
+use super::{Facts, Intent};
+use crate::drive::EffectKey;
+use crate::persona::{Persona, Tooling};
+use crate::view::{CallView, TaskView};
+
+impl Facts<'_> {
+    /// What each call needs next. True if the step is not over: something runs, waits or is about to.
+    pub(super) fn calls(&self, task: &TaskView, persona: &Persona, intents: &mut Vec<Intent>) -> bool {
+        let mut is_open = false;
+        let mut is_writing = self.is_writing(task, persona);
+        // The ids of calls that were answered twice over do not matter; the newest of a name counts.
+        let mut seen = BTreeSet::new();
+        for call in task.calls.iter().filter(|call| call.is_complete && !call.is_answered()) {
+            if !seen.insert(call.call.as_str()) {
+                continue;
+            }
+            let tooling = persona.tooling(&call.name);
+            if let Some(Tooling::Client { waits: false, .. }) = tooling {
+                continue;
+            }
+            is_open = true;
+            let writes = is_write(tooling.as_ref());
+            let intent = self.call(&task.task, call, tooling.as_ref(), is_writing && writes);
+            if let Some(intent) = intent {
+                is_writing |= writes && matches!(intent, Intent::Judge(..) | Intent::Run(..));
+                intents.push(intent);
+            }
+        }
+        is_open
+    }
+
+    fn call(
+        &self,
+        task: &TaskId,
+        call: &CallView,
+        tooling: Option<&Tooling<'_>>,
+        must_wait: bool,
+    ) -> Option<Intent> {
+        let named = |intent: fn(TaskId, String) -> Intent| Some(intent(task.clone(), call.call.clone()));
+        if call.is_started {
+            return self.started_call(task, call, tooling);
+        }
+        if let Some(action) = &call.action {
+            return match &action.resolved {
+                Some(resolved) if matches!(resolved.decision.as_str(), "approve" | "edit") => {
+                    if must_wait {
+                        None
+                    } else {
+                        named(Intent::Run)
+                    }
+                }
+                Some(_) => named(Intent::Decided),
+                None if action.expires_at.is_some_and(|at| at <= self.now) => {
+                    Some(Intent::Expire(action.action.clone()))
+                }
+                None => None,
+            };
+        }
+        match (call.is_allowed, must_wait) {
+            (_, true) => None,
+            (true, false) => named(Intent::Run),
+            (false, false) => named(Intent::Judge),
+        }
+    }
+
+    fn started_call(&self, task: &TaskId, call: &CallView, tooling: Option<&Tooling<'_>>) -> Option<Intent> {
+        let child = self
+            .view
+            .turns
+            .values()
+            .flat_map(|turn| &turn.tasks)
+            .find(|known| known.task.as_str() == call.call && known.parent.as_ref() == Some(task));
+        if let Some(child) = child {
+            return child.ended.is_some().then(|| Intent::Collect(task.clone(), call.call.clone()));
+        }
+        let _ = tooling;
+        let is_running = self.running.contains(&EffectKey::Tool(task.clone(), call.call.clone()));
+        (!is_running).then(|| Intent::Unknown(task.clone(), call.call.clone()))
+    }
+
+    /// A call that may change something runs now. Only one of a task does so at a time.
+    fn is_writing(&self, task: &TaskView, persona: &Persona) -> bool {
+        task.calls.iter().any(|call| {
+            is_write(persona.tooling(&call.name).as_ref())
+                && self.running.contains(&EffectKey::Tool(task.task.clone(), call.call.clone()))
+        })
+    }
+}
+
+fn is_write(tooling: Option<&Tooling<'_>>) -> bool {
+    matches!(tooling, Some(Tooling::Ours(ours)) if !ours.tool.definition().flags.read_only)
+}

@@ -1,0 +1,72 @@
+//! How far a turn may go.
+
+use riverrun_event::Timestamp;
+
+use super::{Facts, Failure};
+use crate::Registry;
+use crate::persona::Persona;
+use crate::view::{TaskView, TurnView, View};
+
+/// Calls of the same model before the next is tried.
+pub(crate) const TRIES: u32 = 3;
+
+impl Facts<'_> {
+    /// True if the newest failure of the model may be tried again on the same model.
+    pub(super) fn may_retry(&self, task: &TaskView) -> bool {
+        let is_retryable = task.last_error.as_ref().is_some_and(|error| error.retryable == Some(true));
+        is_retryable && task.failures < TRIES
+    }
+
+    /// A limit of the whole turn that was passed.
+    pub(super) fn overrun(&self, turn: &TurnView) -> Option<Failure> {
+        let root = turn.task(&turn.root)?;
+        let limits = &self.persona(turn, root)?.spec.limits;
+        if let Some(time) = limits.time
+            && due(turn.started_at, time) <= self.now
+        {
+            let message = format!("the turn took longer than {} s", time.as_secs());
+            return Some(Failure { code: "max_time_exceeded", message });
+        }
+        if limits.cost.is_some_and(|limit| turn.cost > limit) {
+            let message =
+                format!("the turn cost {:.4} USD, the limit is {:.4}", turn.cost, limits.cost.unwrap_or(0.0));
+            return Some(Failure { code: "max_cost_exceeded", message });
+        }
+        let used = self
+            .state
+            .turns
+            .iter()
+            .find(|known| known.turn_id == turn.turn)
+            .and_then(|known| known.usage.total_tokens);
+        let used = used.unwrap_or(0);
+        let limit = limits.tokens.filter(|limit| used > *limit)?;
+        let message = format!("the turn used {used} tokens, the limit is {limit}");
+        Some(Failure { code: "max_tokens_exceeded", message })
+    }
+
+    /// A limit that forbids another step.
+    pub(super) fn exhausted(&self, task: &TaskView, persona: &Persona) -> Option<Failure> {
+        let limit = persona.spec.limits.steps;
+        (task.steps >= limit).then(|| Failure {
+            code: "max_turns_exceeded",
+            message: format!("agent `{}` has used its {limit} steps", task.agent),
+        })
+    }
+}
+
+/// The next time at which an action or a turn runs out.
+pub(crate) fn deadline(view: &View, registry: &Registry) -> Option<Timestamp> {
+    let ours = || view.turns.values().filter(|turn| turn.ours);
+    let calls = ours().flat_map(|turn| &turn.tasks).flat_map(|task| &task.calls);
+    let actions = calls.filter_map(|call| call.pending().and_then(|action| action.expires_at));
+    let turns = ours().filter_map(|turn| {
+        let agent = registry.agents.get(&turn.task(&turn.root)?.agent)?;
+        agent.limits.time.map(|time| due(turn.started_at, time))
+    });
+    actions.chain(turns).min()
+}
+
+fn due(from: Timestamp, time: std::time::Duration) -> Timestamp {
+    let millis = i64::try_from(time.as_millis()).unwrap_or(i64::MAX);
+    Timestamp::from_millis(from.millis().saturating_add(millis))
+}

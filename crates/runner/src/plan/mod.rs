@@ -1,0 +1,183 @@
+//! What to do next, from what is known: pure, so that a new owner comes to the same plan as the former one.
+
+mod calls;
+mod limits;
+
+use std::collections::{BTreeSet, HashSet};
+
+use riverrun_event::{ActionId, TaskId, Timestamp, TurnId};
+use riverrun_fold::State;
+
+pub(crate) use limits::{TRIES, deadline};
+
+use crate::drive::EffectKey;
+use crate::persona::Persona;
+use crate::view::{TaskView, TurnView, View};
+use crate::{CancelMode, Registry, Settings};
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Intent {
+    /// A queued turn has its place.
+    Start(TurnId),
+    /// The turn must stop now.
+    Stop(TurnId),
+    /// A sub-agent must stop; its parent goes on.
+    Close(TaskId),
+    /// Nobody knows what became of the model call: it counts as failed.
+    Interrupted(TaskId),
+    /// The model's failures are used up, or the next model must be tried.
+    GiveUp(TaskId),
+    Call(TaskId),
+    Judge(TaskId, String),
+    Run(TaskId, String),
+    /// A person said no, answered instead, or nobody said anything in time.
+    Decided(TaskId, String),
+    /// The tool was begun and nobody knows its end.
+    Unknown(TaskId, String),
+    /// The child has ended; its parent reads what it said.
+    Collect(TaskId, String),
+    Expire(ActionId),
+    Fail(TaskId, Failure),
+    Check(TaskId),
+    Finish(TaskId),
+}
+
+/// Why a task cannot go on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Failure {
+    pub code: &'static str,
+    pub message: String,
+}
+
+/// What the planner may look at.
+pub(crate) struct Facts<'a> {
+    pub state: &'a State,
+    pub view: &'a View,
+    pub registry: &'a Registry,
+    pub running: &'a HashSet<EffectKey>,
+    pub checked: &'a HashSet<TaskId>,
+    pub now: Timestamp,
+}
+
+pub(crate) fn plan(facts: &Facts<'_>) -> Vec<Intent> {
+    let mut intents = Vec::new();
+    for turn in facts.view.turns.values().filter(|turn| turn.ours) {
+        facts.turn(turn, &mut intents);
+    }
+    facts.starts(&mut intents);
+    intents
+}
+
+impl Facts<'_> {
+    /// The first waiting turn of every thread that has none at work.
+    fn starts(&self, intents: &mut Vec<Intent>) {
+        let mut busy = BTreeSet::new();
+        for turn in
+            self.state.turns.iter().filter(|turn| turn.started_at.is_some() && !turn.status.is_terminal())
+        {
+            busy.insert(turn.thread_id.clone());
+        }
+        for entry in &self.state.queue {
+            let Some(turn) = self.state.turns.iter().find(|turn| turn.turn_id.as_str() == entry.turn_id)
+            else {
+                continue;
+            };
+            let is_whole = turn.task_id.is_some() && turn.run_id.is_some();
+            if is_whole
+                && turn.started_at.is_none()
+                && !turn.status.is_terminal()
+                && busy.insert(turn.thread_id.clone())
+            {
+                intents.push(Intent::Start(turn.turn_id.clone()));
+            }
+        }
+    }
+
+    fn turn(&self, turn: &TurnView, intents: &mut Vec<Intent>) {
+        if turn.is_cancelling() {
+            return intents.push(Intent::Stop(turn.turn.clone()));
+        }
+        if let Some(failure) = self.overrun(turn) {
+            return intents.push(Intent::Fail(turn.root.clone(), failure));
+        }
+        for task in turn.tasks.iter().filter(|task| task.ended.is_none()) {
+            if task.is_closing.is_some() {
+                return intents.push(Intent::Close(task.task.clone()));
+            }
+            self.task(turn, task, intents);
+        }
+    }
+
+    fn task(&self, turn: &TurnView, task: &TaskView, intents: &mut Vec<Intent>) {
+        let id = || task.task.clone();
+        if self.is_at_work(&task.task) {
+            return;
+        }
+        if task.is_model_open {
+            return intents.push(Intent::Interrupted(id()));
+        }
+        let Some(persona) = self.persona(turn, task) else {
+            let message = format!("there is no agent `{}` any more", task.agent);
+            return intents.push(Intent::Fail(id(), Failure { code: "unknown_agent", message }));
+        };
+        if task.failures > 0 {
+            return intents.push(if self.may_retry(task) {
+                Intent::Call(id())
+            } else {
+                Intent::GiveUp(id())
+            });
+        }
+        if self.calls(task, &persona, intents) {
+            return;
+        }
+        let is_stopping = turn.cancel.as_ref().is_some_and(|cancel| cancel.mode == CancelMode::AfterTurn);
+        if is_stopping && task.task == turn.root && task.steps > 0 {
+            return intents.push(Intent::Stop(turn.turn.clone()));
+        }
+        self.step(task, &persona, intents);
+    }
+
+    /// Every call of the newest step has its result: the model goes on, or has said everything.
+    fn step(&self, task: &TaskView, persona: &Persona, intents: &mut Vec<Intent>) {
+        let id = task.task.clone();
+        let has_unread = task.steers.len() > task.steers_read;
+        let newest = task.calls.iter().filter(|call| call.step == task.step && call.is_complete);
+        let (mut is_answered, mut is_open) = (false, false);
+        for call in newest {
+            is_answered |= call.is_answered();
+            is_open |= !call.is_answered();
+        }
+        // A call that the caller runs ends the turn; its result comes with the next one.
+        let has_more = has_unread || (is_answered && !is_open);
+        if task.steps == 0 || task.is_call_due || has_more {
+            return intents.push(match self.exhausted(task, persona) {
+                Some(failure) => Intent::Fail(id, failure),
+                None => Intent::Call(id),
+            });
+        }
+        let is_unchecked = !persona.spec.guardrails.is_empty() && !self.checked.contains(&task.task);
+        intents.push(if is_unchecked && !is_open { Intent::Check(id) } else { Intent::Finish(id) });
+    }
+
+    fn is_at_work(&self, task: &TaskId) -> bool {
+        let names = [EffectKey::Model, EffectKey::Delay, EffectKey::Check, EffectKey::Summary];
+        names.into_iter().any(|name| self.running.contains(&name(task.clone())))
+    }
+
+    pub fn persona(&self, turn: &TurnView, task: &TaskView) -> Option<Persona> {
+        persona(self.state, self.registry, turn, task)
+    }
+}
+
+/// The agent of a task, with the turn's settings if it is the root.
+pub(crate) fn persona(
+    state: &State,
+    registry: &Registry,
+    turn: &TurnView,
+    task: &TaskView,
+) -> Option<Persona> {
+    let settings =
+        state.turns.iter().find(|known| known.turn_id == turn.turn).and_then(|known| known.settings.as_ref());
+    let settings = settings.filter(|_| task.parent.is_none()).and_then(|raw| raw.to::<Settings>().ok());
+    Persona::find(registry, &task.agent, settings.unwrap_or_default())
+}

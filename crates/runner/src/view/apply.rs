@@ -1,0 +1,249 @@
+//! Events into the view.
+
+use riverrun_event::{
+    ActionRequired, ActionResolved, Event, Item, ItemCompleted, ItemPatch, ItemStarted, Patch, Payload,
+    RunId, TaskId, Timestamp,
+};
+use riverrun_fold::Status;
+
+use super::{ActionView, CallView, Cancel, Resolved, ResultView, TaskView, TurnView, View};
+use crate::CancelMode;
+
+/// What the runner writes as the worker of its attempts; by it a turn is known to be its own.
+pub(crate) const WORKER: &str = "riverrun";
+
+impl View {
+    pub fn apply(&mut self, event: &Event) {
+        let (Ok(payload), Some(turn_id)) = (&event.payload, &event.scope.turn_id) else { return };
+        if let Payload::TurnStarted(started) = payload {
+            return self.turn_started(event, started.agent.clone().unwrap_or_default());
+        }
+        if event.kind.is_turn_terminal() {
+            self.turns.remove(turn_id);
+            return;
+        }
+        let Some(turn) = self.turns.get_mut(turn_id) else { return };
+        turn.apply(event, payload);
+    }
+
+    fn turn_started(&mut self, event: &Event, agent: String) {
+        let scope = event.scope.clone();
+        let (Some(turn), Some(task), Some(run)) =
+            (scope.turn_id.clone(), scope.task_id.clone(), scope.run_id.clone())
+        else {
+            return;
+        };
+        let thread = scope.thread_id.clone().unwrap_or_else(crate::main_thread);
+        let root = TaskView::new(scope, task.clone(), run, agent);
+        let view = TurnView {
+            turn: turn.clone(),
+            thread,
+            root: task,
+            started_at: event.timestamp,
+            ours: false,
+            cancel: None,
+            tasks: vec![root],
+            cost: 0.0,
+        };
+        self.turns.insert(turn, view);
+    }
+}
+
+impl TurnView {
+    fn apply(&mut self, event: &Event, payload: &Payload) {
+        let Some(task_id) = event.scope.task_id.clone() else { return };
+        match payload {
+            Payload::TaskCreated(info) if event.scope.parent_task_id.is_some() => {
+                let run = event.scope.run_id.clone();
+                self.child(event, &task_id, run, info.agent.clone().unwrap_or_default());
+            }
+            Payload::TaskAttemptStarted(attempt) => {
+                let worker = attempt.worker.as_ref().and_then(|worker| worker.as_text());
+                self.ours |= worker.as_deref() == Some(WORKER);
+            }
+            Payload::TaskCancelRequested(change) if task_id == self.root => {
+                let is_immediate = change.native_status.as_deref() != Some("after_turn");
+                let mode = if is_immediate { CancelMode::Immediate } else { CancelMode::AfterTurn };
+                self.cancel = Some(Cancel { mode, reason: change.reason.clone() });
+            }
+            Payload::CostRecorded(cost) => self.cost += cost.amount,
+            _ => {}
+        }
+        if let Some(task) = self.task_mut(&task_id) {
+            task.apply(event, payload);
+        }
+    }
+
+    fn child(&mut self, event: &Event, task: &TaskId, run: Option<RunId>, agent: String) {
+        if self.task(task).is_none()
+            && let Some(run) = run
+        {
+            self.tasks.push(TaskView::new(event.scope.clone(), task.clone(), run, agent));
+        }
+    }
+}
+
+impl TaskView {
+    fn apply(&mut self, event: &Event, payload: &Payload) {
+        match payload {
+            Payload::TaskAttemptStarted(_) => self.attempt(event),
+            Payload::AgentChanged(changed) => {
+                self.agent.clone_from(&changed.agent);
+                (self.model, self.is_routed) = (0, false);
+            }
+            Payload::TaskCompleted(_) => self.ended = Some(Status::Completed),
+            Payload::TaskFailed(_) => self.ended = Some(Status::Failed),
+            Payload::TaskCancelled(_) => self.ended = Some(Status::Cancelled),
+            Payload::TaskTimedOut(_) => self.ended = Some(Status::TimedOut),
+            Payload::TaskLost(_) => self.ended = Some(Status::Lost),
+            Payload::TaskCancelRequested(change) if self.parent.is_some() => {
+                self.is_closing = Some(change.reason.clone().unwrap_or_default());
+            }
+            Payload::InputSteered(steered) => self.steers.push(steered.input.clone()),
+            Payload::SubagentInput(told) => self.steers.extend(told.input.clone()),
+            Payload::RuntimeWarning(notice) if notice.code.as_deref() == Some("output_mismatch") => {
+                self.repairs += 1;
+                self.is_call_due = true;
+            }
+            _ => self.apply_step(event, payload),
+        }
+    }
+
+    fn attempt(&mut self, event: &Event) {
+        self.attempts += 1;
+        if let Some(run) = &event.scope.run_id {
+            self.run = run.clone();
+            self.scope.run_id = Some(run.clone());
+        }
+    }
+
+    fn apply_step(&mut self, event: &Event, payload: &Payload) {
+        match payload {
+            Payload::ModelRequested(requested) => {
+                self.step.clone_from(&event.scope.step_id);
+                (self.is_model_open, self.is_call_due) = (true, true);
+                self.provider = requested.provider.as_deref().map(Into::into);
+                self.step_items.clear();
+            }
+            Payload::ModelCompleted(completed) => {
+                (self.is_model_open, self.is_call_due) = (false, false);
+                self.steps += 1;
+                self.failures = 0;
+                self.stop = Some(completed.stop_reason.clone().unwrap_or_default());
+            }
+            Payload::ModelFailed(failed) => {
+                self.is_model_open = false;
+                self.failures += 1;
+                self.last_error = Some(failed.error.clone());
+            }
+            Payload::RoutingDecided(_) | Payload::RoutingSingleCandidate(_) => self.is_routed = true,
+            Payload::RoutingFallbackApplied(_) => (self.model, self.failures) = (self.model + 1, 0),
+            Payload::ItemStarted(started) => self.item_started(event, started),
+            Payload::ItemCompleted(completed) => self.item_completed(completed),
+            Payload::ItemRetracted(retracted) => {
+                self.calls.retain(|call| call.item != retracted.item_id);
+                self.step_items.retain(|(item, _)| *item != retracted.item_id);
+            }
+            _ => self.apply_call(event, payload),
+        }
+    }
+
+    fn item_started(&mut self, event: &Event, started: &ItemStarted) {
+        self.next_index = self.next_index.max(started.output_index + 1);
+        let id = started.item.id().unwrap_or_default().into_owned();
+        if let Some(provider) = self.provider.clone().filter(|_| self.is_model_open) {
+            self.makers.insert(id.clone(), provider);
+        }
+        if self.is_model_open && event.scope.step_id == self.step {
+            self.step_items.push((id.clone(), started.output_index));
+        }
+        match &started.item {
+            Item::ToolCall(call) => self.calls.push(CallView::new(
+                call.call_id.clone(),
+                id,
+                call.name.clone(),
+                event.scope.step_id.clone(),
+            )),
+            Item::ToolResult(result) => {
+                let index = started.output_index;
+                if let Some(call) = self.call_mut(&result.call_id) {
+                    call.result = ResultView::Open { item: id, index };
+                }
+            }
+            Item::Message(message) if message.role.as_deref() == Some("user") => self.steers_read += 1,
+            Item::Message(_) | Item::Reasoning(_) | Item::Handoff(_) | Item::Error(_) | Item::Other(_) => {}
+        }
+    }
+
+    fn item_completed(&mut self, completed: &ItemCompleted) {
+        match &completed.item {
+            ItemPatch::ToolCall(patch) => {
+                let is_whole = match &patch.status {
+                    Patch::Set(status) => status == "completed",
+                    Patch::Keep | Patch::Clear => true,
+                };
+                let found = self.calls.iter_mut().find(|call| call.item == patch.id);
+                if let Some(call) = found {
+                    call.is_complete = is_whole;
+                }
+            }
+            ItemPatch::ToolResult(patch) => {
+                let is_it = |call: &&mut CallView| matches!(&call.result, ResultView::Open { item, .. } if *item == patch.id);
+                if let Some(call) = self.calls.iter_mut().find(is_it) {
+                    call.result = ResultView::Done;
+                }
+            }
+            ItemPatch::Message(_)
+            | ItemPatch::Reasoning(_)
+            | ItemPatch::Handoff(_)
+            | ItemPatch::Error(_)
+            | ItemPatch::Other(_) => {}
+        }
+    }
+
+    fn apply_call(&mut self, event: &Event, payload: &Payload) {
+        if let (Payload::ActionResolved(resolved), Some(action)) = (payload, &event.scope.action_id) {
+            let actions = self.calls.iter_mut().filter_map(|call| call.action.as_mut());
+            for known in actions.filter(|known| known.action == *action) {
+                known.resolved.get_or_insert_with(|| decision(resolved));
+            }
+            return;
+        }
+        let Some(call) = event.scope.tool_call_id.as_ref().and_then(|call| self.call_mut(call.as_str()))
+        else {
+            return;
+        };
+        match payload {
+            Payload::PermissionEvaluated(permission) => {
+                call.is_allowed = permission.decision.as_deref() == Some("allow");
+            }
+            Payload::ActionRequired(required) => call.action = action(event, required),
+            Payload::ToolStarted(_) => call.is_started = true,
+            Payload::ToolResult(_)
+            | Payload::ToolFailed(_)
+            | Payload::ToolCancelled(_)
+            | Payload::ToolOutcomeUnknown(_) => call.is_ended = true,
+            _ => {}
+        }
+    }
+}
+
+fn action(event: &Event, required: &ActionRequired) -> Option<ActionView> {
+    Some(ActionView {
+        action: event.scope.action_id.clone()?,
+        kind: required.action_type.clone(),
+        digest: required.digest.clone(),
+        expires_at: required.expires_at.as_deref().and_then(|text| Timestamp::parse(text).ok()),
+        resolved: None,
+    })
+}
+
+fn decision(resolved: &ActionResolved) -> Resolved {
+    Resolved {
+        decision: resolved.decision.clone(),
+        source: resolved.source.clone(),
+        message: resolved.message.clone(),
+        arguments: resolved.arguments.clone(),
+        digest: resolved.digest.clone(),
+    }
+}

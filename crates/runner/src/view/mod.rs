@@ -1,0 +1,168 @@
+//! What the runner must know of a turn beside the folded state: which effects were begun and which of them ended.
+//!
+//! It is built from the turn's events alone, so that a new owner knows exactly what the former one knew.
+
+mod apply;
+mod call;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use riverrun_event::{Input, RunId, Scope, StepId, TaskId, ThreadId, Timestamp, TurnId};
+use riverrun_fold::Status;
+
+use crate::CancelMode;
+
+pub(crate) use apply::WORKER;
+pub(crate) use call::{ActionView, CallView, Resolved, ResultView};
+
+/// The turns that are running, by id.
+#[derive(Debug, Default)]
+pub(crate) struct View {
+    pub turns: BTreeMap<TurnId, TurnView>,
+}
+
+#[derive(Debug)]
+pub(crate) struct TurnView {
+    pub turn: TurnId,
+    pub thread: ThreadId,
+    pub root: TaskId,
+    pub started_at: Timestamp,
+    /// False for a turn that somebody else runs and only records here.
+    pub ours: bool,
+    pub cancel: Option<Cancel>,
+    /// The root task first, parents before children.
+    pub tasks: Vec<TaskView>,
+    /// Recorded cost in US dollars.
+    pub cost: f64,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Cancel {
+    pub mode: CancelMode,
+    pub reason: Option<String>,
+}
+
+#[derive(Debug)]
+pub(crate) struct TaskView {
+    pub task: TaskId,
+    pub scope: Scope,
+    pub parent: Option<TaskId>,
+    pub depth: u32,
+    pub agent: String,
+    pub run: RunId,
+    pub attempts: u32,
+    /// The newest step and what is known of its model call.
+    pub step: Option<StepId>,
+    pub is_model_open: bool,
+    /// A model call was begun and none has ended well since.
+    pub is_call_due: bool,
+    pub provider: Option<Arc<str>>,
+    /// Items that the newest model call began.
+    pub step_items: Vec<(String, u32)>,
+    /// Model calls that ended well.
+    pub steps: u32,
+    /// Failures of the model since one ended well or another model was chosen.
+    pub failures: u32,
+    pub last_error: Option<riverrun_event::ErrorInfo>,
+    /// The place of the model in the agent's list.
+    pub model: usize,
+    pub is_routed: bool,
+    /// Inputs that came after the first, and how many the model has read.
+    pub steers: Vec<Input>,
+    pub steers_read: usize,
+    pub calls: Vec<CallView>,
+    /// Why the newest model call that ended well did so.
+    pub stop: Option<String>,
+    pub repairs: u32,
+    /// The next free place in the output.
+    pub next_index: u32,
+    pub ended: Option<Status>,
+    pub is_closing: Option<String>,
+    /// Who made an item, for what goes back to its maker alone.
+    pub makers: BTreeMap<String, Arc<str>>,
+}
+
+impl View {
+    pub fn task(&self, task: &TaskId) -> Option<(&TurnView, &TaskView)> {
+        self.turns.values().find_map(|turn| turn.task(task).map(|found| (turn, found)))
+    }
+
+    pub fn task_mut(&mut self, task: &TaskId) -> Option<&mut TaskView> {
+        self.turns.values_mut().find_map(|turn| turn.task_mut(task))
+    }
+}
+
+impl TurnView {
+    pub fn task(&self, task: &TaskId) -> Option<&TaskView> {
+        self.tasks.iter().find(|known| known.task == *task)
+    }
+
+    pub fn task_mut(&mut self, task: &TaskId) -> Option<&mut TaskView> {
+        self.tasks.iter_mut().find(|known| known.task == *task)
+    }
+
+    pub fn is_cancelling(&self) -> bool {
+        self.cancel.as_ref().is_some_and(|cancel| cancel.mode == CancelMode::Immediate)
+    }
+}
+
+impl TaskView {
+    pub fn new(scope: Scope, task: TaskId, run: RunId, agent: String) -> Self {
+        let parent = scope.parent_task_id.clone();
+        let depth = scope.depth.unwrap_or(0);
+        Self {
+            scope: Scope { step_id: None, tool_call_id: None, action_id: None, ..scope },
+            task,
+            parent,
+            depth,
+            agent,
+            run,
+            attempts: 0,
+            step: None,
+            is_model_open: false,
+            is_call_due: false,
+            provider: None,
+            step_items: Vec::new(),
+            steps: 0,
+            failures: 0,
+            last_error: None,
+            model: 0,
+            is_routed: false,
+            steers: Vec::new(),
+            steers_read: 0,
+            calls: Vec::new(),
+            stop: None,
+            repairs: 0,
+            next_index: 0,
+            ended: None,
+            is_closing: None,
+            makers: BTreeMap::new(),
+        }
+    }
+
+    /// Takes the next place in the output.
+    pub fn take_index(&mut self) -> u32 {
+        self.next_index += 1;
+        self.next_index - 1
+    }
+
+    pub fn call(&self, call: &str) -> Option<&CallView> {
+        self.calls.iter().rev().find(|known| known.call == call)
+    }
+
+    pub fn call_mut(&mut self, call: &str) -> Option<&mut CallView> {
+        self.calls.iter_mut().rev().find(|known| known.call == call)
+    }
+
+    /// The links of an event of the newest step.
+    pub fn step_scope(&self) -> Scope {
+        Scope { step_id: self.step.clone(), ..self.scope.clone() }
+    }
+
+    /// The links of an event of a call, with the step that asked for it.
+    pub fn call_scope(&self, call: &CallView) -> Scope {
+        let scope = Scope { step_id: call.step.clone(), ..self.scope.clone() };
+        crate::page::with_call(&scope, &call.call)
+    }
+}

@@ -1,0 +1,161 @@
+//! A journal over the log in memory, as the server's hubs are one over the log on disk.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use bytes::Bytes;
+use riverrun_event::{Event, Payload, Record, Sequence, Timestamp, write_record};
+use riverrun_fold::{Change, State};
+use riverrun_log::{
+    Append, Chunk, Clock, Epoch, Error, Fact, Log, NewAction, Progress, SealedTurn, SessionKey, TaskFact,
+    TurnFact,
+};
+use riverrun_runner::{Entry, Journal, JournalError, JournalFuture, Landed};
+use tokio::sync::Mutex;
+
+pub struct TestJournal {
+    log: Arc<dyn Log>,
+    epoch: Epoch,
+    clock: Arc<dyn Clock>,
+    order: Mutex<()>,
+    /// Appends that may still happen; after that the owner counts as dead and every append is refused.
+    pub left: AtomicI64,
+}
+
+impl TestJournal {
+    pub fn new(log: Arc<dyn Log>, epoch: Epoch, clock: Arc<dyn Clock>) -> Self {
+        Self { log, epoch, clock, order: Mutex::new(()), left: AtomicI64::new(i64::MAX) }
+    }
+
+    fn now(&self) -> Timestamp {
+        Timestamp::from_millis(self.clock.now().millis() as i64)
+    }
+
+    async fn try_append(&self, key: &SessionKey, entry: Entry) -> Result<Landed, JournalError> {
+        let _order = self.order.lock().await;
+        if self.left.fetch_sub(1, Ordering::SeqCst) <= 0 {
+            return Err(JournalError::Fenced);
+        }
+        let head = self.log.head(key).await.map_err(failed)?.ok_or(JournalError::NoSession)?;
+        let mut builder = head.next_chunk(self.clock.now()).expect("the log is not exhausted");
+        let (mut record, mut facts) = (Vec::new(), entry.facts);
+        for draft in &entry.events {
+            let sequence = builder.next().expect("the log is not exhausted");
+            record.clear();
+            write_record(draft, self.now(), &mut record);
+            builder.push(&record);
+            let event =
+                Record::read(&record).expect("just written").to_event(sequence).expect("just written");
+            assert!(event.payload.is_ok(), "the runner wrote a payload that does not fit: {event:?}");
+            facts_of(&event, &mut facts);
+        }
+        let chunk = builder.finish().ok_or_else(|| JournalError::Invalid("an empty entry".to_owned()))?;
+        let mut append = Append::new(key.clone(), self.epoch, chunk);
+        append.facts = facts;
+        append.commands = entry.commands;
+        append.idempotency = entry.idempotency;
+        let appended = self.log.append(append).await.map_err(failed)?;
+        drop(_order);
+        tokio::task::yield_now().await;
+        Ok(Landed { first: appended.first, last: appended.last })
+    }
+}
+
+fn failed(error: Error) -> JournalError {
+    match error {
+        Error::Fenced { .. } => JournalError::Fenced,
+        Error::NoSession(_) => JournalError::NoSession,
+        Error::CommandExists { .. } => JournalError::CommandExists,
+        error => JournalError::Unavailable(error.to_string()),
+    }
+}
+
+impl Journal for TestJournal {
+    fn append<'a>(&'a self, key: &'a SessionKey, entry: Entry) -> JournalFuture<'a, Landed> {
+        Box::pin(self.try_append(key, entry))
+    }
+
+    fn state<'a>(&'a self, key: &'a SessionKey) -> JournalFuture<'a, State> {
+        Box::pin(async move {
+            let mut state = State::new(key.session.clone());
+            for event in events(&self.log, key).await? {
+                let mut changes = Vec::new();
+                let _ = state.apply(&event, &mut changes);
+                for change in changes {
+                    if let Change::TurnSealed(sealed) = change {
+                        self.log.put_sealed_turn(key, stored(&sealed)).await.map_err(failed)?;
+                    }
+                }
+            }
+            Ok(state)
+        })
+    }
+
+    fn read<'a>(&'a self, key: &'a SessionKey, after: Sequence) -> JournalFuture<'a, Vec<Chunk>> {
+        Box::pin(async move { self.log.read(key, after, usize::MAX).await.map_err(failed) })
+    }
+
+    fn log(&self) -> &Arc<dyn Log> {
+        &self.log
+    }
+}
+
+fn stored(sealed: &riverrun_fold::SealedTurn) -> SealedTurn {
+    SealedTurn {
+        turn: sealed.turn.turn_id.clone(),
+        task: sealed.turn.task_id.clone().expect("turns of the runner have a root task"),
+        first: sealed.turn.first_sequence,
+        last: sealed.turn.last_sequence,
+        bytes: Bytes::from(serde_json::to_vec(sealed).expect("a sealed turn is JSON")),
+    }
+}
+
+/// Everything in the log of a session.
+pub async fn events(log: &Arc<dyn Log>, key: &SessionKey) -> Result<Vec<Event>, JournalError> {
+    let chunks = log.read(key, Sequence::ZERO, usize::MAX).await.map_err(failed)?;
+    let records = chunks.iter().flat_map(|chunk| chunk.records());
+    Ok(records
+        .map(|(sequence, record)| Record::read(record).expect("whole").to_event(sequence).expect("whole"))
+        .collect())
+}
+
+fn facts_of(event: &Event, out: &mut Vec<Fact>) {
+    let turn = |status: &str, progress| {
+        Fact::Turn(TurnFact {
+            turn: event.scope.turn_id.clone().expect("a turn's event names its turn"),
+            thread: event.scope.thread_id.clone().expect("the runner names the thread"),
+            status: status.to_owned(),
+            progress,
+            first: event.sequence,
+        })
+    };
+    let time = riverrun_log::Timestamp::from_millis(event.timestamp.millis() as u64);
+    let body = || event.raw_payload.as_ref().map(|raw| Bytes::from(raw.get().to_owned())).unwrap_or_default();
+    match event.payload.as_ref().expect("checked before") {
+        Payload::TurnSubmitted(_) => out.push(turn("accepted", Progress::Open)),
+        Payload::TurnStarted(_) => out.push(turn("running", Progress::Open)),
+        Payload::TurnCompleted(_) => out.push(turn("completed", Progress::Terminal)),
+        Payload::TurnFailed(_) => out.push(turn("failed", Progress::Terminal)),
+        Payload::TurnCancelled(_) => out.push(turn("cancelled", Progress::Terminal)),
+        Payload::TaskCreated(_) => out.push(Fact::Task(TaskFact {
+            task: event.scope.task_id.clone().expect("a task's event names it"),
+            turn: event.scope.turn_id.clone().expect("a task's event names its turn"),
+            parent: event.scope.parent_task_id.clone(),
+        })),
+        Payload::ActionRequired(_) => out.push(Fact::ActionOpened(NewAction {
+            action: event.scope.action_id.clone().expect("an action's event names it"),
+            turn: event.scope.turn_id.clone(),
+            task: event.scope.task_id.clone(),
+            sequence: event.sequence,
+            body: body(),
+            opened_at: time,
+            expires_at: None,
+        })),
+        Payload::ActionResolved(_) => out.push(Fact::ActionResolved {
+            action: event.scope.action_id.clone().expect("an action's event names it"),
+            resolution: body(),
+            resolved_at: time,
+        }),
+        _ => {}
+    }
+}

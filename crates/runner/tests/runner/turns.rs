@@ -1,0 +1,56 @@
+//! Turns from their submit to their end.
+
+use riverrun_runner::{CommandError, Submit};
+
+use crate::script::{Script, text};
+use crate::stage::{Stage, agent, turn_of};
+
+#[tokio::test(start_paused = true)]
+async fn a_turn_is_answered() {
+    let stage = Stage::new(Script::new(vec![text("Hello to you")]), vec![agent()]).await;
+    let submitted = stage.submit("turn_1", "Hi").await;
+    assert_eq!(submitted.status, "accepted");
+    assert_eq!(submitted.first.get(), 1);
+    assert_eq!(stage.ended("turn_1").await, "completed");
+    assert_eq!(stage.said("turn_1").await, "Hello to you");
+    let kinds = stage.kinds().await;
+    let expected = "turn.submitted task.created turn.started task.attempt.started task.started \
+        routing.single_candidate model.requested item.started model.delta model.delta model.delta item.completed \
+        model.completed task.attempt.completed task.completed turn.completed";
+    assert_eq!(kinds.join(" "), expected);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_same_submit_again_answers_the_first() {
+    let stage = Stage::new(Script::new(vec![]), vec![agent()]).await;
+    let first = stage.submit("turn_1", "Hi").await;
+    let again = stage.submit("turn_1", "Hi").await;
+    assert!(again.duplicate);
+    assert_eq!((again.task_id, again.run_id, again.first), (first.task_id, first.run_id, first.first));
+    let other = stage.runner.submit(&stage.key, turn_of("turn_1", "Ho")).await;
+    assert!(matches!(other, Err(CommandError::TurnExists { .. })));
+    stage.ended("turn_1").await;
+    let late = stage.submit("turn_1", "Hi").await;
+    assert_eq!((late.status.as_str(), late.duplicate), ("completed", true));
+    assert_eq!(stage.count("turn.submitted").await, 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_unknown_agent_is_refused_and_nothing_is_written() {
+    let stage = Stage::new(Script::new(vec![]), vec![agent()]).await;
+    let submit = Submit { agent: Some("nobody".to_owned()), ..turn_of("turn_1", "Hi") };
+    let refused = stage.runner.submit(&stage.key, submit).await;
+    assert!(matches!(refused, Err(CommandError::UnknownAgent { .. })));
+    assert!(stage.events().await.is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_next_turn_reads_what_was_said() {
+    let stage = Stage::new(Script::new(vec![text("one"), text("two")]), vec![agent()]).await;
+    stage.submit("turn_1", "first").await;
+    stage.ended("turn_1").await;
+    stage.submit("turn_2", "second").await;
+    stage.ended("turn_2").await;
+    let requests = stage.script.requests.lock().unwrap();
+    assert_eq!(requests[1].history.len(), 3, "{:?}", requests[1].history);
+}
