@@ -32,6 +32,7 @@ struct Inner {
     upkeep: Upkeep,
     idempotency: InFlight,
     backups: OnceLock<PathBuf>,
+    config_schema: OnceLock<String>,
     agents: Agents,
     runner: Runner,
     /// From the end of the recovery to the begin of the drain.
@@ -69,6 +70,7 @@ impl App {
             upkeep: Upkeep::default(),
             idempotency: InFlight::default(),
             backups: OnceLock::new(),
+            config_schema: OnceLock::new(),
         }))
     }
 
@@ -76,6 +78,18 @@ impl App {
     pub fn with_backups(self, directory: PathBuf) -> Self {
         self.0.backups.get_or_init(|| directory);
         self
+    }
+
+    pub fn with_config_schema(self, schema: Option<String>) -> Self {
+        if let Some(schema) = schema {
+            self.0.config_schema.get_or_init(|| schema);
+        }
+        self
+    }
+
+    /// The JSON Schema of the configuration, if this server has one.
+    pub fn config_schema(&self) -> Option<&str> {
+        self.0.config_schema.get().map(String::as_str)
     }
 
     /// None if this server was not told where backups go.

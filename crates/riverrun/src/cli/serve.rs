@@ -7,6 +7,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 
 use super::Context;
+use super::agents::{self, Scripts};
 use super::config::{Effective, FlagValue, find_file};
 use super::exit::{Exit, Failure, Outcome};
 use super::terminal::{Style, Tone};
@@ -88,8 +89,31 @@ pub async fn run(args: ServeArgs, context: &Context) -> Outcome {
         return Err(Failure::new(Exit::Config, format_args!("--dev does not listen on {}", options.listen))
             .hint("dev mode runs scripts and faults for anybody who asks; listen on 127.0.0.1"));
     }
+    let scripts = if options.dev { Scripts::ForAll } else { Scripts::ForAgents };
+    let agents = agents::load(&effective, path.as_deref(), scripts).await?;
+    let example = agents.registry.default_agent.clone().unwrap_or_default();
     let style = context.output.style_of_notes();
-    super::start::start(options, |options| context.output.note(&banner(options, style))).await
+    super::start::start(options, agents, |options| {
+        context.output.note(&banner(options, &example, style));
+    })
+    .await
+}
+
+/// What a server in this process is started with, on a free port of loopback.
+pub async fn private(
+    config: Option<&std::path::Path>,
+    data_dir: Option<&std::path::Path>,
+) -> Outcome<(ServeOptions, riverrun_server::Agents)> {
+    let path = find_file(config);
+    let args = ServeArgs {
+        listen: Some(([127, 0, 0, 1], 0).into()),
+        data_dir: data_dir.map(std::path::Path::to_owned),
+        ..ServeArgs::default()
+    };
+    let effective = Effective::load(path.as_deref(), std::env::vars(), &flags(&args))?;
+    let options = options(&effective, true)?;
+    let agents = agents::load(&effective, path.as_deref(), Scripts::ForAll).await?;
+    Ok((options, agents))
 }
 
 fn flags(args: &ServeArgs) -> Vec<FlagValue> {
@@ -153,7 +177,7 @@ fn options(config: &Effective, dev: bool) -> Outcome<ServeOptions> {
 }
 
 /// What a newcomer needs next.
-fn banner(options: &ServeOptions, style: Style) -> String {
+fn banner(options: &ServeOptions, agent: &str, style: Style) -> String {
     let url = format!("http://{}", options.listen);
     let mode = if options.dev { "dev mode" } else { "ready" };
     let label = |text: &str| style.paint(Tone::Dim, &format!("{text:9}"));
@@ -167,12 +191,17 @@ fn banner(options: &ServeOptions, style: Style) -> String {
         format!("{} {}", label("Key"), key.display()),
         String::new(),
         "Next, in another terminal:".to_owned(),
-        format!("  export RIVERRUN_URL={url} RIVERRUN_KEY=$(cat {})", key.display()),
-        "  riverrun play examples/recordings/research-subagents.ndjson &".to_owned(),
-        "  riverrun tail -".to_owned(),
-        "Stop this server in the middle and start it again: the tail goes on, and nothing is lost."
-            .to_owned(),
     ];
+    let defaults = url == super::connect::DEFAULT_URL
+        && options.data_dir == std::path::Path::new(super::connect::DEFAULT_DATA_DIR);
+    // Whoever uses the defaults, in the same directory, needs no environment.
+    if !defaults {
+        lines.push(format!("  export RIVERRUN_URL={url} RIVERRUN_KEY=$(cat {})", key.display()));
+    }
+    lines.extend([
+        format!("  riverrun run {agent} \"what is known about tides\""),
+        "Stop this server in the middle and start it again: the run goes on, and nothing is lost.".to_owned(),
+    ]);
     for line in &mut lines {
         line.insert_str(0, if line.is_empty() { "" } else { "  " });
     }
@@ -196,6 +225,6 @@ mod tests {
         assert_eq!(options.allowed_hosts, ["a", "b"]);
         assert_eq!(options.retention, Some(Duration::from_secs(30 * 86_400)));
         assert_eq!((options.limits.event_bytes, options.limits.events_per_second), (262_144, None));
-        assert!(banner(&options, Style::PLAIN).contains("riverrun tail -"));
+        assert!(banner(&options, "demo", Style::PLAIN).contains("riverrun run demo"));
     }
 }

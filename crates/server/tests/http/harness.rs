@@ -73,6 +73,7 @@ impl Server {
             admin_key: directory.path().join("admin.key"),
             backups: None,
             agents: riverrun_server::Agents::default(),
+            config_schema: None,
         };
         let running =
             serve(log.clone(), options, |told| ready.send(told.address).expect("the test waits"), async {
