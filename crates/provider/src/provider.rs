@@ -14,6 +14,11 @@ pub trait Provider: Send + Sync + 'static {
     /// The name it has in the configuration: `openai`, `anthropic`, `scripted`, …
     fn name(&self) -> &str;
 
+    /// The models that are known by name; a service may have more.
+    fn models(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Calls the model. Dropping the stream or cancelling the token closes the connection to the service.
     fn call(&self, request: ModelRequest, cancel: CancellationToken) -> ModelStream;
 }

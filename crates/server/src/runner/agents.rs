@@ -38,6 +38,17 @@ impl Agents {
         Err(Problem::new(ErrorCode::UnknownAgent, detail).field("agent").with("known", known))
     }
 
+    /// Everything that a foreign client may name as its model.
+    pub fn models(&self) -> Vec<String> {
+        let agents = self.registry.agents.keys().map(|name| format!("agent/{name}"));
+        let providers = self.registry.providers.iter();
+        let providers = providers.filter(|(name, _)| self.scripts_for_all || *name != SCRIPTED);
+        let models = providers.flat_map(|(name, provider)| {
+            provider.models().into_iter().map(move |model| format!("{name}/{model}"))
+        });
+        agents.chain(models).collect()
+    }
+
     /// The names that a caller may use.
     pub fn names(&self) -> Vec<String> {
         let bare = self.registry.agents.keys().cloned();
