@@ -40,7 +40,8 @@ impl ServerJournal {
             Batch { events, producer: None, idempotency: entry.idempotency, facts, commands: entry.commands };
         let landed = app.append_from("runner", &hub, &batch).await.map_err(from_append)?;
         count(&app, &batch);
-        Ok(Landed { first: landed.first, last: landed.last })
+        let (first, last) = landed.place.expect("only a repeat of a producer's older append has no place");
+        Ok(Landed { first, last })
     }
 
     async fn read_all(&self, key: &SessionKey, mut after: Sequence) -> Result<Vec<Chunk>, JournalError> {
