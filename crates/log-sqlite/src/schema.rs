@@ -184,8 +184,10 @@ pub fn connect(path: &Path) -> rusqlite::Result<Connection> {
 pub fn configure(connection: &Connection) -> rusqlite::Result<()> {
     let synchronous = if seeded::is_on(Bug::NoFsync) { "OFF" } else { "FULL" };
     connection.pragma_update(None, "page_size", 4096)?;
-    // It answers the old mode, without an error, if it could not change it.
-    let mode: String = connection.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0))?;
+    connection.pragma_update(None, "journal_mode", "WAL")?;
+    // The change is committed after it was answered, so whether it succeeded shows when the store is read again.
+    connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get::<_, i64>(0))?;
+    let mode: String = connection.query_row("PRAGMA journal_mode", [], |row| row.get(0))?;
     if !mode.eq_ignore_ascii_case("wal") {
         let what = format!("the store stays in journal mode `{mode}`");
         return Err(rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_IOERR), Some(what)));
