@@ -105,8 +105,8 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn check(result: Value, content: Value, blocks: Value) {
-        let output = output(&result, 20).unwrap();
+    fn check(limit: usize, result: Value, content: Value, blocks: Value) {
+        let output = output(&result, limit).unwrap();
         assert_eq!(serde_json::to_value(&output.content).unwrap(), content, "for the model");
         assert_eq!(serde_json::to_value(&output.block_list).unwrap(), blocks, "for the user");
     }
@@ -115,6 +115,7 @@ mod tests {
     fn every_kind_of_content_is_shown() {
         let image = json!({"type": "image", "imageUrl": {"url": "data:image/png;base64,iVBO"}, "mediaType": "image/png"});
         check(
+            1000,
             json!({"content": [
                 {"type": "text", "text": "hi"},
                 {"type": "image", "mimeType": "image/png", "data": "iVBO"},
@@ -125,11 +126,13 @@ mod tests {
             json!([{"type": "text", "text": "hi"}, image, {"type": "audio", "data": "UklG", "mediaType": "audio/wav"}, {"type": "text", "text": "A"}]),
         );
         check(
+            1000,
             json!({"content": [{"type": "resource_link", "uri": "u:1", "name": "n", "size": 3}]}),
             json!([{"type": "text", "text": "[resource: n u:1]"}]),
             json!([{"type": "file", "name": "n", "url": "u:1", "size": 3}]),
         );
         check(
+            1000,
             json!({"content": [{"type": "resource", "resource": {"uri": "u:2", "mimeType": "a/b", "blob": "AA=="}}]}),
             json!([{"type": "text", "text": "[file: u:2 a/b]"}]),
             json!([{"type": "file", "name": "u:2", "mediaType": "a/b", "data": "AA=="}]),
@@ -139,7 +142,7 @@ mod tests {
     #[test]
     fn structured_content_alone_is_shown_as_text() {
         let both = json!([{"type": "text", "text": "{\"a\":1}"}]);
-        check(json!({"structuredContent": {"a": 1}, "content": []}), both.clone(), both);
+        check(20, json!({"structuredContent": {"a": 1}, "content": []}), both.clone(), both);
         assert_eq!(output(&json!({"tools": []}), 20), None);
         assert!(output(&json!({"content": [], "isError": true}), 20).unwrap().is_error);
     }
@@ -147,9 +150,10 @@ mod tests {
     #[test]
     fn unknown_kinds_are_kept_and_long_text_is_cut() {
         let kept = json!([{"type": "text", "text": "{\"type\":\"x\"}"}]);
-        check(json!({"content": [{"type": "x"}]}), kept.clone(), kept);
+        check(20, json!({"content": [{"type": "x"}]}), kept.clone(), kept);
         let cut = json!([{"type": "text", "text": "0123456789012345678\n[cut: the first 19 of 24 bytes]"}, {"type": "text", "text": "\n[cut: the first 0 of 1 bytes]"}]);
         check(
+            20,
             json!({"content": [{"type": "text", "text": "0123456789012345678ế89"}, {"type": "text", "text": "x"}]}),
             cut.clone(),
             cut,

@@ -4,6 +4,7 @@ The first argument is how: `good`, or one of the modes below. The second is a fi
 """
 
 import json
+import os
 import sys
 import time
 
@@ -116,6 +117,7 @@ def answer(request):
         note("cancelled")
 
 
+note(f"pid {os.getpid()}")
 print("a line with a s3cret", file=sys.stderr, flush=True)
 for line in sys.stdin:
     request = json.loads(line)
