@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use crate::placeholder::{Piece, pieces, plain};
+
 /// Every element stays one argument of the program, whatever the value holds; `{name}` alone may also be a list,
 /// which becomes one argument for each of its values, or absent, which becomes none.
 pub(super) struct Template {
@@ -12,11 +14,6 @@ struct Element {
     pieces: Vec<Piece>,
     /// Behind `--` a value cannot be mistaken for an option.
     after_dashes: bool,
-}
-
-enum Piece {
-    Text(String),
-    Argument(String),
 }
 
 impl Template {
@@ -82,47 +79,6 @@ impl Element {
         argv.push(text);
         Ok(())
     }
-}
-
-fn plain(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
-            value.to_string()
-        }
-    }
-}
-
-/// `{{` and `}}` stand for braces.
-fn pieces(text: &str, parameters: &Value) -> Result<Vec<Piece>, String> {
-    let (mut pieces, mut plain) = (Vec::new(), String::new());
-    let mut rest = text;
-    while let Some(at) = rest.find(['{', '}']) {
-        plain.push_str(&rest[..at]);
-        let brace = &rest[at..];
-        if brace.starts_with("{{") || brace.starts_with("}}") {
-            plain.push_str(&brace[..1]);
-            rest = &brace[2..];
-            continue;
-        }
-        let name = brace.strip_prefix('{').and_then(|inside| inside.split_once('}'));
-        let Some((name, behind)) = name else {
-            return Err(format!("a brace in `{text}` has no partner; write it twice to mean itself"));
-        };
-        if parameters.get("properties").and_then(|properties| properties.get(name)).is_none() {
-            return Err(format!("`{{{name}}}` is not among the parameters"));
-        }
-        if !plain.is_empty() {
-            pieces.push(Piece::Text(std::mem::take(&mut plain)));
-        }
-        pieces.push(Piece::Argument(name.to_owned()));
-        rest = behind;
-    }
-    plain.push_str(rest);
-    if !plain.is_empty() || pieces.is_empty() {
-        pieces.push(Piece::Text(plain));
-    }
-    Ok(pieces)
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use crate::support::{call, eventually, fails, is_alive, run, text, watched};
 
 /// `sh` is the program under test here: nothing of the arguments reaches it but as `$1` and standard input.
 fn shell(script: &str) -> CommandConfig {
+    let script = &script.replace('{', "{{").replace('}', "}}");
     CommandConfig {
         name: "it".to_owned(),
         parameters: json!({"type": "object", "properties": {"q": {"type": "string"}}}),

@@ -2,4 +2,6 @@
 
 mod command;
 mod function;
+mod http;
+mod mcp;
 mod support;
