@@ -21,7 +21,8 @@ pub(crate) trait Api: Send + Sync + 'static {
 
     fn encode(request: &ModelRequest, provider: &str) -> Value;
 
-    fn decoder(provider: &str) -> Box<dyn Decoder>;
+    /// `seed` makes the ids of calls that the service left without one.
+    fn decoder(provider: &str, seed: &str) -> Box<dyn Decoder>;
 }
 
 pub(crate) fn bearer(key: &Secret) -> (HeaderName, String) {

@@ -28,6 +28,7 @@ mod config;
 mod error;
 mod event;
 mod failure;
+mod fnv;
 pub mod gemini;
 mod http;
 pub mod openai;

@@ -11,7 +11,8 @@ use crate::{ItemKind, StopReason};
 pub(crate) struct Messages {
     next: u64,
     open: Option<Block>,
-    /// Calls that the service closed with arguments that are no JSON: whether they were cut, the stop reason says.
+    /// Calls that the service closed with arguments that are no JSON, or none: whether they were cut, the stop reason
+    /// says.
     doubtful: Vec<u32>,
     usage: Value,
     stop: Option<StopReason>,
@@ -111,9 +112,8 @@ impl Messages {
     }
 
     fn call_done(&mut self, index: u32, input: &Value, answer: &mut Answer) {
-        if answer.arguments_of(index).is_empty() {
-            let whole = if input.is_object() { input.to_string() } else { "{}".to_owned() };
-            answer.arguments(index, &whole);
+        if answer.arguments_of(index).is_empty() && input.as_object().is_some_and(|input| !input.is_empty()) {
+            answer.arguments(index, &input.to_string());
         }
         match serde_json::from_str::<serde::de::IgnoredAny>(answer.arguments_of(index)) {
             Ok(_) => answer.done(index, None),
@@ -154,9 +154,13 @@ impl Messages {
         };
         let cut = matches!(stop, StopReason::MaxTokens | StopReason::Refusal);
         for index in std::mem::take(&mut self.doubtful) {
-            if !cut {
-                answer.done(index, None);
+            if cut {
+                continue;
             }
+            if answer.arguments_of(index).is_empty() {
+                answer.arguments(index, "{}");
+            }
+            answer.done(index, None);
         }
         self.stop = Some(stop);
     }

@@ -36,7 +36,8 @@ pub fn encode(request: &ModelRequest, provider: &str) -> Value {
 
 /// Sets the limit of tokens and, if asked for and possible, thinking.
 fn thinking(request: &ModelRequest, messages: &[Value], body: &mut Map<String, Value>) -> bool {
-    let answer = request.max_output_tokens.unwrap_or(DEFAULT_MAX_TOKENS);
+    let given = request.extra.get("max_tokens").and_then(Value::as_u64);
+    let answer = request.max_output_tokens.or(given).unwrap_or(DEFAULT_MAX_TOKENS);
     let budget = match request.reasoning_effort.as_deref() {
         Some("none" | "minimal") | None => None,
         Some("low") => Some(2048),

@@ -35,7 +35,7 @@ impl Api for Anthropic {
         encode::encode(request, provider)
     }
 
-    fn decoder(_provider: &str) -> Box<dyn Decoder> {
+    fn decoder(_provider: &str, _seed: &str) -> Box<dyn Decoder> {
         Box::new(SseDecoder::new(decode::Messages::default()))
     }
 }
@@ -45,6 +45,7 @@ pub fn encode(request: &ModelRequest, provider: &str) -> Value {
     Anthropic::encode(request, provider)
 }
 
-pub fn decoder(provider: &str) -> Box<dyn Decoder> {
-    Anthropic::decoder(provider)
+/// `seed` makes the ids of calls that the service left without one; it must differ from call to call.
+pub fn decoder(provider: &str, seed: &str) -> Box<dyn Decoder> {
+    Anthropic::decoder(provider, seed)
 }

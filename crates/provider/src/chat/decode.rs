@@ -5,10 +5,10 @@ use serde_json::{Value, json};
 
 use crate::failure::failure;
 use crate::stream::{Answer, Json, Protocol, protocol_error};
-use crate::{ItemKind, StopReason};
+use crate::{Category, ItemKind, ModelError, StopReason};
 
 pub(crate) struct Chunks {
-    id: String,
+    seed: String,
     reasoning: Option<u32>,
     message: Option<u32>,
     calls: Vec<Call>,
@@ -30,9 +30,9 @@ struct Call {
 }
 
 impl Chunks {
-    pub fn new(_provider: &str) -> Self {
+    pub fn new(seed: &str) -> Self {
         Self {
-            id: String::new(),
+            seed: seed.to_owned(),
             reasoning: None,
             message: None,
             calls: Vec::new(),
@@ -109,7 +109,7 @@ impl Chunks {
             return;
         }
         if call.id.is_empty() {
-            call.id = format!("call_{}_{number}", self.id);
+            call.id = format!("call_{}_{number}", self.seed);
         }
         let kind = ItemKind::ToolCall { call_id: call.id.clone(), name: call.name.clone() };
         let index = *call.index.get_or_insert_with(|| answer.open(kind));
@@ -193,9 +193,6 @@ impl Protocol for Chunks {
         if !value["error"].is_null() {
             return answer.fail(failure(None, value));
         }
-        if self.id.is_empty() {
-            self.id = frame.text("id").to_owned();
-        }
         answer.started(frame.text("id"), frame.text("model"));
         if value["usage"].is_object() {
             self.usage(&value["usage"], answer);
@@ -212,13 +209,11 @@ impl Protocol for Chunks {
         }
     }
 
-    fn mark(&mut self, mark: &str, answer: &mut Answer) {
-        if mark == "[DONE]" {
-            self.end(answer);
-        }
-        if mark == "[DONE]" && !answer.is_over() {
-            answer.fail(crate::ModelError::new(
-                crate::Category::Truncated,
+    fn done_mark(&mut self, answer: &mut Answer) {
+        self.end(answer);
+        if !answer.is_over() {
+            answer.fail(ModelError::new(
+                Category::Truncated,
                 "the service said [DONE] without a finish_reason",
             ));
         }

@@ -13,7 +13,7 @@ pub fn encode(request: &ModelRequest, provider: &str) -> Value {
     body.insert("stream".to_owned(), json!(true));
     body.insert("stream_options".to_owned(), json!({"include_usage": true}));
     body.insert("messages".to_owned(), Value::Array(messages(request, provider)));
-    put(&mut body, "max_completion_tokens", request.max_output_tokens);
+    put(&mut body, max_tokens_member(&request.model), request.max_output_tokens);
     put(&mut body, "temperature", request.temperature);
     put(&mut body, "top_p", request.top_p);
     put(&mut body, "reasoning_effort", request.reasoning_effort.as_ref());
@@ -28,6 +28,16 @@ pub fn encode(request: &ModelRequest, provider: &str) -> Value {
         put(&mut body, "parallel_tool_calls", request.parallel_tool_calls);
     }
     Value::Object(body)
+}
+
+/// OpenAI's reasoning models refuse the old name, and most other servers know no other.
+fn max_tokens_member(model: &str) -> &'static str {
+    let name = model.rsplit('/').next().unwrap_or(model);
+    let numbered = name.strip_prefix('o').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+    match numbered || name.starts_with("gpt-5") {
+        true => "max_completion_tokens",
+        false => "max_tokens",
+    }
 }
 
 fn messages(request: &ModelRequest, provider: &str) -> Vec<Value> {

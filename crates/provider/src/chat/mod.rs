@@ -36,8 +36,8 @@ impl Api for Chat {
         encode::encode(request, provider)
     }
 
-    fn decoder(provider: &str) -> Box<dyn Decoder> {
-        Box::new(SseDecoder::new(decode::Chunks::new(provider)))
+    fn decoder(_provider: &str, seed: &str) -> Box<dyn Decoder> {
+        Box::new(SseDecoder::new(decode::Chunks::new(seed)))
     }
 }
 
@@ -46,6 +46,7 @@ pub fn encode(request: &ModelRequest, provider: &str) -> Value {
     Chat::encode(request, provider)
 }
 
-pub fn decoder(provider: &str) -> Box<dyn Decoder> {
-    Chat::decoder(provider)
+/// `seed` makes the ids of calls that the service left without one; it must differ from call to call.
+pub fn decoder(provider: &str, seed: &str) -> Box<dyn Decoder> {
+    Chat::decoder(provider, seed)
 }

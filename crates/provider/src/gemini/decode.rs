@@ -9,7 +9,7 @@ use crate::{Category, ItemKind, ModelError, StopReason};
 
 pub(crate) struct Responses {
     provider: String,
-    id: String,
+    seed: String,
     /// The message or reasoning that parts are added to, and its signature.
     open: Option<(u32, ItemKind)>,
     signature: Option<Value>,
@@ -19,10 +19,10 @@ pub(crate) struct Responses {
 }
 
 impl Responses {
-    pub fn new(provider: &str) -> Self {
+    pub fn new(provider: &str, seed: &str) -> Self {
         Self {
             provider: provider.to_owned(),
-            id: String::new(),
+            seed: seed.to_owned(),
             open: None,
             signature: None,
             calls: 0,
@@ -88,7 +88,7 @@ impl Responses {
         }
         self.close(answer);
         let own_id = call["id"].as_str();
-        let call_id = own_id.map_or_else(|| format!("call_{}_{}", self.id, self.calls), str::to_owned);
+        let call_id = own_id.map_or_else(|| format!("call_{}_{}", self.seed, self.calls), str::to_owned);
         self.calls += 1;
         let mut own = Map::new();
         for (name, value) in [("id", &call["id"]), ("thoughtSignature", &part["thoughtSignature"])] {
@@ -159,9 +159,6 @@ impl Protocol for Responses {
         let value = &frame.value;
         if value["error"].is_object() {
             return answer.fail(failure(None, value));
-        }
-        if self.id.is_empty() {
-            self.id = frame.text("responseId").to_owned();
         }
         answer.started(frame.text("responseId"), frame.text("modelVersion"));
         if value["usageMetadata"].is_object() {

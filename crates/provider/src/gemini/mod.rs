@@ -40,8 +40,8 @@ impl Api for Gemini {
         encode::encode(request, provider)
     }
 
-    fn decoder(provider: &str) -> Box<dyn Decoder> {
-        Box::new(SseDecoder::new(decode::Responses::new(provider)))
+    fn decoder(provider: &str, seed: &str) -> Box<dyn Decoder> {
+        Box::new(SseDecoder::new(decode::Responses::new(provider, seed)))
     }
 }
 
@@ -50,6 +50,7 @@ pub fn encode(request: &ModelRequest, provider: &str) -> Value {
     Gemini::encode(request, provider)
 }
 
-pub fn decoder(provider: &str) -> Box<dyn Decoder> {
-    Gemini::decoder(provider)
+/// `seed` makes the ids of calls that the service left without one; it must differ from call to call.
+pub fn decoder(provider: &str, seed: &str) -> Box<dyn Decoder> {
+    Gemini::decoder(provider, seed)
 }

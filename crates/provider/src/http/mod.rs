@@ -22,6 +22,7 @@ use http_body_util::Full;
 use tokio_util::sync::CancellationToken;
 
 use crate::api::Api;
+use crate::fnv::fnv;
 use crate::price::Price;
 use crate::secret::Secret;
 use crate::{Category, ModelError, ModelEvent, ModelRequest, ModelStream, Provider};
@@ -98,9 +99,12 @@ impl<A: Api> HttpProvider<A> {
         Ok(Self { name, endpoint, key, headers, prices, limits, api: PhantomData })
     }
 
-    fn request(&self, request: &ModelRequest) -> Result<Request<Full<Bytes>>, ModelError> {
+    /// The message to send, and the seed of the ids in its answer.
+    fn request(&self, request: &ModelRequest) -> Result<(Request<Full<Bytes>>, String), ModelError> {
         let body = serde_json::to_vec(&A::encode(request, &self.name))
             .map_err(|error| invalid(format!("the request cannot be written as JSON: {error}")))?;
+        // Every call of a conversation has another history, so its bytes name it.
+        let seed = format!("{:012x}", fnv(&body) & 0xffff_ffff_ffff);
         let target = self.endpoint.target(&A::path(request)?);
         let mut message = Request::new(Full::new(Bytes::from(body)));
         *message.method_mut() = Method::POST;
@@ -119,7 +123,7 @@ impl<A: Api> HttpProvider<A> {
             value.set_sensitive(true);
             headers.insert(name, value);
         }
-        Ok(message)
+        Ok((message, seed))
     }
 }
 
@@ -138,14 +142,14 @@ impl<A: Api> Provider for HttpProvider<A> {
     }
 
     fn call(&self, request: ModelRequest, cancel: CancellationToken) -> ModelStream {
-        let message = match self.request(&request) {
-            Ok(message) => message,
+        let (message, seed) = match self.request(&request) {
+            Ok(made) => made,
             Err(error) => return stream::iter([ModelEvent::Failed(error)]).boxed(),
         };
         let call = Call::new(
             self.endpoint.clone(),
             message,
-            A::decoder(&self.name),
+            A::decoder(&self.name, &seed),
             self.key.clone(),
             self.limits,
             request.keep_raw,

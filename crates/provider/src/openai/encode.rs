@@ -12,7 +12,7 @@ pub fn encode(request: &ModelRequest, provider: &str) -> Value {
     body.insert("model".to_owned(), json!(request.model));
     body.insert("stream".to_owned(), json!(true));
     body.insert("store".to_owned(), json!(false));
-    body.insert("include".to_owned(), json!(["reasoning.encrypted_content"]));
+    body.insert("include".to_owned(), include(request));
     body.insert("input".to_owned(), Value::Array(input(&request.history, provider)));
     put(&mut body, "instructions", request.instructions.as_ref());
     put(&mut body, "max_output_tokens", request.max_output_tokens);
@@ -31,6 +31,16 @@ pub fn encode(request: &ModelRequest, provider: &str) -> Value {
         body.insert("tool_choice".to_owned(), tool_choice(&request.tool_choice));
     }
     Value::Object(body)
+}
+
+/// What the caller wants included, and the reasoning that must come back.
+fn include(request: &ModelRequest) -> Value {
+    let mut wanted = request.extra.get("include").and_then(Value::as_array).cloned().unwrap_or_default();
+    let reasoning = json!("reasoning.encrypted_content");
+    if !wanted.contains(&reasoning) {
+        wanted.push(reasoning);
+    }
+    Value::Array(wanted)
 }
 
 fn input(history: &[History], provider: &str) -> Vec<Value> {

@@ -36,7 +36,7 @@ impl Api for OpenAi {
         encode::encode(request, provider)
     }
 
-    fn decoder(provider: &str) -> Box<dyn Decoder> {
+    fn decoder(provider: &str, _seed: &str) -> Box<dyn Decoder> {
         Box::new(SseDecoder::new(decode::Responses::new(provider)))
     }
 }
@@ -46,6 +46,7 @@ pub fn encode(request: &ModelRequest, provider: &str) -> Value {
     OpenAi::encode(request, provider)
 }
 
-pub fn decoder(provider: &str) -> Box<dyn Decoder> {
-    OpenAi::decoder(provider)
+/// `seed` makes the ids of calls that the service left without one; it must differ from call to call.
+pub fn decoder(provider: &str, seed: &str) -> Box<dyn Decoder> {
+    OpenAi::decoder(provider, seed)
 }

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use crate::ModelRequest;
+use crate::fnv::fnv;
 
 /// More requests than this are not told apart: the counts start anew.
 const MOST_REQUESTS: usize = 10_000;
@@ -33,7 +34,5 @@ pub fn name_of(request: &ModelRequest) -> u64 {
         Some(key) => format!("{}\n{key}", request.model),
         None => format!("{}\n{:?}\n{:?}", request.model, request.instructions, request.history),
     };
-    // FNV-1a, because call ids are made of it and must not change with the standard library.
-    text.bytes()
-        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+    fnv(text.as_bytes())
 }

@@ -34,8 +34,8 @@ pub trait Decoder: Send {
 pub(crate) trait Protocol: Send {
     fn frame(&mut self, data: &Json, answer: &mut Answer);
 
-    /// A frame whose data is no JSON: `[DONE]`.
-    fn mark(&mut self, _mark: &str, _answer: &mut Answer) {}
+    /// `[DONE]`, the one frame that is no JSON. It is no terminal unless the service says so.
+    fn done_mark(&mut self, _answer: &mut Answer) {}
 
     /// The body ended; services whose end is the end of the body complete here.
     fn end(&mut self, _answer: &mut Answer) {}
@@ -60,8 +60,8 @@ impl<P: Protocol> SseDecoder<P> {
         if data.is_empty() || self.answer.is_over() {
             return;
         }
-        if !data.starts_with(['{', '[']) || data == "[DONE]" {
-            return self.protocol.mark(data, &mut self.answer);
+        if data == "[DONE]" {
+            return self.protocol.done_mark(&mut self.answer);
         }
         match Json::parse(data) {
             Ok(json) => {

@@ -7,7 +7,9 @@ use std::path::PathBuf;
 use riverrun_provider::{Decoder, ItemKind, ModelEvent, StopReason, anthropic, chat, gemini, openai};
 use serde_json::{Value, json};
 
-pub const APIS: [(&str, fn(&str) -> Box<dyn Decoder>); 4] = [
+pub type MakeDecoder = fn(&str, &str) -> Box<dyn Decoder>;
+
+pub const APIS: [(&str, MakeDecoder); 4] = [
     ("openai", openai::decoder),
     ("chat", chat::decoder),
     ("anthropic", anthropic::decoder),
@@ -19,12 +21,12 @@ pub struct Vector {
     pub api: &'static str,
     pub bytes: Vec<u8>,
     pub expected: PathBuf,
-    pub decoder: fn(&str) -> Box<dyn Decoder>,
+    pub decoder: MakeDecoder,
 }
 
 impl Vector {
     pub fn decode<'a>(&self, pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<ModelEvent> {
-        let mut decoder = (self.decoder)(self.api);
+        let mut decoder = (self.decoder)(self.api, "seed");
         let mut events: Vec<ModelEvent> = Vec::new();
         for piece in pieces {
             events.extend(decoder.push(piece));
