@@ -1,6 +1,7 @@
 //! A provider as the configuration names it.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -33,6 +34,8 @@ pub struct ProviderConfig {
     pub first_byte_timeout_seconds: Option<u64>,
     pub idle_timeout_seconds: Option<u64>,
     pub total_timeout_seconds: Option<u64>,
+    /// Certificates (PEM) to trust instead of the public ones, for a server with one of its own.
+    pub ca_file: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -41,9 +44,23 @@ pub enum ApiName {
     /// OpenAI Responses.
     Openai,
     /// Chat Completions, as many servers speak them.
+    #[serde(alias = "openai-chat")]
     Chat,
     Anthropic,
     Gemini,
+}
+
+impl ApiName {
+    /// `openai`, `chat` (or `openai-chat`), `anthropic`, `gemini`.
+    pub fn parse(word: &str) -> Option<Self> {
+        match word {
+            "openai" => Some(ApiName::Openai),
+            "chat" | "openai-chat" => Some(ApiName::Chat),
+            "anthropic" => Some(ApiName::Anthropic),
+            "gemini" => Some(ApiName::Gemini),
+            _ => None,
+        }
+    }
 }
 
 /// What is wrong with a provider's configuration.
@@ -55,6 +72,22 @@ pub struct ConfigError {
 }
 
 impl ProviderConfig {
+    /// The API at its own address, without a key.
+    pub fn new(api: ApiName) -> Self {
+        Self {
+            api,
+            base_url: None,
+            key: None,
+            headers: BTreeMap::new(),
+            prices: BTreeMap::new(),
+            connect_timeout_seconds: None,
+            first_byte_timeout_seconds: None,
+            idle_timeout_seconds: None,
+            total_timeout_seconds: None,
+            ca_file: None,
+        }
+    }
+
     /// Reads the key and checks the address; calls nobody.
     pub fn build(&self, name: &str) -> Result<Arc<dyn Provider>, ConfigError> {
         let wrong = |reason: String| ConfigError { provider: name.to_owned(), reason };
@@ -65,6 +98,7 @@ impl ProviderConfig {
             headers: self.headers.clone(),
             prices: self.prices.clone(),
             limits: self.limits(),
+            ca_file: self.ca_file.clone(),
         };
         Ok(match self.api {
             ApiName::Openai => Arc::new(HttpProvider::<OpenAi>::new(settings).map_err(wrong)?),

@@ -1,6 +1,6 @@
 //! What the services are sent: one conversation as each API wants it, and any conversation as none refuses it.
 
-mod support;
+#![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
 use proptest::prelude::*;
 use riverrun_event::{Part, RawJson};

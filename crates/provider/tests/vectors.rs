@@ -1,5 +1,7 @@
 //! Every recorded stream of `spec/vectors/provider`: whole, in every split, and cut at every byte.
 
+#![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
+
 mod support;
 
 use std::collections::BTreeMap;

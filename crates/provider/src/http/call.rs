@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::endpoint::Endpoint;
 use super::header::{rate_limits, retry_after};
-use super::{Limits, tls};
+use super::{Limits, TlsConfig};
 use crate::failure::failure;
 use crate::secret::Secret;
 use crate::stream::{Decoder, protocol_error};
@@ -28,6 +28,7 @@ use crate::{Category, ModelError, ModelEvent};
 
 pub(super) struct Call {
     endpoint: Endpoint,
+    tls: Option<TlsConfig>,
     request: Option<Request<Full<Bytes>>>,
     decoder: Box<dyn Decoder>,
     key: Option<Secret>,
@@ -57,6 +58,7 @@ impl Drop for Connection {
 impl Call {
     pub fn new(
         endpoint: Endpoint,
+        tls: Option<TlsConfig>,
         request: Request<Full<Bytes>>,
         decoder: Box<dyn Decoder>,
         key: Option<Secret>,
@@ -65,6 +67,7 @@ impl Call {
     ) -> Self {
         Self {
             endpoint,
+            tls,
             request: Some(request),
             decoder,
             key,
@@ -108,8 +111,7 @@ impl Call {
     }
 
     async fn send(&mut self, request: Request<Full<Bytes>>) -> Result<(), ModelError> {
-        let connect = self.endpoint.clone();
-        let connecting = connect.connect_and_shake_hands();
+        let connecting = connect(&self.endpoint, self.tls.clone());
         let (mut sender, connection) =
             within(self.limits.connect, "no connection came about", connecting).await??;
         let waiting = sender.send_request(request);
@@ -227,25 +229,20 @@ async fn whole_body(mut body: Body, limits: Limits) -> Vec<u8> {
 
 type Sender = http1::SendRequest<Full<Bytes>>;
 
-impl Endpoint {
-    async fn connect_and_shake_hands(self) -> Result<(Sender, Connection), ModelError> {
-        let (host, port) = (self.host(), self.port());
-        let failed = |what: &str, error: String| {
-            ModelError::new(Category::Connection, format!("{what} `{host}:{port}` failed: {error}"))
-        };
-        let tcp = TcpStream::connect((host, port)).await;
-        let tcp = tcp.map_err(|error| failed("connecting to", error.to_string()))?;
-        // Requests are small and answers are awaited: nothing is won by waiting for more bytes.
-        let _ = tcp.set_nodelay(true);
-        if !self.is_tls() {
-            return shake_hands(tcp).await;
-        }
-        let config = tls::config().map_err(|error| failed("TLS with", error))?;
-        let name =
-            ServerName::try_from(host.to_owned()).map_err(|error| failed("TLS with", error.to_string()))?;
-        let secured = TlsConnector::from(config).connect(name, tcp).await;
-        shake_hands(secured.map_err(|error| failed("TLS with", error.to_string()))?).await
-    }
+async fn connect(endpoint: &Endpoint, tls: Option<TlsConfig>) -> Result<(Sender, Connection), ModelError> {
+    let (host, port) = (endpoint.host(), endpoint.port());
+    let failed = |what: &str, error: String| {
+        ModelError::new(Category::Connection, format!("{what} `{host}:{port}` failed: {error}"))
+    };
+    let tcp = TcpStream::connect((host, port)).await;
+    let tcp = tcp.map_err(|error| failed("connecting to", error.to_string()))?;
+    // Requests are small and answers are awaited: nothing is won by waiting for more bytes.
+    let _ = tcp.set_nodelay(true);
+    let Some(tls) = tls else { return shake_hands(tcp).await };
+    let name =
+        ServerName::try_from(host.to_owned()).map_err(|error| failed("TLS with", error.to_string()))?;
+    let secured = TlsConnector::from(tls).connect(name, tcp).await;
+    shake_hands(secured.map_err(|error| failed("TLS with", error.to_string()))?).await
 }
 
 async fn shake_hands<S>(socket: S) -> Result<(Sender, Connection), ModelError>

@@ -104,7 +104,8 @@ mod tests {
         check("https://ok.example\\@127.0.0.1/", "a character that no address has");
         check("file:///etc/passwd", "is not an address; write https://");
         check("gopher://x", "must start with https://");
-        check("example.com/v1", "must start with https://");
+        check("example.com/v1", "is not an address");
+        check("example.com", "must start with https://");
         check("https://example.com/v1?key=1", "holds ? or #");
         check("", "is not an address");
     }

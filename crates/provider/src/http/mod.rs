@@ -12,6 +12,7 @@ mod tls;
 
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -38,6 +39,7 @@ pub(crate) struct Settings {
     pub headers: BTreeMap<String, String>,
     pub prices: BTreeMap<String, Price>,
     pub limits: Limits,
+    pub ca_file: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -67,6 +69,7 @@ impl Default for Limits {
 pub(crate) struct HttpProvider<A> {
     name: String,
     endpoint: Endpoint,
+    tls: Option<TlsConfig>,
     key: Option<Secret>,
     headers: HeaderMap,
     prices: BTreeMap<String, Price>,
@@ -77,10 +80,8 @@ pub(crate) struct HttpProvider<A> {
 impl<A: Api> HttpProvider<A> {
     pub fn new(settings: Settings) -> Result<Self, String> {
         let endpoint = Endpoint::parse(settings.base_url.as_deref().unwrap_or(A::BASE_URL))?;
-        if endpoint.is_tls() {
-            // So that a fault of the TLS set-up shows at the start and not at the first call.
-            tls::config()?;
-        }
+        // Here, so that a fault of the set-up shows at the start and not at the first call.
+        let tls = endpoint.is_tls().then(|| tls::config(settings.ca_file.as_deref())).transpose()?;
         let mut headers = HeaderMap::new();
         for (name, value) in &settings.headers {
             let key = HeaderName::from_bytes(name.as_bytes())
@@ -96,7 +97,7 @@ impl<A: Api> HttpProvider<A> {
             headers.insert(key, value);
         }
         let Settings { name, key, prices, limits, .. } = settings;
-        Ok(Self { name, endpoint, key, headers, prices, limits, api: PhantomData })
+        Ok(Self { name, endpoint, tls, key, headers, prices, limits, api: PhantomData })
     }
 
     /// The message to send, and the seed of the ids in its answer.
@@ -148,6 +149,7 @@ impl<A: Api> Provider for HttpProvider<A> {
         };
         let call = Call::new(
             self.endpoint.clone(),
+            self.tls.clone(),
             message,
             A::decoder(&self.name, &seed),
             self.key.clone(),
@@ -166,5 +168,5 @@ fn invalid(message: String) -> ModelError {
     ModelError::new(Category::InvalidRequest, message)
 }
 
-/// Shared by every connection, built once.
+/// Present for https, shared by every connection.
 type TlsConfig = Arc<rustls::ClientConfig>;

@@ -3,9 +3,12 @@
 use std::time::Duration;
 
 use futures_util::StreamExt;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
+use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 
 use super::*;
@@ -29,6 +32,7 @@ fn provider(port: u16, change: impl FnOnce(&mut Limits)) -> HttpProvider<Chat> {
         headers: BTreeMap::new(),
         prices: BTreeMap::new(),
         limits,
+        ca_file: None,
     })
     .unwrap()
 }
@@ -286,6 +290,66 @@ async fn what_is_too_large_is_cut_off() {
     let (port, closed) = silent(huge).await;
     assert_eq!(failure(&call_all(&provider(port, |_| {}), request()).await).category, Category::Server);
     closed.await.unwrap();
+}
+
+/// An https server with a certificate that nobody signed.
+async fn serve_tls(answer: String) -> (u16, PathBuf) {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("src/http/localhost");
+    let certificates = CertificateDer::pem_file_iter(folder.join("certificate.pem")).unwrap();
+    let certificates = certificates.collect::<Result<Vec<_>, _>>().unwrap();
+    let key = PrivateKeyDer::from_pem_file(folder.join("test-only.key.pem")).unwrap();
+    let config =
+        rustls::ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_no_client_auth()
+            .with_single_cert(certificates, key)
+            .unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    tokio::spawn(async move {
+        let (socket, _) = listener.accept().await.unwrap();
+        let Ok(mut socket) = TlsAcceptor::from(Arc::new(config)).accept(socket).await else { return };
+        let _ = socket.read(&mut [0; 4096]).await;
+        let _ = socket.write_all(answer.as_bytes()).await;
+        let _ = socket.shutdown().await;
+    });
+    (port, folder.join("certificate.pem"))
+}
+
+fn https(port: u16, ca_file: Option<PathBuf>) -> Result<HttpProvider<Chat>, String> {
+    HttpProvider::new(Settings {
+        name: "local".to_owned(),
+        base_url: Some(format!("https://localhost:{port}/v1")),
+        key: Some(Secret::new(KEY).unwrap()),
+        headers: BTreeMap::new(),
+        prices: BTreeMap::new(),
+        limits: Limits::default(),
+        ca_file,
+    })
+}
+
+#[tokio::test]
+async fn a_certificate_is_trusted_only_if_the_configuration_says_so() {
+    let body = [TEXT, STOP, "[DONE]"].map(frame).concat();
+    let (port, certificate) = serve_tls(format!("{OPEN}{body}0\r\n\r\n")).await;
+    let events = call_all(&https(port, Some(certificate)).unwrap(), request()).await;
+    assert!(matches!(events.last(), Some(ModelEvent::Completed { .. })), "{events:?}");
+
+    let (port, _) = serve_tls(String::new()).await;
+    let error = failure(&call_all(&https(port, None).unwrap(), request()).await);
+    assert_eq!(error.category, Category::Connection);
+    assert!(error.message.contains("TLS with `localhost:"), "{error}");
+
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let provider = https(listener.local_addr().unwrap().port(), None).unwrap();
+    let no_tls =
+        async { listener.accept().await.unwrap().0.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").await };
+    let (events, _) = tokio::join!(call_all(&provider, request()), no_tls);
+    let plain = failure(&events);
+    assert_eq!(plain.category, Category::Connection);
+    let absent = https(1, Some(PathBuf::from("/no/such.pem"))).err().unwrap();
+    assert!(absent.starts_with("ca_file `/no/such.pem` cannot be read"), "{absent}");
 }
 
 #[test]
