@@ -7,6 +7,7 @@
 pub mod agent;
 mod command;
 mod journal;
+pub mod reference;
 mod registry;
 mod runner;
 
