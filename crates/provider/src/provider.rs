@@ -5,7 +5,7 @@ use std::pin::Pin;
 use futures_util::Stream;
 use tokio_util::sync::CancellationToken;
 
-use crate::{ModelEvent, ModelRequest};
+use crate::{ModelEvent, ModelRequest, Price};
 
 /// The facts of one model call, in order. It ends after exactly one `Completed` or `Failed`.
 pub type ModelStream = Pin<Box<dyn Stream<Item = ModelEvent> + Send>>;
@@ -17,6 +17,11 @@ pub trait Provider: Send + Sync + 'static {
     /// The models that are known by name; a service may have more.
     fn models(&self) -> Vec<String> {
         Vec::new()
+    }
+
+    /// What the model costs; None if nobody said.
+    fn price(&self, _model: &str) -> Option<Price> {
+        None
     }
 
     /// Calls the model. Dropping the stream or cancelling the token closes the connection to the service.
