@@ -6,6 +6,7 @@
 
 mod actor;
 pub mod agent;
+mod approve;
 mod command;
 mod core;
 mod drive;

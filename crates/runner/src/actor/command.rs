@@ -85,18 +85,20 @@ impl Actor {
         match command {
             Command::Wake => Ok(()),
             Command::Submit(submit, reply) => answer(reply, self.submit(*submit).await),
-            Command::Cancel { reply, .. } | Command::Unqueue(_, reply) => {
-                answer(reply, Err(CommandError::Draining.into()))
+            Command::Cancel { turn, mode, reason, reply } => {
+                answer(reply, self.cancel(&turn, mode, reason).await)
             }
-            Command::Retry(_, reply) | Command::Steer(_, _, reply) => {
-                answer(reply, Err(CommandError::Draining.into()))
+            Command::Retry(turn, reply) => answer(reply, self.retry(&turn).await),
+            Command::Steer(turn, input, reply) => answer(reply, self.steer(&turn, input).await),
+            Command::Decide(decide, reply) => answer(reply, self.decide(*decide).await),
+            Command::Queue(thread, reply) => answer(reply, Ok(self.queue(thread.as_ref()))),
+            Command::Unqueue(turn, reply) => answer(reply, self.unqueue(&turn).await),
+            Command::Promote(turn, reply) => answer(reply, self.promote(&turn).await),
+            Command::TellSubagent(task, input, reply) => {
+                answer(reply, self.tell_subagent(&task, input).await)
             }
-            Command::Decide(_, reply) => answer(reply, Err(CommandError::Draining.into())),
-            Command::Queue(_, reply) | Command::Promote(_, reply) => {
-                answer(reply, Err(CommandError::Draining.into()))
-            }
-            Command::TellSubagent(_, _, reply) | Command::CloseSubagent(_, _, reply) => {
-                answer(reply, Err(CommandError::Draining.into()))
+            Command::CloseSubagent(task, reason, reply) => {
+                answer(reply, self.close_subagent(&task, reason).await)
             }
         }
     }

@@ -99,6 +99,7 @@ impl Actor {
         for task in &tasks {
             self.checked.remove(task);
             self.streams.remove(task);
+            self.pools.remove(task);
         }
         self.launches.retain(|(key, _)| !tasks.contains(key.task()));
     }

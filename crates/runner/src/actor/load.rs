@@ -31,6 +31,7 @@ impl Actor {
             checked: HashSet::new(),
             taken_over: HashSet::new(),
             launches: Vec::new(),
+            pools: HashMap::new(),
             sealed: HashMap::new(),
             generation: 0,
             reports,

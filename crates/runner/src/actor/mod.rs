@@ -12,8 +12,13 @@
 
 mod absorb;
 mod append;
+mod ask;
+mod child;
 mod close;
 mod command;
+mod control;
+mod decide;
+mod ended;
 mod failing;
 mod finish;
 mod launch;
@@ -22,6 +27,7 @@ mod model;
 mod money;
 mod past;
 mod perform;
+mod queue;
 mod request;
 mod result;
 mod start;
@@ -42,6 +48,7 @@ pub(crate) use command::{Command, Reply};
 
 use crate::core::Core;
 use crate::drive::{EffectKey, Launch, Report, Reported, Running};
+use crate::reference::Pool;
 use crate::view::View;
 use model::Stream;
 
@@ -62,6 +69,8 @@ pub(crate) struct Actor {
     checked: HashSet<TaskId>,
     /// Effects that begin once what is being written is durable.
     launches: Vec<(EffectKey, Launch)>,
+    /// What the tasks can cite.
+    pools: HashMap<TaskId, Pool>,
     /// Older turns of the session, as they were read.
     sealed: HashMap<TurnId, Arc<SealedTurn>>,
     /// Tasks whose lost run this actor replaced.
@@ -172,10 +181,6 @@ impl Actor {
             self.perform(intents).await?;
         }
         Err(Stop::Broken("the plan does not come to an end".to_owned()))
-    }
-
-    fn is_running(&self, key: &EffectKey) -> bool {
-        self.running.contains_key(key)
     }
 }
 

@@ -16,6 +16,8 @@ pub(super) struct Stream {
     pub items: Vec<StreamItem>,
     pub model: Option<String>,
     pub response: Option<String>,
+    /// The bytes of the service, where they are to be kept.
+    pub raw: Vec<u8>,
 }
 
 pub(super) struct StreamItem {
@@ -60,6 +62,11 @@ impl Actor {
             ModelEvent::ItemDone { index, opaque } => self.item_done(task, index, opaque, page),
             ModelEvent::RateLimited(limit) => self.rate_limited(task, &limit, page),
             ModelEvent::Vendor { name, data } => self.vendor(task, &name, &data, page),
+            ModelEvent::Raw(bytes) => {
+                if let Some(stream) = self.streams.get_mut(task) {
+                    stream.raw.extend_from_slice(&bytes);
+                }
+            }
             ModelEvent::Completed { .. } | ModelEvent::Failed(_) => {}
         }
     }

@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
-use riverrun_event::{Input, TaskId, ThreadId, TurnId};
+use riverrun_event::{EventType, Input, Scope, TaskId, ThreadId, TurnId};
 use riverrun_fold::SealedTurn;
 use riverrun_provider::History;
+use serde_json::{Value, json};
 
 use super::Actor;
 use crate::history::{self, Making};
+use crate::page::Page;
 
 impl Actor {
     /// What the model of this task reads.
@@ -57,15 +59,40 @@ impl Actor {
 
     /// Turns that left the state, as the newest turn's context told.
     fn older_turns(&self, thread: &ThreadId) -> Vec<TurnId> {
-        let told =
-            self.state.ledger.family("context").and_then(|family| {
-                family.entries.iter().rev().find(|entry| entry.kind == "context.resolved")
-            });
-        let Some(told) = told.and_then(|entry| entry.payload.as_ref()) else { return Vec::new() };
-        let Ok(told) = told.to::<serde_json::Value>() else { return Vec::new() };
-        let listed = told["turns"][thread.as_str()].as_array().cloned().unwrap_or_default();
+        let listed = self.told_turns()[thread.as_str()].as_array().cloned().unwrap_or_default();
         let ids = listed.iter().filter_map(|id| TurnId::new(id.as_str()?).ok());
         ids.filter(|id| self.state.turns.iter().all(|turn| turn.turn_id != *id)).collect()
+    }
+
+    fn told_turns(&self) -> Value {
+        let family = self.state.ledger.family("context");
+        let told = family.and_then(|family| family.entries.iter().rev().find(|entry| entry.kind == "context.resolved"));
+        let told = told.and_then(|entry| entry.payload.as_ref()?.to::<Value>().ok());
+        told.map(|told| told["turns"].clone()).unwrap_or_default()
+    }
+
+    /// Tells which turns the model reads: the state forgets older ones, and the next turn finds them by this list.
+    pub(super) fn write_context(&self, page: &mut Page, scope: &Scope) {
+        const MOST: usize = 256;
+        let Some(thread) = &scope.thread_id else { return };
+        let mut turns = self.told_turns();
+        let mut listed = turns[thread.as_str()].as_array().cloned().unwrap_or_default();
+        let ended = self.state.turns.iter().filter(|turn| turn.thread_id == *thread && turn.status.is_terminal());
+        for turn in ended.filter(|turn| turn.started_at.is_some() && Some(&turn.turn_id) != scope.turn_id.as_ref()) {
+            let id = Value::from(turn.turn_id.as_str());
+            if !listed.contains(&id) {
+                listed.push(id);
+            }
+        }
+        if listed.is_empty() {
+            return;
+        }
+        listed.drain(..listed.len().saturating_sub(MOST));
+        if !turns.is_object() {
+            turns = json!({});
+        }
+        turns[thread.as_str()] = Value::from(listed);
+        page.push(EventType::ContextResolved, scope, &json!({ "turns": turns }));
     }
 
     async fn sealed_turn(&mut self, turn: &TurnId) -> Option<Arc<SealedTurn>> {

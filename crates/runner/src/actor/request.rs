@@ -99,6 +99,7 @@ impl Actor {
             stop: settings.stop.clone(),
             reasoning_effort: settings.reasoning_effort.clone().or(persona.spec.reasoning_effort.clone()),
             extra: settings.extra.clone(),
+            keep_raw: persona.spec.keep_raw,
             idempotency_key: Some(format!("{}/{step}", self.key.session)),
         };
         Some(ModelCall { provider, request, guardrails, input })

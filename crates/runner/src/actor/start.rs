@@ -3,21 +3,22 @@
 use riverrun_event::{AgentChanged, EventType, RawJson, Scope, TaskAttempt, TaskChange, TurnId, TurnStarted};
 
 use super::Actor;
-use super::submit::write_queue;
+use super::queue::write_queue;
 use crate::page::{Page, turn_scope};
 use crate::view::WORKER;
 
 impl Actor {
     /// Work on the turn begins with these events. `scope` names its run.
-    pub(super) fn write_start(&self, page: &mut Page, scope: &Scope, agent: &str) {
+    pub(super) fn write_start(&self, page: &mut Page, scope: &Scope, agent: &str, attempt: u32) {
         page.push(EventType::TurnStarted, scope, &TurnStarted { agent: Some(agent.to_owned()) });
-        write_attempt(page, scope, 1);
+        write_attempt(page, scope, attempt);
         page.push(EventType::TaskStarted, scope, &TaskChange::default());
         let before = self.state.agent.clone().filter(|before| before != agent);
         if let Some(from) = before {
             let changed = AgentChanged { agent: agent.to_owned(), from: Some(from) };
             page.push(EventType::AgentChanged, scope, &changed);
         }
+        self.write_context(page, scope);
     }
 }
 
@@ -31,7 +32,7 @@ impl Actor {
         let mut queued = self.queued();
         queued.retain(|entry| entry.turn_id != turn.as_str());
         write_queue(page, &scope, queued, "started");
-        self.write_start(page, &scope, &agent);
+        self.write_start(page, &scope, &agent, 1);
     }
 }
 

@@ -2,19 +2,18 @@
 
 use bytes::Bytes;
 use riverrun_event::{
-    CommandId, EventType, Input, QueueChanged, QueuedTurn, RawJson, RunId, Scope, Sequence, TaskId, TaskInfo,
-    ThreadId, TurnId, TurnSubmitted,
+    CommandId, EventType, RawJson, RunId, Sequence, TaskId, TaskInfo, ThreadId, TurnId, TurnSubmitted,
 };
-use riverrun_fold::Status;
 use riverrun_log::{CommandChange, NewCommand};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::Actor;
 use super::command::Refusal;
+use super::queue::preview;
 use crate::page::{Page, turn_scope};
 use crate::persona::Persona;
-use crate::{CommandError, Settings, Submit, Submitted};
+use crate::{Busy, CancelMode, CommandError, Settings, Submit, Submitted};
 
 /// What the log remembers of a submitted turn, to answer the same submit again.
 #[derive(Serialize, Deserialize)]
@@ -40,6 +39,25 @@ impl Actor {
         let agent = self.agent_of(&submit)?;
         let thread = submit.thread_id.clone().unwrap_or_else(crate::main_thread);
         let is_busy = self.is_busy(&thread);
+        let active =
+            self.view.turns.values().find(|turn| turn.thread == thread).map(|turn| turn.turn.clone());
+        match (submit.busy, active) {
+            (Busy::Reject, _) if is_busy => return Err(CommandError::Busy(thread.to_string()).into()),
+            (Busy::Steer, Some(active)) => return self.steer_instead(submit, &active, digest).await,
+            (Busy::Queue, _) if is_busy => self.check_room(&thread)?,
+            (Busy::Queue | Busy::Reject | Busy::Interrupt | Busy::Steer, _) => {}
+        }
+        self.new_turn(submit, &agent, &thread, is_busy, digest).await
+    }
+
+    async fn new_turn(
+        &mut self,
+        submit: Submit,
+        agent: &str,
+        thread: &ThreadId,
+        is_busy: bool,
+        digest: [u8; 32],
+    ) -> Result<Submitted, Refusal> {
         let turn = submit.turn_id.clone().unwrap_or_else(|| TurnId::from_bytes(self.core.fresh()));
         let told = Remembered {
             task_id: TaskId::from_bytes(self.core.fresh()),
@@ -49,19 +67,53 @@ impl Actor {
         };
         let mut page = self.page();
         self.remember(&mut page, &turn, digest, &told);
-        let scope = turn_scope(&thread, &turn, &told.task_id, &told.run_id);
-        page.push(EventType::TurnSubmitted, &scope, &submitted(&submit, &agent, &told.status));
-        let objective = submit.input.as_ref().map(|input| preview(input));
-        let info = TaskInfo { objective, agent: Some(agent.clone()), ..TaskInfo::default() };
+        let interrupts = is_busy && submit.busy == Busy::Interrupt;
+        if interrupts && let Some(active) = self.view.turns.values().find(|known| known.thread == *thread) {
+            let reason = Some(format!("interrupted by turn {turn}"));
+            self.write_cancel(&active.turn, CancelMode::Immediate, reason, &mut page);
+        }
+        let scope = turn_scope(thread, &turn, &told.task_id, &told.run_id);
+        page.push(EventType::TurnSubmitted, &scope, &submitted(&submit, agent, &told.status));
+        let objective = submit.input.as_ref().map(preview);
+        let info = TaskInfo { objective, agent: Some(agent.to_owned()), ..TaskInfo::default() };
         page.push(EventType::TaskCreated, &scope, &info);
         if is_busy {
-            self.enqueue(&mut page, &scope, &turn, submit.input.as_ref());
+            self.enqueue(&mut page, &scope, &turn, submit.input.as_ref(), interrupts);
         } else {
-            self.write_start(&mut page, &scope, &agent);
+            self.write_start(&mut page, &scope, agent, 1);
         }
         let landed = self.append_once(&page).await?;
         let first = landed.map_or(Sequence::ZERO, |landed| landed.first);
         Ok(told.answer(first, false))
+    }
+
+    /// The input goes to the turn that is running; the name of the turn that is not made is remembered all the same.
+    async fn steer_instead(
+        &mut self,
+        submit: Submit,
+        active: &TurnId,
+        digest: [u8; 32],
+    ) -> Result<Submitted, Refusal> {
+        let mut page = self.page();
+        let mut told = self.write_steer(active, submit.input.unwrap_or_default(), &mut page)?;
+        if let Some(turn) = &submit.turn_id {
+            let remembered = Remembered {
+                turn_id: told.turn_id.clone(),
+                task_id: told.task_id.clone(),
+                run_id: told.run_id.clone(),
+                status: told.status.clone(),
+            };
+            self.remember(&mut page, turn, digest, &remembered);
+        }
+        if let Some(landed) = self.append_once(&page).await? {
+            told.first = landed.first;
+        }
+        Ok(told)
+    }
+
+    fn check_room(&self, thread: &ThreadId) -> Result<(), CommandError> {
+        let is_full = self.queue(Some(thread)).len() >= self.core.options.queue;
+        if is_full { Err(CommandError::QueueFull(thread.to_string())) } else { Ok(()) }
     }
 
     fn agent_of(&self, submit: &Submit) -> Result<String, CommandError> {
@@ -83,25 +135,6 @@ impl Actor {
         let of_thread =
             |turn: &&riverrun_fold::Turn| turn.thread_id == *thread && turn.submitted_at.is_some();
         self.state.turns.iter().filter(of_thread).any(|turn| !turn.status.is_terminal())
-    }
-
-    fn enqueue(&self, page: &mut Page, scope: &Scope, turn: &TurnId, input: Option<&Input>) {
-        let preview = input.map(preview);
-        let mut queued = self.queued();
-        queued.push(QueuedTurn { turn_id: turn.as_str().to_owned(), position: 0, preview });
-        write_queue(page, scope, queued, "submitted");
-    }
-
-    /// The queue as it stands.
-    pub(super) fn queued(&self) -> Vec<QueuedTurn> {
-        let entries = self.state.queue.iter();
-        entries
-            .map(|entry| QueuedTurn {
-                turn_id: entry.turn_id.clone(),
-                position: 0,
-                preview: entry.preview.clone(),
-            })
-            .collect()
     }
 
     fn remember(&self, page: &mut Page, turn: &TurnId, digest: [u8; 32], told: &Remembered) {
@@ -162,14 +195,6 @@ pub(super) fn command_id(turn: &TurnId) -> CommandId {
     CommandId::from_bytes(bytes)
 }
 
-/// Numbers the entries and says why they changed.
-pub(super) fn write_queue(page: &mut Page, scope: &Scope, mut queued: Vec<QueuedTurn>, reason: &str) {
-    for (position, entry) in (0..).zip(&mut queued) {
-        entry.position = position;
-    }
-    page.push(EventType::QueueChanged, scope, &QueueChanged { queued, reason: Some(reason.to_owned()) });
-}
-
 /// SHA-256 of everything that makes a submit what it is.
 fn contents(submit: &Submit) -> [u8; 32] {
     let parts = serde_json::json!([
@@ -197,18 +222,4 @@ fn submitted(submit: &Submit, agent: &str, status: &str) -> TurnSubmitted {
         request: submit.request.clone(),
         metadata: submit.metadata.clone(),
     }
-}
-
-/// The beginning of an input, for lists.
-pub(super) fn preview(input: &Input) -> String {
-    const LONGEST: usize = 80;
-    let text = input.text();
-    match text.char_indices().nth(LONGEST) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.into_owned(),
-    }
-}
-
-pub(super) fn is_queued(status: Status) -> bool {
-    status == Status::Queued
 }

@@ -26,25 +26,19 @@ impl Facts<'_> {
             }
             is_open = true;
             let writes = is_write(tooling.as_ref());
-            let intent = self.call(&task.task, call, tooling.as_ref(), is_writing && writes);
+            let intent = self.call(&task.task, call, is_writing && writes);
             if let Some(intent) = intent {
-                is_writing |= writes && matches!(intent, Intent::Judge(..) | Intent::Run(..));
+                is_writing |= writes && matches!(intent, Intent::Run(..));
                 intents.push(intent);
             }
         }
         is_open
     }
 
-    fn call(
-        &self,
-        task: &TaskId,
-        call: &CallView,
-        tooling: Option<&Tooling<'_>>,
-        must_wait: bool,
-    ) -> Option<Intent> {
+    fn call(&self, task: &TaskId, call: &CallView, must_wait: bool) -> Option<Intent> {
         let named = |intent: fn(TaskId, String) -> Intent| Some(intent(task.clone(), call.call.clone()));
         if call.is_started {
-            return self.started_call(task, call, tooling);
+            return self.started_call(task, call);
         }
         if let Some(action) = &call.action {
             return match &action.resolved {
@@ -63,13 +57,13 @@ impl Facts<'_> {
             };
         }
         match (call.is_allowed, must_wait) {
-            (_, true) => None,
+            (false, _) => named(Intent::Judge),
+            (true, true) => None,
             (true, false) => named(Intent::Run),
-            (false, false) => named(Intent::Judge),
         }
     }
 
-    fn started_call(&self, task: &TaskId, call: &CallView, tooling: Option<&Tooling<'_>>) -> Option<Intent> {
+    fn started_call(&self, task: &TaskId, call: &CallView) -> Option<Intent> {
         let child = self
             .view
             .turns
@@ -79,7 +73,6 @@ impl Facts<'_> {
         if let Some(child) = child {
             return child.ended.is_some().then(|| Intent::Collect(task.clone(), call.call.clone()));
         }
-        let _ = tooling;
         let is_running = self.running.contains(&EffectKey::Tool(task.clone(), call.call.clone()));
         (!is_running).then(|| Intent::Unknown(task.clone(), call.call.clone()))
     }

@@ -138,6 +138,7 @@ impl TaskView {
             }
             Payload::RoutingDecided(_) | Payload::RoutingSingleCandidate(_) => self.is_routed = true,
             Payload::RoutingFallbackApplied(_) => (self.model, self.failures) = (self.model + 1, 0),
+            Payload::HandoffRequested(_) => self.handoffs.extend(event.scope.step_id.clone()),
             Payload::ItemStarted(started) => self.item_started(event, started),
             Payload::ItemCompleted(completed) => self.item_completed(completed),
             Payload::ItemRetracted(retracted) => {

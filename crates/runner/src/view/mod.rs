@@ -72,6 +72,8 @@ pub(crate) struct TaskView {
     pub steers: Vec<Input>,
     pub steers_read: usize,
     pub calls: Vec<CallView>,
+    /// Steps in which the work was handed to another agent.
+    pub handoffs: Vec<StepId>,
     /// Why the newest model call that ended well did so.
     pub stop: Option<String>,
     pub repairs: u32,
@@ -132,6 +134,7 @@ impl TaskView {
             steers: Vec::new(),
             steers_read: 0,
             calls: Vec::new(),
+            handoffs: Vec::new(),
             stop: None,
             repairs: 0,
             next_index: 0,

@@ -1,0 +1,207 @@
+//! Sub-agents and handoffs.
+
+use riverrun_event::{
+    AgentChanged, EventType, HandoffCompleted, HandoffItem, HandoffPatch, HandoffRequested, Item,
+    ItemCompleted, ItemId, ItemPatch, ItemStarted, Part, RunId, Scope, SubagentSpawned, TaskChange,
+    TaskDelegated, TaskId, TaskInfo, ToolCancelled, ToolResult, ToolStarted,
+};
+use riverrun_fold::Status;
+use riverrun_tool::ToolErrorKind;
+use serde_json::Value;
+
+use super::Actor;
+use super::close::Ending;
+use super::finish::subagent;
+use super::result::Outcome;
+use super::start::write_attempt;
+use super::tools::failed;
+use crate::page::Page;
+use crate::reference::{Keep, Pool};
+
+impl Actor {
+    /// Gives work to a sub-agent: a task of its own, named by the call.
+    pub(super) fn spawn(&mut self, task: &TaskId, call: &str, agent: &str, value: &Value, page: &mut Page) {
+        if let Some(message) = self.too_many(task, agent, page) {
+            return self.refuse_call(task, call, ToolErrorKind::LimitPassed, &message, page);
+        }
+        let Ok(child) = TaskId::new(call) else { return };
+        let input = value["input"].as_str().map_or_else(|| value.to_string(), ToOwned::to_owned);
+        let run = RunId::from_bytes(self.core.fresh());
+        let Some((_, view)) = self.view.task(task) else { return };
+        let Some(known) = view.call(call) else { return };
+        let scope = view.call_scope(known);
+        let child_scope = Scope {
+            task_id: Some(child.clone()),
+            run_id: Some(run),
+            step_id: None,
+            tool_call_id: None,
+            parent_task_id: Some(task.clone()),
+            parent_tool_call_id: scope.tool_call_id.clone(),
+            depth: Some(view.depth + 1),
+            ..view.scope.clone()
+        };
+        let started = ToolStarted { tool_name: known.name.clone(), ..ToolStarted::default() };
+        page.push(EventType::ToolStarted, &scope, &started);
+        // The child's items are shown inside this result, so it stands before the child's first event.
+        self.open_result(task, call, page);
+        let delegated = TaskDelegated { to_task_id: call.to_owned(), agent: Some(agent.to_owned()) };
+        page.push(EventType::TaskDelegated, &scope, &delegated);
+        write_child(page, &child_scope, &child, agent, &input);
+    }
+
+    /// Why no more sub-agents may come.
+    fn too_many(&self, task: &TaskId, agent: &str, page: &Page) -> Option<String> {
+        let (turn, view) = self.view.task(task)?;
+        let limits = self.persona(&turn.root)?.spec.limits.clone();
+        if !self.core.registry.agents.contains_key(agent) {
+            return Some(format!("There is no agent `{agent}`."));
+        }
+        if view.depth >= limits.depth {
+            return Some(format!(
+                "Agents may call agents {} deep; this one may not call another.",
+                limits.depth
+            ));
+        }
+        let coming = page.drafts.iter().filter(|draft| draft.kind == EventType::SubagentSpawned).count();
+        let there = turn.tasks.iter().filter(|task| task.parent.is_some()).count() + coming;
+        let is_full = there >= limits.children as usize;
+        is_full.then(|| format!("A turn may have {} sub-agents, and it has them.", limits.children))
+    }
+
+    /// The child has ended: the parent's model reads its message and what it cites, or why there is none.
+    pub(super) fn collect(&mut self, task: &TaskId, call: &str, page: &mut Page) {
+        let Ok(child) = TaskId::new(call) else { return };
+        let Some(status) = self.view.task(&child).and_then(|(_, child)| child.ended) else { return };
+        let Some((_, view)) = self.view.task(task) else { return };
+        let Some(known) = view.call(call) else { return };
+        let (scope, name) = (view.call_scope(known), known.name.clone());
+        let message = self.child_message(&child).filter(|_| status == Status::Completed);
+        if let Some(message) = message {
+            let of_child = self.pools.remove(&child).unwrap_or_else(|| self.restored(&child));
+            let adopted = self.pool(task).adopt(&of_child, &message, Keep::Cited);
+            let outcome =
+                Outcome { status: "completed", content: adopted.content, blocks: None, is_error: false };
+            self.write_result(task, call, &outcome, page);
+            let (tool_name, status) = (Some(name), Some("completed".to_owned()));
+            return page.push(
+                EventType::ToolResult,
+                &scope,
+                &ToolResult { tool_name, status, ..ToolResult::default() },
+            );
+        }
+        let known = self.state.tasks.iter().find(|known| known.task_id == child);
+        let why = known.and_then(|known| {
+            known.error.as_ref().map(|error| error.message.clone()).or(known.status_reason.clone())
+        });
+        let text = match (status, why) {
+            (Status::Cancelled, Some(why)) if !why.is_empty() => {
+                format!("The agent {name} was closed: {why}")
+            }
+            (Status::Cancelled, _) => format!("The agent {name} was closed before it had an answer."),
+            (_, Some(why)) => format!("The agent {name} failed. Error: {why}"),
+            (_, None) => format!("The agent {name} ended without a message."),
+        };
+        self.write_result(task, call, &Outcome::error("incomplete", vec![Part::plain(text.clone())]), page);
+        if status == Status::Cancelled {
+            let cancelled = ToolCancelled { tool_name: Some(name), reason: Some("closed".to_owned()) };
+            return page.push(EventType::ToolCancelled, &scope, &cancelled);
+        }
+        page.push(EventType::ToolFailed, &scope, &failed(name, ToolErrorKind::Failed, &text));
+    }
+
+    fn child_message(&self, child: &TaskId) -> Option<Vec<Part>> {
+        let (_, place) = self.final_message(child)?;
+        let known = self.state.tasks.iter().find(|known| known.task_id == *child)?;
+        let Item::Message(message) = known.output.get(place as usize)? else { return None };
+        message.block_list.clone().filter(|blocks| !blocks.is_empty())
+    }
+
+    fn restored(&self, task: &TaskId) -> Pool {
+        let known = self.state.tasks.iter().find(|known| known.task_id == *task);
+        Pool::restore(Default::default(), known.map(|known| known.output.as_slice()).unwrap_or_default())
+    }
+
+    /// Somebody closed the sub-agent; its parent goes on.
+    pub(super) fn close_child(&mut self, task: &TaskId, page: &mut Page) {
+        let reason = self
+            .view
+            .task(task)
+            .and_then(|(_, view)| view.is_closing.clone())
+            .filter(|reason| !reason.is_empty());
+        self.close_work(task, &Ending::cancelled(reason.as_deref()), page);
+        let Some((_, view)) = self.view.task(task) else { return };
+        page.push(
+            EventType::TaskCancelled,
+            &view.scope,
+            &TaskChange { reason: reason.clone(), ..TaskChange::default() },
+        );
+        let closed = riverrun_event::SubagentClosed { reason };
+        page.push(EventType::SubagentClosed, &subagent(&view.scope, task), &closed);
+    }
+
+    /// Another agent goes on with the same conversation.
+    pub(super) fn hand_off(&mut self, task: &TaskId, call: &str, to: &str, page: &mut Page) {
+        let id = ItemId::from_bytes(self.core.fresh()).to_string();
+        let Some((_, view)) = self.view.task(task) else { return };
+        let Some(known) = view.call(call) else { return };
+        let (scope, name, item, from) =
+            (view.call_scope(known), known.name.clone(), known.item.clone(), view.agent.clone());
+        if view.has_handed_off() || !self.core.registry.agents.contains_key(to) {
+            let message = format!(
+                "The conversation was not handed to `{to}`: another handoff came first, or there is no such agent."
+            );
+            return self.refuse_call(task, call, ToolErrorKind::Denied, &message, page);
+        }
+        let requested = HandoffRequested { to: to.to_owned(), item_id: Some(item) };
+        page.push(EventType::HandoffRequested, &scope, &requested);
+        let content = vec![Part::plain(format!("The conversation was handed to {to}."))];
+        let outcome = Outcome { status: "completed", content, blocks: None, is_error: false };
+        self.write_result(task, call, &outcome, page);
+        let (tool_name, status) = (Some(name), Some("completed".to_owned()));
+        page.push(EventType::ToolResult, &scope, &ToolResult { tool_name, status, ..ToolResult::default() });
+        let Some(view) = self.view.task_mut(task) else { return };
+        view.handoffs.extend(view.step.clone());
+        let output_index = view.take_index();
+        let item = HandoffItem {
+            id: id.clone(),
+            to: to.to_owned(),
+            from: Some(from.clone()),
+            call_id: Some(call.to_owned()),
+        };
+        page.push(EventType::ItemStarted, &scope, &ItemStarted { item: Item::Handoff(item), output_index });
+        let item = ItemPatch::Handoff(HandoffPatch { id, ..HandoffPatch::default() });
+        page.push(EventType::ItemCompleted, &scope, &ItemCompleted { item, output_index });
+        let task_scope = view.scope.clone();
+        page.push(
+            EventType::AgentChanged,
+            &task_scope,
+            &AgentChanged { agent: to.to_owned(), from: Some(from.clone()) },
+        );
+        page.push(
+            EventType::HandoffCompleted,
+            &task_scope,
+            &HandoffCompleted { to: to.to_owned(), from: Some(from) },
+        );
+    }
+}
+
+fn write_child(page: &mut Page, scope: &Scope, child: &TaskId, agent: &str, input: &str) {
+    let info = TaskInfo {
+        objective: Some(input.to_owned()),
+        agent: Some(agent.to_owned()),
+        kind: Some("subagent".to_owned()),
+        parent_tool_call_id: Some(child.as_str().to_owned()),
+        ..TaskInfo::default()
+    };
+    page.push(EventType::TaskCreated, scope, &info);
+    let spawned = SubagentSpawned {
+        agent: Some(agent.to_owned()),
+        objective: Some(input.to_owned()),
+        child_task_id: Some(child.as_str().to_owned()),
+        status: Some("running".to_owned()),
+        ..SubagentSpawned::default()
+    };
+    page.push(EventType::SubagentSpawned, &subagent(scope, child), &spawned);
+    write_attempt(page, scope, 1);
+    page.push(EventType::TaskStarted, scope, &TaskChange::default());
+}

@@ -1,0 +1,189 @@
+//! Commands to turns that are there: cancel, steer, retry, and word to their sub-agents.
+
+use riverrun_event::{
+    EventType, Input, InputSteered, ItemRetracted, RunId, Sequence, SubagentInput, TaskChange, TaskId, TurnId,
+};
+use riverrun_fold::Status;
+
+use super::Actor;
+use super::command::Refusal;
+use super::finish::{mode_word, subagent};
+use crate::page::{Page, turn_scope};
+use crate::{CancelMode, Cancelled, CommandError, Submitted};
+
+impl Actor {
+    pub(super) async fn cancel(
+        &mut self,
+        turn: &TurnId,
+        mode: CancelMode,
+        reason: Option<String>,
+    ) -> Result<Cancelled, Refusal> {
+        let Some(view) = self.view.turns.get(turn) else {
+            return match self.state.turns.iter().find(|known| known.turn_id == *turn) {
+                Some(known) if !known.status.is_terminal() => self.unqueue(turn).await,
+                Some(_) | None => Ok(self.ended(turn).await?),
+            };
+        };
+        let stands = view
+            .cancel
+            .as_ref()
+            .is_some_and(|cancel| cancel.mode == CancelMode::Immediate || cancel.mode == mode);
+        let mut sequence = self.state.sequence;
+        if !stands {
+            let mut page = self.page();
+            self.write_cancel(turn, mode, reason, &mut page);
+            sequence = self.append_once(&page).await?.map_or(sequence, |landed| landed.first);
+        }
+        Ok(Cancelled { turn_id: turn.clone(), status: "cancelling".to_owned(), sequence })
+    }
+
+    /// The intent, before any effect of it.
+    pub(super) fn write_cancel(
+        &self,
+        turn: &TurnId,
+        mode: CancelMode,
+        reason: Option<String>,
+        page: &mut Page,
+    ) {
+        let Some((_, root)) = self.view.turns.get(turn).and_then(|view| self.view.task(&view.root)) else {
+            return;
+        };
+        let change =
+            TaskChange { reason, native_status: Some(mode_word(mode).to_owned()), ..TaskChange::default() };
+        page.push(EventType::TaskCancelRequested, &root.scope, &change);
+    }
+
+    /// How a turn ended that is not running.
+    async fn ended(&self, turn: &TurnId) -> Result<Cancelled, Refusal> {
+        let record = self.core.journal.log().turn(&self.key, turn).await?;
+        let record = record.ok_or_else(|| CommandError::NoTurn(turn.to_string()))?;
+        Ok(Cancelled { turn_id: turn.clone(), status: record.fact.status, sequence: self.state.sequence })
+    }
+
+    pub(super) async fn steer(&mut self, turn: &TurnId, input: Input) -> Result<Submitted, Refusal> {
+        let mut page = self.page();
+        let mut told = self.write_steer(turn, input, &mut page)?;
+        if let Some(landed) = self.append_once(&page).await? {
+            told.first = landed.first;
+        }
+        Ok(told)
+    }
+
+    /// More input for a running turn.
+    pub(super) fn write_steer(
+        &self,
+        turn: &TurnId,
+        input: Input,
+        page: &mut Page,
+    ) -> Result<Submitted, CommandError> {
+        let name = || turn.to_string();
+        let Some(view) = self.view.turns.get(turn) else {
+            let known = self.state.turns.iter().find(|known| known.turn_id == *turn);
+            let Some(known) = known else { return Err(CommandError::NoTurn(name())) };
+            let status = known.status.as_str().to_owned();
+            return Err(match known.status.is_terminal() {
+                true => CommandError::TurnEnded { turn: name(), status },
+                false => CommandError::Invalid {
+                    field: "turn".to_owned(),
+                    detail: format!("turn `{turn}` waits in the queue"),
+                },
+            });
+        };
+        if view.cancel.is_some() {
+            return Err(CommandError::TurnEnded { turn: name(), status: "cancelling".to_owned() });
+        }
+        let Some((_, root)) = self.view.task(&view.root) else { return Err(CommandError::NoTurn(name())) };
+        page.push(EventType::InputSteered, &root.scope, &InputSteered { input });
+        Ok(Submitted {
+            turn_id: turn.clone(),
+            task_id: root.task.clone(),
+            run_id: root.run.clone(),
+            status: "steered".to_owned(),
+            first: Sequence::ZERO,
+            duplicate: false,
+        })
+    }
+
+    /// A new run of an ended turn. One that went well begins anew; one that failed goes on from what it has.
+    pub(super) async fn retry(&mut self, turn: &TurnId) -> Result<Submitted, Refusal> {
+        if self.core.is_draining() {
+            return Err(CommandError::Draining.into());
+        }
+        let Some(known) = self.state.turns.iter().find(|known| known.turn_id == *turn) else {
+            self.ended(turn).await?;
+            let detail =
+                format!("turn `{turn}` is too old to be tried again; submit its input as a new turn");
+            return Err(CommandError::Invalid { field: "turn".to_owned(), detail }.into());
+        };
+        let status = known.status;
+        if !status.is_terminal() {
+            return Err(CommandError::TurnRunning {
+                turn: turn.to_string(),
+                status: status.as_str().to_owned(),
+            }
+            .into());
+        }
+        if self.is_busy(&known.thread_id) {
+            return Err(CommandError::Busy(known.thread_id.to_string()).into());
+        }
+        let absent = || CommandError::NoTurn(turn.to_string());
+        let task = known.task_id.clone().ok_or_else(absent)?;
+        let agent = known.agent.clone().ok_or_else(absent)?;
+        let run = RunId::from_bytes(self.core.fresh());
+        let scope = turn_scope(&known.thread_id, turn, &task, &run);
+        let attempts =
+            self.state.tasks.iter().find(|known| known.task_id == task).map_or(0, |task| task.attempts.len());
+        let mut page = self.page();
+        self.write_start(&mut page, &scope, &agent, u32::try_from(attempts).unwrap_or(0) + 1);
+        if status == Status::Completed {
+            self.retract_output(&task, &scope, &mut page);
+        }
+        let landed = self.append_once(&page).await?;
+        let first = landed.map_or(Sequence::ZERO, |landed| landed.first);
+        let (turn_id, status) = (turn.clone(), "accepted".to_owned());
+        Ok(Submitted { turn_id, task_id: task, run_id: run, status, first, duplicate: false })
+    }
+
+    fn retract_output(&self, task: &TaskId, scope: &riverrun_event::Scope, page: &mut Page) {
+        let Some(known) = self.state.tasks.iter().find(|known| known.task_id == *task) else { return };
+        for (place, item) in
+            known.output.iter().enumerate().filter(|(place, _)| !known.retracted.contains(place))
+        {
+            let Some(item_id) = item.id().map(|id| id.into_owned()) else { continue };
+            let output_index = u32::try_from(place).unwrap_or(u32::MAX);
+            page.push(
+                EventType::ItemRetracted,
+                scope,
+                &ItemRetracted { item_id, output_index, reason: "retry".to_owned() },
+            );
+        }
+    }
+
+    pub(super) async fn tell_subagent(&mut self, task: &TaskId, input: Input) -> Result<(), Refusal> {
+        let scope = self.child_scope(task)?;
+        let mut page = self.page();
+        let told = SubagentInput { input: Some(input), input_ref: None };
+        page.push(EventType::SubagentInput, &subagent(&scope, task), &told);
+        self.append_once(&page).await?;
+        Ok(())
+    }
+
+    pub(super) async fn close_subagent(
+        &mut self,
+        task: &TaskId,
+        reason: Option<String>,
+    ) -> Result<(), Refusal> {
+        let scope = self.child_scope(task)?;
+        let mut page = self.page();
+        let change =
+            TaskChange { reason, native_status: Some("immediate".to_owned()), ..TaskChange::default() };
+        page.push(EventType::TaskCancelRequested, &scope, &change);
+        self.append_once(&page).await?;
+        Ok(())
+    }
+
+    fn child_scope(&self, task: &TaskId) -> Result<riverrun_event::Scope, CommandError> {
+        let open = self.view.task(task).filter(|(_, view)| view.parent.is_some() && view.ended.is_none());
+        open.map(|(_, view)| view.scope.clone()).ok_or_else(|| CommandError::NoSubagent(task.to_string()))
+    }
+}

@@ -1,0 +1,166 @@
+//! Decisions: the first one wins, and everybody is told which it was.
+
+use riverrun_event::{ActionResolved, EventType, RawJson, Sequence};
+use riverrun_fold::{Action, ActionStatus};
+use serde_json::Value;
+
+use super::Actor;
+use super::command::Refusal;
+use crate::approve::{Rule, Rules, digest, identity};
+use crate::page::Page;
+use crate::persona::Tooling;
+use crate::{CommandError, Decide, Decided, Decision};
+
+impl Actor {
+    pub(super) async fn decide(&mut self, decide: Decide) -> Result<Decided, Refusal> {
+        let known = self.state.actions.iter().find(|known| known.action_id == decide.action);
+        let Some(action) = known else { return self.decided_long_ago(&decide).await };
+        match action.status {
+            ActionStatus::Pending => {}
+            ActionStatus::Resolved => return Ok(lost(&decide, action.resolution.as_ref(), action.sequence)),
+            ActionStatus::Abandoned => {
+                let (decision, source) = ("reject".to_owned(), "turn_ended".to_owned());
+                return Ok(Decided {
+                    action: decide.action,
+                    decision,
+                    source,
+                    won: false,
+                    sequence: action.sequence,
+                });
+            }
+        }
+        let action = action.clone();
+        let Some(scope) = self.action_scope(&decide.action) else {
+            return Err(CommandError::NoAction(decide.action.to_string()).into());
+        };
+        let mut page = self.page();
+        let resolved = self.resolution(&decide, &action)?;
+        let (decision, source) = (resolved.decision.clone(), resolved.source.clone().unwrap_or_default());
+        page.push(EventType::ActionResolved, &scope, &resolved);
+        if decide.always {
+            self.write_rule(&action, &decision, &scope, &mut page)?;
+        }
+        let landed = self.append_once(&page).await?;
+        let sequence = landed.map_or(Sequence::ZERO, |landed| landed.first);
+        // Somebody who writes into the log directly may have been first.
+        let holds = self.state.actions.iter().find(|known| known.action_id == decide.action);
+        match holds
+            .and_then(|known| known.resolution.as_ref())
+            .and_then(|raw| raw.to::<ActionResolved>().ok())
+        {
+            Some(first) if first != resolved => {
+                Ok(lost(&decide, RawJson::of(&first).ok().as_ref(), sequence))
+            }
+            Some(_) | None => Ok(Decided { action: decide.action, decision, source, won: true, sequence }),
+        }
+    }
+
+    /// The action is no longer in the state; the catalogue knows what became of it.
+    async fn decided_long_ago(&self, decide: &Decide) -> Result<Decided, Refusal> {
+        let record = self.core.journal.log().action(&self.key, &decide.action).await?;
+        let absent = || CommandError::NoAction(decide.action.to_string());
+        let record = record.ok_or_else(absent)?;
+        let Some(resolution) = record.resolution else { return Err(absent().into()) };
+        let raw = std::str::from_utf8(&resolution.body).ok().and_then(|text| RawJson::parse(text).ok());
+        Ok(lost(decide, raw.as_ref(), record.opened.sequence))
+    }
+
+    fn resolution(&self, decide: &Decide, action: &Action) -> Result<ActionResolved, CommandError> {
+        let asked = action.request.to::<riverrun_event::ActionRequired>().unwrap_or_default();
+        let decision = word(&decide.decision);
+        let possible = asked.decisions.clone().unwrap_or_default();
+        if !possible.iter().any(|known| known == decision) {
+            let (action, decision) = (decide.action.to_string(), decision.to_owned());
+            return Err(CommandError::DecisionNotPossible {
+                action,
+                decision,
+                possible: possible.join(", "),
+            });
+        }
+        let names_it = match &decide.digest {
+            Some(digest) => Some(digest) == asked.digest.as_ref(),
+            None => matches!(decide.decision, Decision::Reject),
+        };
+        if !names_it {
+            return Err(CommandError::DigestMismatch);
+        }
+        let (arguments, digest) = match &decide.decision {
+            Decision::Approve | Decision::Reject => (None, asked.digest),
+            Decision::Respond(answer) => (Some(answer.clone()), asked.digest),
+            Decision::Edit(arguments) => {
+                (Some(arguments.clone()), Some(self.edited_digest(action, arguments)?))
+            }
+        };
+        Ok(ActionResolved {
+            decision: decision.to_owned(),
+            source: Some("person".to_owned()),
+            decided_by: decide.decided_by.clone(),
+            message: decide.message.clone(),
+            arguments,
+            always: decide.always.then_some(true),
+            digest,
+        })
+    }
+
+    /// The digest of the call with other arguments, which must fit the tool too.
+    fn edited_digest(&self, action: &Action, arguments: &RawJson) -> Result<String, CommandError> {
+        let invalid = |detail: String| CommandError::Invalid { field: "arguments".to_owned(), detail };
+        let value: Value = arguments.to().map_err(|error| invalid(error.to_string()))?;
+        let found = self.with_tool(action, |definition| {
+            crate::schema::check(&definition.parameters, &value).map(|()| digest(definition, &value))
+        });
+        found.ok_or_else(|| invalid("the tool is not there any more".to_owned()))?.map_err(invalid)
+    }
+
+    fn with_tool<T>(
+        &self,
+        action: &Action,
+        look: impl FnOnce(&riverrun_tool::ToolDefinition) -> T,
+    ) -> Option<T> {
+        let task = action.task_id.as_ref()?;
+        let (_, view) = self.view.task(task)?;
+        let call = view.call(action.tool_call_id.as_ref()?.as_str())?;
+        match self.persona(task)?.tooling(&call.name)? {
+            Tooling::Ours(ours) => Some(look(ours.tool.definition())),
+            Tooling::Client { .. } | Tooling::Subagent(_) | Tooling::Handoff(_) => None,
+        }
+    }
+
+    fn write_rule(
+        &self,
+        action: &Action,
+        decision: &str,
+        scope: &riverrun_event::Scope,
+        page: &mut Page,
+    ) -> Result<(), CommandError> {
+        let refused =
+            |detail: &str| CommandError::Invalid { field: "always".to_owned(), detail: detail.to_owned() };
+        if !matches!(decision, "approve" | "reject") {
+            return Err(refused("only `approve` and `reject` can hold always"));
+        }
+        let agent =
+            action.task_id.as_ref().and_then(|task| self.view.task(task)).map(|(_, view)| view.agent.clone());
+        let named = self.with_tool(action, |definition| (identity(definition), definition.name.clone()));
+        let (Some(agent), Some((tool, tool_name))) = (agent, named) else {
+            return Err(refused("this action is not about a tool of the server"));
+        };
+        let rule = Rule { tool, tool_name, agent, decision: decision.to_owned() };
+        page.push(EventType::PolicyChanged, scope, &Rules::of(&self.state).with(rule).payload());
+        Ok(())
+    }
+}
+
+fn word(decision: &Decision) -> &'static str {
+    match decision {
+        Decision::Approve => "approve",
+        Decision::Edit(_) => "edit",
+        Decision::Reject => "reject",
+        Decision::Respond(_) => "respond",
+    }
+}
+
+fn lost(decide: &Decide, first: Option<&RawJson>, sequence: Sequence) -> Decided {
+    let first = first.and_then(|raw| raw.to::<ActionResolved>().ok()).unwrap_or_default();
+    let source = first.source.unwrap_or_default();
+    Decided { action: decide.action.clone(), decision: first.decision, source, won: false, sequence }
+}

@@ -1,0 +1,99 @@
+//! What running tools tell.
+
+use std::time::Duration;
+
+use riverrun_event::{EventType, Part, TaskId, ToolProgress, ToolResult};
+use riverrun_tool::{Progress, ToolError, ToolErrorKind, ToolOutput};
+
+use super::Actor;
+use super::result::Outcome;
+use super::tools::failed;
+use crate::page::Page;
+use crate::reference::Pool;
+
+impl Actor {
+    pub(super) fn tool_progress(&mut self, task: &TaskId, call: &str, told: Progress, page: &mut Page) {
+        let Some((_, view)) = self.view.task(task) else { return };
+        let Some(known) = view.call(call) else { return };
+        let Progress { message, fraction, partial } = told;
+        page.push(
+            EventType::ToolProgress,
+            &view.call_scope(known),
+            &ToolProgress { message, fraction, partial },
+        );
+    }
+
+    pub(super) fn tool_ended(
+        &mut self,
+        task: &TaskId,
+        call: &str,
+        ended: Result<ToolOutput, ToolError>,
+        elapsed: Duration,
+        page: &mut Page,
+    ) {
+        let Some((_, view)) = self.view.task(task) else { return };
+        let Some(known) = view.call(call) else { return };
+        let (scope, name) = (view.call_scope(known), known.name.clone());
+        let duration_ms = u64::try_from(elapsed.as_millis()).ok();
+        let output = match ended {
+            Ok(output) => output,
+            Err(error) => {
+                let told = format!("The tool {name} failed. Error: {}", error.message);
+                self.write_result(task, call, &Outcome::error("failed", vec![Part::plain(told)]), page);
+                let failed = failed(name, error.kind, &error.message);
+                page.push(
+                    EventType::ToolFailed,
+                    &scope,
+                    &riverrun_event::ToolFailed { duration_ms, ..failed },
+                );
+                return;
+            }
+        };
+        let preview = preview(&output);
+        let outcome = self.numbered(task, output);
+        let is_error = outcome.is_error;
+        self.write_result(task, call, &outcome, page);
+        if is_error {
+            let failed = failed(name, ToolErrorKind::Failed, preview.as_deref().unwrap_or("the tool failed"));
+            page.push(EventType::ToolFailed, &scope, &riverrun_event::ToolFailed { duration_ms, ..failed });
+        } else {
+            let (tool_name, status) = (Some(name), Some("completed".to_owned()));
+            page.push(
+                EventType::ToolResult,
+                &scope,
+                &ToolResult { tool_name, status, preview, duration_ms, ..ToolResult::default() },
+            );
+        }
+    }
+
+    /// What both the model and the user see gets a number, by which the model may cite it.
+    fn numbered(&mut self, task: &TaskId, output: ToolOutput) -> Outcome {
+        let is_error = output.is_error;
+        let mut content = output.content;
+        if content.is_empty() {
+            let text = match &output.structured {
+                Some(value) => value.to_string(),
+                None => "The tool ran and gave nothing back.".to_owned(),
+            };
+            content.push(Part::plain(text));
+        }
+        let numbered = self.pool(task).number(content, output.block_list);
+        let blocks = (!numbered.block_list.is_empty()).then_some(numbered.block_list);
+        let status = if is_error { "failed" } else { "completed" };
+        Outcome { status, content: numbered.content, blocks, is_error }
+    }
+
+    /// What the task can cite.
+    pub(super) fn pool(&mut self, task: &TaskId) -> &mut Pool {
+        let known = self.state.tasks.iter().find(|known| known.task_id == *task);
+        let items = known.map(|known| known.output.as_slice()).unwrap_or_default();
+        self.pools.entry(task.clone()).or_insert_with(|| Pool::restore(Default::default(), items))
+    }
+}
+
+fn preview(output: &ToolOutput) -> Option<String> {
+    const LONGEST: usize = 200;
+    let text: String = output.content.iter().filter_map(Part::text).collect();
+    let short: String = text.chars().take(LONGEST).collect();
+    (!short.is_empty()).then_some(short)
+}
