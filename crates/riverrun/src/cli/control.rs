@@ -166,7 +166,6 @@ fn words(list: &Value, word: impl Fn(&Value) -> String) -> String {
 /// The turn of the session that runs now.
 pub async fn running(client: &Client, session: &SessionId) -> Outcome<TurnId> {
     let state = client.state(session, None).await?;
-    let state: Value = serde_json::from_str(&state).unwrap_or_default();
     let active = state["threads"].as_array().into_iter().flatten().find_map(|thread| thread["activeTurnId"].as_str());
     active.and_then(|turn| TurnId::new(turn).ok()).ok_or_else(|| {
         Failure::new(Exit::NotFound, format_args!("no turn of session `{session}` runs now"))
@@ -176,7 +175,6 @@ pub async fn running(client: &Client, session: &SessionId) -> Outcome<TurnId> {
 
 async fn last(client: &Client, session: &SessionId) -> Outcome<TurnId> {
     let state = client.state(session, None).await?;
-    let state: Value = serde_json::from_str(&state).unwrap_or_default();
     let last = state["turns"].as_array().and_then(|turns| turns.last()).and_then(|turn| turn["turnId"].as_str());
     last.and_then(|turn| TurnId::new(turn).ok()).ok_or_else(|| {
         Failure::new(Exit::NotFound, format_args!("session `{session}` has no turn"))
