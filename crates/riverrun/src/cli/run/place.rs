@@ -27,7 +27,7 @@ impl Place {
         if context.connect.named_url.is_some() {
             return Ok(Self { client, private: None });
         }
-        match client.health().await {
+        match client.livez().await {
             Err(Error::Unreachable { .. }) => {}
             // What else is wrong there shows with the first call.
             Ok(_) | Err(_) => return Ok(Self { client, private: None }),
