@@ -28,7 +28,7 @@ pub type Responses = TurnProjector<Telling>;
 
 /// A projector that goes on where `state` stands. To number frames as everyone else does, begin before the turn.
 pub fn projector(state: State, options: Options) -> Responses {
-    TurnProjector::with(state, options, Telling::default())
+    TurnProjector::new(state, options)
 }
 
 /// `resp_` and the turn.

@@ -55,7 +55,7 @@ pub(crate) fn seconds(timestamp: Timestamp) -> u64 {
 }
 
 /// A dialect that shows one turn.
-pub trait Teller: Send {
+pub trait Teller: Default + Send {
     /// Tells what is new. It is called after every event of the turn, and never after the end was told.
     fn tell(&mut self, view: &View<'_>, frames: &mut Frames);
 
@@ -83,7 +83,7 @@ pub struct TurnProjector<T> {
 }
 
 impl<T: Teller> TurnProjector<T> {
-    pub(crate) fn with(state: State, options: Options, teller: T) -> Self {
+    pub(crate) fn new(state: State, options: Options) -> Self {
         let is_wanted = |turn: &&Turn| match options.turn {
             Some(first) => turn.first_sequence == first,
             None => !turn.status.is_terminal(),
@@ -98,7 +98,7 @@ impl<T: Teller> TurnProjector<T> {
             was_queued: false,
             stop,
             is_over: false,
-            teller,
+            teller: T::default(),
             changes: Vec::new(),
         };
         // A reader of the tail has been told everything so far, by an opening.
@@ -110,7 +110,7 @@ impl<T: Teller> TurnProjector<T> {
     pub fn with_facts(mut self, facts: Facts) -> Self {
         self.facts = facts;
         self.is_over = false;
-        self.teller = self.teller.fresh();
+        self.teller = T::default();
         self.tell(None, &[], &mut Frames::default());
         self
     }
