@@ -11,6 +11,7 @@ mod coalesce;
 mod control;
 mod frame;
 mod framing;
+pub mod gemini;
 mod members;
 pub mod native;
 mod projector;

@@ -20,7 +20,7 @@ pub const PING: &str = "event: ping\ndata: {\"type\":\"ping\"}\n\n";
 
 /// A projector that goes on where `state` stands.
 pub fn projector(state: State, options: Options) -> Anthropic {
-    TurnProjector::new(state, options)
+    TurnProjector::with(state, options, Telling::default())
 }
 
 /// `msg_` and the turn.
@@ -111,7 +111,7 @@ impl Teller for Telling {
         }
     }
 
-    fn fresh(&self) -> Self {
+    fn blank(&self) -> Self {
         Self::default()
     }
 

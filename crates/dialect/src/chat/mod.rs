@@ -16,7 +16,7 @@ pub type Chat = TurnProjector<Telling>;
 
 /// A projector that goes on where `state` stands.
 pub fn projector(state: State, options: Options) -> Chat {
-    TurnProjector::new(state, options)
+    TurnProjector::with(state, options, Telling::default())
 }
 
 /// What was told so far. Text, reasoning and calls are three lines: a chunk may carry any of them.
@@ -96,7 +96,7 @@ impl Teller for Telling {
         }
     }
 
-    fn fresh(&self) -> Self {
+    fn blank(&self) -> Self {
         Self::default()
     }
 

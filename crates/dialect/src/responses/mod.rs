@@ -28,7 +28,7 @@ pub type Responses = TurnProjector<Telling>;
 
 /// A projector that goes on where `state` stands. To number frames as everyone else does, begin before the turn.
 pub fn projector(state: State, options: Options) -> Responses {
-    TurnProjector::new(state, options)
+    TurnProjector::with(state, options, Telling::default())
 }
 
 /// `resp_` and the turn.
@@ -108,6 +108,10 @@ impl Teller for Telling {
             let status = object::status(view);
             out.lifecycle(terminal(ending), status, told);
         }
+    }
+
+    fn blank(&self) -> Self {
+        Self::default()
     }
 
     /// The items keep the places that they were told at.

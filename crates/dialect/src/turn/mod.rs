@@ -55,15 +55,27 @@ pub(crate) fn seconds(timestamp: Timestamp) -> u64 {
 }
 
 /// A dialect that shows one turn.
-pub trait Teller: Default + Send {
+pub trait Teller: Send {
     /// Tells what is new. It is called after every event of the turn, and never after the end was told.
     fn tell(&mut self, view: &View<'_>, frames: &mut Frames);
 
+    /// One that has told nothing yet.
+    fn blank(&self) -> Self;
+
     /// One that has told nothing yet, and will tell the same in the same order.
-    fn fresh(&self) -> Self;
+    fn fresh(&self) -> Self
+    where
+        Self: Sized,
+    {
+        self.blank()
+    }
 
     /// Numbers its frames so that the last of `count` frames has the number that `told` gave last.
-    fn number_up_to(&mut self, _told: &Self, _count: usize) {}
+    fn number_up_to(&mut self, _told: &Self, _count: usize)
+    where
+        Self: Sized,
+    {
+    }
 
     fn answer(&self, view: &View<'_>) -> Answer;
 }
@@ -83,7 +95,7 @@ pub struct TurnProjector<T> {
 }
 
 impl<T: Teller> TurnProjector<T> {
-    pub(crate) fn new(state: State, options: Options) -> Self {
+    pub(crate) fn with(state: State, options: Options, teller: T) -> Self {
         let is_wanted = |turn: &&Turn| match options.turn {
             Some(first) => turn.first_sequence == first,
             None => !turn.status.is_terminal(),
@@ -98,7 +110,7 @@ impl<T: Teller> TurnProjector<T> {
             was_queued: false,
             stop,
             is_over: false,
-            teller: T::default(),
+            teller,
             changes: Vec::new(),
         };
         // A reader of the tail has been told everything so far, by an opening.
@@ -110,7 +122,7 @@ impl<T: Teller> TurnProjector<T> {
     pub fn with_facts(mut self, facts: Facts) -> Self {
         self.facts = facts;
         self.is_over = false;
-        self.teller = T::default();
+        self.teller = self.teller.blank();
         self.tell(None, &[], &mut Frames::default());
         self
     }

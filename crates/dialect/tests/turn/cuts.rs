@@ -5,7 +5,7 @@ use riverrun_dialect::{Answer, Dialect, responses};
 use serde_json::{Value, json};
 
 use crate::log::{DIALECTS, Got, Log, opening, turns};
-use crate::{anthropic_client, chat_client, responses_client};
+use crate::{anthropic_client, chat_client, gemini_client, responses_client};
 
 /// What an official client holds after these frames.
 fn accumulate(dialect: Dialect, frames: &[Got]) -> Value {
@@ -25,6 +25,11 @@ fn accumulate(dialect: Dialect, frames: &[Got]) -> Value {
             frames.iter().for_each(|frame| client.take(frame));
             let (message, error) = client.whole();
             json!({"message": message, "error": error})
+        }
+        Dialect::Gemini => {
+            let mut client = gemini_client::Client::default();
+            frames.iter().for_each(|frame| client.take(frame));
+            client.whole()
         }
         other => panic!("{} shows no turn", other.name()),
     }
@@ -83,7 +88,12 @@ fn the_whole_object_is_what_a_reader_of_the_stream_holds() {
             let object: Value = serde_json::from_str(&object).expect("an object is JSON");
             match dialect {
                 Dialect::Chat => check_completion(&name, &held, &object),
-                Dialect::Anthropic if name == "retraction" => {}
+                Dialect::Anthropic | Dialect::Gemini if name == "retraction" => {}
+                Dialect::Gemini => {
+                    let mut client = gemini_client::Client::default();
+                    client.take(&Got { name: String::new(), data: object.to_string() });
+                    assert_eq!(client.whole(), held, "{name}");
+                }
                 Dialect::Anthropic => assert_eq!(held["message"], object, "{name}"),
                 _ => assert_eq!(held, object, "{name}"),
             }
@@ -119,6 +129,23 @@ fn numbers_are_dense_from_zero_and_do_not_depend_on_the_reader() {
             let last = opened.last().and_then(|frame| responses::sequence_number(&frame.data));
             assert_eq!(last, Some(before as u64 - 1), "{name}: an opening ends where its reader stands");
             assert_eq!(log.feed(projector.as_mut(), cut, log.len()), frames[before..], "{name}");
+        }
+    }
+}
+
+/// Google's Python client sends the latest token again after a drop: no gap, no duplicate.
+#[test]
+fn every_continuation_token_is_the_place_behind_its_chunk() {
+    for (name, log) in turns() {
+        let frames = log.feed(log.begun(Dialect::Gemini).as_mut(), 0, log.len());
+        for (at, frame) in frames.iter().enumerate() {
+            let Some(token) = gemini_client::token(frame) else { continue };
+            let cursor: riverrun_event::Cursor = token.parse().expect("a token is a cursor");
+            let mut projector = log.begun(Dialect::Gemini);
+            let seen = cursor.sequence.get() as usize;
+            log.feed(projector.as_mut(), 0, seen);
+            let rest = log.feed(projector.as_mut(), seen, log.len());
+            assert_eq!(rest[cursor.part as usize..], frames[at + 1..], "{name}, {token}");
         }
     }
 }

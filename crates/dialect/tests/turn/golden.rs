@@ -113,3 +113,16 @@ fn failures_end_like_the_recorded_ones() {
         assert_eq!(theirs, Vec::<String>::new(), "{file}");
     }
 }
+
+/// The recorded stream ends with its call; ours has an end of its own, with the same members.
+#[test]
+fn gemini_responses_have_the_recorded_members() {
+    let Some(folder) = transcripts() else { return };
+    let golden = std::fs::read_to_string(folder.join("gemini.sse")).expect("the transcript is there");
+    let (mut theirs, mut own) = (Vec::new(), Vec::new());
+    parse_sse(&golden).iter().for_each(|frame| members(&frame.json(), "", &mut theirs));
+    let body = turn("text_and_tool").body(Dialect::Gemini);
+    parse_sse(&body).iter().for_each(|frame| members(&frame.json(), "", &mut own));
+    theirs.retain(|member| !own.contains(member));
+    assert_eq!(theirs, Vec::<String>::new());
+}

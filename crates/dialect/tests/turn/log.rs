@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use riverrun_dialect::registry::Session;
 use riverrun_dialect::{
-    Answer, Dialect, Facts, Frames, Options, Projector, anthropic, chat, responses, write_frame,
+    Answer, Dialect, Facts, Frames, Options, Projector, anthropic, chat, gemini, responses, write_frame,
 };
 use riverrun_event::{Event, Record, Sequence, SessionId, Timestamp, decode, json, write_record};
 use riverrun_fold::{Outcome, State};
@@ -30,7 +30,7 @@ impl Got {
     }
 }
 
-pub const DIALECTS: [Dialect; 3] = [Dialect::Responses, Dialect::Chat, Dialect::Anthropic];
+pub const DIALECTS: [Dialect; 4] = [Dialect::Responses, Dialect::Chat, Dialect::Anthropic, Dialect::Gemini];
 
 impl Log {
     pub fn of<'a>(lines: impl IntoIterator<Item = &'a str>) -> Self {
@@ -79,6 +79,10 @@ impl Log {
             Dialect::Responses => Box::new(responses::projector(state, options()).with_facts(facts)),
             Dialect::Chat => Box::new(chat::projector(state, options()).with_facts(facts)),
             Dialect::Anthropic => Box::new(anthropic::projector(state, options()).with_facts(facts)),
+            Dialect::Gemini => {
+                let session = Session { id: &self.session, incarnation: 1 };
+                Box::new(gemini::projector(&session, state, options()).with_facts(facts))
+            }
             other => panic!("{} shows no turn", other.name()),
         }
     }

@@ -3,6 +3,7 @@
 mod anthropic_client;
 mod chat_client;
 mod cuts;
+mod gemini_client;
 mod golden;
 mod log;
 mod requests;

@@ -1,7 +1,7 @@
 //! Requests of foreign clients, and what they are told when something is wrong.
 
 use riverrun_dialect::request::{Failure, InputItem, ModelCall, ToolChoice};
-use riverrun_dialect::{Dialect, anthropic, chat, responses};
+use riverrun_dialect::{Dialect, anthropic, chat, gemini, responses};
 use serde_json::{Value, json};
 
 type Decode = fn(&[u8]) -> Result<ModelCall, Failure>;
@@ -124,6 +124,33 @@ fn an_anthropic_request_is_read_whole() {
 }
 
 #[test]
+fn a_gemini_request_is_read_whole() {
+    let body = json!({
+        "contents": [
+            {"role": "user", "parts": [{"text": "hi"}]},
+            {"role": "model", "parts": [{"text": "t", "thought": true}, {"functionCall": {"name": "f", "args": {"x": 1}}}]},
+            {"role": "user", "parts": [{"functionResponse": {"name": "f", "response": {"ok": true}}}]},
+        ],
+        "systemInstruction": {"parts": [{"text": "s"}]}, "tools": [{"functionDeclarations": [{"name": "f"}]}],
+        "toolConfig": {"functionCallingConfig": {"mode": "ANY"}},
+        "generationConfig": {"maxOutputTokens": 5}, "continuationToken": "7.x",
+    });
+    let call = gemini::request::decode("m", true, body.to_string().as_bytes()).expect("it is read");
+    assert_eq!((call.model.as_str(), call.stream, call.max_output_tokens), ("m", true, Some(5)));
+    assert_eq!((call.instructions.as_deref(), call.continuation.as_deref()), (Some("s"), Some("7.x")));
+    assert_eq!((call.tools.len(), &call.tool_choice), (1, &ToolChoice::Required));
+    assert_eq!(
+        items(&call),
+        json!([
+            {"type": "user", "parts": [{"type": "text", "text": "hi"}]},
+            {"type": "reasoning", "opaque": {"text": "t", "thought": true}},
+            {"type": "tool_call", "call_id": "f", "name": "f", "arguments": "{\"x\":1}"},
+            {"type": "tool_result", "call_id": "f", "parts": [{"type": "text", "text": "{\"ok\":true}"}], "is_error": false},
+        ])
+    );
+}
+
+#[test]
 fn a_refusal_names_the_place_and_the_fix() {
     let cases: [(Decode, Value, &str, Option<&str>, &str); 8] = [
         (
@@ -195,6 +222,8 @@ fn errors_have_the_shape_of_their_dialect() {
     assert_eq!((body(Dialect::Responses), body(Dialect::Chat)), (openai.clone(), openai));
     let anthropic = json!({"type": "error", "error": {"type": "not_found_error", "message": "no such model"}, "request_id": "req_1"});
     assert_eq!(body(Dialect::Anthropic), anthropic);
+    let gemini = json!({"error": {"code": 404, "message": "no such model", "status": "NOT_FOUND"}});
+    assert_eq!(body(Dialect::Gemini), gemini);
 }
 
 #[test]

@@ -41,7 +41,7 @@ fn bodies_keep_to_their_framing() {
             for frame in &frames {
                 let has_name = !frame.name.is_empty();
                 match dialect {
-                    Dialect::Chat => assert!(!has_name, "{name}: {frame:?}"),
+                    Dialect::Chat | Dialect::Gemini => assert!(!has_name, "{name}: {frame:?}"),
                     _ => assert_eq!(frame.json()["type"], frame.name.as_str(), "{name}"),
                 }
                 assert!(!frame.data.contains('\n'), "{name}: one line each");
@@ -60,6 +60,7 @@ fn failed_and_cancelled_turns_end_with_an_error() {
         let log = crate::log::turn(name);
         let last = |dialect| parse_sse(&log.body(dialect)).pop().expect("it has frames");
         assert!(last(Dialect::Chat).json()["error"]["message"].is_string(), "{name}");
+        assert!(last(Dialect::Gemini).json()["error"]["status"].is_string(), "{name}");
         assert_eq!(last(Dialect::Anthropic).name, "error", "{name}");
         let response = last(Dialect::Responses);
         let status = response.json()["response"]["status"].clone();
