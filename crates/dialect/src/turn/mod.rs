@@ -8,10 +8,11 @@ mod cited;
 mod ending;
 mod facts;
 mod line;
+mod place;
 mod progress;
 
 use riverrun_event::{Event, Payload, Record, Sequence, Timestamp, TurnId};
-use riverrun_fold::{Change, ItemAt, Outcome, State, Task, Turn};
+use riverrun_fold::{Change, Outcome, State, Task, Turn};
 
 use crate::{Answer, Frames, IndexUnit, Options, Projector};
 pub(crate) use cited::{Citation, citations};
@@ -19,6 +20,7 @@ pub(crate) use ending::Cause;
 pub use ending::{Ending, Stop};
 pub use facts::Facts;
 pub(crate) use line::{Line, Shown, Step, encrypted, is_assistant, redacted, signature};
+use place::{item_of, position_of, root_of, stop_of};
 pub(crate) use progress::Progress;
 
 /// The turn as it stands.
@@ -247,61 +249,4 @@ fn view<'a>(
         replaced: &[],
         at: state.sequence,
     })
-}
-
-/// The task that answers the turn: the one that the turn names, else the outermost that names the turn.
-fn root_of<'a>(state: &'a State, turn: &Turn) -> Option<&'a Task> {
-    let named = state.tasks.iter().find(|task| Some(&task.task_id) == turn.task_id.as_ref());
-    let is_outermost =
-        |task: &&Task| task.turn_id.as_ref() == Some(&turn.turn_id) && task.parent_task_id.is_none();
-    named.or_else(|| state.tasks.iter().find(is_outermost))
-}
-
-fn position_of(state: &State, task: Option<&Task>) -> Option<usize> {
-    let task = task?;
-    state.tasks.iter().position(|known| known.task_id == task.task_id)
-}
-
-/// Why the last model call of the turn stopped, as far as the state knows.
-fn stop_of(state: &State, turn: &TurnId) -> Stop {
-    let family = state.ledger.family("model");
-    let entries = family.into_iter().flat_map(|family| family.entries.iter().rev());
-    let mut completed =
-        entries.filter(|entry| entry.kind == "model.completed" && entry.turn_id.as_ref() == Some(turn));
-    let payload = completed.next().and_then(|entry| entry.payload.as_ref());
-    let told = payload.and_then(|payload| payload.to::<riverrun_event::ModelCompleted>().ok());
-    told.and_then(|told| told.stop_reason).as_deref().map(Stop::parse).unwrap_or_default()
-}
-
-/// The item that a change is about.
-fn item_of(change: &Change) -> Option<ItemAt> {
-    match change {
-        Change::ItemAdded(at)
-        | Change::Arguments { at, .. }
-        | Change::ArgumentsDone(at)
-        | Change::ItemDone(at)
-        | Change::ItemRetracted(at) => Some(*at),
-        Change::SummaryAdded(at)
-        | Change::SummaryText { at, .. }
-        | Change::SummaryDone(at)
-        | Change::ReasoningText { at, .. }
-        | Change::BlockAdded(at)
-        | Change::BlockText { at, .. }
-        | Change::BlockReplaced { at, .. }
-        | Change::BlockDone(at) => Some(at.item),
-        Change::TurnSealed(_)
-        | Change::Session
-        | Change::Thread { .. }
-        | Change::Turn { .. }
-        | Change::TaskCreated { .. }
-        | Change::TaskStatus { .. }
-        | Change::ToolCall { .. }
-        | Change::ActionRequired { .. }
-        | Change::ActionResolved { .. }
-        | Change::Queue
-        | Change::Usage
-        | Change::Agent
-        | Change::Ledger
-        | Change::Problem => None,
-    }
 }
