@@ -11,7 +11,7 @@ mod line;
 mod place;
 mod progress;
 
-use riverrun_event::{Event, Payload, Record, Sequence, Timestamp, TurnId};
+use riverrun_event::{Event, Payload, Record, Sequence, SessionId, Timestamp, TurnId};
 use riverrun_fold::{Change, Outcome, State, Task, Turn};
 
 use crate::{Answer, Frames, IndexUnit, Options, Projector};
@@ -54,6 +54,20 @@ impl View<'_> {
 
 pub(crate) fn seconds(timestamp: Timestamp) -> u64 {
     u64::try_from(timestamp.millis() / 1000).unwrap_or_default()
+}
+
+/// The state from which a turn is projected: nothing of the session but the place before the turn's first event.
+///
+/// What a turn shows does not depend on what came before it, so nothing has to be read but the turn's own events:
+///
+/// ```text
+///   log  [ 1 … 41 | 42 turn.submitted … 97 turn.completed | 98 … ]
+///                 ^ before_turn(session, 42)     feed 42, 43, … until `Projector::is_over`
+/// ```
+pub fn before_turn(session: &SessionId, first: Sequence) -> State {
+    let mut state = State::new(session.clone());
+    state.sequence = first.previous();
+    state
 }
 
 /// A dialect that shows one turn.

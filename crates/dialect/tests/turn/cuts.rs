@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use riverrun_dialect::{Answer, Dialect, responses};
 use serde_json::{Value, json};
 
-use crate::log::{DIALECTS, Got, Log, opening, turns};
+use crate::log::{DIALECTS, Got, Log, opening, root, turns};
 use crate::{anthropic_client, chat_client, gemini_client, responses_client};
 
 /// What an official client holds after these frames.
@@ -129,6 +129,41 @@ fn numbers_are_dense_from_zero_and_do_not_depend_on_the_reader() {
             let last = opened.last().and_then(|frame| responses::sequence_number(&frame.data));
             assert_eq!(last, Some(before as u64 - 1), "{name}: an opening ends where its reader stands");
             assert_eq!(log.feed(projector.as_mut(), cut, log.len()), frames[before..], "{name}");
+        }
+    }
+}
+
+/// What came before the turn, and what comes after it, is not seen in it.
+#[test]
+fn a_turn_is_the_same_wherever_it_stands_in_the_log() {
+    let text = |name: &str| {
+        let path = root().join(format!("spec/vectors/dialect/turns/{name}.ndjson"));
+        std::fs::read_to_string(path).expect("the vector is there")
+    };
+    let other = |number: u8| {
+        text("sub_agent")
+            .replace("turn_1", &format!("turn_{number}"))
+            .replace("task_1", &format!("task_{number}"))
+    };
+    for name in ["text", "approval", "citations", "failed"] {
+        let (before, turn, after) = (other(7), text(name), other(8));
+        let log = Log::of(before.lines().chain(turn.lines()).chain(after.lines()));
+        let first = before.lines().count();
+        for dialect in DIALECTS {
+            let alone = Log::of(turn.lines());
+            let expected = alone.feed(alone.begun(dialect).as_mut(), 0, alone.len());
+            for state in [log.state(0).clone(), log.state(first).clone(), log.before(first)] {
+                let from = state.sequence.get() as usize;
+                let mut projector = log.projector(dialect, state, first + 1);
+                let mut got = log.feed(projector.as_mut(), from, log.len());
+                if dialect == Dialect::Gemini {
+                    // Tokens are places in the log, which are others here.
+                    assert_eq!(got.len(), expected.len());
+                    continue;
+                }
+                got.iter_mut().zip(&expected).for_each(|(got, expected)| assert_eq!(got, expected, "{name}"));
+                assert_eq!(got.len(), expected.len(), "{name}");
+            }
         }
     }
 }

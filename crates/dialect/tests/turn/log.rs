@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use riverrun_dialect::registry::Session;
 use riverrun_dialect::{
-    Answer, Dialect, Facts, Frames, Options, Projector, anthropic, chat, gemini, responses, write_frame,
+    Answer, Dialect, Facts, Frames, Options, Projector, anthropic, before_turn, chat, gemini, responses,
+    write_frame,
 };
 use riverrun_event::{Event, Record, Sequence, SessionId, Timestamp, decode, json, write_record};
 use riverrun_fold::{Outcome, State};
@@ -69,6 +70,18 @@ impl Log {
     pub fn begun(&self, dialect: Dialect) -> Box<dyn Projector> {
         let session = Session { id: &self.session, incarnation: 1 };
         dialect.projector(&session, self.states[0].clone(), options())
+    }
+
+    /// A projector of the turn that begins with event `first`.
+    pub fn projector(&self, dialect: Dialect, state: State, first: usize) -> Box<dyn Projector> {
+        let session = Session { id: &self.session, incarnation: 1 };
+        let turn = Sequence::new(first as u64);
+        dialect.projector(&session, state, Options { turn, ..Options::default() })
+    }
+
+    /// Nothing but the place after the first `events`.
+    pub fn before(&self, events: usize) -> State {
+        before_turn(&self.session, Sequence::new(events as u64 + 1).expect("a test is shorter"))
     }
 
     /// A projector that knows the state after the first `events`, and what the turn's first event said.

@@ -70,3 +70,31 @@ fn failed_and_cancelled_turns_end_with_an_error() {
         }
     }
 }
+
+/// The rest of the framing matrix: nothing but frames and the allowed heartbeat ever stands in a foreign body.
+#[test]
+fn foreign_streams_have_no_words_of_ours() {
+    let control = riverrun_dialect::Control::Draining { retry_millis: 5 };
+    for dialect in DIALECTS {
+        let rules = dialect.rules();
+        let mut out = String::new();
+        riverrun_dialect::write_control(rules.framing, &control, &mut out);
+        assert_eq!((out.as_str(), rules.controls), ("", false), "{}", dialect.name());
+        let heartbeat = match rules.heartbeat {
+            riverrun_dialect::Heartbeat::Bytes(bytes) => Some(bytes),
+            riverrun_dialect::Heartbeat::Never => None,
+            riverrun_dialect::Heartbeat::Control => panic!("{} knows no controls", dialect.name()),
+        };
+        let expected = match dialect {
+            Dialect::Gemini => None,
+            Dialect::Anthropic => Some("event: ping\ndata: {\"type\":\"ping\"}\n\n"),
+            _ => Some(": ka\n\n"),
+        };
+        assert_eq!(heartbeat, expected, "{}", dialect.name());
+        assert_eq!(
+            rules.joins_deltas,
+            dialect != Dialect::Responses,
+            "joined deltas would change the numbers"
+        );
+    }
+}
