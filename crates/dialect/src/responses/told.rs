@@ -72,10 +72,10 @@ pub(super) fn tell_items(told: &mut Vec<Told>, view: &View<'_>, out: &mut Out<'_
         Some(touched) => touched.iter().for_each(|at| tell_touched(told, view, task, *at, out)),
         None => {
             // What has a place keeps it; the rest follows in the order of the output.
-            for index in 0..told.len() {
-                match told[index].position() {
-                    Some(_) => tell(&mut told[index], index, view, task, out),
-                    None => super::action::tell(&mut told[index], index, view, out),
+            for (index, told) in told.iter_mut().enumerate() {
+                match told.position() {
+                    Some(_) => tell(told, index, view, task, out),
+                    None => super::action::tell(told, index, view, out),
                 }
             }
             (0..task.output.len()).for_each(|at| tell_touched(told, view, task, at, out));

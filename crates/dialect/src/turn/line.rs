@@ -118,7 +118,7 @@ impl Line {
         while let Some(part) = parts.get(self.part) {
             self.thought(item, part.text().unwrap_or_default(), tell);
             self.is_raw = !is_summary && self.has_thought;
-            if !is_item_done && !(is_summary && self.is_done(task)) {
+            if !(is_item_done || is_summary && self.is_done(task)) {
                 return Then::Wait;
             }
             self.next_part();

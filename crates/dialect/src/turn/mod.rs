@@ -202,11 +202,8 @@ impl<T: Teller> Projector for TurnProjector<T> {
         let root = self.view(None, &[]).and_then(|view| position_of(view.state, view.root));
         let (mut touched, mut replaced) = (Vec::new(), Vec::new());
         for change in &changes {
-            if let Some(at) = item_of(change).filter(|at| Some(at.task) == root) {
-                if !touched.contains(&at.item) {
-                    touched.push(at.item);
-                }
-            }
+            let item = item_of(change).filter(|at| Some(at.task) == root).map(|at| at.item);
+            touched.extend(item.filter(|item| !touched.contains(item)));
             if let Change::BlockReplaced { at, .. } = change
                 && Some(at.item.task) == root
             {

@@ -47,7 +47,7 @@ fn check_cuts(name: &str, dialect: Dialect, log: &Log) {
         let mut got = opening(followed.as_ref());
         got.extend(log.feed(followed.as_mut(), cut, log.len()));
         assert_eq!(accumulate(dialect, &got), expected, "{place}");
-        let mut made = log.from_state(dialect, cut);
+        let mut made = log.of_state(dialect, cut);
         let mut got = opening(made.as_ref());
         got.extend(log.feed(made.as_mut(), cut, log.len()));
         let mut seen = accumulate(dialect, &got);

@@ -85,7 +85,7 @@ impl Log {
     }
 
     /// A projector that knows the state after the first `events`, and what the turn's first event said.
-    pub fn from_state(&self, dialect: Dialect, events: usize) -> Box<dyn Projector> {
+    pub fn of_state(&self, dialect: Dialect, events: usize) -> Box<dyn Projector> {
         let facts = self.events[0].raw_payload.as_ref().map(Facts::of_payload).unwrap_or_default();
         let state = self.states[events].clone();
         match dialect {
