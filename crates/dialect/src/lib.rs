@@ -33,4 +33,4 @@ pub use frame::{Frame, Frames};
 pub use framing::{Framing, Heartbeat, Place, Rules, cursor_after, write_control, write_frame, write_framed};
 pub use projector::{Answer, IndexUnit, Options, Projector};
 pub use registry::Dialect;
-pub use turn::{Facts, TurnProjector, before_turn};
+pub use turn::{TurnProjector, before_turn};

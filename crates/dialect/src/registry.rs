@@ -69,6 +69,14 @@ impl Dialect {
         }
     }
 
+    /// True if a stream of it is one turn, from the turn's first event to a terminal frame of its own.
+    pub fn shows_one_turn(self) -> bool {
+        match self {
+            Dialect::Native | Dialect::NativeStrict | Dialect::Task => false,
+            Dialect::Responses | Dialect::Chat | Dialect::Anthropic | Dialect::Gemini => true,
+        }
+    }
+
     /// What its clients take on an SSE stream.
     pub fn rules(self) -> Rules {
         match self {

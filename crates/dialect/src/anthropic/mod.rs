@@ -111,7 +111,7 @@ impl Teller for Telling {
         }
     }
 
-    fn blank(&self) -> Self {
+    fn fresh(&self) -> Self {
         Self::default()
     }
 

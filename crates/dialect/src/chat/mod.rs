@@ -96,7 +96,7 @@ impl Teller for Telling {
         }
     }
 
-    fn blank(&self) -> Self {
+    fn fresh(&self) -> Self {
         Self::default()
     }
 

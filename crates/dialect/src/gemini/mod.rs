@@ -13,7 +13,7 @@ use riverrun_fold::State;
 
 use crate::registry::Session;
 use crate::request::Failure;
-use crate::turn::{Ending, Line, Shown, Step, Stop, Teller, TurnProjector, View, signature};
+use crate::turn::{Ending, Line, Shown, Step, Stop, Teller, TurnProjector, View, thought_signature};
 use crate::{Answer, Frames, Options};
 use chunk::{Chunk, write_call, write_text};
 
@@ -54,7 +54,7 @@ impl Telling {
             }
             // The proof of the reasoning follows it, as a thought without words.
             Step::Closed(Shown::Thinking, item, _) => {
-                if let Some(signature) = signature(item) {
+                if let Some(signature) = thought_signature(item) {
                     tell(&chunk::write_signature(&signature));
                 }
             }
@@ -97,7 +97,7 @@ impl Teller for Telling {
         }
     }
 
-    fn blank(&self) -> Self {
+    fn fresh(&self) -> Self {
         Self { origin: self.origin, ..Self::default() }
     }
 

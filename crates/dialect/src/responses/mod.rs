@@ -111,10 +111,6 @@ impl Teller for Telling {
         }
     }
 
-    fn blank(&self) -> Self {
-        Self::default()
-    }
-
     /// The items keep the places that they were told at.
     fn fresh(&self) -> Self {
         let told = self.told.iter().map(Told::untold).collect();

@@ -19,7 +19,7 @@ pub(crate) use cited::{Citation, citations};
 pub(crate) use ending::Cause;
 pub use ending::{Ending, Stop};
 pub use facts::Facts;
-pub(crate) use line::{Line, Shown, Step, encrypted, is_assistant, redacted, signature};
+pub(crate) use line::{Line, Shown, Step, encrypted, is_assistant, redacted, signature, thought_signature};
 use place::{item_of, position_of, root_of, stop_of};
 pub(crate) use progress::Progress;
 
@@ -75,16 +75,8 @@ pub trait Teller: Send {
     /// Tells what is new. It is called after every event of the turn, and never after the end was told.
     fn tell(&mut self, view: &View<'_>, frames: &mut Frames);
 
-    /// One that has told nothing yet.
-    fn blank(&self) -> Self;
-
     /// One that has told nothing yet, and will tell the same in the same order.
-    fn fresh(&self) -> Self
-    where
-        Self: Sized,
-    {
-        self.blank()
-    }
+    fn fresh(&self) -> Self;
 
     /// Numbers its frames so that the last of `count` frames has the number that `told` gave last.
     fn number_up_to(&mut self, _told: &Self, _count: usize)
@@ -116,13 +108,15 @@ impl<T: Teller> TurnProjector<T> {
             Some(first) => turn.first_sequence == first,
             None => !turn.status.is_terminal(),
         };
-        let turn = state.turns.iter().rev().find(is_wanted).map(|turn| turn.turn_id.clone());
+        let known = state.turns.iter().rev().find(is_wanted);
+        let facts = known.and_then(|turn| turn.request.as_ref()).map(Facts::of_request).unwrap_or_default();
+        let turn = known.map(|turn| turn.turn_id.clone());
         let stop = turn.as_ref().map(|turn| stop_of(&state, turn)).unwrap_or_default();
         let mut projector = Self {
             state,
             options,
             turn,
-            facts: Facts::default(),
+            facts,
             was_queued: false,
             stop,
             is_over: false,
@@ -132,15 +126,6 @@ impl<T: Teller> TurnProjector<T> {
         // A reader of the tail has been told everything so far, by an opening.
         projector.tell(None, &[], &mut Frames::default());
         projector
-    }
-
-    /// For a state that already holds the turn: what its `turn.submitted` said, which the state does not keep.
-    pub fn with_facts(mut self, facts: Facts) -> Self {
-        self.facts = facts;
-        self.is_over = false;
-        self.teller = self.teller.blank();
-        self.tell(None, &[], &mut Frames::default());
-        self
     }
 
     fn view<'a>(&'a self, touched: Option<&'a [usize]>, replaced: &'a [(usize, usize)]) -> Option<View<'a>> {
@@ -171,7 +156,7 @@ impl<T: Teller> TurnProjector<T> {
         }
         match &event.payload {
             Ok(Payload::TurnSubmitted(submitted)) => {
-                self.facts = event.raw_payload.as_ref().map(Facts::of_payload).unwrap_or_default();
+                self.facts = submitted.request.as_ref().map(Facts::of_request).unwrap_or_default();
                 self.was_queued = submitted.status.as_deref() == Some("queued");
             }
             Ok(Payload::ModelCompleted(completed)) if self.is_of_root(event) => {

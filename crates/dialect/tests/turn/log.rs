@@ -3,10 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use riverrun_dialect::registry::Session;
-use riverrun_dialect::{
-    Answer, Dialect, Facts, Frames, Options, Projector, anthropic, before_turn, chat, gemini, responses,
-    write_frame,
-};
+use riverrun_dialect::{Answer, Dialect, Frames, Options, Projector, before_turn, write_frame};
 use riverrun_event::{Event, Record, Sequence, SessionId, Timestamp, decode, json, write_record};
 use riverrun_fold::{Outcome, State};
 use serde_json::Value;
@@ -84,20 +81,9 @@ impl Log {
         before_turn(&self.session, Sequence::new(events as u64 + 1).expect("a test is shorter"))
     }
 
-    /// A projector that knows the state after the first `events`, and what the turn's first event said.
+    /// A projector that knows the state after the first `events`.
     pub fn of_state(&self, dialect: Dialect, events: usize) -> Box<dyn Projector> {
-        let facts = self.events[0].raw_payload.as_ref().map(Facts::of_payload).unwrap_or_default();
-        let state = self.states[events].clone();
-        match dialect {
-            Dialect::Responses => Box::new(responses::projector(state, options()).with_facts(facts)),
-            Dialect::Chat => Box::new(chat::projector(state, options()).with_facts(facts)),
-            Dialect::Anthropic => Box::new(anthropic::projector(state, options()).with_facts(facts)),
-            Dialect::Gemini => {
-                let session = Session { id: &self.session, incarnation: 1 };
-                Box::new(gemini::projector(&session, state, options()).with_facts(facts))
-            }
-            other => panic!("{} shows no turn", other.name()),
-        }
+        self.projector(dialect, self.states[events].clone(), 1)
     }
 
     /// Takes the events `from..to`, and gives what a client gets of them.
