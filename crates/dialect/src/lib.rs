@@ -4,6 +4,12 @@
 //! protocol's words; it knows no transport, no clock and no I/O. Transports know no dialect.
 //!
 //! A new dialect is a folder here, one line in [`registry`], and its vectors.
+//!
+//! Two kinds there are. The native dialect and `task` follow a whole session. `responses`, `chat`, `anthropic` and
+//! `gemini` show one turn: a route reads the request with the dialect's `request::decode`, submits a turn that carries
+//! [`request::ModelCall::request`] under `payload.request`, and projects from [`before_turn`] with
+//! [`Options::turn`] set, until [`Projector::is_over`]. Who asked for no stream gets [`Projector::answer`]. What may
+//! stand on the wire beside the frames is in [`Rules`]; a refusal is written by [`Dialect::error_body`].
 
 pub mod anthropic;
 pub mod chat;
@@ -11,6 +17,7 @@ mod coalesce;
 mod control;
 mod frame;
 mod framing;
+pub mod gemini;
 mod members;
 pub mod native;
 mod projector;
@@ -26,4 +33,4 @@ pub use frame::{Frame, Frames};
 pub use framing::{Framing, Heartbeat, Place, Rules, cursor_after, write_control, write_frame, write_framed};
 pub use projector::{Answer, IndexUnit, Options, Projector};
 pub use registry::Dialect;
-pub use turn::{Facts, TurnProjector};
+pub use turn::{TurnProjector, before_turn};

@@ -4,7 +4,7 @@ use riverrun_event::{Composer, Origin, Sequence, SessionId};
 use riverrun_fold::State;
 
 use crate::request::Failure;
-use crate::{Heartbeat, Options, Projector, Rules, anthropic, chat, native, responses, task};
+use crate::{Heartbeat, Options, Projector, Rules, anthropic, chat, gemini, native, responses, task};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Dialect {
@@ -21,6 +21,8 @@ pub enum Dialect {
     Chat,
     /// Anthropic's Messages: one turn.
     Anthropic,
+    /// Gemini's generateContent: one turn.
+    Gemini,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -35,6 +37,7 @@ impl Dialect {
         Dialect::Responses,
         Dialect::Chat,
         Dialect::Anthropic,
+        Dialect::Gemini,
     ];
 
     pub fn name(self) -> &'static str {
@@ -45,6 +48,7 @@ impl Dialect {
             Dialect::Responses => "responses",
             Dialect::Chat => "chat",
             Dialect::Anthropic => "anthropic",
+            Dialect::Gemini => "gemini",
         }
     }
 
@@ -61,6 +65,7 @@ impl Dialect {
             Dialect::Responses => false,
             Dialect::Chat => false,
             Dialect::Anthropic => false,
+            Dialect::Gemini => false,
         }
     }
 
@@ -68,7 +73,7 @@ impl Dialect {
     pub fn shows_one_turn(self) -> bool {
         match self {
             Dialect::Native | Dialect::NativeStrict | Dialect::Task => false,
-            Dialect::Responses | Dialect::Chat | Dialect::Anthropic => true,
+            Dialect::Responses | Dialect::Chat | Dialect::Anthropic | Dialect::Gemini => true,
         }
     }
 
@@ -78,6 +83,7 @@ impl Dialect {
             Dialect::Native | Dialect::NativeStrict | Dialect::Task => Rules::OURS,
             Dialect::Responses => Rules { joins_deltas: false, ..Rules::FOREIGN },
             Dialect::Chat => Rules::FOREIGN,
+            Dialect::Gemini => Rules { heartbeat: Heartbeat::Never, ..Rules::FOREIGN },
             Dialect::Anthropic => Rules { heartbeat: Heartbeat::Bytes(anthropic::PING), ..Rules::FOREIGN },
         }
     }
@@ -87,6 +93,7 @@ impl Dialect {
         match self {
             Dialect::Native | Dialect::NativeStrict | Dialect::Task => None,
             Dialect::Responses | Dialect::Chat => Some(responses::error::body(failure)),
+            Dialect::Gemini => Some(gemini::error::body(failure)),
             Dialect::Anthropic => Some(anthropic::error::body(failure, request_id)),
         }
     }
@@ -100,6 +107,7 @@ impl Dialect {
             Dialect::Responses => Box::new(responses::projector(state, options)),
             Dialect::Chat => Box::new(chat::projector(state, options)),
             Dialect::Anthropic => Box::new(anthropic::projector(state, options)),
+            Dialect::Gemini => Box::new(gemini::projector(session, state, options)),
         }
     }
 }

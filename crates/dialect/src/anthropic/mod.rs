@@ -20,7 +20,7 @@ pub const PING: &str = "event: ping\ndata: {\"type\":\"ping\"}\n\n";
 
 /// A projector that goes on where `state` stands.
 pub fn projector(state: State, options: Options) -> Anthropic {
-    TurnProjector::with(state, options, Telling::new())
+    TurnProjector::with(state, options, Telling::default())
 }
 
 /// `msg_` and the turn.
@@ -38,12 +38,14 @@ pub struct Telling {
     line: Line,
 }
 
-impl Telling {
-    fn new() -> Self {
+impl Default for Telling {
+    fn default() -> Self {
         let line = Line::of(&[Shown::Thinking, Shown::Text, Shown::Call]);
         Self { has_begun: false, blocks: 0, calls: 0, line }
     }
+}
 
+impl Telling {
     fn blocks(&mut self, view: &View<'_>, frames: &mut Frames) {
         let Self { blocks, calls, line, .. } = self;
         line.advance(view, &mut |step| match step {
@@ -110,7 +112,7 @@ impl Teller for Telling {
     }
 
     fn fresh(&self) -> Self {
-        Self::new()
+        Self::default()
     }
 
     fn answer(&self, view: &View<'_>) -> Answer {

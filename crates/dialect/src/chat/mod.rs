@@ -16,7 +16,7 @@ pub type Chat = TurnProjector<Telling>;
 
 /// A projector that goes on where `state` stands.
 pub fn projector(state: State, options: Options) -> Chat {
-    TurnProjector::with(state, options, Telling::new())
+    TurnProjector::with(state, options, Telling::default())
 }
 
 /// What was told so far. Text, reasoning and calls are three lines: a chunk may carry any of them.
@@ -30,8 +30,8 @@ pub struct Telling {
     call: Line,
 }
 
-impl Telling {
-    fn new() -> Self {
+impl Default for Telling {
+    fn default() -> Self {
         Self {
             has_begun: false,
             has_text: false,
@@ -41,7 +41,9 @@ impl Telling {
             call: Line::of(&[Shown::Call]),
         }
     }
+}
 
+impl Telling {
     fn lines(&mut self, view: &View<'_>, tell: &mut dyn FnMut(Delta<'_>)) {
         let Self { has_text, calls, text, thinking, call, .. } = self;
         thinking.advance(view, &mut |step| {
@@ -95,7 +97,7 @@ impl Teller for Telling {
     }
 
     fn fresh(&self) -> Self {
-        Self::new()
+        Self::default()
     }
 
     fn answer(&self, view: &View<'_>) -> Answer {
@@ -140,7 +142,7 @@ pub fn completion_id(turn: &riverrun_event::TurnId) -> String {
 fn object(view: &View<'_>) -> String {
     let (mut content, mut reasoning) = (String::new(), String::new());
     let mut calls: Vec<(String, String, String)> = Vec::new();
-    let mut telling = Telling::new();
+    let mut telling = Telling::default();
     telling.lines(view, &mut |delta| match delta {
         Delta::Reasoning(text) => reasoning.push_str(text),
         Delta::Content(text) => content.push_str(text),

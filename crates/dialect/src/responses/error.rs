@@ -13,6 +13,23 @@ pub fn body(failure: &Failure) -> String {
     out
 }
 
+/// The data of `event: error`, for a stream that cannot go on for a reason outside its turn. Cutting the connection
+/// without the last chunk is as good; ending it cleanly is not.
+pub fn event(failure: &Failure, sequence_number: u64) -> String {
+    let mut out = String::new();
+    let mut members = Members::open(&mut out);
+    members.text("type", "error");
+    members.text("code", &failure.code);
+    members.text("message", &failure.message);
+    match &failure.param {
+        Some(param) => members.text("param", param),
+        None => members.raw("param", "null"),
+    }
+    members.number("sequence_number", sequence_number);
+    members.close();
+    out
+}
+
 pub(crate) fn write_error(out: &mut String, failure: &Failure) {
     let mut members = Members::open(out);
     members.with("error", |out| {

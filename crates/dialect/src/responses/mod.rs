@@ -11,6 +11,7 @@ mod item;
 mod list;
 pub mod models;
 mod object;
+mod part;
 pub mod request;
 mod told;
 

@@ -1,12 +1,12 @@
 //! What was told of each output item, and the frames that tell the rest.
 
-use riverrun_event::{ActionId, Block, Item, MessageItem, ReasoningItem, TextBlock};
+use riverrun_event::{ActionId, Item};
 use riverrun_fold::Task;
 
 use super::Out;
 use super::item::{self, Form, write_told};
-use crate::members::Members;
-use crate::turn::{Citation, Progress, View, citations, is_assistant};
+use super::part::{Part, Place, tell_blocks, tell_reasoning};
+use crate::turn::{Progress, View, is_assistant};
 
 /// One output item; its place in the list is its `output_index`.
 #[derive(Debug, Clone)]
@@ -15,7 +15,7 @@ pub(super) struct Told {
     pub is_added: bool,
     pub is_done: bool,
     /// The parts of a message or a summary, in the order of their `content_index` or `summary_index`.
-    pub parts: Vec<Part>,
+    parts: Vec<Part>,
     /// The reasoning itself.
     raw: Vec<Part>,
     arguments: Progress,
@@ -35,19 +35,6 @@ pub(super) enum Source {
     /// An action that waits, and its resolution.
     ApprovalRequest(ActionId),
     ApprovalResponse(ActionId),
-}
-
-#[derive(Debug, Clone, Default)]
-pub(super) struct Part {
-    /// The block's position in the item.
-    pub block: usize,
-    progress: Progress,
-    /// Annotations of the block that were looked at, and those of them that were told.
-    seen: usize,
-    annotations: u64,
-    is_added: bool,
-    is_done: bool,
-    is_stale: bool,
 }
 
 impl Told {
@@ -85,10 +72,10 @@ pub(super) fn tell_items(told: &mut Vec<Told>, view: &View<'_>, out: &mut Out<'_
         Some(touched) => touched.iter().for_each(|at| tell_touched(told, view, task, *at, out)),
         None => {
             // What has a place keeps it; the rest follows in the order of the output.
-            for index in 0..told.len() {
-                match told[index].position() {
-                    Some(_) => tell(&mut told[index], index, view, task, out),
-                    None => super::action::tell(&mut told[index], index, view, out),
+            for (index, told) in told.iter_mut().enumerate() {
+                match told.position() {
+                    Some(_) => tell(told, index, view, task, out),
+                    None => super::action::tell(told, index, view, out),
                 }
             }
             (0..task.output.len()).for_each(|at| tell_touched(told, view, task, at, out));
@@ -160,8 +147,7 @@ fn tell(told: &mut Told, index: usize, view: &View<'_>, task: &Task, out: &mut O
         }
         (Source::Reasoning(_), Item::Reasoning(reasoning)) => {
             let place = Place { index, position, id: &reasoning.id };
-            tell_summary(&mut told.parts, task, reasoning, &place, is_final, out);
-            tell_raw(&mut told.raw, reasoning, &place, is_final, out);
+            tell_reasoning(&mut told.parts, &mut told.raw, task, reasoning, &place, is_final, out);
         }
         (Source::Function(_) | Source::ServerCall(_), Item::ToolCall(_)) => {
             tell_arguments(told, index, task, position, is_final, out);
@@ -190,207 +176,6 @@ fn progress(out: &mut Out<'_>, name: &'static str, index: usize, task: &Task, po
         members.text("item_id", &id);
         members.number("output_index", index as u64);
     });
-}
-
-/// Where an item stands: its `output_index`, its position in the task's output, its id.
-struct Place<'a> {
-    index: usize,
-    position: usize,
-    id: &'a str,
-}
-
-impl Place<'_> {
-    fn write(&self, members: &mut Members<'_>, part_name: &str, part: usize) {
-        members.text("item_id", self.id);
-        members.number("output_index", self.index as u64);
-        members.number(part_name, part as u64);
-    }
-
-    fn is_done(&self, task: &Task, part: usize) -> bool {
-        task.open.get(self.position).is_none_or(|open| open.done.contains(&part))
-    }
-}
-
-fn tell_blocks(
-    parts: &mut Vec<Part>,
-    view: &View<'_>,
-    task: &Task,
-    message: &MessageItem,
-    place: &Place<'_>,
-    is_final: bool,
-    out: &mut Out<'_>,
-) {
-    for (block, content) in message.block_list.iter().flatten().enumerate() {
-        let (Block::Text(_), index) = (content, parts.iter().position(|part| part.block == block)) else {
-            continue;
-        };
-        let index = index.unwrap_or_else(|| {
-            parts.push(Part { block, ..Part::default() });
-            parts.len() - 1
-        });
-        let Block::Text(text) = content else { continue };
-        let part = &mut parts[index];
-        part.is_stale |= view.replaced.contains(&(place.position, block));
-        let is_done = is_final || place.is_done(task, block);
-        tell_text(part, index, view, text, place, is_done, out);
-    }
-}
-
-fn tell_text(
-    part: &mut Part,
-    index: usize,
-    view: &View<'_>,
-    block: &TextBlock,
-    place: &Place<'_>,
-    is_done: bool,
-    out: &mut Out<'_>,
-) {
-    if part.is_done {
-        return;
-    }
-    if !std::mem::replace(&mut part.is_added, true) {
-        out.push("response.content_part.added", |members| {
-            place.write(members, "content_index", index);
-            members.with("part", |out| item::write_text_part(out, view, None));
-        });
-    }
-    // A text that was replaced is told by its `done` alone.
-    let is_replaced = part.is_stale || (is_done && !part.progress.is_beginning_of(&block.text));
-    let news = if is_replaced { "" } else { part.progress.news(&block.text) };
-    if !news.is_empty() {
-        out.push("response.output_text.delta", |members| {
-            place.write(members, "content_index", index);
-            members.text("delta", news);
-            members.raw("logprobs", "[]");
-        });
-    }
-    tell_annotations(part, index, view, block, place, out);
-    if is_done {
-        part.is_done = true;
-        out.push("response.output_text.done", |members| {
-            place.write(members, "content_index", index);
-            members.text("text", &block.text);
-            members.raw("logprobs", "[]");
-        });
-        out.push("response.content_part.done", |members| {
-            place.write(members, "content_index", index);
-            members.with("part", |out| item::write_text_part(out, view, Some(block)));
-        });
-    }
-}
-
-fn tell_annotations(
-    part: &mut Part,
-    index: usize,
-    view: &View<'_>,
-    block: &TextBlock,
-    place: &Place<'_>,
-    out: &mut Out<'_>,
-) {
-    if block.annotations.as_ref().map_or(0, Vec::len) <= part.seen {
-        return;
-    }
-    let all: Vec<Citation<'_>> = citations(view, block);
-    for citation in &all[part.seen..] {
-        let Some(annotation) = item::annotation(citation) else { continue };
-        out.push("response.output_text.annotation.added", |members| {
-            place.write(members, "content_index", index);
-            members.number("annotation_index", part.annotations);
-            members.raw("annotation", &annotation);
-        });
-        part.annotations += 1;
-    }
-    part.seen = all.len();
-}
-
-fn tell_summary(
-    parts: &mut Vec<Part>,
-    task: &Task,
-    reasoning: &ReasoningItem,
-    place: &Place<'_>,
-    is_final: bool,
-    out: &mut Out<'_>,
-) {
-    for (index, content) in reasoning.summary.iter().flatten().enumerate() {
-        if parts.len() <= index {
-            parts.push(Part { block: index, ..Part::default() });
-        }
-        let (part, text) = (&mut parts[index], content.text().unwrap_or_default());
-        if part.is_done {
-            continue;
-        }
-        if !std::mem::replace(&mut part.is_added, true) {
-            out.push("response.reasoning_summary_part.added", |members| {
-                place.write(members, "summary_index", index);
-                members.with("part", |out| item::write_plain(out, "summary_text", ""));
-            });
-        }
-        let is_done = is_final || place.is_done(task, index);
-        let is_replaced = is_done && !part.progress.is_beginning_of(text);
-        let news = if is_replaced { "" } else { part.progress.news(text) };
-        if !news.is_empty() {
-            out.push("response.reasoning_summary_text.delta", |members| {
-                place.write(members, "summary_index", index);
-                members.text("delta", news);
-            });
-        }
-        if is_done {
-            part.is_done = true;
-            out.push("response.reasoning_summary_text.done", |members| {
-                place.write(members, "summary_index", index);
-                members.text("text", text);
-            });
-            out.push("response.reasoning_summary_part.done", |members| {
-                place.write(members, "summary_index", index);
-                members.with("part", |out| item::write_plain(out, "summary_text", text));
-            });
-        }
-    }
-}
-
-/// The reasoning itself, where the provider shows it. Sealed parts are members of the item.
-fn tell_raw(
-    parts: &mut Vec<Part>,
-    reasoning: &ReasoningItem,
-    place: &Place<'_>,
-    is_final: bool,
-    out: &mut Out<'_>,
-) {
-    let texts = reasoning.content.iter().flatten().filter_map(|part| part.text());
-    for (index, text) in texts.enumerate() {
-        if parts.len() <= index {
-            parts.push(Part { block: index, ..Part::default() });
-        }
-        let part = &mut parts[index];
-        if part.is_done {
-            continue;
-        }
-        if !std::mem::replace(&mut part.is_added, true) {
-            out.push("response.content_part.added", |members| {
-                place.write(members, "content_index", index);
-                members.with("part", |out| item::write_plain(out, "reasoning_text", ""));
-            });
-        }
-        let is_replaced = is_final && !part.progress.is_beginning_of(text);
-        let news = if is_replaced { "" } else { part.progress.news(text) };
-        if !news.is_empty() {
-            out.push("response.reasoning_text.delta", |members| {
-                place.write(members, "content_index", index);
-                members.text("delta", news);
-            });
-        }
-        if is_final {
-            part.is_done = true;
-            out.push("response.reasoning_text.done", |members| {
-                place.write(members, "content_index", index);
-                members.text("text", text);
-            });
-            out.push("response.content_part.done", |members| {
-                place.write(members, "content_index", index);
-                members.with("part", |out| item::write_plain(out, "reasoning_text", text));
-            });
-        }
-    }
 }
 
 fn tell_arguments(

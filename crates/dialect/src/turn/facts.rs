@@ -15,11 +15,6 @@ pub struct Facts {
 }
 
 #[derive(Deserialize)]
-struct Payload {
-    request: Option<Request>,
-}
-
-#[derive(Deserialize)]
 struct Request {
     #[serde(default)]
     body: BTreeMap<String, RawJson>,
@@ -40,10 +35,9 @@ struct Named {
 }
 
 impl Facts {
-    /// Reads the payload of `turn.submitted`. A request that does not fit is as good as none.
-    pub fn of_payload(payload: &RawJson) -> Self {
-        let request = payload.to::<Payload>().ok().and_then(|payload| payload.request);
-        let Some(Request { body }) = request else { return Self::default() };
+    /// Reads `request` of `turn.submitted`. One that does not fit is as good as none.
+    pub fn of_request(request: &RawJson) -> Self {
+        let Ok(Request { body }) = request.to() else { return Self::default() };
         let tools: Vec<RawJson> = body.get("tools").and_then(|tools| tools.to().ok()).unwrap_or_default();
         let tools = tools.iter().filter_map(|tool| tool.to::<ToolName>().ok()).flat_map(ToolName::all);
         Self { tools: tools.collect(), body: Some(body) }

@@ -3,7 +3,7 @@
 //! Items of a turn may grow side by side; many protocols cannot say that. A line goes through the output in its
 //! order: what comes later waits until what comes before is final. So the order never depends on who read when.
 
-use riverrun_event::{Block, Item, Part};
+use riverrun_event::{Block, Item};
 use riverrun_fold::Task;
 
 use super::View;
@@ -118,7 +118,7 @@ impl Line {
         while let Some(part) = parts.get(self.part) {
             self.thought(item, part.text().unwrap_or_default(), tell);
             self.is_raw = !is_summary && self.has_thought;
-            if !is_item_done && !(is_summary && self.is_done(task)) {
+            if !(is_item_done || is_summary && self.is_done(task)) {
                 return Then::Wait;
             }
             self.next_part();
@@ -227,27 +227,29 @@ pub(crate) fn is_assistant(role: Option<&str>) -> bool {
     role.is_none_or(|role| role == "assistant")
 }
 
-/// The provider's proof of a reasoning: a part `{"type":"signature","signature":…}` of its content.
+/// Anthropic's proof of a reasoning, as its adapter keeps the block.
 pub(crate) fn signature(item: &Item) -> Option<String> {
-    opaque(item, "signature", "signature")
+    opaque(item, "signature")
 }
 
-/// Reasoning that only its provider can read: a part `{"type":"redacted","data":…}` of its content.
+/// Gemini's proof of a thought.
+pub(crate) fn thought_signature(item: &Item) -> Option<String> {
+    opaque(item, "thoughtSignature")
+}
+
+/// Reasoning that only Anthropic can read.
 pub(crate) fn redacted(item: &Item) -> Option<String> {
-    opaque(item, "redacted", "data")
+    opaque(item, "type").filter(|kind| kind == "redacted_thinking").and_then(|_| opaque(item, "data"))
 }
 
-/// Reasoning in its provider's sealed form: a part `{"type":"encrypted","data":…}` of its content.
+/// Reasoning that only OpenAI can read.
 pub(crate) fn encrypted(item: &Item) -> Option<String> {
-    opaque(item, "encrypted", "data")
+    opaque(item, "encrypted_content")
 }
 
-fn opaque(item: &Item, tag: &str, member: &str) -> Option<String> {
+/// A text member of what the item's provider wants back.
+fn opaque(item: &Item, member: &str) -> Option<String> {
     let Item::Reasoning(reasoning) = item else { return None };
-    let parts = reasoning.content.iter().flatten();
-    let mut found = parts.filter_map(|part| match part {
-        Part::Other(opaque) if opaque.tag == tag => opaque.raw.to::<serde_json::Value>().ok(),
-        _ => None,
-    });
-    found.next()?.get(member)?.as_str().map(str::to_owned)
+    let members: serde_json::Value = reasoning.opaque.as_ref()?.to().ok()?;
+    members.get(member)?.as_str().map(str::to_owned)
 }

@@ -8,17 +8,19 @@ mod cited;
 mod ending;
 mod facts;
 mod line;
+mod place;
 mod progress;
 
-use riverrun_event::{Event, Payload, Record, Sequence, Timestamp, TurnId};
-use riverrun_fold::{Change, ItemAt, Outcome, State, Task, Turn};
+use riverrun_event::{Event, Payload, Record, Sequence, SessionId, Timestamp, TurnId};
+use riverrun_fold::{Change, Outcome, State, Task, Turn};
 
 use crate::{Answer, Frames, IndexUnit, Options, Projector};
 pub(crate) use cited::{Citation, citations};
 pub(crate) use ending::Cause;
 pub use ending::{Ending, Stop};
 pub use facts::Facts;
-pub(crate) use line::{Line, Shown, Step, encrypted, is_assistant, redacted, signature};
+pub(crate) use line::{Line, Shown, Step, encrypted, is_assistant, redacted, signature, thought_signature};
+use place::{item_of, position_of, root_of, stop_of};
 pub(crate) use progress::Progress;
 
 /// The turn as it stands.
@@ -54,6 +56,20 @@ pub(crate) fn seconds(timestamp: Timestamp) -> u64 {
     u64::try_from(timestamp.millis() / 1000).unwrap_or_default()
 }
 
+/// The state from which a turn is projected: nothing of the session but the place before the turn's first event.
+///
+/// What a turn shows does not depend on what came before it, so nothing has to be read but the turn's own events:
+///
+/// ```text
+///   log  [ 1 … 41 | 42 turn.submitted … 97 turn.completed | 98 … ]
+///                 ^ before_turn(session, 42)     feed 42, 43, … until `Projector::is_over`
+/// ```
+pub fn before_turn(session: &SessionId, first: Sequence) -> State {
+    let mut state = State::new(session.clone());
+    state.sequence = first.previous();
+    state
+}
+
 /// A dialect that shows one turn.
 pub trait Teller: Send {
     /// Tells what is new. It is called after every event of the turn, and never after the end was told.
@@ -63,7 +79,11 @@ pub trait Teller: Send {
     fn fresh(&self) -> Self;
 
     /// Numbers its frames so that the last of `count` frames has the number that `told` gave last.
-    fn number_up_to(&mut self, _told: &Self, _count: usize) {}
+    fn number_up_to(&mut self, _told: &Self, _count: usize)
+    where
+        Self: Sized,
+    {
+    }
 
     fn answer(&self, view: &View<'_>) -> Answer;
 }
@@ -88,13 +108,15 @@ impl<T: Teller> TurnProjector<T> {
             Some(first) => turn.first_sequence == first,
             None => !turn.status.is_terminal(),
         };
-        let turn = state.turns.iter().rev().find(is_wanted).map(|turn| turn.turn_id.clone());
+        let known = state.turns.iter().rev().find(is_wanted);
+        let facts = known.and_then(|turn| turn.request.as_ref()).map(Facts::of_request).unwrap_or_default();
+        let turn = known.map(|turn| turn.turn_id.clone());
         let stop = turn.as_ref().map(|turn| stop_of(&state, turn)).unwrap_or_default();
         let mut projector = Self {
             state,
             options,
             turn,
-            facts: Facts::default(),
+            facts,
             was_queued: false,
             stop,
             is_over: false,
@@ -104,15 +126,6 @@ impl<T: Teller> TurnProjector<T> {
         // A reader of the tail has been told everything so far, by an opening.
         projector.tell(None, &[], &mut Frames::default());
         projector
-    }
-
-    /// For a state that already holds the turn: what its `turn.submitted` said, which the state does not keep.
-    pub fn with_facts(mut self, facts: Facts) -> Self {
-        self.facts = facts;
-        self.is_over = false;
-        self.teller = self.teller.fresh();
-        self.tell(None, &[], &mut Frames::default());
-        self
     }
 
     fn view<'a>(&'a self, touched: Option<&'a [usize]>, replaced: &'a [(usize, usize)]) -> Option<View<'a>> {
@@ -143,7 +156,7 @@ impl<T: Teller> TurnProjector<T> {
         }
         match &event.payload {
             Ok(Payload::TurnSubmitted(submitted)) => {
-                self.facts = event.raw_payload.as_ref().map(Facts::of_payload).unwrap_or_default();
+                self.facts = submitted.request.as_ref().map(Facts::of_request).unwrap_or_default();
                 self.was_queued = submitted.status.as_deref() == Some("queued");
             }
             Ok(Payload::ModelCompleted(completed)) if self.is_of_root(event) => {
@@ -174,11 +187,8 @@ impl<T: Teller> Projector for TurnProjector<T> {
         let root = self.view(None, &[]).and_then(|view| position_of(view.state, view.root));
         let (mut touched, mut replaced) = (Vec::new(), Vec::new());
         for change in &changes {
-            if let Some(at) = item_of(change).filter(|at| Some(at.task) == root) {
-                if !touched.contains(&at.item) {
-                    touched.push(at.item);
-                }
-            }
+            let item = item_of(change).filter(|at| Some(at.task) == root).map(|at| at.item);
+            touched.extend(item.filter(|item| !touched.contains(item)));
             if let Change::BlockReplaced { at, .. } = change
                 && Some(at.item.task) == root
             {
@@ -235,61 +245,4 @@ fn view<'a>(
         replaced: &[],
         at: state.sequence,
     })
-}
-
-/// The task that answers the turn: the one that the turn names, else the outermost that names the turn.
-fn root_of<'a>(state: &'a State, turn: &Turn) -> Option<&'a Task> {
-    let named = state.tasks.iter().find(|task| Some(&task.task_id) == turn.task_id.as_ref());
-    let is_outermost =
-        |task: &&Task| task.turn_id.as_ref() == Some(&turn.turn_id) && task.parent_task_id.is_none();
-    named.or_else(|| state.tasks.iter().find(is_outermost))
-}
-
-fn position_of(state: &State, task: Option<&Task>) -> Option<usize> {
-    let task = task?;
-    state.tasks.iter().position(|known| known.task_id == task.task_id)
-}
-
-/// Why the last model call of the turn stopped, as far as the state knows.
-fn stop_of(state: &State, turn: &TurnId) -> Stop {
-    let family = state.ledger.family("model");
-    let entries = family.into_iter().flat_map(|family| family.entries.iter().rev());
-    let mut completed =
-        entries.filter(|entry| entry.kind == "model.completed" && entry.turn_id.as_ref() == Some(turn));
-    let payload = completed.next().and_then(|entry| entry.payload.as_ref());
-    let told = payload.and_then(|payload| payload.to::<riverrun_event::ModelCompleted>().ok());
-    told.and_then(|told| told.stop_reason).as_deref().map(Stop::parse).unwrap_or_default()
-}
-
-/// The item that a change is about.
-fn item_of(change: &Change) -> Option<ItemAt> {
-    match change {
-        Change::ItemAdded(at)
-        | Change::Arguments { at, .. }
-        | Change::ArgumentsDone(at)
-        | Change::ItemDone(at)
-        | Change::ItemRetracted(at) => Some(*at),
-        Change::SummaryAdded(at)
-        | Change::SummaryText { at, .. }
-        | Change::SummaryDone(at)
-        | Change::ReasoningText { at, .. }
-        | Change::BlockAdded(at)
-        | Change::BlockText { at, .. }
-        | Change::BlockReplaced { at, .. }
-        | Change::BlockDone(at) => Some(at.item),
-        Change::TurnSealed(_)
-        | Change::Session
-        | Change::Thread { .. }
-        | Change::Turn { .. }
-        | Change::TaskCreated { .. }
-        | Change::TaskStatus { .. }
-        | Change::ToolCall { .. }
-        | Change::ActionRequired { .. }
-        | Change::ActionResolved { .. }
-        | Change::Queue
-        | Change::Usage
-        | Change::Agent
-        | Change::Ledger
-        | Change::Problem => None,
-    }
 }
