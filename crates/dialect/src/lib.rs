@@ -5,6 +5,8 @@
 //!
 //! A new dialect is a folder here, one line in [`registry`], and its vectors.
 
+pub mod ag_ui;
+pub mod ai_sdk;
 mod coalesce;
 mod control;
 mod frame;
@@ -15,6 +17,7 @@ mod projector;
 pub mod registry;
 pub mod request;
 pub mod task;
+mod turn;
 
 pub use coalesce::{Coalescer, Joined};
 pub use control::{Control, Opening, SnapshotReason};

@@ -4,7 +4,7 @@ use riverrun_event::{Composer, Origin, Sequence, SessionId};
 use riverrun_fold::State;
 
 use crate::request::Failure;
-use crate::{Options, Projector, Rules, native, task};
+use crate::{Options, Projector, Rules, ag_ui, ai_sdk, native, task};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Dialect {
@@ -15,6 +15,10 @@ pub enum Dialect {
     NativeStrict,
     /// AgentLin's `task.*` events.
     Task,
+    /// AG-UI 1.0.
+    AgUi,
+    /// The UI message stream v1 of Vercel's AI SDK.
+    AiSdk,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -22,13 +26,16 @@ pub enum Dialect {
 pub struct UnknownDialect(pub String);
 
 impl Dialect {
-    pub const ALL: [Dialect; 3] = [Dialect::Native, Dialect::NativeStrict, Dialect::Task];
+    pub const ALL: [Dialect; 5] =
+        [Dialect::Native, Dialect::NativeStrict, Dialect::Task, Dialect::AgUi, Dialect::AiSdk];
 
     pub fn name(self) -> &'static str {
         match self {
             Dialect::Native => "native",
             Dialect::NativeStrict => "native-strict",
             Dialect::Task => "task",
+            Dialect::AgUi => "ag-ui",
+            Dialect::AiSdk => "ai-sdk",
         }
     }
 
@@ -41,7 +48,7 @@ impl Dialect {
     pub fn is_stateless(self) -> bool {
         match self {
             Dialect::Native | Dialect::NativeStrict => true,
-            Dialect::Task => false,
+            Dialect::Task | Dialect::AgUi | Dialect::AiSdk => false,
         }
     }
 
@@ -49,6 +56,8 @@ impl Dialect {
     pub fn rules(self) -> Rules {
         match self {
             Dialect::Native | Dialect::NativeStrict | Dialect::Task => Rules::OURS,
+            Dialect::AgUi => Rules::FOREIGN,
+            Dialect::AiSdk => Rules { headers: ai_sdk::HEADERS, ..Rules::FOREIGN },
         }
     }
 
@@ -56,6 +65,7 @@ impl Dialect {
     pub fn error_body(self, _failure: &Failure, _request_id: Option<&str>) -> Option<String> {
         match self {
             Dialect::Native | Dialect::NativeStrict | Dialect::Task => None,
+            Dialect::AgUi | Dialect::AiSdk => None,
         }
     }
 
@@ -65,6 +75,8 @@ impl Dialect {
             Dialect::Native => Box::new(native::Native::new(session, state.sequence)),
             Dialect::NativeStrict => Box::new(native::Strict::new(session, state.sequence)),
             Dialect::Task => Box::new(task::Task::new(state, options)),
+            Dialect::AgUi => Box::new(ag_ui::AgUi::new(state, options)),
+            Dialect::AiSdk => Box::new(ai_sdk::AiSdk::new(state, options)),
         }
     }
 }
