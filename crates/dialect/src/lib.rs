@@ -5,17 +5,22 @@
 //!
 //! A new dialect is a folder here, one line in [`registry`], and its vectors.
 
+pub mod a2a;
 pub mod ag_ui;
+mod agents_sdk;
 pub mod ai_sdk;
+pub mod blocks;
 mod coalesce;
 mod control;
 mod frame;
 mod framing;
+mod langgraph;
 mod members;
 pub mod native;
 mod projector;
 pub mod registry;
 pub mod request;
+pub mod simple_run;
 pub mod task;
 mod turn;
 

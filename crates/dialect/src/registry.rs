@@ -4,7 +4,7 @@ use riverrun_event::{Composer, Origin, Sequence, SessionId};
 use riverrun_fold::State;
 
 use crate::request::Failure;
-use crate::{Options, Projector, Rules, ag_ui, ai_sdk, native, task};
+use crate::{Options, Projector, Rules, a2a, ag_ui, agents_sdk, ai_sdk, blocks, langgraph, native, simple_run, task};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Dialect {
@@ -19,6 +19,16 @@ pub enum Dialect {
     AgUi,
     /// The UI message stream v1 of Vercel's AI SDK.
     AiSdk,
+    /// The stream events of the OpenAI Agents SDK.
+    AgentsSdk,
+    /// `run.start` … `run.done`.
+    SimpleRun,
+    /// Content blocks over a WebSocket.
+    Blocks,
+    /// LangGraph's classic run stream.
+    LangGraph,
+    /// A2A 1.0 streaming.
+    A2a,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -26,8 +36,18 @@ pub enum Dialect {
 pub struct UnknownDialect(pub String);
 
 impl Dialect {
-    pub const ALL: [Dialect; 5] =
-        [Dialect::Native, Dialect::NativeStrict, Dialect::Task, Dialect::AgUi, Dialect::AiSdk];
+    pub const ALL: [Dialect; 10] = [
+        Dialect::Native,
+        Dialect::NativeStrict,
+        Dialect::Task,
+        Dialect::AgUi,
+        Dialect::AiSdk,
+        Dialect::AgentsSdk,
+        Dialect::SimpleRun,
+        Dialect::Blocks,
+        Dialect::LangGraph,
+        Dialect::A2a,
+    ];
 
     pub fn name(self) -> &'static str {
         match self {
@@ -36,6 +56,11 @@ impl Dialect {
             Dialect::Task => "task",
             Dialect::AgUi => "ag-ui",
             Dialect::AiSdk => "ai-sdk",
+            Dialect::AgentsSdk => "agents-sdk",
+            Dialect::SimpleRun => "simple-run",
+            Dialect::Blocks => "blocks",
+            Dialect::LangGraph => "langgraph",
+            Dialect::A2a => "a2a",
         }
     }
 
@@ -49,6 +74,7 @@ impl Dialect {
         match self {
             Dialect::Native | Dialect::NativeStrict => true,
             Dialect::Task | Dialect::AgUi | Dialect::AiSdk => false,
+            Dialect::AgentsSdk | Dialect::SimpleRun | Dialect::Blocks | Dialect::LangGraph | Dialect::A2a => false,
         }
     }
 
@@ -57,6 +83,7 @@ impl Dialect {
         match self {
             Dialect::Native | Dialect::NativeStrict | Dialect::Task => Rules::OURS,
             Dialect::AgUi => Rules::FOREIGN,
+            Dialect::AgentsSdk | Dialect::SimpleRun | Dialect::Blocks | Dialect::LangGraph | Dialect::A2a => Rules::FOREIGN,
             Dialect::AiSdk => Rules { headers: ai_sdk::HEADERS, ..Rules::FOREIGN },
         }
     }
@@ -66,6 +93,7 @@ impl Dialect {
         match self {
             Dialect::Native | Dialect::NativeStrict | Dialect::Task => None,
             Dialect::AgUi | Dialect::AiSdk => None,
+            Dialect::AgentsSdk | Dialect::SimpleRun | Dialect::Blocks | Dialect::LangGraph | Dialect::A2a => None,
         }
     }
 
@@ -77,6 +105,11 @@ impl Dialect {
             Dialect::Task => Box::new(task::Task::new(state, options)),
             Dialect::AgUi => Box::new(ag_ui::AgUi::new(state, options)),
             Dialect::AiSdk => Box::new(ai_sdk::AiSdk::new(state, options)),
+            Dialect::AgentsSdk => Box::new(agents_sdk::projector(state, options)),
+            Dialect::SimpleRun => Box::new(simple_run::projector(state, options)),
+            Dialect::Blocks => Box::new(blocks::projector(state, options)),
+            Dialect::LangGraph => Box::new(langgraph::projector(state, options)),
+            Dialect::A2a => Box::new(a2a::projector(state, options)),
         }
     }
 }

@@ -9,8 +9,8 @@ use super::identity::{parent_message, run_id, step_name, subagent};
 use super::message::{messages, role};
 use crate::Frames;
 use crate::turn::{
-    Happening, List, Spot, arguments, begins_step, block, cited, is_child, item, item_id, pending,
-    result_text, shared_state, spot_id, tasks_of, text, turn,
+    Happening, List, Spot, arguments, block, cited, is_child, item, item_id, pending,
+    result_text, shared_state, spot_id, steps_to, tasks_of, text, turn,
 };
 
 /// Writes the events of one log event, all with its time.
@@ -205,8 +205,7 @@ impl Encoder<'_> {
         if is_child(self.state, at.task) {
             return;
         }
-        let begins = |item: &usize| begins_step(self.state, ItemAt { task: at.task, item: *item });
-        let step = (0..=at.item).filter(begins).count();
+        let step = steps_to(self.state, at);
         if step > *self.steps {
             self.step_finished();
             *self.steps = step;

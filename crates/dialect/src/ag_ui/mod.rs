@@ -6,12 +6,13 @@ mod frame;
 mod identity;
 mod message;
 mod patch;
+pub mod request;
 
-use riverrun_event::{Event, Item, Record, Sequence, TurnId};
-use riverrun_fold::{ItemAt, State};
+use riverrun_event::{Event, Record, Sequence};
+use riverrun_fold::State;
 use serde_json::Value;
 
-use crate::turn::{Follower, Happening, begins_step, root, shared_state};
+use crate::turn::{Follower, Happening, shared_state, told_steps};
 use crate::{Frames, Options, Projector};
 use encode::Encoder;
 use frame::Event as AgUiEvent;
@@ -109,19 +110,6 @@ fn tell_shared(encoder: &mut Encoder<'_>, before: Option<&Value>, after: Option<
         (Some(_), None) => encoder.push(AgUiEvent::StateSnapshot { snapshot: Value::Null }),
         (Some(_), Some(_)) | (None, None) => {}
     }
-}
-
-/// The steps of the root task that a reader knows: those up to the last item that was told.
-fn told_steps(state: &State, turn: &TurnId) -> usize {
-    let Some((task, of)) = root(state, turn) else { return 0 };
-    let is_told = |item: &usize| match &of.output[*item] {
-        Item::Message(_) | Item::Reasoning(_) => true,
-        Item::ToolCall(call) => !call.name.is_empty() || !of.open.contains(*item),
-        Item::ToolResult(_) => false,
-        Item::Handoff(_) | Item::Error(_) | Item::Other(_) => !of.open.contains(*item),
-    };
-    let told = (0..of.output.len()).rev().find(is_told).map_or(0, |last| last + 1);
-    (0..told).filter(|item| begins_step(state, ItemAt { task, item: *item })).count()
 }
 
 /// True for a beginning whose end is not told.

@@ -8,8 +8,8 @@ use super::chunk::Chunk;
 use super::subagent;
 use crate::Frames;
 use crate::turn::{
-    Happening, List, Spot, arguments, begins_step, block, cited, is_child, is_failed, item, item_id,
-    result_text, root, shared_state, shown_blocks, spot_id, text, turn,
+    Happening, List, Spot, arguments, block, cited, is_child, is_failed, item, item_id,
+    result_text, root, shared_state, shown_blocks, spot_id, steps_to, text, turn,
 };
 
 /// Writes the chunks of one log event.
@@ -17,6 +17,8 @@ pub(super) struct Encoder<'a> {
     pub(super) state: &'a State,
     pub(super) turn: &'a TurnId,
     pub(super) frames: &'a mut Frames,
+    /// Steps that were told.
+    pub(super) steps: &'a mut usize,
 }
 
 impl Encoder<'_> {
@@ -104,9 +106,8 @@ impl Encoder<'_> {
         }
     }
 
-    /// Whether any step was told follows from the root task's output.
     fn finish_step(&mut self) {
-        if root(self.state, self.turn).is_some_and(|(_, task)| !task.output.is_empty()) {
+        if *self.steps > 0 {
             self.push(Chunk::FinishStep);
         }
     }
@@ -159,10 +160,16 @@ impl Encoder<'_> {
     }
 
     fn step_of(&mut self, at: ItemAt) {
-        if begins_step(self.state, at) {
-            if at.item > 0 {
+        self.catch_up(steps_to(self.state, at));
+    }
+
+    /// Begins the step with this number, unless it was begun.
+    pub(super) fn catch_up(&mut self, step: usize) {
+        if step > *self.steps {
+            if *self.steps > 0 {
                 self.push(Chunk::FinishStep);
             }
+            *self.steps = step;
             self.push(Chunk::StartStep);
         }
     }

@@ -3,12 +3,13 @@
 
 mod chunk;
 mod encode;
+pub mod request;
 mod subagent;
 
 use riverrun_event::{Event, Record, Sequence};
 use riverrun_fold::State;
 
-use crate::turn::Follower;
+use crate::turn::{Follower, Happening, told_steps};
 use crate::{Frames, Options, Projector};
 use encode::Encoder;
 
@@ -18,12 +19,16 @@ pub const HEADERS: &[(&str, &str)] = &[("x-vercel-ai-ui-message-stream", "v1")];
 #[derive(Debug, Clone)]
 pub struct AiSdk {
     follower: Follower,
+    /// Steps that were told.
+    steps: usize,
 }
 
 impl AiSdk {
     /// A projector that goes on where `state` stands.
     pub fn new(state: State, options: Options) -> Self {
-        Self { follower: Follower::new(state, options.turn) }
+        let follower = Follower::new(state, options.turn);
+        let steps = follower.turn().map_or(0, |turn| told_steps(follower.state(), turn));
+        Self { follower, steps }
     }
 }
 
@@ -31,15 +36,24 @@ impl Projector for AiSdk {
     fn event(&mut self, _: &Record<'_>, event: &Event, frames: &mut Frames) {
         let happenings = self.follower.event(event).to_vec();
         let (state, Some(turn)) = (self.follower.state(), self.follower.turn()) else { return };
-        let mut encoder = Encoder { state, turn, frames };
+        if happenings.contains(&Happening::Began { again: false }) {
+            self.steps = 0;
+        }
+        let mut encoder = Encoder { state, turn, frames, steps: &mut self.steps };
         happenings.into_iter().for_each(|happening| encoder.tell(happening));
     }
 
     /// The client resets its message at `start` and takes the rest as if it had been there.
     fn opening(&self, frames: &mut Frames) {
         let (state, Some(turn)) = (self.follower.state(), self.follower.turn()) else { return };
-        let mut encoder = Encoder { state, turn, frames };
-        self.follower.opening().into_iter().for_each(|happening| encoder.tell(happening));
+        let mut encoder = Encoder { state, turn, frames, steps: &mut 0 };
+        for happening in self.follower.opening() {
+            if matches!(happening, Happening::Paused | Happening::Ended) {
+                encoder.catch_up(self.steps);
+            }
+            encoder.tell(happening);
+        }
+        encoder.catch_up(self.steps);
     }
 
     fn state(&self) -> Option<&State> {

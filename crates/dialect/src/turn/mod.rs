@@ -12,9 +12,11 @@ mod happening;
 mod opening;
 mod phase;
 mod read;
+mod shell;
 mod sync;
 mod told;
 
 pub(crate) use follower::{Follower, happenings};
 pub(crate) use happening::{Happening, List, Spot};
 pub(crate) use read::*;
+pub(crate) use shell::{Encode, Shell, Telling};

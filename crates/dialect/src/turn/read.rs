@@ -124,6 +124,24 @@ pub(crate) fn begins_step(state: &State, at: ItemAt) -> bool {
     !is_result(at.item) && (at.item == 0 || is_result(at.item - 1))
 }
 
+/// The steps of the root task that a reader knows: those up to the last item that was told.
+pub(crate) fn told_steps(state: &State, turn: &TurnId) -> usize {
+    let Some((task, of)) = root(state, turn) else { return 0 };
+    let is_told = |item: &usize| match &of.output[*item] {
+        Item::Message(_) | Item::Reasoning(_) => true,
+        Item::ToolCall(call) => !call.name.is_empty() || !of.open.contains(*item),
+        Item::ToolResult(_) => false,
+        Item::Handoff(_) | Item::Error(_) | Item::Other(_) => !of.open.contains(*item),
+    };
+    let told = (0..of.output.len()).rev().find(is_told).map_or(0, |last| last + 1);
+    (0..told).filter(|item| begins_step(state, ItemAt { task, item: *item })).count()
+}
+
+/// Steps of a task up to and with this item.
+pub(crate) fn steps_to(state: &State, at: ItemAt) -> usize {
+    (0..=at.item).filter(|item| begins_step(state, ItemAt { task: at.task, item: *item })).count()
+}
+
 /// The block that an annotation cites: the one with its number, in the task's results.
 pub(crate) fn cited<'a>(state: &'a State, task: usize, annotation: &Annotation) -> Option<(u64, &'a Block)> {
     let Annotation::ReferenceToBlock(reference) = annotation else { return None };
