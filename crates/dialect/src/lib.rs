@@ -22,7 +22,7 @@ pub mod registry;
 pub mod request;
 pub mod simple_run;
 pub mod task;
-mod turn;
+mod story;
 
 pub use coalesce::{Coalescer, Joined};
 pub use control::{Control, Opening, SnapshotReason};

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::content::{approval, approval_key, decisions, files, owned, tool_result, tool_use};
 use super::event_id::EventId;
 use crate::Frames;
-use crate::turn::{Encode, Happening, List, Spot, Telling, block, item_id, shown_blocks, spot_id, text, turn};
+use crate::story::{Encode, Happening, List, Spot, Telling, block, item_id, shown_blocks, spot_id, text, turn};
 
 /// What the reader of a turn knows: the numbers of the blocks that may grow, and how many there were.
 #[derive(Debug, Clone, Default)]
