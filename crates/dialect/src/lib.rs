@@ -13,11 +13,17 @@
 
 pub mod anthropic;
 pub mod chat;
+pub mod a2a;
+pub mod ag_ui;
+mod agents_sdk;
+pub mod ai_sdk;
+pub mod blocks;
 mod coalesce;
 mod control;
 mod frame;
 mod framing;
 pub mod gemini;
+mod langgraph;
 mod members;
 pub mod native;
 mod projector;
@@ -26,6 +32,8 @@ pub mod request;
 pub mod responses;
 pub mod task;
 mod turn;
+pub mod simple_run;
+mod story;
 
 pub use coalesce::{Coalescer, Joined};
 pub use control::{Control, Opening, SnapshotReason};

@@ -4,7 +4,10 @@ use riverrun_event::{Composer, Origin, Sequence, SessionId};
 use riverrun_fold::State;
 
 use crate::request::Failure;
-use crate::{Heartbeat, Options, Projector, Rules, anthropic, chat, gemini, native, responses, task};
+use crate::{
+    Heartbeat, Options, Projector, Rules, a2a, ag_ui, agents_sdk, ai_sdk, anthropic, blocks, chat, gemini, langgraph,
+    native, responses, simple_run, task,
+};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Dialect {
@@ -23,6 +26,20 @@ pub enum Dialect {
     Anthropic,
     /// Gemini's generateContent: one turn.
     Gemini,
+    /// AG-UI 1.0.
+    AgUi,
+    /// The UI message stream v1 of Vercel's AI SDK.
+    AiSdk,
+    /// The stream events of the OpenAI Agents SDK.
+    AgentsSdk,
+    /// `run.start` … `run.done`.
+    SimpleRun,
+    /// Content blocks over a WebSocket.
+    Blocks,
+    /// LangGraph's classic run stream.
+    LangGraph,
+    /// A2A 1.0 streaming.
+    A2a,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -38,6 +55,13 @@ impl Dialect {
         Dialect::Chat,
         Dialect::Anthropic,
         Dialect::Gemini,
+        Dialect::AgUi,
+        Dialect::AiSdk,
+        Dialect::AgentsSdk,
+        Dialect::SimpleRun,
+        Dialect::Blocks,
+        Dialect::LangGraph,
+        Dialect::A2a,
     ];
 
     pub fn name(self) -> &'static str {
@@ -49,6 +73,13 @@ impl Dialect {
             Dialect::Chat => "chat",
             Dialect::Anthropic => "anthropic",
             Dialect::Gemini => "gemini",
+            Dialect::AgUi => "ag-ui",
+            Dialect::AiSdk => "ai-sdk",
+            Dialect::AgentsSdk => "agents-sdk",
+            Dialect::SimpleRun => "simple-run",
+            Dialect::Blocks => "blocks",
+            Dialect::LangGraph => "langgraph",
+            Dialect::A2a => "a2a",
         }
     }
 
@@ -62,6 +93,8 @@ impl Dialect {
         match self {
             Dialect::Native | Dialect::NativeStrict => true,
             Dialect::Task => false,
+            Dialect::AgUi | Dialect::AiSdk | Dialect::AgentsSdk | Dialect::SimpleRun => false,
+            Dialect::Blocks | Dialect::LangGraph | Dialect::A2a => false,
             Dialect::Responses => false,
             Dialect::Chat => false,
             Dialect::Anthropic => false,
@@ -74,6 +107,9 @@ impl Dialect {
         match self {
             Dialect::Native | Dialect::NativeStrict | Dialect::Task => false,
             Dialect::Responses | Dialect::Chat | Dialect::Anthropic | Dialect::Gemini => true,
+            Dialect::AgUi | Dialect::AiSdk | Dialect::AgentsSdk | Dialect::SimpleRun => true,
+            Dialect::LangGraph | Dialect::A2a => true,
+            Dialect::Blocks => false,
         }
     }
 
@@ -85,6 +121,9 @@ impl Dialect {
             Dialect::Chat => Rules::FOREIGN,
             Dialect::Gemini => Rules { heartbeat: Heartbeat::Never, ..Rules::FOREIGN },
             Dialect::Anthropic => Rules { heartbeat: Heartbeat::Bytes(anthropic::PING), ..Rules::FOREIGN },
+            Dialect::AgUi => Rules::FOREIGN,
+            Dialect::AgentsSdk | Dialect::SimpleRun | Dialect::Blocks | Dialect::LangGraph | Dialect::A2a => Rules::FOREIGN,
+            Dialect::AiSdk => Rules { headers: ai_sdk::HEADERS, ..Rules::FOREIGN },
         }
     }
 
@@ -95,6 +134,8 @@ impl Dialect {
             Dialect::Responses | Dialect::Chat => Some(responses::error::body(failure)),
             Dialect::Gemini => Some(gemini::error::body(failure)),
             Dialect::Anthropic => Some(anthropic::error::body(failure, request_id)),
+            Dialect::AgUi | Dialect::AiSdk => None,
+            Dialect::AgentsSdk | Dialect::SimpleRun | Dialect::Blocks | Dialect::LangGraph | Dialect::A2a => None,
         }
     }
 
@@ -108,6 +149,13 @@ impl Dialect {
             Dialect::Chat => Box::new(chat::projector(state, options)),
             Dialect::Anthropic => Box::new(anthropic::projector(state, options)),
             Dialect::Gemini => Box::new(gemini::projector(session, state, options)),
+            Dialect::AgUi => Box::new(ag_ui::AgUi::new(state, options)),
+            Dialect::AiSdk => Box::new(ai_sdk::AiSdk::new(state, options)),
+            Dialect::AgentsSdk => Box::new(agents_sdk::projector(state, options)),
+            Dialect::SimpleRun => Box::new(simple_run::projector(state, options)),
+            Dialect::Blocks => Box::new(blocks::projector(state, options)),
+            Dialect::LangGraph => Box::new(langgraph::projector(state, options)),
+            Dialect::A2a => Box::new(a2a::projector(state, options)),
         }
     }
 }
