@@ -149,7 +149,18 @@ impl Encoder<'_> {
     fn finished(&mut self, outcome: Outcome) {
         let (thread, run) = (self.thread(), run_id(self.state, self.turn));
         let told = turn(self.state, self.turn);
-        let result = told.and_then(|turn| turn.final_output.as_ref());
+        let output = told.and_then(|turn| turn.final_output.as_ref());
+        let result = matches!(outcome, Outcome::Success).then(|| match output {
+            Some(output) => json!({"ok": true, "output": output}),
+            None => json!({"ok": true}),
+        });
+        // What the run came to, as a message that a client can show beside the conversation.
+        let status = told.map_or("unknown", |turn| turn.status.as_str());
+        self.push(Event::ActivitySnapshot {
+            message_id: format!("{run}.activity"),
+            activity_type: "RUN",
+            content: json!({"status": status, "steps": *self.steps}),
+        });
         let usage = told.map(|turn| usage(&turn.usage)).into_iter().flatten().collect();
         let sequence = self.state.sequence.get();
         self.push(Event::Custom { name: "riverrun.cursor", value: json!({"seq": sequence}), subagent_run_id: None });

@@ -1,6 +1,6 @@
 //! The events of AG-UI 1.0 that are sent, as they stand on the wire. Optional members are absent, never null.
 
-use riverrun_event::RawJson;
+use serde_json::Value;
 use serde::Serialize;
 
 use super::message::Message;
@@ -27,7 +27,7 @@ pub(super) enum Event<'a> {
         thread_id: &'a str,
         run_id: String,
         #[serde(skip_serializing_if = "Option::is_none")]
-        result: Option<&'a RawJson>,
+        result: Option<Value>,
         outcome: Outcome,
         #[serde(skip_serializing_if = "Vec::is_empty")]
         usage: Vec<TokenUsage>,
@@ -36,6 +36,11 @@ pub(super) enum Event<'a> {
         message: &'a str,
         #[serde(skip_serializing_if = "Option::is_none")]
         code: Option<&'a str>,
+    },
+    ActivitySnapshot {
+        message_id: String,
+        activity_type: &'static str,
+        content: Value,
     },
     StepStarted {
         step_name: String,

@@ -12,7 +12,7 @@ use riverrun_event::{Event, Record, Sequence};
 use riverrun_fold::State;
 use serde_json::Value;
 
-use crate::story::{Follower, Happening, shared_state, told_steps};
+use crate::story::{Follower, Happening, closes, shared_state, told_steps};
 use crate::{Frames, Options, Projector};
 use encode::Encoder;
 use frame::Event as AgUiEvent;
@@ -24,6 +24,7 @@ pub struct AgUi {
     shared: Option<Value>,
     /// Steps that were told.
     steps: usize,
+    is_over: bool,
 }
 
 impl AgUi {
@@ -32,7 +33,7 @@ impl AgUi {
         let shared = shared_state(&state);
         let follower = Follower::new(state, options.turn);
         let steps = follower.turn().map_or(0, |turn| told_steps(follower.state(), turn));
-        Self { follower, shared, steps }
+        Self { follower, shared, steps, is_over: false }
     }
 }
 
@@ -61,11 +62,12 @@ impl Projector for AgUi {
             }
             encoder.tell(*happening);
         }
-        let is_closed = matches!(happenings.last(), Some(Happening::Paused | Happening::Ended));
+        let is_closed = closes(&happenings);
         if needs_snapshot && !is_closed {
             encoder.messages_snapshot();
         }
         self.shared = shared;
+        self.is_over = is_closed;
     }
 
     /// The conversation as a snapshot, then the brackets that are open.
@@ -97,6 +99,10 @@ impl Projector for AgUi {
 
     fn sequence(&self) -> Sequence {
         self.follower.state().sequence
+    }
+
+    fn is_over(&self) -> bool {
+        self.is_over
     }
 }
 

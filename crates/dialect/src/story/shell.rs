@@ -28,6 +28,7 @@ pub(crate) struct Telling<'a> {
 pub(crate) struct Shell<E> {
     follower: Follower,
     encoder: E,
+    is_over: bool,
 }
 
 impl<E: Encode> Shell<E> {
@@ -36,7 +37,7 @@ impl<E: Encode> Shell<E> {
         let follower = Follower::new(state, options.turn);
         let steps = follower.turn().map_or(0, |turn| told_steps(follower.state(), turn));
         let encoder = encoder(follower.state(), steps);
-        Self { follower, encoder }
+        Self { follower, encoder, is_over: false }
     }
 }
 
@@ -46,7 +47,7 @@ impl<E: Encode + Default> Shell<E> {
         let follower = Follower::new(state, options.turn);
         let mut encoder = E::default();
         tell_opening(&follower, &mut encoder, &mut Frames::default());
-        Self { follower, encoder }
+        Self { follower, encoder, is_over: false }
     }
 }
 
@@ -62,6 +63,7 @@ impl<E: Encode + Default> Projector for Shell<E> {
         let happenings = self.follower.event(event).to_vec();
         let (state, Some(turn)) = (self.follower.state(), self.follower.turn()) else { return };
         let told = Telling { state, turn, time: event.timestamp, is_opening: false };
+        self.is_over = closes(&happenings);
         for happening in happenings {
             if happening == (Happening::Began { again: false }) {
                 self.encoder = E::default();
@@ -81,6 +83,15 @@ impl<E: Encode + Default> Projector for Shell<E> {
     fn sequence(&self) -> Sequence {
         self.follower.state().sequence
     }
+
+    fn is_over(&self) -> bool {
+        self.is_over
+    }
+}
+
+/// True if a stream ends with these: the turn ended, or it waits for a decision, which begins another stream.
+pub(crate) fn closes(happenings: &[Happening]) -> bool {
+    matches!(happenings.last(), Some(Happening::Paused | Happening::Ended))
 }
 
 impl Telling<'_> {

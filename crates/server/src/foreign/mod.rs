@@ -6,7 +6,11 @@
 //!
 //! A disconnect is never a cancel. Refusals have the shape that the dialect's clients read.
 
+mod ag_ui;
+mod ai_sdk;
 mod call;
+mod chat_agent;
+mod decisions;
 mod models;
 mod one_shot;
 mod refuse;
@@ -36,6 +40,10 @@ pub(crate) fn routes() -> Router<App> {
         .route("/v1/messages", post(one_shot::messages))
         .route("/v1/models", get(models::list))
         .route("/v1/models/{*model}", get(models::one))
+        .route("/ag-ui", post(ag_ui::run))
+        .route("/api/chat", post(ai_sdk::send))
+        .route("/api/chat/{chat}/stream", get(ai_sdk::reconnect))
+        .route("/api/chat/{chat}/stop", post(ai_sdk::stop))
 }
 
 /// A foreign request: who asks, and what.

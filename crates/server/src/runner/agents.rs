@@ -18,6 +18,8 @@ pub struct Agents {
     pub runner: Options,
     /// Everybody may run scripts. Otherwise only agents that name one do.
     pub scripts_for_all: bool,
+    /// Who answers a chat that names nobody; the registry's default without it.
+    pub chat_agent: Option<String>,
 }
 
 impl Agents {
