@@ -108,3 +108,110 @@ fn retry_delay(error: &Value) -> Option<Duration> {
     let seconds: f64 = delay.strip_suffix('s')?.parse().ok()?;
     Duration::try_from_secs_f64(seconds).ok()
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn check(status: u16, body: Value, category: Category, code: Option<&str>) {
+        let error = failure(Some(status), &body);
+        assert_eq!((error.category, error.code.as_deref()), (category, code), "{status} {body}");
+        assert_eq!(error.status, Some(status));
+    }
+
+    #[test]
+    fn the_errors_of_each_service_are_told_apart() {
+        let openai = |message: &str, kind: &str, code: Value| json!({"error": {"message": message, "type": kind, "param": null, "code": code}});
+        let invalid = "invalid_request_error";
+        check(
+            401,
+            openai("Incorrect API key", invalid, json!("invalid_api_key")),
+            Category::Authentication,
+            Some("invalid_api_key"),
+        );
+        check(
+            404,
+            openai("No such model", invalid, json!("model_not_found")),
+            Category::ModelNotFound,
+            Some("model_not_found"),
+        );
+        check(
+            400,
+            openai("too long", invalid, json!("context_length_exceeded")),
+            Category::ContextTooLong,
+            Some("context_length_exceeded"),
+        );
+        check(
+            400,
+            openai("This model's maximum context length is 8192 tokens", invalid, json!(null)),
+            Category::ContextTooLong,
+            Some(invalid),
+        );
+        check(
+            400,
+            openai("Unknown parameter", invalid, json!(null)),
+            Category::InvalidRequest,
+            Some(invalid),
+        );
+        check(
+            429,
+            openai("Slow down", "requests", json!("rate_limit_exceeded")),
+            Category::RateLimit,
+            Some("rate_limit_exceeded"),
+        );
+        check(
+            429,
+            openai("Pay", "insufficient_quota", json!("insufficient_quota")),
+            Category::Quota,
+            Some("insufficient_quota"),
+        );
+        check(500, openai("Oops", "server_error", json!(null)), Category::Server, Some("server_error"));
+        // vLLM writes the status as the code, Ollama the message alone.
+        check(
+            400,
+            json!({"error": {"message": "bad", "type": "BadRequestError", "code": 400}}),
+            Category::InvalidRequest,
+            Some("BadRequestError"),
+        );
+        check(404, json!({"error": "model 'x' not found"}), Category::ModelNotFound, None);
+
+        let anthropic =
+            |kind: &str, message: &str| json!({"type": "error", "error": {"type": kind, "message": message}});
+        check(
+            529,
+            anthropic("overloaded_error", "Overloaded"),
+            Category::Overloaded,
+            Some("overloaded_error"),
+        );
+        check(
+            400,
+            anthropic(invalid, "prompt is too long: 210000 tokens > 200000 maximum"),
+            Category::ContextTooLong,
+            Some(invalid),
+        );
+        check(403, anthropic("permission_error", "no"), Category::Authentication, Some("permission_error"));
+        check(400, anthropic("billing_error", "no credit"), Category::Quota, Some("billing_error"));
+        check(504, anthropic("timeout_error", "late"), Category::Timeout, Some("timeout_error"));
+
+        let gemini =
+            |code: u16, status: &str| json!({"error": {"code": code, "message": "m", "status": status}});
+        check(429, gemini(429, "RESOURCE_EXHAUSTED"), Category::RateLimit, Some("RESOURCE_EXHAUSTED"));
+        check(503, gemini(503, "UNAVAILABLE"), Category::Overloaded, Some("UNAVAILABLE"));
+        check(
+            400,
+            json!([gemini(400, "INVALID_ARGUMENT")]),
+            Category::InvalidRequest,
+            Some("INVALID_ARGUMENT"),
+        );
+        check(418, json!(null), Category::InvalidRequest, None);
+    }
+
+    #[test]
+    fn a_message_is_cut_and_cleaned() {
+        let error =
+            failure(Some(500), &json!({"error": {"message": format!("a\u{1b}[31m{}", "x".repeat(9000))}}));
+        assert!(error.message.len() < 600 && !error.message.contains('\u{1b}'), "{error}");
+    }
+}
