@@ -5,8 +5,12 @@ use riverrun_event::Sequence;
 /// One unit that a dialect emits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Frame<'a> {
-    /// One JSON value on one line.
+    /// One JSON value on one line; a marker is not JSON.
     pub json: &'a str,
+    /// What stands in the `event:` line of dialects that have one; empty otherwise.
+    pub name: &'static str,
+    /// A word of the byte stream, such as `[DONE]`, that framings with ends of their own leave out.
+    pub is_marker: bool,
     /// The event that it comes from. A reader that saw it, and all frames before it, stands here.
     pub sequence: Sequence,
     /// Its number among the frames of that event, from 0.
@@ -25,6 +29,8 @@ pub struct Frames {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct End {
     at: usize,
+    name: &'static str,
+    is_marker: bool,
     sequence: Sequence,
     part: u32,
     is_last: bool,
@@ -51,6 +57,22 @@ impl Frames {
 
     /// Adds a frame of event `sequence`; frames of one event are added one after the other.
     pub fn push(&mut self, sequence: Sequence, write: impl FnOnce(&mut String)) {
+        self.push_named(sequence, "", write);
+    }
+
+    /// Adds a frame with a name for its `event:` line.
+    pub fn push_named(&mut self, sequence: Sequence, name: &'static str, write: impl FnOnce(&mut String)) {
+        write(&mut self.text);
+        self.end(sequence, name, false);
+    }
+
+    /// Adds a word of the byte stream that is not JSON.
+    pub fn push_marker(&mut self, sequence: Sequence, word: &str) {
+        self.text.push_str(word);
+        self.end(sequence, "", true);
+    }
+
+    fn end(&mut self, sequence: Sequence, name: &'static str, is_marker: bool) {
         let part = match self.ends.last_mut() {
             Some(before) if before.sequence == sequence => {
                 before.is_last = false;
@@ -58,8 +80,7 @@ impl Frames {
             }
             Some(_) | None => 0,
         };
-        write(&mut self.text);
-        self.ends.push(End { at: self.text.len(), sequence, part, is_last: true });
+        self.ends.push(End { at: self.text.len(), name, is_marker, sequence, part, is_last: true });
     }
 
     pub fn iter(&self) -> impl Iterator<Item = Frame<'_>> {
@@ -67,7 +88,14 @@ impl Frames {
         self.ends.iter().map(move |end| {
             let json = &self.text[from..end.at];
             from = end.at;
-            Frame { json, sequence: end.sequence, part: end.part, is_last: end.is_last }
+            Frame {
+                json,
+                name: end.name,
+                is_marker: end.is_marker,
+                sequence: end.sequence,
+                part: end.part,
+                is_last: end.is_last,
+            }
         })
     }
 }

@@ -8,6 +8,9 @@ use crate::{Control, Frame};
 pub enum Framing {
     /// `id: CURSOR`, `data: JSON`, blank line. Unnamed, so that a browser's `onmessage` gets every one.
     Sse,
+    /// SSE as foreign clients take it: `event: NAME` where the frame has a name, `data: JSON`, blank line. No `id:`,
+    /// which breaks some of them, and no words about the stream, which none of them knows.
+    ForeignSse,
     /// One JSON value per line.
     Ndjson,
     /// One frame per line, for transports with messages of their own: the cursor behind the frame, or `-` where the
@@ -17,7 +20,24 @@ pub enum Framing {
 
 /// Appends a frame. The JSON has no line break, so no field can be injected.
 pub fn write_frame(framing: Framing, origin: Origin, frame: &Frame<'_>, out: &mut String) {
+    if framing == Framing::ForeignSse {
+        return write_foreign(frame, out);
+    }
+    if frame.is_marker {
+        return;
+    }
     write_framed(framing, Place::At(cursor_after(origin, frame)), out, |out| out.push_str(frame.json));
+}
+
+fn write_foreign(frame: &Frame<'_>, out: &mut String) {
+    if !frame.name.is_empty() {
+        out.push_str("event: ");
+        out.push_str(frame.name);
+        out.push('\n');
+    }
+    out.push_str("data: ");
+    out.push_str(frame.json);
+    out.push_str("\n\n");
 }
 
 /// Where a reader stands behind a frame.
@@ -39,7 +59,7 @@ pub fn write_framed(framing: Framing, place: Place, out: &mut String, json: impl
             json(out);
             out.push_str("\n\n");
         }
-        (Framing::Sse, Place::Still) => {
+        (Framing::Sse, Place::Still) | (Framing::ForeignSse, _) => {
             out.push_str("data: ");
             json(out);
             out.push_str("\n\n");
@@ -85,6 +105,8 @@ pub fn write_control(framing: Framing, control: &Control<'_>, out: &mut String) 
             control.write(out);
             out.push_str("\n\n");
         }
+        // A foreign reader would take it for a frame; see [`Rules::controls`].
+        Framing::ForeignSse => {}
         Framing::Ndjson => {
             control.write(out);
             out.push('\n');
@@ -95,4 +117,48 @@ pub fn write_control(framing: Framing, control: &Control<'_>, out: &mut String) 
             out.push('\n');
         }
     }
+}
+
+/// What the clients of a dialect take on an SSE stream. Breaking one of these breaks an official client.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rules {
+    pub framing: Framing,
+    /// True if words about the stream (`event: riverrun`) may be sent.
+    pub controls: bool,
+    pub heartbeat: Heartbeat,
+    /// True if adjacent deltas may be joined for a reader that is behind. False where every frame has a number.
+    pub joins_deltas: bool,
+    /// Headers of the answer besides those of every SSE stream.
+    pub headers: &'static [(&'static str, &'static str)],
+}
+
+/// What keeps a silent stream open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Heartbeat {
+    /// [`Control::Heartbeat`].
+    Control,
+    /// These bytes: a comment, or an event that the dialect has for it.
+    Bytes(&'static str),
+    /// Nothing: the clients fail on whatever could be sent.
+    Never,
+}
+
+impl Rules {
+    /// Our own dialects.
+    pub const OURS: Rules = Rules {
+        framing: Framing::Sse,
+        controls: true,
+        heartbeat: Heartbeat::Control,
+        joins_deltas: true,
+        headers: &[],
+    };
+
+    /// Most foreign dialects: no ids, no controls, a comment as heartbeat.
+    pub const FOREIGN: Rules = Rules {
+        framing: Framing::ForeignSse,
+        controls: false,
+        heartbeat: Heartbeat::Bytes(": ka\n\n"),
+        joins_deltas: true,
+        headers: &[],
+    };
 }

@@ -9,14 +9,16 @@ mod coalesce;
 mod control;
 mod frame;
 mod framing;
+mod members;
 pub mod native;
 mod projector;
 pub mod registry;
+pub mod request;
 pub mod task;
 
 pub use coalesce::{Coalescer, Joined};
 pub use control::{Control, Opening, SnapshotReason};
 pub use frame::{Frame, Frames};
-pub use framing::{Framing, Place, cursor_after, write_control, write_frame, write_framed};
+pub use framing::{Framing, Heartbeat, Place, Rules, cursor_after, write_control, write_frame, write_framed};
 pub use projector::{IndexUnit, Options, Projector};
 pub use registry::Dialect;

@@ -34,6 +34,10 @@ impl IndexUnit {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Options {
     pub index_unit: IndexUnit,
+    /// The first event of the turn that is projected, for the dialects that show one turn (the others ignore it).
+    /// It is `Turn::first_sequence` in the state. Without it such a dialect shows the newest turn that has not
+    /// ended, else the next that begins.
+    pub turn: Option<Sequence>,
 }
 
 /// Projects a log, event by event, into the frames of one dialect.
@@ -58,4 +62,10 @@ pub trait Projector: Send {
 
     /// The last event that was taken.
     fn sequence(&self) -> Sequence;
+
+    /// True once the last event brought the dialect's own terminal frame: a stream of it ends here, cleanly. Dialects
+    /// that have none go on with the session.
+    fn is_over(&self) -> bool {
+        false
+    }
 }

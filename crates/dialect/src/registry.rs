@@ -3,7 +3,8 @@
 use riverrun_event::{Composer, Origin, Sequence, SessionId};
 use riverrun_fold::State;
 
-use crate::{Options, Projector, native, task};
+use crate::request::Failure;
+use crate::{Options, Projector, Rules, native, task};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Dialect {
@@ -41,6 +42,27 @@ impl Dialect {
         match self {
             Dialect::Native | Dialect::NativeStrict => true,
             Dialect::Task => false,
+        }
+    }
+
+    /// True if a stream of it is one turn, from the turn's first event to a terminal frame of its own.
+    pub fn shows_one_turn(self) -> bool {
+        match self {
+            Dialect::Native | Dialect::NativeStrict | Dialect::Task => false,
+        }
+    }
+
+    /// What its clients take on an SSE stream.
+    pub fn rules(self) -> Rules {
+        match self {
+            Dialect::Native | Dialect::NativeStrict | Dialect::Task => Rules::OURS,
+        }
+    }
+
+    /// The body of an error answer, in the shape that its clients read. None where problem+json is right.
+    pub fn error_body(self, _failure: &Failure, _request_id: Option<&str>) -> Option<String> {
+        match self {
+            Dialect::Native | Dialect::NativeStrict | Dialect::Task => None,
         }
     }
 

@@ -104,8 +104,8 @@ impl ErrorCode {
     pub const fn is_retryable(self) -> bool {
         use ErrorCode::*;
         match self {
-            BodyTimeout | IdempotencyInFlight | NotOwner | RateLimited | TooManyStreams | QueueFull | StorageFull
-            | StorageFailed | Draining | Overloaded => true,
+            BodyTimeout | IdempotencyInFlight | NotOwner | RateLimited | TooManyStreams | QueueFull
+            | StorageFull | StorageFailed | Draining | Overloaded => true,
             BodyEmpty | JsonSyntax | JsonTooDeep | JsonTooLarge | JsonDuplicateKey | JsonInvalidUnicode
             | InvalidUtf8 | NumberOutOfRange | InvalidId | UnknownField | InvalidField | InvalidEvent
             | InvalidRequest | BadCursor | CursorWrongSession | CursorConflict | CursorAhead
@@ -113,9 +113,9 @@ impl ErrorCode {
             | UnsupportedMediaType | BodyTooLarge | HeadTooLarge | EventTooLarge | Unauthenticated
             | Forbidden | OriginForbidden | HostUnknown | NotFound | SessionExists | SessionClosed
             | IdempotencyMismatch | ProducerStale | ProducerGap | SequenceExhausted | Expired
-            | LogCorrupt | UnknownAgent | ThreadBusy | TurnExists | TurnEnded | TurnRunning | ActionResolved
-            | ActionExpired | DigestMismatch | DecisionNotPossible | ArgumentsInvalid | NotPausable | UnsupportedOperation
-            | PushUnsupported | Internal => false,
+            | LogCorrupt | UnknownAgent | ThreadBusy | TurnExists | TurnEnded | TurnRunning
+            | ActionResolved | ActionExpired | DigestMismatch | DecisionNotPossible | ArgumentsInvalid
+            | NotPausable | UnsupportedOperation | PushUnsupported | Internal => false,
         }
     }
 
@@ -133,8 +133,8 @@ impl ErrorCode {
             | IdempotencyMismatch | IdempotencyInFlight | ProducerStale | ProducerGap | SequenceExhausted
             | NotOwner | Expired | RateLimited | TooManyStreams | StorageFull | LogCorrupt | Draining
             | Overloaded | UnknownAgent | ThreadBusy | QueueFull | TurnExists | TurnEnded | TurnRunning
-            | ActionResolved | ActionExpired | DigestMismatch | DecisionNotPossible | ArgumentsInvalid | NotPausable
-            | UnsupportedOperation | PushUnsupported => true,
+            | ActionResolved | ActionExpired | DigestMismatch | DecisionNotPossible | ArgumentsInvalid
+            | NotPausable | UnsupportedOperation | PushUnsupported => true,
         }
     }
 }

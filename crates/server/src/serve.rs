@@ -28,6 +28,8 @@ pub struct Options {
     /// Web origins whose pages may call.
     pub origins: Vec<String>,
     pub limits: Limits,
+    /// Faults on request, scripted models for all, dialect routes without a key. Loopback only.
+    pub dev: bool,
     /// How long events are kept; None is for ever.
     pub retention: Option<Duration>,
     /// Where the first key is written.
@@ -77,8 +79,13 @@ pub async fn serve(
     let lease = log.acquire(Shard::ONLY, &owner()?, LEASE_TIME).await?;
     let keys = Keys::load(log.clone(), clock.clone()).await.map_err(|problem| keys_error(&problem))?;
     let first_start = keys.ensure_admin(&options.admin_key).await.map_err(|problem| keys_error(&problem))?;
-    let config =
-        Config { bound: address, hosts: options.hosts, origins: options.origins, limits: options.limits };
+    let config = Config {
+        hosts: options.hosts,
+        origins: options.origins,
+        limits: options.limits,
+        dev: options.dev,
+        ..Config::new(address)
+    };
     let edge = Edge::new(config, keys, Arc::new(Metrics::new()), clock.clone());
     let backups = options.backups.unwrap_or_else(|| options.admin_key.with_file_name("backups"));
     let drain_time = edge.limits().drain_time;

@@ -2,8 +2,8 @@
 
 use riverrun_event::Annotation;
 
-use super::members::{Members, write_list};
 use crate::IndexUnit;
+use crate::members::{Members, write_list};
 
 /// Where stretches of one text are, in one unit.
 ///

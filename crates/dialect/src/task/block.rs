@@ -6,8 +6,8 @@ use riverrun_event::{
 
 use super::annotation::write_annotations;
 use super::item::{Audience, ItemForm, write_item};
-use super::members::{Members, write_list};
 use crate::IndexUnit;
+use crate::members::{Members, write_list};
 
 /// Where a block stands; it decides what AgentLin writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

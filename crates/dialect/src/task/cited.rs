@@ -8,9 +8,9 @@ use riverrun_event::{Annotation, Block, ReferenceToBlock, TaskId};
 use riverrun_fold::{PartAt, State};
 
 use super::annotation::{width, write_annotations, write_reference};
-use super::members::write_list;
 use super::part::{block_at, blocks};
 use crate::IndexUnit;
+use crate::members::write_list;
 
 /// The text blocks of open items, by task, item and part.
 #[derive(Debug, Clone, Default)]

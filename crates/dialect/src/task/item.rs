@@ -7,8 +7,8 @@ use riverrun_event::{
 use serde_json::value::RawValue;
 
 use super::block::{BlockPlace, write_block, write_flag, write_summary_part};
-use super::members::{List, Members, write_list};
 use crate::IndexUnit;
+use crate::members::{List, Members, write_list};
 
 /// Who reads the item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

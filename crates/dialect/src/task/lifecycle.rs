@@ -4,8 +4,8 @@ use riverrun_event::{ErrorInfo, json};
 use riverrun_fold::{Action, ActionStatus, Status, Task};
 
 use super::block::write_flag;
-use super::members::{Members, write_list};
 use super::status::word;
+use crate::members::{Members, write_list};
 
 /// Writes the summary's members. `status` may be told otherwise than the task's own.
 pub(super) fn write_summary(members: &mut Members<'_>, task: &Task, actions: &[Action], status: Status) {

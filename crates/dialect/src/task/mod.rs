@@ -10,7 +10,6 @@ mod change;
 mod cited;
 mod item;
 mod lifecycle;
-mod members;
 mod object;
 mod opening;
 mod part;

@@ -7,8 +7,8 @@ use riverrun_fold::{Action, SealedTurn, State, Task};
 
 use super::item::{Audience, ItemForm, write_item};
 use super::lifecycle::write_summary;
-use super::members::{List, Members, write_list};
 use crate::IndexUnit;
+use crate::members::{List, Members, write_list};
 
 /// Deeper nesting is a cycle; the fold refuses it, a stored state may still hold it.
 const MAX_DEPTH: usize = 64;

@@ -7,10 +7,10 @@ use super::block::{write_begun, write_block, write_summary_part};
 use super::cited::News;
 use super::item::{Audience, Body, ItemForm, write_item};
 use super::lifecycle::write_summary;
-use super::members::Members;
 use super::part::{arguments_of, block_at, frames_of, place_of, summary_part};
 use super::status::word;
 use crate::IndexUnit;
+use crate::members::Members;
 
 /// What a frame tells, as places in the state.
 #[derive(Debug, Clone, PartialEq)]

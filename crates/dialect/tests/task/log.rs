@@ -78,7 +78,7 @@ impl Log {
 
     pub fn projector(&self, state: State, unit: IndexUnit) -> Box<dyn Projector> {
         let session = Session { id: &self.session, incarnation: 1 };
-        Dialect::Task.projector(&session, state, Options { index_unit: unit })
+        Dialect::Task.projector(&session, state, Options { index_unit: unit, ..Options::default() })
     }
 
     /// What a projector that stands after event `after` tells of the rest.

@@ -99,6 +99,7 @@ fn server_options(options: &ServeOptions, agents: Agents) -> Options {
         hosts: options.allowed_hosts.clone(),
         origins: options.allowed_origins.clone(),
         limits,
+        dev: options.dev,
         retention: options.retention,
         admin_key: options.data_dir.join("admin.key"),
         backups: None,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use riverrun_dialect::{Dialect, Framing};
+use riverrun_dialect::Framing;
 use riverrun_event::{Cursor, Sequence};
 
 use super::encoder::{Encoder, Own};
@@ -19,12 +19,11 @@ pub async fn page(app: &App, hub: &Arc<Hub>, request: &Request) -> Result<String
     let mut lines = Lines::default();
     // Behind `stream.opened` stands the snapshot, if there is one: a state, or frames that tell it.
     let (_, behind) = first.split_once('\n').unwrap_or((&first, ""));
-    let snapshot = match encoder.dialect() {
-        Dialect::Native | Dialect::NativeStrict => behind.trim_end(),
-        Dialect::Task => {
-            lines.push(behind.as_bytes());
-            ""
-        }
+    let snapshot = if encoder.dialect().is_stateless() {
+        behind.trim_end()
+    } else {
+        lines.push(behind.as_bytes());
+        ""
     };
     while at < head && lines.count < request.limit {
         let chunks = app.log().read(&hub.key, at, READ_BYTES).await?;

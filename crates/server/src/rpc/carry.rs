@@ -152,7 +152,11 @@ impl Desk {
         Ok(session)
     }
 
-    pub(super) async fn follow(&mut self, caller: &Caller, params: params::FollowParams) -> Result<String, Problem> {
+    pub(super) async fn follow(
+        &mut self,
+        caller: &Caller,
+        params: params::FollowParams,
+    ) -> Result<String, Problem> {
         let request = params.request()?;
         let hub = self.app.hub(caller, &params.session_id).await?;
         let (permit, mut plan) = open(&self.app, &hub, caller, &request, Framing::Cursored).await?;

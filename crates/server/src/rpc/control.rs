@@ -90,61 +90,59 @@ pub(super) async fn carry_out(
     caller: &Caller,
     params: &str,
 ) -> Result<String, Problem> {
-        match control {
-            Control::TurnSubmit => submit(app, caller, params).await,
-            Control::TurnCancel => cancel(app, caller, params::read(params)?).await,
-            Control::TurnRetry => {
-                let of: OfTurn = params::read(params)?;
-                let hub = app.hub(caller, &of.session_id).await?;
-                Ok(text(&route::retry_turn(app, &hub, &of.turn_id).await?))
-            }
-            Control::TurnSteer => {
-                let Steer { session_id, turn_id, input } = params::read(params)?;
-                let hub = app.hub(caller, &session_id).await?;
-                Ok(text(&route::steer_turn(app, &hub, &turn_id, input).await?))
-            }
-            Control::QueueList => {
-                let of: OfThread = params::read(params)?;
-                let hub = app.hub(caller, &of.session_id).await?;
-                Ok(text(&route::waiting(app, &hub, of.thread_id.as_ref()).await?))
-            }
-            Control::QueueRemove => {
-                let of: OfTurn = params::read(params)?;
-                let hub = app.hub(caller, &of.session_id).await?;
-                Ok(text(&route::unqueue(app, &hub, &of.turn_id).await?))
-            }
-            Control::QueuePromote => {
-                let of: OfTurn = params::read(params)?;
-                let hub = app.hub(caller, &of.session_id).await?;
-                Ok(text(&route::put_first(app, &hub, &of.turn_id).await?))
-            }
-            Control::ActionDecide => decide(app, caller, params).await,
-            Control::AgentList => {
-                params::read::<params::Nothing>(params).map(|_| text(&route::inventory(app)))
-            }
-            Control::ThreadGet => thread(app, caller, params::read(params)?).await,
-            Control::TaskList => task_list(app, caller, params::read(params)?).await,
-            Control::TaskCancel => cancel_task(app, caller, params::read(params)?).await,
-            Control::TaskRetry => retry_task(app, caller, params::read(params)?).await,
-            Control::SubagentList => {
-                let of: params::OfSession = params::read(params)?;
-                let hub = app.hub(caller, &of.session_id).await?;
-                Ok(text(&route::children(app, &hub).await?))
-            }
-            Control::SubagentInput => {
-                let ToSubagent { session_id, subagent_id, input } = params::read(params)?;
-                let hub = app.hub(caller, &session_id).await?;
-                route::tell(app, &hub, &subagent_id, input).await?;
-                Ok(json!({ "subagentId": subagent_id }).to_string())
-            }
-            Control::SubagentClose => {
-                let CloseSubagent { session_id, subagent_id, reason } = params::read(params)?;
-                let hub = app.hub(caller, &session_id).await?;
-                route::end(app, &hub, &subagent_id, reason).await?;
-                Ok(json!({ "subagentId": subagent_id }).to_string())
-            }
-            Control::SessionExport => export(app, caller, params::read(params)?).await,
+    match control {
+        Control::TurnSubmit => submit(app, caller, params).await,
+        Control::TurnCancel => cancel(app, caller, params::read(params)?).await,
+        Control::TurnRetry => {
+            let of: OfTurn = params::read(params)?;
+            let hub = app.hub(caller, &of.session_id).await?;
+            Ok(text(&route::retry_turn(app, &hub, &of.turn_id).await?))
         }
+        Control::TurnSteer => {
+            let Steer { session_id, turn_id, input } = params::read(params)?;
+            let hub = app.hub(caller, &session_id).await?;
+            Ok(text(&route::steer_turn(app, &hub, &turn_id, input).await?))
+        }
+        Control::QueueList => {
+            let of: OfThread = params::read(params)?;
+            let hub = app.hub(caller, &of.session_id).await?;
+            Ok(text(&route::waiting(app, &hub, of.thread_id.as_ref()).await?))
+        }
+        Control::QueueRemove => {
+            let of: OfTurn = params::read(params)?;
+            let hub = app.hub(caller, &of.session_id).await?;
+            Ok(text(&route::unqueue(app, &hub, &of.turn_id).await?))
+        }
+        Control::QueuePromote => {
+            let of: OfTurn = params::read(params)?;
+            let hub = app.hub(caller, &of.session_id).await?;
+            Ok(text(&route::put_first(app, &hub, &of.turn_id).await?))
+        }
+        Control::ActionDecide => decide(app, caller, params).await,
+        Control::AgentList => params::read::<params::Nothing>(params).map(|_| text(&route::inventory(app))),
+        Control::ThreadGet => thread(app, caller, params::read(params)?).await,
+        Control::TaskList => task_list(app, caller, params::read(params)?).await,
+        Control::TaskCancel => cancel_task(app, caller, params::read(params)?).await,
+        Control::TaskRetry => retry_task(app, caller, params::read(params)?).await,
+        Control::SubagentList => {
+            let of: params::OfSession = params::read(params)?;
+            let hub = app.hub(caller, &of.session_id).await?;
+            Ok(text(&route::children(app, &hub).await?))
+        }
+        Control::SubagentInput => {
+            let ToSubagent { session_id, subagent_id, input } = params::read(params)?;
+            let hub = app.hub(caller, &session_id).await?;
+            route::tell(app, &hub, &subagent_id, input).await?;
+            Ok(json!({ "subagentId": subagent_id }).to_string())
+        }
+        Control::SubagentClose => {
+            let CloseSubagent { session_id, subagent_id, reason } = params::read(params)?;
+            let hub = app.hub(caller, &session_id).await?;
+            route::end(app, &hub, &subagent_id, reason).await?;
+            Ok(json!({ "subagentId": subagent_id }).to_string())
+        }
+        Control::SessionExport => export(app, caller, params::read(params)?).await,
+    }
 }
 
 /// Takes the names of the path out of the parameters; the rest is the body that HTTP takes.
@@ -187,7 +185,10 @@ async fn thread(app: &App, caller: &Caller, params: OfThread) -> Result<String, 
     let hub = app.hub(caller, &params.session_id).await?;
     let state = app.state_at(&hub.key, hub.head()).await?;
     let wanted = params.thread_id.as_ref().map_or("main", ThreadId::as_str);
-    let thread = read_model::read_models(&state).thread_read_model.into_iter().find(|thread| thread.thread_id.as_str() == wanted);
+    let thread = read_model::read_models(&state)
+        .thread_read_model
+        .into_iter()
+        .find(|thread| thread.thread_id.as_str() == wanted);
     thread.map(|thread| text(&thread)).ok_or_else(not_found)
 }
 

@@ -135,12 +135,13 @@ impl FollowParams {
         Ok(Request {
             after: self.after.as_ref().map(|after| after.cursor("after")).transpose()?,
             dialect: dialect(self.dialect.as_deref())?,
-            options: Options { index_unit: unit },
+            options: Options { index_unit: unit, ..Options::default() },
             turn: self.turn.clone(),
             task: self.task.clone(),
             types: types.collect::<Result<_, _>>()?,
             catch_up: catch_up(self.catchup.as_deref())?,
             follow: if self.follow == Some(false) { Follow::UntilCaughtUp } else { Follow::Live },
+            frames_seen: None,
             limit: 0,
         })
     }
@@ -168,9 +169,10 @@ impl Export {
 }
 
 fn dialect(name: Option<&str>) -> Result<Dialect, Problem> {
-    let found = name.map(Dialect::parse).transpose().map_err(|error| {
-        Problem::new(ErrorCode::UnknownDialect, error.to_string()).field("dialect")
-    })?;
+    let found = name
+        .map(Dialect::parse)
+        .transpose()
+        .map_err(|error| Problem::new(ErrorCode::UnknownDialect, error.to_string()).field("dialect"))?;
     Ok(found.unwrap_or_default())
 }
 

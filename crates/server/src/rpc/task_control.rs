@@ -112,7 +112,6 @@ impl Desk {
             }
         }
     }
-
 }
 
 async fn create_task(
@@ -120,25 +119,25 @@ async fn create_task(
     caller: &Caller,
     create: Create,
 ) -> Result<(Arc<Hub>, route::TurnView), Problem> {
-        // Everything is checked before a session is made for it.
-        let body = json!({
-            "input": create.input, "agent": create.agent, "turnId": create.request_id, "metadata": create.metadata,
-        });
-        let body = decode_text(&without_null(body).to_string())?;
-        if let Some(agent) = &create.agent {
-            app.agents().check(agent)?;
-        }
-        let session = match create.session_id {
-            Some(session) => session,
-            None => {
-                let (record, _) = route::create(app, caller, NewSessionBody::default()).await?;
-                record.key.session.to_string()
-            }
-        };
-        let hub = app.hub(caller, &session).await?;
-        let turn = route::submit_turn(app, &hub, body).await?;
-        Ok((hub, turn))
+    // Everything is checked before a session is made for it.
+    let body = json!({
+        "input": create.input, "agent": create.agent, "turnId": create.request_id, "metadata": create.metadata,
+    });
+    let body = decode_text(&without_null(body).to_string())?;
+    if let Some(agent) = &create.agent {
+        app.agents().check(agent)?;
     }
+    let session = match create.session_id {
+        Some(session) => session,
+        None => {
+            let (record, _) = route::create(app, caller, NewSessionBody::default()).await?;
+            record.key.session.to_string()
+        }
+    };
+    let hub = app.hub(caller, &session).await?;
+    let turn = route::submit_turn(app, &hub, body).await?;
+    Ok((hub, turn))
+}
 
 fn without_null(mut value: Value) -> Value {
     if let Value::Object(members) = &mut value {

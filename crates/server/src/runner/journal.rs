@@ -36,13 +36,8 @@ impl ServerJournal {
         }
         let mut facts = put_large(&app, &hub, &mut events).await.map_err(|problem| from_problem(&problem))?;
         facts.extend(entry.facts);
-        let batch = Batch {
-            events,
-            producer: None,
-            idempotency: entry.idempotency,
-            facts,
-            commands: entry.commands,
-        };
+        let batch =
+            Batch { events, producer: None, idempotency: entry.idempotency, facts, commands: entry.commands };
         let landed = app.append_from("runner", &hub, &batch).await.map_err(from_append)?;
         count(&app, &batch);
         Ok(Landed { first: landed.first, last: landed.last })
@@ -127,9 +122,11 @@ fn from_log(error: Error) -> JournalError {
         Error::Fenced { .. } | Error::LeaseHeld { .. } => JournalError::Fenced,
         Error::CommandExists(_) | Error::IdempotencyExists(_) => JournalError::CommandExists,
         Error::Full => JournalError::Full,
-        Error::Failed(_) | Error::Closed | Error::Conflict { .. } | Error::Corrupt { .. } | Error::Retired { .. } => {
-            JournalError::Unavailable(error.to_string())
-        }
+        Error::Failed(_)
+        | Error::Closed
+        | Error::Conflict { .. }
+        | Error::Corrupt { .. }
+        | Error::Retired { .. } => JournalError::Unavailable(error.to_string()),
         Error::NotFound { .. }
         | Error::SequenceExhausted(_)
         | Error::ProducerStale { .. }

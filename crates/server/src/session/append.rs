@@ -5,8 +5,8 @@ use std::sync::Arc;
 use riverrun_event::{Decoded, ErrorCode, Sequence, Timestamp, write_record};
 use riverrun_log::seeded::{self, Bug};
 use riverrun_log::{
-    ActionQuery, Append, Appended, Chunk, CommandChange, Epoch, Error, Fact, IdempotencyRecord, Log, PageRequest,
-    ProducerStamp, SessionHead, Ticket, Urgency,
+    ActionQuery, Append, Appended, Chunk, CommandChange, Epoch, Error, Fact, IdempotencyRecord, Log,
+    PageRequest, ProducerStamp, SessionHead, Ticket, Urgency,
 };
 
 use super::facts::{facts, log_time};

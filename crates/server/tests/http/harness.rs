@@ -78,6 +78,7 @@ impl Server {
             hosts: Vec::new(),
             origins: Vec::new(),
             limits: Limits { drain_time: Duration::from_secs(3), streams_per_tenant: 4096, ..limits },
+            dev: false,
             retention: None,
             admin_key: directory.path().join("admin.key"),
             backups: None,

@@ -43,6 +43,7 @@ pub async fn server_with(limits: Limits) -> Server {
         hosts: Vec::new(),
         origins: vec!["https://app.example.com".to_owned()],
         limits,
+        dev: false,
         retention: None,
         admin_key: admin_key.clone(),
         backups: None,

@@ -3,48 +3,53 @@
 use riverrun_event::json;
 
 /// An object that is being written.
-pub(super) struct Members<'a> {
+pub(crate) struct Members<'a> {
     out: &'a mut String,
     is_first: bool,
 }
 
 impl<'a> Members<'a> {
-    pub(super) fn open(out: &'a mut String) -> Self {
+    pub(crate) fn open(out: &'a mut String) -> Self {
         out.push('{');
         Self { out, is_first: true }
     }
 
-    pub(super) fn close(self) {
+    pub(crate) fn close(self) {
         self.out.push('}');
     }
 
-    pub(super) fn text(&mut self, name: &str, value: &str) {
+    pub(crate) fn text(&mut self, name: &str, value: &str) {
         json::write_string(self.name(name), value);
     }
 
-    pub(super) fn maybe_text(&mut self, name: &str, value: Option<&str>) {
+    pub(crate) fn maybe_text(&mut self, name: &str, value: Option<&str>) {
         if let Some(value) = value {
             self.text(name, value);
         }
     }
 
-    pub(super) fn number(&mut self, name: &str, value: u64) {
+    pub(crate) fn number(&mut self, name: &str, value: u64) {
         self.name(name).push_str(&value.to_string());
     }
 
-    pub(super) fn maybe_number(&mut self, name: &str, value: Option<u64>) {
+    #[allow(dead_code, reason = "the dialects that write flags come one by one")]
+    pub(crate) fn flag(&mut self, name: &str, value: bool) {
+        self.name(name).push_str(if value { "true" } else { "false" });
+    }
+
+    pub(crate) fn maybe_number(&mut self, name: &str, value: Option<u64>) {
         if let Some(value) = value {
             self.number(name, value);
         }
     }
 
     /// `json` is one JSON value on one line.
-    pub(super) fn raw(&mut self, name: &str, json: &str) {
+    pub(crate) fn raw(&mut self, name: &str, json: &str) {
         self.name(name).push_str(json);
     }
 
     /// The value is what `write` appends.
-    pub(super) fn with(&mut self, name: &str, write: impl FnOnce(&mut String)) {
+    pub(crate) fn with(&mut self, name: &str, write: impl FnOnce(&mut String)) {
         write(self.name(name));
     }
 
@@ -60,32 +65,32 @@ impl<'a> Members<'a> {
 }
 
 /// A list that is being written.
-pub(super) struct List<'a> {
+pub(crate) struct List<'a> {
     out: &'a mut String,
     is_first: bool,
 }
 
 impl<'a> List<'a> {
-    pub(super) fn open(out: &'a mut String) -> Self {
+    pub(crate) fn open(out: &'a mut String) -> Self {
         out.push('[');
         Self { out, is_first: true }
     }
 
     /// Where the next entry is to be written.
-    pub(super) fn entry(&mut self) -> &mut String {
+    pub(crate) fn entry(&mut self) -> &mut String {
         if !std::mem::replace(&mut self.is_first, false) {
             self.out.push(',');
         }
         self.out
     }
 
-    pub(super) fn close(self) {
+    pub(crate) fn close(self) {
         self.out.push(']');
     }
 }
 
 /// Writes `[…]`, one value per entry.
-pub(super) fn write_list<T>(
+pub(crate) fn write_list<T>(
     out: &mut String,
     list: impl IntoIterator<Item = T>,
     mut write: impl FnMut(&mut String, T),

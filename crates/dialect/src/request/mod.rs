@@ -1,0 +1,173 @@
+//! What a client of a foreign dialect asks for, in words that the runner and the gateway share.
+//!
+//! Each foreign dialect has a `request.rs` that reads its JSON into a [`ModelCall`], or says with a [`Failure`] what
+//! is wrong and where. `Dialect::error_body` writes a failure in the dialect's own shape.
+//!
+//! ```text
+//!   POST body ──▶ responses::request::decode ──▶ ModelCall ──▶ turn.submitted { input, request } ──▶ log
+//!                                                                                        │
+//!   the client's frames  ◀── Dialect::projector ◀────────────────────────────────────────┘
+//! ```
+//!
+//! `turn.submitted` carries [`ModelCall::request`] under `payload.request`, so that what a response echoes (model,
+//! instructions, tools, …) follows from the log alone.
+
+#[allow(dead_code, reason = "the dialects that read requests come one by one")]
+pub(crate) mod reader;
+
+use riverrun_event::{Input, Part, RawJson};
+use serde::Serialize;
+
+/// One model call, or one turn of a hosted agent.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ModelCall {
+    /// `agent/NAME`, `PROVIDER/MODEL` or `scripted/SCENARIO`.
+    pub model: String,
+    /// The history and the new input, oldest first.
+    pub input: Vec<InputItem>,
+    pub instructions: Option<String>,
+    /// The functions that the client runs itself.
+    pub tools: Vec<Tool>,
+    pub tool_choice: ToolChoice,
+    pub parallel_tool_calls: Option<bool>,
+    /// The response that this one goes on from (`previous_response_id`).
+    pub previous: Option<String>,
+    pub stream: bool,
+    /// True if the turn goes on without a reader and the answer may come before its end.
+    pub background: bool,
+    pub store: Option<bool>,
+    pub metadata: Option<RawJson>,
+    pub max_output_tokens: Option<u64>,
+    pub temperature: Option<f64>,
+    pub top_p: Option<f64>,
+    pub stop: Vec<String>,
+    /// A place in an earlier stream from which this one goes on (Gemini's `continuationToken`).
+    pub continuation: Option<String>,
+    /// Members that are not known here, verbatim.
+    pub extra: Vec<(String, RawJson)>,
+    /// What `turn.submitted` keeps: `{"dialect":…,"body":{…}}`, the request without its input and its secrets.
+    pub request: RawJson,
+}
+
+/// One entry of the history, whoever's format it came in.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum InputItem {
+    User {
+        parts: Vec<Part>,
+    },
+    Assistant {
+        parts: Vec<Part>,
+    },
+    System {
+        text: String,
+    },
+    Developer {
+        text: String,
+    },
+    /// The provider's own form, replayed verbatim.
+    Reasoning {
+        opaque: RawJson,
+    },
+    ToolCall {
+        call_id: String,
+        name: String,
+        /// The exact text that the model wrote.
+        arguments: String,
+    },
+    ToolResult {
+        call_id: String,
+        parts: Vec<Part>,
+        is_error: bool,
+    },
+    /// The answer to an action.
+    Decision {
+        action_id: String,
+        approve: bool,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
+    },
+    /// An entry that has no words here, verbatim.
+    Other {
+        opaque: RawJson,
+    },
+}
+
+/// A function that the client runs.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Tool {
+    pub name: String,
+    pub description: Option<String>,
+    /// The JSON Schema of the arguments.
+    pub parameters: Option<RawJson>,
+    pub strict: Option<bool>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum ToolChoice {
+    #[default]
+    Auto,
+    None,
+    /// Some tool must be called.
+    Required,
+    /// This tool must be called.
+    Named(String),
+    /// Another rule of the dialect, verbatim.
+    Other(RawJson),
+}
+
+impl ModelCall {
+    /// What is new: the parts of the last thing that the user said. Tool results and decisions have none.
+    pub fn turn_input(&self) -> Input {
+        let parts = match self.input.iter().rev().find(|item| matches!(item, InputItem::User { .. })) {
+            Some(InputItem::User { parts }) => parts.as_slice(),
+            Some(_) | None => &[],
+        };
+        match parts {
+            [] => Input::from(""),
+            [only] if matches!(only, Part::Text(_)) => Input::from(only.text().unwrap_or_default()),
+            parts => Input::Parts(parts.to_vec()),
+        }
+    }
+}
+
+/// Why a request is refused. The dialect gives it its shape.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct Failure {
+    pub status: u16,
+    /// A stable name of what is wrong.
+    pub code: String,
+    pub message: String,
+    /// The member that is wrong, as a path: `input[2].content[0].text`.
+    pub param: Option<String>,
+}
+
+impl Failure {
+    pub fn new(status: u16, code: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { status, code: code.into(), message: message.into(), param: None }
+    }
+
+    pub fn param(mut self, path: impl Into<String>) -> Self {
+        self.param = Some(path.into());
+        self
+    }
+}
+
+/// Appends `{"dialect":…,"body":{…}}`.
+#[allow(dead_code, reason = "as above")]
+pub(crate) fn request_member(dialect: &str, body: &[(String, RawJson)]) -> RawJson {
+    let mut out = String::from("{\"dialect\":");
+    riverrun_event::json::write_string(&mut out, dialect);
+    out.push_str(",\"body\":{");
+    for (at, (name, value)) in body.iter().enumerate() {
+        if at > 0 {
+            out.push(',');
+        }
+        riverrun_event::json::write_string(&mut out, name);
+        out.push(':');
+        out.push_str(value.get());
+    }
+    out.push_str("}}");
+    RawJson::parse(out).expect("its members were read as JSON")
+}

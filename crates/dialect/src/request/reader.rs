@@ -1,0 +1,181 @@
+//! Reads JSON objects member by member, so that every complaint names its place.
+
+use std::fmt;
+
+use riverrun_event::{RawJson, json};
+use serde::de::{MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
+
+use super::Failure;
+
+/// A JSON text that was checked, on one line.
+pub(crate) fn checked(body: &[u8]) -> Result<String, Failure> {
+    json::compact(body, &json::Limits::default())
+        .map_err(|error| Failure::new(400, "invalid_json", format!("the body is not JSON: {error}")))
+}
+
+/// A value and where it stands.
+#[derive(Debug, Clone)]
+pub(crate) struct At<'a> {
+    pub path: String,
+    pub raw: &'a RawValue,
+}
+
+/// An object that is being read: what is taken is gone, what is left is unknown.
+#[derive(Debug)]
+pub(crate) struct Object<'a> {
+    path: String,
+    members: Vec<(String, &'a RawValue)>,
+}
+
+impl<'a> Object<'a> {
+    pub(crate) fn body(text: &'a str) -> Result<Self, Failure> {
+        let members = serde_json::from_str::<Members<'a>>(text)
+            .map_err(|_| Failure::new(400, "invalid_type", "the body must be a JSON object"))?;
+        Ok(Self { path: String::new(), members: members.0 })
+    }
+
+    pub(crate) fn of(at: &At<'a>) -> Result<Self, Failure> {
+        let members = serde_json::from_str::<Members<'a>>(at.raw.get()).map_err(|_| at.wrong("an object"))?;
+        Ok(Self { path: at.path.clone(), members: members.0 })
+    }
+
+    pub(crate) fn path(&self, name: &str) -> String {
+        if self.path.is_empty() { name.to_owned() } else { format!("{}.{name}", self.path) }
+    }
+
+    /// Absent and `null` are the same here.
+    pub(crate) fn take(&mut self, name: &str) -> Option<At<'a>> {
+        let at = self.members.iter().position(|(known, _)| known == name)?;
+        let (_, raw) = self.members.remove(at);
+        (raw.get() != "null").then(|| At { path: self.path(name), raw })
+    }
+
+    pub(crate) fn must(&mut self, name: &str) -> Result<At<'a>, Failure> {
+        self.take(name).ok_or_else(|| self.missing(name))
+    }
+
+    pub(crate) fn text(&mut self, name: &str) -> Result<Option<String>, Failure> {
+        self.take(name).map(|at| at.text()).transpose()
+    }
+
+    pub(crate) fn must_text(&mut self, name: &str) -> Result<String, Failure> {
+        self.must(name)?.text()
+    }
+
+    pub(crate) fn flag(&mut self, name: &str) -> Result<Option<bool>, Failure> {
+        self.take(name).map(|at| at.read("a boolean")).transpose()
+    }
+
+    pub(crate) fn count(&mut self, name: &str) -> Result<Option<u64>, Failure> {
+        self.take(name).map(|at| at.read("a whole number")).transpose()
+    }
+
+    pub(crate) fn number(&mut self, name: &str) -> Result<Option<f64>, Failure> {
+        self.take(name).map(|at| at.read("a number")).transpose()
+    }
+
+    pub(crate) fn list(&mut self, name: &str) -> Result<Vec<At<'a>>, Failure> {
+        self.take(name).map_or(Ok(Vec::new()), |at| at.list())
+    }
+
+    pub(crate) fn raw(&mut self, name: &str) -> Option<RawJson> {
+        self.take(name).map(|at| at.raw.into())
+    }
+
+    /// What nobody took.
+    pub(crate) fn rest(self) -> Vec<(String, RawJson)> {
+        self.members.into_iter().map(|(name, raw)| (name, raw.into())).collect()
+    }
+
+    /// Every member but the named ones, for the record.
+    pub(crate) fn without(&self, names: &[&str]) -> Vec<(String, RawJson)> {
+        let kept = self.members.iter().filter(|(name, _)| !names.contains(&name.as_str()));
+        kept.map(|(name, raw)| (name.clone(), (*raw).into())).collect()
+    }
+
+    pub(crate) fn missing(&self, name: &str) -> Failure {
+        let path = self.path(name);
+        Failure::new(400, "missing_required_parameter", format!("missing required parameter: `{path}`"))
+            .param(path)
+    }
+}
+
+impl<'a> At<'a> {
+    pub(crate) fn is_text(&self) -> bool {
+        self.raw.get().starts_with('"')
+    }
+
+    pub(crate) fn is_list(&self) -> bool {
+        self.raw.get().starts_with('[')
+    }
+
+    pub(crate) fn is_object(&self) -> bool {
+        self.raw.get().starts_with('{')
+    }
+
+    pub(crate) fn text(&self) -> Result<String, Failure> {
+        self.read("a string")
+    }
+
+    pub(crate) fn list(&self) -> Result<Vec<At<'a>>, Failure> {
+        let entries: Vec<&'a RawValue> =
+            serde_json::from_str(self.raw.get()).map_err(|_| self.wrong("an array"))?;
+        let entry = |(at, raw)| At { path: format!("{}[{at}]", self.path), raw };
+        Ok(entries.into_iter().enumerate().map(entry).collect())
+    }
+
+    pub(crate) fn json(&self) -> RawJson {
+        self.raw.into()
+    }
+
+    fn read<T: Deserialize<'a>>(&self, expected: &str) -> Result<T, Failure> {
+        serde_json::from_str(self.raw.get()).map_err(|_| self.wrong(expected))
+    }
+
+    /// The value has another type than it must have.
+    pub(crate) fn wrong(&self, expected: &str) -> Failure {
+        let found = match self.raw.get().as_bytes().first() {
+            Some(b'"') => "a string",
+            Some(b'{') => "an object",
+            Some(b'[') => "an array",
+            Some(b't' | b'f') => "a boolean",
+            Some(b'n') => "null",
+            Some(_) | None => "a number that does not fit",
+        };
+        let found = if expected == found { "something else" } else { found };
+        Failure::new(400, "invalid_type", format!("`{}` must be {expected}, not {found}", self.path))
+            .param(self.path.clone())
+    }
+
+    /// The value is none of those that are known.
+    pub(crate) fn unknown(&self, value: &str, known: &[&str]) -> Failure {
+        let value: String = value.chars().take(40).collect();
+        let known = known.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ");
+        let message = format!("`{}` must be one of {known}, not `{value}`", self.path);
+        Failure::new(400, "invalid_value", message).param(self.path.clone())
+    }
+}
+
+struct Members<'a>(Vec<(String, &'a RawValue)>);
+
+impl<'de> Deserialize<'de> for Members<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct InOrder;
+        impl<'de> Visitor<'de> for InOrder {
+            type Value = Members<'de>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut members = Vec::new();
+                while let Some(member) = map.next_entry::<String, &'de RawValue>()? {
+                    members.push(member);
+                }
+                Ok(Members(members))
+            }
+        }
+        deserializer.deserialize_map(InOrder)
+    }
+}
