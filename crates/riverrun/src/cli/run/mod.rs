@@ -74,7 +74,16 @@ async fn run_at(
         source: Some("cli".to_owned()),
         ..NewTurn::default()
     };
-    let turn = client.submit(&session, &turn).await?;
+    let turn = match client.submit(&session, &turn).await {
+        Ok(turn) => turn,
+        Err(error) => {
+            // Nothing was said in a session that was made for this turn alone.
+            if args.session.is_none() {
+                let _ = client.delete_session(&session).await;
+            }
+            return Err(error.into());
+        }
+    };
     if args.detach {
         return detached(&session, &turn, context);
     }

@@ -44,7 +44,10 @@ impl Place {
         let (stop, stopped) = oneshot::channel::<()>();
         let (ready, is_ready) = oneshot::channel();
         let served = tokio::spawn(async move {
-            let ready = |options: &serve::ServeOptions| drop(ready.send(options.listen));
+            let ready = |options: &serve::ServeOptions| {
+                // Whoever asked is gone only with the process.
+                let _ = ready.send(options.listen);
+            };
             start::serve_until(options, agents, ready, async { drop(stopped.await) }).await
         });
         let Ok(address) = is_ready.await else {
