@@ -16,6 +16,12 @@ pub struct ModelError {
     pub retry_after: Option<Duration>,
 }
 
+impl ModelError {
+    pub fn new(category: Category, message: impl Into<String>) -> Self {
+        Self { category, message: message.into(), code: None, status: None, retry_after: None }
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Category {
     /// The service could not be reached, or the connection broke.

@@ -5,7 +5,7 @@ use std::pin::Pin;
 use futures_util::Stream;
 use tokio_util::sync::CancellationToken;
 
-use crate::{ModelEvent, ModelRequest};
+use crate::{ModelEvent, ModelRequest, Price};
 
 /// The facts of one model call, in order. It ends after exactly one `Completed` or `Failed`.
 pub type ModelStream = Pin<Box<dyn Stream<Item = ModelEvent> + Send>>;
@@ -13,6 +13,11 @@ pub type ModelStream = Pin<Box<dyn Stream<Item = ModelEvent> + Send>>;
 pub trait Provider: Send + Sync + 'static {
     /// The name it has in the configuration: `openai`, `anthropic`, `scripted`, …
     fn name(&self) -> &str;
+
+    /// What the model costs; None if nobody said.
+    fn price(&self, _model: &str) -> Option<Price> {
+        None
+    }
 
     /// Calls the model. Dropping the stream or cancelling the token closes the connection to the service.
     fn call(&self, request: ModelRequest, cancel: CancellationToken) -> ModelStream;

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use crate::ModelRequest;
+use crate::fnv::fnv;
 
 /// More requests than this are not told apart: the counts start anew.
 const MOST_REQUESTS: usize = 10_000;
@@ -12,7 +13,7 @@ const MOST_REQUESTS: usize = 10_000;
 pub struct Attempts(Mutex<HashMap<u64, u64>>);
 
 impl Attempts {
-    /// 1 for the first attempt. `extra.attempt` wins; then the idempotency key names the request, else its history does.
+    /// 1 for the first attempt. `extra.attempt` wins; else the same history in the same session is the same request.
     pub fn next(&self, request: &ModelRequest) -> u64 {
         if let Some(attempt) = request.extra.get("attempt").and_then(|value| value.as_u64()) {
             return attempt;
@@ -21,10 +22,17 @@ impl Attempts {
         if counts.len() >= MOST_REQUESTS {
             counts.clear();
         }
-        let count = counts.entry(name_of(request)).or_default();
+        let count = counts.entry(conversation_of(request)).or_default();
         *count += 1;
         *count
     }
+}
+
+/// An idempotency key is `SESSION/STEP`, and a repeated step has a name of its own.
+fn conversation_of(request: &ModelRequest) -> u64 {
+    let key = request.idempotency_key.as_deref().unwrap_or_default();
+    let session = key.rsplit_once('/').map_or(key, |(session, _)| session);
+    fnv(format!("{session}\n{}\n{:?}\n{:?}", request.model, request.instructions, request.history).as_bytes())
 }
 
 /// The same request has the same name: its idempotency key, or else what it says.
@@ -33,7 +41,5 @@ pub fn name_of(request: &ModelRequest) -> u64 {
         Some(key) => format!("{}\n{key}", request.model),
         None => format!("{}\n{:?}\n{:?}", request.model, request.instructions, request.history),
     };
-    // FNV-1a, because call ids are made of it and must not change with the standard library.
-    text.bytes()
-        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+    fnv(text.as_bytes())
 }

@@ -14,7 +14,7 @@ pub struct When {
     pub step: Option<u64>,
     /// At least so many tool results in this turn.
     pub results: Option<u64>,
-    /// A result of this tool in this turn.
+    /// A result of this tool, or of the call with this id, in this turn.
     pub result_of: Option<String>,
     /// The newest tool result of this turn is an error, or is not.
     pub result_is_error: Option<bool>,
@@ -48,6 +48,7 @@ pub struct Situation {
 #[derive(Debug)]
 pub struct Answered {
     pub tool: String,
+    pub call_id: String,
     pub text: String,
     pub references: Vec<u64>,
     pub is_error: bool,
@@ -79,6 +80,7 @@ impl Situation {
                 History::ToolCall { name, .. } => self.called.push(name.clone()),
                 History::ToolResult { call_id, name, parts, is_error } => self.results.push(Answered {
                     tool: tool_of(turn, call_id).unwrap_or(name).to_owned(),
+                    call_id: call_id.clone(),
                     text: text_of(parts),
                     references: parts.iter().filter_map(riverrun_event::Block::ref_id).collect(),
                     is_error: *is_error,
@@ -94,7 +96,9 @@ impl When {
     pub fn fits(&self, situation: &Situation, values: &Values) -> bool {
         let newest_is_error = situation.results.last().is_some_and(|result| result.is_error);
         let has = |list: &[String], name: &String| list.contains(name);
-        let answered = |name: &String| situation.results.iter().any(|result| result.tool == *name);
+        let answered = |name: &String| {
+            situation.results.iter().any(|result| result.tool == *name || result.call_id == *name)
+        };
         let input = situation.input.to_lowercase();
         self.step.is_none_or(|step| step == situation.step)
             && self.results.is_none_or(|count| situation.results.len() as u64 >= count)

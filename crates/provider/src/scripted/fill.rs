@@ -23,8 +23,10 @@ pub fn fill(piece: &str, situation: &Situation, into: Into) -> String {
     let result = situation.results.last().map_or("", |result| result.text.as_str());
     let mut text = replace(piece, "{input}", &situation.input, into);
     text = replace(&text, "{result}", result, into);
-    let references: Vec<u64> =
+    let mut references: Vec<u64> =
         situation.results.iter().flat_map(|result| result.references.iter().copied()).collect();
+    // Parts of one result share its number.
+    references.dedup();
     for place in 1..=9_usize {
         let cited = references.get(place - 1).or(references.last());
         // Results without numbers are those of somebody who counts them from 1; no result, no citation.

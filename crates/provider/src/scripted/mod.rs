@@ -2,6 +2,26 @@
 //!
 //! A model name is `SCENARIO` or `SCENARIO?parameter=value&…`. What a step says depends only on the request and on how
 //! often the same request came before.
+//!
+//! A scenario is a TOML or JSON file. The first step whose `when` fits answers the call:
+//!
+//! ```toml
+//! [parameters]
+//! pace_ms = 20
+//!
+//! [[step]]
+//! when = { result_of = "get_weather" }
+//! play = [{ text = { pieces = ["It ", "is ", "{result}."], pace_ms = "$pace_ms" } }]
+//!
+//! [[step]]
+//! play = [
+//!   { reasoning = { pieces = ["I ", "ask."] } },
+//!   { call = { name = "get_weather", arguments = ['{"city":', '"Paris"}'] } },
+//! ]
+//! ```
+//!
+//! `when` knows step, results, result_of, result_is_error, not_called, offers, input_contains and attempt_at_most.
+//! `play` knows reasoning, text, call, wait_ms, vendor, rate_limit, fail, cut and hang.
 
 mod attempt;
 mod condition;
@@ -95,7 +115,7 @@ impl Scripted {
     fn unknown(&self, name: &str) -> ModelError {
         let known: Vec<&str> = self.names().collect();
         let message = format!("there is no scenario `{name}`; there are: {}", known.join(", "));
-        ModelError { category: Category::ModelNotFound, ..refused(message) }
+        ModelError::new(Category::ModelNotFound, message)
     }
 }
 
@@ -138,9 +158,9 @@ fn play(performance: Performance, cancel: CancellationToken) -> ModelStream {
 }
 
 fn cancelled() -> ModelError {
-    ModelError { category: Category::Cancelled, ..refused("the model call was cancelled".to_owned()) }
+    ModelError::new(Category::Cancelled, "the model call was cancelled")
 }
 
 fn refused(message: String) -> ModelError {
-    ModelError { category: Category::InvalidRequest, message, code: None, status: None, retry_after: None }
+    ModelError::new(Category::InvalidRequest, message)
 }

@@ -150,13 +150,8 @@ impl Layout<'_> {
                 return Ok(true);
             }
             Play::Cut(true) => {
-                self.say(ModelEvent::Failed(ModelError {
-                    category: Category::Truncated,
-                    message: "the stream ended without its terminal event".to_owned(),
-                    code: None,
-                    status: None,
-                    retry_after: None,
-                }));
+                let message = "the stream ended without its terminal event";
+                self.say(ModelEvent::Failed(ModelError::new(Category::Truncated, message)));
                 return Ok(true);
             }
             Play::Hang(true) => self.one(Beat::Hang),

@@ -179,7 +179,7 @@ async fn echo_repeats_the_input_word_by_word() {
 async fn fail_then_ok_counts_attempts_of_the_same_request() {
     let provider = Scripted::new();
     let mut ends = Vec::new();
-    for key in ["a", "a", "b", "a"] {
+    for key in ["a/1", "a/2", "b/3", "a/4"] {
         let request = ModelRequest { idempotency_key: Some(key.to_owned()), ..ask("fail-then-ok?deltas=1") };
         let events: Vec<ModelEvent> = provider.call(request, CancellationToken::new()).collect().await;
         ends.push(text(&events));

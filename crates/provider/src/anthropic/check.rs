@@ -1,0 +1,137 @@
+//! What the Messages API refuses.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use crate::check::{Refusal, refuse, strings};
+
+/// Checks the body of a request as the service does.
+pub fn check(body: &Value) -> Result<(), Refusal> {
+    if body["model"].as_str().is_none_or(str::is_empty) {
+        return refuse("model", "must be a model's name");
+    }
+    let max_tokens = body["max_tokens"].as_u64().unwrap_or(0);
+    if max_tokens == 0 {
+        return refuse("max_tokens", "must be at least 1");
+    }
+    if body["thinking"]["budget_tokens"].as_u64().is_some_and(|budget| budget < 1024 || budget >= max_tokens)
+    {
+        return refuse("thinking.budget_tokens", "must be at least 1024 and less than max_tokens");
+    }
+    let Some(messages) = body["messages"].as_array().filter(|list| !list.is_empty()) else {
+        return refuse("messages", "must be an array with at least one message");
+    };
+    let thinks = body["thinking"]["type"] == "enabled";
+    let mut waiting = BTreeSet::new();
+    let mut ids = BTreeSet::new();
+    for (at, message) in messages.iter().enumerate() {
+        let place = format!("messages.{at}");
+        let role = if at % 2 == 0 { "user" } else { "assistant" };
+        if message["role"] != role {
+            return refuse(&place, &format!("roles must take turns: this one must be `{role}`"));
+        }
+        let blocks = blocks(&place, message)?;
+        waiting = match role {
+            "user" => answers(&place, blocks, waiting)?,
+            _ => calls(&place, blocks, &mut ids)?,
+        };
+        if thinks && role == "assistant" && is_open(&messages[at..]) {
+            thinking_first(&place, blocks)?;
+        }
+    }
+    match waiting.first() {
+        Some(id) => refuse("messages", &format!("tool_use `{id}` has no tool_result directly after it")),
+        None => Ok(()),
+    }
+}
+
+fn blocks<'a>(place: &str, message: &'a Value) -> Result<&'a [Value], Refusal> {
+    let Some(blocks) = message["content"].as_array().filter(|blocks| !blocks.is_empty()) else {
+        return refuse(place, "content must be a list with at least one block");
+    };
+    for block in blocks {
+        let [kind] = strings(place, block, ["type"])?;
+        match kind {
+            "text" if block["text"].as_str().is_none_or(|text| text.trim().is_empty()) => {
+                return refuse(place, "a text block must hold more than white space");
+            }
+            "thinking" => drop(strings(place, block, ["thinking", "signature"])?),
+            "redacted_thinking" => drop(strings(place, block, ["data"])?),
+            _ => {}
+        }
+    }
+    Ok(blocks)
+}
+
+/// Every waiting call is answered, once, before anything else is said.
+fn answers(
+    place: &str,
+    blocks: &[Value],
+    mut waiting: BTreeSet<String>,
+) -> Result<BTreeSet<String>, Refusal> {
+    let mut said_more = false;
+    for block in blocks {
+        match block["type"].as_str().unwrap_or_default() {
+            "tool_result" if said_more => return refuse(place, "tool_result blocks must come first"),
+            "tool_result" => {
+                let [id] = strings(place, block, ["tool_use_id"])?;
+                if !waiting.remove(id) {
+                    return refuse(
+                        place,
+                        &format!("tool_result `{id}` has no tool_use in the message before"),
+                    );
+                }
+            }
+            "thinking" | "redacted_thinking" | "tool_use" => {
+                return refuse(place, "the user neither thinks nor calls");
+            }
+            _ => said_more = true,
+        }
+    }
+    match waiting.first() {
+        Some(id) => refuse(place, &format!("tool_use `{id}` has no tool_result directly after it")),
+        None => Ok(waiting),
+    }
+}
+
+fn calls(place: &str, blocks: &[Value], ids: &mut BTreeSet<String>) -> Result<BTreeSet<String>, Refusal> {
+    let mut waiting = BTreeSet::new();
+    for block in blocks.iter().filter(|block| block["type"] == "tool_use") {
+        let [id, name] = strings(place, block, ["id", "name"])?;
+        let is_safe = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+        if id.is_empty() || !id.chars().all(is_safe) || name.is_empty() {
+            return refuse(
+                place,
+                &format!("tool_use `{id}` must have a name and an id of letters, digits, _ and -"),
+            );
+        }
+        if !block["input"].is_object() {
+            return refuse(place, &format!("the input of tool_use `{id}` must be an object"));
+        }
+        if !ids.insert(id.to_owned()) {
+            return refuse(place, &format!("tool_use ids must be unique: `{id}`"));
+        }
+        waiting.insert(id.to_owned());
+    }
+    let last = blocks.last().map(|block| block["type"].as_str().unwrap_or_default());
+    match last {
+        Some("thinking" | "redacted_thinking") => refuse(place, "a message must not end with thinking"),
+        _ => Ok(waiting),
+    }
+}
+
+/// No new input of the user follows: the turn's calls are still being answered.
+fn is_open(rest: &[Value]) -> bool {
+    let is_answer = |message: &Value| message["content"][0]["type"] == "tool_result";
+    rest.iter().filter(|message| message["role"] == "user").all(is_answer)
+}
+
+fn thinking_first(place: &str, blocks: &[Value]) -> Result<(), Refusal> {
+    match blocks[0]["type"].as_str().unwrap_or_default() {
+        "thinking" | "redacted_thinking" => Ok(()),
+        other => {
+            refuse(place, &format!("with thinking on, the message must start with it, not with `{other}`"))
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! What a service must tell about itself to be called over HTTP.
+
+use http::{HeaderMap, HeaderName, HeaderValue, header};
+use serde_json::Value;
+
+use crate::secret::Secret;
+use crate::stream::Decoder;
+use crate::{ModelError, ModelRequest};
+
+/// One model API. Everything here is pure; the transport does the rest.
+pub(crate) trait Api: Send + Sync + 'static {
+    /// Where the service is, if the configuration does not say.
+    const BASE_URL: &str;
+
+    /// What follows the base URL.
+    fn path(request: &ModelRequest) -> Result<String, ModelError>;
+
+    fn key_header(key: &Secret) -> (HeaderName, String);
+
+    fn headers(request: &ModelRequest, headers: &mut HeaderMap);
+
+    fn encode(request: &ModelRequest, provider: &str) -> Value;
+
+    /// `seed` makes the ids of calls that the service left without one.
+    fn decoder(provider: &str, seed: &str) -> Box<dyn Decoder>;
+}
+
+pub(crate) fn bearer(key: &Secret) -> (HeaderName, String) {
+    (header::AUTHORIZATION, format!("Bearer {}", key.expose()))
+}
+
+pub(crate) fn idempotency(request: &ModelRequest, headers: &mut HeaderMap) {
+    let key = request.idempotency_key.as_deref().and_then(|key| HeaderValue::from_str(key).ok());
+    if let Some(key) = key {
+        headers.insert("idempotency-key", key);
+    }
+}

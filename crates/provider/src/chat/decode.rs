@@ -1,0 +1,226 @@
+//! The chunks of a chat completion.
+
+use riverrun_event::Usage;
+use serde_json::{Value, json};
+
+use crate::failure::failure;
+use crate::stream::{Answer, Json, Protocol, protocol_error};
+use crate::{Category, ItemKind, ModelError, StopReason};
+
+pub(crate) struct Chunks {
+    seed: String,
+    reasoning: Option<u32>,
+    message: Option<u32>,
+    calls: Vec<Call>,
+    /// OpenRouter's reasoning blocks, which must come back as they are.
+    details: Vec<Value>,
+    refused: bool,
+    usage: Usage,
+    finish: Option<StopReason>,
+}
+
+/// A call whose fragments are still coming. It is an item as soon as its name is known.
+struct Call {
+    place: u64,
+    id: String,
+    name: String,
+    /// Arguments that came before the name.
+    waiting: String,
+    index: Option<u32>,
+}
+
+impl Chunks {
+    pub fn new(seed: &str) -> Self {
+        Self {
+            seed: seed.to_owned(),
+            reasoning: None,
+            message: None,
+            calls: Vec::new(),
+            details: Vec::new(),
+            refused: false,
+            usage: Usage::default(),
+            finish: None,
+        }
+    }
+
+    fn delta(&mut self, delta: &Value, answer: &mut Answer) {
+        let text = |name: &str| delta[name].as_str().filter(|text| !text.is_empty());
+        // Two names for the same text; some servers send both.
+        if let Some(thought) = text("reasoning_content").or_else(|| text("reasoning")) {
+            let index = *self.reasoning.get_or_insert_with(|| answer.open(ItemKind::Reasoning));
+            answer.reasoning(index, None, thought);
+        }
+        self.details.extend(delta["reasoning_details"].as_array().into_iter().flatten().cloned());
+        if let Some(refusal) = text("refusal") {
+            self.refused = true;
+            self.say(refusal, answer);
+        }
+        if let Some(content) = text("content") {
+            self.say(content, answer);
+        }
+        for annotation in delta["annotations"].as_array().into_iter().flatten() {
+            let index = self.message(answer);
+            answer.annotate(index, annotation);
+        }
+        for (at, fragment) in delta["tool_calls"].as_array().into_iter().flatten().enumerate() {
+            self.end_reasoning(answer);
+            self.fragment(at as u64, fragment, answer);
+        }
+    }
+
+    fn say(&mut self, text: &str, answer: &mut Answer) {
+        let index = self.message(answer);
+        answer.text(index, text);
+    }
+
+    fn message(&mut self, answer: &mut Answer) -> u32 {
+        self.end_reasoning(answer);
+        *self.message.get_or_insert_with(|| answer.open(ItemKind::Message))
+    }
+
+    /// Reasoning that goes on after the message began is another item.
+    fn end_reasoning(&mut self, answer: &mut Answer) {
+        if let Some(index) = self.reasoning.take() {
+            let details = std::mem::take(&mut self.details);
+            answer.done(index, (!details.is_empty()).then(|| json!({"reasoning_details": details})));
+        }
+    }
+
+    fn fragment(&mut self, at: u64, fragment: &Value, answer: &mut Answer) {
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let (id, name) = (text(&fragment["id"]), text(&fragment["function"]["name"]));
+        let place = fragment["index"].as_u64();
+        let number = self.call_at(place, at, &id);
+        let call = &mut self.calls[number];
+        if call.id.is_empty() {
+            call.id = id;
+        }
+        if call.name.is_empty() {
+            call.name = name;
+        }
+        let arguments = match &fragment["function"]["arguments"] {
+            Value::String(text) => text.clone(),
+            Value::Null => String::new(),
+            // Some servers send the object itself.
+            other => other.to_string(),
+        };
+        call.waiting.push_str(&arguments);
+        if call.name.is_empty() {
+            return;
+        }
+        if call.id.is_empty() {
+            call.id = format!("call_{}_{number}", self.seed);
+        }
+        let kind = ItemKind::ToolCall { call_id: call.id.clone(), name: call.name.clone() };
+        let index = *call.index.get_or_insert_with(|| answer.open(kind));
+        answer.arguments(index, &std::mem::take(&mut call.waiting));
+    }
+
+    /// The call that a fragment belongs to. Servers that know no index start a call with its id; some number every
+    /// call 0, and only the id tells them apart.
+    fn call_at(&mut self, place: Option<u64>, at: u64, id: &str) -> usize {
+        let is_same = |call: &Call| id.is_empty() || call.id.is_empty() || call.id == id;
+        let found = match place {
+            Some(place) => self.calls.iter().rposition(|call| call.place == place && is_same(call)),
+            None if id.is_empty() => self.calls.len().checked_sub(1),
+            None => self.calls.iter().position(|call| call.id == id),
+        };
+        found.unwrap_or_else(|| {
+            let place = place.unwrap_or(self.calls.len() as u64 + at);
+            self.calls.push(Call {
+                place,
+                id: String::new(),
+                name: String::new(),
+                waiting: String::new(),
+                index: None,
+            });
+            self.calls.len() - 1
+        })
+    }
+
+    fn finish(&mut self, reason: &str, answer: &mut Answer) {
+        let stop = match reason {
+            "stop" if self.refused => StopReason::Refusal,
+            "stop" => StopReason::End,
+            "tool_calls" | "function_call" => StopReason::ToolUse,
+            "length" => StopReason::MaxTokens,
+            "content_filter" => StopReason::ContentFilter,
+            other => StopReason::Other(other.to_owned()),
+        };
+        self.end_reasoning(answer);
+        if let Some(index) = self.message.take() {
+            answer.done(index, None);
+        }
+        if self.calls.iter().any(|call| call.index.is_none()) {
+            return answer.fail(protocol_error("a tool call came without the name of its tool"));
+        }
+        // A cut answer ends inside its last call; those before it are whole.
+        let cut = matches!(stop, StopReason::MaxTokens | StopReason::ContentFilter);
+        let whole = self.calls.len().saturating_sub(usize::from(cut));
+        for index in self.calls[..whole].iter().filter_map(|call| call.index) {
+            if answer.arguments_of(index).is_empty() {
+                answer.arguments(index, "{}");
+            }
+            answer.done(index, None);
+        }
+        self.finish = Some(stop);
+    }
+
+    fn usage(&mut self, usage: &Value, answer: &mut Answer) {
+        let paths = [
+            "prompt_tokens",
+            "prompt_tokens_details/cached_tokens",
+            "completion_tokens",
+            "completion_tokens_details/reasoning_tokens",
+            "total_tokens",
+        ];
+        let [input_tokens, cached_input_tokens, output_tokens, reasoning_tokens, total_tokens] =
+            answer.counts(usage, paths);
+        self.usage =
+            Usage { input_tokens, cached_input_tokens, output_tokens, reasoning_tokens, total_tokens };
+    }
+
+    fn complete(&mut self, answer: &mut Answer) {
+        if let Some(stop) = self.finish.take() {
+            answer.complete(stop, self.usage.clone());
+        }
+    }
+}
+
+impl Protocol for Chunks {
+    fn frame(&mut self, frame: &Json, answer: &mut Answer) {
+        let value = &frame.value;
+        if !value["error"].is_null() {
+            return answer.fail(failure(None, value));
+        }
+        answer.started(frame.text("id"), frame.text("model"));
+        if value["usage"].is_object() {
+            self.usage(&value["usage"], answer);
+        }
+        let choices = value["choices"].as_array().into_iter().flatten();
+        for choice in choices.filter(|choice| choice["index"].as_u64().unwrap_or(0) == 0) {
+            if self.finish.is_some() {
+                continue;
+            }
+            self.delta(&choice["delta"], answer);
+            if let Some(reason) = choice["finish_reason"].as_str().filter(|reason| !reason.is_empty()) {
+                self.finish(reason, answer);
+            }
+        }
+    }
+
+    fn done_mark(&mut self, answer: &mut Answer) {
+        self.end(answer);
+        if !answer.is_over() {
+            answer.fail(ModelError::new(
+                Category::Truncated,
+                "the service said [DONE] without a finish_reason",
+            ));
+        }
+    }
+
+    /// Not every server says `[DONE]`; the finish reason is the terminal.
+    fn end(&mut self, answer: &mut Answer) {
+        self.complete(answer);
+    }
+}

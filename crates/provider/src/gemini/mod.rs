@@ -1,0 +1,56 @@
+//! Gemini: `POST /models/MODEL:streamGenerateContent?alt=sse`, whole responses as frames, ended by the body's end.
+//!
+//! The terminal is the finish reason; thought signatures go back with the parts that they came with.
+
+pub mod check;
+mod decode;
+mod encode;
+
+use http::{HeaderMap, HeaderName};
+use serde_json::Value;
+
+use crate::api::Api;
+use crate::secret::Secret;
+use crate::stream::{Decoder, SseDecoder};
+use crate::{Category, ModelError, ModelRequest};
+
+pub(crate) struct Gemini;
+
+impl Api for Gemini {
+    const BASE_URL: &str = "https://generativelanguage.googleapis.com/v1beta";
+
+    /// The model is part of the address, so it may hold nothing that could lead elsewhere.
+    fn path(request: &ModelRequest) -> Result<String, ModelError> {
+        let model = request.model.strip_prefix("models/").unwrap_or(&request.model);
+        let is_safe = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+        if model.is_empty() || !model.chars().all(is_safe) || model.contains("..") {
+            let message = format!("`{}` is not a model's name: letters, digits, - _ .", request.model);
+            return Err(ModelError::new(Category::InvalidRequest, message));
+        }
+        Ok(format!("/models/{model}:streamGenerateContent?alt=sse"))
+    }
+
+    fn key_header(key: &Secret) -> (HeaderName, String) {
+        (HeaderName::from_static("x-goog-api-key"), key.expose().to_owned())
+    }
+
+    fn headers(_request: &ModelRequest, _headers: &mut HeaderMap) {}
+
+    fn encode(request: &ModelRequest, provider: &str) -> Value {
+        encode::encode(request, provider)
+    }
+
+    fn decoder(provider: &str, seed: &str) -> Box<dyn Decoder> {
+        Box::new(SseDecoder::new(decode::Responses::new(provider, seed)))
+    }
+}
+
+/// The body of a request, and nothing sent.
+pub fn encode(request: &ModelRequest, provider: &str) -> Value {
+    Gemini::encode(request, provider)
+}
+
+/// `seed` makes the ids of calls that the service left without one; it must differ from call to call.
+pub fn decoder(provider: &str, seed: &str) -> Box<dyn Decoder> {
+    Gemini::decoder(provider, seed)
+}

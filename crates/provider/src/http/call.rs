@@ -1,0 +1,281 @@
+//! One call: connect, send, read until the terminal event.
+
+use std::collections::VecDeque;
+use std::future::Future;
+use std::time::{Duration, SystemTime};
+
+use bytes::Bytes;
+use http::{HeaderMap, Request, Response, StatusCode, header};
+use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
+use hyper::client::conn::http1;
+use hyper_util::rt::TokioIo;
+use rustls::pki_types::ServerName;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, timeout};
+use tokio_rustls::TlsConnector;
+use tokio_util::sync::CancellationToken;
+
+use super::endpoint::Endpoint;
+use super::header::{rate_limits, retry_after};
+use super::{Limits, TlsConfig};
+use crate::failure::failure;
+use crate::secret::Secret;
+use crate::stream::{Decoder, protocol_error};
+use crate::{Category, ModelError, ModelEvent};
+
+pub(super) struct Call {
+    endpoint: Endpoint,
+    tls: Option<TlsConfig>,
+    request: Option<Request<Full<Bytes>>>,
+    decoder: Box<dyn Decoder>,
+    key: Option<Secret>,
+    limits: Limits,
+    body: Option<Body>,
+    deadline: Instant,
+    received: usize,
+    raw: Option<Vec<u8>>,
+    events: VecDeque<ModelEvent>,
+}
+
+/// The answer's body, and the task that reads its socket.
+struct Body {
+    incoming: Incoming,
+    _connection: Connection,
+}
+
+/// Dropping it closes the socket at once.
+struct Connection(JoinHandle<()>);
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+impl Call {
+    pub fn new(
+        endpoint: Endpoint,
+        tls: Option<TlsConfig>,
+        request: Request<Full<Bytes>>,
+        decoder: Box<dyn Decoder>,
+        key: Option<Secret>,
+        limits: Limits,
+        keep_raw: bool,
+    ) -> Self {
+        Self {
+            endpoint,
+            tls,
+            request: Some(request),
+            decoder,
+            key,
+            limits,
+            body: None,
+            deadline: Instant::now() + limits.total,
+            received: 0,
+            raw: keep_raw.then(Vec::new),
+            events: VecDeque::new(),
+        }
+    }
+
+    /// None after the terminal event.
+    pub async fn next(&mut self, cancel: &CancellationToken) -> Option<ModelEvent> {
+        loop {
+            if let Some(event) = self.events.pop_front() {
+                return Some(event);
+            }
+            if self.decoder.is_over() {
+                return None;
+            }
+            let (deadline, total) = (self.deadline, self.limits.total);
+            let result = tokio::select! {
+                biased;
+                () = cancel.cancelled() => Err(ModelError::new(Category::Cancelled, "the model call was cancelled")),
+                () = tokio::time::sleep_until(deadline) => Err(too_slow("the answer was not complete", total)),
+                result = self.advance() => result,
+            };
+            if let Err(error) = result {
+                let events = self.decoder.fail(error);
+                self.give(events);
+            }
+        }
+    }
+
+    async fn advance(&mut self) -> Result<(), ModelError> {
+        match self.request.take() {
+            Some(request) => self.send(request).await,
+            None => self.read().await,
+        }
+    }
+
+    async fn send(&mut self, request: Request<Full<Bytes>>) -> Result<(), ModelError> {
+        let connecting = connect(&self.endpoint, self.tls.clone());
+        let (mut sender, connection) =
+            within(self.limits.connect, "no connection came about", connecting).await??;
+        let waiting = sender.send_request(request);
+        let answer = within(self.limits.first_byte, "the service did not begin to answer", waiting).await?;
+        let answer = answer.map_err(|_| self.broken("before it answered"))?;
+        let now = SystemTime::now();
+        self.events.extend(rate_limits(answer.headers(), now).into_iter().map(ModelEvent::RateLimited));
+        let wait = retry_after(answer.headers(), now);
+        let (parts, incoming) = answer.into_parts();
+        let body = Body { incoming, _connection: connection };
+        let answer = Response::from_parts(parts, body);
+        self.accept(answer)
+            .await
+            .map_err(|error| ModelError { retry_after: wait.or(error.retry_after), ..error })
+    }
+
+    /// Only a stream of events that began well is read as one.
+    async fn accept(&mut self, answer: Response<Body>) -> Result<(), ModelError> {
+        let status = answer.status();
+        if status.is_redirection() {
+            let message = format!(
+                "the service redirects (HTTP {}); redirects are not followed: set base_url to the final address",
+                status.as_u16()
+            );
+            return Err(ModelError {
+                status: Some(status.as_u16()),
+                ..ModelError::new(Category::Protocol, message)
+            });
+        }
+        let encoding = answer.headers().get(header::CONTENT_ENCODING);
+        if encoding.is_some_and(|encoding| encoding != "identity") {
+            return Err(protocol_error("the service compressed its answer, which was not asked for"));
+        }
+        let is_stream = is_event_stream(answer.headers());
+        if status == StatusCode::OK && is_stream {
+            self.body = Some(answer.into_body());
+            return Ok(());
+        }
+        let text = whole_body(answer.into_body(), self.limits).await;
+        let body = serde_json::from_slice(&text).unwrap_or_default();
+        if status.is_success() && !has_error(&body) {
+            let mut error = protocol_error("the service answered with something that is no stream of events");
+            error.code = Some("provider_bad_content_type".to_owned());
+            return Err(error);
+        }
+        Err(failure(Some(status.as_u16()).filter(|_| !status.is_success()), &body))
+    }
+
+    async fn read(&mut self) -> Result<(), ModelError> {
+        let Some(body) = self.body.as_mut() else {
+            return Err(protocol_error("there is no answer to read"));
+        };
+        let idle = self.limits.idle;
+        let events = match within(idle, "the service fell silent", body.incoming.frame()).await? {
+            Some(Ok(frame)) => match frame.into_data() {
+                Ok(data) => self.push(&data)?,
+                Err(_trailers) => Vec::new(),
+            },
+            Some(Err(_)) => return Err(self.broken("in the middle of the answer")),
+            None => self.decoder.end(),
+        };
+        self.give(events);
+        Ok(())
+    }
+
+    fn push(&mut self, data: &[u8]) -> Result<Vec<ModelEvent>, ModelError> {
+        self.received += data.len();
+        if self.received > self.limits.stream_bytes {
+            let most = self.limits.stream_bytes;
+            return Err(protocol_error(format!("the answer is over {most} bytes")));
+        }
+        if let Some(raw) = &mut self.raw {
+            raw.extend_from_slice(data);
+        }
+        Ok(self.decoder.push(data))
+    }
+
+    /// Queues events; what ends the call is cleaned of the key and comes after the bytes, if they were asked for.
+    fn give(&mut self, events: Vec<ModelEvent>) {
+        for event in events {
+            let event = match (event, &self.key) {
+                (ModelEvent::Failed(error), Some(key)) => ModelEvent::Failed(scrub(error, key)),
+                (event, _) => event,
+            };
+            if matches!(event, ModelEvent::Completed { .. } | ModelEvent::Failed(_)) {
+                self.body = None;
+                if let Some(raw) = self.raw.take() {
+                    let raw =
+                        self.key.as_ref().map_or_else(|| raw.clone(), |key| key.scrub_bytes(raw.clone()));
+                    self.events.push_back(ModelEvent::Raw(raw.into()));
+                }
+            }
+            self.events.push_back(event);
+        }
+    }
+
+    fn broken(&self, when: &str) -> ModelError {
+        let host = self.endpoint.host();
+        ModelError::new(Category::Connection, format!("the connection to `{host}` broke {when}"))
+    }
+}
+
+/// As much of an error's body as is needed; one that does not come is no reason to wait.
+async fn whole_body(mut body: Body, limits: Limits) -> Vec<u8> {
+    let mut text = Vec::new();
+    while text.len() < limits.error_bytes {
+        match timeout(limits.idle, body.incoming.frame()).await {
+            Ok(Some(Ok(frame))) => text.extend_from_slice(frame.data_ref().map_or(&[], |data| data)),
+            Ok(Some(Err(_)) | None) | Err(_) => break,
+        }
+    }
+    text.truncate(limits.error_bytes);
+    text
+}
+
+type Sender = http1::SendRequest<Full<Bytes>>;
+
+async fn connect(endpoint: &Endpoint, tls: Option<TlsConfig>) -> Result<(Sender, Connection), ModelError> {
+    let (host, port) = (endpoint.host(), endpoint.port());
+    let failed = |what: &str, error: String| {
+        ModelError::new(Category::Connection, format!("{what} `{host}:{port}` failed: {error}"))
+    };
+    let tcp = TcpStream::connect((host, port)).await;
+    let tcp = tcp.map_err(|error| failed("connecting to", error.to_string()))?;
+    // Requests are small and answers are awaited: nothing is won by waiting for more bytes.
+    let _ = tcp.set_nodelay(true);
+    let Some(tls) = tls else { return shake_hands(tcp).await };
+    let name =
+        ServerName::try_from(host.to_owned()).map_err(|error| failed("TLS with", error.to_string()))?;
+    let secured = TlsConnector::from(tls).connect(name, tcp).await;
+    shake_hands(secured.map_err(|error| failed("TLS with", error.to_string()))?).await
+}
+
+async fn shake_hands<S>(socket: S) -> Result<(Sender, Connection), ModelError>
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let (sender, connection) = http1::handshake(TokioIo::new(socket))
+        .await
+        .map_err(|error| ModelError::new(Category::Connection, format!("HTTP failed: {error}")))?;
+    let task = tokio::spawn(async move {
+        // Its errors reach the sender or the body.
+        let _ = connection.await;
+    });
+    Ok((sender, Connection(task)))
+}
+
+async fn within<F: Future>(limit: Duration, what: &str, work: F) -> Result<F::Output, ModelError> {
+    timeout(limit, work).await.map_err(|_| too_slow(what, limit))
+}
+
+fn too_slow(what: &str, limit: Duration) -> ModelError {
+    ModelError::new(Category::Timeout, format!("{what} within {} s", limit.as_secs_f64()))
+}
+
+fn is_event_stream(headers: &HeaderMap) -> bool {
+    let value = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    value.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("text/event-stream")
+}
+
+fn has_error(body: &serde_json::Value) -> bool {
+    !body["error"].is_null() || !body[0]["error"].is_null()
+}
+
+fn scrub(error: ModelError, key: &Secret) -> ModelError {
+    ModelError { message: key.scrub(&error.message), code: error.code.map(|code| key.scrub(&code)), ..error }
+}

@@ -1,0 +1,172 @@
+//! The way to a service and back: one connection for one call.
+//!
+//! No redirect is followed, so a key goes only where the configuration says. Every wait has a limit, and so has the
+//! size of everything that is read. Dropping the stream or cancelling its token closes the socket.
+
+mod call;
+mod endpoint;
+mod header;
+#[cfg(test)]
+mod tests;
+mod tls;
+
+use std::collections::BTreeMap;
+use std::marker::PhantomData;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::{StreamExt, stream};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, header as names};
+use http_body_util::Full;
+use tokio_util::sync::CancellationToken;
+
+use crate::api::Api;
+use crate::fnv::fnv;
+use crate::price::Price;
+use crate::secret::Secret;
+use crate::{Category, ModelError, ModelEvent, ModelRequest, ModelStream, Provider};
+use call::Call;
+use endpoint::Endpoint;
+
+/// What the configuration says about one provider.
+#[derive(Debug, Clone)]
+pub(crate) struct Settings {
+    pub name: String,
+    pub base_url: Option<String>,
+    pub key: Option<Secret>,
+    pub headers: BTreeMap<String, String>,
+    pub prices: BTreeMap<String, Price>,
+    pub limits: Limits,
+    pub ca_file: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Limits {
+    pub connect: Duration,
+    pub first_byte: Duration,
+    /// Between two pieces of the answer.
+    pub idle: Duration,
+    pub total: Duration,
+    pub stream_bytes: usize,
+    pub error_bytes: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            connect: Duration::from_secs(10),
+            first_byte: Duration::from_secs(60),
+            idle: Duration::from_secs(60),
+            total: Duration::from_secs(30 * 60),
+            stream_bytes: 64 << 20,
+            error_bytes: 64 << 10,
+        }
+    }
+}
+
+pub(crate) struct HttpProvider<A> {
+    name: String,
+    endpoint: Endpoint,
+    tls: Option<TlsConfig>,
+    key: Option<Secret>,
+    headers: HeaderMap,
+    prices: BTreeMap<String, Price>,
+    limits: Limits,
+    api: PhantomData<fn() -> A>,
+}
+
+impl<A: Api> HttpProvider<A> {
+    pub fn new(settings: Settings) -> Result<Self, String> {
+        let endpoint = Endpoint::parse(settings.base_url.as_deref().unwrap_or(A::BASE_URL))?;
+        // Here, so that a fault of the set-up shows at the start and not at the first call.
+        let tls = endpoint.is_tls().then(|| tls::config(settings.ca_file.as_deref())).transpose()?;
+        let mut headers = HeaderMap::new();
+        for (name, value) in &settings.headers {
+            let key = HeaderName::from_bytes(name.as_bytes())
+                .map_err(|_| format!("header `{name}` is not a name"))?;
+            let value = HeaderValue::from_str(value)
+                .map_err(|_| format!("the value of header `{name}` is not text"))?;
+            if matches!(
+                key,
+                names::HOST | names::CONTENT_LENGTH | names::TRANSFER_ENCODING | names::CONNECTION
+            ) {
+                return Err(format!("header `{name}` is set by the connection; remove it"));
+            }
+            headers.insert(key, value);
+        }
+        let Settings { name, key, prices, limits, .. } = settings;
+        Ok(Self { name, endpoint, tls, key, headers, prices, limits, api: PhantomData })
+    }
+
+    /// The message to send, and the seed of the ids in its answer.
+    fn request(&self, request: &ModelRequest) -> Result<(Request<Full<Bytes>>, String), ModelError> {
+        let body = serde_json::to_vec(&A::encode(request, &self.name))
+            .map_err(|error| invalid(format!("the request cannot be written as JSON: {error}")))?;
+        // Every call of a conversation has another history, so its bytes name it.
+        let seed = format!("{:012x}", fnv(&body) & 0xffff_ffff_ffff);
+        let target = self.endpoint.target(&A::path(request)?);
+        let mut message = Request::new(Full::new(Bytes::from(body)));
+        *message.method_mut() = Method::POST;
+        *message.uri_mut() = target.parse().map_err(|_| invalid(format!("`{target}` is not a path")))?;
+        let headers = message.headers_mut();
+        headers.extend(self.headers.clone());
+        headers.insert(names::HOST, self.endpoint.host_header());
+        headers.insert(names::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        headers.insert(names::ACCEPT, HeaderValue::from_static("text/event-stream"));
+        headers.insert(names::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+        A::headers(request, headers);
+        if let Some(key) = &self.key {
+            let (name, value) = A::key_header(key);
+            let mut value =
+                HeaderValue::from_str(&value).map_err(|_| invalid("the key cannot be sent".to_owned()))?;
+            value.set_sensitive(true);
+            headers.insert(name, value);
+        }
+        Ok((message, seed))
+    }
+}
+
+impl<A: Api> Provider for HttpProvider<A> {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn price(&self, model: &str) -> Option<Price> {
+        let by_prefix = |(name, price): (&String, &Price)| {
+            let prefix = name.strip_suffix('*')?;
+            model.starts_with(prefix).then_some((prefix.len(), *price))
+        };
+        let longest = || self.prices.iter().filter_map(by_prefix).max_by_key(|(length, _)| *length);
+        self.prices.get(model).copied().or_else(|| longest().map(|(_, price)| price))
+    }
+
+    fn call(&self, request: ModelRequest, cancel: CancellationToken) -> ModelStream {
+        let (message, seed) = match self.request(&request) {
+            Ok(made) => made,
+            Err(error) => return stream::iter([ModelEvent::Failed(error)]).boxed(),
+        };
+        let call = Call::new(
+            self.endpoint.clone(),
+            self.tls.clone(),
+            message,
+            A::decoder(&self.name, &seed),
+            self.key.clone(),
+            self.limits,
+            request.keep_raw,
+        );
+        stream::unfold((call, cancel), |(mut call, cancel)| async move {
+            let event = call.next(&cancel).await?;
+            Some((event, (call, cancel)))
+        })
+        .boxed()
+    }
+}
+
+fn invalid(message: String) -> ModelError {
+    ModelError::new(Category::InvalidRequest, message)
+}
+
+/// Present for https, shared by every connection.
+type TlsConfig = Arc<rustls::ClientConfig>;

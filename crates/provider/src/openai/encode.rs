@@ -1,0 +1,141 @@
+//! A request in the words of the Responses API.
+
+use riverrun_event::Part;
+use serde_json::{Map, Value, json};
+
+use crate::part::{Shown, own_opaque, put, show, text_of};
+use crate::{History, ModelRequest, ToolChoice, ToolSpec};
+
+pub fn encode(request: &ModelRequest, provider: &str) -> Value {
+    let mut body = Map::new();
+    body.extend(request.extra.clone());
+    body.insert("model".to_owned(), json!(request.model));
+    body.insert("stream".to_owned(), json!(true));
+    body.insert("store".to_owned(), json!(false));
+    body.insert("include".to_owned(), include(request));
+    body.insert("input".to_owned(), Value::Array(input(&request.history, provider)));
+    put(&mut body, "instructions", request.instructions.as_ref());
+    put(&mut body, "max_output_tokens", request.max_output_tokens);
+    put(&mut body, "temperature", request.temperature);
+    put(&mut body, "top_p", request.top_p);
+    put(&mut body, "parallel_tool_calls", request.parallel_tool_calls);
+    if let Some(effort) = &request.reasoning_effort {
+        body.insert("reasoning".to_owned(), json!({"effort": effort, "summary": "auto"}));
+    }
+    if let Some(schema) = &request.output_schema {
+        let format = json!({"type": "json_schema", "name": "output", "schema": schema, "strict": true});
+        body.insert("text".to_owned(), json!({"format": format}));
+    }
+    if !request.tools.is_empty() {
+        body.insert("tools".to_owned(), request.tools.iter().map(tool).collect());
+        body.insert("tool_choice".to_owned(), tool_choice(&request.tool_choice));
+    }
+    Value::Object(body)
+}
+
+/// What the caller wants included, and the reasoning that must come back.
+fn include(request: &ModelRequest) -> Value {
+    let mut wanted = request.extra.get("include").and_then(Value::as_array).cloned().unwrap_or_default();
+    let reasoning = json!("reasoning.encrypted_content");
+    if !wanted.contains(&reasoning) {
+        wanted.push(reasoning);
+    }
+    Value::Array(wanted)
+}
+
+fn input(history: &[History], provider: &str) -> Vec<Value> {
+    let items: Vec<Value> = history.iter().filter_map(|entry| item(entry, provider)).collect();
+    let mut kept: Vec<Value> = Vec::with_capacity(items.len());
+    // Reasoning stands only before what it led to; what a cancelled step thought led to nothing.
+    for item in items.into_iter().rev() {
+        let led_to = kept.last().is_some_and(|next| {
+            next["role"] == "assistant" || next["type"] == "function_call" || next["type"] == "reasoning"
+        });
+        if item["type"] != "reasoning" || led_to {
+            kept.push(item);
+        }
+    }
+    kept.reverse();
+    kept
+}
+
+fn item(entry: &History, provider: &str) -> Option<Value> {
+    match entry {
+        History::System { text } => Some(json!({"role": "developer", "content": text})),
+        History::User { parts } => {
+            let content: Vec<Value> = parts.iter().filter_map(input_part).collect();
+            (!content.is_empty()).then(|| json!({"role": "user", "content": content}))
+        }
+        History::Assistant { parts, opaque } => {
+            let text = text_of(parts);
+            let mut message =
+                json!({"role": "assistant", "content": [{"type": "output_text", "text": text}]});
+            if let (Some(members), Some(own)) = (message.as_object_mut(), own_opaque(opaque, provider)) {
+                members.extend(own);
+            }
+            (!text.is_empty()).then_some(message)
+        }
+        History::Reasoning { provider: maker, opaque, .. } if maker == provider => {
+            // Nothing is stored there, so only an item that carries its own content can be given back.
+            let item: Value = opaque.as_ref()?.to().ok()?;
+            item["encrypted_content"].is_string().then_some(item)
+        }
+        History::Reasoning { .. } => None,
+        History::ToolCall { call_id, name, arguments, opaque } => {
+            let mut call =
+                json!({"type": "function_call", "call_id": call_id, "name": name, "arguments": arguments});
+            if let (Some(members), Some(own)) = (call.as_object_mut(), own_opaque(opaque, provider)) {
+                members.extend(own);
+            }
+            Some(call)
+        }
+        History::ToolResult { call_id, parts, .. } => {
+            Some(json!({"type": "function_call_output", "call_id": call_id, "output": output(parts)}))
+        }
+    }
+}
+
+fn output(parts: &[Part]) -> Value {
+    let shown: Vec<Value> = parts.iter().filter_map(input_part).collect();
+    match shown.iter().all(|part| part["type"] == "input_text") {
+        true => json!(text_of(parts)),
+        false => json!(shown),
+    }
+}
+
+fn input_part(part: &Part) -> Option<Value> {
+    match show(part)? {
+        Shown::Text(text) => Some(json!({"type": "input_text", "text": text})),
+        Shown::Image { url, detail } => {
+            let detail = detail.unwrap_or_else(|| "auto".to_owned());
+            Some(json!({"type": "input_image", "image_url": url, "detail": detail}))
+        }
+        Shown::File { url, name } => {
+            let member = if url.starts_with("data:") { "file_data" } else { "file_url" };
+            let mut file = json!({"type": "input_file", member: url});
+            if member == "file_data" {
+                file["filename"] = json!(name.unwrap_or_else(|| "file".to_owned()));
+            }
+            Some(file)
+        }
+    }
+}
+
+fn tool(spec: &ToolSpec) -> Value {
+    json!({
+        "type": "function",
+        "name": spec.name,
+        "description": spec.description,
+        "parameters": spec.parameters,
+        "strict": spec.strict,
+    })
+}
+
+fn tool_choice(choice: &ToolChoice) -> Value {
+    match choice {
+        ToolChoice::Auto => json!("auto"),
+        ToolChoice::None => json!("none"),
+        ToolChoice::Required => json!("required"),
+        ToolChoice::Named(name) => json!({"type": "function", "name": name}),
+    }
+}

@@ -1,0 +1,127 @@
+//! Keys, and how they stay out of everything that is written.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use serde::Deserialize;
+
+/// Where a key is. There is no way to write one into the configuration itself.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum SecretSource {
+    /// An environment variable.
+    Env(String),
+    /// A file; white space around the key is cut off.
+    File(PathBuf),
+}
+
+/// A key. It can be used, and never shown.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(String);
+
+/// Shorter ones are not looked for: they would be found everywhere.
+const SHORTEST_SCRUBBED: usize = 6;
+const HIDDEN: &str = "[key]";
+
+impl SecretSource {
+    /// The error names the source, never what is in it.
+    pub fn read(&self) -> Result<Secret, String> {
+        let (text, source) = match self {
+            SecretSource::Env(name) => {
+                let text =
+                    std::env::var(name).map_err(|_| format!("environment variable `{name}` is not set"))?;
+                (text, format!("environment variable `{name}`"))
+            }
+            SecretSource::File(path) => {
+                let path = path.display();
+                let text = std::fs::read_to_string(path.to_string())
+                    .map_err(|error| format!("key file `{path}` cannot be read: {error}"))?;
+                (text, format!("key file `{path}`"))
+            }
+        };
+        Secret::new(&text).map_err(|reason| format!("{source} {reason}"))
+    }
+}
+
+impl Secret {
+    pub fn new(text: &str) -> Result<Self, &'static str> {
+        let text = text.trim();
+        match text {
+            "" => Err("is empty; put the key there"),
+            _ if !text.bytes().all(|byte| byte.is_ascii_graphic()) => {
+                Err("holds characters that no key has; check that it is the key alone")
+            }
+            _ => Ok(Self(text.to_owned())),
+        }
+    }
+
+    /// For the one header that carries it.
+    pub(crate) fn expose(&self) -> &str {
+        &self.0
+    }
+
+    /// The text without the key, should a service have repeated it.
+    pub fn scrub(&self, text: &str) -> String {
+        match self.0.len() >= SHORTEST_SCRUBBED {
+            true => text.replace(&self.0, HIDDEN),
+            false => text.to_owned(),
+        }
+    }
+
+    pub(crate) fn scrub_bytes(&self, bytes: Vec<u8>) -> Vec<u8> {
+        let key = self.0.as_bytes();
+        if key.len() < SHORTEST_SCRUBBED || !bytes.windows(key.len()).any(|window| window == key) {
+            return bytes;
+        }
+        let mut out = Vec::with_capacity(bytes.len());
+        let mut at = 0;
+        while at < bytes.len() {
+            if bytes[at..].starts_with(key) {
+                out.extend_from_slice(HIDDEN.as_bytes());
+                at += key.len();
+            } else {
+                out.push(bytes[at]);
+                at += 1;
+            }
+        }
+        out
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(HIDDEN)
+    }
+}
+
+impl fmt::Display for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(HIDDEN)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_never_shown() {
+        let key = Secret::new("sk-canary-123\n").unwrap();
+        assert_eq!(format!("{key} {key:?}"), "[key] [key]");
+        assert_eq!(key.scrub("bad key sk-canary-123!"), "bad key [key]!");
+        assert_eq!(key.scrub_bytes(b"a sk-canary-123 b".to_vec()), b"a [key] b");
+    }
+
+    #[test]
+    fn a_source_that_gives_no_key_is_named() {
+        let absent = SecretSource::Env("RIVERRUN_NO_SUCH_KEY".to_owned()).read().unwrap_err();
+        assert_eq!(absent, "environment variable `RIVERRUN_NO_SUCH_KEY` is not set");
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("key");
+        std::fs::write(&path, "two words\n").unwrap();
+        let wrong = SecretSource::File(path.clone()).read().unwrap_err();
+        assert!(wrong.contains("characters that no key has") && !wrong.contains("two words"), "{wrong}");
+        std::fs::write(&path, "  good-key \n").unwrap();
+        assert_eq!(SecretSource::File(path).read().unwrap().expose(), "good-key");
+    }
+}

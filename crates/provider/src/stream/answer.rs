@@ -1,0 +1,216 @@
+//! The events of one answer, and the promises about them.
+//!
+//! Items start once and are done once, text goes only to a started item, an unfinished tool call is never done, and
+//! exactly one terminal event comes last.
+
+use riverrun_event::{Annotation, RawJson, Usage};
+use serde_json::{Map, Value, json};
+
+use super::json::tokens;
+use super::protocol_error;
+use super::surrogate::Joiner;
+use crate::{Category, ItemKind, ModelError, ModelEvent, StopReason};
+
+#[derive(Default)]
+pub(crate) struct Answer {
+    events: Vec<ModelEvent>,
+    items: Vec<OpenItem>,
+    started: bool,
+    over: bool,
+    has_lone_surrogates: bool,
+    has_calls: bool,
+}
+
+struct OpenItem {
+    kind: ItemKind,
+    done: bool,
+    joiner: Joiner,
+    /// What a tool call's arguments have come to, to compare with what the service says at their end.
+    arguments: String,
+    /// A message or reasoning has said something.
+    has_text: bool,
+}
+
+impl Answer {
+    pub fn begin_frame(&mut self, has_lone_surrogates: bool) {
+        self.has_lone_surrogates = has_lone_surrogates;
+    }
+
+    pub fn is_over(&self) -> bool {
+        self.over
+    }
+
+    pub fn take(&mut self) -> Vec<ModelEvent> {
+        std::mem::take(&mut self.events)
+    }
+
+    /// Only the first one counts.
+    pub fn started(&mut self, response_id: &str, model: &str) {
+        let named = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+        if !std::mem::replace(&mut self.started, true) {
+            self.say(ModelEvent::Started { response_id: named(response_id), model: named(model) });
+        }
+    }
+
+    pub fn open(&mut self, kind: ItemKind) -> u32 {
+        let index = u32::try_from(self.items.len()).unwrap_or(u32::MAX);
+        self.say(ModelEvent::ItemStarted { index, kind: kind.clone() });
+        let joiner = Joiner::default();
+        self.items.push(OpenItem { kind, done: false, joiner, arguments: String::new(), has_text: false });
+        index
+    }
+
+    pub fn text(&mut self, index: u32, delta: &str) {
+        self.delta(index, delta, |index, delta| ModelEvent::Text { index, delta });
+    }
+
+    pub fn reasoning(&mut self, index: u32, summary_index: Option<u32>, delta: &str) {
+        self.delta(index, delta, |index, delta| ModelEvent::Reasoning { index, summary_index, delta });
+    }
+
+    pub fn arguments(&mut self, index: u32, delta: &str) {
+        self.delta(index, delta, |index, delta| ModelEvent::Arguments { index, delta });
+    }
+
+    /// The service repeats the arguments whole: what did not come as deltas is given on now.
+    pub fn whole_arguments(&mut self, index: u32, whole: &str) {
+        let Some(rest) = whole.strip_prefix(self.arguments_of(index)) else {
+            return self.fail(protocol_error(format!(
+                "the arguments of item {index} at their end differ from the deltas before"
+            )));
+        };
+        let rest = rest.to_owned();
+        self.arguments(index, &rest);
+    }
+
+    /// The service repeats the text whole; it is news only if no delta came.
+    pub fn whole_text(&mut self, index: u32, whole: &str) {
+        if self.item(index).is_some_and(|item| !item.has_text) {
+            self.text(index, whole);
+        }
+    }
+
+    pub fn arguments_of(&self, index: u32) -> &str {
+        self.item(index).map_or("", |item| item.arguments.as_str())
+    }
+
+    pub fn kind_of(&self, index: u32) -> Option<&ItemKind> {
+        self.item(index).map(|item| &item.kind)
+    }
+
+    pub fn annotate(&mut self, index: u32, annotation: &Value) {
+        match serde_json::from_value::<Annotation>(annotation.clone()) {
+            Ok(annotation) => self.say(ModelEvent::Annotated { index, annotation }),
+            Err(_) => self.vendor("annotation", annotation),
+        }
+    }
+
+    pub fn done(&mut self, index: u32, opaque: Option<Value>) {
+        let Some(item) = self.items.get_mut(index as usize) else { return };
+        if self.over || std::mem::replace(&mut item.done, true) {
+            return;
+        }
+        if item.joiner.end() {
+            let lost = char::REPLACEMENT_CHARACTER.to_string();
+            let event = match item.kind {
+                ItemKind::Message => ModelEvent::Text { index, delta: lost },
+                ItemKind::Reasoning => ModelEvent::Reasoning { index, summary_index: None, delta: lost },
+                ItemKind::ToolCall { .. } => ModelEvent::Arguments { index, delta: lost },
+            };
+            self.say(event);
+            self.repaired(index, 1);
+        }
+        self.has_calls |= matches!(self.items[index as usize].kind, ItemKind::ToolCall { .. });
+        let opaque = opaque.and_then(|value| RawJson::of(&value).ok());
+        self.say(ModelEvent::ItemDone { index, opaque });
+    }
+
+    pub fn vendor(&mut self, name: &str, data: &Value) {
+        if let Ok(data) = RawJson::of(data) {
+            self.say(ModelEvent::Vendor { name: name.to_owned(), data });
+        }
+    }
+
+    /// A tool call that the service finished makes `End` a `ToolUse`. One that it did not finish makes this a failure,
+    /// unless the service says itself that the answer was cut.
+    pub fn complete(&mut self, stop: StopReason, usage: Usage) {
+        let cut = match stop {
+            StopReason::MaxTokens | StopReason::ContentFilter | StopReason::Refusal => true,
+            StopReason::End | StopReason::ToolUse | StopReason::StopSequence | StopReason::Other(_) => false,
+        };
+        for index in 0..self.items.len() {
+            let item = &self.items[index];
+            match &item.kind {
+                _ if item.done => {}
+                ItemKind::Message | ItemKind::Reasoning => self.done(index as u32, None),
+                ItemKind::ToolCall { .. } if cut => {}
+                ItemKind::ToolCall { name, .. } => {
+                    let message =
+                        format!("the service completed with the arguments of a call of `{name}` unfinished");
+                    return self.fail(ModelError::new(Category::Truncated, message));
+                }
+            }
+        }
+        let stop = match stop {
+            StopReason::End if self.has_calls => StopReason::ToolUse,
+            other => other,
+        };
+        self.say(ModelEvent::Completed { stop, usage });
+        self.over = true;
+    }
+
+    /// Nothing follows; says nothing if the terminal event was already there.
+    pub fn fail(&mut self, error: ModelError) {
+        self.say(ModelEvent::Failed(error));
+        self.over = true;
+    }
+
+    /// Counts of tokens by path (`a/b`) in the service's usage object; what is no count is left out and told.
+    pub fn counts<const N: usize>(&mut self, usage: &Value, paths: [&str; N]) -> [Option<u64>; N] {
+        let mut wrong = Map::new();
+        let counts = paths.map(|path| {
+            let value = path.split('/').fold(usage, |value, name| &value[name]);
+            tokens(value).unwrap_or_else(|()| {
+                wrong.insert(path.to_owned(), value.clone());
+                None
+            })
+        });
+        if !wrong.is_empty() {
+            self.vendor("usage_ignored", &Value::Object(wrong));
+        }
+        counts
+    }
+
+    fn delta(&mut self, index: u32, delta: &str, event: impl Fn(u32, String) -> ModelEvent) {
+        let has_lone_surrogates = self.has_lone_surrogates;
+        let Some(item) = self.items.get_mut(index as usize).filter(|item| !item.done) else {
+            return self.fail(protocol_error(format!("text came for item {index}, which is not open")));
+        };
+        let (text, lost) = item.joiner.join(delta, has_lone_surrogates);
+        if text.is_empty() {
+            return;
+        }
+        item.has_text = true;
+        if matches!(item.kind, ItemKind::ToolCall { .. }) {
+            item.arguments.push_str(&text);
+        }
+        self.say(event(index, text));
+        if lost > 0 {
+            self.repaired(index, lost);
+        }
+    }
+
+    fn repaired(&mut self, index: u32, count: usize) {
+        self.vendor("text_repaired", &json!({"index": index, "count": count}));
+    }
+
+    fn item(&self, index: u32) -> Option<&OpenItem> {
+        self.items.get(index as usize)
+    }
+
+    fn say(&mut self, event: ModelEvent) {
+        if !self.over {
+            self.events.push(event);
+        }
+    }
+}
