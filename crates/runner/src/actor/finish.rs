@@ -100,6 +100,7 @@ impl Actor {
             self.checked.remove(task);
             self.streams.remove(task);
             self.pools.remove(task);
+            self.compacted.remove(task);
         }
         self.launches.retain(|(key, _)| !tasks.contains(key.task()));
     }

@@ -4,7 +4,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::Actor;
 use super::model::Stream;
-use crate::drive::{EffectKey, Launch, Line, Report, Running, call_model, check_output, run_tool};
+use crate::drive::{EffectKey, Launch, Line, Report, Running, call_model, check_output, run_tool, summarise};
 
 impl Actor {
     pub(super) async fn launch_all(&mut self) {
@@ -36,6 +36,7 @@ impl Actor {
                 tokio::time::sleep(time).await;
                 line.tell(Report::Delayed).await;
             }),
+            Launch::Summary(call) => tokio::spawn(summarise(*call, line, cancel.clone())),
             Launch::Check(check) => tokio::spawn(check_output(check, line)),
         };
         let running = Running {

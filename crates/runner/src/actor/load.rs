@@ -32,6 +32,8 @@ impl Actor {
             taken_over: HashSet::new(),
             launches: Vec::new(),
             pools: HashMap::new(),
+            blobs: Vec::new(),
+            compacted: HashSet::new(),
             sealed: HashMap::new(),
             generation: 0,
             reports,

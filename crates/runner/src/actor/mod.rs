@@ -16,6 +16,7 @@ mod ask;
 mod child;
 mod close;
 mod command;
+mod compact;
 mod control;
 mod decide;
 mod ended;
@@ -40,7 +41,7 @@ use std::time::Duration;
 
 use riverrun_event::{TaskId, Timestamp, TurnId};
 use riverrun_fold::{SealedTurn, State};
-use riverrun_log::SessionKey;
+use riverrun_log::{NewBlob, SessionKey};
 use tokio::sync::mpsc;
 
 pub(crate) use append::Stop;
@@ -69,6 +70,10 @@ pub(crate) struct Actor {
     checked: HashSet<TaskId>,
     /// Effects that begin once what is being written is durable.
     launches: Vec<(EffectKey, Launch)>,
+    /// Blobs that what is being written refers to.
+    blobs: Vec<NewBlob>,
+    /// Turns whose older context was looked at.
+    compacted: HashSet<TaskId>,
     /// What the tasks can cite.
     pools: HashMap<TaskId, Pool>,
     /// Older turns of the session, as they were read.
@@ -153,6 +158,11 @@ impl Actor {
             // The end of an effect may end the turn: nothing is written behind it unseen.
             is_last = report.report.is_last();
             self.absorb(report, &mut page);
+        }
+        for blob in std::mem::take(&mut self.blobs) {
+            if let Err(error) = self.core.journal.log().put_blob(&self.key.tenant, blob).await {
+                tracing::warn!(%error, "the bytes of a provider were not kept");
+            }
         }
         self.append(page).await?;
         self.launch_all().await;

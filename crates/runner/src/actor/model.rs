@@ -1,7 +1,7 @@
 //! What the model says, as events.
 
 use riverrun_event::{
-    Block, EventType, Item, ItemCompleted, ItemId, ItemPatch, ItemStarted, ItemUpdated, MessageItem,
+    BlobRef, Block, EventType, Item, ItemCompleted, ItemId, ItemPatch, ItemStarted, ItemUpdated, MessageItem,
     MessagePatch, ModelCompleted, ModelDelta, Patch, RawJson, ReasoningDelta, ReasoningItem, ReasoningPatch,
     TaskId, TextBlock, ToolArgs, ToolCallId, ToolCallItem, ToolCallPatch, Usage,
 };
@@ -168,6 +168,15 @@ impl Actor {
         }
     }
 
+    /// Stores bytes with what is written next.
+    fn keep(&mut self, bytes: Vec<u8>) -> BlobRef {
+        let reference = riverrun_log::BlobRef::of(&bytes);
+        let session = Some(self.key.session.clone());
+        let media_type = "application/octet-stream".to_owned();
+        self.blobs.push(riverrun_log::NewBlob { session, media_type, bytes: bytes.into() });
+        BlobRef::Bare(reference.to_string())
+    }
+
     pub(super) fn model_completed(
         &mut self,
         task: &TaskId,
@@ -175,8 +184,10 @@ impl Actor {
         usage: Usage,
         page: &mut Page,
     ) {
-        let Some(stream) = self.streams.get(task) else { return };
+        let Some(stream) = self.streams.get_mut(task) else { return };
         let (response_id, model) = (stream.response.clone(), stream.model.clone());
+        let raw = std::mem::take(&mut stream.raw);
+        let raw_ref = (!raw.is_empty()).then(|| self.keep(raw));
         self.close_items(task, page);
         let Some((_, view)) = self.view.task(task) else { return };
         let completed = ModelCompleted {
@@ -185,7 +196,7 @@ impl Actor {
             model,
             provider: view.provider.as_deref().map(ToOwned::to_owned),
             response_id,
-            raw_ref: None,
+            raw_ref,
         };
         page.push(EventType::ModelCompleted, &view.step_scope(), &completed);
         self.record_cost(task, &usage, page);

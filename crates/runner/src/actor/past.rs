@@ -41,8 +41,20 @@ impl Actor {
     }
 
     /// The turns of the thread before this one.
-    async fn past(&mut self, thread: &ThreadId, before: &TurnId, out: &mut Vec<History>) {
-        for turn in self.older_turns(thread) {
+    pub(super) async fn past(&mut self, thread: &ThreadId, before: &TurnId, out: &mut Vec<History>) {
+        let told = self.told_summary();
+        let of_thread = self.past_turns(thread, before);
+        let covered: Vec<&str> =
+            told["affectedTurns"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+        // The newest summary may be that of another thread.
+        let is_ours = covered.iter().any(|turn| of_thread.iter().any(|known| known == turn));
+        let summary = if is_ours { self.summary_text(&told).await } else { None };
+        let is_told = |turn: &TurnId| summary.is_some() && covered.contains(&turn.as_str());
+        if let Some(text) = &summary {
+            let text = format!("Summary of the conversation so far:\n{text}");
+            history::user(&Input::Text(text), out);
+        }
+        for turn in self.older_turns(thread).into_iter().filter(|turn| !is_told(turn)) {
             if let Some(sealed) = self.sealed_turn(&turn).await {
                 let root =
                     sealed.tasks.iter().find(|task| Some(&task.task_id) == sealed.turn.task_id.as_ref());
@@ -51,14 +63,16 @@ impl Actor {
         }
         let ended =
             self.state.turns.iter().filter(|turn| turn.thread_id == *thread && turn.turn_id != *before);
-        for turn in ended.filter(|turn| turn.status.is_terminal() && turn.started_at.is_some()) {
+        for turn in ended
+            .filter(|turn| turn.status.is_terminal() && turn.started_at.is_some() && !is_told(&turn.turn_id))
+        {
             let root = self.state.tasks.iter().find(|task| Some(&task.task_id) == turn.task_id.as_ref());
             history::past_turn(turn, root, out);
         }
     }
 
     /// Turns that left the state, as the newest turn's context told.
-    fn older_turns(&self, thread: &ThreadId) -> Vec<TurnId> {
+    pub(super) fn older_turns(&self, thread: &ThreadId) -> Vec<TurnId> {
         let listed = self.told_turns()[thread.as_str()].as_array().cloned().unwrap_or_default();
         let ids = listed.iter().filter_map(|id| TurnId::new(id.as_str()?).ok());
         ids.filter(|id| self.state.turns.iter().all(|turn| turn.turn_id != *id)).collect()
@@ -66,7 +80,8 @@ impl Actor {
 
     fn told_turns(&self) -> Value {
         let family = self.state.ledger.family("context");
-        let told = family.and_then(|family| family.entries.iter().rev().find(|entry| entry.kind == "context.resolved"));
+        let told = family
+            .and_then(|family| family.entries.iter().rev().find(|entry| entry.kind == "context.resolved"));
         let told = told.and_then(|entry| entry.payload.as_ref()?.to::<Value>().ok());
         told.map(|told| told["turns"].clone()).unwrap_or_default()
     }
@@ -77,8 +92,11 @@ impl Actor {
         let Some(thread) = &scope.thread_id else { return };
         let mut turns = self.told_turns();
         let mut listed = turns[thread.as_str()].as_array().cloned().unwrap_or_default();
-        let ended = self.state.turns.iter().filter(|turn| turn.thread_id == *thread && turn.status.is_terminal());
-        for turn in ended.filter(|turn| turn.started_at.is_some() && Some(&turn.turn_id) != scope.turn_id.as_ref()) {
+        let ended =
+            self.state.turns.iter().filter(|turn| turn.thread_id == *thread && turn.status.is_terminal());
+        for turn in
+            ended.filter(|turn| turn.started_at.is_some() && Some(&turn.turn_id) != scope.turn_id.as_ref())
+        {
             let id = Value::from(turn.turn_id.as_str());
             if !listed.contains(&id) {
                 listed.push(id);

@@ -26,6 +26,11 @@ impl Actor {
             // The turn's end makes every other plan for it void.
             let ends =
                 matches!(&intent, Intent::Stop(_) | Intent::Fail(..) | Intent::Finish(_) | Intent::GiveUp(_));
+            if let Intent::Call(task) = &intent
+                && self.compact(task, &mut page).await
+            {
+                continue;
+            }
             self.perform_one(intent, &mut page);
             if ends {
                 break;

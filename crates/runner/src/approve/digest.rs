@@ -53,7 +53,9 @@ fn canonical(value: &Value, out: &mut String) {
             }
             out.push(']');
         }
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => out.push_str(&value.to_string()),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
+            out.push_str(&value.to_string())
+        }
     }
 }
 

@@ -29,9 +29,10 @@ pub(crate) fn judge(tool: &ToolUse, arguments: &Value, rules: &Rules, agent: &st
         return verdict;
     }
     match rules.find(&identity(definition), agent) {
-        Some(rule) if rule.decision == "approve" => {
-            Verdict::Allow { source: "rule", reason: "somebody allowed this tool for this agent always".to_owned() }
-        }
+        Some(rule) if rule.decision == "approve" => Verdict::Allow {
+            source: "rule",
+            reason: "somebody allowed this tool for this agent always".to_owned(),
+        },
         Some(_) => Verdict::Deny { source: "rule", reason: rules::REFUSED.to_owned() },
         None => verdict,
     }

@@ -36,7 +36,8 @@ struct Told {
 
 impl Rules {
     pub fn of(state: &State) -> Self {
-        let entries = state.ledger.family("policy").map(|family| family.entries.as_slice()).unwrap_or_default();
+        let entries =
+            state.ledger.family("policy").map(|family| family.entries.as_slice()).unwrap_or_default();
         let told = entries.iter().rev().filter(|entry| entry.kind == "policy.changed");
         let mut told = told.filter_map(|entry| entry.payload.as_ref()?.to::<Told>().ok());
         Self(told.find(|told| told.policy == POLICY).map(|told| told.rules).unwrap_or_default())

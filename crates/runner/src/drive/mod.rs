@@ -2,6 +2,7 @@
 
 mod check;
 mod model;
+mod summary;
 mod tool;
 
 use riverrun_event::TaskId;
@@ -13,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 pub(crate) use check::{OutputCheck, check_output};
 pub(crate) use model::{ModelCall, call_model};
+pub(crate) use summary::{Summary, SummaryCall, summarise};
 pub(crate) use tool::{ToolRun, run_tool};
 
 /// Names an effect; there is at most one of a name at a time.
@@ -47,6 +49,7 @@ pub(crate) enum Launch {
     Tool(Box<ToolRun>),
     Delay(std::time::Duration),
     Check(OutputCheck),
+    Summary(Box<SummaryCall>),
 }
 
 /// What an effect tells.
@@ -59,7 +62,7 @@ pub(crate) enum Report {
     Checked(Result<(), Tripped>),
     /// A guardrail stopped the input before the model's answer.
     Guarded(Tripped),
-    Summary(Result<String, String>),
+    Summary(Result<Summary, String>),
 }
 
 /// A guardrail said no.

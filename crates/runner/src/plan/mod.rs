@@ -42,6 +42,9 @@ pub(crate) enum Intent {
     Finish(TaskId),
 }
 
+/// A task whose server stops this often may be the reason for it.
+const MOST_ATTEMPTS: u32 = 20;
+
 /// Why a task cannot go on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Failure {
@@ -115,6 +118,10 @@ impl Facts<'_> {
         }
         if task.is_model_open {
             return intents.push(Intent::Interrupted(id()));
+        }
+        if task.attempts > MOST_ATTEMPTS {
+            let message = format!("the server stopped {MOST_ATTEMPTS} times during this task");
+            return intents.push(Intent::Fail(id(), Failure { code: "too_many_attempts", message }));
         }
         let Some(persona) = self.persona(turn, task) else {
             let message = format!("there is no agent `{}` any more", task.agent);

@@ -12,6 +12,9 @@ use crate::CancelMode;
 /// What the runner writes as the worker of its attempts; by it a turn is known to be its own.
 pub(crate) const WORKER: &str = "riverrun";
 
+/// The code of a model call whose end nobody saw.
+pub(crate) const LOST: &str = "interrupted";
+
 impl View {
     pub fn apply(&mut self, event: &Event) {
         let (Ok(payload), Some(turn_id)) = (&event.payload, &event.scope.turn_id) else { return };
@@ -133,7 +136,9 @@ impl TaskView {
             }
             Payload::ModelFailed(failed) => {
                 self.is_model_open = false;
-                self.failures += 1;
+                // A call that died with its server says nothing about the model.
+                let is_lost = failed.error.code.as_deref() == Some(LOST);
+                self.failures += u32::from(!is_lost);
                 self.last_error = Some(failed.error.clone());
             }
             Payload::RoutingDecided(_) | Payload::RoutingSingleCandidate(_) => self.is_routed = true,

@@ -20,11 +20,31 @@ pub struct TestJournal {
     order: Mutex<()>,
     /// Appends that may still happen; after that the owner counts as dead and every append is refused.
     pub left: AtomicI64,
+    /// What to do once the log has so many events.
+    then: std::sync::Mutex<Option<(u64, Box<dyn FnOnce() + Send>)>>,
 }
 
 impl TestJournal {
     pub fn new(log: Arc<dyn Log>, epoch: Epoch, clock: Arc<dyn Clock>) -> Self {
-        Self { log, epoch, clock, order: Mutex::new(()), left: AtomicI64::new(i64::MAX) }
+        Self {
+            log,
+            epoch,
+            clock,
+            order: Mutex::new(()),
+            left: AtomicI64::new(i64::MAX),
+            then: std::sync::Mutex::default(),
+        }
+    }
+
+    pub fn at(&self, events: u64, then: impl FnOnce() + Send + 'static) {
+        *self.then.lock().unwrap() = Some((events, Box::new(then)));
+    }
+
+    fn reached(&self, last: Sequence) {
+        let mut then = self.then.lock().unwrap();
+        if let Some((_, run)) = then.take_if(|(at, _)| *at <= last.get()) {
+            run();
+        }
     }
 
     fn now(&self) -> Timestamp {
@@ -56,6 +76,7 @@ impl TestJournal {
         append.idempotency = entry.idempotency;
         let appended = self.log.append(append).await.map_err(failed)?;
         drop(_order);
+        self.reached(appended.last);
         tokio::task::yield_now().await;
         Ok(Landed { first: appended.first, last: appended.last })
     }

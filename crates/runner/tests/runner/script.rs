@@ -8,7 +8,7 @@ use futures_util::StreamExt;
 use futures_util::stream;
 use riverrun_event::{RawJson, Usage};
 use riverrun_provider::{
-    Category, ItemKind, ModelError, ModelEvent, ModelRequest, ModelStream, Provider, StopReason,
+    Category, History, ItemKind, ModelError, ModelEvent, ModelRequest, ModelStream, Provider, StopReason,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -22,6 +22,7 @@ pub struct Script {
     answers: Mutex<VecDeque<Say>>,
     /// By a word in the newest user text, for scenes in which several agents speak.
     by_model: Mutex<Vec<(String, VecDeque<Say>)>>,
+    scenes: Mutex<Vec<(String, Vec<Say>)>>,
     pub requests: Mutex<Vec<ModelRequest>>,
 }
 
@@ -31,6 +32,7 @@ impl Script {
             name: "script".to_owned(),
             answers: Mutex::new(answers.into()),
             by_model: Mutex::default(),
+            scenes: Mutex::default(),
             requests: Mutex::default(),
         }
     }
@@ -41,12 +43,24 @@ impl Script {
         self
     }
 
+    /// Answers of one model by how many results it has read, so that the same question has the same answer.
+    pub fn scene(self, model: &str, answers: Vec<Say>) -> Self {
+        self.scenes.lock().unwrap().push((model.to_owned(), answers));
+        self
+    }
+
     pub fn named(mut self, name: &str) -> Self {
         self.name = name.to_owned();
         self
     }
 
-    fn next(&self, model: &str) -> Say {
+    fn next(&self, request: &ModelRequest) -> Say {
+        let model = request.model.as_str();
+        let is_call = |entry: &&History| matches!(entry, History::ToolCall { .. });
+        let steps = request.history.iter().filter(is_call).count().min(1);
+        if let Some((_, answers)) = self.scenes.lock().unwrap().iter().find(|(name, _)| name == model) {
+            return answers[steps].clone();
+        }
         let mut by_model = self.by_model.lock().unwrap();
         if let Some((_, answers)) = by_model.iter_mut().find(|(name, _)| name == model) {
             return answers.pop_front().unwrap_or_else(|| text("done"));
@@ -65,7 +79,7 @@ impl Provider for Script {
     }
 
     fn call(&self, request: ModelRequest, _cancel: CancellationToken) -> ModelStream {
-        let say = self.next(&request.model);
+        let say = self.next(&request);
         self.requests.lock().unwrap().push(request);
         Box::pin(stream::iter(say.0).then(|(pause, event)| async move {
             if !pause.is_zero() {

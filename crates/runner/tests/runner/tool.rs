@@ -1,0 +1,59 @@
+//! Tools that count.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use riverrun_runner::agent::{Approval, ToolUse};
+use riverrun_tool::{Call, Flags, Tool, ToolDefinition, ToolError, ToolErrorKind, ToolFuture, ToolOutput};
+use serde_json::json;
+
+/// Every call that began: the tool, the key, the arguments.
+pub type Calls = Arc<Mutex<Vec<(String, String, serde_json::Value)>>>;
+
+pub struct Counting {
+    definition: ToolDefinition,
+    calls: Calls,
+    pause: Duration,
+}
+
+impl Tool for Counting {
+    fn definition(&self) -> &ToolDefinition {
+        &self.definition
+    }
+
+    fn call(&self, call: Call) -> ToolFuture<'_> {
+        let entry = (self.definition.name.clone(), call.idempotency_key.clone(), call.arguments.clone());
+        self.calls.lock().unwrap().push(entry);
+        Box::pin(async move {
+            if !self.pause.is_zero() {
+                tokio::time::sleep(self.pause).await;
+            }
+            if call.arguments["fail"] == true {
+                return Err(ToolError::new(ToolErrorKind::Failed, "it does not work"));
+            }
+            if call.arguments["panic"] == true {
+                panic!("the tool is broken");
+            }
+            Ok(ToolOutput::text(format!("{} says {}", self.definition.name, call.arguments)))
+        })
+    }
+}
+
+pub const READ: Flags = Flags { read_only: true, destructive: false, idempotent: true, open_world: false };
+pub const ONCE: Flags = Flags { read_only: false, destructive: true, idempotent: false, open_world: true };
+
+pub fn tool(name: &str, flags: Flags, approval: Approval, calls: &Calls) -> ToolUse {
+    slow_tool(name, flags, approval, calls, Duration::ZERO)
+}
+
+pub fn slow_tool(name: &str, flags: Flags, approval: Approval, calls: &Calls, pause: Duration) -> ToolUse {
+    let definition = ToolDefinition {
+        name: name.to_owned(),
+        description: format!("Does {name}."),
+        parameters: json!({"type": "object", "properties": {"x": {"type": "integer"}}}),
+        flags,
+        timeout: Duration::from_secs(60),
+        source: "function".to_owned(),
+    };
+    ToolUse { tool: Arc::new(Counting { definition, calls: calls.clone(), pause }), approval }
+}

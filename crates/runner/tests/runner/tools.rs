@@ -1,0 +1,260 @@
+//! Tool calls, and the consent that they need.
+
+use std::time::Duration;
+
+use riverrun_event::{ActionId, ActionRequired, Item, Part, RawJson};
+use riverrun_provider::History;
+use riverrun_runner::agent::Approval;
+use riverrun_runner::{AgentSpec, CommandError, Decide, Decision};
+
+use crate::script::{Script, calls, text};
+use crate::stage::{Stage, agent};
+use crate::tool::{Calls, ONCE, READ, slow_tool, tool};
+
+fn with(tools: Vec<riverrun_runner::agent::ToolUse>) -> AgentSpec {
+    AgentSpec { tools, ..agent() }
+}
+
+/// What the model read as the result of this call, in its newest request.
+fn result(stage: &Stage, id: &str) -> (String, bool) {
+    let requests = stage.script.requests.lock().unwrap();
+    let history = &requests.last().expect("the model was asked").history;
+    let found = history.iter().rev().find_map(|entry| match entry {
+        History::ToolResult { call_id, parts, is_error, .. } if call_id == id => {
+            Some((parts.iter().filter_map(Part::text).collect(), *is_error))
+        }
+        _ => None,
+    });
+    found.expect("the call has a result")
+}
+
+/// The pending actions and what they ask, once there are this many.
+pub async fn pending(stage: &Stage, count: usize) -> Vec<(ActionId, ActionRequired)> {
+    stage.until_count("action.required", count).await;
+    let state = stage.state().await;
+    let open = state.actions.iter().filter(|action| action.status == riverrun_fold::ActionStatus::Pending);
+    open.map(|action| (action.action_id.clone(), action.request.to().unwrap())).collect()
+}
+
+pub fn decide(action: &ActionId, decision: Decision, digest: Option<String>) -> Decide {
+    Decide { action: action.clone(), decision, digest, message: None, always: false, decided_by: None }
+}
+
+#[tokio::test(start_paused = true)]
+async fn tools_run_and_the_model_reads_their_results() {
+    let made = Calls::default();
+    let script =
+        Script::new(vec![calls(&[("c1", "read", r#"{"x":1}"#), ("c2", "read", "")]), text("all done")]);
+    let stage = Stage::new(script, vec![with(vec![tool("read", READ, Approval::Policy, &made)])]).await;
+    stage.submit("turn_1", "go").await;
+    assert_eq!(stage.ended("turn_1").await, "completed");
+    assert_eq!(stage.said("turn_1").await, "all done");
+    assert_eq!(made.lock().unwrap().len(), 2);
+    assert!(result(&stage, "c1").0.contains(r#"read says {"x":1}"#));
+    let kinds = stage.kinds().await.join(" ");
+    assert!(kinds.contains("permission.evaluated tool.started permission.evaluated tool.started item.started item.completed tool.result"), "{kinds}");
+    // What the model thought goes back with its calls, to whoever made it.
+    let requests = stage.script.requests.lock().unwrap();
+    assert!(requests[1].history.iter().any(
+        |entry| matches!(entry, History::Reasoning { opaque: Some(_), provider, .. } if provider == "script")
+    ));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_goes_wrong_with_a_call_is_read_by_the_model() {
+    let made = Calls::default();
+    let wrong = [
+        ("c1", "nothing", "{}"),
+        ("c2", "read", "{\"x\":"),
+        ("c3", "read", r#"{"x":"one"}"#),
+        ("c4", "read", r#"{"fail":true}"#),
+        ("c5", "read", r#"{"panic":true}"#),
+        ("c6", "slow", "{}"),
+        ("c7", "denied", "{}"),
+    ];
+    let tools = vec![
+        tool("read", READ, Approval::Policy, &made),
+        slow_tool("slow", READ, Approval::Never, &made, Duration::from_secs(600)),
+        tool("denied", READ, Approval::Denied("not here".to_owned()), &made),
+    ];
+    let stage = Stage::new(Script::new(vec![calls(&wrong), text("ok")]), vec![with(tools)]).await;
+    stage.submit("turn_1", "go").await;
+    assert_eq!(stage.ended("turn_1").await, "completed");
+    for (id, words) in [
+        ("c1", "no tool"),
+        ("c2", "not JSON"),
+        ("c3", "schema"),
+        ("c4", "does not work"),
+        ("c5", "failed"),
+        ("c6", "longer"),
+        ("c7", "not here"),
+    ] {
+        let (told, is_error) = result(&stage, id);
+        assert!(is_error && told.contains(words), "{id}: {told}");
+    }
+    assert_eq!(made.lock().unwrap().len(), 3, "only what fits runs");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_waits_for_consent_and_its_siblings_do_not() {
+    let made = Calls::default();
+    let script = Script::new(vec![calls(&[("c1", "erase", r#"{"x":1}"#), ("c2", "read", "{}")]), text("ok")]);
+    let tools =
+        vec![tool("erase", ONCE, Approval::Policy, &made), tool("read", READ, Approval::Policy, &made)];
+    let stage = Stage::new(script, vec![with(tools)]).await;
+    stage.submit("turn_1", "go").await;
+    let open = pending(&stage, 1).await;
+    stage.until("tool.result").await;
+    assert_eq!(made.lock().unwrap().len(), 1, "the sibling ran, the call did not");
+    let (action, asked) = &open[0];
+    assert_eq!(stage.state().await.turns[0].status.as_str(), "waiting_permission");
+
+    let wrong = stage
+        .runner
+        .decide(&stage.key, decide(action, Decision::Approve, Some("sha256:00".to_owned())))
+        .await;
+    assert!(matches!(wrong, Err(CommandError::DigestMismatch)));
+    let blind = stage.runner.decide(&stage.key, decide(action, Decision::Approve, None)).await;
+    assert!(matches!(blind, Err(CommandError::DigestMismatch)));
+    let won = stage
+        .runner
+        .decide(&stage.key, decide(action, Decision::Approve, asked.digest.clone()))
+        .await
+        .unwrap();
+    assert!(won.won);
+    let late = stage.runner.decide(&stage.key, decide(action, Decision::Reject, None)).await.unwrap();
+    assert_eq!((late.won, late.decision.as_str()), (false, "approve"));
+    assert_eq!(stage.ended("turn_1").await, "completed");
+    assert_eq!(made.lock().unwrap().len(), 2);
+    let gone = stage.runner.decide(&stage.key, decide(action, Decision::Reject, None)).await.unwrap();
+    assert_eq!((gone.won, gone.decision.as_str()), (false, "approve"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn rejected_edited_and_answered_calls() {
+    let made = Calls::default();
+    let three = [("c1", "erase", r#"{"x":1}"#), ("c2", "erase", r#"{"x":2}"#), ("c3", "erase", r#"{"x":3}"#)];
+    let stage = Stage::new(
+        Script::new(vec![calls(&three), text("ok")]),
+        vec![with(vec![tool("erase", ONCE, Approval::Policy, &made)])],
+    )
+    .await;
+    stage.submit("turn_1", "go").await;
+    let open = pending(&stage, 3).await;
+    let bad = Decision::Edit(RawJson::parse(r#"{"x":"nine"}"#).unwrap());
+    let refused = stage.runner.decide(&stage.key, decide(&open[1].0, bad, open[1].1.digest.clone())).await;
+    assert!(matches!(refused, Err(CommandError::Invalid { .. })));
+    let edit = Decision::Edit(RawJson::parse(r#"{"x":9}"#).unwrap());
+    let respond = Decision::Respond(RawJson::parse(r#""it is gone already""#).unwrap());
+    stage.runner.decide(&stage.key, decide(&open[1].0, edit, open[1].1.digest.clone())).await.unwrap();
+    stage.runner.decide(&stage.key, decide(&open[2].0, respond, open[2].1.digest.clone())).await.unwrap();
+    let mut reject = decide(&open[0].0, Decision::Reject, None);
+    reject.message = Some("not on my watch".to_owned());
+    stage.runner.decide(&stage.key, reject).await.unwrap();
+    assert_eq!(stage.ended("turn_1").await, "completed");
+    assert_eq!(made.lock().unwrap().iter().map(|call| call.2["x"].clone()).collect::<Vec<_>>(), [9]);
+    assert_eq!(result(&stage, "c1"), ("not on my watch".to_owned(), true));
+    assert!(result(&stage, "c2").0.contains(r#"{"x":9}"#));
+    assert_eq!(result(&stage, "c3"), ("it is gone already".to_owned(), false));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_always_holds_for_the_tool_and_survives_a_restart() {
+    let made = Calls::default();
+    let erase = |x: u8| calls(&[("c", "erase", &format!(r#"{{"x":{x}}}"#))]);
+    let script = Script::new(vec![
+        erase(1),
+        text("ok"),
+        erase(2),
+        text("ok"),
+        calls(&[("d", "burn", "{}")]),
+        text("ok"),
+    ]);
+    let tools =
+        vec![tool("erase", ONCE, Approval::Policy, &made), tool("burn", ONCE, Approval::Policy, &made)];
+    let mut stage = Stage::new(script, vec![with(tools)]).await;
+    stage.submit("turn_1", "go").await;
+    let open = pending(&stage, 1).await;
+    let mut always = decide(&open[0].0, Decision::Approve, open[0].1.digest.clone());
+    always.always = true;
+    stage.runner.decide(&stage.key, always).await.unwrap();
+    stage.ended("turn_1").await;
+    stage.take_over().await;
+    stage.submit("turn_2", "again").await;
+    assert_eq!(stage.ended("turn_2").await, "completed");
+    assert_eq!(stage.count("action.required").await, 1);
+    assert_eq!(made.lock().unwrap().len(), 2);
+    stage.submit("turn_3", "other").await;
+    pending(&stage, 2).await;
+    assert_eq!(made.lock().unwrap().len(), 2, "another tool is asked about");
+}
+
+#[tokio::test(start_paused = true)]
+async fn nobody_decides_in_time_not_even_over_a_restart() {
+    let made = Calls::default();
+    let script = Script::new(vec![calls(&[("c1", "erase", "{}")]), text("fine")]);
+    let mut stage = Stage::new(script, vec![with(vec![tool("erase", ONCE, Approval::Policy, &made)])]).await;
+    stage.submit("turn_1", "go").await;
+    pending(&stage, 1).await;
+    tokio::time::sleep(Duration::from_secs(100)).await;
+    assert_eq!(stage.take_over().await, 1);
+    tokio::time::sleep(Duration::from_secs(190)).await;
+    assert_eq!(stage.count("action.resolved").await, 0);
+    assert_eq!(stage.ended("turn_1").await, "completed");
+    assert_eq!(stage.said("turn_1").await, "fine");
+    assert!(made.lock().unwrap().is_empty());
+    let events = stage.events().await;
+    let resolved = events.iter().find(|event| event.kind.as_str() == "action.resolved").unwrap();
+    assert!(resolved.raw_payload.as_ref().unwrap().get().contains(r#""source":"timeout""#));
+    assert_eq!(stage.count("task.attempt.failed").await, 0, "waiting costs no attempt");
+}
+
+#[tokio::test(start_paused = true)]
+async fn fifty_deciders_one_decision() {
+    let made = Calls::default();
+    let script = Script::new(vec![calls(&[("c1", "erase", "{}")]), text("fine")]);
+    let stage = Stage::new(script, vec![with(vec![tool("erase", ONCE, Approval::Policy, &made)])]).await;
+    stage.submit("turn_1", "go").await;
+    let open = pending(&stage, 1).await;
+    let racers = (0..50).map(|n| {
+        let decision = if n % 2 == 0 { Decision::Approve } else { Decision::Reject };
+        stage.runner.decide(&stage.key, decide(&open[0].0, decision, open[0].1.digest.clone()))
+    });
+    let answers: Vec<_> =
+        futures_util::future::join_all(racers).await.into_iter().map(Result::unwrap).collect();
+    assert_eq!(answers.iter().filter(|answer| answer.won).count(), 1);
+    assert!(answers.iter().all(|answer| answer.decision == answers[0].decision));
+    assert_eq!(stage.ended("turn_1").await, "completed");
+    assert_eq!(stage.count("action.resolved").await, 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn writes_run_one_after_the_other() {
+    let made = Calls::default();
+    let pause = Duration::from_secs(10);
+    let two = [("c1", "write", r#"{"x":1}"#), ("c2", "write", r#"{"x":2}"#)];
+    let tools = vec![slow_tool("write", ONCE, Approval::Never, &made, pause)];
+    let stage = Stage::new(Script::new(vec![calls(&two), text("ok")]), vec![with(tools)]).await;
+    stage.submit("turn_1", "go").await;
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    assert_eq!(made.lock().unwrap().len(), 1);
+    assert_eq!(stage.ended("turn_1").await, "completed");
+    let order: Vec<_> = made.lock().unwrap().iter().map(|call| call.2["x"].clone()).collect();
+    assert_eq!(order, [1, 2]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn results_that_both_see_are_numbered() {
+    let made = Calls::default();
+    let script = Script::new(vec![calls(&[("c1", "read", "{}")]), text("As it says [^1] there")]);
+    let stage = Stage::new(script, vec![with(vec![tool("read", READ, Approval::Policy, &made)])]).await;
+    stage.submit("turn_1", "go").await;
+    stage.ended("turn_1").await;
+    let state = stage.state().await;
+    let message = state.tasks[0].output.iter().find_map(|item| match item {
+        Item::Message(message) => message.block_list.clone(),
+        _ => None,
+    });
+    let block = serde_json::to_value(&message.unwrap()[0]).unwrap();
+    assert_eq!(block["annotations"][0]["referenceId"], 1, "{block}");
+}
