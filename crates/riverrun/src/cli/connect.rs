@@ -16,7 +16,13 @@ pub const DEFAULT_DATA_DIR: &str = "./.riverrun";
 #[derive(Debug, Clone, Args)]
 pub struct ConnectArgs {
     /// The server; http://127.0.0.1:7777 without it.
-    #[arg(long = "url", global = true, env = "RIVERRUN_URL", value_name = "URL", help_heading = "Connection")]
+    #[arg(
+        long = "url",
+        global = true,
+        env = "RIVERRUN_URL",
+        value_name = "URL",
+        help_heading = "Connection"
+    )]
     pub named_url: Option<String>,
     /// A file that holds the key. Without it: RIVERRUN_KEY, then ./.riverrun/admin.key.
     #[arg(long, global = true, value_name = "FILE", help_heading = "Connection")]

@@ -52,8 +52,11 @@ pub async fn approve(args: ApproveArgs, context: &Context) -> Outcome {
 
 pub async fn reject(args: RejectArgs, context: &Context) -> Outcome {
     let client = context.connect.client()?;
-    let decision =
-        Decision { message: args.message, always: args.always.then_some(true), ..plain(DecisionKind::Reject) };
+    let decision = Decision {
+        message: args.message,
+        always: args.always.then_some(true),
+        ..plain(DecisionKind::Reject)
+    };
     decide(&client, &args.action, decision, context).await
 }
 
@@ -117,7 +120,11 @@ pub fn show(output: Output, tool: Option<&str>, request: &Value) {
         output.note(&format!("  {} {}", label("arguments"), escape(&arguments, Lines::One)));
     }
     if !said("digest").is_empty() {
-        output.note(&format!("  {} {}", label("digest"), style.paint(Tone::Dim, &escape(said("digest"), Lines::One))));
+        output.note(&format!(
+            "  {} {}",
+            label("digest"),
+            style.paint(Tone::Dim, &escape(said("digest"), Lines::One))
+        ));
     }
 }
 
@@ -136,13 +143,20 @@ async fn pending(client: &Client) -> Outcome<Vec<Action>> {
 async fn find(client: &Client, wanted: &str) -> Outcome<Action> {
     let waiting = pending(client).await?;
     let count = waiting.len();
-    let mut fits = waiting.into_iter().filter(|action| wanted == "-" || action.action_id.as_str().starts_with(wanted));
+    let mut fits =
+        waiting.into_iter().filter(|action| wanted == "-" || action.action_id.as_str().starts_with(wanted));
     match (fits.next(), fits.next()) {
         (Some(one), None) => Ok(one),
-        (Some(_), Some(_)) => Err(Failure::new(Exit::Usage, format_args!("`{wanted}` could be more than one of {count} actions"))
-            .hint("`riverrun approve` lists them")),
-        (None, _) => Err(Failure::new(Exit::NotFound, format_args!("no action `{}` waits for a decision", escape(wanted, Lines::One)))
-            .hint("`riverrun approve` lists what waits; another decision may have been first")),
+        (Some(_), Some(_)) => Err(Failure::new(
+            Exit::Usage,
+            format_args!("`{wanted}` could be more than one of {count} actions"),
+        )
+        .hint("`riverrun approve` lists them")),
+        (None, _) => Err(Failure::new(
+            Exit::NotFound,
+            format_args!("no action `{}` waits for a decision", escape(wanted, Lines::One)),
+        )
+        .hint("`riverrun approve` lists what waits; another decision may have been first")),
     }
 }
 
@@ -164,7 +178,11 @@ async fn list(client: &Client, context: &Context) -> Outcome {
         };
         let said = format!("{}  {arguments}", action.tool_name.as_deref().unwrap_or_default());
         let id = style.paint(Tone::Id, action.action_id.as_str());
-        context.output.line(&format!("{}  {id}  {}  {session}", style.mark(Mark::Waiting, "waiting"), shorten(&said, 70)))?;
+        context.output.line(&format!(
+            "{}  {id}  {}  {session}",
+            style.mark(Mark::Waiting, "waiting"),
+            shorten(&said, 70)
+        ))?;
     }
     Ok(())
 }

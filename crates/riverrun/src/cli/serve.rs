@@ -95,7 +95,10 @@ pub async fn run(args: ServeArgs, context: &Context) -> Outcome {
 }
 
 /// What a server in this process is started with, on a free port of loopback.
-pub async fn private(config: Option<&std::path::Path>, data_dir: Option<&std::path::Path>) -> Outcome<(ServeOptions, riverrun_server::Agents)> {
+pub async fn private(
+    config: Option<&std::path::Path>,
+    data_dir: Option<&std::path::Path>,
+) -> Outcome<(ServeOptions, riverrun_server::Agents)> {
     let path = find_file(config);
     let args = ServeArgs {
         listen: Some(([127, 0, 0, 1], 0).into()),

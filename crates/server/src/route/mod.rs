@@ -76,7 +76,9 @@ pub fn router(app: App) -> Router {
     app.edge().wrap(router)
 }
 
-async fn config_schema(axum::extract::State(app): axum::extract::State<App>) -> Result<Response, edge::Problem> {
+async fn config_schema(
+    axum::extract::State(app): axum::extract::State<App>,
+) -> Result<Response, edge::Problem> {
     let schema = app.config_schema().ok_or_else(edge::not_found)?.to_owned();
     Ok(([(CONTENT_TYPE, "application/schema+json")], schema).into_response())
 }

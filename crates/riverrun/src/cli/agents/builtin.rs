@@ -39,7 +39,10 @@ pub fn search() -> Arc<dyn Tool> {
         definition: ToolDefinition {
             name: "search".to_owned(),
             description: "Searches a small library of made-up sources.".to_owned(),
-            parameters: object(json!({"query": {"type": "string", "description": "What to look for."}}), &["query"]),
+            parameters: object(
+                json!({"query": {"type": "string", "description": "What to look for."}}),
+                &["query"],
+            ),
             flags: Flags { read_only: true, destructive: false, idempotent: true, open_world: false },
             timeout: Duration::from_secs(10),
             source: "function".to_owned(),

@@ -21,7 +21,8 @@ pub fn add(registry: &mut Registry) {
     };
     let demo = AgentSpec {
         name: "demo".to_owned(),
-        description: "Plays a script: searches, asks a sub-agent, wants an approval, cites its sources.".to_owned(),
+        description: "Plays a script: searches, asks a sub-agent, wants an approval, cites its sources."
+            .to_owned(),
         models: vec![MODEL.to_owned()],
         tools: vec![search, publish],
         subagents: vec!["analyst".to_owned()],

@@ -1,7 +1,7 @@
 //! From the configuration to what a server runs.
 
-mod builtin;
 mod build;
+mod builtin;
 mod demo;
 mod failure;
 mod provider;
@@ -39,4 +39,3 @@ pub async fn load(effective: &Effective, file: Option<&Path>, scripts: Scripts) 
         scripts_for_all: scripts == Scripts::ForAll,
     })
 }
-

@@ -43,7 +43,8 @@ mod tests {
     #[test]
     fn deny_beats_ask_beats_allow_beats_the_tool() {
         let list = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
-        let policy = Policy { allow: list(&["fs_*", "rm"]), ask: list(&["fs_write"]), deny: list(&["rm", "*_root"]) };
+        let policy =
+            Policy { allow: list(&["fs_*", "rm"]), ask: list(&["fs_write"]), deny: list(&["rm", "*_root"]) };
         let word = |tool: &str, said| match rule(&policy, tool, said, Some(Approval::Always)) {
             Rule::Denied(_) => "denied",
             Rule::Always => "always",

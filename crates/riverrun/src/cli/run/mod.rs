@@ -117,7 +117,9 @@ fn said(words: &[String]) -> Outcome<(Option<String>, String)> {
 
 fn from_stdin() -> Outcome<String> {
     let mut text = String::new();
-    std::io::stdin().read_to_string(&mut text).map_err(|error| Failure::new(Exit::Io, format_args!("stdin: {error}")))?;
+    std::io::stdin()
+        .read_to_string(&mut text)
+        .map_err(|error| Failure::new(Exit::Io, format_args!("stdin: {error}")))?;
     Ok(text.trim_end().to_owned())
 }
 

@@ -38,7 +38,9 @@ impl Place {
     async fn start(context: &Context, config: Option<&Path>, data_dir: Option<&Path>) -> Outcome<Self> {
         let (options, agents) = serve::private(config, data_dir).await?;
         let key_file = options.data_dir.join("admin.key");
-        context.output.note(&format!("no server answers; running on {} in this process", options.data_dir.display()));
+        context
+            .output
+            .note(&format!("no server answers; running on {} in this process", options.data_dir.display()));
         let (stop, stopped) = oneshot::channel::<()>();
         let (ready, is_ready) = oneshot::channel();
         let served = tokio::spawn(async move {
@@ -50,7 +52,9 @@ impl Place {
         });
         let Ok(address) = is_ready.await else {
             let ended = served.await.map_err(|error| Failure::new(Exit::Failed, error))?;
-            return Err(ended.err().unwrap_or_else(|| Failure::new(Exit::Failed, "the server ended at once")));
+            return Err(ended
+                .err()
+                .unwrap_or_else(|| Failure::new(Exit::Failed, "the server ended at once")));
         };
         let key = std::fs::read_to_string(&key_file).map_err(|error| Failure::file(&key_file, &error))?;
         let client = Client::new(&format!("http://{address}"), Some(key.trim()))?;

@@ -188,7 +188,9 @@ impl Watch {
 
     /// Puts the first question to the user, if it was not put before.
     fn ask(&mut self) -> Outcome {
-        let Some(first) = self.questions.front().filter(|_| !self.is_asked && self.asks) else { return Ok(()) };
+        let Some(first) = self.questions.front().filter(|_| !self.is_asked && self.asks) else {
+            return Ok(());
+        };
         show(self.output, None, &first.request);
         let takes = |word: &str| {
             let known = first.request["decisions"].as_array();
@@ -207,7 +209,12 @@ impl Watch {
         let style = self.output.style_of_notes();
         let mut stderr = std::io::stderr();
         // A terminal that is gone is no reason to stop.
-        let _ = write!(stderr, "  {} {} ", style.mark(Mark::Waiting, "your decision"), style.paint(Tone::Dim, &format!("[{words}]")));
+        let _ = write!(
+            stderr,
+            "  {} {} ",
+            style.mark(Mark::Waiting, "your decision"),
+            style.paint(Tone::Dim, &format!("[{words}]"))
+        );
         let _ = stderr.flush();
     }
 
@@ -276,7 +283,8 @@ impl Watch {
         match self.client.cancel(&self.session, &self.turn.turn_id, "immediate").await {
             Ok(_) => Ok(None),
             Err(error) => {
-                self.output.note(&format!("it could not be stopped: {}", escape(&error.to_string(), Lines::One)));
+                self.output
+                    .note(&format!("it could not be stopped: {}", escape(&error.to_string(), Lines::One)));
                 Ok(Some(Ending::Left))
             }
         }
@@ -298,7 +306,10 @@ impl Watch {
         match ending {
             Ending::Completed | Ending::Failed | Ending::Cancelled => {
                 let style = self.output.style_of_notes();
-                self.output.note(&style.paint(Tone::Dim, &format!("session {session}; go on: riverrun run --session {session} \"…\"")));
+                self.output.note(&style.paint(
+                    Tone::Dim,
+                    &format!("session {session}; go on: riverrun run --session {session} \"…\""),
+                ));
             }
             Ending::Waiting => {
                 let action = self.questions.front().map(|question| question.action.as_str()).unwrap_or("-");
@@ -306,7 +317,11 @@ impl Watch {
                 self.output.note(&format!("then watch: riverrun tail {session} --turn {turn}"));
             }
             Ending::Left => {
-                let note = if is_private { "left; it goes on with the next server, and then: " } else { "left; the turn goes on. Watch it: " };
+                let note = if is_private {
+                    "left; it goes on with the next server, and then: "
+                } else {
+                    "left; the turn goes on. Watch it: "
+                };
                 self.output.note(&format!("{note}riverrun tail {session} --turn {turn}"));
             }
         }

@@ -24,7 +24,11 @@ pub const LIMITS: &[Field] = &[
 ];
 
 pub const AGENT: &[Field] = &[
-    must("model", Shape::TextOrTexts, "`PROVIDER/MODEL`, `scripted/SCENARIO` or a route; more are fallbacks, in order."),
+    must(
+        "model",
+        Shape::TextOrTexts,
+        "`PROVIDER/MODEL`, `scripted/SCENARIO` or a route; more are fallbacks, in order.",
+    ),
     may("description", Shape::Text, "What it is for; other agents read it."),
     may("instructions", Shape::TextOrFile, "What the model is told first."),
     may("tools", Shape::Texts, "Names of [tools], or `mcp:SERVER`, or `mcp:SERVER/TOOL`."),
@@ -36,14 +40,22 @@ pub const AGENT: &[Field] = &[
     may("reasoning_effort", Shape::Text, "`low`, `medium`, `high`, or what the provider knows."),
     may("temperature", Shape::Number, "The model's temperature."),
     may("max_output_tokens", Shape::Whole, "Tokens of one answer."),
-    may("compact_at_tokens", Shape::Whole, "Tokens of history at which older turns are replaced by a summary."),
+    may(
+        "compact_at_tokens",
+        Shape::Whole,
+        "Tokens of history at which older turns are replaced by a summary.",
+    ),
     may("keep_raw", Shape::Flag, "Keep the provider's bytes with each call."),
     may("default", Shape::Flag, "The agent of turns that name none."),
 ];
 
 pub const TOOL: &[Field] = &[
     may("description", Shape::Text, "What it does; the model reads it."),
-    may("command", Shape::Texts, "A program and its arguments; `{name}` stands for an argument of the call. No shell."),
+    may(
+        "command",
+        Shape::Texts,
+        "A program and its arguments; `{name}` stands for an argument of the call. No shell.",
+    ),
     may("url", Shape::Text, "Where an HTTP tool is."),
     may("method", Shape::Word(&["GET", "POST", "PUT", "PATCH", "DELETE"]), "The method of an HTTP tool."),
     may("headers", Shape::TextMap, "Headers of an HTTP tool; secrets by { env } or { file }."),
@@ -57,7 +69,11 @@ pub const TOOL: &[Field] = &[
     may("destructive", Shape::Flag, "It may destroy something."),
     may("idempotent", Shape::Flag, "The same call again changes nothing more."),
     may("open_world", Shape::Flag, "It reaches beyond this machine."),
-    may("allow_private", Shape::Flag, "An HTTP tool may reach private addresses."),
+    may(
+        "allow_hosts",
+        Shape::Texts,
+        "Hosts that an HTTP tool may reach though they are private or without TLS.",
+    ),
 ];
 
 pub const MCP: &[Field] = &[
@@ -68,7 +84,8 @@ pub const MCP: &[Field] = &[
     may("headers", Shape::TextMap, "Headers for a server over HTTP; secrets by { env } or { file }."),
     may("timeout", Shape::Duration, "How long a call may take."),
     may("approval", Shape::Word(APPROVALS), "When a person must agree to a call of its tools."),
-    may("allow_private", Shape::Flag, "A server over HTTP may be at a private address."),
+    may("allow_hosts", Shape::Texts, "Hosts of servers over HTTP that are private or without TLS."),
+    may("trust_hints", Shape::Flag, "Believe what the server says of its tools."),
 ];
 
 pub const PRICE: &[Field] = &[
@@ -97,7 +114,12 @@ pub const DECLARED: &[Section] = &[
     Section { name: "agents", is_named: true, fields: AGENT, about: "Agents, each as [agents.NAME]." },
     Section { name: "tools", is_named: true, fields: TOOL, about: "Tools, each as [tools.NAME]." },
     Section { name: "mcp", is_named: true, fields: MCP, about: "MCP servers, each as [mcp.NAME]." },
-    Section { name: "providers", is_named: true, fields: PROVIDER, about: "Model services, each as [providers.NAME]." },
+    Section {
+        name: "providers",
+        is_named: true,
+        fields: PROVIDER,
+        about: "Model services, each as [providers.NAME].",
+    },
     Section { name: "routes", is_named: false, fields: &[], about: "Names for models with their fallbacks." },
     Section { name: "policy", is_named: false, fields: POLICY, about: "Which tools may run." },
     Section { name: "scripts", is_named: false, fields: SCRIPTS, about: "Scenarios of one's own." },

@@ -11,7 +11,8 @@ use super::node::{Member, Node, NodeValue};
 use super::references;
 use super::shape::{Field, Shape};
 use super::types::{
-    Agent, Approval, Declared, LimitsDeclared, Mcp, Name, Policy, Provider, SecretText, Source, Tool, ToolKind,
+    Agent, Approval, Declared, LimitsDeclared, Mcp, Name, Policy, Provider, SecretText, Source, Tool,
+    ToolKind,
 };
 use crate::cli::{duration, suggest};
 
@@ -53,12 +54,7 @@ impl Reader {
         self.wrong.push((span.clone(), what.into(), None));
     }
 
-    fn named<T>(
-        &mut self,
-        section: &str,
-        node: &Node,
-        one: fn(&mut Self, &Member) -> Option<T>,
-    ) -> Vec<T> {
+    fn named<T>(&mut self, section: &str, node: &Node, one: fn(&mut Self, &Member) -> Option<T>) -> Vec<T> {
         let mut found = Vec::new();
         for member in node.members() {
             if !is_name(&member.key) {
@@ -118,12 +114,15 @@ impl Reader {
             (Shape::Secret, _) if is_secret(node) => Ok(()),
             // The text is not shown: it may well be the key.
             (Shape::Secret, NodeValue::Text(_)) => {
-                Err("a key does not belong in this file; write { env = \"NAME\" } or { file = \"PATH\" }".to_owned())
+                Err("a key does not belong in this file; write { env = \"NAME\" } or { file = \"PATH\" }"
+                    .to_owned())
             }
             (Shape::Secret, _) => wants("{ env = \"NAME\" } or { file = \"PATH\" }"),
             (Shape::TextMap, NodeValue::Table(members)) => {
                 match members.iter().find(|member| member.node.text().is_none() && !is_secret(&member.node)) {
-                    Some(member) => Err(format!("`{}` wants a text, {{ env = … }} or {{ file = … }}", member.key)),
+                    Some(member) => {
+                        Err(format!("`{}` wants a text, {{ env = … }} or {{ file = … }}", member.key))
+                    }
                     None => Ok(()),
                 }
             }
@@ -137,7 +136,9 @@ impl Reader {
                 self.table(node, fields, at);
                 Ok(())
             }
-            (Shape::TextMap | Shape::NumberTables(_) | Shape::Table(_) | Shape::Routes, _) => wants("a table"),
+            (Shape::TextMap | Shape::NumberTables(_) | Shape::Table(_) | Shape::Routes, _) => {
+                wants("a table")
+            }
             (Shape::Duration, NodeValue::Text(text)) => duration::parse(text).map(drop),
             (Shape::Duration, _) => wants("a duration such as \"15s\""),
             (Shape::Whole, NodeValue::Whole(number)) if *number >= 0 => Ok(()),
@@ -147,7 +148,9 @@ impl Reader {
             (Shape::Word(words), NodeValue::Text(text)) if words.contains(&text.as_str()) => Ok(()),
             (Shape::Word(words), NodeValue::Text(text)) => {
                 Err(match suggest::nearest(text, words.iter().copied()) {
-                    Some(near) => format!("`{text}` is not one of {}; did you mean `{near}`?", words.join(", ")),
+                    Some(near) => {
+                        format!("`{text}` is not one of {}; did you mean `{near}`?", words.join(", "))
+                    }
                     None => format!("`{text}` is not one of {}", words.join(", ")),
                 })
             }
@@ -169,7 +172,9 @@ impl Reader {
             name: name(member),
             models,
             description: text(&table, "description").unwrap_or_default(),
-            instructions: table.get("instructions").map(|node| source(node, |node| node.text().unwrap_or_default().to_owned())),
+            instructions: table
+                .get("instructions")
+                .map(|node| source(node, |node| node.text().unwrap_or_default().to_owned())),
             tools: names(table.get("tools").copied()),
             subagents: names(table.get("subagents").copied()),
             handoffs: names(table.get("handoffs").copied()),
@@ -207,14 +212,17 @@ impl Reader {
                 url: text(&table, "url").unwrap_or_default(),
                 method: text(&table, "method").unwrap_or_else(|| "POST".to_owned()),
                 headers: text_map(&table, "headers"),
-                allow_private: flag(&table, "allow_private").unwrap_or_default(),
+                allow_hosts: texts(table.get("allow_hosts").copied()),
             },
             ["function"] => {
                 let node = table.get("function").copied()?;
                 ToolKind::Function(Name { text: node.text()?.to_owned(), span: node.span.clone() })
             }
             [] => {
-                self.complain(&member.span, format!("{at} says not what it is: give `command`, `url` or `function`"));
+                self.complain(
+                    &member.span,
+                    format!("{at} says not what it is: give `command`, `url` or `function`"),
+                );
                 return None;
             }
             several => {
@@ -255,7 +263,8 @@ impl Reader {
             headers: text_map(&table, "headers"),
             timeout: time(&table, "timeout"),
             approval: approval(&table),
-            allow_private: flag(&table, "allow_private").unwrap_or_default(),
+            allow_hosts: texts(table.get("allow_hosts").copied()),
+            trust_hints: flag(&table, "trust_hints").unwrap_or_default(),
         })
     }
 

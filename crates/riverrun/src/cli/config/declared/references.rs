@@ -60,7 +60,8 @@ fn check_model(declared: &Declared, model: &Name, wrong: &mut Vec<Wrong>) {
 }
 
 fn check_provider(declared: &Declared, model: &Name, wrong: &mut Vec<Wrong>) {
-    let mut known: Vec<&str> = declared.providers.iter().map(|provider| provider.name.text.as_str()).collect();
+    let mut known: Vec<&str> =
+        declared.providers.iter().map(|provider| provider.name.text.as_str()).collect();
     known.push("scripted");
     match model.text.split_once('/') {
         Some((provider, name)) if known.contains(&provider) && !name.is_empty() => {}
