@@ -89,8 +89,7 @@ pub async fn serve(
     let edge = Edge::new(config, keys, Arc::new(Metrics::new()), clock.clone());
     let backups = options.backups.unwrap_or_else(|| options.admin_key.with_file_name("backups"));
     let drain_time = edge.limits().drain_time;
-    let app =
-        App::new(log.clone(), clock, edge.clone(), lease.epoch, options.agents).with_backups(backups);
+    let app = App::new(log.clone(), clock, edge.clone(), lease.epoch, options.agents).with_backups(backups);
     let app = app.with_config_schema(options.config_schema);
     let server = tokio::spawn(crate::edge::serve(listener, route::router(app.clone()), edge.clone()));
     let behind = [

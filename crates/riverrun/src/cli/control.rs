@@ -133,7 +133,11 @@ pub async fn agents(context: &Context) -> Outcome {
         let mark = if agent["isDefault"] == true { "*" } else { " " };
         let name = style.paint(Tone::Id, &format!("{:14}", shorten(text(agent, "name"), 40)));
         let models = words(&agent["models"], |model| model.as_str().unwrap_or_default().to_owned());
-        context.output.line(&format!("{mark} {name} {:24} {}", shorten(&models, 40), shorten(text(agent, "description"), 80)))?;
+        context.output.line(&format!(
+            "{mark} {name} {:24} {}",
+            shorten(&models, 40),
+            shorten(text(agent, "description"), 80)
+        ))?;
         let tool = |tool: &Value| match text(tool, "policy") {
             "allowed" => text(tool, "name").to_owned(),
             policy => format!("{} ({policy})", text(tool, "name")),
@@ -150,7 +154,10 @@ pub async fn agents(context: &Context) -> Outcome {
         }
     }
     let providers = words(&found["providers"], |name| name.as_str().unwrap_or_default().to_owned());
-    context.output.note(&format!("also: {}", if providers.is_empty() { "nothing".into() } else { shorten(&providers, 100) }));
+    context.output.note(&format!(
+        "also: {}",
+        if providers.is_empty() { "nothing".into() } else { shorten(&providers, 100) }
+    ));
     Ok(())
 }
 
@@ -166,7 +173,8 @@ fn words(list: &Value, word: impl Fn(&Value) -> String) -> String {
 /// The turn of the session that runs now.
 pub async fn running(client: &Client, session: &SessionId) -> Outcome<TurnId> {
     let state = client.state(session, None).await?;
-    let active = state["threads"].as_array().into_iter().flatten().find_map(|thread| thread["activeTurnId"].as_str());
+    let active =
+        state["threads"].as_array().into_iter().flatten().find_map(|thread| thread["activeTurnId"].as_str());
     active.and_then(|turn| TurnId::new(turn).ok()).ok_or_else(|| {
         Failure::new(Exit::NotFound, format_args!("no turn of session `{session}` runs now"))
             .hint(format_args!("`riverrun state {session}` shows its turns"))
@@ -175,7 +183,8 @@ pub async fn running(client: &Client, session: &SessionId) -> Outcome<TurnId> {
 
 async fn last(client: &Client, session: &SessionId) -> Outcome<TurnId> {
     let state = client.state(session, None).await?;
-    let last = state["turns"].as_array().and_then(|turns| turns.last()).and_then(|turn| turn["turnId"].as_str());
+    let last =
+        state["turns"].as_array().and_then(|turns| turns.last()).and_then(|turn| turn["turnId"].as_str());
     last.and_then(|turn| TurnId::new(turn).ok()).ok_or_else(|| {
         Failure::new(Exit::NotFound, format_args!("session `{session}` has no turn"))
             .hint(format_args!("submit one: riverrun run --session {session} \"…\""))

@@ -107,7 +107,9 @@ impl Api {
 /// The events among lines, without the words about the stream.
 pub fn events(lines: &str) -> Vec<Value> {
     let lines = lines.lines().map(|line| serde_json::from_str(line).expect("a line is JSON"));
-    lines.filter(|line: &Value| !line["type"].as_str().is_some_and(|kind| kind.starts_with("stream."))).collect()
+    lines
+        .filter(|line: &Value| !line["type"].as_str().is_some_and(|kind| kind.starts_with("stream.")))
+        .collect()
 }
 
 pub fn kinds(events: &[Value]) -> Vec<&str> {

@@ -57,7 +57,8 @@ async fn a_rejection_runs_nothing() {
 #[tokio::test]
 async fn edited_arguments_must_fit_the_tool() {
     let (server, runs, action) = waiting().await;
-    let edit = |arguments: Value| json!({"decision": "edit", "digest": action["digest"], "arguments": arguments});
+    let edit =
+        |arguments: Value| json!({"decision": "edit", "digest": action["digest"], "arguments": arguments});
     let wrong = server.post(&path(&action), edit(json!({"path": 7}))).await;
     assert_eq!(wrong.refusal(), (422, "arguments_invalid".to_owned()), "{}", wrong.text());
     let decided = server.post(&path(&action), edit(json!({"path": "y"}))).await;

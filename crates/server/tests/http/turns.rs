@@ -113,8 +113,10 @@ async fn a_stream_that_is_cut_goes_on_where_it_was() {
     let text = String::from_utf8_lossy(&seen).into_owned();
     let lines = text.lines().filter(|line| line.starts_with('{') && line.ends_with('}'));
     let head: Vec<Value> = lines.filter_map(|line| serde_json::from_str(line).ok()).collect();
-    let head: Vec<Value> =
-        head.into_iter().filter(|line| line["sequence"].is_u64() && line["schemaVersion"].is_string()).collect();
+    let head: Vec<Value> = head
+        .into_iter()
+        .filter(|line| line["sequence"].is_u64() && line["schemaVersion"].is_string())
+        .collect();
     let after = head.last().expect("some events came")["sequence"].as_u64().expect("a sequence");
     let line = format!("GET /v1/sessions/s/events?turn=t1&after={after}");
     let rest = server.call(&line, &[("accept", "application/x-ndjson")], "").await;
@@ -170,7 +172,13 @@ async fn what_is_wrong_is_named_and_nothing_is_done() {
         ("/turns", r#"{"input":"x","busy":"wait"}"#, 400, "invalid_field", Some("busy")),
         ("/turns", r#"{"input":"x","agent":"wrtier"}"#, 400, "unknown_agent", Some("agent")),
         ("/turns", r#"{"input":"x","agent":"scripted/text"}"#, 400, "unknown_agent", Some("agent")),
-        ("/turns", r#"{"input":"x","settings":{"temprature":1}}"#, 400, "unknown_field", Some("settings.temprature")),
+        (
+            "/turns",
+            r#"{"input":"x","settings":{"temprature":1}}"#,
+            400,
+            "unknown_field",
+            Some("settings.temprature"),
+        ),
         ("/turns", r#"{"input":"x","base_url":"http://127.0.0.1"}"#, 400, "unknown_field", Some("base_url")),
         ("/turns", "", 400, "body_empty", None),
         ("/turns?dialect=task", r#"{"input":"x"}"#, 400, "unknown_field", Some("dialect")),
@@ -183,7 +191,13 @@ async fn what_is_wrong_is_named_and_nothing_is_done() {
         ("/actions/none", r#"{"decision":"approve"}"#, 400, "invalid_field", Some("digest")),
         ("/actions/none", r#"{"decision":"APPROVE "}"#, 400, "invalid_field", Some("decision")),
         ("/actions/none", r#"{"decision":"edit","digest":"d"}"#, 400, "invalid_field", Some("arguments")),
-        ("/actions/none", r#"{"decision":"approve","digest":"d","arguments":{}}"#, 400, "invalid_field", Some("arguments")),
+        (
+            "/actions/none",
+            r#"{"decision":"approve","digest":"d","arguments":{}}"#,
+            400,
+            "invalid_field",
+            Some("arguments"),
+        ),
         ("/actions/none", r#"{"decision":"respond","digest":"d"}"#, 400, "invalid_field", Some("response")),
         ("/actions/none", r#"{"decision":"reject"}"#, 404, "not_found", None),
         ("/queue/none/promote", "", 404, "not_found", None),
@@ -217,7 +231,8 @@ async fn turns_of_another_tenant_are_not_there() {
         let answer = mine.call(line, &[JSON], r#"{"input":"x"}"#).await;
         assert_eq!(answer.refusal().0, 404, "{line}: {}", answer.text());
     }
-    for line in ["GET /v1/sessions/s/queue", "GET /v1/sessions/s/subagents", "DELETE /v1/sessions/s/queue/t1"] {
+    for line in ["GET /v1/sessions/s/queue", "GET /v1/sessions/s/subagents", "DELETE /v1/sessions/s/queue/t1"]
+    {
         assert_eq!(mine.call(line, &[], "").await.status, 404, "{line}");
     }
     // The same names in another tenant are other things.

@@ -3,10 +3,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use riverrun_provider::{Provider, Scripted};
+use riverrun_provider::{ApiName, Price, Provider, ProviderConfig, Scripted, SecretSource};
 
 use super::failure::wrong;
-use crate::cli::config::{Declared, Provider as Declaration};
+use crate::cli::config::{Declared, Provider as Declaration, SecretText};
 use crate::cli::exit::{Exit, Failure, Outcome};
 
 /// The provider of scripts, with those of the configuration.
@@ -21,8 +21,22 @@ pub fn scripted(declared: &Declared, directory: &Path) -> Outcome<Arc<dyn Provid
     Ok(Arc::new(scripted))
 }
 
-/// A provider that needs a service.
-pub fn build(declaration: &Declaration, _directory: &Path) -> Outcome<Arc<dyn Provider>> {
+/// A provider that needs a service. Nobody is called yet, but the key must be there.
+pub fn build(declaration: &Declaration, directory: &Path) -> Outcome<Arc<dyn Provider>> {
     let name = &declaration.name.text;
-    Err(wrong("providers", name, format_args!("`{}` is not spoken by this build", declaration.kind)))
+    let Some(api) = ApiName::parse(&declaration.kind) else {
+        return Err(wrong("providers", name, format_args!("`{}` is no kind of provider", declaration.kind)));
+    };
+    let mut config = ProviderConfig::new(api);
+    config.base_url.clone_from(&declaration.base_url);
+    config.key = declaration.key.as_ref().and_then(|key| match key {
+        SecretText::Env(name) => Some(SecretSource::Env(name.clone())),
+        SecretText::File(path) => Some(SecretSource::File(directory.join(path))),
+        SecretText::Plain(_) => None,
+    });
+    let price = |(model, input, cached, output): &(String, f64, f64, f64)| {
+        (model.clone(), Price { input: *input, cached_input: Some(*cached), output: *output })
+    };
+    config.prices = declaration.prices.iter().map(price).collect();
+    config.build(name).map_err(|error| wrong("providers", name, error.reason))
 }

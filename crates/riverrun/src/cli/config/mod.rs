@@ -16,7 +16,8 @@ use super::exit::Outcome;
 use super::terminal::{Tone, shorten};
 
 pub use declared::{
-    Agent, Approval, Declared, LimitsDeclared, Name, Policy, Provider, Source, Tool, ToolKind,
+    Agent, Approval, Declared, LimitsDeclared, Mcp, Name, Policy, Provider, SecretText, Source, Tool,
+    ToolKind,
 };
 pub use effective::{Effective, FlagValue, find_file};
 pub use schema::schema;

@@ -69,7 +69,11 @@ pub const TOOL: &[Field] = &[
     may("destructive", Shape::Flag, "It may destroy something."),
     may("idempotent", Shape::Flag, "The same call again changes nothing more."),
     may("open_world", Shape::Flag, "It reaches beyond this machine."),
-    may("allow_private", Shape::Flag, "An HTTP tool may reach private addresses."),
+    may(
+        "allow_hosts",
+        Shape::Texts,
+        "Hosts that an HTTP tool may reach though they are private or without TLS.",
+    ),
 ];
 
 pub const MCP: &[Field] = &[
@@ -80,7 +84,8 @@ pub const MCP: &[Field] = &[
     may("headers", Shape::TextMap, "Headers for a server over HTTP; secrets by { env } or { file }."),
     may("timeout", Shape::Duration, "How long a call may take."),
     may("approval", Shape::Word(APPROVALS), "When a person must agree to a call of its tools."),
-    may("allow_private", Shape::Flag, "A server over HTTP may be at a private address."),
+    may("allow_hosts", Shape::Texts, "Hosts of servers over HTTP that are private or without TLS."),
+    may("trust_hints", Shape::Flag, "Believe what the server says of its tools."),
 ];
 
 pub const PRICE: &[Field] = &[

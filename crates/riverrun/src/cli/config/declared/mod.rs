@@ -14,7 +14,8 @@ pub use node::Node;
 pub use read::read;
 pub use shape::schema;
 pub use types::{
-    Agent, Approval, Declared, LimitsDeclared, Name, Policy, Provider, Source, Tool, ToolKind,
+    Agent, Approval, Declared, LimitsDeclared, Mcp, Name, Policy, Provider, SecretText, Source, Tool,
+    ToolKind,
 };
 
 #[cfg(test)]

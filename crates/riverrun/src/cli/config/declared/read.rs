@@ -212,7 +212,7 @@ impl Reader {
                 url: text(&table, "url").unwrap_or_default(),
                 method: text(&table, "method").unwrap_or_else(|| "POST".to_owned()),
                 headers: text_map(&table, "headers"),
-                allow_private: flag(&table, "allow_private").unwrap_or_default(),
+                allow_hosts: texts(table.get("allow_hosts").copied()),
             },
             ["function"] => {
                 let node = table.get("function").copied()?;
@@ -263,7 +263,8 @@ impl Reader {
             headers: text_map(&table, "headers"),
             timeout: time(&table, "timeout"),
             approval: approval(&table),
-            allow_private: flag(&table, "allow_private").unwrap_or_default(),
+            allow_hosts: texts(table.get("allow_hosts").copied()),
+            trust_hints: flag(&table, "trust_hints").unwrap_or_default(),
         })
     }
 

@@ -86,7 +86,7 @@ pub struct Tool {
 #[derive(Debug, Clone, PartialEq)]
 pub enum ToolKind {
     Command { argv: Vec<String>, env: BTreeMap<String, SecretText>, cwd: Option<String> },
-    Http { url: String, method: String, headers: BTreeMap<String, SecretText>, allow_private: bool },
+    Http { url: String, method: String, headers: BTreeMap<String, SecretText>, allow_hosts: Vec<String> },
     Function(Name),
 }
 
@@ -109,7 +109,8 @@ pub struct Mcp {
     pub headers: BTreeMap<String, SecretText>,
     pub timeout: Option<Duration>,
     pub approval: Option<Approval>,
-    pub allow_private: bool,
+    pub allow_hosts: Vec<String>,
+    pub trust_hints: bool,
 }
 
 #[derive(Debug, Clone, PartialEq)]
