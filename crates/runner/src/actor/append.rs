@@ -1,8 +1,11 @@
 //! Into the log, and from the log into the state.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use riverrun_event::{Event, Record, Sequence, write_record};
+
+use riverrun_fold::Change;
 
 use super::Actor;
 use crate::page::Page;
@@ -108,7 +111,14 @@ impl Actor {
     }
 
     pub(super) fn apply(&mut self, event: &Event) {
-        let _ = self.state.apply(event, &mut Vec::new());
+        let mut changes = Vec::new();
+        let _ = self.state.apply(event, &mut changes);
+        for change in changes {
+            // What leaves the state is still read by the model, and may not be stored by itself yet.
+            if let Change::TurnSealed(sealed) = change {
+                self.sealed.insert(sealed.turn.turn_id.clone(), Arc::from(sealed));
+            }
+        }
         self.view.apply(event);
         // Where a task's output ends is the fold's to say: a retried turn goes on behind what is there.
         let Some(task_id) = &event.scope.task_id else { return };

@@ -7,7 +7,7 @@ mod kill;
 mod races;
 mod script;
 mod stage;
-// mod stops;
+mod stops;
 mod tool;
 mod tools;
 mod turns;
