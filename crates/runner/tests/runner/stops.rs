@@ -18,10 +18,10 @@ fn paced(say: Say) -> Say {
 
 fn refused(request: &ModelRequest) -> Option<String> {
     let checks = [
-        ("anthropic", anthropic::check::check(&anthropic::encode(request, "script"))),
-        ("chat", chat::check::check(&chat::encode(request, "script"))),
-        ("gemini", gemini::check::check(&gemini::encode(request, "script"))),
-        ("openai", openai::check::check(&openai::encode(request, "script"))),
+        ("anthropic", anthropic::check::check(&anthropic::encode(request, "another"))),
+        ("chat", chat::check::check(&chat::encode(request, "another"))),
+        ("gemini", gemini::check::check(&gemini::encode(request, "another"))),
+        ("openai", openai::check::check(&openai::encode(request, "another"))),
     ];
     checks.into_iter().find_map(|(name, check)| Some(format!("{name}: {}", check.err()?)))
 }
