@@ -3,12 +3,37 @@
 //! A tool takes arguments and gives an output or an error that the model reads. It decides nothing about approvals,
 //! order or retries, and writes no log: that is the runner's part.
 
+mod arguments;
 mod call;
+mod client_run;
+mod command;
 mod definition;
+mod function;
+mod http;
+mod mcp;
+mod name;
 mod output;
+mod placeholder;
+mod process;
+mod run;
+mod schema;
+mod secret;
+mod set;
 mod tool;
 
+pub use self::http::guard::Outbound;
+pub use self::http::{HttpConfig, HttpTool};
+pub use arguments::{Arguments, MAX_ARGUMENTS};
 pub use call::{Call, Progress, ProgressSink};
+pub use client_run::ClientTool;
+pub use command::{CommandConfig, CommandTool};
 pub use definition::{Effect, Flags, ToolDefinition};
+pub use function::{FunctionError, FunctionTool, IntoOutput, Json};
+pub use mcp::{Endpoint, McpConfig, McpServer, McpTool, Offer, Refused};
+pub use name::{MAX_NAME, is_valid_name};
 pub use output::{ToolError, ToolErrorKind, ToolOutput};
+pub use process::Program;
+pub use run::run;
+pub use secret::Secret;
+pub use set::{Listing, SetError, ToolSet};
 pub use tool::{Tool, ToolFuture};

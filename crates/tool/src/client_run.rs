@@ -1,0 +1,34 @@
+//! Tools that the caller runs.
+
+use crate::{Call, Tool, ToolDefinition, ToolError, ToolErrorKind, ToolFuture};
+
+/// Only the definition is known here: the runner waits for the caller's result, and never runs it.
+pub struct ClientTool {
+    definition: ToolDefinition,
+}
+
+impl ClientTool {
+    /// What `source` says of a definition whose tool the caller runs.
+    pub const SOURCE: &'static str = "client";
+
+    pub fn new(definition: ToolDefinition) -> Self {
+        Self { definition: ToolDefinition { source: Self::SOURCE.to_owned(), ..definition } }
+    }
+}
+
+impl ToolDefinition {
+    pub fn is_client_run(&self) -> bool {
+        self.source == ClientTool::SOURCE
+    }
+}
+
+impl Tool for ClientTool {
+    fn definition(&self) -> &ToolDefinition {
+        &self.definition
+    }
+
+    fn call(&self, _: Call) -> ToolFuture<'_> {
+        let text = format!("the tool `{}` is run by the caller, not by the server", self.definition.name);
+        Box::pin(std::future::ready(Err(ToolError::new(ToolErrorKind::Denied, text))))
+    }
+}

@@ -1,0 +1,172 @@
+//! Tools that are programs of this machine.
+//!
+//! The arguments arrive on standard input as JSON, and wherever the command line names them. Standard output is the
+//! result: text, or a JSON object with `content` and `blockList`. A line `::progress …` tells progress instead.
+
+mod output;
+mod reader;
+mod template;
+
+use std::io;
+use std::pin::pin;
+use std::process::ExitStatus;
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::io::AsyncWriteExt;
+use tokio::time::Instant;
+
+use self::output::parse;
+use self::reader::{Captured, Flood, read_output, read_tail};
+use self::template::Template;
+use crate::process::{Group, Pipes, Program};
+use crate::run::cancelled;
+use crate::{Call, Flags, Tool, ToolDefinition, ToolError, ToolErrorKind, ToolFuture, ToolOutput};
+
+/// Output that arrives this long after the program's end belongs to something that escaped.
+const LATE: Duration = Duration::from_secs(1);
+const STDERR_TAIL: usize = 2048;
+
+#[derive(Debug, Clone)]
+pub struct CommandConfig {
+    pub name: String,
+    pub description: String,
+    /// The JSON Schema of the arguments.
+    pub parameters: Value,
+    pub flags: Flags,
+    pub timeout: Duration,
+    /// In the command line `{name}` stands for an argument. A value is never split and never read by a shell.
+    pub program: Program,
+    /// Bytes of output that are kept.
+    pub output_limit: usize,
+}
+
+impl Default for CommandConfig {
+    fn default() -> Self {
+        Self {
+            name: String::new(),
+            description: String::new(),
+            parameters: serde_json::json!({"type": "object", "properties": {}}),
+            flags: Flags::default(),
+            timeout: Duration::from_secs(60),
+            program: Program::default(),
+            output_limit: 1024 * 1024,
+        }
+    }
+}
+
+pub struct CommandTool {
+    definition: ToolDefinition,
+    program: Program,
+    template: Template,
+    output_limit: usize,
+}
+
+impl CommandTool {
+    /// Err says what is wrong with the command line.
+    pub fn new(config: CommandConfig) -> Result<Self, String> {
+        let template = Template::new(&config.program.argv, &config.parameters)
+            .map_err(|problem| format!("the command line of the tool `{}`: {problem}", config.name))?;
+        let definition = ToolDefinition {
+            name: config.name,
+            description: config.description,
+            parameters: config.parameters,
+            flags: config.flags,
+            timeout: config.timeout,
+            source: "command".to_owned(),
+        };
+        Ok(Self { definition, program: config.program, template, output_limit: config.output_limit })
+    }
+
+    async fn run(&self, call: Call) -> Result<ToolOutput, ToolError> {
+        let argv = self
+            .template
+            .fill(&call.arguments)
+            .map_err(|problem| self.error(ToolErrorKind::BadArguments, &problem))?;
+        let program = Program { argv, ..self.program.clone() };
+        let (group, pipes) = program.start().map_err(|error| {
+            self.error(ToolErrorKind::Unavailable, &format!("cannot be started: {error}"))
+        })?;
+        let ended = tokio::select! {
+            () = call.cancel.cancelled() => return Err(cancelled(&self.definition.name)),
+            ended = self.follow(group, pipes, &call) => ended?,
+        };
+        match ended.status {
+            Ok(status) if status.success() => Ok(parse(ended.output)),
+            Ok(status) => {
+                let text = format!("ended with {status}{}", told(&ended.errors));
+                Err(self.error(ToolErrorKind::Failed, &text))
+            }
+            Err(error) => Err(self.error(ToolErrorKind::Crashed, &format!("was lost: {error}"))),
+        }
+    }
+
+    /// Until the program has ended and all that it wrote was read. Dropping this ends the whole group.
+    async fn follow(&self, mut group: Group, pipes: Pipes, call: &Call) -> Result<Ended, ToolError> {
+        let Pipes { mut stdin, stdout, stderr } = pipes;
+        let (mut output, mut errors) = (Captured::new(self.output_limit), Vec::new());
+        let mut status = None;
+        {
+            let write = async {
+                // A program that does not read its input is as good as one that does.
+                let _ = stdin.write_all(call.arguments.to_string().as_bytes()).await;
+                drop(stdin);
+                Ok(())
+            };
+            let read = read_output(stdout, &mut output, &call.progress);
+            let mut talk =
+                pin!(async { tokio::try_join!(write, read, read_tail(stderr, &mut errors, STDERR_TAIL)) });
+            let mut end = pin!(group.wait());
+            let mut late = pin!(tokio::time::sleep(Duration::ZERO));
+            let mut is_read = false;
+            while status.is_none() || !is_read {
+                tokio::select! {
+                    talked = &mut talk, if !is_read => {
+                        is_read = true;
+                        talked.map_err(|Flood| self.flooded())?;
+                    }
+                    ended = &mut end, if status.is_none() => {
+                        status = Some(ended);
+                        late.as_mut().reset(Instant::now() + LATE);
+                    }
+                    () = &mut late, if status.is_some() => break,
+                }
+            }
+        }
+        let status = status.unwrap_or_else(|| Err(io::Error::other("its end was not seen")));
+        Ok(Ended { status, output, errors })
+    }
+
+    fn flooded(&self) -> ToolError {
+        let text =
+            format!("wrote far more than the {} bytes that are kept, and was stopped", self.output_limit);
+        self.error(ToolErrorKind::LimitPassed, &text)
+    }
+
+    fn error(&self, kind: ToolErrorKind, text: &str) -> ToolError {
+        ToolError::new(kind, format!("the command of `{}` {text}", self.definition.name))
+    }
+}
+
+struct Ended {
+    status: io::Result<ExitStatus>,
+    output: Captured,
+    errors: Vec<u8>,
+}
+
+impl Tool for CommandTool {
+    fn definition(&self) -> &ToolDefinition {
+        &self.definition
+    }
+
+    fn call(&self, call: Call) -> ToolFuture<'_> {
+        Box::pin(self.run(call))
+    }
+}
+
+/// The end of what the program said of its failure.
+fn told(errors: &[u8]) -> String {
+    let text = String::from_utf8_lossy(errors);
+    let text = text.trim();
+    if text.is_empty() { String::new() } else { format!(": {text}") }
+}

@@ -1,0 +1,133 @@
+//! Reads what a program writes, within limits.
+
+use tokio::io::{AsyncRead, AsyncReadExt};
+
+use crate::{Progress, ProgressSink};
+
+const PREFIX: &[u8] = b"::progress ";
+/// A progress line longer than this is cut.
+const MAX_LINE: usize = 4096;
+/// A program that writes this many times its limit is stopped.
+const FLOOD: u64 = 64;
+
+/// The program writes without end.
+#[derive(Debug)]
+pub(super) struct Flood;
+
+/// The first part of the output, and how long all of it was.
+pub(super) struct Captured {
+    pub bytes: Vec<u8>,
+    pub total: u64,
+    pub limit: usize,
+    line: Line,
+}
+
+/// Where we are in a line.
+#[derive(Default)]
+enum Line {
+    /// So far it could still be a progress line.
+    #[default]
+    Start,
+    Progress(Vec<u8>),
+    Output,
+}
+
+impl Captured {
+    pub fn new(limit: usize) -> Self {
+        Self { bytes: Vec::new(), total: 0, limit, line: Line::Start }
+    }
+
+    fn keep(&mut self, bytes: &[u8]) {
+        self.total += bytes.len() as u64;
+        let room = self.limit - self.bytes.len();
+        self.bytes.extend_from_slice(&bytes[..bytes.len().min(room)]);
+    }
+}
+
+pub(super) async fn read_output(
+    mut from: impl AsyncRead + Unpin,
+    into: &mut Captured,
+    progress: &ProgressSink,
+) -> Result<(), Flood> {
+    let mut buffer = vec![0; 16 * 1024];
+    // The beginning of a line that is shorter than the prefix.
+    let mut start: Vec<u8> = Vec::new();
+    let mut seen: u64 = 0;
+    while let Ok(read @ 1..) = from.read(&mut buffer).await {
+        seen += read as u64;
+        if seen > FLOOD * into.limit.max(MAX_LINE) as u64 {
+            return Err(Flood);
+        }
+        for piece in buffer[..read].split_inclusive(|byte| *byte == b'\n') {
+            take(piece, &mut start, into, progress);
+        }
+    }
+    match std::mem::take(&mut into.line) {
+        Line::Start => into.keep(&start),
+        Line::Progress(line) => progress(parse(&line)),
+        Line::Output => {}
+    }
+    Ok(())
+}
+
+/// A line, or a part of one.
+fn take(piece: &[u8], start: &mut Vec<u8>, into: &mut Captured, progress: &ProgressSink) {
+    match &mut into.line {
+        Line::Output => into.keep(piece),
+        Line::Progress(line) => {
+            let room = MAX_LINE.saturating_sub(line.len());
+            line.extend_from_slice(&piece[..piece.len().min(room)]);
+        }
+        Line::Start => {
+            start.extend_from_slice(piece);
+            if start.starts_with(PREFIX) {
+                start.truncate(MAX_LINE);
+                into.line = Line::Progress(start.split_off(PREFIX.len()));
+                start.clear();
+            } else if !PREFIX.starts_with(start) {
+                into.keep(start);
+                start.clear();
+                into.line = Line::Output;
+            }
+        }
+    }
+    if piece.ends_with(b"\n") {
+        if let Line::Progress(line) = std::mem::take(&mut into.line) {
+            progress(parse(&line));
+        }
+    }
+}
+
+/// JSON with `message` and `fraction`, or a message.
+fn parse(line: &[u8]) -> Progress {
+    #[derive(serde::Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Told {
+        message: Option<String>,
+        fraction: Option<f64>,
+    }
+    let text = String::from_utf8_lossy(line);
+    let text = text.trim();
+    match serde_json::from_str::<Told>(text) {
+        Ok(told) => {
+            let fraction = told.fraction.map(|fraction| fraction.clamp(0.0, 1.0));
+            Progress { message: told.message, fraction, partial: None }
+        }
+        Err(_) => Progress { message: Some(text.to_owned()), ..Progress::default() },
+    }
+}
+
+/// Keeps only the end.
+pub(super) async fn read_tail(
+    mut from: impl AsyncRead + Unpin,
+    into: &mut Vec<u8>,
+    limit: usize,
+) -> Result<(), Flood> {
+    let mut buffer = vec![0; 4096];
+    while let Ok(read @ 1..) = from.read(&mut buffer).await {
+        into.extend_from_slice(&buffer[..read]);
+        let beyond = into.len().saturating_sub(limit);
+        into.drain(..beyond);
+    }
+    Ok(())
+}

@@ -1,0 +1,194 @@
+//! An MCP server behind an address: streamable HTTP.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures_util::StreamExt;
+use futures_util::stream::{self, BoxStream};
+use http::header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE};
+use http::{HeaderName, HeaderValue, Method, Request, StatusCode};
+use http_body_util::{BodyExt, Full};
+use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
+use rmcp::transport::streamable_http_client::{
+    StreamableHttpClient, StreamableHttpError, StreamableHttpPostResponse,
+};
+use sse_stream::{Error as SseError, Sse, SseStream};
+
+use crate::Secret;
+use crate::http::body;
+use crate::http::client::{Answer, SendError, send};
+use crate::http::guard::Outbound;
+
+const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
+const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
+const JSON: &str = "application/json";
+const EVENTS: &str = "text/event-stream";
+
+/// Sends each message on its own connection, to an address that was checked.
+#[derive(Clone)]
+pub(super) struct HttpLink {
+    pub outbound: Arc<Outbound>,
+    pub headers: Arc<Vec<(HeaderName, Secret)>>,
+    /// The most bytes of one message.
+    pub limit: usize,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub(super) enum LinkError {
+    #[error("{0}")]
+    Send(#[from] SendError),
+    #[error("{0}")]
+    Secret(String),
+    #[error("{0}")]
+    Body(#[from] body::BodyError),
+}
+
+type Failure = StreamableHttpError<LinkError>;
+type Headers = HashMap<HeaderName, HeaderValue>;
+
+impl HttpLink {
+    async fn send(
+        &self,
+        method: Method,
+        uri: &str,
+        body: Bytes,
+        session: Option<&str>,
+        headers: Headers,
+    ) -> Result<Answer, Failure> {
+        let mut request = Request::new(Full::new(body));
+        *request.method_mut() = method;
+        *request.uri_mut() = uri.parse().map_err(|_| unexpected("the server's address is no URL"))?;
+        let all = request.headers_mut();
+        all.extend(headers);
+        if let Some(session) = session.and_then(|session| HeaderValue::from_str(session).ok()) {
+            all.insert(SESSION, session);
+        }
+        for (name, secret) in self.headers.iter() {
+            let value = secret.read().map_err(|problem| Failure::Client(LinkError::Secret(problem)))?;
+            let value = HeaderValue::from_str(&value).map_err(|_| {
+                Failure::Client(LinkError::Secret(format!("the header `{name}` cannot be sent")))
+            })?;
+            all.insert(name, value);
+        }
+        send(&self.outbound, request).await.map_err(|error| Failure::Client(error.into()))
+    }
+
+    fn events(&self, answer: Answer) -> BoxStream<'static, Result<Sse, SseError>> {
+        let limit = self.limit;
+        let Answer { response, connection } = answer;
+        let pieces = response.into_body().into_data_stream();
+        let bounded =
+            stream::unfold((pieces, connection, 0), move |(mut pieces, connection, length)| async move {
+                let piece = pieces.next().await?.ok()?;
+                let length = since_event(length, &piece);
+                // A message without end closes the stream; its call then fails.
+                (length <= limit)
+                    .then_some((Ok::<Bytes, std::convert::Infallible>(piece), (pieces, connection, length)))
+            });
+        SseStream::from_bytes_stream(bounded).boxed()
+    }
+}
+
+/// Bytes since the last empty line.
+fn since_event(before: usize, piece: &[u8]) -> usize {
+    match piece.windows(2).rposition(|pair| pair == b"\n\n" || pair == b"\n\r") {
+        Some(at) => piece.len() - at,
+        None => before + piece.len(),
+    }
+}
+
+fn unexpected(text: impl Into<Cow<'static, str>>) -> Failure {
+    StreamableHttpError::UnexpectedServerResponse(text.into())
+}
+
+fn is_request(message: &ClientJsonRpcMessage) -> bool {
+    matches!(message, ClientJsonRpcMessage::Request(_))
+}
+
+impl StreamableHttpClient for HttpLink {
+    type Error = LinkError;
+
+    async fn post_message(
+        &self,
+        uri: Arc<str>,
+        message: ClientJsonRpcMessage,
+        session_id: Option<Arc<str>>,
+        _auth: Option<String>,
+        mut headers: Headers,
+    ) -> Result<StreamableHttpPostResponse, Failure> {
+        let json = serde_json::to_vec(&message)?;
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static(JSON));
+        headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
+        let answer = self.send(Method::POST, &uri, json.into(), session_id.as_deref(), headers).await?;
+        let status = answer.response.status();
+        if status == StatusCode::NOT_FOUND && session_id.is_some() {
+            return Err(StreamableHttpError::SessionExpired);
+        }
+        if !status.is_success() {
+            let tail = body::read_tail(answer.response.into_body(), self.limit).await;
+            return Err(unexpected(format!("HTTP {status}: {tail}")));
+        }
+        let header = |name: HeaderName| {
+            answer.response.headers().get(name).and_then(|value| value.to_str().ok()).map(str::to_owned)
+        };
+        let (session, media_type) = (header(SESSION), header(CONTENT_TYPE).unwrap_or_default());
+        let is_empty = header(CONTENT_LENGTH).as_deref() == Some("0");
+        if status == StatusCode::ACCEPTED
+            || status == StatusCode::NO_CONTENT
+            || (is_empty && !is_request(&message))
+        {
+            return Ok(StreamableHttpPostResponse::Accepted);
+        }
+        if media_type.starts_with(EVENTS) {
+            return Ok(StreamableHttpPostResponse::Sse(self.events(answer), session));
+        }
+        if !media_type.starts_with(JSON) {
+            return Err(StreamableHttpError::UnexpectedContentType(Some(media_type)));
+        }
+        let read = body::read(answer.response.into_body(), self.limit).await;
+        let bytes = read.map_err(|error| Failure::Client(error.into()))?;
+        match serde_json::from_slice::<ServerJsonRpcMessage>(&bytes) {
+            Ok(message) => Ok(StreamableHttpPostResponse::Json(message, session)),
+            Err(_) if !is_request(&message) => Ok(StreamableHttpPostResponse::Accepted),
+            Err(error) => Err(unexpected(format!("the answer is no message: {error}"))),
+        }
+    }
+
+    async fn delete_session(
+        &self,
+        uri: Arc<str>,
+        session_id: Arc<str>,
+        _auth: Option<String>,
+        headers: Headers,
+    ) -> Result<(), Failure> {
+        let answer = self.send(Method::DELETE, &uri, Bytes::new(), Some(&session_id), headers).await?;
+        match answer.response.status() {
+            StatusCode::METHOD_NOT_ALLOWED => Ok(()),
+            status if status.is_success() => Ok(()),
+            status => Err(unexpected(format!("HTTP {status}"))),
+        }
+    }
+
+    async fn get_stream(
+        &self,
+        uri: Arc<str>,
+        session_id: Option<Arc<str>>,
+        last_event_id: Option<String>,
+        _auth: Option<String>,
+        mut headers: Headers,
+    ) -> Result<BoxStream<'static, Result<Sse, SseError>>, Failure> {
+        headers.insert(ACCEPT, HeaderValue::from_static(EVENTS));
+        if let Some(last) = last_event_id.and_then(|last| HeaderValue::from_str(&last).ok()) {
+            headers.insert(LAST_EVENT, last);
+        }
+        let answer = self.send(Method::GET, &uri, Bytes::new(), session_id.as_deref(), headers).await?;
+        match answer.response.status() {
+            StatusCode::METHOD_NOT_ALLOWED => Err(StreamableHttpError::ServerDoesNotSupportSse),
+            StatusCode::NOT_FOUND if session_id.is_some() => Err(StreamableHttpError::SessionExpired),
+            status if status.is_success() => Ok(self.events(answer)),
+            status => Err(unexpected(format!("HTTP {status}"))),
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! Tools of MCP servers, over standard input and output or streamable HTTP.
+//!
+//! The server is not trusted: its names are put under its own, its hints count only if the operator says so, its log
+//! stays out of events, and every message has a limit. It is started when it is first needed, and again after it
+//! went away.
+
+mod content;
+mod handler;
+mod http;
+mod offer;
+mod server;
+mod session;
+mod stdio;
+mod tool;
+
+use std::time::Duration;
+
+use crate::{Outbound, Program, Secret};
+
+pub use offer::{Offer, Refused};
+pub use server::McpServer;
+pub use tool::McpTool;
+
+#[derive(Debug, Clone)]
+pub struct McpConfig {
+    /// Stands before the names of its tools: `name__tool`.
+    pub name: String,
+    pub endpoint: Endpoint,
+    /// Believe what the server says of its tools: that one only reads, or may be repeated.
+    pub trust_hints: bool,
+    /// How long a call may take.
+    pub timeout: Duration,
+    /// How long the server may take to start and greet.
+    pub start_timeout: Duration,
+    /// Bytes of text of one result that are kept.
+    pub output_limit: usize,
+    /// Bytes of one message; a server that writes more is cut off.
+    pub message_limit: usize,
+}
+
+#[derive(Debug, Clone)]
+pub enum Endpoint {
+    Stdio(Program),
+    Http { url: String, headers: Vec<(String, Secret)>, outbound: Outbound },
+}
+
+impl McpConfig {
+    pub fn new(name: impl Into<String>, endpoint: Endpoint) -> Self {
+        Self {
+            name: name.into(),
+            endpoint,
+            trust_hints: false,
+            timeout: Duration::from_secs(60),
+            start_timeout: Duration::from_secs(30),
+            output_limit: 1024 * 1024,
+            message_limit: 32 * 1024 * 1024,
+        }
+    }
+}

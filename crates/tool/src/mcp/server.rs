@@ -1,0 +1,229 @@
+//! The connection to a server, kept over its crashes.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use rmcp::model::{CallToolRequest, CallToolRequestParams, ClientRequest};
+use rmcp::service::{ServiceError, serve_client};
+use rmcp::transport::StreamableHttpClientTransport;
+use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
+use tokio::sync::{Mutex, watch};
+use tokio::time::Instant;
+
+use super::handler::Handler;
+use super::http::HttpLink;
+use super::session::Session;
+use super::stdio::{Ending, Reason, Stdio};
+use super::{Endpoint, McpConfig, McpTool, Offer, content, offer};
+use crate::run::cancelled;
+use crate::{Call, ToolError, ToolErrorKind, ToolOutput};
+
+const MAX_TEXT: usize = 2000;
+const FIRST_PAUSE: Duration = Duration::from_millis(500);
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+
+pub struct McpServer {
+    config: McpConfig,
+    changes: watch::Sender<u64>,
+    link: Mutex<Link>,
+}
+
+#[derive(Default)]
+struct Link {
+    session: Option<Arc<Session>>,
+    /// Ends and failed starts since the last call that succeeded.
+    failures: u32,
+    not_before: Option<Instant>,
+}
+
+impl McpServer {
+    /// Nothing is started yet.
+    pub fn new(config: McpConfig) -> Arc<Self> {
+        Arc::new(Self { config, changes: watch::Sender::new(0), link: Mutex::default() })
+    }
+
+    pub fn name(&self) -> &str {
+        &self.config.name
+    }
+
+    /// Changes whenever the server says that its list did.
+    pub fn changes(&self) -> watch::Receiver<u64> {
+        self.changes.subscribe()
+    }
+
+    /// What the server offers now.
+    pub async fn offer(self: &Arc<Self>) -> Result<Offer, ToolError> {
+        let listing = async {
+            let session = self.session().await?;
+            let listed = session.list().await;
+            self.settle(&session, listed).await
+        };
+        let listed = tokio::time::timeout(self.config.start_timeout, listing).await;
+        let listed =
+            listed.map_err(|_| self.error(ToolErrorKind::Timeout, "did not list its tools in time"))??;
+        let (taken, refused) = offer::sort(&self.config, listed);
+        for refused in &refused {
+            tracing::warn!(
+                server = self.name(),
+                tool = refused.name,
+                reason = refused.reason,
+                "tool not offered"
+            );
+        }
+        let tool = |(definition, remote)| McpTool { definition, remote, server: self.clone() };
+        Ok(Offer { tools: taken.into_iter().map(tool).collect(), refused })
+    }
+
+    /// Ends the connection; the next call starts it again.
+    pub async fn stop(&self) {
+        *self.link.lock().await = Link::default();
+    }
+
+    pub(super) async fn call(&self, name: &str, remote: &str, call: Call) -> Result<ToolOutput, ToolError> {
+        let cancel = call.cancel.clone();
+        tokio::select! {
+            () = cancel.cancelled() => Err(cancelled(name)),
+            done = self.call_now(remote, call) => done,
+        }
+    }
+
+    async fn call_now(&self, remote: &str, call: Call) -> Result<ToolOutput, ToolError> {
+        let session = self.session().await?;
+        let arguments = call.arguments.as_object().cloned().unwrap_or_default();
+        let params = CallToolRequestParams::new(remote.to_owned()).with_arguments(arguments);
+        let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
+        let answer = session.ask(request, Some(&call)).await;
+        let result = self.settle(&session, answer).await?;
+        content::output(&result, self.config.output_limit).ok_or_else(|| {
+            self.error(ToolErrorKind::Failed, "answered with something that is no tool result")
+        })
+    }
+
+    async fn session(&self) -> Result<Arc<Session>, ToolError> {
+        let mut link = self.link.lock().await;
+        match &link.session {
+            Some(session) if !session.is_over() => {
+                return Ok(session.clone());
+            }
+            Some(_) => link.fail(),
+            None => {}
+        }
+        link.session = None;
+        if let Some(not_before) = link.not_before {
+            tokio::time::sleep_until(not_before).await;
+        }
+        match self.start().await {
+            Ok(session) => {
+                let session = Arc::new(session);
+                link.session = Some(session.clone());
+                Ok(session)
+            }
+            Err(error) => {
+                link.fail();
+                Err(error)
+            }
+        }
+    }
+
+    async fn start(&self) -> Result<Session, ToolError> {
+        let reason = Reason::default();
+        let handler = Handler::new(self.changes.clone());
+        let greeting = async {
+            match &self.config.endpoint {
+                Endpoint::Stdio(program) => {
+                    let stdio = Stdio::start(self.name(), program, self.config.message_limit, reason.clone());
+                    let stdio = stdio.map_err(|error| format!("cannot be started: {error}"))?;
+                    serve_client(handler, stdio).await.map_err(|error| format!("did not greet: {error}"))
+                }
+                Endpoint::Http { url, .. } => {
+                    let config = StreamableHttpClientTransportConfig::with_uri(url.as_str());
+                    let transport = StreamableHttpClientTransport::with_client(self.http()?, config);
+                    serve_client(handler, transport).await.map_err(|error| format!("did not greet: {error}"))
+                }
+            }
+        };
+        let greeted = tokio::time::timeout(self.config.start_timeout, greeting).await;
+        let timeout = || format!("did not greet within {} ms", self.config.start_timeout.as_millis());
+        let service = greeted.unwrap_or_else(|_| Err(timeout()));
+        let service = service.map_err(|text| self.error(ToolErrorKind::Unavailable, &text))?;
+        Ok(Session { service, reason })
+    }
+
+    fn http(&self) -> Result<HttpLink, String> {
+        let Endpoint::Http { headers, outbound, .. } = &self.config.endpoint else {
+            return Err("has no address".to_owned());
+        };
+        let header = |(name, value): &(String, _)| match name.parse() {
+            Ok(name) => Ok((name, Clone::clone(value))),
+            Err(_) => Err(format!("has a header `{name}` that is no header name")),
+        };
+        let headers = headers.iter().map(header).collect::<Result<Vec<_>, String>>()?;
+        let limit = self.config.message_limit;
+        Ok(HttpLink { outbound: Arc::new(outbound.clone()), headers: Arc::new(headers), limit })
+    }
+
+    /// Remembers whether the server works, and puts its failure in words.
+    async fn settle<T>(&self, session: &Session, answer: Result<T, ServiceError>) -> Result<T, ToolError> {
+        match answer {
+            Ok(value) => {
+                let mut link = self.link.lock().await;
+                (link.failures, link.not_before) = (0, None);
+                Ok(value)
+            }
+            Err(error) => Err(self.failure(session, error)),
+        }
+    }
+
+    fn failure(&self, session: &Session, error: ServiceError) -> ToolError {
+        match error {
+            ServiceError::McpError(error) => {
+                let text = format!("answered with an error: {} ({})", error.message, error.code.0);
+                self.error(ToolErrorKind::Failed, &text)
+            }
+            ServiceError::TransportSend(error) => {
+                self.error(ToolErrorKind::Crashed, &format!("could not be told: {error}"))
+            }
+            ServiceError::TransportClosed => self.gone(session),
+            ServiceError::Cancelled { .. } => self.error(ToolErrorKind::Cancelled, "gave the call up"),
+            ServiceError::Timeout { .. } => self.error(ToolErrorKind::Timeout, "did not answer in time"),
+            error => self.error(ToolErrorKind::Failed, &format!("broke the protocol: {error}")),
+        }
+    }
+
+    fn gone(&self, session: &Session) -> ToolError {
+        let reason = session.reason.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clone();
+        match reason {
+            Some(Ending::TooLong(limit)) => {
+                let text = format!("wrote a message of more than {limit} bytes and was cut off");
+                self.error(ToolErrorKind::LimitPassed, &text)
+            }
+            Some(Ending::Garbage) => {
+                self.error(ToolErrorKind::Crashed, "wrote line after line that is no message, and was cut off")
+            }
+            Some(Ending::Exit) | None => self.error(
+                ToolErrorKind::Crashed,
+                "went away during the call; what the call did is not known. It is started again for the next call",
+            ),
+        }
+    }
+
+    fn error(&self, kind: ToolErrorKind, text: &str) -> ToolError {
+        let mut text = format!("the MCP server `{}` {text}", self.config.name);
+        if let Some((at, _)) = text.char_indices().nth(MAX_TEXT) {
+            text.truncate(at);
+            text.push('…');
+        }
+        ToolError::new(kind, text)
+    }
+}
+
+impl Link {
+    /// The first restart is at once; then each waits twice as long.
+    fn fail(&mut self) {
+        self.failures = self.failures.saturating_add(1);
+        let doublings = self.failures.checked_sub(2);
+        let pause =
+            doublings.map(|doublings| FIRST_PAUSE.saturating_mul(1 << doublings.min(10)).min(LONGEST_PAUSE));
+        self.not_before = pause.map(|pause| Instant::now() + pause);
+    }
+}

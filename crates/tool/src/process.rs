@@ -1,0 +1,131 @@
+//! A child process and everything that it started.
+//!
+//! The child leads a process group of its own. Signals go to the group, and only while the child has not been reaped:
+//! until then nobody else can get the group's number.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::PathBuf;
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::Secret;
+
+/// What a child gets of the server's environment without being named.
+const INHERITED: &[&str] = &["PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR"];
+/// Between asking a group to end and ending it.
+const GRACE: Duration = Duration::from_secs(2);
+/// A signal that was missed is made up for after this time.
+const LOOK_AGAIN: Duration = Duration::from_millis(100);
+
+/// How a program is started. There is no shell.
+#[derive(Debug, Clone, Default)]
+pub struct Program {
+    pub argv: Vec<String>,
+    pub cwd: Option<PathBuf>,
+    /// Names of the server's environment variables that the program sees, beside the usual few.
+    pub inherit: Vec<String>,
+    /// Variables of its own.
+    pub env: BTreeMap<String, Secret>,
+}
+
+pub(crate) struct Group {
+    child: Option<Child>,
+    pid: Pid,
+}
+
+pub(crate) struct Pipes {
+    pub stdin: ChildStdin,
+    pub stdout: ChildStdout,
+    pub stderr: ChildStderr,
+}
+
+impl Program {
+    pub(crate) fn start(&self) -> io::Result<(Group, Pipes)> {
+        let Some((program, arguments)) = self.argv.split_first() else {
+            return Err(io::Error::other("the command line is empty"));
+        };
+        let mut command = Command::new(program);
+        command.args(arguments).env_clear().envs(self.environment()?);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.process_group(0).kill_on_drop(true);
+        if let Some(cwd) = &self.cwd {
+            command.current_dir(cwd);
+        }
+        let mut child = command.spawn()?;
+        let pipes = child.stdin.take().zip(child.stdout.take()).zip(child.stderr.take());
+        let pid = child.id().and_then(|id| Pid::from_raw(id as i32));
+        let (Some(((stdin, stdout), stderr)), Some(pid)) = (pipes, pid) else {
+            return Err(io::Error::other("the process has no pipes"));
+        };
+        Ok((Group { child: Some(child), pid }, Pipes { stdin, stdout, stderr }))
+    }
+
+    fn environment(&self) -> io::Result<Vec<(String, String)>> {
+        let named = INHERITED.iter().copied().chain(self.inherit.iter().map(String::as_str));
+        let mut all: Vec<(String, String)> =
+            named.filter_map(|name| Some((name.to_owned(), std::env::var(name).ok()?))).collect();
+        for (name, value) in &self.env {
+            all.push((name.clone(), value.read().map_err(io::Error::other)?));
+        }
+        Ok(all)
+    }
+}
+
+impl Group {
+    /// Waits until the child ends, and ends whatever it left behind.
+    pub async fn wait(&mut self) -> io::Result<ExitStatus> {
+        wait_unreaped(self.pid).await;
+        let Some(mut child) = self.child.take() else {
+            return Err(io::Error::other("the process was waited for before"));
+        };
+        let _ = kill_process_group(self.pid, Signal::KILL);
+        child.wait().await
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        let Some(child) = self.child.take() else { return };
+        let _ = kill_process_group(self.pid, Signal::TERM);
+        let last = LastResort { _child: child, pid: self.pid };
+        // Without a runtime, or with one that ends, the last resort comes at once.
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            runtime.spawn(async move {
+                let _ = tokio::time::timeout(GRACE, wait_unreaped(last.pid)).await;
+                drop(last);
+            });
+        }
+    }
+}
+
+/// Ends the group for certain. The child itself is reaped by the runtime.
+struct LastResort {
+    _child: Child,
+    pid: Pid,
+}
+
+impl Drop for LastResort {
+    fn drop(&mut self) {
+        let _ = kill_process_group(self.pid, Signal::KILL);
+    }
+}
+
+/// Resolves when the process has ended, and leaves it there to be reaped.
+async fn wait_unreaped(pid: Pid) {
+    let mut signals = signal(SignalKind::child()).ok();
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
+    while let Ok(None) = waitid(WaitId::Pid(pid), options) {
+        let told = async {
+            match &mut signals {
+                Some(signals) => drop(signals.recv().await),
+                None => std::future::pending().await,
+            }
+        };
+        let _ = tokio::time::timeout(LOOK_AGAIN, told).await;
+    }
+}
