@@ -8,6 +8,7 @@ use riverrun_event::{Event, Record, Sequence, write_record};
 use riverrun_fold::Change;
 
 use super::Actor;
+use crate::drive::EffectKey;
 use crate::page::Page;
 use crate::{CommandError, JournalError, Landed};
 
@@ -93,13 +94,17 @@ impl Actor {
     }
 
     /// Others wrote into this session too: what they wrote is read, in its place.
-    async fn catch_up(&mut self) -> Result<(), JournalError> {
+    pub(super) async fn catch_up(&mut self) -> Result<(), JournalError> {
         for chunk in self.core.journal.read(&self.key, self.state.sequence).await? {
             let after = self.state.sequence;
             for (sequence, record) in chunk.records_after(after) {
                 self.apply_record(record, sequence)?;
             }
         }
+        // They may have ended a turn of ours.
+        let gone: Vec<EffectKey> =
+            self.running.keys().filter(|key| self.view.task(key.task()).is_none()).cloned().collect();
+        self.stop_effects(|key| gone.contains(key));
         Ok(())
     }
 

@@ -4,6 +4,7 @@ mod agents;
 mod control;
 mod journal;
 mod kill;
+mod owners;
 mod races;
 mod script;
 mod stage;
