@@ -78,13 +78,7 @@ fn text_delta(told: &Telling<'_>, at: Spot, from: usize, frames: &mut Frames) {
 }
 
 fn run_item(told: &Telling<'_>, at: riverrun_fold::ItemAt, name: &item::Name, frames: &mut Frames) {
-    // Not the agent that acts now: a reader who comes later must be told the same.
-    let of_message = match item_at(told.state, at) {
-        Item::Message(message) => message.agent.as_deref(),
-        _ => None,
-    };
-    let of_turn = turn(told.state, told.turn).and_then(|turn| turn.agent.as_deref());
-    let agent = of_message.or(told.state.tasks[at.task].agent.as_deref()).or(of_turn).unwrap_or("agent");
+    let agent = agent_of(told, at);
     let mut body = json!({
         "type": name.item_type,
         "agent": {"name": agent},
@@ -94,6 +88,22 @@ fn run_item(told: &Telling<'_>, at: riverrun_fold::ItemAt, name: &item::Name, fr
         body["output"] = json!(crate::turn::result_text(item_at(told.state, at)));
     }
     told.push(frames, &json!({"type": "run_item_stream_event", "name": name.event, "item": body}));
+}
+
+/// Whose item it is, by the hand-offs before it. The agent that acts now may be another one.
+fn agent_of<'a>(told: &Telling<'a>, at: riverrun_fold::ItemAt) -> &'a str {
+    let output = &told.state.tasks[at.task].output;
+    if let Item::Message(message) = &output[at.item]
+        && let Some(agent) = &message.agent
+    {
+        return agent;
+    }
+    let handed = output[..at.item].iter().rev().find_map(|item| match item {
+        Item::Handoff(handoff) => Some(handoff.to.as_str()),
+        _ => None,
+    });
+    let of_turn = turn(told.state, told.turn).and_then(|turn| turn.agent.as_deref());
+    handed.or(of_turn).unwrap_or("agent")
 }
 
 /// The SDK's iterator just ends; on a wire the end must be said, with what its result object then has.

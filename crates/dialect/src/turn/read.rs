@@ -76,11 +76,19 @@ pub(crate) fn result_text(item: &Item) -> String {
         _ => true,
     };
     let list = |blocks: &Option<Vec<Block>>| -> String {
-        let texts = blocks.iter().flatten().filter(is_ours).filter_map(Block::text);
-        texts.collect::<Vec<_>>().join("\n")
+        blocks.iter().flatten().filter(is_ours).filter_map(shown_text).collect::<Vec<_>>().join("\n")
     };
     let shown = list(&result.block_list);
     if shown.is_empty() { list(&result.content) } else { shown }
+}
+
+/// A block as text: what it says, or its data as JSON.
+fn shown_text(block: &Block) -> Option<&str> {
+    let data = match block {
+        Block::Json(block) | Block::Table(block) => block.data.as_ref().map(|data| data.get()),
+        _ => None,
+    };
+    block.text().or(data)
 }
 
 /// True for a result that says that the tool did not do what it was asked.
