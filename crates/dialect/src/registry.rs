@@ -4,7 +4,9 @@ use riverrun_event::{Composer, Origin, Sequence, SessionId};
 use riverrun_fold::State;
 
 use crate::request::Failure;
-use crate::{Options, Projector, Rules, a2a, ag_ui, agents_sdk, ai_sdk, blocks, langgraph, native, simple_run, task};
+use crate::{
+    Options, Projector, Rules, a2a, ag_ui, agents_sdk, ai_sdk, blocks, langgraph, native, simple_run, task,
+};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Dialect {
@@ -74,7 +76,9 @@ impl Dialect {
         match self {
             Dialect::Native | Dialect::NativeStrict => true,
             Dialect::Task | Dialect::AgUi | Dialect::AiSdk => false,
-            Dialect::AgentsSdk | Dialect::SimpleRun | Dialect::Blocks | Dialect::LangGraph | Dialect::A2a => false,
+            Dialect::AgentsSdk | Dialect::SimpleRun | Dialect::Blocks | Dialect::LangGraph | Dialect::A2a => {
+                false
+            }
         }
     }
 
@@ -83,7 +87,9 @@ impl Dialect {
         match self {
             Dialect::Native | Dialect::NativeStrict | Dialect::Task => Rules::OURS,
             Dialect::AgUi => Rules::FOREIGN,
-            Dialect::AgentsSdk | Dialect::SimpleRun | Dialect::Blocks | Dialect::LangGraph | Dialect::A2a => Rules::FOREIGN,
+            Dialect::AgentsSdk | Dialect::SimpleRun | Dialect::Blocks | Dialect::LangGraph | Dialect::A2a => {
+                Rules::FOREIGN
+            }
             Dialect::AiSdk => Rules { headers: ai_sdk::HEADERS, ..Rules::FOREIGN },
         }
     }
@@ -93,7 +99,9 @@ impl Dialect {
         match self {
             Dialect::Native | Dialect::NativeStrict | Dialect::Task => None,
             Dialect::AgUi | Dialect::AiSdk => None,
-            Dialect::AgentsSdk | Dialect::SimpleRun | Dialect::Blocks | Dialect::LangGraph | Dialect::A2a => None,
+            Dialect::AgentsSdk | Dialect::SimpleRun | Dialect::Blocks | Dialect::LangGraph | Dialect::A2a => {
+                None
+            }
         }
     }
 

@@ -27,17 +27,28 @@ impl Encode for AgentsSdk {
             Happening::Began { .. } | Happening::Agent => agent_updated(told, frames),
             Happening::ItemStarted(at) | Happening::CallStarted(at) if told.is_root(at) => {
                 let raw = item::raw(told.state, at);
-                raw_event(told, frames, "response.output_item.added", json!({"output_index": at.item, "item": raw}));
+                raw_event(
+                    told,
+                    frames,
+                    "response.output_item.added",
+                    json!({"output_index": at.item, "item": raw}),
+                );
             }
             Happening::Text { at, from } if told.is_root(at.item) => text_delta(told, at, from, frames),
             Happening::Arguments { at, from } if told.is_root(at) => {
                 let delta = &arguments(told.state, at)[from..];
-                let data = json!({"item_id": item_id(told.state, at), "output_index": at.item, "delta": delta});
+                let data =
+                    json!({"item_id": item_id(told.state, at), "output_index": at.item, "delta": delta});
                 raw_event(told, frames, "response.function_call_arguments.delta", data);
             }
             Happening::ItemEnded(at) | Happening::CallEnded(at) if told.is_root(at) => {
                 let raw = item::raw(told.state, at);
-                raw_event(told, frames, "response.output_item.done", json!({"output_index": at.item, "item": raw}));
+                raw_event(
+                    told,
+                    frames,
+                    "response.output_item.done",
+                    json!({"output_index": at.item, "item": raw}),
+                );
                 item::names(item_at(told.state, at)).iter().for_each(|name| run_item(told, at, name, frames));
             }
             Happening::Result(at) | Happening::Other(at) if told.is_root(at) => {
@@ -64,7 +75,8 @@ fn raw_event(told: &Telling<'_>, frames: &mut Frames, kind: &str, mut data: Valu
 
 fn text_delta(told: &Telling<'_>, at: Spot, from: usize, frames: &mut Frames) {
     let delta = &text(told.state, at)[from..];
-    let mut data = json!({"item_id": item_id(told.state, at.item), "output_index": at.item.item, "delta": delta});
+    let mut data =
+        json!({"item_id": item_id(told.state, at.item), "output_index": at.item.item, "delta": delta});
     let (kind, index) = match at.list {
         List::Blocks => ("response.output_text.delta", "content_index"),
         List::Summary => ("response.reasoning_summary_text.delta", "summary_index"),

@@ -14,7 +14,8 @@ pub fn history(state: &State) -> String {
     let mut messages = Vec::new();
     for turn in &state.turns {
         if let Some(input) = &turn.input {
-            messages.push(json!({"role": "user", "uuid": turn.turn_id.as_str(), "content": user_parts(input)}));
+            messages
+                .push(json!({"role": "user", "uuid": turn.turn_id.as_str(), "content": user_parts(input)}));
         }
         for happening in happenings(state, turn) {
             messages.extend(message(state, happening));

@@ -7,9 +7,7 @@ use riverrun_event::{Item, RawJson};
 use riverrun_fold::{ItemAt, State};
 use serde::Serialize;
 
-use crate::turn::{
-    Encode, Happening, List, Shell, Telling, arguments, item, spot_id, steps_to, text, turn,
-};
+use crate::turn::{Encode, Happening, List, Shell, Telling, arguments, item, spot_id, steps_to, text, turn};
 use crate::{Frames, Options};
 pub use aggregator::Aggregator;
 
@@ -73,7 +71,9 @@ impl Encode for SimpleRun {
     /// Sub-tasks are seen through the results of their calls.
     fn tell(&mut self, told: &Telling<'_>, happening: Happening, frames: &mut Frames) {
         match happening {
-            Happening::Began { again: false } => told.push(frames, &Frame::Start { run_id: told.turn.as_str() }),
+            Happening::Began { again: false } => {
+                told.push(frames, &Frame::Start { run_id: told.turn.as_str() })
+            }
             Happening::Ended => {
                 self.step_done(told, frames);
                 let Some(turn) = turn(told.state, told.turn) else { return };

@@ -181,9 +181,7 @@ fn tell_change(sync: &mut Sync<'_>, change: &Change, turn: &TurnId) {
             sync.task_ended(*task);
         }
         Change::ItemAdded(at) if is_ours(at.task) => sync.item_added(*at),
-        Change::ItemDone(at) | Change::ItemRetracted(at) | Change::ArgumentsDone(at)
-            if is_ours(at.task) =>
-        {
+        Change::ItemDone(at) | Change::ItemRetracted(at) | Change::ArgumentsDone(at) if is_ours(at.task) => {
             sync.item(*at)
         }
         Change::Arguments { at, .. } if is_ours(at.task) => sync.item(*at),
@@ -240,9 +238,8 @@ fn tell_change(sync: &mut Sync<'_>, change: &Change, turn: &TurnId) {
 
 /// The turn that runs and was started first.
 fn running(state: &State) -> Option<TurnId> {
-    let begun = state.turns.iter().filter(|turn| {
-        !turn.status.is_terminal() && phase(state, turn) != Phase::Absent
-    });
+    let begun =
+        state.turns.iter().filter(|turn| !turn.status.is_terminal() && phase(state, turn) != Phase::Absent);
     begun.min_by_key(|turn| turn.started_at).map(|turn| turn.turn_id.clone())
 }
 

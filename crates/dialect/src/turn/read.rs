@@ -70,9 +70,7 @@ pub(crate) fn spot_id(state: &State, spot: Spot) -> String {
 pub(crate) fn result_text(item: &Item) -> String {
     let Item::ToolResult(result) = item else { return String::new() };
     let is_ours = |block: &&Block| match block {
-        Block::Text(text) => {
-            !text.tags.iter().flatten().any(|tag| tag == "added_by_reference_manager")
-        }
+        Block::Text(text) => !text.tags.iter().flatten().any(|tag| tag == "added_by_reference_manager"),
         _ => true,
     };
     let list = |blocks: &Option<Vec<Block>>| -> String {
@@ -161,9 +159,8 @@ pub(crate) fn cited<'a>(state: &'a State, task: usize, annotation: &Annotation) 
 
 /// Decisions of this turn that were made: how often it went on after being asked.
 pub(crate) fn answers(state: &State, turn: &TurnId) -> usize {
-    let is_made = |action: &&Action| {
-        action.status == ActionStatus::Resolved && action.turn_id.as_ref() == Some(turn)
-    };
+    let is_made =
+        |action: &&Action| action.status == ActionStatus::Resolved && action.turn_id.as_ref() == Some(turn);
     state.actions.iter().filter(is_made).count()
 }
 

@@ -25,7 +25,8 @@ pub struct Delivered {
 
 impl Log {
     pub fn read(path: &Path) -> Self {
-        let text = std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let text =
+            std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         Self::of(text.lines())
     }
 
