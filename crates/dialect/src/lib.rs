@@ -12,6 +12,7 @@ pub mod ai_sdk;
 pub mod blocks;
 mod coalesce;
 mod control;
+mod follow;
 mod frame;
 mod framing;
 mod langgraph;
@@ -22,7 +23,6 @@ pub mod registry;
 pub mod request;
 pub mod simple_run;
 pub mod task;
-mod turn;
 
 pub use coalesce::{Coalescer, Joined};
 pub use control::{Control, Opening, SnapshotReason};

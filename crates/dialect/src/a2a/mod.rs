@@ -5,7 +5,7 @@ use riverrun_event::{ActionRequired, Block};
 use riverrun_fold::{State, Status};
 use serde_json::{Value, json};
 
-use crate::turn::{Encode, Happening, List, Shell, Spot, Telling, block, pending, spot_id, text, turn};
+use crate::follow::{Encode, Happening, List, Shell, Spot, Telling, block, pending, spot_id, text, turn};
 use crate::{Frames, Options};
 
 /// A projector that goes on where `state` stands.

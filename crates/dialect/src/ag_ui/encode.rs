@@ -8,7 +8,7 @@ use super::frame::{Event, Interrupt, Outcome, Stamped, SubagentOutcome, TokenUsa
 use super::identity::{parent_message, run_id, step_name, subagent};
 use super::message::{messages, role};
 use crate::Frames;
-use crate::turn::{
+use crate::follow::{
     Happening, List, Spot, arguments, block, cited, is_child, item, item_id, pending, result_text,
     shared_state, spot_id, steps_to, tasks_of, text, turn,
 };

@@ -3,7 +3,7 @@
 use riverrun_event::{Item, TurnId};
 use riverrun_fold::{ItemAt, State};
 
-use crate::turn::{answers, begins_step, is_child, item_id};
+use crate::follow::{answers, begins_step, is_child, item_id};
 
 /// The run's id: the turn's, and a number behind it for each time that it went on after a decision.
 pub(super) fn run_id(state: &State, turn: &TurnId) -> String {

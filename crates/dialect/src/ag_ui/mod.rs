@@ -12,7 +12,7 @@ use riverrun_event::{Event, Record, Sequence};
 use riverrun_fold::State;
 use serde_json::Value;
 
-use crate::turn::{Follower, Happening, shared_state, told_steps};
+use crate::follow::{Follower, Happening, shared_state, told_steps};
 use crate::{Frames, Options, Projector};
 use encode::Encoder;
 use frame::Event as AgUiEvent;

@@ -4,7 +4,7 @@ use riverrun_event::{Block, Item};
 use riverrun_fold::{ItemAt, State};
 use serde_json::{Value, json};
 
-use crate::turn::{item, item_id, result_text, shown_blocks};
+use crate::follow::{item, item_id, result_text, shown_blocks};
 
 /// An event's name and the type of its item.
 pub(super) struct Name {

@@ -7,7 +7,7 @@ use riverrun_event::{ActionRequired, Item};
 use riverrun_fold::State;
 use serde_json::{Value, json};
 
-use crate::turn::{
+use crate::follow::{
     Encode, Happening, List, Shell, Spot, Telling, arguments, item as item_at, item_id, pending, text, turn,
 };
 use crate::{Frames, Options};
@@ -97,7 +97,7 @@ fn run_item(told: &Telling<'_>, at: riverrun_fold::ItemAt, name: &item::Name, fr
         "raw_item": item::raw_for(told.state, at, name),
     });
     if let Item::ToolResult(_) = item_at(told.state, at) {
-        body["output"] = json!(crate::turn::result_text(item_at(told.state, at)));
+        body["output"] = json!(crate::follow::result_text(item_at(told.state, at)));
     }
     told.push(frames, &json!({"type": "run_item_stream_event", "name": name.event, "item": body}));
 }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::chunk::Chunk;
 use super::subagent;
 use crate::Frames;
-use crate::turn::{
+use crate::follow::{
     Happening, List, Spot, arguments, block, cited, is_child, is_failed, item, item_id, result_text, root,
     shared_state, shown_blocks, spot_id, steps_to, text, turn,
 };

@@ -9,7 +9,7 @@ mod subagent;
 use riverrun_event::{Event, Record, Sequence};
 use riverrun_fold::State;
 
-use crate::turn::{Follower, Happening, told_steps};
+use crate::follow::{Follower, Happening, told_steps};
 use crate::{Frames, Options, Projector};
 use encode::Encoder;
 

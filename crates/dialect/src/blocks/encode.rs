@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::content::{approval, approval_key, decisions, files, owned, tool_result, tool_use};
 use super::event_id::EventId;
 use crate::Frames;
-use crate::turn::{
+use crate::follow::{
     Encode, Happening, List, Spot, Telling, block, item_id, shown_blocks, spot_id, text, turn,
 };
 

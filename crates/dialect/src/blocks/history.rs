@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::content::key;
 use super::event_id::EventId;
-use crate::turn::{Happening, happenings, is_child, item, pending, result_text, shown_blocks};
+use crate::follow::{Happening, happenings, is_child, item, pending, result_text, shown_blocks};
 
 /// The body of the history answer. `last_event_id` is what to send with `subscribe`: nothing between is lost.
 pub fn history(state: &State) -> String {

@@ -7,7 +7,9 @@ use riverrun_event::{Item, RawJson};
 use riverrun_fold::{ItemAt, State};
 use serde::Serialize;
 
-use crate::turn::{Encode, Happening, List, Shell, Telling, arguments, item, spot_id, steps_to, text, turn};
+use crate::follow::{
+    Encode, Happening, List, Shell, Telling, arguments, item, spot_id, steps_to, text, turn,
+};
 use crate::{Frames, Options};
 pub use aggregator::Aggregator;
 
@@ -91,7 +93,7 @@ impl Encode for SimpleRun {
             }
             Happening::Text { at, from } if told.is_root(at.item) && at.list == List::Blocks => {
                 let delta = &text(told.state, at)[from..];
-                let item_id = spot_id(told.state, crate::turn::Spot { part: 0, ..at });
+                let item_id = spot_id(told.state, crate::follow::Spot { part: 0, ..at });
                 let (content_index, output_index) = (at.part, at.item.item);
                 told.push(frames, &Frame::Text { delta, content_index, item_id, output_index });
             }

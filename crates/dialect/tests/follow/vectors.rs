@@ -31,7 +31,7 @@ fn vector(dialect: Dialect, name: &str, log: &Log) -> String {
     let frames = lines(&whole);
     let opening = lines(&log.opening(dialect, middle, turn));
     format!(
-        "{{\"scenario\":\"../turn/{name}.ndjson\",\n\"frames\":[\n{frames}\n],\n\"opening\":{{\"after\":{middle},\"told\":{told},\"frames\":[\n{opening}\n]}}}}\n"
+        "{{\"scenario\":\"../scenarios/{name}.ndjson\",\n\"frames\":[\n{frames}\n],\n\"opening\":{{\"after\":{middle},\"told\":{told},\"frames\":[\n{opening}\n]}}}}\n"
     )
 }
 
