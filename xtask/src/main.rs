@@ -1,6 +1,7 @@
 //! `cargo xtask`: what the project does to itself.
 
 mod ci;
+mod clients;
 mod codegen;
 mod files;
 mod tidy;
@@ -14,6 +15,7 @@ const USAGE: &str = "usage: cargo xtask COMMAND
   codegen --check   fail if one of them is stale
   bless             write everything that is generated; review the difference like code
   tidy              check edges between crates, file sizes, links, generated files
+  clients [WORDS]   run official clients against the binary, or those whose files have such names
   bench [ARGS]      run the load generator, optimised
   nightly           ci, then the property tests for much longer";
 
@@ -26,6 +28,7 @@ fn main() -> ExitCode {
         ["codegen", "--check"] => codegen::check(),
         ["bless"] => codegen::write(),
         ["tidy"] => tidy::tidy(),
+        ["clients", rest @ ..] => clients::clients(rest),
         ["bench", rest @ ..] => ci::bench(rest),
         ["nightly"] => ci::nightly(),
         [] | ["help" | "--help" | "-h"] => {

@@ -72,6 +72,21 @@ codes! {
     ProducerGap = "producer_gap", 409, -32014, "the producer skipped a sequence";
     SequenceExhausted = "sequence_exhausted", 409, -32013, "the log is full";
     NotOwner = "not_owner", 503, -32015, "another process owns this session";
+    // What a turn or an action answers.
+    UnknownAgent = "unknown_agent", 400, -32602, "no agent or model has this name";
+    ThreadBusy = "thread_busy", 409, -32016, "the thread has a turn already";
+    QueueFull = "queue_full", 429, -32029, "the queue of the thread is full";
+    TurnExists = "turn_exists", 409, -32013, "the turn was submitted with other contents";
+    TurnEnded = "turn_ended", 409, -32002, "the turn has ended";
+    TurnRunning = "turn_running", 409, -32016, "the turn has not ended";
+    ActionResolved = "action_resolved", 409, -32017, "another decision was first";
+    ActionExpired = "action_expired", 410, -32017, "nobody decided in time";
+    DigestMismatch = "digest_mismatch", 409, -32018, "the digest does not name what would run";
+    DecisionNotPossible = "decision_not_possible", 422, -32602, "the action does not take this decision";
+    ArgumentsInvalid = "arguments_invalid", 422, -32602, "the arguments do not fit the tool";
+    NotPausable = "not_pausable", 409, -32009, "a task here does not pause";
+    UnsupportedOperation = "unsupported_operation", 501, -32004, "this is not done here";
+    PushUnsupported = "push_unsupported", 501, -32003, "nothing is pushed from here";
     Expired = "expired", 410, -32001, "this part of the log was retired";
     // How the server fares.
     RateLimited = "rate_limited", 429, -32029, "too many requests";
@@ -89,8 +104,8 @@ impl ErrorCode {
     pub const fn is_retryable(self) -> bool {
         use ErrorCode::*;
         match self {
-            BodyTimeout | IdempotencyInFlight | NotOwner | RateLimited | TooManyStreams | StorageFull
-            | StorageFailed | Draining | Overloaded => true,
+            BodyTimeout | IdempotencyInFlight | NotOwner | RateLimited | TooManyStreams | QueueFull
+            | StorageFull | StorageFailed | Draining | Overloaded => true,
             BodyEmpty | JsonSyntax | JsonTooDeep | JsonTooLarge | JsonDuplicateKey | JsonInvalidUnicode
             | InvalidUtf8 | NumberOutOfRange | InvalidId | UnknownField | InvalidField | InvalidEvent
             | InvalidRequest | BadCursor | CursorWrongSession | CursorConflict | CursorAhead
@@ -98,7 +113,9 @@ impl ErrorCode {
             | UnsupportedMediaType | BodyTooLarge | HeadTooLarge | EventTooLarge | Unauthenticated
             | Forbidden | OriginForbidden | HostUnknown | NotFound | SessionExists | SessionClosed
             | IdempotencyMismatch | ProducerStale | ProducerGap | SequenceExhausted | Expired
-            | LogCorrupt | Internal => false,
+            | LogCorrupt | UnknownAgent | ThreadBusy | TurnExists | TurnEnded | TurnRunning
+            | ActionResolved | ActionExpired | DigestMismatch | DecisionNotPossible | ArgumentsInvalid
+            | NotPausable | UnsupportedOperation | PushUnsupported | Internal => false,
         }
     }
 
@@ -115,7 +132,9 @@ impl ErrorCode {
             | Forbidden | OriginForbidden | HostUnknown | NotFound | SessionExists | SessionClosed
             | IdempotencyMismatch | IdempotencyInFlight | ProducerStale | ProducerGap | SequenceExhausted
             | NotOwner | Expired | RateLimited | TooManyStreams | StorageFull | LogCorrupt | Draining
-            | Overloaded => true,
+            | Overloaded | UnknownAgent | ThreadBusy | QueueFull | TurnExists | TurnEnded | TurnRunning
+            | ActionResolved | ActionExpired | DigestMismatch | DecisionNotPossible | ArgumentsInvalid
+            | NotPausable | UnsupportedOperation | PushUnsupported => true,
         }
     }
 }

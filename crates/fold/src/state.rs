@@ -197,6 +197,12 @@ pub struct Turn {
     pub input: Option<Input>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input_ref: Option<BlobRef>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub history: Vec<Item>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settings: Option<RawJson>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request: Option<RawJson>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub submitted_at: Option<Timestamp>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

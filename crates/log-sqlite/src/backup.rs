@@ -5,6 +5,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use riverrun_log::Error;
+use rusqlite::config::DbConfig;
 
 use crate::directory::sync_directory;
 use crate::failure::to_error;
@@ -32,6 +33,8 @@ fn copy(store: &Path, to: &Path) -> rusqlite::Result<()> {
     source.execute("VACUUM INTO ?1", [to.to_string_lossy()])?;
     drop(source);
     let copy = schema::connect(to)?;
+    copy.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)?;
+    copy.execute("DELETE FROM meta WHERE name = 'open'", [])?;
     copy.execute("INSERT OR REPLACE INTO meta (name, value) VALUES ('restored', 1)", [])?;
     Ok(())
 }

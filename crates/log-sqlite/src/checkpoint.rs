@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use riverrun_log::Urgency;
 use rusqlite::Connection;
@@ -16,13 +16,24 @@ use crate::shared::Shared;
 
 /// Also looks without being called, so that a quiet store ends up with its pages in place.
 const PERIOD: Duration = Duration::from_secs(5);
+/// How far the witness is behind at most.
+const NOTE: Duration = Duration::from_secs(1);
 
 pub fn run(shared: &Arc<Shared>, connection: &Connection) {
     let _ = schema::configure(connection);
-    while shared.checkpoint.wait(PERIOD) {
-        if shared.wal_pages.load(Ordering::Relaxed) == 0 || shared.failure().is_some() {
+    let mut copied = Instant::now();
+    while shared.checkpoint.wait(NOTE) {
+        if shared.failure().is_some() {
             continue;
         }
+        if let Err(error) = shared.keeper.note() {
+            shared.fail(&format!("the witness cannot be written: {error}"));
+        }
+        let pages = shared.wal_pages.load(Ordering::Relaxed);
+        if pages == 0 || (copied.elapsed() < PERIOD && !shared.is_time_to_copy(pages)) {
+            continue;
+        }
+        copied = Instant::now();
         match checkpoint(connection) {
             Ok(frames) => finish_if_large(shared, frames),
             Err(error) if severity(&error) == Severity::Fatal => shared.fail(&error.to_string()),
@@ -37,6 +48,13 @@ pub fn run(shared: &Arc<Shared>, connection: &Connection) {
 pub fn checkpoint(connection: &Connection) -> rusqlite::Result<u64> {
     let frames: i64 = connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |row| row.get(1))?;
     Ok(u64::try_from(frames).unwrap_or(0))
+}
+
+/// Copies everything. True if it did, and nobody committed meanwhile: for the only one that commits.
+pub fn whole_checkpoint(connection: &Connection) -> rusqlite::Result<bool> {
+    connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |row| {
+        Ok(row.get::<_, i64>(0)? == 0 && row.get::<_, i64>(1)? == row.get::<_, i64>(2)?)
+    })
 }
 
 fn finish_if_large(shared: &Arc<Shared>, frames: u64) {

@@ -4,11 +4,12 @@
 //! DIR/            0700
 //!   lock          held exclusively as long as the engine is open
 //!   log.db        0600; beside it log.db-wal (made full-size at once) and log.db-shm
+//!   witness       what was durable in these, see `witness.rs`
 //!   reserve       space that is given back when the disk is full
 //! ```
 
 use std::fs::{DirBuilder, File, OpenOptions, Permissions, TryLockError};
-use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
+use std::io::{ErrorKind, Read};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
@@ -16,8 +17,8 @@ use riverrun_log::seeded::{self, Bug};
 use rustix::fs::FallocateFlags;
 
 use crate::OpenError;
+use crate::keeper::extend;
 use crate::schema::FORMAT;
-use crate::wal;
 
 /// The name of the store in its directory. A backup is opened by putting it there.
 pub const STORE: &str = "log.db";
@@ -54,53 +55,65 @@ impl Directory {
         self.path.join(STORE)
     }
 
-    fn wal(&self) -> PathBuf {
+    pub fn wal(&self) -> PathBuf {
         self.path.join(format!("{STORE}-wal"))
+    }
+
+    pub fn witness(&self) -> PathBuf {
+        self.path.join("witness")
     }
 
     fn reserve(&self) -> PathBuf {
         self.path.join("reserve")
     }
 
-    /// Creates the store's file with the right mode, or checks that what is there is ours to open. The check reads
-    /// bytes only: opening a store of a newer version, even to ask its version, could change it.
+    /// Checks that the store, if there is one, is ours to open. The check reads bytes only: opening a store of a newer
+    /// version, even to ask its version, could change it.
+    pub fn check_store(&self) -> Result<(), OpenError> {
+        let path = self.store();
+        let mut header = Vec::new();
+        let read = File::open(&path).and_then(|file| file.take(HEADER as u64).read_to_end(&mut header));
+        match read {
+            Ok(_) => check_header(&header, &path),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+            Err(error) => Err(OpenError::Io { action: "read", path, error }),
+        }
+    }
+
+    /// Creates the store's file with the right mode if there is none.
     pub fn prepare_store(&self) -> Result<(), OpenError> {
         let path = self.store();
         let io = |action| {
             let path = path.clone();
             move |error| OpenError::Io { action, path, error }
         };
-        let mut file = private().open(&path).map_err(io("open"))?;
-        let mut header = Vec::new();
-        Read::by_ref(&mut file).take(HEADER as u64).read_to_end(&mut header).map_err(io("read"))?;
-        check_header(&header, &path)?;
+        let file = private().open(&path).map_err(io("open"))?;
         std::fs::set_permissions(&path, Permissions::from_mode(0o600)).map_err(io("set the mode of"))?;
         file.sync_all().map_err(io("sync"))
     }
 
-    /// Looks at the write-ahead file before anybody opens the store, which would drop what does not fit.
-    pub fn inspect_wal(&self, full_size: u64) -> Result<wal::Findings, OpenError> {
-        let path = self.wal();
-        let found = wal::inspect(&path, full_size);
-        let mut found = found.map_err(|error| OpenError::Io { action: "read", path: path.clone(), error })?;
-        match found.damage.take() {
-            Some(what) => Err(OpenError::Damaged { path, what }),
-            None => Ok(found),
+    /// Moves a file out of the way under a name that tells why, and never over another one.
+    pub fn put_aside(&self, path: &Path, why: &str) -> std::io::Result<()> {
+        if path.exists() {
+            std::fs::rename(path, free_name(path, why))?;
+            sync_directory(&self.path)?;
         }
+        Ok(())
     }
 
-    /// Extends the write-ahead file with zeros. They end its recovery as a missing file would, and writing over
-    /// them costs no metadata, which is most of what a sync of a growing file costs.
+    /// Keeps what is there of a file, for whoever wants to look into it.
+    pub fn keep_copy(&self, path: &Path, why: &str) -> std::io::Result<()> {
+        if path.exists() {
+            std::fs::copy(path, free_name(path, why))?;
+        }
+        Ok(())
+    }
+
+    /// Extends the write-ahead file with zeros, which takes most of the cost of a sync from every later commit.
     pub fn grow_wal(&self, bytes: u64) -> Result<(), OpenError> {
         let path = self.wal();
-        let grown = private().open(&path).and_then(|mut file| {
-            let zeros = vec![0; 1 << 20];
-            let mut length = file.seek(SeekFrom::End(0))?;
-            while length < bytes {
-                let part = usize::try_from((bytes - length).min(1 << 20)).unwrap_or(1 << 20);
-                file.write_all(&zeros[..part])?;
-                length += part as u64;
-            }
+        let grown = private().open(&path).and_then(|file| {
+            extend(&file, file.metadata()?.len(), bytes)?;
             file.sync_all()
         });
         match grown {
@@ -113,7 +126,7 @@ impl Directory {
     }
 
     /// Makes the names of new files durable.
-    fn sync(&self) -> Result<(), OpenError> {
+    pub fn sync(&self) -> Result<(), OpenError> {
         if seeded::is_on(Bug::NoDirectoryFsync) {
             return Ok(());
         }
@@ -147,6 +160,11 @@ impl Directory {
         let size = |path: PathBuf| std::fs::metadata(path).map_or(0, |data| data.len());
         size(self.store()) + size(self.wal())
     }
+}
+
+fn free_name(path: &Path, why: &str) -> PathBuf {
+    let name = |n: u32| PathBuf::from(format!("{}.{why}-{n}", path.display()));
+    (1..).map(name).find(|name| !name.exists()).expect("not every number is taken")
 }
 
 /// The places of SQLite's header that tell whose file it is.

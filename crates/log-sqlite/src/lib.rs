@@ -15,9 +15,11 @@ mod checkpoint;
 mod commands;
 mod core;
 mod directory;
+mod examine;
 mod facts;
 mod failure;
 mod group;
+mod keeper;
 mod keys;
 mod log;
 mod options;
@@ -36,14 +38,17 @@ mod sidecar;
 mod slot;
 mod verify;
 mod wal;
+mod witness;
 mod writer;
 
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
 use std::thread::{Builder, JoinHandle};
 
 use crate::core::Core;
 use crate::directory::Directory;
 pub use crate::directory::STORE;
+use crate::keeper::Keeper;
 pub use crate::options::{OnFatal, OpenError, Options};
 use crate::readers::Readers;
 use crate::shared::{Shared, lock};
@@ -55,24 +60,31 @@ pub struct SqliteLog {
     readers: Readers,
     threads: Mutex<Vec<JoinHandle<()>>>,
     recovered: Option<String>,
+    lost: Option<String>,
 }
 
 impl SqliteLog {
     /// Opens or makes the log of a directory, and brings back what was committed.
     pub fn open(options: Options) -> Result<Self, OpenError> {
         let directory = Directory::open(&options.directory)?;
+        let found = examine::examine(&directory, &options)?;
         directory.prepare_store()?;
-        let found = directory.inspect_wal(options.wal_bytes)?;
+        let frames = Arc::new(AtomicU64::new(found.wal.state.frames));
         let store = directory.store();
         let grow = || directory.grow_wal(options.wal_bytes);
-        let (connection, incarnation) = schema::open(&store, options.random.as_deref(), &found, grow)?;
+        let (connection, incarnation) =
+            schema::open(&store, options.random.as_deref(), &found, &frames, grow)?;
+        let keeper = Keeper::start(&directory, found.count, frames, options.wal_bytes);
+        let keeper =
+            keeper.map_err(|error| OpenError::Io { action: "write", path: directory.witness(), error })?;
+        directory.sync()?;
         schema::limit(&connection, options.max_bytes)?;
         if !directory.take_reserve(options.reserve_bytes) {
             directory.give_reserve();
         }
-        let shared = Arc::new(Shared::new(options, directory, incarnation));
+        let shared = Arc::new(Shared::new(options, directory, keeper, incarnation));
         // A process that never lives long enough to fill the file must not let it grow from start to start.
-        shared.note_pages(found.frames);
+        shared.note_pages(found.wal.frames);
         let group = recover::load(&connection, &shared)?;
         let core = Core::new(connection, Arc::clone(&shared), group)?;
         let checkpointer = schema::connect(&store)?;
@@ -84,12 +96,23 @@ impl SqliteLog {
             start("log-checkpoint", move || checkpoint::run(&for_checkpoint, &checkpointer))?,
             start("log-pack", move || pack::run(&for_pack, &packer))?,
         ];
-        Ok(Self { shared, readers, threads: Mutex::new(threads), recovered: found.torn })
+        Ok(Self {
+            shared,
+            readers,
+            threads: Mutex::new(threads),
+            recovered: found.wal.torn,
+            lost: found.lost,
+        })
     }
 
     /// What the start found at the end of the write-ahead file and could not bring back.
     pub fn recovered(&self) -> Option<&str> {
         self.recovered.as_deref()
+    }
+
+    /// What was missing and accepted as lost.
+    pub fn lost(&self) -> Option<&str> {
+        self.lost.as_deref()
     }
 
     /// Ends the threads: first those that ask the writer for something, then the readers, then the writer, which

@@ -25,6 +25,8 @@ pub struct Options {
     pub live_bytes: usize,
     /// The store takes no more than this; beyond, it answers as a full disk does. None: the disk is the limit.
     pub max_bytes: Option<u64>,
+    /// Open also if commits that were synced are missing. What is left is another history from then on.
+    pub accept_loss: bool,
     /// Threads that answer reads which need the disk.
     pub readers: usize,
 }
@@ -40,6 +42,7 @@ impl Options {
             wal_bytes: 16 << 20,
             live_bytes: 32 << 20,
             max_bytes: None,
+            accept_loss: false,
             readers: 2,
         }
     }
@@ -54,8 +57,8 @@ pub enum OpenError {
     NewerFormat { path: PathBuf, found: i64, supported: i64 },
     #[error("`{0}` is not a Riverrun log")]
     Foreign(PathBuf),
-    /// Opening it would drop commits that were synced. Everything is left as it is.
-    #[error("the write-ahead file `{path}` is damaged: {what}")]
+    /// Opening it would drop commits that were synced. Everything is left as it is; see [`Options::accept_loss`].
+    #[error("`{path}` is not as it was synced: {what}")]
     Damaged { path: PathBuf, what: String },
     #[error("cannot {action} `{path}`: {error}")]
     Io { action: &'static str, path: PathBuf, error: std::io::Error },
@@ -74,11 +77,12 @@ impl OpenError {
         }
     }
 
-    /// What a process that cannot open its data directory exits with (sysexits.h).
+    /// What a process that cannot open its data directory exits with (docs/cli.md).
     pub const fn exit_code(&self) -> u8 {
         match self {
             OpenError::Locked(_) => 75,
-            OpenError::NewerFormat { .. } | OpenError::Foreign(_) | OpenError::Damaged { .. } => 65,
+            OpenError::Damaged { .. } => 9,
+            OpenError::NewerFormat { .. } | OpenError::Foreign(_) => 65,
             OpenError::Io { .. } | OpenError::Store(_) => 74,
         }
     }

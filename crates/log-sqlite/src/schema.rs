@@ -10,14 +10,18 @@
 //! commit dirties then grow with its bytes, not with the number of sessions in it.
 
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use riverrun_log::Random;
 use riverrun_log::seeded::{self, Bug};
+use rusqlite::config::DbConfig;
+use rusqlite::hooks::Wal;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
 
 use crate::OpenError;
 use crate::checkpoint::checkpoint;
-use crate::wal::Findings;
+use crate::examine::Found;
 
 /// The newest format this version writes and reads. A number is never reused.
 pub const FORMAT: i64 = 1;
@@ -110,10 +114,11 @@ pub const OF_SESSION: &[&str] = &[
 pub fn open(
     path: &Path,
     random: Option<&dyn Random>,
-    wal: &Findings,
+    found_there: &Found,
+    frames: &Arc<AtomicU64>,
     grow_wal: impl FnOnce() -> Result<(), OpenError>,
 ) -> Result<(Connection, u64), OpenError> {
-    let connection = connect(path)?;
+    let mut connection = connect(path)?;
     let supported = FORMAT;
     let found: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
     let application: i64 = connection.query_row("PRAGMA application_id", [], |row| row.get(0))?;
@@ -126,7 +131,12 @@ pub fn open(
         return Err(OpenError::NewerFormat { path: path.to_owned(), found, supported });
     }
     configure(&connection)?;
-    if wal.has_remains {
+    let told = Arc::clone(frames);
+    connection.wal_hook(Some(move |_: &mut Wal, frames: i32| {
+        told.store(u64::try_from(frames).unwrap_or(0), Ordering::Relaxed);
+        Ok(())
+    }))?;
+    if found_there.wal.has_remains {
         // The file begins anew with the next commit, so that what lies behind the last one is of the past for good.
         // On a full disk it cannot; then the next start tries again.
         let _ = checkpoint(&connection);
@@ -138,7 +148,8 @@ pub fn open(
              INSERT INTO meta VALUES ('incarnation', 0); COMMIT;"
         ))?;
     }
-    let incarnation = renew_if_restored(&connection, random)?;
+    let incarnation = renew(&connection, random, found_there.lost.is_some())?;
+    mark_open(&connection, true)?;
     // The former owner is dead: the lock of the directory is ours. Its epoch stays as the fence.
     connection.execute("UPDATE leases SET owner = NULL, expires = NULL", [])?;
     Ok((connection, incarnation))
@@ -165,6 +176,8 @@ pub fn connect(path: &Path) -> rusqlite::Result<Connection> {
     )?;
     connection.busy_timeout(std::time::Duration::from_secs(5))?;
     connection.set_prepared_statement_cache_capacity(128);
+    // Only a store that is closed in good order parts with its write-ahead file; see `Writer::close`.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     Ok(connection)
 }
 
@@ -191,13 +204,47 @@ pub fn limit(connection: &Connection, max_bytes: Option<u64>) -> rusqlite::Resul
         .map(drop)
 }
 
-fn renew_if_restored(connection: &Connection, random: Option<&dyn Random>) -> rusqlite::Result<u64> {
+/// What the store says of itself, without its write-ahead file. Nothing if it cannot be read alone.
+#[derive(Debug, Default)]
+pub struct Marks {
+    /// It is a backup that nobody has opened yet.
+    pub is_restored: bool,
+    /// It was opened and not closed.
+    pub is_open: bool,
+}
+
+pub fn marks(path: &Path) -> Marks {
+    let path = path.to_string_lossy().replace('%', "%25").replace('?', "%3f").replace('#', "%23");
+    let flags =
+        OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let Ok(alone) = Connection::open_with_flags(format!("file:{path}?immutable=1"), flags) else {
+        return Marks::default();
+    };
+    let get = |name| {
+        let sql = "SELECT value FROM meta WHERE name = ?1";
+        alone.query_row(sql, params![name], |row| row.get::<_, i64>(0)).is_ok_and(|value| value != 0)
+    };
+    Marks { is_restored: get("restored"), is_open: get("open") }
+}
+
+/// Writes the mark that tells an open store from a closed one, also when it is found alone; so it goes into the store
+/// itself at once.
+pub fn mark_open(connection: &Connection, is_open: bool) -> rusqlite::Result<()> {
+    let sql = "INSERT INTO meta (name, value) VALUES ('open', ?1) ON CONFLICT DO UPDATE SET value = ?1
+               WHERE value <> ?1";
+    if connection.execute(sql, [i64::from(is_open)])? > 0 {
+        checkpoint(connection)?;
+    }
+    Ok(())
+}
+
+fn renew(connection: &Connection, random: Option<&dyn Random>, has_lost: bool) -> rusqlite::Result<u64> {
     let get = |name| {
         let sql = "SELECT value FROM meta WHERE name = ?1";
         connection.query_row(sql, params![name], |row| row.get::<_, i64>(0)).optional()
     };
     let incarnation = get("incarnation")?.unwrap_or(0);
-    if get("restored")?.is_none() {
+    if get("restored")?.is_none() && !has_lost {
         return Ok(incarnation as u64);
     }
     let mut bytes = [0; 8];
@@ -208,6 +255,7 @@ fn renew_if_restored(connection: &Connection, random: Option<&dyn Random>) -> ru
     // Two restores of one backup must differ too, so counting on is not enough.
     let renewed = i64::from_le_bytes(bytes) | 1;
     connection.execute("UPDATE meta SET value = ?1 WHERE name = 'incarnation'", params![renewed])?;
-    connection.execute("DELETE FROM meta WHERE name = 'restored'", [])?;
+    // Closed is how it came here; to be marked open takes the marks into the store at once.
+    connection.execute("DELETE FROM meta WHERE name IN ('restored', 'open')", [])?;
     Ok(renewed as u64)
 }

@@ -10,6 +10,7 @@ use rusqlite::Connection;
 
 use crate::Options;
 use crate::directory::Directory;
+use crate::keeper::Keeper;
 use crate::queue::Queue;
 use crate::slot::Slots;
 
@@ -19,6 +20,7 @@ pub type Request = Box<dyn FnOnce(&Connection) + Send>;
 pub struct Shared {
     pub options: Options,
     pub directory: Directory,
+    pub keeper: Keeper,
     /// Of the whole log; see `incarnation_of`.
     pub incarnation: u64,
     pub slots: Slots,
@@ -38,10 +40,11 @@ pub struct Shared {
 }
 
 impl Shared {
-    pub fn new(options: Options, directory: Directory, incarnation: u64) -> Self {
+    pub fn new(options: Options, directory: Directory, keeper: Keeper, incarnation: u64) -> Self {
         Self {
             options,
             directory,
+            keeper,
             incarnation,
             slots: Slots::default(),
             queue: Queue::default(),
@@ -88,9 +91,13 @@ impl Shared {
     /// Notes pages that were committed. Once a quarter of the write-ahead file is full, it is time to copy them.
     pub fn note_pages(&self, pages: u64) {
         let total = self.wal_pages.fetch_add(pages, Ordering::Relaxed) + pages;
-        if total * 4096 > self.options.wal_bytes / 4 {
+        if self.is_time_to_copy(total) {
             self.checkpoint.raise();
         }
+    }
+
+    pub fn is_time_to_copy(&self, pages: u64) -> bool {
+        pages * 4096 > self.options.wal_bytes / 4
     }
 
     /// Notes a committed group.

@@ -12,7 +12,10 @@
 
 use std::fs::File;
 use std::io::{BufReader, ErrorKind, Read};
+use std::os::unix::fs::FileExt;
 use std::path::Path;
+
+use crate::witness;
 
 const HEADER: usize = 32;
 const FRAME_HEADER: usize = 24;
@@ -30,9 +33,26 @@ pub struct Findings {
     pub has_remains: bool,
     /// Frames that wait to be copied into the store.
     pub frames: u64,
+    /// What is compared with the witness.
+    pub state: witness::Wal,
 }
 
-/// Reads the file beside a store. `full_size` is what a store makes it at least.
+/// The generation that the header names; None without a header.
+pub fn generation(file: &File) -> std::io::Result<Option<witness::Generation>> {
+    let mut header = [0; HEADER];
+    match file.read_exact_at(&mut header, 0) {
+        Ok(()) => Ok(Generation::read(&header).map(|generation| generation.mark)),
+        Err(error) if error.kind() == ErrorKind::UnexpectedEof => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Where so many frames end, of a store with our pages.
+pub const fn end_of(frames: u64) -> u64 {
+    HEADER as u64 + frames * (FRAME_HEADER as u64 + 4096)
+}
+
+/// Reads the file beside a store. `full_size` is what a store makes it at least, as far as that is known.
 pub fn inspect(path: &Path, full_size: u64) -> std::io::Result<Findings> {
     let file = match File::open(path) {
         Ok(file) => file,
@@ -44,7 +64,8 @@ pub fn inspect(path: &Path, full_size: u64) -> std::io::Result<Findings> {
     let mut header = Vec::with_capacity(HEADER);
     reader.by_ref().take(HEADER as u64).read_to_end(&mut header)?;
     let Some(generation) = Generation::read(&header) else {
-        return if header.iter().all(|byte| *byte == 0) { headless(reader) } else { Ok(bad_header()) };
+        let is_blank = header.iter().all(|byte| *byte == 0);
+        return if is_blank { headless(reader) } else { Ok(bad_header()) };
     };
     let mut walk = Walk::new(&generation);
     let mut frame = vec![0; FRAME_HEADER + generation.page_size];
@@ -52,6 +73,7 @@ pub fn inspect(path: &Path, full_size: u64) -> std::io::Result<Findings> {
         walk.step(&generation, &frame);
     }
     let mut findings = walk.findings();
+    findings.state = witness::Wal { generation: Some(generation.mark), frames: walk.committed };
     if length < full_size && findings.damage.is_none() && findings.torn.is_none() {
         // It is made full-size before its header is written, and never shortened.
         findings.torn = Some(format!("it has {length} bytes, it was made with {full_size}"));
@@ -82,7 +104,7 @@ fn read_whole(reader: &mut impl Read, into: &mut [u8]) -> std::io::Result<bool> 
 struct Generation {
     page_size: usize,
     is_big_endian: bool,
-    salt: [u8; 8],
+    mark: witness::Generation,
     checksum: (u32, u32),
 }
 
@@ -98,7 +120,8 @@ impl Generation {
         let is_known =
             word(0)? | 1 == MAGIC | 1 && page_size.is_power_of_two() && (512..=65_536).contains(&page_size);
         let is_sound = is_known && checksum == (word(24)?, word(28)?);
-        is_sound.then_some(Self { page_size, is_big_endian, salt, checksum })
+        let mark = witness::Generation { number: word(12)?, salt };
+        is_sound.then_some(Self { page_size, is_big_endian, mark, checksum })
     }
 }
 
@@ -119,6 +142,8 @@ struct Walk {
     checksum: (u32, u32),
     /// Frames so far.
     index: u64,
+    /// Frames up to the end of the last whole commit.
+    committed: u64,
     /// The first frame that does not fit.
     broken: Option<u64>,
     /// Frames of the generation since the last whole commit.
@@ -134,6 +159,7 @@ impl Walk {
         Self {
             checksum: generation.checksum,
             index: 0,
+            committed: 0,
             broken: None,
             since_commit: 0,
             behind: 0,
@@ -145,7 +171,7 @@ impl Walk {
     fn step(&mut self, generation: &Generation, frame: &[u8]) {
         self.index += 1;
         let word = |at: usize| u32::from_be_bytes([frame[at], frame[at + 1], frame[at + 2], frame[at + 3]]);
-        let mut belongs = frame[8..16] == generation.salt;
+        let mut belongs = frame[8..16] == generation.mark.salt;
         let ends_commit = word(4) != 0;
         if self.broken.is_none() {
             let after_head = checksum(self.checksum, &frame[..8], generation.is_big_endian);
@@ -154,6 +180,7 @@ impl Walk {
             if fits && belongs {
                 self.checksum = found;
                 self.since_commit = if ends_commit { 0 } else { self.since_commit + 1 };
+                self.committed = if ends_commit { self.index } else { self.committed };
                 return;
             }
             self.broken = Some(self.index);
@@ -182,7 +209,7 @@ impl Walk {
             format!("frame {broken} does not fit; {behind} frames of {commits} commits lie from there on");
         match self.is_followed {
             true => Findings { damage: Some(what), ..Findings::default() },
-            false => Findings { damage: None, torn: Some(what), has_remains, frames: self.sound() },
+            false => Findings { torn: Some(what), has_remains, frames: self.sound(), ..Findings::default() },
         }
     }
 }

@@ -10,11 +10,13 @@ use std::time::{Duration, Instant};
 
 use riverrun_log::seeded::{self, Bug};
 use riverrun_log::{Appended, Error, Health, Promise, Urgency};
+use rusqlite::config::DbConfig;
 
-use crate::checkpoint::checkpoint;
+use crate::checkpoint::{checkpoint, whole_checkpoint};
 use crate::core::{Committed, Core};
 use crate::failure::{Fault, Severity, severity, to_error};
 use crate::queue::{Job, Work, refuse};
+use crate::schema;
 use crate::shared::Shared;
 use crate::slot::Live;
 
@@ -49,6 +51,20 @@ impl Writer {
                 None => self.group(works),
             }
         }
+        if shared.failure().is_none() {
+            // Nothing is lost if it fails: the write-ahead file stays, and the next start reads it.
+            let _ = self.close();
+        }
+    }
+
+    /// Puts all pages in place, says so durably, and only then lets SQLite remove the write-ahead file.
+    fn close(self) -> rusqlite::Result<()> {
+        schema::mark_open(&self.core.connection, false)?;
+        let is_whole = whole_checkpoint(&self.core.connection)?;
+        if is_whole && self.shared.keeper.close().is_ok() {
+            self.core.connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)?;
+        }
+        Ok(())
     }
 
     fn group(&mut self, works: Vec<Work>) {
@@ -60,6 +76,12 @@ impl Writer {
         let mut answers = Vec::with_capacity(works.len());
         match self.transact(works, &mut answers) {
             Ok(()) => {
+                if let Err(error) = self.shared.keeper.committed() {
+                    // Durable, but a loss of it could go unnoticed: nobody is told, as after a failed sync.
+                    self.shared.fail(&format!("the write-ahead file cannot be kept: {error}"));
+                    let told = Error::Failed(error.to_string());
+                    return answers.into_iter().for_each(|answer| answer.give_failure(told.clone()));
+                }
                 let committed = self.core.committed();
                 self.publish(committed);
                 answers.into_iter().for_each(Answer::give);

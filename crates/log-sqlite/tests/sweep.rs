@@ -10,29 +10,40 @@ use std::ops::Range;
 use std::path::Path;
 
 use riverrun_log::{Log, Random, SeededRandom};
-use riverrun_log_sqlite::{Options, STORE};
+use riverrun_log_sqlite::{OpenError, Options, STORE};
 use support::*;
 
 const SESSIONS: [(&str, u64); 3] = [("live", 3), ("packed", 3), ("both", 5)];
 
-/// The two files of a store.
+/// Large enough that nothing is copied before its time, small enough that every length can be tried.
+const WAL: u64 = 480 << 10;
+
+/// The files of a store.
 #[derive(Clone)]
 struct Files {
     store: Vec<u8>,
-    wal: Vec<u8>,
+    /// A closed log has none.
+    wal: Option<Vec<u8>>,
+    witness: Vec<u8>,
 }
 
 impl Files {
     fn read(directory: &Path) -> Self {
-        let read = |name: String| std::fs::read(directory.join(name)).unwrap_or_default();
-        Self { store: read(STORE.to_owned()), wal: read(format!("{STORE}-wal")) }
+        let read = |name: &str| std::fs::read(directory.join(name)).ok();
+        Self {
+            store: read(STORE).expect("a store"),
+            wal: read(&format!("{STORE}-wal")),
+            witness: read("witness").expect("a witness"),
+        }
     }
 
     fn write(&self, directory: &Path) {
-        let write =
-            |name: String, bytes: &[u8]| std::fs::write(directory.join(name), bytes).expect("writable");
-        write(STORE.to_owned(), &self.store);
-        write(format!("{STORE}-wal"), &self.wal);
+        let write = |name: &str, bytes: &[u8]| std::fs::write(directory.join(name), bytes).expect("writable");
+        write(STORE, &self.store);
+        write("witness", &self.witness);
+        if let Some(wal) = &self.wal {
+            write(&format!("{STORE}-wal"), wal);
+        }
     }
 }
 
@@ -46,7 +57,7 @@ fn folder() -> tempfile::TempDir {
 fn sample(checkpointed: bool) -> Files {
     let directory = folder();
     // Large enough that nothing is copied before its time.
-    let log = open_with(Options { wal_bytes: 1 << 20, ..options(directory.path()) });
+    let log = open_with(Options { wal_bytes: WAL, ..options(directory.path()) });
     let epoch = own(&*log);
     for (name, _) in SESSIONS {
         let key = create(&*log, name);
@@ -58,6 +69,9 @@ fn sample(checkpointed: bool) -> Files {
     (0..2).for_each(|_| append(&*log, &key("both"), epoch, 1));
     if checkpointed {
         drop(log);
+    } else {
+        // The witness is at most a second behind.
+        std::thread::sleep(std::time::Duration::from_millis(1_500));
     }
     Files::read(directory.path())
 }
@@ -74,7 +88,7 @@ struct Outcome {
 fn look(files: &Files) -> Outcome {
     let directory = folder();
     files.write(directory.path());
-    let Ok(log) = try_open(Options { wal_bytes: 1 << 20, ..options(directory.path()) }) else {
+    let Ok(log) = try_open(Options { wal_bytes: WAL, ..options(directory.path()) }) else {
         return Outcome { is_told: true, ..Outcome::default() };
     };
     let mut outcome = Outcome { is_told: log.recovered().is_some(), ..Outcome::default() };
@@ -174,42 +188,116 @@ fn no_flipped_bit_of_the_store_goes_unnoticed() {
 fn no_flipped_bit_of_the_write_ahead_file_goes_unnoticed() {
     let sound = sample(false);
     assert_eq!(look(&sound), Outcome::default());
-    let used = sound.wal.iter().rposition(|byte| *byte != 0).expect("something was committed") + 1;
+    let wal = sound.wal.as_ref().expect("killed");
+    let used = wal.iter().rposition(|byte| *byte != 0).expect("something was committed") + 1;
     // The header and the headers of all frames.
     let thin = (32..used).step_by(4120).map(|at| at..at + 24).collect();
     let header = 0..32;
     let bits = Bits { length: used, dense: vec![header], thin, sample: 500 }.all();
-    sweep("bits of the write-ahead file", &sound, &bits, |files, bit| flip(&mut files.wal, bit));
+    sweep("bits of the write-ahead file", &sound, &bits, |files, bit| {
+        flip(files.wal.as_mut().expect("killed"), bit)
+    });
 }
 
-#[test]
-fn a_write_ahead_file_cut_at_any_byte_leaves_a_beginning() {
-    let sound = sample(false);
-    let used = sound.wal.iter().rposition(|byte| *byte != 0).expect("something was committed") + 1;
-    // Every byte of the last commits, and every so many of the rest.
-    let tail = used.saturating_sub(if is_exhaustive() { 40_000 } else { 600 });
-    // A file without a single byte cannot be told from one that was just made.
-    let cuts: Vec<usize> = (1..tail).step_by(1_021).chain(tail..=used).collect();
-    let mut untold = 0;
-    for cut in &cuts {
-        let mut files = sound.clone();
-        files.wal.truncate(*cut);
-        let outcome = look(&files);
-        untold += usize::from(!outcome.short.is_empty() && !outcome.is_told);
+/// Shortens a file of a store byte by byte to nothing, and then removes it. Every length is refused, with everything
+/// left as it is, or opens with every commit.
+fn shorten(name: &str, sound: &Files) {
+    let directory = folder();
+    let path = directory.path().join(name);
+    sound.write(directory.path());
+    let full = std::fs::metadata(&path).expect("there").len();
+    let file = std::fs::OpenOptions::new().write(true).open(&path).expect("writable");
+    let mut refused = 0;
+    for length in (0..full).rev() {
+        file.set_len(length).expect("cut");
+        refuse(directory.path(), &path, &format!("{length} of {full} bytes"));
+        assert_eq!(std::fs::metadata(&path).expect("there").len(), length, "a refusal changed {name}");
+        refused += 1;
     }
-    println!("write-ahead file: cut at {} of {used} bytes, untold {untold}", cuts.len());
-    assert_eq!(untold, 0);
+    std::fs::remove_file(&path).expect("removed");
+    refuse(directory.path(), &path, "removed");
+    assert!(!path.exists(), "a refusal made {name}");
+    assert_eq!(look(sound), Outcome::default());
+    println!("{name}: {refused}/{full} shorter lengths told, and its removal");
+}
+
+fn refuse(directory: &Path, path: &Path, how: &str) {
+    match try_open(Options { wal_bytes: WAL, ..options(directory) }) {
+        Err(OpenError::Damaged { path: named, .. }) => assert_eq!(named, path, "{how}"),
+        Err(error) => panic!("{how}: {error}"),
+        Ok(_) => panic!("{how}: opened"),
+    }
 }
 
 #[test]
-fn a_store_cut_at_any_page_is_told() {
+fn every_shorter_write_ahead_file_of_a_killed_log_is_told() {
+    // Opened a second time, because making the tables takes most of a first write-ahead file.
+    let directory = folder();
+    sample(true).write(directory.path());
+    let log = open(directory.path());
+    let epoch = own(&*log);
+    (0..3).for_each(|_| append(&*log, &create(&*log, "more"), epoch, 1));
+    let killed = Files::read(directory.path());
+    assert!(killed.wal.as_ref().is_some_and(|wal| wal.starts_with(b"\x37\x7f\x06")), "nothing was committed");
+    shorten(&format!("{STORE}-wal"), &killed);
+}
+
+#[test]
+fn every_shorter_store_of_a_killed_log_is_told() {
+    shorten(STORE, &sample(false));
+}
+
+#[test]
+fn every_shorter_store_of_a_closed_log_is_told() {
+    shorten(STORE, &sample(true));
+}
+
+#[test]
+fn a_closed_log_needs_no_write_ahead_file() {
     let sound = sample(true);
-    let cuts: Vec<usize> = (1..sound.store.len()).step_by(if is_exhaustive() { 1 } else { 1_023 }).collect();
+    assert!(sound.wal.is_none());
+    assert_eq!(look(&sound), Outcome::default());
+}
+
+/// Zeros in place of what was synced, in a file of full length. What the witness has is told; what was committed after
+/// it was last written may be taken for a commit that was never synced, and is then gone as a whole.
+#[test]
+fn zeros_in_place_of_commits_that_the_witness_has_are_told() {
+    let sound = sample(false);
+    let wal = sound.wal.as_ref().expect("killed");
+    let used = wal.iter().rposition(|byte| *byte != 0).expect("something was committed") + 1;
+    let cuts: Vec<usize> = (0..used).step_by(if is_exhaustive() { 61 } else { 1_021 }).collect();
+    let mut told = 0;
     for cut in &cuts {
         let mut files = sound.clone();
-        files.store.truncate(*cut);
+        files.wal = Some(wal.iter().enumerate().map(|(n, byte)| if n < *cut { *byte } else { 0 }).collect());
         let outcome = look(&files);
-        assert!(outcome.short.is_empty() || outcome.is_told, "cut at {cut}: {outcome:?}");
+        assert!(outcome.is_told, "zeros from {cut} of {used}: {outcome:?}");
+        told += 1;
     }
-    println!("store: cut at {} of {} bytes, untold 0", cuts.len(), sound.store.len());
+    println!("{STORE}-wal: zeros from {told}/{} places on told", cuts.len());
+}
+
+/// A witness that is damaged in any way says less, and never something false.
+#[test]
+fn a_shorter_witness_keeps_nothing_from_opening() {
+    for checkpointed in [false, true] {
+        let sound = sample(checkpointed);
+        for cut in [0, 1, 67, 68, 4095, 4096, 4097, 4163, 4164, 8191] {
+            let mut files = sound.clone();
+            files.witness.truncate(cut);
+            let outcome = look(&files);
+            assert!(outcome.short.is_empty() && !outcome.is_told, "{cut}: {outcome:?}");
+        }
+    }
+}
+
+#[test]
+fn without_a_witness_a_lost_write_ahead_file_is_still_told() {
+    for wal in [None, Some(Vec::new()), Some(vec![0; WAL as usize])] {
+        let lost = Files { wal, witness: Vec::new(), ..sample(false) };
+        let directory = folder();
+        lost.write(directory.path());
+        refuse(directory.path(), &directory.path().join(format!("{STORE}-wal")), "without a witness");
+    }
 }

@@ -1,16 +1,19 @@
 //! What every route shares.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock, Weak};
 
 use axum::extract::FromRef;
 use riverrun_event::{SessionId, Timestamp};
 use riverrun_fold::{Change, State};
 use riverrun_log::{Clock, Epoch, Error, Log, SealedTurn, SessionKey, SnapshotFound};
+use riverrun_runner::Runner;
 
 use crate::edge::{Caller, Edge, Problem, not_found};
 use crate::route::InFlight;
-use crate::session::{Batch, Hub, Hubs, Landed};
+use crate::runner::{Agents, ServerJournal, SystemRandom};
+use crate::session::{AppendError, Batch, Hub, Hubs, Landed};
 use crate::upkeep::Upkeep;
 
 /// How much of a log is read at once.
@@ -28,12 +31,35 @@ struct Inner {
     upkeep: Upkeep,
     idempotency: InFlight,
     backups: OnceLock<PathBuf>,
+    agents: Agents,
+    runner: Runner,
+    /// From the end of the recovery to the begin of the drain.
+    takes_work: AtomicBool,
+}
+
+/// An app that may be gone.
+#[derive(Clone)]
+pub(crate) struct WeakApp(Weak<Inner>);
+
+impl WeakApp {
+    pub fn upgrade(&self) -> Option<App> {
+        self.0.upgrade().map(App)
+    }
 }
 
 impl App {
-    pub fn new(log: Arc<dyn Log>, clock: Arc<dyn Clock>, edge: Edge, epoch: Epoch) -> Self {
+    pub fn new(log: Arc<dyn Log>, clock: Arc<dyn Clock>, edge: Edge, epoch: Epoch, agents: Agents) -> Self {
         let hubs = Hubs::new(log.clone(), clock.clone());
-        Self(Arc::new(Inner {
+        Self(Arc::new_cyclic(|this| Inner {
+            runner: Runner::new(
+                Arc::new(ServerJournal::new(WeakApp(this.clone()), log.clone())),
+                agents.registry.clone(),
+                clock.clone(),
+                Arc::new(SystemRandom),
+                agents.runner.clone(),
+            ),
+            agents,
+            takes_work: AtomicBool::new(false),
             log,
             clock,
             edge,
@@ -54,6 +80,23 @@ impl App {
     /// None if this server was not told where backups go.
     pub fn backups(&self) -> Option<&Path> {
         self.0.backups.get().map(PathBuf::as_path)
+    }
+
+    /// What this server runs, and for whom.
+    pub fn agents(&self) -> &Agents {
+        &self.0.agents
+    }
+
+    pub fn runner(&self) -> &Runner {
+        &self.0.runner
+    }
+
+    pub(crate) fn takes_work(&self) -> bool {
+        self.0.takes_work.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn set_takes_work(&self, takes: bool) {
+        self.0.takes_work.store(takes, Ordering::Release);
     }
 
     pub(crate) fn in_flight(&self) -> &InFlight {
@@ -90,12 +133,21 @@ impl App {
 
     /// Appends and resolves when durable.
     pub async fn append(&self, hub: &Hub, batch: &Batch) -> Result<Landed, Problem> {
-        let landed = hub.append(&self.0.log, self.0.epoch, self.now(), batch).await;
-        let landed = landed.map_err(|error| match error {
-            crate::session::AppendError::Log(error) => Problem::from(error),
-            error => Problem::new(error.code(), error.to_string()),
-        })?;
-        self.edge().metrics().events_appended.with(&["ingest"]).add(batch.events.len() as u64);
+        self.append_from("ingest", hub, batch).await.map_err(|error| match error {
+            AppendError::Log(error) => Problem::from(error),
+            AppendError::TooLarge => Problem::new(error.code(), error.to_string()),
+        })
+    }
+
+    /// The same, for those who read the errors themselves. `source` says in the metrics who appends.
+    pub(crate) async fn append_from(
+        &self,
+        source: &str,
+        hub: &Hub,
+        batch: &Batch,
+    ) -> Result<Landed, AppendError> {
+        let landed = hub.append(&self.0.log, self.0.epoch, self.now(), batch).await?;
+        self.edge().metrics().events_appended.with(&[source]).add(batch.events.len() as u64);
         self.0.upkeep.appended(hub, batch);
         Ok(landed)
     }

@@ -9,6 +9,7 @@ pub mod metrics;
 pub mod openapi;
 mod route;
 mod rpc;
+mod runner;
 mod serve;
 pub mod session;
 mod upkeep;
@@ -16,4 +17,5 @@ mod websocket;
 
 pub use app::App;
 pub use route::router;
+pub use runner::Agents;
 pub use serve::{Options, Ready, StartError, serve};

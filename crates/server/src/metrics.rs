@@ -178,10 +178,14 @@ metrics! {
         "riverrun_delivery_lag_seconds", "From durable to handed to the socket.";
     first_event_seconds: Histogram = Histogram::new(SECONDS),
         "riverrun_time_to_first_event_seconds", "From the opening of a stream to its first event.";
-    turns: Family<Counter> = Family::new(&["agent", "outcome"]),
-        "riverrun_turns_total", "Turns that reached a terminal event.";
+    turns_started: Counter = Counter::default(),
+        "riverrun_turns_started_total", "Turns that this server submitted to its runner.";
+    turns: Family<Counter> = Family::new(&["outcome"]),
+        "riverrun_turns_total", "Turns of the runner that reached a terminal event.";
     turns_active: Gauge = Gauge::default(),
-        "riverrun_turns_active", "Turns without a terminal event.";
+        "riverrun_turns_active", "Turns of the runner without a terminal event.";
+    commands: Family<Counter> = Family::new(&["command", "result"]),
+        "riverrun_commands_total", "What was asked of the runner, by what it answered.";
     actions_pending: Gauge = Gauge::default(),
         "riverrun_actions_pending", "Actions that wait for a decision.";
     recovery_seconds: Histogram = Histogram::new(SECONDS),

@@ -13,6 +13,7 @@ use tokio::net::TcpListener;
 use crate::app::App;
 use crate::edge::{Config, Edge, Keys, Limits, NotReady, Problem};
 use crate::metrics::Metrics;
+use crate::runner::Agents;
 use crate::{route, upkeep};
 
 const LEASE_TIME: Duration = Duration::from_secs(10);
@@ -27,12 +28,16 @@ pub struct Options {
     /// Web origins whose pages may call.
     pub origins: Vec<String>,
     pub limits: Limits,
+    /// Faults on request, scripted models for all, dialect routes without a key. Loopback only.
+    pub dev: bool,
     /// How long events are kept; None is for ever.
     pub retention: Option<Duration>,
     /// Where the first key is written.
     pub admin_key: PathBuf,
     /// Where backups go; None is `backups` beside the admin key.
     pub backups: Option<PathBuf>,
+    /// What this server runs.
+    pub agents: Agents,
 }
 
 /// Told once the server answers.
@@ -51,6 +56,8 @@ pub enum StartError {
     Store(#[from] riverrun_log::Error),
     #[error("{0}")]
     Keys(String),
+    #[error("what was under way could not be taken up again: {0}")]
+    Recover(String),
     #[error("the connections could not be served: {0}")]
     Serve(std::io::Error),
 }
@@ -70,11 +77,17 @@ pub async fn serve(
     let lease = log.acquire(Shard::ONLY, &owner()?, LEASE_TIME).await?;
     let keys = Keys::load(log.clone(), clock.clone()).await.map_err(|problem| keys_error(&problem))?;
     let first_start = keys.ensure_admin(&options.admin_key).await.map_err(|problem| keys_error(&problem))?;
-    let config =
-        Config { bound: address, hosts: options.hosts, origins: options.origins, limits: options.limits };
+    let config = Config {
+        hosts: options.hosts,
+        origins: options.origins,
+        limits: options.limits,
+        dev: options.dev,
+        ..Config::new(address)
+    };
     let edge = Edge::new(config, keys, Arc::new(Metrics::new()), clock.clone());
     let backups = options.backups.unwrap_or_else(|| options.admin_key.with_file_name("backups"));
-    let app = App::new(log.clone(), clock, edge.clone(), lease.epoch).with_backups(backups);
+    let drain_time = edge.limits().drain_time;
+    let app = App::new(log.clone(), clock, edge.clone(), lease.epoch, options.agents).with_backups(backups);
     let server = tokio::spawn(crate::edge::serve(listener, route::router(app.clone()), edge.clone()));
     let behind = [
         tokio::spawn(upkeep::run(app.clone(), options.retention)),
@@ -85,10 +98,17 @@ pub async fn serve(
             async move { edge.keep_keys().await }
         }),
     ];
-    edge.readiness().set(None);
-    ready(&Ready { address, first_start });
-    stop.await;
+    let recovered = recover(&app).await;
+    if recovered.is_ok() {
+        app.set_takes_work(true);
+        edge.readiness().set(None);
+        ready(&Ready { address, first_start });
+        stop.await;
+    }
+    app.set_takes_work(false);
     edge.readiness().set(Some(NotReady::Draining));
+    // While the runner writes down where everything stands, readers still see it.
+    app.runner().drain(drain_time / 3).await;
     edge.drain().start();
     app.hubs().wake_all();
     let served = server.await;
@@ -97,6 +117,7 @@ pub async fn serve(
     }
     // The store is closed by its owner; a lease that is not released only makes the next start wait.
     let _ = log.release(&lease).await;
+    recovered?;
     match served {
         Ok(result) => result.map_err(StartError::Serve),
         Err(error) => Err(StartError::Serve(std::io::Error::other(error))),
@@ -111,6 +132,20 @@ fn owner() -> Result<OwnerId, StartError> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes).map_err(|error| StartError::Keys(format!("no randomness: {error}")))?;
     Ok(OwnerId::from_bytes(bytes))
+}
+
+/// Goes on with what a former owner left.
+async fn recover(app: &App) -> Result<(), StartError> {
+    app.edge().readiness().set(Some(NotReady::Recovering));
+    let started = tokio::time::Instant::now();
+    let turns = app.runner().recover().await.map_err(|error| StartError::Recover(error.to_string()))?;
+    let metrics = app.edge().metrics();
+    metrics.recovery_seconds.observe(started.elapsed().as_secs_f64());
+    metrics.turns_active.add(i64::try_from(turns).unwrap_or(i64::MAX));
+    if turns > 0 {
+        tracing::info!(turns, "went on with open turns");
+    }
+    Ok(())
 }
 
 /// Wakes every reader when a key is revoked, so that those who came in with it are cut at once.
@@ -137,6 +172,8 @@ async fn keep_lease(app: App, mut lease: Lease) {
             Health::Full => Some(NotReady::StorageFull),
             Health::Failed(_) => Some(NotReady::StorageFailed),
         };
-        app.edge().readiness().set(state);
+        if app.takes_work() {
+            app.edge().readiness().set(state);
+        }
     }
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use clap::{Parser, Subcommand};
-use riverrun_tests::crash::{Program, faults, kill, power, seeded};
+use riverrun_tests::crash::{Program, control, faults, kill, power, seeded};
 
 #[derive(Debug, Parser)]
 struct Arguments {
@@ -44,6 +44,16 @@ enum Suite {
         #[arg(long, default_value_t = 60)]
         cycles: u64,
     },
+    /// Cuts the power of a program that only writes and syncs: what no program can be asked to keep.
+    Control {
+        #[arg(long, default_value = "ext4")]
+        file_system: String,
+        #[arg(long, default_value_t = 40)]
+        cycles: u64,
+    },
+    /// What `control` starts.
+    #[command(hide = true)]
+    ControlWriter { path: PathBuf, shape: control::Shape },
     /// Counts the syncs of the server.
     Syncs,
     /// Fails the syncs of the server, one after the other.
@@ -71,6 +81,14 @@ fn main() -> ExitCode {
 }
 
 fn run(arguments: Arguments) -> Result<()> {
+    // These two know no server.
+    match arguments.suite {
+        Suite::ControlWriter { path, shape } => return control::write(&path, shape),
+        Suite::Control { file_system, cycles } => {
+            return control::run(&control::Plan { file_system, cycles, seed: arguments.seed }).map(drop);
+        }
+        _ => {}
+    }
     let binary = arguments.binary.map_or_else(beside, Ok)?;
     ensure!(binary.is_file(), "there is no {}: cargo build --profile suite -p riverrun", binary.display());
     let program = Program { bug: arguments.bug, ..Program::new(binary) };
@@ -105,6 +123,10 @@ impl How {
                 let plan = power::Plan { file_system, cycles, seed, time };
                 power::run(program, &plan).map(|verdict| verdict.is_some())
             }
+            Suite::Control { file_system, cycles } => {
+                control::run(&control::Plan { file_system, cycles, seed })
+            }
+            Suite::ControlWriter { path, shape } => control::write(&path, shape).map(|()| true),
             Suite::Syncs => faults::discipline(program),
             Suite::FailingSync { after } => faults::failing_sync(program, after),
             Suite::Full => faults::full(program),
@@ -126,6 +148,7 @@ fn every_push() -> Vec<Suite> {
         Suite::FailingSync { after: 6 },
         Suite::Full,
         Suite::Kill { cycles: 300 },
+        Suite::Control { file_system: "ext4".to_owned(), cycles: 40 },
         Suite::Power { file_system: "ext4".to_owned(), cycles: 60 },
         Suite::Seeded,
     ]

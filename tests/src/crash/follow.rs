@@ -51,7 +51,6 @@ impl Follower<'_> {
     }
 
     fn connect(&self, cursor: &mut Option<String>, followed: &mut Followed) -> Result<()> {
-        let power = self.load.power();
         let mut connection = Connection::open(self.load.address, &self.load.key, PATIENCE)?;
         let mut path = format!("/v1/sessions/{}/events", self.session);
         let accept = if self.view == View::Lines { "application/x-ndjson" } else { "text/event-stream" };
@@ -67,7 +66,6 @@ impl Follower<'_> {
         let head = connection.send("GET", &path, &headers, b"")?;
         if head.status != 200 {
             let answer = connection.read_body(&head)?;
-            self.load.still_counts(power)?;
             let answer = String::from_utf8_lossy(&answer).into_owned();
             if !answer.contains("\"draining\"") {
                 self.load.problem(format!(
@@ -78,13 +76,12 @@ impl Follower<'_> {
             return Ok(());
         }
         followed.resumes += 1;
-        self.read(&mut connection, power, cursor, followed)
+        self.read(&mut connection, cursor, followed)
     }
 
     fn read(
         &self,
         connection: &mut Connection,
-        power: u64,
         cursor: &mut Option<String>,
         followed: &mut Followed,
     ) -> Result<()> {
@@ -92,7 +89,6 @@ impl Follower<'_> {
         loop {
             let part = connection.read_part(&mut buffer);
             for frame in take(self.format(), &mut buffer) {
-                self.load.still_counts(power)?;
                 self.frame(frame, cursor, followed);
             }
             if part? == Part::CleanEnd {

@@ -1,6 +1,5 @@
 //! What the clients of one round share, and what they write down.
 
-use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -16,8 +15,6 @@ pub struct Load {
     following: AtomicBool,
     problems: Mutex<Vec<String>>,
     pub acked: AtomicU64,
-    /// How often the power was cut or came back; odd while it is off.
-    power: AtomicU64,
 }
 
 /// What one producer was told.
@@ -48,7 +45,6 @@ impl Load {
             following: AtomicBool::new(true),
             problems: Mutex::default(),
             acked: AtomicU64::new(0),
-            power: AtomicU64::new(0),
         }
     }
 
@@ -66,26 +62,6 @@ impl Load {
 
     pub fn stop_following(&self) {
         self.following.store(false, Ordering::Relaxed);
-    }
-
-    /// The power fails now, or comes back. A machine without power tells nobody anything, but the process that plays
-    /// it lives on for a moment: what clients hear from then on does not count.
-    pub fn switch_power(&self) {
-        self.power.fetch_add(1, Ordering::SeqCst);
-    }
-
-    /// What a connection remembers, to know later whether it still counts.
-    pub fn power(&self) -> u64 {
-        self.power.load(Ordering::SeqCst)
-    }
-
-    /// An error if the power went since `then`, or was off.
-    pub fn still_counts(&self, then: u64) -> std::io::Result<()> {
-        if then.is_multiple_of(2) && self.power() == then {
-            Ok(())
-        } else {
-            Err(ErrorKind::ConnectionAborted.into())
-        }
     }
 
     /// Notes what must never happen. A few tell as much as all.

@@ -7,6 +7,7 @@
 //! ```
 
 pub mod checker;
+pub mod control;
 mod events;
 pub mod faults;
 mod follow;

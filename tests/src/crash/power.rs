@@ -38,16 +38,16 @@ pub struct Plan {
 }
 
 /// An image of a file system, mounted while this lives.
-struct Disk {
+pub struct Disk {
     image: PathBuf,
-    mount: PathBuf,
+    pub mount: PathBuf,
     switch: Child,
     answers: BufReader<ChildStdout>,
 }
 
 impl Disk {
     /// None where mounting is not permitted.
-    fn make(folder: &Path, file_system: &str) -> Result<Option<Self>> {
+    pub fn make(folder: &Path, file_system: &str) -> Result<Option<Self>> {
         let (image, mount) = (folder.join("image"), folder.join("mount"));
         std::fs::create_dir(&mount)?;
         let mut python = Command::new("python3");
@@ -62,11 +62,11 @@ impl Disk {
         Ok(made.is_ok().then_some(disk))
     }
 
-    fn mount(&self) -> Result<()> {
+    pub fn mount(&self) -> Result<()> {
         call("mount", &["-o", "loop", &self.image.to_string_lossy(), &self.mount.to_string_lossy()])
     }
 
-    fn unmount(&self) -> Result<()> {
+    pub fn unmount(&self) -> Result<()> {
         let mount = self.mount.to_string_lossy();
         // The kernel may hold the last file of a dead process for a moment.
         for _ in 0..100 {
@@ -78,7 +78,7 @@ impl Disk {
         call("umount", &["-l", &mount])
     }
 
-    fn cut_power(&mut self) -> Result<()> {
+    pub fn cut_power(&mut self) -> Result<()> {
         let order = self.switch.stdin.as_mut().context("its input is piped")?;
         order.write_all(b"\n")?;
         let mut answer = String::new();
@@ -120,16 +120,14 @@ pub fn run(program: &Program, plan: &Plan) -> Result<Option<Verdict>> {
     while cycles < plan.cycles && began.elapsed() < plan.time && verdict.is_good() {
         let until = (cycles + PER_ROUND).min(plan.cycles);
         let round = Round { program, place: &place, number, seed: random.next() };
-        let shown = round.run(|load, mut server| {
+        let shown = round.run(|_, mut server| {
             while cycles < until {
                 cycles += 1;
                 std::thread::sleep(Duration::from_micros(random.below(LIFE_MILLIS * 1000)));
-                load.switch_power();
                 disk.cut_power()?;
                 server.kill_if_alive()?;
                 disk.unmount()?;
                 disk.mount()?;
-                load.switch_power();
                 let (next, took) = Server::start(program, &place)?;
                 slowest = slowest.max(took);
                 server = next;

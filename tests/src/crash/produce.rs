@@ -111,7 +111,6 @@ impl Producer<'_> {
         random: &mut Random,
         produced: &mut Produced,
     ) -> Result<()> {
-        let power = self.load.power();
         let mut connection = match kept.take() {
             Some(connection) => connection,
             None => Connection::open(self.load.address, &self.load.key, PATIENCE)?,
@@ -123,7 +122,6 @@ impl Producer<'_> {
             None => connection.send("POST", &self.path(), &headers, &body)?,
         };
         let answer = connection.read_body(&head)?;
-        self.load.still_counts(power)?;
         if self.note(told(head.status, &answer), *request..*request + 1, produced) {
             *request += 1;
         }
@@ -134,7 +132,6 @@ impl Producer<'_> {
     /// Many lines in one request, a few on the way at a time. A number names a line, whatever the server takes
     /// together.
     fn lines(&self, request: &mut u32, sent_until: &mut u32, produced: &mut Produced) -> Result<()> {
-        let power = self.load.power();
         let mut connection = Connection::open(self.load.address, &self.load.key, PATIENCE)?;
         connection.begin(&self.path(), &self.headers("application/x-ndjson", *request))?;
         let mut is_open = false;
@@ -146,7 +143,6 @@ impl Producer<'_> {
                 let head = connection.read_head()?;
                 if head.status != 200 {
                     let answer = connection.read_body(&head)?;
-                    self.load.still_counts(power)?;
                     self.note(told(head.status, &answer), *request..until, produced);
                     return Ok(());
                 }
@@ -156,7 +152,6 @@ impl Producer<'_> {
                 let mut answers = Vec::new();
                 connection.read_part(&mut answers)?;
                 for answer in answers.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
-                    self.load.still_counts(power)?;
                     let told = told(200, answer);
                     let lines = *request..*request + told.count();
                     *request = lines.end;

@@ -16,9 +16,22 @@ const EDGES: &[(&str, &[&str])] = &[
     ("riverrun-dialect", &["riverrun-event", "riverrun-fold"]),
     ("riverrun-log", &["riverrun-event"]),
     ("riverrun-log-sqlite", &["riverrun-event", "riverrun-log"]),
+    ("riverrun-provider", &["riverrun-event"]),
+    ("riverrun-tool", &["riverrun-event"]),
+    (
+        "riverrun-runner",
+        &["riverrun-event", "riverrun-fold", "riverrun-log", "riverrun-provider", "riverrun-tool"],
+    ),
     (
         "riverrun-server",
-        &["riverrun-event", "riverrun-fold", "riverrun-dialect", "riverrun-log", "riverrun-log-sqlite"],
+        &[
+            "riverrun-event",
+            "riverrun-fold",
+            "riverrun-dialect",
+            "riverrun-log",
+            "riverrun-log-sqlite",
+            "riverrun-runner",
+        ],
     ),
     ("riverrun-client", &["riverrun-event", "riverrun-fold"]),
     (
@@ -30,6 +43,9 @@ const EDGES: &[(&str, &[&str])] = &[
             "riverrun-log",
             "riverrun-load",
             "riverrun-log-sqlite",
+            "riverrun-provider",
+            "riverrun-tool",
+            "riverrun-runner",
             "riverrun-server",
             "riverrun-client",
         ],

@@ -49,6 +49,9 @@ def turn_submitted(step: Step, submitted: dict[str, Any]) -> None:
     turn["submittedAt"] = step.event.timestamp
     put(turn, "input", submitted.get("input"))
     put(turn, "inputRef", submitted.get("inputRef"))
+    put(turn, "history", submitted.get("history") or None)
+    put(turn, "settings", submitted.get("settings"))
+    put(turn, "request", submitted.get("request"))
     put_if_told(turn, "agent", submitted.get("agent"))
     put_if_told(turn, "taskId", step.scope.get("taskId"))
     put_if_told(turn, "runId", step.scope.get("runId"))

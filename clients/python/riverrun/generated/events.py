@@ -1027,6 +1027,8 @@ class MessageItem(TypedDict):
     """The message for the user."""
     content: NotRequired["list[Block]"]
     """The message for the model."""
+    opaque: NotRequired["Any"]
+    """What its provider wants back verbatim: a signature, an encrypted thought. Opaque to us."""
     role: NotRequired["str"]
     """Who speaks: `assistant`, `user`, `system`."""
     status: NotRequired["str"]
@@ -1045,6 +1047,8 @@ class MessagePatch(TypedDict):
     """The message for the user."""
     content: NotRequired["Union[list[Block], None]"]
     """The message for the model."""
+    opaque: NotRequired["Union[Any, None]"]
+    """What its provider wants back verbatim: a signature, an encrypted thought. Opaque to us."""
     role: NotRequired["Union[str, None]"]
     """Who speaks: `assistant`, `user`, `system`."""
     status: NotRequired["Union[str, None]"]
@@ -1331,6 +1335,8 @@ class ReasoningItem(TypedDict):
     """The item's id, unique in its task."""
     content: NotRequired["list[Block]"]
     """The reasoning itself, where the provider shows it."""
+    opaque: NotRequired["Any"]
+    """What its provider wants back verbatim: a signature, an encrypted thought. Opaque to us."""
     status: NotRequired["str"]
     """`in_progress`, `completed`, `incomplete`, `failed`."""
     summary: NotRequired["list[Block]"]
@@ -1345,6 +1351,8 @@ class ReasoningPatch(TypedDict):
     """The item's id, unique in its task."""
     content: NotRequired["Union[list[Block], None]"]
     """The reasoning itself, where the provider shows it."""
+    opaque: NotRequired["Union[Any, None]"]
+    """What its provider wants back verbatim: a signature, an encrypted thought. Opaque to us."""
     status: NotRequired["Union[str, None]"]
     """`in_progress`, `completed`, `incomplete`, `failed`."""
     summary: NotRequired["Union[list[Block], None]"]
@@ -1842,6 +1850,8 @@ class ToolCallItem(TypedDict):
     """The tool."""
     language: NotRequired["str"]
     """The language of the arguments when they are code."""
+    opaque: NotRequired["Any"]
+    """What its provider wants back verbatim: a signature, an encrypted thought. Opaque to us."""
     status: NotRequired["str"]
     """`in_progress`, `completed`, `incomplete`, `failed`."""
 
@@ -1860,6 +1870,8 @@ class ToolCallPatch(TypedDict):
     """The language of the arguments when they are code."""
     name: NotRequired["Union[str, None]"]
     """The tool."""
+    opaque: NotRequired["Union[Any, None]"]
+    """What its provider wants back verbatim: a signature, an encrypted thought. Opaque to us."""
     status: NotRequired["Union[str, None]"]
     """`in_progress`, `completed`, `incomplete`, `failed`."""
 
@@ -2068,12 +2080,18 @@ class TurnSubmitted(TypedDict):
 
     agent: NotRequired["str"]
     """The agent that should answer."""
+    history: NotRequired["list[Item]"]
+    """What was said before, where the caller brings it along."""
     input: NotRequired["Input"]
     """What was asked. Absent only if `inputRef` says where it is."""
     inputRef: NotRequired["BlobRef"]
     """Where a large input is."""
     metadata: NotRequired["Any"]
     """Named values of the caller, opaque to us."""
+    request: NotRequired["Any"]
+    """The dialect of the request and what its answers echo, opaque to us."""
+    settings: NotRequired["Any"]
+    """What this turn asks of the model beside its agent: a model, tools of the caller, limits. Opaque here."""
     source: NotRequired["str"]
     """Where the turn came from."""
     status: NotRequired["str"]

@@ -73,6 +73,10 @@ export interface TurnState {
   agent?: string;
   input?: Input;
   inputRef?: BlobRef;
+  /** What was said before, where the caller brought it along. */
+  history?: Item[];
+  settings?: Json;
+  request?: Json;
   submittedAt?: string;
   startedAt?: string;
   endedAt?: string;

@@ -54,6 +54,9 @@ export function turnSubmitted(step: Step, submitted: TurnSubmitted): void {
   turn.submittedAt = step.event.timestamp;
   put(turn, "input", submitted.input);
   put(turn, "inputRef", submitted.inputRef);
+  put(turn, "history", submitted.history?.length ? submitted.history : undefined);
+  put(turn, "settings", submitted.settings);
+  put(turn, "request", submitted.request);
   putIfTold(turn, "agent", submitted.agent);
   putIfTold(turn, "taskId", step.event.scope.taskId);
   putIfTold(turn, "runId", step.event.scope.runId);

@@ -981,6 +981,8 @@ export interface MessageItem {
   blockList?: Block[];
   /** The message for the model. */
   content?: Block[];
+  /** What its provider wants back verbatim: a signature, an encrypted thought. Opaque to us. */
+  opaque?: Json;
   /** Who speaks: `assistant`, `user`, `system`. */
   role?: string;
   /** `in_progress`, `completed`, `incomplete`, `failed`. */
@@ -998,6 +1000,8 @@ export interface MessagePatch {
   blockList?: Block[] | null;
   /** The message for the model. */
   content?: Block[] | null;
+  /** What its provider wants back verbatim: a signature, an encrypted thought. Opaque to us. */
+  opaque?: Json | null;
   /** Who speaks: `assistant`, `user`, `system`. */
   role?: string | null;
   /** `in_progress`, `completed`, `incomplete`, `failed`. */
@@ -1267,6 +1271,8 @@ export interface ReasoningItem {
   id: string;
   /** The reasoning itself, where the provider shows it. */
   content?: Block[];
+  /** What its provider wants back verbatim: a signature, an encrypted thought. Opaque to us. */
+  opaque?: Json;
   /** `in_progress`, `completed`, `incomplete`, `failed`. */
   status?: string;
   /** The summary, part by part. */
@@ -1280,6 +1286,8 @@ export interface ReasoningPatch {
   id: string;
   /** The reasoning itself, where the provider shows it. */
   content?: Block[] | null;
+  /** What its provider wants back verbatim: a signature, an encrypted thought. Opaque to us. */
+  opaque?: Json | null;
   /** `in_progress`, `completed`, `incomplete`, `failed`. */
   status?: string | null;
   /** The summary, part by part. */
@@ -1747,6 +1755,8 @@ export interface ToolCallItem {
   name: string;
   /** The language of the arguments when they are code. */
   language?: string;
+  /** What its provider wants back verbatim: a signature, an encrypted thought. Opaque to us. */
+  opaque?: Json;
   /** `in_progress`, `completed`, `incomplete`, `failed`. */
   status?: string;
 }
@@ -1764,6 +1774,8 @@ export interface ToolCallPatch {
   language?: string | null;
   /** The tool. */
   name?: string | null;
+  /** What its provider wants back verbatim: a signature, an encrypted thought. Opaque to us. */
+  opaque?: Json | null;
   /** `in_progress`, `completed`, `incomplete`, `failed`. */
   status?: string | null;
 }
@@ -1956,12 +1968,18 @@ export interface TurnStarted {
 export interface TurnSubmitted {
   /** The agent that should answer. */
   agent?: string;
+  /** What was said before, where the caller brings it along. */
+  history?: Item[];
   /** What was asked. Absent only if `inputRef` says where it is. */
   input?: Input;
   /** Where a large input is. */
   inputRef?: BlobRef;
   /** Named values of the caller, opaque to us. */
   metadata?: Json;
+  /** The dialect of the request and what its answers echo, opaque to us. */
+  request?: Json;
+  /** What this turn asks of the model beside its agent: a model, tools of the caller, limits. Opaque here. */
+  settings?: Json;
   /** Where the turn came from. */
   source?: string;
   /** `accepted` or `queued`. */

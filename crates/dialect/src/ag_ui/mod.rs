@@ -98,6 +98,10 @@ impl Projector for AgUi {
     fn sequence(&self) -> Sequence {
         self.follower.state().sequence
     }
+
+    fn is_over(&self) -> bool {
+        self.follower.is_over(true)
+    }
 }
 
 fn tell_shared(encoder: &mut Encoder<'_>, before: Option<&Value>, after: Option<&Value>) {

@@ -63,4 +63,8 @@ impl Projector for AiSdk {
     fn sequence(&self) -> Sequence {
         self.follower.state().sequence
     }
+
+    fn is_over(&self) -> bool {
+        self.follower.is_over(true)
+    }
 }

@@ -229,6 +229,10 @@ fn is_last(told: &Telling<'_>, at: Spot) -> bool {
 }
 
 impl Encode for Blocks {
+    fn ends_at_pause(&self) -> bool {
+        false
+    }
+
     fn tell(&mut self, told: &Telling<'_>, happening: Happening, frames: &mut Frames) {
         match happening {
             Happening::Began { again: false } => self.began(told, frames),

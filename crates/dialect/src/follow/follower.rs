@@ -69,6 +69,14 @@ impl Follower {
         &self.happenings
     }
 
+    /// True if the one turn that is told ended, or (`or_paused`) waits for a decision.
+    pub(crate) fn is_over(&self, or_paused: bool) -> bool {
+        self.wanted.is_some()
+            && self.told.has_begun
+            && !self.told.is_open
+            && (or_paused || self.told.is_ended)
+    }
+
     /// Everything that a reader without a state has to be told.
     pub(crate) fn opening(&self) -> Vec<Happening> {
         self.whole().1

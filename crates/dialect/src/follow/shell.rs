@@ -11,6 +11,11 @@ use crate::{Frames, Options, Projector};
 /// Writes a dialect's frames for happenings.
 pub(crate) trait Encode: Send {
     fn tell(&mut self, told: &Telling<'_>, happening: Happening, frames: &mut Frames);
+
+    /// True if a turn that waits for a decision ends the stream.
+    fn ends_at_pause(&self) -> bool {
+        true
+    }
 }
 
 /// Where a happening stands.
@@ -80,6 +85,10 @@ impl<E: Encode + Default> Projector for Shell<E> {
 
     fn sequence(&self) -> Sequence {
         self.follower.state().sequence
+    }
+
+    fn is_over(&self) -> bool {
+        self.follower.is_over(self.encoder.ends_at_pause())
     }
 }
 

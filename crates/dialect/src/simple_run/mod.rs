@@ -70,6 +70,10 @@ impl SimpleRun {
 }
 
 impl Encode for SimpleRun {
+    fn ends_at_pause(&self) -> bool {
+        false
+    }
+
     /// Sub-tasks are seen through the results of their calls.
     fn tell(&mut self, told: &Telling<'_>, happening: Happening, frames: &mut Frames) {
         match happening {

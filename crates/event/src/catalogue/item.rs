@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::catalogue::macros::{item, payload, tagged};
-use crate::catalogue::{Block, Part, Patch};
+use crate::catalogue::{Block, Part, Patch, RawJson};
 
 tagged! {
     /// One entry of a task's output, tagged by `type`.
@@ -42,6 +42,8 @@ item! {
         block_list "block_list": Vec<Block>,
         /// `in_progress`, `completed`, `incomplete`, `failed`.
         status: String,
+        /// What its provider wants back verbatim: a signature, an encrypted thought. Opaque to us.
+        opaque: RawJson,
     };
 
     /// What the model thought.
@@ -52,6 +54,8 @@ item! {
         content: Vec<Part>,
         /// `in_progress`, `completed`, `incomplete`, `failed`.
         status: String,
+        /// What its provider wants back verbatim: a signature, an encrypted thought. Opaque to us.
+        opaque: RawJson,
     };
 
     /// The model asked for a tool.
@@ -67,6 +71,8 @@ item! {
         language: String,
         /// `in_progress`, `completed`, `incomplete`, `failed`.
         status: String,
+        /// What its provider wants back verbatim: a signature, an encrypted thought. Opaque to us.
+        opaque: RawJson,
     };
 
     /// What a tool gave back.

@@ -1,7 +1,7 @@
 //! Payloads of sessions, threads, turns, the queue, and who does the work.
 
 use crate::catalogue::macros::payload;
-use crate::catalogue::{BlobRef, ErrorInfo, Input, Metadata, RawJson, Usage};
+use crate::catalogue::{BlobRef, ErrorInfo, Input, Item, Metadata, RawJson, Usage};
 
 payload! {
     /// What is known of a session; in an update, what changed.
@@ -48,6 +48,12 @@ payload! {
         status: String,
         /// Where a large input is.
         input_ref "input_ref": BlobRef,
+        /// What was said before, where the caller brings it along.
+        history: Vec<Item>,
+        /// What this turn asks of the model beside its agent: a model, tools of the caller, limits. Opaque here.
+        settings: RawJson,
+        /// The dialect of the request and what its answers echo, opaque to us.
+        request: RawJson,
         /// Named values of the caller, opaque to us.
         metadata: Metadata,
     };

@@ -52,6 +52,9 @@ impl Step<'_> {
         state.submitted_at = Some(self.event.timestamp);
         state.input.clone_from(&submitted.input);
         state.input_ref.clone_from(&submitted.input_ref);
+        state.history = submitted.history.clone().unwrap_or_default();
+        state.settings.clone_from(&submitted.settings);
+        state.request.clone_from(&submitted.request);
         state.agent = submitted.agent.clone().or(state.agent.take());
         state.task_id = self.event.scope.task_id.clone().or(state.task_id.take());
         state.run_id = self.event.scope.run_id.clone().or(state.run_id.take());

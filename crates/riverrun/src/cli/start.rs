@@ -54,7 +54,7 @@ fn failure(error: &StartError) -> Failure {
         StartError::Listen { .. } => {
             Failure { exit: Exit::Config, ..failure }.hint("give an address of this machine with --listen")
         }
-        StartError::Store(_) | StartError::Keys(_) | StartError::Serve(_) => failure,
+        StartError::Store(_) | StartError::Keys(_) | StartError::Recover(_) | StartError::Serve(_) => failure,
     }
 }
 
@@ -89,9 +89,11 @@ fn server_options(options: &ServeOptions) -> Options {
         hosts: options.allowed_hosts.clone(),
         origins: options.allowed_origins.clone(),
         limits,
+        dev: options.dev,
         retention: options.retention,
         admin_key: options.data_dir.join("admin.key"),
         backups: None,
+        agents: riverrun_server::Agents::default(),
     }
 }
 

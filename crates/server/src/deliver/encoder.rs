@@ -1,12 +1,12 @@
 //! Turns chunks into a reader's bytes: shared with other readers where it can be, by its own projector otherwise.
 
 use bytes::Bytes;
-use riverrun_dialect::{Coalescer, Dialect, Frames, Framing, Joined, Projector, write_frame};
+use riverrun_dialect::{Coalescer, Dialect, Frame, Frames, Framing, Joined, Projector, write_frame};
 use riverrun_event::{Origin, Sequence};
 use riverrun_log::Chunk;
 
 use super::filter::Filter;
-use crate::session::{Hub, Recent, SharedKey};
+use crate::session::{Hub, Projected, Recent, SharedKey};
 
 pub enum Encoder {
     /// The reader gets what every reader of its kind gets.
@@ -22,9 +22,41 @@ pub struct Own {
     pub coalescer: Option<Coalescer>,
     /// Frames of the next event that the reader has seen.
     pub skip: u32,
+    /// Frames that the reader has seen and that are made again only to stand where it stands.
+    pub mute: Mute,
     pub over: Option<Sequence>,
     frames: Frames,
     joined: Vec<Joined>,
+}
+
+/// What a reader of a numbered dialect has seen of the turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Mute {
+    #[default]
+    Nothing,
+    /// So many frames from the turn's beginning.
+    Frames(u64),
+    /// Everything up to this event, and so many frames of the next.
+    Through(Sequence, u32),
+}
+
+impl Mute {
+    fn hides(&mut self, frame: &Frame<'_>) -> bool {
+        match self {
+            Mute::Nothing => false,
+            Mute::Frames(0) => {
+                *self = Mute::Nothing;
+                false
+            }
+            Mute::Frames(left) => {
+                *left -= 1;
+                true
+            }
+            Mute::Through(sequence, part) => {
+                frame.sequence <= *sequence || sequence.next() == Some(frame.sequence) && frame.part < *part
+            }
+        }
+    }
 }
 
 impl Own {
@@ -35,6 +67,7 @@ impl Own {
             filter: None,
             coalescer: None,
             skip: 0,
+            mute: Mute::default(),
             over: None,
             frames: Frames::default(),
             joined: Vec::new(),
@@ -78,7 +111,13 @@ impl Own {
                 continue;
             }
             for frame in self.frames.iter().filter(|frame| frame.part >= skip) {
-                write_frame(self.key.framing, origin, &frame, out);
+                if !self.mute.hides(&frame) {
+                    write_frame(self.key.framing, origin, &frame, out);
+                }
+            }
+            if self.projector.is_over() {
+                self.over = Some(joined.last);
+                return;
             }
             if self.filter.as_ref().is_some_and(|filter| filter.is_over(&event)) {
                 self.over = Some(joined.last);
@@ -103,19 +142,20 @@ impl Encoder {
 
     /// Encodes a recent chunk, together with all readers of the same kind. None if the reader must first get a
     /// projector of its own.
-    pub fn recent(&mut self, hub: &Hub, recent: &Recent, after: Sequence) -> Option<Bytes> {
+    pub fn recent(&mut self, hub: &Hub, recent: &Recent, after: Sequence) -> Option<Projected> {
+        let alone = |bytes| Projected { bytes, is_over: false };
         match self {
             Encoder::Shared(key) if after.next() == Some(recent.chunk.first()) => {
                 hub.shared_frames(key, recent)
             }
             Encoder::Shared(key) if key.dialect == Dialect::Native => {
-                Some(hub.native_frames(key.framing, &recent.chunk, after))
+                Some(alone(hub.native_frames(key.framing, &recent.chunk, after)))
             }
             Encoder::Shared(_) => None,
             Encoder::Own(own) => {
                 let mut out = String::new();
                 own.chunk(&recent.chunk, after, hub.origin(), &mut out);
-                Some(out.into())
+                Some(alone(out.into()))
             }
         }
     }
@@ -123,7 +163,8 @@ impl Encoder {
     /// A reader at the live end without a filter shares from here on.
     pub fn settle(&mut self, hub: &Hub) {
         let Encoder::Own(own) = self else { return };
-        if own.filter.is_some() || own.coalescer.is_some() || own.skip > 0 {
+        let is_muted = matches!(own.mute, Mute::Frames(left) if left > 0);
+        if own.filter.is_some() || own.coalescer.is_some() || own.skip > 0 || is_muted {
             return;
         }
         let key = own.key;

@@ -5,6 +5,7 @@
 
 mod encoder;
 mod filter;
+mod one_turn;
 mod open;
 mod page;
 mod request;

@@ -6,7 +6,7 @@ use riverrun_dialect::registry::Session;
 use riverrun_dialect::{
     Coalescer, Control, Dialect, Frames, Framing, Opening, Place, SnapshotReason, write_control, write_framed,
 };
-use riverrun_event::{Cursor, ErrorCode, Sequence};
+use riverrun_event::{Cursor, ErrorCode, Sequence, TurnId};
 use riverrun_fold::State;
 use riverrun_log::Progress;
 
@@ -48,14 +48,12 @@ pub async fn open(
 
 /// Decides, or refuses. Nothing was sent yet, so a refusal is an ordinary error answer.
 pub async fn plan(app: &App, hub: &Arc<Hub>, request: &Request, framing: Framing) -> Result<Plan, Problem> {
+    if request.dialect.shows_one_turn() {
+        return super::one_turn::plan(app, hub, request, framing).await;
+    }
     let head = hub.head();
     let (after, forced) = place(app, hub, request, head).await?;
-    let opening = match (forced, request.catch_up) {
-        (Some(reason), _) => Opening::Snapshot(reason),
-        (None, CatchUp::Replay) => Opening::Replayed,
-        (None, CatchUp::Coalesce) => Opening::Coalesced,
-        (None, CatchUp::Snapshot) => Opening::Snapshot(SnapshotReason::Asked),
-    };
+    let opening = opening(forced, request.catch_up);
     let key = SharedKey { dialect: request.dialect, framing, options: request.options };
     let mut filter = Filter::new(request);
     let at = if matches!(opening, Opening::Snapshot(_)) { head } else { after.sequence };
@@ -66,23 +64,9 @@ pub async fn plan(app: &App, hub: &Arc<Hub>, request: &Request, framing: Framing
     if let Some(filter) = &mut filter {
         filter.learn(&state);
     }
-    let mut first = String::new();
-    let cursor = Cursor::after(at, hub.origin());
     let filter_json = filter.as_ref().map_or_else(|| "{}".to_owned(), Filter::to_json);
-    write_control(
-        framing,
-        &Control::Opened {
-            outcome: opening,
-            after: after.sequence,
-            head,
-            cursor,
-            dialect: request.dialect.name(),
-            index_unit: request.options.index_unit.as_str(),
-            filter_json: &filter_json,
-            retry_millis: retry_millis(hub),
-        },
-        &mut first,
-    );
+    let cursor = Cursor::after(at, hub.origin());
+    let mut first = opened(hub, request, framing, opening, after.sequence, cursor, &filter_json);
     let snapshot = match opening {
         Opening::Snapshot(reason) => Some((reason, state.to_json())),
         Opening::Replayed | Opening::Coalesced => None,
@@ -91,8 +75,42 @@ pub async fn plan(app: &App, hub: &Arc<Hub>, request: &Request, framing: Framing
     if let Some((reason, state_json)) = snapshot {
         write_snapshot(&encoder, reason, cursor, &state_json, &mut first);
     }
-    let turn_over = turn_is_over(app, hub, request).await?;
+    let turn_over = turn_is_over(app, hub, request.turn.as_ref()).await?;
     Ok(Plan { opening, at, encoder, first, turn_over })
+}
+
+pub(super) fn opening(forced: Option<SnapshotReason>, catch_up: CatchUp) -> Opening {
+    match (forced, catch_up) {
+        (Some(reason), _) => Opening::Snapshot(reason),
+        (None, CatchUp::Replay) => Opening::Replayed,
+        (None, CatchUp::Coalesce) => Opening::Coalesced,
+        (None, CatchUp::Snapshot) => Opening::Snapshot(SnapshotReason::Asked),
+    }
+}
+
+/// The first word on a stream.
+pub(super) fn opened(
+    hub: &Hub,
+    request: &Request,
+    framing: Framing,
+    outcome: Opening,
+    after: Sequence,
+    cursor: Cursor,
+    filter_json: &str,
+) -> String {
+    let mut out = String::new();
+    let control = Control::Opened {
+        outcome,
+        after,
+        head: hub.head(),
+        cursor,
+        dialect: request.dialect.name(),
+        index_unit: request.options.index_unit.as_str(),
+        filter_json,
+        retry_millis: retry_millis(hub),
+    };
+    write_control(framing, &control, &mut out);
+    out
 }
 
 /// A state that is only a place, for dialects that need no more.
@@ -103,7 +121,7 @@ fn unread(hub: &Hub, at: Sequence) -> State {
 }
 
 /// Where the reader says it stands, and whether the log can go on from there.
-async fn place(
+pub(super) async fn place(
     app: &App,
     hub: &Hub,
     request: &Request,
@@ -166,7 +184,13 @@ fn encoder(
 
 /// The state first: as itself in the native dialect, as opening frames in one that has its own way to say it.
 /// A reader that is cut among the opening frames still stands where it stood: half of them are no state.
-fn write_snapshot(encoder: &Encoder, reason: SnapshotReason, to: Cursor, state_json: &str, out: &mut String) {
+pub(super) fn write_snapshot(
+    encoder: &Encoder,
+    reason: SnapshotReason,
+    to: Cursor,
+    state_json: &str,
+    out: &mut String,
+) {
     match (encoder.dialect(), encoder) {
         (Dialect::Native | Dialect::NativeStrict, _) | (_, Encoder::Shared(_)) => {
             let control = Control::Snapshot { reason, sequence: to.sequence, cursor: to, state_json };
@@ -183,8 +207,8 @@ fn write_snapshot(encoder: &Encoder, reason: SnapshotReason, to: Cursor, state_j
     }
 }
 
-async fn turn_is_over(app: &App, hub: &Hub, request: &Request) -> Result<bool, Problem> {
-    let Some(turn) = &request.turn else { return Ok(false) };
+async fn turn_is_over(app: &App, hub: &Hub, turn: Option<&TurnId>) -> Result<bool, Problem> {
+    let Some(turn) = turn else { return Ok(false) };
     let record = app.log().turn(&hub.key, turn).await?;
     Ok(record.is_some_and(|record| record.fact.progress == Progress::Terminal))
 }

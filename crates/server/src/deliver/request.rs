@@ -34,6 +34,8 @@ pub struct Request {
     pub types: Vec<TypePattern>,
     pub catch_up: CatchUp,
     pub follow: Follow,
+    /// Frames of the turn that the reader has seen, in a dialect that numbers them.
+    pub frames_seen: Option<u64>,
     /// Frames of a page; a stream has no limit.
     pub limit: usize,
 }
@@ -60,6 +62,7 @@ impl Request {
             types: types.into_iter().map(TypePattern::new).collect::<Result<_, _>>()?,
             catch_up: catch_up(params.get("catchup"))?,
             follow,
+            frames_seen: None,
             limit: params.limit("limit", 500, 5000)?,
         })
     }

@@ -8,7 +8,7 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 use http_body::{Body, Frame};
 use riverrun_dialect::registry::Session;
-use riverrun_dialect::{Control, write_control};
+use riverrun_dialect::{Control, Framing, Heartbeat, write_control};
 use riverrun_event::{Cursor, Sequence};
 use riverrun_fold::State;
 use riverrun_log::seeded::{self, Bug};
@@ -231,11 +231,14 @@ impl Subscription {
                     if !self.take_until(recent.chunk.first()) {
                         break;
                     }
-                    let Some(bytes) = self.encoder.recent(&self.hub, &recent, self.at) else {
+                    let Some(frames) = self.encoder.recent(&self.hub, &recent, self.at) else {
                         self.go_alone();
                         break;
                     };
-                    self.took(recent.chunk.last(), bytes);
+                    self.took(recent.chunk.last(), frames.bytes);
+                    if frames.is_over && self.phase == Phase::Running {
+                        self.end("turn_ended");
+                    }
                 }
                 true
             }
@@ -247,8 +250,8 @@ impl Subscription {
         use crate::session::Found;
         let Found::Chunks(chunks) = self.hub.recent_after(self.hub.head().previous(), 1) else { return };
         for recent in chunks {
-            let bytes = self.encoder.recent(&self.hub, &recent, self.at);
-            self.push(bytes.unwrap_or_default());
+            let frames = self.encoder.recent(&self.hub, &recent, self.at);
+            self.push(frames.map(|frames| frames.bytes).unwrap_or_default());
         }
     }
 
@@ -269,9 +272,24 @@ impl Subscription {
         self.timer.as_mut().reset(now + CHECK_EVERY);
         if now >= self.heartbeat_at {
             self.heartbeat_at = now + self.app.edge().limits().ping_every;
-            self.control(&Control::Heartbeat { head: self.at, cursor: self.cursor() });
+            self.heartbeat();
         }
         Poll::Ready(())
+    }
+
+    /// Keeps a silent stream open, in a way that the dialect's clients take.
+    fn heartbeat(&mut self) {
+        let heartbeat = match self.encoder.framing() {
+            Framing::ForeignSse => self.encoder.dialect().rules().heartbeat,
+            Framing::Sse | Framing::Ndjson | Framing::Cursored => Heartbeat::Control,
+        };
+        match heartbeat {
+            Heartbeat::Control => {
+                self.control(&Control::Heartbeat { head: self.at, cursor: self.cursor() });
+            }
+            Heartbeat::Bytes(bytes) => self.push(Bytes::from_static(bytes.as_bytes())),
+            Heartbeat::Never => {}
+        }
     }
 
     fn caught_up(&mut self) {

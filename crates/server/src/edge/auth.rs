@@ -234,6 +234,18 @@ impl<S: Send + Sync> FromRequestParts<S> for PathId {
     }
 }
 
+/// Two ids in a path: the session's and that of something in it.
+pub struct PathIds(pub String, pub String);
+
+impl<S: Send + Sync> FromRequestParts<S> for PathIds {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let path = axum::extract::Path::<(String, String)>::from_request_parts(parts, state).await;
+        path.map(|axum::extract::Path((session, id))| Self(session, id)).map_err(|_| not_found())
+    }
+}
+
 /// One body for what is absent and for what is another tenant's.
 pub fn not_found() -> Problem {
     Problem::new(ErrorCode::NotFound, "there is no such object for this key")

@@ -6,6 +6,7 @@ mod auth;
 mod body;
 mod decode;
 mod drain;
+mod fault;
 mod health;
 mod host;
 mod io;
@@ -33,7 +34,7 @@ use axum::Router;
 use riverrun_log::Clock;
 
 pub use accept::{Peer, serve};
-pub use auth::{Caller, PathId, StreamCaller, not_found, unauthenticated};
+pub use auth::{Caller, PathId, PathIds, StreamCaller, not_found, unauthenticated};
 pub use body::{
     BodyKind, CompactJson, OptionalJson, OptionalText, StrictJson, body_kind, read_all, refuse_encoding,
 };
@@ -66,11 +67,13 @@ pub struct Config {
     /// Web origins, `https://app.example.com`, whose pages may call.
     pub origins: Vec<String>,
     pub limits: Limits,
+    /// Faults on request, and no key for the routes of dialects. Loopback only.
+    pub dev: bool,
 }
 
 impl Config {
     pub fn new(bound: SocketAddr) -> Self {
-        Self { bound, hosts: Vec::new(), origins: Vec::new(), limits: Limits::default() }
+        Self { bound, hosts: Vec::new(), origins: Vec::new(), limits: Limits::default(), dev: false }
     }
 }
 
@@ -173,6 +176,10 @@ impl Edge {
 
     fn failures(&self) -> &auth::Failures {
         &self.0.failures
+    }
+
+    pub fn is_dev(&self) -> bool {
+        self.0.config.dev
     }
 
     fn is_loopback_only(&self) -> bool {

@@ -19,6 +19,7 @@ use riverrun_event::{ErrorCode, TenantId, check_id};
 use tokio::time::Instant;
 
 use super::Edge;
+use super::fault::Fault;
 use super::problem::Problem;
 use super::query;
 
@@ -92,7 +93,14 @@ async fn answer(edge: &Edge, request: Request, next: Next) -> Response {
     if let Err(problem) = hosts.check_origin(&request) {
         return problem.into_response();
     }
-    next.run(request).await
+    if !edge.is_dev() {
+        return next.run(request).await;
+    }
+    match Fault::read(request.headers()) {
+        Err(problem) => problem.into_response(),
+        Ok(None) => next.run(request).await,
+        Ok(Some(fault)) => fault.apply(next.run(request).await),
+    }
 }
 
 /// Gives a problem its request id, and turns the plain-text answers of the framework into problems.

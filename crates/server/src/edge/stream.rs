@@ -21,6 +21,7 @@ use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::{Sleep, sleep};
 
+use super::fault::ResetWhenCut;
 use super::limits::Limits;
 use super::negotiate::Media;
 
@@ -49,6 +50,7 @@ pub(super) async fn write(
         Timing { dead: limits.dead_after.saturating_sub(limits.ping_every), stall: limits.stall_time };
     SockRef::from(&stream).set_tcp_user_timeout(Some(timing.dead))?;
     let chunked = version != Version::HTTP_10;
+    let resets = response.extensions().get::<ResetWhenCut>().is_some();
     let (head, body) = head_bytes(response, chunked);
     let mut writer = Writer {
         stream,
@@ -61,7 +63,11 @@ pub(super) async fn write(
         stalled: None,
         timing,
     };
-    poll_fn(|context| writer.poll(context)).await?;
+    let written = poll_fn(|context| writer.poll(context)).await;
+    if written.is_err() && resets {
+        SockRef::from(&writer.stream).set_linger(Some(Duration::ZERO))?;
+    }
+    written?;
     writer.stream.shutdown().await?;
     linger(writer.stream).await;
     Ok(())

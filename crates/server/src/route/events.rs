@@ -24,7 +24,7 @@ pub async fn follow(
     let request = Request::read(&params, &headers)?;
     let hub = app.hub(&caller, &session).await?;
     let framing = match media {
-        Media::EventStream => Framing::Sse,
+        Media::EventStream => request.dialect.rules().framing,
         Media::Ndjson => Framing::Ndjson,
         Media::Json => {
             let body = page(&app, &hub, &request).await?;
@@ -35,6 +35,10 @@ pub async fn follow(
     let outcome = plan.opening.as_str();
     let body = Subscription::new(app, hub, caller, permit, plan, request.follow);
     let mut response = stream_response(media, Body::new(body));
-    response.headers_mut().insert("riverrun-outcome", HeaderValue::from_static(outcome));
+    let headers = response.headers_mut();
+    headers.insert("riverrun-outcome", HeaderValue::from_static(outcome));
+    for (name, value) in request.dialect.rules().headers {
+        headers.insert(*name, HeaderValue::from_static(value));
+    }
     Ok(response)
 }

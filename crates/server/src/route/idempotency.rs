@@ -121,6 +121,49 @@ impl Attempt {
     }
 }
 
+/// A command that is done once, whether or not it has a key.
+pub(crate) struct Once {
+    attempt: Option<Attempt>,
+    digest: Digest,
+}
+
+impl Once {
+    pub async fn begin(
+        app: &App,
+        caller: &Caller,
+        headers: &HeaderMap,
+        route: &str,
+        body: &str,
+    ) -> Result<Self, Problem> {
+        let attempt = begin(app, caller, headers, route).await?;
+        Ok(Self { attempt, digest: digest(body.as_bytes()) })
+    }
+
+    /// The first answer, if this was done before.
+    pub fn again(&self) -> Result<Option<Response>, Problem> {
+        Ok(self.attempt.as_ref().map(|attempt| attempt.again(&self.digest)).transpose()?.flatten())
+    }
+
+    /// An id that follows from the key.
+    pub fn id(&self) -> Option<[u8; 16]> {
+        self.attempt.as_ref().map(|attempt| attempt.id(&self.digest))
+    }
+
+    /// Answers, and remembers the answer.
+    pub async fn answer(
+        &self,
+        app: &App,
+        status: StatusCode,
+        body: &impl serde::Serialize,
+    ) -> Result<Response, Problem> {
+        let body = serde_json::to_string(body).expect("answers have string keys and no fallible parts");
+        if let Some(attempt) = &self.attempt {
+            attempt.remember(app, self.digest, status, &body).await?;
+        }
+        Ok((status, [(CONTENT_TYPE, "application/json")], body).into_response())
+    }
+}
+
 pub(crate) fn digest(body: &[u8]) -> Digest {
     Sha256::digest(body).into()
 }

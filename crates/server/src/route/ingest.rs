@@ -166,13 +166,20 @@ pub(super) async fn store_once(
     producer: Option<ProducerStamp>,
     idempotency: Option<IdempotencyRecord>,
 ) -> Result<Landed, Problem> {
+    let facts = put_large(app, hub, &mut events).await?;
+    let idempotency = idempotency.into_iter().collect();
+    app.append(hub, &Batch { events, producer, idempotency, facts, commands: Vec::new() }).await
+}
+
+/// Puts large strings into the blob store. The facts keep the blobs alive.
+pub(crate) async fn put_large(app: &App, hub: &Hub, events: &mut [Decoded]) -> Result<Vec<Fact>, Problem> {
     let limit = app.edge().limits().event_bytes;
     let mut facts = Vec::new();
-    for blob in spill_all(hub, &mut events, limit)? {
+    for blob in spill_all(hub, events, limit)? {
         let info = app.log().put_blob(&hub.key.tenant, blob).await?;
         facts.push(Fact::Blob(BlobRef::from_digest(*info.reference.digest())));
     }
-    app.append(hub, &Batch { events, producer, idempotency, facts }).await
+    Ok(facts)
 }
 
 /// The large strings of the events, taken out of them.

@@ -1,19 +1,25 @@
 //! The HTTP surface.
 
 mod actions;
+mod agents;
 mod backups;
 mod blobs;
+mod decide;
 mod events;
 mod idempotency;
 mod ingest;
+mod queue;
 mod sessions;
 mod state;
+mod subagents;
 mod tasks;
 mod transfer;
+mod turn_stream;
+mod turns;
 
 use axum::Router;
 use axum::response::{IntoResponse, Response};
-use axum::routing::{get, post, put};
+use axum::routing::{delete, get, post, put};
 use http::StatusCode;
 use http::header::CONTENT_TYPE;
 use serde::Serialize;
@@ -22,11 +28,16 @@ use crate::app::App;
 use crate::{edge, rpc};
 
 pub(crate) use actions::pending;
+pub(crate) use agents::inventory;
+pub(crate) use decide::{DecideBody, decide};
 pub(crate) use idempotency::{InFlight, stored_answer};
-pub(crate) use ingest::{answer, decode_all, store};
+pub(crate) use ingest::{answer, decode_all, put_large, store};
+pub(crate) use queue::{put_first, unqueue, waiting};
 pub(crate) use sessions::{ListQuery, NewSessionBody, SessionView, create, find, look_at, remove};
 pub(crate) use state::state_json;
-pub(crate) use tasks::task_json;
+pub(crate) use subagents::{children, end, tell};
+pub(crate) use tasks::{newest_with, task_json};
+pub(crate) use turns::{CancelBody, SubmitBody, TurnView, cancel_turn, retry_turn, steer_turn, submit_turn};
 
 /// Every route, with the edge around it.
 pub fn router(app: App) -> Router {
@@ -35,6 +46,17 @@ pub fn router(app: App) -> Router {
         .route("/v1/sessions/{session}", get(sessions::get).delete(sessions::delete))
         .route("/v1/sessions/{session}/state", get(state::get))
         .route("/v1/sessions/{session}/actions", get(actions::of_session))
+        .route("/v1/sessions/{session}/actions/{action}", post(decide::post))
+        .route("/v1/sessions/{session}/turns/{turn}/cancel", post(turns::cancel))
+        .route("/v1/sessions/{session}/turns/{turn}/retry", post(turns::retry))
+        .route("/v1/sessions/{session}/turns/{turn}/steer", post(turns::steer))
+        .route("/v1/sessions/{session}/queue", get(queue::list))
+        .route("/v1/sessions/{session}/queue/{turn}", delete(queue::remove))
+        .route("/v1/sessions/{session}/queue/{turn}/promote", post(queue::promote))
+        .route("/v1/sessions/{session}/subagents", get(subagents::list))
+        .route("/v1/sessions/{session}/subagents/{task}/input", post(subagents::input))
+        .route("/v1/sessions/{session}/subagents/{task}/close", post(subagents::close))
+        .route("/v1/agents", get(agents::list))
         .route("/v1/sessions/{session}/fork", post(transfer::fork))
         .route("/v1/import", post(transfer::import))
         .route("/v1/tasks/{task}", get(tasks::get))
@@ -43,6 +65,7 @@ pub fn router(app: App) -> Router {
         .route("/v1/backups", post(backups::post))
         .route_layer(axum::middleware::from_fn(edge::answers_json))
         // These answer in a form that the request chooses.
+        .route("/v1/sessions/{session}/turns", post(turns::submit))
         .route("/v1/sessions/{session}/events", get(events::follow).post(ingest::ingest))
         .route("/v1/sessions/{session}/export", get(transfer::export))
         .route("/v1/blobs/{ref}", get(blobs::get))

@@ -115,6 +115,10 @@ pub(crate) async fn create(
         None => SessionId::from_bytes(random_id(app)?),
     };
     caller.require_session(&id)?;
+    // A bare name may be that of a foreign agent whose events come through ingest. One with a path is ours or wrong.
+    if let Some(agent) = body.agent.as_deref().filter(|agent| agent.contains('/')) {
+        app.agents().check(agent)?;
+    }
     let key = SessionKey::new(caller.tenant().clone(), id);
     let new = new_session(app, &body);
     let created = app.log().create_session(&key, new.clone()).await?;

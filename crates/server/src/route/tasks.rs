@@ -63,7 +63,7 @@ pub(crate) async fn task_json(
     object.map(|object| object.to_string()).ok_or_else(not_found)
 }
 
-async fn newest_with(app: &App, caller: &Caller, id: &TaskId) -> Result<Arc<Hub>, Problem> {
+pub(crate) async fn newest_with(app: &App, caller: &Caller, id: &TaskId) -> Result<Arc<Hub>, Problem> {
     let found = app.log().find_task(caller.tenant(), id).await?;
     let mine = found.iter().find(|record| caller.require_session(&record.key.session).is_ok());
     app.hub(caller, mine.ok_or_else(not_found)?.key.session.as_str()).await

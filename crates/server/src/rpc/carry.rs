@@ -7,6 +7,7 @@ use riverrun_dialect::Framing;
 use riverrun_event::{ErrorCode, Sequence, SessionId};
 use serde::Serialize;
 
+use super::control;
 use super::following::{Following, SubscriptionId};
 use super::message::{self, Call, Entry, Message};
 use super::method::{self, Method};
@@ -124,6 +125,8 @@ impl Desk {
             Method::SessionAck => self.acknowledge(&caller, params::read(params)?).await,
             Method::TaskGet => task(app, &caller, params::read(params)?).await,
             Method::ActionList => actions(app, &caller, &params::read(params)?).await,
+            Method::Control(control) => control::carry_out(app, control, &caller, params).await,
+            Method::Tasks(method) => self.tasks(method, &caller, params).await,
         }
     }
 
@@ -149,7 +152,11 @@ impl Desk {
         Ok(session)
     }
 
-    async fn follow(&mut self, caller: &Caller, params: params::FollowParams) -> Result<String, Problem> {
+    pub(super) async fn follow(
+        &mut self,
+        caller: &Caller,
+        params: params::FollowParams,
+    ) -> Result<String, Problem> {
         let request = params.request()?;
         let hub = self.app.hub(caller, &params.session_id).await?;
         let (permit, mut plan) = open(&self.app, &hub, caller, &request, Framing::Cursored).await?;
@@ -200,7 +207,7 @@ impl Desk {
     }
 }
 
-fn text(value: &impl Serialize) -> String {
+pub(super) fn text(value: &impl Serialize) -> String {
     serde_json::to_string(value).expect("answers have string keys and no fallible parts")
 }
 

@@ -3,6 +3,8 @@
 use riverrun_event::ErrorCode;
 use serde_json::{Value, json};
 
+use super::control::Control;
+use super::task_control::Tasks;
 use crate::edge::{Problem, Scope, nearest};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,6 +23,8 @@ pub enum Method {
     SessionAck,
     TaskGet,
     ActionList,
+    Control(Control),
+    Tasks(Tasks),
 }
 
 /// What a caller is told of a method.
@@ -57,13 +61,72 @@ const fn entry(
     Entry { method, name, summary, scope, params }
 }
 
+use super::control::Control::*;
+use super::task_control::Tasks::{
+    Cancel, Create, CreateSubscribe, Get, List, Pause, PushGet, PushSet, Resubscribe, Resume,
+};
 use Method::*;
 const READ: Option<Scope> = Some(Scope::Read);
 const WRITE: Option<Scope> = Some(Scope::Write);
+const APPROVE: Option<Scope> = Some(Scope::Approve);
 const SESSION: Param = must("sessionId", "string");
 const SOME_SESSION: Param = may("sessionId", "string");
 const LIMIT: Param = may("limit", "integer");
 const CURSOR: Param = may("cursor", "string");
+const TURN: Param = must("turnId", "string");
+const INPUT: Param = must("input", "input");
+const REASON: Param = may("reason", "string");
+const SUBMIT: &[Param] = &[
+    SESSION,
+    INPUT,
+    may("turnId", "string"),
+    may("threadId", "string"),
+    may("agent", "string"),
+    may("busy", "string"),
+    may("history", "array"),
+    may("settings", "object"),
+    may("source", "string"),
+    may("metadata", "object"),
+];
+const CANCEL: &[Param] = &[SESSION, TURN, may("mode", "string"), REASON];
+const OF_TURN: &[Param] = &[SESSION, TURN];
+const OF_THREAD: &[Param] = &[SESSION, may("threadId", "string")];
+const DECIDE: &[Param] = &[
+    SESSION,
+    must("actionId", "string"),
+    must("decision", "string"),
+    may("digest", "string"),
+    may("arguments", "object"),
+    may("message", "string"),
+    may("response", "any"),
+    may("always", "boolean"),
+];
+const FOLLOW: &[Param] = &[
+    SESSION,
+    may("after", "cursor"),
+    may("dialect", "string"),
+    may("turn", "string"),
+    may("task", "string"),
+    may("types", "array"),
+    may("catchup", "string"),
+    may("follow", "boolean"),
+    may("indexUnit", "string"),
+];
+const ACK: &[Param] = &[SESSION, must("sequence", "integer")];
+const TASK: &[Param] = &[must("taskId", "string"), SOME_SESSION, may("indexUnit", "string")];
+const OF_TASK: &[Param] = &[must("taskId", "string"), SOME_SESSION, REASON];
+const TASKS: &[Param] = &[SESSION, may("status", "string")];
+const TELL: &[Param] = &[SESSION, must("subagentId", "string"), INPUT];
+const CLOSE: &[Param] = &[SESSION, must("subagentId", "string"), REASON];
+const EXPORT: &[Param] = &[SESSION, may("after", "cursor"), may("dialect", "string"), LIMIT];
+const LIN_TASK: &[Param] = &[must("task_id", "string"), may("session_id", "string"), REASON];
+const LIN_CREATE: &[Param] = &[
+    INPUT,
+    may("session_id", "string"),
+    may("agent", "string"),
+    may("request_id", "string"),
+    may("metadata", "object"),
+];
 
 #[rustfmt::skip]
 pub const METHODS: &[Entry] = &[
@@ -82,20 +145,67 @@ pub const METHODS: &[Entry] = &[
     entry(SessionAppend, "session.append", WRITE,
         &[SESSION, must("events", "array"), may("producer", "object")],
         "appends events; answers when they are durable"),
-    entry(SessionFollow, "session.follow", READ,
-        &[SESSION, may("after", "cursor"), may("dialect", "string"), may("turn", "string"), may("task", "string"),
-          may("types", "array"), may("catchup", "string"), may("follow", "boolean"), may("indexUnit", "string")],
+    entry(SessionFollow, "session.follow", READ, FOLLOW,
         "follows a session: events come as `session.event`, words about the stream as `session.stream`"),
     entry(SessionUnfollow, "session.unfollow", None, &[must("subscription", "string")],
         "ends a subscription; nothing of it comes after the answer"),
-    entry(SessionAck, "session.ack", READ, &[SESSION, must("sequence", "integer")],
+    entry(SessionAck, "session.ack", READ, ACK,
         "notes how far the client is, for as long as the connection lives"),
-    entry(TaskGet, "task.get", READ,
-        &[must("taskId", "string"), SOME_SESSION, may("indexUnit", "string")],
+    entry(TaskGet, "task.get", READ, TASK,
         "shows a task with its output"),
     entry(ActionList, "action.list", READ,
         &[SOME_SESSION, may("status", "string"), LIMIT, CURSOR],
         "lists what waits for a decision"),
+    entry(Control(TurnSubmit), "turn.submit", WRITE, SUBMIT, "submits a turn; answers when it is durable"),
+    entry(Control(TurnCancel), "turn.cancel", WRITE, CANCEL, "stops a turn: `immediate`, or `after_turn` when its step is done"),
+    entry(Control(TurnRetry), "turn.retry", WRITE, OF_TURN, "runs an ended turn's task again; the ended run stays"),
+    entry(Control(TurnSteer), "turn.steer", WRITE, &[SESSION, TURN, INPUT], "gives a running turn more input"),
+    entry(Control(QueueList), "queue.list", READ, OF_THREAD, "lists the turns that wait"),
+    entry(Control(QueueRemove), "queue.remove", WRITE, OF_TURN, "takes a turn out of the queue"),
+    entry(Control(QueuePromote), "queue.promote", WRITE, OF_TURN, "puts a turn in front of the queue"),
+    entry(Control(ActionDecide), "action.decide", APPROVE, DECIDE, "decides; the first decision wins"),
+    entry(Control(AgentList), "agent.list", READ, &[], "lists agents, their tools and policies"),
+    entry(Control(ThreadGet), "thread.get", READ, OF_THREAD, "tells what is happening in a thread now"),
+    entry(Control(TaskList), "task.list", READ, TASKS, "lists the tasks of open and recent turns"),
+    entry(Control(TaskCancel), "task.cancel", WRITE, OF_TASK, "cancels a root task's turn, or closes a sub-agent"),
+    entry(Control(TaskRetry), "task.retry", WRITE, OF_TASK, "runs a root task again"),
+    entry(Control(SubagentList), "subagent.list", READ, &[SESSION], "lists sub-agents"),
+    entry(Control(SubagentInput), "subagent.input", WRITE, TELL, "tells a running sub-agent something"),
+    entry(Control(SubagentClose), "subagent.close", WRITE, CLOSE, "stops a sub-agent; its parent goes on"),
+    entry(Control(SessionExport), "session.export", READ, EXPORT, "reads events, page by page"),
+    // The Agent Runtime standard's names for the same.
+    entry(Control(TurnSubmit), "submit_turn", WRITE, SUBMIT, "as `turn.submit`"),
+    entry(Control(TurnCancel), "interrupt_turn", WRITE, CANCEL, "as `turn.cancel`"),
+    entry(Control(ThreadGet), "resume_thread", READ, OF_THREAD, "as `thread.get`: the runner goes on by itself after a restart"),
+    entry(Control(QueueRemove), "remove_queued_turn", WRITE, OF_TURN, "as `queue.remove`"),
+    entry(Control(QueuePromote), "promote_queued_turn", WRITE, OF_TURN, "as `queue.promote`"),
+    entry(Control(TaskList), "list_tasks", READ, TASKS, "as `task.list`"),
+    entry(TaskGet, "get_task", READ, TASK, "as `task.get`"),
+    entry(Control(TaskCancel), "cancel_task", WRITE, OF_TASK, "as `task.cancel`"),
+    entry(Control(TaskRetry), "retry_task", WRITE, OF_TASK, "as `task.retry`"),
+    entry(Control(ActionDecide), "respond_action", APPROVE, DECIDE, "as `action.decide`"),
+    entry(SessionGet, "get_session", READ, &[SESSION], "as `session.get`"),
+    entry(Control(ThreadGet), "get_thread_read", READ, OF_THREAD, "as `thread.get`"),
+    entry(Control(AgentList), "get_tool_inventory", READ, &[], "as `agent.list`"),
+    entry(Control(SubagentInput), "send_subagent_input", WRITE, TELL, "as `subagent.input`"),
+    entry(Control(SubagentClose), "close_subagent", WRITE, CLOSE, "as `subagent.close`"),
+    entry(Control(SubagentList), "list_subagents", READ, &[SESSION], "as `subagent.list`"),
+    entry(SessionFollow, "reconnect_channel", READ, FOLLOW, "as `session.follow`"),
+    entry(SessionAck, "ack_events", READ, ACK, "as `session.ack`"),
+    entry(Control(SessionExport), "export_replay", READ, EXPORT, "as `session.export`"),
+    // AgentLin's.
+    entry(Tasks(Create), "tasks/create", WRITE, LIN_CREATE, "makes a task, and a session for it unless one is named"),
+    entry(Tasks(CreateSubscribe), "tasks/createSubscribe", WRITE, LIN_CREATE, "the same, and follows it in the `task` dialect"),
+    entry(Tasks(List), "tasks/list", READ, &[must("session_id", "string"), may("status", "string")], "as `task.list`"),
+    entry(Tasks(Get), "tasks/get", READ, LIN_TASK, "shows a task with its output"),
+    entry(Tasks(Cancel), "tasks/cancel", WRITE, LIN_TASK, "as `task.cancel`; -32002 if the task has ended"),
+    entry(Tasks(Pause), "tasks/pause", WRITE, LIN_TASK, "-32009: tasks here do not pause"),
+    entry(Tasks(Resume), "tasks/resume", WRITE, LIN_TASK, "-32009: tasks here do not pause"),
+    entry(Tasks(Resubscribe), "tasks/resubscribe", READ,
+        &[must("task_id", "string"), may("session_id", "string"), may("after", "cursor")],
+        "follows a task again, from the start or from a cursor"),
+    entry(Tasks(PushSet), "tasks/pushNotification/set", WRITE, LIN_TASK, "-32003: nothing is pushed"),
+    entry(Tasks(PushGet), "tasks/pushNotification/get", READ, LIN_TASK, "-32003: nothing is pushed"),
 ];
 
 /// The method of this name; otherwise the nearest one is named.
@@ -137,6 +247,8 @@ fn describe(entry: &Entry) -> Value {
 fn schema(kind: &str) -> Value {
     match kind {
         "cursor" => json!({"type": ["string", "integer"]}),
+        "input" => json!({"type": ["string", "array"]}),
+        "any" => json!({}),
         kind => json!({"type": kind}),
     }
 }

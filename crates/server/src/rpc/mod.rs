@@ -5,10 +5,12 @@
 
 mod carry;
 mod connection;
+mod control;
 mod following;
 mod message;
 mod method;
 mod params;
+mod task_control;
 
 use std::panic::AssertUnwindSafe;
 

@@ -130,29 +130,50 @@ pub struct FollowParams {
 
 impl FollowParams {
     pub fn request(&self) -> Result<Request, Problem> {
-        let unknown = |error: riverrun_dialect::registry::UnknownDialect| {
-            Problem::new(ErrorCode::UnknownDialect, error.to_string()).field("dialect")
-        };
         let types = self.types.iter().flatten().map(|text| TypePattern::new(text));
         let unit = index_unit(self.index_unit.as_deref()).map_err(|problem| problem.field("indexUnit"))?;
         Ok(Request {
             after: self.after.as_ref().map(|after| after.cursor("after")).transpose()?,
-            dialect: self
-                .dialect
-                .as_deref()
-                .map(Dialect::parse)
-                .transpose()
-                .map_err(unknown)?
-                .unwrap_or_default(),
+            dialect: dialect(self.dialect.as_deref())?,
             options: Options { index_unit: unit, ..Options::default() },
             turn: self.turn.clone(),
             task: self.task.clone(),
             types: types.collect::<Result<_, _>>()?,
             catch_up: catch_up(self.catchup.as_deref())?,
             follow: if self.follow == Some(false) { Follow::UntilCaughtUp } else { Follow::Live },
+            frames_seen: None,
             limit: 0,
         })
     }
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Export {
+    pub session_id: String,
+    after: Option<Place>,
+    dialect: Option<String>,
+    limit: Option<usize>,
+}
+
+impl Export {
+    pub fn request(&self) -> Result<Request, Problem> {
+        let page = page(self.limit.or(Some(500)), None)?;
+        Ok(Request {
+            after: self.after.as_ref().map(|after| after.cursor("after")).transpose()?,
+            dialect: dialect(self.dialect.as_deref())?,
+            limit: page.limit,
+            ..Request::default()
+        })
+    }
+}
+
+fn dialect(name: Option<&str>) -> Result<Dialect, Problem> {
+    let found = name
+        .map(Dialect::parse)
+        .transpose()
+        .map_err(|error| Problem::new(ErrorCode::UnknownDialect, error.to_string()).field("dialect"))?;
+    Ok(found.unwrap_or_default())
 }
 
 #[derive(Debug, Deserialize)]

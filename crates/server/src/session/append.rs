@@ -5,8 +5,8 @@ use std::sync::Arc;
 use riverrun_event::{Decoded, ErrorCode, Sequence, Timestamp, write_record};
 use riverrun_log::seeded::{self, Bug};
 use riverrun_log::{
-    ActionQuery, Append, Appended, Chunk, Epoch, Error, Fact, IdempotencyRecord, Log, PageRequest,
-    ProducerStamp, SessionHead, Ticket, Urgency,
+    ActionQuery, Append, Appended, Chunk, CommandChange, Epoch, Error, Fact, IdempotencyRecord, Log,
+    PageRequest, ProducerStamp, SessionHead, Ticket, Urgency,
 };
 
 use super::facts::{facts, log_time};
@@ -21,9 +21,11 @@ pub struct Batch {
     pub events: Vec<Decoded>,
     pub producer: Option<ProducerStamp>,
     /// An empty response stands for the answer to an ingest, which tells where the events went.
-    pub idempotency: Option<IdempotencyRecord>,
+    pub idempotency: Vec<IdempotencyRecord>,
     /// Facts beside those that the events tell.
     pub facts: Vec<Fact>,
+    /// What becomes of commands with these events.
+    pub commands: Vec<CommandChange>,
 }
 
 /// Where a batch went. Zero and zero if that is no longer known: of a producer's appends the log remembers the place of
@@ -109,9 +111,9 @@ impl Hub {
         append.urgency = urgency(batch);
         append.facts = all;
         append.producer.clone_from(&batch.producer);
-        append
-            .idempotency
-            .extend(batch.idempotency.clone().map(|record| self.answered(record, &append.chunk)));
+        append.commands.clone_from(&batch.commands);
+        let answers = batch.idempotency.iter().cloned().map(|record| self.answered(record, &append.chunk));
+        append.idempotency = answers.collect();
         let ticket = log.append(append);
         *owner = Some(head);
         Ok((ticket, built_on))

@@ -23,7 +23,10 @@ pub fn facts(decoded: &Decoded, sequence: Sequence, time: Timestamp, out: &mut V
                 metadata: info.metadata.as_ref().map(|raw| raw.get().to_owned()),
             }))
         }
-        Payload::TurnSubmitted(_) => turn(decoded, "accepted", Progress::Open, sequence, out),
+        Payload::TurnSubmitted(submitted) => {
+            let status = if submitted.status.as_deref() == Some("queued") { "queued" } else { "accepted" };
+            turn(decoded, status, Progress::Open, sequence, out);
+        }
         Payload::TurnStarted(_) => turn(decoded, "running", Progress::Open, sequence, out),
         Payload::TurnCompleted(_) => turn(decoded, "completed", Progress::Terminal, sequence, out),
         Payload::TurnFailed(_) => turn(decoded, "failed", Progress::Terminal, sequence, out),

@@ -10,7 +10,7 @@ use riverrun_dialect::{Dialect, Frames, Framing, Place, Projector, write_frame, 
 use riverrun_event::{Composer, Cursor, Origin, Record, Sequence, SessionId};
 use riverrun_log::{Chunk, SessionHead, SessionKey};
 
-use super::ring::{Found, Recent, Ring, SharedKey};
+use super::ring::{Found, Projected, Recent, Ring, SharedKey};
 use super::wake::{Slot, Wakers};
 
 /// What a session's readers and its appends share. It holds no event that is not durable.
@@ -168,11 +168,11 @@ impl Hub {
 
     /// The frames of a recent chunk for readers of this kind, made at most once. None if no shared projector
     /// stands before the chunk: the reader then uses its own.
-    pub fn shared_frames(&self, key: &SharedKey, recent: &Recent) -> Option<Bytes> {
+    pub fn shared_frames(&self, key: &SharedKey, recent: &Recent) -> Option<Projected> {
         if key.dialect == Dialect::Native {
-            return Some(
-                recent.native(key.framing, |chunk| self.native_frames(key.framing, chunk, Sequence::ZERO)),
-            );
+            let bytes =
+                recent.native(key.framing, |chunk| self.native_frames(key.framing, chunk, Sequence::ZERO));
+            return Some(Projected { bytes, is_over: false });
         }
         if let Some(known) = recent.projected(key) {
             return Some(known);
@@ -185,9 +185,12 @@ impl Hub {
         if projector.sequence().next() != Some(recent.chunk.first()) {
             return None;
         }
-        let bytes = project(projector.as_mut(), &recent.chunk, key.framing, self.origin());
-        recent.put_projected(*key, bytes.clone());
-        Some(bytes)
+        let Some(frames) = project(projector.as_mut(), &recent.chunk, key.framing, self.origin()) else {
+            shared.remove(key);
+            return None;
+        };
+        recent.put_projected(*key, frames.clone());
+        Some(frames)
     }
 
     /// Takes a reader's projector for all readers of its kind, if it is further on than the present one.
@@ -223,9 +226,18 @@ impl Hub {
     }
 }
 
-fn project(projector: &mut dyn Projector, chunk: &Chunk, framing: Framing, origin: Origin) -> Bytes {
-    let (mut frames, mut out) = (Frames::default(), String::new());
+/// None if the dialect's stream ends inside the chunk: some readers end there and others go on.
+fn project(
+    projector: &mut dyn Projector,
+    chunk: &Chunk,
+    framing: Framing,
+    origin: Origin,
+) -> Option<Projected> {
+    let (mut frames, mut out, mut is_over) = (Frames::default(), String::new(), false);
     for (sequence, bytes) in chunk.records_after(projector.sequence()) {
+        if is_over {
+            return None;
+        }
         let Ok(record) = Record::read(bytes) else { continue };
         let Ok(event) = record.to_event(sequence) else { continue };
         frames.clear();
@@ -233,6 +245,7 @@ fn project(projector: &mut dyn Projector, chunk: &Chunk, framing: Framing, origi
         for frame in frames.iter() {
             write_frame(framing, origin, &frame, &mut out);
         }
+        is_over = projector.is_over();
     }
-    out.into()
+    Some(Projected { bytes: out.into(), is_over })
 }

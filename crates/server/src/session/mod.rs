@@ -12,5 +12,5 @@ pub use facts::log_time;
 pub use hub::Hub;
 pub(crate) use hub::lock;
 pub use hubs::Hubs;
-pub use ring::{Found, Recent, SharedKey};
+pub use ring::{Found, Projected, Recent, SharedKey};
 pub use wake::Slot;

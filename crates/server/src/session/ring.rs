@@ -20,6 +20,13 @@ pub struct SharedKey {
     pub options: Options,
 }
 
+/// The frames of a chunk, and whether the dialect's stream ends with them.
+#[derive(Debug, Clone)]
+pub struct Projected {
+    pub bytes: Bytes,
+    pub is_over: bool,
+}
+
 /// A recent chunk and the frames that were made of it.
 #[derive(Debug)]
 pub struct Recent {
@@ -27,7 +34,7 @@ pub struct Recent {
     sse: OnceLock<Bytes>,
     ndjson: OnceLock<Bytes>,
     cursored: OnceLock<Bytes>,
-    other: std::sync::Mutex<Vec<(SharedKey, Bytes)>>,
+    other: std::sync::Mutex<Vec<(SharedKey, Projected)>>,
 }
 
 impl Recent {
@@ -54,13 +61,13 @@ impl Recent {
     }
 
     /// Frames that a shared projector made.
-    pub fn projected(&self, key: &SharedKey) -> Option<Bytes> {
+    pub fn projected(&self, key: &SharedKey) -> Option<Projected> {
         let known = super::hub::lock(&self.other);
-        known.iter().find(|(other, _)| other == key).map(|(_, bytes)| bytes.clone())
+        known.iter().find(|(other, _)| other == key).map(|(_, frames)| frames.clone())
     }
 
-    pub fn put_projected(&self, key: SharedKey, bytes: Bytes) {
-        super::hub::lock(&self.other).push((key, bytes));
+    pub fn put_projected(&self, key: SharedKey, frames: Projected) {
+        super::hub::lock(&self.other).push((key, frames));
     }
 }
 

@@ -68,9 +68,11 @@ impl Server {
             hosts: Vec::new(),
             origins: Vec::new(),
             limits: Limits { drain_time: Duration::from_secs(3), streams_per_tenant: 4096, ..limits },
+            dev: false,
             retention: None,
             admin_key: directory.path().join("admin.key"),
             backups: None,
+            agents: riverrun_server::Agents::default(),
         };
         let running =
             serve(log.clone(), options, |told| ready.send(told.address).expect("the test waits"), async {

@@ -43,9 +43,11 @@ pub async fn server_with(limits: Limits) -> Server {
         hosts: Vec::new(),
         origins: vec!["https://app.example.com".to_owned()],
         limits,
+        dev: false,
         retention: None,
         admin_key: admin_key.clone(),
         backups: None,
+        agents: riverrun_server::Agents::default(),
     };
     let log: Arc<dyn Log> = Arc::new(MemoryLog::new(Arc::new(SystemClock)));
     let (stop, stopped) = oneshot::channel();

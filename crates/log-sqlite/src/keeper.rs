@@ -1,0 +1,117 @@
+//! Keeps the witness true while the log runs, and the write-ahead file ahead of its commits.
+//!
+//! The length of the write-ahead file is durable, and in the witness, before a commit in that length is acknowledged;
+//! as the file is made full-size and reused, that costs a commit nothing. Which commits are in it is written every
+//! second by the checkpointing thread, so that no commit waits for a second sync.
+
+use std::fs::File;
+use std::io::ErrorKind;
+use std::os::unix::fs::FileExt;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use crate::directory::Directory;
+use crate::shared::lock;
+use crate::wal;
+use crate::witness::{Generation, Witness};
+
+pub struct Keeper {
+    file: File,
+    wal: File,
+    /// Open as long as the store is: closing a second handle would take away the locks that SQLite holds on the file.
+    store: File,
+    /// How much the write-ahead file grows when it must.
+    step: u64,
+    /// Frames of the write-ahead file, told by SQLite inside each commit.
+    pub frames: Arc<AtomicU64>,
+    /// The length of the write-ahead file that the witness has.
+    made: AtomicU64,
+    /// The last commit: never held while the disk is waited for.
+    durable: Mutex<(Generation, u64)>,
+    written: Mutex<Witness>,
+}
+
+impl Keeper {
+    /// Begins after the store was opened and its write-ahead file made, and before anything is acknowledged. `count`
+    /// goes on from the witness that was there, `frames` are those that SQLite told of so far.
+    pub fn start(
+        directory: &Directory,
+        count: u64,
+        frames: Arc<AtomicU64>,
+        step: u64,
+    ) -> std::io::Result<Self> {
+        let wal = File::options().read(true).write(true).open(directory.wal())?;
+        let (made, generation) = (wal.metadata()?.len(), wal::generation(&wal)?.unwrap_or_default());
+        let keeper = Self {
+            file: Witness::make(&directory.witness())?,
+            wal,
+            store: File::open(directory.store())?,
+            step,
+            durable: Mutex::new((generation, frames.load(Ordering::Relaxed))),
+            frames,
+            made: AtomicU64::new(made),
+            written: Mutex::new(Witness { count, is_open: true, ..Witness::default() }),
+        };
+        keeper.write(true)?;
+        Ok(keeper)
+    }
+
+    /// After each commit and before anybody hears of it, on the committing thread.
+    pub fn committed(&self) -> std::io::Result<()> {
+        let frames = self.frames.load(Ordering::Relaxed);
+        *lock(&self.durable) = (wal::generation(&self.wal)?.unwrap_or_default(), frames);
+        let (end, made) = (wal::end_of(frames), self.made.load(Ordering::Relaxed));
+        if end + self.step / 8 > made { self.grow(end > made) } else { Ok(()) }
+    }
+
+    /// Makes the write-ahead file longer before a commit has to. If the disk has no room, what a commit took is noted.
+    fn grow(&self, is_behind: bool) -> std::io::Result<()> {
+        let length = self.wal.metadata()?.len();
+        match extend(&self.wal, length, length + self.step).and_then(|()| self.wal.sync_all()) {
+            Ok(()) => {}
+            Err(error) if error.kind() == ErrorKind::StorageFull && !is_behind => return Ok(()),
+            Err(error) if error.kind() == ErrorKind::StorageFull => self.wal.sync_all()?,
+            Err(error) => return Err(error),
+        }
+        self.made.store(self.wal.metadata()?.len(), Ordering::Relaxed);
+        self.write(true)
+    }
+
+    /// Writes down which commits are durable, if there are new ones.
+    pub fn note(&self) -> std::io::Result<()> {
+        let written = *lock(&self.written);
+        let is_new = *lock(&self.durable) != (written.generation, written.frames);
+        if is_new { self.write(true) } else { Ok(()) }
+    }
+
+    /// The store holds everything and is about to be closed: its write-ahead file may go.
+    pub fn close(&self) -> std::io::Result<()> {
+        self.write(false)
+    }
+
+    fn write(&self, is_open: bool) -> std::io::Result<()> {
+        let mut written = lock(&self.written);
+        let (generation, frames) = *lock(&self.durable);
+        let wal_bytes = self.made.load(Ordering::Relaxed);
+        let store_bytes = self.store.metadata()?.len();
+        if store_bytes != written.store_bytes {
+            self.store.sync_all()?;
+        }
+        let next = Witness { count: written.count + 1, is_open, wal_bytes, store_bytes, generation, frames };
+        next.write(&self.file)?;
+        *written = next;
+        Ok(())
+    }
+}
+
+/// Zeros end the recovery of the file as its end would, and writing over them costs no metadata.
+pub fn extend(file: &File, from: u64, to: u64) -> std::io::Result<()> {
+    let zeros = vec![0; 1 << 20];
+    let mut place = from;
+    while place < to {
+        let part = usize::try_from(to - place).unwrap_or(usize::MAX).min(zeros.len());
+        file.write_all_at(&zeros[..part], place)?;
+        place += part as u64;
+    }
+    Ok(())
+}

@@ -1,0 +1,101 @@
+//! Why a model call failed.
+
+use std::time::Duration;
+
+/// A failure in words that are safe to show: no key, no header, no request body.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct ModelError {
+    pub category: Category,
+    /// What happened and what to do, for a person.
+    pub message: String,
+    /// The service's own word for it.
+    pub code: Option<String>,
+    /// The HTTP status of the service's answer.
+    pub status: Option<u16>,
+    pub retry_after: Option<Duration>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Category {
+    /// The service could not be reached, or the connection broke.
+    Connection,
+    /// The stream ended without its terminal event.
+    Truncated,
+    Timeout,
+    RateLimit,
+    Overloaded,
+    /// The service failed.
+    Server,
+    /// The key is absent, wrong or lacks a right.
+    Authentication,
+    /// The account has no money or quota left.
+    Quota,
+    /// The request is wrong; the same again fails again.
+    InvalidRequest,
+    ModelNotFound,
+    ContextTooLong,
+    ContentFilter,
+    /// The service said something that is not its protocol.
+    Protocol,
+    Cancelled,
+}
+
+impl Category {
+    pub const ALL: &[Category] = &[
+        Category::Connection,
+        Category::Truncated,
+        Category::Timeout,
+        Category::RateLimit,
+        Category::Overloaded,
+        Category::Server,
+        Category::Authentication,
+        Category::Quota,
+        Category::InvalidRequest,
+        Category::ModelNotFound,
+        Category::ContextTooLong,
+        Category::ContentFilter,
+        Category::Protocol,
+        Category::Cancelled,
+    ];
+
+    /// True if the same request may succeed later.
+    pub fn is_retryable(self) -> bool {
+        match self {
+            Category::Connection
+            | Category::Truncated
+            | Category::Timeout
+            | Category::RateLimit
+            | Category::Overloaded
+            | Category::Server => true,
+            Category::Authentication
+            | Category::Quota
+            | Category::InvalidRequest
+            | Category::ModelNotFound
+            | Category::ContextTooLong
+            | Category::ContentFilter
+            | Category::Protocol
+            | Category::Cancelled => false,
+        }
+    }
+
+    /// The word that events and errors use.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Category::Connection => "connection",
+            Category::Truncated => "truncated",
+            Category::Timeout => "timeout",
+            Category::RateLimit => "rate_limit",
+            Category::Overloaded => "overloaded",
+            Category::Server => "server_error",
+            Category::Authentication => "authentication",
+            Category::Quota => "quota",
+            Category::InvalidRequest => "invalid_request",
+            Category::ModelNotFound => "model_not_found",
+            Category::ContextTooLong => "context_too_long",
+            Category::ContentFilter => "content_filter",
+            Category::Protocol => "protocol",
+            Category::Cancelled => "cancelled",
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! What a model says while it answers.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use riverrun_event::{Annotation, RawJson, Usage};
+
+use crate::ModelError;
+
+/// One fact of a model call. `index` counts the items of this call from 0.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ModelEvent {
+    /// The service took the request.
+    Started {
+        response_id: Option<String>,
+        model: Option<String>,
+    },
+    ItemStarted {
+        index: u32,
+        kind: ItemKind,
+    },
+    /// Text of a message.
+    Text {
+        index: u32,
+        delta: String,
+    },
+    /// Text of a reasoning item: of a summary part, or of the reasoning itself.
+    Reasoning {
+        index: u32,
+        summary_index: Option<u32>,
+        delta: String,
+    },
+    /// Text of a tool call's arguments.
+    Arguments {
+        index: u32,
+        delta: String,
+    },
+    /// A citation that the service made.
+    Annotated {
+        index: u32,
+        annotation: Annotation,
+    },
+    /// The item is whole. `opaque` goes back verbatim with the next request.
+    ItemDone {
+        index: u32,
+        opaque: Option<RawJson>,
+    },
+    RateLimited(RateLimit),
+    /// Something of the service's that has no place here, kept as it came.
+    Vendor {
+        name: String,
+        data: RawJson,
+    },
+    /// Every byte of the service's answer, if the request asked to keep them. It comes right before the terminal event.
+    Raw(Bytes),
+    Completed {
+        stop: StopReason,
+        usage: Usage,
+    },
+    /// The call failed; items that are not done stay unfinished, whatever they hold.
+    Failed(ModelError),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ItemKind {
+    Message,
+    Reasoning,
+    ToolCall { call_id: String, name: String },
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StopReason {
+    /// The model said what it wanted to say.
+    End,
+    /// The model waits for the results of its tool calls.
+    ToolUse,
+    /// The answer was cut at the limit of tokens.
+    MaxTokens,
+    /// A stop sequence came.
+    StopSequence,
+    Refusal,
+    ContentFilter,
+    /// A word of the service that is not known here.
+    Other(String),
+}
+
+/// What the service says about its limits.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct RateLimit {
+    /// `requests`, `tokens`, …
+    pub kind: String,
+    pub limit: Option<u64>,
+    pub remaining: Option<u64>,
+    pub resets_in: Option<Duration>,
+}

@@ -1,0 +1,146 @@
+//! A provider that needs no key: it plays scenarios, the same way each time.
+//!
+//! A model name is `SCENARIO` or `SCENARIO?parameter=value&…`. What a step says depends only on the request and on how
+//! often the same request came before.
+
+mod attempt;
+mod condition;
+mod fill;
+mod parameter;
+mod perform;
+mod scenario;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use futures_util::{StreamExt, stream};
+use tokio_util::sync::CancellationToken;
+
+use crate::{Category, ModelError, ModelEvent, ModelRequest, ModelStream, Provider};
+use attempt::Attempts;
+use condition::Situation;
+use perform::{Beat, Performance};
+
+pub use scenario::{Scenario, ScenarioError};
+
+const BUILT_IN: &[(&str, &str)] = &[
+    ("approval", include_str!("builtin/approval.toml")),
+    ("echo", include_str!("builtin/echo.toml")),
+    ("error", include_str!("builtin/error.toml")),
+    ("fail-then-ok", include_str!("builtin/fail-then-ok.toml")),
+    ("long", include_str!("builtin/long.toml")),
+    ("parallel", include_str!("builtin/parallel.toml")),
+    ("research", include_str!("builtin/research.toml")),
+    ("slow", include_str!("builtin/slow.toml")),
+    ("subagent", include_str!("builtin/subagent.toml")),
+    ("text", include_str!("builtin/text.toml")),
+    ("tool", include_str!("builtin/tool.toml")),
+];
+
+pub struct Scripted {
+    scenarios: BTreeMap<String, Arc<Scenario>>,
+    attempts: Attempts,
+}
+
+impl Default for Scripted {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Scripted {
+    /// The built-in scenarios alone.
+    pub fn new() -> Self {
+        let read = |(name, text): &(&str, &str)| {
+            let file = format!("{name}.toml");
+            let scenario = Scenario::parse(&file, text).expect("a test reads every built-in scenario");
+            ((*name).to_owned(), Arc::new(scenario))
+        };
+        Self { scenarios: BUILT_IN.iter().map(read).collect(), attempts: Attempts::default() }
+    }
+
+    /// Adds a scenario, or replaces the one of this name.
+    pub fn with(mut self, name: &str, scenario: Scenario) -> Self {
+        self.scenarios.insert(name.to_owned(), Arc::new(scenario));
+        self
+    }
+
+    /// Adds the scenario in a `.toml` or `.json` file under the file's name without its ending.
+    pub fn with_file(self, path: &Path) -> Result<Self, ScenarioError> {
+        let (name, scenario) = Scenario::read(path)?;
+        Ok(self.with(&name, scenario))
+    }
+
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.scenarios.keys().map(String::as_str)
+    }
+
+    fn prepare(&self, request: &ModelRequest) -> Result<Performance, ModelError> {
+        let (name, query) = request.model.split_once('?').unwrap_or((&request.model, ""));
+        let scenario = self.scenarios.get(name).ok_or_else(|| self.unknown(name))?;
+        let values = parameter::resolve(name, &scenario.parameters, query).map_err(refused)?;
+        let situation = Situation::of(request, self.attempts.next(request));
+        let fits = |step: &&scenario::Step| step.when.fits(&situation, &values);
+        let Some(step) = scenario.step.iter().find(fits) else {
+            return Err(refused(format!(
+                "scenario `{name}` has no step for this history; add one without `when`"
+            )));
+        };
+        Performance::new(step, &situation, &values, &request.model).map_err(refused)
+    }
+
+    fn unknown(&self, name: &str) -> ModelError {
+        let known: Vec<&str> = self.names().collect();
+        let message = format!("there is no scenario `{name}`; there are: {}", known.join(", "));
+        ModelError { category: Category::ModelNotFound, ..refused(message) }
+    }
+}
+
+impl Provider for Scripted {
+    fn name(&self) -> &str {
+        "scripted"
+    }
+
+    fn call(&self, request: ModelRequest, cancel: CancellationToken) -> ModelStream {
+        match self.prepare(&request) {
+            Ok(performance) => play(performance, cancel),
+            Err(error) => stream::iter([ModelEvent::Failed(error)]).boxed(),
+        }
+    }
+}
+
+/// Waits in tokio's time, so that a test can pause it.
+fn play(performance: Performance, cancel: CancellationToken) -> ModelStream {
+    let next = |(mut beats, cancel): (Performance, CancellationToken)| async move {
+        loop {
+            if beats.is_over() {
+                return None;
+            }
+            if cancel.is_cancelled() {
+                return Some((beats.stop(cancelled()), (beats, cancel)));
+            }
+            match beats.next()? {
+                Beat::Say(event) => return Some((event, (beats, cancel))),
+                Beat::Wait(time) => {
+                    tokio::select! {
+                        () = cancel.cancelled() => {}
+                        () = tokio::time::sleep(time) => {}
+                    }
+                }
+                Beat::Hang => cancel.cancelled().await,
+            }
+        }
+    };
+    stream::unfold((performance, cancel), next).boxed()
+}
+
+fn cancelled() -> ModelError {
+    ModelError { category: Category::Cancelled, ..refused("the model call was cancelled".to_owned()) }
+}
+
+fn refused(message: String) -> ModelError {
+    ModelError { category: Category::InvalidRequest, message, code: None, status: None, retry_after: None }
+}

@@ -1,0 +1,102 @@
+//! What an agent is.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use riverrun_tool::Tool;
+use serde_json::Value;
+
+/// A configured agent. Names of models are `PROVIDER/MODEL` or `scripted/SCENARIO`.
+#[derive(Clone, Default)]
+pub struct AgentSpec {
+    pub name: String,
+    pub description: String,
+    pub instructions: Option<String>,
+    /// The model, and those to fall back on, in order.
+    pub models: Vec<String>,
+    pub tools: Vec<ToolUse>,
+    /// Agents that this one may call as tools.
+    pub subagents: Vec<String>,
+    /// Agents that this one may hand the conversation to.
+    pub handoffs: Vec<String>,
+    pub guardrails: Vec<Arc<dyn Guardrail>>,
+    pub limits: Limits,
+    pub output_schema: Option<Value>,
+    pub reasoning_effort: Option<String>,
+    pub temperature: Option<f64>,
+    pub max_output_tokens: Option<u64>,
+    /// Tokens of history at which older turns are replaced by a summary.
+    pub compact_at_tokens: Option<u64>,
+    /// Keep the provider's bytes as a blob with each call.
+    pub keep_raw: bool,
+}
+
+/// A tool in an agent's hands, and when a person must agree.
+#[derive(Clone)]
+pub struct ToolUse {
+    pub tool: Arc<dyn Tool>,
+    pub approval: Approval,
+}
+
+#[derive(Clone, Default)]
+pub enum Approval {
+    /// As the policy says: calls that may destroy something need a person.
+    #[default]
+    Policy,
+    Never,
+    Always,
+    /// The policy forbids the tool; deny beats allow.
+    Denied(String),
+    /// Asked with the arguments. One that fails counts as "a person must agree".
+    Predicate(Predicate),
+}
+
+/// Says of a call's arguments whether a person must agree.
+pub type Predicate = Arc<dyn Fn(&Value) -> Result<bool, String> + Send + Sync>;
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Limits {
+    /// Model calls in one turn.
+    pub steps: u32,
+    /// Tokens of one turn.
+    pub tokens: Option<u64>,
+    /// Cost of one turn, in US dollars.
+    pub cost: Option<f64>,
+    pub time: Option<Duration>,
+    pub depth: u32,
+    pub children: u32,
+    /// How long an action waits for its decision.
+    pub action_timeout: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            steps: 10,
+            tokens: None,
+            cost: None,
+            time: None,
+            depth: 4,
+            children: 64,
+            action_timeout: Duration::from_secs(300),
+        }
+    }
+}
+
+/// A check at the door: of the input, of the final output, of a tool call before or after it ran.
+pub trait Guardrail: Send + Sync + 'static {
+    fn name(&self) -> &str;
+
+    /// Err says why the turn must not go on; a tool call is refused with it instead.
+    fn check<'a>(&'a self, checked: Checked<'a>) -> GuardrailFuture<'a>;
+}
+
+pub type GuardrailFuture<'a> = std::pin::Pin<Box<dyn Future<Output = Result<(), String>> + Send + 'a>>;
+
+#[derive(Debug, Clone, Copy)]
+pub enum Checked<'a> {
+    Input(&'a str),
+    Output(&'a str),
+    ToolCall { name: &'a str, arguments: &'a Value },
+    ToolResult { name: &'a str, text: &'a str },
+}

@@ -1,0 +1,176 @@
+//! What people and programs ask of a session.
+
+use riverrun_event::{ActionId, Input, Item, Metadata, RawJson, RunId, Sequence, TaskId, ThreadId, TurnId};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+#[derive(Debug, Clone, Default)]
+pub struct Submit {
+    /// Names the turn; the same again with the same contents answers the first.
+    pub turn_id: Option<TurnId>,
+    pub thread_id: Option<ThreadId>,
+    /// An agent's name, `agent/NAME`, `PROVIDER/MODEL` or `scripted/SCENARIO`.
+    pub agent: Option<String>,
+    pub input: Option<Input>,
+    pub history: Vec<Item>,
+    pub busy: Busy,
+    pub settings: Option<Settings>,
+    /// The dialect of the request and what its answers echo.
+    pub request: Option<RawJson>,
+    pub source: Option<String>,
+    pub metadata: Option<Metadata>,
+}
+
+/// What a turn asks of the model beside its agent. Stored with the turn.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Settings {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub instructions: Option<String>,
+    /// Tools of the caller: `{name, description, parameters, strict}`. A call of one ends the turn, or waits for the
+    /// result, as `clientTools` says.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tools: Vec<Value>,
+    /// `end` (default) or `wait`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client_tools: Option<String>,
+    /// `auto`, `none`, `required`, or `{"name": …}`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tool_choice: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parallel_tool_calls: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output_schema: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_output_tokens: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub temperature: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub top_p: Option<f64>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub stop: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reasoning_effort: Option<String>,
+    /// Members that are not known here; they go to the provider as they are.
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    pub extra: Map<String, Value>,
+}
+
+/// What to do with a turn for a thread that has one already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Busy {
+    #[default]
+    Queue,
+    Reject,
+    Interrupt,
+    Steer,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Submitted {
+    pub turn_id: TurnId,
+    pub task_id: TaskId,
+    pub run_id: RunId,
+    /// `accepted`, `queued`, `steered`, or where the turn stands if it was there before.
+    pub status: String,
+    /// The place of the turn's first event; a reader that begins before it sees the whole turn.
+    pub first: Sequence,
+    pub duplicate: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CancelMode {
+    #[default]
+    Immediate,
+    AfterTurn,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cancelled {
+    pub turn_id: TurnId,
+    /// `cancelling`, or the turn's end if it had one.
+    pub status: String,
+    pub sequence: Sequence,
+}
+
+#[derive(Debug, Clone)]
+pub struct Decide {
+    pub action: ActionId,
+    pub decision: Decision,
+    /// The digest of what is decided upon. Absent is allowed only to reject.
+    pub digest: Option<String>,
+    pub message: Option<String>,
+    /// Holds for this tool and agent from now on.
+    pub always: bool,
+    /// Who decides, for the record.
+    pub decided_by: Option<String>,
+}
+
+#[derive(Debug, Clone)]
+pub enum Decision {
+    Approve,
+    /// Run it with these arguments instead.
+    Edit(RawJson),
+    Reject,
+    /// An answer to a question, or the result of a client-run tool.
+    Respond(RawJson),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Decided {
+    pub action: ActionId,
+    /// The decision that holds. If another was first, it is that one and `won` is false.
+    pub decision: String,
+    pub source: String,
+    pub won: bool,
+    pub sequence: Sequence,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct QueueEntry {
+    pub turn_id: TurnId,
+    pub thread_id: ThreadId,
+    pub position: u32,
+    pub preview: String,
+}
+
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum CommandError {
+    #[error("there is no such session")]
+    NoSession,
+    #[error("there is no turn `{0}` in this session")]
+    NoTurn(String),
+    #[error("there is no action `{0}` in this session")]
+    NoAction(String),
+    #[error("there is no sub-agent `{0}` in this session")]
+    NoSubagent(String),
+    #[error("nothing is named `{name}`; there are: {known}")]
+    UnknownAgent { name: String, known: String },
+    #[error("thread `{0}` has a turn already; submit with `busy: queue`, `interrupt` or `steer`, or wait")]
+    Busy(String),
+    #[error("the queue of thread `{0}` is full")]
+    QueueFull(String),
+    #[error("turn `{turn}` was submitted before with other contents")]
+    TurnExists { turn: String },
+    #[error("turn `{turn}` has ended: {status}")]
+    TurnEnded { turn: String, status: String },
+    #[error("turn `{turn}` has not ended: {status}")]
+    TurnRunning { turn: String, status: String },
+    #[error("the digest does not name what would run; read the action again")]
+    DigestMismatch,
+    #[error("action `{action}` does not take `{decision}`; it takes: {possible}")]
+    DecisionNotPossible { action: String, decision: String, possible: String },
+    #[error("{field}: {detail}")]
+    Invalid { field: String, detail: String },
+    #[error("another server owns this session now")]
+    Fenced,
+    #[error("the server is going down; try again")]
+    Draining,
+    #[error("the store is full")]
+    Full,
+    #[error("the store is not available: {0}")]
+    Unavailable(String),
+}

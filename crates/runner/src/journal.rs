@@ -1,0 +1,59 @@
+//! Where the runner writes and reads. The server's hubs are one; tests have another over the in-memory log.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use riverrun_event::{Draft, Sequence};
+use riverrun_fold::State;
+use riverrun_log::{Chunk, CommandChange, Fact, IdempotencyRecord, Log, SessionKey};
+
+pub type JournalFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, JournalError>> + Send + 'a>>;
+
+pub trait Journal: Send + Sync + 'static {
+    /// Appends at the end of the session's log; resolves when durable. All of the entry, or nothing.
+    fn append<'a>(&'a self, key: &'a SessionKey, entry: Entry) -> JournalFuture<'a, Landed>;
+
+    /// The state at the head, from the nearest snapshot on. `NoSession` if absent.
+    fn state<'a>(&'a self, key: &'a SessionKey) -> JournalFuture<'a, State>;
+
+    /// The chunks behind `after`.
+    fn read<'a>(&'a self, key: &'a SessionKey, after: Sequence) -> JournalFuture<'a, Vec<Chunk>>;
+
+    /// Commands, leases, the catalogue, blobs.
+    fn log(&self) -> &Arc<dyn Log>;
+}
+
+/// What commits together.
+#[derive(Debug, Default)]
+pub struct Entry {
+    pub events: Vec<Draft>,
+    /// Facts beside those that the events tell by themselves.
+    pub facts: Vec<Fact>,
+    pub commands: Vec<CommandChange>,
+    pub idempotency: Vec<IdempotencyRecord>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Landed {
+    pub first: Sequence,
+    pub last: Sequence,
+}
+
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum JournalError {
+    #[error("there is no such session")]
+    NoSession,
+    /// Another owner has the session now: stop at once, write nothing more.
+    #[error("another server owns this session now")]
+    Fenced,
+    #[error("the command is stored already")]
+    CommandExists,
+    /// The disk is full; the same may succeed later.
+    #[error("the store is full")]
+    Full,
+    #[error("the store is not available: {0}")]
+    Unavailable(String),
+    #[error("the entry is not acceptable: {0}")]
+    Invalid(String),
+}

@@ -1,0 +1,21 @@
+//! The agent loop: from a submitted turn to its terminal event, over any crash.
+//!
+//! Everything that happens is an event in the session's log, written before it is acted upon; what the runner holds in
+//! memory can be built again from the log at any time. It is no transport and no store: it appends through a
+//! [`Journal`], calls models through `riverrun-provider` and tools through `riverrun-tool`.
+
+pub mod agent;
+mod command;
+mod journal;
+pub mod reference;
+mod registry;
+mod runner;
+
+pub use agent::AgentSpec;
+pub use command::{
+    Busy, CancelMode, Cancelled, CommandError, Decide, Decided, Decision, QueueEntry, Settings, Submit,
+    Submitted,
+};
+pub use journal::{Entry, Journal, JournalError, JournalFuture, Landed};
+pub use registry::{Registry, Route};
+pub use runner::{Options, Runner};

@@ -1,0 +1,82 @@
+//! Refusals in the shape that the dialect's clients read.
+
+use axum::response::{IntoResponse, Response};
+use http::HeaderValue;
+use http::header::CONTENT_TYPE;
+use riverrun_dialect::Dialect;
+use riverrun_dialect::request::Failure;
+use riverrun_event::ErrorCode;
+
+use crate::edge::{Problem, RequestId};
+
+/// Why a foreign request is refused: by its own words, or by the server.
+#[derive(Debug)]
+pub enum Refusal {
+    Failure(Failure),
+    Problem(Problem),
+}
+
+impl From<Failure> for Refusal {
+    fn from(failure: Failure) -> Self {
+        Refusal::Failure(failure)
+    }
+}
+
+impl From<Problem> for Refusal {
+    fn from(problem: Problem) -> Self {
+        Refusal::Problem(problem)
+    }
+}
+
+impl From<riverrun_log::Error> for Refusal {
+    fn from(error: riverrun_log::Error) -> Self {
+        Refusal::Problem(error.into())
+    }
+}
+
+impl Refusal {
+    /// The answer. A problem keeps its headers (`Retry-After`, …) and its place in the access log.
+    pub fn answer(self, dialect: Dialect, id: Option<&RequestId>) -> Response {
+        let id = id.map(|id| &*id.0);
+        let (failure, problem) = match self {
+            Refusal::Problem(problem) => (failure_of(&problem), problem),
+            Refusal::Failure(failure) => {
+                let problem = Problem::new(code_of(failure.status), failure.message.clone());
+                (failure, problem)
+            }
+        };
+        let mut response = problem.into_response();
+        if let Some(body) = dialect.error_body(&failure, id) {
+            *response.body_mut() = body.into();
+            response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        }
+        if let Ok(status) = http::StatusCode::from_u16(failure.status) {
+            *response.status_mut() = status;
+        }
+        response
+    }
+}
+
+fn failure_of(problem: &Problem) -> Failure {
+    let code = problem.code();
+    // Foreign clients call what we call an agent a model.
+    let (status, code, field) = match code {
+        ErrorCode::UnknownAgent => (404, "model_not_found", Some("model")),
+        other => (other.http_status(), other.as_str(), problem.field_name()),
+    };
+    let failure = Failure::new(status, code, problem.detail());
+    match field {
+        Some(field) => failure.param(field),
+        None => failure,
+    }
+}
+
+fn code_of(status: u16) -> ErrorCode {
+    match status {
+        401 => ErrorCode::Unauthenticated,
+        403 => ErrorCode::Forbidden,
+        404 => ErrorCode::NotFound,
+        413 => ErrorCode::BodyTooLarge,
+        _ => ErrorCode::InvalidField,
+    }
+}

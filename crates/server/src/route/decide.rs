@@ -1,0 +1,169 @@
+//! A decision about an action. The first one wins, and everybody else is told which it was.
+
+use axum::extract::State;
+use axum::response::Response;
+use http::{HeaderMap, StatusCode};
+use riverrun_event::{ActionId, ErrorCode, RawJson};
+use riverrun_runner::{Decide, Decided, Decision};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::idempotency::Once;
+use super::turns::place;
+use crate::app::App;
+use crate::edge::{
+    Caller, CompactJson, PathIds, Problem, Scope, StrictQuery, decode_text, invalid, not_found,
+};
+use crate::runner::Asked;
+use crate::session::Hub;
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct DecideBody {
+    decision: Kind,
+    /// Of exactly what will run, as the action tells it.
+    digest: Option<String>,
+    /// What runs instead, to edit.
+    arguments: Option<Value>,
+    /// Why, or the answer in words.
+    message: Option<String>,
+    /// The answer as a value, to respond.
+    response: Option<Value>,
+    #[serde(default)]
+    always: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Kind {
+    Approve,
+    Edit,
+    Reject,
+    Respond,
+}
+
+impl Kind {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Kind::Approve => "approve",
+            Kind::Edit => "edit",
+            Kind::Reject => "reject",
+            Kind::Respond => "respond",
+        }
+    }
+}
+
+impl DecideBody {
+    fn decision(&self) -> Result<Decision, Problem> {
+        if self.digest.is_none() && self.kind() != Kind::Reject {
+            let detail =
+                "it is missing: read the action, look at what it would do, and send the digest that it names";
+            return Err(invalid("digest", &detail));
+        }
+        if self.arguments.is_some() && self.kind() != Kind::Edit {
+            return Err(invalid("arguments", &"only `edit` takes other arguments"));
+        }
+        if self.response.is_some() && self.kind() != Kind::Respond {
+            return Err(invalid("response", &"only `respond` takes a response"));
+        }
+        match self.kind() {
+            Kind::Approve => Ok(Decision::Approve),
+            Kind::Reject => Ok(Decision::Reject),
+            Kind::Edit => match &self.arguments {
+                Some(arguments @ Value::Object(_)) => raw("arguments", arguments).map(Decision::Edit),
+                Some(_) => Err(invalid("arguments", &"they must be an object")),
+                None => Err(invalid("arguments", &"they are missing: say what is to run instead")),
+            },
+            Kind::Respond => match (&self.response, &self.message) {
+                (Some(response), _) => raw("response", response).map(Decision::Respond),
+                (None, Some(message)) => {
+                    raw("message", &Value::from(message.as_str())).map(Decision::Respond)
+                }
+                (None, None) => {
+                    Err(invalid("response", &"it is missing: give the answer in `response` or `message`"))
+                }
+            },
+        }
+    }
+
+    const fn kind(&self) -> Kind {
+        self.decision
+    }
+}
+
+fn raw(field: &'static str, value: &Value) -> Result<RawJson, Problem> {
+    RawJson::of(value).map_err(|error| invalid(field, &error))
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct DecidedView {
+    action_id: ActionId,
+    /// The decision that holds.
+    decision: String,
+    source: String,
+    /// False if the same decision was made before.
+    won: bool,
+    cursor: String,
+}
+
+pub async fn post(
+    State(app): State<App>,
+    caller: Caller,
+    PathIds(session, action): PathIds,
+    StrictQuery(()): StrictQuery<()>,
+    headers: HeaderMap,
+    CompactJson(text): CompactJson,
+) -> Result<Response, Problem> {
+    caller.require(Scope::Approve)?;
+    let hub = app.hub(&caller, &session).await?;
+    let route = format!("POST /v1/sessions/{}/actions/{action}", hub.session());
+    let once = Once::begin(&app, &caller, &headers, &route, &text).await?;
+    if let Some(again) = once.again()? {
+        return Ok(again);
+    }
+    let view = decide(&app, &caller, &hub, &action, decode_text(&text)?).await?;
+    once.answer(&app, StatusCode::OK, &view).await
+}
+
+pub(crate) async fn decide(
+    app: &App,
+    caller: &Caller,
+    hub: &Hub,
+    action: &str,
+    body: DecideBody,
+) -> Result<DecidedView, Problem> {
+    let action = ActionId::new(action).map_err(|_| not_found())?;
+    let wanted = body.kind();
+    let decision = body.decision()?;
+    let decide = Decide {
+        action,
+        decision,
+        digest: body.digest,
+        message: body.message,
+        always: body.always,
+        decided_by: Some(caller.key_id().as_str().to_owned()),
+    };
+    let decided = app.runner().decide(&hub.key, decide).await;
+    let decided = app.answered(Asked::Decide, decided)?;
+    if !decided.won && decided.decision != wanted.as_str() {
+        return Err(too_late(&decided));
+    }
+    Ok(DecidedView {
+        action_id: decided.action,
+        decision: decided.decision,
+        source: decided.source,
+        won: decided.won,
+        cursor: place(hub, decided.sequence),
+    })
+}
+
+fn too_late(decided: &Decided) -> Problem {
+    let (code, detail) = match decided.source.as_str() {
+        "timeout" => (ErrorCode::ActionExpired, "nobody decided in time"),
+        _ => (ErrorCode::ActionResolved, "another decision was first"),
+    };
+    Problem::new(code, format!("{detail}; `{}` holds", decided.decision))
+        .with("decision", decided.decision.clone())
+        .with("source", decided.source.clone())
+}

@@ -1,0 +1,64 @@
+//! The answer to a submit that is the turn's stream, from its first event to its terminal one.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::response::Response;
+use http::{HeaderMap, HeaderName, HeaderValue};
+use riverrun_dialect::Framing;
+use riverrun_event::Cursor;
+
+use super::turns::TurnView;
+use crate::app::App;
+use crate::deliver::{Request, Subscription, open};
+use crate::edge::{Caller, Media, Params, Problem, Scope, negotiate, stream_response};
+use crate::session::Hub;
+
+const TURN: HeaderName = HeaderName::from_static("riverrun-turn");
+const OUTCOME: HeaderName = HeaderName::from_static("riverrun-outcome");
+
+/// The form in which a submit is answered.
+pub(super) enum Wanted {
+    Answer,
+    Stream(Box<Request>, Media),
+}
+
+impl Wanted {
+    /// Reads everything that could be refused, before anything is done.
+    pub fn read(caller: &Caller, query: Option<&str>, headers: &HeaderMap) -> Result<Self, Problem> {
+        match negotiate(headers, &[Media::Json, Media::EventStream, Media::Ndjson])? {
+            Media::Json => Params::parse(query, &[]).map(|_| Wanted::Answer),
+            media @ (Media::EventStream | Media::Ndjson) => {
+                caller.require(Scope::Read)?;
+                let params = Params::parse(query, &["dialect", "index_unit", "types"])?;
+                // A cursor in the headers is about a stream that was cut, not about a turn that is not there yet.
+                Ok(Wanted::Stream(Box::new(Request::read(&params, &HeaderMap::new())?), media))
+            }
+        }
+    }
+}
+
+pub(super) async fn stream(
+    app: &App,
+    hub: &Arc<Hub>,
+    caller: Caller,
+    request: Request,
+    media: Media,
+    turn: &TurnView,
+) -> Result<Response, Problem> {
+    let framing = if media == Media::Ndjson { Framing::Ndjson } else { Framing::Sse };
+    let after = Cursor::parse(&turn.cursor).ok();
+    let request = Request { after, turn: Some(turn.turn_id.clone()), ..request };
+    // The turn is durable now: whoever is refused here must learn its name.
+    let (permit, plan) = open(app, hub, &caller, &request, framing)
+        .await
+        .map_err(|problem| problem.with("turnId", turn.turn_id.as_str()))?;
+    let outcome = plan.opening.as_str();
+    let body = Subscription::new(app.clone(), hub.clone(), caller, permit, plan, request.follow);
+    let mut response = stream_response(media, Body::new(body));
+    response.headers_mut().insert(OUTCOME, HeaderValue::from_static(outcome));
+    if let Ok(turn) = HeaderValue::from_str(turn.turn_id.as_str()) {
+        response.headers_mut().insert(TURN, turn);
+    }
+    Ok(response)
+}

@@ -1,0 +1,285 @@
+//! Turns: submitted, cancelled, tried again, steered.
+
+use std::sync::Arc;
+
+use axum::extract::{RawQuery, State};
+use axum::response::Response;
+use http::{HeaderMap, StatusCode};
+use riverrun_event::{Cursor, ErrorCode, Input, Item, Metadata, RunId, Sequence, TaskId, ThreadId, TurnId};
+use riverrun_runner::{Busy, CancelMode, Cancelled, Settings, Submit, Submitted};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::idempotency::Once;
+use super::turn_stream::{Wanted, stream};
+use crate::app::App;
+use crate::edge::{
+    Caller, CompactJson, OptionalText, PathId, PathIds, Problem, Scope, StrictQuery, decode_text, invalid,
+    not_found,
+};
+use crate::runner::Asked;
+use crate::session::Hub;
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct SubmitBody {
+    pub turn_id: Option<TurnId>,
+    pub thread_id: Option<ThreadId>,
+    pub agent: Option<String>,
+    pub input: Input,
+    #[serde(default)]
+    pub busy: Busy,
+    #[serde(default)]
+    history: Vec<Item>,
+    settings: Option<Map<String, Value>>,
+    source: Option<String>,
+    metadata: Option<Metadata>,
+}
+
+/// A turn in answers.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct TurnView {
+    pub turn_id: TurnId,
+    pub task_id: TaskId,
+    pub run_id: RunId,
+    pub status: String,
+    /// A reader that begins here sees the whole turn.
+    pub cursor: String,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub duplicate: bool,
+}
+
+impl TurnView {
+    fn new(hub: &Hub, submitted: Submitted) -> Self {
+        Self {
+            cursor: place(hub, submitted.first.previous()),
+            turn_id: submitted.turn_id,
+            task_id: submitted.task_id,
+            run_id: submitted.run_id,
+            status: submitted.status,
+            duplicate: submitted.duplicate,
+        }
+    }
+}
+
+/// A cancelled turn in answers.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct CancelView {
+    turn_id: TurnId,
+    /// `cancelling`, or how the turn had ended before.
+    pub status: String,
+    cursor: String,
+}
+
+impl CancelView {
+    pub(super) fn new(hub: &Hub, cancelled: Cancelled) -> Self {
+        let cursor = place(hub, cancelled.sequence);
+        Self { turn_id: cancelled.turn_id, status: cancelled.status, cursor }
+    }
+
+    /// 202 if something happens because of it.
+    fn status_code(&self) -> StatusCode {
+        if self.status == "cancelling" { StatusCode::ACCEPTED } else { StatusCode::OK }
+    }
+}
+
+pub(super) fn place(hub: &Hub, sequence: Sequence) -> String {
+    Cursor::after(sequence, hub.origin()).to_string()
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct CancelBody {
+    pub mode: CancelMode,
+    pub reason: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct InputBody {
+    pub input: Input,
+}
+
+/// A body that says nothing.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct NoBody {}
+
+pub async fn submit(
+    State(app): State<App>,
+    caller: Caller,
+    PathId(session): PathId,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+    CompactJson(text): CompactJson,
+) -> Result<Response, Problem> {
+    caller.require(Scope::Write)?;
+    let wanted = Wanted::read(&caller, query.as_deref(), &headers)?;
+    let hub = app.hub(&caller, &session).await?;
+    let route = format!("POST /v1/sessions/{}/turns", hub.session());
+    let once = Once::begin(&app, &caller, &headers, &route, &text).await?;
+    if let (Some(again), Wanted::Answer) = (once.again()?, &wanted) {
+        return Ok(again);
+    }
+    let mut body: SubmitBody = decode_text(&text)?;
+    // The turn's name follows from the key, so that the same request finds its turn again after any crash.
+    if let (None, Some(id)) = (&body.turn_id, once.id()) {
+        body.turn_id = Some(TurnId::from_bytes(id));
+    }
+    let turn = submit_turn(&app, &hub, body).await?;
+    let location = format!("/v1/tasks/{}", turn.task_id);
+    let mut response = match wanted {
+        Wanted::Answer => once.answer(&app, StatusCode::ACCEPTED, &turn).await?,
+        Wanted::Stream(request, media) => stream(&app, &hub, caller, *request, media, &turn).await?,
+    };
+    if let Ok(location) = location.parse() {
+        response.headers_mut().insert(http::header::LOCATION, location);
+    }
+    Ok(response)
+}
+
+/// Submits a turn to a session that the caller may write to.
+pub(crate) async fn submit_turn(app: &App, hub: &Arc<Hub>, body: SubmitBody) -> Result<TurnView, Problem> {
+    if let Some(agent) = &body.agent {
+        app.agents().check(agent)?;
+    }
+    check_input(&body.input)?;
+    let submit = Submit {
+        turn_id: body.turn_id,
+        thread_id: body.thread_id,
+        agent: body.agent,
+        input: Some(body.input),
+        history: body.history,
+        busy: body.busy,
+        settings: body.settings.map(settings).transpose()?,
+        request: None,
+        source: body.source,
+        metadata: body.metadata,
+    };
+    let submitted = app.runner().submit(&hub.key, submit).await;
+    Ok(TurnView::new(hub, app.answered(Asked::Submit, submitted)?))
+}
+
+/// Nothing to say is nothing to do.
+pub(super) fn check_input(input: &Input) -> Result<(), Problem> {
+    let is_empty = match input {
+        Input::Text(text) => text.trim().is_empty(),
+        Input::Parts(parts) => parts.is_empty(),
+    };
+    if is_empty { Err(invalid("input", &"it is empty; say what the turn is about")) } else { Ok(()) }
+}
+
+/// Members that nobody knows belong into `extra`; elsewhere they are mistakes.
+fn settings(members: Map<String, Value>) -> Result<Settings, Problem> {
+    const KNOWN: &[&str] = &[
+        "instructions",
+        "tools",
+        "clientTools",
+        "toolChoice",
+        "parallelToolCalls",
+        "outputSchema",
+        "maxOutputTokens",
+        "temperature",
+        "topP",
+        "stop",
+        "reasoningEffort",
+        "extra",
+    ];
+    if let Some(unknown) = members.keys().find(|name| !KNOWN.contains(&name.as_str())) {
+        let field = format!("settings.{unknown}");
+        let hint = match crate::edge::nearest(unknown, KNOWN.iter().copied()) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("known here: {}", KNOWN.join(", ")),
+        };
+        return Err(
+            Problem::new(ErrorCode::UnknownField, format!("unknown field `{field}`; {hint}")).field(field)
+        );
+    }
+    serde_json::from_value(Value::Object(members)).map_err(|error| invalid("settings", &error))
+}
+
+fn turn_id(text: &str) -> Result<TurnId, Problem> {
+    TurnId::new(text).map_err(|_| not_found())
+}
+
+pub async fn cancel(
+    State(app): State<App>,
+    caller: Caller,
+    PathIds(session, turn): PathIds,
+    StrictQuery(()): StrictQuery<()>,
+    headers: HeaderMap,
+    OptionalText(text): OptionalText,
+) -> Result<Response, Problem> {
+    caller.require(Scope::Write)?;
+    let hub = app.hub(&caller, &session).await?;
+    let route = format!("POST /v1/sessions/{}/turns/{turn}/cancel", hub.session());
+    let once = Once::begin(&app, &caller, &headers, &route, &text).await?;
+    if let Some(again) = once.again()? {
+        return Ok(again);
+    }
+    let body = if text.is_empty() { CancelBody::default() } else { decode_text(&text)? };
+    let view = cancel_turn(&app, &hub, &turn, body).await?;
+    once.answer(&app, view.status_code(), &view).await
+}
+
+pub(crate) async fn cancel_turn(
+    app: &App,
+    hub: &Hub,
+    turn: &str,
+    body: CancelBody,
+) -> Result<CancelView, Problem> {
+    let cancelled = app.runner().cancel(&hub.key, &turn_id(turn)?, body.mode, body.reason).await;
+    Ok(CancelView::new(hub, app.answered(Asked::Cancel, cancelled)?))
+}
+
+pub async fn retry(
+    State(app): State<App>,
+    caller: Caller,
+    PathIds(session, turn): PathIds,
+    StrictQuery(()): StrictQuery<()>,
+    headers: HeaderMap,
+    OptionalText(text): OptionalText,
+) -> Result<Response, Problem> {
+    caller.require(Scope::Write)?;
+    let hub = app.hub(&caller, &session).await?;
+    let route = format!("POST /v1/sessions/{}/turns/{turn}/retry", hub.session());
+    let once = Once::begin(&app, &caller, &headers, &route, &text).await?;
+    if let Some(again) = once.again()? {
+        return Ok(again);
+    }
+    let _: NoBody = if text.is_empty() { NoBody {} } else { decode_text(&text)? };
+    let view = retry_turn(&app, &hub, &turn).await?;
+    once.answer(&app, StatusCode::ACCEPTED, &view).await
+}
+
+pub(crate) async fn retry_turn(app: &App, hub: &Hub, turn: &str) -> Result<TurnView, Problem> {
+    let submitted = app.runner().retry(&hub.key, &turn_id(turn)?).await;
+    Ok(TurnView::new(hub, app.answered(Asked::Retry, submitted)?))
+}
+
+pub async fn steer(
+    State(app): State<App>,
+    caller: Caller,
+    PathIds(session, turn): PathIds,
+    StrictQuery(()): StrictQuery<()>,
+    headers: HeaderMap,
+    CompactJson(text): CompactJson,
+) -> Result<Response, Problem> {
+    caller.require(Scope::Write)?;
+    let hub = app.hub(&caller, &session).await?;
+    let route = format!("POST /v1/sessions/{}/turns/{turn}/steer", hub.session());
+    let once = Once::begin(&app, &caller, &headers, &route, &text).await?;
+    if let Some(again) = once.again()? {
+        return Ok(again);
+    }
+    let view = steer_turn(&app, &hub, &turn, decode_text::<InputBody>(&text)?.input).await?;
+    once.answer(&app, StatusCode::ACCEPTED, &view).await
+}
+
+pub(crate) async fn steer_turn(app: &App, hub: &Hub, turn: &str, input: Input) -> Result<TurnView, Problem> {
+    check_input(&input)?;
+    let steered = app.runner().steer(&hub.key, &turn_id(turn)?, input).await;
+    Ok(TurnView::new(hub, app.answered(Asked::Steer, steered)?))
+}

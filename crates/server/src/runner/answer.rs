@@ -1,0 +1,94 @@
+//! How the runner's answers are told to callers.
+
+use riverrun_event::ErrorCode;
+use riverrun_runner::CommandError;
+
+use crate::app::App;
+use crate::edge::{Problem, not_found};
+
+/// What is asked of the runner, as the metrics name it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Asked {
+    Submit,
+    Cancel,
+    Retry,
+    Steer,
+    Decide,
+    Queue,
+    Subagent,
+}
+
+impl Asked {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Asked::Submit => "submit",
+            Asked::Cancel => "cancel",
+            Asked::Retry => "retry",
+            Asked::Steer => "steer",
+            Asked::Decide => "decide",
+            Asked::Queue => "queue",
+            Asked::Subagent => "subagent",
+        }
+    }
+}
+
+impl App {
+    /// Counts what was asked, and makes an error of the runner one of the server.
+    pub(crate) fn answered<T>(&self, asked: Asked, result: Result<T, CommandError>) -> Result<T, Problem> {
+        let result = result.map_err(|error| problem(&error));
+        let word = result.as_ref().map_or_else(|problem| problem.code().as_str(), |_| "ok");
+        self.edge().metrics().commands.with(&[asked.as_str(), word]).increment();
+        result
+    }
+}
+
+fn problem(error: &CommandError) -> Problem {
+    let code = code(error);
+    match error {
+        CommandError::NoSession => not_found(),
+        CommandError::UnknownAgent { .. } => Problem::new(code, error.to_string()).field("agent"),
+        CommandError::Invalid { field, .. } => Problem::new(code, error.to_string()).field(field.clone()),
+        CommandError::TurnEnded { status, .. } | CommandError::TurnRunning { status, .. } => {
+            Problem::new(code, error.to_string()).with("turnStatus", status.clone())
+        }
+        CommandError::DigestMismatch => Problem::new(code, error.to_string()).field("digest"),
+        CommandError::DecisionNotPossible { .. } => Problem::new(code, error.to_string()).field("decision"),
+        CommandError::TurnExists { .. } => Problem::new(code, error.to_string()).field("turnId"),
+        CommandError::Busy(_) => Problem::new(code, error.to_string()).field("busy"),
+        // What failed inside is for the server's log, not for callers.
+        CommandError::Unavailable(cause) => {
+            tracing::warn!(cause, "the runner could not use the store");
+            Problem::new(code, "the store is not available; try again")
+        }
+        CommandError::NoTurn(_)
+        | CommandError::NoAction(_)
+        | CommandError::NoSubagent(_)
+        | CommandError::QueueFull(_)
+        | CommandError::Fenced
+        | CommandError::Draining
+        | CommandError::Full => Problem::new(code, error.to_string()),
+    }
+}
+
+fn code(error: &CommandError) -> ErrorCode {
+    match error {
+        CommandError::NoSession
+        | CommandError::NoTurn(_)
+        | CommandError::NoAction(_)
+        | CommandError::NoSubagent(_) => ErrorCode::NotFound,
+        CommandError::UnknownAgent { .. } => ErrorCode::UnknownAgent,
+        CommandError::Busy(_) => ErrorCode::ThreadBusy,
+        CommandError::QueueFull(_) => ErrorCode::QueueFull,
+        CommandError::TurnExists { .. } => ErrorCode::TurnExists,
+        CommandError::TurnEnded { .. } => ErrorCode::TurnEnded,
+        CommandError::TurnRunning { .. } => ErrorCode::TurnRunning,
+        CommandError::DigestMismatch => ErrorCode::DigestMismatch,
+        CommandError::DecisionNotPossible { .. } => ErrorCode::DecisionNotPossible,
+        CommandError::Invalid { field, .. } if field.starts_with("arguments") => ErrorCode::ArgumentsInvalid,
+        CommandError::Invalid { .. } => ErrorCode::InvalidField,
+        CommandError::Fenced => ErrorCode::NotOwner,
+        CommandError::Draining => ErrorCode::Draining,
+        CommandError::Full => ErrorCode::StorageFull,
+        CommandError::Unavailable(_) => ErrorCode::StorageFailed,
+    }
+}

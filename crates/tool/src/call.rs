@@ -1,0 +1,35 @@
+//! One call of a tool.
+
+use std::sync::Arc;
+
+use riverrun_event::Block;
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+#[derive(Clone)]
+pub struct Call {
+    /// The model's name for the call.
+    pub call_id: String,
+    pub arguments: Value,
+    /// The same for every attempt at this call, on any node: what lets an idempotent service recognise it.
+    pub idempotency_key: String,
+    pub session_id: String,
+    pub turn_id: String,
+    pub task_id: String,
+    pub agent: String,
+    pub cancel: CancellationToken,
+    pub progress: ProgressSink,
+}
+
+/// What a running tool tells.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Progress {
+    pub message: Option<String>,
+    /// From 0 to 1.
+    pub fraction: Option<f64>,
+    /// Output so far.
+    pub partial: Option<Block>,
+}
+
+/// Where progress goes. It never blocks; progress that nobody can take is dropped.
+pub type ProgressSink = Arc<dyn Fn(Progress) + Send + Sync>;

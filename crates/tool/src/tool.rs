@@ -1,0 +1,16 @@
+//! What every tool looks like from here.
+
+use std::future::Future;
+use std::pin::Pin;
+
+use crate::{Call, ToolDefinition, ToolError, ToolOutput};
+
+pub type ToolFuture<'a> = Pin<Box<dyn Future<Output = Result<ToolOutput, ToolError>> + Send + 'a>>;
+
+pub trait Tool: Send + Sync + 'static {
+    fn definition(&self) -> &ToolDefinition;
+
+    /// Runs the tool once. The arguments fit the schema when this is called. Cancelling the call's token, or
+    /// dropping the future, stops the work and whatever it started.
+    fn call(&self, call: Call) -> ToolFuture<'_>;
+}

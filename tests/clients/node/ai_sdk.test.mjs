@@ -1,0 +1,108 @@
+// ai: the chat transport, AbstractChat, approvals, reconnecting and stopping.
+import assert from "node:assert/strict";
+import test from "node:test";
+import { AbstractChat, DefaultChatTransport, readUIMessageStream } from "ai";
+import { BASE, FAULT, keyed, name, until } from "./support.mjs";
+
+const api = `${BASE}/api/chat`;
+const user = { id: "u1", role: "user", parts: [{ type: "text", text: "weather?" }] };
+const transport = () => new DefaultChatTransport({ api, fetch: keyed() });
+
+const send = (chatId, body = {}, messages = [user], abortSignal = undefined) =>
+  transport().sendMessages({ chatId, messages, trigger: "submit-message", messageId: undefined, body, abortSignal });
+
+const last = async (stream, message) => {
+  let found;
+  for await (const one of readUIMessageStream({ stream, message })) found = structuredClone(one);
+  return found;
+};
+
+const textOf = (message) => message.parts.filter((part) => part.type === "text").map((part) => part.text).join("");
+
+class State {
+  status = "ready";
+  error = undefined;
+  messages = [];
+  pushMessage = (message) => void (this.messages = [...this.messages, message]);
+  popMessage = () => void (this.messages = this.messages.slice(0, -1));
+  replaceMessage = (at, message) =>
+    void (this.messages = this.messages.map((one, place) => (place === at ? structuredClone(message) : one)));
+  snapshot = (value) => structuredClone(value);
+}
+
+class Chat extends AbstractChat {
+  constructor(options) {
+    super({ ...options, state: new State(), onError: () => {} });
+  }
+}
+
+test("a message is put together from its parts", async () => {
+  const message = await last(await send(name("chat")));
+  assert.match(textOf(message), /^The weather in Paris/);
+  assert.ok(message.parts.some((part) => part.type === "reasoning"));
+  assert.ok(message.metadata?.runId);
+});
+
+test("a tool reaches its output", async () => {
+  const message = await last(await send(name("chat"), { scenario: "tool" }));
+  const part = message.parts.find((one) => one.type === "tool-get_weather");
+  assert.equal(part.state, "output-available");
+});
+
+test("an approval is answered inside the messages and the same message goes on", async () => {
+  const chat = name("chat");
+  const asked = await last(await send(chat, { scenario: "approval" }));
+  const part = asked.parts.find((one) => one.type === "tool-delete_file");
+  assert.equal(part.state, "approval-requested");
+  const answered = structuredClone(asked);
+  const mine = answered.parts.find((one) => one.type === "tool-delete_file");
+  mine.state = "approval-responded";
+  mine.approval = { ...mine.approval, approved: true };
+  const done = await last(await send(chat, { scenario: "approval" }, [user, answered]), answered);
+  assert.equal(done.id, asked.id);
+  assert.equal(done.parts.find((one) => one.type === "tool-delete_file").state, "output-available");
+});
+
+test("an aborted request does not stop the run, and a reconnect has the whole message", async () => {
+  const chat = name("chat");
+  assert.equal(await transport().reconnectToStream({ chatId: chat }), null);
+  const abort = new AbortController();
+  const reader = (await send(chat, { scenario: "slow" }, [user], abort.signal)).getReader();
+  for (let chunks = 0; chunks < 8; chunks++) await reader.read();
+  abort.abort();
+  const again = await until("the run is active", () => transport().reconnectToStream({ chatId: chat }));
+  assert.match(textOf(await last(again)), /^The weather in Paris/);
+  assert.equal(await transport().reconnectToStream({ chatId: chat }), null);
+});
+
+test("a stop ends the run", async () => {
+  const chat = name("chat");
+  const reader = (await send(chat, { scenario: "slow" })).getReader();
+  for (let chunks = 0; chunks < 6; chunks++) await reader.read();
+  const stopped = await keyed()(`${api}/${chat}/stop`, { method: "POST" });
+  assert.ok(stopped.ok, `status ${stopped.status}`);
+  let abort;
+  for (let chunk = await reader.read(); !chunk.done; chunk = await reader.read()) abort = chunk.value;
+  assert.equal(abort.type, "abort");
+});
+
+test("a chat that was cut resumes without doubled text", async () => {
+  let cut = true;
+  const fetch = (url, options) => keyed(cut ? { [FAULT]: "drop-after=9" } : {})(url, options);
+  const chat = new Chat({ id: name("chat"), transport: new DefaultChatTransport({ api, fetch, body: { scenario: "slow" } }) });
+  await chat.sendMessage({ text: "x" });
+  cut = false;
+  await chat.resumeStream();
+  assert.equal(chat.status, "ready");
+  assert.equal(chat.messages.length, 2);
+  const texts = chat.messages.at(-1).parts.filter((part) => part.type === "text");
+  assert.equal(texts.length, 1);
+  assert.match(texts[0].text, /^The weather in Paris/);
+});
+
+test("a failure is the chat's error", async () => {
+  const chat = new Chat({ id: name("chat"), transport: new DefaultChatTransport({ api, fetch: keyed(), body: { scenario: "error" } }) });
+  await chat.sendMessage({ text: "x" });
+  assert.equal(chat.status, "error");
+  assert.equal(chat.error.message, "scripted failure");
+});

