@@ -11,15 +11,16 @@
 //! [`Options::turn`] set, until [`Projector::is_over`]. Who asked for no stream gets [`Projector::answer`]. What may
 //! stand on the wire beside the frames is in [`Rules`]; a refusal is written by [`Dialect::error_body`].
 
-pub mod anthropic;
-pub mod chat;
 pub mod a2a;
 pub mod ag_ui;
 mod agents_sdk;
 pub mod ai_sdk;
+pub mod anthropic;
 pub mod blocks;
+pub mod chat;
 mod coalesce;
 mod control;
+mod follow;
 mod frame;
 mod framing;
 pub mod gemini;
@@ -30,10 +31,9 @@ mod projector;
 pub mod registry;
 pub mod request;
 pub mod responses;
+pub mod simple_run;
 pub mod task;
 mod turn;
-pub mod simple_run;
-mod story;
 
 pub use coalesce::{Coalescer, Joined};
 pub use control::{Control, Opening, SnapshotReason};

@@ -4,10 +4,9 @@ use riverrun_event::{Composer, Origin, Sequence, SessionId};
 use riverrun_fold::State;
 
 use crate::request::Failure;
-use crate::{
-    Heartbeat, Options, Projector, Rules, a2a, ag_ui, agents_sdk, ai_sdk, anthropic, blocks, chat, gemini, langgraph,
-    native, responses, simple_run, task,
-};
+use crate::{Heartbeat, Options, Projector, Rules};
+use crate::{a2a, ag_ui, agents_sdk, ai_sdk, blocks, langgraph, simple_run};
+use crate::{anthropic, chat, gemini, native, responses, task};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Dialect {
@@ -26,20 +25,20 @@ pub enum Dialect {
     Anthropic,
     /// Gemini's generateContent: one turn.
     Gemini,
-    /// AG-UI 1.0.
+    /// AG-UI 1.0: one turn.
     AgUi,
-    /// The UI message stream v1 of Vercel's AI SDK.
+    /// The UI message stream v1 of Vercel's AI SDK: one turn.
     AiSdk,
-    /// The stream events of the OpenAI Agents SDK.
+    /// The stream events of the OpenAI Agents SDK: one turn.
     AgentsSdk,
-    /// `run.start` … `run.done`.
+    /// `run.start` … `run.done`: one turn.
     SimpleRun,
-    /// Content blocks over a WebSocket.
-    Blocks,
-    /// LangGraph's classic run stream.
+    /// LangGraph's classic run stream: one turn.
     LangGraph,
-    /// A2A 1.0 streaming.
+    /// A2A 1.0 streaming: one turn.
     A2a,
+    /// Content blocks over a WebSocket: one turn after the other.
+    Blocks,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -59,9 +58,9 @@ impl Dialect {
         Dialect::AiSdk,
         Dialect::AgentsSdk,
         Dialect::SimpleRun,
-        Dialect::Blocks,
         Dialect::LangGraph,
         Dialect::A2a,
+        Dialect::Blocks,
     ];
 
     pub fn name(self) -> &'static str {
@@ -77,9 +76,9 @@ impl Dialect {
             Dialect::AiSdk => "ai-sdk",
             Dialect::AgentsSdk => "agents-sdk",
             Dialect::SimpleRun => "simple-run",
-            Dialect::Blocks => "blocks",
             Dialect::LangGraph => "langgraph",
             Dialect::A2a => "a2a",
+            Dialect::Blocks => "blocks",
         }
     }
 
@@ -93,23 +92,31 @@ impl Dialect {
         match self {
             Dialect::Native | Dialect::NativeStrict => true,
             Dialect::Task => false,
-            Dialect::AgUi | Dialect::AiSdk | Dialect::AgentsSdk | Dialect::SimpleRun => false,
-            Dialect::Blocks | Dialect::LangGraph | Dialect::A2a => false,
             Dialect::Responses => false,
             Dialect::Chat => false,
             Dialect::Anthropic => false,
             Dialect::Gemini => false,
+            Dialect::AgUi
+            | Dialect::AiSdk
+            | Dialect::AgentsSdk
+            | Dialect::SimpleRun
+            | Dialect::LangGraph
+            | Dialect::A2a
+            | Dialect::Blocks => false,
         }
     }
 
     /// True if a stream of it is one turn, from the turn's first event to a terminal frame of its own.
     pub fn shows_one_turn(self) -> bool {
         match self {
-            Dialect::Native | Dialect::NativeStrict | Dialect::Task => false,
+            Dialect::Native | Dialect::NativeStrict | Dialect::Task | Dialect::Blocks => false,
             Dialect::Responses | Dialect::Chat | Dialect::Anthropic | Dialect::Gemini => true,
-            Dialect::AgUi | Dialect::AiSdk | Dialect::AgentsSdk | Dialect::SimpleRun => true,
-            Dialect::LangGraph | Dialect::A2a => true,
-            Dialect::Blocks => false,
+            Dialect::AgUi
+            | Dialect::AiSdk
+            | Dialect::AgentsSdk
+            | Dialect::SimpleRun
+            | Dialect::LangGraph
+            | Dialect::A2a => true,
         }
     }
 
@@ -119,11 +126,15 @@ impl Dialect {
             Dialect::Native | Dialect::NativeStrict | Dialect::Task => Rules::OURS,
             Dialect::Responses => Rules { joins_deltas: false, ..Rules::FOREIGN },
             Dialect::Chat => Rules::FOREIGN,
+            Dialect::AiSdk => Rules { headers: ai_sdk::HEADERS, ..Rules::FOREIGN },
+            Dialect::AgUi
+            | Dialect::AgentsSdk
+            | Dialect::SimpleRun
+            | Dialect::LangGraph
+            | Dialect::A2a
+            | Dialect::Blocks => Rules::FOREIGN,
             Dialect::Gemini => Rules { heartbeat: Heartbeat::Never, ..Rules::FOREIGN },
             Dialect::Anthropic => Rules { heartbeat: Heartbeat::Bytes(anthropic::PING), ..Rules::FOREIGN },
-            Dialect::AgUi => Rules::FOREIGN,
-            Dialect::AgentsSdk | Dialect::SimpleRun | Dialect::Blocks | Dialect::LangGraph | Dialect::A2a => Rules::FOREIGN,
-            Dialect::AiSdk => Rules { headers: ai_sdk::HEADERS, ..Rules::FOREIGN },
         }
     }
 
@@ -131,11 +142,16 @@ impl Dialect {
     pub fn error_body(self, failure: &Failure, request_id: Option<&str>) -> Option<String> {
         match self {
             Dialect::Native | Dialect::NativeStrict | Dialect::Task => None,
+            Dialect::AgUi
+            | Dialect::AiSdk
+            | Dialect::AgentsSdk
+            | Dialect::SimpleRun
+            | Dialect::LangGraph
+            | Dialect::A2a
+            | Dialect::Blocks => None,
             Dialect::Responses | Dialect::Chat => Some(responses::error::body(failure)),
             Dialect::Gemini => Some(gemini::error::body(failure)),
             Dialect::Anthropic => Some(anthropic::error::body(failure, request_id)),
-            Dialect::AgUi | Dialect::AiSdk => None,
-            Dialect::AgentsSdk | Dialect::SimpleRun | Dialect::Blocks | Dialect::LangGraph | Dialect::A2a => None,
         }
     }
 
@@ -153,9 +169,9 @@ impl Dialect {
             Dialect::AiSdk => Box::new(ai_sdk::AiSdk::new(state, options)),
             Dialect::AgentsSdk => Box::new(agents_sdk::projector(state, options)),
             Dialect::SimpleRun => Box::new(simple_run::projector(state, options)),
-            Dialect::Blocks => Box::new(blocks::projector(state, options)),
             Dialect::LangGraph => Box::new(langgraph::projector(state, options)),
             Dialect::A2a => Box::new(a2a::projector(state, options)),
+            Dialect::Blocks => Box::new(blocks::projector(state, options)),
         }
     }
 }

@@ -5,7 +5,7 @@ use riverrun_event::{ActionRequired, Block};
 use riverrun_fold::{State, Status};
 use serde_json::{Value, json};
 
-use crate::story::{Encode, Happening, List, Shell, Spot, Telling, block, pending, spot_id, text, turn};
+use crate::follow::{Encode, Happening, List, Shell, Spot, Telling, block, pending, spot_id, text, turn};
 use crate::{Frames, Options};
 
 /// A projector that goes on where `state` stands.
@@ -78,7 +78,14 @@ fn status_update(told: &Telling<'_>, frames: &mut Frames, state: &str, message: 
     told.push(frames, &json!({"statusUpdate": update}));
 }
 
-fn artifact_update(told: &Telling<'_>, frames: &mut Frames, id: &str, part: Value, append: bool, is_last: bool) {
+fn artifact_update(
+    told: &Telling<'_>,
+    frames: &mut Frames,
+    id: &str,
+    part: Value,
+    append: bool,
+    is_last: bool,
+) {
     let update = json!({
         "taskId": told.turn.as_str(),
         "contextId": told.session(),
@@ -91,7 +98,9 @@ fn artifact_update(told: &Telling<'_>, frames: &mut Frames, id: &str, part: Valu
 
 fn part_of(block: &Block) -> Value {
     let url = match block {
-        Block::Image(image) => image.image_url.as_ref().map(|url| (url.url.as_str(), image.media_type.as_deref())),
+        Block::Image(image) => {
+            image.image_url.as_ref().map(|url| (url.url.as_str(), image.media_type.as_deref()))
+        }
         Block::File(file) => file.url.as_deref().map(|url| (url, file.media_type.as_deref())),
         Block::Audio(audio) => audio.url.as_deref().map(|url| (url, audio.media_type.as_deref())),
         _ => None,

@@ -8,9 +8,9 @@ use super::frame::{Event, Interrupt, Outcome, Stamped, SubagentOutcome, TokenUsa
 use super::identity::{parent_message, run_id, step_name, subagent};
 use super::message::{messages, role};
 use crate::Frames;
-use crate::story::{
-    Happening, List, Spot, arguments, block, cited, is_child, item, item_id, pending,
-    result_text, shared_state, spot_id, steps_to, tasks_of, text, turn,
+use crate::follow::{
+    Happening, List, Spot, arguments, block, cited, is_child, item, item_id, pending, result_text,
+    shared_state, spot_id, steps_to, tasks_of, text, turn,
 };
 
 /// Writes the events of one log event, all with its time.
@@ -51,7 +51,8 @@ impl Encoder<'_> {
             Happening::TextEnded(at) => self.text_ended(at),
             Happening::Cited { at, annotation } => self.cited(at, annotation),
             Happening::Block(at) => {
-                let value = json!({"messageId": item_id(self.state, at.item), "block": block(self.state, at)});
+                let value =
+                    json!({"messageId": item_id(self.state, at.item), "block": block(self.state, at)});
                 self.custom("riverrun.block", value, at.item.task);
             }
             Happening::CallStarted(at) => self.call_started(at),
@@ -62,7 +63,11 @@ impl Encoder<'_> {
             Happening::Answered(action) => self.answered(action),
             Happening::Agent => {
                 let agent = self.state.agent.clone();
-                self.push(Event::Custom { name: "riverrun.agent", value: json!({"agent": agent}), subagent_run_id: None });
+                self.push(Event::Custom {
+                    name: "riverrun.agent",
+                    value: json!({"agent": agent}),
+                    subagent_run_id: None,
+                });
             }
             // Told by a snapshot, by an interrupt at the pause, by a state event, or not at all.
             Happening::TextReplaced(_)
@@ -82,8 +87,12 @@ impl Encoder<'_> {
     pub(super) fn run_started(&mut self) {
         let (thread, run) = (self.thread(), run_id(self.state, self.turn));
         let parent = (run != self.turn.as_str()).then_some(self.turn.as_str());
-        let event =
-            Event::RunStarted { thread_id: &thread, run_id: run, protocol_version: "1.0", parent_run_id: parent };
+        let event = Event::RunStarted {
+            thread_id: &thread,
+            run_id: run,
+            protocol_version: "1.0",
+            parent_run_id: parent,
+        };
         self.push(event);
     }
 
@@ -163,7 +172,11 @@ impl Encoder<'_> {
         });
         let usage = told.map(|turn| usage(&turn.usage)).into_iter().flatten().collect();
         let sequence = self.state.sequence.get();
-        self.push(Event::Custom { name: "riverrun.cursor", value: json!({"seq": sequence}), subagent_run_id: None });
+        self.push(Event::Custom {
+            name: "riverrun.cursor",
+            value: json!({"seq": sequence}),
+            subagent_run_id: None,
+        });
         self.push(Event::RunFinished { thread_id: &thread, run_id: run, result, outcome, usage });
     }
 
@@ -186,7 +199,11 @@ impl Encoder<'_> {
         let state = self.state;
         let (of, id) = (&state.tasks[task], subagent(state, task).unwrap_or_default());
         let parent = of.parent_task_id.as_ref().and_then(|parent| {
-            state.tasks.iter().position(|task| task.task_id == *parent).filter(|at| !state.tasks[*at].status.is_terminal())
+            state
+                .tasks
+                .iter()
+                .position(|task| task.task_id == *parent)
+                .filter(|at| !state.tasks[*at].status.is_terminal())
         });
         let parent = parent.and_then(|parent| subagent(state, parent));
         let name = of.agent.as_deref().or(of.title.as_deref()).unwrap_or(of.task_id.as_str());
@@ -203,7 +220,8 @@ impl Encoder<'_> {
         let of = &self.state.tasks[task];
         let id = subagent(self.state, task).unwrap_or_default();
         if of.status == Status::Completed || of.status == Status::Archived {
-            return self.push(Event::SubagentFinished { subagent_run_id: &id, outcome: SubagentOutcome::Success });
+            return self
+                .push(Event::SubagentFinished { subagent_run_id: &id, outcome: SubagentOutcome::Success });
         }
         let message = of.error.as_ref().map(|error| error.message.clone()).or(of.status_reason.clone());
         let message = message.unwrap_or_else(|| format!("the task was {}", of.status.as_str()));
@@ -242,14 +260,20 @@ impl Encoder<'_> {
     fn reasoning_started(&mut self, at: ItemAt) {
         if matches!(item(self.state, at), Item::Reasoning(_)) {
             let owner = subagent(self.state, at.task);
-            self.push(Event::ReasoningStart { message_id: item_id(self.state, at), subagent_run_id: owner.as_deref() });
+            self.push(Event::ReasoningStart {
+                message_id: item_id(self.state, at),
+                subagent_run_id: owner.as_deref(),
+            });
         }
     }
 
     fn item_ended(&mut self, at: ItemAt) {
         if matches!(item(self.state, at), Item::Reasoning(_)) {
             let owner = subagent(self.state, at.task);
-            self.push(Event::ReasoningEnd { message_id: item_id(self.state, at), subagent_run_id: owner.as_deref() });
+            self.push(Event::ReasoningEnd {
+                message_id: item_id(self.state, at),
+                subagent_run_id: owner.as_deref(),
+            });
         }
     }
 
@@ -273,7 +297,9 @@ impl Encoder<'_> {
         let delta = &text(state, at)[from..];
         self.push(match at.list {
             List::Blocks => Event::TextMessageContent { message_id, delta, subagent_run_id },
-            List::Summary | List::Raw => Event::ReasoningMessageContent { message_id, delta, subagent_run_id },
+            List::Summary | List::Raw => {
+                Event::ReasoningMessageContent { message_id, delta, subagent_run_id }
+            }
         });
     }
 
@@ -313,7 +339,11 @@ impl Encoder<'_> {
     fn arguments(&mut self, at: ItemAt, from: usize) {
         let Item::ToolCall(call) = item(self.state, at) else { return };
         let (delta, owner) = (&arguments(self.state, at)[from..], subagent(self.state, at.task));
-        self.push(Event::ToolCallArgs { tool_call_id: &call.call_id, delta, subagent_run_id: owner.as_deref() });
+        self.push(Event::ToolCallArgs {
+            tool_call_id: &call.call_id,
+            delta,
+            subagent_run_id: owner.as_deref(),
+        });
     }
 
     fn call_ended(&mut self, at: ItemAt) {

@@ -3,7 +3,7 @@
 use riverrun_event::{Item, TurnId};
 use riverrun_fold::{ItemAt, State};
 
-use crate::story::{answers, begins_step, is_child, item_id};
+use crate::follow::{answers, begins_step, is_child, item_id};
 
 /// The run's id: the turn's, and a number behind it for each time that it went on after a decision.
 pub(super) fn run_id(state: &State, turn: &TurnId) -> String {
@@ -34,7 +34,8 @@ pub(super) fn parent_message(state: &State, at: ItemAt) -> String {
                 parent = place;
                 break;
             }
-            Item::Reasoning(_) | Item::ToolResult(_) | Item::Handoff(_) | Item::Error(_) | Item::Other(_) => {}
+            Item::Reasoning(_) | Item::ToolResult(_) | Item::Handoff(_) | Item::Error(_) | Item::Other(_) => {
+            }
         }
         if place.item == 0 || begins_step(state, place) {
             break;

@@ -5,7 +5,7 @@ use riverrun_fold::State;
 use serde::Serialize;
 
 use super::identity::{parent_message, subagent};
-use crate::story::{Happening, List, happenings, item, item_id, result_text, spot_id, text};
+use crate::follow::{Happening, List, happenings, item, item_id, result_text, spot_id, text};
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]

@@ -12,7 +12,7 @@ use riverrun_event::{Event, Record, Sequence};
 use riverrun_fold::State;
 use serde_json::Value;
 
-use crate::story::{Follower, Happening, closes, shared_state, told_steps};
+use crate::follow::{Follower, Happening, shared_state, told_steps};
 use crate::{Frames, Options, Projector};
 use encode::Encoder;
 use frame::Event as AgUiEvent;
@@ -24,7 +24,6 @@ pub struct AgUi {
     shared: Option<Value>,
     /// Steps that were told.
     steps: usize,
-    is_over: bool,
 }
 
 impl AgUi {
@@ -33,7 +32,7 @@ impl AgUi {
         let shared = shared_state(&state);
         let follower = Follower::new(state, options.turn);
         let steps = follower.turn().map_or(0, |turn| told_steps(follower.state(), turn));
-        Self { follower, shared, steps, is_over: false }
+        Self { follower, shared, steps }
     }
 }
 
@@ -62,12 +61,11 @@ impl Projector for AgUi {
             }
             encoder.tell(*happening);
         }
-        let is_closed = closes(&happenings);
+        let is_closed = matches!(happenings.last(), Some(Happening::Paused | Happening::Ended));
         if needs_snapshot && !is_closed {
             encoder.messages_snapshot();
         }
         self.shared = shared;
-        self.is_over = is_closed;
     }
 
     /// The conversation as a snapshot, then the brackets that are open.
@@ -102,7 +100,7 @@ impl Projector for AgUi {
     }
 
     fn is_over(&self) -> bool {
-        self.is_over
+        self.follower.is_over(true)
     }
 }
 

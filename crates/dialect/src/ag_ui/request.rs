@@ -120,7 +120,9 @@ fn part(at: &At<'_>) -> Result<Part, Failure> {
     let (form, value) = (source.must_text("type")?, source.must_text("value")?);
     let media_type = source.text("mimeType")?;
     let url = match form.as_str() {
-        "data" => format!("data:{};base64,{value}", media_type.as_deref().unwrap_or("application/octet-stream")),
+        "data" => {
+            format!("data:{};base64,{value}", media_type.as_deref().unwrap_or("application/octet-stream"))
+        }
         _ => value,
     };
     let image = || serde_json::json!({"type": "image", "imageUrl": {"url": url}, "mediaType": media_type});

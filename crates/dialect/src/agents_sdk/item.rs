@@ -4,7 +4,7 @@ use riverrun_event::{Block, Item};
 use riverrun_fold::{ItemAt, State};
 use serde_json::{Value, json};
 
-use crate::story::{item, item_id, result_text, shown_blocks};
+use crate::follow::{item, item_id, result_text, shown_blocks};
 
 /// An event's name and the type of its item.
 pub(super) struct Name {
@@ -30,7 +30,9 @@ pub(super) fn names(item: &Item) -> Vec<Name> {
         Item::Handoff(_) => vec![REQUESTED, OCCURRED],
         Item::Error(_) => Vec::new(),
         Item::Other(other) => match other.tag.as_str() {
-            "tool_search_call" => vec![Name { event: "tool_search_called", item_type: "tool_search_call_item" }],
+            "tool_search_call" => {
+                vec![Name { event: "tool_search_called", item_type: "tool_search_call_item" }]
+            }
             "tool_search_output" => {
                 vec![Name { event: "tool_search_output_created", item_type: "tool_search_output_item" }]
             }
@@ -67,7 +69,8 @@ pub(super) fn raw(state: &State, at: ItemAt) -> Value {
         }
         Item::Reasoning(reasoning) => {
             let texts = reasoning.summary.iter().flatten().filter_map(Block::text);
-            let summary: Vec<Value> = texts.map(|text| json!({"type": "summary_text", "text": text})).collect();
+            let summary: Vec<Value> =
+                texts.map(|text| json!({"type": "summary_text", "text": text})).collect();
             json!({"type": "reasoning", "id": id, "summary": summary})
         }
         Item::ToolCall(call) => json!({

@@ -7,7 +7,7 @@ use riverrun_event::{ActionRequired, Item};
 use riverrun_fold::State;
 use serde_json::{Value, json};
 
-use crate::story::{
+use crate::follow::{
     Encode, Happening, List, Shell, Spot, Telling, arguments, item as item_at, item_id, pending, text, turn,
 };
 use crate::{Frames, Options};
@@ -27,17 +27,28 @@ impl Encode for AgentsSdk {
             Happening::Began { .. } | Happening::Agent => agent_updated(told, frames),
             Happening::ItemStarted(at) | Happening::CallStarted(at) if told.is_root(at) => {
                 let raw = item::raw(told.state, at);
-                raw_event(told, frames, "response.output_item.added", json!({"output_index": at.item, "item": raw}));
+                raw_event(
+                    told,
+                    frames,
+                    "response.output_item.added",
+                    json!({"output_index": at.item, "item": raw}),
+                );
             }
             Happening::Text { at, from } if told.is_root(at.item) => text_delta(told, at, from, frames),
             Happening::Arguments { at, from } if told.is_root(at) => {
                 let delta = &arguments(told.state, at)[from..];
-                let data = json!({"item_id": item_id(told.state, at), "output_index": at.item, "delta": delta});
+                let data =
+                    json!({"item_id": item_id(told.state, at), "output_index": at.item, "delta": delta});
                 raw_event(told, frames, "response.function_call_arguments.delta", data);
             }
             Happening::ItemEnded(at) | Happening::CallEnded(at) if told.is_root(at) => {
                 let raw = item::raw(told.state, at);
-                raw_event(told, frames, "response.output_item.done", json!({"output_index": at.item, "item": raw}));
+                raw_event(
+                    told,
+                    frames,
+                    "response.output_item.done",
+                    json!({"output_index": at.item, "item": raw}),
+                );
                 item::names(item_at(told.state, at)).iter().for_each(|name| run_item(told, at, name, frames));
             }
             Happening::Result(at) | Happening::Other(at) if told.is_root(at) => {
@@ -64,7 +75,8 @@ fn raw_event(told: &Telling<'_>, frames: &mut Frames, kind: &str, mut data: Valu
 
 fn text_delta(told: &Telling<'_>, at: Spot, from: usize, frames: &mut Frames) {
     let delta = &text(told.state, at)[from..];
-    let mut data = json!({"item_id": item_id(told.state, at.item), "output_index": at.item.item, "delta": delta});
+    let mut data =
+        json!({"item_id": item_id(told.state, at.item), "output_index": at.item.item, "delta": delta});
     let (kind, index) = match at.list {
         List::Blocks => ("response.output_text.delta", "content_index"),
         List::Summary => ("response.reasoning_summary_text.delta", "summary_index"),
@@ -78,22 +90,32 @@ fn text_delta(told: &Telling<'_>, at: Spot, from: usize, frames: &mut Frames) {
 }
 
 fn run_item(told: &Telling<'_>, at: riverrun_fold::ItemAt, name: &item::Name, frames: &mut Frames) {
-    // Not the agent that acts now: a reader who comes later must be told the same.
-    let of_message = match item_at(told.state, at) {
-        Item::Message(message) => message.agent.as_deref(),
-        _ => None,
-    };
-    let of_turn = turn(told.state, told.turn).and_then(|turn| turn.agent.as_deref());
-    let agent = of_message.or(told.state.tasks[at.task].agent.as_deref()).or(of_turn).unwrap_or("agent");
+    let agent = agent_of(told, at);
     let mut body = json!({
         "type": name.item_type,
         "agent": {"name": agent},
         "raw_item": item::raw_for(told.state, at, name),
     });
     if let Item::ToolResult(_) = item_at(told.state, at) {
-        body["output"] = json!(crate::story::result_text(item_at(told.state, at)));
+        body["output"] = json!(crate::follow::result_text(item_at(told.state, at)));
     }
     told.push(frames, &json!({"type": "run_item_stream_event", "name": name.event, "item": body}));
+}
+
+/// Whose item it is, by the hand-offs before it. The agent that acts now may be another one.
+fn agent_of<'a>(told: &Telling<'a>, at: riverrun_fold::ItemAt) -> &'a str {
+    let output = &told.state.tasks[at.task].output;
+    if let Item::Message(message) = &output[at.item]
+        && let Some(agent) = &message.agent
+    {
+        return agent;
+    }
+    let handed = output[..at.item].iter().rev().find_map(|item| match item {
+        Item::Handoff(handoff) => Some(handoff.to.as_str()),
+        _ => None,
+    });
+    let of_turn = turn(told.state, told.turn).and_then(|turn| turn.agent.as_deref());
+    handed.or(of_turn).unwrap_or("agent")
 }
 
 /// The SDK's iterator just ends; on a wire the end must be said, with what its result object then has.

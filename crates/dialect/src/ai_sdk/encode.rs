@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 use super::chunk::Chunk;
 use super::subagent;
 use crate::Frames;
-use crate::story::{
-    Happening, List, Spot, arguments, block, cited, is_child, is_failed, item, item_id,
-    result_text, root, shared_state, shown_blocks, spot_id, steps_to, text, turn,
+use crate::follow::{
+    Happening, List, Spot, arguments, block, cited, is_child, is_failed, item, item_id, result_text, root,
+    shared_state, shown_blocks, spot_id, steps_to, text, turn,
 };
 
 /// Writes the chunks of one log event.
@@ -308,10 +308,14 @@ impl Encoder<'_> {
     }
 
     fn is_denied(&self, call: &str) -> bool {
-        let asked = self.state.actions.iter().filter(|action| {
-            action.tool_call_id.as_ref().is_some_and(|id| id.as_str() == call)
-        });
-        asked.into_iter().any(|action| decision(&action.resolution).is_some_and(|it| !is_approval(&it.decision)))
+        let asked = self
+            .state
+            .actions
+            .iter()
+            .filter(|action| action.tool_call_id.as_ref().is_some_and(|id| id.as_str() == call));
+        asked
+            .into_iter()
+            .any(|action| decision(&action.resolution).is_some_and(|it| !is_approval(&it.decision)))
     }
 
     fn asked(&mut self, action: usize) {
@@ -386,9 +390,7 @@ fn title(text: &str, reference: u64) -> String {
 }
 
 fn is_cited_before(state: &State, at: Spot, number: usize, reference: u64) -> bool {
-    let cites = |annotation: &Annotation| {
-        matches!(annotation, Annotation::ReferenceToBlock(it) if it.reference_id == reference)
-    };
+    let cites = |annotation: &Annotation| matches!(annotation, Annotation::ReferenceToBlock(it) if it.reference_id == reference);
     let output = &state.tasks[at.item.task].output;
     output[..=at.item.item].iter().enumerate().any(|(position, item)| {
         let blocks = if matches!(item, Item::Message(_)) { shown_blocks(item) } else { &[] };

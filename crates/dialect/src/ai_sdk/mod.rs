@@ -9,7 +9,7 @@ mod subagent;
 use riverrun_event::{Event, Record, Sequence};
 use riverrun_fold::State;
 
-use crate::story::{Follower, Happening, closes, told_steps};
+use crate::follow::{Follower, Happening, told_steps};
 use crate::{Frames, Options, Projector};
 use encode::Encoder;
 
@@ -21,7 +21,6 @@ pub struct AiSdk {
     follower: Follower,
     /// Steps that were told.
     steps: usize,
-    is_over: bool,
 }
 
 impl AiSdk {
@@ -29,7 +28,7 @@ impl AiSdk {
     pub fn new(state: State, options: Options) -> Self {
         let follower = Follower::new(state, options.turn);
         let steps = follower.turn().map_or(0, |turn| told_steps(follower.state(), turn));
-        Self { follower, steps, is_over: false }
+        Self { follower, steps }
     }
 }
 
@@ -41,9 +40,7 @@ impl Projector for AiSdk {
             self.steps = 0;
         }
         let mut encoder = Encoder { state, turn, frames, steps: &mut self.steps };
-        let is_over = closes(&happenings);
         happenings.into_iter().for_each(|happening| encoder.tell(happening));
-        self.is_over = is_over;
     }
 
     /// The client resets its message at `start` and takes the rest as if it had been there.
@@ -68,6 +65,6 @@ impl Projector for AiSdk {
     }
 
     fn is_over(&self) -> bool {
-        self.is_over
+        self.follower.is_over(true)
     }
 }

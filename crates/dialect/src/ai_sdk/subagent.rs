@@ -4,7 +4,7 @@ use riverrun_event::Item;
 use riverrun_fold::{ItemAt, State};
 use serde_json::{Value, json};
 
-use crate::story::{is_failed, item_id, parent_call, result_text, shown_blocks};
+use crate::follow::{is_failed, item_id, parent_call, result_text, shown_blocks};
 
 /// What the user sees of a sub-task. Items that are not complete are shown as far as they are.
 pub(super) fn data(state: &State, task: usize) -> Value {

@@ -143,7 +143,7 @@ fn failed(ending: &Ending) -> Failure {
 fn stop_reason(stop: Stop, calls: usize) -> &'static str {
     match stop {
         Stop::Length => "max_tokens",
-        Stop::Filter => "refusal",
+        Stop::Filter | Stop::Refusal => "refusal",
         Stop::End | Stop::Sequence if calls > 0 => "tool_use",
         Stop::Sequence => "stop_sequence",
         Stop::End => "end_turn",

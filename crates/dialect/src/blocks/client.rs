@@ -10,14 +10,31 @@ use crate::request::reader::{At, Object, checked};
 /// One message of a client. The token is never shown by `Debug`.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Message {
-    Auth { token: Secret },
+    Auth {
+        token: Secret,
+    },
     Chat(Box<Chat>),
-    Subscribe { session_id: String, after: Option<EventId> },
-    Unsubscribe { session_id: String },
-    Stop { session_id: String, message_id: Option<String>, mode: StopMode },
-    Approval { session_id: String, approval_key: String, decisions: Vec<Decision> },
+    Subscribe {
+        session_id: String,
+        after: Option<EventId>,
+    },
+    Unsubscribe {
+        session_id: String,
+    },
+    Stop {
+        session_id: String,
+        message_id: Option<String>,
+        mode: StopMode,
+    },
+    Approval {
+        session_id: String,
+        approval_key: String,
+        decisions: Vec<Decision>,
+    },
     /// `ts` is given back as it came.
-    Ping { ts: RawJson },
+    Ping {
+        ts: RawJson,
+    },
 }
 
 #[derive(Clone, PartialEq, Eq)]
@@ -97,10 +114,10 @@ pub fn decode(frame: &[u8]) -> Result<Message, Failure> {
             let ts = object.raw("ts").unwrap_or_default();
             Ok(Message::Ping { ts })
         }
-        other => Err(kind.unknown(
-            other,
-            &["auth", "chat", "subscribe", "unsubscribe", "stop", "approval", "ping"],
-        )),
+        other => {
+            Err(kind
+                .unknown(other, &["auth", "chat", "subscribe", "unsubscribe", "stop", "approval", "ping"]))
+        }
     }
 }
 
@@ -109,7 +126,12 @@ fn chat(mut object: Object<'_>) -> Result<Chat, Failure> {
     let display_mode = match mode.as_ref().map(|at| at.text()).transpose()?.as_deref() {
         None | Some("agent") => DisplayMode::Agent,
         Some("chat") => DisplayMode::Chat,
-        Some(other) => return Err(mode.as_ref().map_or_else(|| Failure::new(400, "invalid_value", "display_mode"), |at| at.unknown(other, &["agent", "chat"]))),
+        Some(other) => {
+            return Err(mode.as_ref().map_or_else(
+                || Failure::new(400, "invalid_value", "display_mode"),
+                |at| at.unknown(other, &["agent", "chat"]),
+            ));
+        }
     };
     Ok(Chat {
         request_id: object.text("request_id")?,
@@ -133,7 +155,8 @@ fn subscribe(mut object: Object<'_>) -> Result<Message, Failure> {
         None => None,
         Some(text) => Some(EventId::parse(&text).ok_or_else(|| {
             let shown: String = text.chars().take(40).collect();
-            let message = format!("`last_event_id` is no event id: `{shown}`; send one that a message carried");
+            let message =
+                format!("`last_event_id` is no event id: `{shown}`; send one that a message carried");
             Failure::new(400, "invalid_cursor", message).param("last_event_id")
         })?),
     };

@@ -4,7 +4,7 @@ use riverrun_event::{ActionRequired, ActionResolved, Block, Input, Item, Part};
 use riverrun_fold::{Action, ItemAt};
 use serde_json::{Value, json};
 
-use crate::story::{Telling, is_child, is_failed, item, parent_call, result_text, shown_blocks};
+use crate::follow::{Telling, is_child, is_failed, item, parent_call, result_text, shown_blocks};
 
 /// Code points of a result that are sent.
 const SHOWN: usize = 500;

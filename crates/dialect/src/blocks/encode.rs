@@ -9,7 +9,9 @@ use serde_json::{Value, json};
 use super::content::{approval, approval_key, decisions, files, owned, tool_result, tool_use};
 use super::event_id::EventId;
 use crate::Frames;
-use crate::story::{Encode, Happening, List, Spot, Telling, block, item_id, shown_blocks, spot_id, text, turn};
+use crate::follow::{
+    Encode, Happening, List, Spot, Telling, block, item_id, shown_blocks, spot_id, text, turn,
+};
 
 /// What the reader of a turn knows: the numbers of the blocks that may grow, and how many there were.
 #[derive(Debug, Clone, Default)]
@@ -25,7 +27,11 @@ pub(crate) struct Blocks {
 impl Blocks {
     fn push(&mut self, told: &Telling<'_>, frames: &mut Frames, mut message: Value) {
         let sequence = told.state.sequence;
-        self.place = if self.place.0 == sequence.get() { (sequence.get(), self.place.1 + 1) } else { (sequence.get(), 0) };
+        self.place = if self.place.0 == sequence.get() {
+            (sequence.get(), self.place.1 + 1)
+        } else {
+            (sequence.get(), 0)
+        };
         // A reader that is cut among the frames of an opening stands before everything.
         let id = match told.is_opening {
             true => EventId { sequence: riverrun_event::Sequence::ZERO, part: 0 },
@@ -40,7 +46,11 @@ impl Blocks {
         self.flush(told, frames, false);
         let index = self.next;
         self.next += 1;
-        self.push(told, frames, json!({"type": "content_block_start", "index": index, "content_block": block}));
+        self.push(
+            told,
+            frames,
+            json!({"type": "content_block_start", "index": index, "content_block": block}),
+        );
         index
     }
 
@@ -128,7 +138,8 @@ impl Blocks {
     fn retracted(&mut self, told: &Telling<'_>, at: riverrun_fold::ItemAt, frames: &mut Frames) {
         self.flush(told, frames, false);
         let id = item_id(told.state, at);
-        let is_its = |known: &str| known == id || known.strip_prefix(&id).is_some_and(|rest| rest.starts_with('.'));
+        let is_its =
+            |known: &str| known == id || known.strip_prefix(&id).is_some_and(|rest| rest.starts_with('.'));
         let mut indices: Vec<usize> =
             self.open.iter().filter(|(known, _)| is_its(known)).map(|(_, index)| *index).collect();
         indices.sort_unstable();
@@ -156,7 +167,12 @@ impl Blocks {
         }
         let block = json!({"type": "approval_result", "approval_key": approval_key(told, action)});
         let index = self.start(told, frames, block);
-        self.delta(told, frames, index, json!({"type": "approval_result_delta", "decisions": decisions(action)}));
+        self.delta(
+            told,
+            frames,
+            index,
+            json!({"type": "approval_result_delta", "decisions": decisions(action)}),
+        );
         self.stop(told, frames, index);
     }
 
@@ -213,6 +229,10 @@ fn is_last(told: &Telling<'_>, at: Spot) -> bool {
 }
 
 impl Encode for Blocks {
+    fn ends_at_pause(&self) -> bool {
+        false
+    }
+
     fn tell(&mut self, told: &Telling<'_>, happening: Happening, frames: &mut Frames) {
         match happening {
             Happening::Began { again: false } => self.began(told, frames),

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::content::key;
 use super::event_id::EventId;
-use crate::story::{Happening, happenings, is_child, item, pending, result_text, shown_blocks};
+use crate::follow::{Happening, happenings, is_child, item, pending, result_text, shown_blocks};
 
 /// The body of the history answer. `last_event_id` is what to send with `subscribe`: nothing between is lost.
 pub fn history(state: &State) -> String {
@@ -14,7 +14,8 @@ pub fn history(state: &State) -> String {
     let mut messages = Vec::new();
     for turn in &state.turns {
         if let Some(input) = &turn.input {
-            messages.push(json!({"role": "user", "uuid": turn.turn_id.as_str(), "content": user_parts(input)}));
+            messages
+                .push(json!({"role": "user", "uuid": turn.turn_id.as_str(), "content": user_parts(input)}));
         }
         for happening in happenings(state, turn) {
             messages.extend(message(state, happening));

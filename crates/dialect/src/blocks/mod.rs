@@ -18,7 +18,7 @@ pub mod server;
 use riverrun_fold::State;
 
 use crate::Options;
-use crate::story::Shell;
+use crate::follow::Shell;
 pub use display::{Display, DisplayMode};
 pub use event_id::EventId;
 pub use history::history;

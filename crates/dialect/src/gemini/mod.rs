@@ -125,7 +125,7 @@ fn failed(ending: &Ending) -> Failure {
 
 fn finish_reason(stop: Stop) -> &'static str {
     match stop {
-        Stop::End | Stop::Sequence => "STOP",
+        Stop::End | Stop::Refusal | Stop::Sequence => "STOP",
         Stop::Length => "MAX_TOKENS",
         Stop::Filter => "SAFETY",
     }

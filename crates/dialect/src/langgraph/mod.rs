@@ -4,7 +4,7 @@ use riverrun_event::{Block, Item};
 use riverrun_fold::{ItemAt, State, Status};
 use serde_json::{Value, json};
 
-use crate::story::{
+use crate::follow::{
     Encode, Happening, List, Shell, Telling, arguments, happenings, item, item_id, pending, result_text,
     shown_blocks, text, turn,
 };

@@ -32,7 +32,7 @@ const ECHOED: [&str; 17] = [
 
 pub(super) fn status(view: &View<'_>) -> &'static str {
     match &view.ending {
-        Some(Ending::Completed(Stop::End | Stop::Sequence)) => "completed",
+        Some(Ending::Completed(Stop::End | Stop::Refusal | Stop::Sequence)) => "completed",
         Some(Ending::Completed(Stop::Length | Stop::Filter)) => "incomplete",
         Some(Ending::Failed { .. }) => "failed",
         Some(Ending::Cancelled) => "cancelled",
@@ -89,7 +89,11 @@ fn incomplete(view: &View<'_>) -> &'static str {
     match view.ending {
         Some(Ending::Completed(Stop::Length)) => "{\"reason\":\"max_output_tokens\"}",
         Some(Ending::Completed(Stop::Filter)) => "{\"reason\":\"content_filter\"}",
-        Some(Ending::Completed(Stop::End | Stop::Sequence) | Ending::Failed { .. } | Ending::Cancelled)
+        Some(
+            Ending::Completed(Stop::End | Stop::Refusal | Stop::Sequence)
+            | Ending::Failed { .. }
+            | Ending::Cancelled,
+        )
         | None => "null",
     }
 }

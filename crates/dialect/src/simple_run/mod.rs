@@ -7,7 +7,7 @@ use riverrun_event::{Item, RawJson};
 use riverrun_fold::{ItemAt, State};
 use serde::Serialize;
 
-use crate::story::{
+use crate::follow::{
     Encode, Happening, List, Shell, Telling, arguments, item, spot_id, steps_to, text, turn,
 };
 use crate::{Frames, Options};
@@ -70,10 +70,16 @@ impl SimpleRun {
 }
 
 impl Encode for SimpleRun {
+    fn ends_at_pause(&self) -> bool {
+        false
+    }
+
     /// Sub-tasks are seen through the results of their calls.
     fn tell(&mut self, told: &Telling<'_>, happening: Happening, frames: &mut Frames) {
         match happening {
-            Happening::Began { again: false } => told.push(frames, &Frame::Start { run_id: told.turn.as_str() }),
+            Happening::Began { again: false } => {
+                told.push(frames, &Frame::Start { run_id: told.turn.as_str() })
+            }
             Happening::Ended => {
                 self.step_done(told, frames);
                 let Some(turn) = turn(told.state, told.turn) else { return };
@@ -91,7 +97,7 @@ impl Encode for SimpleRun {
             }
             Happening::Text { at, from } if told.is_root(at.item) && at.list == List::Blocks => {
                 let delta = &text(told.state, at)[from..];
-                let item_id = spot_id(told.state, crate::story::Spot { part: 0, ..at });
+                let item_id = spot_id(told.state, crate::follow::Spot { part: 0, ..at });
                 let (content_index, output_index) = (at.part, at.item.item);
                 told.push(frames, &Frame::Text { delta, content_index, item_id, output_index });
             }

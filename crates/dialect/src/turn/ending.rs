@@ -10,6 +10,8 @@ pub enum Stop {
     End,
     Length,
     Filter,
+    /// The model said no, in words.
+    Refusal,
     Sequence,
 }
 
@@ -18,7 +20,8 @@ impl Stop {
     pub(crate) fn parse(word: &str) -> Self {
         match word {
             "length" | "max_tokens" | "max_output_tokens" | "MAX_TOKENS" => Stop::Length,
-            "content_filter" | "refusal" | "SAFETY" => Stop::Filter,
+            "content_filter" | "SAFETY" => Stop::Filter,
+            "refusal" => Stop::Refusal,
             "stop_sequence" => Stop::Sequence,
             _ => Stop::End,
         }

@@ -71,7 +71,7 @@ fn every_cut_of_every_turn_leads_to_the_same_end() {
     for (name, log) in turns() {
         for dialect in DIALECTS {
             // What was shown and taken back cannot be unsaid where text can only grow.
-            if name == "retraction" && dialect != Dialect::Responses {
+            if name.starts_with("retraction") && dialect != Dialect::Responses {
                 continue;
             }
             check_cuts(&name, dialect, &log);
@@ -88,7 +88,7 @@ fn the_whole_object_is_what_a_reader_of_the_stream_holds() {
             let object: Value = serde_json::from_str(&object).expect("an object is JSON");
             match dialect {
                 Dialect::Chat => check_completion(&name, &held, &object),
-                Dialect::Anthropic | Dialect::Gemini if name == "retraction" => {}
+                Dialect::Anthropic | Dialect::Gemini if name.starts_with("retraction") => {}
                 Dialect::Gemini => {
                     let mut client = gemini_client::Client::default();
                     client.take(&Got { name: String::new(), data: object.to_string() });
@@ -103,7 +103,7 @@ fn the_whole_object_is_what_a_reader_of_the_stream_holds() {
 
 fn check_completion(name: &str, held: &Value, object: &Value) {
     let message = &object["choices"][0]["message"];
-    if name != "retraction" {
+    if !name.starts_with("retraction") {
         assert_eq!(held["content"].as_str(), Some(message["content"].as_str().unwrap_or_default()), "{name}");
     }
     assert_eq!(held["reasoning"].as_str(), Some(message["reasoning_content"].as_str().unwrap_or_default()));

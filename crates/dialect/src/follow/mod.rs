@@ -19,4 +19,4 @@ mod told;
 pub(crate) use follower::{Follower, happenings};
 pub(crate) use happening::{Happening, List, Spot};
 pub(crate) use read::*;
-pub(crate) use shell::{Encode, Shell, Telling, closes};
+pub(crate) use shell::{Encode, Shell, Telling};

@@ -231,7 +231,11 @@ impl Sync<'_> {
     /// Ends what is open of an item and takes it back.
     fn retract(&mut self, at: ItemAt) {
         let mut told = std::mem::take(entry(&mut self.task_told(at.task).items, at.item));
-        let lists = [(List::Blocks, &mut told.blocks), (List::Summary, &mut told.summary), (List::Raw, &mut told.raw)];
+        let lists = [
+            (List::Blocks, &mut told.blocks),
+            (List::Summary, &mut told.summary),
+            (List::Raw, &mut told.raw),
+        ];
         for (list, texts) in lists {
             for (part, told) in texts.iter_mut().enumerate() {
                 self.end_text(Spot { item: at, list, part }, told);

@@ -20,7 +20,8 @@ impl Client for A2a {
     fn take(&mut self, frame: &Delivered) -> Result<(), String> {
         let result: Value = serde_json::from_str(&frame.text).map_err(|error| error.to_string())?;
         let members = result.as_object().ok_or("a result is an object")?;
-        let (kind, body) = members.iter().next().filter(|_| members.len() == 1).ok_or("exactly one member")?;
+        let (kind, body) =
+            members.iter().next().filter(|_| members.len() == 1).ok_or("exactly one member")?;
         match kind.as_str() {
             "task" => self.task = Some(body.clone()),
             _ if self.task.is_none() => return Err("the task comes first".to_owned()),
@@ -88,6 +89,7 @@ fn the_transcript_that_the_official_client_took_has_the_same_results() {
 fn an_envelope_is_a_json_rpc_answer() {
     let answer: Value = serde_json::from_str(&a2a::envelope("7", r#"{"task":{}}"#)).expect("it is JSON");
     assert_eq!(answer, json!({"jsonrpc": "2.0", "id": 7, "result": {"task": {}}}));
-    let answer: Value = serde_json::from_str(&a2a::error_envelope("\"a\"", -32001, "no \"x\"")).expect("it is JSON");
+    let answer: Value =
+        serde_json::from_str(&a2a::error_envelope("\"a\"", -32001, "no \"x\"")).expect("it is JSON");
     assert_eq!(answer["error"], json!({"code": -32001, "message": "no \"x\""}));
 }

@@ -89,7 +89,8 @@ fn names(name: &str) -> Vec<String> {
 
 #[test]
 fn item_events_come_in_the_order_of_the_sdk() {
-    let tool = ["agent_updated", "reasoning_item_created", "tool_called", "tool_output", "message_output_created"];
+    let tool =
+        ["agent_updated", "reasoning_item_created", "tool_called", "tool_output", "message_output_created"];
     assert_eq!(names("tool"), tool);
     let paused = ["agent_updated", "reasoning_item_created", "tool_called"];
     assert_eq!(names("approval_pending"), paused);

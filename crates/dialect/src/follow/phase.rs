@@ -32,9 +32,9 @@ pub(crate) fn phase(state: &State, turn: &Turn) -> Phase {
 /// A result that is open shows nothing yet, so it may wait.
 fn streams(task: &Task) -> bool {
     task.open.iter().any(|open| {
-        task.output.get(open.position).is_some_and(|item| {
-            matches!(item, Item::Message(_) | Item::Reasoning(_) | Item::ToolCall(_))
-        })
+        task.output
+            .get(open.position)
+            .is_some_and(|item| matches!(item, Item::Message(_) | Item::Reasoning(_) | Item::ToolCall(_)))
     })
 }
 

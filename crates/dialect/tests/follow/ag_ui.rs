@@ -38,7 +38,9 @@ impl AgUi {
     /// Brackets by id; what is open is open once, and what is not open cannot go on.
     fn bracket(&mut self, kind: &str, event: &Value) -> Result<(), String> {
         for (family, start, member) in PAIRS {
-            let Some(word) = kind.strip_prefix(family).and_then(|rest| rest.strip_prefix('_')) else { continue };
+            let Some(word) = kind.strip_prefix(family).and_then(|rest| rest.strip_prefix('_')) else {
+                continue;
+            };
             let Ok(id) = Self::text(event, member).map(str::to_owned) else { continue };
             let key = (family, id.clone());
             match word {
@@ -50,7 +52,9 @@ impl AgUi {
                         return Err(format!("sub-agent `{id}` was there before"));
                     }
                 }
-                "CONTENT" | "ARGS" if !self.open.contains(&key) => return Err(format!("{family} `{id}` is not open")),
+                "CONTENT" | "ARGS" if !self.open.contains(&key) => {
+                    return Err(format!("{family} `{id}` is not open"));
+                }
                 "END" | "FINISHED" | "ERROR" => {
                     if !self.open.remove(&key) {
                         return Err(format!("{family} `{id}` is not open"));
@@ -70,7 +74,11 @@ impl AgUi {
         let id = event["messageId"].as_str().or(event["toolCallId"].as_str());
         let Some(id) = id else { return Ok(()) };
         let owner = self.owners.entry(id.to_owned()).or_insert_with(|| Some(tag.to_owned()));
-        if owner.as_deref() == Some(tag) { Ok(()) } else { Err(format!("`{id}` belongs to {owner:?}, not to `{tag}`")) }
+        if owner.as_deref() == Some(tag) {
+            Ok(())
+        } else {
+            Err(format!("`{id}` belongs to {owner:?}, not to `{tag}`"))
+        }
     }
 
     fn message(&mut self, id: &str, role: &str, event: &Value) -> &mut Value {
@@ -105,7 +113,8 @@ impl AgUi {
                 let (id, parent) = (Self::text(event, "toolCallId")?, Self::text(event, "parentMessageId")?);
                 let name = Self::text(event, "toolCallName")?;
                 if self.call(id).is_none() {
-                    let call = json!({"id": id, "type": "function", "function": {"name": name, "arguments": ""}});
+                    let call =
+                        json!({"id": id, "type": "function", "function": {"name": name, "arguments": ""}});
                     let message = self.message(parent, "assistant", event);
                     match message.get_mut("toolCalls").and_then(Value::as_array_mut) {
                         Some(calls) => calls.push(call),
@@ -127,7 +136,8 @@ impl AgUi {
             }
             "MESSAGES_SNAPSHOT" => {
                 let all = event["messages"].as_array().ok_or("no messages")?;
-                let is_input = |message: &Value| message["id"].as_str().is_some_and(|id| id.ends_with(".input"));
+                let is_input =
+                    |message: &Value| message["id"].as_str().is_some_and(|id| id.ends_with(".input"));
                 let from = all.iter().rposition(is_input).map_or(0, |at| at + 1);
                 self.messages = all[from..].to_vec();
                 for message in &self.messages {
@@ -147,7 +157,8 @@ impl AgUi {
     }
 
     fn call(&mut self, id: &str) -> Option<&mut Value> {
-        let calls = self.messages.iter_mut().filter_map(|message| message.get_mut("toolCalls")?.as_array_mut());
+        let calls =
+            self.messages.iter_mut().filter_map(|message| message.get_mut("toolCalls")?.as_array_mut());
         calls.flatten().find(|call| call["id"] == id)
     }
 }

@@ -47,7 +47,8 @@ impl AiSdk {
                 part["providerMetadata"] = chunk["providerMetadata"].clone();
             }
         } else {
-            let text = format!("{}{}", part["text"].as_str().unwrap_or_default(), Self::text(chunk, "delta")?);
+            let text =
+                format!("{}{}", part["text"].as_str().unwrap_or_default(), Self::text(chunk, "delta")?);
             part["text"] = json!(text);
         }
         Ok(())
@@ -207,7 +208,11 @@ fn without_extras(chunk: &mut Value) {
 
 #[test]
 fn transcripts_that_the_official_client_took_have_the_same_chunks() {
-    let pairs = [("vercel_text.sse", "text"), ("vercel_tool.sse", "tool"), ("vercel_approval.sse", "approval_pending")];
+    let pairs = [
+        ("vercel_text.sse", "text"),
+        ("vercel_tool.sse", "tool"),
+        ("vercel_approval.sse", "approval_pending"),
+    ];
     for (transcript, scenario) in pairs {
         let is_announced = |shape: &str| {
             let is_input = shape.contains("type=tool-input-start") || shape.contains("type=tool-input-delta");

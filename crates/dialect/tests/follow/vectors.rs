@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 
 use crate::log::{Delivered, Log, root, scenario, scenarios};
 
-/// `{"scenario":…,"frames":[…],"opening":{"after":n,"frames":[…]}}`, one frame per line.
+/// `{"scenario":…,"frames":[…],"opening":{"after":n,"told":k,"frames":[…]}}`, one frame per line: a reader that comes
+/// after event n gets the opening and then the frames from the k-th on.
 pub fn check(dialect: Dialect) {
     let folder = root().join("spec/vectors/dialect").join(dialect.name());
     for name in scenarios() {
@@ -25,10 +26,12 @@ pub fn check(dialect: Dialect) {
 fn vector(dialect: Dialect, name: &str, log: &Log) -> String {
     let turn = log.turns().first().copied();
     let middle = log.len() / 2;
-    let frames = lines(&log.tail(dialect, 0, turn));
+    let whole = log.tail(dialect, 0, turn);
+    let told = whole.iter().filter(|frame| frame.sequence <= middle as u64).count();
+    let frames = lines(&whole);
     let opening = lines(&log.opening(dialect, middle, turn));
     format!(
-        "{{\"scenario\":\"../turn/{name}.ndjson\",\n\"frames\":[\n{frames}\n],\n\"opening\":{{\"after\":{middle},\"frames\":[\n{opening}\n]}}}}\n"
+        "{{\"scenario\":\"../scenarios/{name}.ndjson\",\n\"frames\":[\n{frames}\n],\n\"opening\":{{\"after\":{middle},\"told\":{told},\"frames\":[\n{opening}\n]}}}}\n"
     )
 }
 

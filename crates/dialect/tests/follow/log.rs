@@ -25,7 +25,8 @@ pub struct Delivered {
 
 impl Log {
     pub fn read(path: &Path) -> Self {
-        let text = std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let text =
+            std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         Self::of(text.lines())
     }
 
@@ -134,7 +135,7 @@ pub fn logs() -> Vec<(String, Log)> {
 
 /// The scenarios that every dialect of a turn is projected from.
 pub fn scenarios() -> Vec<String> {
-    let folder = root().join("spec/vectors/dialect/turn");
+    let folder = root().join("spec/vectors/dialect/scenarios");
     let entries = std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
     let mut names: Vec<String> = entries
         .map(|entry| entry.expect("a folder is readable").path())
@@ -145,5 +146,5 @@ pub fn scenarios() -> Vec<String> {
 }
 
 pub fn scenario(name: &str) -> Log {
-    Log::read(&root().join(format!("spec/vectors/dialect/turn/{name}.ndjson")))
+    Log::read(&root().join(format!("spec/vectors/dialect/scenarios/{name}.ndjson")))
 }

@@ -69,6 +69,14 @@ impl Follower {
         &self.happenings
     }
 
+    /// True if the one turn that is told ended, or (`or_paused`) waits for a decision.
+    pub(crate) fn is_over(&self, or_paused: bool) -> bool {
+        self.wanted.is_some()
+            && self.told.has_begun
+            && !self.told.is_open
+            && (or_paused || self.told.is_ended)
+    }
+
     /// Everything that a reader without a state has to be told.
     pub(crate) fn opening(&self) -> Vec<Happening> {
         self.whole().1
@@ -181,9 +189,7 @@ fn tell_change(sync: &mut Sync<'_>, change: &Change, turn: &TurnId) {
             sync.task_ended(*task);
         }
         Change::ItemAdded(at) if is_ours(at.task) => sync.item_added(*at),
-        Change::ItemDone(at) | Change::ItemRetracted(at) | Change::ArgumentsDone(at)
-            if is_ours(at.task) =>
-        {
+        Change::ItemDone(at) | Change::ItemRetracted(at) | Change::ArgumentsDone(at) if is_ours(at.task) => {
             sync.item(*at)
         }
         Change::Arguments { at, .. } if is_ours(at.task) => sync.item(*at),
@@ -240,9 +246,8 @@ fn tell_change(sync: &mut Sync<'_>, change: &Change, turn: &TurnId) {
 
 /// The turn that runs and was started first.
 fn running(state: &State) -> Option<TurnId> {
-    let begun = state.turns.iter().filter(|turn| {
-        !turn.status.is_terminal() && phase(state, turn) != Phase::Absent
-    });
+    let begun =
+        state.turns.iter().filter(|turn| !turn.status.is_terminal() && phase(state, turn) != Phase::Absent);
     begun.min_by_key(|turn| turn.started_at).map(|turn| turn.turn_id.clone())
 }
 

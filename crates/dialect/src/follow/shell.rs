@@ -11,6 +11,11 @@ use crate::{Frames, Options, Projector};
 /// Writes a dialect's frames for happenings.
 pub(crate) trait Encode: Send {
     fn tell(&mut self, told: &Telling<'_>, happening: Happening, frames: &mut Frames);
+
+    /// True if a turn that waits for a decision ends the stream.
+    fn ends_at_pause(&self) -> bool {
+        true
+    }
 }
 
 /// Where a happening stands.
@@ -28,7 +33,6 @@ pub(crate) struct Telling<'a> {
 pub(crate) struct Shell<E> {
     follower: Follower,
     encoder: E,
-    is_over: bool,
 }
 
 impl<E: Encode> Shell<E> {
@@ -37,7 +41,7 @@ impl<E: Encode> Shell<E> {
         let follower = Follower::new(state, options.turn);
         let steps = follower.turn().map_or(0, |turn| told_steps(follower.state(), turn));
         let encoder = encoder(follower.state(), steps);
-        Self { follower, encoder, is_over: false }
+        Self { follower, encoder }
     }
 }
 
@@ -47,7 +51,7 @@ impl<E: Encode + Default> Shell<E> {
         let follower = Follower::new(state, options.turn);
         let mut encoder = E::default();
         tell_opening(&follower, &mut encoder, &mut Frames::default());
-        Self { follower, encoder, is_over: false }
+        Self { follower, encoder }
     }
 }
 
@@ -63,7 +67,6 @@ impl<E: Encode + Default> Projector for Shell<E> {
         let happenings = self.follower.event(event).to_vec();
         let (state, Some(turn)) = (self.follower.state(), self.follower.turn()) else { return };
         let told = Telling { state, turn, time: event.timestamp, is_opening: false };
-        self.is_over = closes(&happenings);
         for happening in happenings {
             if happening == (Happening::Began { again: false }) {
                 self.encoder = E::default();
@@ -85,13 +88,8 @@ impl<E: Encode + Default> Projector for Shell<E> {
     }
 
     fn is_over(&self) -> bool {
-        self.is_over
+        self.follower.is_over(self.encoder.ends_at_pause())
     }
-}
-
-/// True if a stream ends with these: the turn ended, or it waits for a decision, which begins another stream.
-pub(crate) fn closes(happenings: &[Happening]) -> bool {
-    matches!(happenings.last(), Some(Happening::Paused | Happening::Ended))
 }
 
 impl Telling<'_> {

@@ -70,17 +70,23 @@ pub(crate) fn spot_id(state: &State, spot: Spot) -> String {
 pub(crate) fn result_text(item: &Item) -> String {
     let Item::ToolResult(result) = item else { return String::new() };
     let is_ours = |block: &&Block| match block {
-        Block::Text(text) => {
-            !text.tags.iter().flatten().any(|tag| tag == "added_by_reference_manager")
-        }
+        Block::Text(text) => !text.tags.iter().flatten().any(|tag| tag == "added_by_reference_manager"),
         _ => true,
     };
     let list = |blocks: &Option<Vec<Block>>| -> String {
-        let texts = blocks.iter().flatten().filter(is_ours).filter_map(Block::text);
-        texts.collect::<Vec<_>>().join("\n")
+        blocks.iter().flatten().filter(is_ours).filter_map(shown_text).collect::<Vec<_>>().join("\n")
     };
     let shown = list(&result.block_list);
     if shown.is_empty() { list(&result.content) } else { shown }
+}
+
+/// A block as text: what it says, or its data as JSON.
+fn shown_text(block: &Block) -> Option<&str> {
+    let data = match block {
+        Block::Json(block) | Block::Table(block) => block.data.as_ref().map(|data| data.get()),
+        _ => None,
+    };
+    block.text().or(data)
 }
 
 /// True for a result that says that the tool did not do what it was asked.
@@ -153,9 +159,8 @@ pub(crate) fn cited<'a>(state: &'a State, task: usize, annotation: &Annotation) 
 
 /// Decisions of this turn that were made: how often it went on after being asked.
 pub(crate) fn answers(state: &State, turn: &TurnId) -> usize {
-    let is_made = |action: &&Action| {
-        action.status == ActionStatus::Resolved && action.turn_id.as_ref() == Some(turn)
-    };
+    let is_made =
+        |action: &&Action| action.status == ActionStatus::Resolved && action.turn_id.as_ref() == Some(turn);
     state.actions.iter().filter(is_made).count()
 }
 
