@@ -54,6 +54,8 @@ fn short(entry: &History) -> Value {
         History::Assistant { parts, .. } => json!(["assistant", text(parts)]),
         History::Reasoning { provider, .. } => json!(["reasoning", provider]),
         History::ToolCall { call_id, arguments, .. } => json!(["call", call_id, arguments]),
-        History::ToolResult { call_id, parts, is_error, .. } => json!(["result", call_id, text(parts), is_error]),
+        History::ToolResult { call_id, parts, is_error, .. } => {
+            json!(["result", call_id, text(parts), is_error])
+        }
     }
 }
