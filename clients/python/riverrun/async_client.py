@@ -67,8 +67,17 @@ class AsyncRiverrun:
         """Durable once it returns. Members: `turnId` (the idempotency key), `agent`, `threadId`, `busy`."""
         return await self._transport.json(calls.submit(session_id, {"input": input, **members}))
 
-    async def cancel(self, session_id: str, turn_id: str, mode: str = "immediate") -> None:
-        await self._transport.json(calls.cancel(session_id, turn_id, mode))
+    async def cancel(self, session_id: str, turn_id: str, mode: str = "immediate") -> dict[str, Any]:
+        """Answers `status`: `cancelling`, or how the turn had ended before."""
+        return await self._transport.json(calls.cancel(session_id, turn_id, mode))
+
+    async def retry(self, session_id: str, turn_id: str) -> dict[str, Any]:
+        """A new run of the same task; the ended one stays."""
+        return await self._transport.json(calls.retry(session_id, turn_id))
+
+    async def steer(self, session_id: str, turn_id: str, input: Any) -> dict[str, Any]:
+        """Gives a running turn more input."""
+        return await self._transport.json(calls.steer(session_id, turn_id, input))
 
     # Events
 

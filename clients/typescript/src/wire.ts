@@ -55,6 +55,26 @@ export interface SubmittedTurn {
   readonly taskId: string;
   readonly runId: string;
   readonly status: string;
+  /** A follower that begins here sees the whole turn. */
+  readonly cursor: string;
+  /** True if the turn was there before. */
+  readonly duplicate?: boolean;
+}
+
+export interface CancelledTurn {
+  readonly turnId: string;
+  /** `cancelling`, or how the turn had ended before. */
+  readonly status: string;
+  readonly cursor: string;
+}
+
+/** The decision that holds. */
+export interface Decided {
+  readonly actionId: string;
+  readonly decision: string;
+  readonly source: string;
+  /** False if the same decision was made before. */
+  readonly won: boolean;
   readonly cursor: string;
 }
 
@@ -101,6 +121,8 @@ export interface Action {
   readonly prompt?: string;
   readonly digest?: string;
   readonly expiresAt?: string;
+  /** What `action.required` said, whole. */
+  readonly request?: unknown;
 }
 
 /** A decision names the digest of exactly what will run. */
@@ -109,5 +131,7 @@ export interface Decision {
   readonly digest?: string;
   readonly arguments?: unknown;
   readonly message?: string;
+  /** The answer as a value, to respond. */
+  readonly response?: unknown;
   readonly always?: boolean;
 }

@@ -9,6 +9,9 @@ mod provider;
 mod rules;
 mod tool;
 
+pub use provider::build as provider;
+pub use tool::server as mcp_server;
+
 use std::path::Path;
 use std::sync::Arc;
 

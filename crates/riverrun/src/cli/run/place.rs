@@ -27,6 +27,10 @@ impl Place {
         if context.connect.named_url.is_some() {
             return Ok(Self { client, private: None });
         }
+        // Whoever says where or what to run does not mean the server that happens to be there.
+        if config.is_some() || data_dir.is_some() {
+            return Self::start(context, config, data_dir).await;
+        }
         match client.livez().await {
             Err(Error::Unreachable { .. }) => {}
             // What else is wrong there shows with the first call.
@@ -38,9 +42,7 @@ impl Place {
     async fn start(context: &Context, config: Option<&Path>, data_dir: Option<&Path>) -> Outcome<Self> {
         let (options, agents) = serve::private(config, data_dir).await?;
         let key_file = options.data_dir.join("admin.key");
-        context
-            .output
-            .note(&format!("no server answers; running on {} in this process", options.data_dir.display()));
+        context.output.note(&format!("no server: running on {} in this process", options.data_dir.display()));
         let (stop, stopped) = oneshot::channel::<()>();
         let (ready, is_ready) = oneshot::channel();
         let served = tokio::spawn(async move {

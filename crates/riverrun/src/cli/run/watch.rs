@@ -147,6 +147,9 @@ impl Watch {
         }
         if self.output.json {
             self.output.json_line(&event.json)?;
+        } else if self.asks && event.kind == "action.required" {
+            // The question that follows says the same, and more.
+            self.close_line()?;
         } else {
             let text = self.renderer.event(&event.kind, &value);
             self.output.data(&text)?;
@@ -275,6 +278,10 @@ impl Watch {
     /// The first stops the turn; the second leaves it.
     async fn interrupted(&mut self) -> Outcome<Option<Ending>> {
         self.close_line()?;
+        if self.is_asked {
+            // The terminal shows `^C` behind the question.
+            self.output.note("");
+        }
         if self.was_stopped {
             return Ok(Some(Ending::Left));
         }
@@ -308,7 +315,7 @@ impl Watch {
                 let style = self.output.style_of_notes();
                 self.output.note(&style.paint(
                     Tone::Dim,
-                    &format!("session {session}; go on: riverrun run --session {session} \"…\""),
+                    &format!("go on: riverrun run --session {session} \"…\""),
                 ));
             }
             Ending::Waiting => {
