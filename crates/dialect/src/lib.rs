@@ -17,6 +17,6 @@ pub mod task;
 pub use coalesce::{Coalescer, Joined};
 pub use control::{Control, Opening, SnapshotReason};
 pub use frame::{Frame, Frames};
-pub use framing::{Framing, Place, cursor_after, write_control, write_frame, write_framed};
+pub use framing::{Framing, Place, cursor_after, surround, write_control, write_frame, write_framed};
 pub use projector::{IndexUnit, Options, Projector};
 pub use registry::Dialect;
