@@ -138,8 +138,10 @@ impl App {
         {
             return Ok(text);
         }
-        self.0.upkeep.folded(hub, snapshot.as_ref().map_or(Sequence::ZERO, |snapshot| snapshot.sequence));
-        Ok(self.state_from(&hub.key, at, snapshot).await?.to_json())
+        let from = snapshot.as_ref().map_or(Sequence::ZERO, |snapshot| snapshot.sequence);
+        let json = self.state_from(&hub.key, at, snapshot).await?.to_json();
+        self.0.upkeep.folded(hub, at.get() - from.get().min(at.get()), json.len());
+        Ok(json)
     }
 
     /// Applies the events up to `at`, and hands out the turns that leave the window.

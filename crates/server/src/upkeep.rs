@@ -18,8 +18,10 @@ use crate::session::{Batch, Hub};
 /// milliseconds. A large state waits for as many bytes as its snapshot has, so that snapshots cost no more than the
 /// events they stand for. A session that rests gets one sooner, and so does one whose readers wait for it.
 pub(crate) const SNAPSHOT_BYTES: u64 = 2 * 1024 * 1024;
-/// Events that a reader may have to fold before a snapshot behind them is worth its while.
-const LONG_TAIL: u64 = 1_000;
+/// Events that a reader may have to fold before a snapshot behind them is worth its while: this many at least, and
+/// one for so many bytes of the snapshot.
+const LONG_TAIL: u64 = 50;
+const BYTES_PER_EVENT: u64 = 1_600;
 /// Events that stay unpacked behind the end of a session in use.
 const UNSEALED: u64 = 256;
 const SWEEP_EVERY: Duration = Duration::from_secs(1);
@@ -50,9 +52,9 @@ impl Upkeep {
         }
     }
 
-    /// Notes that a reader folded the events from `from` on. The next one should not have to.
-    pub fn folded(&self, hub: &Hub, from: Sequence) {
-        if hub.head().get().saturating_sub(from.get()) > LONG_TAIL {
+    /// Notes that a reader folded `events` events to get at a state of `size` bytes. The next one should not have to.
+    pub fn folded(&self, hub: &Hub, events: u64, size: usize) {
+        if events > LONG_TAIL.max(size as u64 / BYTES_PER_EVENT) {
             self.ask(hub);
         }
     }

@@ -309,20 +309,13 @@ impl<'a> Scanner<'a> {
     }
 }
 
-/// How many bytes come before the next quote, backslash or control character; many are looked at together.
-pub(crate) fn plain_bytes(text: &[u8]) -> usize {
+/// How many bytes come before the next quote, backslash or control character; eight are looked at together.
+pub(super) fn plain_bytes(text: &[u8]) -> usize {
     const ONES: u64 = 0x0101_0101_0101_0101;
     const HIGHS: u64 = ONES << 7;
     // The lowest marked byte is exact; marks above it may be carried over, and are not looked at.
     let zeros = |word: u64| word.wrapping_sub(ONES) & !word & HIGHS;
     let mut at = 0;
-    while let Some(block) = text.get(at..at + 16) {
-        let special = |byte: &u8| (*byte == b'"') | (*byte == b'\\') | (*byte < 0x20);
-        if block.iter().fold(false, |found, byte| found | special(byte)) {
-            break;
-        }
-        at += 16;
-    }
     while let Some(eight) = text.get(at..at + 8) {
         let word = u64::from_le_bytes(eight.try_into().expect("eight bytes"));
         let control = word.wrapping_sub(ONES * 0x20) & !word & HIGHS;

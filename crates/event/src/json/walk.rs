@@ -1,7 +1,5 @@
 //! Goes over the members of an object in text that the strict reader has passed, without checking it again.
 
-use super::scanner::plain_bytes;
-
 /// Hands out each member's key and the text of its value, in order.
 ///
 /// None where the text is not what the strict reader leaves, or a key holds an escape: some members may have been
@@ -21,7 +19,7 @@ pub(crate) fn walk<'a>(text: &'a str, mut each: impl FnMut(&'a str, &'a str)) ->
         if bytes.get(at + 1) != Some(&b'"') {
             return None;
         }
-        let key_end = key + plain_bytes(bytes.get(key..)?);
+        let key_end = key + memchr::memchr2(b'"', b'\\', bytes.get(key..)?)?;
         if bytes.get(key_end..key_end + 2) != Some(b"\":") {
             return None;
         }
@@ -70,11 +68,10 @@ fn value_end(bytes: &[u8], mut at: usize) -> Option<usize> {
 fn string_end(bytes: &[u8], at: usize) -> Option<usize> {
     let mut at = at + 1;
     loop {
-        at += plain_bytes(bytes.get(at..)?);
-        match bytes.get(at)? {
+        at += memchr::memchr2(b'"', b'\\', bytes.get(at..)?)?;
+        match bytes[at] {
             b'"' => return Some(at + 1),
-            b'\\' => at += 2,
-            _ => at += 1,
+            _ => at += 2,
         }
     }
 }

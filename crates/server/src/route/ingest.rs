@@ -257,12 +257,12 @@ impl Producing {
         }
         let answers: Vec<_> = landed.iter().map(|landed| answer(&self.hub, landed)).collect();
         match problem {
-            Some(problem) if answers.is_empty() => Err(problem),
-            problem => {
-                self.failed = problem;
-                Ok(answers.join("\n"))
-            }
+            Some(problem) if answers.is_empty() => return Err(problem),
+            // It comes before whatever was wrong with a line behind it.
+            Some(problem) => self.failed = Some(problem),
+            None => {}
         }
+        Ok(answers.join("\n"))
     }
 
     /// Decodes the lines that are at hand.
