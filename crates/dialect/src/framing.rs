@@ -1,6 +1,6 @@
 //! How frames stand on a byte stream, or in the shared bytes from which a message transport makes its messages.
 
-use riverrun_event::{Cursor, Origin};
+use riverrun_event::{Cursor, Origin, Surround};
 
 use crate::{Control, Frame};
 
@@ -78,6 +78,18 @@ pub fn write_framed(framing: Framing, place: Place, out: &mut String, json: impl
             out.push('\n');
         }
     }
+}
+
+/// What [`write_framed`] puts around an event that has one frame, for many events of one log.
+pub fn surround(framing: Framing, origin: Origin) -> Surround {
+    let (before, between, behind) = match framing {
+        Framing::Sse => ("id: ", Some("\ndata: "), "\n\n"),
+        Framing::ForeignSse => ("data: ", None, "\n\n"),
+        Framing::Ndjson => ("", None, "\n"),
+        Framing::Cursored => ("", Some(" "), "\n"),
+    };
+    let between = between.map(|between| Cursor::tail(origin) + between);
+    Surround { before, between, behind }
 }
 
 /// The place behind a frame: after its event if it is the last one, else inside the event.
@@ -161,4 +173,39 @@ impl Rules {
         joins_deltas: true,
         headers: &[],
     };
+}
+
+#[cfg(test)]
+mod tests {
+    use riverrun_event::{
+        Composer, Composing, Record, RecordBytes, Sequence, SessionId, decode, write_record,
+    };
+
+    use super::*;
+
+    #[test]
+    fn a_run_of_frames_is_the_frames_one_by_one() -> Result<(), Box<dyn std::error::Error>> {
+        let session = SessionId::new("ses_1")?;
+        let (origin, composer) = (Origin::new(&session, 77), Composer::new(&session, 77));
+        let texts = [
+            r#"{"type":"model.delta","turnId":"t","payload":{"delta":"é"}}"#,
+            r#"{"type":"x.bare"}"#,
+            r#"{"type":"turn.started","eventId":"evt_own","timestamp":"1969-12-31T23:59:59.999Z","turnId":"t"}"#,
+        ];
+        for framing in [Framing::Sse, Framing::Ndjson, Framing::Cursored] {
+            let mut run = Composing::new(&composer, surround(framing, origin));
+            let (mut together, mut alone) = (Vec::new(), String::new());
+            for (at, text) in (99..).zip(texts) {
+                let sequence = Sequence::new(at).ok_or("in range")?;
+                let mut bytes = Vec::new();
+                write_record(&decode(text)?.draft, riverrun_event::Timestamp::from_millis(1), &mut bytes);
+                run.write(&RecordBytes::read(&bytes)?, sequence, &mut together);
+                let record = Record::read(&bytes)?;
+                let place = Place::At(Cursor::after(sequence, origin));
+                write_framed(framing, place, &mut alone, |out| composer.write(&record, sequence, out));
+            }
+            assert_eq!(String::from_utf8(together)?, alone, "{framing:?}");
+        }
+        Ok(())
+    }
 }

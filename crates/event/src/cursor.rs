@@ -52,6 +52,13 @@ impl Cursor {
         read(text).ok_or_else(|| CursorError(text.chars().take(60).collect()))
     }
 
+    /// What follows the sequence in the text of every cursor that stands after an event of this log.
+    pub fn tail(origin: Origin) -> String {
+        let mut text = String::new();
+        Self::after(Sequence::ZERO, origin).write(&mut text);
+        text.split_off(1)
+    }
+
     /// Appends the text form; this is on the path of every delivered frame.
     pub fn write(&self, out: &mut String) {
         let mut digits = [0; 20];

@@ -1,7 +1,8 @@
 //! Events as values: decoded for the fold and the dialects, and as drafts on their way into a log.
 
+use std::borrow::Cow;
+
 use serde::Serialize;
-use serde_json::value::RawValue;
 
 use crate::{EventId, EventType, Payload, PayloadError, RawJson, Scope, Sequence, Timestamp};
 
@@ -54,7 +55,7 @@ impl Draft {
     pub(crate) fn from_parts(
         kind: EventType,
         scope: &Scope,
-        extra: &[(String, &RawValue)],
+        extra: &[(Cow<'_, str>, &str)],
         payload: Option<&str>,
         refs: Option<&str>,
     ) -> Self {
@@ -64,7 +65,7 @@ impl Draft {
         for (name, value) in extra {
             crate::json::write_string(&mut members, name);
             members.push(':');
-            members.push_str(value.get());
+            members.push_str(value);
             members.push(',');
         }
         for (name, value) in [("\"payload\":", payload), ("\"refs\":", refs)] {

@@ -30,16 +30,27 @@ pub fn check_id(text: &str) -> Result<(), IdError> {
     if text.len() > MAX_ID_BYTES {
         return Err(IdError::TooLong(text.len()));
     }
-    let allowed = |c: char| c.is_ascii_alphanumeric() || "_-.:~@+=".contains(c);
-    if let Some((at, c)) = text.char_indices().find(|(_, c)| !allowed(*c)) {
-        return Err(IdError::BadCharacter(c, at));
+    if let Some(at) = text.bytes().position(|byte| !IS_ALLOWED[usize::from(byte)]) {
+        return Err(IdError::BadCharacter(text[at..].chars().next().unwrap_or('\u{fffd}'), at));
     }
     // `.` and `..` are path segments with a meaning of their own.
-    if text.bytes().all(|b| b == b'.') {
+    if text.starts_with('.') && text.bytes().all(|b| b == b'.') {
         return Err(IdError::BadCharacter('.', 0));
     }
     Ok(())
 }
+
+/// The bytes that an id may hold.
+const IS_ALLOWED: [bool; 256] = {
+    let mut allowed = [false; 256];
+    let mut byte = 0;
+    while byte < 128 {
+        allowed[byte] = (byte as u8).is_ascii_alphanumeric()
+            || matches!(byte as u8, b'_' | b'-' | b'.' | b':' | b'~' | b'@' | b'+' | b'=');
+        byte += 1;
+    }
+    allowed
+};
 
 macro_rules! ids {
     ($($(#[$doc:meta])* $name:ident = $prefix:literal;)*) => {$(

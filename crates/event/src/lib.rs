@@ -24,7 +24,7 @@ pub use decode::{DecodeError, Decoded, decode, decode_wire};
 pub use envelope::{Draft, Event, SCHEMA_VERSION};
 pub use error::ErrorCode;
 pub use id::*;
-pub use record::{Composer, Record, RecordError, write_record};
+pub use record::{Composer, Composing, Record, RecordBytes, RecordError, Surround, write_record};
 pub use scope::Scope;
 pub use sequence::Sequence;
 pub use spill::{Spilled, spill};

@@ -8,9 +8,12 @@
 //!  bit 0: an event id follows the type         ^ only with bit 0
 //! ```
 
-use crate::cursor::decimal;
+mod compose;
+
+pub use compose::{Composer, Composing, Surround};
+
 use crate::decode::decode_members;
-use crate::{Draft, Event, EventId, EventType, SCHEMA_VERSION, Sequence, SessionId, Timestamp};
+use crate::{Draft, Event, EventId, EventType, Sequence, Timestamp};
 
 const HAS_EVENT_ID: u8 = 1;
 
@@ -48,7 +51,17 @@ fn push_short(out: &mut Vec<u8>, text: &str) {
     out.extend_from_slice(text);
 }
 
-impl<'a> Record<'a> {
+/// The parts of a record as they are stored. What only copies them need not know that they are text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RecordBytes<'a> {
+    pub timestamp: Timestamp,
+    pub kind: &'a [u8],
+    pub event_id: Option<&'a [u8]>,
+    /// As in [`Record::members`].
+    pub members: &'a [u8],
+}
+
+impl<'a> RecordBytes<'a> {
     pub fn read(bytes: &'a [u8]) -> Result<Self, RecordError> {
         let (head, rest) = bytes.split_at_checked(7).ok_or(RecordError)?;
         if head[0] & !HAS_EVENT_ID != 0 {
@@ -59,17 +72,29 @@ impl<'a> Record<'a> {
         // The sign of the 48 bits goes on into the upper 16.
         let millis = i64::from_le_bytes(millis) << 16 >> 16;
         let (kind, rest) = take_short(rest)?;
-        let (event_id, rest) = if head[0] & HAS_EVENT_ID != 0 {
+        let (event_id, members) = if head[0] & HAS_EVENT_ID != 0 {
             let (id, rest) = take_short(rest)?;
             (Some(id), rest)
         } else {
             (None, rest)
         };
-        let members = std::str::from_utf8(rest).map_err(|_| RecordError)?;
-        if !members.starts_with('{') || !members.ends_with('}') {
+        if members.len() < 2 || members[0] != b'{' || members[members.len() - 1] != b'}' {
             return Err(RecordError);
         }
         Ok(Self { timestamp: Timestamp::from_millis(millis), kind, event_id, members })
+    }
+}
+
+impl<'a> Record<'a> {
+    pub fn read(bytes: &'a [u8]) -> Result<Self, RecordError> {
+        let RecordBytes { timestamp, kind, event_id, members } = RecordBytes::read(bytes)?;
+        let text = |bytes| std::str::from_utf8(bytes).map_err(|_| RecordError);
+        Ok(Self {
+            timestamp,
+            kind: text(kind)?,
+            event_id: event_id.map(text).transpose()?,
+            members: text(members)?,
+        })
     }
 
     /// Decodes it for the fold and the dialects.
@@ -80,71 +105,9 @@ impl<'a> Record<'a> {
     }
 }
 
-fn take_short(bytes: &[u8]) -> Result<(&str, &[u8]), RecordError> {
+fn take_short(bytes: &[u8]) -> Result<(&[u8], &[u8]), RecordError> {
     let (length, rest) = bytes.split_first().ok_or(RecordError)?;
-    let (text, rest) = rest.split_at_checked(usize::from(*length)).ok_or(RecordError)?;
-    Ok((std::str::from_utf8(text).map_err(|_| RecordError)?, rest))
-}
-
-/// Composes wire forms for one session.
-#[derive(Debug, Clone)]
-pub struct Composer {
-    /// `evt_…_`, to which the sequence is added.
-    event_id_stem: String,
-    /// `","timestamp":"` with the schema version before it.
-    before_time: String,
-    /// `,"sessionId":"…"`.
-    session: String,
-}
-
-impl Composer {
-    pub fn new(session: &SessionId, incarnation: u32) -> Self {
-        use sha2::Digest;
-        let digest = sha2::Sha256::digest(format!("{session} {incarnation}").as_bytes());
-        let mut unique = [0; 16];
-        unique[6..].copy_from_slice(&digest[..10]);
-        Self {
-            event_id_stem: format!("evt_{}_", crate::base32(u128::from_be_bytes(unique), 16)),
-            before_time: format!("\",\"schemaVersion\":\"{SCHEMA_VERSION}\",\"timestamp\":\""),
-            session: format!(",\"sessionId\":\"{session}\""),
-        }
-    }
-
-    /// Appends the wire form: one JSON object on one line.
-    pub fn write(&self, record: &Record<'_>, sequence: Sequence, out: &mut String) {
-        self.write_joined(record, sequence, sequence, out);
-    }
-
-    /// As [`Composer::write`], for deltas `first..=sequence` that were joined into one record.
-    pub fn write_joined(&self, record: &Record<'_>, first: Sequence, sequence: Sequence, out: &mut String) {
-        let mut digits = [0; 20];
-        let number = decimal(sequence.get(), &mut digits);
-        out.push_str("{\"type\":\"");
-        out.push_str(record.kind);
-        out.push_str("\",\"eventId\":\"");
-        match record.event_id {
-            Some(id) => out.push_str(id),
-            None => {
-                out.push_str(&self.event_id_stem);
-                out.push_str(number);
-            }
-        }
-        out.push_str(&self.before_time);
-        record.timestamp.write(out);
-        if first != sequence {
-            out.push_str("\",\"firstSequence\":");
-            out.push_str(decimal(first.get(), &mut [0; 20]));
-            out.push_str(",\"sequence\":");
-        } else {
-            out.push_str("\",\"sequence\":");
-        }
-        out.push_str(number);
-        out.push_str(&self.session);
-        if record.members.len() > 2 {
-            out.push(',');
-        }
-        out.push_str(&record.members[1..]);
-    }
+    rest.split_at_checked(usize::from(*length)).ok_or(RecordError)
 }
 
 #[cfg(test)]

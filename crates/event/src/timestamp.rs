@@ -28,6 +28,11 @@ impl Timestamp {
 
     /// Appends `2026-11-16T05:40:00.123Z`.
     pub fn write(self, out: &mut String) {
+        out.push_str(std::str::from_utf8(&self.text()).expect("digits and marks are ASCII"));
+    }
+
+    /// The one form, as its bytes.
+    pub(crate) fn text(self) -> [u8; 24] {
         let (days, in_day) = (self.0.div_euclid(86_400_000), self.0.rem_euclid(86_400_000));
         let (year, month, day) = civil_from_days(days);
         let mut digits = *b"0000-00-00T00:00:00.000Z";
@@ -38,7 +43,7 @@ impl Timestamp {
         put(&mut digits[14..16], (in_day / 60_000 % 60) as u64);
         put(&mut digits[17..19], (in_day / 1000 % 60) as u64);
         put(&mut digits[20..23], (in_day % 1000) as u64);
-        out.extend(digits.map(char::from));
+        digits
     }
 }
 

@@ -56,11 +56,28 @@ impl Scanner {
 
     /// Goes on to the end of `text`, whose part that was seen before has not changed.
     pub fn scan(&mut self, text: &str, mut found: impl FnMut(Marker)) {
-        for character in text[self.bytes.min(text.len())..].chars() {
+        let mut rest = &text[self.bytes.min(text.len())..];
+        loop {
+            rest = self.skip_plain(rest);
+            let mut characters = rest.chars();
+            let Some(character) = characters.next() else { break };
             self.step(character, &mut found);
             self.code_points += 1;
+            rest = characters.as_str();
         }
         self.bytes = text.len();
+    }
+
+    /// Takes at once what neither ends a line nor has to do with code or markers: nearly all of a text.
+    fn skip_plain<'a>(&mut self, text: &'a str) -> &'a str {
+        if self.place != Place::Text || self.run > 0 {
+            return text;
+        }
+        let end = memchr::memchr3(b'`', b'[', b'\n', text.as_bytes()).unwrap_or(text.len());
+        let (plain, rest) = text.split_at(end);
+        self.code_points += plain.chars().count() as u64;
+        self.line_is_blank = self.line_is_blank && plain.chars().all(char::is_whitespace);
+        rest
     }
 
     fn step(&mut self, character: char, found: &mut impl FnMut(Marker)) {

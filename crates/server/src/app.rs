@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 
 use axum::extract::FromRef;
-use riverrun_event::{SessionId, TenantId, Timestamp};
+use riverrun_event::{Sequence, SessionId, TenantId, Timestamp};
 use riverrun_fold::{Change, State};
 use riverrun_log::seeded::{self, Bug};
-use riverrun_log::{Clock, Epoch, Error, Log, SealedTurn, SessionKey, SnapshotFound};
+use riverrun_log::{Clock, Epoch, Error, Log, SealedTurn, SessionKey, Snapshot, SnapshotFound};
 use riverrun_runner::Runner;
 
 use crate::edge::{Caller, Edge, Problem, not_found};
@@ -152,10 +152,7 @@ impl App {
 
     /// Appends and resolves when durable.
     pub async fn append(&self, hub: &Hub, batch: &Batch) -> Result<Landed, Problem> {
-        self.append_from("ingest", hub, batch).await.map_err(|error| match error {
-            AppendError::Log(error) => Problem::from(error),
-            AppendError::TooLarge => Problem::new(error.code(), error.to_string()),
-        })
+        self.append_from("ingest", hub, batch).await.map_err(refusal)
     }
 
     /// The same, for those who read the errors themselves. `source` says in the metrics who appends.
@@ -166,31 +163,64 @@ impl App {
         batch: &Batch,
     ) -> Result<Landed, AppendError> {
         let landed = hub.append(&self.0.log, self.0.epoch, self.now(), batch).await?;
-        self.edge().metrics().events_appended.with(&[source]).add(batch.events.len() as u64);
-        self.0.upkeep.appended(hub, batch);
+        self.appended(source, hub, batch);
         Ok(landed)
     }
 
+    /// Appends batches that stand each for itself, in order. A failure comes with what was appended before it.
+    pub async fn append_run(&self, hub: &Hub, batches: &[Batch]) -> (Vec<Landed>, Option<Problem>) {
+        let (landed, error) = hub.append_run(&self.0.log, self.0.epoch, self.now(), batches).await;
+        for batch in &batches[..landed.len()] {
+            self.appended("ingest", hub, batch);
+        }
+        (landed, error.map(refusal))
+    }
+
+    fn appended(&self, source: &str, hub: &Hub, batch: &Batch) {
+        self.edge().metrics().events_appended.with(&[source]).add(batch.events.len() as u64);
+        self.0.upkeep.appended(hub, batch);
+    }
+
     /// The state after event `at`, from the nearest snapshot on. `at` is at most the head.
-    pub async fn state_at(&self, key: &SessionKey, at: riverrun_event::Sequence) -> Result<State, Problem> {
-        let mut state = match self.0.log.snapshot(key, at).await? {
-            SnapshotFound { snapshot: Some(snapshot), .. } => {
-                let text = std::str::from_utf8(&snapshot.bytes).ok();
-                // A snapshot that cannot be read is worth nothing; the log is worth everything.
-                text.and_then(|text| State::from_json(text).ok())
-                    .unwrap_or_else(|| State::new(key.session.clone()))
-            }
-            SnapshotFound { snapshot: None, .. } => State::new(key.session.clone()),
-        };
+    pub async fn state_at(&self, key: &SessionKey, at: Sequence) -> Result<State, Problem> {
+        let SnapshotFound { snapshot, .. } = self.0.log.snapshot(key, at).await?;
+        self.state_from(key, at, snapshot).await
+    }
+
+    async fn state_from(
+        &self,
+        key: &SessionKey,
+        at: Sequence,
+        snapshot: Option<Snapshot>,
+    ) -> Result<State, Problem> {
+        // A snapshot that cannot be read is worth nothing; the log is worth everything.
+        let text = snapshot.as_ref().and_then(|snapshot| std::str::from_utf8(&snapshot.bytes).ok());
+        let state = text.and_then(|text| State::from_json(text).ok());
+        let mut state = state.unwrap_or_else(|| State::new(key.session.clone()));
         self.fold_to(key, at, &mut state, |_| {}).await?;
         Ok(state)
+    }
+
+    /// The JSON of the state after event `at`: the snapshot as it is stored, if there is one just there.
+    pub async fn state_json_at(&self, hub: &Hub, at: Sequence) -> Result<String, Problem> {
+        let SnapshotFound { snapshot, .. } = self.0.log.snapshot(&hub.key, at).await?;
+        if let Some(Snapshot { sequence, bytes }) = &snapshot
+            && *sequence == at
+            && let Ok(text) = String::from_utf8(Vec::from(bytes.clone()))
+        {
+            return Ok(text);
+        }
+        let from = snapshot.as_ref().map_or(Sequence::ZERO, |snapshot| snapshot.sequence);
+        let json = self.state_from(&hub.key, at, snapshot).await?.to_json();
+        self.0.upkeep.folded(hub, at.get() - from.get().min(at.get()), json.len());
+        Ok(json)
     }
 
     /// Applies the events up to `at`, and hands out the turns that leave the window.
     pub async fn fold_to(
         &self,
         key: &SessionKey,
-        at: riverrun_event::Sequence,
+        at: Sequence,
         state: &mut State,
         mut sealed: impl FnMut(riverrun_fold::SealedTurn),
     ) -> Result<(), Problem> {
@@ -226,6 +256,13 @@ impl App {
     /// A turn that left the window of its session's state.
     pub fn sealed_turn(&self, stored: Option<SealedTurn>) -> Option<riverrun_fold::SealedTurn> {
         stored.and_then(|turn| serde_json::from_slice(&turn.bytes).ok())
+    }
+}
+
+fn refusal(error: AppendError) -> Problem {
+    match error {
+        AppendError::Log(error) => Problem::from(error),
+        AppendError::TooLarge => Problem::new(error.code(), error.to_string()),
     }
 }
 

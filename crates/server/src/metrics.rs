@@ -3,7 +3,6 @@
 //! A small registry of our own: numbers are atomics, label values come from closed sets or route templates, and
 //! no label ever holds an id.
 
-use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, RwLock};
@@ -96,7 +95,8 @@ impl Histogram {
 #[derive(Debug)]
 pub struct Family<M> {
     labels: &'static [&'static str],
-    members: RwLock<BTreeMap<Vec<String>, Arc<M>>>,
+    /// In the order of their values.
+    members: RwLock<Vec<(Vec<String>, Arc<M>)>>,
 }
 
 impl<M: Default> Family<M> {
@@ -110,15 +110,26 @@ impl<M: Default> Family<M> {
     /// The metric of these values, in the order of the labels. Keep it where the path is hot.
     pub fn with(&self, values: &[&str]) -> Arc<M> {
         debug_assert_eq!(values.len(), self.labels.len());
-        let key: Vec<String> = values.iter().map(|value| (*value).to_owned()).collect();
-        if let Some(found) = self.members.read().unwrap_or_else(|poison| poison.into_inner()).get(&key) {
-            return found.clone();
+        let known = self.members.read().unwrap_or_else(|poison| poison.into_inner());
+        if let Ok(at) = find(&known, values) {
+            return known[at].1.clone();
         }
+        drop(known);
         let mut members = self.members.write().unwrap_or_else(|poison| poison.into_inner());
-        let key =
-            if members.len() < Self::MAX_MEMBERS { key } else { vec!["other".to_owned(); self.labels.len()] };
-        members.entry(key).or_default().clone()
+        let others = vec!["other"; self.labels.len()];
+        let values = if members.len() < Self::MAX_MEMBERS { values } else { &others };
+        let at = find(&members, values).unwrap_or_else(|at| {
+            let key = values.iter().map(|value| (*value).to_owned()).collect();
+            members.insert(at, (key, Arc::default()));
+            at
+        });
+        members[at].1.clone()
     }
+}
+
+/// Where the values are, or where they would stand.
+fn find<M>(members: &[(Vec<String>, Arc<M>)], values: &[&str]) -> Result<usize, usize> {
+    members.binary_search_by(|(key, _)| key.iter().map(String::as_str).cmp(values.iter().copied()))
 }
 
 macro_rules! metrics {

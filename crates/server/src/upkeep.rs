@@ -14,9 +14,14 @@ use crate::app::App;
 use crate::edge::Problem;
 use crate::session::{Batch, Hub};
 
-/// Bytes after which a session gets a snapshot even in the middle of a turn. A large state waits for as many bytes as
-/// its snapshot has, so that snapshots cost no more than the events they stand for.
-pub(crate) const SNAPSHOT_BYTES: u64 = 256 * 1024;
+/// Bytes after which a session gets a snapshot even in the middle of a turn: as many as a reader folds in a few
+/// milliseconds. A large state waits for as many bytes as its snapshot has, so that snapshots cost no more than the
+/// events they stand for. A session that rests gets one sooner, and so does one whose readers wait for it.
+pub(crate) const SNAPSHOT_BYTES: u64 = 2 * 1024 * 1024;
+/// Events that a reader may have to fold before a snapshot behind them is worth its while: this many at least, and
+/// one for so many bytes of the snapshot.
+const LONG_TAIL: u64 = 50;
+const BYTES_PER_EVENT: u64 = 1_600;
 /// Events that stay unpacked behind the end of a session in use.
 const UNSEALED: u64 = 256;
 const SWEEP_EVERY: Duration = Duration::from_secs(1);
@@ -39,13 +44,25 @@ impl Upkeep {
     pub fn appended(&self, hub: &Hub, batch: &Batch) {
         let bytes: u64 = batch.events.iter().map(|event| event.draft.size() as u64).sum();
         let since = hub.since_upkeep.fetch_add(bytes, Ordering::AcqRel) + bytes;
+        hub.last_appended.store(hub.last_used.load(Ordering::Relaxed), Ordering::Relaxed);
         let ended = batch.events.iter().any(|event| event.draft.kind.is_turn_terminal());
         let due = hub.upkeep_after.load(Ordering::Relaxed);
         if since >= due || ended && since >= due / 8 {
-            hub.since_upkeep.store(0, Ordering::Release);
-            crate::session::lock(&self.due).insert(hub.key.clone());
-            self.notify.notify_one();
+            self.ask(hub);
         }
+    }
+
+    /// Notes that a reader folded `events` events to get at a state of `size` bytes. The next one should not have to.
+    pub fn folded(&self, hub: &Hub, events: u64, size: usize) {
+        if events > LONG_TAIL.max(size as u64 / BYTES_PER_EVENT) {
+            self.ask(hub);
+        }
+    }
+
+    fn ask(&self, hub: &Hub) {
+        hub.since_upkeep.store(0, Ordering::Release);
+        crate::session::lock(&self.due).insert(hub.key.clone());
+        self.notify.notify_one();
     }
 
     fn take(&self) -> Vec<SessionKey> {

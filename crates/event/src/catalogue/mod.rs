@@ -4,6 +4,7 @@
 mod benchmark;
 mod block;
 mod context;
+mod delta;
 mod envelope_members;
 mod event_type;
 mod item;
@@ -33,6 +34,7 @@ mod tool;
 pub use benchmark::*;
 pub use block::*;
 pub use context::*;
+pub(crate) use delta::delta;
 pub use envelope_members::{ENVELOPE_MEMBERS, EnvelopeMember, MemberForm};
 pub use item::*;
 pub use item_event::*;

@@ -4,10 +4,12 @@
 //! fits on one line of SSE or NDJSON and every later parse can trust it. Numbers keep their exact text.
 
 mod scanner;
+mod walk;
 
 use crate::ErrorCode;
 
-pub use scanner::compact;
+pub use scanner::{compact, compact_text};
+pub(crate) use walk::walk;
 
 /// How much of it is accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,19 +51,21 @@ impl JsonError {
 /// Appends `text` as a JSON string with its quotes.
 pub fn write_string(out: &mut String, text: &str) {
     out.push('"');
-    let mut plain_from = 0;
-    for (at, byte) in text.bytes().enumerate() {
+    let (mut plain_from, mut at) = (0, 0);
+    loop {
+        at += scanner::plain_bytes(&text.as_bytes()[at..]);
+        let Some(byte) = text.as_bytes().get(at) else { break };
         let escape = match byte {
             b'"' => "\\\"",
             b'\\' => "\\\\",
             b'\n' => "\\n",
             b'\r' => "\\r",
             b'\t' => "\\t",
-            0..0x20 => "",
-            _ => continue,
+            _ => "",
         };
         out.push_str(&text[plain_from..at]);
-        plain_from = at + 1;
+        at += 1;
+        plain_from = at;
         if escape.is_empty() {
             out.push_str(&format!("\\u{byte:04x}"));
         } else {

@@ -10,6 +10,11 @@ use crate::ErrorCode;
 ///
 /// A byte order mark at the start is dropped. Everything else is kept byte for byte.
 pub fn compact(bytes: &[u8], limits: &Limits) -> Result<String, JsonError> {
+    compact_text(bytes, limits).map(Cow::into_owned)
+}
+
+/// As [`compact`], without a copy where there is nothing to drop.
+pub fn compact_text<'a>(bytes: &'a [u8], limits: &Limits) -> Result<Cow<'a, str>, JsonError> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let text = std::str::from_utf8(bytes).map_err(|error| {
         let at = error.valid_up_to();
@@ -33,8 +38,11 @@ pub fn compact(bytes: &[u8], limits: &Limits) -> Result<String, JsonError> {
     if scanner.at < text.len() {
         return Err(scanner.error(ErrorCode::JsonSyntax, "something follows the JSON value"));
     }
+    if scanner.kept_from == 0 {
+        return Ok(Cow::Borrowed(text));
+    }
     scanner.keep_up_to(scanner.at);
-    Ok(scanner.out)
+    Ok(Cow::Owned(scanner.out))
 }
 
 struct Scanner<'a> {
@@ -76,7 +84,15 @@ impl<'a> Scanner<'a> {
         self.kept_from = end;
     }
 
+    #[inline]
     fn skip_space(&mut self) {
+        if self.text.get(self.at).is_some_and(|byte| *byte <= b' ') {
+            self.skip_some_space();
+        }
+    }
+
+    #[cold]
+    fn skip_some_space(&mut self) {
         let start = self.at;
         while let Some(b' ' | b'\t' | b'\n' | b'\r') = self.text.get(self.at) {
             self.at += 1;
@@ -294,7 +310,7 @@ impl<'a> Scanner<'a> {
 }
 
 /// How many bytes come before the next quote, backslash or control character; eight are looked at together.
-fn plain_bytes(text: &[u8]) -> usize {
+pub(super) fn plain_bytes(text: &[u8]) -> usize {
     const ONES: u64 = 0x0101_0101_0101_0101;
     const HIGHS: u64 = ONES << 7;
     // The lowest marked byte is exact; marks above it may be carried over, and are not looked at.
@@ -314,16 +330,18 @@ fn plain_bytes(text: &[u8]) -> usize {
     text[at..].iter().position(special).map_or(text.len(), |found| at + found)
 }
 
-/// The keys of one object seen so far: a list while they are few, a set when they are many.
+/// Keys that are kept as a list.
+const FEW: usize = 12;
+
+/// The keys of one object seen so far: a list while they are few and plain, a set otherwise.
 #[derive(Default)]
 struct Keys<'a> {
-    few: Vec<Cow<'a, str>>,
+    few: [&'a str; FEW],
+    count: usize,
     many: HashSet<Cow<'a, str>>,
 }
 
 impl<'a> Keys<'a> {
-    const FEW: usize = 16;
-
     /// Takes a key with its quotes; false if it was there.
     fn insert(&mut self, quoted: &'a str, escaped: bool) -> bool {
         let inner = &quoted[1..quoted.len() - 1];
@@ -331,13 +349,17 @@ impl<'a> Keys<'a> {
             Some(Ok(plain)) => Cow::Owned(plain),
             Some(Err(_)) | None => Cow::Borrowed(inner),
         };
-        if self.few.len() < Self::FEW {
-            let is_new = !self.few.contains(&key);
-            self.few.push(key);
+        if let Cow::Borrowed(key) = key
+            && self.count < FEW
+            && self.many.is_empty()
+        {
+            let is_new = !self.few[..self.count].contains(&key);
+            self.few[self.count] = key;
+            self.count += 1;
             return is_new;
         }
         if self.many.is_empty() {
-            self.many.extend(self.few.iter().cloned());
+            self.many.extend(self.few[..self.count].iter().map(|key| Cow::Borrowed(*key)));
         }
         self.many.insert(key)
     }

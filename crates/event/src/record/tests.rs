@@ -1,4 +1,5 @@
 use super::*;
+use crate::SessionId;
 use crate::{decode, decode_wire, json, spill};
 
 fn session() -> SessionId {

@@ -128,13 +128,15 @@ impl Own {
 }
 
 impl Encoder {
-    /// Encodes a chunk from the store.
-    pub fn stored(&mut self, hub: &Hub, chunk: &Chunk, after: Sequence) -> Bytes {
+    /// Encodes chunks from the store that follow each other.
+    pub fn stored(&mut self, hub: &Hub, chunks: &[Chunk], after: Sequence) -> Bytes {
         match self {
-            Encoder::Shared(key) => hub.native_frames(key.framing, chunk, after),
+            Encoder::Shared(key) => hub.native_frames(key.framing, chunks, after),
             Encoder::Own(own) => {
                 let mut out = String::new();
-                own.chunk(chunk, after, hub.origin(), &mut out);
+                for chunk in chunks {
+                    own.chunk(chunk, after, hub.origin(), &mut out);
+                }
                 out.into()
             }
         }
@@ -149,7 +151,7 @@ impl Encoder {
                 hub.shared_frames(key, recent)
             }
             Encoder::Shared(key) if key.dialect == Dialect::Native => {
-                Some(alone(hub.native_frames(key.framing, &recent.chunk, after)))
+                Some(alone(hub.native_frames(key.framing, std::slice::from_ref(&recent.chunk), after)))
             }
             Encoder::Shared(_) => None,
             Encoder::Own(own) => {

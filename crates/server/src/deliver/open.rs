@@ -57,9 +57,7 @@ pub async fn plan(app: &App, hub: &Arc<Hub>, request: &Request, framing: Framing
     let key = SharedKey { dialect: request.dialect, framing, options: request.options };
     let mut filter = Filter::new(request);
     let at = if matches!(opening, Opening::Snapshot(_)) { head } else { after.sequence };
-    let needs_state = !request.dialect.is_stateless()
-        || matches!(opening, Opening::Snapshot(_))
-        || filter.as_ref().is_some_and(Filter::needs_state);
+    let needs_state = !request.dialect.is_stateless() || filter.as_ref().is_some_and(Filter::needs_state);
     let state = if needs_state { app.state_at(&hub.key, at).await? } else { unread(hub, at) };
     if let Some(filter) = &mut filter {
         filter.learn(&state);
@@ -68,7 +66,8 @@ pub async fn plan(app: &App, hub: &Arc<Hub>, request: &Request, framing: Framing
     let cursor = Cursor::after(at, hub.origin());
     let mut first = opened(hub, request, framing, opening, after.sequence, cursor, &filter_json);
     let snapshot = match opening {
-        Opening::Snapshot(reason) => Some((reason, state.to_json())),
+        Opening::Snapshot(reason) if needs_state => Some((reason, state.to_json())),
+        Opening::Snapshot(reason) => Some((reason, app.state_json_at(hub, at).await?)),
         Opening::Replayed | Opening::Coalesced => None,
     };
     let encoder = encoder(hub, key, state, filter, opening, after.part);

@@ -170,11 +170,10 @@ impl Subscription {
         match read {
             Ok(chunks) if chunks.is_empty() => self.phase = Phase::Cutting("the log ends before its head"),
             Ok(chunks) => {
-                for chunk in &chunks {
-                    if self.take_until(chunk.first()) {
-                        let bytes = self.encoder.stored(&self.hub, chunk, self.at);
-                        self.took(chunk.last(), bytes);
-                    }
+                let count = chunks.iter().take_while(|chunk| self.take_until(chunk.first())).count();
+                if let Some(last) = chunks[..count].last() {
+                    let bytes = self.encoder.stored(&self.hub, &chunks[..count], self.at);
+                    self.took(last.last(), bytes);
                 }
                 self.read_ahead();
             }

@@ -147,12 +147,18 @@ struct HeadScan {
 impl HeadScan {
     const NAME: &[u8] = b"content-length";
 
-    fn look_at(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            if self.ended {
-                return;
-            }
+    fn look_at(&mut self, mut bytes: &[u8]) {
+        while !self.ended
+            && let Some((byte, rest)) = bytes.split_first()
+        {
             self.step(*byte);
+            // The rest of a line that is something else is of no interest.
+            let line_end = if self.matches { None } else { memchr::memchr(b'\n', rest) };
+            bytes = match line_end {
+                Some(at) => &rest[at..],
+                None if self.matches => rest,
+                None => return,
+            };
         }
     }
 

@@ -3,13 +3,17 @@
 use std::time::Duration;
 
 use axum::body::Body;
-use bytes::{Bytes, BytesMut};
+use bytes::{Buf, Bytes, BytesMut};
+use http_body::{Body as _, Frame};
 use http_body_util::BodyExt;
 use riverrun_event::{ErrorCode, json};
 
 use super::Edge;
 use super::body::{broken, too_slow};
 use super::problem::Problem;
+
+/// How long a group of lines waits for more of a body that is known to have more.
+const ON_ITS_WAY: Duration = Duration::from_millis(2);
 
 /// Reads an NDJSON body line by line while it arrives, each line checked and without white space.
 pub struct Lines {
@@ -18,6 +22,8 @@ pub struct Lines {
     /// The bytes of `buffer` that are known to hold no line end.
     searched: usize,
     ended: bool,
+    /// Why the body cannot be read on; told when all that came before was given.
+    broken: Option<Problem>,
     max_line: usize,
     idle: Duration,
     json: json::Limits,
@@ -33,6 +39,7 @@ impl Lines {
             buffer: BytesMut::new(),
             searched: 0,
             ended: false,
+            broken: None,
             max_line: limits.body_bytes,
             idle: limits.body_time,
             json: limits.json,
@@ -43,8 +50,13 @@ impl Lines {
     /// The next line that is not blank, as compact JSON; `None` at the end. The body must end in a whole line:
     /// a last line without its line end counts if the body ended cleanly.
     pub async fn next(&mut self) -> Result<Option<String>, Problem> {
+        self.read_next(str::to_owned).await
+    }
+
+    /// As [`Lines::next`], for a caller that reads the line where it stands.
+    pub async fn read_next<T>(&mut self, mut read: impl FnMut(&str) -> T) -> Result<Option<T>, Problem> {
         loop {
-            let Some(line) = self.take_line() else {
+            let Some((length, next)) = self.find_line() else {
                 if self.ended {
                     return Ok(None);
                 }
@@ -52,21 +64,60 @@ impl Lines {
                 continue;
             };
             self.number += 1;
+            let line = &self.buffer[..length];
             let bare =
-                if self.number == 1 { line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&line) } else { &line };
+                if self.number == 1 { line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line) } else { line };
             if bare.len() > self.max_line {
                 return Err(self.line_too_large());
             }
-            if !bare.iter().all(u8::is_ascii_whitespace) {
-                let checked = json::compact(bare, &self.json);
-                return checked.map(Some).map_err(|error| Problem::from(error).with("line", self.number));
+            let is_blank = bare.iter().all(u8::is_ascii_whitespace);
+            let value = match is_blank {
+                true => None,
+                false => Some(json::compact_text(bare, &self.json).map(|line| read(&line))),
+            };
+            self.buffer.advance(next);
+            self.searched = 0;
+            match value {
+                None => continue,
+                Some(Ok(value)) => return Ok(Some(value)),
+                Some(Err(error)) => return Err(Problem::from(error).with("line", self.number)),
             }
         }
     }
 
     /// True if another `next` would not have to wait for the network: a batch ends where this turns false.
-    pub fn has_buffered_line(&self) -> bool {
-        self.buffer.contains(&b'\n')
+    /// Waits a moment for the rest of a body whose length is known: it is on its way, and what is stored together
+    /// costs one sync.
+    pub async fn has_more(&mut self) -> bool {
+        loop {
+            if memchr::memchr(b'\n', &self.buffer[self.searched..]).is_some() {
+                return true;
+            }
+            self.ended |= self.body.is_end_stream();
+            if self.ended {
+                return !self.buffer.is_empty();
+            }
+            if self.body.size_hint().exact().is_none() || self.buffer.len() > self.max_line {
+                return false;
+            }
+            let Ok(frame) = tokio::time::timeout(ON_ITS_WAY, self.body.frame()).await else { return false };
+            if let Err(problem) = self.take_frame(frame) {
+                self.broken = Some(problem);
+                return false;
+            }
+        }
+    }
+
+    /// True if the body is known to have ended and every line of it was given.
+    pub fn is_over(&self) -> bool {
+        (self.ended || self.body.is_end_stream()) && self.buffer.is_empty() && self.broken.is_none()
+    }
+
+    /// About how many lines a body of known length still has, to reserve room for; at least 1.
+    pub fn guess(&self) -> usize {
+        const USUAL: u64 = 192;
+        let bytes = self.body.size_hint().exact().unwrap_or(0) + self.buffer.len() as u64;
+        usize::try_from(bytes / USUAL).unwrap_or(usize::MAX).max(1)
     }
 
     /// The number of the line that `next` gave last, from 1.
@@ -74,18 +125,14 @@ impl Lines {
         self.number
     }
 
-    fn take_line(&mut self) -> Option<Bytes> {
-        match self.buffer[self.searched..].iter().position(|byte| *byte == b'\n') {
+    /// The length of the line that the buffer begins with, and where the next one begins.
+    fn find_line(&mut self) -> Option<(usize, usize)> {
+        match memchr::memchr(b'\n', &self.buffer[self.searched..]) {
             Some(at) => {
                 let end = self.searched + at;
-                self.searched = 0;
-                let line = self.buffer.split_to(end + 1).freeze();
-                Some(line.slice(..end))
+                Some((end, end + 1))
             }
-            None if self.ended && !self.buffer.is_empty() => {
-                self.searched = 0;
-                Some(self.buffer.split().freeze())
-            }
+            None if self.ended && !self.buffer.is_empty() => Some((self.buffer.len(), self.buffer.len())),
             None => {
                 self.searched = self.buffer.len();
                 None
@@ -94,12 +141,19 @@ impl Lines {
     }
 
     async fn read_more(&mut self) -> Result<(), Problem> {
+        if let Some(problem) = self.broken.take() {
+            return Err(problem);
+        }
         if self.buffer.len() > self.max_line {
             self.number += 1;
             return Err(self.line_too_large());
         }
         let frame =
             tokio::time::timeout(self.idle, self.body.frame()).await.map_err(|_| too_slow(self.idle))?;
+        self.take_frame(frame)
+    }
+
+    fn take_frame(&mut self, frame: Option<Result<Frame<Bytes>, axum::Error>>) -> Result<(), Problem> {
         match frame {
             None => self.ended = true,
             Some(frame) => {

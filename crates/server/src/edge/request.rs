@@ -63,15 +63,15 @@ pub(super) async fn observe(State(edge): State<Edge>, mut request: Request, next
     put_headers(response.headers_mut(), &id);
 
     let route = route.as_ref().map_or("-", MatchedPath::as_str);
-    let status = response.status().as_u16();
+    let status = response.status();
     let elapsed = started.elapsed();
-    edge.metrics().requests.with(&[method.as_str(), route, &status.to_string()]).increment();
+    edge.metrics().requests.with(&[method.as_str(), route, status.as_str()]).increment();
     edge.metrics().request_seconds.observe(elapsed.as_secs_f64());
     tracing::info!(
         target: "riverrun::access",
         method = method.as_str(),
         route,
-        status,
+        status = status.as_u16(),
         duration_ms = elapsed.as_secs_f64() * 1e3,
         request_id = &*id.0,
         tenant = note.0.get().map_or("-", TenantId::as_str),
@@ -170,10 +170,16 @@ fn next_id() -> RequestId {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let process = PROCESS.get_or_init(|| {
         let bytes: [u8; 8] = super::keys::random().unwrap_or_default();
-        super::keys::hex(&bytes)
+        format!("req_{}", super::keys::hex(&bytes))
     });
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
-    RequestId(format!("req_{process}{count:08x}").into())
+    let mut id = String::with_capacity(40);
+    id.push_str(process);
+    let width = (64 - count.leading_zeros()).div_ceil(4).max(8);
+    for place in (0..width).rev() {
+        id.push(char::from_digit((count >> (4 * place) & 15) as u32, 16).unwrap_or('0'));
+    }
+    RequestId(id.into())
 }
 
 fn put_headers(headers: &mut HeaderMap, id: &RequestId) {

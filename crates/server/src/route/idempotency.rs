@@ -37,6 +37,10 @@ pub(crate) struct Attempt {
     created_at: riverrun_log::Timestamp,
 }
 
+pub(crate) fn has_key(headers: &HeaderMap) -> bool {
+    headers.contains_key(KEY)
+}
+
 /// Takes the key of a request, if it has one. 409 while another request with the same key is under way.
 /// `route` names what is asked and of whom: the same key elsewhere is another key.
 pub(crate) async fn begin(

@@ -54,7 +54,7 @@ pub async fn ingest(
         }
         BodyKind::Ndjson => {
             let lines = Lines::new(body, app.edge());
-            follow_lines(Producing { app, caller, hub, lines, producer }).await
+            follow_lines(Producing { app, caller, hub, lines, producer, failed: None }).await
         }
     }
 }
@@ -68,15 +68,21 @@ async fn whole(
     text: &str,
     producer: Option<ProducerStamp>,
 ) -> Result<Response, Problem> {
-    let route = format!("POST /v1/sessions/{}/events", hub.session());
-    let attempt = idempotency::begin(app, caller, headers, &route).await?;
-    let digest = idempotency::digest(text.as_bytes());
-    if let Some(again) = attempt.as_ref().map(|attempt| attempt.again(&digest)).transpose()?.flatten() {
-        return Ok(again);
+    let mut attempt = None;
+    if idempotency::has_key(headers) {
+        let route = format!("POST /v1/sessions/{}/events", hub.session());
+        attempt = idempotency::begin(app, caller, headers, &route).await?;
+    }
+    let mut record = None;
+    if let Some(attempt) = &attempt {
+        let digest = idempotency::digest(text.as_bytes());
+        if let Some(again) = attempt.again(&digest)? {
+            return Ok(again);
+        }
+        record = Some(attempt.record(digest, Bytes::new()));
     }
     let events = decode_all(hub, text)?;
     app.edge().take_events(caller, events.len())?;
-    let record = attempt.as_ref().map(|attempt| attempt.record(digest, Bytes::new()));
     let landed = store_once(app, hub, events, producer, record).await?;
     let status = if landed.duplicate { StatusCode::OK } else { StatusCode::CREATED };
     Ok((status, [(CONTENT_TYPE, "application/json")], answer(hub, &landed)).into_response())
@@ -218,36 +224,75 @@ struct Producing {
     hub: Arc<Hub>,
     lines: Lines,
     producer: Option<ProducerStamp>,
+    /// Why the last group was not stored whole; told behind the answers for what was.
+    failed: Option<Problem>,
 }
 
 impl Producing {
-    /// Stores the lines that are at hand. None at the end of the body. A producer's lines are numbered one by one:
-    /// how they arrive together is chance, and a retry must find the same numbers on the same lines.
+    /// Stores the lines that are at hand, and answers for them. None at the end of the body.
     async fn group(&mut self) -> Result<Option<String>, Problem> {
-        let mut events = Vec::new();
-        let most = if self.producer.is_some() { 1 } else { MAX_GROUP };
-        while events.len() < most {
-            if !events.is_empty() && !self.lines.has_buffered_line() {
-                break;
-            }
-            match self.lines.next().await {
-                Ok(Some(line)) => {
-                    let decoded = decode_one(&self.hub, &line);
-                    events.push(decoded.map_err(|problem| problem.with("line", self.lines.number()))?);
-                }
-                Ok(None) => break,
-                Err(problem) => return Err(problem),
-            }
+        if let Some(problem) = self.failed.take() {
+            return Err(problem);
         }
+        let events = self.gather().await?;
         if events.is_empty() {
             return Ok(None);
         }
         self.app.edge().take_events(&self.caller, events.len())?;
-        let landed = store(&self.app, &self.hub, events, self.producer.clone()).await?;
-        if let Some(producer) = &mut self.producer {
-            producer.sequence += 1;
+        if let Some(producer) = self.producer.clone() {
+            return self.numbered(producer, events).await.map(Some);
         }
+        let landed = store(&self.app, &self.hub, events, None).await?;
         Ok(Some(answer(&self.hub, &landed)))
+    }
+
+    /// A producer's lines are numbered one by one: how they arrive together is chance, and a retry must find the
+    /// same numbers on the same lines.
+    async fn numbered(&mut self, mut stamp: ProducerStamp, events: Vec<Decoded>) -> Result<String, Problem> {
+        let mut batches = Vec::with_capacity(events.len());
+        for event in events {
+            let mut events = vec![event];
+            let facts = put_large(&self.app, &self.hub, &mut events).await?;
+            batches.push(Batch { events, producer: Some(stamp.clone()), facts, ..Batch::default() });
+            stamp.sequence += 1;
+        }
+        let (landed, problem) = self.app.append_run(&self.hub, &batches).await;
+        if let Some(producer) = &mut self.producer {
+            producer.sequence += landed.len() as u64;
+        }
+        let answers: Vec<_> = landed.iter().map(|landed| answer(&self.hub, landed)).collect();
+        match problem {
+            Some(problem) if answers.is_empty() => return Err(problem),
+            // It comes before whatever was wrong with a line behind it.
+            Some(problem) => self.failed = Some(problem),
+            None => {}
+        }
+        Ok(answers.join("\n"))
+    }
+
+    /// Decodes the lines that are at hand.
+    async fn gather(&mut self) -> Result<Vec<Decoded>, Problem> {
+        let mut events = Vec::with_capacity(self.lines.guess().min(MAX_GROUP));
+        while events.len() < MAX_GROUP {
+            if !events.is_empty() && !self.lines.has_more().await {
+                break;
+            }
+            let hub = &self.hub;
+            let line = self.lines.read_next(|line| decode_one(hub, line)).await;
+            let number = self.lines.number();
+            let line = line.and_then(|line| line.transpose().map_err(|problem| problem.with("line", number)));
+            match line {
+                Ok(Some(event)) => events.push(event),
+                Ok(None) => break,
+                // Numbered lines stand each for itself: those before a bad one are stored.
+                Err(problem) if self.producer.is_some() && !events.is_empty() => {
+                    self.failed = Some(problem);
+                    break;
+                }
+                Err(problem) => return Err(problem),
+            }
+        }
+        Ok(events)
     }
 }
 
@@ -256,6 +301,9 @@ async fn follow_lines(mut producing: Producing) -> Result<Response, Problem> {
     let Some(first) = producing.group().await? else {
         return Err(Problem::new(ErrorCode::BodyEmpty, "the body has no lines; send one event per line"));
     };
+    if producing.lines.is_over() && producing.failed.is_none() {
+        return Ok((StatusCode::OK, [(CONTENT_TYPE, "application/x-ndjson")], first + "\n").into_response());
+    }
     let (sender, receiver) = tokio::sync::mpsc::channel(16);
     tokio::spawn(produce(producing, first, sender));
     let lines = stream::unfold(receiver, async |mut receiver| {

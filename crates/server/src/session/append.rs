@@ -88,6 +88,63 @@ impl Hub {
         unreachable!("the loop returns at its last attempt")
     }
 
+    /// Appends batches in order, each of which stands for itself. They are handed over together, so that they can
+    /// share a sync; what is refused because of one before it is handed over again by itself. The first that fails
+    /// ends the run: its error comes with those that went before it.
+    pub async fn append_run(
+        &self,
+        log: &Arc<dyn Log>,
+        epoch: Epoch,
+        now: Timestamp,
+        batches: &[Batch],
+    ) -> (Vec<Landed>, Option<AppendError>) {
+        let mut landed = Vec::with_capacity(batches.len());
+        while landed.len() < batches.len() {
+            let rest = &batches[landed.len()..];
+            // The end of a turn asks the log what is open in it, so all before it must be there.
+            let together = rest.iter().take_while(|batch| ended_turns(batch).is_empty()).count();
+            self.append_together(log, epoch, now, &rest[..together], &mut landed).await;
+            let Some(alone) = batches.get(landed.len()) else { break };
+            match self.append(log, epoch, now, alone).await {
+                Ok(one) => landed.push(one),
+                Err(error) => return (landed, Some(error)),
+            }
+        }
+        (landed, None)
+    }
+
+    /// Hands over all of the batches before it waits for the first. Stops at the first that is refused: those behind
+    /// it name it as the chunk before them, so they are refused too.
+    async fn append_together(
+        &self,
+        log: &Arc<dyn Log>,
+        epoch: Epoch,
+        now: Timestamp,
+        batches: &[Batch],
+        landed: &mut Vec<Landed>,
+    ) {
+        let mut tickets = Vec::with_capacity(batches.len());
+        for batch in batches {
+            match self.submit(log, epoch, now, batch, &[]).await {
+                Ok(submitted) => tickets.push(submitted),
+                Err(_) => break,
+            }
+        }
+        let mut refused = false;
+        for (ticket, built_on) in tickets {
+            match ticket.await {
+                Ok(Appended { first, last, duplicate, .. }) if !refused => {
+                    landed.push(Landed { place: Some((first, last)), duplicate });
+                }
+                Ok(_) => {}
+                Err(_) => {
+                    refused = true;
+                    self.reset(built_on).await;
+                }
+            }
+        }
+    }
+
     /// Builds the chunk at the end of the log and hands it over, in order. Nobody waits here for the disk.
     async fn submit(
         &self,

@@ -6,8 +6,8 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::Waker;
 
 use bytes::Bytes;
-use riverrun_dialect::{Dialect, Frames, Framing, Place, Projector, write_frame, write_framed};
-use riverrun_event::{Composer, Cursor, Origin, Record, Sequence, SessionId};
+use riverrun_dialect::{Dialect, Frames, Framing, Projector, surround, write_frame};
+use riverrun_event::{Composer, Composing, Origin, Record, RecordBytes, Sequence, SessionId};
 use riverrun_log::{Chunk, SessionHead, SessionKey};
 
 use super::ring::{Found, Projected, Recent, Ring, SharedKey};
@@ -33,6 +33,7 @@ pub struct Hub {
     pub(crate) since_upkeep: AtomicU64,
     pub(crate) upkeep_after: AtomicU64,
     pub(crate) last_used: AtomicU64,
+    pub(crate) last_appended: AtomicU64,
 }
 
 /// What is fixed once the session is known to exist.
@@ -63,6 +64,7 @@ impl Hub {
             since_upkeep: AtomicU64::new(0),
             upkeep_after: AtomicU64::new(crate::upkeep::SNAPSHOT_BYTES),
             last_used: AtomicU64::new(0),
+            last_appended: AtomicU64::new(0),
         }
     }
 
@@ -170,8 +172,9 @@ impl Hub {
     /// stands before the chunk: the reader then uses its own.
     pub fn shared_frames(&self, key: &SharedKey, recent: &Recent) -> Option<Projected> {
         if key.dialect == Dialect::Native {
-            let bytes =
-                recent.native(key.framing, |chunk| self.native_frames(key.framing, chunk, Sequence::ZERO));
+            let bytes = recent.native(key.framing, |chunk| {
+                self.native_frames(key.framing, std::slice::from_ref(chunk), Sequence::ZERO)
+            });
             return Some(Projected { bytes, is_over: false });
         }
         if let Some(known) = recent.projected(key) {
@@ -211,16 +214,15 @@ impl Hub {
             || lock(&self.shared).get(key).is_some_and(|known| known.sequence() >= at)
     }
 
-    /// The native frames of the events of a chunk behind `after`.
-    pub fn native_frames(&self, framing: Framing, chunk: &Chunk, after: Sequence) -> Bytes {
-        let identity = self.identity();
-        let mut out = String::with_capacity(chunk.bytes().len() + 200 * chunk.count() as usize);
-        for (sequence, bytes) in chunk.records_after(after) {
-            let Ok(record) = Record::read(bytes) else { continue };
-            let cursor = Cursor::after(sequence, identity.origin);
-            write_framed(framing, Place::At(cursor), &mut out, |out| {
-                identity.composer.write(&record, sequence, out)
-            });
+    /// The native frames of the events of these chunks behind `after`.
+    pub fn native_frames(&self, framing: Framing, chunks: &[Chunk], after: Sequence) -> Bytes {
+        let Identity { origin, composer, .. } = self.identity();
+        let size = |chunk: &Chunk| chunk.bytes().len() + 220 * chunk.count() as usize;
+        let mut out = Vec::with_capacity(chunks.iter().map(size).sum());
+        let mut composing = Composing::new(composer, surround(framing, *origin));
+        for (sequence, bytes) in chunks.iter().flat_map(|chunk| chunk.records_after(after)) {
+            let Ok(record) = RecordBytes::read(bytes) else { continue };
+            composing.write(&record, sequence, &mut out);
         }
         out.into()
     }

@@ -65,13 +65,14 @@ impl Hubs {
         }
     }
 
-    /// The sessions with unpacked events that nobody has used since `before`.
+    /// The sessions with unpacked events to which nobody has appended since `before`.
     pub fn idle(&self, before: u64, most: usize) -> Vec<Arc<Hub>> {
         let mut found = Vec::new();
         for shard in &self.shards {
             let shard = lock(shard);
             let idle = shard.values().filter(|hub| {
-                hub.since_upkeep.load(Ordering::Relaxed) > 0 && hub.last_used.load(Ordering::Relaxed) < before
+                hub.since_upkeep.load(Ordering::Relaxed) > 0
+                    && hub.last_appended.load(Ordering::Relaxed) < before
             });
             found.extend(idle.take(most.saturating_sub(found.len())).cloned());
         }

@@ -95,6 +95,22 @@ async fn what_was_acknowledged_before_a_bad_line_stays() {
     server.stop().await;
 }
 
+/// Numbered lines are handed over together, but the end of a turn must see what the lines before it opened.
+#[tokio::test]
+async fn a_turn_that_ends_among_numbered_lines_leaves_no_action_open() {
+    let server = Server::start().await;
+    server.make("s1").await;
+    let opened = json!({"type": "action.required", "turnId": "t1", "actionId": "a1", "payload": {"actionType": "approval"}});
+    let ended = json!({"type": "turn.completed", "turnId": "t1", "payload": {}});
+    let body = format!("{}{opened}\n{ended}\n{}", lines(3), lines(2));
+    let stamp = [NDJSON, ("producer-id", "p"), ("producer-seq", "0")];
+    let answer = server.call("POST /v1/sessions/s1/events", &stamp, &body).await;
+    assert_eq!(answer.text().lines().count(), 7, "one answer for each line: {}", answer.text());
+    assert_eq!(last(&answer)["last"], 7);
+    assert_eq!(server.get("/v1/actions?status=pending").await["actions"].as_array().map(Vec::len), Some(0));
+    server.stop().await;
+}
+
 #[tokio::test]
 async fn an_action_whose_turn_ends_waits_no_longer() {
     let server = Server::start().await;
