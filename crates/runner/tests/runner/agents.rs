@@ -330,3 +330,37 @@ async fn a_long_conversation_gives_way_to_a_summary() {
         "{newest}"
     );
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_child_that_fails_is_an_error_that_its_parent_reads() {
+    let broken = crate::script::fails("", riverrun_provider::Category::InvalidRequest);
+    let script = Script::new(vec![])
+        .model("main", vec![ask("c1", "look"), text("I see")])
+        .model("helper", vec![broken]);
+    let stage = Stage::new(script, family(vec![])).await;
+    stage.submit("turn_1", "go").await;
+    assert_eq!(stage.ended("turn_1").await, "completed");
+    assert_eq!(stage.count("subagent.failed").await, 1);
+    let history = read_by(&stage, "main");
+    let Some(History::ToolResult { parts, is_error: true, .. }) = history.last() else {
+        panic!("{history:?}")
+    };
+    assert!(parts[0].text().unwrap().contains("it broke"), "{parts:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn cancelling_a_turn_ends_its_children_first() {
+    let script = Script::new(vec![])
+        .model("main", vec![ask("c1", "look")])
+        .model("helper", vec![ask("c2", "deeper"), slow_text("a b c", Duration::from_secs(5))]);
+    let stage = Stage::new(script, family(vec![])).await;
+    stage.submit("turn_1", "go").await;
+    stage.until("model.delta").await;
+    stage.runner.cancel(&stage.key, &"turn_1".parse().unwrap(), Default::default(), None).await.unwrap();
+    assert_eq!(stage.ended("turn_1").await, "cancelled");
+    let events = stage.events().await;
+    let ended = events.iter().filter(|event| event.kind.as_str() == "task.cancelled");
+    let depths: Vec<u32> = ended.map(|event| event.scope.depth.unwrap_or(0)).collect();
+    assert_eq!(depths, [2, 1, 0]);
+    assert!(stage.state().await.tasks.iter().all(|task| task.status.is_terminal()));
+}
