@@ -56,6 +56,14 @@ def cancel(session_id: str, turn_id: str, mode: str) -> Call:
     return _post(f"{session_path(session_id)}/turns/{_segment(turn_id)}/cancel", {"mode": mode})
 
 
+def retry(session_id: str, turn_id: str) -> Call:
+    return _post(f"{session_path(session_id)}/turns/{_segment(turn_id)}/retry", {})
+
+
+def steer(session_id: str, turn_id: str, input: Any) -> Call:
+    return _post(f"{session_path(session_id)}/turns/{_segment(turn_id)}/steer", {"input": input})
+
+
 def append(session_id: str, events: Any, stamp: ProducerStamp | None) -> Call:
     headers = {}
     if stamp is not None:

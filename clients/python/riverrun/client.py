@@ -67,8 +67,17 @@ class Riverrun:
         """Durable once it returns. Members: `turnId` (the idempotency key), `agent`, `threadId`, `busy`."""
         return self._transport.json(calls.submit(session_id, {"input": input, **members}))
 
-    def cancel(self, session_id: str, turn_id: str, mode: str = "immediate") -> None:
-        self._transport.json(calls.cancel(session_id, turn_id, mode))
+    def cancel(self, session_id: str, turn_id: str, mode: str = "immediate") -> dict[str, Any]:
+        """Answers `status`: `cancelling`, or how the turn had ended before."""
+        return self._transport.json(calls.cancel(session_id, turn_id, mode))
+
+    def retry(self, session_id: str, turn_id: str) -> dict[str, Any]:
+        """A new run of the same task; the ended one stays."""
+        return self._transport.json(calls.retry(session_id, turn_id))
+
+    def steer(self, session_id: str, turn_id: str, input: Any) -> dict[str, Any]:
+        """Gives a running turn more input."""
+        return self._transport.json(calls.steer(session_id, turn_id, input))
 
     # Events
 
@@ -81,6 +90,7 @@ class Riverrun:
         """Appends events as one batch, all or none; durable once it returns.
 
         Without a stamp, do not repeat it after a cut: it may have been stored.
+        The answer has `cursor`, and `first` and `last` unless it repeats a stamp that is no longer the newest.
         """
         return self._transport.json(calls.append(session_id, events, stamp))
 

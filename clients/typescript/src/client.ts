@@ -12,6 +12,8 @@ import { Transport, systemClock } from "./transport.js";
 import type {
   Action,
   Appended,
+  CancelledTurn,
+  Decided,
   Decision,
   EventDraft,
   NewSession,
@@ -72,9 +74,22 @@ export class Riverrun {
     return this.#post(`${sessionPath(sessionId)}/turns`, turn);
   }
 
-  async cancel(sessionId: string, turnId: string, mode: "immediate" | "after_turn" = "immediate"): Promise<void> {
-    const path = `${sessionPath(sessionId)}/turns/${encodeURIComponent(turnId)}/cancel`;
-    await this.#transport.text({ method: "POST", path, ...json({ mode }) });
+  cancel(
+    sessionId: string,
+    turnId: string,
+    mode: "immediate" | "after_turn" = "immediate",
+  ): Promise<CancelledTurn> {
+    return this.#post(`${turnPath(sessionId, turnId)}/cancel`, { mode });
+  }
+
+  /** A new run of the same task; the ended one stays. */
+  retry(sessionId: string, turnId: string): Promise<SubmittedTurn> {
+    return this.#post(`${turnPath(sessionId, turnId)}/retry`, {});
+  }
+
+  /** Gives a running turn more input. */
+  steer(sessionId: string, turnId: string, input: NewTurn["input"]): Promise<SubmittedTurn> {
+    return this.#post(`${turnPath(sessionId, turnId)}/steer`, { input });
   }
 
   // Events
@@ -140,7 +155,7 @@ export class Riverrun {
     return this.#page("actions", `${sessionPath(sessionId)}/actions`);
   }
 
-  decide(sessionId: string, actionId: string, decision: Decision): Promise<unknown> {
+  decide(sessionId: string, actionId: string, decision: Decision): Promise<Decided> {
     return this.#post(`${sessionPath(sessionId)}/actions/${encodeURIComponent(actionId)}`, decision);
   }
 
@@ -165,6 +180,10 @@ export class Riverrun {
 function environment(name: string): string | undefined {
   const { process } = globalThis as { process?: { env?: Record<string, string | undefined> } };
   return process?.env?.[name];
+}
+
+function turnPath(sessionId: string, turnId: string): string {
+  return `${sessionPath(sessionId)}/turns/${encodeURIComponent(turnId)}`;
 }
 
 function sessionPath(sessionId: string): string {

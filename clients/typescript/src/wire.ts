@@ -55,6 +55,26 @@ export interface SubmittedTurn {
   readonly taskId: string;
   readonly runId: string;
   readonly status: string;
+  /** A follower that begins here sees the whole turn. */
+  readonly cursor: string;
+  /** True if the turn was there before. */
+  readonly duplicate?: boolean;
+}
+
+export interface CancelledTurn {
+  readonly turnId: string;
+  /** `cancelling`, or how the turn had ended before. */
+  readonly status: string;
+  readonly cursor: string;
+}
+
+/** The decision that holds. */
+export interface Decided {
+  readonly actionId: string;
+  readonly decision: string;
+  readonly source: string;
+  /** False if the same decision was made before. */
+  readonly won: boolean;
   readonly cursor: string;
 }
 
@@ -67,8 +87,10 @@ export interface EventDraft {
 
 /** Where events were stored. It is given only once they are durable. */
 export interface Appended {
-  readonly first: number;
-  readonly last: number;
+  /** Absent, as `last`, for a repeat whose place the server no longer knows: its producer appended more since. */
+  readonly first?: number;
+  readonly last?: number;
+  /** Behind the events, or at the head if their place is not known. */
   readonly cursor: string;
   /** An earlier attempt had stored them already. */
   readonly duplicate?: boolean;
@@ -99,6 +121,8 @@ export interface Action {
   readonly prompt?: string;
   readonly digest?: string;
   readonly expiresAt?: string;
+  /** What `action.required` said, whole. */
+  readonly request?: unknown;
 }
 
 /** A decision names the digest of exactly what will run. */
@@ -107,5 +131,7 @@ export interface Decision {
   readonly digest?: string;
   readonly arguments?: unknown;
   readonly message?: string;
+  /** The answer as a value, to respond. */
+  readonly response?: unknown;
   readonly always?: boolean;
 }

@@ -13,8 +13,9 @@ mod sse;
 mod transport;
 
 pub use call::{
-    Action, Appended, Backup, Blob, Decision, DecisionKind, Health, Imported, Key, NewKey, NewSession,
-    NewTicket, Page, Producer, ProducerStamp, Session, SessionFilter, Ticket,
+    Action, Appended, Backup, Blob, Cancelled, Decision, DecisionKind, Health, Imported, Key, NewKey,
+    NewSession, NewTicket, NewTurn, Page, Producer, ProducerStamp, QueuedTurn, Session, SessionFilter,
+    Ticket, Turn,
 };
 pub use client::Client;
 pub use endpoint::{Endpoint, EndpointError};

@@ -5,8 +5,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 
 use axum::extract::FromRef;
-use riverrun_event::{SessionId, Timestamp};
+use riverrun_event::{SessionId, TenantId, Timestamp};
 use riverrun_fold::{Change, State};
+use riverrun_log::seeded::{self, Bug};
 use riverrun_log::{Clock, Epoch, Error, Log, SealedTurn, SessionKey, SnapshotFound};
 use riverrun_runner::Runner;
 
@@ -31,6 +32,7 @@ struct Inner {
     upkeep: Upkeep,
     idempotency: InFlight,
     backups: OnceLock<PathBuf>,
+    config_schema: OnceLock<String>,
     agents: Agents,
     runner: Runner,
     /// From the end of the recovery to the begin of the drain.
@@ -68,6 +70,7 @@ impl App {
             upkeep: Upkeep::default(),
             idempotency: InFlight::default(),
             backups: OnceLock::new(),
+            config_schema: OnceLock::new(),
         }))
     }
 
@@ -75,6 +78,18 @@ impl App {
     pub fn with_backups(self, directory: PathBuf) -> Self {
         self.0.backups.get_or_init(|| directory);
         self
+    }
+
+    pub fn with_config_schema(self, schema: Option<String>) -> Self {
+        if let Some(schema) = schema {
+            self.0.config_schema.get_or_init(|| schema);
+        }
+        self
+    }
+
+    /// The JSON Schema of the configuration, if this server has one.
+    pub fn config_schema(&self) -> Option<&str> {
+        self.0.config_schema.get().map(String::as_str)
     }
 
     /// None if this server was not told where backups go.
@@ -127,7 +142,11 @@ impl App {
     pub async fn hub(&self, caller: &Caller, session: &str) -> Result<Arc<Hub>, Problem> {
         let id = SessionId::new(session).map_err(|_| not_found())?;
         caller.require_session(&id)?;
-        let key = SessionKey::new(caller.tenant().clone(), id);
+        let tenant = match seeded::is_on(Bug::TenantBlind) {
+            true => TenantId::new(crate::edge::DEFAULT_TENANT).map_err(|_| not_found())?,
+            false => caller.tenant().clone(),
+        };
+        let key = SessionKey::new(tenant, id);
         self.0.hubs.get(&key).await?.ok_or_else(not_found)
     }
 

@@ -38,6 +38,8 @@ pub struct Options {
     pub backups: Option<PathBuf>,
     /// What this server runs.
     pub agents: Agents,
+    /// What `GET /schemas/config.json` answers.
+    pub config_schema: Option<String>,
 }
 
 /// Told once the server answers.
@@ -88,6 +90,7 @@ pub async fn serve(
     let backups = options.backups.unwrap_or_else(|| options.admin_key.with_file_name("backups"));
     let drain_time = edge.limits().drain_time;
     let app = App::new(log.clone(), clock, edge.clone(), lease.epoch, options.agents).with_backups(backups);
+    let app = app.with_config_schema(options.config_schema);
     let server = tokio::spawn(crate::edge::serve(listener, route::router(app.clone()), edge.clone()));
     let behind = [
         tokio::spawn(upkeep::run(app.clone(), options.retention)),

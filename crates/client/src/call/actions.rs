@@ -30,6 +30,9 @@ pub struct Action {
     pub digest: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<String>,
+    /// What `action.required` said, whole.
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub request: Value,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

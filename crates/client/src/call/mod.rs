@@ -9,6 +9,7 @@ mod keys;
 mod reads;
 mod sessions;
 mod transfer;
+mod turns;
 
 pub use actions::{Action, Decision, DecisionKind};
 pub use backups::Backup;
@@ -19,6 +20,7 @@ pub use keys::{Key, NewKey};
 pub use reads::{NewTicket, Ticket};
 pub use sessions::{NewSession, Page, Session, SessionFilter};
 pub use transfer::Imported;
+pub use turns::{Cancelled, NewTurn, QueuedTurn, Turn};
 
 use riverrun_event::SessionId;
 

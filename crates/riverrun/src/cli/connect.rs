@@ -15,17 +15,27 @@ pub const DEFAULT_DATA_DIR: &str = "./.riverrun";
 
 #[derive(Debug, Clone, Args)]
 pub struct ConnectArgs {
-    /// The server.
-    #[arg(long, global = true, env = "RIVERRUN_URL", default_value = DEFAULT_URL, help_heading = "Connection")]
-    pub url: String,
+    /// The server; http://127.0.0.1:7777 without it.
+    #[arg(
+        long = "url",
+        global = true,
+        env = "RIVERRUN_URL",
+        value_name = "URL",
+        help_heading = "Connection"
+    )]
+    pub named_url: Option<String>,
     /// A file that holds the key. Without it: RIVERRUN_KEY, then ./.riverrun/admin.key.
     #[arg(long, global = true, value_name = "FILE", help_heading = "Connection")]
     pub key_file: Option<PathBuf>,
 }
 
 impl ConnectArgs {
+    pub fn url(&self) -> &str {
+        self.named_url.as_deref().filter(|url| !url.is_empty()).unwrap_or(DEFAULT_URL)
+    }
+
     pub fn client(&self) -> Outcome<Client> {
-        Ok(Client::new(&self.url, self.key()?.as_deref())?)
+        Ok(Client::new(self.url(), self.key()?.as_deref())?)
     }
 
     /// Keys never come from the command line: other users of the machine can read it.

@@ -1,5 +1,6 @@
 //! `riverrun doctor`: each check with its result and its remedy.
 
+mod declared;
 mod offline;
 mod online;
 mod store;
@@ -64,6 +65,7 @@ impl Check {
 
 pub async fn run(args: DoctorArgs, context: &Context) -> Outcome {
     let mut checks = online::checks(context).await;
+    checks.extend(declared::checks().await);
     let default = PathBuf::from(DEFAULT_DATA_DIR);
     let data_dir = args.data_dir.or_else(|| default.is_dir().then_some(default));
     if let Some(data_dir) = data_dir {

@@ -15,6 +15,8 @@ pub enum Exit {
     Usage = 2,
     NotFound = 3,
     Auth = 4,
+    /// A person must decide, and nobody is there to be asked.
+    Waiting = 5,
     Cancelled = 6,
     TimedOut = 7,
     Unreachable = 8,

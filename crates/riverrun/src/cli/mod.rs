@@ -3,11 +3,14 @@
 //! Nothing here knows how a server stores or delivers; commands go through the public client, or through one
 //! function per file that calls another crate.
 
+mod agents;
 mod backup;
 mod bench;
 mod completion;
 mod config;
 mod connect;
+mod control;
+mod decide;
 mod doctor;
 mod duration;
 mod exit;
@@ -17,6 +20,7 @@ mod keys;
 mod output;
 mod play;
 mod rpc;
+mod run;
 mod serve;
 mod sessions;
 mod start;
@@ -63,6 +67,24 @@ const AFTER_HELP: &str = "Exit codes and environment: docs/cli.md.";
 enum Command {
     /// Run the server.
     Serve(serve::ServeArgs),
+    /// Run an agent and watch it. Without a server, one is started in this process.
+    Run(run::RunArgs),
+    /// Approve what an agent waits for; without an id, list what waits.
+    Approve(decide::ApproveArgs),
+    /// Reject what an agent waits for.
+    Reject(decide::RejectArgs),
+    /// Answer what an agent asks.
+    Respond(decide::RespondArgs),
+    /// Stop a turn.
+    Cancel(control::CancelArgs),
+    /// Run an ended turn again.
+    Retry(control::RetryArgs),
+    /// Give a running turn more input.
+    Steer(control::SteerArgs),
+    /// List the turns that wait, remove or promote one.
+    Queue(control::QueueArgs),
+    /// List the agents of the server with their tools.
+    Agents,
     /// Follow a session; reconnects by itself.
     Tail(tail::TailArgs),
     /// List sessions.
@@ -117,16 +139,25 @@ fn start(command: Option<Command>, context: &Context) -> Outcome {
         .enable_all()
         .build()
         .map_err(|e| Failure::new(Exit::Io, format_args!("cannot start: {e}")))?;
-    let result = runtime.block_on(run(command, context));
+    let result = runtime.block_on(carry_out(command, context));
     // A read of stdin cannot be cancelled; waiting for it would hang an interrupted command.
     runtime.shutdown_background();
     result
 }
 
-async fn run(command: Option<Command>, context: &Context) -> Outcome {
+async fn carry_out(command: Option<Command>, context: &Context) -> Outcome {
     match command {
         None => serve::run(serve::ServeArgs::default(), context).await,
         Some(Command::Serve(args)) => serve::run(args, context).await,
+        Some(Command::Run(args)) => run::run(args, context).await,
+        Some(Command::Approve(args)) => decide::approve(args, context).await,
+        Some(Command::Reject(args)) => decide::reject(args, context).await,
+        Some(Command::Respond(args)) => decide::respond(args, context).await,
+        Some(Command::Cancel(args)) => control::cancel(args, context).await,
+        Some(Command::Retry(args)) => control::retry(args, context).await,
+        Some(Command::Steer(args)) => control::steer(args, context).await,
+        Some(Command::Queue(args)) => control::queue(args, context).await,
+        Some(Command::Agents) => control::agents(context).await,
         Some(Command::Tail(args)) => tail::run(args, context).await,
         Some(Command::Sessions(args)) => sessions::run(args, context).await,
         Some(Command::State(args)) => state::run(args, context).await,

@@ -7,6 +7,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 
 use super::Context;
+use super::agents::{self, Scripts};
 use super::config::{Effective, FlagValue, find_file};
 use super::exit::{Exit, Failure, Outcome};
 use super::terminal::{Style, Tone};
@@ -37,6 +38,9 @@ pub struct ServeArgs {
     /// How the server writes its own log, on stderr.
     #[arg(long, value_enum)]
     log_format: Option<LogFormat>,
+    /// Start although events that were stored are missing, without them.
+    #[arg(long)]
+    accept_loss: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -55,6 +59,8 @@ pub struct ServeOptions {
     pub allowed_origins: Vec<String>,
     pub allowed_hosts: Vec<String>,
     pub log_format: LogFormat,
+    /// For one start: it is no setting.
+    pub accept_loss: bool,
     pub drain: Duration,
     /// None keeps finished sessions for ever.
     pub retention: Option<Duration>,
@@ -78,13 +84,36 @@ pub struct ServeLimits {
 pub async fn run(args: ServeArgs, context: &Context) -> Outcome {
     let path = find_file(args.config.as_deref());
     let effective = Effective::load(path.as_deref(), std::env::vars(), &flags(&args))?;
-    let options = options(&effective, args.dev)?;
+    let options = ServeOptions { accept_loss: args.accept_loss, ..options(&effective, args.dev)? };
     if options.dev && !options.listen.ip().is_loopback() {
         return Err(Failure::new(Exit::Config, format_args!("--dev does not listen on {}", options.listen))
             .hint("dev mode runs scripts and faults for anybody who asks; listen on 127.0.0.1"));
     }
+    let scripts = if options.dev { Scripts::ForAll } else { Scripts::ForAgents };
+    let agents = agents::load(&effective, path.as_deref(), scripts).await?;
+    let example = agents.registry.default_agent.clone().unwrap_or_default();
     let style = context.output.style_of_notes();
-    super::start::start(options, |options| context.output.note(&banner(options, style))).await
+    super::start::start(options, agents, |options| {
+        context.output.note(&banner(options, &example, style));
+    })
+    .await
+}
+
+/// What a server in this process is started with, on a free port of loopback.
+pub async fn private(
+    config: Option<&std::path::Path>,
+    data_dir: Option<&std::path::Path>,
+) -> Outcome<(ServeOptions, riverrun_server::Agents)> {
+    let path = find_file(config);
+    let args = ServeArgs {
+        listen: Some(([127, 0, 0, 1], 0).into()),
+        data_dir: data_dir.map(std::path::Path::to_owned),
+        ..ServeArgs::default()
+    };
+    let effective = Effective::load(path.as_deref(), std::env::vars(), &flags(&args))?;
+    let options = options(&effective, true)?;
+    let agents = agents::load(&effective, path.as_deref(), Scripts::ForAll).await?;
+    Ok((options, agents))
 }
 
 fn flags(args: &ServeArgs) -> Vec<FlagValue> {
@@ -130,6 +159,7 @@ fn options(config: &Effective, dev: bool) -> Outcome<ServeOptions> {
         } else {
             LogFormat::Text
         },
+        accept_loss: false,
         drain: config.duration("server", "drain"),
         retention: (!retention.is_zero()).then_some(retention),
         heartbeat: config.duration("stream", "heartbeat"),
@@ -147,7 +177,7 @@ fn options(config: &Effective, dev: bool) -> Outcome<ServeOptions> {
 }
 
 /// What a newcomer needs next.
-fn banner(options: &ServeOptions, style: Style) -> String {
+fn banner(options: &ServeOptions, agent: &str, style: Style) -> String {
     let url = format!("http://{}", options.listen);
     let mode = if options.dev { "dev mode" } else { "ready" };
     let label = |text: &str| style.paint(Tone::Dim, &format!("{text:9}"));
@@ -161,12 +191,17 @@ fn banner(options: &ServeOptions, style: Style) -> String {
         format!("{} {}", label("Key"), key.display()),
         String::new(),
         "Next, in another terminal:".to_owned(),
-        format!("  export RIVERRUN_URL={url} RIVERRUN_KEY=$(cat {})", key.display()),
-        "  riverrun play examples/recordings/research-subagents.ndjson &".to_owned(),
-        "  riverrun tail -".to_owned(),
-        "Stop this server in the middle and start it again: the tail goes on, and nothing is lost."
-            .to_owned(),
     ];
+    let defaults = url == super::connect::DEFAULT_URL
+        && options.data_dir == std::path::Path::new(super::connect::DEFAULT_DATA_DIR);
+    // Whoever uses the defaults, in the same directory, needs no environment.
+    if !defaults {
+        lines.push(format!("  export RIVERRUN_URL={url} RIVERRUN_KEY=$(cat {})", key.display()));
+    }
+    lines.extend([
+        format!("  riverrun run {agent} \"what is known about tides\""),
+        "Stop this server in the middle and start it again: the run goes on, and nothing is lost.".to_owned(),
+    ]);
     for line in &mut lines {
         line.insert_str(0, if line.is_empty() { "" } else { "  " });
     }
@@ -190,6 +225,6 @@ mod tests {
         assert_eq!(options.allowed_hosts, ["a", "b"]);
         assert_eq!(options.retention, Some(Duration::from_secs(30 * 86_400)));
         assert_eq!((options.limits.event_bytes, options.limits.events_per_second), (262_144, None));
-        assert!(banner(&options, Style::PLAIN).contains("riverrun tail -"));
+        assert!(banner(&options, "demo", Style::PLAIN).contains("riverrun run demo"));
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use riverrun_log::Log;
 use riverrun_server::edge::Limits;
-use riverrun_server::{Options, StartError, serve};
+use riverrun_server::{Agents, Options, StartError, serve};
 use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::EnvFilter;
 
@@ -14,10 +14,28 @@ use super::serve::{LogFormat, ServeOptions};
 use super::store;
 
 /// Serves until a signal. `ready` is told the options with the real address.
-pub async fn start(options: ServeOptions, ready: impl FnOnce(&ServeOptions)) -> Outcome {
-    refuse_open_bind(&options)?;
+pub async fn start(options: ServeOptions, agents: Agents, ready: impl FnOnce(&ServeOptions)) -> Outcome {
     write_logs(options.log_format);
-    let log = store::open(&options.data_dir, Some(Arc::new(fatal)))?;
+    serve_until(options, agents, ready, stopped()).await
+}
+
+/// Serves until `stop` resolves.
+pub async fn serve_until(
+    options: ServeOptions,
+    agents: Agents,
+    ready: impl FnOnce(&ServeOptions),
+    stop: impl Future<Output = ()>,
+) -> Outcome {
+    refuse_open_bind(&options)?;
+    let log = store::open_with(riverrun_log_sqlite::Options {
+        on_fatal: Some(Arc::new(fatal)),
+        accept_loss: options.accept_loss,
+        ..riverrun_log_sqlite::Options::new(&options.data_dir)
+    })?;
+    if let Some(what) = log.lost() {
+        eprintln!("warning: events that were stored are lost, as accepted: {what}");
+        eprintln!("  hint: readers are told to begin anew; `riverrun doctor` says what is left");
+    }
     if let Some(what) = log.recovered() {
         eprintln!("warning: the last commit was not whole and was dropped: {what}");
         eprintln!(
@@ -26,9 +44,9 @@ pub async fn start(options: ServeOptions, ready: impl FnOnce(&ServeOptions)) -> 
     }
     let served = serve(
         log.clone(),
-        server_options(&options),
+        server_options(&options, agents),
         |listening| ready(&ServeOptions { listen: listening.address, ..options.clone() }),
-        stopped(),
+        stop,
     )
     .await;
     // What was acknowledged is durable already; this only makes the next start quick.
@@ -67,7 +85,7 @@ fn refuse_open_bind(options: &ServeOptions) -> Outcome {
         .hint("listen on 127.0.0.1 behind a proxy with TLS, or say --behind-proxy if one stands before this address"))
 }
 
-fn server_options(options: &ServeOptions) -> Options {
+fn server_options(options: &ServeOptions, agents: Agents) -> Options {
     let given = &options.limits;
     let limits = Limits {
         body_bytes: given.body_bytes,
@@ -93,7 +111,8 @@ fn server_options(options: &ServeOptions) -> Options {
         retention: options.retention,
         admin_key: options.data_dir.join("admin.key"),
         backups: None,
-        agents: riverrun_server::Agents::default(),
+        agents,
+        config_schema: Some(super::config::schema().to_string()),
     }
 }
 

@@ -5,7 +5,7 @@ use axum::response::Response;
 use http::StatusCode;
 use riverrun_event::{ActionId, RawJson, SessionId, TaskId, Timestamp, TurnId};
 use riverrun_log::{ActionQuery, ActionRecord, PageRequest};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::json;
 use super::sessions::event_time;
@@ -42,8 +42,27 @@ struct ActionView {
     turn_id: Option<TurnId>,
     #[serde(skip_serializing_if = "Option::is_none")]
     task_id: Option<TaskId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    action_type: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_name: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prompt: Option<String>,
+    /// Of exactly what will run; a decision names it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    digest: Option<String>,
     /// What `action.required` said.
     request: RawJson,
+}
+
+/// What of a request is needed at once.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Known {
+    action_type: Option<String>,
+    tool_name: Option<String>,
+    prompt: Option<String>,
+    digest: Option<String>,
 }
 
 /// One page of actions.
@@ -56,7 +75,12 @@ pub(crate) struct Actions {
 
 fn view(record: ActionRecord) -> ActionView {
     let text = String::from_utf8_lossy(&record.opened.body).into_owned();
+    let known: Known = serde_json::from_str(&text).unwrap_or_default();
     ActionView {
+        action_type: known.action_type,
+        tool_name: known.tool_name,
+        prompt: known.prompt,
+        digest: known.digest,
         action_id: record.opened.action,
         session_id: record.key.session,
         status: if record.resolution.is_some() { "resolved" } else { "pending" },

@@ -70,9 +70,18 @@ pub fn router(app: App) -> Router {
         .route("/v1/sessions/{session}/export", get(transfer::export))
         .route("/v1/blobs/{ref}", get(blobs::get))
         .route("/v1/ws", get(rpc::upgrade))
+        .route("/schemas/config.json", get(config_schema))
+        .merge(crate::foreign::routes())
         .merge(edge::routes())
         .with_state(app.clone());
     app.edge().wrap(router)
+}
+
+async fn config_schema(
+    axum::extract::State(app): axum::extract::State<App>,
+) -> Result<Response, edge::Problem> {
+    let schema = app.config_schema().ok_or_else(edge::not_found)?.to_owned();
+    Ok(([(CONTENT_TYPE, "application/schema+json")], schema).into_response())
 }
 
 /// An answer with a JSON body.

@@ -10,7 +10,7 @@ use riverrun_log::memory::MemoryLog;
 use riverrun_log::{Log, SystemClock};
 use riverrun_log_sqlite::SqliteLog;
 use riverrun_server::edge::Limits;
-use riverrun_server::{Options, serve};
+use riverrun_server::{Agents, Options, serve};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -60,7 +60,17 @@ impl Server {
         Self::on(sqlite(directory.path()), directory, Limits::default()).await
     }
 
+    /// A server that runs agents, on a log in memory.
+    pub async fn with_agents(agents: Agents) -> Self {
+        let log = Arc::new(MemoryLog::new(Arc::new(SystemClock)));
+        Self::running(log, TempDir::new().expect("a temporary directory"), Limits::default(), agents).await
+    }
+
     pub async fn on(log: Arc<dyn Log>, directory: TempDir, limits: Limits) -> Self {
+        Self::running(log, directory, limits, Agents::default()).await
+    }
+
+    async fn running(log: Arc<dyn Log>, directory: TempDir, limits: Limits, agents: Agents) -> Self {
         let (stop, stopped) = oneshot::channel();
         let (ready, is_ready) = oneshot::channel();
         let options = Options {
@@ -72,7 +82,8 @@ impl Server {
             retention: None,
             admin_key: directory.path().join("admin.key"),
             backups: None,
-            agents: riverrun_server::Agents::default(),
+            agents,
+            config_schema: Some("{\"title\":\"riverrun.toml\"}".to_owned()),
         };
         let running =
             serve(log.clone(), options, |told| ready.send(told.address).expect("the test waits"), async {

@@ -1,9 +1,11 @@
 //! The HTTP surface as a caller meets it: a real server, real sockets, whole answers.
 
+mod agents;
 mod backups;
 mod bad_input;
 mod client;
 mod cursors;
+mod decisions;
 mod delivery;
 mod filters;
 mod generate;
@@ -12,6 +14,7 @@ mod idempotency;
 mod ingest;
 mod openapi;
 mod pages;
+mod queue;
 mod resume;
 mod retention;
 mod scopes;
@@ -19,4 +22,5 @@ mod secrets;
 mod stream;
 mod tenants;
 mod transfer;
+mod turns;
 mod wire;

@@ -47,7 +47,8 @@ pub async fn server_with(limits: Limits) -> Server {
         retention: None,
         admin_key: admin_key.clone(),
         backups: None,
-        agents: riverrun_server::Agents::default(),
+        agents: agents(),
+        config_schema: None,
     };
     let log: Arc<dyn Log> = Arc::new(MemoryLog::new(Arc::new(SystemClock)));
     let (stop, stopped) = oneshot::channel();
@@ -59,6 +60,21 @@ pub async fn server_with(limits: Limits) -> Server {
     let address = told.await.expect("the server starts");
     let key = std::fs::read_to_string(admin_key).expect("the key is written").trim().to_owned();
     Server { address, key, stop, serving, _dir: dir }
+}
+
+/// An agent that says something, and everybody may run scripts.
+fn agents() -> riverrun_server::Agents {
+    let mut registry = riverrun_runner::Registry::default();
+    let scripted = Arc::new(riverrun_provider::Scripted::new());
+    registry.providers.insert("scripted".to_owned(), scripted);
+    let writer = riverrun_runner::AgentSpec {
+        name: "writer".to_owned(),
+        models: vec!["scripted/text".to_owned()],
+        ..riverrun_runner::AgentSpec::default()
+    };
+    registry.agents.insert("writer".to_owned(), Arc::new(writer));
+    registry.default_agent = Some("writer".to_owned());
+    riverrun_server::Agents { registry: Arc::new(registry), scripts_for_all: true, ..Default::default() }
 }
 
 impl Server {

@@ -4,7 +4,8 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::file::{self, Given};
+use super::declared::Declared;
+use super::file;
 use super::settings::{SETTINGS, Setting, SettingValue};
 use crate::cli::exit::{Exit, Failure, Outcome};
 use crate::cli::suggest;
@@ -24,6 +25,8 @@ pub type FlagValue = (&'static str, &'static str, &'static str, String);
 #[derive(Debug)]
 pub struct Effective {
     pub entries: Vec<Entry>,
+    /// What the file declares to run; None without a file.
+    pub declared: Option<Declared>,
 }
 
 #[derive(Debug)]
@@ -40,12 +43,12 @@ impl Effective {
         variables: impl IntoIterator<Item = (String, String)>,
         flags: &[FlagValue],
     ) -> Outcome<Self> {
-        let given = match path {
-            Some(path) => read_file(path)?,
-            None => Vec::new(),
+        let (given, declared) = match path.map(read_file).transpose()? {
+            Some(file::Contents { given, declared }) => (given, Some(declared)),
+            None => (Vec::new(), None),
         };
         let entries = SETTINGS.iter().map(default_entry).collect::<Result<_, _>>().map_err(wrong)?;
-        let mut effective = Effective { entries };
+        let mut effective = Effective { entries, declared };
         for given in given {
             let origin = Origin::File { path: path.unwrap_or(Path::new("")).to_owned(), line: given.line };
             effective.set(given.setting, given.value, origin);
@@ -130,7 +133,7 @@ fn default_entry(setting: &'static Setting) -> Result<Entry, String> {
     Ok(Entry { setting, value: setting.read(setting.default)?, origin: Origin::Default })
 }
 
-fn read_file(path: &Path) -> Outcome<Vec<Given>> {
+fn read_file(path: &Path) -> Outcome<file::Contents> {
     let text = std::fs::read_to_string(path).map_err(|e| {
         Failure::new(Exit::Config, format_args!("{}: {e}", path.display()))
             .hint("name the file with --config")

@@ -6,6 +6,7 @@ use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use super::declared::{self, DECLARED, Declared, Node};
 use super::settings::{Kind, SETTINGS, Setting, SettingValue, find, sections};
 use crate::cli::suggest;
 
@@ -16,7 +17,7 @@ pub struct Complaint {
     pub line: usize,
     pub column: usize,
     pub what: String,
-    pub suggestion: Option<&'static str>,
+    pub suggestion: Option<String>,
 }
 
 /// A setting as the file gives it.
@@ -27,19 +28,42 @@ pub struct Given {
     pub line: usize,
 }
 
-/// All settings of the file, or everything that is wrong with it.
-pub fn read(text: &str) -> Result<Vec<Given>, Vec<Complaint>> {
-    let mut reader = Reader { text, given: Vec::new(), complaints: Vec::new() };
+/// What a file says: settings of the server, and what it runs.
+#[derive(Debug, Default)]
+pub struct Contents {
+    pub given: Vec<Given>,
+    pub declared: Declared,
+}
+
+/// All of the file, or everything that is wrong with it.
+pub fn read(text: &str) -> Result<Contents, Vec<Complaint>> {
+    let mut reader = Reader { text, given: Vec::new(), sections: Vec::new(), complaints: Vec::new() };
     match DeTable::parse(text) {
         Ok(root) => reader.root(root.get_ref()),
         Err(error) => reader.complain(error.span().unwrap_or(0..0), error.message().to_owned(), None),
     }
-    if reader.complaints.is_empty() { Ok(reader.given) } else { Err(reader.complaints) }
+    let (declared, wrong) = declared::read(&reader.sections);
+    for (span, what, near) in wrong {
+        reader.complain(span, what, near.as_deref());
+    }
+    // Tables come sorted by name; a reader of complaints goes through the file from the top.
+    reader.complaints.sort_by_key(|complaint| (complaint.line, complaint.column));
+    match reader.complaints.is_empty() {
+        true => Ok(Contents { given: reader.given, declared }),
+        false => Err(reader.complaints),
+    }
+}
+
+/// Every section that a file may have.
+fn known_sections() -> impl Iterator<Item = &'static str> {
+    sections().chain(DECLARED.iter().map(|section| section.name))
 }
 
 struct Reader<'a> {
     text: &'a str,
     given: Vec<Given>,
+    /// Those that declare something.
+    sections: Vec<(String, Node)>,
     complaints: Vec<Complaint>,
 }
 
@@ -47,20 +71,21 @@ impl Reader<'_> {
     fn root(&mut self, root: &DeTable<'_>) {
         for (name, value) in root.iter() {
             let section = name.get_ref().as_ref();
-            if !sections().any(|known| known == section) {
-                let near = suggest::nearest(section, sections());
+            if !known_sections().any(|known| known == section) {
+                let near = suggest::nearest(section, known_sections());
                 self.complain(name.span(), format!("unknown section `{section}`"), near);
                 continue;
             }
             match value.get_ref().as_table() {
+                Some(_) if DECLARED.iter().any(|declared| declared.name == section) => {
+                    self.sections.push((section.to_owned(), Node::of(value)));
+                }
                 Some(table) => self.section(section, table),
                 None => {
                     self.complain(name.span(), format!("`{section}` is a section: write [{section}]"), None)
                 }
             }
         }
-        // Tables come sorted by name; a reader of complaints goes through the file from the top.
-        self.complaints.sort_by_key(|complaint| (complaint.line, complaint.column));
     }
 
     fn section(&mut self, section: &str, table: &DeTable<'_>) {
@@ -83,8 +108,9 @@ impl Reader<'_> {
         }
     }
 
-    fn complain(&mut self, span: Range<usize>, what: String, suggestion: Option<&'static str>) {
+    fn complain(&mut self, span: Range<usize>, what: String, suggestion: Option<&str>) {
         let (line, column) = place(self.text, span.start);
+        let suggestion = suggestion.map(str::to_owned);
         self.complaints.push(Complaint { line, column, what, suggestion });
     }
 }
@@ -135,7 +161,7 @@ fn place(text: &str, offset: usize) -> (usize, usize) {
 impl fmt::Display for Complaint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}: {}", self.line, self.column, self.what)?;
-        match self.suggestion {
+        match &self.suggestion {
             Some(suggestion) => write!(f, "; did you mean `{suggestion}`?"),
             None => Ok(()),
         }
@@ -157,6 +183,7 @@ mod tests {
         );
         let shown: Vec<_> = given
             .expect("valid")
+            .given
             .into_iter()
             .map(|given| (given.setting.name(), given.value, given.line))
             .collect();

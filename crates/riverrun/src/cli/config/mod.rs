@@ -1,5 +1,6 @@
 //! `riverrun config show|schema|check`, and the configuration that `serve` reads.
 
+mod declared;
 mod effective;
 mod file;
 mod schema;
@@ -14,7 +15,12 @@ use super::Context;
 use super::exit::Outcome;
 use super::terminal::{Tone, shorten};
 
+pub use declared::{
+    Agent, Approval, Declared, LimitsDeclared, Mcp, Name, Policy, Provider, SecretText, Source, Tool,
+    ToolKind,
+};
 pub use effective::{Effective, FlagValue, find_file};
+pub use schema::schema;
 
 #[derive(Debug, Args)]
 pub struct ConfigArgs {

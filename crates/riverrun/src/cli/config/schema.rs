@@ -2,11 +2,13 @@
 
 use serde_json::{Map, Value, json};
 
+use super::declared::{self, DECLARED};
 use super::settings::{Kind, SETTINGS, Setting, sections};
 
 pub fn schema() -> Value {
-    let parts: Map<String, Value> =
-        sections().map(|section| (section.to_owned(), section_schema(section))).collect();
+    let settings = sections().map(|section| (section.to_owned(), section_schema(section)));
+    let declared = DECLARED.iter().map(|section| (section.name.to_owned(), declared::schema(section)));
+    let parts: Map<String, Value> = settings.chain(declared).collect();
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "riverrun.toml",

@@ -12,7 +12,7 @@ use super::connect::resolve_session;
 use super::exit::{Exit, Failure, Outcome};
 use super::output::Output;
 use super::terminal::{Lines, Mark, Tone, escape};
-use render::Renderer;
+pub use render::Renderer;
 
 #[derive(Debug, Args)]
 pub struct TailArgs {

@@ -28,6 +28,8 @@ pub struct Renderer {
     depths: HashMap<String, usize>,
     /// The names of tools by call id.
     tools: HashMap<String, String>,
+    /// Calls that are being made, by task and item: the name, and the arguments so far.
+    calls: HashMap<(String, String), (String, String)>,
     running: Option<Place>,
     /// Texts that were on the running line before.
     begun: HashSet<Place>,
@@ -36,8 +38,8 @@ pub struct Renderer {
 
 impl Renderer {
     pub fn new(style: Style) -> Self {
-        let (depths, tools) = (HashMap::new(), HashMap::new());
-        Self { style, depths, tools, running: None, begun: HashSet::new(), width: width() }
+        let (depths, tools, calls) = (HashMap::new(), HashMap::new(), HashMap::new());
+        Self { style, depths, tools, calls, running: None, begun: HashSet::new(), width: width() }
     }
 
     /// The text to print for one event; empty for those that a person does not need.
@@ -54,7 +56,7 @@ impl Renderer {
             "item.started" => self.item_started(event),
             "item.completed" => self.item_completed(event),
             "item.retracted" => self.marked(event, Mark::Stopped, "retracted", text(payload, "reason")),
-            "tool.args" => String::new(),
+            "tool.args" => self.arguments(event),
             "tool.started" => self.tool(event, Mark::Running, "running", ""),
             "tool.progress" => self.line(event, "", text(payload, "message"), Tone::Dim),
             "tool.result" => self.tool_result(event),
@@ -147,6 +149,18 @@ impl Renderer {
         let item = &event["payload"]["item"];
         if let (Some(call), Some(name)) = (item["callId"].as_str(), item["name"].as_str()) {
             self.tools.insert(call.to_owned(), name.to_owned());
+            let made = (name.to_owned(), text(item, "arguments").to_owned());
+            self.calls.insert((text(event, "taskId").to_owned(), text(item, "id").to_owned()), made);
+        }
+        String::new()
+    }
+
+    /// Arguments are shown when they are whole.
+    fn arguments(&mut self, event: &Value) -> String {
+        let payload = &event["payload"];
+        let place = (text(event, "taskId").to_owned(), text(payload, "itemId").to_owned());
+        if let Some((_, arguments)) = self.calls.get_mut(&place) {
+            arguments.push_str(text(payload, "delta"));
         }
         String::new()
     }
@@ -155,7 +169,11 @@ impl Renderer {
         let item = &event["payload"]["item"];
         match item["type"].as_str() {
             Some("tool_call") => {
-                let said = format!("{} {}", text(item, "name"), text(item, "arguments"));
+                // What the end does not say again is as it was told before.
+                let place = (text(event, "taskId").to_owned(), text(item, "id").to_owned());
+                let (name, arguments) = self.calls.remove(&place).unwrap_or_default();
+                let name = item["name"].as_str().unwrap_or(&name);
+                let said = format!("{name} {}", item["arguments"].as_str().unwrap_or(&arguments));
                 self.line(event, Voice::Arguments.label(), &said, Tone::Strong)
             }
             Some("message") if item["status"] == "incomplete" => {

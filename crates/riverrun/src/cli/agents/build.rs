@@ -1,0 +1,148 @@
+//! The registry: agents with their tools, and the providers of their models.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use riverrun_runner::agent::{Limits, ToolUse};
+use riverrun_runner::{AgentSpec, Price, Registry};
+use riverrun_tool::Tool;
+
+use super::failure::wrong;
+use super::{provider, rules, tool};
+use crate::cli::config::{Agent, Approval, Declared, LimitsDeclared, Mcp, Source};
+use crate::cli::exit::{Failure, Outcome};
+
+/// Tools by the name that agents give, with what they say of approvals.
+type Tools = BTreeMap<String, Vec<(Arc<dyn Tool>, Option<Approval>)>>;
+
+pub async fn registry(declared: &Declared, directory: &Path) -> Outcome<Registry> {
+    let mut registry = Registry::default();
+    registry.providers.insert("scripted".to_owned(), provider::scripted(declared, directory)?);
+    for declaration in declared.providers.iter().filter(|provider| provider.kind != "scripted") {
+        let built = provider::build(declaration, directory)?;
+        registry.providers.insert(declaration.name.text.clone(), built);
+        for (model, input, cached_input, output) in declaration.prices.iter().cloned() {
+            let price = Price { input, cached_input, output };
+            registry.prices.insert(format!("{}/{model}", declaration.name.text), price);
+        }
+    }
+    let mut tools = Tools::new();
+    for declaration in &declared.tools {
+        let built = tool::build(declaration, directory)?;
+        tools.insert(declaration.name.text.clone(), vec![(built, declaration.approval)]);
+    }
+    for declaration in &declared.mcp {
+        offer(declaration, directory, &mut tools).await;
+    }
+    for agent in &declared.agents {
+        let spec = spec(agent, declared, &tools, directory)?;
+        registry.agents.insert(agent.name.text.clone(), Arc::new(spec));
+    }
+    let marked = declared.agents.iter().find(|agent| agent.is_default);
+    registry.default_agent = marked.or(declared.agents.first()).map(|agent| agent.name.text.clone());
+    Ok(registry)
+}
+
+/// The tools of an MCP server, under `mcp:SERVER` and each under `mcp:SERVER/TOOL`. A server that does not answer is
+/// told of, and its tools are missing until the next start.
+async fn offer(declaration: &Mcp, directory: &Path, tools: &mut Tools) {
+    let name = &declaration.name.text;
+    match tool::server(declaration, directory).offer().await {
+        Err(error) => tracing::warn!(server = name, %error, "an MCP server gives no tools"),
+        Ok(offer) => {
+            for refused in &offer.refused {
+                tracing::warn!(server = name, ?refused, "a tool of an MCP server is not offered");
+            }
+            for tool in offer.tools {
+                let tool: Arc<dyn Tool> = Arc::new(tool);
+                let bare = tool.definition().name.clone();
+                let bare = bare.strip_prefix(&format!("{name}__")).unwrap_or(&bare);
+                let used = (tool.clone(), declaration.approval);
+                tools.insert(format!("mcp:{name}/{bare}"), vec![used.clone()]);
+                tools.entry(format!("mcp:{name}")).or_default().push(used);
+            }
+        }
+    }
+}
+
+fn spec(agent: &Agent, declared: &Declared, tools: &Tools, directory: &Path) -> Outcome<AgentSpec> {
+    let texts = |names: &[crate::cli::config::Name]| names.iter().map(|name| name.text.clone()).collect();
+    let mut used = Vec::new();
+    for name in &agent.tools {
+        for (tool, approval) in tools.get(&name.text).into_iter().flatten() {
+            let approval = rules::rule(&declared.policy, &tool.definition().name, *approval, agent.approval);
+            used.push(ToolUse { tool: tool.clone(), approval });
+        }
+    }
+    let models = agent.models.iter().flat_map(|model| match declared.routes.get(&model.text) {
+        Some(route) => route.iter().map(|name| name.text.clone()).collect(),
+        None => vec![model.text.clone()],
+    });
+    Ok(AgentSpec {
+        name: agent.name.text.clone(),
+        description: agent.description.clone(),
+        instructions: agent.instructions.as_ref().map(|source| text(source, directory)).transpose()?,
+        models: models.collect(),
+        tools: used,
+        subagents: texts(&agent.subagents),
+        handoffs: texts(&agent.handoffs),
+        guardrails: Vec::new(),
+        limits: limits(&agent.limits),
+        output_schema: agent
+            .output_schema
+            .as_ref()
+            .map(|source| json(source, directory, "agents", &agent.name.text))
+            .transpose()?,
+        reasoning_effort: agent.reasoning_effort.clone(),
+        temperature: agent.temperature,
+        max_output_tokens: agent.max_output_tokens,
+        compact_at_tokens: agent.compact_at_tokens,
+        keep_raw: agent.keep_raw,
+    })
+}
+
+fn limits(declared: &LimitsDeclared) -> Limits {
+    let default = Limits::default();
+    let small = |number: Option<u64>, default| {
+        number.map_or(default, |number| u32::try_from(number).unwrap_or(u32::MAX))
+    };
+    Limits {
+        steps: small(declared.steps, default.steps),
+        tokens: declared.tokens,
+        cost: declared.cost,
+        time: declared.time,
+        depth: small(declared.depth, default.depth),
+        children: small(declared.children, default.children),
+        action_timeout: declared.action_timeout.unwrap_or(default.action_timeout),
+    }
+}
+
+fn text(source: &Source<String>, directory: &Path) -> Outcome<String> {
+    match source {
+        Source::Here(text) => Ok(text.clone()),
+        Source::File(file) => {
+            let path = directory.join(file);
+            std::fs::read_to_string(&path).map_err(|error| Failure {
+                exit: crate::cli::exit::Exit::Config,
+                ..Failure::file(&path, &error)
+            })
+        }
+    }
+}
+
+/// A JSON Schema in the file itself or beside it.
+pub fn json(
+    source: &Source<serde_json::Value>,
+    directory: &Path,
+    section: &str,
+    name: &str,
+) -> Outcome<serde_json::Value> {
+    match source {
+        Source::Here(value) => Ok(value.clone()),
+        Source::File(file) => {
+            let text = text(&Source::File(file.clone()), directory)?;
+            serde_json::from_str(&text).map_err(|error| wrong(section, name, format_args!("{file}: {error}")))
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! From the configuration to what a server runs.
+
+mod build;
+mod builtin;
+mod demo;
+mod failure;
+mod playground;
+mod provider;
+mod rules;
+mod tool;
+
+pub use provider::build as provider;
+pub use tool::server as mcp_server;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use riverrun_runner::Options;
+use riverrun_server::Agents;
+
+use super::config::Effective;
+use super::exit::Outcome;
+
+/// Whether everybody may run scripts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scripts {
+    ForAll,
+    /// Only agents that name one.
+    ForAgents,
+}
+
+/// Everything that the configuration declares, ready to run. A file that declares no agent has the demo too.
+pub async fn load(effective: &Effective, file: Option<&Path>, scripts: Scripts) -> Outcome<Agents> {
+    let declared = effective.declared.clone().unwrap_or_default();
+    let directory = file.and_then(Path::parent).unwrap_or(Path::new("")).to_owned();
+    let mut registry = build::registry(&declared, &directory).await?;
+    let is_bare = registry.agents.is_empty();
+    if is_bare {
+        demo::add(&mut registry);
+    }
+    if scripts == Scripts::ForAll {
+        playground::add(&mut registry);
+    }
+    Ok(Agents {
+        registry: Arc::new(registry),
+        runner: Options::default(),
+        scripts_for_all: scripts == Scripts::ForAll,
+        chat_agent: (is_bare && scripts == Scripts::ForAll).then(|| playground::DEFAULT.to_owned()),
+    })
+}

@@ -1,0 +1,80 @@
+//! Which calls a person must agree to. Deny beats ask, ask beats allow, and all of them beat what a tool says itself.
+
+use riverrun_runner::agent::Approval as Rule;
+
+use crate::cli::config::{Approval, Policy};
+
+/// The rule for a tool: the policy's, then the tool's, then the agent's.
+pub fn rule(policy: &Policy, tool: &str, of_tool: Option<Approval>, of_agent: Option<Approval>) -> Rule {
+    let first = |patterns: &[String]| patterns.iter().find(|pattern| fits(pattern, tool)).cloned();
+    if let Some(pattern) = first(&policy.deny) {
+        return Rule::Denied(format!("the policy denies `{pattern}`"));
+    }
+    if first(&policy.ask).is_some() {
+        return Rule::Always;
+    }
+    if first(&policy.allow).is_some() {
+        return Rule::Never;
+    }
+    match of_tool.or(of_agent).unwrap_or(Approval::Policy) {
+        Approval::Policy => Rule::Policy,
+        Approval::Never => Rule::Never,
+        Approval::Always => Rule::Always,
+    }
+}
+
+/// `*` stands for any characters, also none.
+fn fits(pattern: &str, name: &str) -> bool {
+    let mut parts = pattern.split('*');
+    let Some(mut rest) = name.strip_prefix(parts.next().unwrap_or_default()) else { return false };
+    let parts: Vec<&str> = parts.collect();
+    let Some((last, middle)) = parts.split_last() else { return rest.is_empty() };
+    for part in middle {
+        let Some(at) = rest.find(part) else { return false };
+        rest = &rest[at + part.len()..];
+    }
+    rest.ends_with(last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn deny_beats_ask_beats_allow_beats_the_tool() {
+        let list = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+        let policy =
+            Policy { allow: list(&["fs_*", "rm"]), ask: list(&["fs_write"]), deny: list(&["rm", "*_root"]) };
+        let word = |tool: &str, said| match rule(&policy, tool, said, Some(Approval::Always)) {
+            Rule::Denied(_) => "denied",
+            Rule::Always => "always",
+            Rule::Never => "never",
+            Rule::Policy => "policy",
+            Rule::Predicate(_) => "predicate",
+        };
+        assert_eq!(word("rm", Some(Approval::Never)), "denied");
+        assert_eq!(word("fs_root", None), "denied");
+        assert_eq!(word("fs_write", Some(Approval::Never)), "always");
+        assert_eq!(word("fs_read", Some(Approval::Always)), "never");
+        assert_eq!(word("other", Some(Approval::Never)), "never");
+        assert_eq!(word("other", None), "always");
+    }
+
+    #[test]
+    fn a_star_stands_for_anything() {
+        for (pattern, name, expected) in [
+            ("*", "", true),
+            ("a*", "abc", true),
+            ("*c", "abc", true),
+            ("a*c", "abc", true),
+            ("a*b*c", "axxbyc", true),
+            ("a*c", "ac", true),
+            ("abc", "abcd", false),
+            ("a*c", "abd", false),
+            ("*ab", "ab", true),
+            ("a*a", "a", false),
+        ] {
+            assert_eq!(fits(pattern, name), expected, "{pattern} {name}");
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! Tools as the configuration declares them.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use riverrun_tool::{
+    CommandConfig, CommandTool, Endpoint, Flags, HttpConfig, HttpTool, McpConfig, McpServer, Outbound,
+    Program, Secret, Tool,
+};
+use serde_json::{Value, json};
+
+use super::build::json as read_json;
+use super::builtin;
+use super::failure::wrong;
+use crate::cli::config::{Mcp, SecretText, Tool as Declaration, ToolKind};
+use crate::cli::exit::Outcome;
+
+const TIMEOUT: Duration = Duration::from_secs(60);
+
+pub fn build(declaration: &Declaration, directory: &Path) -> Outcome<Arc<dyn Tool>> {
+    let name = declaration.name.text.clone();
+    let (description, timeout) = (declaration.description.clone(), declaration.timeout.unwrap_or(TIMEOUT));
+    let given = declaration.parameters.as_ref();
+    let given = given.map(|source| read_json(source, directory, "tools", &name)).transpose()?;
+    let parameters = |used: Vec<String>| given.clone().unwrap_or_else(|| texts(used));
+    let flags = flags(declaration);
+    match &declaration.kind {
+        ToolKind::Function(function) => builtin::find(&function.text)
+            .ok_or_else(|| wrong("tools", &name, format_args!("there is no function `{}`", function.text))),
+        ToolKind::Command { argv, env, cwd } => {
+            let parameters = parameters(argv.iter().flat_map(|word| placeholders(word)).collect());
+            let program = program(argv, env, cwd.as_deref(), directory);
+            let config = CommandConfig {
+                name: name.clone(),
+                description,
+                parameters,
+                flags,
+                timeout,
+                program,
+                ..CommandConfig::default()
+            };
+            Ok(Arc::new(CommandTool::new(config).map_err(|error| wrong("tools", &name, error))?))
+        }
+        ToolKind::Http { url, method, headers, allow_hosts } => {
+            let config = HttpConfig {
+                name: name.clone(),
+                description,
+                parameters: parameters(placeholders(url)),
+                flags,
+                timeout,
+                method: method.clone(),
+                url: url.clone(),
+                headers: secrets(headers, directory).into_iter().collect(),
+                outbound: Outbound { allow: allow_hosts.clone() },
+                ..HttpConfig::default()
+            };
+            Ok(Arc::new(HttpTool::new(config).map_err(|error| wrong("tools", &name, error))?))
+        }
+    }
+}
+
+/// What is not said is the dangerous case.
+fn flags(declaration: &Declaration) -> Flags {
+    let default = Flags::default();
+    let read_only = declaration.read_only.unwrap_or(default.read_only);
+    Flags {
+        read_only,
+        destructive: declaration.destructive.unwrap_or(default.destructive && !read_only),
+        idempotent: declaration.idempotent.unwrap_or(default.idempotent),
+        open_world: declaration.open_world.unwrap_or(default.open_world),
+    }
+}
+
+fn program(
+    argv: &[String],
+    env: &BTreeMap<String, SecretText>,
+    cwd: Option<&str>,
+    directory: &Path,
+) -> Program {
+    let cwd = cwd.map_or_else(|| directory.to_owned(), |cwd| directory.join(cwd));
+    Program {
+        argv: argv.to_vec(),
+        cwd: Some(cwd).filter(|cwd: &PathBuf| !cwd.as_os_str().is_empty()),
+        env: secrets(env, directory),
+        ..Program::default()
+    }
+}
+
+fn secrets(texts: &BTreeMap<String, SecretText>, directory: &Path) -> BTreeMap<String, Secret> {
+    let secret = |(name, text): (&String, &SecretText)| {
+        let secret = match text {
+            SecretText::Plain(text) => Secret::Plain(text.clone()),
+            SecretText::Env(name) => Secret::Env(name.clone()),
+            SecretText::File(path) => Secret::File(directory.join(path)),
+        };
+        (name.clone(), secret)
+    };
+    texts.iter().map(secret).collect()
+}
+
+/// The names in braces.
+fn placeholders(text: &str) -> Vec<String> {
+    let parts = text.split('{').skip(1).filter_map(|part| part.split_once('}'));
+    let is_name =
+        |name: &str| !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    parts.map(|(name, _)| name.to_owned()).filter(|name| is_name(name)).collect()
+}
+
+/// A tool that does not say what it takes takes the texts that it uses.
+fn texts(names: Vec<String>) -> Value {
+    let properties: serde_json::Map<String, Value> =
+        names.iter().map(|name| (name.clone(), json!({"type": "string"}))).collect();
+    json!({"type": "object", "properties": properties, "required": names, "additionalProperties": false})
+}
+
+/// A server that is started with the first look at what it offers.
+pub fn server(declaration: &Mcp, directory: &Path) -> Arc<McpServer> {
+    let endpoint = match &declaration.url {
+        Some(url) => Endpoint::Http {
+            url: url.clone(),
+            headers: secrets(&declaration.headers, directory).into_iter().collect(),
+            outbound: Outbound { allow: declaration.allow_hosts.clone() },
+        },
+        None => {
+            let cwd = declaration.cwd.as_deref();
+            Endpoint::Stdio(program(&declaration.command, &declaration.env, cwd, directory))
+        }
+    };
+    let mut config = McpConfig::new(declaration.name.text.clone(), endpoint);
+    config.trust_hints = declaration.trust_hints;
+    config.timeout = declaration.timeout.unwrap_or(config.timeout);
+    McpServer::new(config)
+}

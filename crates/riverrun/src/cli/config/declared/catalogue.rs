@@ -1,0 +1,126 @@
+//! Every section and key that declares something, written once.
+
+use super::shape::{Field, Section, Shape};
+
+const fn may(key: &'static str, shape: Shape, about: &'static str) -> Field {
+    Field { key, shape, required: false, about }
+}
+
+const fn must(key: &'static str, shape: Shape, about: &'static str) -> Field {
+    Field { key, shape, required: true, about }
+}
+
+pub const APPROVALS: &[&str] = &["policy", "never", "always"];
+pub const PROVIDER_KINDS: &[&str] = &["openai", "openai-chat", "anthropic", "gemini", "scripted"];
+
+pub const LIMITS: &[Field] = &[
+    may("steps", Shape::Whole, "Model calls in one turn."),
+    may("tokens", Shape::Whole, "Tokens of one turn."),
+    may("cost", Shape::Number, "Cost of one turn, in US dollars."),
+    may("time", Shape::Duration, "How long a turn may take."),
+    may("depth", Shape::Whole, "How deep sub-agents may call sub-agents."),
+    may("children", Shape::Whole, "Sub-agents of one turn."),
+    may("action_timeout", Shape::Duration, "How long an action waits for its decision."),
+];
+
+pub const AGENT: &[Field] = &[
+    must(
+        "model",
+        Shape::TextOrTexts,
+        "`PROVIDER/MODEL`, `scripted/SCENARIO` or a route; more are fallbacks, in order.",
+    ),
+    may("description", Shape::Text, "What it is for; other agents read it."),
+    may("instructions", Shape::TextOrFile, "What the model is told first."),
+    may("tools", Shape::Texts, "Names of [tools], or `mcp:SERVER`, or `mcp:SERVER/TOOL`."),
+    may("subagents", Shape::Texts, "Agents that this one may call as tools."),
+    may("handoffs", Shape::Texts, "Agents that this one may hand the conversation to."),
+    may("approval", Shape::Word(APPROVALS), "When a person must agree to a call, for tools that do not say."),
+    may("limits", Shape::Table(LIMITS), "What one turn may use."),
+    may("output_schema", Shape::JsonSchema, "The JSON Schema that the final message must fit."),
+    may("reasoning_effort", Shape::Text, "`low`, `medium`, `high`, or what the provider knows."),
+    may("temperature", Shape::Number, "The model's temperature."),
+    may("max_output_tokens", Shape::Whole, "Tokens of one answer."),
+    may(
+        "compact_at_tokens",
+        Shape::Whole,
+        "Tokens of history at which older turns are replaced by a summary.",
+    ),
+    may("keep_raw", Shape::Flag, "Keep the provider's bytes with each call."),
+    may("default", Shape::Flag, "The agent of turns that name none."),
+];
+
+pub const TOOL: &[Field] = &[
+    may("description", Shape::Text, "What it does; the model reads it."),
+    may(
+        "command",
+        Shape::Texts,
+        "A program and its arguments; `{name}` stands for an argument of the call. No shell.",
+    ),
+    may("url", Shape::Text, "Where an HTTP tool is."),
+    may("method", Shape::Word(&["GET", "POST", "PUT", "PATCH", "DELETE"]), "The method of an HTTP tool."),
+    may("headers", Shape::TextMap, "Headers of an HTTP tool; secrets by { env } or { file }."),
+    may("function", Shape::Text, "A built-in function."),
+    may("parameters", Shape::JsonSchema, "The JSON Schema of the arguments."),
+    may("env", Shape::TextMap, "Variables of a command; secrets by { env } or { file }."),
+    may("cwd", Shape::Text, "Where a command runs."),
+    may("timeout", Shape::Duration, "How long a call may take."),
+    may("approval", Shape::Word(APPROVALS), "When a person must agree to a call."),
+    may("read_only", Shape::Flag, "It changes nothing; calls may run at the same time."),
+    may("destructive", Shape::Flag, "It may destroy something."),
+    may("idempotent", Shape::Flag, "The same call again changes nothing more."),
+    may("open_world", Shape::Flag, "It reaches beyond this machine."),
+    may(
+        "allow_hosts",
+        Shape::Texts,
+        "Hosts that an HTTP tool may reach though they are private or without TLS.",
+    ),
+];
+
+pub const MCP: &[Field] = &[
+    may("command", Shape::Texts, "The program of a server over stdin and stdout. No shell."),
+    may("url", Shape::Text, "Where a server over HTTP is."),
+    may("env", Shape::TextMap, "Variables of the program; secrets by { env } or { file }."),
+    may("cwd", Shape::Text, "Where the program runs."),
+    may("headers", Shape::TextMap, "Headers for a server over HTTP; secrets by { env } or { file }."),
+    may("timeout", Shape::Duration, "How long a call may take."),
+    may("approval", Shape::Word(APPROVALS), "When a person must agree to a call of its tools."),
+    may("allow_hosts", Shape::Texts, "Hosts of servers over HTTP that are private or without TLS."),
+    may("trust_hints", Shape::Flag, "Believe what the server says of its tools."),
+];
+
+pub const PRICE: &[Field] = &[
+    must("input", Shape::Number, "US dollars for a million tokens read."),
+    may("cached_input", Shape::Number, "The same for tokens read from a cache."),
+    must("output", Shape::Number, "The same for tokens written."),
+];
+
+pub const PROVIDER: &[Field] = &[
+    must("kind", Shape::Word(PROVIDER_KINDS), "Which API it speaks."),
+    may("base_url", Shape::Text, "Where it is, if not at its maker's."),
+    may("key", Shape::Secret, "The key: { env = \"NAME\" } or { file = \"PATH\" }."),
+    may("prices", Shape::NumberTables(PRICE), "What its models cost, by model."),
+];
+
+pub const POLICY: &[Field] = &[
+    may("allow", Shape::Texts, "Tools that run without a question; `*` stands for anything."),
+    may("ask", Shape::Texts, "Tools whose calls a person must agree to; beats allow."),
+    may("deny", Shape::Texts, "Tools that never run; beats all."),
+];
+
+pub const SCRIPTS: &[Field] =
+    &[may("files", Shape::Texts, "Scenarios beside the built-in ones; each is named as its file.")];
+
+pub const DECLARED: &[Section] = &[
+    Section { name: "agents", is_named: true, fields: AGENT, about: "Agents, each as [agents.NAME]." },
+    Section { name: "tools", is_named: true, fields: TOOL, about: "Tools, each as [tools.NAME]." },
+    Section { name: "mcp", is_named: true, fields: MCP, about: "MCP servers, each as [mcp.NAME]." },
+    Section {
+        name: "providers",
+        is_named: true,
+        fields: PROVIDER,
+        about: "Model services, each as [providers.NAME].",
+    },
+    Section { name: "routes", is_named: false, fields: &[], about: "Names for models with their fallbacks." },
+    Section { name: "policy", is_named: false, fields: POLICY, about: "Which tools may run." },
+    Section { name: "scripts", is_named: false, fields: SCRIPTS, about: "Scenarios of one's own." },
+];

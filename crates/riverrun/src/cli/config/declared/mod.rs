@@ -1,0 +1,22 @@
+//! What `riverrun.toml` declares: agents, tools, MCP servers, providers, routes, policy, scripts.
+//!
+//! The tables in `catalogue.rs` say what there is; the reader, the schema and the complaints come from them.
+
+mod catalogue;
+mod node;
+mod read;
+mod references;
+mod shape;
+mod types;
+
+pub use catalogue::DECLARED;
+pub use node::Node;
+pub use read::read;
+pub use shape::schema;
+pub use types::{
+    Agent, Approval, Declared, LimitsDeclared, Mcp, Name, Policy, Provider, SecretText, Source, Tool,
+    ToolKind,
+};
+
+#[cfg(test)]
+mod tests;

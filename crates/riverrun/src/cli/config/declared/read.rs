@@ -1,0 +1,397 @@
+//! From the file's values to declarations. Everything that is wrong is collected, not only the first.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::catalogue::{AGENT, LIMITS, MCP, POLICY, PRICE, PROVIDER, SCRIPTS, TOOL};
+use super::node::{Member, Node, NodeValue};
+use super::references;
+use super::shape::{Field, Shape};
+use super::types::{
+    Agent, Approval, Declared, LimitsDeclared, Mcp, Name, Policy, Provider, SecretText, Source, Tool,
+    ToolKind,
+};
+use crate::cli::{duration, suggest};
+
+/// What is wrong at a place: the text, and what was meant perhaps.
+pub type Wrong = (Range<usize>, String, Option<String>);
+
+/// Reads the sections that declare something. The names in `members` are those of [`super::DECLARED`].
+pub fn read(sections: &[(String, Node)]) -> (Declared, Vec<Wrong>) {
+    let mut reader = Reader::default();
+    let mut declared = Declared::default();
+    for (section, node) in sections {
+        match section.as_str() {
+            "agents" => declared.agents = reader.named(section, node, Reader::agent),
+            "tools" => declared.tools = reader.named(section, node, Reader::tool),
+            "mcp" => declared.mcp = reader.named(section, node, Reader::mcp),
+            "providers" => declared.providers = reader.named(section, node, Reader::provider),
+            "routes" => declared.routes = reader.routes(node),
+            "policy" => declared.policy = reader.policy(node),
+            "scripts" => {
+                let table = reader.table(node, SCRIPTS, "[scripts]");
+                declared.scripts = texts(table.get("files").copied());
+            }
+            _ => {}
+        }
+    }
+    references::check(&declared, &mut reader.wrong);
+    (declared, reader.wrong)
+}
+
+type Table<'a> = BTreeMap<&'static str, &'a Node>;
+
+#[derive(Default)]
+struct Reader {
+    wrong: Vec<Wrong>,
+}
+
+impl Reader {
+    fn complain(&mut self, span: &Range<usize>, what: impl Into<String>) {
+        self.wrong.push((span.clone(), what.into(), None));
+    }
+
+    fn named<T>(&mut self, section: &str, node: &Node, one: fn(&mut Self, &Member) -> Option<T>) -> Vec<T> {
+        let mut found = Vec::new();
+        for member in node.members() {
+            if !is_name(&member.key) {
+                self.complain(
+                    &member.span,
+                    format!("`{}` is no name: use letters, digits, `-` and `_`", member.key),
+                );
+            } else if !matches!(member.node.value, NodeValue::Table(_)) {
+                let what = format!("`{}` is a table: write [{section}.{}]", member.key, member.key);
+                self.complain(&member.span, what);
+            } else {
+                found.extend(one(self, member));
+            }
+        }
+        found
+    }
+
+    /// The known members with the right shape. The others are complained about.
+    fn table<'a>(&mut self, node: &'a Node, fields: &'static [Field], at: &str) -> Table<'a> {
+        let mut table = Table::new();
+        for member in node.members() {
+            let Some(field) = fields.iter().find(|field| field.key == member.key) else {
+                let near = suggest::nearest(&member.key, fields.iter().map(|field| field.key));
+                let what = format!("unknown key `{}` in {at}", member.key);
+                self.wrong.push((member.span.clone(), what, near.map(str::to_owned)));
+                continue;
+            };
+            match self.shaped(&member.node, field.shape, &format!("{at} {}", field.key)) {
+                Ok(()) => drop(table.insert(field.key, &member.node)),
+                Err(what) => self.complain(&member.node.span, format!("{}: {what}", field.key)),
+            }
+        }
+        for field in fields.iter().filter(|field| field.required) {
+            if !node.members().iter().any(|member| member.key == field.key) {
+                self.complain(&node.span, format!("`{}` is missing in {at}", field.key));
+            }
+        }
+        table
+    }
+
+    fn shaped(&mut self, node: &Node, shape: Shape, at: &str) -> Result<(), String> {
+        let wants = |what: &str| Err(format!("wants {what}, not {}", node.kind()));
+        let is_texts = |node: &Node| matches!(&node.value, NodeValue::List(items) if items.iter().all(|item| item.text().is_some()));
+        let is_secret = |node: &Node| node.single("env").is_some() || node.single("file").is_some();
+        match (shape, &node.value) {
+            (Shape::Text, NodeValue::Text(_)) | (Shape::Flag, NodeValue::Flag(_)) => Ok(()),
+            (Shape::Text, _) => wants("a text"),
+            (Shape::Flag, _) => wants("true or false"),
+            (Shape::Texts, _) if is_texts(node) => Ok(()),
+            (Shape::Texts, _) => wants("a list of texts"),
+            (Shape::TextOrTexts, NodeValue::Text(_)) => Ok(()),
+            (Shape::TextOrTexts, _) if is_texts(node) => Ok(()),
+            (Shape::TextOrTexts, _) => wants("a text or a list of texts"),
+            (Shape::TextOrFile, NodeValue::Text(_)) => Ok(()),
+            (Shape::TextOrFile, _) if node.single("file").is_some() => Ok(()),
+            (Shape::TextOrFile, _) => wants("a text or { file = \"…\" }"),
+            (Shape::Secret, _) if is_secret(node) => Ok(()),
+            // The text is not shown: it may well be the key.
+            (Shape::Secret, NodeValue::Text(_)) => {
+                Err("a key does not belong in this file; write { env = \"NAME\" } or { file = \"PATH\" }"
+                    .to_owned())
+            }
+            (Shape::Secret, _) => wants("{ env = \"NAME\" } or { file = \"PATH\" }"),
+            (Shape::TextMap, NodeValue::Table(members)) => {
+                match members.iter().find(|member| member.node.text().is_none() && !is_secret(&member.node)) {
+                    Some(member) => {
+                        Err(format!("`{}` wants a text, {{ env = … }} or {{ file = … }}", member.key))
+                    }
+                    None => Ok(()),
+                }
+            }
+            (Shape::NumberTables(fields), NodeValue::Table(members)) => {
+                for member in members {
+                    self.table(&member.node, fields, &format!("{at}.{}", member.key));
+                }
+                Ok(())
+            }
+            (Shape::Table(fields), NodeValue::Table(_)) => {
+                self.table(node, fields, at);
+                Ok(())
+            }
+            (Shape::TextMap | Shape::NumberTables(_) | Shape::Table(_) | Shape::Routes, _) => {
+                wants("a table")
+            }
+            (Shape::Duration, NodeValue::Text(text)) => duration::parse(text).map(drop),
+            (Shape::Duration, _) => wants("a duration such as \"15s\""),
+            (Shape::Whole, NodeValue::Whole(number)) if *number >= 0 => Ok(()),
+            (Shape::Whole, _) => wants("a whole number from 0 on"),
+            (Shape::Number, NodeValue::Whole(_) | NodeValue::Number(_)) => Ok(()),
+            (Shape::Number, _) => wants("a number"),
+            (Shape::Word(words), NodeValue::Text(text)) if words.contains(&text.as_str()) => Ok(()),
+            (Shape::Word(words), NodeValue::Text(text)) => {
+                Err(match suggest::nearest(text, words.iter().copied()) {
+                    Some(near) => {
+                        format!("`{text}` is not one of {}; did you mean `{near}`?", words.join(", "))
+                    }
+                    None => format!("`{text}` is not one of {}", words.join(", ")),
+                })
+            }
+            (Shape::Word(words), _) => wants(&format!("one of {}", words.join(", "))),
+            (Shape::JsonSchema, NodeValue::Table(_)) => Ok(()),
+            (Shape::JsonSchema, _) => wants("a JSON Schema as a table, or { file = \"….json\" }"),
+        }
+    }
+
+    fn agent(&mut self, member: &Member) -> Option<Agent> {
+        let at = format!("[agents.{}]", member.key);
+        let table = self.table(&member.node, AGENT, &at);
+        let limits = table.get("limits").copied().map(|node| peek(node, LIMITS)).unwrap_or_default();
+        let models = names(table.get("model").copied());
+        if models.is_empty() && table.contains_key("model") {
+            self.complain(&member.node.span, format!("model: the list is empty in {at}"));
+        }
+        Some(Agent {
+            name: name(member),
+            models,
+            description: text(&table, "description").unwrap_or_default(),
+            instructions: table
+                .get("instructions")
+                .map(|node| source(node, |node| node.text().unwrap_or_default().to_owned())),
+            tools: names(table.get("tools").copied()),
+            subagents: names(table.get("subagents").copied()),
+            handoffs: names(table.get("handoffs").copied()),
+            approval: approval(&table),
+            limits: LimitsDeclared {
+                steps: whole(&limits, "steps"),
+                tokens: whole(&limits, "tokens"),
+                cost: number(&limits, "cost"),
+                time: time(&limits, "time"),
+                depth: whole(&limits, "depth"),
+                children: whole(&limits, "children"),
+                action_timeout: time(&limits, "action_timeout"),
+            },
+            output_schema: json_schema(&table, "output_schema"),
+            reasoning_effort: text(&table, "reasoning_effort"),
+            temperature: number(&table, "temperature"),
+            max_output_tokens: whole(&table, "max_output_tokens"),
+            compact_at_tokens: whole(&table, "compact_at_tokens"),
+            keep_raw: flag(&table, "keep_raw").unwrap_or_default(),
+            is_default: flag(&table, "default").unwrap_or_default(),
+        })
+    }
+
+    fn tool(&mut self, member: &Member) -> Option<Tool> {
+        let at = format!("[tools.{}]", member.key);
+        let table = self.table(&member.node, TOOL, &at);
+        let kinds = ["command", "url", "function"].into_iter().filter(|kind| table.contains_key(kind));
+        let kind = match kinds.collect::<Vec<_>>().as_slice() {
+            ["command"] => ToolKind::Command {
+                argv: texts(table.get("command").copied()),
+                env: text_map(&table, "env"),
+                cwd: text(&table, "cwd"),
+            },
+            ["url"] => ToolKind::Http {
+                url: text(&table, "url").unwrap_or_default(),
+                method: text(&table, "method").unwrap_or_else(|| "POST".to_owned()),
+                headers: text_map(&table, "headers"),
+                allow_hosts: texts(table.get("allow_hosts").copied()),
+            },
+            ["function"] => {
+                let node = table.get("function").copied()?;
+                ToolKind::Function(Name { text: node.text()?.to_owned(), span: node.span.clone() })
+            }
+            [] => {
+                self.complain(
+                    &member.span,
+                    format!("{at} says not what it is: give `command`, `url` or `function`"),
+                );
+                return None;
+            }
+            several => {
+                self.complain(&member.span, format!("{at} has {}: give one of them", several.join(" and ")));
+                return None;
+            }
+        };
+        if matches!(&kind, ToolKind::Command { argv, .. } if argv.is_empty()) {
+            self.complain(&member.node.span, format!("command: the list is empty in {at}"));
+        }
+        Some(Tool {
+            name: name(member),
+            description: text(&table, "description").unwrap_or_default(),
+            kind,
+            parameters: json_schema(&table, "parameters"),
+            timeout: time(&table, "timeout"),
+            approval: approval(&table),
+            read_only: flag(&table, "read_only"),
+            destructive: flag(&table, "destructive"),
+            idempotent: flag(&table, "idempotent"),
+            open_world: flag(&table, "open_world"),
+        })
+    }
+
+    fn mcp(&mut self, member: &Member) -> Option<Mcp> {
+        let at = format!("[mcp.{}]", member.key);
+        let table = self.table(&member.node, MCP, &at);
+        let (command, url) = (texts(table.get("command").copied()), text(&table, "url"));
+        if command.is_empty() == url.is_none() {
+            self.complain(&member.span, format!("{at} needs `command` or `url`, and not both"));
+        }
+        Some(Mcp {
+            name: name(member),
+            command,
+            url,
+            env: text_map(&table, "env"),
+            cwd: text(&table, "cwd"),
+            headers: text_map(&table, "headers"),
+            timeout: time(&table, "timeout"),
+            approval: approval(&table),
+            allow_hosts: texts(table.get("allow_hosts").copied()),
+            trust_hints: flag(&table, "trust_hints").unwrap_or_default(),
+        })
+    }
+
+    fn provider(&mut self, member: &Member) -> Option<Provider> {
+        let table = self.table(&member.node, PROVIDER, &format!("[providers.{}]", member.key));
+        let mut prices = Vec::new();
+        for price in table.get("prices").map_or(&[][..], |node| node.members()) {
+            let found = peek(&price.node, PRICE);
+            let input = number(&found, "input").unwrap_or_default();
+            let cached = number(&found, "cached_input").unwrap_or(input);
+            prices.push((price.key.clone(), input, cached, number(&found, "output").unwrap_or_default()));
+        }
+        Some(Provider {
+            name: name(member),
+            kind: text(&table, "kind").unwrap_or_default(),
+            base_url: text(&table, "base_url"),
+            key: table.get("key").map(|node| secret(node)),
+            prices,
+        })
+    }
+
+    fn routes(&mut self, node: &Node) -> BTreeMap<String, Vec<Name>> {
+        let mut routes = BTreeMap::new();
+        for member in node.members() {
+            match self.shaped(&member.node, Shape::TextOrTexts, "[routes]") {
+                Ok(()) => drop(routes.insert(member.key.clone(), names(Some(&member.node)))),
+                Err(what) => self.complain(&member.node.span, format!("{}: {what}", member.key)),
+            }
+        }
+        routes
+    }
+
+    fn policy(&mut self, node: &Node) -> Policy {
+        let table = self.table(node, POLICY, "[policy]");
+        let rules = |key| texts(table.get(key).copied());
+        Policy { allow: rules("allow"), ask: rules("ask"), deny: rules("deny") }
+    }
+}
+
+/// The members of a table that was complained about before.
+fn peek<'a>(node: &'a Node, fields: &'static [Field]) -> Table<'a> {
+    let known = |member: &'a Member| {
+        let field = fields.iter().find(|field| field.key == member.key)?;
+        Some((field.key, &member.node))
+    };
+    node.members().iter().filter_map(known).collect()
+}
+
+fn is_name(text: &str) -> bool {
+    !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'))
+}
+
+fn name(member: &Member) -> Name {
+    Name { text: member.key.clone(), span: member.span.clone() }
+}
+
+/// One text or a list of them, each with its place.
+fn names(node: Option<&Node>) -> Vec<Name> {
+    let of = |node: &Node| node.text().map(|text| Name { text: text.to_owned(), span: node.span.clone() });
+    match node.map(|node| &node.value) {
+        Some(NodeValue::List(items)) => items.iter().filter_map(of).collect(),
+        _ => node.and_then(of).into_iter().collect(),
+    }
+}
+
+fn texts(node: Option<&Node>) -> Vec<String> {
+    names(node).into_iter().map(|name| name.text).collect()
+}
+
+fn text(table: &Table<'_>, key: &str) -> Option<String> {
+    table.get(key)?.text().map(str::to_owned)
+}
+
+fn whole(table: &Table<'_>, key: &str) -> Option<u64> {
+    match table.get(key)?.value {
+        NodeValue::Whole(number) => u64::try_from(number).ok(),
+        _ => None,
+    }
+}
+
+fn number(table: &Table<'_>, key: &str) -> Option<f64> {
+    match table.get(key)?.value {
+        NodeValue::Whole(number) => Some(number as f64),
+        NodeValue::Number(number) => Some(number),
+        _ => None,
+    }
+}
+
+fn flag(table: &Table<'_>, key: &str) -> Option<bool> {
+    match table.get(key)?.value {
+        NodeValue::Flag(flag) => Some(flag),
+        _ => None,
+    }
+}
+
+fn time(table: &Table<'_>, key: &str) -> Option<Duration> {
+    duration::parse(table.get(key)?.text()?).ok()
+}
+
+fn approval(table: &Table<'_>) -> Option<Approval> {
+    match table.get("approval")?.text()? {
+        "never" => Some(Approval::Never),
+        "always" => Some(Approval::Always),
+        _ => Some(Approval::Policy),
+    }
+}
+
+fn source<T>(node: &Node, here: impl Fn(&Node) -> T) -> Source<T> {
+    match node.single("file") {
+        Some(file) => Source::File(file.to_owned()),
+        None => Source::Here(here(node)),
+    }
+}
+
+fn json_schema(table: &Table<'_>, key: &str) -> Option<Source<Value>> {
+    table.get(key).map(|node| source(node, Node::to_json))
+}
+
+fn secret(node: &Node) -> SecretText {
+    match (node.single("env"), node.single("file"), node.text()) {
+        (Some(env), _, _) => SecretText::Env(env.to_owned()),
+        (_, Some(file), _) => SecretText::File(file.to_owned()),
+        (_, _, text) => SecretText::Plain(text.unwrap_or_default().to_owned()),
+    }
+}
+
+fn text_map(table: &Table<'_>, key: &str) -> BTreeMap<String, SecretText> {
+    let members = table.get(key).map_or(&[][..], |node| node.members());
+    members.iter().map(|member| (member.key.clone(), secret(&member.node))).collect()
+}

@@ -1,0 +1,105 @@
+//! Names that stand for something must stand for something.
+
+use std::ops::Range;
+
+use super::read::Wrong;
+use super::types::{Declared, Name, ToolKind};
+use crate::cli::suggest;
+
+/// Functions that come with the server.
+pub const FUNCTIONS: &[&str] = &["search", "publish_report"];
+
+pub fn check(declared: &Declared, wrong: &mut Vec<Wrong>) {
+    let agents: Vec<&str> = declared.agents.iter().map(|agent| agent.name.text.as_str()).collect();
+    let tools: Vec<&str> = declared.tools.iter().map(|tool| tool.name.text.as_str()).collect();
+    for agent in &declared.agents {
+        for model in &agent.models {
+            check_model(declared, model, wrong);
+        }
+        for tool in &agent.tools {
+            check_tool(declared, tool, &tools, wrong);
+        }
+        for other in agent.subagents.iter().chain(&agent.handoffs) {
+            if !agents.contains(&other.text.as_str()) {
+                unknown(wrong, &other.span, "agent", &other.text, &agents);
+            } else if other.text == agent.name.text {
+                let what = format!("agent `{}` names itself", other.text);
+                wrong.push((other.span.clone(), what, None));
+            }
+        }
+    }
+    for models in declared.routes.values() {
+        models.iter().for_each(|model| check_provider(declared, model, wrong));
+    }
+    for tool in &declared.tools {
+        if let ToolKind::Function(function) = &tool.kind
+            && !FUNCTIONS.contains(&function.text.as_str())
+        {
+            unknown(wrong, &function.span, "built-in function", &function.text, FUNCTIONS);
+        }
+    }
+    let defaults: Vec<_> = declared.agents.iter().filter(|agent| agent.is_default).collect();
+    if let [_, second, ..] = defaults.as_slice() {
+        let what = format!("`{}` is a second default agent; one is enough", second.name.text);
+        wrong.push((second.name.span.clone(), what, None));
+    }
+}
+
+/// A route, or a provider and a model.
+fn check_model(declared: &Declared, model: &Name, wrong: &mut Vec<Wrong>) {
+    if declared.routes.contains_key(&model.text) {
+        return;
+    }
+    if model.text.contains('/') {
+        return check_provider(declared, model, wrong);
+    }
+    let routes: Vec<&str> = declared.routes.keys().map(String::as_str).collect();
+    let near = suggest::nearest(&model.text, routes.iter().copied()).map(str::to_owned);
+    let what = format!("`{}` is no route and no model; write PROVIDER/MODEL", model.text);
+    wrong.push((model.span.clone(), what, near));
+}
+
+fn check_provider(declared: &Declared, model: &Name, wrong: &mut Vec<Wrong>) {
+    let mut known: Vec<&str> =
+        declared.providers.iter().map(|provider| provider.name.text.as_str()).collect();
+    known.push("scripted");
+    match model.text.split_once('/') {
+        Some((provider, name)) if known.contains(&provider) && !name.is_empty() => {}
+        Some((provider, _)) if !known.contains(&provider) => {
+            let near = suggest::nearest(provider, known.iter().copied());
+            let what = match near {
+                Some(_) => format!("there is no provider `{provider}`"),
+                None => format!("there is no provider `{provider}`; declare it: [providers.{provider}]"),
+            };
+            wrong.push((model.span.clone(), what, near.map(str::to_owned)));
+        }
+        Some(_) | None => {
+            let what = format!("`{}` names no model; write PROVIDER/MODEL", model.text);
+            wrong.push((model.span.clone(), what, None));
+        }
+    }
+}
+
+fn check_tool(declared: &Declared, tool: &Name, tools: &[&str], wrong: &mut Vec<Wrong>) {
+    match tool.text.strip_prefix("mcp:") {
+        Some(rest) => {
+            let server = rest.split_once('/').map_or(rest, |(server, _)| server);
+            let servers: Vec<&str> = declared.mcp.iter().map(|mcp| mcp.name.text.as_str()).collect();
+            if !servers.contains(&server) {
+                unknown(wrong, &tool.span, "MCP server", server, &servers);
+            }
+        }
+        None if tools.contains(&tool.text.as_str()) => {}
+        None => unknown(wrong, &tool.span, "tool", &tool.text, tools),
+    }
+}
+
+fn unknown(wrong: &mut Vec<Wrong>, span: &Range<usize>, kind: &str, name: &str, known: &[&str]) {
+    let near = suggest::nearest(name, known.iter().copied()).map(str::to_owned);
+    let what = match (&near, known.is_empty()) {
+        (Some(_), _) => format!("there is no {kind} `{name}`"),
+        (None, true) => format!("there is no {kind} `{name}`; none is declared"),
+        (None, false) => format!("there is no {kind} `{name}`; there are: {}", known.join(", ")),
+    };
+    wrong.push((span.clone(), what, near));
+}

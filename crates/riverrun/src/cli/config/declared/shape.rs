@@ -1,0 +1,96 @@
+//! The form of a value, for the reader and for the JSON Schema.
+
+use serde_json::{Map, Value, json};
+
+#[derive(Debug, Clone, Copy)]
+pub enum Shape {
+    Text,
+    Texts,
+    /// One text, or a list of them.
+    TextOrTexts,
+    /// A text, or `{ file = "…" }`.
+    TextOrFile,
+    /// `{ env = "…" }` or `{ file = "…" }`, never the value itself.
+    Secret,
+    /// Names to texts or secrets.
+    TextMap,
+    /// Names to numbers.
+    NumberTables(&'static [Field]),
+    Duration,
+    Whole,
+    Number,
+    Flag,
+    Word(&'static [&'static str]),
+    Table(&'static [Field]),
+    /// Names to texts or lists of texts.
+    Routes,
+    /// Any table, or `{ file = "….json" }`: a JSON Schema.
+    JsonSchema,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub struct Field {
+    pub key: &'static str,
+    pub shape: Shape,
+    pub required: bool,
+    pub about: &'static str,
+}
+
+/// A section of the file. Most hold named tables: `[agents.NAME]`.
+#[derive(Debug, Clone, Copy)]
+pub struct Section {
+    pub name: &'static str,
+    pub is_named: bool,
+    pub fields: &'static [Field],
+    pub about: &'static str,
+}
+
+/// The JSON Schema of a section.
+pub fn schema(section: &Section) -> Value {
+    let table = table(section.fields);
+    let mut schema = match section.is_named {
+        true => json!({ "type": "object", "additionalProperties": table }),
+        false if section.fields.is_empty() => of(Shape::Routes),
+        false => table,
+    };
+    schema["description"] = section.about.into();
+    schema
+}
+
+fn table(fields: &[Field]) -> Value {
+    let property = |field: &Field| {
+        let mut schema = of(field.shape);
+        schema["description"] = field.about.into();
+        (field.key.to_owned(), schema)
+    };
+    let properties: Map<String, Value> = fields.iter().map(property).collect();
+    let required: Vec<&str> = fields.iter().filter(|field| field.required).map(|field| field.key).collect();
+    json!({ "type": "object", "additionalProperties": false, "properties": properties, "required": required })
+}
+
+fn of(shape: Shape) -> Value {
+    let texts = json!({ "type": "array", "items": { "type": "string" } });
+    let file = json!({ "type": "object", "additionalProperties": false, "required": ["file"], "properties": { "file": { "type": "string" } } });
+    let env = json!({ "type": "object", "additionalProperties": false, "required": ["env"], "properties": { "env": { "type": "string" } } });
+    match shape {
+        Shape::Text => json!({ "type": "string" }),
+        Shape::Texts => texts,
+        Shape::TextOrTexts => json!({ "oneOf": [{ "type": "string" }, texts] }),
+        Shape::TextOrFile => json!({ "oneOf": [{ "type": "string" }, file] }),
+        Shape::Secret => json!({ "oneOf": [env, file] }),
+        Shape::TextMap => {
+            json!({ "type": "object", "additionalProperties": { "oneOf": [{ "type": "string" }, env, file] } })
+        }
+        Shape::NumberTables(fields) => json!({ "type": "object", "additionalProperties": table(fields) }),
+        Shape::Duration => json!({ "type": "string", "pattern": "^[0-9]+(ms|s|m|h|d)$" }),
+        Shape::Whole => json!({ "type": "integer", "minimum": 0 }),
+        Shape::Number => json!({ "type": "number" }),
+        Shape::Flag => json!({ "type": "boolean" }),
+        Shape::Word(words) => json!({ "enum": words }),
+        Shape::Table(fields) => table(fields),
+        Shape::Routes => {
+            json!({ "type": "object", "additionalProperties": { "oneOf": [{ "type": "string" }, texts] } })
+        }
+        Shape::JsonSchema => json!({ "type": "object" }),
+    }
+}

@@ -1,0 +1,129 @@
+use crate::cli::config::file;
+
+fn complaints(text: &str) -> Vec<String> {
+    file::read(text).err().unwrap_or_default().iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn a_good_file_declares_what_it_says() {
+    let text = r#"
+[providers.openai]
+kind = "openai"
+key = { env = "OPENAI_API_KEY" }
+[providers.openai.prices]
+"gpt" = { input = 2.5, output = 10 }
+
+[routes]
+fast = ["openai/gpt", "scripted/text"]
+
+[agents.researcher]
+model = "fast"
+instructions = { file = "prompts/researcher.md" }
+tools = ["weather", "mcp:fs"]
+subagents = ["scout"]
+limits = { steps = 20, cost = 0.5, action_timeout = "10m" }
+
+[agents.scout]
+model = ["scripted/text"]
+
+[tools.weather]
+command = ["./weather", "{city}"]
+env = { TOKEN = { env = "WEATHER_TOKEN" }, LANG = "en" }
+timeout = "20s"
+approval = "never"
+read_only = true
+
+[mcp.fs]
+command = ["mcp-fs", "/tmp"]
+
+[policy]
+deny = ["rm_*"]
+
+[scripts]
+files = ["own.toml"]
+"#;
+    let declared = file::read(text).expect("valid").declared;
+    let names: Vec<&str> = declared.agents.iter().map(|agent| agent.name.text.as_str()).collect();
+    assert_eq!(names, ["researcher", "scout"]);
+    assert_eq!(declared.agents[0].limits.steps, Some(20));
+    assert_eq!(declared.providers[0].prices, [("gpt".to_owned(), 2.5, 2.5, 10.0)]);
+    assert_eq!(declared.policy.deny, ["rm_*"]);
+    assert_eq!(declared.scripts, ["own.toml"]);
+}
+
+#[test]
+fn every_mistake_is_named_with_its_place_and_what_was_meant() {
+    for (text, expected) in [
+        (
+            "[agents.a]\nmodle = \"scripted/text\"\n",
+            &[
+                "1:1: `model` is missing in [agents.a]",
+                "2:1: unknown key `modle` in [agents.a]; did you mean `model`?",
+            ][..],
+        ),
+        (
+            "[agents.a]\nmodel = \"opena/x\"\n[providers.openai]\nkind = \"openai\"\n",
+            &["2:9: there is no provider `opena`; did you mean `openai`?"],
+        ),
+        (
+            "[agents.a]\nmodel = \"openai/x\"\n",
+            &["2:9: there is no provider `openai`; declare it: [providers.openai]"],
+        ),
+        ("[agents.a]\nmodel = \"text\"\n", &["2:9: `text` is no route and no model; write PROVIDER/MODEL"]),
+        (
+            "[agents.a]\nmodel = \"scripted/text\"\ntools = [\"wether\"]\n[tools.weather]\ncommand = [\"w\"]\n",
+            &["3:10: there is no tool `wether`; did you mean `weather`?"],
+        ),
+        (
+            "[agents.a]\nmodel = \"scripted/text\"\nsubagents = [\"b\", \"a\"]\n",
+            &["3:14: there is no agent `b`; did you mean `a`?", "3:19: agent `a` names itself"],
+        ),
+        (
+            "[agents.a]\nmodel = \"scripted/text\"\ntools = [\"mcp:files\"]\n",
+            &["3:10: there is no MCP server `files`; none is declared"],
+        ),
+        (
+            "[agents.a]\nmodel = \"scripted/text\"\nlimits = { stepps = 3 }\n",
+            &["3:12: unknown key `stepps` in [agents.a] limits; did you mean `steps`?"],
+        ),
+        (
+            "[providers.p]\nkind = \"opena\"\n",
+            &[
+                "2:8: kind: `opena` is not one of openai, openai-chat, anthropic, gemini, scripted; did you mean `openai`?",
+            ],
+        ),
+        (
+            "[providers.p]\nkind = \"openai\"\nkey = \"sk-live-secret\"\n",
+            &[
+                "3:7: key: a key does not belong in this file; write { env = \"NAME\" } or { file = \"PATH\" }",
+            ],
+        ),
+        (
+            "[tools.t]\ndescription = \"x\"\n",
+            &["1:8: [tools.t] says not what it is: give `command`, `url` or `function`"],
+        ),
+        (
+            "[tools.t]\ncommand = [\"a\"]\nurl = \"http://x\"\n",
+            &["1:8: [tools.t] has command and url: give one of them"],
+        ),
+        (
+            "[tools.t]\nfunction = \"serch\"\n",
+            &["2:12: there is no built-in function `serch`; did you mean `search`?"],
+        ),
+        ("[agnts.a]\nmodel = \"x\"\n", &["1:2: unknown section `agnts`; did you mean `agents`?"]),
+        ("[policy]\ndenied = []\n", &["2:1: unknown key `denied` in [policy]; did you mean `deny`?"]),
+        (
+            "[agents.a]\nmodel = \"scripted/text\"\ntemperature = \"hot\"\n",
+            &["3:15: temperature: wants a number, not a text"],
+        ),
+        ("agents = 1\n", &["1:1: `agents` is a section: write [agents]"]),
+    ] {
+        assert_eq!(complaints(text), expected, "{text}");
+    }
+}
+
+#[test]
+fn a_key_in_the_file_is_not_shown() {
+    let shown = complaints("[providers.p]\nkind = \"openai\"\nkey = \"sk-live-secret\"\n").join("\n");
+    assert!(!shown.contains("sk-live"), "{shown}");
+}

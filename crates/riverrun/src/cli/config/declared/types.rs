@@ -1,0 +1,131 @@
+//! The declarations, read and checked.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::time::Duration;
+
+use serde_json::Value;
+
+/// A name with its place in the file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Name {
+    pub text: String,
+    pub span: Range<usize>,
+}
+
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Declared {
+    pub agents: Vec<Agent>,
+    pub tools: Vec<Tool>,
+    pub mcp: Vec<Mcp>,
+    pub providers: Vec<Provider>,
+    pub routes: BTreeMap<String, Vec<Name>>,
+    pub policy: Policy,
+    pub scripts: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Agent {
+    pub name: Name,
+    pub models: Vec<Name>,
+    pub description: String,
+    pub instructions: Option<Source<String>>,
+    pub tools: Vec<Name>,
+    pub subagents: Vec<Name>,
+    pub handoffs: Vec<Name>,
+    pub approval: Option<Approval>,
+    pub limits: LimitsDeclared,
+    pub output_schema: Option<Source<Value>>,
+    pub reasoning_effort: Option<String>,
+    pub temperature: Option<f64>,
+    pub max_output_tokens: Option<u64>,
+    pub compact_at_tokens: Option<u64>,
+    pub keep_raw: bool,
+    pub is_default: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct LimitsDeclared {
+    pub steps: Option<u64>,
+    pub tokens: Option<u64>,
+    pub cost: Option<f64>,
+    pub time: Option<Duration>,
+    pub depth: Option<u64>,
+    pub children: Option<u64>,
+    pub action_timeout: Option<Duration>,
+}
+
+/// Something in the file itself, or in a file beside it.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Source<T> {
+    Here(T),
+    File(String),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Approval {
+    Policy,
+    Never,
+    Always,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Tool {
+    pub name: Name,
+    pub description: String,
+    pub kind: ToolKind,
+    pub parameters: Option<Source<Value>>,
+    pub timeout: Option<Duration>,
+    pub approval: Option<Approval>,
+    pub read_only: Option<bool>,
+    pub destructive: Option<bool>,
+    pub idempotent: Option<bool>,
+    pub open_world: Option<bool>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum ToolKind {
+    Command { argv: Vec<String>, env: BTreeMap<String, SecretText>, cwd: Option<String> },
+    Http { url: String, method: String, headers: BTreeMap<String, SecretText>, allow_hosts: Vec<String> },
+    Function(Name),
+}
+
+/// A text, or where a secret is. It never holds a secret.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SecretText {
+    Plain(String),
+    Env(String),
+    File(String),
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Mcp {
+    pub name: Name,
+    /// Empty for a server over HTTP.
+    pub command: Vec<String>,
+    pub url: Option<String>,
+    pub env: BTreeMap<String, SecretText>,
+    pub cwd: Option<String>,
+    pub headers: BTreeMap<String, SecretText>,
+    pub timeout: Option<Duration>,
+    pub approval: Option<Approval>,
+    pub allow_hosts: Vec<String>,
+    pub trust_hints: bool,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Provider {
+    pub name: Name,
+    pub kind: String,
+    pub base_url: Option<String>,
+    pub key: Option<SecretText>,
+    /// Model, input, cached input, output.
+    pub prices: Vec<(String, f64, f64, f64)>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Policy {
+    pub allow: Vec<String>,
+    pub ask: Vec<String>,
+    pub deny: Vec<String>,
+}

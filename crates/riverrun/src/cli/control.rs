@@ -1,0 +1,192 @@
+//! `riverrun cancel|retry|steer|queue|agents`.
+
+use clap::Args;
+use riverrun_client::Client;
+use riverrun_event::{SessionId, TurnId};
+use serde_json::Value;
+
+use super::Context;
+use super::connect::resolve_session;
+use super::exit::{Exit, Failure, Outcome};
+use super::terminal::{Mark, Tone, shorten};
+
+#[derive(Debug, Args)]
+pub struct CancelArgs {
+    /// An id, the beginning of one, or `-` for the session that changed last.
+    session: String,
+    /// The turn; the running one without it.
+    turn: Option<TurnId>,
+    /// Let the current step, a model call and its tools, come to its end.
+    #[arg(long)]
+    after_turn: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct RetryArgs {
+    /// An id, the beginning of one, or `-` for the session that changed last.
+    session: String,
+    /// The turn; the last one without it.
+    turn: Option<TurnId>,
+}
+
+#[derive(Debug, Args)]
+pub struct SteerArgs {
+    /// An id, the beginning of one, or `-` for the session that changed last.
+    session: String,
+    /// What the agent should know.
+    input: String,
+    /// The turn; the running one without it.
+    #[arg(long)]
+    turn: Option<TurnId>,
+}
+
+#[derive(Debug, Args)]
+pub struct QueueArgs {
+    /// An id, the beginning of one, or `-` for the session that changed last.
+    session: String,
+    /// Take this turn out of the queue; it ends as cancelled.
+    #[arg(long, value_name = "TURN", conflicts_with = "promote")]
+    remove: Option<TurnId>,
+    /// Put this turn in front.
+    #[arg(long, value_name = "TURN")]
+    promote: Option<TurnId>,
+}
+
+pub async fn cancel(args: CancelArgs, context: &Context) -> Outcome {
+    let client = context.connect.client()?;
+    let session = resolve_session(&client, &args.session).await?;
+    let turn = match args.turn {
+        Some(turn) => turn,
+        None => running(&client, &session).await?,
+    };
+    let mode = if args.after_turn { "after_turn" } else { "immediate" };
+    let cancelled = client.cancel(&session, &turn, mode).await?;
+    if context.output.json {
+        return context.output.document(&cancelled);
+    }
+    let style = context.output.style();
+    let mark = style.mark(Mark::of_status(&cancelled.status), &cancelled.status);
+    context.output.line(&format!("{mark}  {turn}"))
+}
+
+pub async fn retry(args: RetryArgs, context: &Context) -> Outcome {
+    let client = context.connect.client()?;
+    let session = resolve_session(&client, &args.session).await?;
+    let turn = match args.turn {
+        Some(turn) => turn,
+        None => last(&client, &session).await?,
+    };
+    let again = client.retry(&session, &turn).await?;
+    if context.output.json {
+        return context.output.document(&again);
+    }
+    context.output.line(&format!("{}  {turn}", again.status))?;
+    context.output.note(&format!("watch it: riverrun tail {session} --turn {turn} --after {}", again.cursor));
+    Ok(())
+}
+
+pub async fn steer(args: SteerArgs, context: &Context) -> Outcome {
+    let client = context.connect.client()?;
+    let session = resolve_session(&client, &args.session).await?;
+    let turn = match args.turn {
+        Some(turn) => turn,
+        None => running(&client, &session).await?,
+    };
+    let steered = client.steer(&session, &turn, &args.input).await?;
+    if context.output.json {
+        return context.output.document(&steered);
+    }
+    context.output.line(&format!("{}  {turn}", steered.status))
+}
+
+pub async fn queue(args: QueueArgs, context: &Context) -> Outcome {
+    let client = context.connect.client()?;
+    let session = resolve_session(&client, &args.session).await?;
+    if let Some(turn) = &args.remove {
+        client.remove_queued(&session, turn).await?;
+    }
+    let queue = match &args.promote {
+        Some(turn) => client.promote_queued(&session, turn).await?,
+        None => client.queue(&session).await?,
+    };
+    if context.output.json {
+        return context.output.document(&queue);
+    }
+    if queue.is_empty() {
+        context.output.note("no turn waits");
+    }
+    let style = context.output.style();
+    for turn in queue {
+        let id = style.paint(Tone::Id, turn.turn_id.as_str());
+        context.output.line(&format!("{:3}  {id}  {}", turn.position, shorten(&turn.preview, 60)))?;
+    }
+    Ok(())
+}
+
+pub async fn agents(context: &Context) -> Outcome {
+    let found = context.connect.client()?.agents().await?;
+    if context.output.json {
+        return context.output.document(&found);
+    }
+    let style = context.output.style();
+    for agent in found["agents"].as_array().into_iter().flatten() {
+        let mark = if agent["isDefault"] == true { "*" } else { " " };
+        let name = style.paint(Tone::Id, &format!("{:14}", shorten(text(agent, "name"), 40)));
+        let models = words(&agent["models"], |model| model.as_str().unwrap_or_default().to_owned());
+        context.output.line(&format!(
+            "{mark} {name} {:24} {}",
+            shorten(&models, 40),
+            shorten(text(agent, "description"), 80)
+        ))?;
+        let tool = |tool: &Value| match text(tool, "policy") {
+            "allowed" => text(tool, "name").to_owned(),
+            policy => format!("{} ({policy})", text(tool, "name")),
+        };
+        for (label, said) in [
+            ("tools", words(&agent["tools"], tool)),
+            ("sub-agents", words(&agent["subagents"], |name| name.as_str().unwrap_or_default().to_owned())),
+            ("hands to", words(&agent["handoffs"], |name| name.as_str().unwrap_or_default().to_owned())),
+        ] {
+            if !said.is_empty() {
+                let label = style.paint(Tone::Dim, &format!("{label:10}"));
+                context.output.line(&format!("    {label} {}", shorten(&said, 100)))?;
+            }
+        }
+    }
+    let providers = words(&found["providers"], |name| name.as_str().unwrap_or_default().to_owned());
+    context.output.note(&format!(
+        "also: {}",
+        if providers.is_empty() { "nothing".into() } else { shorten(&providers, 100) }
+    ));
+    Ok(())
+}
+
+fn text<'a>(value: &'a Value, name: &str) -> &'a str {
+    value[name].as_str().unwrap_or_default()
+}
+
+fn words(list: &Value, word: impl Fn(&Value) -> String) -> String {
+    let words: Vec<String> = list.as_array().into_iter().flatten().map(word).collect();
+    words.join(", ")
+}
+
+/// The turn of the session that runs now.
+pub async fn running(client: &Client, session: &SessionId) -> Outcome<TurnId> {
+    let state = client.state(session, None).await?;
+    let active =
+        state["threads"].as_array().into_iter().flatten().find_map(|thread| thread["activeTurnId"].as_str());
+    active.and_then(|turn| TurnId::new(turn).ok()).ok_or_else(|| {
+        Failure::new(Exit::NotFound, format_args!("no turn of session `{session}` runs now"))
+            .hint(format_args!("`riverrun state {session}` shows its turns"))
+    })
+}
+
+async fn last(client: &Client, session: &SessionId) -> Outcome<TurnId> {
+    let state = client.state(session, None).await?;
+    let last =
+        state["turns"].as_array().and_then(|turns| turns.last()).and_then(|turn| turn["turnId"].as_str());
+    last.and_then(|turn| TurnId::new(turn).ok()).ok_or_else(|| {
+        Failure::new(Exit::NotFound, format_args!("session `{session}` has no turn"))
+            .hint(format_args!("submit one: riverrun run --session {session} \"…\""))
+    })
+}

@@ -1,0 +1,188 @@
+//! `riverrun approve|reject|respond`: decisions about what agents wait for.
+
+use clap::Args;
+use riverrun_client::{Action, Client, Decision, DecisionKind};
+use serde_json::Value;
+
+use super::Context;
+use super::exit::{Exit, Failure, Outcome};
+use super::output::Output;
+use super::terminal::{Lines, Mark, Tone, escape, shorten};
+
+#[derive(Debug, Args)]
+pub struct ApproveArgs {
+    /// The action: an id, the beginning of one, or `-` for the only one. Without it, what waits is listed.
+    action: Option<String>,
+    /// From now on, for this tool and agent.
+    #[arg(long)]
+    always: bool,
+    /// Run it with these arguments instead, as a JSON object.
+    #[arg(long, value_name = "JSON")]
+    edit: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct RejectArgs {
+    /// The action: an id, the beginning of one, or `-` for the only one.
+    action: String,
+    /// Why; the model reads it.
+    #[arg(short, long)]
+    message: Option<String>,
+    /// From now on, for this tool and agent.
+    #[arg(long)]
+    always: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct RespondArgs {
+    /// The action: an id, the beginning of one, or `-` for the only one.
+    action: String,
+    /// The answer.
+    answer: String,
+}
+
+pub async fn approve(args: ApproveArgs, context: &Context) -> Outcome {
+    let client = context.connect.client()?;
+    let Some(wanted) = args.action else { return list(&client, context).await };
+    let arguments = args.edit.as_deref().map(edited).transpose()?;
+    let kind = if arguments.is_some() { DecisionKind::Edit } else { DecisionKind::Approve };
+    let decision = Decision { raw_arguments: arguments, always: args.always.then_some(true), ..plain(kind) };
+    decide(&client, &wanted, decision, context).await
+}
+
+pub async fn reject(args: RejectArgs, context: &Context) -> Outcome {
+    let client = context.connect.client()?;
+    let decision = Decision {
+        message: args.message,
+        always: args.always.then_some(true),
+        ..plain(DecisionKind::Reject)
+    };
+    decide(&client, &args.action, decision, context).await
+}
+
+pub async fn respond(args: RespondArgs, context: &Context) -> Outcome {
+    let client = context.connect.client()?;
+    let decision = Decision { message: Some(args.answer), ..plain(DecisionKind::Respond) };
+    decide(&client, &args.action, decision, context).await
+}
+
+pub fn plain(kind: DecisionKind) -> Decision {
+    Decision { decision: kind, digest: None, raw_arguments: None, message: None, always: None }
+}
+
+/// Arguments that a person typed.
+pub fn edited(text: &str) -> Outcome<Value> {
+    match serde_json::from_str::<Value>(text) {
+        Ok(value @ Value::Object(_)) => Ok(value),
+        Ok(_) => Err(Failure::new(Exit::Usage, "the arguments must be a JSON object")),
+        Err(error) => Err(Failure::new(Exit::Usage, format_args!("the arguments are not JSON: {error}"))),
+    }
+}
+
+/// Shows what is decided, then decides exactly that.
+async fn decide(client: &Client, wanted: &str, mut decision: Decision, context: &Context) -> Outcome {
+    let action = find(client, wanted).await?;
+    let Some(session) = action.session_id.clone() else {
+        return Err(Failure::new(Exit::Failed, "the server does not say whose action it is"));
+    };
+    decision.digest = action.digest.clone();
+    if !context.output.json {
+        show(context.output, action.tool_name.as_deref(), &action.request);
+    }
+    let decided = client.decide(&session, &action.action_id, &decision).await?;
+    if context.output.json {
+        return context.output.document(&decided);
+    }
+    let word = decided["decision"].as_str().unwrap_or_default();
+    let mark = if word == "reject" { Mark::Stopped } else { Mark::Done };
+    context.output.line(&format!("{}  {}", context.output.style().mark(mark, word), action.action_id))
+}
+
+/// Exactly what would run: nothing is shortened, and what a terminal would obey or hide is made visible.
+pub fn show(output: Output, tool: Option<&str>, request: &Value) {
+    let style = output.style_of_notes();
+    let said = |name: &str| request[name].as_str().unwrap_or_default();
+    let tool = tool.or(request["toolName"].as_str()).unwrap_or_default();
+    let prompt = said("prompt");
+    if !prompt.is_empty() {
+        output.note(&format!("  {}", escape(prompt, Lines::Keep)));
+    }
+    let arguments = match &request["arguments"] {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    let label = |text: &str| style.paint(Tone::Dim, &format!("{text:10}"));
+    if !tool.is_empty() {
+        output.note(&format!("  {} {}", label("tool"), style.paint(Tone::Strong, &escape(tool, Lines::One))));
+    }
+    if !arguments.is_empty() {
+        output.note(&format!("  {} {}", label("arguments"), escape(&arguments, Lines::One)));
+    }
+    if !said("digest").is_empty() {
+        output.note(&format!(
+            "  {} {}",
+            label("digest"),
+            style.paint(Tone::Dim, &escape(said("digest"), Lines::One))
+        ));
+    }
+}
+
+async fn pending(client: &Client) -> Outcome<Vec<Action>> {
+    let (mut found, mut cursor) = (Vec::new(), None);
+    loop {
+        let page = client.actions(Some("pending"), cursor.as_deref()).await?;
+        found.extend(page.data);
+        cursor = page.next_cursor;
+        if cursor.is_none() {
+            return Ok(found);
+        }
+    }
+}
+
+async fn find(client: &Client, wanted: &str) -> Outcome<Action> {
+    let waiting = pending(client).await?;
+    let count = waiting.len();
+    let mut fits =
+        waiting.into_iter().filter(|action| wanted == "-" || action.action_id.as_str().starts_with(wanted));
+    match (fits.next(), fits.next()) {
+        (Some(one), None) => Ok(one),
+        (Some(_), Some(_)) => Err(Failure::new(
+            Exit::Usage,
+            format_args!("`{wanted}` could be more than one of {count} actions"),
+        )
+        .hint("`riverrun approve` lists them")),
+        (None, _) => Err(Failure::new(
+            Exit::NotFound,
+            format_args!("no action `{}` waits for a decision", escape(wanted, Lines::One)),
+        )
+        .hint("`riverrun approve` lists what waits; another decision may have been first")),
+    }
+}
+
+async fn list(client: &Client, context: &Context) -> Outcome {
+    let waiting = pending(client).await?;
+    if context.output.json {
+        return context.output.document(&waiting);
+    }
+    if waiting.is_empty() {
+        context.output.note("nothing waits for a decision");
+    }
+    let style = context.output.style();
+    for action in waiting {
+        let session = action.session_id.as_ref().map(|id| id.as_str()).unwrap_or_default();
+        let arguments = match &action.request["arguments"] {
+            Value::Null => String::new(),
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        };
+        let said = format!("{}  {arguments}", action.tool_name.as_deref().unwrap_or_default());
+        let id = style.paint(Tone::Id, action.action_id.as_str());
+        context.output.line(&format!(
+            "{}  {id}  {}  {session}",
+            style.mark(Mark::Waiting, "waiting"),
+            shorten(&said, 70)
+        ))?;
+    }
+    Ok(())
+}

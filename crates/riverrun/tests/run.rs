@@ -1,0 +1,83 @@
+//! `riverrun run` as a script meets it: pipes instead of a terminal, exit codes, the last line of `--json`.
+
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+fn riverrun(directory: &Path, words: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_riverrun"))
+        .args(words)
+        .current_dir(directory)
+        .env_remove("RIVERRUN_URL")
+        .env_remove("RIVERRUN_KEY")
+        .env_remove("RIVERRUN_CONFIG")
+        .stdin(Stdio::null())
+        .output()
+        .expect("the binary runs")
+}
+
+fn result(output: &Output) -> Value {
+    let text = String::from_utf8_lossy(&output.stdout);
+    let last = text.lines().last().unwrap_or_else(|| panic!("{}", String::from_utf8_lossy(&output.stderr)));
+    serde_json::from_str(last).expect("the last line is JSON")
+}
+
+#[test]
+fn a_turn_without_a_server_runs_in_this_process() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let output =
+        riverrun(directory.path(), &["run", "scripted/text", "weather?", "--json", "--data-dir", "data"]);
+    let result = result(&output);
+    assert_eq!(output.status.code(), Some(0), "{result}");
+    assert_eq!((&result["type"], &result["outcome"]), (&Value::from("result"), &Value::from("completed")));
+    assert_eq!(result["finalOutput"], "The weather in Paris is sunny and 15°C.", "{result}");
+    let lines = String::from_utf8_lossy(&output.stdout).lines().count();
+    assert!(lines > 10, "every event is a line: {lines}");
+}
+
+#[test]
+fn a_decision_that_nobody_can_make_is_exit_code_5() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let output = riverrun(directory.path(), &["run", "demo", "tides", "--json", "--data-dir", "data"]);
+    let result = result(&output);
+    assert_eq!(output.status.code(), Some(5), "{result}");
+    assert_eq!(result["outcome"], "waiting");
+    assert_eq!(result["actions"].as_array().map(Vec::len), Some(1));
+}
+
+#[test]
+fn an_agent_that_is_not_there_is_named_with_what_is() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let output = riverrun(directory.path(), &["run", "dmeo", "tides", "--data-dir", "data"]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("did you mean `demo`?"), "{said}");
+}
+
+#[test]
+fn what_a_terminal_would_obey_is_written_as_an_escape() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let words = ["run", "scripted/echo", "a\u{1b}[2Jb", "--data-dir", "data", "--color", "never"];
+    let output = riverrun(directory.path(), &words);
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert!(said.contains("\\u{1b}[2J") && !said.contains('\u{1b}'), "{said:?}");
+}
+
+#[test]
+fn a_mistake_in_the_file_has_a_place_and_a_suggestion() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let text = "[agents.a]\nmodle = \"scripted/text\"\nmodel = \"scripted/text\"\ntools = [\"none\"]\n";
+    std::fs::write(directory.path().join("riverrun.toml"), text).expect("our file");
+    for words in [&["config", "check"][..], &["serve", "--listen", "127.0.0.1:0"]] {
+        let output = riverrun(directory.path(), words);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(78), "{said}");
+        assert!(
+            said.contains("riverrun.toml:2:1: unknown key `modle` in [agents.a]; did you mean `model`?"),
+            "{said}"
+        );
+        assert!(said.contains("riverrun.toml:4:10: there is no tool `none`; none is declared"), "{said}");
+    }
+}

@@ -1,0 +1,103 @@
+//! Actions over HTTP: one decision wins, and it names what it decides.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use serde_json::{Value, json};
+
+use crate::agents::{agents, kinds};
+use crate::harness::Server;
+
+async fn waiting() -> (Server, Arc<AtomicUsize>, Value) {
+    let runs = Arc::new(AtomicUsize::new(0));
+    let server = Server::with_agents(agents(&runs)).await;
+    server.make("s").await;
+    server.submit("s", json!({"input": "delete x", "agent": "deleter", "turnId": "t1"})).await;
+    let action = server.action("s").await;
+    (server, runs, action)
+}
+
+fn path(action: &Value) -> String {
+    format!("/v1/sessions/s/actions/{}", action["actionId"].as_str().expect("an id"))
+}
+
+#[tokio::test]
+async fn an_approval_runs_exactly_what_it_names_once() {
+    let (server, runs, action) = waiting().await;
+    assert_eq!((&action["toolName"], &action["status"]), (&json!("delete_file"), &json!("pending")));
+    let stale = server.post(&path(&action), json!({"decision": "approve", "digest": "sha256:0"})).await;
+    assert_eq!(stale.refusal(), (409, "digest_mismatch".to_owned()));
+    assert_eq!(runs.load(Ordering::SeqCst), 0);
+    let approve = json!({"decision": "approve", "digest": action["digest"]});
+    let decided = server.post(&path(&action), approve.clone()).await;
+    assert_eq!(decided.status, 200, "{}", decided.text());
+    assert_eq!((&decided.json()["decision"], &decided.json()["won"]), (&json!("approve"), &json!(true)));
+    assert_eq!(kinds(&server.turn("s", "t1").await).last(), Some(&"turn.completed"));
+    assert_eq!(runs.load(Ordering::SeqCst), 1);
+    // The same again is no error; another one is told which decision holds.
+    let again = server.post(&path(&action), approve).await;
+    assert_eq!((again.status, &again.json()["won"]), (200, &json!(false)), "{}", again.text());
+    let other = server.post(&path(&action), json!({"decision": "reject"})).await;
+    assert_eq!(other.refusal(), (409, "action_resolved".to_owned()));
+    assert_eq!(other.json()["decision"], "approve");
+    assert_eq!(runs.load(Ordering::SeqCst), 1);
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_rejection_runs_nothing() {
+    let (server, runs, action) = waiting().await;
+    let decided = server.post(&path(&action), json!({"decision": "reject", "message": "not today"})).await;
+    assert_eq!(decided.status, 200, "{}", decided.text());
+    assert_eq!(kinds(&server.turn("s", "t1").await).last(), Some(&"turn.completed"));
+    assert_eq!(runs.load(Ordering::SeqCst), 0);
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn edited_arguments_must_fit_the_tool() {
+    let (server, runs, action) = waiting().await;
+    let edit =
+        |arguments: Value| json!({"decision": "edit", "digest": action["digest"], "arguments": arguments});
+    let wrong = server.post(&path(&action), edit(json!({"path": 7}))).await;
+    assert_eq!(wrong.refusal(), (422, "arguments_invalid".to_owned()), "{}", wrong.text());
+    let decided = server.post(&path(&action), edit(json!({"path": "y"}))).await;
+    assert_eq!(decided.status, 200, "{}", decided.text());
+    let told = server.turn("s", "t1").await;
+    assert_eq!(runs.load(Ordering::SeqCst), 1);
+    assert!(told.iter().any(|event| event.to_string().contains("deleted \\\"y\\\"")), "{told:#?}");
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn of_fifty_who_decide_at_once_one_wins() {
+    let (server, runs, action) = waiting().await;
+    let mut deciders = Vec::new();
+    for number in 0..50 {
+        let (api, path) = (server.api.clone(), path(&action));
+        let body = match number % 2 {
+            0 => json!({"decision": "approve", "digest": action["digest"]}),
+            _ => json!({"decision": "reject", "message": format!("no {number}")}),
+        };
+        deciders.push(tokio::spawn(async move { api.post(&path, body).await }));
+    }
+    let (mut won, mut lost) = (Vec::new(), Vec::new());
+    for decider in deciders {
+        let answer = decider.await.expect("a decider does not panic");
+        match answer.status {
+            200 if answer.json()["won"] == true => won.push(answer.json()["decision"].clone()),
+            200 => lost.push(answer.json()["decision"].clone()),
+            409 => {
+                assert_eq!(answer.refusal().1, "action_resolved");
+                lost.push(answer.json()["decision"].clone());
+            }
+            status => panic!("{status}: {}", answer.text()),
+        }
+    }
+    assert_eq!((won.len(), lost.len()), (1, 49));
+    assert!(lost.iter().all(|decision| *decision == won[0]), "everybody is told the same: {lost:?}");
+    let told = server.turn("s", "t1").await;
+    assert_eq!(kinds(&told).iter().filter(|kind| **kind == "action.resolved").count(), 1);
+    assert_eq!(runs.load(Ordering::SeqCst), usize::from(won[0] == "approve"));
+    server.stop().await;
+}

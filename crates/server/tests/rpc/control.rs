@@ -1,0 +1,116 @@
+//! Turns and tasks over JSON-RPC: the standard's names, ours, and AgentLin's with its error codes.
+
+use serde_json::{Value, json};
+
+use crate::support::{Client, server};
+
+/// Reads the notifications of one subscription until it says that it is complete; answers its frames.
+async fn frames(client: &mut Client, subscription: &Value) -> Vec<Value> {
+    let mut frames = Vec::new();
+    loop {
+        let note = client.notification().await;
+        let params = &note["params"];
+        if params["subscription"] != *subscription {
+            continue;
+        }
+        match note["method"].as_str() {
+            Some("session.event") => frames.push(params["event"].clone()),
+            _ if params["type"] == "stream.end" => return frames,
+            _ => {}
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_turn_is_submitted_under_either_name_and_is_one_turn() {
+    let server = server().await;
+    let mut client = server.connect().await;
+    client.make_session("s1").await;
+    let params = json!({"sessionId": "s1", "input": "weather?", "turnId": "t1"});
+    let first = client.ok("turn.submit", params.clone()).await;
+    let again = client.ok("submit_turn", params).await;
+    assert_eq!((&again["runId"], &again["duplicate"]), (&first["runId"], &json!(true)));
+    let opened = client.ok("session.follow", json!({"sessionId": "s1", "turn": "t1", "after": 0})).await;
+    let told = frames(&mut client, &opened["subscription"]).await;
+    assert_eq!(told.last().map(|event| &event["type"]), Some(&json!("turn.completed")));
+    let ended = client.ok("interrupt_turn", json!({"sessionId": "s1", "turnId": "t1"})).await;
+    assert_eq!(ended["status"], "completed", "an ended turn is left as it is");
+    let thread = client.ok("get_thread_read", json!({"sessionId": "s1"})).await;
+    assert_eq!(thread["lastOutcome"], "completed", "{thread}");
+    assert_eq!(client.ok("queue.list", json!({"sessionId": "s1"})).await, json!({"queue": []}));
+    let inventory = client.ok("get_tool_inventory", json!({})).await;
+    assert_eq!(inventory, server.json("GET /v1/agents", Value::Null).await);
+    let page = client.ok("export_replay", json!({"sessionId": "s1", "limit": 2})).await;
+    assert_eq!(page["events"].as_array().map(Vec::len), Some(2), "{page}");
+}
+
+#[tokio::test]
+async fn what_is_wrong_has_its_code() {
+    let server = server().await;
+    let mut client = server.connect().await;
+    client.make_session("s1").await;
+    for (method, params, code, name, field) in [
+        ("turn.submit", json!({"input": "x"}), -32602, "invalid_field", Some("sessionId")),
+        ("turn.submit", json!({"sessionId": "s1"}), -32602, "invalid_field", Some("input")),
+        (
+            "turn.submit",
+            json!({"sessionId": "s1", "input": "x", "modle": 1}),
+            -32602,
+            "unknown_field",
+            Some("modle"),
+        ),
+        (
+            "turn.submit",
+            json!({"sessionId": "s1", "input": "x", "agent": "no"}),
+            -32602,
+            "unknown_agent",
+            Some("agent"),
+        ),
+        ("turn.submit", json!({"sessionId": "none", "input": "x"}), -32001, "not_found", None),
+        ("turn.cancel", json!({"sessionId": "s1", "turnId": "none"}), -32001, "not_found", None),
+        ("turn.retry", json!({"sessionId": "s1", "turnId": "none"}), -32001, "not_found", None),
+        (
+            "action.decide",
+            json!({"sessionId": "s1", "actionId": "a", "decision": "approve"}),
+            -32602,
+            "invalid_field",
+            Some("digest"),
+        ),
+        (
+            "respond_action",
+            json!({"sessionId": "s1", "actionId": "a", "decision": "reject"}),
+            -32001,
+            "not_found",
+            None,
+        ),
+        ("tasks/get", json!({"task_id": "none"}), -32001, "not_found", None),
+        ("tasks/cancel", json!({"task_id": "none"}), -32001, "not_found", None),
+        ("tasks/pushNotification/set", json!({"task_id": "none"}), -32003, "push_unsupported", None),
+        ("tasks/stop", json!({}), -32601, "method_not_found", Some("method")),
+    ] {
+        let failed = client.fails(method, params.clone()).await;
+        assert_eq!(failed, (code, name.to_owned(), field.map(str::to_owned)), "{method} {params}");
+    }
+}
+
+#[tokio::test]
+async fn agentlins_methods_make_show_and_follow_a_task() {
+    let server = server().await;
+    let mut client = server.connect().await;
+    let made = client.ok("tasks/createSubscribe", json!({"input": "weather?", "request_id": "r1"})).await;
+    let (task, session) = (made["task_id"].clone(), made["session_id"].clone());
+    assert_eq!((&made["dialect"], &made["output"]), (&json!("task"), &json!([])));
+    let mut ended = false;
+    while !ended {
+        let note = client.notification().await;
+        ended = note["params"]["type"] == "stream.end";
+    }
+    let shown = client.ok("tasks/get", json!({"task_id": task})).await;
+    assert_eq!(shown["status"], "completed", "{shown}");
+    let listed = client.ok("tasks/list", json!({"session_id": session})).await;
+    assert_eq!(listed["tasks"][0]["taskId"], task, "{listed}");
+    assert_eq!(client.fails("tasks/cancel", json!({"task_id": task})).await.0, -32002);
+    assert_eq!(client.fails("tasks/pause", json!({"task_id": task})).await.0, -32009);
+    let again = client.ok("tasks/resubscribe", json!({"task_id": task})).await;
+    assert_eq!(again["dialect"], "task");
+}
