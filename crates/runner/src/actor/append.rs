@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use riverrun_event::{Event, Record, Sequence, write_record};
+use riverrun_event::{Event, Record, Sequence, TaskId, write_record};
 
 use riverrun_fold::Change;
 
@@ -63,9 +63,31 @@ impl Actor {
             match self.append_once(&page).await {
                 Ok(_) => return Ok(()),
                 Err(JournalError::Full) => tokio::time::sleep(PAUSE).await,
+                Err(JournalError::Invalid(reason)) => return self.refused(&reason).await,
                 Err(error) => return Err(Stop::of(error)),
             }
         }
+    }
+
+    /// The log does not take what happened: the turns at work fail with that, from where the log stands.
+    async fn refused(&mut self, reason: &str) -> Result<(), Stop> {
+        tracing::error!(
+            session = self.key.session.as_str(),
+            reason,
+            "the log does not take what a turn wrote"
+        );
+        self.stop_effects(|_| true);
+        self.launches.clear();
+        self.blobs.clear();
+        self.reload().await?;
+        let ours = self.view.turns.values().filter(|turn| turn.ours);
+        let roots: Vec<TaskId> = ours.map(|turn| turn.root.clone()).collect();
+        let mut page = self.page();
+        for root in &roots {
+            let message = format!("what the turn wrote could not be recorded: {reason}");
+            self.fail_task(root, "not_recordable", &message, &mut page);
+        }
+        self.append_once(&page).await.map(|_| ()).map_err(Stop::of)
     }
 
     /// Appends what a command asked for; if that is not possible, who asked is told.

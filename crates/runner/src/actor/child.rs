@@ -141,7 +141,6 @@ impl Actor {
 
     /// Another agent goes on with the same conversation.
     pub(super) fn hand_off(&mut self, task: &TaskId, call: &str, to: &str, page: &mut Page) {
-        let id = ItemId::from_bytes(self.core.fresh()).to_string();
         let Some((_, view)) = self.view.task(task) else { return };
         let Some(known) = view.call(call) else { return };
         let (scope, name, item, from) =
@@ -159,6 +158,20 @@ impl Actor {
         self.write_result(task, call, &outcome, page);
         let (tool_name, status) = (Some(name), Some("completed".to_owned()));
         page.push(EventType::ToolResult, &scope, &ToolResult { tool_name, status, ..ToolResult::default() });
+        self.take_over_by(task, call, to, from, &scope, page);
+    }
+
+    /// The item that shows the handoff, and who has the conversation from now on.
+    fn take_over_by(
+        &mut self,
+        task: &TaskId,
+        call: &str,
+        to: &str,
+        from: String,
+        scope: &Scope,
+        page: &mut Page,
+    ) {
+        let id = ItemId::from_bytes(self.core.fresh()).to_string();
         let Some(view) = self.view.task_mut(task) else { return };
         view.handoffs.extend(view.step.clone());
         let output_index = view.take_index();
@@ -168,9 +181,9 @@ impl Actor {
             from: Some(from.clone()),
             call_id: Some(call.to_owned()),
         };
-        page.push(EventType::ItemStarted, &scope, &ItemStarted { item: Item::Handoff(item), output_index });
+        page.push(EventType::ItemStarted, scope, &ItemStarted { item: Item::Handoff(item), output_index });
         let item = ItemPatch::Handoff(HandoffPatch { id, ..HandoffPatch::default() });
-        page.push(EventType::ItemCompleted, &scope, &ItemCompleted { item, output_index });
+        page.push(EventType::ItemCompleted, scope, &ItemCompleted { item, output_index });
         let task_scope = view.scope.clone();
         page.push(
             EventType::AgentChanged,

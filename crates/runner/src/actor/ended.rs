@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use riverrun_event::{EventType, Part, TaskId, ToolProgress, ToolResult};
+use riverrun_event::{EventType, Part, Scope, TaskId, ToolFailed, ToolProgress, ToolResult};
 use riverrun_tool::{Progress, ToolError, ToolErrorKind, ToolOutput};
 
 use super::Actor;
@@ -40,13 +40,7 @@ impl Actor {
             Err(error) => {
                 let told = format!("The tool {name} failed. Error: {}", error.message);
                 self.write_result(task, call, &Outcome::error("failed", vec![Part::plain(told)]), page);
-                let failed = failed(name, error.kind, &error.message);
-                page.push(
-                    EventType::ToolFailed,
-                    &scope,
-                    &riverrun_event::ToolFailed { duration_ms, ..failed },
-                );
-                return;
+                return push_failed(&scope, failed(name, error.kind, &error.message), duration_ms, page);
             }
         };
         let preview = preview(&output);
@@ -55,7 +49,7 @@ impl Actor {
         self.write_result(task, call, &outcome, page);
         if is_error {
             let failed = failed(name, ToolErrorKind::Failed, preview.as_deref().unwrap_or("the tool failed"));
-            page.push(EventType::ToolFailed, &scope, &riverrun_event::ToolFailed { duration_ms, ..failed });
+            push_failed(&scope, failed, duration_ms, page);
         } else {
             let (tool_name, status) = (Some(name), Some("completed".to_owned()));
             page.push(
@@ -89,6 +83,10 @@ impl Actor {
         let items = known.map(|known| known.output.as_slice()).unwrap_or_default();
         self.pools.entry(task.clone()).or_insert_with(|| Pool::restore(Default::default(), items))
     }
+}
+
+fn push_failed(scope: &Scope, failed: ToolFailed, duration_ms: Option<u64>, page: &mut Page) {
+    page.push(EventType::ToolFailed, scope, &ToolFailed { duration_ms, ..failed });
 }
 
 fn preview(output: &ToolOutput) -> Option<String> {

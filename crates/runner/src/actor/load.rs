@@ -38,14 +38,29 @@ impl Actor {
             generation: 0,
             reports,
         };
-        for turn in actor.view.turns.values_mut() {
+        actor.count_output();
+        Ok(actor)
+    }
+
+    /// Goes back to what the log has.
+    pub(super) async fn reload(&mut self) -> Result<(), Stop> {
+        self.state = self.core.journal.state(&self.key).await.map_err(Stop::of)?;
+        self.view = load_view(&self.core, &self.key, &self.state).await?;
+        self.streams.clear();
+        self.pools.clear();
+        self.count_output();
+        Ok(())
+    }
+
+    /// Where the output of each task ends is the fold's to say.
+    fn count_output(&mut self) {
+        for turn in self.view.turns.values_mut() {
             for task in &mut turn.tasks {
-                let known = actor.state.tasks.iter().find(|known| known.task_id == task.task);
+                let known = self.state.tasks.iter().find(|known| known.task_id == task.task);
                 let length = known.map_or(0, |known| known.output.len());
                 task.next_index = task.next_index.max(u32::try_from(length).unwrap_or(u32::MAX));
             }
         }
-        Ok(actor)
     }
 }
 

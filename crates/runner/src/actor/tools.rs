@@ -5,7 +5,7 @@ use std::sync::Arc;
 use riverrun_event::{
     ErrorInfo, EventType, Item, Part, PermissionDecision, Scope, TaskId, ToolFailed, ToolStarted,
 };
-use riverrun_tool::{Call, Effect, ToolErrorKind};
+use riverrun_tool::{Call, Effect, ToolDefinition, ToolErrorKind};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
@@ -80,20 +80,7 @@ impl Actor {
         }
         let Some((_, view)) = self.view.task(task) else { return };
         let verdict = judge(ours, value, &Rules::of(&self.state), &view.agent);
-        let (decision, source, reason) = match &verdict {
-            Verdict::Allow { source, reason } => ("allow", source, reason),
-            Verdict::Ask { source, reason } => ("ask", source, reason),
-            Verdict::Deny { source, reason } => ("deny", source, reason),
-        };
-        let evaluated = PermissionDecision {
-            tool_name: Some(definition.name.clone()),
-            decision: Some(decision.to_owned()),
-            decision_source: Some((*source).to_owned()),
-            decision_reason: Some(reason.clone()),
-            destructive: Some(definition.flags.destructive && !definition.flags.read_only),
-            ..PermissionDecision::default()
-        };
-        page.push(EventType::PermissionEvaluated, scope, &evaluated);
+        page.push(EventType::PermissionEvaluated, scope, &evaluated(definition, &verdict));
         match &verdict {
             // A call that writes waits for its turn; one that only reads goes at once.
             Verdict::Allow { .. } if definition.flags.read_only => {
@@ -199,6 +186,22 @@ impl Actor {
         let (scope, name) = (view.call_scope(known), known.name.clone());
         self.write_result(task, call, &Outcome::error("failed", vec![Part::plain(message)]), page);
         page.push(EventType::ToolFailed, &scope, &failed(name, kind, message));
+    }
+}
+
+fn evaluated(definition: &ToolDefinition, verdict: &Verdict) -> PermissionDecision {
+    let (decision, source, reason) = match verdict {
+        Verdict::Allow { source, reason } => ("allow", source, reason),
+        Verdict::Ask { source, reason } => ("ask", source, reason),
+        Verdict::Deny { source, reason } => ("deny", source, reason),
+    };
+    PermissionDecision {
+        tool_name: Some(definition.name.clone()),
+        decision: Some(decision.to_owned()),
+        decision_source: Some((*source).to_owned()),
+        decision_reason: Some(reason.clone()),
+        destructive: Some(definition.flags.destructive && !definition.flags.read_only),
+        ..PermissionDecision::default()
     }
 }
 

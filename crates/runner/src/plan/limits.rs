@@ -20,7 +20,8 @@ impl Facts<'_> {
     /// A limit of the whole turn that was passed.
     pub(super) fn overrun(&self, turn: &TurnView) -> Option<Failure> {
         let root = turn.task(&turn.root)?;
-        let limits = &self.persona(turn, root)?.spec.limits;
+        // A bare model has no limits of its own.
+        let limits = &self.registry.agents.get(&root.agent)?.limits;
         if let Some(time) = limits.time
             && due(turn.started_at, time) <= self.now
         {

@@ -54,6 +54,10 @@ impl TestJournal {
     }
 
     async fn try_append(&self, key: &SessionKey, entry: Entry) -> Result<Landed, JournalError> {
+        const LARGEST: usize = 1 << 20;
+        if entry.events.iter().any(|draft| draft.size() > LARGEST) {
+            return Err(JournalError::Invalid("an event is too large".to_owned()));
+        }
         let _order = self.order.lock().await;
         if self.left.fetch_sub(1, Ordering::SeqCst) <= 0 {
             return Err(JournalError::Fenced);

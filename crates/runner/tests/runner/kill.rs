@@ -111,3 +111,36 @@ async fn a_turn_is_finished_whenever_its_owner_dies() {
         die_at(first, 1_000).await;
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn what_may_run_twice_does_and_what_may_not_is_told_as_unknown() {
+    let made = Calls::default();
+    let pause = Duration::from_secs(5);
+    let step = [("c1", "read", "{}"), ("c2", "note", "{}")];
+    let script = Script::new(vec![]).scene("main", vec![calls(&step), text("I see")]);
+    let tools = vec![
+        slow_tool("read", READ, Approval::Policy, &made, pause),
+        slow_tool("note", ONCE, Approval::Never, &made, pause),
+    ];
+    let main = AgentSpec {
+        name: "main".to_owned(),
+        models: vec!["script/main".to_owned()],
+        tools,
+        ..AgentSpec::default()
+    };
+    let mut stage = Stage::new(script, vec![main]).await;
+    stage.submit("turn_1", "go").await;
+    stage.until_count("tool.started", 2).await;
+    stage.take_over().await;
+    assert_eq!(stage.ended("turn_1").await, "completed");
+    assert_eq!((stage.count("tool.outcome_unknown").await, stage.count("tool.result").await), (1, 1));
+    assert_eq!((stage.count("task.attempt.failed").await, stage.count("task.attempt.started").await), (1, 2));
+    let made = made.lock().unwrap();
+    let keys =
+        |name: &str| made.iter().filter(|call| call.0 == name).map(|call| call.1.clone()).collect::<Vec<_>>();
+    assert_eq!(keys("note"), ["ses_a/turn_1/c2"]);
+    assert_eq!(keys("read"), ["ses_a/turn_1/c1", "ses_a/turn_1/c1"]);
+    let requests = stage.script.requests.lock().unwrap();
+    let told = format!("{:?}", requests.last().unwrap().history);
+    assert!(told.contains("not known; it was not run again"), "{told}");
+}

@@ -144,3 +144,15 @@ async fn a_decision_after_the_turn_was_stopped_is_told_so() {
     assert_eq!((late.won, late.decision.as_str(), late.source.as_str()), (false, "reject", "cancel"));
     assert!(made.lock().unwrap().is_empty());
 }
+
+#[tokio::test(start_paused = true)]
+async fn what_the_log_does_not_take_fails_the_turn_and_leaves_nobody_stuck() {
+    let huge = "x".repeat(2 << 20);
+    let stage = Stage::new(Script::new(vec![text(&huge), text("ok")]), vec![agent()]).await;
+    stage.submit("turn_1", "go").await;
+    assert_eq!(stage.ended("turn_1").await, "failed");
+    let state = stage.state().await;
+    assert_eq!(state.turns[0].error.as_ref().unwrap().code.as_deref(), Some("not_recordable"));
+    stage.submit("turn_2", "go").await;
+    assert_eq!(stage.ended("turn_2").await, "completed");
+}
