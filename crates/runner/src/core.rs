@@ -21,6 +21,8 @@ pub(crate) struct Core {
     pub options: Options,
     /// Places for effects that run at the same time.
     pub places: Arc<Semaphore>,
+    /// Sessions whose state is read at the same time.
+    pub loads: Semaphore,
     pub timers: Timers,
     /// Cancelled when the runner stops.
     pub stop: CancellationToken,
@@ -44,6 +46,7 @@ impl Core {
             random,
             options,
             places,
+            loads: Semaphore::new(64),
             timers: Timers::default(),
             stop: CancellationToken::new(),
             is_draining: AtomicBool::new(false),

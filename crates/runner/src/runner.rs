@@ -93,6 +93,11 @@ impl Runner {
         }
     }
 
+    /// Sessions that are held in memory now: those at work, and those that were a moment ago.
+    pub fn resident(&self) -> usize {
+        self.core.actors()
+    }
+
     /// Resolves when the turn is durably submitted.
     pub async fn submit(&self, key: &SessionKey, submit: Submit) -> Result<Submitted, CommandError> {
         self.ask(key, |reply| Command::Submit(Box::new(submit), reply)).await

@@ -1,10 +1,14 @@
 //! Into the log, and from the log into the state.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use riverrun_event::{Event, Record, Sequence, write_record};
 
+use riverrun_fold::Change;
+
 use super::Actor;
+use crate::drive::EffectKey;
 use crate::page::Page;
 use crate::{CommandError, JournalError, Landed};
 
@@ -90,13 +94,17 @@ impl Actor {
     }
 
     /// Others wrote into this session too: what they wrote is read, in its place.
-    async fn catch_up(&mut self) -> Result<(), JournalError> {
+    pub(super) async fn catch_up(&mut self) -> Result<(), JournalError> {
         for chunk in self.core.journal.read(&self.key, self.state.sequence).await? {
             let after = self.state.sequence;
             for (sequence, record) in chunk.records_after(after) {
                 self.apply_record(record, sequence)?;
             }
         }
+        // They may have ended a turn of ours.
+        let gone: Vec<EffectKey> =
+            self.running.keys().filter(|key| self.view.task(key.task()).is_none()).cloned().collect();
+        self.stop_effects(|key| gone.contains(key));
         Ok(())
     }
 
@@ -108,7 +116,14 @@ impl Actor {
     }
 
     pub(super) fn apply(&mut self, event: &Event) {
-        let _ = self.state.apply(event, &mut Vec::new());
+        let mut changes = Vec::new();
+        let _ = self.state.apply(event, &mut changes);
+        for change in changes {
+            // What leaves the state is still read by the model, and may not be stored by itself yet.
+            if let Change::TurnSealed(sealed) = change {
+                self.sealed.insert(sealed.turn.turn_id.clone(), Arc::from(sealed));
+            }
+        }
         self.view.apply(event);
         // Where a task's output ends is the fold's to say: a retried turn goes on behind what is there.
         let Some(task_id) = &event.scope.task_id else { return };

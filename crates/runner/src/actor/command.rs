@@ -83,7 +83,7 @@ impl Command {
 impl Actor {
     pub(super) async fn command(&mut self, command: Command) -> Result<(), Stop> {
         match command {
-            Command::Wake => Ok(()),
+            Command::Wake => self.catch_up().await.map_err(Stop::of),
             Command::Submit(submit, reply) => answer(reply, self.submit(*submit).await),
             Command::Cancel { turn, mode, reason, reply } => {
                 answer(reply, self.cancel(&turn, mode, reason).await)

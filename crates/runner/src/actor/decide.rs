@@ -1,6 +1,6 @@
 //! Decisions: the first one wins, and everybody is told which it was.
 
-use riverrun_event::{ActionResolved, EventType, RawJson, Sequence};
+use riverrun_event::{ActionResolved, EventType, RawJson, Scope, Sequence};
 use riverrun_fold::{Action, ActionStatus};
 use serde_json::Value;
 
@@ -30,9 +30,7 @@ impl Actor {
             }
         }
         let action = action.clone();
-        let Some(scope) = self.action_scope(&decide.action) else {
-            return Err(CommandError::NoAction(decide.action.to_string()).into());
-        };
+        let scope = self.action_scope(&decide.action).unwrap_or_else(|| self.told_scope(&action));
         let mut page = self.page();
         let resolved = self.resolution(&decide, &action)?;
         let (decision, source) = (resolved.decision.clone(), resolved.source.clone().unwrap_or_default());
@@ -69,7 +67,7 @@ impl Actor {
         let asked = action.request.to::<riverrun_event::ActionRequired>().unwrap_or_default();
         let decision = word(&decide.decision);
         let possible = asked.decisions.clone().unwrap_or_default();
-        if !possible.iter().any(|known| known == decision) {
+        if !possible.is_empty() && !possible.iter().any(|known| known == decision) {
             let (action, decision) = (decide.action.to_string(), decision.to_owned());
             return Err(CommandError::DecisionNotPossible {
                 action,
@@ -77,9 +75,10 @@ impl Actor {
                 possible: possible.join(", "),
             });
         }
-        let names_it = match &decide.digest {
-            Some(digest) => Some(digest) == asked.digest.as_ref(),
-            None => matches!(decide.decision, Decision::Reject),
+        let names_it = match (&decide.digest, &asked.digest) {
+            (Some(digest), Some(asked)) => digest == asked,
+            (None, Some(_)) => matches!(decide.decision, Decision::Reject),
+            (_, None) => true,
         };
         if !names_it {
             return Err(CommandError::DigestMismatch);
@@ -87,9 +86,7 @@ impl Actor {
         let (arguments, digest) = match &decide.decision {
             Decision::Approve | Decision::Reject => (None, asked.digest),
             Decision::Respond(answer) => (Some(answer.clone()), asked.digest),
-            Decision::Edit(arguments) => {
-                (Some(arguments.clone()), Some(self.edited_digest(action, arguments)?))
-            }
+            Decision::Edit(arguments) => (Some(arguments.clone()), self.edited_digest(action, arguments)?),
         };
         Ok(ActionResolved {
             decision: decision.to_owned(),
@@ -103,13 +100,31 @@ impl Actor {
     }
 
     /// The digest of the call with other arguments, which must fit the tool too.
-    fn edited_digest(&self, action: &Action, arguments: &RawJson) -> Result<String, CommandError> {
+    fn edited_digest(&self, action: &Action, arguments: &RawJson) -> Result<Option<String>, CommandError> {
         let invalid = |detail: String| CommandError::Invalid { field: "arguments".to_owned(), detail };
         let value: Value = arguments.to().map_err(|error| invalid(error.to_string()))?;
+        if self.action_scope(&action.action_id).is_none() {
+            // Somebody else runs the tool, and knows what fits it.
+            return Ok(None);
+        }
         let found = self.with_tool(action, |definition| {
             crate::schema::check(&definition.parameters, &value).map(|()| digest(definition, &value))
         });
-        found.ok_or_else(|| invalid("the tool is not there any more".to_owned()))?.map_err(invalid)
+        let fits = found.ok_or_else(|| invalid("the tool is not there any more".to_owned()))?;
+        fits.map(Some).map_err(invalid)
+    }
+
+    /// The links of an action in a turn that somebody else runs.
+    fn told_scope(&self, action: &Action) -> Scope {
+        let turn = self.state.turns.iter().find(|turn| Some(&turn.turn_id) == action.turn_id.as_ref());
+        Scope {
+            thread_id: turn.map(|turn| turn.thread_id.clone()),
+            turn_id: action.turn_id.clone(),
+            task_id: action.task_id.clone(),
+            tool_call_id: action.tool_call_id.clone(),
+            action_id: Some(action.action_id.clone()),
+            ..Scope::default()
+        }
     }
 
     fn with_tool<T>(
@@ -130,7 +145,7 @@ impl Actor {
         &self,
         action: &Action,
         decision: &str,
-        scope: &riverrun_event::Scope,
+        scope: &Scope,
         page: &mut Page,
     ) -> Result<(), CommandError> {
         let refused =

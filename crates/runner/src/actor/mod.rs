@@ -89,7 +89,10 @@ pub(crate) async fn run(core: Arc<Core>, key: SessionKey, mut commands: mpsc::Un
     let (reports, mut reported) = mpsc::channel(REPORTS);
     let stop = core.stop.clone();
     let served = async {
-        let mut actor = match Actor::load(core.clone(), key.clone(), reports).await {
+        let place = core.loads.acquire().await;
+        let loaded = Actor::load(core.clone(), key.clone(), reports).await;
+        drop(place);
+        let mut actor = match loaded {
             Ok(actor) => actor,
             Err(stop) => return refuse(&core, &key, &mut commands, &stop),
         };

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use riverrun_event::{EventType, Input, Scope, TaskId, ThreadId, TurnId};
-use riverrun_fold::SealedTurn;
+use riverrun_event::{EventType, Input, Record, Scope, TaskId, ThreadId, TurnId};
+use riverrun_fold::{Density, SealedTurn, State};
 use riverrun_provider::History;
 use serde_json::{Value, json};
 
@@ -117,9 +117,41 @@ impl Actor {
         if let Some(known) = self.sealed.get(turn) {
             return Some(known.clone());
         }
-        let stored = self.core.journal.log().sealed_turn(&self.key, turn).await.ok().flatten()?;
-        let sealed: Arc<SealedTurn> = Arc::new(serde_json::from_slice(&stored.bytes).ok()?);
+        let stored = self.core.journal.log().sealed_turn(&self.key, turn).await.ok().flatten();
+        let stored = stored.and_then(|stored| serde_json::from_slice(&stored.bytes).ok());
+        let sealed = match stored {
+            Some(sealed) => sealed,
+            None => self.fold_turn(turn).await?,
+        };
+        let sealed: Arc<SealedTurn> = Arc::new(sealed);
         self.sealed.insert(turn.clone(), sealed.clone());
         Some(sealed)
+    }
+
+    /// A turn that left the state and is not stored by itself yet, from its events.
+    async fn fold_turn(&self, turn: &TurnId) -> Option<SealedTurn> {
+        let record = self.core.journal.log().turn(&self.key, turn).await.ok().flatten()?;
+        let mut after = record.fact.first.previous();
+        let mut state = State::new(self.key.session.clone());
+        loop {
+            let chunks = self.core.journal.read(&self.key, after).await.ok()?;
+            let last = chunks.last()?.last();
+            for (sequence, bytes) in chunks.iter().flat_map(|chunk| chunk.records_after(after)) {
+                let event = Record::read(bytes).ok()?.to_event(sequence).ok()?;
+                let _ = state.apply_as(Density::Filtered, &event, &mut Vec::new());
+                let known =
+                    state.turns.iter().position(|known| known.turn_id == *turn && known.status.is_terminal());
+                if let Some(place) = known {
+                    let turn = state.turns.swap_remove(place);
+                    return Some(SealedTurn {
+                        turn,
+                        tasks: state.tasks,
+                        tool_calls: Vec::new(),
+                        actions: Vec::new(),
+                    });
+                }
+            }
+            after = last;
+        }
     }
 }

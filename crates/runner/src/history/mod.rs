@@ -2,6 +2,8 @@
 
 mod items;
 mod pair;
+#[cfg(test)]
+mod tests;
 
 use riverrun_event::{Input, Part};
 use riverrun_fold::{Task, Turn};

@@ -1,5 +1,6 @@
 //! The groups that one task can cite.
 
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use riverrun_event::{Block, Item, Part};
@@ -102,12 +103,12 @@ impl Pool {
         let in_blocks: HashSet<Local> = of_blocks.iter().copied().flatten().collect();
         let mut numbers: HashMap<Local, u64> = HashMap::new();
         for local in of_content.iter().copied().flatten().filter(|local| in_blocks.contains(local)) {
-            if !numbers.contains_key(&local) {
+            if let Entry::Vacant(place) = numbers.entry(local) {
                 let group = Group {
                     content: select(&content, &of_content, local),
                     block_list: select(&block_list, &of_blocks, local),
                 };
-                numbers.insert(local, self.admit(group));
+                place.insert(self.admit(group));
             }
         }
         set_numbers(&mut content, &of_content, &numbers);

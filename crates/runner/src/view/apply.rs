@@ -237,7 +237,6 @@ impl TaskView {
 fn action(event: &Event, required: &ActionRequired) -> Option<ActionView> {
     Some(ActionView {
         action: event.scope.action_id.clone()?,
-        kind: required.action_type.clone(),
         digest: required.digest.clone(),
         expires_at: required.expires_at.as_deref().and_then(|text| Timestamp::parse(text).ok()),
         resolved: None,

@@ -22,7 +22,6 @@ pub(crate) struct CallView {
 #[derive(Debug, Clone)]
 pub(crate) struct ActionView {
     pub action: ActionId,
-    pub kind: String,
     pub digest: Option<String>,
     pub expires_at: Option<Timestamp>,
     pub resolved: Option<Resolved>,

@@ -55,11 +55,12 @@ async fn a_sub_agent_works_and_its_parent_reads_its_message_alone() {
     let helper = read_by(&stage, "helper");
     assert!(matches!(&helper[0], History::User { parts } if parts[0].text() == Some("find it")));
     // The user sees everything: the child's items are inside the parent's result.
-    let Some(Item::ToolResult(ToolResultItem { block_list: Some(blocks), .. })) =
-        state.tasks[0].output.iter().find(|item| matches!(item, Item::ToolResult(_)))
-    else {
-        panic!("no result")
-    };
+    let shown = riverrun_fold::view::nested_output(&state, &state.tasks[0].task_id).unwrap();
+    let blocks = shown.iter().find_map(|item| match item {
+        Item::ToolResult(result) => result.block_list.clone(),
+        _ => None,
+    });
+    let blocks = blocks.expect("the result shows something");
     assert!(blocks.len() >= 4, "{blocks:?}");
 }
 

@@ -13,6 +13,8 @@ use riverrun_log::{
 use riverrun_runner::{Entry, Journal, JournalError, JournalFuture, Landed};
 use tokio::sync::Mutex;
 
+type Then = Box<dyn FnOnce() + Send>;
+
 pub struct TestJournal {
     log: Arc<dyn Log>,
     epoch: Epoch,
@@ -21,7 +23,7 @@ pub struct TestJournal {
     /// Appends that may still happen; after that the owner counts as dead and every append is refused.
     pub left: AtomicI64,
     /// What to do once the log has so many events.
-    then: std::sync::Mutex<Option<(u64, Box<dyn FnOnce() + Send>)>>,
+    then: std::sync::Mutex<Option<(u64, Then)>>,
 }
 
 impl TestJournal {

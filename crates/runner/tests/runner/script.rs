@@ -49,11 +49,6 @@ impl Script {
         self
     }
 
-    pub fn named(mut self, name: &str) -> Self {
-        self.name = name.to_owned();
-        self
-    }
-
     fn next(&self, request: &ModelRequest) -> Say {
         let model = request.model.as_str();
         let is_call = |entry: &&History| matches!(entry, History::ToolCall { .. });

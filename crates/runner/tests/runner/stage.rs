@@ -101,11 +101,11 @@ impl Stage {
 
     /// Waits for an event of this type, and for as many as are asked for.
     pub async fn until_count(&self, kind: &str, count: usize) {
-        for _ in 0..20_000 {
+        for _ in 0..8_000 {
             if self.count(kind).await >= count {
                 return;
             }
-            tokio::time::sleep(Duration::from_millis(10)).await;
+            tokio::time::sleep(Duration::from_millis(50)).await;
         }
         panic!("{kind} did not come {count} times: {:?}", self.kinds().await);
     }
@@ -117,7 +117,7 @@ impl Stage {
     /// How the turn ended, once it has.
     pub async fn ended(&self, turn: &str) -> String {
         let id = TurnId::new(turn).unwrap();
-        for _ in 0..20_000 {
+        for _ in 0..8_000 {
             let record = self.log.turn(&self.key, &id).await.unwrap();
             if let Some(record) =
                 record.filter(|record| record.fact.progress == riverrun_log::Progress::Terminal)
@@ -125,7 +125,7 @@ impl Stage {
                 self.check(&id).await;
                 return record.fact.status;
             }
-            tokio::time::sleep(Duration::from_millis(10)).await;
+            tokio::time::sleep(Duration::from_millis(50)).await;
         }
         panic!("turn {turn} does not end: {:?}", self.kinds().await);
     }

@@ -18,10 +18,10 @@ fn paced(say: Say) -> Say {
 
 fn refused(request: &ModelRequest) -> Option<String> {
     let checks = [
-        ("anthropic", anthropic::check::check(&anthropic::encode(request, "script"))),
-        ("chat", chat::check::check(&chat::encode(request, "script"))),
-        ("gemini", gemini::check::check(&gemini::encode(request, "script"))),
-        ("openai", openai::check::check(&openai::encode(request, "script"))),
+        ("anthropic", anthropic::check::check(&anthropic::encode(request, "another"))),
+        ("chat", chat::check::check(&chat::encode(request, "another"))),
+        ("gemini", gemini::check::check(&gemini::encode(request, "another"))),
+        ("openai", openai::check::check(&openai::encode(request, "another"))),
     ];
     checks.into_iter().find_map(|(name, check)| Some(format!("{name}: {}", check.err()?)))
 }
@@ -31,7 +31,11 @@ async fn stop_at(place: u64) -> bool {
     let made = Calls::default();
     let pause = Duration::from_millis(20);
     let three = [("c1", "read", r#"{"x":1}"#), ("c2", "note", "{}"), ("c3", "erase", "{}")];
-    let script = Script::new(vec![paced(calls(&three)), paced(calls(&[("c4", "read", "{}")])), paced(text("so it is"))]);
+    let script = Script::new(vec![
+        paced(calls(&three)),
+        paced(calls(&[("c4", "read", "{}")])),
+        paced(text("so it is")),
+    ]);
     let tools = vec![
         slow_tool("read", READ, Approval::Policy, &made, pause),
         slow_tool("note", ONCE, Approval::Never, &made, pause),

@@ -91,10 +91,11 @@ fn take(piece: &[u8], start: &mut Vec<u8>, into: &mut Captured, progress: &Progr
             }
         }
     }
-    if piece.ends_with(b"\n") {
-        if let Line::Progress(line) = std::mem::take(&mut into.line) {
-            progress(parse(&line));
-        }
+    // The next line starts anew, whatever this one was.
+    if piece.ends_with(b"\n")
+        && let Line::Progress(line) = std::mem::take(&mut into.line)
+    {
+        progress(parse(&line));
     }
 }
 

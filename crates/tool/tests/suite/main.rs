@@ -1,5 +1,7 @@
 //! Every kind of tool, run for real: processes, sockets, servers.
 
+#![allow(clippy::unwrap_used, reason = "a panic is how a test fails, in its helpers too")]
+
 mod command;
 mod function;
 mod http;

@@ -1,0 +1,146 @@
+//! Owners that come and go, others that write too, and many that wait.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use riverrun_event::{Draft, EventType, Scope, SessionInfo, TurnCancelled, TurnId};
+use riverrun_log::{NewSession, SessionKey};
+use riverrun_runner::agent::Approval;
+use riverrun_runner::{AgentSpec, CommandError, Decision, Entry, Journal, Price};
+
+use crate::script::{Script, calls, slow_text, text};
+use crate::stage::{Stage, agent, registry, turn_of};
+use crate::tool::{Calls, ONCE, tool};
+use crate::tools::{decide, pending};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+#[tokio::test(start_paused = true)]
+async fn a_runner_that_drains_writes_nothing_terminal_and_the_next_goes_on() {
+    let mut stage =
+        Stage::new(Script::new(vec![slow_text("a b c d", SECOND), text("whole")]), vec![agent()]).await;
+    stage.submit("turn_1", "go").await;
+    stage.until("model.delta").await;
+    stage.runner.drain(5 * SECOND).await;
+    let refused = stage.runner.submit(&stage.key, turn_of("turn_2", "go")).await;
+    assert!(matches!(refused, Err(CommandError::Draining)));
+    let before = stage.kinds().await;
+    tokio::time::sleep(60 * SECOND).await;
+    assert_eq!(stage.kinds().await, before);
+    stage.take_over().await;
+    assert_eq!(stage.ended("turn_1").await, "completed");
+    assert_eq!(stage.said("turn_1").await, "whole");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_runner_that_lost_its_lease_writes_nothing_more() {
+    let stage = Stage::new(Script::new(vec![slow_text("a b c d", SECOND)]), vec![agent()]).await;
+    stage.submit("turn_1", "go").await;
+    stage.until("model.delta").await;
+    stage.journal.left.store(0, Ordering::SeqCst);
+    let before = stage.kinds().await;
+    tokio::time::sleep(60 * SECOND).await;
+    assert_eq!(stage.kinds().await, before);
+    let refused = stage.runner.submit(&stage.key, turn_of("turn_2", "go")).await;
+    assert!(matches!(refused, Err(CommandError::Fenced)), "{refused:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn others_may_write_in_between() {
+    let stage = Stage::new(Script::new(vec![slow_text("a b c d", SECOND), text("ok")]), vec![agent()]).await;
+    let submitted = stage.submit("turn_1", "go").await;
+    for count in 1..4 {
+        stage.until_count("model.delta", count).await;
+        let info = SessionInfo { title: Some(format!("title {count}")), ..SessionInfo::default() };
+        let events = vec![Draft::new(EventType::SessionUpdated, &Scope::default(), &info)];
+        stage.journal.append(&stage.key, Entry { events, ..Entry::default() }).await.unwrap();
+    }
+    assert_eq!(stage.ended("turn_1").await, "completed");
+    assert_eq!(stage.said("turn_1").await, "a b c d");
+    // Somebody may even end the turn.
+    stage.submit("turn_2", "go").await;
+    stage.ended("turn_2").await;
+    let _ = submitted;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_turn_that_somebody_else_ended_is_left_alone() {
+    let stage = Stage::new(Script::new(vec![slow_text("a b c d", SECOND), text("ok")]), vec![agent()]).await;
+    let submitted = stage.submit("turn_1", "go").await;
+    stage.until("model.delta").await;
+    let scope = Scope {
+        thread_id: Some("main".parse().unwrap()),
+        turn_id: Some(TurnId::new("turn_1").unwrap()),
+        task_id: Some(submitted.task_id),
+        ..Scope::default()
+    };
+    let events = vec![Draft::new(EventType::TurnCancelled, &scope, &TurnCancelled::default())];
+    stage.journal.append(&stage.key, Entry { events, ..Entry::default() }).await.unwrap();
+    stage.runner.wake(&stage.key);
+    tokio::time::sleep(30 * SECOND).await;
+    assert_eq!(stage.kinds().await.last().map(String::as_str), Some("turn.cancelled"));
+    stage.submit("turn_2", "go").await;
+    assert_eq!(stage.ended("turn_2").await, "completed");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_turn_costs_is_recorded_and_limited() {
+    let script = Arc::new(Script::new(vec![text("ok")]));
+    let limits = riverrun_runner::agent::Limits { cost: Some(0.00001), ..Default::default() };
+    let mut registry = registry(&script, vec![AgentSpec { limits, ..agent() }]);
+    registry.prices.insert("script/m".to_owned(), Price { input: 2.0, cached_input: 1.0, output: 8.0 });
+    let stage = Stage::with(script, registry).await;
+    stage.submit("turn_1", "go").await;
+    assert_eq!(stage.ended("turn_1").await, "failed");
+    let state = stage.state().await;
+    assert_eq!(state.turns[0].error.as_ref().unwrap().code.as_deref(), Some("max_cost_exceeded"));
+    assert!((state.cost["USD"] - 0.00006).abs() < 1e-9, "{:?}", state.cost);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_thousand_waiting_sessions_hold_no_actor_and_all_time_out() {
+    let made = Calls::default();
+    let script = Script::new(vec![]).scene("m", vec![calls(&[("c1", "erase", "{}")]), text("fine")]);
+    let spec = AgentSpec { tools: vec![tool("erase", ONCE, Approval::Policy, &made)], ..agent() };
+    let stage = Stage::new(script, vec![spec]).await;
+    let mut keys = Vec::new();
+    for place in 0..1_000 {
+        let key = SessionKey::new(stage.key.tenant.clone(), format!("ses_{place}").parse().unwrap());
+        stage
+            .log
+            .create_session(&key, NewSession { status: "idle".to_owned(), ..NewSession::default() })
+            .await
+            .unwrap();
+        stage.runner.submit(&key, turn_of("turn_1", "go")).await.unwrap();
+        keys.push(key);
+    }
+    tokio::time::sleep(60 * SECOND).await;
+    assert_eq!(stage.runner.resident(), 0, "who waits costs nothing");
+    assert_eq!(stage.log.open_turns().await.unwrap().len(), 1_000);
+    tokio::time::sleep(300 * SECOND).await;
+    assert_eq!(stage.log.open_turns().await.unwrap().len(), 0);
+    assert!(made.lock().unwrap().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_decision_after_the_turn_was_stopped_is_told_so() {
+    let made = Calls::default();
+    let script = Script::new(vec![calls(&[("c1", "erase", "{}")])]);
+    let stage = Stage::new(
+        script,
+        vec![AgentSpec { tools: vec![tool("erase", ONCE, Approval::Policy, &made)], ..agent() }],
+    )
+    .await;
+    stage.submit("turn_1", "go").await;
+    let open = pending(&stage, 1).await;
+    stage.runner.cancel(&stage.key, &"turn_1".parse().unwrap(), Default::default(), None).await.unwrap();
+    stage.ended("turn_1").await;
+    let late = stage
+        .runner
+        .decide(&stage.key, decide(&open[0].0, Decision::Approve, open[0].1.digest.clone()))
+        .await
+        .unwrap();
+    assert_eq!((late.won, late.decision.as_str(), late.source.as_str()), (false, "reject", "cancel"));
+    assert!(made.lock().unwrap().is_empty());
+}
