@@ -90,6 +90,7 @@ class Riverrun:
         """Appends events as one batch, all or none; durable once it returns.
 
         Without a stamp, do not repeat it after a cut: it may have been stored.
+        The answer has `cursor`, and `first` and `last` unless it repeats a stamp that is no longer the newest.
         """
         return self._transport.json(calls.append(session_id, events, stamp))
 

@@ -45,6 +45,11 @@ class Calls(unittest.TestCase):
         names = ("producer-id", "producer-epoch", "producer-seq")
         self.assertEqual([headers[name] for name in names], ["p", "1", "0"])
 
+    def test_a_repeat_of_an_older_append_has_no_place(self) -> None:
+        script = Script(Scripted('{"cursor":"9","duplicate":true}'))
+        answer = script.client().append("s", {"type": "x.y"}, ProducerStamp("p", 1, 0))
+        self.assertEqual(answer, {"cursor": "9", "duplicate": True})
+
     def test_a_state_is_filled_with_what_the_wire_leaves_out(self) -> None:
         state = Script(Scripted('{"sequence":3}')).client().state("s")
         self.assertEqual((state["sequence"], state["tasks"]), (3, []))

@@ -87,8 +87,10 @@ export interface EventDraft {
 
 /** Where events were stored. It is given only once they are durable. */
 export interface Appended {
-  readonly first: number;
-  readonly last: number;
+  /** Absent, as `last`, for a repeat whose place the server no longer knows: its producer appended more since. */
+  readonly first?: number;
+  readonly last?: number;
+  /** Behind the events, or at the head if their place is not known. */
   readonly cursor: string;
   /** An earlier attempt had stored them already. */
   readonly duplicate?: boolean;

@@ -46,6 +46,12 @@ test("an append carries its stamp", async () => {
   assert.deepEqual([id, epoch, sequence], ["p", "1", "0"]);
 });
 
+test("a repeat of an older append has no place", async () => {
+  const { client } = script([{ body: '{"cursor":"9","duplicate":true}' }]);
+  const { first, last, cursor, duplicate } = await client.append("s", { type: "x.y" }, { id: "p", epoch: 1, sequence: 0 });
+  assert.deepEqual([first, last, cursor, duplicate], [undefined, undefined, "9", true]);
+});
+
 test("a state is filled with what the wire leaves out", async () => {
   const { client, requests } = script([{ body: '{"sequence":3,"sessionId":"s"}' }]);
   const state = await client.state("s", 3);

@@ -73,14 +73,16 @@ impl Frames {
     }
 
     fn end(&mut self, sequence: Sequence, name: &'static str, is_marker: bool) {
-        let part = match self.ends.last_mut() {
-            Some(before) if before.sequence == sequence => {
-                before.is_last = false;
-                before.part + 1
-            }
-            Some(_) | None => 0,
-        };
+        let part = self.next_part(sequence);
+        if let Some(before) = self.ends.last_mut().filter(|before| before.sequence == sequence) {
+            before.is_last = false;
+        }
         self.ends.push(End { at: self.text.len(), name, is_marker, sequence, part, is_last: true });
+    }
+
+    /// The part that the next frame of this event will be.
+    pub fn next_part(&self, sequence: Sequence) -> u32 {
+        self.ends.last().filter(|last| last.sequence == sequence).map_or(0, |last| last.part + 1)
     }
 
     pub fn iter(&self) -> impl Iterator<Item = Frame<'_>> {

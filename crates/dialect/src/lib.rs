@@ -4,21 +4,41 @@
 //! protocol's words; it knows no transport, no clock and no I/O. Transports know no dialect.
 //!
 //! A new dialect is a folder here, one line in [`registry`], and its vectors.
+//!
+//! Two kinds there are. The native dialect and `task` follow a whole session. `responses`, `chat`, `anthropic` and
+//! `gemini` show one turn: a route reads the request with the dialect's `request::decode`, submits a turn that carries
+//! [`request::ModelCall::request`] under `payload.request`, and projects from [`before_turn`] with
+//! [`Options::turn`] set, until [`Projector::is_over`]. Who asked for no stream gets [`Projector::answer`]. What may
+//! stand on the wire beside the frames is in [`Rules`]; a refusal is written by [`Dialect::error_body`].
 
+pub mod a2a;
+pub mod ag_ui;
+mod agents_sdk;
+pub mod ai_sdk;
+pub mod anthropic;
+pub mod blocks;
+pub mod chat;
 mod coalesce;
 mod control;
+mod follow;
 mod frame;
 mod framing;
+pub mod gemini;
+mod langgraph;
 mod members;
 pub mod native;
 mod projector;
 pub mod registry;
 pub mod request;
+pub mod responses;
+pub mod simple_run;
 pub mod task;
+mod turn;
 
 pub use coalesce::{Coalescer, Joined};
 pub use control::{Control, Opening, SnapshotReason};
 pub use frame::{Frame, Frames};
 pub use framing::{Framing, Heartbeat, Place, Rules, cursor_after, write_control, write_frame, write_framed};
-pub use projector::{IndexUnit, Options, Projector};
+pub use projector::{Answer, IndexUnit, Options, Projector};
 pub use registry::Dialect;
+pub use turn::{TurnProjector, before_turn};

@@ -32,7 +32,6 @@ impl<'a> Members<'a> {
         self.name(name).push_str(&value.to_string());
     }
 
-    #[allow(dead_code, reason = "the dialects that write flags come one by one")]
     pub(crate) fn flag(&mut self, name: &str, value: bool) {
         self.name(name).push_str(if value { "true" } else { "false" });
     }

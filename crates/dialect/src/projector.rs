@@ -4,6 +4,7 @@ use riverrun_event::{Event, Record, Sequence};
 use riverrun_fold::State;
 
 use crate::Frames;
+use crate::request::Failure;
 
 /// The unit of offsets in text. Stored offsets are code points.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -63,9 +64,27 @@ pub trait Projector: Send {
     /// The last event that was taken.
     fn sequence(&self) -> Sequence;
 
-    /// True once the last event brought the dialect's own terminal frame: a stream of it ends here, cleanly. Dialects
-    /// that have none go on with the session.
+    /// True once the dialect's terminal frame was made: only then may a body end cleanly. Dialects that follow a
+    /// whole session never end.
     fn is_over(&self) -> bool {
         false
     }
+
+    /// The answer as one JSON value, for a reader that asked for no stream.
+    fn answer(&self) -> Answer {
+        Answer::None
+    }
+}
+
+/// What a dialect that shows one turn has to say in one piece.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Answer {
+    /// The dialect has no such thing, or the turn was not seen yet.
+    None,
+    /// The turn is open; this is how the object stands.
+    Open(String),
+    /// The turn is over.
+    Whole(String),
+    /// The turn failed in a dialect that answers failures with an error; see `Dialect::error_body`.
+    Failed(Failure),
 }

@@ -4,7 +4,9 @@ use riverrun_event::{Composer, Origin, Sequence, SessionId};
 use riverrun_fold::State;
 
 use crate::request::Failure;
-use crate::{Options, Projector, Rules, native, task};
+use crate::{Heartbeat, Options, Projector, Rules};
+use crate::{a2a, ag_ui, agents_sdk, ai_sdk, blocks, langgraph, simple_run};
+use crate::{anthropic, chat, gemini, native, responses, task};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Dialect {
@@ -15,6 +17,28 @@ pub enum Dialect {
     NativeStrict,
     /// AgentLin's `task.*` events.
     Task,
+    /// OpenAI's Responses: one turn.
+    Responses,
+    /// OpenAI's Chat Completions: one turn.
+    Chat,
+    /// Anthropic's Messages: one turn.
+    Anthropic,
+    /// Gemini's generateContent: one turn.
+    Gemini,
+    /// AG-UI 1.0: one turn.
+    AgUi,
+    /// The UI message stream v1 of Vercel's AI SDK: one turn.
+    AiSdk,
+    /// The stream events of the OpenAI Agents SDK: one turn.
+    AgentsSdk,
+    /// `run.start` … `run.done`: one turn.
+    SimpleRun,
+    /// LangGraph's classic run stream: one turn.
+    LangGraph,
+    /// A2A 1.0 streaming: one turn.
+    A2a,
+    /// Content blocks over a WebSocket: one turn after the other.
+    Blocks,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -22,18 +46,44 @@ pub enum Dialect {
 pub struct UnknownDialect(pub String);
 
 impl Dialect {
-    pub const ALL: [Dialect; 3] = [Dialect::Native, Dialect::NativeStrict, Dialect::Task];
+    pub const ALL: &[Dialect] = &[
+        Dialect::Native,
+        Dialect::NativeStrict,
+        Dialect::Task,
+        Dialect::Responses,
+        Dialect::Chat,
+        Dialect::Anthropic,
+        Dialect::Gemini,
+        Dialect::AgUi,
+        Dialect::AiSdk,
+        Dialect::AgentsSdk,
+        Dialect::SimpleRun,
+        Dialect::LangGraph,
+        Dialect::A2a,
+        Dialect::Blocks,
+    ];
 
     pub fn name(self) -> &'static str {
         match self {
             Dialect::Native => "native",
             Dialect::NativeStrict => "native-strict",
             Dialect::Task => "task",
+            Dialect::Responses => "responses",
+            Dialect::Chat => "chat",
+            Dialect::Anthropic => "anthropic",
+            Dialect::Gemini => "gemini",
+            Dialect::AgUi => "ag-ui",
+            Dialect::AiSdk => "ai-sdk",
+            Dialect::AgentsSdk => "agents-sdk",
+            Dialect::SimpleRun => "simple-run",
+            Dialect::LangGraph => "langgraph",
+            Dialect::A2a => "a2a",
+            Dialect::Blocks => "blocks",
         }
     }
 
     pub fn parse(name: &str) -> Result<Self, UnknownDialect> {
-        let found = Self::ALL.into_iter().find(|dialect| dialect.name() == name);
+        let found = Self::ALL.iter().copied().find(|dialect| dialect.name() == name);
         found.ok_or_else(|| UnknownDialect(name.chars().take(40).collect()))
     }
 
@@ -42,13 +92,31 @@ impl Dialect {
         match self {
             Dialect::Native | Dialect::NativeStrict => true,
             Dialect::Task => false,
+            Dialect::Responses => false,
+            Dialect::Chat => false,
+            Dialect::Anthropic => false,
+            Dialect::Gemini => false,
+            Dialect::AgUi
+            | Dialect::AiSdk
+            | Dialect::AgentsSdk
+            | Dialect::SimpleRun
+            | Dialect::LangGraph
+            | Dialect::A2a
+            | Dialect::Blocks => false,
         }
     }
 
     /// True if a stream of it is one turn, from the turn's first event to a terminal frame of its own.
     pub fn shows_one_turn(self) -> bool {
         match self {
-            Dialect::Native | Dialect::NativeStrict | Dialect::Task => false,
+            Dialect::Native | Dialect::NativeStrict | Dialect::Task | Dialect::Blocks => false,
+            Dialect::Responses | Dialect::Chat | Dialect::Anthropic | Dialect::Gemini => true,
+            Dialect::AgUi
+            | Dialect::AiSdk
+            | Dialect::AgentsSdk
+            | Dialect::SimpleRun
+            | Dialect::LangGraph
+            | Dialect::A2a => true,
         }
     }
 
@@ -56,13 +124,34 @@ impl Dialect {
     pub fn rules(self) -> Rules {
         match self {
             Dialect::Native | Dialect::NativeStrict | Dialect::Task => Rules::OURS,
+            Dialect::Responses => Rules { joins_deltas: false, ..Rules::FOREIGN },
+            Dialect::Chat => Rules::FOREIGN,
+            Dialect::AiSdk => Rules { headers: ai_sdk::HEADERS, ..Rules::FOREIGN },
+            Dialect::AgUi
+            | Dialect::AgentsSdk
+            | Dialect::SimpleRun
+            | Dialect::LangGraph
+            | Dialect::A2a
+            | Dialect::Blocks => Rules::FOREIGN,
+            Dialect::Gemini => Rules { heartbeat: Heartbeat::Never, ..Rules::FOREIGN },
+            Dialect::Anthropic => Rules { heartbeat: Heartbeat::Bytes(anthropic::PING), ..Rules::FOREIGN },
         }
     }
 
     /// The body of an error answer, in the shape that its clients read. None where problem+json is right.
-    pub fn error_body(self, _failure: &Failure, _request_id: Option<&str>) -> Option<String> {
+    pub fn error_body(self, failure: &Failure, request_id: Option<&str>) -> Option<String> {
         match self {
             Dialect::Native | Dialect::NativeStrict | Dialect::Task => None,
+            Dialect::AgUi
+            | Dialect::AiSdk
+            | Dialect::AgentsSdk
+            | Dialect::SimpleRun
+            | Dialect::LangGraph
+            | Dialect::A2a
+            | Dialect::Blocks => None,
+            Dialect::Responses | Dialect::Chat => Some(responses::error::body(failure)),
+            Dialect::Gemini => Some(gemini::error::body(failure)),
+            Dialect::Anthropic => Some(anthropic::error::body(failure, request_id)),
         }
     }
 
@@ -72,6 +161,17 @@ impl Dialect {
             Dialect::Native => Box::new(native::Native::new(session, state.sequence)),
             Dialect::NativeStrict => Box::new(native::Strict::new(session, state.sequence)),
             Dialect::Task => Box::new(task::Task::new(state, options)),
+            Dialect::Responses => Box::new(responses::projector(state, options)),
+            Dialect::Chat => Box::new(chat::projector(state, options)),
+            Dialect::Anthropic => Box::new(anthropic::projector(state, options)),
+            Dialect::Gemini => Box::new(gemini::projector(session, state, options)),
+            Dialect::AgUi => Box::new(ag_ui::AgUi::new(state, options)),
+            Dialect::AiSdk => Box::new(ai_sdk::AiSdk::new(state, options)),
+            Dialect::AgentsSdk => Box::new(agents_sdk::projector(state, options)),
+            Dialect::SimpleRun => Box::new(simple_run::projector(state, options)),
+            Dialect::LangGraph => Box::new(langgraph::projector(state, options)),
+            Dialect::A2a => Box::new(a2a::projector(state, options)),
+            Dialect::Blocks => Box::new(blocks::projector(state, options)),
         }
     }
 }
@@ -98,5 +198,5 @@ impl Session<'_> {
 }
 
 fn names() -> String {
-    Dialect::ALL.map(|dialect| format!("`{}`", dialect.name())).join(", ")
+    Dialect::ALL.iter().map(|dialect| format!("`{}`", dialect.name())).collect::<Vec<_>>().join(", ")
 }

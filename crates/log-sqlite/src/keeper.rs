@@ -7,7 +7,7 @@
 use std::fs::File;
 use std::io::ErrorKind;
 use std::os::unix::fs::FileExt;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use crate::directory::Directory;
@@ -26,6 +26,8 @@ pub struct Keeper {
     pub frames: Arc<AtomicU64>,
     /// The length of the write-ahead file that the witness has.
     made: AtomicU64,
+    /// The disk had no room to grow the file a moment ago.
+    is_full: AtomicBool,
     /// The last commit: never held while the disk is waited for.
     durable: Mutex<(Generation, u64)>,
     written: Mutex<Witness>,
@@ -50,35 +52,53 @@ impl Keeper {
             durable: Mutex::new((generation, frames.load(Ordering::Relaxed))),
             frames,
             made: AtomicU64::new(made),
+            is_full: AtomicBool::new(false),
             written: Mutex::new(Witness { count, is_open: true, ..Witness::default() }),
         };
         keeper.write(true)?;
         Ok(keeper)
     }
 
-    /// After each commit and before anybody hears of it, on the committing thread.
-    pub fn committed(&self) -> std::io::Result<()> {
+    /// After each commit and before anybody hears of it, on the committing thread. On a full disk what was kept back
+    /// is for what ends work, not for a longer file.
+    pub fn committed(&self, is_disk_full: bool) -> std::io::Result<()> {
         let frames = self.frames.load(Ordering::Relaxed);
         *lock(&self.durable) = (wal::generation(&self.wal)?.unwrap_or_default(), frames);
         let (end, made) = (wal::end_of(frames), self.made.load(Ordering::Relaxed));
-        if end + self.step / 8 > made { self.grow(end > made) } else { Ok(()) }
+        if end > made || (end + self.step / 8 > made && !is_disk_full) {
+            return self.grow(end > made, is_disk_full);
+        }
+        Ok(())
     }
 
     /// Makes the write-ahead file longer before a commit has to. If the disk has no room, what a commit took is noted.
-    fn grow(&self, is_behind: bool) -> std::io::Result<()> {
+    fn grow(&self, is_behind: bool, is_disk_full: bool) -> std::io::Result<()> {
         let length = self.wal.metadata()?.len();
-        match extend(&self.wal, length, length + self.step).and_then(|()| self.wal.sync_all()) {
+        let grown = if is_disk_full || self.is_full.load(Ordering::Relaxed) {
+            Err(ErrorKind::StorageFull.into())
+        } else {
+            extend(&self.wal, length, length + self.step)
+        };
+        match grown {
             Ok(()) => {}
-            Err(error) if error.kind() == ErrorKind::StorageFull && !is_behind => return Ok(()),
-            Err(error) if error.kind() == ErrorKind::StorageFull => self.wal.sync_all()?,
+            Err(error) if error.kind() == ErrorKind::StorageFull => {
+                // The little room that there is belongs to the commits.
+                self.is_full.store(true, Ordering::Relaxed);
+                self.wal.set_len(length)?;
+                if !is_behind {
+                    return Ok(());
+                }
+            }
             Err(error) => return Err(error),
         }
+        self.wal.sync_all()?;
         self.made.store(self.wal.metadata()?.len(), Ordering::Relaxed);
         self.write(true)
     }
 
     /// Writes down which commits are durable, if there are new ones.
     pub fn note(&self) -> std::io::Result<()> {
+        self.is_full.store(false, Ordering::Relaxed);
         let written = *lock(&self.written);
         let is_new = *lock(&self.durable) != (written.generation, written.frames);
         if is_new { self.write(true) } else { Ok(()) }

@@ -17,7 +17,7 @@ use riverrun_log::Random;
 use riverrun_log::seeded::{self, Bug};
 use rusqlite::config::DbConfig;
 use rusqlite::hooks::Wal;
-use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
+use rusqlite::{Connection, OpenFlags, OptionalExtension, ffi, params};
 
 use crate::OpenError;
 use crate::checkpoint::checkpoint;
@@ -185,6 +185,13 @@ pub fn configure(connection: &Connection) -> rusqlite::Result<()> {
     let synchronous = if seeded::is_on(Bug::NoFsync) { "OFF" } else { "FULL" };
     connection.pragma_update(None, "page_size", 4096)?;
     connection.pragma_update(None, "journal_mode", "WAL")?;
+    // The change is committed after it was answered, so whether it succeeded shows when the store is read again.
+    connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get::<_, i64>(0))?;
+    let mode: String = connection.query_row("PRAGMA journal_mode", [], |row| row.get(0))?;
+    if !mode.eq_ignore_ascii_case("wal") {
+        let what = format!("the store stays in journal mode `{mode}`");
+        return Err(rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_IOERR), Some(what)));
+    }
     connection.pragma_update(None, "synchronous", synchronous)?;
     connection.pragma_update(None, "journal_size_limit", -1)?;
     // Checkpoints run on a thread of their own, never inside a commit.

@@ -76,7 +76,7 @@ impl Writer {
         let mut answers = Vec::with_capacity(works.len());
         match self.transact(works, &mut answers) {
             Ok(()) => {
-                if let Err(error) = self.shared.keeper.committed() {
+                if let Err(error) = self.shared.keeper.committed(self.shared.health() == Health::Full) {
                     // Durable, but a loss of it could go unnoticed: nobody is told, as after a failed sync.
                     self.shared.fail(&format!("the write-ahead file cannot be kept: {error}"));
                     let told = Error::Failed(error.to_string());

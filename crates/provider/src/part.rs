@@ -59,6 +59,11 @@ pub(crate) fn text_of(parts: &[Part]) -> String {
     texts.collect::<Vec<String>>().join("\n")
 }
 
+/// Pictures and files among the parts, for services whose tool results are text alone.
+pub(crate) fn without_text(parts: &[Part]) -> impl Iterator<Item = &Part> {
+    parts.iter().filter(|part| matches!(show(part), Some(Shown::Image { .. } | Shown::File { .. })))
+}
+
 /// Media type and base64 content of a data URL.
 pub(crate) fn data_url(url: &str) -> Option<(&str, &str)> {
     let (media_type, content) = url.strip_prefix("data:")?.split_once(',')?;

@@ -14,6 +14,11 @@ pub trait Provider: Send + Sync + 'static {
     /// The name it has in the configuration: `openai`, `anthropic`, `scripted`, …
     fn name(&self) -> &str;
 
+    /// The models that are known by name; a service may have more.
+    fn models(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// What the model costs; None if nobody said.
     fn price(&self, _model: &str) -> Option<Price> {
         None

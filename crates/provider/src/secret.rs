@@ -33,10 +33,10 @@ impl SecretSource {
                 (text, format!("environment variable `{name}`"))
             }
             SecretSource::File(path) => {
-                let path = path.display();
-                let text = std::fs::read_to_string(path.to_string())
-                    .map_err(|error| format!("key file `{path}` cannot be read: {error}"))?;
-                (text, format!("key file `{path}`"))
+                let source = format!("key file `{}`", path.display());
+                let text = std::fs::read_to_string(path)
+                    .map_err(|error| format!("{source} cannot be read: {error}"))?;
+                (text, source)
             }
         };
         Secret::new(&text).map_err(|reason| format!("{source} {reason}"))

@@ -45,6 +45,17 @@ fn result(id: &str, text: &str, is_error: bool) -> History {
     }
 }
 
+fn picture() -> Part {
+    serde_json::from_value(json!({"type": "image", "imageUrl": {"url": "data:image/png;base64,aGk="}}))
+        .unwrap()
+}
+
+/// A result that is a picture and no text.
+fn shown(id: &str) -> History {
+    let parts = vec![picture()];
+    History::ToolResult { call_id: id.to_owned(), name: "get_weather".to_owned(), parts, is_error: false }
+}
+
 /// What each provider wants back of its own reasoning.
 fn thought(provider: &str) -> History {
     let opaque = match provider {
@@ -64,14 +75,12 @@ fn thought(provider: &str) -> History {
 }
 
 fn conversation() -> ModelRequest {
-    let image = json!({"type": "image", "imageUrl": {"url": "data:image/png;base64,aGk="}});
-    let image: Part = serde_json::from_value(image).unwrap();
     let mut signed = call("call_1", "get_weather");
     if let History::ToolCall { opaque, .. } = &mut signed {
         *opaque =
             raw(json!({"gemini": {"thoughtSignature": "own-gemini"}, "openai": {"namespace": "own-openai"}}));
     }
-    let mut history = vec![History::User { parts: vec![Part::plain("What is this?"), image] }];
+    let mut history = vec![History::User { parts: vec![Part::plain("What is this?"), picture()] }];
     history.extend(APIS.map(|(api, ..)| thought(api)));
     history.extend([said("Let me look."), signed, call("call.2|x", "get_time")]);
     history.extend([result("call.2|x", "no clock", true), result("call_1", r#"{"temp":15}"#, false)]);
@@ -140,8 +149,10 @@ fn step() -> impl Strategy<Value = Vec<History>> {
             step.extend(ids.iter().map(|id| call(id, "get_weather")));
             step.extend(text.filter(|_| !text_first));
             let answers = ids.iter().zip(&calls);
-            let answers =
-                answers.map(|(id, (is_error, empty))| result(id, if *empty { "" } else { "15C" }, *is_error));
+            let answers = answers.map(|(id, (is_error, empty))| match (*is_error, *empty) {
+                (false, true) => shown(id),
+                (is_error, empty) => result(id, if empty { "" } else { "15C" }, is_error),
+            });
             let mut answers: Vec<History> = answers.collect();
             if reversed {
                 answers.reverse();
@@ -198,6 +209,18 @@ proptest! {
             let body = encode(&request, api);
             prop_assert_eq!(check(&body), Ok(()), "{}: {:#}", api, body);
         }
+    }
+}
+
+#[test]
+fn a_picture_of_a_tool_reaches_every_service() {
+    let history =
+        vec![user("Look."), call("a", "look"), call("b", "look"), shown("a"), result("b", "15C", false)];
+    let request = ModelRequest { model: "m".to_owned(), history, ..ModelRequest::default() };
+    for (api, encode, check) in APIS {
+        let body = encode(&request, api);
+        assert_eq!(check(&body), Ok(()), "{api}");
+        assert_eq!(body.to_string().matches("aGk=").count(), 1, "{api}: {body:#}");
     }
 }
 

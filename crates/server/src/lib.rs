@@ -5,6 +5,7 @@
 mod app;
 mod deliver;
 pub mod edge;
+mod foreign;
 pub mod metrics;
 pub mod openapi;
 mod route;

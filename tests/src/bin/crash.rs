@@ -66,6 +66,8 @@ enum Suite {
     Full,
     /// Starts a server on directories that are in use or of a newer format.
     Start,
+    /// Asks with another tenant's key and with a cookie.
+    Edge,
     /// Switches known bugs on, one at a time, and sees that the suites notice.
     Seeded,
 }
@@ -130,7 +132,12 @@ impl How {
             Suite::Syncs => faults::discipline(program),
             Suite::FailingSync { after } => faults::failing_sync(program, after),
             Suite::Full => faults::full(program),
-            Suite::Start => faults::locked(program).and_then(|()| faults::newer(program)).map(|()| true),
+            Suite::Start => {
+                faults::locked(program)?;
+                faults::newer(program)?;
+                faults::missing(program).map(|()| true)
+            }
+            Suite::Edge => faults::edge(program).map(|()| true),
             Suite::Seeded => seeded::run(&root()).map(|()| true),
             Suite::All => all(self, every_push()).map(|()| true),
             Suite::Nightly => {
@@ -144,6 +151,7 @@ impl How {
 fn every_push() -> Vec<Suite> {
     vec![
         Suite::Start,
+        Suite::Edge,
         Suite::Syncs,
         Suite::FailingSync { after: 6 },
         Suite::Full,

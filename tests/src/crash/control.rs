@@ -18,7 +18,8 @@ use clap::ValueEnum;
 use super::power::Disk;
 use super::random::Random;
 
-const RECORD: usize = 4096;
+/// Four frames of a write-ahead file. What matters is that the end of the file is inside a block.
+const RECORD: usize = 4 * 4120;
 /// As many files at a time, each with a writer of its own; the file system commits for all of them together.
 const WRITERS: usize = 4;
 /// More than is written in the longest life.

@@ -1,11 +1,13 @@
 //! Faults with one right answer each: a failing sync, a full disk, a directory in use, a format of the future.
 
+mod edge;
 mod full;
 mod start;
 mod sync;
 
+pub use edge::edge;
 pub use full::full;
-pub use start::{locked, newer};
+pub use start::{locked, missing, newer};
 pub use sync::{discipline, failing_sync};
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};

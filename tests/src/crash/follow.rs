@@ -67,7 +67,7 @@ impl Follower<'_> {
         if head.status != 200 {
             let answer = connection.read_body(&head)?;
             let answer = String::from_utf8_lossy(&answer).into_owned();
-            if !answer.contains("\"draining\"") {
+            if !self.load.is_later(&answer) {
                 self.load.problem(format!(
                     "{} was refused at {cursor:?}: {} {answer}",
                     followed.name, head.status

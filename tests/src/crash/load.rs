@@ -13,6 +13,8 @@ pub struct Load {
     pub seed: u64,
     producing: AtomicBool,
     following: AtomicBool,
+    /// The disk fails under the server, which may say so before it ends.
+    disk_fails: AtomicBool,
     problems: Mutex<Vec<String>>,
     pub acked: AtomicU64,
 }
@@ -43,6 +45,7 @@ impl Load {
             seed,
             producing: AtomicBool::new(true),
             following: AtomicBool::new(true),
+            disk_fails: AtomicBool::new(false),
             problems: Mutex::default(),
             acked: AtomicU64::new(0),
         }
@@ -62,6 +65,16 @@ impl Load {
 
     pub fn stop_following(&self) {
         self.following.store(false, Ordering::Relaxed);
+    }
+
+    pub fn expect_failing_disk(&self) {
+        self.disk_fails.store(true, Ordering::Relaxed);
+    }
+
+    /// An answer that tells to come back: nothing was stored, shown or promised.
+    pub fn is_later(&self, answer: &str) -> bool {
+        answer.contains("\"draining\"")
+            || (self.disk_fails.load(Ordering::Relaxed) && answer.contains("\"storage_failed\""))
     }
 
     /// Notes what must never happen. A few tell as much as all.

@@ -120,7 +120,8 @@ pub fn run(program: &Program, plan: &Plan) -> Result<Option<Verdict>> {
     while cycles < plan.cycles && began.elapsed() < plan.time && verdict.is_good() {
         let until = (cycles + PER_ROUND).min(plan.cycles);
         let round = Round { program, place: &place, number, seed: random.next() };
-        let shown = round.run(|_, mut server| {
+        let shown = round.run(|load, mut server| {
+            load.expect_failing_disk();
             while cycles < until {
                 cycles += 1;
                 std::thread::sleep(Duration::from_micros(random.below(LIFE_MILLIS * 1000)));

@@ -45,8 +45,8 @@ pub struct Producer<'a> {
 /// What an answer said.
 enum Told {
     Acked(u64, u64),
-    /// The server is going or cannot store now: nothing was stored.
-    Later,
+    /// It was stored before; where is no longer known.
+    Stored,
     Refused(String),
 }
 
@@ -183,7 +183,7 @@ impl Producer<'_> {
     fn note(&self, told: Told, requests: Range<u32>, produced: &mut Produced) -> bool {
         let keys: Vec<Key> = requests.clone().flat_map(|request| self.keys(request)).collect();
         match told {
-            Told::Acked(0, 0) if self.stamp == Stamp::Numbered => {
+            Told::Stored if self.stamp == Stamp::Numbered => {
                 self.load.acked.fetch_add(keys.len() as u64, Ordering::Relaxed);
                 produced.acked.extend(keys.into_iter().map(|key| Acked { sequence: 0, key }));
                 true
@@ -200,7 +200,11 @@ impl Producer<'_> {
                 ));
                 true
             }
-            Told::Later => {
+            Told::Stored => {
+                self.load.problem(format!("requests {requests:?} without a number are told to be a repeat"));
+                true
+            }
+            Told::Refused(answer) if self.load.is_later(&answer) => {
                 std::thread::sleep(PAUSE);
                 false
             }
@@ -221,7 +225,9 @@ impl Told {
     fn count(&self) -> u32 {
         match self {
             Told::Acked(first, last) => u32::try_from(last + 1 - first).unwrap_or(u32::MAX),
-            Told::Later | Told::Refused(_) => 0,
+            // A numbered line is acknowledged by itself.
+            Told::Stored => 1,
+            Told::Refused(_) => 0,
         }
     }
 }
@@ -231,8 +237,8 @@ fn told(status: u16, answer: &[u8]) -> Told {
     if let (Some(first), Some(last)) = (json["first"].as_u64(), json["last"].as_u64()) {
         return Told::Acked(first, last);
     }
-    match json["code"].as_str() {
-        Some("draining" | "storage_failed") => Told::Later,
-        Some(_) | None => Told::Refused(format!("{status} {}", String::from_utf8_lossy(answer))),
+    if json["duplicate"] == true && json["cursor"].is_string() {
+        return Told::Stored;
     }
+    Told::Refused(format!("{status} {}", String::from_utf8_lossy(answer)))
 }

@@ -24,11 +24,12 @@ enum Suite {
     Power,
     Syncs,
     FailingSync,
+    Edge,
     /// Tests of the engine: the file, and which of them.
     Engine(&'static str, &'static str),
 }
 
-use Suite::{Engine, FailingSync, Kill, Power, Syncs};
+use Suite::{Edge, Engine, FailingSync, Kill, Power, Syncs};
 
 /// Which suites must notice which bug: each of them, not one of them.
 const CAUGHT_BY: &[(&str, &[Suite])] = &[
@@ -48,11 +49,12 @@ const CAUGHT_BY: &[(&str, &[Suite])] = &[
     ("lossy-utf8", &[Kill]),
     ("id-is-milliseconds", &[Kill]),
     ("clean-end-without-terminal", &[Kill]),
+    ("cookie-on-websocket", &[Edge]),
+    ("tenant-blind", &[Edge]),
 ];
 
-/// Bugs of the edge, which other suites seed and catch.
-const ELSEWHERE: &[&str] =
-    &["approval-by-position", "disconnect-cancels", "cookie-on-websocket", "tenant-blind"];
+/// Bugs of what runs agents, seeded where that is.
+const ELSEWHERE: &[&str] = &["approval-by-position", "disconnect-cancels"];
 
 /// Builds with the bugs in place, shows that the suites pass with none of them on, then that each is caught.
 pub fn run(root: &Path) -> Result<()> {
@@ -125,6 +127,7 @@ fn attempt(suite: Suite, built: &Built, bug: Option<&str>) -> Result<Outcome> {
         }
         Syncs => faults::discipline(&program),
         FailingSync => faults::failing_sync(&program, FAILING_SYNCS),
+        Edge => faults::edge(&program).map(|()| true),
         Engine(..) => unreachable!("handled above"),
     };
     Ok(match result {

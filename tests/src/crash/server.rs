@@ -22,11 +22,13 @@ pub struct Program {
     pub bug: Option<String>,
     /// Words before the binary, as of `strace`.
     pub under: Vec<String>,
+    /// Words behind `serve`.
+    pub words: Vec<String>,
 }
 
 impl Program {
     pub fn new(binary: impl Into<PathBuf>) -> Self {
-        Self { binary: binary.into(), bug: None, under: Vec::new() }
+        Self { binary: binary.into(), bug: None, under: Vec::new(), words: Vec::new() }
     }
 
     pub fn command(&self, words: &[&str]) -> Command {
@@ -110,6 +112,7 @@ impl Server {
         let said = || -> Result<File> { Ok(OpenOptions::new().create(true).append(true).open(&place.said)?) };
         let (data, listen) = (place.data.to_string_lossy(), place.address.to_string());
         let mut command = program.command(&["serve", "--data-dir", &data, "--listen", &listen]);
+        command.args(&program.words);
         let child = command.stdout(said()?).stderr(said()?).spawn();
         let child = child.with_context(|| format!("starting {}", program.binary.display()))?;
         Ok(Self { child, place: place.clone(), began: Instant::now() })

@@ -14,8 +14,12 @@ use crate::follow::pause_before;
 /// Where events were stored. It is given only once they are durable.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Appended {
-    pub first: Sequence,
-    pub last: Sequence,
+    /// None, as `last`, for a repeat whose place the server no longer knows: its producer appended more since.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first: Option<Sequence>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last: Option<Sequence>,
+    /// Behind the events, or at the head if their place is not known.
     pub cursor: String,
     /// An earlier attempt had stored them already.
     #[serde(default)]
@@ -83,7 +87,8 @@ fn acknowledged(body: &[u8]) -> Result<Appended> {
         whole = Some(match whole {
             None => line,
             Some(before) => {
-                Appended { first: before.first, duplicate: before.duplicate && line.duplicate, ..line }
+                let (first, last) = (before.first.or(line.first), line.last.or(before.last));
+                Appended { first, last, duplicate: before.duplicate && line.duplicate, cursor: line.cursor }
             }
         });
     }
@@ -136,9 +141,11 @@ mod tests {
     fn the_acknowledgements_of_lines_make_one() {
         let body = br#"{"first":4,"last":4,"cursor":"4..a","duplicate":true}
             {"first":5,"last":6,"cursor":"6..a"}"#;
-        let at = |value| Sequence::new(value).expect("small");
+        let at = |value| Some(Sequence::new(value).expect("small"));
         let expected = Appended { first: at(4), last: at(6), cursor: "6..a".into(), duplicate: false };
         assert_eq!(acknowledged(body).expect("valid"), expected);
+        let older = acknowledged(br#"{"cursor":"9..a","duplicate":true}"#).expect("valid");
+        assert_eq!((older.first, older.last, older.duplicate), (None, None, true));
         assert!(acknowledged(b"").is_err());
     }
 }

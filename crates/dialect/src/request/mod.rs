@@ -12,7 +12,6 @@
 //! `turn.submitted` carries [`ModelCall::request`] under `payload.request`, so that what a response echoes (model,
 //! instructions, tools, …) follows from the log alone.
 
-#[allow(dead_code, reason = "the dialects that read requests come one by one")]
 pub(crate) mod reader;
 
 use riverrun_event::{Input, Part, RawJson};
@@ -155,7 +154,6 @@ impl Failure {
 }
 
 /// Appends `{"dialect":…,"body":{…}}`.
-#[allow(dead_code, reason = "as above")]
 pub(crate) fn request_member(dialect: &str, body: &[(String, RawJson)]) -> RawJson {
     let mut out = String::from("{\"dialect\":");
     riverrun_event::json::write_string(&mut out, dialect);

@@ -9,14 +9,14 @@ use crate::members::{Members, write_list};
 ///
 /// Stored offsets are code points. An offset behind the end of the text stays what it is in code points, and is the
 /// end of the text in the other units.
-pub(super) struct Offsets {
+pub(crate) struct Offsets {
     /// Code points and the same place in the unit, by code points; empty when the unit is code points.
     known: Vec<(u64, u64)>,
 }
 
 impl Offsets {
     /// Goes through the text once, whatever the number of annotations.
-    pub(super) fn of(text: &str, annotations: &[Annotation], unit: IndexUnit) -> Self {
+    pub(crate) fn of(text: &str, annotations: &[Annotation], unit: IndexUnit) -> Self {
         let mut wanted: Vec<u64> = match unit {
             IndexUnit::CodePoint => Vec::new(),
             IndexUnit::Utf16 | IndexUnit::Utf8 => annotations.iter().flat_map(ends).collect(),
@@ -35,7 +35,7 @@ impl Offsets {
         Self { known }
     }
 
-    fn at(&self, code_point: u64) -> u64 {
+    pub(crate) fn at(&self, code_point: u64) -> u64 {
         let found = self.known.binary_search_by_key(&code_point, |(offset, _)| *offset);
         found.map_or(code_point, |at| self.known[at].1)
     }

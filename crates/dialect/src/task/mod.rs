@@ -4,7 +4,7 @@
 //! the same after any restart. Numbers that no frame has are changes that AgentLin has no word for.
 
 mod ahead;
-mod annotation;
+pub(crate) mod annotation;
 mod block;
 mod change;
 mod cited;

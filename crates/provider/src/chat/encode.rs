@@ -3,7 +3,7 @@
 use riverrun_event::{Part, RawJson};
 use serde_json::{Map, Value, json};
 
-use crate::part::{Shown, put, show, text_of};
+use crate::part::{Shown, put, show, text_of, without_text};
 use crate::{History, ModelRequest, ToolChoice, ToolSpec};
 
 pub fn encode(request: &ModelRequest, provider: &str) -> Value {
@@ -57,6 +57,8 @@ fn messages(request: &ModelRequest, provider: &str) -> Vec<Value> {
 struct Messages {
     list: Vec<Value>,
     assistant: Map<String, Value>,
+    /// Of tool results, which can hold text alone: they follow as the user's, after the last result.
+    pictures: Vec<Value>,
 }
 
 impl Messages {
@@ -64,19 +66,26 @@ impl Messages {
         match entry {
             History::System { text } => self.push(json!({"role": "system", "content": text})),
             History::User { parts } => self.push(json!({"role": "user", "content": content(parts)})),
-            History::Assistant { parts, .. } => self.said(&text_of(parts)),
+            History::Assistant { parts, .. } => {
+                self.show_pictures();
+                self.said(&text_of(parts));
+            }
             History::Reasoning { provider: maker, opaque, .. } => {
                 if maker == provider {
+                    self.show_pictures();
                     self.thought(opaque);
                 }
             }
             History::ToolCall { call_id, name, arguments, .. } => {
+                self.show_pictures();
                 let function = json!({"name": name, "arguments": arguments});
                 self.called(json!({"id": call_id, "type": "function", "function": function}));
             }
             History::ToolResult { call_id, parts, .. } => {
+                self.close_answer();
                 let content = text_of(parts);
-                self.push(json!({"role": "tool", "tool_call_id": call_id, "content": content}));
+                self.list.push(json!({"role": "tool", "tool_call_id": call_id, "content": content}));
+                self.pictures.extend(without_text(parts).filter_map(part));
             }
         }
     }
@@ -117,8 +126,20 @@ impl Messages {
         }
     }
 
-    /// Reasoning that led to nothing is left out: a message needs content or calls.
     fn close(&mut self) {
+        self.close_answer();
+        self.show_pictures();
+    }
+
+    fn show_pictures(&mut self) {
+        let pictures = std::mem::take(&mut self.pictures);
+        if !pictures.is_empty() {
+            self.list.push(json!({"role": "user", "content": pictures}));
+        }
+    }
+
+    /// Reasoning that led to nothing is left out: a message needs content or calls.
+    fn close_answer(&mut self) {
         let mut message = std::mem::take(&mut self.assistant);
         if message.contains_key("content") || message.contains_key("tool_calls") {
             message.insert("role".to_owned(), json!("assistant"));

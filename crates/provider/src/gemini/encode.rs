@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use riverrun_event::{Part, RawJson};
 use serde_json::{Map, Value, json};
 
-use crate::part::{Shown, arguments_object, data_url, own_opaque, put, show, text_of};
+use crate::part::{Shown, arguments_object, data_url, own_opaque, put, show, text_of, without_text};
 use crate::turns::Turns;
 use crate::{History, ModelRequest, ToolChoice, ToolSpec};
 
@@ -93,6 +93,7 @@ fn contents(history: &[History], provider: &str) -> Vec<Value> {
             History::ToolResult { call_id, name, parts, is_error } => {
                 let (called, id) = calls.get(call_id.as_str()).cloned().unwrap_or((name, None));
                 turns.answer(function_response(called, id, parts, *is_error));
+                without_text(parts).filter_map(part).for_each(|part| turns.user(part));
             }
         }
     }

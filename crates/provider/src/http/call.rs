@@ -151,6 +151,9 @@ impl Call {
             return Ok(());
         }
         let text = whole_body(answer.into_body(), self.limits).await;
+        if let Some(raw) = &mut self.raw {
+            raw.extend_from_slice(&text);
+        }
         let body = serde_json::from_slice(&text).unwrap_or_default();
         if status.is_success() && !has_error(&body) {
             let mut error = protocol_error("the service answered with something that is no stream of events");
@@ -198,9 +201,11 @@ impl Call {
             };
             if matches!(event, ModelEvent::Completed { .. } | ModelEvent::Failed(_)) {
                 self.body = None;
-                if let Some(raw) = self.raw.take() {
-                    let raw =
-                        self.key.as_ref().map_or_else(|| raw.clone(), |key| key.scrub_bytes(raw.clone()));
+                if let Some(raw) = self.raw.take().filter(|raw| !raw.is_empty()) {
+                    let raw = match &self.key {
+                        Some(key) => key.scrub_bytes(raw),
+                        None => raw,
+                    };
                     self.events.push_back(ModelEvent::Raw(raw.into()));
                 }
             }

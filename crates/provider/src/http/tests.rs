@@ -135,7 +135,10 @@ async fn a_refused_key_is_told_without_the_key() {
     let body = format!(
         r#"{{"error":{{"message":"Incorrect API key provided: {KEY}.","type":"invalid_request_error","code":"invalid_api_key"}}}}"#
     );
-    let error = failure(&answer_to(json_answer("401 Unauthorized", "", &body)).await);
+    let (port, _) = serve(json_answer("401 Unauthorized", "", &body)).await;
+    let events = call_all(&provider(port, |_| {}), ModelRequest { keep_raw: true, ..request() }).await;
+    assert_eq!(events[0], ModelEvent::Raw(body.replace(KEY, "[key]").into()));
+    let error = failure(&events);
     assert_eq!((error.category, error.status), (Category::Authentication, Some(401)));
     assert!(error.message.contains("[key]") && !format!("{error:?}").contains(KEY), "{error:?}");
 }

@@ -124,6 +124,10 @@ impl Provider for Scripted {
         "scripted"
     }
 
+    fn models(&self) -> Vec<String> {
+        self.scenarios.keys().cloned().collect()
+    }
+
     fn call(&self, request: ModelRequest, cancel: CancellationToken) -> ModelStream {
         match self.prepare(&request) {
             Ok(performance) => play(performance, cancel),

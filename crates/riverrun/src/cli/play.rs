@@ -51,7 +51,7 @@ pub async fn run(args: PlayArgs, context: &Context) -> Outcome {
     let last = play(&client, &session, recording.lines, args.speed, context).await?;
     if context.output.json {
         return context.output.document(&json!({
-            "sessionId": session, "last": last.as_ref().map(|last| last.last), "cursor": last.map(|last| last.cursor),
+            "sessionId": session, "last": last.as_ref().and_then(|last| last.last), "cursor": last.map(|last| last.cursor),
         }));
     }
     context.output.line(session.as_str())

@@ -38,6 +38,9 @@ pub struct ServeArgs {
     /// How the server writes its own log, on stderr.
     #[arg(long, value_enum)]
     log_format: Option<LogFormat>,
+    /// Start although events that were stored are missing, without them.
+    #[arg(long)]
+    accept_loss: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -56,6 +59,8 @@ pub struct ServeOptions {
     pub allowed_origins: Vec<String>,
     pub allowed_hosts: Vec<String>,
     pub log_format: LogFormat,
+    /// For one start: it is no setting.
+    pub accept_loss: bool,
     pub drain: Duration,
     /// None keeps finished sessions for ever.
     pub retention: Option<Duration>,
@@ -79,7 +84,7 @@ pub struct ServeLimits {
 pub async fn run(args: ServeArgs, context: &Context) -> Outcome {
     let path = find_file(args.config.as_deref());
     let effective = Effective::load(path.as_deref(), std::env::vars(), &flags(&args))?;
-    let options = options(&effective, args.dev)?;
+    let options = ServeOptions { accept_loss: args.accept_loss, ..options(&effective, args.dev)? };
     if options.dev && !options.listen.ip().is_loopback() {
         return Err(Failure::new(Exit::Config, format_args!("--dev does not listen on {}", options.listen))
             .hint("dev mode runs scripts and faults for anybody who asks; listen on 127.0.0.1"));
@@ -154,6 +159,7 @@ fn options(config: &Effective, dev: bool) -> Outcome<ServeOptions> {
         } else {
             LogFormat::Text
         },
+        accept_loss: false,
         drain: config.duration("server", "drain"),
         retention: (!retention.is_zero()).then_some(retention),
         heartbeat: config.duration("stream", "heartbeat"),

@@ -27,7 +27,15 @@ pub async fn serve_until(
     stop: impl Future<Output = ()>,
 ) -> Outcome {
     refuse_open_bind(&options)?;
-    let log = store::open(&options.data_dir, Some(Arc::new(fatal)))?;
+    let log = store::open_with(riverrun_log_sqlite::Options {
+        on_fatal: Some(Arc::new(fatal)),
+        accept_loss: options.accept_loss,
+        ..riverrun_log_sqlite::Options::new(&options.data_dir)
+    })?;
+    if let Some(what) = log.lost() {
+        eprintln!("warning: events that were stored are lost, as accepted: {what}");
+        eprintln!("  hint: readers are told to begin anew; `riverrun doctor` says what is left");
+    }
     if let Some(what) = log.recovered() {
         eprintln!("warning: the last commit was not whole and was dropped: {what}");
         eprintln!(

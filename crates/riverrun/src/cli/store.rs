@@ -9,7 +9,10 @@ use super::exit::{Exit, Failure, Outcome};
 
 /// Opens the store of a data directory. `on_fatal` is called when it fails for good.
 pub fn open(data_dir: &Path, on_fatal: Option<riverrun_log_sqlite::OnFatal>) -> Outcome<Arc<SqliteLog>> {
-    let options = Options { on_fatal, ..Options::new(data_dir) };
+    open_with(Options { on_fatal, ..Options::new(data_dir) })
+}
+
+pub fn open_with(options: Options) -> Outcome<Arc<SqliteLog>> {
     SqliteLog::open(options).map(Arc::new).map_err(|error| failure(&error))
 }
 
@@ -26,7 +29,7 @@ fn failure(error: &OpenError) -> Failure {
         }
         OpenError::Damaged { .. } => (
             Exit::Corrupt,
-            "restore a backup; or move the write-ahead file away to go on with what was stored before the damage",
+            "put the file back, or restore a backup; or run `riverrun serve --accept-loss` once to go on without what is missing",
         ),
         OpenError::Io { .. } => (Exit::Io, "check that the directory is on a writable disk with free space"),
         OpenError::Store(_) => {

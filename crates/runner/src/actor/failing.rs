@@ -105,16 +105,10 @@ impl Actor {
         let (scope, place) = (view.step_scope(), view.model);
         let next = self.next_model(task).filter(|_| !is_fatal);
         let Some(next) = next else {
-            let message = format!("the model failed: {}", error.message);
-            let code = Some(
-                if error.category.as_deref() == Some("content_filter") {
-                    "content_filter"
-                } else {
-                    "model_failed"
-                }
-                .to_owned(),
-            );
-            return self.fail_with(task, ErrorInfo { message, code, ..error }, page);
+            // The service's own words go through: callers of a gateway know them.
+            let is_filtered = error.category.as_deref() == Some("content_filter");
+            let code = Some(if is_filtered { "content_filter" } else { "model_failed" }.to_owned());
+            return self.fail_with(task, ErrorInfo { code, ..error }, page);
         };
         let models = self.persona(task).map(|persona| persona.spec.models.clone()).unwrap_or_default();
         let (requested_provider, requested_model) = split(models.get(place));

@@ -45,9 +45,26 @@ impl Actor {
         let Some((_, view)) = self.view.task(task) else { return };
         let clean = |c: char| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '_' };
         let provider = view.provider.as_deref().unwrap_or("provider");
+        if (provider, name) == ("scripted", "state") {
+            return self.shared_state(data, page);
+        }
         let kind: String = format!("x.{provider}.{name}").chars().map(clean).take(128).collect();
         let payload = if data.get().starts_with('{') { data.clone() } else { wrapped(data) };
         page.push(riverrun_event::EventType::Other(kind.into()), &view.step_scope(), &payload);
+    }
+}
+
+impl Actor {
+    /// What an agent shares with its readers stands in the session's metadata.
+    fn shared_state(&self, data: &RawJson, page: &mut Page) {
+        let known = self.state.session.metadata.as_ref();
+        let mut metadata: serde_json::Map<String, serde_json::Value> =
+            known.and_then(|raw| raw.to().ok()).unwrap_or_default();
+        let Ok(value) = serde_json::from_str(data.get()) else { return };
+        metadata.insert("state".to_owned(), value);
+        let metadata = RawJson::of(&metadata).ok();
+        let info = riverrun_event::SessionInfo { metadata, ..Default::default() };
+        page.push(riverrun_event::EventType::SessionUpdated, &Default::default(), &info);
     }
 }
 

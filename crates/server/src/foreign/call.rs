@@ -60,7 +60,7 @@ fn settings(call: &ModelCall) -> Settings {
     }
 }
 
-fn tool(tool: &Tool) -> Value {
+pub(super) fn tool(tool: &Tool) -> Value {
     let parameters = tool.parameters.as_ref().map_or_else(|| json!({"type": "object"}), value_of);
     json!({
         "name": tool.name,

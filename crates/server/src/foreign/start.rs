@@ -6,8 +6,9 @@ use axum::body::Body;
 use axum::response::Response;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use http_body_util::BodyExt;
-use riverrun_dialect::{Dialect, Framing};
-use riverrun_event::{ErrorCode, Sequence, SessionId, TurnId};
+use riverrun_dialect::registry::Session;
+use riverrun_dialect::{Answer, Dialect, Frames, Framing, Options};
+use riverrun_event::{ErrorCode, Record, Sequence, SessionId, TurnId};
 use riverrun_fold::State;
 use riverrun_log::SessionKey;
 use riverrun_runner::{Submit, Submitted};
@@ -140,4 +141,31 @@ pub async fn find(app: &App, caller: &Caller, turn: &TurnId) -> Result<Started, 
     caller.require_session(&record.key.session)?;
     let hub = app.hubs().get(&record.key).await?.ok_or_else(not_found)?;
     Ok(Started { hub, turn: turn.clone() })
+}
+
+/// The turn as one value of the dialect, as it stands now.
+pub async fn told(app: &App, started: &Started, dialect: Dialect) -> Result<Answer, Problem> {
+    let record = app.log().turn(&started.hub.key, &started.turn).await?.ok_or_else(not_found)?;
+    let first = record.fact.first;
+    // Begun before the turn, so that what it tells is numbered and placed as every reader sees it.
+    let mut state = app.state_at(&started.hub.key, first.previous()).await?;
+    let options = Options { turn: Some(first), ..Options::default() };
+    let session = Session { id: started.hub.session(), incarnation: started.hub.incarnation() };
+    let mut at = state.sequence;
+    let mut projector = dialect.projector(&session, std::mem::take(&mut state), options);
+    let (head, mut frames) = (started.hub.head(), Frames::default());
+    while at < head && !projector.is_over() {
+        let chunks = app.log().read(&started.hub.key, at, crate::app::READ_BYTES).await?;
+        let Some(last) = chunks.last() else { break };
+        at = last.last();
+        for chunk in &chunks {
+            for (sequence, bytes) in chunk.records_after(projector.sequence()) {
+                let Ok(record) = Record::read(bytes) else { continue };
+                let Ok(event) = record.to_event(sequence) else { continue };
+                frames.clear();
+                projector.event(&record, &event, &mut frames);
+            }
+        }
+    }
+    Ok(projector.answer())
 }

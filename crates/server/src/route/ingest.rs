@@ -9,7 +9,7 @@ use bytes::Bytes;
 use futures_util::stream;
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, StatusCode};
-use riverrun_event::{Cursor, Decoded, ErrorCode, ProducerId, Sequence, decode, spill};
+use riverrun_event::{Cursor, Decoded, ErrorCode, ProducerId, decode, spill};
 use riverrun_log::{BlobRef, Fact, IdempotencyRecord, NewBlob, ProducerStamp};
 use serde_json::value::RawValue;
 
@@ -201,10 +201,14 @@ fn spill_all(hub: &Hub, events: &mut [Decoded], limit: usize) -> Result<Vec<NewB
 
 pub fn answer(hub: &Hub, landed: &Landed) -> String {
     // Whatever its place is, it is at or before the head.
-    let at = if landed.last == Sequence::ZERO { hub.head() } else { landed.last };
-    let cursor = Cursor::after(at, hub.origin());
+    let cursor = Cursor::after(landed.place.map_or_else(|| hub.head(), |(_, last)| last), hub.origin());
     let duplicate = if landed.duplicate { ",\"duplicate\":true" } else { "" };
-    format!("{{\"first\":{},\"last\":{},\"cursor\":\"{cursor}\"{duplicate}}}", landed.first, landed.last)
+    match landed.place {
+        Some((first, last)) => {
+            format!("{{\"first\":{first},\"last\":{last},\"cursor\":\"{cursor}\"{duplicate}}}")
+        }
+        None => format!("{{\"cursor\":\"{cursor}\"{duplicate}}}"),
+    }
 }
 
 /// A body of lines that is stored while it arrives.

@@ -71,6 +71,7 @@ pub fn router(app: App) -> Router {
         .route("/v1/blobs/{ref}", get(blobs::get))
         .route("/v1/ws", get(rpc::upgrade))
         .route("/schemas/config.json", get(config_schema))
+        .merge(crate::foreign::routes())
         .merge(edge::routes())
         .with_state(app.clone());
     app.edge().wrap(router)

@@ -21,6 +21,7 @@ use http::header::AUTHORIZATION;
 use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
 use riverrun_event::ErrorCode;
+use riverrun_log::seeded::{self, Bug};
 
 use crate::app::App;
 use crate::edge::{Params, Peer, Problem, RequestId, StreamCaller};
@@ -38,7 +39,7 @@ pub async fn upgrade(State(app): State<App>, request: Request) -> Result<Respons
         || parts.headers.contains_key("x-api-key");
     let caller = match brings_key {
         true => Some(StreamCaller::from_request_parts(&mut parts, &app).await?.0),
-        false => None,
+        false => seeded_cookie(&app, &parts),
     };
     if app.edge().drain().is_started() {
         return Err(Problem::new(ErrorCode::Draining, "the server is shutting down; try again"));
@@ -48,6 +49,16 @@ pub async fn upgrade(State(app): State<App>, request: Request) -> Result<Respons
     let desk = Desk::new(app.clone(), caller, ip, request_id);
     tokio::spawn(serve(app, upgrade, desk));
     Ok(response)
+}
+
+/// A browser sends cookies from every page: a key in one would let any page in. None, but for the seeded bug.
+fn seeded_cookie(app: &App, parts: &http::request::Parts) -> Option<crate::edge::Caller> {
+    if !seeded::is_on(Bug::CookieOnWebSocket) {
+        return None;
+    }
+    let cookies = parts.headers.get(http::header::COOKIE)?.to_str().ok()?;
+    let key = cookies.split("; ").find_map(|cookie| cookie.strip_prefix("riverrun_key="))?;
+    app.edge().authenticate_key(key, None).ok()
 }
 
 async fn serve(app: App, upgrade: OnUpgrade, desk: Desk) {

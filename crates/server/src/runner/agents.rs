@@ -18,6 +18,8 @@ pub struct Agents {
     pub runner: Options,
     /// Everybody may run scripts. Otherwise only agents that name one do.
     pub scripts_for_all: bool,
+    /// Who answers a chat that names nobody; the registry's default without it.
+    pub chat_agent: Option<String>,
 }
 
 impl Agents {
@@ -36,6 +38,17 @@ impl Agents {
         };
         let detail = format!("nothing here is named `{shown}`; {hint}");
         Err(Problem::new(ErrorCode::UnknownAgent, detail).field("agent").with("known", known))
+    }
+
+    /// Everything that a foreign client may name as its model.
+    pub fn models(&self) -> Vec<String> {
+        let agents = self.registry.agents.keys().map(|name| format!("agent/{name}"));
+        let providers = self.registry.providers.iter();
+        let providers = providers.filter(|(name, _)| self.scripts_for_all || *name != SCRIPTED);
+        let models = providers.flat_map(|(name, provider)| {
+            provider.models().into_iter().map(move |model| format!("{name}/{model}"))
+        });
+        agents.chain(models).collect()
     }
 
     /// The names that a caller may use.

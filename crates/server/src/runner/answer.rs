@@ -42,7 +42,7 @@ impl App {
     }
 }
 
-fn problem(error: &CommandError) -> Problem {
+pub(crate) fn problem(error: &CommandError) -> Problem {
     let code = code(error);
     match error {
         CommandError::NoSession => not_found(),

@@ -40,7 +40,9 @@ impl ServerJournal {
             Batch { events, producer: None, idempotency: entry.idempotency, facts, commands: entry.commands };
         let landed = app.append_from("runner", &hub, &batch).await.map_err(from_append)?;
         count(&app, &batch);
-        Ok(Landed { first: landed.first, last: landed.last })
+        // Only a producer's repeat has no place, and the runner is no producer.
+        let place = landed.place.ok_or_else(|| JournalError::Invalid("it was stored before".to_owned()));
+        place.map(|(first, last)| Landed { first, last })
     }
 
     async fn read_all(&self, key: &SessionKey, mut after: Sequence) -> Result<Vec<Chunk>, JournalError> {

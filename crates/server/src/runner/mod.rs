@@ -6,6 +6,6 @@ mod journal;
 mod random;
 
 pub use agents::Agents;
-pub(crate) use answer::Asked;
+pub(crate) use answer::{Asked, problem};
 pub(crate) use journal::ServerJournal;
 pub(crate) use random::SystemRandom;

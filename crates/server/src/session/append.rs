@@ -28,12 +28,12 @@ pub struct Batch {
     pub commands: Vec<CommandChange>,
 }
 
-/// Where a batch went. Zero and zero if that is no longer known: of a producer's appends the log remembers the place of
-/// the newest alone, of those before it only that they are stored.
+/// Where a batch went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Landed {
-    pub first: Sequence,
-    pub last: Sequence,
+    /// The first and the last event. None if that is no longer known: of a producer's appends the log remembers the
+    /// place of the newest alone, of those before it only that they are stored.
+    pub place: Option<(Sequence, Sequence)>,
     /// True if the producer had sent it before.
     pub duplicate: bool,
 }
@@ -68,7 +68,9 @@ impl Hub {
         for attempt in 1.. {
             let (ticket, built_on) = self.submit(log, epoch, now, batch, &ending).await?;
             let error = match ticket.await {
-                Ok(Appended { first, last, duplicate, .. }) => return Ok(Landed { first, last, duplicate }),
+                Ok(Appended { first, last, duplicate, .. }) => {
+                    return Ok(Landed { place: Some((first, last)), duplicate });
+                }
                 Err(error) => error,
             };
             // What was built on this chunk fails too; the next append asks the log where it stands.
@@ -77,8 +79,8 @@ impl Hub {
                 Error::Conflict { .. } if attempt < TRIES => tokio::task::yield_now().await,
                 Error::ProducerDuplicate { sequence, last, .. } => {
                     let is_newest = sequence == last.sequence;
-                    let (first, last) = if is_newest { (last.first, last.last) } else { Default::default() };
-                    return Ok(Landed { first, last, duplicate: true });
+                    let place = is_newest.then_some((last.first, last.last));
+                    return Ok(Landed { place, duplicate: true });
                 }
                 error => return Err(error.into()),
             }
@@ -124,7 +126,7 @@ impl Hub {
         if !record.response.is_empty() {
             return record;
         }
-        let landed = Landed { first: chunk.first(), last: chunk.last(), duplicate: false };
+        let landed = Landed { place: Some((chunk.first(), chunk.last())), duplicate: false };
         let response =
             crate::route::stored_answer(http::StatusCode::CREATED, &crate::route::answer(self, &landed));
         IdempotencyRecord { response, ..record }

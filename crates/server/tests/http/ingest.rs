@@ -1,6 +1,6 @@
 //! Events in: numbered by their producer, stored once, large parts apart.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::harness::{JSON, NDJSON, Server};
 use crate::wire::Answer;
@@ -25,6 +25,9 @@ async fn lines_of_a_producer_that_were_stored_are_not_stored_again() {
     // The answer was lost: everything comes again, and more.
     let answer = server.call(path, &stamp, lines(8)).await;
     assert_eq!(answer.status, 200, "{}", answer.text());
+    let older: Value = serde_json::from_str(answer.text().lines().next().expect("a line")).expect("JSON");
+    let members: Vec<_> = older.as_object().into_iter().flatten().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(members, ["cursor", "duplicate"], "where an older append went is no longer known");
     assert_eq!(last(&answer)["last"], 8);
     let page = server.get("/v1/sessions/s1/events?limit=100").await;
     let seen: Vec<_> =

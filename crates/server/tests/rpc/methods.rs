@@ -53,6 +53,9 @@ async fn a_producer_that_repeats_itself_changes_nothing() {
     let first = client.ok("session.append", append(0)).await;
     let again = client.ok("session.append", append(0)).await;
     assert_eq!((&again["last"], &again["duplicate"]), (&first["last"], &json!(true)));
+    client.ok("session.append", append(1)).await;
+    let older = client.ok("session.append", append(0)).await;
+    assert_eq!((older.get("first"), older.get("last"), &older["duplicate"]), (None, None, &json!(true)));
     let gap = client.fails("session.append", append(5)).await;
     assert_eq!((gap.0, gap.1.as_str()), (-32014, "producer_gap"));
 }

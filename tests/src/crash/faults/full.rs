@@ -56,7 +56,8 @@ pub fn full(program: &Program) -> Result<bool> {
     let cancel = json!({"type": "turn.cancelled", "turnId": "t", "payload": {"reason": "full"}});
     let (status, answer) = append(&place, "large", &cancel)?;
     ensure!(status == 201, "a cancellation on a full disk: {status} {answer}");
-    let (status, answer) = append(&place, "large", &note("no"))?;
+    // A large one: a small one may find room again when the server tries, and then it is rightly taken.
+    let (status, answer) = append(&place, "large", &note(&large_text(large)))?;
     ensure!(status == 507 && answer["code"] == "storage_full", "an append on a full disk: {status} {answer}");
     std::fs::remove_file(&ballast)?;
     let began = Instant::now();
@@ -88,13 +89,16 @@ fn append(place: &Place, session: &str, event: &Value) -> Result<(u16, Value)> {
     Ok((status, serde_json::from_slice(&answer)?))
 }
 
+/// Nothing that could be packed well.
+fn large_text(number: usize) -> String {
+    let mut random = super::super::random::Random::new(number as u64);
+    (0..LARGE / 16).map(|_| format!("{:016x}", random.next())).collect()
+}
+
 /// Appends until the disk is full; how many were acknowledged.
 fn fill(place: &Place) -> Result<usize> {
     for count in 0..MOST {
-        // Nothing that could be packed well.
-        let mut random = super::super::random::Random::new(count as u64);
-        let text: String = (0..LARGE / 16).map(|_| format!("{:016x}", random.next())).collect();
-        let (status, answer) = append(place, "large", &note(&text))?;
+        let (status, answer) = append(place, "large", &note(&large_text(count)))?;
         if status == 507 {
             ensure!(answer["code"] == "storage_full", "507 with {answer}");
             return Ok(count);

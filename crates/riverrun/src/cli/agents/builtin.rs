@@ -80,6 +80,38 @@ pub fn publish_report() -> Arc<dyn Tool> {
     })
 }
 
+/// The same weather every day.
+pub fn get_weather() -> Arc<dyn Tool> {
+    Arc::new(Builtin {
+        definition: ToolDefinition {
+            name: "get_weather".to_owned(),
+            description: "Tells the weather of a city (made up).".to_owned(),
+            parameters: object(json!({"city": {"type": "string"}}), &["city"]),
+            flags: Flags { read_only: true, destructive: false, idempotent: true, open_world: false },
+            timeout: Duration::from_secs(10),
+            source: "function".to_owned(),
+        },
+        run: |_| ToolOutput::text("15C"),
+    })
+}
+
+/// Deletes nothing; it stands for what a person should agree to.
+pub fn delete_file() -> Arc<dyn Tool> {
+    Arc::new(Builtin {
+        definition: ToolDefinition {
+            name: "delete_file".to_owned(),
+            description: "Deletes a file (in this demo: none).".to_owned(),
+            parameters: object(json!({"path": {"type": "string"}}), &["path"]),
+            flags: Flags { read_only: false, destructive: true, idempotent: false, open_world: false },
+            timeout: Duration::from_secs(10),
+            source: "function".to_owned(),
+        },
+        run: |arguments| {
+            ToolOutput::text(format!("deleted {}", arguments["path"].as_str().unwrap_or_default()))
+        },
+    })
+}
+
 fn object(properties: Value, required: &[&str]) -> Value {
     json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false})
 }

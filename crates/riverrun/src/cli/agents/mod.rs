@@ -4,6 +4,7 @@ mod build;
 mod builtin;
 mod demo;
 mod failure;
+mod playground;
 mod provider;
 mod rules;
 mod tool;
@@ -33,12 +34,17 @@ pub async fn load(effective: &Effective, file: Option<&Path>, scripts: Scripts) 
     let declared = effective.declared.clone().unwrap_or_default();
     let directory = file.and_then(Path::parent).unwrap_or(Path::new("")).to_owned();
     let mut registry = build::registry(&declared, &directory).await?;
-    if registry.agents.is_empty() {
+    let is_bare = registry.agents.is_empty();
+    if is_bare {
         demo::add(&mut registry);
+    }
+    if scripts == Scripts::ForAll {
+        playground::add(&mut registry);
     }
     Ok(Agents {
         registry: Arc::new(registry),
         runner: Options::default(),
         scripts_for_all: scripts == Scripts::ForAll,
+        chat_agent: (is_bare && scripts == Scripts::ForAll).then(|| playground::DEFAULT.to_owned()),
     })
 }

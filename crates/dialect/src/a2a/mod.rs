@@ -1,0 +1,146 @@
+//! A2A 1.0 streaming: one turn as one task. A frame is a stream response; [`envelope`] makes it a JSON-RPC answer.
+//! `README.md` has the mapping and what is lost.
+
+use riverrun_event::{ActionRequired, Block};
+use riverrun_fold::{State, Status};
+use serde_json::{Value, json};
+
+use crate::follow::{Encode, Happening, List, Shell, Spot, Telling, block, pending, spot_id, text, turn};
+use crate::{Frames, Options};
+
+/// A projector that goes on where `state` stands.
+pub(crate) fn projector(state: State, options: Options) -> Shell<A2a> {
+    Shell::new(state, options, |_, _| A2a)
+}
+
+/// The answer to the request with this id (JSON), as one SSE `data:`.
+pub fn envelope(id: &str, result: &str) -> String {
+    format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{result}}}")
+}
+
+/// An error answer. A2A's own codes begin at -32001 (task not found).
+pub fn error_envelope(id: &str, code: i64, message: &str) -> String {
+    let message = Value::String(message.to_owned());
+    format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"error\":{{\"code\":{code},\"message\":{message}}}}}")
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct A2a;
+
+impl Encode for A2a {
+    fn tell(&mut self, told: &Telling<'_>, happening: Happening, frames: &mut Frames) {
+        match happening {
+            Happening::Began { again: false } => {
+                let status = json!({"state": "TASK_STATE_SUBMITTED"});
+                told.push(frames, &json!({"task": {"id": told.turn.as_str(), "contextId": told.session(), "status": status}}));
+                status_update(told, frames, "TASK_STATE_WORKING", None);
+            }
+            Happening::Began { again: true } => status_update(told, frames, "TASK_STATE_WORKING", None),
+            Happening::Text { at, from } if is_answer(told, at) => {
+                let part = json!({"text": &text(told.state, at)[from..]});
+                artifact_update(told, frames, &spot_id(told.state, at), part, from > 0, false);
+            }
+            // A text that is another one now replaces the artifact.
+            Happening::TextReplaced(at) if is_answer(told, at) => {
+                let part = json!({"text": text(told.state, at)});
+                artifact_update(told, frames, &spot_id(told.state, at), part, false, false);
+            }
+            Happening::TextEnded(at) if is_answer(told, at) && !text(told.state, at).is_empty() => {
+                artifact_update(told, frames, &spot_id(told.state, at), json!({"text": ""}), true, true);
+            }
+            Happening::Block(at) if told.is_root(at.item) => {
+                let Some(block) = block(told.state, at) else { return };
+                let id = spot_id(told.state, Spot { item: at.item, list: List::Blocks, part: at.part });
+                artifact_update(told, frames, &id, part_of(block), false, true);
+            }
+            Happening::Paused => {
+                status_update(told, frames, "TASK_STATE_INPUT_REQUIRED", Some(question(told)));
+            }
+            Happening::Ended => ended(told, frames),
+            _ => {}
+        }
+    }
+}
+
+/// What the agent works on stays inside; the answer is the text of the root task.
+fn is_answer(told: &Telling<'_>, at: Spot) -> bool {
+    told.is_root(at.item) && at.list == List::Blocks
+}
+
+fn status_update(told: &Telling<'_>, frames: &mut Frames, state: &str, message: Option<Value>) {
+    let mut timestamp = String::new();
+    told.time.write(&mut timestamp);
+    let mut status = json!({"state": state, "timestamp": timestamp});
+    if let Some(message) = message {
+        status["message"] = message;
+    }
+    let update = json!({"taskId": told.turn.as_str(), "contextId": told.session(), "status": status});
+    told.push(frames, &json!({"statusUpdate": update}));
+}
+
+fn artifact_update(
+    told: &Telling<'_>,
+    frames: &mut Frames,
+    id: &str,
+    part: Value,
+    append: bool,
+    is_last: bool,
+) {
+    let update = json!({
+        "taskId": told.turn.as_str(),
+        "contextId": told.session(),
+        "artifact": {"artifactId": id, "parts": [part]},
+        "append": append,
+        "lastChunk": is_last,
+    });
+    told.push(frames, &json!({"artifactUpdate": update}));
+}
+
+fn part_of(block: &Block) -> Value {
+    let url = match block {
+        Block::Image(image) => {
+            image.image_url.as_ref().map(|url| (url.url.as_str(), image.media_type.as_deref()))
+        }
+        Block::File(file) => file.url.as_deref().map(|url| (url, file.media_type.as_deref())),
+        Block::Audio(audio) => audio.url.as_deref().map(|url| (url, audio.media_type.as_deref())),
+        _ => None,
+    };
+    match url {
+        Some((url, Some(media_type))) => json!({"url": url, "mediaType": media_type}),
+        Some((url, None)) => json!({"url": url}),
+        None => json!({"data": serde_json::to_value(block).unwrap_or_default()}),
+    }
+}
+
+fn agent_message(told: &Telling<'_>, id: &str, parts: Vec<Value>) -> Value {
+    json!({
+        "messageId": id, "role": "ROLE_AGENT", "taskId": told.turn.as_str(), "contextId": told.session(),
+        "parts": parts,
+    })
+}
+
+fn question(told: &Telling<'_>) -> Value {
+    let mut parts = Vec::new();
+    let mut id = String::new();
+    for action in pending(told.state, told.turn) {
+        let request: ActionRequired = action.request.to().unwrap_or_default();
+        id = action.action_id.to_string();
+        let raw: Value = action.request.to().unwrap_or_default();
+        parts.push(json!({"text": request.prompt.unwrap_or_else(|| "a decision is needed".to_owned())}));
+        parts.push(json!({"data": {"actionId": id, "request": raw}}));
+    }
+    agent_message(told, &id, parts)
+}
+
+fn ended(told: &Telling<'_>, frames: &mut Frames) {
+    let Some(turn) = turn(told.state, told.turn) else { return };
+    match turn.status {
+        Status::Completed | Status::Archived => status_update(told, frames, "TASK_STATE_COMPLETED", None),
+        Status::Cancelled => status_update(told, frames, "TASK_STATE_CANCELED", None),
+        _ => {
+            let text = turn.error.as_ref().map_or("the run ended without saying why", |error| &error.message);
+            let message = agent_message(told, &format!("{}.error", told.turn), vec![json!({"text": text})]);
+            status_update(told, frames, "TASK_STATE_FAILED", Some(message));
+        }
+    }
+}

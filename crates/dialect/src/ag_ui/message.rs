@@ -1,0 +1,112 @@
+//! The messages of a conversation, as `MESSAGES_SNAPSHOT` has them.
+
+use riverrun_event::{Item, TurnId};
+use riverrun_fold::State;
+use serde::Serialize;
+
+use super::identity::{parent_message, subagent};
+use crate::follow::{Happening, List, happenings, item, item_id, result_text, spot_id, text};
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Message {
+    pub(super) id: String,
+    pub(super) role: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) content: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) tool_calls: Vec<ToolCall>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) tool_call_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) subagent_run_id: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(super) struct ToolCall {
+    pub(super) id: String,
+    pub(super) r#type: &'static str,
+    pub(super) function: Function,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(super) struct Function {
+    pub(super) name: String,
+    pub(super) arguments: String,
+}
+
+impl Message {
+    fn new(id: String, role: &'static str, content: Option<String>) -> Self {
+        Self { id, role, content, tool_calls: Vec::new(), tool_call_id: None, subagent_run_id: None }
+    }
+}
+
+/// The protocol's role of a message item.
+pub(super) fn role(item: &Item) -> &'static str {
+    let Item::Message(message) = item else { return "assistant" };
+    match message.role.as_deref() {
+        Some("user") => "user",
+        Some("system") => "system",
+        Some("developer") => "developer",
+        Some(_) | None => "assistant",
+    }
+}
+
+/// The messages of all turns that the state holds, oldest first, up to the turn that is told.
+pub(super) fn messages(state: &State, last: &TurnId) -> Vec<Message> {
+    let mut out = Vec::new();
+    for turn in &state.turns {
+        if let Some(input) = &turn.input {
+            let id = format!("{}.input", turn.turn_id);
+            out.push(Message::new(id, "user", Some(input.text().into_owned())));
+        }
+        for happening in happenings(state, turn) {
+            add(state, happening, &mut out);
+        }
+        if turn.turn_id == *last {
+            break;
+        }
+    }
+    out
+}
+
+fn add(state: &State, happening: Happening, out: &mut Vec<Message>) {
+    match happening {
+        Happening::TextStarted(spot) => {
+            let role = match spot.list {
+                List::Blocks => role(item(state, spot.item)),
+                List::Summary | List::Raw => "reasoning",
+            };
+            let mut message = Message::new(spot_id(state, spot), role, Some(text(state, spot).to_owned()));
+            message.subagent_run_id = subagent(state, spot.item.task);
+            out.push(message);
+        }
+        Happening::CallStarted(at) => {
+            let Item::ToolCall(call) = item(state, at) else { return };
+            let function = Function { name: call.name.clone(), arguments: call.arguments.clone() };
+            let call = ToolCall { id: call.call_id.clone(), r#type: "function", function };
+            add_call(parent_message(state, at), subagent(state, at.task), call, out);
+        }
+        Happening::Result(at) => {
+            let Item::ToolResult(result) = item(state, at) else { return };
+            let content = result_text(item(state, at));
+            let mut message = Message::new(item_id(state, at), "tool", Some(content));
+            message.tool_call_id = Some(result.call_id.clone());
+            message.subagent_run_id = subagent(state, at.task);
+            out.push(message);
+        }
+        _ => {}
+    }
+}
+
+fn add_call(parent: String, owner: Option<String>, call: ToolCall, out: &mut Vec<Message>) {
+    match out.iter_mut().rev().find(|message| message.id == parent) {
+        Some(message) => message.tool_calls.push(call),
+        None => {
+            let mut message = Message::new(parent, "assistant", None);
+            message.tool_calls.push(call);
+            message.subagent_run_id = owner;
+            out.push(message);
+        }
+    }
+}

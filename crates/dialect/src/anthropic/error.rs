@@ -1,0 +1,33 @@
+//! Errors as this protocol has them.
+
+use riverrun_event::json;
+
+use crate::request::Failure;
+
+/// `{"type":"error","error":{"type","message"},"request_id"?}`: the body of an answer, and the data of `event: error`.
+pub fn body(failure: &Failure, request_id: Option<&str>) -> String {
+    let mut out = format!("{{\"type\":\"error\",\"error\":{{\"type\":\"{}\",\"message\":", kind(failure));
+    json::write_string(&mut out, &failure.message);
+    out.push('}');
+    if let Some(request_id) = request_id {
+        out.push_str(",\"request_id\":");
+        json::write_string(&mut out, request_id);
+    }
+    out.push('}');
+    out
+}
+
+fn kind(failure: &Failure) -> &'static str {
+    match failure.status {
+        401 => "authentication_error",
+        402 => "billing_error",
+        403 => "permission_error",
+        404 => "not_found_error",
+        408 | 504 => "timeout_error",
+        429 => "rate_limit_error",
+        503 | 529 => "overloaded_error",
+        499 => "api_error",
+        400..=499 => "invalid_request_error",
+        _ => "api_error",
+    }
+}

@@ -1,0 +1,187 @@
+//! `POST /v1/messages`: the request as a [`ModelCall`].
+
+use riverrun_event::{FileBlock, ImageBlock, ImageUrl, Part};
+
+use crate::request::reader::{At, Object, checked};
+use crate::request::{Failure, InputItem, ModelCall, Tool, ToolChoice, request_member};
+use crate::responses::request::text_of;
+
+/// Reads the body, or says what is wrong and where.
+pub fn decode(body: &[u8]) -> Result<ModelCall, Failure> {
+    let text = checked(body)?;
+    let mut object = Object::body(&text)?;
+    // Servers of tools come with keys, which the log must not have.
+    let request = request_member("anthropic", &object.without(&["messages", "stream", "mcp_servers"]));
+    let (tool_choice, parallel) = tool_choice(&mut object)?;
+    let call = ModelCall {
+        model: object.must_text("model")?,
+        max_output_tokens: Some(object.count("max_tokens")?.ok_or_else(|| object.missing("max_tokens"))?),
+        input: messages(&mut object)?,
+        instructions: object.take("system").map(|at| content(&at)).transpose()?.map(|it| text_of(&it)),
+        tools: tools(&mut object)?,
+        tool_choice,
+        parallel_tool_calls: parallel,
+        stream: object.flag("stream")?.unwrap_or(false),
+        metadata: object.raw("metadata"),
+        temperature: object.number("temperature")?,
+        top_p: object.number("top_p")?,
+        stop: object.list("stop_sequences")?.iter().map(At::text).collect::<Result<_, _>>()?,
+        request,
+        ..ModelCall::default()
+    };
+    Ok(ModelCall { extra: object.rest(), ..call })
+}
+
+fn messages(object: &mut Object<'_>) -> Result<Vec<InputItem>, Failure> {
+    let mut items = Vec::new();
+    for at in object.must("messages")?.list()? {
+        message(&at, &mut items)?;
+    }
+    if items.is_empty() {
+        let message = "`messages` must have at least one message";
+        return Err(Failure::new(400, "empty_array", message).param("messages"));
+    }
+    Ok(items)
+}
+
+/// One message may hold text, thinking, calls and results; each becomes an entry of its own, in order.
+fn message(at: &At<'_>, items: &mut Vec<InputItem>) -> Result<(), Failure> {
+    let mut object = Object::of(at)?;
+    let role_at = object.must("role")?;
+    let role = role_at.text()?;
+    if !matches!(role.as_str(), "user" | "assistant" | "system") {
+        return Err(role_at.unknown(&role, &["user", "assistant", "system"]));
+    }
+    let said = object.must("content")?;
+    if said.is_text() {
+        say(&role, vec![Part::plain(said.text()?)], items);
+        return Ok(());
+    }
+    let mut parts = Vec::new();
+    for at in said.list()? {
+        match block(&at)? {
+            Entry::Part(part) => parts.push(part),
+            Entry::Item(item) => {
+                say(&role, std::mem::take(&mut parts), items);
+                items.push(item);
+            }
+        }
+    }
+    say(&role, parts, items);
+    Ok(())
+}
+
+fn say(role: &str, parts: Vec<Part>, items: &mut Vec<InputItem>) {
+    match role {
+        _ if parts.is_empty() => {}
+        "assistant" => items.push(InputItem::Assistant { parts }),
+        "system" => items.push(InputItem::System { text: text_of(&parts) }),
+        _ => items.push(InputItem::User { parts }),
+    }
+}
+
+enum Entry {
+    Part(Part),
+    Item(InputItem),
+}
+
+fn block(at: &At<'_>) -> Result<Entry, Failure> {
+    let mut object = Object::of(at)?;
+    let kind = object.must_text("type")?;
+    Ok(match kind.as_str() {
+        "text" | "image" | "document" | "search_result" => Entry::Part(part(at)?),
+        "thinking" | "redacted_thinking" => Entry::Item(InputItem::Reasoning { opaque: at.json() }),
+        "tool_use" => Entry::Item(InputItem::ToolCall {
+            call_id: object.must_text("id")?,
+            name: object.must_text("name")?,
+            arguments: object.must("input")?.raw.get().to_owned(),
+        }),
+        "tool_result" => Entry::Item(InputItem::ToolResult {
+            call_id: object.must_text("tool_use_id")?,
+            parts: object.take("content").map_or(Ok(Vec::new()), |at| content(&at))?,
+            is_error: object.flag("is_error")?.unwrap_or(false),
+        }),
+        // Blocks of hosted tools, and what is newer than this: kept, and the runner decides.
+        _ => Entry::Item(InputItem::Other { opaque: at.json() }),
+    })
+}
+
+fn content(at: &At<'_>) -> Result<Vec<Part>, Failure> {
+    if at.is_text() {
+        return Ok(vec![Part::plain(at.text()?)]);
+    }
+    if !at.is_list() {
+        return Err(at.wrong("a string or an array"));
+    }
+    at.list()?.iter().map(part).collect()
+}
+
+fn part(at: &At<'_>) -> Result<Part, Failure> {
+    let mut object = Object::of(at)?;
+    let kind = object.must("type")?;
+    match kind.text()?.as_str() {
+        "text" => Ok(Part::plain(object.must_text("text")?)),
+        "image" => {
+            let url = source(&object.must("source")?)?;
+            let image_url = Some(ImageUrl { url, detail: None });
+            Ok(Part::Image(ImageBlock { image_url, ..ImageBlock::default() }))
+        }
+        "document" => {
+            let url = Some(source(&object.must("source")?)?);
+            Ok(Part::File(FileBlock { name: object.text("title")?, url, ..FileBlock::default() }))
+        }
+        "search_result" => {
+            let found = content(&object.must("content")?)?;
+            Ok(Part::plain(format!("{}\n{}", object.must_text("title")?, text_of(&found))))
+        }
+        other => Err(kind.unknown(other, &["text", "image", "document", "search_result"])),
+    }
+}
+
+/// An address, or the bytes as one.
+fn source(at: &At<'_>) -> Result<String, Failure> {
+    let mut object = Object::of(at)?;
+    let kind = object.must("type")?;
+    match kind.text()?.as_str() {
+        "base64" => {
+            let (media, data) = (object.must_text("media_type")?, object.must_text("data")?);
+            Ok(format!("data:{media};base64,{data}"))
+        }
+        "url" => object.must_text("url"),
+        "file" => object.must_text("file_id"),
+        "text" => Ok(format!("data:text/plain,{}", object.must_text("data")?)),
+        other => Err(kind.unknown(other, &["base64", "url", "file", "text"])),
+    }
+}
+
+/// Tools without a type, or of the type `custom`, are the client's.
+fn tools(object: &mut Object<'_>) -> Result<Vec<Tool>, Failure> {
+    let mut tools = Vec::new();
+    for at in object.list("tools")? {
+        let mut tool = Object::of(&at)?;
+        if tool.text("type")?.is_none_or(|kind| kind == "custom") {
+            tools.push(Tool {
+                name: tool.must_text("name")?,
+                description: tool.text("description")?,
+                parameters: Some(tool.must("input_schema")?.json()),
+                strict: tool.flag("strict")?,
+            });
+        }
+    }
+    Ok(tools)
+}
+
+fn tool_choice(object: &mut Object<'_>) -> Result<(ToolChoice, Option<bool>), Failure> {
+    let Some(at) = object.take("tool_choice") else { return Ok((ToolChoice::Auto, None)) };
+    let mut choice = Object::of(&at)?;
+    let parallel = choice.flag("disable_parallel_tool_use")?.map(|is_disabled| !is_disabled);
+    let kind = choice.must("type")?;
+    let choice = match kind.text()?.as_str() {
+        "auto" => ToolChoice::Auto,
+        "any" => ToolChoice::Required,
+        "none" => ToolChoice::None,
+        "tool" => ToolChoice::Named(choice.must_text("name")?),
+        other => return Err(kind.unknown(other, &["auto", "any", "tool", "none"])),
+    };
+    Ok((choice, parallel))
+}

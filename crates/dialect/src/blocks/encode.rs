@@ -1,0 +1,271 @@
+//! Happenings as messages of the socket.
+
+use std::collections::HashMap;
+
+use riverrun_event::Item;
+use riverrun_fold::{ActionStatus, Status};
+use serde_json::{Value, json};
+
+use super::content::{approval, approval_key, decisions, files, owned, tool_result, tool_use};
+use super::event_id::EventId;
+use crate::Frames;
+use crate::follow::{
+    Encode, Happening, List, Spot, Telling, block, item_id, shown_blocks, spot_id, text, turn,
+};
+
+/// What the reader of a turn knows: the numbers of the blocks that may grow, and how many there were.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Blocks {
+    next: usize,
+    open: HashMap<String, usize>,
+    /// Texts that ended and may be the last answer: only what follows tells.
+    ended: Option<usize>,
+    /// The event that is told, and its frames so far.
+    place: (u64, u32),
+}
+
+impl Blocks {
+    fn push(&mut self, told: &Telling<'_>, frames: &mut Frames, mut message: Value) {
+        let sequence = told.state.sequence;
+        self.place = if self.place.0 == sequence.get() {
+            (sequence.get(), self.place.1 + 1)
+        } else {
+            (sequence.get(), 0)
+        };
+        // A reader that is cut among the frames of an opening stands before everything.
+        let id = match told.is_opening {
+            true => EventId { sequence: riverrun_event::Sequence::ZERO, part: 0 },
+            false => EventId { sequence, part: self.place.1 },
+        };
+        message["message_id"] = json!(told.turn.as_str());
+        message["event_id"] = json!(id.write());
+        told.push(frames, &message);
+    }
+
+    fn start(&mut self, told: &Telling<'_>, frames: &mut Frames, block: Value) -> usize {
+        self.flush(told, frames, false);
+        let index = self.next;
+        self.next += 1;
+        self.push(
+            told,
+            frames,
+            json!({"type": "content_block_start", "index": index, "content_block": block}),
+        );
+        index
+    }
+
+    fn delta(&mut self, told: &Telling<'_>, frames: &mut Frames, index: usize, delta: Value) {
+        self.push(told, frames, json!({"type": "content_block_delta", "index": index, "delta": delta}));
+    }
+
+    fn stop(&mut self, told: &Telling<'_>, frames: &mut Frames, index: usize) {
+        self.push(told, frames, json!({"type": "content_block_stop", "index": index}));
+    }
+
+    /// Ends the text that waited for what follows it.
+    fn flush(&mut self, told: &Telling<'_>, frames: &mut Frames, is_final: bool) {
+        if let Some(index) = self.ended.take() {
+            let stop = json!({"type": "content_block_stop", "index": index, "is_final": is_final});
+            self.push(told, frames, stop);
+        }
+    }
+
+    fn whole(&mut self, told: &Telling<'_>, frames: &mut Frames, block: Value) {
+        let index = self.start(told, frames, block);
+        self.stop(told, frames, index);
+    }
+
+    fn began(&mut self, told: &Telling<'_>, frames: &mut Frames) {
+        let turn = turn(told.state, told.turn);
+        let time = turn.and_then(|turn| turn.started_at.or(turn.submitted_at)).unwrap_or(told.time);
+        let message = json!({
+            "type": "message_start",
+            "session_id": told.session(),
+            "timestamp": time.millis() as f64 / 1000.0,
+            "display_mode": "agent",
+            "is_new_session_from_share": false,
+        });
+        self.push(told, frames, message);
+        let files = files(turn.and_then(|turn| turn.input.as_ref()));
+        if !files.is_empty() {
+            let done = format!("{} file(s) ready", files.len());
+            let block = json!({"type": "file_processing", "status": "processing", "files": files});
+            let index = self.start(told, frames, block);
+            let delta = json!({"type": "file_processing_delta", "status": "completed", "message": done});
+            self.delta(told, frames, index, delta);
+            self.stop(told, frames, index);
+        }
+    }
+
+    fn text_started(&mut self, told: &Telling<'_>, at: Spot, frames: &mut Frames) {
+        let block = match at.list {
+            List::Blocks => json!({"type": "text", "text": "", "is_part": false}),
+            List::Summary | List::Raw => json!({"type": "thinking", "thinking": ""}),
+        };
+        let index = self.start(told, frames, owned(told, at.item.task, block));
+        self.open.insert(spot_id(told.state, at), index);
+    }
+
+    fn text(&mut self, told: &Telling<'_>, at: Spot, from: usize, frames: &mut Frames) {
+        let Some(index) = self.open.get(&spot_id(told.state, at)).copied() else { return };
+        let new = &text(told.state, at)[from..];
+        let delta = match at.list {
+            List::Blocks => json!({"type": "text_delta", "text": new}),
+            List::Summary | List::Raw => json!({"type": "thinking_delta", "thinking": new}),
+        };
+        self.delta(told, frames, index, delta);
+    }
+
+    /// A client that only appends needs the whole text anew.
+    fn replaced(&mut self, told: &Telling<'_>, at: Spot, frames: &mut Frames) {
+        let Some(index) = self.open.get(&spot_id(told.state, at)).copied() else { return };
+        let extras = json!({"block_subtype": "replaced", "text": text(told.state, at)});
+        self.delta(told, frames, index, json!({"type": "text_delta", "text": "", "extras": extras}));
+    }
+
+    fn text_ended(&mut self, told: &Telling<'_>, at: Spot, frames: &mut Frames) {
+        let Some(index) = self.open.get(&spot_id(told.state, at)).copied() else { return };
+        if at.list != List::Blocks || !told.is_root(at.item) {
+            return self.stop(told, frames, index);
+        }
+        self.flush(told, frames, false);
+        self.ended = Some(index);
+        if !is_last(told, at) {
+            self.flush(told, frames, false);
+        }
+    }
+
+    fn retracted(&mut self, told: &Telling<'_>, at: riverrun_fold::ItemAt, frames: &mut Frames) {
+        self.flush(told, frames, false);
+        let id = item_id(told.state, at);
+        let is_its =
+            |known: &str| known == id || known.strip_prefix(&id).is_some_and(|rest| rest.starts_with('.'));
+        let mut indices: Vec<usize> =
+            self.open.iter().filter(|(known, _)| is_its(known)).map(|(_, index)| *index).collect();
+        indices.sort_unstable();
+        for index in indices {
+            let extras = json!({"block_subtype": "retracted"});
+            self.delta(told, frames, index, json!({"type": "text_delta", "text": "", "extras": extras}));
+        }
+    }
+
+    fn asked(&mut self, told: &Telling<'_>, action: usize, frames: &mut Frames) {
+        let block = approval(told, &told.state.actions[action]);
+        let mut delta = json!({"type": "approval_request_delta"});
+        for name in ["action_requests", "review_configs", "timeout_seconds"] {
+            delta[name] = block[name].clone();
+        }
+        let index = self.start(told, frames, block);
+        self.delta(told, frames, index, delta);
+        self.stop(told, frames, index);
+    }
+
+    fn answered(&mut self, told: &Telling<'_>, action: usize, frames: &mut Frames) {
+        let action = &told.state.actions[action];
+        if action.status != ActionStatus::Resolved {
+            return;
+        }
+        let block = json!({"type": "approval_result", "approval_key": approval_key(told, action)});
+        let index = self.start(told, frames, block);
+        self.delta(
+            told,
+            frames,
+            index,
+            json!({"type": "approval_result_delta", "decisions": decisions(action)}),
+        );
+        self.stop(told, frames, index);
+    }
+
+    /// A terminal block is a text that its extras make another one; the start says so too.
+    fn terminal(&mut self, told: &Telling<'_>, frames: &mut Frames, words: &str, extras: Value) {
+        let block = json!({
+            "type": "text", "text": "", "is_part": false, "subagent": null, "parent_tool_use_id": null,
+            "block_subtype": extras["block_subtype"],
+        });
+        let index = self.start(told, frames, block);
+        self.delta(told, frames, index, json!({"type": "text_delta", "text": words, "extras": extras}));
+        self.stop(told, frames, index);
+    }
+
+    fn ended(&mut self, told: &Telling<'_>, frames: &mut Frames) {
+        let Some(turn) = turn(told.state, told.turn) else { return };
+        self.flush(told, frames, matches!(turn.status, Status::Completed | Status::Archived));
+        let reason = match turn.status {
+            Status::Completed | Status::Archived => "end_turn",
+            Status::Cancelled => {
+                self.terminal(told, frames, "Stopped by the user.", json!({"block_subtype": "user_stopped"}));
+                "user_stopped"
+            }
+            status => {
+                let error = turn.error.as_ref();
+                let words = error.map_or("the run ended without saying why", |error| &error.message);
+                let code = error.and_then(|error| error.code.as_deref()).unwrap_or(status.as_str());
+                let extras = json!({
+                    "block_subtype": "error", "code": code,
+                    "can_retry": error.and_then(|error| error.retryable).unwrap_or(false),
+                    "error_type": "terminal", "details": {"error": words},
+                });
+                self.terminal(told, frames, words, extras);
+                if status == Status::TimedOut { "timeout" } else { "error" }
+            }
+        };
+        self.push(told, frames, json!({"type": "message_delta", "delta": {"stop_reason": reason}}));
+        let begun = turn.started_at.or(turn.submitted_at);
+        let duration = turn.ended_at.zip(begun).map_or(0, |(end, begun)| end.millis() - begun.millis());
+        self.push(told, frames, json!({"type": "message_stop", "duration_ms": duration.max(0)}));
+    }
+}
+
+/// True if nothing of the root task was told behind this text.
+fn is_last(told: &Telling<'_>, at: Spot) -> bool {
+    let task = &told.state.tasks[at.item.task];
+    let is_told = |item: usize| match &task.output[item] {
+        Item::Message(_) | Item::Reasoning(_) => true,
+        Item::ToolCall(_) | Item::ToolResult(_) => !task.open.contains(item),
+        Item::Handoff(_) | Item::Error(_) | Item::Other(_) => false,
+    };
+    at.part + 1 == shown_blocks(&task.output[at.item.item]).len()
+        && !(at.item.item + 1..task.output.len()).any(is_told)
+}
+
+impl Encode for Blocks {
+    fn ends_at_pause(&self) -> bool {
+        false
+    }
+
+    fn tell(&mut self, told: &Telling<'_>, happening: Happening, frames: &mut Frames) {
+        match happening {
+            Happening::Began { again: false } => self.began(told, frames),
+            Happening::Paused => self.flush(told, frames, false),
+            Happening::Ended => self.ended(told, frames),
+            Happening::TextStarted(at) => self.text_started(told, at, frames),
+            Happening::Text { at, from } => self.text(told, at, from, frames),
+            Happening::TextReplaced(at) => self.replaced(told, at, frames),
+            Happening::TextEnded(at) => self.text_ended(told, at, frames),
+            Happening::Block(at) => {
+                let artifact = json!({"type": "artifact", "artifact": block(told.state, at)});
+                self.whole(told, frames, owned(told, at.item.task, artifact));
+            }
+            Happening::CallEnded(at) => self.whole(told, frames, tool_use(told, at)),
+            Happening::Result(at) => self.whole(told, frames, tool_result(told, at)),
+            Happening::Retracted(at) => self.retracted(told, at, frames),
+            Happening::Asked(action) => self.asked(told, action, frames),
+            Happening::Answered(action) => self.answered(told, action, frames),
+            // Sub-tasks are seen by the members of their blocks; the rest has no block.
+            Happening::Began { again: true }
+            | Happening::TaskStarted(_)
+            | Happening::TaskEnded(_)
+            | Happening::ItemStarted(_)
+            | Happening::ItemEnded(_)
+            | Happening::Cited { .. }
+            | Happening::CallStarted(_)
+            | Happening::Arguments { .. }
+            | Happening::ArgumentsReplaced(_)
+            | Happening::Other(_)
+            | Happening::Tool(_)
+            | Happening::Agent
+            | Happening::Session
+            | Happening::Model => {}
+        }
+    }
+}

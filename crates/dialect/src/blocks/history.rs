@@ -1,0 +1,92 @@
+//! A session for a client that opens it: what was said, and where to subscribe.
+
+use riverrun_event::{Block, Input, Item};
+use riverrun_fold::{State, Status};
+use serde_json::{Value, json};
+
+use super::content::key;
+use super::event_id::EventId;
+use crate::follow::{Happening, happenings, is_child, item, pending, result_text, shown_blocks};
+
+/// The body of the history answer. `last_event_id` is what to send with `subscribe`: nothing between is lost.
+pub fn history(state: &State) -> String {
+    let session = state.session_id.as_ref().map(ToString::to_string).unwrap_or_default();
+    let mut messages = Vec::new();
+    for turn in &state.turns {
+        if let Some(input) = &turn.input {
+            messages
+                .push(json!({"role": "user", "uuid": turn.turn_id.as_str(), "content": user_parts(input)}));
+        }
+        for happening in happenings(state, turn) {
+            messages.extend(message(state, happening));
+        }
+    }
+    let waiting = state.turns.iter().find_map(|turn| pending(state, &turn.turn_id).next());
+    let status = match (waiting, state.turns.last().map(|turn| turn.status)) {
+        (Some(_), _) => "waiting_approval",
+        (None, Some(Status::Cancelled)) => "cancelled",
+        (None, Some(Status::Failed | Status::TimedOut)) => "error",
+        (None, Some(Status::Lost)) => "lost",
+        (None, Some(status)) if !status.is_terminal() => "running",
+        (None, Some(_) | None) => "completed",
+    };
+    let approval = waiting.map(|action| {
+        let request: Value = action.request.to().unwrap_or_default();
+        json!({"approval_key": key(&session, action), "request": request})
+    });
+    json!({
+        "session_id": session, "message_count": messages.len(), "messages": messages, "status": status,
+        "pending_approval": approval, "display_mode": "agent",
+        "last_event_id": EventId { sequence: state.sequence, part: 9999 }.write(),
+    })
+    .to_string()
+}
+
+fn user_parts(input: &Input) -> Vec<Value> {
+    let Input::Parts(parts) = input else { return vec![json!({"type": "text", "text": input.text()})] };
+    let part = |part: &Block| match part {
+        Block::File(file) => {
+            json!({"type": "attachment", "url": file.url, "name": file.name, "mime_type": file.media_type})
+        }
+        Block::Image(image) => {
+            let url = image.image_url.as_ref().map(|image| image.url.as_str());
+            json!({"type": "attachment", "url": url, "mime_type": image.media_type})
+        }
+        other => json!({"type": "text", "text": other.text()}),
+    };
+    parts.iter().map(part).collect()
+}
+
+fn message(state: &State, happening: Happening) -> Option<Value> {
+    let at = match happening {
+        Happening::ItemEnded(at) | Happening::CallEnded(at) | Happening::Result(at) => at,
+        _ => return None,
+    };
+    let texts = |blocks: &[Block]| blocks.iter().filter_map(Block::text).collect::<Vec<_>>().join("\n\n");
+    let mut message = match item(state, at) {
+        Item::Message(_) => {
+            let text = texts(shown_blocks(item(state, at)));
+            json!({"role": "assistant", "content": [{"type": "text", "text": text}]})
+        }
+        Item::Reasoning(reasoning) => {
+            let text = texts(reasoning.summary.as_deref().unwrap_or_default());
+            json!({"role": "assistant", "content": [{"type": "thinking", "thinking": text}]})
+        }
+        Item::ToolCall(call) => {
+            let input: Value = serde_json::from_str(&call.arguments).unwrap_or_default();
+            let label = call.name.replace(['_', '-'], " ");
+            let used = json!({"type": "tool_use", "id": call.call_id, "name": call.name, "input": input});
+            let calls = json!([{"id": call.call_id, "name": call.name, "tool_content_message": label}]);
+            json!({"role": "assistant", "content": [used], "tool_calls": calls})
+        }
+        Item::ToolResult(result) => {
+            let content = result_text(item(state, at));
+            json!({"role": "tool", "tool_use_id": result.call_id, "content": content})
+        }
+        Item::Handoff(_) | Item::Error(_) | Item::Other(_) => return None,
+    };
+    if is_child(state, at.task) {
+        message["subagent"] = json!(state.tasks[at.task].agent);
+    }
+    Some(message)
+}

@@ -1,0 +1,167 @@
+//! `POST /v1/chat/completions`: the request as a [`ModelCall`].
+
+use riverrun_event::{AudioBlock, FileBlock, ImageBlock, ImageUrl, Part};
+
+use crate::request::reader::{At, Object, checked};
+use crate::request::{Failure, InputItem, ModelCall, Tool, ToolChoice, request_member};
+use crate::responses::request::text_of;
+
+/// Reads the body, or says what is wrong and where.
+pub fn decode(body: &[u8]) -> Result<ModelCall, Failure> {
+    let text = checked(body)?;
+    let mut object = Object::body(&text)?;
+    let request = request_member("chat", &object.without(&["messages", "stream"]));
+    let call = ModelCall {
+        model: object.must_text("model")?,
+        input: messages(&mut object)?,
+        tools: tools(&mut object)?,
+        tool_choice: tool_choice(&mut object)?,
+        parallel_tool_calls: object.flag("parallel_tool_calls")?,
+        stream: object.flag("stream")?.unwrap_or(false),
+        store: object.flag("store")?,
+        metadata: object.raw("metadata"),
+        max_output_tokens: object.count("max_completion_tokens")?.or(object.count("max_tokens")?),
+        temperature: object.number("temperature")?,
+        top_p: object.number("top_p")?,
+        stop: stop(&mut object)?,
+        request,
+        ..ModelCall::default()
+    };
+    if let Some(many) = object.count("n")?.filter(|many| *many != 1) {
+        return Err(Failure::new(400, "unsupported_value", format!("`n` must be 1, not {many}")).param("n"));
+    }
+    Ok(ModelCall { extra: object.rest(), ..call })
+}
+
+fn stop(object: &mut Object<'_>) -> Result<Vec<String>, Failure> {
+    match object.take("stop") {
+        Some(at) if at.is_text() => Ok(vec![at.text()?]),
+        Some(at) => at.list()?.iter().map(At::text).collect(),
+        None => Ok(Vec::new()),
+    }
+}
+
+fn messages(object: &mut Object<'_>) -> Result<Vec<InputItem>, Failure> {
+    let mut items = Vec::new();
+    for at in object.must("messages")?.list()? {
+        message(&at, &mut items)?;
+    }
+    if items.is_empty() {
+        let message = "`messages` must have at least one message";
+        return Err(Failure::new(400, "empty_array", message).param("messages"));
+    }
+    Ok(items)
+}
+
+fn message(at: &At<'_>, items: &mut Vec<InputItem>) -> Result<(), Failure> {
+    let mut object = Object::of(at)?;
+    let role = object.must("role")?;
+    match role.text()?.as_str() {
+        "user" => items.push(InputItem::User { parts: content(&object.must("content")?)? }),
+        "system" => items.push(InputItem::System { text: text_of(&content(&object.must("content")?)?) }),
+        "developer" => {
+            items.push(InputItem::Developer { text: text_of(&content(&object.must("content")?)?) });
+        }
+        "assistant" => assistant(&mut object, items)?,
+        "tool" => items.push(InputItem::ToolResult {
+            call_id: object.must_text("tool_call_id")?,
+            parts: content(&object.must("content")?)?,
+            is_error: false,
+        }),
+        other => return Err(role.unknown(other, &["user", "assistant", "system", "developer", "tool"])),
+    }
+    Ok(())
+}
+
+fn assistant(object: &mut Object<'_>, items: &mut Vec<InputItem>) -> Result<(), Failure> {
+    let said = object.take("content").map(|at| content(&at)).transpose()?;
+    let refusal = object.text("refusal")?.map(Part::plain);
+    let parts: Vec<Part> = said.into_iter().flatten().chain(refusal).collect();
+    if !parts.is_empty() {
+        items.push(InputItem::Assistant { parts });
+    }
+    for at in object.list("tool_calls")? {
+        let mut call = Object::of(&at)?;
+        let call_id = call.must_text("id")?;
+        let mut function = Object::of(&call.must("function")?)?;
+        items.push(InputItem::ToolCall {
+            call_id,
+            name: function.must_text("name")?,
+            arguments: function.must_text("arguments")?,
+        });
+    }
+    Ok(())
+}
+
+fn content(at: &At<'_>) -> Result<Vec<Part>, Failure> {
+    if at.is_text() {
+        let text = at.text()?;
+        return Ok(if text.is_empty() { Vec::new() } else { vec![Part::plain(text)] });
+    }
+    if !at.is_list() {
+        return Err(at.wrong("a string or an array"));
+    }
+    at.list()?.iter().map(part).collect()
+}
+
+fn part(at: &At<'_>) -> Result<Part, Failure> {
+    let mut object = Object::of(at)?;
+    let kind = object.must("type")?;
+    match kind.text()?.as_str() {
+        "text" => Ok(Part::plain(object.must_text("text")?)),
+        "refusal" => Ok(Part::plain(object.must_text("refusal")?)),
+        "image_url" => {
+            let mut image = Object::of(&object.must("image_url")?)?;
+            let image_url = Some(ImageUrl { url: image.must_text("url")?, detail: image.text("detail")? });
+            Ok(Part::Image(ImageBlock { image_url, ..ImageBlock::default() }))
+        }
+        "input_audio" => {
+            let mut audio = Object::of(&object.must("input_audio")?)?;
+            let data = Some(audio.must_text("data")?);
+            let media_type = audio.text("format")?.map(|format| format!("audio/{format}"));
+            Ok(Part::Audio(AudioBlock { data, media_type, ..AudioBlock::default() }))
+        }
+        "file" => {
+            let mut file = Object::of(&object.must("file")?)?;
+            let (name, url) = (file.text("filename")?, file.text("file_id")?);
+            Ok(Part::File(FileBlock { name, url, data: file.text("file_data")?, ..FileBlock::default() }))
+        }
+        other => Err(kind.unknown(other, &["text", "image_url", "input_audio", "file", "refusal"])),
+    }
+}
+
+fn tools(object: &mut Object<'_>) -> Result<Vec<Tool>, Failure> {
+    let mut tools = Vec::new();
+    for at in object.list("tools")? {
+        let mut tool = Object::of(&at)?;
+        let kind = tool.must("type")?;
+        if kind.text()? != "function" {
+            return Err(kind.unknown(&kind.text()?, &["function"]));
+        }
+        let mut function = Object::of(&tool.must("function")?)?;
+        tools.push(Tool {
+            name: function.must_text("name")?,
+            description: function.text("description")?,
+            parameters: function.raw("parameters"),
+            strict: function.flag("strict")?,
+        });
+    }
+    Ok(tools)
+}
+
+fn tool_choice(object: &mut Object<'_>) -> Result<ToolChoice, Failure> {
+    let Some(at) = object.take("tool_choice") else { return Ok(ToolChoice::Auto) };
+    if at.is_object() {
+        let mut choice = Object::of(&at)?;
+        return match choice.take("function") {
+            Some(function) => Ok(ToolChoice::Named(Object::of(&function)?.must_text("name")?)),
+            None => Ok(ToolChoice::Other(at.json())),
+        };
+    }
+    match at.text()?.as_str() {
+        "auto" => Ok(ToolChoice::Auto),
+        "none" => Ok(ToolChoice::None),
+        "required" => Ok(ToolChoice::Required),
+        other => Err(at.unknown(other, &["auto", "none", "required"])),
+    }
+}

@@ -1,0 +1,261 @@
+//! Follows one turn, or one turn after the other.
+
+use riverrun_event::{Event, Payload, Sequence, TurnId};
+use riverrun_fold::{Change, Outcome, State, Turn};
+
+use super::happening::Happening;
+use super::phase::{Phase, phase};
+use super::read::{is_child, turn};
+use super::sync::Sync;
+use super::told::Told;
+
+#[derive(Debug, Clone)]
+pub(crate) struct Follower {
+    state: State,
+    /// The first event of the only turn to be told; None follows the turn that runs.
+    wanted: Option<Sequence>,
+    current: Option<TurnId>,
+    told: Told,
+    changes: Vec<Change>,
+    happenings: Vec<Happening>,
+}
+
+impl Follower {
+    /// A follower whose reader was told what `state` has.
+    pub(crate) fn new(state: State, wanted: Option<Sequence>) -> Self {
+        let current = match wanted {
+            Some(first) => named(&state, first),
+            None => running(&state).or_else(|| last_ended(&state)),
+        };
+        let mut follower = Self {
+            state,
+            wanted,
+            current,
+            told: Told::default(),
+            changes: Vec::new(),
+            happenings: Vec::new(),
+        };
+        let (told, _) = follower.whole();
+        follower.told = told;
+        follower
+    }
+
+    pub(crate) fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// The turn that is told; None before the first.
+    pub(crate) fn turn(&self) -> Option<&TurnId> {
+        self.current.as_ref()
+    }
+
+    /// Takes the next event. The happenings are places in the state after it.
+    pub(crate) fn event(&mut self, event: &Event) -> &[Happening] {
+        self.happenings.clear();
+        self.changes.clear();
+        match self.state.apply(event, &mut self.changes) {
+            Outcome::Applied => {}
+            Outcome::Duplicate | Outcome::Gap { .. } => return &[],
+        }
+        match self.wanted {
+            Some(first) if self.current.is_none() => self.current = named(&self.state, first),
+            None if !self.told.is_open => self.choose_next(),
+            Some(_) | None => {}
+        }
+        self.tell(event);
+        if self.wanted.is_none() && !self.told.is_open && self.told.is_ended {
+            self.follow_next();
+        }
+        &self.happenings
+    }
+
+    /// True if the one turn that is told ended, or (`or_paused`) waits for a decision.
+    pub(crate) fn is_over(&self, or_paused: bool) -> bool {
+        self.wanted.is_some()
+            && self.told.has_begun
+            && !self.told.is_open
+            && (or_paused || self.told.is_ended)
+    }
+
+    /// Everything that a reader without a state has to be told.
+    pub(crate) fn opening(&self) -> Vec<Happening> {
+        self.whole().1
+    }
+
+    /// After an end the next turn that runs is followed; it may have been running for a while.
+    fn choose_next(&mut self) {
+        let is_over = match self.current.as_ref().map(|id| turn(&self.state, id)) {
+            None | Some(None) => true,
+            Some(Some(turn)) => turn.status.is_terminal(),
+        };
+        if !is_over {
+            return;
+        }
+        if let Some(next) = running(&self.state).filter(|next| self.current.as_ref() != Some(next)) {
+            self.current = Some(next);
+            self.told = Told::default();
+        }
+    }
+
+    fn follow_next(&mut self) {
+        let before = self.current.clone();
+        self.choose_next();
+        if self.current != before {
+            let (told, whole) = self.whole();
+            self.told = told;
+            self.happenings.extend(whole);
+        }
+    }
+
+    fn whole(&self) -> (Told, Vec<Happening>) {
+        let turn = self.current.as_ref().and_then(|id| turn(&self.state, id));
+        turn.map(|turn| whole(&self.state, turn)).unwrap_or_default()
+    }
+
+    fn tell(&mut self, event: &Event) {
+        let Some(id) = self.current.clone() else { return };
+        let Some(turn) = turn(&self.state, &id) else { return };
+        let phase = phase(&self.state, turn);
+        if phase == Phase::Absent || (phase == Phase::Ended && self.told.is_ended) {
+            return;
+        }
+        let mut out = std::mem::take(&mut self.happenings);
+        let is_first = !self.told.has_begun;
+        let is_appended = matches!(
+            event.payload,
+            Ok(Payload::ModelDelta(_) | Payload::ReasoningDelta(_) | Payload::ToolArgs(_))
+        );
+        let mut sync = Sync { state: &self.state, told: &mut self.told, out: &mut out, is_appended };
+        if is_first {
+            sync.whole_turn(&id);
+        } else {
+            self.changes.iter().for_each(|change| tell_change(&mut sync, change, &id));
+        }
+        let says_something = out.iter().any(|happening| happening.is_output());
+        if !self.told.is_open && (is_first || says_something || phase != Phase::Paused) {
+            out.insert(0, Happening::Began { again: !is_first });
+            self.told.is_open = true;
+            self.told.has_begun = true;
+            self.told.is_ended = false;
+        }
+        if !self.told.is_open {
+            out.retain(|happening| happening.is_output());
+        }
+        if self.told.is_open && phase == Phase::Ended {
+            out.push(Happening::Ended);
+            (self.told.is_open, self.told.is_ended) = (false, true);
+        }
+        if self.told.is_open && phase == Phase::Paused {
+            out.push(Happening::Paused);
+            self.told.is_open = false;
+        }
+        self.happenings = out;
+    }
+}
+
+/// Everything that there is to tell of a turn, and what a reader knows then.
+fn whole(state: &State, turn: &Turn) -> (Told, Vec<Happening>) {
+    let (mut told, mut out) = (Told::default(), Vec::new());
+    let phase = phase(state, turn);
+    if phase == Phase::Absent {
+        return (told, out);
+    }
+    out.push(Happening::Began { again: false });
+    let mut sync = Sync { state, told: &mut told, out: &mut out, is_appended: false };
+    sync.whole_turn(&turn.turn_id);
+    told.has_begun = true;
+    told.is_open = phase == Phase::Running;
+    told.is_ended = phase == Phase::Ended;
+    match phase {
+        Phase::Paused => out.push(Happening::Paused),
+        Phase::Ended => out.push(Happening::Ended),
+        Phase::Absent | Phase::Running => {}
+    }
+    (told, out)
+}
+
+/// The happenings of a whole turn.
+pub(crate) fn happenings(state: &State, turn: &Turn) -> Vec<Happening> {
+    whole(state, turn).1
+}
+
+fn tell_change(sync: &mut Sync<'_>, change: &Change, turn: &TurnId) {
+    let is_ours = |task: usize| sync.state.tasks[task].turn_id.as_ref() == Some(turn);
+    match change {
+        Change::TaskCreated { task } if is_ours(*task) && is_child(sync.state, *task) => {
+            sync.task_started(*task);
+        }
+        Change::TaskStatus { task } if is_ours(*task) && is_child(sync.state, *task) => {
+            sync.task_ended(*task);
+        }
+        Change::ItemAdded(at) if is_ours(at.task) => sync.item_added(*at),
+        Change::ItemDone(at) | Change::ItemRetracted(at) | Change::ArgumentsDone(at) if is_ours(at.task) => {
+            sync.item(*at)
+        }
+        Change::Arguments { at, .. } if is_ours(at.task) => sync.item(*at),
+        Change::SummaryAdded(at)
+        | Change::SummaryDone(at)
+        | Change::BlockAdded(at)
+        | Change::BlockDone(at)
+        | Change::SummaryText { at, .. }
+        | Change::ReasoningText { at, .. }
+        | Change::BlockText { at, .. }
+        | Change::BlockReplaced { at, .. }
+            if is_ours(at.item.task) =>
+        {
+            sync.item(at.item);
+        }
+        Change::ActionRequired { action } | Change::ActionResolved { action }
+            if sync.state.actions[*action].turn_id.as_ref() == Some(turn) =>
+        {
+            sync.action(*action);
+        }
+        Change::ToolCall { call } if sync.state.tool_calls[*call].turn_id.as_ref() == Some(turn) => {
+            sync.out.push(Happening::Tool(*call));
+        }
+        Change::Agent => sync.out.push(Happening::Agent),
+        Change::Session => sync.out.push(Happening::Session),
+        Change::Usage => sync.out.push(Happening::Model),
+        // Of another turn, or nothing that a reader of a turn is told.
+        Change::TaskCreated { .. }
+        | Change::TaskStatus { .. }
+        | Change::ItemAdded(_)
+        | Change::ItemDone(_)
+        | Change::ItemRetracted(_)
+        | Change::ArgumentsDone(_)
+        | Change::Arguments { .. }
+        | Change::SummaryAdded(_)
+        | Change::SummaryDone(_)
+        | Change::BlockAdded(_)
+        | Change::BlockDone(_)
+        | Change::SummaryText { .. }
+        | Change::ReasoningText { .. }
+        | Change::BlockText { .. }
+        | Change::BlockReplaced { .. }
+        | Change::ActionRequired { .. }
+        | Change::ActionResolved { .. }
+        | Change::ToolCall { .. }
+        | Change::TurnSealed(_)
+        | Change::Thread { .. }
+        | Change::Turn { .. }
+        | Change::Queue
+        | Change::Ledger
+        | Change::Problem => {}
+    }
+}
+
+/// The turn that runs and was started first.
+fn running(state: &State) -> Option<TurnId> {
+    let begun =
+        state.turns.iter().filter(|turn| !turn.status.is_terminal() && phase(state, turn) != Phase::Absent);
+    begun.min_by_key(|turn| turn.started_at).map(|turn| turn.turn_id.clone())
+}
+
+fn last_ended(state: &State) -> Option<TurnId> {
+    let ended = state.turns.iter().filter(|turn| turn.status.is_terminal());
+    ended.max_by_key(|turn| turn.last_sequence).map(|turn| turn.turn_id.clone())
+}
+
+fn named(state: &State, first: Sequence) -> Option<TurnId> {
+    state.turns.iter().find(|turn| turn.first_sequence == first).map(|turn| turn.turn_id.clone())
+}

@@ -1,0 +1,89 @@
+//! What a reader of one turn is told, as places in the state after the event.
+
+use riverrun_fold::{ItemAt, PartAt};
+
+/// Which list of an item a text stands in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum List {
+    /// The blocks of a message.
+    Blocks,
+    /// The summary of reasoning.
+    Summary,
+    /// Raw reasoning.
+    Raw,
+}
+
+/// One text that grows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Spot {
+    pub(crate) item: ItemAt,
+    pub(crate) list: List,
+    pub(crate) part: usize,
+}
+
+impl Spot {
+    pub(crate) fn block(self) -> PartAt {
+        PartAt { item: self.item, part: self.part }
+    }
+}
+
+/// Everything that begins is ended before the turn pauses or ends, sub-tasks excepted: they may outlive a pause.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Happening {
+    /// The turn runs. Also the first word after a pause or a retry: then `again`.
+    Began {
+        again: bool,
+    },
+    /// Nothing streams and a decision is waited for.
+    Paused,
+    Ended,
+    /// A task below the root task.
+    TaskStarted(usize),
+    TaskEnded(usize),
+    ItemStarted(ItemAt),
+    ItemEnded(ItemAt),
+    TextStarted(Spot),
+    /// The text from byte `from` on is new.
+    Text {
+        at: Spot,
+        from: usize,
+    },
+    /// The text is not what was told before: readers that only append cannot follow.
+    TextReplaced(Spot),
+    TextEnded(Spot),
+    /// An annotation of a text block.
+    Cited {
+        at: Spot,
+        annotation: usize,
+    },
+    /// A block of a message that is not text, whole.
+    Block(PartAt),
+    CallStarted(ItemAt),
+    Arguments {
+        at: ItemAt,
+        from: usize,
+    },
+    ArgumentsReplaced(ItemAt),
+    CallEnded(ItemAt),
+    /// A tool's result, whole.
+    Result(ItemAt),
+    /// A hand-off, an error, or an item of a foreign type, whole.
+    Other(ItemAt),
+    Retracted(ItemAt),
+    Asked(usize),
+    Answered(usize),
+    /// A tool's execution moved on.
+    Tool(usize),
+    Agent,
+    /// The session's own description changed.
+    Session,
+    /// A model call ended; usage may have grown.
+    Model,
+}
+
+impl Happening {
+    /// True for what belongs to the turn's output. The rest does not wake a paused turn.
+    pub(crate) fn is_output(self) -> bool {
+        !matches!(self, Happening::Tool(_) | Happening::Agent | Happening::Session | Happening::Model)
+    }
+}

@@ -1,0 +1,171 @@
+//! Questions about the places of a turn that its dialects share.
+
+use riverrun_event::{Annotation, Block, Item, TurnId};
+use riverrun_fold::{Action, ActionStatus, ItemAt, PartAt, State, Task, Turn};
+
+use super::happening::{List, Spot};
+pub(crate) use super::phase::{pending, tasks_of};
+
+pub(crate) fn item(state: &State, at: ItemAt) -> &Item {
+    &state.tasks[at.task].output[at.item]
+}
+
+/// What a user sees of an item: its blocks, or its content where it has none.
+pub(crate) fn shown_blocks(item: &Item) -> &[Block] {
+    let (blocks, content) = match item {
+        Item::Message(item) => (&item.block_list, &item.content),
+        Item::ToolResult(item) => (&item.block_list, &item.content),
+        Item::Reasoning(_) | Item::ToolCall(_) | Item::Handoff(_) | Item::Error(_) | Item::Other(_) => {
+            return &[];
+        }
+    };
+    let list = blocks.as_deref().filter(|blocks| !blocks.is_empty()).or(content.as_deref());
+    list.unwrap_or_default()
+}
+
+pub(crate) fn block(state: &State, at: PartAt) -> Option<&Block> {
+    shown_blocks(item(state, at.item)).get(at.part)
+}
+
+pub(crate) fn text(state: &State, spot: Spot) -> &str {
+    let item = item(state, spot.item);
+    let found = match (spot.list, item) {
+        (List::Blocks, item) => shown_blocks(item).get(spot.part),
+        (List::Summary, Item::Reasoning(item)) => item.summary.as_ref().and_then(|list| list.get(spot.part)),
+        (List::Raw, Item::Reasoning(item)) => item.content.as_ref().and_then(|list| list.get(spot.part)),
+        (List::Summary | List::Raw, _) => None,
+    };
+    found.and_then(Block::text).unwrap_or_default()
+}
+
+pub(crate) fn arguments(state: &State, at: ItemAt) -> &str {
+    match item(state, at) {
+        Item::ToolCall(call) => &call.arguments,
+        Item::Message(_)
+        | Item::Reasoning(_)
+        | Item::ToolResult(_)
+        | Item::Handoff(_)
+        | Item::Error(_)
+        | Item::Other(_) => "",
+    }
+}
+
+/// The id of an item, made unique where the fold had to make one up: those count from 0 in every task.
+pub(crate) fn item_id(state: &State, at: ItemAt) -> String {
+    let task = &state.tasks[at.task];
+    let id = task.output[at.item].id().unwrap_or_default().into_owned();
+    let made_up = ["msg_", "rs_", "fc_", "fco_"];
+    let is_made_up = made_up.iter().any(|prefix| id == format!("{prefix}{}", at.item));
+    if id.is_empty() || is_made_up { format!("{}.{}", task.task_id, at.item) } else { id }
+}
+
+/// The id of one text of an item: the item's own for the first.
+pub(crate) fn spot_id(state: &State, spot: Spot) -> String {
+    let id = item_id(state, spot.item);
+    let suffix = if spot.list == List::Raw { "raw" } else { "" };
+    if spot.part == 0 && suffix.is_empty() { id } else { format!("{id}.{suffix}{}", spot.part) }
+}
+
+/// The text of a result as the model got it, or as the user sees it.
+pub(crate) fn result_text(item: &Item) -> String {
+    let Item::ToolResult(result) = item else { return String::new() };
+    let is_ours = |block: &&Block| match block {
+        Block::Text(text) => !text.tags.iter().flatten().any(|tag| tag == "added_by_reference_manager"),
+        _ => true,
+    };
+    let list = |blocks: &Option<Vec<Block>>| -> String {
+        blocks.iter().flatten().filter(is_ours).filter_map(shown_text).collect::<Vec<_>>().join("\n")
+    };
+    let shown = list(&result.block_list);
+    if shown.is_empty() { list(&result.content) } else { shown }
+}
+
+/// A block as text: what it says, or its data as JSON.
+fn shown_text(block: &Block) -> Option<&str> {
+    let data = match block {
+        Block::Json(block) | Block::Table(block) => block.data.as_ref().map(|data| data.get()),
+        _ => None,
+    };
+    block.text().or(data)
+}
+
+/// True for a result that says that the tool did not do what it was asked.
+pub(crate) fn is_failed(state: &State, item: &Item) -> bool {
+    let Item::ToolResult(result) = item else { return false };
+    if let Some(is_error) = result.is_error {
+        return is_error;
+    }
+    let call = state.tool_calls.iter().find(|call| call.tool_call_id.as_str() == result.call_id);
+    matches!(result.status.as_deref(), Some("failed" | "error"))
+        || call.is_some_and(|call| call.error.is_some())
+}
+
+/// The turn with this id, if the state holds it.
+pub(crate) fn turn<'a>(state: &'a State, id: &TurnId) -> Option<&'a Turn> {
+    state.turns.iter().find(|turn| turn.turn_id == *id)
+}
+
+/// The root task of a turn.
+pub(crate) fn root<'a>(state: &'a State, id: &'a TurnId) -> Option<(usize, &'a Task)> {
+    let named = turn(state, id).and_then(|turn| turn.task_id.as_ref());
+    let is_named = |task: &Task| named.is_some_and(|named| *named == task.task_id);
+    let found = tasks_of(state, id).find(|(_, task)| is_named(task));
+    found.or_else(|| tasks_of(state, id).find(|(_, task)| task.parent_task_id.is_none()))
+}
+
+/// True for a task that another task of the state started.
+pub(crate) fn is_child(state: &State, task: usize) -> bool {
+    state.tasks[task].parent_task_id.is_some()
+}
+
+/// The call of the parent that a child answers.
+pub(crate) fn parent_call(task: &Task) -> &str {
+    task.parent_tool_call_id.as_ref().map_or(task.task_id.as_str(), |call| call.as_str())
+}
+
+/// True if an item begins a new step of its task: it is no result, and the first or behind one.
+pub(crate) fn begins_step(state: &State, at: ItemAt) -> bool {
+    let output = &state.tasks[at.task].output;
+    let is_result = |position: usize| matches!(output[position], Item::ToolResult(_));
+    !is_result(at.item) && (at.item == 0 || is_result(at.item - 1))
+}
+
+/// The steps of the root task that a reader knows: those up to the last item that was told.
+pub(crate) fn told_steps(state: &State, turn: &TurnId) -> usize {
+    let Some((task, of)) = root(state, turn) else { return 0 };
+    let is_told = |item: &usize| match &of.output[*item] {
+        Item::Message(_) | Item::Reasoning(_) => true,
+        Item::ToolCall(call) => !call.name.is_empty() || !of.open.contains(*item),
+        Item::ToolResult(_) => false,
+        Item::Handoff(_) | Item::Error(_) | Item::Other(_) => !of.open.contains(*item),
+    };
+    let told = (0..of.output.len()).rev().find(is_told).map_or(0, |last| last + 1);
+    (0..told).filter(|item| begins_step(state, ItemAt { task, item: *item })).count()
+}
+
+/// Steps of a task up to and with this item.
+pub(crate) fn steps_to(state: &State, at: ItemAt) -> usize {
+    (0..=at.item).filter(|item| begins_step(state, ItemAt { task: at.task, item: *item })).count()
+}
+
+/// The block that an annotation cites: the one with its number, in the task's results.
+pub(crate) fn cited<'a>(state: &'a State, task: usize, annotation: &Annotation) -> Option<(u64, &'a Block)> {
+    let Annotation::ReferenceToBlock(reference) = annotation else { return None };
+    let results = state.tasks[task].output.iter().filter(|item| matches!(item, Item::ToolResult(_)));
+    let mut blocks = results.flat_map(shown_blocks);
+    let found = blocks.find(|block| block.ref_id() == Some(reference.reference_id));
+    found.map(|block| (reference.reference_id, block))
+}
+
+/// Decisions of this turn that were made: how often it went on after being asked.
+pub(crate) fn answers(state: &State, turn: &TurnId) -> usize {
+    let is_made =
+        |action: &&Action| action.status == ActionStatus::Resolved && action.turn_id.as_ref() == Some(turn);
+    state.actions.iter().filter(is_made).count()
+}
+
+/// The member `state` of the session's metadata: what agents share with their readers.
+pub(crate) fn shared_state(state: &State) -> Option<serde_json::Value> {
+    let metadata: serde_json::Value = state.session.metadata.as_ref()?.to().ok()?;
+    metadata.get("state").cloned()
+}

@@ -1,0 +1,113 @@
+//! The part of a projector that the dialects of a turn share.
+
+use riverrun_event::{Event, Record, Sequence, Timestamp, TurnId};
+use riverrun_fold::State;
+
+use super::follower::Follower;
+use super::happening::Happening;
+use super::read::told_steps;
+use crate::{Frames, Options, Projector};
+
+/// Writes a dialect's frames for happenings.
+pub(crate) trait Encode: Send {
+    fn tell(&mut self, told: &Telling<'_>, happening: Happening, frames: &mut Frames);
+
+    /// True if a turn that waits for a decision ends the stream.
+    fn ends_at_pause(&self) -> bool {
+        true
+    }
+}
+
+/// Where a happening stands.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Telling<'a> {
+    pub(crate) state: &'a State,
+    pub(crate) turn: &'a TurnId,
+    pub(crate) time: Timestamp,
+    /// The frames open a stream for a reader without a state.
+    pub(crate) is_opening: bool,
+}
+
+/// What an encoder has to know of its reader, counted anew for each turn.
+#[derive(Debug, Clone)]
+pub(crate) struct Shell<E> {
+    follower: Follower,
+    encoder: E,
+}
+
+impl<E: Encode> Shell<E> {
+    /// `encoder` gets the steps that the reader of `state` was told.
+    pub(crate) fn new(state: State, options: Options, encoder: impl FnOnce(&State, usize) -> E) -> Self {
+        let follower = Follower::new(state, options.turn);
+        let steps = follower.turn().map_or(0, |turn| told_steps(follower.state(), turn));
+        let encoder = encoder(follower.state(), steps);
+        Self { follower, encoder }
+    }
+}
+
+impl<E: Encode + Default> Shell<E> {
+    /// The encoder knows what it knows after an opening.
+    pub(crate) fn primed(state: State, options: Options) -> Self {
+        let follower = Follower::new(state, options.turn);
+        let mut encoder = E::default();
+        tell_opening(&follower, &mut encoder, &mut Frames::default());
+        Self { follower, encoder }
+    }
+}
+
+fn tell_opening<E: Encode>(follower: &Follower, encoder: &mut E, frames: &mut Frames) {
+    let (state, Some(turn)) = (follower.state(), follower.turn()) else { return };
+    let time = state.updated_at.unwrap_or_default();
+    let told = Telling { state, turn, time, is_opening: true };
+    follower.opening().into_iter().for_each(|happening| encoder.tell(&told, happening, frames));
+}
+
+impl<E: Encode + Default> Projector for Shell<E> {
+    fn event(&mut self, _: &Record<'_>, event: &Event, frames: &mut Frames) {
+        let happenings = self.follower.event(event).to_vec();
+        let (state, Some(turn)) = (self.follower.state(), self.follower.turn()) else { return };
+        let told = Telling { state, turn, time: event.timestamp, is_opening: false };
+        for happening in happenings {
+            if happening == (Happening::Began { again: false }) {
+                self.encoder = E::default();
+            }
+            self.encoder.tell(&told, happening, frames);
+        }
+    }
+
+    fn opening(&self, frames: &mut Frames) {
+        tell_opening(&self.follower, &mut E::default(), frames);
+    }
+
+    fn state(&self) -> Option<&State> {
+        Some(self.follower.state())
+    }
+
+    fn sequence(&self) -> Sequence {
+        self.follower.state().sequence
+    }
+
+    fn is_over(&self) -> bool {
+        self.follower.is_over(self.encoder.ends_at_pause())
+    }
+}
+
+impl Telling<'_> {
+    /// Adds a frame.
+    pub(crate) fn push(&self, frames: &mut Frames, value: &impl serde::Serialize) {
+        self.push_named(frames, "", value);
+    }
+
+    pub(crate) fn push_named(&self, frames: &mut Frames, name: &'static str, value: &impl serde::Serialize) {
+        let text = serde_json::to_string(value).expect("every member is text, number, list or object");
+        frames.push_named(self.state.sequence, name, |out| out.push_str(&text));
+    }
+
+    pub(crate) fn session(&self) -> String {
+        self.state.session_id.as_ref().map(ToString::to_string).unwrap_or_default()
+    }
+
+    pub(crate) fn is_root(&self, at: riverrun_fold::ItemAt) -> bool {
+        !super::read::is_child(self.state, at.task)
+    }
+}

@@ -1,0 +1,132 @@
+//! Gemini's `generateContent`: the stream of responses, and one response as a whole. `README.md` has the mapping and
+//! what is lost.
+//!
+//! Every chunk but the last carries a `continuationToken`: the reader's cursor. Google's Python client sends the
+//! latest one with the same request after a drop, so that a plain client resumes by itself.
+
+mod chunk;
+pub mod error;
+pub mod request;
+
+use riverrun_event::{Cursor, Item, Origin};
+use riverrun_fold::State;
+
+use crate::registry::Session;
+use crate::request::Failure;
+use crate::turn::{Ending, Line, Shown, Step, Stop, Teller, TurnProjector, View, thought_signature};
+use crate::{Answer, Frames, Options};
+use chunk::{Chunk, write_call, write_text};
+
+pub type Gemini = TurnProjector<Telling>;
+
+/// A projector that goes on where `state` stands.
+pub fn projector(session: &Session<'_>, state: State, options: Options) -> Gemini {
+    let telling = Telling { origin: Some(session.origin()), ..Telling::default() };
+    TurnProjector::with(state, options, telling)
+}
+
+/// What was told so far. Parts come one after the other, calls only whole: one line.
+#[derive(Debug, Clone)]
+pub struct Telling {
+    /// Whose log it is; without it there are no tokens.
+    origin: Option<Origin>,
+    has_text: bool,
+    line: Line,
+}
+
+impl Default for Telling {
+    fn default() -> Self {
+        Self { origin: None, has_text: false, line: Line::of(&[Shown::Thinking, Shown::Text, Shown::Call]) }
+    }
+}
+
+impl Telling {
+    /// Hands out each part as JSON.
+    fn parts(&mut self, view: &View<'_>, tell: &mut dyn FnMut(&str)) {
+        let Self { has_text, line, .. } = self;
+        line.advance(view, &mut |step| match step {
+            // Messages of one turn are one text to the client.
+            Step::Opened(Shown::Text, _) if std::mem::replace(has_text, true) => {
+                tell(&write_text("\n\n", false));
+            }
+            Step::Text(shown @ (Shown::Thinking | Shown::Text), news) => {
+                tell(&write_text(news, shown == Shown::Thinking));
+            }
+            // The proof of the reasoning follows it, as a thought without words.
+            Step::Closed(Shown::Thinking, item, _) => {
+                if let Some(signature) = thought_signature(item) {
+                    tell(&chunk::write_signature(&signature));
+                }
+            }
+            Step::Closed(Shown::Call, Item::ToolCall(call), _) => {
+                tell(&write_call(call));
+            }
+            Step::Opened(..) | Step::Text(..) | Step::Closed(..) => {}
+        });
+    }
+
+    /// The place behind the frame that comes next. An opening counts only as a whole.
+    fn token(&self, view: &View<'_>, frames: &Frames, is_last: bool) -> Option<String> {
+        let origin = self.origin?;
+        if view.touched.is_none() {
+            return is_last.then(|| Cursor::after(view.at, origin).to_string());
+        }
+        let part = frames.next_part(view.at) + 1;
+        Some(Cursor { sequence: view.at.previous(), part, origin: Some(origin) }.to_string())
+    }
+}
+
+impl Teller for Telling {
+    fn tell(&mut self, view: &View<'_>, frames: &mut Frames) {
+        let chunk = Chunk::of(view);
+        let mut parts = Vec::new();
+        self.parts(view, &mut |part| parts.push(part.to_owned()));
+        for (at, part) in parts.iter().enumerate() {
+            let token = self.token(view, frames, at + 1 == parts.len());
+            frames.push(view.at, |out| chunk.part(out, part, token.as_deref()));
+        }
+        match &view.ending {
+            Some(Ending::Completed(stop)) => {
+                frames.push(view.at, |out| chunk.finish(out, &write_text("", false), finish_reason(*stop)));
+            }
+            Some(ended) => {
+                let body = error::body(&failed(ended));
+                frames.push(view.at, |out| out.push_str(&body));
+            }
+            None => {}
+        }
+    }
+
+    fn fresh(&self) -> Self {
+        Self { origin: self.origin, ..Self::default() }
+    }
+
+    fn answer(&self, view: &View<'_>) -> Answer {
+        let mut all: Vec<String> = Vec::new();
+        self.fresh().parts(view, &mut |part| chunk::append(&mut all, part));
+        let object = |reason: Option<&str>| Chunk::of(view).whole(&all.join(","), reason);
+        match &view.ending {
+            Some(Ending::Completed(stop)) => Answer::Whole(object(Some(finish_reason(*stop)))),
+            Some(ended) => Answer::Failed(failed(ended)),
+            None => Answer::Open(object(None)),
+        }
+    }
+}
+
+/// There is no word for a cancelled answer: it must not look like a whole one.
+fn failed(ending: &Ending) -> Failure {
+    match ending {
+        Ending::Failed { error } => crate::responses::error::failure_of(error),
+        Ending::Cancelled | Ending::Completed(_) => {
+            Failure::new(499, "cancelled", "the turn was cancelled; what was sent is all there is")
+        }
+    }
+}
+
+fn finish_reason(stop: Stop) -> &'static str {
+    match stop {
+        Stop::End | Stop::Refusal | Stop::Sequence => "STOP",
+        Stop::Length => "MAX_TOKENS",
+        Stop::Filter => "SAFETY",
+    }
+}

@@ -1,0 +1,180 @@
+//! `POST /v1/models/{model}:generateContent` and `:streamGenerateContent`: the request as a [`ModelCall`].
+
+use riverrun_event::{FileBlock, ImageBlock, ImageUrl, Part, RawJson};
+
+use crate::request::reader::{At, Object, checked};
+use crate::request::{Failure, InputItem, ModelCall, Tool, ToolChoice, request_member};
+
+/// The model and whether a stream is asked for stand in the path, so they are arguments here.
+pub fn decode(model: &str, stream: bool, body: &[u8]) -> Result<ModelCall, Failure> {
+    let text = checked(body)?;
+    let mut object = Object::body(&text)?;
+    let mut kept = object.without(&["contents", "continuationToken"]);
+    kept.push(("model".to_owned(), RawJson::of(model).expect("a text is JSON")));
+    let mut call = ModelCall {
+        model: model.to_owned(),
+        stream,
+        input: contents(&mut object)?,
+        instructions: object.take("systemInstruction").map(|at| instruction(&at)).transpose()?,
+        tools: tools(&mut object)?,
+        tool_choice: tool_choice(&mut object)?,
+        continuation: object.text("continuationToken")?,
+        request: request_member("gemini", &kept),
+        ..ModelCall::default()
+    };
+    if let Some(at) = object.take("generationConfig") {
+        let mut config = Object::of(&at)?;
+        call.max_output_tokens = config.count("maxOutputTokens")?;
+        call.temperature = config.number("temperature")?;
+        call.top_p = config.number("topP")?;
+        call.stop = config.list("stopSequences")?.iter().map(At::text).collect::<Result<_, _>>()?;
+        let rest = config.rest();
+        if !rest.is_empty() {
+            call.extra.push(("generationConfig".to_owned(), at.json()));
+        }
+    }
+    call.extra.extend(object.rest());
+    Ok(call)
+}
+
+fn instruction(at: &At<'_>) -> Result<String, Failure> {
+    if at.is_text() {
+        return at.text();
+    }
+    let parts = Object::of(at)?.must("parts")?.list()?;
+    let texts = parts.iter().map(|part| Object::of(part)?.must_text("text"));
+    Ok(texts.collect::<Result<Vec<_>, _>>()?.join("\n"))
+}
+
+fn contents(object: &mut Object<'_>) -> Result<Vec<InputItem>, Failure> {
+    let mut items = Vec::new();
+    for at in object.must("contents")?.list()? {
+        content(&at, &mut items)?;
+    }
+    if items.is_empty() {
+        let message = "`contents` must have at least one part";
+        return Err(Failure::new(400, "empty_array", message).param("contents"));
+    }
+    Ok(items)
+}
+
+fn content(at: &At<'_>, items: &mut Vec<InputItem>) -> Result<(), Failure> {
+    let mut object = Object::of(at)?;
+    let is_model = match object.take("role") {
+        Some(role) => match role.text()?.as_str() {
+            "model" => true,
+            "user" | "function" => false,
+            other => return Err(role.unknown(other, &["user", "model"])),
+        },
+        None => false,
+    };
+    let mut parts = Vec::new();
+    for at in object.must("parts")?.list()? {
+        match part(&at)? {
+            Entry::Part(part) => parts.push(part),
+            Entry::Item(item) => {
+                say(is_model, std::mem::take(&mut parts), items);
+                items.push(item);
+            }
+        }
+    }
+    say(is_model, parts, items);
+    Ok(())
+}
+
+fn say(is_model: bool, parts: Vec<Part>, items: &mut Vec<InputItem>) {
+    match is_model {
+        _ if parts.is_empty() => {}
+        true => items.push(InputItem::Assistant { parts }),
+        false => items.push(InputItem::User { parts }),
+    }
+}
+
+enum Entry {
+    Part(Part),
+    Item(InputItem),
+}
+
+fn part(at: &At<'_>) -> Result<Entry, Failure> {
+    let mut object = Object::of(at)?;
+    if object.flag("thought")?.unwrap_or(false) {
+        return Ok(Entry::Item(InputItem::Reasoning { opaque: at.json() }));
+    }
+    if let Some(text) = object.text("text")? {
+        return Ok(Entry::Part(Part::plain(text)));
+    }
+    if let Some(at) = object.take("functionCall") {
+        return call(&at).map(Entry::Item);
+    }
+    if let Some(at) = object.take("functionResponse") {
+        return response(&at).map(Entry::Item);
+    }
+    if let Some(at) = object.take("inlineData") {
+        let mut data = Object::of(&at)?;
+        let (media, bytes) = (data.must_text("mimeType")?, data.must_text("data")?);
+        return Ok(Entry::Part(media_part(format!("data:{media};base64,{bytes}"), media)));
+    }
+    if let Some(at) = object.take("fileData") {
+        let mut file = Object::of(&at)?;
+        let (uri, media) = (file.must_text("fileUri")?, file.text("mimeType")?.unwrap_or_default());
+        return Ok(Entry::Part(media_part(uri, media)));
+    }
+    Ok(Entry::Item(InputItem::Other { opaque: at.json() }))
+}
+
+fn media_part(url: String, media: String) -> Part {
+    if media.starts_with("image/") {
+        let image_url = Some(ImageUrl { url, detail: None });
+        return Part::Image(ImageBlock { image_url, media_type: Some(media), ..ImageBlock::default() });
+    }
+    Part::File(FileBlock { url: Some(url), media_type: Some(media), ..FileBlock::default() })
+}
+
+/// Calls without an id are joined with their results by name.
+fn call(at: &At<'_>) -> Result<InputItem, Failure> {
+    let mut call = Object::of(at)?;
+    let name = call.must_text("name")?;
+    let call_id = call.text("id")?.unwrap_or_else(|| name.clone());
+    let arguments = call.take("args").map_or_else(|| "{}".to_owned(), |at| at.raw.get().to_owned());
+    Ok(InputItem::ToolCall { call_id, name, arguments })
+}
+
+fn response(at: &At<'_>) -> Result<InputItem, Failure> {
+    let mut response = Object::of(at)?;
+    let name = response.must_text("name")?;
+    let call_id = response.text("id")?.unwrap_or(name);
+    let parts = vec![Part::plain(response.must("response")?.raw.get())];
+    Ok(InputItem::ToolResult { call_id, is_error: false, parts })
+}
+
+fn tools(object: &mut Object<'_>) -> Result<Vec<Tool>, Failure> {
+    let mut tools = Vec::new();
+    for at in object.list("tools")? {
+        for at in Object::of(&at)?.list("functionDeclarations")? {
+            let mut function = Object::of(&at)?;
+            tools.push(Tool {
+                name: function.must_text("name")?,
+                description: function.text("description")?,
+                parameters: function.raw("parameters").or(function.raw("parametersJsonSchema")),
+                strict: None,
+            });
+        }
+    }
+    Ok(tools)
+}
+
+fn tool_choice(object: &mut Object<'_>) -> Result<ToolChoice, Failure> {
+    let Some(at) = object.take("toolConfig") else { return Ok(ToolChoice::Auto) };
+    let Some(calling) = Object::of(&at)?.take("functionCallingConfig") else { return Ok(ToolChoice::Auto) };
+    let mut calling = Object::of(&calling)?;
+    let names = calling.list("allowedFunctionNames")?.iter().map(At::text).collect::<Result<Vec<_>, _>>()?;
+    let Some(mode) = calling.take("mode") else { return Ok(ToolChoice::Auto) };
+    match (mode.text()?.as_str(), names.as_slice()) {
+        ("AUTO" | "VALIDATED", _) => Ok(ToolChoice::Auto),
+        ("NONE", _) => Ok(ToolChoice::None),
+        ("ANY", [only]) => Ok(ToolChoice::Named(only.clone())),
+        ("ANY", []) => Ok(ToolChoice::Required),
+        ("ANY", _) => Ok(ToolChoice::Other(at.json())),
+        (other, _) => Err(mode.unknown(other, &["AUTO", "ANY", "NONE", "VALIDATED"])),
+    }
+}

@@ -1,0 +1,81 @@
+//! Errors as OpenAI's clients read them, here and in Chat Completions.
+
+use riverrun_event::ErrorInfo;
+
+use crate::members::Members;
+use crate::request::Failure;
+use crate::turn::Cause;
+
+/// `{"error":{"message","type","param","code"}}`.
+pub fn body(failure: &Failure) -> String {
+    let mut out = String::new();
+    write_error(&mut out, failure);
+    out
+}
+
+/// The data of `event: error`, for a stream that cannot go on for a reason outside its turn. Cutting the connection
+/// without the last chunk is as good; ending it cleanly is not.
+pub fn event(failure: &Failure, sequence_number: u64) -> String {
+    let mut out = String::new();
+    let mut members = Members::open(&mut out);
+    members.text("type", "error");
+    members.text("code", &failure.code);
+    members.text("message", &failure.message);
+    match &failure.param {
+        Some(param) => members.text("param", param),
+        None => members.raw("param", "null"),
+    }
+    members.number("sequence_number", sequence_number);
+    members.close();
+    out
+}
+
+pub(crate) fn write_error(out: &mut String, failure: &Failure) {
+    let mut members = Members::open(out);
+    members.with("error", |out| {
+        let mut error = Members::open(out);
+        error.text("message", &failure.message);
+        error.text("type", kind(failure.status));
+        match &failure.param {
+            Some(param) => error.text("param", param),
+            None => error.raw("param", "null"),
+        }
+        error.text("code", &failure.code);
+        error.close();
+    });
+    members.close();
+}
+
+fn kind(status: u16) -> &'static str {
+    match status {
+        401 => "authentication_error",
+        403 => "permission_error",
+        429 => "rate_limit_error",
+        499 => "cancelled",
+        400..=499 => "invalid_request_error",
+        _ => "server_error",
+    }
+}
+
+/// The failure of a turn, for dialects that answer it with an error.
+pub(crate) fn failure_of(error: &ErrorInfo) -> Failure {
+    let code = error.code.clone().unwrap_or_else(|| word(Cause::of(error)).to_owned());
+    Failure::new(Cause::of(error).status(), code, error.message.clone())
+}
+
+/// The member `error` of a failed response. Its codes are a closed list; ours stands beside it.
+pub(super) fn write_response_error(out: &mut String, error: &ErrorInfo) {
+    let mut members = Members::open(out);
+    members.text("code", word(Cause::of(error)));
+    members.text("message", &error.message);
+    members.maybe_text("riverrun_code", error.code.as_deref());
+    members.close();
+}
+
+fn word(cause: Cause) -> &'static str {
+    match cause {
+        Cause::RateLimit => "rate_limit_exceeded",
+        Cause::InvalidRequest => "invalid_prompt",
+        Cause::Overloaded | Cause::Timeout | Cause::Server => "server_error",
+    }
+}

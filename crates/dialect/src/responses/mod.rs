@@ -1,0 +1,145 @@
+//! OpenAI's Responses: the event stream, the response object and the list of input items. One response is one turn.
+//! `README.md` has the mapping and what is lost.
+//!
+//! Every frame has a `sequence_number`, dense from 0. It is part of the projection: a projector that was begun at or
+//! before the turn's first event numbers its frames the same on every node. `starting_after=K` is therefore served by
+//! projecting the turn from its first event and leaving out the frames up to K ([`sequence_number`] reads it back).
+
+mod action;
+pub mod error;
+mod item;
+mod list;
+pub mod models;
+mod object;
+mod part;
+pub mod request;
+mod told;
+
+use riverrun_event::TurnId;
+use riverrun_fold::{State, Status};
+
+use crate::members::Members;
+use crate::turn::{Ending, Stop, Teller, TurnProjector, View};
+use crate::{Answer, Frames, Options};
+pub use list::input_items;
+use object::write_response;
+use told::Told;
+
+pub type Responses = TurnProjector<Telling>;
+
+/// A projector that goes on where `state` stands. To number frames as everyone else does, begin before the turn.
+pub fn projector(state: State, options: Options) -> Responses {
+    TurnProjector::with(state, options, Telling::default())
+}
+
+/// `resp_` and the turn.
+pub fn response_id(turn: &TurnId) -> String {
+    format!("resp_{turn}")
+}
+
+/// The turn of a response; None for an id that no response has.
+pub fn turn_of(response_id: &str) -> Option<TurnId> {
+    TurnId::new(response_id.strip_prefix("resp_")?).ok()
+}
+
+/// The number of a frame of this dialect.
+pub fn sequence_number(frame_json: &str) -> Option<u64> {
+    // It is the last member.
+    let (_, number) = frame_json.strip_suffix('}')?.rsplit_once("\"sequence_number\":")?;
+    number.parse().ok()
+}
+
+/// What was told so far.
+#[derive(Debug, Clone, Default)]
+pub struct Telling {
+    has_begun: bool,
+    is_in_progress: bool,
+    /// The number of the next frame.
+    next: u64,
+    /// The output items, in the order of their `output_index`.
+    told: Vec<Told>,
+}
+
+/// Where frames go, each with its number.
+struct Out<'a> {
+    frames: &'a mut Frames,
+    view: &'a View<'a>,
+    next: &'a mut u64,
+}
+
+impl Out<'_> {
+    fn push(&mut self, name: &'static str, write: impl FnOnce(&mut Members<'_>)) {
+        self.frames.push_named(self.view.at, name, |out| {
+            let mut members = Members::open(out);
+            members.text("type", name);
+            write(&mut members);
+            members.number("sequence_number", *self.next);
+            members.close();
+        });
+        *self.next += 1;
+    }
+
+    fn lifecycle(&mut self, name: &'static str, status: &str, told: &[Told]) {
+        let view = self.view;
+        self.push(name, |members| {
+            members.with("response", |out| write_response(out, view, status, told));
+        });
+    }
+}
+
+impl Teller for Telling {
+    fn tell(&mut self, view: &View<'_>, frames: &mut Frames) {
+        let Self { has_begun, is_in_progress, next, told } = self;
+        let mut out = Out { frames, view, next };
+        if !std::mem::replace(has_begun, true) {
+            let is_queued = view.was_queued || view.facts.is_set("background");
+            out.lifecycle("response.created", if is_queued { "queued" } else { "in_progress" }, &[]);
+            if is_queued {
+                out.lifecycle("response.queued", "queued", &[]);
+            }
+        }
+        if !*is_in_progress && has_started(view) {
+            *is_in_progress = true;
+            out.lifecycle("response.in_progress", "in_progress", &[]);
+        }
+        told::tell_items(told, view, &mut out);
+        action::tell_actions(told, view, &mut out);
+        if let Some(ending) = &view.ending {
+            told::close_all(told, view, &mut out);
+            let status = object::status(view);
+            out.lifecycle(terminal(ending), status, told);
+        }
+    }
+
+    /// The items keep the places that they were told at.
+    fn fresh(&self) -> Self {
+        let told = self.told.iter().map(Told::untold).collect();
+        Self { told, ..Self::default() }
+    }
+
+    fn number_up_to(&mut self, told: &Self, count: usize) {
+        self.next = told.next.saturating_sub(count as u64);
+    }
+
+    fn answer(&self, view: &View<'_>) -> Answer {
+        let mut out = String::new();
+        write_response(&mut out, view, object::status(view), &self.told);
+        if view.ending.is_some() { Answer::Whole(out) } else { Answer::Open(out) }
+    }
+}
+
+fn has_started(view: &View<'_>) -> bool {
+    view.turn.started_at.is_some()
+        || view.ending.is_some()
+        || view.root.is_some_and(|task| !task.output.is_empty())
+        || !matches!(view.turn.status, Status::Accepted | Status::Queued | Status::Unknown)
+}
+
+/// There is no `response.cancelled`: `response.incomplete` with the status `cancelled` is what clients take best.
+fn terminal(ending: &Ending) -> &'static str {
+    match ending {
+        Ending::Completed(Stop::End | Stop::Refusal | Stop::Sequence) => "response.completed",
+        Ending::Completed(Stop::Length | Stop::Filter) | Ending::Cancelled => "response.incomplete",
+        Ending::Failed { .. } => "response.failed",
+    }
+}

@@ -1,0 +1,181 @@
+//! `POST /v1/responses`: the request as a [`ModelCall`].
+
+use riverrun_event::{FileBlock, ImageBlock, ImageUrl, Part, RawJson};
+
+use crate::request::reader::{At, Object, checked};
+use crate::request::{Failure, InputItem, ModelCall, Tool, ToolChoice, request_member};
+
+/// Tools that are not functions may carry keys of other services; the log must not.
+const SECRETS: [&str; 2] = ["authorization", "headers"];
+
+/// Reads the body, or says what is wrong and where.
+pub fn decode(body: &[u8]) -> Result<ModelCall, Failure> {
+    let text = checked(body)?;
+    let mut object = Object::body(&text)?;
+    let request = record(&object)?;
+    let call = ModelCall {
+        model: object.must_text("model")?,
+        input: input(&mut object)?,
+        instructions: object.text("instructions")?,
+        tools: tools(&mut object)?,
+        tool_choice: tool_choice(&mut object)?,
+        parallel_tool_calls: object.flag("parallel_tool_calls")?,
+        previous: object.text("previous_response_id")?,
+        stream: object.flag("stream")?.unwrap_or(false),
+        background: object.flag("background")?.unwrap_or(false),
+        store: object.flag("store")?,
+        metadata: object.take("metadata").map(|at| Object::of(&at).map(|_| at.json())).transpose()?,
+        max_output_tokens: object.count("max_output_tokens")?,
+        temperature: object.number("temperature")?,
+        top_p: object.number("top_p")?,
+        request,
+        ..ModelCall::default()
+    };
+    Ok(ModelCall { extra: object.rest(), ..call })
+}
+
+/// What the log keeps: everything but the input and what is secret.
+fn record(object: &Object<'_>) -> Result<RawJson, Failure> {
+    let mut kept = object.without(&["input", "stream"]);
+    for (name, value) in &mut kept {
+        if name == "tools" && value.get().starts_with('[') {
+            let at = At { path: "tools".to_owned(), raw: value.as_raw_value() };
+            let tools: Vec<String> = at.list()?.iter().map(without_secrets).collect::<Result<_, _>>()?;
+            *value = RawJson::parse(format!("[{}]", tools.join(","))).expect("its entries are JSON");
+        }
+    }
+    Ok(request_member("responses", &kept))
+}
+
+fn without_secrets(tool: &At<'_>) -> Result<String, Failure> {
+    let members = Object::of(tool)?.without(&SECRETS);
+    let member = |(name, value): (String, RawJson)| {
+        let mut out = String::new();
+        riverrun_event::json::write_string(&mut out, &name);
+        format!("{out}:{}", value.get())
+    };
+    Ok(format!("{{{}}}", members.into_iter().map(member).collect::<Vec<_>>().join(",")))
+}
+
+fn input(object: &mut Object<'_>) -> Result<Vec<InputItem>, Failure> {
+    let Some(at) = object.take("input") else { return Err(object.missing("input")) };
+    if at.is_text() {
+        return Ok(vec![InputItem::User { parts: vec![Part::plain(at.text()?)] }]);
+    }
+    if !at.is_list() {
+        return Err(at.wrong("a string or an array"));
+    }
+    at.list()?.iter().map(item).collect()
+}
+
+fn item(at: &At<'_>) -> Result<InputItem, Failure> {
+    let mut object = Object::of(at)?;
+    let kind = object.text("type")?.unwrap_or_else(|| "message".to_owned());
+    match kind.as_str() {
+        "message" => message(&mut object),
+        "function_call" => Ok(InputItem::ToolCall {
+            call_id: object.must_text("call_id")?,
+            name: object.must_text("name")?,
+            arguments: object.must_text("arguments")?,
+        }),
+        "function_call_output" => Ok(InputItem::ToolResult {
+            call_id: object.must_text("call_id")?,
+            parts: content(&object.must("output")?)?,
+            is_error: false,
+        }),
+        "mcp_approval_response" => Ok(InputItem::Decision {
+            action_id: object.must_text("approval_request_id")?,
+            approve: object.flag("approve")?.ok_or_else(|| object.missing("approve"))?,
+            reason: object.text("reason")?,
+        }),
+        "reasoning" => Ok(InputItem::Reasoning { opaque: at.json() }),
+        // Items of hosted tools, references to items, and what is newer than this: kept, and the runner decides.
+        _ => Ok(InputItem::Other { opaque: at.json() }),
+    }
+}
+
+fn message(object: &mut Object<'_>) -> Result<InputItem, Failure> {
+    let role = object.must("role")?;
+    let parts = content(&object.must("content")?)?;
+    match role.text()?.as_str() {
+        "user" => Ok(InputItem::User { parts }),
+        "assistant" => Ok(InputItem::Assistant { parts }),
+        "system" => Ok(InputItem::System { text: text_of(&parts) }),
+        "developer" => Ok(InputItem::Developer { text: text_of(&parts) }),
+        other => Err(role.unknown(other, &["user", "assistant", "system", "developer"])),
+    }
+}
+
+pub(crate) fn text_of(parts: &[Part]) -> String {
+    parts.iter().filter_map(Part::text).collect::<Vec<_>>().join("\n")
+}
+
+fn content(at: &At<'_>) -> Result<Vec<Part>, Failure> {
+    if at.is_text() {
+        return Ok(vec![Part::plain(at.text()?)]);
+    }
+    if !at.is_list() {
+        return Err(at.wrong("a string or an array"));
+    }
+    at.list()?.iter().map(part).collect()
+}
+
+fn part(at: &At<'_>) -> Result<Part, Failure> {
+    let mut object = Object::of(at)?;
+    let kind = object.must("type")?;
+    match kind.text()?.as_str() {
+        "input_text" | "output_text" | "text" => Ok(Part::plain(object.must_text("text")?)),
+        "refusal" => Ok(Part::plain(object.must_text("refusal")?)),
+        "input_image" => {
+            let url = object.text("image_url")?.or(object.text("file_id")?);
+            let url = url.ok_or_else(|| object.missing("image_url"))?;
+            let image_url = Some(ImageUrl { url, detail: object.text("detail")? });
+            Ok(Part::Image(ImageBlock { image_url, ..ImageBlock::default() }))
+        }
+        "input_file" => Ok(Part::File(FileBlock {
+            name: object.text("filename")?,
+            url: object.text("file_url")?.or(object.text("file_id")?),
+            data: object.text("file_data")?,
+            ..FileBlock::default()
+        })),
+        other => {
+            let known = ["input_text", "input_image", "input_file", "output_text", "refusal"];
+            Err(kind.unknown(other, &known))
+        }
+    }
+}
+
+/// Functions are the client's; tools of other types stay in the recorded request.
+fn tools(object: &mut Object<'_>) -> Result<Vec<Tool>, Failure> {
+    let mut tools = Vec::new();
+    for at in object.list("tools")? {
+        let mut tool = Object::of(&at)?;
+        if tool.must_text("type")? == "function" {
+            tools.push(Tool {
+                name: tool.must_text("name")?,
+                description: tool.text("description")?,
+                parameters: tool.raw("parameters"),
+                strict: tool.flag("strict")?,
+            });
+        }
+    }
+    Ok(tools)
+}
+
+fn tool_choice(object: &mut Object<'_>) -> Result<ToolChoice, Failure> {
+    let Some(at) = object.take("tool_choice") else { return Ok(ToolChoice::Auto) };
+    if at.is_object() {
+        let mut choice = Object::of(&at)?;
+        let is_function = choice.text("type")?.as_deref() == Some("function");
+        return match choice.text("name")?.filter(|_| is_function) {
+            Some(name) => Ok(ToolChoice::Named(name)),
+            None => Ok(ToolChoice::Other(at.json())),
+        };
+    }
+    match at.text()?.as_str() {
+        "auto" => Ok(ToolChoice::Auto),
+        "none" => Ok(ToolChoice::None),
+        "required" => Ok(ToolChoice::Required),
+        other => Err(at.unknown(other, &["auto", "none", "required"])),
+    }
+}

@@ -1,0 +1,248 @@
+//! One turn of a log, for the dialects that show one answer: the output of the turn's root task.
+//!
+//! Such a dialect is a [`Teller`]: it is shown the turn as it stands and tells what it has not told. Frames and
+//! opening come from the same code, so that they cannot differ. [`TurnProjector`] finds the turn, follows it and says
+//! when it is over.
+
+mod cited;
+mod ending;
+mod facts;
+mod line;
+mod place;
+mod progress;
+
+use riverrun_event::{Event, Payload, Record, Sequence, SessionId, Timestamp, TurnId};
+use riverrun_fold::{Change, Outcome, State, Task, Turn};
+
+use crate::{Answer, Frames, IndexUnit, Options, Projector};
+pub(crate) use cited::{Citation, citations};
+pub(crate) use ending::Cause;
+pub use ending::{Ending, Stop};
+pub use facts::Facts;
+pub(crate) use line::{Line, Shown, Step, encrypted, is_assistant, redacted, signature, thought_signature};
+use place::{item_of, position_of, root_of, stop_of};
+pub(crate) use progress::Progress;
+
+/// The turn as it stands.
+pub struct View<'a> {
+    pub state: &'a State,
+    pub turn: &'a Turn,
+    pub root: Option<&'a Task>,
+    pub facts: &'a Facts,
+    pub was_queued: bool,
+    pub ending: Option<Ending>,
+    pub unit: IndexUnit,
+    /// The items of the root task that the event changed; None to look at all of them.
+    pub touched: Option<&'a [usize]>,
+    /// Parts that the event replaced as a whole.
+    pub replaced: &'a [(usize, usize)],
+    pub at: Sequence,
+}
+
+impl View<'_> {
+    /// What the client asked for, or who answers.
+    pub(crate) fn model(&self) -> String {
+        let agent = || self.turn.agent.as_ref().map(|agent| format!("agent/{agent}"));
+        self.facts.text("model").or_else(agent).unwrap_or_else(|| "riverrun".to_owned())
+    }
+
+    /// Seconds since 1970.
+    pub(crate) fn created(&self) -> u64 {
+        seconds(self.turn.submitted_at.or(self.turn.started_at).unwrap_or_default())
+    }
+}
+
+pub(crate) fn seconds(timestamp: Timestamp) -> u64 {
+    u64::try_from(timestamp.millis() / 1000).unwrap_or_default()
+}
+
+/// The state from which a turn is projected: nothing of the session but the place before the turn's first event.
+///
+/// What a turn shows does not depend on what came before it, so nothing has to be read but the turn's own events:
+///
+/// ```text
+///   log  [ 1 … 41 | 42 turn.submitted … 97 turn.completed | 98 … ]
+///                 ^ before_turn(session, 42)     feed 42, 43, … until `Projector::is_over`
+/// ```
+pub fn before_turn(session: &SessionId, first: Sequence) -> State {
+    let mut state = State::new(session.clone());
+    state.sequence = first.previous();
+    state
+}
+
+/// A dialect that shows one turn.
+pub trait Teller: Send {
+    /// Tells what is new. It is called after every event of the turn, and never after the end was told.
+    fn tell(&mut self, view: &View<'_>, frames: &mut Frames);
+
+    /// One that has told nothing yet, and will tell the same in the same order.
+    fn fresh(&self) -> Self;
+
+    /// Numbers its frames so that the last of `count` frames has the number that `told` gave last.
+    fn number_up_to(&mut self, _told: &Self, _count: usize)
+    where
+        Self: Sized,
+    {
+    }
+
+    fn answer(&self, view: &View<'_>) -> Answer;
+}
+
+/// Follows one turn and lets a teller tell it.
+#[derive(Debug)]
+pub struct TurnProjector<T> {
+    state: State,
+    options: Options,
+    turn: Option<TurnId>,
+    facts: Facts,
+    was_queued: bool,
+    stop: Stop,
+    is_over: bool,
+    teller: T,
+    changes: Vec<Change>,
+}
+
+impl<T: Teller> TurnProjector<T> {
+    pub(crate) fn with(state: State, options: Options, teller: T) -> Self {
+        let is_wanted = |turn: &&Turn| match options.turn {
+            Some(first) => turn.first_sequence == first,
+            None => !turn.status.is_terminal(),
+        };
+        let known = state.turns.iter().rev().find(is_wanted);
+        let facts = known.and_then(|turn| turn.request.as_ref()).map(Facts::of_request).unwrap_or_default();
+        let turn = known.map(|turn| turn.turn_id.clone());
+        let stop = turn.as_ref().map(|turn| stop_of(&state, turn)).unwrap_or_default();
+        let mut projector = Self {
+            state,
+            options,
+            turn,
+            facts,
+            was_queued: false,
+            stop,
+            is_over: false,
+            teller,
+            changes: Vec::new(),
+        };
+        // A reader of the tail has been told everything so far, by an opening.
+        projector.tell(None, &[], &mut Frames::default());
+        projector
+    }
+
+    fn view<'a>(&'a self, touched: Option<&'a [usize]>, replaced: &'a [(usize, usize)]) -> Option<View<'a>> {
+        view(&self.state, self.turn.as_ref()?, &self.facts, self.stop, self.options.index_unit)
+            .map(|view| View { was_queued: self.was_queued, touched, replaced, ..view })
+    }
+
+    fn tell(&mut self, touched: Option<&[usize]>, replaced: &[(usize, usize)], frames: &mut Frames) {
+        let Some(turn) = &self.turn else { return };
+        let view = view(&self.state, turn, &self.facts, self.stop, self.options.index_unit);
+        let Some(view) = view.filter(|_| !self.is_over) else { return };
+        let view = View { was_queued: self.was_queued, touched, replaced, ..view };
+        self.teller.tell(&view, frames);
+        self.is_over = view.ending.is_some();
+    }
+
+    /// Finds the turn, and learns what only single events say.
+    fn learn(&mut self, event: &Event) {
+        if self.turn.is_none() {
+            let begins = match self.options.turn {
+                Some(first) => event.sequence == first,
+                None => matches!(event.payload, Ok(Payload::TurnSubmitted(_) | Payload::TurnStarted(_))),
+            };
+            self.turn = event.scope.turn_id.clone().filter(|_| begins);
+        }
+        if self.turn.is_none() || event.scope.turn_id != self.turn {
+            return;
+        }
+        match &event.payload {
+            Ok(Payload::TurnSubmitted(submitted)) => {
+                self.facts = submitted.request.as_ref().map(Facts::of_request).unwrap_or_default();
+                self.was_queued = submitted.status.as_deref() == Some("queued");
+            }
+            Ok(Payload::ModelCompleted(completed)) if self.is_of_root(event) => {
+                self.stop = completed.stop_reason.as_deref().map(Stop::parse).unwrap_or_default();
+            }
+            Ok(_) | Err(_) => {}
+        }
+    }
+
+    fn is_of_root(&self, event: &Event) -> bool {
+        let root = self.view(None, &[]).and_then(|view| view.root.map(|task| task.task_id.clone()));
+        event.scope.task_id.is_none() || event.scope.task_id == root
+    }
+}
+
+impl<T: Teller> Projector for TurnProjector<T> {
+    fn event(&mut self, _: &Record<'_>, event: &Event, frames: &mut Frames) {
+        self.changes.clear();
+        match self.state.apply(event, &mut self.changes) {
+            Outcome::Applied => {}
+            Outcome::Duplicate | Outcome::Gap { .. } => return,
+        }
+        self.learn(event);
+        if self.is_over || self.turn.is_none() {
+            return;
+        }
+        let changes = std::mem::take(&mut self.changes);
+        let root = self.view(None, &[]).and_then(|view| position_of(view.state, view.root));
+        let (mut touched, mut replaced) = (Vec::new(), Vec::new());
+        for change in &changes {
+            let item = item_of(change).filter(|at| Some(at.task) == root).map(|at| at.item);
+            touched.extend(item.filter(|item| !touched.contains(item)));
+            if let Change::BlockReplaced { at, .. } = change
+                && Some(at.item.task) == root
+            {
+                replaced.push((at.item.item, at.part));
+            }
+        }
+        self.changes = changes;
+        self.tell(Some(&touched), &replaced, frames);
+    }
+
+    fn opening(&self, frames: &mut Frames) {
+        let Some(view) = self.view(None, &[]) else { return };
+        let mut counted = Frames::default();
+        self.teller.fresh().tell(&view, &mut counted);
+        let mut teller = self.teller.fresh();
+        teller.number_up_to(&self.teller, counted.len());
+        teller.tell(&view, frames);
+    }
+
+    fn state(&self) -> Option<&State> {
+        Some(&self.state)
+    }
+
+    fn sequence(&self) -> Sequence {
+        self.state.sequence
+    }
+
+    fn is_over(&self) -> bool {
+        self.is_over
+    }
+
+    fn answer(&self) -> Answer {
+        self.view(None, &[]).map_or(Answer::None, |view| self.teller.answer(&view))
+    }
+}
+
+fn view<'a>(
+    state: &'a State,
+    turn: &TurnId,
+    facts: &'a Facts,
+    stop: Stop,
+    unit: IndexUnit,
+) -> Option<View<'a>> {
+    let turn = state.turns.iter().rev().find(|known| known.turn_id == *turn)?;
+    Some(View {
+        state,
+        turn,
+        root: root_of(state, turn),
+        facts,
+        was_queued: false,
+        ending: Ending::of(turn, stop),
+        unit,
+        touched: None,
+        replaced: &[],
+        at: state.sequence,
+    })
+}

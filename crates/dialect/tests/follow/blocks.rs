@@ -1,0 +1,227 @@
+//! `blocks`, in both directions.
+
+use std::collections::BTreeMap;
+
+use riverrun_dialect::Dialect;
+use riverrun_dialect::blocks::client::{DecisionKind, Message, StopMode, decode};
+use riverrun_dialect::blocks::{Display, DisplayMode, EventId, history};
+use serde_json::{Value, json};
+
+use crate::cuts::{Client, fold};
+use crate::log::{Delivered, Log, logs, scenario};
+use crate::vectors;
+
+/// The client's fold: blocks by message and index, results inside the calls that they answer.
+#[derive(Default)]
+struct Blocks {
+    messages: BTreeMap<String, BTreeMap<u64, Value>>,
+    open: BTreeMap<u64, bool>,
+    is_streaming: bool,
+    end: Value,
+    last_id: String,
+}
+
+impl Blocks {
+    fn delta(block: &mut Value, delta: &Value) -> Result<(), String> {
+        match delta["type"].as_str().ok_or("a delta has a type")? {
+            "text_delta" | "thinking_delta" => {
+                let name = if delta["type"] == "text_delta" { "text" } else { "thinking" };
+                let before = block[name].as_str().ok_or(format!("the block has no `{name}`"))?;
+                block[name] = json!(format!("{before}{}", delta[name].as_str().ok_or("no text")?));
+                match delta["extras"]["block_subtype"].as_str() {
+                    Some("user_stopped") => block["type"] = json!("terminal_user_stopped"),
+                    Some("error") => block["type"] = json!("terminal_error"),
+                    Some("replaced") => block["text"] = delta["extras"]["text"].clone(),
+                    Some("retracted") => block["type"] = json!("retracted"),
+                    Some(other) => return Err(format!("unknown subtype `{other}`")),
+                    None => {}
+                }
+            }
+            "file_processing_delta" => block["status"] = delta["status"].clone(),
+            "approval_request_delta" => {
+                if delta["action_requests"] != block["actions"] {
+                    return Err("both forms must say the same".to_owned());
+                }
+            }
+            "approval_result_delta" => block["decisions"] = delta["decisions"].clone(),
+            other => return Err(format!("unknown delta `{other}`")),
+        }
+        Ok(())
+    }
+}
+
+impl Client for Blocks {
+    fn take(&mut self, frame: &Delivered) -> Result<(), String> {
+        let event: Value = serde_json::from_str(&frame.text).map_err(|error| error.to_string())?;
+        let of = event["message_id"].as_str().ok_or("no message_id")?.to_owned();
+        let id = event["event_id"].as_str().ok_or("no event_id")?;
+        if id < self.last_id.as_str() {
+            return Err(format!("`{id}` after `{}`", self.last_id));
+        }
+        self.last_id = id.to_owned();
+        let kind = event["type"].as_str().unwrap_or_default();
+        if (kind == "message_start") == self.is_streaming {
+            return Err(format!("`{kind}` cannot come here"));
+        }
+        let blocks = self.messages.entry(of).or_default();
+        let index = event["index"].as_u64();
+        match (kind, index) {
+            ("message_start", _) => self.is_streaming = true,
+            ("content_block_start", Some(index)) => {
+                if blocks.keys().next_back().map_or(0, |last| last + 1) != index {
+                    return Err(format!("index {index} does not follow"));
+                }
+                blocks.insert(index, event["content_block"].clone());
+                self.open.insert(index, true);
+            }
+            ("content_block_delta", Some(index)) => {
+                Self::delta(blocks.get_mut(&index).ok_or("no such block")?, &event["delta"])?;
+            }
+            ("content_block_stop", Some(index)) => {
+                self.open.remove(&index).ok_or("the block is not open")?;
+                blocks.get_mut(&index).ok_or("no such block")?["is_final"] = event["is_final"].clone();
+            }
+            ("message_delta", _) => self.end = event["delta"].clone(),
+            ("message_stop", _) => {
+                self.is_streaming = false;
+                if !self.open.is_empty() {
+                    return Err("a block is open".to_owned());
+                }
+                event["duration_ms"].as_u64().ok_or("no duration")?;
+            }
+            (other, _) => return Err(format!("unknown event `{other}`")),
+        }
+        Ok(())
+    }
+
+    /// Blocks of agents that run side by side have the numbers in which a reader met them.
+    fn object(&self) -> Value {
+        let mut blocks: Vec<String> =
+            self.messages.values().flat_map(BTreeMap::values).map(Value::to_string).collect();
+        blocks.retain(|block| !block.contains("\"retracted\""));
+        blocks.sort();
+        json!({"blocks": blocks, "end": self.end, "isStreaming": self.is_streaming})
+    }
+}
+
+/// True if blocks of several agents were open at once: then numbers depend on where a reader began.
+fn is_interleaved(name: &str) -> bool {
+    name.contains("parallel") || name.contains("subagents") || name == "retraction"
+}
+
+#[test]
+fn every_cut_ends_with_the_same_blocks() {
+    for (name, log) in logs() {
+        for turn in log.turns() {
+            let whole = log.tail(Dialect::Blocks, 0, Some(turn));
+            let seen = fold::<Blocks>(&whole, &name).object();
+            for after in (0..=log.len()).step_by(1 + log.len() / 60) {
+                let place = format!("{name}, cut after event {after}");
+                let tail = log.tail(Dialect::Blocks, after, Some(turn));
+                let rest: Vec<_> =
+                    whole.iter().filter(|frame| frame.sequence > after as u64).cloned().collect();
+                if !is_interleaved(&name) {
+                    assert_eq!(tail, rest, "{place}: the same bytes whoever projects them");
+                }
+                let opening = log.opening(Dialect::Blocks, after, Some(turn));
+                let again = fold::<Blocks>(opening.iter().chain(&tail), &place).object();
+                assert_eq!(again, seen, "{place}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_vectors() {
+    vectors::check(Dialect::Blocks);
+}
+
+fn frames(log: &Log) -> Vec<Value> {
+    let frames = log.tail(Dialect::Blocks, 0, log.turns().first().copied());
+    frames.iter().map(|frame| serde_json::from_str(&frame.text).expect("a frame is JSON")).collect()
+}
+
+#[test]
+fn only_the_last_answer_is_final() {
+    let stops = |name: &str| {
+        let all = frames(&scenario(name));
+        let finals = all.iter().filter(|frame| frame["is_final"] == true).count();
+        (finals, all.iter().filter(|frame| frame["type"] == "content_block_stop").count())
+    };
+    assert_eq!(stops("tool"), (1, 4));
+    assert_eq!(stops("error").0, 0);
+}
+
+#[test]
+fn a_chat_view_shows_no_thinking() {
+    let mut display = Display::new(DisplayMode::Chat);
+    let all = frames(&scenario("tool"));
+    let shown: Vec<Value> = all
+        .iter()
+        .filter_map(|frame| display.pass(&frame.to_string()))
+        .map(|text| serde_json::from_str(&text).expect("a frame is JSON"))
+        .collect();
+    assert_eq!(shown[0]["display_mode"], "chat");
+    assert!(shown.iter().all(|frame| frame["content_block"]["type"] != "thinking" && frame["index"] != 0));
+    assert_eq!(all.len() - shown.len(), 3, "start, delta and stop of the thinking");
+}
+
+#[test]
+fn event_ids_sort_and_come_back() {
+    let all = frames(&scenario("approval"));
+    let ids: Vec<&str> = all.iter().map(|frame| frame["event_id"].as_str().expect("an id")).collect();
+    assert!(ids.windows(2).all(|pair| pair[0] < pair[1]), "{ids:?}");
+    for id in ids {
+        assert_eq!(EventId::parse(id).map(EventId::write).as_deref(), Some(id));
+    }
+    assert_eq!(EventId::parse("01HXYZ"), None);
+}
+
+#[test]
+fn a_history_hands_over_to_a_subscription() {
+    let log = scenario("approval_pending");
+    let history: Value = serde_json::from_str(&history(log.state(log.len()))).expect("it is JSON");
+    assert_eq!(history["status"], "waiting_approval");
+    let asked = frames(&log).into_iter().find(|frame| frame["content_block"]["type"] == "approval_request");
+    assert_eq!(
+        history["pending_approval"]["approval_key"],
+        asked.expect("it was asked")["content_block"]["approval_key"]
+    );
+    let last = EventId::parse(history["last_event_id"].as_str().expect("an id")).expect("a cursor");
+    assert_eq!(last.sequence.get(), log.len() as u64);
+    assert_eq!(history["messages"][0]["role"], "user");
+}
+
+#[test]
+fn a_client_is_understood_or_told_what_is_wrong() {
+    let read = |text: &str| decode(text.as_bytes());
+    let stop = read(r#"{"type":"stop","session_id":"s","mode":"after_turn"}"#).expect("it is good");
+    assert_eq!(stop, Message::Stop { session_id: "s".into(), message_id: None, mode: StopMode::AfterTurn });
+    let chat =
+        read(r#"{"type":"chat","message":"hi","content_urls":["u",{"url":"v"}],"display_mode":"chat"}"#);
+    let Ok(Message::Chat(chat)) = chat else { panic!("{chat:?}") };
+    assert_eq!((chat.content_urls.len(), chat.display_mode), (2, DisplayMode::Chat));
+    let approval = r#"{"type":"approval","session_id":"s","approval_key":"s_9","decisions":[{"type":"edit","edited_action":{"name":"n","args":{"a":1}}},{"type":"reject","message":"no"}]}"#;
+    let Ok(Message::Approval { decisions, .. }) = read(approval) else { panic!("it is good") };
+    assert_eq!(
+        decisions.iter().map(|it| it.kind).collect::<Vec<_>>(),
+        [DecisionKind::Edit, DecisionKind::Reject]
+    );
+    let auth = read(r#"{"type":"auth","token":"hush"}"#).expect("it is good");
+    assert!(!format!("{auth:?}").contains("hush"));
+    let wrong = [
+        (r#"{"type":"dance"}"#, "type"),
+        (r#"{"type":"subscribe","session_id":"s","last_event_id":"01HX"}"#, "last_event_id"),
+        (r#"{"type":"chat"}"#, "message"),
+        (r#"{"type":"approval","session_id":"s","approval_key":"k","decisions":[]}"#, "decisions"),
+        (
+            r#"{"type":"approval","session_id":"s","approval_key":"k","decisions":[{"type":"edit"}]}"#,
+            "decisions[0].edited_action",
+        ),
+        (r#"{"type":"stop","session_id":"s","mode":"soon"}"#, "mode"),
+    ];
+    for (text, param) in wrong {
+        assert_eq!(read(text).expect_err(text).param.as_deref(), Some(param), "{text}");
+    }
+    assert!(read("{").is_err() && read("[]").is_err());
+}

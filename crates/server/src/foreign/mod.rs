@@ -1,0 +1,86 @@
+//! The routes of foreign dialects: an unmodified client of another API asks here, and everything lands in the same log.
+//!
+//! ```text
+//!   request ──▶ decode (dialect) ──▶ Submit ──▶ runner ──▶ log ──▶ the turn's stream in that dialect
+//! ```
+//!
+//! A disconnect is never a cancel. Refusals have the shape that the dialect's clients read.
+
+mod ag_ui;
+mod ai_sdk;
+mod call;
+mod chat_agent;
+mod decisions;
+mod models;
+mod one_shot;
+mod refuse;
+mod responses;
+mod start;
+
+use axum::Router;
+use axum::extract::{FromRequestParts, Request};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use bytes::Bytes;
+use http::header::CONTENT_TYPE;
+use http::{HeaderMap, StatusCode};
+use riverrun_dialect::Dialect;
+
+use crate::app::App;
+use crate::edge::{Caller, RequestId, Scope, read_all, refuse_encoding};
+pub(crate) use refuse::Refusal;
+
+pub(crate) fn routes() -> Router<App> {
+    Router::new()
+        .route("/v1/responses", post(responses::create))
+        .route("/v1/responses/{response}", get(responses::retrieve).delete(responses::delete))
+        .route("/v1/responses/{response}/cancel", post(responses::cancel))
+        .route("/v1/responses/{response}/input_items", get(responses::input_items))
+        .route("/v1/chat/completions", post(one_shot::chat))
+        .route("/v1/messages", post(one_shot::messages))
+        .route("/v1/models", get(models::list))
+        .route("/v1/models/{*model}", get(models::one))
+        .route("/ag-ui", post(ag_ui::run))
+        .route("/api/chat", post(ai_sdk::send))
+        .route("/api/chat/{chat}/stream", get(ai_sdk::reconnect))
+        .route("/api/chat/{chat}/stop", post(ai_sdk::stop))
+}
+
+/// A foreign request: who asks, and what.
+pub(crate) struct Asking {
+    pub caller: Caller,
+    pub headers: HeaderMap,
+    pub query: Option<String>,
+    pub body: Bytes,
+}
+
+/// Lets the caller in, reads the body, and answers; whatever is refused is refused in the dialect's shape.
+async fn enter(
+    app: &App,
+    dialect: Dialect,
+    scope: Scope,
+    request: Request,
+    answer: impl AsyncFnOnce(Asking) -> Result<Response, Refusal>,
+) -> Response {
+    let id = request.extensions().get::<RequestId>().cloned();
+    let answered = async {
+        let asking = let_in(app, scope, request).await?;
+        answer(asking).await
+    };
+    answered.await.unwrap_or_else(|refusal| refusal.answer(dialect, id.as_ref()))
+}
+
+async fn let_in(app: &App, scope: Scope, request: Request) -> Result<Asking, Refusal> {
+    let (mut parts, body) = request.into_parts();
+    let caller = Caller::from_request_parts(&mut parts, app).await?;
+    caller.require(scope)?;
+    refuse_encoding(&parts.headers)?;
+    let limits = app.edge().limits();
+    let body = read_all(&parts.headers, body, limits.body_bytes, limits.body_time).await?;
+    let query = parts.uri.query().map(str::to_owned);
+    Ok(Asking { caller, headers: parts.headers, query, body })
+}
+
+fn json(body: String) -> Response {
+    (StatusCode::OK, [(CONTENT_TYPE, "application/json")], body).into_response()
+}

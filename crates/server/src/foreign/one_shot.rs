@@ -1,0 +1,51 @@
+//! Chat Completions and Messages: the caller brings the conversation with each request, and a session holds one turn.
+
+use axum::extract::{Request, State};
+use axum::response::Response;
+use riverrun_dialect::request::{Failure, ModelCall};
+use riverrun_dialect::{Answer, Dialect, anthropic, chat};
+
+use super::start::{Seen, finished, ids, start, stream, told};
+use super::{Asking, Refusal, call, enter, json};
+use crate::app::App;
+use crate::edge::Scope;
+
+pub async fn chat(State(app): State<App>, request: Request) -> Response {
+    let decode = chat::request::decode;
+    enter(&app, Dialect::Chat, Scope::Write, request, async |asking| {
+        serve(&app, asking, Dialect::Chat, decode).await
+    })
+    .await
+}
+
+pub async fn messages(State(app): State<App>, request: Request) -> Response {
+    let decode = anthropic::request::decode;
+    enter(&app, Dialect::Anthropic, Scope::Write, request, async |asking| {
+        serve(&app, asking, Dialect::Anthropic, decode).await
+    })
+    .await
+}
+
+async fn serve(
+    app: &App,
+    asking: Asking,
+    dialect: Dialect,
+    decode: fn(&[u8]) -> Result<ModelCall, Failure>,
+) -> Result<Response, Refusal> {
+    let call = decode(&asking.body)?;
+    let caller = &asking.caller;
+    let mut submit = call::submit(&call);
+    submit.source = Some(dialect.name().to_owned());
+    let named = ids(caller, dialect.name(), &asking.headers)?;
+    submit.turn_id = named.as_ref().map(|(_, turn)| turn.clone());
+    let (started, _) = start(app, caller, named.map(|(session, _)| session), submit).await?;
+    if call.stream {
+        return Ok(stream(app, caller, &started, dialect, Seen::default()).await?);
+    }
+    finished(app, caller, &started).await?;
+    match told(app, &started, dialect).await? {
+        Answer::Whole(body) | Answer::Open(body) => Ok(json(body)),
+        Answer::Failed(failure) => Err(failure.into()),
+        Answer::None => Err(Failure::new(500, "internal", "the turn ended without an answer").into()),
+    }
+}

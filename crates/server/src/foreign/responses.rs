@@ -1,0 +1,141 @@
+//! OpenAI's Responses: created, followed, looked at, cancelled.
+
+use axum::extract::{Path, Request, State};
+use axum::response::Response;
+use riverrun_dialect::request::Failure;
+use riverrun_dialect::{Answer, Dialect, responses};
+use riverrun_event::TurnId;
+use riverrun_runner::{CancelMode, CommandError};
+
+use super::start::{Seen, Started, find, finished, ids, start, state, stream, told};
+use super::{Asking, Refusal, call, enter, json};
+use crate::app::App;
+use crate::edge::{Caller, Params, Problem, Scope};
+use crate::runner::problem;
+
+const DIALECT: Dialect = Dialect::Responses;
+
+pub async fn create(State(app): State<App>, request: Request) -> Response {
+    enter(&app, DIALECT, Scope::Write, request, async |asking| begin(&app, asking).await).await
+}
+
+async fn begin(app: &App, asking: Asking) -> Result<Response, Refusal> {
+    let call = responses::request::decode(&asking.body)?;
+    let caller = &asking.caller;
+    let mut submit = call::submit(&call);
+    submit.source = Some(DIALECT.name().to_owned());
+    let named = ids(caller, DIALECT.name(), &asking.headers)?;
+    submit.turn_id = named.as_ref().map(|(_, turn)| turn.clone());
+    let mut session = named.map(|(session, _)| session);
+    if let Some(previous) = &call.previous {
+        let before = response(app, caller, previous).await.map_err(|refusal| unknown(refusal, previous))?;
+        session = Some(before.hub.key.session.clone());
+    }
+    let (started, _) = start(app, caller, session, submit).await?;
+    match (call.stream, call.background) {
+        (true, _) => Ok(stream(app, caller, &started, DIALECT, Seen::default()).await?),
+        (false, true) => object(app, &started).await,
+        (false, false) => {
+            finished(app, caller, &started).await?;
+            object(app, &started).await
+        }
+    }
+}
+
+pub async fn retrieve(State(app): State<App>, Path(id): Path<String>, request: Request) -> Response {
+    enter(&app, DIALECT, Scope::Read, request, async |asking| {
+        let started = response(&app, &asking.caller, &id).await?;
+        let names = ["stream", "starting_after", "include", "include[]", "include_obfuscation"];
+        let params = Params::parse(asking.query.as_deref(), &names)?;
+        if params.flag("stream")? != Some(true) {
+            return object(&app, &started).await;
+        }
+        let after: Option<u64> = params.parsed("starting_after")?;
+        let seen = Seen { frames: after.map(|number| number.saturating_add(1)), event: None };
+        Ok(stream(&app, &asking.caller, &started, DIALECT, seen).await?)
+    })
+    .await
+}
+
+pub async fn cancel(State(app): State<App>, Path(id): Path<String>, request: Request) -> Response {
+    enter(&app, DIALECT, Scope::Write, request, async |asking| {
+        let started = response(&app, &asking.caller, &id).await?;
+        let key = &started.hub.key;
+        let cancelled = app.runner().cancel(key, &started.turn, CancelMode::Immediate, None).await;
+        match cancelled {
+            // A response that has ended is answered as it is.
+            Ok(_) | Err(CommandError::TurnEnded { .. }) => {}
+            Err(error) => return Err(problem(&error).into()),
+        }
+        finished(&app, &asking.caller, &started).await?;
+        object(&app, &started).await
+    })
+    .await
+}
+
+/// Deletes the session of a response; it is refused while others rest on it.
+pub async fn delete(State(app): State<App>, Path(id): Path<String>, request: Request) -> Response {
+    enter(&app, DIALECT, Scope::Write, request, async |asking| {
+        let started = response(&app, &asking.caller, &id).await?;
+        let now = state(&app, &started).await?;
+        if now.turns.len() as u64 + now.sealed_turns > 1 {
+            let message = "this response is part of a conversation with others; delete its session instead";
+            return Err(Failure::new(409, "conflict", message).into());
+        }
+        crate::route::remove(&app, &asking.caller, started.hub.session().as_str()).await?;
+        Ok(json(format!("{{\"id\":\"{id}\",\"object\":\"response\",\"deleted\":true}}")))
+    })
+    .await
+}
+
+pub async fn input_items(State(app): State<App>, Path(id): Path<String>, request: Request) -> Response {
+    enter(&app, DIALECT, Scope::Read, request, async |asking| {
+        let started = response(&app, &asking.caller, &id).await?;
+        let now = state(&app, &started).await?;
+        let turn = now.turns.iter().find(|turn| turn.turn_id == started.turn);
+        let turn = turn.ok_or_else(|| absent(&id))?;
+        Ok(json(responses::input_items(turn)))
+    })
+    .await
+}
+
+/// The response as it stands.
+async fn object(app: &App, started: &Started) -> Result<Response, Refusal> {
+    match told(app, started, DIALECT).await? {
+        Answer::Whole(body) | Answer::Open(body) => Ok(json(body)),
+        Answer::Failed(failure) => Err(failure.into()),
+        Answer::None => Err(absent(&responses::response_id(&started.turn))),
+    }
+}
+
+async fn response(app: &App, caller: &Caller, id: &str) -> Result<Started, Refusal> {
+    let turn: TurnId = responses::turn_of(id).ok_or_else(|| absent(id))?;
+    match find(app, caller, &turn).await {
+        Ok(started) => Ok(started),
+        Err(problem) if problem.status() == 404 => Err(absent(id)),
+        Err(problem) => Err(problem.into()),
+    }
+}
+
+fn absent(id: &str) -> Refusal {
+    let id: String = id.chars().take(80).filter(|c| !c.is_control()).collect();
+    Failure::new(404, "not_found", format!("Response with id '{id}' not found.")).param("id").into()
+}
+
+fn unknown(refusal: Refusal, id: &str) -> Refusal {
+    match refusal {
+        Refusal::Failure(failure) if failure.status == 404 => {
+            let message = format!("Previous response with id '{id}' not found.");
+            let failure = Failure::new(400, "previous_response_not_found", message);
+            failure.param("previous_response_id").into()
+        }
+        other => other,
+    }
+}
+
+impl From<CommandError> for Refusal {
+    fn from(error: CommandError) -> Self {
+        let problem: Problem = problem(&error);
+        problem.into()
+    }
+}
