@@ -143,5 +143,8 @@ async fn the_methods_describe_themselves() {
     let document = server.connect().await.ok("rpc.discover", json!({})).await;
     let methods = document["methods"].as_array().expect("a list");
     let names: Vec<_> = methods.iter().map(|method| method["name"].as_str().unwrap_or("")).collect();
-    assert!(names.contains(&"session.follow") && names.len() == 14, "{names:?}");
+    assert!(
+        names.contains(&"session.follow") && names.contains(&"turn.submit") && names.len() == 60,
+        "{names:?}"
+    );
 }
