@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use clap::{Parser, Subcommand};
-use riverrun_tests::crash::{Program, control, faults, kill, power, seeded};
+use riverrun_tests::crash::{Program, control, faults, kill, power, runner, seeded};
 
 #[derive(Debug, Parser)]
 struct Arguments {
@@ -68,6 +68,14 @@ enum Suite {
     Start,
     /// Asks with another tenant's key and with a cookie.
     Edge,
+    /// Runs agents on a server that is killed at every event, and lets many decide at once.
+    Runner {
+        /// Kills at random instants.
+        #[arg(long, default_value_t = 60)]
+        random: u64,
+        #[arg(long, default_value_t = 200)]
+        races: u64,
+    },
     /// Switches known bugs on, one at a time, and sees that the suites notice.
     Seeded,
 }
@@ -138,6 +146,9 @@ impl How {
                 faults::missing(program).map(|()| true)
             }
             Suite::Edge => faults::edge(program).map(|()| true),
+            Suite::Runner { random, races } => {
+                runner::run(program, &runner::Plan { random, races, seed }).map(|()| true)
+            }
             Suite::Seeded => seeded::run(&root()).map(|()| true),
             Suite::All => all(self, every_push()).map(|()| true),
             Suite::Nightly => {
@@ -158,6 +169,7 @@ fn every_push() -> Vec<Suite> {
         Suite::Kill { cycles: 300 },
         Suite::Control { file_system: "ext4".to_owned(), cycles: 40 },
         Suite::Power { file_system: "ext4".to_owned(), cycles: 60 },
+        Suite::Runner { random: 60, races: 200 },
         Suite::Seeded,
     ]
 }
@@ -167,6 +179,7 @@ fn nightly() -> Vec<Suite> {
     suites.extend([
         Suite::FailingSync { after: 100 },
         Suite::Kill { cycles: 10_000 },
+        Suite::Runner { random: 2_000, races: 4_000 },
         Suite::Power { file_system: "ext4".to_owned(), cycles: 2_000 },
         Suite::Power { file_system: "xfs".to_owned(), cycles: 2_000 },
     ]);

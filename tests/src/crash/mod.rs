@@ -18,6 +18,7 @@ pub mod power;
 mod produce;
 mod random;
 mod round;
+pub mod runner;
 pub mod seeded;
 mod server;
 mod strace;

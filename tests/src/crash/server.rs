@@ -167,6 +167,15 @@ impl Server {
         Ok(())
     }
 
+    /// Stops it as it is, until it may go on.
+    pub fn stop(&self) -> Result<()> {
+        Ok(kill_process(self.pid(), Signal::STOP)?)
+    }
+
+    pub fn go_on(&self) -> Result<()> {
+        Ok(kill_process(self.pid(), Signal::CONT)?)
+    }
+
     /// Asks it to go, and waits until it has.
     pub fn terminate(mut self) -> Result<(ExitStatus, Duration)> {
         let began = Instant::now();
