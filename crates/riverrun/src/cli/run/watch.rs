@@ -313,10 +313,8 @@ impl Watch {
         match ending {
             Ending::Completed | Ending::Failed | Ending::Cancelled => {
                 let style = self.output.style_of_notes();
-                self.output.note(&style.paint(
-                    Tone::Dim,
-                    &format!("go on: riverrun run --session {session} \"…\""),
-                ));
+                self.output
+                    .note(&style.paint(Tone::Dim, &format!("go on: riverrun run --session {session} \"…\"")));
             }
             Ending::Waiting => {
                 let action = self.questions.front().map(|question| question.action.as_str()).unwrap_or("-");
