@@ -1,1 +1,37 @@
-//! The library facade.
+//! Riverrun inside your program: agents whose every event is durable before you see it.
+//!
+//! ```
+//! # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), riverrun::Error> {
+//! use riverrun::{Agent, run_streamed};
+//!
+//! let agent = Agent::new("hello").instructions("Be brief.").model("scripted/echo");
+//! let run = run_streamed(agent, "Good morning").await?;
+//! let mut events = run.stream_events();
+//! while let Some(event) = events.next().await {
+//!     print!("{}", event?.text_delta().unwrap_or_default());
+//! }
+//! assert!(run.final_output().await?.is_some());
+//! # Ok(()) }
+//! ```
+//!
+//! An [`Agent`] is a value; a [`Riverrun`] runs agents over a store, in memory or in a data directory; a [`RunStream`]
+//! is one run: its events, its pauses, its end. This crate adds no behaviour of its own: the loop is
+//! `riverrun-runner`, the store `riverrun-log`, the same as behind `riverrun serve`. It does no HTTP.
+
+mod embed;
+
+pub use embed::{
+    Agent, Builder, Error, EventStream, InputCheck, Interruption, Outcome, OutputCheck, ProjectedStream,
+    Riverrun, RunEvent, RunStream, STATE_VERSION, run_streamed,
+};
+pub use riverrun_dialect::Dialect;
+pub use riverrun_event::{Event, EventType, Input, Payload, SessionId, TurnId, Usage};
+pub use riverrun_provider::{ApiName, Provider, ProviderConfig, Scenario, Scripted, SecretSource};
+pub use riverrun_runner::agent::{Approval, Checked, Guardrail, GuardrailFuture, Limits};
+pub use riverrun_runner::{Busy, CancelMode, CommandError, Decided, Settings, Submit};
+pub use riverrun_tool::{
+    Call, ClientTool, CommandConfig, CommandTool, FunctionTool, HttpConfig, HttpTool, IntoOutput, Json,
+    McpServer, Tool, ToolError, ToolErrorKind, ToolOutput,
+};
+/// For the arguments of tools: derive its `JsonSchema`.
+pub use schemars;

@@ -19,4 +19,4 @@ mod websocket;
 pub use app::App;
 pub use route::router;
 pub use runner::Agents;
-pub use serve::{Options, Ready, StartError, serve};
+pub use serve::{Options, Ready, StartError, serve, tend};

@@ -127,6 +127,12 @@ pub async fn serve(
     }
 }
 
+/// What is done behind the routes of an app: snapshots, packing, the lease. It runs until the drain, or until it is
+/// dropped. For programs that have an app without a listener.
+pub async fn tend(app: App, lease: Lease, retention: Option<Duration>) {
+    tokio::join!(upkeep::run(app.clone(), retention), keep_lease(app, lease));
+}
+
 fn keys_error(problem: &Problem) -> StartError {
     StartError::Keys(problem.detail().to_owned())
 }

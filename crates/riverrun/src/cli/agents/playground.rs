@@ -10,7 +10,8 @@ use super::builtin;
 /// The agent that answers chats which name nobody.
 pub const DEFAULT: &str = "scenario-text";
 
-const SCENARIOS: &[&str] = &["text", "tool", "slow", "error", "approval", "subagent", "parallel", "echo", "long"];
+const SCENARIOS: &[&str] =
+    &["text", "tool", "slow", "error", "approval", "subagent", "parallel", "echo", "long"];
 
 pub fn add(registry: &mut Registry) {
     let weather = AgentSpec {

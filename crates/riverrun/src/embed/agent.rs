@@ -1,0 +1,133 @@
+//! An agent as a value.
+
+use std::sync::Arc;
+
+use riverrun_runner::AgentSpec;
+use riverrun_runner::agent::{Approval, Guardrail, Limits, ToolUse};
+use riverrun_tool::Tool;
+use schemars::JsonSchema;
+use serde_json::Value;
+
+/// An agent: a model, what it is told, and what it may use.
+#[derive(Clone)]
+pub struct Agent {
+    pub(super) spec: AgentSpec,
+    /// Agents that came with this one.
+    pub(super) others: Vec<Agent>,
+}
+
+impl Agent {
+    /// Letters, digits, `_` and `-`: others call it by this name.
+    pub fn new(name: impl Into<String>) -> Self {
+        Self { spec: AgentSpec { name: name.into(), ..AgentSpec::default() }, others: Vec::new() }
+    }
+
+    pub fn name(&self) -> &str {
+        &self.spec.name
+    }
+
+    /// What other agents are told of it.
+    pub fn description(mut self, text: impl Into<String>) -> Self {
+        self.spec.description = text.into();
+        self
+    }
+
+    pub fn instructions(mut self, text: impl Into<String>) -> Self {
+        self.spec.instructions = Some(text.into());
+        self
+    }
+
+    /// `PROVIDER/MODEL`, or `scripted/SCENARIO`. Called again, it adds a model to fall back on.
+    pub fn model(mut self, model: impl Into<String>) -> Self {
+        self.spec.models.push(model.into());
+        self
+    }
+
+    /// A tool. A call that may destroy something waits for a person; see [`Agent::tool_with`].
+    pub fn tool(self, tool: impl Tool) -> Self {
+        self.tool_with(tool, Approval::Policy)
+    }
+
+    pub fn tool_with(self, tool: impl Tool, approval: Approval) -> Self {
+        self.shared_tool(Arc::new(tool), approval)
+    }
+
+    /// A tool that several agents share, such as one of an MCP server.
+    pub fn shared_tool(mut self, tool: Arc<dyn Tool>, approval: Approval) -> Self {
+        self.spec.tools.push(ToolUse { tool, approval });
+        self
+    }
+
+    /// An agent that this one may call as a tool.
+    pub fn sub_agent(mut self, agent: Agent) -> Self {
+        self.spec.subagents.push(agent.spec.name.clone());
+        self.others.push(agent);
+        self
+    }
+
+    /// The same, for an agent that is given elsewhere.
+    pub fn sub_agent_named(mut self, name: impl Into<String>) -> Self {
+        self.spec.subagents.push(name.into());
+        self
+    }
+
+    /// An agent that this one may hand the conversation to. The model calls it `transfer_to_NAME`.
+    pub fn handoff(mut self, agent: Agent) -> Self {
+        self.spec.handoffs.push(agent.spec.name.clone());
+        self.others.push(agent);
+        self
+    }
+
+    /// The same, for an agent that is given elsewhere: also back to one that handed over to this one.
+    pub fn handoff_to(mut self, name: impl Into<String>) -> Self {
+        self.spec.handoffs.push(name.into());
+        self
+    }
+
+    pub fn guardrail(mut self, guardrail: impl Guardrail) -> Self {
+        self.spec.guardrails.push(Arc::new(guardrail));
+        self
+    }
+
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.spec.limits = limits;
+        self
+    }
+
+    /// Model calls in one run; 10 without it.
+    pub fn max_steps(mut self, steps: u32) -> Self {
+        self.spec.limits.steps = steps;
+        self
+    }
+
+    /// The final output is JSON of this type; what does not fit goes back to the model.
+    pub fn output_type<T: JsonSchema>(self) -> Self {
+        self.output_schema(schemars::schema_for!(T).to_value())
+    }
+
+    pub fn output_schema(mut self, schema: Value) -> Self {
+        self.spec.output_schema = Some(schema);
+        self
+    }
+
+    pub fn temperature(mut self, temperature: f64) -> Self {
+        self.spec.temperature = Some(temperature);
+        self
+    }
+
+    pub fn max_output_tokens(mut self, tokens: u64) -> Self {
+        self.spec.max_output_tokens = Some(tokens);
+        self
+    }
+
+    pub fn reasoning_effort(mut self, effort: impl Into<String>) -> Self {
+        self.spec.reasoning_effort = Some(effort.into());
+        self
+    }
+
+    /// Tokens of history at which older turns are replaced by a summary.
+    pub fn compact_at_tokens(mut self, tokens: u64) -> Self {
+        self.spec.compact_at_tokens = Some(tokens);
+        self
+    }
+}

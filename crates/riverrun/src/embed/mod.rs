@@ -1,0 +1,25 @@
+//! The embedded API: agents as values, runs as streams.
+
+mod agent;
+mod builder;
+mod decision;
+mod error;
+mod event;
+mod follow;
+mod guardrail;
+mod project;
+mod run;
+mod runtime;
+mod saved;
+mod standing;
+
+pub use agent::Agent;
+pub use builder::Builder;
+pub use decision::Interruption;
+pub use error::Error;
+pub use event::{EventStream, RunEvent};
+pub use guardrail::{InputCheck, OutputCheck};
+pub use project::ProjectedStream;
+pub use run::{Outcome, RunStream};
+pub use runtime::{Riverrun, run_streamed};
+pub use saved::STATE_VERSION;

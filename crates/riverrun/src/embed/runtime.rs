@@ -1,0 +1,153 @@
+//! A runtime: agents over a store.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use riverrun_event::{Input, SessionId, TenantId, TurnId};
+use riverrun_log::{Clock, Lease, NewSession, SessionKey, SystemClock};
+use riverrun_runner::Submit;
+use riverrun_server::edge::DEFAULT_TENANT;
+use riverrun_server::session::log_time;
+use riverrun_server::{App, tend};
+use tokio::task::JoinHandle;
+
+use super::{Agent, Builder, Error, RunStream};
+
+pub(super) const LEASE_TIME: Duration = Duration::from_secs(10);
+const DRAIN_TIME: Duration = Duration::from_secs(5);
+
+/// Runs an agent in memory. The run lives as long as its stream: keep it, or build a [`Riverrun`].
+pub async fn run_streamed(agent: Agent, input: impl Into<Input>) -> Result<RunStream, Error> {
+    let name = agent.name().to_owned();
+    let runtime = Riverrun::builder().agent(agent).start().await?;
+    runtime.run_streamed(&name, input).await
+}
+
+/// Agents over a store. Clones share everything; a run's stream holds one too.
+///
+/// When the last of them is dropped, work stops where it is. A data directory has it, and the next start goes on; a
+/// runtime in memory is gone.
+#[derive(Clone)]
+pub struct Riverrun(Arc<Inner>);
+
+struct Inner {
+    app: App,
+    lease: Lease,
+    closed: AtomicBool,
+    behind: JoinHandle<()>,
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        // It holds the app, and with it the runner and the store.
+        self.behind.abort();
+    }
+}
+
+impl Riverrun {
+    pub fn builder() -> Builder {
+        Builder::default()
+    }
+
+    pub(super) fn new(app: App, lease: Lease) -> Self {
+        let behind = tokio::spawn(tend(app.clone(), lease.clone(), None));
+        Self(Arc::new(Inner { app, lease, closed: AtomicBool::new(false), behind }))
+    }
+
+    pub(super) fn app(&self) -> &App {
+        &self.0.app
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        self.0.closed.load(Ordering::Acquire)
+    }
+
+    /// Runs an agent in a session of its own.
+    pub async fn run_streamed(&self, agent: &str, input: impl Into<Input>) -> Result<RunStream, Error> {
+        let session = SessionId::from_bytes(fresh_id(&SystemClock)?);
+        self.run_in(&session, agent, input).await
+    }
+
+    /// Runs an agent in a session, which is made if it is not there. The agent reads what was said there before.
+    pub async fn run_in(
+        &self,
+        session: &SessionId,
+        agent: &str,
+        input: impl Into<Input>,
+    ) -> Result<RunStream, Error> {
+        let submit = Submit { agent: Some(agent.to_owned()), input: Some(input.into()), ..Submit::default() };
+        self.submit(session, submit).await
+    }
+
+    /// The same with everything that can be said of a turn: its id, its thread, what to do if the thread is busy.
+    pub async fn submit(&self, session: &SessionId, submit: Submit) -> Result<RunStream, Error> {
+        let key = key(session);
+        let new = NewSession {
+            agent: submit.agent.clone(),
+            status: "idle".to_owned(),
+            created_at: log_time(self.app().now()),
+            ..NewSession::default()
+        };
+        self.app().log().create_session(&key, new).await?;
+        let submitted = self.app().runner().submit(&key, submit).await?;
+        Ok(RunStream::new(self.clone(), key, submitted.turn_id, submitted.first))
+    }
+
+    /// A run that is in the store, from its first event on.
+    pub async fn run(&self, session: &SessionId, turn: &TurnId) -> Result<RunStream, Error> {
+        let key = key(session);
+        let absent = || Error::NoRun { session: session.to_string(), turn: turn.to_string() };
+        let record = self.app().log().turn(&key, turn).await?.ok_or_else(absent)?;
+        Ok(RunStream::new(self.clone(), key, turn.clone(), record.fact.first))
+    }
+
+    /// The runs without an end: those that work and those that wait for a decision. After a start with a data
+    /// directory these are what the former process left.
+    pub async fn open_runs(&self) -> Result<Vec<RunStream>, Error> {
+        let open = self.app().log().open_turns().await?;
+        let runs = open
+            .into_iter()
+            .map(|turn| RunStream::new(self.clone(), turn.key, turn.fact.turn, turn.fact.first));
+        Ok(runs.collect())
+    }
+
+    /// Stops where everything is and closes the store. The directory is free for another process once the streams of
+    /// this runtime are dropped too.
+    pub async fn close(self) -> Result<(), Error> {
+        const LOOKS: u32 = 200;
+        let app = self.app().clone();
+        app.runner().drain(DRAIN_TIME).await;
+        self.0.closed.store(true, Ordering::Release);
+        app.hubs().wake_all();
+        self.0.behind.abort();
+        let log = app.log().clone();
+        // A lease that is not released only makes the next start wait.
+        let _ = log.release(&self.0.lease).await;
+        log.close().await?;
+        // What still runs down holds the store's lock for a moment.
+        let held = Arc::downgrade(&log);
+        drop((log, app, self));
+        for _ in 0..LOOKS {
+            if held.strong_count() == 0 {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        Ok(())
+    }
+}
+
+pub(super) fn key(session: &SessionId) -> SessionKey {
+    let tenant = TenantId::new(DEFAULT_TENANT).expect("the default tenant's name fits the alphabet of ids");
+    SessionKey::new(tenant, session.clone())
+}
+
+/// Sorts by time: 48 bits of milliseconds, then 80 of chance.
+pub(super) fn fresh_id(clock: &dyn Clock) -> Result<[u8; 16], Error> {
+    let mut bytes = [0; 16];
+    bytes[..6].copy_from_slice(&clock.now().millis().to_be_bytes()[2..]);
+    let failed = |error| Error::Store(format!("this machine gives no random bytes: {error}"));
+    getrandom::fill(&mut bytes[6..]).map_err(failed)?;
+    Ok(bytes)
+}

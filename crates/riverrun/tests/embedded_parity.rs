@@ -1,0 +1,256 @@
+//! Runs beside recorded runs of the OpenAI Agents SDK: the names and the order of the events that tell items and
+//! agents. The recordings are read if they are there; what is expected stands here in any case.
+
+#![allow(clippy::unwrap_used)]
+
+use std::path::PathBuf;
+
+use riverrun::schemars::JsonSchema;
+use riverrun::{
+    Agent, Approval, CancelMode, Dialect, FunctionTool, InputCheck, Outcome, OutputCheck, Riverrun, RunStream,
+};
+use serde::Deserialize;
+
+#[derive(Deserialize, JsonSchema)]
+#[allow(dead_code)]
+struct City {
+    city: String,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[allow(dead_code)]
+struct Trade {
+    symbol: String,
+    n: u32,
+}
+
+fn agent(name: &str, script: &str) -> Agent {
+    let weather = FunctionTool::new("get_weather", "Weather.", |_: City| async { "15C" }).read_only();
+    let trade = FunctionTool::new("trade", "Buys.", |_: Trade| async { "done" });
+    Agent::new(name).model(format!("scripted/{script}")).tool(weather).tool_with(trade, Approval::Always)
+}
+
+const CALL: &str = r#"{ call = { name = "get_weather", arguments = ['{"city":"Paris"}'] } }"#;
+const TRADE: &str = r#"{ call = { name = "trade", arguments = ['{"symbol":"VNM","n":1}'] } }"#;
+const AGAIN: &str = r#"{ call = { name = "trade", arguments = ['{"symbol":"VNM","n":2}'] } }"#;
+
+fn text(text: &str) -> String {
+    format!("{{ text = {{ pieces = ['{text}'] }} }}")
+}
+
+/// Steps by the least number of results that they follow, the largest first.
+fn script(steps: &[(u32, String)]) -> String {
+    let step = |(results, play): &(u32, String)| {
+        format!("[[step]]\nwhen = {{ results = {results} }}\nplay = [{play}]\n")
+    };
+    steps.iter().map(step).collect()
+}
+
+async fn started(agent: Agent, script: &str) -> RunStream {
+    started_with(agent, &[("s", script)]).await
+}
+
+async fn started_with(agent: Agent, scripts: &[(&str, &str)]) -> RunStream {
+    let name = agent.name().to_owned();
+    let mut builder = Riverrun::builder().agent(agent);
+    for (name, text) in scripts {
+        builder = builder.script(*name, *text);
+    }
+    builder.start().await.unwrap().run_streamed(&name, "go").await.unwrap()
+}
+
+/// The events that tell items and agents, in the words of the recordings.
+async fn told(run: &RunStream) -> Vec<String> {
+    told_until(run, |_| None).await
+}
+
+async fn told_until(run: &RunStream, cancel: impl Fn(&str) -> Option<CancelMode>) -> Vec<String> {
+    let (mut told, mut events) = (Vec::new(), run.stream_events_as(Dialect::AgentsSdk));
+    while let Some(event) = events.next().await {
+        let event = event.unwrap();
+        let kind = event["type"].as_str().unwrap();
+        match kind {
+            "agent_updated_stream_event" => {
+                told.push(format!("agent_updated {}", event["new_agent"]["name"].as_str().unwrap()));
+            }
+            "run_item_stream_event" => {
+                let agent = event["item"]["agent"]["name"].as_str().unwrap();
+                told.push(format!("item {} agent={agent}", event["name"].as_str().unwrap()));
+            }
+            _ => assert_eq!(kind, "raw_response_event"),
+        }
+        if let Some(mode) = cancel(kind) {
+            run.cancel(mode).await.unwrap();
+        }
+    }
+    assert!(run.is_complete().await.unwrap(), "the stream ends when nothing more comes");
+    told
+}
+
+/// The same of a recorded run; None without the recordings.
+fn recorded(section: &str) -> Option<Vec<String>> {
+    let beside = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
+    let shared = std::env::var_os("RIVERRUN_SHARED").map_or(beside, PathBuf::from);
+    let file = shared.join("spec/agents-sdk-traces.txt");
+    let Ok(text) = std::fs::read_to_string(&file) else {
+        println!("skipped: {} is not there, so `{section}` is not compared with a recording", file.display());
+        return None;
+    };
+    let title = format!("## {section}");
+    let lines = text.lines().skip_while(|line| *line != title).skip(1);
+    let lines = lines.take_while(|line| !line.starts_with("## ")).map(str::trim);
+    let words = lines.filter_map(|line| {
+        let is_told = line.starts_with("agent_updated ") || line.starts_with("item ");
+        // `item NAME (TYPE) agent=A` loses the type, which follows from the name.
+        is_told.then(|| line.split(' ').filter(|word| !word.starts_with('(')).collect::<Vec<_>>().join(" "))
+    });
+    let words: Vec<String> = words.collect();
+    assert!(!words.is_empty(), "the recordings have no `{section}`");
+    Some(words)
+}
+
+fn same(section: &str, told: &[String], expected: &[&str]) {
+    assert_eq!(told, expected, "{section}");
+    if let Some(recorded) = recorded(section) {
+        assert_eq!(told, recorded, "{section}: as recorded");
+    }
+}
+
+const A: &str = "agent_updated A";
+const CALLED: &str = "item tool_called agent=A";
+const OUTPUT: &str = "item tool_output agent=A";
+const MESSAGE: &str = "item message_output_created agent=A";
+
+#[tokio::test]
+async fn a_tool_then_an_answer() {
+    let run = started(agent("A", "s"), &script(&[(1, text("It is 15C.")), (0, CALL.into())])).await;
+    same("tool then answer", &told(&run).await, &[A, CALLED, OUTPUT, MESSAGE]);
+    assert_eq!(run.final_output().await.unwrap().unwrap(), "It is 15C.");
+}
+
+#[tokio::test]
+async fn a_pause_lets_siblings_run_and_the_decision_goes_on() {
+    let run =
+        started(agent("A", "s"), &script(&[(2, text("Bought.")), (0, format!("{TRADE}, {CALL}"))])).await;
+    same("approval pause (sibling ungated)", &told(&run).await, &[A, CALLED, CALLED, OUTPUT]);
+    assert_eq!(run.final_output().await.unwrap(), None);
+    let asked = run.interruptions().await.unwrap();
+    assert_eq!((asked.len(), asked[0].tool.as_deref()), (1, Some("trade")));
+    assert_eq!(asked[0].arguments["symbol"], "VNM");
+    run.approve(&asked[0], false).await.unwrap();
+    same("resume approve", &told(&run).await, &[A, OUTPUT, MESSAGE]);
+    assert_eq!(run.final_output().await.unwrap().unwrap(), "Bought.");
+}
+
+async fn rejected(always: bool, message: Option<&str>) -> (RunStream, Vec<String>) {
+    let steps = [(2, text("ok")), (1, AGAIN.into()), (0, TRADE.into())];
+    let run = started(agent("A", "s"), &script(&steps)).await;
+    told(&run).await;
+    let asked = run.interruptions().await.unwrap();
+    run.reject(&asked[0], always, message).await.unwrap();
+    let told = told(&run).await;
+    (run, told)
+}
+
+#[tokio::test]
+async fn a_rejection_is_a_result_and_the_next_call_asks_again() {
+    for (section, message) in [("reject default", None), ("reject msg", Some("No, too risky."))] {
+        let (run, told) = rejected(false, message).await;
+        same(section, &told, &[A, OUTPUT, CALLED]);
+        assert_eq!(run.interruptions().await.unwrap()[0].arguments["n"], 2);
+    }
+}
+
+#[tokio::test]
+async fn a_rejection_for_always_asks_no_more() {
+    let (run, told) = rejected(true, Some("never")).await;
+    same("reject always", &told, &[A, OUTPUT, CALLED, OUTPUT, MESSAGE]);
+    assert_eq!(run.final_output().await.unwrap().unwrap(), "ok");
+}
+
+#[tokio::test]
+async fn without_a_decision_nothing_happens() {
+    let run = started(agent("A", "s"), &script(&[(0, TRADE.into())])).await;
+    told(&run).await;
+    same("resume undecided", &told(&run).await, &[A]);
+    assert_eq!(run.interruptions().await.unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn the_limit_of_steps_ends_a_run_that_goes_in_circles() {
+    let run = started(agent("A", "s").max_steps(2), &script(&[(0, CALL.into())])).await;
+    same("max turns=2", &told(&run).await, &[A, CALLED, OUTPUT, CALLED, OUTPUT]);
+    assert!(matches!(run.outcome().await.unwrap(), Outcome::Failed(_)));
+}
+
+#[tokio::test]
+async fn a_cancel_ends_at_once_or_after_the_step() {
+    let slow = script(&[(1, text("no")), (0, format!("{{ wait_ms = 300 }}, {CALL}"))]);
+    let at_start = |mode| move |kind: &str| (kind == "agent_updated_stream_event").then_some(mode);
+    let run = started(agent("A", "s"), &slow).await;
+    same("cancel immediate", &told_until(&run, at_start(CancelMode::Immediate)).await, &[A]);
+    let run = started(agent("A", "s"), &slow).await;
+    same("cancel after_turn", &told_until(&run, at_start(CancelMode::AfterTurn)).await, &[A, CALLED, OUTPUT]);
+    assert!(matches!(run.outcome().await.unwrap(), Outcome::Cancelled));
+}
+
+#[tokio::test]
+async fn a_handoff_changes_the_agent() {
+    let run = started_with(
+        agent("A", "a").handoff(agent("B", "b")),
+        &[
+            ("a", "[[step]]\nplay = [{ call = { name = 'transfer_to_B', arguments = ['{}'] } }]"),
+            ("b", &script(&[(0, text("I am B"))])),
+        ],
+    )
+    .await;
+    let expected = [
+        A,
+        "item handoff_requested agent=A",
+        "item handoff_occured agent=A",
+        "agent_updated B",
+        "item message_output_created agent=B",
+    ];
+    same("handoff", &told(&run).await, &expected);
+    assert_eq!(run.current_agent().await.unwrap().as_deref(), Some("B"));
+}
+
+#[tokio::test]
+async fn an_unknown_tool_is_told_to_the_model() {
+    let call = "{ call = { name = 'nope', arguments = ['{}'] } }".to_owned();
+    let run = started(agent("A", "s"), &script(&[(1, text("sorry")), (0, call)])).await;
+    same("unknown tool->model", &told(&run).await, &[A, CALLED, OUTPUT, MESSAGE]);
+}
+
+#[tokio::test]
+async fn guardrails_end_a_run_before_and_after() {
+    let hello = script(&[(0, text("hello there"))]);
+    let refuse = |_: &str| Err("no".to_owned());
+    let run = started(agent("A", "s").guardrail(InputCheck::new("in", refuse)), &hello).await;
+    same("input tripwire", &told(&run).await, &[A]);
+    let run = started(agent("A", "s").guardrail(OutputCheck::new("out", refuse)), &hello).await;
+    same("output tripwire", &told(&run).await, &[A, MESSAGE]);
+    let Outcome::Failed(error) = run.outcome().await.unwrap() else { panic!("it failed") };
+    assert_eq!(error.code.as_deref(), Some("guardrail_tripped"));
+}
+
+#[tokio::test]
+async fn a_pause_below_shows_above() {
+    let call = "{ call = { name = 'Inner', arguments = ['{\"input\":\"do\"}'] } }".to_owned();
+    let run = started_with(
+        agent("Outer", "outer").sub_agent(agent("Inner", "inner")),
+        &[
+            ("outer", &script(&[(1, text("outer ok")), (0, call)])),
+            ("inner", &script(&[(1, text("inner ok")), (0, TRADE.into())])),
+        ],
+    )
+    .await;
+    let outer = ["agent_updated Outer", "item tool_called agent=Outer"];
+    same("nested pause", &told(&run).await, &outer);
+    let asked = run.interruptions().await.unwrap();
+    assert_eq!((asked[0].tool.as_deref(), asked[0].agent.as_deref()), (Some("trade"), Some("Inner")));
+    run.approve(&asked[0], false).await.unwrap();
+    let outer =
+        ["agent_updated Outer", "item tool_output agent=Outer", "item message_output_created agent=Outer"];
+    same("nested resume", &told(&run).await, &outer);
+}
