@@ -7,6 +7,7 @@ mod agents;
 mod control;
 mod journal;
 mod kill;
+mod outputs;
 mod owners;
 mod races;
 mod script;

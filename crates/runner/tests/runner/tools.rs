@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use riverrun_event::{ActionId, ActionRequired, Item, Part, RawJson};
-use riverrun_provider::History;
+use riverrun_provider::{History, ModelEvent, StopReason};
 use riverrun_runner::agent::Approval;
 use riverrun_runner::{AgentSpec, CommandError, Decide, Decision};
 
-use crate::script::{Script, calls, text};
+use crate::script::{Say, Script, calls, completed, text};
 use crate::stage::{Stage, agent};
 use crate::tool::{Calls, ONCE, READ, slow_tool, tool};
 
@@ -257,4 +257,27 @@ async fn results_that_both_see_are_numbered() {
     });
     let block = serde_json::to_value(&message.unwrap()[0]).unwrap();
     assert_eq!(block["annotations"][0]["referenceId"], 1, "{block}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_was_cut_is_never_run() {
+    let made = Calls::default();
+    let whole = || calls(&[("c1", "read", r#"{"x":1}"#)]).0;
+    // The answer ends at the limit of tokens, in the middle of the arguments.
+    let mut cut = whole();
+    cut.retain(|(_, event)| !matches!(event, ModelEvent::ItemDone { index: 1, .. }));
+    cut.pop();
+    cut.push(completed(StopReason::MaxTokens));
+    // The connection ends behind a whole call, but before the end of the answer.
+    let mut lost = whole();
+    lost.pop();
+    let script = Script::new(vec![Say(cut), Say(lost), text("ok")]);
+    let stage = Stage::new(script, vec![with(vec![tool("read", READ, Approval::Policy, &made)])]).await;
+    stage.submit("turn_1", "go").await;
+    assert_eq!(stage.ended("turn_1").await, "completed");
+    stage.submit("turn_2", "go").await;
+    assert_eq!(stage.ended("turn_2").await, "completed");
+    assert_eq!(stage.said("turn_2").await, "ok");
+    assert!(made.lock().unwrap().is_empty());
+    assert_eq!((stage.count("tool.started").await, stage.count("model.failed").await), (0, 1));
 }
