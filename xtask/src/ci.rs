@@ -17,6 +17,7 @@ struct Step {
 fn steps() -> Vec<Step> {
     vec![
         step("format", || cargo(&["fmt", "--all", "--check"])),
+        step("checklist", crate::checklist::check),
         step("lint", || cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])),
         step("tidy", tidy::tidy),
         step("binary", || cargo(&["build", "--profile", "suite", "--package", "riverrun"])),

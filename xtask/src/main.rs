@@ -1,5 +1,6 @@
 //! `cargo xtask`: what the project does to itself.
 
+mod checklist;
 mod ci;
 mod clients;
 mod codegen;
@@ -15,6 +16,8 @@ const USAGE: &str = "usage: cargo xtask COMMAND
   codegen --check   fail if one of them is stale
   bless             write everything that is generated; review the difference like code
   tidy              check edges between crates, file sizes, links, generated files
+  checklist [FILES] write spec/CHECKLIST.md, with what the test runs in these files say
+  checklist --check fail if a test that it names is not there
   clients [WORDS]   run official clients against the binary, or those whose files have such names
   bench [ARGS]      run the load generator, optimised
   nightly           ci, then the property tests for much longer";
@@ -28,6 +31,8 @@ fn main() -> ExitCode {
         ["codegen", "--check"] => codegen::check(),
         ["bless"] => codegen::write(),
         ["tidy"] => tidy::tidy(),
+        ["checklist", "--check"] => checklist::check(),
+        ["checklist", results @ ..] => checklist::write(results),
         ["clients", rest @ ..] => clients::clients(rest),
         ["bench", rest @ ..] => ci::bench(rest),
         ["nightly"] => ci::nightly(),

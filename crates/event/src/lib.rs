@@ -27,7 +27,7 @@ pub use id::*;
 pub use record::{Composer, Composing, Record, RecordBytes, RecordError, Surround, write_record};
 pub use scope::Scope;
 pub use sequence::Sequence;
-pub use spill::{Spilled, spill};
+pub use spill::{PREVIEW_CHARACTERS, Spilled, spill};
 pub use timestamp::{Timestamp, TimestampError};
 
 /// Crockford base 32 in lower case, `width` digits of the low bits, most significant first.

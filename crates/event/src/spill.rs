@@ -10,7 +10,7 @@ use crate::{Draft, json};
 /// Strings shorter than this are never taken out.
 const SMALLEST: usize = 1024;
 /// How much of a string the event keeps, in characters.
-const PREVIEW_CHARACTERS: usize = 512;
+pub const PREVIEW_CHARACTERS: usize = 512;
 
 /// One string that left the payload.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -25,4 +25,4 @@ mod strace;
 
 pub mod kill;
 
-pub use server::Program;
+pub use server::{Place, Program, Server};

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 
-use super::{Program, faults, kill, power};
+use super::{Program, faults, kill, power, runner};
 use build::Built;
 
 /// Enough to meet each bug that these suites are for.
@@ -25,11 +25,12 @@ enum Suite {
     Syncs,
     FailingSync,
     Edge,
+    Runner,
     /// Tests of the engine: the file, and which of them.
     Engine(&'static str, &'static str),
 }
 
-use Suite::{Edge, Engine, FailingSync, Kill, Power, Syncs};
+use Suite::{Edge, Engine, FailingSync, Kill, Power, Runner, Syncs};
 
 /// Which suites must notice which bug: each of them, not one of them.
 const CAUGHT_BY: &[(&str, &[Suite])] = &[
@@ -51,18 +52,16 @@ const CAUGHT_BY: &[(&str, &[Suite])] = &[
     ("clean-end-without-terminal", &[Kill]),
     ("cookie-on-websocket", &[Edge]),
     ("tenant-blind", &[Edge]),
+    ("approval-by-position", &[Runner]),
+    ("disconnect-cancels", &[Runner]),
 ];
-
-/// Bugs of what runs agents, seeded where that is.
-const ELSEWHERE: &[&str] = &["approval-by-position", "disconnect-cancels"];
 
 /// Builds with the bugs in place, shows that the suites pass with none of them on, then that each is caught.
 pub fn run(root: &Path) -> Result<()> {
     let built = Built::make(root)?;
     let known: Vec<&str> = CAUGHT_BY.iter().map(|(bug, _)| *bug).collect();
     for bug in build::seeded(root)? {
-        let is_known = known.contains(&bug.as_str()) || ELSEWHERE.contains(&bug.as_str());
-        ensure!(is_known, "bug `{bug}` is seeded, but no suite is named that must catch it");
+        ensure!(known.contains(&bug.as_str()), "bug `{bug}` is seeded, but no suite is named that must catch it");
     }
     control(&built)?;
     let (mut caught, mut missed) = (0, Vec::new());
@@ -128,6 +127,7 @@ fn attempt(suite: Suite, built: &Built, bug: Option<&str>) -> Result<Outcome> {
         Syncs => faults::discipline(&program),
         FailingSync => faults::failing_sync(&program, FAILING_SYNCS),
         Edge => faults::edge(&program).map(|()| true),
+        Runner => runner::short(&program).map(|()| true),
         Engine(..) => unreachable!("handled above"),
     };
     Ok(match result {

@@ -2,6 +2,7 @@
 
 use riverrun_event::{ActionResolved, EventType, RawJson, Scope, Sequence};
 use riverrun_fold::{Action, ActionStatus};
+use riverrun_log::seeded::{self, Bug};
 use serde_json::Value;
 
 use super::Actor;
@@ -12,7 +13,10 @@ use crate::persona::Tooling;
 use crate::{CommandError, Decide, Decided, Decision};
 
 impl Actor {
-    pub(super) async fn decide(&mut self, decide: Decide) -> Result<Decided, Refusal> {
+    pub(super) async fn decide(&mut self, mut decide: Decide) -> Result<Decided, Refusal> {
+        if seeded::is_on(Bug::ApprovalByPosition) {
+            self.first_open(&mut decide);
+        }
         let known = self.state.actions.iter().find(|known| known.action_id == decide.action);
         let Some(action) = known else { return self.decided_long_ago(&decide).await };
         match action.status {
@@ -51,6 +55,15 @@ impl Actor {
             }
             Some(_) | None => Ok(Decided { action: decide.action, decision, source, won: true, sequence }),
         }
+    }
+
+    /// What a decision must never do: hold for the action that is first in line.
+    fn first_open(&self, decide: &mut Decide) {
+        let first = self.state.actions.iter().find(|known| known.status == ActionStatus::Pending);
+        let Some(first) = first else { return };
+        decide.action = first.action_id.clone();
+        let asked = first.request.to::<riverrun_event::ActionRequired>().unwrap_or_default();
+        decide.digest = asked.digest;
     }
 
     /// The action is no longer in the state; the catalogue knows what became of it.

@@ -39,6 +39,7 @@ impl Actor {
             reports,
         };
         actor.count_output();
+        actor.restore().await;
         Ok(actor)
     }
 
@@ -49,6 +50,7 @@ impl Actor {
         self.streams.clear();
         self.pools.clear();
         self.count_output();
+        self.restore().await;
         Ok(())
     }
 

@@ -34,6 +34,7 @@ mod result;
 mod start;
 mod submit;
 mod tools;
+mod whole;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;

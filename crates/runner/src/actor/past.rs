@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use riverrun_event::{EventType, Input, Record, Scope, TaskId, ThreadId, TurnId};
+use riverrun_event::{EventType, Input, Scope, TaskId, ThreadId, TurnId};
 use riverrun_fold::{Density, SealedTurn, State};
 use riverrun_provider::History;
 use serde_json::{Value, json};
 
 use super::Actor;
+use super::whole::{is_cut_output, is_cut_turn};
 use crate::history::{self, Making};
 use crate::page::Page;
 
@@ -118,10 +119,14 @@ impl Actor {
             return Some(known.clone());
         }
         let stored = self.core.journal.log().sealed_turn(&self.key, turn).await.ok().flatten();
-        let stored = stored.and_then(|stored| serde_json::from_slice(&stored.bytes).ok());
+        let stored = stored.and_then(|stored| serde_json::from_slice::<SealedTurn>(&stored.bytes).ok());
+        let is_whole = |sealed: &SealedTurn| {
+            !is_cut_turn(&sealed.turn) && !sealed.tasks.iter().any(|task| is_cut_output(&task.output))
+        };
         let sealed = match stored {
-            Some(sealed) => sealed,
-            None => self.fold_turn(turn).await?,
+            Some(sealed) if is_whole(&sealed) => sealed,
+            // What is left of it, if its events are gone.
+            stored => self.fold_turn(turn).await.or(stored)?,
         };
         let sealed: Arc<SealedTurn> = Arc::new(sealed);
         self.sealed.insert(turn.clone(), sealed.clone());
@@ -137,7 +142,7 @@ impl Actor {
             let chunks = self.core.journal.read(&self.key, after).await.ok()?;
             let last = chunks.last()?.last();
             for (sequence, bytes) in chunks.iter().flat_map(|chunk| chunk.records_after(after)) {
-                let event = Record::read(bytes).ok()?.to_event(sequence).ok()?;
+                let event = self.whole_event(bytes, sequence).await?;
                 let _ = state.apply_as(Density::Filtered, &event, &mut Vec::new());
                 let known =
                     state.turns.iter().position(|known| known.turn_id == *turn && known.status.is_terminal());

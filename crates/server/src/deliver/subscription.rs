@@ -355,5 +355,17 @@ impl Drop for Subscription {
     fn drop(&mut self) {
         self.hub.stop_waiting(&mut self.slot);
         self.hub.follower_left();
+        if seeded::is_on(Bug::DisconnectCancels) && self.phase == Phase::Running {
+            tokio::spawn(cancel_all(self.app.clone(), self.hub.clone()));
+        }
+    }
+}
+
+/// What a reader that goes away must never do.
+async fn cancel_all(app: App, hub: Arc<Hub>) {
+    let open = app.log().open_turns().await.unwrap_or_default();
+    for turn in open.into_iter().filter(|turn| turn.key == hub.key) {
+        let mode = riverrun_runner::CancelMode::Immediate;
+        let _ = app.runner().cancel(&hub.key, &turn.fact.turn, mode, None).await;
     }
 }

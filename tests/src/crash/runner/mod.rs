@@ -1,11 +1,11 @@
 //! Agents on a server that is killed: turns finish, effects are counted, decisions hold.
 
 mod boundary;
-mod counter;
+pub mod counter;
 mod judge;
 mod races;
 mod waits;
-mod world;
+pub mod world;
 
 use std::time::{Duration, Instant};
 

@@ -76,7 +76,8 @@ fn race(world: &World, session: &str, random: &mut Random) -> Result<String> {
         // So that decisions come about when the timeout does.
         std::thread::sleep(HASTY.saturating_sub(Duration::from_millis(20)));
     }
-    let who = [random.below(30), random.below(30), random.below(30)];
+    // Often the decision comes first and the cancel meets the end of the turn.
+    let who = [random.below(30), random.below(40), random.below(120)];
     let (mut told, began) = (Vec::new(), Instant::now());
     std::thread::scope(|scope| -> Result<()> {
         let later = |millis: u64| std::thread::sleep(Duration::from_millis(millis));

@@ -34,9 +34,14 @@ pub struct Told {
 
 impl World {
     pub fn new(program: &Program, name: &str) -> Result<Self> {
+        Self::with(program, name, "", &[])
+    }
+
+    /// The same with more in its configuration, and more scenarios.
+    pub fn with(program: &Program, name: &str, more: &str, scenarios: &[(&str, &str)]) -> Result<Self> {
         let folder = tempfile::Builder::new().prefix(&format!("riverrun-{name}-")).tempdir()?;
         let counter = Counter::start()?;
-        let config = write_config(folder.path(), &counter)?;
+        let config = write_config(folder.path(), &counter, more, scenarios)?;
         let mut program = program.clone();
         program.words.extend(["--config".to_owned(), config.to_string_lossy().into_owned()]);
         Ok(Self { place: Place::new(folder.path())?, program, counter, folder })
@@ -54,7 +59,7 @@ impl World {
     }
 
     pub fn get(&self, path: &str) -> Result<Value> {
-        let (status, answer) = self.place.ask("GET", path, &[], b"")?;
+        let (status, answer) = self.place.ask("GET", path, &[("accept", "application/json".to_owned())], b"")?;
         ensure!(status == 200, "GET {path}: {status} {}", String::from_utf8_lossy(&answer));
         Ok(serde_json::from_slice(&answer)?)
     }
@@ -161,15 +166,18 @@ pub fn terminals(events: &[Value], turn: &str) -> usize {
     events.iter().filter(|event| event["turnId"] == turn && is_terminal(event)).count()
 }
 
-fn write_config(folder: &Path, counter: &Counter) -> Result<PathBuf> {
-    for (name, text) in [
+fn write_config(folder: &Path, counter: &Counter, more: &str, scenarios: &[(&str, &str)]) -> Result<PathBuf> {
+    let mut files = vec![
         ("work.toml", include_str!("work.toml")),
         ("one.toml", include_str!("one.toml")),
         ("two.toml", include_str!("two.toml")),
-    ] {
+    ];
+    files.extend(scenarios);
+    for (name, text) in &files {
         std::fs::write(folder.join(name), text)?;
     }
-    let mut config = String::from("[scripts]\nfiles = [\"work.toml\", \"one.toml\", \"two.toml\"]\n");
+    let names: Vec<&str> = files.iter().map(|(name, _)| *name).collect();
+    let mut config = format!("[scripts]\nfiles = {names:?}\n{more}\n");
     let tools = r#"tools = ["look", "note", "charge", "wipe"]"#;
     for (agent, model, limits) in [
         ("worker", "work", "10m".to_owned()),

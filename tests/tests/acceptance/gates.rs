@@ -1,0 +1,80 @@
+//! 1, 4, 5, 11: what comes first, what waits, and what is refused.
+
+use std::time::Duration;
+
+use serde_json::json;
+
+use crate::stage::{Stage, find, kinds, place};
+
+#[test]
+fn scenario_01_a_submit_is_a_fact_before_the_model_speaks() {
+    let stage = Stage::new("submit", "", &[]);
+    stage.submit("t1", "slow");
+    let events = stage.until_kind("model.delta");
+    let submitted = find(&events, "turn.submitted");
+    assert!(matches!(submitted["payload"]["status"].as_str(), Some("accepted" | "queued")), "{submitted}");
+    assert!(place(&events, "turn.submitted") < place(&events, "model.requested"));
+    let state = stage.world.get("/v1/sessions/s/state").unwrap();
+    let status = state["turns"][0]["status"].as_str();
+    assert!(matches!(status, Some("preparing" | "queued" | "running")), "{:?}", state["turns"]);
+}
+
+#[test]
+fn scenario_04_nothing_goes_on_until_the_action_is_answered() {
+    let mut stage = Stage::new("gate", "", &[]);
+    stage.submit("t1", "asker");
+    let action = stage.world.wait_actions("s", 1).unwrap().remove(0);
+    let before = stage.events().len();
+    std::thread::sleep(Duration::from_millis(300));
+    stage.restart();
+    let same = stage.world.wait_actions("s", 1).unwrap().remove(0);
+    assert_eq!(action["actionId"], same["actionId"], "the id is stable");
+    std::thread::sleep(Duration::from_millis(300));
+    assert_eq!(stage.events().len(), before, "{:?}", &kinds(&stage.events())[before..]);
+    assert!(stage.world.counter.effects("s", "wipe").is_empty());
+    let required = stage.events()[place(&stage.events(), "action.required")].clone();
+    for member in ["actionType", "toolName", "arguments", "digest", "decisions", "expiresAt"] {
+        assert!(!required["payload"][member].is_null(), "{member} is missing in {required}");
+    }
+    assert_eq!(stage.world.decide("s", &same, "approve").unwrap().status, 200);
+    stage.until_ended("t1");
+    assert_eq!(stage.world.counter.effects("s", "wipe").len(), 1);
+}
+
+#[test]
+fn scenario_05_a_busy_thread_refuses_or_queues_and_the_queue_survives() {
+    let mut stage = Stage::new("busy", "", &[]);
+    stage.submit("t0", "asker");
+    let reject = json!({"turnId": "no", "agent": "writer", "input": "go", "busy": "reject"});
+    let (status, answer) = stage.world.post("/v1/sessions/s/turns", &reject).unwrap();
+    assert_eq!(status, 409, "{answer}");
+    assert!(answer["detail"].as_str().is_some_and(|detail| detail.contains("busy")), "{answer}");
+    stage.submit("t1", "writer");
+    stage.submit("t2", "writer");
+    let (status, _) = stage.world.post("/v1/sessions/s/queue/t2/promote", &json!({})).unwrap();
+    assert_eq!(status, 200);
+    stage.restart();
+    let events = stage.world.finish("s", &["t0", "t1", "t2"]).unwrap();
+    let started: Vec<&str> = events
+        .iter()
+        .filter(|event| event["type"] == "turn.started")
+        .filter_map(|event| event["turnId"].as_str())
+        .collect();
+    assert_eq!(started, ["t0", "t2", "t1"]);
+    assert!(kinds(&events).contains(&"queue.changed"));
+}
+
+#[test]
+fn scenario_11_a_denial_is_a_fact_that_names_its_cause() {
+    let stage = Stage::new("deny", "[policy]\ndeny = [\"wipe\"]", &[]);
+    stage.submit("t1", "asker");
+    let events = stage.until_ended("t1");
+    let evaluated = find(&events, "permission.evaluated");
+    assert_eq!(evaluated["payload"]["decision"], "deny", "{evaluated}");
+    let reason = evaluated["payload"]["decisionReason"].as_str().unwrap_or_default();
+    assert!(!reason.is_empty(), "{evaluated}");
+    assert!(place(&events, "permission.evaluated") < place(&events, "tool.failed"));
+    assert!(!kinds(&events).contains(&"tool.started"));
+    assert!(stage.world.counter.effects("s", "wipe").is_empty());
+    assert_eq!(events.last().unwrap()["type"], "turn.completed");
+}
