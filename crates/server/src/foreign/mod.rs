@@ -8,6 +8,7 @@
 
 mod ag_ui;
 mod ai_sdk;
+mod blocks;
 mod call;
 mod chat_agent;
 mod decisions;
@@ -16,6 +17,8 @@ mod one_shot;
 mod refuse;
 mod responses;
 mod start;
+mod talk;
+mod upgrade;
 
 use axum::Router;
 use axum::extract::{FromRequestParts, Request};
@@ -40,6 +43,8 @@ pub(crate) fn routes() -> Router<App> {
         .route("/v1/messages", post(one_shot::messages))
         .route("/v1/models", get(models::list))
         .route("/v1/models/{*model}", get(models::one))
+        .route("/v1/ws/blocks", get(blocks::open))
+        .route("/v2/sessions/{session}/history", get(blocks::history))
         .route("/ag-ui", post(ag_ui::run))
         .route("/api/chat", post(ai_sdk::send))
         .route("/api/chat/{chat}/stream", get(ai_sdk::reconnect))

@@ -36,15 +36,20 @@ pub fn ids(caller: &Caller, route: &str, headers: &HeaderMap) -> Result<Option<(
         let detail = format!("`Idempotency-Key` may have 1 to {LONGEST} visible ASCII characters");
         Problem::new(ErrorCode::InvalidField, detail).field("Idempotency-Key").limit(LONGEST as u64)
     })?;
+    Ok(Some(derived(caller, &[route, key])))
+}
+
+/// Ids that follow from these words for this tenant.
+pub fn derived(caller: &Caller, words: &[&str]) -> (SessionId, TurnId) {
     let mut hash = Sha256::new();
-    for part in [caller.tenant().as_str(), route, key] {
+    for part in std::iter::once(caller.tenant().as_str()).chain(words.iter().copied()) {
         hash.update((part.len() as u64).to_be_bytes());
         hash.update(part);
     }
     let hash: [u8; 32] = hash.finalize().into();
     let (session, turn) = hash.split_at(16);
     let sixteen = |bytes: &[u8]| <[u8; 16]>::try_from(bytes).expect("half of thirty-two bytes");
-    Ok(Some((SessionId::from_bytes(sixteen(session)), TurnId::from_bytes(sixteen(turn)))))
+    (SessionId::from_bytes(sixteen(session)), TurnId::from_bytes(sixteen(turn)))
 }
 
 /// Makes or finds the session and submits the turn.
