@@ -42,7 +42,8 @@ pub trait Protocol: Send {
     /// A frame of a stream as the peer gets it; None if it gets none.
     fn frame(&mut self, stream: &str, json: &str) -> Option<String>;
     /// A stream has ended: by itself, or cut for this reason.
-    fn over(&mut self, stream: &str, cut: Option<String>, said: &mut Said) -> impl Future<Output = ()> + Send;
+    fn over(&mut self, stream: &str, cut: Option<String>, said: &mut Said)
+    -> impl Future<Output = ()> + Send;
 }
 
 /// What a message led to.

@@ -63,11 +63,14 @@ async fn who_comes_back_with_any_event_id_gets_exactly_the_rest() {
     let mut socket = Socket::open(&server, PATH, true).await;
     socket.say(json!({"type": "chat", "message": "hello"})).await;
     let all = socket.until("message_stop").await;
-    let session = all.iter().find(|m| m["type"] == "session_created").expect("it is new")["session_id"].clone();
+    let session =
+        all.iter().find(|m| m["type"] == "session_created").expect("it is new")["session_id"].clone();
     let turn: Vec<&Value> = all.iter().filter(|message| message["event_id"].is_string()).collect();
     assert!(turn.len() > 10);
     for (at, seen) in turn[..turn.len() - 1].iter().enumerate() {
-        socket.say(json!({"type": "subscribe", "session_id": session, "last_event_id": seen["event_id"]})).await;
+        socket
+            .say(json!({"type": "subscribe", "session_id": session, "last_event_id": seen["event_id"]}))
+            .await;
         let rest = socket.until("message_stop").await;
         assert_eq!((&rest[0]["type"], &rest[0]["recovery"]), (&json!("subscribed"), &json!("replay")));
         let rest: Vec<&Value> = rest[1..].iter().collect();
@@ -75,7 +78,8 @@ async fn who_comes_back_with_any_event_id_gets_exactly_the_rest() {
     }
     let history = server.get(&format!("/v2/sessions/{}/history", session.as_str().expect("an id"))).await;
     assert_eq!(history["status"], "completed");
-    let after = json!({"type": "subscribe", "session_id": session, "last_event_id": history["last_event_id"]});
+    let after =
+        json!({"type": "subscribe", "session_id": session, "last_event_id": history["last_event_id"]});
     socket.say(after).await;
     assert_eq!(socket.hear().await["status"], "completed");
     socket.say(json!({"type": "chat", "session_id": session, "message": "on"})).await;
@@ -118,7 +122,7 @@ async fn bad_messages_are_answered_and_strangers_are_closed() {
     let mut socket = Socket::open(&server, PATH, true).await;
     socket.until("auth_ok").await;
     let bad = [
-        ("nonsense", "JSON_SYNTAX"),
+        ("nonsense", "INVALID_JSON"),
         ("[]", ""),
         ("{\"type\":\"dance\"}", ""),
         ("{\"type\":\"chat\"}", ""),

@@ -24,7 +24,10 @@ impl Desk {
     pub(super) async fn chat(&mut self, caller: &Caller, chat: Chat, said: &mut Said) -> Result<(), Fault> {
         caller.require(Scope::Write)?;
         if chat.share_id.is_some() {
-            return Err(Fault::new("SHARE_NOT_FOUND", "there is no such share: sessions are not shared here"));
+            return Err(Fault::new(
+                "SHARE_NOT_FOUND",
+                "there is no such share: sessions are not shared here",
+            ));
         }
         let known = match &chat.session_id {
             Some(id) => Some(self.app.hub(caller, id).await?.session().clone()),
@@ -104,8 +107,7 @@ impl Desk {
             said.texts.push(server::snapshot_end(&session, place));
         }
         let app = self.app.clone();
-        let subscription =
-            Subscription::new(app, hub.clone(), caller.clone(), permit, plan, request.follow);
+        let subscription = Subscription::new(app, hub.clone(), caller.clone(), permit, plan, request.follow);
         said.begun.push(Stream::new(session, subscription));
         Ok(is_snapshot)
     }
@@ -163,7 +165,9 @@ impl Desk {
 /// The decision for this question: the one that names its call, else the only one there is.
 fn decision(caller: &Caller, action: &Action, decisions: &[Decision]) -> Result<Decide, Fault> {
     let call = action.tool_call_id.as_ref().map(|id| id.as_str());
-    let named = decisions.iter().find(|decision| decision.tool_use_id.is_some() && decision.tool_use_id.as_deref() == call);
+    let named = decisions
+        .iter()
+        .find(|decision| decision.tool_use_id.is_some() && decision.tool_use_id.as_deref() == call);
     let only = match decisions {
         [only] if only.tool_use_id.is_none() => Some(only),
         _ => None,

@@ -135,31 +135,23 @@ impl Protocol for Desk {
     }
 
     async fn hear(&mut self, text: &str, said: &mut Said) {
-        let result = match decode(text.as_bytes()) {
-            Ok(Message::Auth { token }) => {
-                self.authenticate(&token.0, said);
-                Ok(None)
-            }
-            Ok(Message::Ping { ts }) => {
-                said.texts.push(server::pong(ts.get()));
-                Ok(None)
-            }
+        match decode(text.as_bytes()) {
+            Ok(Message::Auth { token }) => self.authenticate(&token.0, said),
+            Ok(Message::Ping { ts }) => said.texts.push(server::pong(ts.get())),
             Ok(message) => {
+                self.bad = 0;
                 let request_id = match &message {
                     Message::Chat(chat) => chat.request_id.clone(),
                     _ => None,
                 };
-                let carried = Box::pin(self.carry_out(message, said)).await;
-                carried.map(|()| None).map_err(|fault| (fault, request_id))
+                if let Err(fault) = Box::pin(self.carry_out(message, said)).await {
+                    said.texts.push(fault.text(request_id.as_deref()));
+                }
             }
             Err(failure) => {
                 self.bad += 1;
-                Err((failure.into(), None))
+                said.texts.push(Fault::from(failure).text(None));
             }
-        };
-        match result {
-            Ok::<Option<()>, _>(_) => self.bad = 0,
-            Err((fault, request_id)) => said.texts.push(fault.text(request_id.as_deref())),
         }
         if self.bad >= MAX_BAD {
             said.close = Some(NOT_SPOKEN);
