@@ -52,6 +52,8 @@ pub struct Chat {
     /// None begins a new session.
     pub session_id: Option<String>,
     pub message: String,
+    /// Who answers; the server's chat agent without it.
+    pub agent: Option<String>,
     pub content_urls: Vec<String>,
     pub display_mode: DisplayMode,
     /// Continues what somebody shared, in a new session.
@@ -137,6 +139,7 @@ fn chat(mut object: Object<'_>) -> Result<Chat, Failure> {
         request_id: object.text("request_id")?,
         session_id: object.text("session_id")?,
         message: object.must_text("message")?,
+        agent: object.text("agent")?,
         content_urls: object.list("content_urls")?.iter().map(url).collect::<Result<_, _>>()?,
         display_mode,
         share_id: object.text("share_id")?,

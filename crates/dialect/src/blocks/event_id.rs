@@ -10,6 +10,9 @@ pub struct EventId {
 }
 
 impl EventId {
+    /// The part of a place behind a whole event.
+    pub const WHOLE: u32 = 9999;
+
     /// The text form has as many digits for every event, so it sorts.
     pub fn write(self) -> String {
         format!("{:016}.{:04}", self.sequence.get(), self.part)

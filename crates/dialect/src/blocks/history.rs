@@ -22,14 +22,7 @@ pub fn history(state: &State) -> String {
         }
     }
     let waiting = state.turns.iter().find_map(|turn| pending(state, &turn.turn_id).next());
-    let status = match (waiting, state.turns.last().map(|turn| turn.status)) {
-        (Some(_), _) => "waiting_approval",
-        (None, Some(Status::Cancelled)) => "cancelled",
-        (None, Some(Status::Failed | Status::TimedOut)) => "error",
-        (None, Some(Status::Lost)) => "lost",
-        (None, Some(status)) if !status.is_terminal() => "running",
-        (None, Some(_) | None) => "completed",
-    };
+    let status = status(state);
     let approval = waiting.map(|action| {
         let request: Value = action.request.to().unwrap_or_default();
         json!({"approval_key": key(&session, action), "request": request})
@@ -37,9 +30,22 @@ pub fn history(state: &State) -> String {
     json!({
         "session_id": session, "message_count": messages.len(), "messages": messages, "status": status,
         "pending_approval": approval, "display_mode": "agent",
-        "last_event_id": EventId { sequence: state.sequence, part: 9999 }.write(),
+        "last_event_id": EventId { sequence: state.sequence, part: EventId::WHOLE }.write(),
     })
     .to_string()
+}
+
+/// How a session stands, in the protocol's words.
+pub fn status(state: &State) -> &'static str {
+    let waiting = state.turns.iter().find_map(|turn| pending(state, &turn.turn_id).next());
+    match (waiting, state.turns.last().map(|turn| turn.status)) {
+        (Some(_), _) => "waiting_approval",
+        (None, Some(Status::Cancelled)) => "cancelled",
+        (None, Some(Status::Failed | Status::TimedOut)) => "error",
+        (None, Some(Status::Lost)) => "lost",
+        (None, Some(status)) if !status.is_terminal() => "running",
+        (None, Some(_) | None) => "completed",
+    }
 }
 
 fn user_parts(input: &Input) -> Vec<Value> {

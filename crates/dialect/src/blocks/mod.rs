@@ -21,7 +21,7 @@ use crate::Options;
 use crate::follow::Shell;
 pub use display::{Display, DisplayMode};
 pub use event_id::EventId;
-pub use history::history;
+pub use history::{history, status};
 
 /// Close codes of the socket.
 pub mod close {

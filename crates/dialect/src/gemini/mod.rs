@@ -8,7 +8,7 @@ mod chunk;
 pub mod error;
 pub mod request;
 
-use riverrun_event::{Cursor, Item, Origin};
+use riverrun_event::{Cursor, Item, Origin, TurnId};
 use riverrun_fold::State;
 
 use crate::registry::Session;
@@ -23,6 +23,17 @@ pub type Gemini = TurnProjector<Telling>;
 pub fn projector(session: &Session<'_>, state: State, options: Options) -> Gemini {
     let telling = Telling { origin: Some(session.origin()), ..Telling::default() };
     TurnProjector::with(state, options, telling)
+}
+
+/// A token names the turn too: the client sends it with the same request, which says nothing of either.
+fn write_token(turn: &TurnId, cursor: &Cursor) -> String {
+    format!("{turn}~{cursor}")
+}
+
+/// The turn and the place that a `continuationToken` names; None if it is none of ours.
+pub fn read_token(token: &str) -> Option<(TurnId, Cursor)> {
+    let (turn, cursor) = token.rsplit_once('~')?;
+    Some((TurnId::new(turn).ok()?, Cursor::parse(cursor).ok()?))
 }
 
 /// What was told so far. Parts come one after the other, calls only whole: one line.
@@ -68,11 +79,12 @@ impl Telling {
     /// The place behind the frame that comes next. An opening counts only as a whole.
     fn token(&self, view: &View<'_>, frames: &Frames, is_last: bool) -> Option<String> {
         let origin = self.origin?;
+        let turn = &view.turn.turn_id;
         if view.touched.is_none() {
-            return is_last.then(|| Cursor::after(view.at, origin).to_string());
+            return is_last.then(|| write_token(turn, &Cursor::after(view.at, origin)));
         }
         let part = frames.next_part(view.at) + 1;
-        Some(Cursor { sequence: view.at.previous(), part, origin: Some(origin) }.to_string())
+        Some(write_token(turn, &Cursor { sequence: view.at.previous(), part, origin: Some(origin) }))
     }
 }
 

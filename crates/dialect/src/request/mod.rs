@@ -140,11 +140,13 @@ pub struct Failure {
     pub message: String,
     /// The member that is wrong, as a path: `input[2].content[0].text`.
     pub param: Option<String>,
+    /// When the same request may succeed, where somebody said so.
+    pub retry_after_seconds: Option<u64>,
 }
 
 impl Failure {
     pub fn new(status: u16, code: impl Into<String>, message: impl Into<String>) -> Self {
-        Self { status, code: code.into(), message: message.into(), param: None }
+        Self { status, code: code.into(), message: message.into(), param: None, retry_after_seconds: None }
     }
 
     pub fn param(mut self, path: impl Into<String>) -> Self {

@@ -57,10 +57,12 @@ fn kind(status: u16) -> &'static str {
     }
 }
 
-/// The failure of a turn, for dialects that answer it with an error.
-pub(crate) fn failure_of(error: &ErrorInfo) -> Failure {
-    let code = error.code.clone().unwrap_or_else(|| word(Cause::of(error)).to_owned());
-    Failure::new(Cause::of(error).status(), code, error.message.clone())
+/// The failure of a turn, for dialects that answer it with an error. That a model call failed says less than why.
+pub fn failure_of(error: &ErrorInfo) -> Failure {
+    let cause = Cause::of(error);
+    let own = error.code.clone().filter(|code| code != "model_failed");
+    let code = own.unwrap_or_else(|| cause.code().to_owned());
+    Failure::new(cause.status(), code, error.message.clone())
 }
 
 /// The member `error` of a failed response. Its codes are a closed list; ours stands beside it.
@@ -74,8 +76,12 @@ pub(super) fn write_response_error(out: &mut String, error: &ErrorInfo) {
 
 fn word(cause: Cause) -> &'static str {
     match cause {
-        Cause::RateLimit => "rate_limit_exceeded",
-        Cause::InvalidRequest => "invalid_prompt",
-        Cause::Overloaded | Cause::Timeout | Cause::Server => "server_error",
+        Cause::RateLimit | Cause::Quota => "rate_limit_exceeded",
+        Cause::InvalidRequest | Cause::ContextTooLong | Cause::ContentFilter | Cause::ModelNotFound => {
+            "invalid_prompt"
+        }
+        Cause::Authentication | Cause::Overloaded | Cause::Timeout | Cause::Upstream | Cause::Server => {
+            "server_error"
+        }
     }
 }

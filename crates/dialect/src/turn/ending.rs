@@ -60,37 +60,75 @@ impl Ending {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Cause {
     InvalidRequest,
+    ContextTooLong,
+    ContentFilter,
+    Authentication,
+    ModelNotFound,
     RateLimit,
+    Quota,
     Overloaded,
     Timeout,
+    /// The service could not be reached, or broke off.
+    Upstream,
     Server,
 }
 
 impl Cause {
+    /// The category is a closed list of the runner's; a code may be anybody's, so it is asked only without one.
     pub(crate) fn of(error: &ErrorInfo) -> Self {
-        let words = [error.code.as_deref(), error.category.as_deref()];
-        let says = |part: &str| words.iter().flatten().any(|word| word.contains(part));
-        if says("rate_limit") || says("quota") {
-            Cause::RateLimit
-        } else if says("overload") || says("unavailable") {
-            Cause::Overloaded
-        } else if says("timeout") || says("timed_out") {
-            Cause::Timeout
-        } else if says("invalid") {
-            Cause::InvalidRequest
-        } else {
-            Cause::Server
-        }
+        let words = [error.category.as_deref(), error.code.as_deref()];
+        words.into_iter().flatten().find_map(Self::named).unwrap_or(Cause::Server)
+    }
+
+    fn named(word: &str) -> Option<Self> {
+        Some(match word {
+            "invalid_request" | "invalid_request_error" | "invalid_prompt" | "invalid_input" => {
+                Cause::InvalidRequest
+            }
+            "context_too_long" | "context_length_exceeded" => Cause::ContextTooLong,
+            "content_filter" => Cause::ContentFilter,
+            "authentication" | "authentication_error" | "permission_error" | "invalid_api_key" => {
+                Cause::Authentication
+            }
+            "model_not_found" | "not_found_error" => Cause::ModelNotFound,
+            "rate_limit" | "rate_limited" | "rate_limit_error" | "rate_limit_exceeded" => Cause::RateLimit,
+            "quota" | "insufficient_quota" | "billing_error" | "quota_exceeded" => Cause::Quota,
+            "overloaded" | "overloaded_error" | "unavailable" | "server_overloaded" => Cause::Overloaded,
+            "timeout" | "timed_out" | "timeout_error" | "max_time_exceeded" => Cause::Timeout,
+            "connection" | "truncated" | "protocol" => Cause::Upstream,
+            "server_error" | "api_error" => Cause::Server,
+            _ => return None,
+        })
     }
 
     /// The HTTP status for clients that did not ask for a stream.
     pub(crate) fn status(self) -> u16 {
         match self {
-            Cause::InvalidRequest => 400,
-            Cause::RateLimit => 429,
+            Cause::InvalidRequest | Cause::ContextTooLong | Cause::ContentFilter => 400,
+            Cause::Authentication => 401,
+            Cause::ModelNotFound => 404,
+            Cause::RateLimit | Cause::Quota => 429,
+            Cause::Server => 500,
+            Cause::Upstream => 502,
             Cause::Overloaded => 503,
             Cause::Timeout => 504,
-            Cause::Server => 500,
+        }
+    }
+
+    /// OpenAI's word for it.
+    pub(crate) fn code(self) -> &'static str {
+        match self {
+            Cause::InvalidRequest => "invalid_request",
+            Cause::ContextTooLong => "context_length_exceeded",
+            Cause::ContentFilter => "content_filter",
+            Cause::Authentication => "invalid_api_key",
+            Cause::ModelNotFound => "model_not_found",
+            Cause::RateLimit => "rate_limit_exceeded",
+            Cause::Quota => "insufficient_quota",
+            Cause::Overloaded => "overloaded",
+            Cause::Timeout => "timeout",
+            Cause::Upstream => "upstream_error",
+            Cause::Server => "server_error",
         }
     }
 }

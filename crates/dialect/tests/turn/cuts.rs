@@ -175,7 +175,8 @@ fn every_continuation_token_is_the_place_behind_its_chunk() {
         let frames = log.feed(log.begun(Dialect::Gemini).as_mut(), 0, log.len());
         for (at, frame) in frames.iter().enumerate() {
             let Some(token) = gemini_client::token(frame) else { continue };
-            let cursor: riverrun_event::Cursor = token.parse().expect("a token is a cursor");
+            let (_, cursor) =
+                riverrun_dialect::gemini::read_token(&token).expect("a token is a turn and a cursor");
             let mut projector = log.begun(Dialect::Gemini);
             let seen = cursor.sequence.get() as usize;
             log.feed(projector.as_mut(), 0, seen);

@@ -10,7 +10,7 @@ use riverrun_event::{Cursor, ErrorCode, Sequence, TurnId};
 use riverrun_fold::State;
 use riverrun_log::Progress;
 
-use super::encoder::{Encoder, Own};
+use super::encoder::{Encoder, Mute, Own};
 use super::filter::Filter;
 use super::request::{CatchUp, Request};
 use crate::app::App;
@@ -56,7 +56,14 @@ pub async fn plan(app: &App, hub: &Arc<Hub>, request: &Request, framing: Framing
     let opening = opening(forced, request.catch_up);
     let key = SharedKey { dialect: request.dialect, framing, options: request.options };
     let mut filter = Filter::new(request);
-    let at = if matches!(opening, Opening::Snapshot(_)) { head } else { after.sequence };
+    let mut at = if matches!(opening, Opening::Snapshot(_)) { head } else { after.sequence };
+    let mute = match (request.dialect, opening) {
+        (Dialect::Blocks, Opening::Replayed) => {
+            at = before_open_turns(app, hub, at).await?;
+            Mute::Through(after.sequence, after.part)
+        }
+        _ => Mute::Nothing,
+    };
     let needs_state = !request.dialect.is_stateless() || filter.as_ref().is_some_and(Filter::needs_state);
     let state = if needs_state { app.state_at(&hub.key, at).await? } else { unread(hub, at) };
     if let Some(filter) = &mut filter {
@@ -70,7 +77,11 @@ pub async fn plan(app: &App, hub: &Arc<Hub>, request: &Request, framing: Framing
         Opening::Snapshot(reason) => Some((reason, app.state_json_at(hub, at).await?)),
         Opening::Replayed | Opening::Coalesced => None,
     };
-    let encoder = encoder(hub, key, state, filter, opening, after.part);
+    let part = if mute == Mute::Nothing { after.part } else { 0 };
+    let mut encoder = encoder(hub, key, state, filter, opening, part);
+    if let Encoder::Own(own) = &mut encoder {
+        own.mute = mute;
+    }
     if let Some((reason, state_json)) = snapshot {
         write_snapshot(&encoder, reason, cursor, &state_json, &mut first);
     }
@@ -110,6 +121,13 @@ pub(super) fn opened(
     };
     write_control(framing, &control, &mut out);
     out
+}
+
+/// The place before the turns that are open at `at`: blocks are numbered from the beginning of their turn.
+async fn before_open_turns(app: &App, hub: &Hub, at: Sequence) -> Result<Sequence, Problem> {
+    let state = app.state_at(&hub.key, at).await?;
+    let open = state.turns.iter().filter(|turn| !turn.status.is_terminal());
+    Ok(open.map(|turn| turn.first_sequence.previous()).min().unwrap_or(at))
 }
 
 /// A state that is only a place, for dialects that need no more.

@@ -206,7 +206,10 @@ fn presented(headers: &HeaderMap) -> Presented<'_> {
         let (scheme, key) = text.split_once(' ')?;
         scheme.eq_ignore_ascii_case("bearer").then(|| key.trim())
     });
-    let plain = headers.get("x-api-key").map(|value| value.to_str().ok().map(str::trim));
+    let plain = headers
+        .get("x-api-key")
+        .or_else(|| headers.get("x-goog-api-key"))
+        .map(|value| value.to_str().ok().map(str::trim));
     match bearer.or(plain) {
         None => Presented::Nothing,
         Some(None | Some("")) => Presented::Malformed,

@@ -8,14 +8,19 @@
 
 mod ag_ui;
 mod ai_sdk;
+mod blocks;
 mod call;
 mod chat_agent;
 mod decisions;
+mod gemini;
 mod models;
 mod one_shot;
 mod refuse;
 mod responses;
+mod responses_socket;
 mod start;
+mod talk;
+mod upgrade;
 
 use axum::Router;
 use axum::extract::{FromRequestParts, Request};
@@ -32,14 +37,17 @@ pub(crate) use refuse::Refusal;
 
 pub(crate) fn routes() -> Router<App> {
     Router::new()
-        .route("/v1/responses", post(responses::create))
+        .route("/v1/responses", post(responses::create).get(responses_socket::open))
         .route("/v1/responses/{response}", get(responses::retrieve).delete(responses::delete))
         .route("/v1/responses/{response}/cancel", post(responses::cancel))
         .route("/v1/responses/{response}/input_items", get(responses::input_items))
         .route("/v1/chat/completions", post(one_shot::chat))
         .route("/v1/messages", post(one_shot::messages))
         .route("/v1/models", get(models::list))
-        .route("/v1/models/{*model}", get(models::one))
+        .route("/v1/models/{*model}", get(models::one).post(gemini::generate))
+        .route("/v1beta/models/{*model}", post(gemini::generate))
+        .route("/v1/ws/blocks", get(blocks::open))
+        .route("/v2/sessions/{session}/history", get(blocks::history))
         .route("/ag-ui", post(ag_ui::run))
         .route("/api/chat", post(ai_sdk::send))
         .route("/api/chat/{chat}/stream", get(ai_sdk::reconnect))

@@ -2,7 +2,7 @@
 
 use axum::response::{IntoResponse, Response};
 use http::HeaderValue;
-use http::header::CONTENT_TYPE;
+use http::header::{CONTENT_TYPE, RETRY_AFTER};
 use riverrun_dialect::Dialect;
 use riverrun_dialect::request::Failure;
 use riverrun_event::ErrorCode;
@@ -35,6 +35,14 @@ impl From<riverrun_log::Error> for Refusal {
 }
 
 impl Refusal {
+    /// What went wrong, in the words of a dialect.
+    pub fn failure(self) -> Failure {
+        match self {
+            Refusal::Problem(problem) => failure_of(&problem),
+            Refusal::Failure(failure) => failure,
+        }
+    }
+
     /// The answer. A problem keeps its headers (`Retry-After`, …) and its place in the access log.
     pub fn answer(self, dialect: Dialect, id: Option<&RequestId>) -> Response {
         let id = id.map(|id| &*id.0);
@@ -49,6 +57,9 @@ impl Refusal {
         if let Some(body) = dialect.error_body(&failure, id) {
             *response.body_mut() = body.into();
             response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        }
+        if let Some(seconds) = failure.retry_after_seconds {
+            response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
         }
         if let Ok(status) = http::StatusCode::from_u16(failure.status) {
             *response.status_mut() = status;

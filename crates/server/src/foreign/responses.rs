@@ -2,9 +2,9 @@
 
 use axum::extract::{Path, Request, State};
 use axum::response::Response;
-use riverrun_dialect::request::Failure;
+use riverrun_dialect::request::{Failure, ModelCall};
 use riverrun_dialect::{Answer, Dialect, responses};
-use riverrun_event::TurnId;
+use riverrun_event::{SessionId, TurnId};
 use riverrun_runner::{CancelMode, CommandError};
 
 use super::start::{Seen, Started, find, finished, ids, start, state, stream, told};
@@ -22,9 +22,44 @@ pub async fn create(State(app): State<App>, request: Request) -> Response {
 async fn begin(app: &App, asking: Asking) -> Result<Response, Refusal> {
     let call = responses::request::decode(&asking.body)?;
     let caller = &asking.caller;
-    let mut submit = call::submit(&call);
-    submit.source = Some(DIALECT.name().to_owned());
     let named = ids(caller, DIALECT.name(), &asking.headers)?;
+    let started = submit(app, caller, &call, named).await?;
+    match (call.stream, call.background) {
+        (true, _) => Ok(stream(app, caller, &started, DIALECT, Seen::default()).await?),
+        (false, true) => object(app, &started).await,
+        (false, false) => {
+            let state = finished(app, caller, &started).await?;
+            refuse_empty(app, &started, &state).await?;
+            object(app, &started).await
+        }
+    }
+}
+
+/// A call that failed before it said anything is refused as the service refused it.
+async fn refuse_empty(app: &App, started: &Started, state: &riverrun_fold::State) -> Result<(), Refusal> {
+    let turn = state.turns.iter().find(|turn| turn.turn_id == started.turn);
+    let Some(error) = turn.and_then(|turn| turn.error.as_ref()) else { return Ok(()) };
+    let said =
+        |task: &riverrun_fold::Task| task.turn_id.as_ref() == Some(&started.turn) && !task.output.is_empty();
+    if state.tasks.iter().any(said) {
+        return Ok(());
+    }
+    // Chat Completions answer failures with errors; there the wait is known too.
+    Err(match told(app, started, Dialect::Chat).await? {
+        Answer::Failed(failure) => failure.into(),
+        Answer::None | Answer::Open(_) | Answer::Whole(_) => responses::error::failure_of(error).into(),
+    })
+}
+
+/// Makes the turn of a call, in the session of the response before it if it names one.
+pub(super) async fn submit(
+    app: &App,
+    caller: &Caller,
+    call: &ModelCall,
+    named: Option<(SessionId, TurnId)>,
+) -> Result<Started, Refusal> {
+    let mut submit = call::submit(call);
+    submit.source = Some(DIALECT.name().to_owned());
     submit.turn_id = named.as_ref().map(|(_, turn)| turn.clone());
     let mut session = named.map(|(session, _)| session);
     if let Some(previous) = &call.previous {
@@ -32,14 +67,7 @@ async fn begin(app: &App, asking: Asking) -> Result<Response, Refusal> {
         session = Some(before.hub.key.session.clone());
     }
     let (started, _) = start(app, caller, session, submit).await?;
-    match (call.stream, call.background) {
-        (true, _) => Ok(stream(app, caller, &started, DIALECT, Seen::default()).await?),
-        (false, true) => object(app, &started).await,
-        (false, false) => {
-            finished(app, caller, &started).await?;
-            object(app, &started).await
-        }
-    }
+    Ok(started)
 }
 
 pub async fn retrieve(State(app): State<App>, Path(id): Path<String>, request: Request) -> Response {
@@ -108,7 +136,7 @@ async fn object(app: &App, started: &Started) -> Result<Response, Refusal> {
     }
 }
 
-async fn response(app: &App, caller: &Caller, id: &str) -> Result<Started, Refusal> {
+pub(super) async fn response(app: &App, caller: &Caller, id: &str) -> Result<Started, Refusal> {
     let turn: TurnId = responses::turn_of(id).ok_or_else(|| absent(id))?;
     match find(app, caller, &turn).await {
         Ok(started) => Ok(started),

@@ -7,8 +7,9 @@ use axum::response::Response;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use http_body_util::BodyExt;
 use riverrun_dialect::registry::Session;
+use riverrun_dialect::request::Failure;
 use riverrun_dialect::{Answer, Dialect, Frames, Framing, Options};
-use riverrun_event::{ErrorCode, Record, Sequence, SessionId, TurnId};
+use riverrun_event::{Cursor, ErrorCode, Payload, Record, Sequence, SessionId, TurnId};
 use riverrun_fold::State;
 use riverrun_log::SessionKey;
 use riverrun_runner::{Submit, Submitted};
@@ -28,7 +29,11 @@ pub struct Started {
 }
 
 /// Ids that follow from `Idempotency-Key`: the same request again finds its own session and turn.
-pub fn ids(caller: &Caller, route: &str, headers: &HeaderMap) -> Result<Option<(SessionId, TurnId)>, Problem> {
+pub fn ids(
+    caller: &Caller,
+    route: &str,
+    headers: &HeaderMap,
+) -> Result<Option<(SessionId, TurnId)>, Problem> {
     const LONGEST: usize = 255;
     let Some(key) = headers.get("idempotency-key") else { return Ok(None) };
     let key = key.to_str().ok().filter(|key| !key.is_empty() && key.len() <= LONGEST);
@@ -36,15 +41,20 @@ pub fn ids(caller: &Caller, route: &str, headers: &HeaderMap) -> Result<Option<(
         let detail = format!("`Idempotency-Key` may have 1 to {LONGEST} visible ASCII characters");
         Problem::new(ErrorCode::InvalidField, detail).field("Idempotency-Key").limit(LONGEST as u64)
     })?;
+    Ok(Some(derived(caller, &[route, key])))
+}
+
+/// Ids that follow from these words for this tenant.
+pub fn derived(caller: &Caller, words: &[&str]) -> (SessionId, TurnId) {
     let mut hash = Sha256::new();
-    for part in [caller.tenant().as_str(), route, key] {
+    for part in std::iter::once(caller.tenant().as_str()).chain(words.iter().copied()) {
         hash.update((part.len() as u64).to_be_bytes());
         hash.update(part);
     }
     let hash: [u8; 32] = hash.finalize().into();
     let (session, turn) = hash.split_at(16);
     let sixteen = |bytes: &[u8]| <[u8; 16]>::try_from(bytes).expect("half of thirty-two bytes");
-    Ok(Some((SessionId::from_bytes(sixteen(session)), TurnId::from_bytes(sixteen(turn)))))
+    (SessionId::from_bytes(sixteen(session)), TurnId::from_bytes(sixteen(turn)))
 }
 
 /// Makes or finds the session and submits the turn.
@@ -66,7 +76,9 @@ pub async fn start(
     };
     let key = match known {
         Some(record) => record.key,
-        None => create(app, caller, NewSessionBody { session_id: session, ..Default::default() }).await?.0.key,
+        None => {
+            create(app, caller, NewSessionBody { session_id: session, ..Default::default() }).await?.0.key
+        }
     };
     let submitted = app.answered(Asked::Submit, app.runner().submit(&key, submit).await)?;
     let hub = app.hubs().get(&key).await?.ok_or_else(not_found)?;
@@ -82,6 +94,14 @@ pub struct Seen {
     pub event: Option<Sequence>,
 }
 
+/// The same, for dialects whose readers have a cursor of their own.
+#[derive(Debug, Clone, Copy)]
+pub enum Place {
+    Start,
+    Behind(Cursor),
+    Frames(u64),
+}
+
 /// The turn's stream in a dialect, to its terminal frame.
 pub async fn stream(
     app: &App,
@@ -90,23 +110,49 @@ pub async fn stream(
     dialect: Dialect,
     seen: Seen,
 ) -> Result<Response, Problem> {
-    let after = seen.event.map(|sequence| riverrun_event::Cursor::after(sequence, started.hub.origin()));
-    let request = Request {
-        dialect,
-        turn: Some(started.turn.clone()),
-        frames_seen: seen.frames,
-        after,
-        ..Request::default()
+    let place = match (seen.event, seen.frames) {
+        (Some(sequence), _) => Place::Behind(Cursor::after(sequence, started.hub.origin())),
+        (None, Some(frames)) => Place::Frames(frames),
+        (None, None) => Place::Start,
     };
+    stream_from(app, caller, started, dialect, place).await
+}
+
+pub async fn stream_from(
+    app: &App,
+    caller: &Caller,
+    started: &Started,
+    dialect: Dialect,
+    place: Place,
+) -> Result<Response, Problem> {
     let rules = dialect.rules();
-    let (permit, plan) = open(app, &started.hub, caller, &request, rules.framing).await?;
-    let hub = started.hub.clone();
-    let body = Subscription::new(app.clone(), hub, caller.clone(), permit, plan, request.follow);
+    let body = subscribe(app, caller, started, dialect, rules.framing, place).await?;
     let mut response = stream_response(Media::EventStream, Body::new(body));
     for (name, value) in rules.headers {
         response.headers_mut().insert(HeaderName::from_static(name), HeaderValue::from_static(value));
     }
     Ok(response)
+}
+
+/// The turn's frames in any framing.
+pub async fn subscribe(
+    app: &App,
+    caller: &Caller,
+    started: &Started,
+    dialect: Dialect,
+    framing: Framing,
+    place: Place,
+) -> Result<Subscription, Problem> {
+    let (after, frames_seen) = match place {
+        Place::Start => (None, None),
+        Place::Behind(cursor) => (Some(cursor), None),
+        Place::Frames(frames) => (None, Some(frames)),
+    };
+    let turn = Some(started.turn.clone());
+    let request = Request { dialect, turn, frames_seen, after, ..Request::default() };
+    let (permit, plan) = open(app, &started.hub, caller, &request, framing).await?;
+    let hub = started.hub.clone();
+    Ok(Subscription::new(app.clone(), hub, caller.clone(), permit, plan, request.follow))
 }
 
 /// Resolves when the turn has its terminal event: the state then.
@@ -154,6 +200,7 @@ pub async fn told(app: &App, started: &Started, dialect: Dialect) -> Result<Answ
     let mut at = state.sequence;
     let mut projector = dialect.projector(&session, std::mem::take(&mut state), options);
     let (head, mut frames) = (started.hub.head(), Frames::default());
+    let mut retry_after = None;
     while at < head && !projector.is_over() {
         let chunks = app.log().read(&started.hub.key, at, crate::app::READ_BYTES).await?;
         let Some(last) = chunks.last() else { break };
@@ -162,10 +209,22 @@ pub async fn told(app: &App, started: &Started, dialect: Dialect) -> Result<Answ
             for (sequence, bytes) in chunk.records_after(projector.sequence()) {
                 let Ok(record) = Record::read(bytes) else { continue };
                 let Ok(event) = record.to_event(sequence) else { continue };
+                if let (Ok(Payload::RateLimitHit(hit)), true) =
+                    (&event.payload, event.scope.turn_id.as_ref() == Some(&started.turn))
+                {
+                    retry_after = hit.retry_after_ms;
+                }
                 frames.clear();
                 projector.event(&record, &event, &mut frames);
             }
         }
     }
-    Ok(projector.answer())
+    Ok(match projector.answer() {
+        // The turn's error has no word for it; the event before it has.
+        Answer::Failed(failure) if failure.status == 429 => Answer::Failed(Failure {
+            retry_after_seconds: retry_after.map(|millis| millis.div_ceil(1000)),
+            ..failure
+        }),
+        answer => answer,
+    })
 }

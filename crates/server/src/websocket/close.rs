@@ -15,12 +15,14 @@ pub enum Close {
     Stalled,
     /// No key in time, a wrong one, or one that was revoked.
     Unauthenticated,
+    /// A protocol's own code and reason.
+    Own(u16, &'static str),
 }
 
 impl Close {
     pub fn code(self) -> u16 {
         match self {
-            Close::Echo(code) => code,
+            Close::Echo(code) | Close::Own(code, _) => code,
             Close::GoingAway => 1001,
             Close::ProtocolError => 1002,
             Close::Binary => 1003,
@@ -36,6 +38,7 @@ impl Close {
     pub fn reason(self) -> &'static str {
         match self {
             Close::Echo(_) => "",
+            Close::Own(_, reason) => reason,
             Close::GoingAway => "the server is shutting down; connect again and resume",
             Close::ProtocolError => "a frame is not well formed",
             Close::Binary => "only text frames are taken",

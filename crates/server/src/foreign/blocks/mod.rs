@@ -1,0 +1,35 @@
+//! Content blocks over a WebSocket, and the history that hands a session over to it.
+
+mod command;
+mod desk;
+mod fault;
+
+use axum::extract::{Path, Request, State};
+use axum::response::Response;
+use riverrun_dialect::{Dialect, blocks};
+
+use super::{enter, json, upgrade};
+use crate::app::App;
+use crate::edge::{Problem, Scope};
+use desk::Desk;
+
+/// `GET /v1/ws/blocks`. The key comes in a header, as a ticket, or in the first message.
+pub async fn open(State(app): State<App>, request: Request) -> Result<Response, Problem> {
+    let desk = |opener: upgrade::Opener| {
+        if let Some(caller) = &opener.caller {
+            caller.require(Scope::Read)?;
+        }
+        Desk::new(app.clone(), opener)
+    };
+    upgrade::upgrade(&app, request, desk).await
+}
+
+/// What was said in a session, and the `last_event_id` to subscribe with.
+pub async fn history(State(app): State<App>, Path(session): Path<String>, request: Request) -> Response {
+    enter(&app, Dialect::Blocks, Scope::Read, request, async |asking| {
+        let hub = app.hub(&asking.caller, &session).await?;
+        let state = app.state_at(&hub.key, hub.head()).await?;
+        Ok(json(blocks::history(&state)))
+    })
+    .await
+}

@@ -1,0 +1,276 @@
+//! A WebSocket on which a foreign protocol is spoken: messages in, one after the other, and streams of turns out.
+//!
+//! ```text
+//!   text ──▶ Protocol::hear ──▶ Said { texts, streams, close }
+//!   stream ──▶ line ──▶ Protocol::line ──▶ text
+//! ```
+//!
+//! A stream is a cursor over the log: while the socket takes nothing, nothing is read for it.
+
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::{Buf, Bytes};
+use http_body::Body;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::time::{Instant, Sleep};
+
+use crate::deliver::Subscription;
+use crate::edge::{Caller, Edge, Limits};
+use crate::websocket::{Bounds, Close, Lost, Socket};
+
+const MAX_FRAGMENTS: usize = 1_024;
+/// What a peer may send before it has named its key.
+const STRANGER_BYTES: usize = 4 * 1024;
+/// Output beyond this waits in the log, not here.
+const FULL: usize = 64 * 1024;
+
+/// What is spoken on a socket.
+pub trait Protocol: Send {
+    /// The close codes that the protocol has for what every socket may meet.
+    const STALLED: Close;
+    const SILENT: Close;
+    const UNAUTHENTICATED: Close;
+
+    /// Who speaks, once that is known.
+    fn caller(&self) -> Option<&Caller>;
+    /// What is said before anything is heard.
+    fn opened(&mut self, said: &mut Said);
+    fn hear(&mut self, text: &str, said: &mut Said) -> impl Future<Output = ()> + Send;
+    /// A frame of a stream as the peer gets it; None if it gets none.
+    fn frame(&mut self, stream: &str, json: &str) -> Option<String>;
+    /// A stream has ended: by itself, or cut for this reason.
+    fn over(&mut self, stream: &str, cut: Option<String>, said: &mut Said)
+    -> impl Future<Output = ()> + Send;
+}
+
+/// What a message led to.
+#[derive(Default)]
+pub struct Said {
+    pub texts: Vec<String>,
+    pub begun: Vec<Stream>,
+    /// Streams that end here and now.
+    pub left: Vec<String>,
+    pub close: Option<Close>,
+}
+
+/// A stream under the name that the protocol gave it.
+pub struct Stream {
+    name: String,
+    subscription: Box<Subscription>,
+    /// Lines that are not in the output yet.
+    lines: Bytes,
+}
+
+impl Stream {
+    /// The subscription must have cursored framing.
+    pub fn new(name: String, subscription: Subscription) -> Self {
+        Self { name, subscription: Box::new(subscription), lines: Bytes::new() }
+    }
+}
+
+pub struct Talk<T, P> {
+    edge: Edge,
+    socket: Socket<T>,
+    protocol: P,
+    streams: Vec<Stream>,
+    going: Pin<Box<dyn Future<Output = Close> + Send>>,
+    pulse: Pin<Box<Sleep>>,
+    opened: Instant,
+    pinged: Instant,
+    is_known: bool,
+}
+
+enum Step {
+    Heard(String),
+    /// The stream at this place.
+    Over(usize, Option<String>),
+    Pulse,
+}
+
+enum End {
+    Close(Close),
+    Lost,
+}
+
+impl From<Lost> for End {
+    fn from(_: Lost) -> Self {
+        End::Lost
+    }
+}
+
+impl<T: AsyncRead + AsyncWrite + Unpin + Send, P: Protocol> Talk<T, P> {
+    pub fn new(io: T, edge: Edge, protocol: P) -> Self {
+        let (caller, now) = (protocol.caller().cloned(), Instant::now());
+        let is_known = caller.is_some();
+        Self {
+            socket: Socket::new(io, bounds(edge.limits(), is_known)),
+            pulse: Box::pin(tokio::time::sleep(pulse(edge.limits(), is_known))),
+            going: Box::pin(going(edge.clone(), caller, P::UNAUTHENTICATED)),
+            edge,
+            protocol,
+            streams: Vec::new(),
+            opened: now,
+            pinged: now,
+            is_known,
+        }
+    }
+
+    /// From the first message to the last.
+    pub async fn run(mut self) {
+        let mut said = Said::default();
+        self.protocol.opened(&mut said);
+        let mut next = self.say(said);
+        let close = loop {
+            next = match next {
+                Ok(()) => match poll_fn(|context| self.poll_step(context)).await {
+                    Ok(step) => self.take(step).await,
+                    Err(end) => Err(end),
+                },
+                Err(End::Lost) => return,
+                Err(End::Close(close)) => break close,
+            };
+        };
+        self.socket.close(close).await;
+    }
+
+    async fn take(&mut self, step: Step) -> Result<(), End> {
+        let mut said = Said::default();
+        match step {
+            Step::Heard(text) => self.protocol.hear(&text, &mut said).await,
+            Step::Over(at, cut) => {
+                let stream = self.streams.remove(at);
+                self.protocol.over(&stream.name, cut, &mut said).await;
+            }
+            Step::Pulse => self.look_at_the_clock()?,
+        }
+        self.say(said)
+    }
+
+    fn say(&mut self, said: Said) -> Result<(), End> {
+        said.texts.iter().for_each(|text| self.socket.output.text(&[text]));
+        self.streams.retain(|stream| !said.left.contains(&stream.name));
+        self.streams.extend(said.begun);
+        if let (false, Some(caller)) = (self.is_known, self.protocol.caller()) {
+            self.is_known = true;
+            self.socket.set_bounds(bounds(self.edge.limits(), true));
+            self.going = Box::pin(going(self.edge.clone(), Some(caller.clone()), P::UNAUTHENTICATED));
+        }
+        said.close.map_or(Ok(()), |close| Err(End::Close(close)))
+    }
+
+    /// Writes, lets streams speak, and looks what there is to do.
+    fn poll_step(&mut self, context: &mut Context<'_>) -> Poll<Result<Step, End>> {
+        if let Poll::Ready(close) = self.going.as_mut().poll(context) {
+            return Poll::Ready(Err(End::Close(close)));
+        }
+        loop {
+            if let Poll::Ready(Err(lost)) = self.socket.poll_flush(context) {
+                return Poll::Ready(Err(lost.into()));
+            }
+            let before = self.socket.output.queued();
+            if before >= FULL {
+                break;
+            }
+            for at in 0..self.streams.len() {
+                if let Poll::Ready(cut) = self.poll_stream(at, context) {
+                    return Poll::Ready(Ok(Step::Over(at, cut)));
+                }
+            }
+            if self.socket.output.queued() == before {
+                break;
+            }
+        }
+        if self.listens()
+            && let Poll::Ready(heard) = self.socket.poll_text(context)
+        {
+            return Poll::Ready(match heard {
+                Ok(Ok(text)) => Ok(Step::Heard(text)),
+                Ok(Err(close)) => Err(End::Close(close)),
+                Err(lost) => Err(lost.into()),
+            });
+        }
+        self.pulse.as_mut().poll(context).map(|()| Ok(Step::Pulse))
+    }
+
+    /// Lets one stream speak until the output is full. Ready when it is over.
+    fn poll_stream(&mut self, at: usize, context: &mut Context<'_>) -> Poll<Option<String>> {
+        let Self { streams, protocol, socket, .. } = self;
+        let stream = &mut streams[at];
+        while socket.output.queued() < FULL {
+            if !stream.lines.is_empty() {
+                let end = stream.lines.iter().position(|byte| *byte == b'\n').unwrap_or(stream.lines.len());
+                let line = std::str::from_utf8(&stream.lines[..end]).unwrap_or_default();
+                // A line that begins with a space is a word about the stream, which these protocols have not.
+                let frame = line.split_once(' ').filter(|(cursor, _)| !cursor.is_empty());
+                if let Some(text) = frame.and_then(|(_, json)| protocol.frame(&stream.name, json)) {
+                    socket.output.text(&[&text]);
+                }
+                stream.lines.advance((end + 1).min(stream.lines.len()));
+                continue;
+            }
+            match Pin::new(&mut *stream.subscription).poll_frame(context) {
+                Poll::Pending => return Poll::Pending,
+                Poll::Ready(None) => return Poll::Ready(None),
+                Poll::Ready(Some(Ok(frame))) => stream.lines = frame.into_data().unwrap_or_default(),
+                Poll::Ready(Some(Err(cut))) => return Poll::Ready(Some(cut.to_string())),
+            }
+        }
+        Poll::Pending
+    }
+
+    fn listens(&self) -> bool {
+        self.socket.output.queued() < self.edge.limits().websocket_buffer_bytes
+    }
+
+    /// Closes on those who named no key, take nothing or are gone, and asks the others whether they live.
+    fn look_at_the_clock(&mut self) -> Result<(), End> {
+        let (now, limits) = (Instant::now(), self.edge.limits().clone());
+        self.pulse.as_mut().reset(now + pulse(&limits, self.is_known));
+        if !self.is_known && now >= self.opened + limits.websocket_auth_time {
+            return Err(End::Close(P::UNAUTHENTICATED));
+        }
+        if let Some(since) = self.socket.output.stuck_since() {
+            if now >= since + limits.stall_time {
+                self.edge.metrics().slow_consumers.with(&["cut"]).increment();
+                return Err(End::Close(P::STALLED));
+            }
+            self.socket.excuse_silence();
+        } else if now >= self.socket.heard() + limits.dead_after {
+            return Err(End::Close(P::SILENT));
+        } else if now >= self.pinged + limits.ping_every {
+            self.pinged = now;
+            self.socket.output.ping();
+        }
+        Ok(())
+    }
+}
+
+async fn going(edge: Edge, caller: Option<Caller>, ended: Close) -> Close {
+    let revoked = async {
+        match &caller {
+            Some(caller) => caller.ended().await,
+            None => std::future::pending().await,
+        }
+    };
+    tokio::select! {
+        () = edge.drain().started() => Close::GoingAway,
+        () = revoked => ended,
+    }
+}
+
+fn bounds(limits: &Limits, is_known: bool) -> Bounds {
+    let most = if is_known { usize::MAX } else { STRANGER_BYTES };
+    Bounds {
+        message_bytes: limits.websocket_message_bytes.min(most),
+        frame_bytes: limits.websocket_frame_bytes.min(most),
+        fragments: MAX_FRAGMENTS,
+    }
+}
+
+fn pulse(limits: &Limits, is_known: bool) -> Duration {
+    let shortest = limits.ping_every.min(limits.dead_after).min(limits.stall_time) / 3;
+    if is_known { shortest } else { shortest.min(limits.websocket_auth_time) }
+}

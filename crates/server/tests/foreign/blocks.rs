@@ -1,0 +1,159 @@
+//! Content blocks over a WebSocket.
+
+use serde_json::{Value, json};
+
+use crate::socket::{Socket, scripted};
+
+const PATH: &str = "/v1/ws/blocks";
+
+fn text_of(messages: &[Value]) -> String {
+    let deltas = messages.iter().filter(|message| message["delta"]["type"] == "text_delta");
+    deltas.filter_map(|message| message["delta"]["text"].as_str()).collect()
+}
+
+fn code(message: &Value) -> &str {
+    message["code"].as_str().unwrap_or_default()
+}
+
+#[tokio::test]
+async fn a_chat_begins_a_session_and_streams_its_turn() {
+    let server = scripted().await;
+    let mut socket = Socket::open(&server, PATH, false).await;
+    assert_eq!(socket.hear().await["type"], "connected");
+    socket.say(json!({"type": "ping", "ts": 7})).await;
+    assert_eq!(socket.hear().await, json!({"type": "pong", "ts": 7}));
+    socket.say(json!({"type": "auth", "token": server.key})).await;
+    assert_eq!(socket.hear().await["type"], "auth_ok");
+    let chat = json!({"type": "chat", "message": "hello", "request_id": "r1", "client_message_id": "m1"});
+    socket.say(chat.clone()).await;
+    let all = socket.until("message_stop").await;
+    let kinds: Vec<&str> = all.iter().take(3).filter_map(|message| message["type"].as_str()).collect();
+    assert_eq!(kinds, ["session_created", "chat_accepted", "message_start"]);
+    assert_eq!(all[1]["request_id"], "r1");
+    let turn = all[1]["message_id"].clone();
+    let of_turn = &all[2..];
+    assert!(of_turn.iter().all(|message| message["message_id"] == turn && message["event_id"].is_string()));
+    assert!(text_of(of_turn).starts_with("The weather in Paris"), "{all:#?}");
+    assert!(of_turn.iter().any(|message| message["content_block"]["type"] == "thinking"));
+    assert_eq!(of_turn[of_turn.len() - 2]["delta"]["stop_reason"], "end_turn");
+
+    // The same message again is the same turn, and another connection gets it whole.
+    let mut again = Socket::open(&server, PATH, true).await;
+    again.until("auth_ok").await;
+    again.say(chat).await;
+    let whole = again.until("message_stop").await;
+    assert_eq!(whole[0]["type"], "chat_accepted");
+    assert_eq!(whole[0]["message_id"], turn);
+    assert_eq!(whole[1..], *of_turn);
+
+    // A chat view shows no thinking.
+    let session = all[0]["session_id"].as_str().expect("a session");
+    let mut chatty = Socket::open(&server, PATH, true).await;
+    let ask = json!({"type": "chat", "session_id": session, "message": "more", "display_mode": "chat"});
+    chatty.say(ask).await;
+    let shown = chatty.until("message_stop").await;
+    assert!(shown.iter().all(|message| message["content_block"]["type"] != "thinking"));
+    assert!(shown.iter().any(|message| message["display_mode"] == "chat"), "{shown:#?}");
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn who_comes_back_with_any_event_id_gets_exactly_the_rest() {
+    let server = scripted().await;
+    let mut socket = Socket::open(&server, PATH, true).await;
+    socket.say(json!({"type": "chat", "message": "hello"})).await;
+    let all = socket.until("message_stop").await;
+    let session =
+        all.iter().find(|m| m["type"] == "session_created").expect("it is new")["session_id"].clone();
+    let turn: Vec<&Value> = all.iter().filter(|message| message["event_id"].is_string()).collect();
+    assert!(turn.len() > 10);
+    for (at, seen) in turn[..turn.len() - 1].iter().enumerate() {
+        socket
+            .say(json!({"type": "subscribe", "session_id": session, "last_event_id": seen["event_id"]}))
+            .await;
+        let rest = socket.until("message_stop").await;
+        assert_eq!((&rest[0]["type"], &rest[0]["recovery"]), (&json!("subscribed"), &json!("replay")));
+        let rest: Vec<&Value> = rest[1..].iter().collect();
+        assert_eq!(rest, turn[at + 1..], "after {at}");
+    }
+    let history = server.get(&format!("/v2/sessions/{}/history", session.as_str().expect("an id"))).await;
+    assert_eq!(history["status"], "completed");
+    let after =
+        json!({"type": "subscribe", "session_id": session, "last_event_id": history["last_event_id"]});
+    socket.say(after).await;
+    assert_eq!(socket.hear().await["status"], "completed");
+    socket.say(json!({"type": "chat", "session_id": session, "message": "on"})).await;
+    let next = socket.until("message_stop").await;
+    assert_eq!((&next[0]["type"], &next[1]["type"]), (&json!("chat_accepted"), &json!("message_start")));
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_running_turn_is_joined_and_stopped() {
+    let server = scripted().await;
+    let mut socket = Socket::open(&server, PATH, true).await;
+    socket.say(json!({"type": "chat", "message": "hello", "agent": "slow"})).await;
+    let begun = socket.until("content_block_delta").await;
+    let session = begun.iter().find(|m| m["type"] == "session_created").expect("new")["session_id"].clone();
+    drop(socket);
+
+    let mut other = Socket::open(&server, PATH, true).await;
+    other.until("auth_ok").await;
+    other.say(json!({"type": "subscribe", "session_id": session})).await;
+    let opening = other.until("snapshot_end").await;
+    assert_eq!(opening[0]["type"], "subscribed");
+    assert_eq!((&opening[0]["status"], &opening[0]["recovery"]), (&json!("running"), &json!("snapshot")));
+    assert_eq!(opening[1]["type"], "message_start");
+    other.say(json!({"type": "stop", "session_id": session})).await;
+    let rest = other.until("message_stop").await;
+    assert!(rest.iter().any(|message| message["type"] == "stop_accepted"));
+    assert!(rest.iter().any(|message| message["content_block"]["block_subtype"] == "user_stopped"));
+    assert_eq!(rest[rest.len() - 2]["delta"]["stop_reason"], "user_stopped");
+    other.say(json!({"type": "stop", "session_id": session})).await;
+    assert_eq!(code(&other.hear().await), "NOTHING_TO_STOP");
+    other.say(json!({"type": "unsubscribe", "session_id": session})).await;
+    assert_eq!(other.hear().await["type"], "unsubscribed");
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn bad_messages_are_answered_and_strangers_are_closed() {
+    let server = scripted().await;
+    let mut socket = Socket::open(&server, PATH, true).await;
+    socket.until("auth_ok").await;
+    let bad = [
+        ("nonsense", "INVALID_JSON"),
+        ("[]", ""),
+        ("{\"type\":\"dance\"}", ""),
+        ("{\"type\":\"chat\"}", ""),
+        ("{\"type\":\"subscribe\",\"session_id\":\"nobody\"}", "SESSION_NOT_FOUND"),
+        ("{\"type\":\"subscribe\",\"session_id\":\"s\",\"last_event_id\":\"x\"}", "INVALID_CURSOR"),
+        ("{\"type\":\"stop\",\"session_id\":\"nobody\"}", "SESSION_NOT_FOUND"),
+        ("{\"type\":\"unsubscribe\",\"session_id\":\"nobody\"}", "NOT_SUBSCRIBED"),
+        ("{\"type\":\"chat\",\"message\":\"x\",\"agent\":\"nobody\"}", "UNKNOWN_AGENT"),
+        ("{\"type\":\"chat\",\"message\":\"x\",\"share_id\":\"s\"}", "SHARE_NOT_FOUND"),
+    ];
+    for (text, wanted) in bad {
+        socket.say_text(text).await;
+        let answer = socket.hear().await;
+        assert_eq!(answer["type"], "error", "{text}: {answer}");
+        assert!(wanted.is_empty() || code(&answer) == wanted, "{text}: {answer}");
+    }
+    for _ in 0..20 {
+        socket.say_text("nonsense").await;
+        socket.hear().await;
+    }
+    assert_eq!(socket.hear().await, 4010);
+
+    let mut stranger = Socket::open(&server, PATH, false).await;
+    stranger.hear().await;
+    stranger.say(json!({"type": "auth", "token": "rr_wrong"})).await;
+    assert_eq!(stranger.hear().await["type"], "auth_error");
+    assert_eq!(stranger.hear().await, 4001);
+    let mut hasty = Socket::open(&server, PATH, false).await;
+    hasty.hear().await;
+    hasty.say(json!({"type": "chat", "message": "x"})).await;
+    assert_eq!(hasty.hear().await["type"], "auth_error");
+    assert_eq!(hasty.hear().await, 4001);
+    server.stop().await;
+}

@@ -1,0 +1,214 @@
+//! The gateway: a model of somebody else's service behind our routes.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use riverrun_provider::ProviderConfig;
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+use crate::harness::{JSON, Server};
+use crate::upstream::{TEXT, Upstream};
+use crate::wire::Answer;
+
+/// The path of each dialect, and the provider that speaks it too.
+const DIALECTS: [(&str, &str); 3] =
+    [("/v1/responses", "responses"), ("/v1/chat/completions", "chat"), ("/v1/messages", "anthropic")];
+
+async fn gateway() -> (Server, Upstream) {
+    let upstream = Upstream::start().await;
+    let mut registry = riverrun_runner::Registry::default();
+    for (name, api) in [("responses", "openai"), ("chat", "chat"), ("anthropic", "anthropic")] {
+        let config = json!({"api": api, "base_url": format!("http://{}/v1", upstream.address)});
+        let config: ProviderConfig = serde_json::from_value(config).expect("a configuration");
+        registry.providers.insert(name.to_owned(), config.build(name).expect("a provider"));
+    }
+    let agents = riverrun_server::Agents { registry: Arc::new(registry), ..Default::default() };
+    (Server::with_agents(agents).await, upstream)
+}
+
+fn body(path: &str, model: &str, stream: bool) -> Value {
+    match path {
+        "/v1/responses" => json!({"model": model, "input": "hi", "stream": stream}),
+        _ => {
+            json!({"model": model, "max_tokens": 50, "messages": [{"role": "user", "content": "hi"}], "stream": stream})
+        }
+    }
+}
+
+async fn post(server: &Server, path: &str, headers: &[(&str, &str)], body: &Value) -> Answer {
+    let headers = [&[JSON], headers].concat();
+    server.call(&format!("POST {path}"), &headers, body.to_string()).await
+}
+
+fn said(path: &str, answer: &Value) -> String {
+    let text = match path {
+        "/v1/responses" => &answer["output"][0]["content"][0]["text"],
+        "/v1/messages" => &answer["content"][0]["text"],
+        _ => &answer["choices"][0]["message"]["content"],
+    };
+    text.as_str().unwrap_or_default().to_owned()
+}
+
+#[tokio::test]
+async fn every_dialect_reaches_every_service_whole_and_streamed() {
+    let (server, upstream) = gateway().await;
+    for (path, _) in DIALECTS {
+        for (_, provider) in DIALECTS {
+            let model = format!("{provider}/plain");
+            let whole = post(&server, path, &[], &body(path, &model, false)).await;
+            assert_eq!(whole.status, 200, "{path} {model}: {}", whole.text());
+            assert_eq!(said(path, &whole.json()), TEXT, "{path} {model}: {}", whole.text());
+            let streamed = post(&server, path, &[], &body(path, &model, true)).await;
+            assert!(streamed.is_complete, "{path} {model}");
+            let text = streamed.text();
+            assert!(text.contains("eight.") && text.contains("four "), "{path} {model}: {text}");
+        }
+    }
+    assert_eq!(upstream.calls().len(), 18);
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_refusal_of_the_service_is_the_callers_refusal() {
+    let (server, _) = gateway().await;
+    let wanted = [
+        ("auth", 401, "authentication_error", "invalid_api_key", "Incorrect API key provided"),
+        ("limit", 429, "rate_limit_error", "rate_limit_exceeded", "Slow down please"),
+        ("bad", 400, "invalid_request_error", "invalid_request", "Unknown parameter: frob"),
+        ("missing", 404, "not_found_error", "model_not_found", "No such model"),
+        ("long", 400, "invalid_request_error", "context_length_exceeded", "prompt is too long"),
+        ("broken", 500, "api_error", "server_error", "The server had an error"),
+    ];
+    for (path, provider) in DIALECTS {
+        for (model, status, kind, code, message) in wanted {
+            let model = format!("{provider}/{model}");
+            let answer = post(&server, path, &[], &body(path, &model, false)).await;
+            let text = answer.text();
+            assert_eq!(answer.status, status, "{path} {model}: {text}");
+            let wait = answer.header("retry-after");
+            assert_eq!(wait, (status == 429).then_some("600"), "{path} {model}: {text}");
+            let error = answer.json()["error"].clone();
+            assert!(
+                error["message"].as_str().expect("a message").contains(message),
+                "{path} {model}: {text}"
+            );
+            match path {
+                "/v1/messages" => assert_eq!(error["type"], kind, "{text}"),
+                _ => assert_eq!(error["code"], code, "{text}"),
+            }
+            let streamed = post(&server, path, &[], &body(path, &model, true)).await;
+            let text = streamed.text();
+            let marker = match path {
+                "/v1/responses" => "event: response.failed",
+                "/v1/messages" => "event: error",
+                _ => "data: {\"error\":",
+            };
+            assert!(text.contains(marker) && text.contains(message), "{path} {model}: {text}");
+            assert!(streamed.is_complete, "{path} {model}");
+        }
+    }
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_service_that_breaks_off_is_told_as_a_failure() {
+    let (server, upstream) = gateway().await;
+    for (path, provider) in DIALECTS {
+        let model = format!("{provider}/cut");
+        let answer = post(&server, path, &[], &body(path, &model, true)).await;
+        let text = answer.text();
+        let marker = match path {
+            "/v1/responses" => "event: response.failed",
+            "/v1/messages" => "event: error",
+            _ => "data: {\"error\":",
+        };
+        assert!(text.contains(marker), "{path}: {text}");
+    }
+    assert!(upstream.calls().len() >= 3);
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn unknown_members_reach_the_service() {
+    let (server, upstream) = gateway().await;
+    for (path, provider) in DIALECTS {
+        let mut body = body(path, &format!("{provider}/plain"), false);
+        body["frobnicate"] = json!({"level": 7});
+        assert_eq!(post(&server, path, &[], &body).await.status, 200);
+        assert_eq!(upstream.calls().last().expect("a call")["frobnicate"], json!({"level": 7}), "{path}");
+    }
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn the_same_idempotency_key_is_one_call_and_none_are_two() {
+    let (server, upstream) = gateway().await;
+    for (path, provider) in DIALECTS {
+        let body = body(path, &format!("{provider}/plain"), false);
+        let before = upstream.calls().len();
+        let key = [("idempotency-key", "k1")];
+        let first = post(&server, path, &key, &body).await.json();
+        let second = post(&server, path, &key, &body).await.json();
+        assert_eq!((&first["id"], said(path, &first)), (&second["id"], said(path, &second)), "{path}");
+        assert_eq!(upstream.calls().len() - before, 1, "{path}");
+        let third = post(&server, path, &[], &body).await.json();
+        let fourth = post(&server, path, &[], &body).await.json();
+        assert_ne!(third["id"], fourth["id"]);
+        assert_eq!(upstream.calls().len() - before, 3, "{path}");
+    }
+    server.stop().await;
+}
+
+/// The first bytes of a streamed answer, on a connection that is then closed.
+async fn begin_and_leave(server: &Server, path: &str, body: &Value) -> String {
+    let mut stream = server.connect().await;
+    let request = server.request(&format!("POST {path}"), &[JSON], body.to_string().as_bytes());
+    stream.write_all(&request).await.expect("the server reads");
+    let mut seen = String::new();
+    while !seen.contains("One ") {
+        let mut part = [0; 4096];
+        let count = stream.read(&mut part).await.expect("the server answers");
+        assert!(count > 0, "{seen}");
+        seen.push_str(&String::from_utf8_lossy(&part[..count]));
+    }
+    seen
+}
+
+async fn soon(what: &str, is_so: impl Fn() -> bool) {
+    for _ in 0..200 {
+        if is_so() {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    panic!("it did not happen: {what}");
+}
+
+#[tokio::test]
+async fn a_reader_that_leaves_stops_nothing_and_a_cancel_stops_the_service() {
+    let (server, upstream) = gateway().await;
+    for (path, provider) in DIALECTS {
+        begin_and_leave(&server, path, &body(path, &format!("{provider}/slow"), true)).await;
+    }
+    soon("all three are kept to the end", || upstream.finished.load(Ordering::SeqCst) == 3).await;
+    assert_eq!(upstream.dropped.load(Ordering::SeqCst), 0);
+
+    let seen =
+        begin_and_leave(&server, "/v1/responses", &body("/v1/responses", "responses/slow", true)).await;
+    let at = seen.find("resp_").expect("the response has an id");
+    let id: String = seen[at..].chars().take_while(|c| c.is_alphanumeric() || "_-".contains(*c)).collect();
+    let cancelled = post(&server, &format!("/v1/responses/{id}/cancel"), &[], &json!({})).await;
+    assert_eq!(cancelled.json()["status"], "cancelled", "{}", cancelled.text());
+    soon("the connection is closed", || upstream.dropped.load(Ordering::SeqCst) == 1).await;
+
+    // What was streamed is in the log: the same frames again, from any place.
+    let whole = server.call(&format!("GET /v1/responses/{id}?stream=true"), &[], "").await.text();
+    let all: Vec<&str> = whole.split_terminator("\n\n").collect();
+    let tail =
+        server.call(&format!("GET /v1/responses/{id}?stream=true&starting_after=3"), &[], "").await.text();
+    let tail: Vec<&str> = tail.split_terminator("\n\n").collect();
+    assert_eq!(tail, all[4..]);
+    server.stop().await;
+}

@@ -1,0 +1,15 @@
+//! Foreign clients against a real server: sockets, gateway, and refusals in each dialect's own shape.
+
+mod blocks;
+mod gateway;
+mod gemini;
+#[path = "../http/harness.rs"]
+#[allow(dead_code, reason = "the harness is shared with other tests")]
+mod harness;
+mod refusals;
+mod responses_socket;
+mod socket;
+mod upstream;
+#[path = "../http/wire.rs"]
+#[allow(dead_code, reason = "the wire is shared with other tests")]
+mod wire;

@@ -1,0 +1,115 @@
+//! Bad requests: each dialect answers in its own shape, and never as if the server were at fault.
+
+use serde_json::{Value, json};
+
+use crate::harness::JSON;
+use crate::socket::scripted;
+
+/// What an error of the dialect looks like: the message is where its clients read it.
+fn message(dialect: &str, body: &Value) -> Option<String> {
+    let at = match dialect {
+        "gemini" if body["error"]["status"].is_string() && body["error"]["code"].is_u64() => {
+            &body["error"]["message"]
+        }
+        "anthropic" if body["type"] == "error" && body["error"]["type"].is_string() => {
+            &body["error"]["message"]
+        }
+        "openai" if body["error"]["type"].is_string() => &body["error"]["message"],
+        "ours" if body["code"].is_string() && body["error"].is_object() => &body["error"]["message"],
+        _ => &Value::Null,
+    };
+    at.as_str().filter(|text| !text.is_empty()).map(str::to_owned)
+}
+
+#[tokio::test]
+async fn every_bad_body_is_refused_in_the_dialects_shape() {
+    let server = scripted().await;
+    let routes = [
+        ("/v1/responses", "openai", json!({"model": "scripted/text", "input": "hi"})),
+        (
+            "/v1/chat/completions",
+            "openai",
+            json!({"model": "scripted/text", "messages": [{"role": "user", "content": "hi"}]}),
+        ),
+        (
+            "/v1/messages",
+            "anthropic",
+            json!({"model": "scripted/text", "max_tokens": 5, "messages": [{"role": "user", "content": "hi"}]}),
+        ),
+        (
+            "/v1/models/scripted/text:generateContent",
+            "gemini",
+            json!({"contents": [{"role": "user", "parts": [{"text": "hi"}]}]}),
+        ),
+        (
+            "/v1beta/models/scripted/text:streamGenerateContent?alt=sse",
+            "gemini",
+            json!({"contents": [{"role": "user", "parts": [{"text": "hi"}]}]}),
+        ),
+        (
+            "/ag-ui",
+            "ours",
+            json!({"threadId": "t1", "runId": "r1", "state": {}, "messages": [{"id": "1", "role": "user", "content": "hi"}], "tools": [], "context": [], "forwardedProps": {"agent": "text"}}),
+        ),
+        (
+            "/api/chat",
+            "ours",
+            json!({"id": "c1", "messages": [{"id": "1", "role": "user", "parts": [{"type": "text", "text": "hi"}]}], "agent": "text"}),
+        ),
+    ];
+    for (path, dialect, good) in routes {
+        let line = format!("POST {path}");
+        let answer = server.call(&line, &[JSON], good.to_string()).await;
+        assert_eq!(answer.status, 200, "{path}: {}", answer.text());
+        let mut bad: Vec<(String, Vec<u8>)> = vec![
+            ("nothing".to_owned(), Vec::new()),
+            ("no JSON".to_owned(), b"{".to_vec()),
+            ("no object".to_owned(), b"[]".to_vec()),
+            ("no UTF-8".to_owned(), vec![b'"', 0xff, b'"']),
+            ("a key twice".to_owned(), b"{\"model\":\"a\",\"model\":\"b\"}".to_vec()),
+            ("too deep".to_owned(), "[".repeat(5000).into_bytes()),
+            ("an empty object".to_owned(), b"{}".to_vec()),
+        ];
+        let members = good.as_object().expect("an object");
+        for name in ["model", "input", "messages", "contents", "max_tokens", "threadId", "id"] {
+            if members.contains_key(name) {
+                for wrong in [json!(7.5), json!({"a": {}}), json!([7]), Value::Null] {
+                    let mut body = good.clone();
+                    body[name] = wrong.clone();
+                    bad.push((format!("{name} is {wrong}"), body.to_string().into_bytes()));
+                }
+            }
+        }
+        for (what, body) in bad {
+            let answer = server.call(&line, &[JSON], &body).await;
+            let text = answer.text();
+            assert!((400..500).contains(&answer.status), "{path}, {what}: {} {text}", answer.status);
+            let told = serde_json::from_str(&text).ok().and_then(|body| message(dialect, &body));
+            assert!(told.is_some(), "{path}, {what}: {text}");
+        }
+        let stranger =
+            server.call(&line, &[JSON, ("authorization", "Bearer rr_wrong")], good.to_string()).await;
+        assert_eq!(stranger.status, 401);
+        assert!(message(dialect, &stranger.json()).is_some(), "{path}: {}", stranger.text());
+    }
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn an_unknown_model_lists_what_there_is() {
+    let server = scripted().await;
+    let messages = json!([{"role": "user", "content": "hi"}]);
+    let asked = [
+        ("/v1/responses", json!({"model": "gpt-9", "input": "hi"})),
+        ("/v1/chat/completions", json!({"model": "gpt-9", "messages": messages})),
+        ("/v1/messages", json!({"model": "gpt-9", "max_tokens": 5, "messages": messages})),
+        ("/v1/models/gpt-9:generateContent", json!({"contents": [{"parts": [{"text": "hi"}]}]})),
+    ];
+    for (path, body) in asked {
+        let answer = server.call(&format!("POST {path}"), &[JSON], body.to_string()).await;
+        let text = answer.text();
+        assert_eq!(answer.status, 404, "{path}: {text}");
+        assert!(text.contains("approval") || text.contains("did you mean"), "{path}: {text}");
+    }
+    server.stop().await;
+}
