@@ -2,7 +2,7 @@
 
 use riverrun_event::{Cursor, Origin};
 
-use crate::{Control, Frame};
+use crate::{Control, Frame, Frames};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Framing {
@@ -77,6 +77,18 @@ pub fn write_framed(framing: Framing, place: Place, out: &mut String, json: impl
             json(out);
             out.push('\n');
         }
+    }
+}
+
+/// Appends what brings a reader to `to`: its place moves with the last frame only.
+pub fn write_opening(framing: Framing, frames: &Frames, to: Cursor, out: &mut String) {
+    if framing == Framing::ForeignSse {
+        return frames.iter().for_each(|frame| write_foreign(&frame, out));
+    }
+    let mut told = frames.iter().filter(|frame| !frame.is_marker).peekable();
+    while let Some(frame) = told.next() {
+        let place = if told.peek().is_some() { Place::Still } else { Place::At(to) };
+        write_framed(framing, place, out, |out| out.push_str(frame.json));
     }
 }
 

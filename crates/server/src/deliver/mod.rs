@@ -18,7 +18,7 @@ use riverrun_log::Chunk;
 pub use filter::TypePattern;
 pub use open::{check_origin, open};
 pub use page::page;
-pub use request::{Follow, Request, catch_up, index_unit, one_of, read_cursor};
+pub use request::{CatchUp, Follow, Request, catch_up, index_unit, one_of, read_cursor};
 pub use subscription::Subscription;
 
 /// Applies the events of a chunk up to `at`.

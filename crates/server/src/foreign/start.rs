@@ -15,7 +15,7 @@ use riverrun_runner::{Submit, Submitted};
 use sha2::{Digest, Sha256};
 
 use crate::app::App;
-use crate::deliver::{Request, Subscription, TypePattern, open};
+use crate::deliver::{CatchUp, Request, Subscription, TypePattern, open};
 use crate::edge::{Caller, Media, Problem, not_found, stream_response};
 use crate::route::{NewSessionBody, create};
 use crate::runner::Asked;
@@ -80,6 +80,8 @@ pub struct Seen {
     pub frames: Option<u64>,
     /// The last event that the reader knows.
     pub event: Option<Sequence>,
+    /// How it comes to the live end.
+    pub catch_up: CatchUp,
 }
 
 /// The turn's stream in a dialect, to its terminal frame.
@@ -96,6 +98,7 @@ pub async fn stream(
         turn: Some(started.turn.clone()),
         frames_seen: seen.frames,
         after,
+        catch_up: seen.catch_up,
         ..Request::default()
     };
     let rules = dialect.rules();
