@@ -8,6 +8,9 @@ use anyhow::{Context, Result, bail, ensure};
 
 use crate::files::root;
 
+const NO_NETWORK: &str =
+    "installing the official clients into target/clients; the first time it needs python3, npm and a network";
+
 /// A server of its own for the clients, ended with them.
 struct Server {
     process: Child,
@@ -23,21 +26,33 @@ impl Drop for Server {
     }
 }
 
-/// Runs everything under `tests/clients`, or the files whose names contain one of the words.
+/// Runs everything under `tests/clients`, or the files whose names contain one of the words. With `--all` the sweeps
+/// take every scenario.
 pub fn clients(words: &[&str]) -> Result<()> {
+    let (flags, words): (Vec<&str>, Vec<&str>) = words.iter().partition(|word| word.starts_with("--"));
+    ensure!(flags.iter().all(|flag| *flag == "--all"), "there is no flag but `--all`: {}", flags.join(" "));
     let home = root().join("target/clients");
+    let files = files(&words)?;
+    ensure!(binary().exists(), "build it first: cargo build --profile suite --package riverrun");
     install(&home)?;
     let mut failed = Vec::new();
-    for file in files(words)? {
+    for file in files {
         // Each file has a server of its own, so that none depends on what another left.
         let server = start(&home)?;
-        if let Err(error) = run_file(&home, &file, &server) {
+        if let Err(error) = run_file(&home, &file, &server, &flags) {
             eprintln!("{error:#}");
-            failed.push(file.display().to_string());
+            failed.push(file.strip_prefix(root()).unwrap_or(&file).display().to_string());
         }
     }
     ensure!(failed.is_empty(), "failed: {}", failed.join(", "));
     Ok(())
+}
+
+fn binary() -> PathBuf {
+    match std::env::var_os("RIVERRUN_BINARY") {
+        Some(named) => named.into(),
+        None => root().join("target/suite/riverrun"),
+    }
 }
 
 fn install(home: &Path) -> Result<()> {
@@ -51,13 +66,15 @@ fn install(home: &Path) -> Result<()> {
     }
     let requirements = source.join("python/requirements.txt");
     let venv = home.join("venv");
-    if !venv.join("bin/python").exists() {
-        run(Command::new("python3").args(["-m", "venv"]).arg(&venv))?;
+    if !venv.join("bin/pip").exists() {
+        run(Command::new("python3").args(["-m", "venv"]).arg(&venv))
+            .context("making a Python environment")?;
     }
-    run(Command::new(venv.join("bin/pip")).args(["install", "--quiet", "-r"]).arg(&requirements))?;
+    let pip = ["install", "--quiet", "--disable-pip-version-check", "--retries", "2", "-r"];
+    run(Command::new(venv.join("bin/pip")).args(pip).arg(&requirements)).context(NO_NETWORK)?;
     std::fs::copy(source.join("node/package.json"), home.join("package.json"))?;
     let npm = ["install", "--no-audit", "--no-fund", "--engine-strict=false", "--loglevel=error"];
-    run(Command::new("npm").args(npm).current_dir(home))?;
+    run(Command::new("npm").args(npm).current_dir(home)).context(NO_NETWORK)?;
     browser();
     std::fs::write(stamp, text)?;
     Ok(())
@@ -91,12 +108,10 @@ fn files(words: &[&str]) -> Result<Vec<PathBuf>> {
 }
 
 fn start(home: &Path) -> Result<Server> {
-    let binary = root().join("target/suite/riverrun");
-    ensure!(binary.exists(), "build it first: cargo build --profile suite --package riverrun");
     let data = home.join("data");
     let _ = std::fs::remove_dir_all(&data);
     let port = free_port()?;
-    let process = Command::new(binary)
+    let process = Command::new(binary())
         .args(["serve", "--dev", "--listen", &format!("127.0.0.1:{port}"), "--data-dir"])
         .arg(&data)
         .stdin(Stdio::null())
@@ -123,10 +138,11 @@ fn free_port() -> Result<u16> {
     Ok(std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
 }
 
-fn run_file(home: &Path, file: &Path, server: &Server) -> Result<()> {
-    println!("   {}", file.strip_prefix(root()).unwrap_or(file).display());
-    let is_python = file.extension().is_some_and(|extension| extension == "py");
-    let mut command = if is_python {
+/// One line per file: a sweep's own count, else that it passed. What failed is shown whole.
+fn run_file(home: &Path, file: &Path, server: &Server, flags: &[&str]) -> Result<()> {
+    let (shown, name) = (file.strip_prefix(root()).unwrap_or(file).display(), file.file_name());
+    let is_sweep = name.is_some_and(|name| name.to_string_lossy().starts_with("sweep"));
+    let mut command = if file.extension().is_some_and(|extension| extension == "py") {
         let mut command = Command::new(home.join("venv/bin/python"));
         command.arg(file).env("PYTHONPATH", file.parent().unwrap_or(file));
         command
@@ -135,10 +151,22 @@ fn run_file(home: &Path, file: &Path, server: &Server) -> Result<()> {
         let copies = home.join("node");
         copy_all(file.parent().unwrap_or(file), &copies)?;
         let mut command = Command::new(node(home)?);
-        command.arg("--test").arg(copies.join(file.file_name().unwrap_or_default()));
+        let test = if is_sweep { None } else { Some("--test") };
+        command.args(test).arg(copies.join(name.unwrap_or_default()));
         command
     };
-    run(command.env("RIVERRUN_URL", &server.url).env("RIVERRUN_KEY", &server.key))
+    let flags = if is_sweep { flags } else { &[] };
+    command.args(flags).env("RIVERRUN_URL", &server.url).env("RIVERRUN_KEY", &server.key);
+    command.env("RIVERRUN_BINARY", binary()).env("PYTHONDONTWRITEBYTECODE", "1").stdin(Stdio::null());
+    let began = Instant::now();
+    let output = command.output().with_context(|| format!("starting {:?}", command.get_program()))?;
+    let (told, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    ensure!(output.status.success(), "   {shown}: failed\n{told}{errors}");
+    let last = if is_sweep { told.lines().last().unwrap_or_default() } else { "passed" };
+    let skipped =
+        told.lines().find(|line| line.contains("# SKIP") || line.starts_with('﹣')).unwrap_or_default();
+    println!("   {shown}: {last} in {:.1} s {skipped}", began.elapsed().as_secs_f64());
+    Ok(())
 }
 
 fn copy_all(from: &Path, to: &Path) -> Result<()> {

@@ -2,7 +2,7 @@
 
 use riverrun_event::{Cursor, Origin, Surround};
 
-use crate::{Control, Frame};
+use crate::{Control, Frame, Frames};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Framing {
@@ -80,6 +80,7 @@ pub fn write_framed(framing: Framing, place: Place, out: &mut String, json: impl
     }
 }
 
+<<<<<<< HEAD
 /// What [`write_framed`] puts around an event that has one frame, for many events of one log.
 pub fn surround(framing: Framing, origin: Origin) -> Surround {
     let (before, between, behind) = match framing {
@@ -90,6 +91,18 @@ pub fn surround(framing: Framing, origin: Origin) -> Surround {
     };
     let between = between.map(|between| Cursor::tail(origin) + between);
     Surround { before, between, behind }
+=======
+/// Appends what brings a reader to `to`: its place moves with the last frame only.
+pub fn write_opening(framing: Framing, frames: &Frames, to: Cursor, out: &mut String) {
+    if framing == Framing::ForeignSse {
+        return frames.iter().for_each(|frame| write_foreign(&frame, out));
+    }
+    let mut told = frames.iter().filter(|frame| !frame.is_marker).peekable();
+    while let Some(frame) = told.next() {
+        let place = if told.peek().is_some() { Place::Still } else { Place::At(to) };
+        write_framed(framing, place, out, |out| out.push_str(frame.json));
+    }
+>>>>>>> sweep
 }
 
 /// The place behind a frame: after its event if it is the last one, else inside the event.

@@ -70,6 +70,7 @@ test("EventSource sees every event once over several cuts", { skip }, async () =
     [url, turn.turnId],
   );
   await page.context().browser().close();
+  proxy.closeAllConnections();
   proxy.close();
   assert.deepEqual(seen, seen.map((_, place) => place + 1));
 });

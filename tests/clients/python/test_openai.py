@@ -45,8 +45,7 @@ class Responses(unittest.TestCase):
 
     def test_the_answer_without_a_stream_is_the_streams_last_object(self):
         whole = client.responses.create(model="scripted/text", input="weather?")
-        with client.responses.stream(model="scripted/text", input="weather?") as stream:
-            final = stream.get_final_response()
+        final = list(client.responses.create(model="scripted/text", input="weather?", stream=True))[-1].response
         self.assertEqual(without_time(whole), without_time(final) | {"background": without_time(whole)["background"]})
 
     def test_a_tool_of_the_caller_ends_the_response_and_its_result_goes_on(self):

@@ -93,10 +93,18 @@ fn add(state: &State, happening: Happening, out: &mut Vec<Message>) {
             let mut message = Message::new(item_id(state, at), "tool", Some(content));
             message.tool_call_id = Some(result.call_id.clone());
             message.subagent_run_id = subagent(state, at.task);
-            out.push(message);
+            add_result(message, &result.call_id, out);
         }
         _ => {}
     }
+}
+
+/// A client puts a result behind the message of its call, before what a sub-agent said meanwhile.
+fn add_result(message: Message, call: &str, out: &mut Vec<Message>) {
+    let is_caller = |message: &Message| message.tool_calls.iter().any(|made| made.id == call);
+    let Some(caller) = out.iter().position(is_caller) else { return out.push(message) };
+    let results = out[caller + 1..].iter().take_while(|message| message.role == "tool").count();
+    out.insert(caller + 1 + results, message);
 }
 
 fn add_call(parent: String, owner: Option<String>, call: ToolCall, out: &mut Vec<Message>) {

@@ -88,3 +88,14 @@ pub(super) fn raw(state: &State, at: ItemAt) -> Value {
         other @ (Item::Error(_) | Item::Other(_)) => serde_json::to_value(other).unwrap_or_default(),
     }
 }
+
+/// The item as it began: what it has by now follows in deltas.
+pub(super) fn begun(state: &State, at: ItemAt) -> Value {
+    let mut begun = raw(state, at);
+    for (member, empty) in [("content", json!([])), ("summary", json!([])), ("arguments", json!(""))] {
+        if let Some(value) = begun.get_mut(member).filter(|value| !value.is_null()) {
+            *value = empty;
+        }
+    }
+    begun
+}

@@ -26,7 +26,7 @@ impl Encode for AgentsSdk {
         match happening {
             Happening::Began { .. } | Happening::Agent => agent_updated(told, frames),
             Happening::ItemStarted(at) | Happening::CallStarted(at) if told.is_root(at) => {
-                let raw = item::raw(told.state, at);
+                let raw = item::begun(told.state, at);
                 raw_event(
                     told,
                     frames,

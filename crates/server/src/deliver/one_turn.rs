@@ -57,11 +57,13 @@ pub async fn plan(app: &App, hub: &Arc<Hub>, request: &Request, framing: Framing
     let mut own = Own::new(key, request.dialect.projector(&session, state, options));
     own.coalescer = (opening == Opening::Coalesced).then(Coalescer::default);
     (own.mute, own.skip) = (mute, skip);
+    // A snapshot of a turn that waits has the frame that ends the body, and nothing comes behind it.
+    let is_told = matches!(opening, Opening::Snapshot(_)) && own.projector.is_over();
     let encoder = Encoder::Own(Box::new(own));
     if let Opening::Snapshot(reason) = opening {
         write_snapshot(&encoder, reason, cursor, "{}", &mut first);
     }
-    Ok(Plan { opening, at, encoder, first, turn_over: shown.is_over })
+    Ok(Plan { opening, at, encoder, first, turn_over: shown.is_over || is_told })
 }
 
 fn refuse_filters(request: &Request) -> Result<(), Problem> {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use riverrun_dialect::registry::Session;
 use riverrun_dialect::{
-    Coalescer, Control, Dialect, Frames, Framing, Opening, Place, SnapshotReason, write_control, write_framed,
+    Coalescer, Control, Dialect, Frames, Framing, Opening, SnapshotReason, write_control, write_opening,
 };
 use riverrun_event::{Cursor, ErrorCode, Sequence, TurnId};
 use riverrun_fold::State;
@@ -216,10 +216,7 @@ pub(super) fn write_snapshot(
         (_, Encoder::Own(own)) => {
             let mut frames = Frames::default();
             own.projector.opening(&mut frames);
-            for frame in frames.iter() {
-                let behind = if frame.is_last { Place::At(to) } else { Place::Still };
-                write_framed(own.key.framing, behind, out, |out| out.push_str(frame.json));
-            }
+            write_opening(own.key.framing, &frames, to, out);
         }
     }
 }

@@ -36,7 +36,7 @@ async fn serve(app: &App, asking: Asking) -> Result<Response, Refusal> {
         let resumed = decide_all(app, caller, &key, answers.collect()).await?;
         let hub = app.hubs().get(&key).await?.ok_or_else(not_found)?;
         let started = Started { hub, turn: resumed.turn };
-        let seen = Seen { event: Some(resumed.before), frames: None };
+        let seen = Seen { event: Some(resumed.before), ..Seen::default() };
         return Ok(stream(app, caller, &started, DIALECT, seen).await?);
     }
     let submit = submit(app, &input);

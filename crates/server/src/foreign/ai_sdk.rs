@@ -14,6 +14,7 @@ use super::decisions::{Answer, decide_all};
 use super::start::{Seen, Started, start, stream};
 use super::{Asking, Refusal, enter, json};
 use crate::app::App;
+use crate::deliver::CatchUp;
 use crate::edge::{Caller, Scope, not_found};
 use crate::runner::Asked;
 
@@ -35,7 +36,7 @@ async fn serve(app: &App, asking: Asking) -> Result<Response, Refusal> {
         && let Some(last) = last_turn(app, &key, |turn| turn.status.is_terminal()).await?
     {
         let again = app.answered(Asked::Retry, app.runner().retry(&key, &last.turn).await)?;
-        let seen = Seen { event: Some(again.first.previous()), frames: None };
+        let seen = Seen { event: Some(again.first.previous()), ..Seen::default() };
         return Ok(stream(app, caller, &last, DIALECT, seen).await?);
     }
     let (started, _) = start(app, caller, Some(key.session), submit(app, &chat)).await?;
@@ -69,7 +70,7 @@ async fn go_on(
     let resumed = decide_all(app, caller, key, answers.collect()).await?;
     let hub = app.hubs().get(key).await?.ok_or_else(not_found)?;
     let started = Started { hub, turn: resumed.turn };
-    let seen = Seen { event: Some(resumed.before), frames: None };
+    let seen = Seen { event: Some(resumed.before), ..Seen::default() };
     Ok(stream(app, caller, &started, DIALECT, seen).await?)
 }
 
@@ -79,7 +80,11 @@ pub async fn reconnect(State(app): State<App>, Path(chat): Path<String>, request
         let key = SessionKey::new(asking.caller.tenant().clone(), session_of(&chat));
         asking.caller.require_session(&key.session)?;
         match last_turn(&app, &key, |turn| !turn.status.is_terminal()).await? {
-            Some(open) => Ok(stream(&app, &asking.caller, &open, DIALECT, Seen::default()).await?),
+            // A replay would end where the turn once waited for a decision.
+            Some(open) => {
+                let seen = Seen { catch_up: CatchUp::Snapshot, ..Seen::default() };
+                Ok(stream(&app, &asking.caller, &open, DIALECT, seen).await?)
+            }
             None => Ok(StatusCode::NO_CONTENT.into_response()),
         }
     })

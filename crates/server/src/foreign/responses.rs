@@ -79,7 +79,7 @@ pub async fn retrieve(State(app): State<App>, Path(id): Path<String>, request: R
             return object(&app, &started).await;
         }
         let after: Option<u64> = params.parsed("starting_after")?;
-        let seen = Seen { frames: after.map(|number| number.saturating_add(1)), event: None };
+        let seen = Seen { frames: after.map(|number| number.saturating_add(1)), ..Seen::default() };
         Ok(stream(&app, &asking.caller, &started, DIALECT, seen).await?)
     })
     .await

@@ -16,7 +16,7 @@ use riverrun_runner::{Submit, Submitted};
 use sha2::{Digest, Sha256};
 
 use crate::app::App;
-use crate::deliver::{Request, Subscription, TypePattern, open};
+use crate::deliver::{CatchUp, Request, Subscription, TypePattern, open};
 use crate::edge::{Caller, Media, Problem, not_found, stream_response};
 use crate::route::{NewSessionBody, create};
 use crate::runner::Asked;
@@ -92,6 +92,8 @@ pub struct Seen {
     pub frames: Option<u64>,
     /// The last event that the reader knows.
     pub event: Option<Sequence>,
+    /// How it comes to the live end.
+    pub catch_up: CatchUp,
 }
 
 /// The same, for dialects whose readers have a cursor of their own.
@@ -110,10 +112,21 @@ pub async fn stream(
     dialect: Dialect,
     seen: Seen,
 ) -> Result<Response, Problem> {
+<<<<<<< HEAD
     let place = match (seen.event, seen.frames) {
         (Some(sequence), _) => Place::Behind(Cursor::after(sequence, started.hub.origin())),
         (None, Some(frames)) => Place::Frames(frames),
         (None, None) => Place::Start,
+=======
+    let after = seen.event.map(|sequence| riverrun_event::Cursor::after(sequence, started.hub.origin()));
+    let request = Request {
+        dialect,
+        turn: Some(started.turn.clone()),
+        frames_seen: seen.frames,
+        after,
+        catch_up: seen.catch_up,
+        ..Request::default()
+>>>>>>> sweep
     };
     stream_from(app, caller, started, dialect, place).await
 }

@@ -1,0 +1,111 @@
+// Turns that were played once, and copies of them that readers enter behind every event.
+import { isDeepStrictEqual } from "node:util";
+import { BASE, keyed, name, until } from "./support.mjs";
+
+export const AGENTS = {
+  text: "scenario-text",
+  tool: "scenario-tool",
+  approval: "scenario-approval",
+  subagent: "scenario-subagent",
+  error: "scenario-error",
+  parallel: "scenario-parallel",
+  citations: "demo",
+};
+// Every reader holds a connection, and a key may hold only so many.
+const AT_ONCE = 100;
+const fetched = keyed();
+
+const call = async (method, path, body) => {
+  const headers = { accept: "application/json", "content-type": "application/json" };
+  const answer = await fetched(BASE + path, { method, headers, body: body && JSON.stringify(body) });
+  const said = await answer.json();
+  if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${JSON.stringify(said).slice(0, 300)}`);
+  return said;
+};
+
+/** The open answer of a stream of the turn in a dialect. */
+export const open = async (turn, dialect, query = {}) => {
+  const asked = new URLSearchParams({ dialect, turn: turn.turn, ...query });
+  const path = `${BASE}/v1/sessions/${turn.session}/events?${asked}`;
+  const answer = await fetched(path, { headers: { accept: "text/event-stream" } });
+  if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
+  return answer;
+};
+
+const approveAll = async (session) => {
+  for (const action of (await call("GET", `/v1/sessions/${session}/actions`)).actions) {
+    if (action.status !== "pending") continue;
+    const answer = { decision: "approve", digest: action.digest };
+    await call("POST", `/v1/sessions/${session}/actions/${action.actionId}`, answer);
+  }
+};
+
+/** Plays a turn to its end, with every action approved: where it is, its events, the text that the fold made of it. */
+export const play = async (agent) => {
+  const session = name("ses");
+  await call("POST", "/v1/sessions", { sessionId: session });
+  const { turnId, taskId } = await call("POST", `/v1/sessions/${session}/turns`, { agent, input: "wind" });
+  await until(`the turn of ${agent} ends`, async () => {
+    await approveAll(session);
+    const said = await call("GET", `/v1/sessions/${session}/state`);
+    return ["completed", "failed", "cancelled"].includes((said.state ?? said).turns.at(-1).status);
+  });
+  const { events } = await call("GET", `/v1/sessions/${session}/events?limit=5000`);
+  const said = await call("GET", `/v1/tasks/${taskId}`);
+  const messages = (said.task ?? said).output.filter((item) => item.type === "message");
+  const blocks = messages.flatMap((item) => item.block_list ?? item.blockList ?? item.content ?? []);
+  const text = blocks.map((block) => block.text ?? "").join("");
+  const waits = events.filter((event) => event.type === "action.resolved").map((event) => event.sequence - 1);
+  return { session, turn: turnId, events, text, waits };
+};
+
+/** Puts the turn's events into new sessions one by one, and opens a reader without a state behind each. */
+export async function* copied(turn, dialect) {
+  for (let first = 0; first < turn.events.length; first += AT_ONCE) {
+    const copy = { ...turn, session: name("cpy") };
+    await call("POST", "/v1/sessions", { sessionId: copy.session });
+    const readers = [];
+    for (const { sequence, sessionId, ...event } of turn.events) {
+      await call("POST", `/v1/sessions/${copy.session}/events`, event);
+      if (sequence > first && sequence <= first + AT_ONCE) {
+        readers.push({ sequence, answer: await open(copy, dialect, { catchup: "snapshot" }) });
+      }
+    }
+    yield { copy, readers };
+  }
+}
+
+export class Report {
+  right = 0;
+  all = 0;
+  shown = 0;
+  began = Date.now();
+  constructor(dialect) {
+    this.dialect = dialect;
+  }
+  equal(found, wanted, what) {
+    this.all += 1;
+    if (isDeepStrictEqual(found, wanted)) return void (this.right += 1);
+    if (this.shown++ < 5) console.log(`  wrong: ${what}\n    ${difference(found, wanted)}`);
+  }
+  end() {
+    console.log(`${this.dialect}: ${this.right}/${this.all} (${Math.round((Date.now() - this.began) / 1000)} s)`);
+    process.exit(this.right === this.all && this.all > 0 ? 0 : 1);
+  }
+}
+
+/** Where two values first differ. */
+const difference = (found, wanted, path = "") => {
+  const are = [found, wanted].every((value) => value !== null && typeof value === "object");
+  if (are) {
+    for (const key of new Set([...Object.keys(wanted), ...Object.keys(found)])) {
+      if (!isDeepStrictEqual(found[key], wanted[key])) return difference(found[key], wanted[key], `${path}/${key}`);
+    }
+  }
+  const short = (value) => JSON.stringify(value)?.slice(0, 300);
+  return `${path}: found ${short(found)}, wanted ${short(wanted)}`;
+};
+
+/** The scenarios: all with `--all`, else the small ones. */
+export const chosen = (small) =>
+  Object.entries(AGENTS).filter(([label]) => process.argv.includes("--all") || small.includes(label));

@@ -1,0 +1,51 @@
+// @ag-ui/client enters a turn behind every event, without a state: the same messages and the same state.
+import { HttpAgent } from "@ag-ui/client";
+import { Report, chosen, copied, open, play } from "./recorded.mjs";
+import { BASE } from "./support.mjs";
+
+const DIALECT = "ag-ui";
+const report = new Report(DIALECT);
+const plain = (value) => JSON.parse(JSON.stringify(value));
+console.error = () => {};
+
+/** What the official client holds when it gets this answer, and has answered what it was asked. */
+const readAll = async (copy, answer) => {
+  const answers = [answer];
+  const agent = new HttpAgent({ url: `${BASE}/ag-ui`, threadId: "t", fetch: async () => answers.shift() });
+  let error = null;
+  const run = async (more) => {
+    try {
+      await agent.runAgent(more, { onRunErrorEvent: ({ event }) => void (error = event.message) });
+    } catch (failure) {
+      error ??= String(failure?.message ?? failure);
+    }
+  };
+  await run({});
+  for (const wait of copy.waits) {
+    if (!agent.pendingInterrupts?.length) continue;
+    answers.push(await open(copy, DIALECT, { after: wait }));
+    const resume = agent.pendingInterrupts.map(({ id }) => ({ interruptId: id, status: "resolved", payload: { approved: true } }));
+    await run({ resume });
+  }
+  // Who asked has the question; who comes without a state is told it, unless the turn had not begun.
+  const asked = agent.messages.filter(({ id }) => id !== `${copy.turn}.input`);
+  // How a run stood when it was interrupted is told to those who were there: only the last run's activity is compared.
+  const last = asked.findLast(({ role }) => role === "activity");
+  const messages = asked.filter((one) => one.role !== "activity" || one === last);
+  return plain({ messages, state: agent.state, error });
+};
+
+const textOf = ({ messages }) =>
+  messages.filter((one) => one.role === "assistant" && !one.subagentRunId).map((one) => one.content ?? "").join("");
+
+for (const [label, agent] of chosen(["text", "approval", "subagent", "error", "citations"])) {
+  const turn = await play(agent);
+  for await (const { copy, readers } of copied(turn, DIALECT)) {
+    const whole = await readAll(copy, await open(copy, DIALECT));
+    report.equal(textOf(whole), turn.text, `${label}: the uncut text and the fold's`);
+    for (const { sequence, answer } of readers) {
+      report.equal(await readAll(copy, answer), whole, `${label}: entered behind ${sequence}`);
+    }
+  }
+}
+report.end();
