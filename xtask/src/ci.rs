@@ -26,6 +26,7 @@ fn steps() -> Vec<Step> {
         step("cuts", || {
             cargo(&["test", "--profile", "suite", "--package", "riverrun-server", "--test", "http", "resume"])
         }),
+        step("official clients", || crate::clients::clients(&[])),
         step("documentation tests", || cargo(&["test", "--workspace", "--doc", "--quiet"])),
         step("generated Python", || {
             run("python3", &["-c", "import riverrun.generated.events"], "clients/python", &[])

@@ -80,7 +80,6 @@ pub fn write_framed(framing: Framing, place: Place, out: &mut String, json: impl
     }
 }
 
-<<<<<<< HEAD
 /// What [`write_framed`] puts around an event that has one frame, for many events of one log.
 pub fn surround(framing: Framing, origin: Origin) -> Surround {
     let (before, between, behind) = match framing {
@@ -91,7 +90,8 @@ pub fn surround(framing: Framing, origin: Origin) -> Surround {
     };
     let between = between.map(|between| Cursor::tail(origin) + between);
     Surround { before, between, behind }
-=======
+}
+
 /// Appends what brings a reader to `to`: its place moves with the last frame only.
 pub fn write_opening(framing: Framing, frames: &Frames, to: Cursor, out: &mut String) {
     if framing == Framing::ForeignSse {
@@ -102,7 +102,6 @@ pub fn write_opening(framing: Framing, frames: &Frames, to: Cursor, out: &mut St
         let place = if told.peek().is_some() { Place::Still } else { Place::At(to) };
         write_framed(framing, place, out, |out| out.push_str(frame.json));
     }
->>>>>>> sweep
 }
 
 /// The place behind a frame: after its event if it is the last one, else inside the event.

@@ -38,14 +38,8 @@ mod turn;
 pub use coalesce::{Coalescer, Joined};
 pub use control::{Control, Opening, SnapshotReason};
 pub use frame::{Frame, Frames};
-<<<<<<< HEAD
-pub use framing::{
-    Framing, Heartbeat, Place, Rules, cursor_after, surround, write_control, write_frame, write_framed,
-};
-=======
-pub use framing::{Framing, Heartbeat, Place, Rules, cursor_after};
+pub use framing::{Framing, Heartbeat, Place, Rules, cursor_after, surround};
 pub use framing::{write_control, write_frame, write_framed, write_opening};
->>>>>>> sweep
 pub use projector::{Answer, IndexUnit, Options, Projector};
 pub use registry::Dialect;
 pub use turn::{TurnProjector, before_turn};

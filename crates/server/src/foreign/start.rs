@@ -100,6 +100,8 @@ pub struct Seen {
 #[derive(Debug, Clone, Copy)]
 pub enum Place {
     Start,
+    /// The turn so far in as few frames as the dialect needs, then the tail.
+    Now,
     Behind(Cursor),
     Frames(u64),
 }
@@ -112,21 +114,11 @@ pub async fn stream(
     dialect: Dialect,
     seen: Seen,
 ) -> Result<Response, Problem> {
-<<<<<<< HEAD
     let place = match (seen.event, seen.frames) {
         (Some(sequence), _) => Place::Behind(Cursor::after(sequence, started.hub.origin())),
         (None, Some(frames)) => Place::Frames(frames),
+        (None, None) if seen.catch_up == CatchUp::Snapshot => Place::Now,
         (None, None) => Place::Start,
-=======
-    let after = seen.event.map(|sequence| riverrun_event::Cursor::after(sequence, started.hub.origin()));
-    let request = Request {
-        dialect,
-        turn: Some(started.turn.clone()),
-        frames_seen: seen.frames,
-        after,
-        catch_up: seen.catch_up,
-        ..Request::default()
->>>>>>> sweep
     };
     stream_from(app, caller, started, dialect, place).await
 }
@@ -157,12 +149,13 @@ pub async fn subscribe(
     place: Place,
 ) -> Result<Subscription, Problem> {
     let (after, frames_seen) = match place {
-        Place::Start => (None, None),
+        Place::Start | Place::Now => (None, None),
         Place::Behind(cursor) => (Some(cursor), None),
         Place::Frames(frames) => (None, Some(frames)),
     };
     let turn = Some(started.turn.clone());
-    let request = Request { dialect, turn, frames_seen, after, ..Request::default() };
+    let catch_up = if matches!(place, Place::Now) { CatchUp::Snapshot } else { CatchUp::Replay };
+    let request = Request { dialect, turn, frames_seen, after, catch_up, ..Request::default() };
     let (permit, plan) = open(app, &started.hub, caller, &request, framing).await?;
     let hub = started.hub.clone();
     Ok(Subscription::new(app.clone(), hub, caller.clone(), permit, plan, request.follow))

@@ -48,6 +48,7 @@ pub async fn upgrade<P: Protocol + 'static>(
     Ok(response)
 }
 
+#[expect(clippy::manual_async_fn, reason = "the bound says here, not at the caller, that it may be spawned")]
 fn serve<P: Protocol + 'static>(
     app: App,
     upgrade: OnUpgrade,

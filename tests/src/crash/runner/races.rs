@@ -20,7 +20,7 @@ pub fn fifty(world: &World, rounds: u64) -> Result<()> {
         world.place.create_session(&session)?;
         world.submit(&session, "t1", "asker")?;
         let action = world.wait_actions(&session, 1)?.remove(0);
-        let choice = |number: u64| if number % 2 == 0 { "approve" } else { "reject" };
+        let choice = |number: u64| if number.is_multiple_of(2) { "approve" } else { "reject" };
         let (to, what) = (session.as_str(), &action);
         let told = std::thread::scope(|scope| {
             let deciders: Vec<_> =

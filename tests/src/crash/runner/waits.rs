@@ -28,7 +28,7 @@ pub fn timers(world: &World, mut server: Server, cycles: u64) -> Result<Server> 
             std::thread::sleep(HASTY);
         }
         (server, _) = Server::start(&world.program, &world.place)?;
-        let events = until(world, &session, |event| is_terminal(event))?;
+        let events = until(world, &session, is_terminal)?;
         let took = asked.elapsed();
         ensure!(took < HASTY + LATE, "{session}: the action ended after {} ms", took.as_millis());
         let ended = events.iter().find(|event| kind(event) == "action.resolved");
