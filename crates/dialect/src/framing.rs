@@ -11,6 +11,8 @@ pub enum Framing {
     /// SSE as foreign clients take it: `event: NAME` where the frame has a name, `data: JSON`, blank line. No `id:`,
     /// which breaks some of them, and no words about the stream, which none of them knows.
     ForeignSse,
+    /// The same with an `id: CURSOR` line, for clients that send it back as `Last-Event-ID`.
+    ForeignSseWithIds,
     /// One JSON value per line.
     Ndjson,
     /// One frame per line, for transports with messages of their own: the cursor behind the frame, or `-` where the
@@ -20,8 +22,12 @@ pub enum Framing {
 
 /// Appends a frame. The JSON has no line break, so no field can be injected.
 pub fn write_frame(framing: Framing, origin: Origin, frame: &Frame<'_>, out: &mut String) {
-    if framing == Framing::ForeignSse {
-        return write_foreign(frame, out);
+    match framing {
+        Framing::ForeignSse => return write_foreign(None, frame, out),
+        Framing::ForeignSseWithIds => {
+            return write_foreign(Some(cursor_after(origin, frame)), frame, out);
+        }
+        Framing::Sse | Framing::Ndjson | Framing::Cursored => {}
     }
     if frame.is_marker {
         return;
@@ -29,7 +35,12 @@ pub fn write_frame(framing: Framing, origin: Origin, frame: &Frame<'_>, out: &mu
     write_framed(framing, Place::At(cursor_after(origin, frame)), out, |out| out.push_str(frame.json));
 }
 
-fn write_foreign(frame: &Frame<'_>, out: &mut String) {
+fn write_foreign(place: Option<Cursor>, frame: &Frame<'_>, out: &mut String) {
+    if let Some(cursor) = place {
+        out.push_str("id: ");
+        cursor.write(out);
+        out.push('\n');
+    }
     if !frame.name.is_empty() {
         out.push_str("event: ");
         out.push_str(frame.name);
@@ -59,7 +70,7 @@ pub fn write_framed(framing: Framing, place: Place, out: &mut String, json: impl
             json(out);
             out.push_str("\n\n");
         }
-        (Framing::Sse, Place::Still) | (Framing::ForeignSse, _) => {
+        (Framing::Sse, Place::Still) | (Framing::ForeignSse | Framing::ForeignSseWithIds, _) => {
             out.push_str("data: ");
             json(out);
             out.push_str("\n\n");
@@ -130,7 +141,7 @@ pub fn write_control(framing: Framing, control: &Control<'_>, out: &mut String) 
             out.push_str("\n\n");
         }
         // A foreign reader would take it for a frame; see [`Rules::controls`].
-        Framing::ForeignSse => {}
+        Framing::ForeignSse | Framing::ForeignSseWithIds => {}
         Framing::Ndjson => {
             control.write(out);
             out.push('\n');

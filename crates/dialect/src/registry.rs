@@ -4,7 +4,7 @@ use riverrun_event::{Composer, Origin, Sequence, SessionId};
 use riverrun_fold::State;
 
 use crate::request::Failure;
-use crate::{Heartbeat, Options, Projector, Rules};
+use crate::{Framing, Heartbeat, Options, Projector, Rules};
 use crate::{a2a, ag_ui, agents_sdk, ai_sdk, blocks, langgraph, simple_run};
 use crate::{anthropic, chat, gemini, native, responses, task};
 
@@ -127,12 +127,10 @@ impl Dialect {
             Dialect::Responses => Rules { joins_deltas: false, ..Rules::FOREIGN },
             Dialect::Chat => Rules::FOREIGN,
             Dialect::AiSdk => Rules { headers: ai_sdk::HEADERS, ..Rules::FOREIGN },
-            Dialect::AgUi
-            | Dialect::AgentsSdk
-            | Dialect::SimpleRun
-            | Dialect::LangGraph
-            | Dialect::A2a
-            | Dialect::Blocks => Rules::FOREIGN,
+            Dialect::AgUi | Dialect::AgentsSdk | Dialect::SimpleRun | Dialect::A2a | Dialect::Blocks => {
+                Rules::FOREIGN
+            }
+            Dialect::LangGraph => Rules { framing: Framing::ForeignSseWithIds, ..Rules::FOREIGN },
             Dialect::Gemini => Rules { heartbeat: Heartbeat::Never, ..Rules::FOREIGN },
             Dialect::Anthropic => Rules { heartbeat: Heartbeat::Bytes(anthropic::PING), ..Rules::FOREIGN },
         }

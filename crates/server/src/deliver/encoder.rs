@@ -203,7 +203,7 @@ impl Encoder {
 
     pub fn transport(&self) -> &'static str {
         match self.framing() {
-            Framing::Sse | Framing::ForeignSse => "sse",
+            Framing::Sse | Framing::ForeignSse | Framing::ForeignSseWithIds => "sse",
             Framing::Ndjson => "ndjson",
             Framing::Cursored => "websocket",
         }

@@ -279,7 +279,7 @@ impl Subscription {
     /// Keeps a silent stream open, in a way that the dialect's clients take.
     fn heartbeat(&mut self) {
         let heartbeat = match self.encoder.framing() {
-            Framing::ForeignSse => self.encoder.dialect().rules().heartbeat,
+            Framing::ForeignSse | Framing::ForeignSseWithIds => self.encoder.dialect().rules().heartbeat,
             Framing::Sse | Framing::Ndjson | Framing::Cursored => Heartbeat::Control,
         };
         match heartbeat {

@@ -6,6 +6,7 @@
 //!
 //! A disconnect is never a cancel. Refusals have the shape that the dialect's clients read.
 
+mod a2a;
 mod ag_ui;
 mod ai_sdk;
 mod blocks;
@@ -13,6 +14,7 @@ mod call;
 mod chat_agent;
 mod decisions;
 mod gemini;
+mod langgraph;
 mod models;
 mod one_shot;
 mod refuse;
@@ -48,6 +50,15 @@ pub(crate) fn routes() -> Router<App> {
         .route("/v1beta/models/{*model}", post(gemini::generate))
         .route("/v1/ws/blocks", get(blocks::open))
         .route("/v2/sessions/{session}/history", get(blocks::history))
+        .route("/.well-known/agent-card.json", get(a2a::card))
+        .route("/a2a", post(a2a::call))
+        .route("/threads", post(langgraph::create_thread))
+        .route("/threads/{thread}", get(langgraph::thread))
+        .route("/runs/stream", post(langgraph::run_alone))
+        .route("/threads/{thread}/runs/stream", post(langgraph::run))
+        .route("/threads/{thread}/runs/{run}", get(langgraph::look_at))
+        .route("/threads/{thread}/runs/{run}/stream", get(langgraph::join))
+        .route("/threads/{thread}/runs/{run}/cancel", post(langgraph::cancel))
         .route("/ag-ui", post(ag_ui::run))
         .route("/api/chat", post(ai_sdk::send))
         .route("/api/chat/{chat}/stream", get(ai_sdk::reconnect))

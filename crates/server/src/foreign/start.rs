@@ -8,8 +8,8 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use http_body_util::BodyExt;
 use riverrun_dialect::registry::Session;
 use riverrun_dialect::request::Failure;
-use riverrun_dialect::{Answer, Dialect, Frames, Framing, Options};
-use riverrun_event::{Cursor, ErrorCode, Payload, Record, Sequence, SessionId, TurnId};
+use riverrun_dialect::{Answer, Dialect, Frames, Framing, Options, Projector};
+use riverrun_event::{Cursor, ErrorCode, Event, Payload, Record, Sequence, SessionId, TurnId};
 use riverrun_fold::State;
 use riverrun_log::SessionKey;
 use riverrun_runner::{Submit, Submitted};
@@ -197,6 +197,31 @@ pub async fn find(app: &App, caller: &Caller, turn: &TurnId) -> Result<Started, 
 
 /// The turn as one value of the dialect, as it stands now.
 pub async fn told(app: &App, started: &Started, dialect: Dialect) -> Result<Answer, Problem> {
+    let mut retry_after = None;
+    let projector = project(app, started, dialect, |event, _| {
+        if let (Ok(Payload::RateLimitHit(hit)), true) =
+            (&event.payload, event.scope.turn_id.as_ref() == Some(&started.turn))
+        {
+            retry_after = hit.retry_after_ms;
+        }
+    });
+    Ok(match projector.await?.answer() {
+        // The turn's error has no word for it; the event before it has.
+        Answer::Failed(failure) if failure.status == 429 => Answer::Failed(Failure {
+            retry_after_seconds: retry_after.map(|millis| millis.div_ceil(1000)),
+            ..failure
+        }),
+        answer => answer,
+    })
+}
+
+/// Projects the turn from its beginning to where it stands now.
+pub async fn project(
+    app: &App,
+    started: &Started,
+    dialect: Dialect,
+    mut see: impl FnMut(&Event, &Frames) + Send,
+) -> Result<Box<dyn Projector>, Problem> {
     let record = app.log().turn(&started.hub.key, &started.turn).await?.ok_or_else(not_found)?;
     let first = record.fact.first;
     // Begun before the turn, so that what it tells is numbered and placed as every reader sees it.
@@ -206,7 +231,6 @@ pub async fn told(app: &App, started: &Started, dialect: Dialect) -> Result<Answ
     let mut at = state.sequence;
     let mut projector = dialect.projector(&session, std::mem::take(&mut state), options);
     let (head, mut frames) = (started.hub.head(), Frames::default());
-    let mut retry_after = None;
     while at < head && !projector.is_over() {
         let chunks = app.log().read(&started.hub.key, at, crate::app::READ_BYTES).await?;
         let Some(last) = chunks.last() else { break };
@@ -215,22 +239,11 @@ pub async fn told(app: &App, started: &Started, dialect: Dialect) -> Result<Answ
             for (sequence, bytes) in chunk.records_after(projector.sequence()) {
                 let Ok(record) = Record::read(bytes) else { continue };
                 let Ok(event) = record.to_event(sequence) else { continue };
-                if let (Ok(Payload::RateLimitHit(hit)), true) =
-                    (&event.payload, event.scope.turn_id.as_ref() == Some(&started.turn))
-                {
-                    retry_after = hit.retry_after_ms;
-                }
                 frames.clear();
                 projector.event(&record, &event, &mut frames);
+                see(&event, &frames);
             }
         }
     }
-    Ok(match projector.answer() {
-        // The turn's error has no word for it; the event before it has.
-        Answer::Failed(failure) if failure.status == 429 => Answer::Failed(Failure {
-            retry_after_seconds: retry_after.map(|millis| millis.div_ceil(1000)),
-            ..failure
-        }),
-        answer => answer,
-    })
+    Ok(projector)
 }

@@ -55,7 +55,7 @@ impl Recent {
             Framing::Ndjson => &self.ndjson,
             Framing::Cursored => &self.cursored,
             // Nobody reads native frames so; there is nothing to share.
-            Framing::ForeignSse => return encode(&self.chunk),
+            Framing::ForeignSse | Framing::ForeignSseWithIds => return encode(&self.chunk),
         };
         cell.get_or_init(|| encode(&self.chunk)).clone()
     }

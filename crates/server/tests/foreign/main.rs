@@ -1,11 +1,13 @@
 //! Foreign clients against a real server: sockets, gateway, and refusals in each dialect's own shape.
 
+mod a2a;
 mod blocks;
 mod gateway;
 mod gemini;
 #[path = "../http/harness.rs"]
 #[allow(dead_code, reason = "the harness is shared with other tests")]
 mod harness;
+mod langgraph;
 mod refusals;
 mod responses_socket;
 mod socket;

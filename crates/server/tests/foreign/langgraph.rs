@@ -1,0 +1,61 @@
+//! LangGraph's classic client: it comes back by `Location` and `Last-Event-ID`.
+
+use serde_json::{Value, json};
+
+use crate::harness::JSON;
+use crate::socket::scripted;
+
+fn run(agent: &str) -> String {
+    let messages = json!([{"role": "user", "content": "hi"}]);
+    json!({"assistant_id": agent, "input": {"messages": messages}, "stream_mode": ["messages", "values"]})
+        .to_string()
+}
+
+/// The frames, and the id of each.
+fn frames(text: &str) -> Vec<(String, String)> {
+    let field = |frame: &str, name: &str| {
+        frame.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_default().to_owned()
+    };
+    text.split_terminator("\n\n").map(|frame| (field(frame, "id: "), frame.to_owned())).collect()
+}
+
+#[tokio::test]
+async fn a_run_is_joined_behind_every_id() {
+    let server = scripted().await;
+    let made = server.call("POST /threads", &[JSON], "{}").await.json();
+    let thread = made["thread_id"].as_str().expect("a thread");
+    let answer = server.call(&format!("POST /threads/{thread}/runs/stream"), &[JSON], run("text")).await;
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    let all = frames(&answer.text());
+    assert!(all[0].1.contains("event: metadata") && all.last().expect("frames").1.contains("event: end"));
+    let location = answer.header("location").expect("where to come back").to_owned();
+    assert_eq!(format!("{}/stream", answer.header("content-location").expect("the run")), location);
+    for (at, (id, _)) in all.iter().enumerate().take(all.len() - 1) {
+        let rest = server.call(&format!("GET {location}"), &[("last-event-id", id)], "").await;
+        assert_eq!(frames(&rest.text()), all[at + 1..], "after {id}");
+    }
+    let whole = server.call(&format!("GET {location}"), &[], "").await;
+    assert_eq!(frames(&whole.text()), all);
+    let run = server.get(answer.header("content-location").expect("the run")).await;
+    assert_eq!(run["status"], "success");
+    assert_eq!(server.get(&format!("/threads/{thread}")).await["status"], "idle");
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn what_is_wrong_is_said_in_detail() {
+    let server = scripted().await;
+    let thread = server.call("POST /threads", &[JSON], "").await.json()["thread_id"].clone();
+    let path = format!("POST /threads/{}/runs/stream", thread.as_str().expect("a thread"));
+    let bad = ["", "{", "[]", "{}", "{\"input\":7}", "{\"assistant_id\":7}", "{\"input\":{\"messages\":[]}}"];
+    for body in bad {
+        let answer = server.call(&path, &[JSON], body).await;
+        assert!((400..500).contains(&answer.status), "{body}: {} {}", answer.status, answer.text());
+        assert!(answer.json()["detail"].is_string(), "{body}: {}", answer.text());
+    }
+    let unknown = server.call(&path, &[JSON], run("nobody")).await;
+    assert_eq!(unknown.status, 400, "{}", unknown.text());
+    let absent: Value = server.call("POST /threads/nobody/runs/stream", &[JSON], run("text")).await.json();
+    assert!(absent["detail"].is_string());
+    server.stop().await;
+}
