@@ -95,7 +95,7 @@ pub fn write_framed(framing: Framing, place: Place, out: &mut String, json: impl
 pub fn surround(framing: Framing, origin: Origin) -> Surround {
     let (before, between, behind) = match framing {
         Framing::Sse => ("id: ", Some("\ndata: "), "\n\n"),
-        Framing::ForeignSse => ("data: ", None, "\n\n"),
+        Framing::ForeignSse | Framing::ForeignSseWithIds => ("data: ", None, "\n\n"),
         Framing::Ndjson => ("", None, "\n"),
         Framing::Cursored => ("", Some(" "), "\n"),
     };
@@ -105,8 +105,18 @@ pub fn surround(framing: Framing, origin: Origin) -> Surround {
 
 /// Appends what brings a reader to `to`: its place moves with the last frame only.
 pub fn write_opening(framing: Framing, frames: &Frames, to: Cursor, out: &mut String) {
-    if framing == Framing::ForeignSse {
-        return frames.iter().for_each(|frame| write_foreign(&frame, out));
+    let with_id = match framing {
+        Framing::ForeignSse => Some(false),
+        Framing::ForeignSseWithIds => Some(true),
+        Framing::Sse | Framing::Ndjson | Framing::Cursored => None,
+    };
+    if let Some(with_id) = with_id {
+        let mut told = frames.iter().peekable();
+        while let Some(frame) = told.next() {
+            let is_last = told.peek().is_none();
+            write_foreign((with_id && is_last).then_some(to), &frame, out);
+        }
+        return;
     }
     let mut told = frames.iter().filter(|frame| !frame.is_marker).peekable();
     while let Some(frame) = told.next() {
