@@ -158,6 +158,8 @@ async fn a_rejection_is_a_result_and_the_next_call_asks_again() {
         let (run, told) = rejected(false, message).await;
         same(section, &told, &[A, OUTPUT, CALLED]);
         assert_eq!(run.interruptions().await.unwrap()[0].arguments["n"], 2);
+        let state = run.to_state().await.unwrap();
+        assert!(state.contains(message.unwrap_or("Tool execution was not approved.")), "{state}");
     }
 }
 
