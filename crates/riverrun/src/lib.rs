@@ -25,7 +25,7 @@ pub use embed::{
     Riverrun, RunEvent, RunStream, STATE_VERSION, run_streamed,
 };
 pub use riverrun_dialect::Dialect;
-pub use riverrun_event::{Event, EventType, Input, Payload, SessionId, TurnId, Usage};
+pub use riverrun_event::{Event, EventType, Input, Payload, Sequence, SessionId, ThreadId, TurnId, Usage};
 pub use riverrun_provider::{ApiName, Provider, ProviderConfig, Scenario, Scripted, SecretSource};
 pub use riverrun_runner::agent::{Approval, Checked, Guardrail, GuardrailFuture, Limits};
 pub use riverrun_runner::{Busy, CancelMode, CommandError, Decided, Settings, Submit};

@@ -100,7 +100,7 @@ async fn a_state_is_taken_up_elsewhere() {
     let after = rest(&run).await;
     assert_eq!(
         after[0].sequence.get(),
-        run.events_after(riverrun_event::Sequence::ZERO).next().await.unwrap().unwrap().sequence.get()
+        run.events_after(riverrun::Sequence::ZERO).next().await.unwrap().unwrap().sequence.get()
             + before as u64
     );
     assert_eq!(run.final_output().await.unwrap().unwrap(), "The file x was deleted.");

@@ -5,9 +5,11 @@
 
 use std::path::PathBuf;
 
+use futures_util::StreamExt;
 use riverrun::schemars::JsonSchema;
 use riverrun::{
-    Agent, Approval, CancelMode, Dialect, FunctionTool, InputCheck, Outcome, OutputCheck, Riverrun, RunStream,
+    Agent, Approval, CancelMode, Dialect, FunctionTool, InputCheck, Outcome, OutputCheck, Riverrun,
+    RunStream, Sequence, SessionId, Submit, ThreadId,
 };
 use serde::Deserialize;
 
@@ -121,6 +123,36 @@ const CALLED: &str = "item tool_called agent=A";
 const OUTPUT: &str = "item tool_output agent=A";
 const MESSAGE: &str = "item message_output_created agent=A";
 
+/// Projectors must see every event of a session, and tell those of one run.
+#[tokio::test]
+async fn two_runs_at_once_in_a_session_are_told_apart() {
+    let agent = Agent::new("A").model("scripted/text?pace_ms=5");
+    let riverrun = Riverrun::builder().agent(agent).start().await.unwrap();
+    let session = SessionId::new("ses_two").unwrap();
+    let submit = |thread: &str| Submit {
+        agent: Some("A".to_owned()),
+        input: Some("go".into()),
+        thread_id: Some(ThreadId::new(thread).unwrap()),
+        ..Submit::default()
+    };
+    let one = riverrun.submit(&session, submit("one")).await.unwrap();
+    let two = riverrun.submit(&session, submit("two")).await.unwrap();
+    for told in [told(&one).await, told(&two).await] {
+        assert_eq!(told, [A, "item reasoning_item_created agent=A", MESSAGE]);
+    }
+    let all = |run: &RunStream| {
+        run.events_after(Sequence::ZERO).map(|event| event.unwrap().json).collect::<Vec<_>>()
+    };
+    let native = riverrun.run(&session, one.turn_id()).await.unwrap().stream_events_as(Dialect::Native);
+    let native: Vec<String> = native.map(|frame| frame.unwrap()["eventId"].to_string()).collect().await;
+    let events = all(&one).await;
+    assert_eq!(native.len(), events.len());
+    assert!(native.iter().zip(&events).all(|(id, event)| event.contains(id)));
+    let answer = riverrun.run(&session, two.turn_id()).await.unwrap().stream_events_as(Dialect::Responses);
+    let frames: Vec<serde_json::Value> = answer.map(|frame| frame.unwrap()).collect().await;
+    assert_eq!(frames.last().unwrap()["type"], "response.completed");
+}
+
 #[tokio::test]
 async fn a_tool_then_an_answer() {
     let run = started(agent("A", "s"), &script(&[(1, text("It is 15C.")), (0, CALL.into())])).await;
@@ -158,6 +190,8 @@ async fn a_rejection_is_a_result_and_the_next_call_asks_again() {
         let (run, told) = rejected(false, message).await;
         same(section, &told, &[A, OUTPUT, CALLED]);
         assert_eq!(run.interruptions().await.unwrap()[0].arguments["n"], 2);
+        let state = run.to_state().await.unwrap();
+        assert!(state.contains(message.unwrap_or("Tool execution was not approved.")), "{state}");
     }
 }
 

@@ -12,7 +12,7 @@ use riverrun_server::session::{Hub, Slot};
 
 use super::Error;
 use super::run::Shared;
-use super::standing::{Standing, standing};
+use super::standing::{Standing, has_ended, standing};
 
 const READ_BYTES: usize = 256 * 1024;
 
@@ -20,6 +20,8 @@ pub(super) struct Taken {
     pub event: Event,
     pub json: String,
     pub record: Bytes,
+    /// Of the run, or of the session as a whole; not of another run.
+    pub is_ours: bool,
 }
 
 pub(super) struct Follow {
@@ -58,6 +60,16 @@ impl Follow {
     /// The next event of the run; None when it ended, or waits for a decision that is not there yet.
     pub async fn next(&mut self) -> Result<Option<Taken>, Error> {
         loop {
+            match self.next_of_any().await? {
+                Some(taken) if !taken.is_ours => {}
+                end_or_ours => return Ok(end_or_ours),
+            }
+        }
+    }
+
+    /// The same, with the events of other runs in the session.
+    pub async fn next_of_any(&mut self) -> Result<Option<Taken>, Error> {
+        loop {
             if let Some((sequence, record)) = self.ready.pop_front() {
                 if let Some(taken) = self.take(sequence, record)? {
                     return Ok(Some(taken));
@@ -80,7 +92,7 @@ impl Follow {
             while let Some((sequence, record)) = self.ready.pop_front() {
                 self.take(sequence, record)?;
             }
-            if self.read >= head || standing(&self.state, self.shared.turn()) == Standing::Ended {
+            if self.read >= head || has_ended(&self.state, self.shared.turn()) {
                 return Ok(std::mem::take(&mut self.state));
             }
             self.more().await?;
@@ -89,7 +101,7 @@ impl Follow {
 
     fn take(&mut self, sequence: Sequence, bytes: Bytes) -> Result<Option<Taken>, Error> {
         let damaged = || Error::Store(format!("event {sequence} cannot be read"));
-        if standing(&self.state, self.shared.turn()) == Standing::Ended {
+        if has_ended(&self.state, self.shared.turn()) {
             self.ready.clear();
             return Ok(None);
         }
@@ -97,14 +109,14 @@ impl Follow {
         let event = record.to_event(sequence).map_err(|_| damaged())?;
         let _ = self.state.apply(&event, &mut Vec::new());
         let is_ours = event.scope.turn_id.as_ref().is_none_or(|turn| turn == self.shared.turn());
-        if sequence <= self.after || !is_ours {
+        if sequence <= self.after {
             return Ok(None);
         }
         let mut json = String::new();
         if let Some(hub) = &self.hub {
             hub.composer().write(&record, sequence, &mut json);
         }
-        Ok(Some(Taken { event, json, record: bytes }))
+        Ok(Some(Taken { event, json, record: bytes, is_ours }))
     }
 
     async fn hub(&mut self) -> Result<Arc<Hub>, Error> {

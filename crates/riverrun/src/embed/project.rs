@@ -23,7 +23,7 @@ struct Projection {
     dialect: Dialect,
     /// Made with the first event, when the session's incarnation is known.
     projector: Option<Box<dyn Projector>>,
-    /// What streams before this one handed out is taken in silently.
+    /// What streams before this one handed out is taken in silently, and so is what other runs do.
     silent: Sequence,
     ready: VecDeque<Value>,
     /// The agent that the reader was told of.
@@ -71,7 +71,7 @@ impl Projection {
             if let Some(frame) = self.ready.pop_front() {
                 return Ok(Some(frame));
             }
-            match self.follow.next().await? {
+            match self.follow.next_of_any().await? {
                 Some(taken) => self.project(&taken).await?,
                 None if self.dialect == Dialect::AgentsSdk && self.agent.is_none() => self.greet(),
                 None => return Ok(None),
@@ -83,7 +83,7 @@ impl Projection {
         let mut frames = Frames::default();
         let damaged = |_| Error::Store(format!("event {} cannot be read", taken.event.sequence));
         let record = Record::read(&taken.record).map_err(damaged)?;
-        let is_silent = taken.event.sequence <= self.silent;
+        let is_silent = taken.event.sequence <= self.silent || !taken.is_ours;
         self.projector().await?.event(&record, &taken.event, &mut frames);
         self.follow.note_seen(taken.event.sequence);
         for frame in frames.iter().filter(|frame| !frame.is_marker) {

@@ -20,10 +20,17 @@ pub(super) fn pending<'a>(state: &'a State, id: &'a TurnId) -> impl Iterator<Ite
     state.actions.iter().filter(|action| action.status == ActionStatus::Pending).filter(of_turn)
 }
 
+pub(super) fn has_ended(state: &State, id: &TurnId) -> bool {
+    turn(state, id).is_some_and(|turn| turn.status.is_terminal())
+}
+
 pub(super) fn standing(state: &State, id: &TurnId) -> Standing {
     let Some(turn) = turn(state, id) else { return Standing::Running };
     if turn.status.is_terminal() {
         return Standing::Ended;
+    }
+    if pending(state, id).next().is_none() {
+        return Standing::Running;
     }
     let root = state.tasks.iter().find(|task| Some(&task.task_id) == turn.task_id.as_ref());
     match root {
