@@ -44,7 +44,9 @@ pub fn check() -> Result<()> {
 fn read() -> Result<Vec<Line>> {
     let text = std::fs::read_to_string(root().join(SOURCE)).with_context(|| SOURCE.to_owned())?;
     let (mut short, mut lines) = (BTreeMap::new(), Vec::new());
-    for (place, text) in text.lines().enumerate().filter(|(_, text)| !text.is_empty() && !text.starts_with('#')) {
+    for (place, text) in
+        text.lines().enumerate().filter(|(_, text)| !text.is_empty() && !text.starts_with('#'))
+    {
         let at = || format!("{SOURCE}:{}: `{text}`", place + 1);
         if let Some((name, folder)) = text.split_once(' ').filter(|_| text.starts_with('@')) {
             short.insert(name, folder);

@@ -61,7 +61,10 @@ pub fn run(root: &Path) -> Result<()> {
     let built = Built::make(root)?;
     let known: Vec<&str> = CAUGHT_BY.iter().map(|(bug, _)| *bug).collect();
     for bug in build::seeded(root)? {
-        ensure!(known.contains(&bug.as_str()), "bug `{bug}` is seeded, but no suite is named that must catch it");
+        ensure!(
+            known.contains(&bug.as_str()),
+            "bug `{bug}` is seeded, but no suite is named that must catch it"
+        );
     }
     control(&built)?;
     let (mut caught, mut missed) = (0, Vec::new());

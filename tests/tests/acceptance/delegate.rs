@@ -18,7 +18,8 @@ play = [
 /// The references of an event, with the places of what they stand for.
 fn spilled(event: &Value) -> Vec<(&str, &str, u64)> {
     let refs = event["refs"]["spilled"].as_array().into_iter().flatten();
-    refs.filter_map(|one| Some((one["path"].as_str()?, one["ref"].as_str()?, one["size"].as_u64()?))).collect()
+    refs.filter_map(|one| Some((one["path"].as_str()?, one["ref"].as_str()?, one["size"].as_u64()?)))
+        .collect()
 }
 
 #[test]
@@ -48,7 +49,6 @@ approval = "never"
     let events = stage.world.finish("s", &["t1"]).unwrap();
     assert_eq!(events.last().unwrap()["type"], "turn.completed", "{:#?}", events.last());
     let said = events.iter().filter(|event| event["type"] == "model.delta").flat_map(spilled);
-    for event in &events { if event["type"] == "model.delta" { eprintln!("EV {} {}", event["payload"]["delta"].as_str().unwrap().len(), event["refs"]); } }
     let longest = said.map(|(_, _, size)| size).max();
     assert!(longest >= Some(size), "the model read {longest:?} of {size} bytes");
 }

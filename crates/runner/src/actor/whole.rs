@@ -21,10 +21,13 @@ impl Actor {
         let Some(first) = first else { return };
         let Some(whole) = self.fold_from(first).await else { return };
         for turn in self.state.turns.iter_mut().filter(|turn| turn.first_sequence >= first) {
-            let Some(found) = whole.turns.iter().find(|found| found.turn_id == turn.turn_id) else { continue };
+            let Some(found) = whole.turns.iter().find(|found| found.turn_id == turn.turn_id) else {
+                continue;
+            };
             turn.input.clone_from(&found.input);
             turn.history.clone_from(&found.history);
-            let ours = self.state.tasks.iter_mut().filter(|task| task.turn_id.as_ref() == Some(&turn.turn_id));
+            let ours =
+                self.state.tasks.iter_mut().filter(|task| task.turn_id.as_ref() == Some(&turn.turn_id));
             for task in ours {
                 let found = whole.tasks.iter().find(|found| found.task_id == task.task_id);
                 if let Some(found) = found.filter(|found| found.output.len() == task.output.len()) {
@@ -63,14 +66,20 @@ impl Actor {
         Composer::new(&self.key.session, 0).write(&record, sequence, &mut wire);
         let mut event: Value = serde_json::from_str(&wire).ok()?;
         for spilled in event["refs"]["spilled"].as_array().cloned().unwrap_or_default() {
-            let (Some(path), Some(name)) = (spilled["path"].as_str(), spilled["ref"].as_str()) else { continue };
+            let (Some(path), Some(name)) = (spilled["path"].as_str(), spilled["ref"].as_str()) else {
+                continue;
+            };
             let Some(reference) = BlobRef::parse(name) else { continue };
             let blob = self.core.journal.log().blob(&self.key.tenant, &reference).await.ok().flatten();
             let text = blob.and_then(|blob| String::from_utf8(blob.bytes.to_vec()).ok());
             match (text, event.pointer_mut(path)) {
                 (Some(text), Some(place)) => *place = Value::String(text),
                 (None, _) | (_, None) => {
-                    tracing::warn!(session = self.key.session.as_str(), name, "a text is not in the blob store");
+                    tracing::warn!(
+                        session = self.key.session.as_str(),
+                        name,
+                        "a text is not in the blob store"
+                    );
                 }
             }
         }

@@ -3,6 +3,7 @@
 mod boundary;
 pub mod counter;
 mod judge;
+pub mod overhead;
 mod races;
 mod waits;
 pub mod world;

@@ -20,12 +20,11 @@ pub fn fifty(world: &World, rounds: u64) -> Result<()> {
         world.place.create_session(&session)?;
         world.submit(&session, "t1", "asker")?;
         let action = world.wait_actions(&session, 1)?.remove(0);
-        let choice = |number: u64| if number % 2 == 0 { "approve" } else { "reject" };
+        let choice = |number: u64| if number.is_multiple_of(2) { "approve" } else { "reject" };
         let (to, what) = (session.as_str(), &action);
         let told = std::thread::scope(|scope| {
-            let deciders: Vec<_> = (0..50)
-                .map(|number| scope.spawn(move || world.decide(to, what, choice(number))))
-                .collect();
+            let deciders: Vec<_> =
+                (0..50).map(|number| scope.spawn(move || world.decide(to, what, choice(number)))).collect();
             deciders
                 .into_iter()
                 .map(|decider| decider.join().map_err(|_| anyhow!("a decider panicked"))?)
@@ -50,7 +49,9 @@ pub fn all_at_once(world: &World, races: u64, seed: u64) -> Result<()> {
             .map(|lane| {
                 scope.spawn(move || -> Result<Vec<String>> {
                     let mut random = Random::new(seed * 1000 + lane);
-                    (0..per_lane).map(|number| race(world, &format!("race{lane}x{number}"), &mut random)).collect()
+                    (0..per_lane)
+                        .map(|number| race(world, &format!("race{lane}x{number}"), &mut random))
+                        .collect()
                 })
             })
             .collect();
@@ -81,7 +82,8 @@ fn race(world: &World, session: &str, random: &mut Random) -> Result<String> {
     let (mut told, began) = (Vec::new(), Instant::now());
     std::thread::scope(|scope| -> Result<()> {
         let later = |millis: u64| std::thread::sleep(Duration::from_millis(millis));
-        let approve = scope.spawn(move || (later(who[0]), world.decide(session, &action_of(world, session), "approve")).1);
+        let approve = scope
+            .spawn(move || (later(who[0]), world.decide(session, &action_of(world, session), "approve")).1);
         let reject = {
             let action = action.clone();
             scope.spawn(move || (later(who[1]), world.decide(session, &action, "reject")).1)
@@ -103,7 +105,8 @@ fn race(world: &World, session: &str, random: &mut Random) -> Result<String> {
     ensure!(began.elapsed() < BOUND, "{session}: the turn ended after {} ms", began.elapsed().as_millis());
     judge(world, session, &events, &told)?;
     let end = events.iter().find(|event| is_terminal(event)).map(kind).context("it has ended")?;
-    let by = resolution(&events).map_or("nobody", |event| event["payload"]["decision"].as_str().unwrap_or("?"));
+    let by =
+        resolution(&events).map_or("nobody", |event| event["payload"]["decision"].as_str().unwrap_or("?"));
     Ok(format!("{by}, {end}"))
 }
 

@@ -28,13 +28,16 @@ pub fn timers(world: &World, mut server: Server, cycles: u64) -> Result<Server> 
             std::thread::sleep(HASTY);
         }
         (server, _) = Server::start(&world.program, &world.place)?;
-        let events = until(world, &session, |event| is_terminal(event))?;
+        let events = until(world, &session, is_terminal)?;
         let took = asked.elapsed();
         ensure!(took < HASTY + LATE, "{session}: the action ended after {} ms", took.as_millis());
         let ended = events.iter().find(|event| kind(event) == "action.resolved");
         let ended = ended.with_context(|| format!("{session}: no action.resolved"))?;
         ensure!(ended["payload"]["decision"] == "reject", "{session}: {ended}");
-        ensure!(world.counter.effects(&session, "wipe").is_empty(), "{session}: the tool ran without consent");
+        ensure!(
+            world.counter.effects(&session, "wipe").is_empty(),
+            "{session}: the tool ran without consent"
+        );
         check(world, &session, &events)?;
     }
     println!("runner: timers over a restart {cycles}/{cycles}");
@@ -84,8 +87,11 @@ pub fn queue(world: &World, server: Server) -> Result<Server> {
     let told = world.decide(session, &action, "approve")?;
     ensure!(told.status == 200, "approving after a restart: {told:?}");
     let events = world.finish(session, &["t0", "t1", "t2", "t3"])?;
-    let ends: Vec<&str> =
-        events.iter().filter(|event| is_terminal(event)).filter_map(|event| event["turnId"].as_str()).collect();
+    let ends: Vec<&str> = events
+        .iter()
+        .filter(|event| is_terminal(event))
+        .filter_map(|event| event["turnId"].as_str())
+        .collect();
     ensure!(ends == ["t0", "t3", "t1", "t2"], "the turns ended in the order {ends:?}");
     check(world, session, &events)?;
     println!("runner: the queue survives a restart in its order");
@@ -146,7 +152,8 @@ pub fn positions(world: &World) -> Result<()> {
         world.submit(&session, "t1", "pair")?;
         let actions = world.wait_actions(&session, 2)?;
         let names = |action: &&Value| action["request"].to_string().contains(chosen);
-        let action = actions.iter().find(names).with_context(|| format!("no action for {chosen}: {actions:?}"))?;
+        let action =
+            actions.iter().find(names).with_context(|| format!("no action for {chosen}: {actions:?}"))?;
         let told = world.decide(&session, action, "approve")?;
         ensure!(told.status == 200, "approving {chosen}: {told:?}");
         let began = Instant::now();
@@ -154,7 +161,10 @@ pub fn positions(world: &World) -> Result<()> {
             std::thread::sleep(Duration::from_millis(2));
         }
         let open = world.actions(&session)?;
-        ensure!(open.len() == 1 && !names(&&open[0]), "{session}: after one decision these are open: {open:?}");
+        ensure!(
+            open.len() == 1 && !names(&&open[0]),
+            "{session}: after one decision these are open: {open:?}"
+        );
         let told = world.decide(&session, &open[0], "reject")?;
         ensure!(told.status == 200, "rejecting the other: {told:?}");
         let events = until(world, &session, is_terminal)?;

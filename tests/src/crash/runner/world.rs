@@ -59,7 +59,8 @@ impl World {
     }
 
     pub fn get(&self, path: &str) -> Result<Value> {
-        let (status, answer) = self.place.ask("GET", path, &[("accept", "application/json".to_owned())], b"")?;
+        let (status, answer) =
+            self.place.ask("GET", path, &[("accept", "application/json".to_owned())], b"")?;
         ensure!(status == 200, "GET {path}: {status} {}", String::from_utf8_lossy(&answer));
         Ok(serde_json::from_slice(&answer)?)
     }
@@ -91,7 +92,8 @@ impl World {
 
     pub fn decide(&self, session: &str, action: &Value, decision: &str) -> Result<Told> {
         let id = action["actionId"].as_str().context("an action has an id")?;
-        let digest = if action["digest"].is_null() { &action["payload"]["digest"] } else { &action["digest"] };
+        let digest =
+            if action["digest"].is_null() { &action["payload"]["digest"] } else { &action["digest"] };
         let body = json!({"decision": decision, "digest": digest});
         let (status, body) = self.post(&format!("/v1/sessions/{session}/actions/{id}"), &body)?;
         Ok(Told { status, body })
@@ -99,7 +101,8 @@ impl World {
 
     pub fn events(&self, session: &str) -> Result<Vec<Value>> {
         let lines = self.place.export(session)?;
-        let events = lines.iter().map(|line| Ok(serde_json::from_str(line)?)).collect::<Result<Vec<Value>>>()?;
+        let events =
+            lines.iter().map(|line| Ok(serde_json::from_str(line)?)).collect::<Result<Vec<Value>>>()?;
         Ok(events.into_iter().filter(|event| event["sequence"].is_u64()).collect())
     }
 
