@@ -6,8 +6,10 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Result, anyhow, ensure};
 
-use super::world::{STUCK, World, is_terminal, kind};
+use super::world::{World, is_terminal, kind};
 use crate::crash::server::{Program, Server};
+
+const SETTLE: Duration = Duration::from_secs(75);
 
 #[derive(Debug, Clone)]
 pub struct Plan {
@@ -167,10 +169,10 @@ fn waiting(world: &World, server: &Server, count: usize) -> Result<()> {
     for number in (0..count).step_by((count / 50).max(1)) {
         world.wait_actions(&format!("w{number}"), 1)?;
     }
-    // What was at work a moment ago is let go of.
+    // A session that nobody uses is let go of after a minute.
     let settled = Instant::now();
     let mut after = server.memory()?;
-    while settled.elapsed() < STUCK {
+    while settled.elapsed() < SETTLE {
         std::thread::sleep(Duration::from_secs(1));
         after = after.min(server.memory()?);
     }
