@@ -76,6 +76,19 @@ enum Suite {
         #[arg(long, default_value_t = 200)]
         races: u64,
     },
+    /// Measures what running turns costs; in no other suite, because its figures are those of the machine.
+    Overhead {
+        #[arg(long, default_value_t = 200)]
+        turns: usize,
+        #[arg(long, default_value_t = 600)]
+        tokens: u64,
+        /// Tokens a second of each turn.
+        #[arg(long, default_value_t = 200)]
+        rate: u64,
+        /// Turns that wait for a decision.
+        #[arg(long, default_value_t = 10_000)]
+        waiting: usize,
+    },
     /// Switches known bugs on, one at a time, and sees that the suites notice.
     Seeded,
 }
@@ -148,6 +161,10 @@ impl How {
             Suite::Edge => faults::edge(program).map(|()| true),
             Suite::Runner { random, races } => {
                 runner::run(program, &runner::Plan { random, races, seed }).map(|()| true)
+            }
+            Suite::Overhead { turns, tokens, rate, waiting } => {
+                let plan = runner::overhead::Plan { turns, tokens, rate, waiting };
+                runner::overhead::run(program, &plan).map(|()| true)
             }
             Suite::Seeded => seeded::run(&root()).map(|()| true),
             Suite::All => all(self, every_push()).map(|()| true),

@@ -153,6 +153,22 @@ impl Server {
         first.and_then(Pid::from_raw).unwrap_or(child)
     }
 
+    /// The time that it spent computing. A tick is a hundredth of a second on every Linux of today.
+    pub fn computed(&self) -> Result<Duration> {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.pid()))?;
+        let behind = stat.rsplit(')').next().unwrap_or_default();
+        let ticks = behind.split_whitespace().skip(11).take(2).filter_map(|word| word.parse::<u64>().ok());
+        Ok(Duration::from_millis(ticks.sum::<u64>() * 10))
+    }
+
+    /// Its resident memory in KiB.
+    pub fn memory(&self) -> Result<u64> {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid()))?;
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+        let number = line.and_then(|line| line.split_whitespace().next()?.parse().ok());
+        number.context("a process has a VmRSS")
+    }
+
     pub fn kill(mut self) -> Result<()> {
         kill_process(self.pid(), Signal::KILL)?;
         self.child.wait()?;
