@@ -49,14 +49,6 @@ approval = "never"
     let events = stage.world.finish("s", &["t1"]).unwrap();
     assert_eq!(events.last().unwrap()["type"], "turn.completed", "{:#?}", events.last());
     let said = events.iter().filter(|event| event["type"] == "model.delta").flat_map(spilled);
-<<<<<<< HEAD
-    for event in &events {
-        if event["type"] == "model.delta" {
-            eprintln!("EV {} {}", event["payload"]["delta"].as_str().unwrap().len(), event["refs"]);
-        }
-    }
-=======
->>>>>>> accept
     let longest = said.map(|(_, _, size)| size).max();
     assert!(longest >= Some(size), "the model read {longest:?} of {size} bytes");
 }
