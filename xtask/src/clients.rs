@@ -67,7 +67,8 @@ fn install(home: &Path) -> Result<()> {
     let requirements = source.join("python/requirements.txt");
     let venv = home.join("venv");
     if !venv.join("bin/pip").exists() {
-        run(Command::new("python3").args(["-m", "venv"]).arg(&venv)).context("making a Python environment")?;
+        run(Command::new("python3").args(["-m", "venv"]).arg(&venv))
+            .context("making a Python environment")?;
     }
     let pip = ["install", "--quiet", "--disable-pip-version-check", "--retries", "2", "-r"];
     run(Command::new(venv.join("bin/pip")).args(pip).arg(&requirements)).context(NO_NETWORK)?;
@@ -162,7 +163,8 @@ fn run_file(home: &Path, file: &Path, server: &Server, flags: &[&str]) -> Result
     let (told, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     ensure!(output.status.success(), "   {shown}: failed\n{told}{errors}");
     let last = if is_sweep { told.lines().last().unwrap_or_default() } else { "passed" };
-    let skipped = told.lines().find(|line| line.contains("# SKIP") || line.starts_with('﹣')).unwrap_or_default();
+    let skipped =
+        told.lines().find(|line| line.contains("# SKIP") || line.starts_with('﹣')).unwrap_or_default();
     println!("   {shown}: {last} in {:.1} s {skipped}", began.elapsed().as_secs_f64());
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! The events of AG-UI 1.0 that are sent, as they stand on the wire. Optional members are absent, never null.
 
-use serde_json::Value;
 use serde::Serialize;
+use serde_json::Value;
 
 use super::message::Message;
 

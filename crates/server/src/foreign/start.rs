@@ -28,7 +28,11 @@ pub struct Started {
 }
 
 /// Ids that follow from `Idempotency-Key`: the same request again finds its own session and turn.
-pub fn ids(caller: &Caller, route: &str, headers: &HeaderMap) -> Result<Option<(SessionId, TurnId)>, Problem> {
+pub fn ids(
+    caller: &Caller,
+    route: &str,
+    headers: &HeaderMap,
+) -> Result<Option<(SessionId, TurnId)>, Problem> {
     const LONGEST: usize = 255;
     let Some(key) = headers.get("idempotency-key") else { return Ok(None) };
     let key = key.to_str().ok().filter(|key| !key.is_empty() && key.len() <= LONGEST);
@@ -66,7 +70,9 @@ pub async fn start(
     };
     let key = match known {
         Some(record) => record.key,
-        None => create(app, caller, NewSessionBody { session_id: session, ..Default::default() }).await?.0.key,
+        None => {
+            create(app, caller, NewSessionBody { session_id: session, ..Default::default() }).await?.0.key
+        }
     };
     let submitted = app.answered(Asked::Submit, app.runner().submit(&key, submit).await)?;
     let hub = app.hubs().get(&key).await?.ok_or_else(not_found)?;
