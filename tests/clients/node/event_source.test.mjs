@@ -27,16 +27,22 @@ const cutting = (cuts) =>
       const headers = { authorization: `Bearer ${KEY}`, accept: request.headers.accept ?? "*/*" };
       const last = request.headers["last-event-id"];
       if (last) headers["last-event-id"] = last;
-      const answer = await fetch(BASE + request.url, { headers });
+      const gone = new AbortController();
+      response.on("close", () => gone.abort());
+      const answer = await fetch(BASE + request.url, { headers, signal: gone.signal });
       response.writeHead(answer.status, { "content-type": answer.headers.get("content-type"), "access-control-allow-origin": "*" });
       let seen = 0;
       const cut = left-- > 0 ? 700 : Infinity;
-      for await (const piece of answer.body) {
-        response.write(piece);
-        seen += piece.length;
-        if (seen > cut) return response.destroy();
+      try {
+        for await (const piece of answer.body) {
+          response.write(piece);
+          seen += piece.length;
+          if (seen > cut) return response.destroy();
+        }
+        response.end();
+      } catch {
+        // The reader went away.
       }
-      response.end();
     });
     proxy.listen(0, "127.0.0.1", () => resolve(proxy));
   });

@@ -38,7 +38,7 @@ const readAll = async (copy, answer) => {
 const textOf = ({ messages }) =>
   messages.filter((one) => one.role === "assistant" && !one.subagentRunId).map((one) => one.content ?? "").join("");
 
-for (const [label, agent] of chosen(["text", "approval", "subagent", "error", "citations"])) {
+for (const [label, agent] of chosen(["approval", "subagent", "error"])) {
   const turn = await play(agent);
   for await (const { copy, readers } of copied(turn, DIALECT)) {
     const whole = await readAll(copy, await open(copy, DIALECT));

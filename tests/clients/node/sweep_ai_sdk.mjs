@@ -46,7 +46,7 @@ const readAll = async (copy, answer) => {
 
 const textOf = ({ message }) => message.parts.filter((part) => part.type === "text").map((part) => part.text).join("");
 
-for (const [label, agent] of chosen(["text", "approval", "subagent", "error", "citations"])) {
+for (const [label, agent] of chosen(["approval", "subagent", "error"])) {
   const turn = await play(agent);
   for await (const { copy, readers } of copied(turn, DIALECT)) {
     const whole = await readAll(copy, await open(copy, DIALECT));

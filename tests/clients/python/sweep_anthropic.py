@@ -50,7 +50,7 @@ def cut_is_seen():
             report.check(True, "")
 
 
-for name, agent in chosen(sys.argv, ["text", "approval", "error", "citations"]).items():
+for name, agent in chosen(sys.argv, ["text", "approval", "error"]).items():
     sweep(name, agent)
 cut_is_seen()
 report.end()

@@ -51,7 +51,7 @@ def sweep(names_and_agents):
 
 
 try:
-    sweep(chosen(sys.argv, ["text", "approval", "subagent", "error", "citations"]).items())
+    sweep(chosen(sys.argv, ["approval", "subagent", "error", "citations"]).items())
 finally:
     server.stop()
 report.end()

@@ -63,7 +63,7 @@ def cut_live(model):
         report.equal(seen + rest, follow(name), f"{model}: cut live after {frames} frames")
 
 
-for label, agent in chosen(sys.argv, ["text", "approval", "subagent", "error"]).items():
+for label, agent in chosen(sys.argv, ["text", "approval", "error"]).items():
     sweep(label, agent)
 cut_live("scripted/slow?pace_ms=4&times=1")
 report.end()
