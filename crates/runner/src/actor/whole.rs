@@ -19,10 +19,7 @@ impl Actor {
         };
         let first = self.state.turns.iter().filter(is_cut).map(|turn| turn.first_sequence).min();
         let Some(first) = first else { return };
-        let Some(whole) = self.fold_from(first).await else {
-            tracing::warn!(session = self.key.session.as_str(), "large texts could not be read again");
-            return;
-        };
+        let Some(whole) = self.fold_from(first).await else { return };
         for turn in self.state.turns.iter_mut().filter(|turn| turn.first_sequence >= first) {
             let Some(found) = whole.turns.iter().find(|found| found.turn_id == turn.turn_id) else {
                 continue;
