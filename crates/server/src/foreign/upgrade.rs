@@ -1,6 +1,5 @@
 //! From a request to a socket on which a foreign protocol is spoken.
 
-use std::future::Future;
 use std::net::IpAddr;
 use std::panic::AssertUnwindSafe;
 
@@ -48,19 +47,12 @@ pub async fn upgrade<P: Protocol + 'static>(
     Ok(response)
 }
 
-#[expect(clippy::manual_async_fn, reason = "the bound says here, not at the caller, that it may be spawned")]
-fn serve<P: Protocol + 'static>(
-    app: App,
-    upgrade: OnUpgrade,
-    protocol: P,
-) -> impl Future<Output = ()> + Send {
-    async move {
-        // A peer that is gone before the upgrade was written is no event of note.
-        let Ok(io) = upgrade.await else { return };
-        let talk = Talk::new(TokioIo::new(io), app.edge().clone(), protocol);
-        if AssertUnwindSafe(talk.run()).catch_unwind().await.is_err() {
-            app.edge().metrics().panics.increment();
-            tracing::error!("the task of a WebSocket panicked");
-        }
+async fn serve<P: Protocol + 'static>(app: App, upgrade: OnUpgrade, protocol: P) {
+    // A peer that is gone before the upgrade was written is no event of note.
+    let Ok(io) = upgrade.await else { return };
+    let talk = Talk::new(TokioIo::new(io), app.edge().clone(), protocol);
+    if AssertUnwindSafe(talk.run()).catch_unwind().await.is_err() {
+        app.edge().metrics().panics.increment();
+        tracing::error!("the task of a WebSocket panicked");
     }
 }

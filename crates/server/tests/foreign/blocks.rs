@@ -1,7 +1,12 @@
 //! Content blocks over a WebSocket.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use serde_json::{Value, json};
 
+use crate::agents::agents;
+use crate::harness::Server;
 use crate::socket::{Socket, scripted};
 
 const PATH: &str = "/v1/ws/blocks";
@@ -155,5 +160,41 @@ async fn bad_messages_are_answered_and_strangers_are_closed() {
     hasty.say(json!({"type": "chat", "message": "x"})).await;
     assert_eq!(hasty.hear().await["type"], "auth_error");
     assert_eq!(hasty.hear().await, 4001);
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_question_is_answered_once_and_the_turn_goes_on() {
+    let runs = Arc::new(AtomicUsize::new(0));
+    let server = Server::with_agents(agents(&runs)).await;
+    let mut socket = Socket::open(&server, PATH, true).await;
+    for (decision, ran) in [("reject", 0), ("approve", 1)] {
+        socket.say(json!({"type": "chat", "message": "delete x", "agent": "deleter"})).await;
+        let mut asked = socket.until("session_created").await;
+        let session = asked.pop().expect("it is new")["session_id"].clone();
+        let question = loop {
+            let message = socket.hear().await;
+            if message["content_block"]["type"] == "approval_request" {
+                break message;
+            }
+        };
+        let block = &question["content_block"];
+        assert_eq!(block["actions"], block["action_requests"], "{block}");
+        let history = server.get(&format!("/v2/sessions/{}/history", session.as_str().expect("an id"))).await;
+        assert_eq!(history["status"], "waiting_approval");
+        assert_eq!(history["pending_approval"]["approval_key"], block["approval_key"]);
+        let answer = |decisions: Value| json!({"type": "approval", "session_id": session, "approval_key": block["approval_key"], "decisions": decisions});
+        socket.say(answer(json!([{"type": "approve", "tool_use_id": "another"}]))).await;
+        let refused = socket.until("error").await;
+        assert_eq!(code(refused.last().expect("an error")), "INVALID_DECISIONS");
+        let call = block["actions"][0]["tool_use_id"].clone();
+        socket.say(answer(json!([{"type": decision, "tool_use_id": call}]))).await;
+        let rest = socket.until("message_stop").await;
+        let told = rest.iter().find(|message| message["delta"]["type"] == "approval_result_delta");
+        assert_eq!(told.expect("a result")["delta"]["decisions"][0]["type"], decision, "{rest:#?}");
+        assert_eq!(runs.load(Ordering::SeqCst), ran);
+        socket.say(answer(json!([{"type": "approve"}]))).await;
+        assert_eq!(code(&socket.hear().await), "APPROVAL_ALREADY_RESOLVED");
+    }
     server.stop().await;
 }

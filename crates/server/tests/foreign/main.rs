@@ -1,6 +1,9 @@
 //! Foreign clients against a real server: sockets, gateway, and refusals in each dialect's own shape.
 
 mod a2a;
+#[path = "../http/agents.rs"]
+#[allow(dead_code, reason = "the agents are shared with other tests")]
+mod agents;
 mod blocks;
 mod gateway;
 mod gemini;
