@@ -20,12 +20,14 @@ TERMINAL = ("completed", "failed", "cancelled")
 # Every reader holds a connection, and a key may hold only so many.
 AT_ONCE = 100
 
-http = httpx.Client(
-    base_url=BASE,
-    headers={"authorization": f"Bearer {KEY}", "accept": "text/event-stream"},
-    timeout=30,
-    limits=httpx.Limits(max_connections=None, max_keepalive_connections=8),
-)
+def http():
+    """A client of its own for each stream: one that was left half read must not stand in another's way."""
+    return httpx.Client(
+        base_url=BASE,
+        headers={"authorization": f"Bearer {KEY}", "accept": "text/event-stream"},
+        timeout=30,
+        limits=httpx.Limits(max_connections=None, max_keepalive_connections=8),
+    )
 
 
 class Turn:
@@ -59,8 +61,9 @@ class Turn:
     def open(self, dialect, **query):
         """The open answer of a stream in a dialect."""
         query = {"dialect": dialect, "turn": self.turn, **query}
-        call = http.build_request("GET", f"/v1/sessions/{self.session}/events", params=query)
-        answer = http.send(call, stream=True)
+        own = http()
+        call = own.build_request("GET", f"/v1/sessions/{self.session}/events", params=query)
+        answer = own.send(call, stream=True)
         if answer.status_code != 200:
             raise AssertionError(f"{call.url}: {answer.status_code} {answer.read()[:300]}")
         return answer

@@ -39,8 +39,9 @@ def sweep(name, agent):
 
 def cut_is_seen():
     """A stream that is cut never looks like a whole one."""
-    client = anthropic.Anthropic(base_url=BASE, api_key=KEY, max_retries=0)
     for frames in range(1, 100):
+        # A client for each cut: what one leaves behind must not stand in the next one's way.
+        client = anthropic.Anthropic(base_url=BASE, api_key=KEY, max_retries=0, timeout=30)
         try:
             with client.messages.stream(**ASK, extra_headers={FAULT: f"drop-after={frames}"}) as stream:
                 message = stream.get_final_message()

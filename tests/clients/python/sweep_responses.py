@@ -47,8 +47,10 @@ def cut_live(model):
     """A run that is cut behind every frame while it goes, and resumed while it goes."""
     for frames in range(1, 200):
         seen = []
+        # A client for each cut: what one leaves behind must not stand in the next one's way.
+        once = openai.OpenAI(base_url=f"{BASE}/v1", api_key=KEY, max_retries=0, timeout=30)
         try:
-            for event in client.responses.create(
+            for event in once.responses.create(
                 model=model, input="x", stream=True, background=True,
                 extra_headers={FAULT: f"drop-after={frames}"},
             ):
