@@ -13,7 +13,15 @@ from riverrun.decode import DecodeError, PayloadError, envelope
 from riverrun.fold import Applied, Folder, State, apply, empty_state, from_snapshot
 
 ROOT = Path(__file__).parents[3] / "spec" / "vectors"
-AREAS = {"fold": "run", "decode": "run", "dialect": "server", "provider": "server", "resume": "server"}
+AREAS = {
+    "fold": "run",
+    "decode": "run",
+    "dialect": "server",
+    "provider": "server",
+    "reference": "server",
+    "resume": "server",
+    "runner": "server",
+}
 """Which areas are run here; the others are the server's alone."""
 FILES = {"events.ndjson", "expected.json", "why.md"}
 MEMBERS = {"state", "revision", "refused", "sealed", "prefixes"}

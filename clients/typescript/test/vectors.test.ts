@@ -20,6 +20,8 @@ const AREAS: Record<string, "run" | "server"> = {
   decode: "run",
   dialect: "server",
   provider: "server",
+  reference: "server",
+  runner: "server",
   resume: "server",
 };
 
