@@ -27,7 +27,7 @@ pub struct AgentSpec {
     pub max_output_tokens: Option<u64>,
     /// Tokens of history at which older turns are replaced by a summary.
     pub compact_at_tokens: Option<u64>,
-    /// Keep the provider's bytes as a blob with each call.
+    /// Keep what each model call was asked and what its service answered, as blobs.
     pub keep_raw: bool,
 }
 

@@ -9,7 +9,7 @@ use super::Actor;
 use super::command::Refusal;
 use super::finish::{mode_word, subagent};
 use crate::page::{Page, turn_scope};
-use crate::{CancelMode, Cancelled, CommandError, Submitted};
+use crate::{CancelMode, Cancelled, CommandError, RequestKey, Submitted};
 
 impl Actor {
     pub(super) async fn cancel(
@@ -60,9 +60,18 @@ impl Actor {
         Ok(Cancelled { turn_id: turn.clone(), status: record.fact.status, sequence: self.state.sequence })
     }
 
-    pub(super) async fn steer(&mut self, turn: &TurnId, input: Input) -> Result<Submitted, Refusal> {
+    pub(super) async fn steer(
+        &mut self,
+        turn: &TurnId,
+        input: Input,
+        request: Option<RequestKey>,
+    ) -> Result<Submitted, Refusal> {
+        if let Some(first) = self.done_before(request).await? {
+            return Ok(first);
+        }
         let mut page = self.page();
         let mut told = self.write_steer(turn, input, &mut page)?;
+        self.remember_request(request, &told, &mut page);
         if let Some(landed) = self.append_once(&page).await? {
             told.first = landed.first;
         }
@@ -105,7 +114,14 @@ impl Actor {
     }
 
     /// A new run of an ended turn. One that went well begins anew; one that failed goes on from what it has.
-    pub(super) async fn retry(&mut self, turn: &TurnId) -> Result<Submitted, Refusal> {
+    pub(super) async fn retry(
+        &mut self,
+        turn: &TurnId,
+        request: Option<RequestKey>,
+    ) -> Result<Submitted, Refusal> {
+        if let Some(first) = self.done_before(request).await? {
+            return Ok(first);
+        }
         if self.core.is_draining() {
             return Err(CommandError::Draining.into());
         }
@@ -138,10 +154,11 @@ impl Actor {
         if status == Status::Completed {
             self.retract_output(&task, &scope, &mut page);
         }
+        let (turn_id, status, first) = (turn.clone(), "accepted".to_owned(), Sequence::ZERO);
+        let told = Submitted { turn_id, task_id: task, run_id: run, status, first, duplicate: false };
+        self.remember_request(request, &told, &mut page);
         let landed = self.append_once(&page).await?;
-        let first = landed.map_or(Sequence::ZERO, |landed| landed.first);
-        let (turn_id, status) = (turn.clone(), "accepted".to_owned());
-        Ok(Submitted { turn_id, task_id: task, run_id: run, status, first, duplicate: false })
+        Ok(Submitted { first: landed.map_or(first, |landed| landed.first), ..told })
     }
 
     fn retract_output(&self, task: &TaskId, scope: &riverrun_event::Scope, page: &mut Page) {
@@ -159,9 +176,23 @@ impl Actor {
         }
     }
 
-    pub(super) async fn tell_subagent(&mut self, task: &TaskId, input: Input) -> Result<(), Refusal> {
+    pub(super) async fn tell_subagent(
+        &mut self,
+        task: &TaskId,
+        input: Input,
+        request: Option<RequestKey>,
+    ) -> Result<(), Refusal> {
+        if self.done_before(request).await?.is_some() {
+            return Ok(());
+        }
         let scope = self.child_scope(task)?;
         let mut page = self.page();
+        if let (Some((turn, view)), Some(_)) = (self.view.task(task), request) {
+            let (turn_id, task_id, run_id) = (turn.turn.clone(), task.clone(), view.run.clone());
+            let (status, first, duplicate) = ("steered".to_owned(), Sequence::ZERO, false);
+            let told = Submitted { turn_id, task_id, run_id, status, first, duplicate };
+            self.remember_request(request, &told, &mut page);
+        }
         let told = SubagentInput { input: Some(input), input_ref: None };
         page.push(EventType::SubagentInput, &subagent(&scope, task), &told);
         self.append_once(&page).await?;

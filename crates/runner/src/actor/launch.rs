@@ -19,10 +19,14 @@ impl Actor {
         let line = Line { key: key.clone(), generation: self.generation, reports: self.reports.clone() };
         let places = self.core.places.clone();
         let spawned = match launch {
-            Launch::Model => {
+            Launch::Model(made) => {
                 let EffectKey::Model(task) = &key else { return };
                 self.streams.insert(task.clone(), Stream::default());
-                let Some(call) = self.model_call(task).await else { return };
+                let made = match made {
+                    Some(call) => Some(*call),
+                    None => self.model_call(task).await,
+                };
+                let Some(call) = made else { return };
                 tokio::spawn(call_model(call, line, places, cancel.clone()))
             }
             Launch::Tool(mut run) => {

@@ -22,10 +22,12 @@ mod decide;
 mod ended;
 mod failing;
 mod finish;
+mod keep;
 mod launch;
 mod load;
 mod model;
 mod money;
+mod once;
 mod past;
 mod perform;
 mod queue;
@@ -163,11 +165,7 @@ impl Actor {
             is_last = report.report.is_last();
             self.absorb(report, &mut page);
         }
-        for blob in std::mem::take(&mut self.blobs) {
-            if let Err(error) = self.core.journal.log().put_blob(&self.key.tenant, blob).await {
-                tracing::warn!(%error, "the bytes of a provider were not kept");
-            }
-        }
+        self.put_blobs().await;
         self.append(page).await?;
         self.launch_all().await;
         Ok(())

@@ -1,25 +1,26 @@
 //! What the model calls cost, and what their services allow.
 
-use riverrun_event::{Cost, EventType, LimitState, RawJson, TaskId, Usage};
+use riverrun_event::{Cost, EventType, LimitState, RawJson, Scope, TaskId, Usage};
 use riverrun_provider::RateLimit;
 
 use super::Actor;
+use super::failing::split;
 use crate::page::Page;
 
 impl Actor {
-    pub(super) fn record_cost(&mut self, task: &TaskId, usage: &Usage, page: &mut Page) {
-        let Some((_, view)) = self.view.task(task) else { return };
-        let Some(persona) = self.persona(task) else { return };
-        let Some(name) = persona.spec.models.get(view.model) else { return };
-        let Some(price) = self.core.registry.prices.get(name) else { return };
-        let cost = Cost {
-            amount: price.of(usage),
-            currency: Some("USD".to_owned()),
-            model: name.split_once('/').map(|(_, model)| model.to_owned()),
-            provider: view.provider.as_deref().map(ToOwned::to_owned),
-            usage: None,
-        };
-        page.push(EventType::CostRecorded, &view.step_scope(), &cost);
+    /// The name of the model that the task speaks to: `PROVIDER/MODEL`.
+    pub(super) fn model_of(&self, task: &TaskId) -> Option<String> {
+        let (_, view) = self.view.task(task)?;
+        self.persona(task)?.spec.models.get(view.model).cloned()
+    }
+
+    pub(super) fn record_cost(&mut self, task: &TaskId, usage: &Usage, scope: &Scope, page: &mut Page) {
+        let Some(name) = self.model_of(task) else { return };
+        let Some(price) = self.core.registry.prices.get(&name) else { return };
+        let (provider, model) = split(Some(&name));
+        let currency = Some("USD".to_owned());
+        let cost = Cost { amount: price.of(usage), currency, model, provider, usage: None };
+        page.push(EventType::CostRecorded, scope, &cost);
     }
 
     /// Tells when little is left; what is plenty is no news.
@@ -45,9 +46,6 @@ impl Actor {
         let Some((_, view)) = self.view.task(task) else { return };
         let clean = |c: char| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '_' };
         let provider = view.provider.as_deref().unwrap_or("provider");
-        if (provider, name) == ("scripted", "state") {
-            return self.shared_state(data, page);
-        }
         let kind: String = format!("x.{provider}.{name}").chars().map(clean).take(128).collect();
         let payload = if data.get().starts_with('{') { data.clone() } else { wrapped(data) };
         page.push(riverrun_event::EventType::Other(kind.into()), &view.step_scope(), &payload);
@@ -56,7 +54,7 @@ impl Actor {
 
 impl Actor {
     /// What an agent shares with its readers stands in the session's metadata.
-    fn shared_state(&self, data: &RawJson, page: &mut Page) {
+    pub(super) fn shared_state(&self, data: &RawJson, page: &mut Page) {
         let known = self.state.session.metadata.as_ref();
         let mut metadata: serde_json::Map<String, serde_json::Value> =
             known.and_then(|raw| raw.to().ok()).unwrap_or_default();

@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 pub(crate) use check::{OutputCheck, check_output};
 pub(crate) use model::{ModelCall, call_model};
-pub(crate) use summary::{Summary, SummaryCall, summarise};
+pub(crate) use summary::{Said, Summarised, SummaryCall, summarise};
 pub(crate) use tool::{ToolRun, run_tool};
 
 /// Names an effect; there is at most one of a name at a time.
@@ -44,8 +44,8 @@ impl EffectKey {
 
 /// An effect that is to begin.
 pub(crate) enum Launch {
-    /// The request is made when the events before it are in the state.
-    Model,
+    /// Without a call it is made when the events before it are in the state.
+    Model(Option<Box<ModelCall>>),
     Tool(Box<ToolRun>),
     Delay(std::time::Duration),
     Check(OutputCheck),
@@ -62,7 +62,7 @@ pub(crate) enum Report {
     Checked(Result<(), Tripped>),
     /// A guardrail stopped the input before the model's answer.
     Guarded(Tripped),
-    Summary(Result<Summary, String>),
+    Summary(Box<Summarised>),
 }
 
 /// A guardrail said no.

@@ -12,7 +12,7 @@ pub(crate) use limits::{TRIES, deadline};
 
 use crate::drive::EffectKey;
 use crate::persona::Persona;
-use crate::view::{TaskView, TurnView, View};
+use crate::view::{TOO_LONG, TaskView, TurnView, View};
 use crate::{CancelMode, Registry, Settings};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,6 +27,8 @@ pub(crate) enum Intent {
     Interrupted(TaskId),
     /// The model's failures are used up, or the next model must be tried.
     GiveUp(TaskId),
+    /// The conversation does not fit the model: older turns give way to a summary.
+    Compact(TaskId),
     Call(TaskId),
     Judge(TaskId, String),
     Run(TaskId, String),
@@ -116,7 +118,7 @@ impl Facts<'_> {
         if self.is_at_work(&task.task) {
             return;
         }
-        if task.is_model_open {
+        if task.is_model_open || task.compacting.is_some() {
             return intents.push(Intent::Interrupted(id()));
         }
         if task.attempts > MOST_ATTEMPTS {
@@ -128,11 +130,12 @@ impl Facts<'_> {
             return intents.push(Intent::Fail(id(), Failure { code: "unknown_agent", message }));
         };
         if task.failures > 0 {
-            return intents.push(if self.may_retry(task) {
-                Intent::Call(id())
-            } else {
-                Intent::GiveUp(id())
-            });
+            let next = match (self.may_retry(task), may_compact(task, &persona)) {
+                (true, _) => Intent::Call(id()),
+                (false, true) => Intent::Compact(id()),
+                (false, false) => Intent::GiveUp(id()),
+            };
+            return intents.push(next);
         }
         if self.calls(task, &persona, intents) {
             return;
@@ -174,6 +177,12 @@ impl Facts<'_> {
     pub fn persona(&self, turn: &TurnView, task: &TaskView) -> Option<Persona> {
         persona(self.state, self.registry, turn, task)
     }
+}
+
+/// Once, and only where the conversation is ours to shorten: the caller of a bare model brought it along.
+fn may_compact(task: &TaskView, persona: &Persona) -> bool {
+    let category = task.last_error.as_ref().and_then(|error| error.category.as_deref());
+    category == Some(TOO_LONG) && !task.was_too_long && task.parent.is_none() && !persona.is_gateway
 }
 
 /// The agent of a task, with the turn's settings if it is the root.

@@ -207,13 +207,13 @@ async fn a_failed_turn_is_tried_again_as_a_new_run() {
     let stage = Stage::new(script, vec![spec]).await;
     let first = stage.submit("turn_1", "go").await;
     assert_eq!(stage.ended("turn_1").await, "failed");
-    let again = stage.runner.retry(&stage.key, &turn("turn_1")).await.unwrap();
+    let again = stage.runner.retry(&stage.key, &turn("turn_1"), None).await.unwrap();
     assert_eq!(again.task_id, first.task_id);
     assert_ne!(again.run_id, first.run_id);
     stage.until("turn.completed").await;
     assert_eq!(stage.said("turn_1").await, "now");
     assert_eq!(made.lock().unwrap().len(), 1, "a finished tool is not run again");
-    stage.runner.retry(&stage.key, &turn("turn_1")).await.unwrap();
+    stage.runner.retry(&stage.key, &turn("turn_1"), None).await.unwrap();
     stage.until_count("turn.completed", 2).await;
     assert_eq!(stage.said("turn_1").await, "anew");
     stage.check(&turn("turn_1")).await;

@@ -4,9 +4,12 @@
 #![allow(clippy::unwrap_used)]
 
 mod agents;
+mod compaction;
 mod control;
 mod journal;
+mod kept;
 mod kill;
+mod once;
 mod outputs;
 mod owners;
 mod races;

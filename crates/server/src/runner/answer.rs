@@ -51,6 +51,7 @@ pub(crate) fn problem(error: &CommandError) -> Problem {
         CommandError::TurnEnded { status, .. } | CommandError::TurnRunning { status, .. } => {
             Problem::new(code, error.to_string()).with("turnStatus", status.clone())
         }
+        CommandError::RequestMismatch => Problem::new(code, error.to_string()).field("Idempotency-Key"),
         CommandError::DigestMismatch => Problem::new(code, error.to_string()).field("digest"),
         CommandError::DecisionNotPossible { .. } => Problem::new(code, error.to_string()).field("decision"),
         CommandError::TurnExists { .. } => Problem::new(code, error.to_string()).field("turnId"),
@@ -82,6 +83,7 @@ fn code(error: &CommandError) -> ErrorCode {
         CommandError::TurnExists { .. } => ErrorCode::TurnExists,
         CommandError::TurnEnded { .. } => ErrorCode::TurnEnded,
         CommandError::TurnRunning { .. } => ErrorCode::TurnRunning,
+        CommandError::RequestMismatch => ErrorCode::IdempotencyMismatch,
         CommandError::DigestMismatch => ErrorCode::DigestMismatch,
         CommandError::DecisionNotPossible { .. } => ErrorCode::DecisionNotPossible,
         CommandError::Invalid { field, .. } if field.starts_with("arguments") => ErrorCode::ArgumentsInvalid,
