@@ -29,7 +29,7 @@ pub use command::{
     Submit, Submitted,
 };
 pub use journal::{Entry, Journal, JournalError, JournalFuture, Landed};
-pub use registry::{Price, Registry, Route};
+pub use registry::{Registry, Route};
 pub use runner::{Options, Runner};
 
 /// The thread of a turn that names none.

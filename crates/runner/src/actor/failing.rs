@@ -68,18 +68,20 @@ impl Actor {
     }
 
     pub(super) fn limits_hit(&self, task: &TaskId, error: &ModelError, scope: &Scope, page: &mut Page) {
-        let provider = self.model_of(task).and_then(|name| split(Some(&name)).0);
+        let (provider, model) = split(self.model_of(task).as_ref());
         match error.category {
             Category::RateLimit => {
                 let retry_after_ms =
                     error.retry_after.map(|pause| u64::try_from(pause.as_millis()).unwrap_or(u64::MAX));
                 let message = Some(error.message.clone());
-                let hit = RateLimitHit { provider, retry_after_ms, message, ..RateLimitHit::default() };
+                let hit =
+                    RateLimitHit { provider, model, retry_after_ms, message, ..RateLimitHit::default() };
                 page.push(EventType::RateLimitHit, scope, &hit);
             }
             Category::Quota => {
                 let (kind, status) = (Some("quota".to_owned()), Some("blocked".to_owned()));
-                let blocked = LimitState { kind, scope: provider, status, ..LimitState::default() };
+                let reason = Some(error.message.clone());
+                let blocked = LimitState { kind, scope: provider, status, reason, ..LimitState::default() };
                 page.push(EventType::QuotaBlocked, scope, &blocked);
             }
             _ => {}

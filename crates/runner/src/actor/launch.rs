@@ -4,7 +4,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::Actor;
 use super::model::Stream;
-use crate::drive::{EffectKey, Launch, Line, Report, Running, call_model, check_output, run_tool, summarise};
+use crate::drive::{
+    EffectKey, Launch, Line, Report, Running, call_model, check_call, check_output, run_tool, summarise,
+};
 
 impl Actor {
     pub(super) async fn launch_all(&mut self) {
@@ -42,6 +44,7 @@ impl Actor {
             }),
             Launch::Summary(call) => tokio::spawn(summarise(*call, line, cancel.clone())),
             Launch::Check(check) => tokio::spawn(check_output(check, line)),
+            Launch::Vet(check) => tokio::spawn(check_call(check, line)),
         };
         let running = Running {
             generation: self.generation,

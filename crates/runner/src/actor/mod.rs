@@ -71,6 +71,8 @@ pub(crate) struct Actor {
     streams: HashMap<TaskId, Stream>,
     /// Tasks whose final output passed the guardrails.
     checked: HashSet<TaskId>,
+    /// Calls that passed the guardrails before somebody is asked about them.
+    vetted: HashSet<(TaskId, String)>,
     /// Effects that begin once what is being written is durable.
     launches: Vec<(EffectKey, Launch)>,
     /// Blobs that what is being written refers to.
@@ -217,6 +219,7 @@ impl Report {
             Report::Tool(..)
             | Report::Delayed
             | Report::Checked(_)
+            | Report::Vetted(_)
             | Report::Guarded(_)
             | Report::Summary(_) => true,
         }

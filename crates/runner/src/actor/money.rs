@@ -1,11 +1,14 @@
 //! What the model calls cost, and what their services allow.
 
-use riverrun_event::{Cost, EventType, LimitState, RawJson, Scope, TaskId, Usage};
-use riverrun_provider::RateLimit;
+use std::time::Duration;
+
+use riverrun_event::{Cost, EventType, LimitState, RawJson, Scope, TaskId, Timestamp, Usage};
+use riverrun_provider::{RateLimit, cost};
 
 use super::Actor;
 use super::failing::split;
 use crate::page::Page;
+use crate::plan::Passed;
 
 impl Actor {
     /// The name of the model that the task speaks to: `PROVIDER/MODEL`.
@@ -16,10 +19,12 @@ impl Actor {
 
     pub(super) fn record_cost(&mut self, task: &TaskId, usage: &Usage, scope: &Scope, page: &mut Page) {
         let Some(name) = self.model_of(task) else { return };
-        let Some(price) = self.core.registry.prices.get(&name) else { return };
-        let (provider, model) = split(Some(&name));
+        let (Some(provider), Some(model)) = split(Some(&name)) else { return };
+        let price = self.core.registry.providers.get(&provider).and_then(|known| known.price(&model));
+        // What nobody priced or the service did not count is unknown, and unknown is not nothing.
+        let Some(amount) = price.and_then(|price| cost(&price, usage)) else { return };
         let currency = Some("USD".to_owned());
-        let cost = Cost { amount: price.of(usage), currency, model, provider, usage: None };
+        let cost = Cost { amount, currency, model: Some(model), provider: Some(provider), usage: None };
         page.push(EventType::CostRecorded, scope, &cost);
     }
 
@@ -35,10 +40,25 @@ impl Actor {
             scope: view.provider.as_deref().map(ToOwned::to_owned),
             limit: Some(whole as f64),
             remaining: Some(left as f64),
+            reset_at: limit.resets_in.map(|wait| later(page.now, wait)),
             status: Some("low".to_owned()),
             ..LimitState::default()
         };
         page.push(EventType::QuotaLow, &view.step_scope(), &low);
+    }
+
+    /// A limit of the agent's own ends the turn.
+    pub(super) fn limit_passed(&self, task: &TaskId, passed: Option<&Passed>, page: &mut Page) {
+        let (Some((_, view)), Some(passed)) = (self.view.task(task), passed) else { return };
+        let blocked = LimitState {
+            kind: Some(passed.kind.to_owned()),
+            scope: Some("turn".to_owned()),
+            limit: Some(passed.limit),
+            used: Some(passed.used),
+            status: Some("blocked".to_owned()),
+            ..LimitState::default()
+        };
+        page.push(EventType::LimitChanged, &view.scope, &blocked);
     }
 
     /// What has no place here is kept under the provider's name.
@@ -64,6 +84,14 @@ impl Actor {
         let info = riverrun_event::SessionInfo { metadata, ..Default::default() };
         page.push(riverrun_event::EventType::SessionUpdated, &Default::default(), &info);
     }
+}
+
+/// The time so much later, RFC 3339.
+pub(super) fn later(now: Timestamp, wait: Duration) -> String {
+    let millis = i64::try_from(wait.as_millis()).unwrap_or(i64::MAX);
+    let mut text = String::new();
+    Timestamp::from_millis(now.millis().saturating_add(millis)).write(&mut text);
+    text
 }
 
 fn wrapped(data: &RawJson) -> RawJson {

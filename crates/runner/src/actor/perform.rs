@@ -57,7 +57,10 @@ impl Actor {
             Intent::Unknown(task, call) => self.unknown_outcome(&task, &call, page),
             Intent::Collect(task, call) => self.collect(&task, &call, page),
             Intent::Expire(action) => self.expire(&action, page),
-            Intent::Fail(task, failure) => self.fail_task(&task, failure.code, &failure.message, page),
+            Intent::Fail(task, failure) => {
+                self.limit_passed(&task, failure.limit.as_ref(), page);
+                self.fail_task(&task, failure.code, &failure.message, page);
+            }
             Intent::Check(task) => self.check_output(&task, page),
             Intent::Finish(task) => self.finish(&task, page),
         }

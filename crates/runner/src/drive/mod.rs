@@ -12,7 +12,7 @@ use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
 
-pub(crate) use check::{OutputCheck, check_output};
+pub(crate) use check::{CallCheck, OutputCheck, check_call, check_output};
 pub(crate) use model::{ModelCall, call_model};
 pub(crate) use summary::{Said, Summarised, SummaryCall, summarise};
 pub(crate) use tool::{ToolRun, run_tool};
@@ -25,6 +25,8 @@ pub(crate) enum EffectKey {
     Delay(TaskId),
     /// The guardrails of the final output.
     Check(TaskId),
+    /// The guardrails of a call that somebody will be asked about.
+    Vet(TaskId, String),
     /// A summary of older history.
     Summary(TaskId),
 }
@@ -35,6 +37,7 @@ impl EffectKey {
         match self {
             EffectKey::Model(task)
             | EffectKey::Tool(task, _)
+            | EffectKey::Vet(task, _)
             | EffectKey::Delay(task)
             | EffectKey::Check(task)
             | EffectKey::Summary(task) => task,
@@ -49,6 +52,7 @@ pub(crate) enum Launch {
     Tool(Box<ToolRun>),
     Delay(std::time::Duration),
     Check(OutputCheck),
+    Vet(CallCheck),
     Summary(Box<SummaryCall>),
 }
 
@@ -60,6 +64,7 @@ pub(crate) enum Report {
     Tool(Result<ToolOutput, ToolError>),
     Delayed,
     Checked(Result<(), Tripped>),
+    Vetted(Result<(), Tripped>),
     /// A guardrail stopped the input before the model's answer.
     Guarded(Tripped),
     Summary(Box<Summarised>),
@@ -70,6 +75,13 @@ pub(crate) enum Report {
 pub(crate) struct Tripped {
     pub guardrail: String,
     pub reason: String,
+}
+
+impl Tripped {
+    /// What the model reads of a call that was refused.
+    pub fn refusal(&self, what: &str) -> String {
+        format!("{what} was refused by guardrail `{}`: {}", self.guardrail, self.reason)
+    }
 }
 
 #[derive(Debug)]

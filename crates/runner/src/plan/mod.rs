@@ -15,7 +15,7 @@ use crate::persona::Persona;
 use crate::view::{TOO_LONG, TaskView, TurnView, View};
 use crate::{CancelMode, Registry, Settings};
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Intent {
     /// A queued turn has its place.
     Start(TurnId),
@@ -48,10 +48,20 @@ pub(crate) enum Intent {
 const MOST_ATTEMPTS: u32 = 20;
 
 /// Why a task cannot go on.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Failure {
     pub code: &'static str,
     pub message: String,
+    /// The limit that was passed.
+    pub limit: Option<Passed>,
+}
+
+/// A limit of the agent, in its own unit.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Passed {
+    pub kind: &'static str,
+    pub limit: f64,
+    pub used: f64,
 }
 
 /// What the planner may look at.
@@ -123,11 +133,12 @@ impl Facts<'_> {
         }
         if task.attempts > MOST_ATTEMPTS {
             let message = format!("the server stopped {MOST_ATTEMPTS} times during this task");
-            return intents.push(Intent::Fail(id(), Failure { code: "too_many_attempts", message }));
+            return intents
+                .push(Intent::Fail(id(), Failure { code: "too_many_attempts", message, limit: None }));
         }
         let Some(persona) = self.persona(turn, task) else {
             let message = format!("there is no agent `{}` any more", task.agent);
-            return intents.push(Intent::Fail(id(), Failure { code: "unknown_agent", message }));
+            return intents.push(Intent::Fail(id(), Failure { code: "unknown_agent", message, limit: None }));
         };
         if task.failures > 0 {
             let next = match (self.may_retry(task), may_compact(task, &persona)) {

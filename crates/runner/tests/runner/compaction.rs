@@ -1,14 +1,13 @@
 //! Long conversations, and those that are too long for their model.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use riverrun_event::{Event, Payload, TurnId};
-use riverrun_provider::{Category, ModelRequest};
-use riverrun_runner::{AgentSpec, CancelMode, Price};
+use riverrun_provider::{Category, ModelRequest, Price};
+use riverrun_runner::{AgentSpec, CancelMode};
 
 use crate::script::{Script, fails, slow_text, text};
-use crate::stage::{Stage, agent, registry};
+use crate::stage::{Stage, agent};
 
 const LONG: usize = 200;
 
@@ -58,11 +57,9 @@ async fn a_long_conversation_gives_way_to_a_summary() {
 
 #[tokio::test(start_paused = true)]
 async fn the_call_that_makes_a_summary_is_told_and_paid_like_any_other() {
-    let script = Arc::new(Script::new(vec![long(), text("they spoke of words"), text("second")]));
-    let mut registry = registry(&script, vec![short()]);
-    let price = Price { input: 1e6, output: 0.0, ..Price::default() };
-    registry.prices.insert("script/m".to_owned(), price);
-    let stage = Stage::with(script, registry).await;
+    let price = Price { input: 1e6, cached_input: None, output: 0.0 };
+    let script = Script::new(vec![long(), text("they spoke of words"), text("second")]).priced(price);
+    let stage = Stage::new(script, vec![short()]).await;
     for turn in ["turn_1", "turn_2"] {
         stage.submit(turn, "go").await;
         assert_eq!(stage.ended(turn).await, "completed");

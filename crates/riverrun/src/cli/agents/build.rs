@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use riverrun_runner::agent::{Limits, ToolUse};
-use riverrun_runner::{AgentSpec, Price, Registry};
+use riverrun_runner::{AgentSpec, Registry};
 use riverrun_tool::Tool;
 
 use super::failure::wrong;
@@ -22,10 +22,6 @@ pub async fn registry(declared: &Declared, directory: &Path) -> Outcome<Registry
     for declaration in declared.providers.iter().filter(|provider| provider.kind != "scripted") {
         let built = provider::build(declaration, directory)?;
         registry.providers.insert(declaration.name.text.clone(), built);
-        for (model, input, cached_input, output) in declaration.prices.iter().cloned() {
-            let price = Price { input, cached_input, output };
-            registry.prices.insert(format!("{}/{model}", declaration.name.text), price);
-        }
     }
     let mut tools = Tools::new();
     for declaration in &declared.tools {
