@@ -126,10 +126,8 @@ impl Actor {
             return Err(CommandError::Draining.into());
         }
         let Some(known) = self.state.turns.iter().find(|known| known.turn_id == *turn) else {
-            self.ended(turn).await?;
-            let detail =
-                format!("turn `{turn}` is too old to be tried again; submit its input as a new turn");
-            return Err(CommandError::Invalid { field: "turn".to_owned(), detail }.into());
+            let status = self.ended(turn).await?.status;
+            return Err(CommandError::TooOld { turn: turn.to_string(), status }.into());
         };
         let status = known.status;
         if !status.is_terminal() {

@@ -43,10 +43,19 @@ impl Actor {
         if !view.is_routed {
             write_routing(page, &scope, &persona.spec.models);
         }
+        self.write_catalogue(&persona, &scope, page);
         let (provider, model) = split(persona.spec.models.get(place));
         page.push(EventType::ModelRequested, &scope, &ModelRequested { provider, model, input_ref });
         self.launches.push((EffectKey::Model(task.clone()), Launch::Model(made)));
         Ok(())
+    }
+
+    /// Tells which tools are at hand, where that may change and is not what was last told.
+    fn write_catalogue(&self, persona: &Persona, scope: &Scope, page: &mut Page) {
+        let Some(catalogue) = persona.catalogue() else { return };
+        if riverrun_fold::view::tool_inventory(&self.state) != catalogue.tools {
+            page.push(EventType::ToolCatalogResolved, scope, &catalogue);
+        }
     }
 
     /// The call that will be made. What it asks is known once everything before it is in the state.

@@ -21,5 +21,6 @@ mod stage;
 mod stops;
 mod threads;
 mod tool;
+mod toolboxes;
 mod tools;
 mod turns;

@@ -9,8 +9,8 @@ use riverrun_runner::{AgentSpec, Registry};
 use riverrun_tool::Tool;
 
 use super::failure::wrong;
-use super::{provider, rules, tool};
-use crate::cli::config::{Agent, Approval, Declared, LimitsDeclared, Mcp, Source};
+use super::{mcp, provider, rules, tool};
+use crate::cli::config::{Agent, Approval, Declared, LimitsDeclared, Source};
 use crate::cli::exit::{Failure, Outcome};
 
 /// Tools by the name that agents give, with what they say of approvals.
@@ -28,11 +28,9 @@ pub async fn registry(declared: &Declared, directory: &Path) -> Outcome<Registry
         let built = tool::build(declaration, directory)?;
         tools.insert(declaration.name.text.clone(), vec![(built, declaration.approval)]);
     }
-    for declaration in &declared.mcp {
-        offer(declaration, directory, &mut tools).await;
-    }
+    let servers = mcp::keep(&declared.mcp, directory).await;
     for agent in &declared.agents {
-        let spec = spec(agent, declared, &tools, directory)?;
+        let spec = spec(agent, declared, &tools, &servers, directory)?;
         registry.agents.insert(agent.name.text.clone(), Arc::new(spec));
     }
     let marked = declared.agents.iter().find(|agent| agent.is_default);
@@ -40,29 +38,13 @@ pub async fn registry(declared: &Declared, directory: &Path) -> Outcome<Registry
     Ok(registry)
 }
 
-/// The tools of an MCP server, under `mcp:SERVER` and each under `mcp:SERVER/TOOL`. A server that does not answer is
-/// told of, and its tools are missing until the next start.
-async fn offer(declaration: &Mcp, directory: &Path, tools: &mut Tools) {
-    let name = &declaration.name.text;
-    match tool::server(declaration, directory).offer().await {
-        Err(error) => tracing::warn!(server = name, %error, "an MCP server gives no tools"),
-        Ok(offer) => {
-            for refused in &offer.refused {
-                tracing::warn!(server = name, ?refused, "a tool of an MCP server is not offered");
-            }
-            for tool in offer.tools {
-                let tool: Arc<dyn Tool> = Arc::new(tool);
-                let bare = tool.definition().name.clone();
-                let bare = bare.strip_prefix(&format!("{name}__")).unwrap_or(&bare);
-                let used = (tool.clone(), declaration.approval);
-                tools.insert(format!("mcp:{name}/{bare}"), vec![used.clone()]);
-                tools.entry(format!("mcp:{name}")).or_default().push(used);
-            }
-        }
-    }
-}
-
-fn spec(agent: &Agent, declared: &Declared, tools: &Tools, directory: &Path) -> Outcome<AgentSpec> {
+fn spec(
+    agent: &Agent,
+    declared: &Declared,
+    tools: &Tools,
+    servers: &mcp::Servers,
+    directory: &Path,
+) -> Outcome<AgentSpec> {
     let texts = |names: &[crate::cli::config::Name]| names.iter().map(|name| name.text.clone()).collect();
     let mut used = Vec::new();
     for name in &agent.tools {
@@ -81,6 +63,7 @@ fn spec(agent: &Agent, declared: &Declared, tools: &Tools, directory: &Path) -> 
         instructions: agent.instructions.as_ref().map(|source| text(source, directory)).transpose()?,
         models: models.collect(),
         tools: used,
+        toolboxes: mcp::toolboxes(agent, declared, servers),
         subagents: texts(&agent.subagents),
         handoffs: texts(&agent.handoffs),
         guardrails: Vec::new(),
