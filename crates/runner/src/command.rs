@@ -168,7 +168,9 @@ pub enum CommandError {
     TurnEnded { turn: String, status: String },
     #[error("turn `{turn}` has not ended: {status}")]
     TurnRunning { turn: String, status: String },
-    #[error("turn `{turn}` ended long ago ({status}) and is too old to be tried again; submit its input as a new turn")]
+    #[error(
+        "turn `{turn}` ended long ago ({status}) and is too old to be tried again; submit its input as a new turn"
+    )]
     TooOld { turn: String, status: String },
     #[error("this idempotency key was used with another body; use a new key for a new request")]
     RequestMismatch,

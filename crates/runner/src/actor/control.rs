@@ -3,7 +3,7 @@
 use riverrun_event::{
     EventType, Input, InputSteered, ItemRetracted, RunId, Sequence, SubagentInput, TaskChange, TaskId, TurnId,
 };
-use riverrun_fold::Status;
+use riverrun_fold::{Status, Turn};
 
 use super::Actor;
 use super::command::Refusal;
@@ -125,21 +125,8 @@ impl Actor {
         if self.core.is_draining() {
             return Err(CommandError::Draining.into());
         }
-        let Some(known) = self.state.turns.iter().find(|known| known.turn_id == *turn) else {
-            let status = self.ended(turn).await?.status;
-            return Err(CommandError::TooOld { turn: turn.to_string(), status }.into());
-        };
+        let known = self.ended_turn(turn).await?;
         let status = known.status;
-        if !status.is_terminal() {
-            return Err(CommandError::TurnRunning {
-                turn: turn.to_string(),
-                status: status.as_str().to_owned(),
-            }
-            .into());
-        }
-        if self.is_busy(&known.thread_id) {
-            return Err(CommandError::Busy(known.thread_id.to_string()).into());
-        }
         let absent = || CommandError::NoTurn(turn.to_string());
         let task = known.task_id.clone().ok_or_else(absent)?;
         let agent = known.agent.clone().ok_or_else(absent)?;
@@ -157,6 +144,22 @@ impl Actor {
         self.remember_request(request, &told, &mut page);
         let landed = self.append_once(&page).await?;
         Ok(Submitted { first: landed.map_or(first, |landed| landed.first), ..told })
+    }
+
+    /// A turn that can be tried again.
+    async fn ended_turn(&self, turn: &TurnId) -> Result<&Turn, Refusal> {
+        let Some(known) = self.state.turns.iter().find(|known| known.turn_id == *turn) else {
+            let status = self.ended(turn).await?.status;
+            return Err(CommandError::TooOld { turn: turn.to_string(), status }.into());
+        };
+        if !known.status.is_terminal() {
+            let (turn, status) = (turn.to_string(), known.status.as_str().to_owned());
+            return Err(CommandError::TurnRunning { turn, status }.into());
+        }
+        if self.is_busy(&known.thread_id) {
+            return Err(CommandError::Busy(known.thread_id.to_string()).into());
+        }
+        Ok(known)
     }
 
     fn retract_output(&self, task: &TaskId, scope: &riverrun_event::Scope, page: &mut Page) {

@@ -36,6 +36,7 @@ mod result;
 mod start;
 mod submit;
 mod tools;
+mod vet;
 mod whole;
 
 use std::collections::{HashMap, HashSet};

@@ -13,7 +13,7 @@ use super::Actor;
 use super::result::Outcome;
 use crate::agent::ToolUse;
 use crate::approve::{Rules, Verdict, digest, judge};
-use crate::drive::{CallCheck, EffectKey, Launch, ToolRun, Tripped};
+use crate::drive::{EffectKey, Launch, ToolRun};
 use crate::page::Page;
 use crate::persona::{Persona, Tooling};
 use crate::view::{CallView, TaskView};
@@ -61,59 +61,13 @@ impl Actor {
             }
         };
         if self.must_vet(task, call, &persona, &tooling, &value) {
-            let (guardrails, name) = (persona.spec.guardrails.clone(), name.clone());
-            let check = CallCheck { guardrails, name, arguments: value };
-            let key = EffectKey::Vet(task.clone(), call.to_owned());
-            return self.launches.push((key, Launch::Vet(check)));
+            return self.vet(task, call, &persona, name.clone(), value);
         }
         match tooling {
             Tooling::Ours(ours) => self.judge_ours(task, call, ours, &value, &scope, page),
             Tooling::Client { schema, .. } => self.ask_client(task, call, &schema, &value, page),
             Tooling::Subagent(agent) => self.spawn(task, call, agent, &value, page),
             Tooling::Handoff(agent) => self.hand_off(task, call, agent, page),
-        }
-    }
-
-    /// Nobody is asked about a call that a guardrail refuses. One that needs no person is checked when it runs.
-    fn must_vet(
-        &self,
-        task: &TaskId,
-        call: &str,
-        persona: &Persona,
-        tooling: &Tooling<'_>,
-        value: &Value,
-    ) -> bool {
-        if persona.spec.guardrails.is_empty() || self.vetted.contains(&(task.clone(), call.to_owned())) {
-            return false;
-        }
-        let Some((_, view)) = self.view.task(task) else { return false };
-        match tooling {
-            Tooling::Ours(ours) => {
-                let fits = crate::schema::check(&ours.tool.definition().parameters, value).is_ok();
-                fits && matches!(
-                    judge(ours, value, &Rules::of(&self.state), &view.agent),
-                    Verdict::Ask { .. }
-                )
-            }
-            Tooling::Client { .. } => true,
-            Tooling::Subagent(_) | Tooling::Handoff(_) => false,
-        }
-    }
-
-    /// The guardrails have spoken: the call goes on, or the model reads why it does not.
-    pub(super) fn vetted(
-        &mut self,
-        task: TaskId,
-        call: String,
-        passed: Result<(), Tripped>,
-        page: &mut Page,
-    ) {
-        match passed {
-            Ok(()) => drop(self.vetted.insert((task, call))),
-            Err(tripped) => {
-                let message = tripped.refusal("the call");
-                self.refuse_call(&task, &call, ToolErrorKind::Denied, &message, page);
-            }
         }
     }
 

@@ -78,7 +78,9 @@ async fn look(server: Arc<McpServer>, tell: watch::Sender<Known>) {
                 tokio::time::sleep(BURST).await;
             }
             Err(error) => {
-                tracing::warn!(server = server.name(), %error, "an MCP server cannot be asked for its tools");
+                if tell.borrow().problem.as_ref() != Some(&error.message) {
+                    tracing::warn!(server = server.name(), %error, "an MCP server cannot be asked for its tools");
+                }
                 tell.send_modify(|known| known.failed(error.message));
                 tokio::time::sleep(pause).await;
                 pause = (pause * 2).min(LONGEST_PAUSE);
@@ -89,10 +91,8 @@ async fn look(server: Arc<McpServer>, tell: watch::Sender<Known>) {
 
 impl Known {
     fn listed(&mut self, tools: Arc<[Arc<dyn Tool>]>) {
-        let is_new = !tools.iter().map(|tool| tool.definition()).eq(self
-            .tools
-            .iter()
-            .map(|tool| tool.definition()));
+        let is_new =
+            !tools.iter().map(|tool| tool.definition()).eq(self.tools.iter().map(|tool| tool.definition()));
         if is_new {
             (self.tools, self.revision) = (tools, self.revision + 1);
         }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rmcp::model::{CallToolRequest, CallToolRequestParams, ClientRequest};
-use rmcp::service::{ServiceError, serve_client};
+use rmcp::service::{ClientInitializeError, ServiceError, serve_client};
 use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
 use tokio::sync::{Mutex, watch};
@@ -145,12 +145,12 @@ impl McpServer {
                 Endpoint::Stdio(program) => {
                     let stdio = Stdio::start(self.name(), program, self.config.message_limit, reason.clone());
                     let stdio = stdio.map_err(|error| format!("cannot be started: {error}"))?;
-                    serve_client(handler, stdio).await.map_err(|error| format!("did not greet: {error}"))
+                    serve_client(handler, stdio).await.map_err(|error| not_greeted(&error))
                 }
                 Endpoint::Http { url, .. } => {
                     let config = StreamableHttpClientTransportConfig::with_uri(url.as_str());
                     let transport = StreamableHttpClientTransport::with_client(self.http()?, config);
-                    serve_client(handler, transport).await.map_err(|error| format!("did not greet: {error}"))
+                    serve_client(handler, transport).await.map_err(|error| not_greeted(&error))
                 }
             }
         };
@@ -194,7 +194,7 @@ impl McpServer {
                 self.error(ToolErrorKind::Failed, &text)
             }
             ServiceError::TransportSend(error) => {
-                self.error(ToolErrorKind::Crashed, &format!("could not be told: {error}"))
+                self.error(ToolErrorKind::Crashed, &format!("could not be told: {}", error.error))
             }
             ServiceError::TransportClosed => self.gone(session),
             ServiceError::Cancelled { .. } => self.error(ToolErrorKind::Cancelled, "gave the call up"),
@@ -227,6 +227,14 @@ impl McpServer {
             text.push('…');
         }
         ToolError::new(kind, text)
+    }
+}
+
+/// What a person understands of it: the name of the transport's Rust type is no help.
+fn not_greeted(error: &ClientInitializeError) -> String {
+    match error {
+        ClientInitializeError::TransportError { error, .. } => format!("did not greet: {}", error.error),
+        error => format!("did not greet: {error}"),
     }
 }
 

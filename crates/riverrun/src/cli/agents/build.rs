@@ -53,15 +53,11 @@ fn spec(
             used.push(ToolUse { tool: tool.clone(), approval });
         }
     }
-    let models = agent.models.iter().flat_map(|model| match declared.routes.get(&model.text) {
-        Some(route) => route.iter().map(|name| name.text.clone()).collect(),
-        None => vec![model.text.clone()],
-    });
     Ok(AgentSpec {
         name: agent.name.text.clone(),
         description: agent.description.clone(),
         instructions: agent.instructions.as_ref().map(|source| text(source, directory)).transpose()?,
-        models: models.collect(),
+        models: models(agent, declared),
         tools: used,
         toolboxes: mcp::toolboxes(agent, declared, servers),
         subagents: texts(&agent.subagents),
@@ -79,6 +75,15 @@ fn spec(
         compact_at_tokens: agent.compact_at_tokens,
         keep_raw: agent.keep_raw,
     })
+}
+
+/// A route stands for its models.
+fn models(agent: &Agent, declared: &Declared) -> Vec<String> {
+    let models = agent.models.iter().flat_map(|model| match declared.routes.get(&model.text) {
+        Some(route) => route.iter().map(|name| name.text.clone()).collect(),
+        None => vec![model.text.clone()],
+    });
+    models.collect()
 }
 
 fn limits(declared: &LimitsDeclared) -> Limits {

@@ -35,8 +35,7 @@ pub async fn keep(declared: &[Mcp], directory: &Path) -> Servers {
 pub fn toolboxes(agent: &Agent, declared: &Declared, servers: &Servers) -> Vec<Arc<dyn Toolbox>> {
     let mut boxes: Vec<Arc<dyn Toolbox>> = Vec::new();
     for (name, (inventory, of_tool)) in servers {
-        let named: Vec<&str> =
-            agent.tools.iter().filter_map(|tool| tool.text.strip_prefix("mcp:")).collect();
+        let named: Vec<&str> = agent.tools.iter().filter_map(|tool| tool.text.strip_prefix("mcp:")).collect();
         let is_all = named.contains(&name.as_str());
         let only: Vec<String> = named
             .iter()
