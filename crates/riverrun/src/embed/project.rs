@@ -144,7 +144,7 @@ impl Projection {
         let (Some(agent), Some(to)) = (registry.agents.get(agent), name.strip_prefix("transfer_to_")) else {
             return false;
         };
-        let is_tool = agent.tools.iter().any(|known| known.tool.definition().name == name);
+        let is_tool = agent.tools_now().iter().any(|known| known.tool.definition().name == name);
         !is_tool && agent.handoffs.iter().any(|known| known == to)
     }
 

@@ -5,6 +5,7 @@ use axum::response::Response;
 use http::{HeaderMap, StatusCode};
 use riverrun_event::{Input, TaskId, ToolCallId, TurnId};
 use riverrun_fold::Task;
+use riverrun_runner::RequestKey;
 use serde::{Deserialize, Serialize};
 use serde_json::json as object;
 
@@ -99,14 +100,20 @@ pub async fn input(
     if let Some(again) = once.again()? {
         return Ok(again);
     }
-    tell(&app, &hub, &task, decode_text::<InputBody>(&text)?.input).await?;
+    tell(&app, &hub, &task, decode_text::<InputBody>(&text)?.input, once.request()).await?;
     once.answer(&app, StatusCode::ACCEPTED, &object!({"subagentId": task})).await
 }
 
-pub(crate) async fn tell(app: &App, hub: &Hub, task: &str, input: Input) -> Result<(), Problem> {
+pub(crate) async fn tell(
+    app: &App,
+    hub: &Hub,
+    task: &str,
+    input: Input,
+    request: Option<RequestKey>,
+) -> Result<(), Problem> {
     check_input(&input)?;
     let task = TaskId::new(task).map_err(|_| not_found())?;
-    let told = app.runner().subagent_input(&hub.key, &task, input).await;
+    let told = app.runner().subagent_input(&hub.key, &task, input, request).await;
     app.answered(Asked::Subagent, told)
 }
 

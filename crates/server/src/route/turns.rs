@@ -6,7 +6,7 @@ use axum::extract::{RawQuery, State};
 use axum::response::Response;
 use http::{HeaderMap, StatusCode};
 use riverrun_event::{Cursor, ErrorCode, Input, Item, Metadata, RunId, Sequence, TaskId, ThreadId, TurnId};
-use riverrun_runner::{Busy, CancelMode, Cancelled, Settings, Submit, Submitted};
+use riverrun_runner::{Busy, CancelMode, Cancelled, RequestKey, Settings, Submit, Submitted};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -250,12 +250,17 @@ pub async fn retry(
         return Ok(again);
     }
     let _: NoBody = if text.is_empty() { NoBody {} } else { decode_text(&text)? };
-    let view = retry_turn(&app, &hub, &turn).await?;
+    let view = retry_turn(&app, &hub, &turn, once.request()).await?;
     once.answer(&app, StatusCode::ACCEPTED, &view).await
 }
 
-pub(crate) async fn retry_turn(app: &App, hub: &Hub, turn: &str) -> Result<TurnView, Problem> {
-    let submitted = app.runner().retry(&hub.key, &turn_id(turn)?).await;
+pub(crate) async fn retry_turn(
+    app: &App,
+    hub: &Hub,
+    turn: &str,
+    request: Option<RequestKey>,
+) -> Result<TurnView, Problem> {
+    let submitted = app.runner().retry(&hub.key, &turn_id(turn)?, request).await;
     Ok(TurnView::new(hub, app.answered(Asked::Retry, submitted)?))
 }
 
@@ -274,12 +279,19 @@ pub async fn steer(
     if let Some(again) = once.again()? {
         return Ok(again);
     }
-    let view = steer_turn(&app, &hub, &turn, decode_text::<InputBody>(&text)?.input).await?;
+    let input = decode_text::<InputBody>(&text)?.input;
+    let view = steer_turn(&app, &hub, &turn, input, once.request()).await?;
     once.answer(&app, StatusCode::ACCEPTED, &view).await
 }
 
-pub(crate) async fn steer_turn(app: &App, hub: &Hub, turn: &str, input: Input) -> Result<TurnView, Problem> {
+pub(crate) async fn steer_turn(
+    app: &App,
+    hub: &Hub,
+    turn: &str,
+    input: Input,
+    request: Option<RequestKey>,
+) -> Result<TurnView, Problem> {
     check_input(&input)?;
-    let steered = app.runner().steer(&hub.key, &turn_id(turn)?, input).await;
+    let steered = app.runner().steer(&hub.key, &turn_id(turn)?, input, request).await;
     Ok(TurnView::new(hub, app.answered(Asked::Steer, steered)?))
 }

@@ -96,12 +96,12 @@ pub(super) async fn carry_out(
         Control::TurnRetry => {
             let of: OfTurn = params::read(params)?;
             let hub = app.hub(caller, &of.session_id).await?;
-            Ok(text(&route::retry_turn(app, &hub, &of.turn_id).await?))
+            Ok(text(&route::retry_turn(app, &hub, &of.turn_id, None).await?))
         }
         Control::TurnSteer => {
             let Steer { session_id, turn_id, input } = params::read(params)?;
             let hub = app.hub(caller, &session_id).await?;
-            Ok(text(&route::steer_turn(app, &hub, &turn_id, input).await?))
+            Ok(text(&route::steer_turn(app, &hub, &turn_id, input, None).await?))
         }
         Control::QueueList => {
             let of: OfThread = params::read(params)?;
@@ -132,7 +132,7 @@ pub(super) async fn carry_out(
         Control::SubagentInput => {
             let ToSubagent { session_id, subagent_id, input } = params::read(params)?;
             let hub = app.hub(caller, &session_id).await?;
-            route::tell(app, &hub, &subagent_id, input).await?;
+            route::tell(app, &hub, &subagent_id, input, None).await?;
             Ok(json!({ "subagentId": subagent_id }).to_string())
         }
         Control::SubagentClose => {

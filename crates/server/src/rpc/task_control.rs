@@ -220,5 +220,5 @@ pub(super) async fn retry_task(app: &App, caller: &Caller, of: OfTask) -> Result
         let detail = "a sub-agent is tried again by its parent; retry the root task";
         return Err(Problem::new(ErrorCode::UnsupportedOperation, detail).field("taskId"));
     }
-    Ok(text(&route::retry_turn(app, &found.hub, found.turn.as_str()).await?))
+    Ok(text(&route::retry_turn(app, &found.hub, found.turn.as_str(), None).await?))
 }
