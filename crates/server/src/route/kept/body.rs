@@ -112,8 +112,26 @@ bodies! {
         delivery_state: Delivery, acceptance: RawJson,
     }
     Completed { reason: String, final_output: RawJson, completion_summary: String, output_refs: RawJson, usage: RawJson, }
-    /// The error itself is checked with the event.
-    Failed { error: RawJson, reason: String, }
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Failed {
+    error: Failure,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Failure {
+    message: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    code: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    category: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    retryable: Option<bool>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
