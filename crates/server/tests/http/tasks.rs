@@ -44,6 +44,10 @@ async fn kept_tasks_survive_a_restart_with_their_answers() {
     let key = ("idempotency-key", "k1");
     let body = r#"{"taskId":"t","objective":"A red door"}"#;
     server.call("POST /v1/sessions/s/tasks", &[JSON], body).await;
+    server.call("POST /v1/sessions/s/tasks", &[JSON], r#"{"taskId":"wall"}"#).await;
+    let edge = r#"{"kind":"blocked_by","targetId":"wall"}"#;
+    let linked = server.call("POST /v1/sessions/s/tasks/t/link", &[JSON], edge).await;
+    assert_eq!(linked.status, 200, "{}", linked.text());
     let first = server.call("POST /v1/sessions/s/tasks/t/start", &[key], "").await;
     let head = server.get("/v1/sessions/s").await["head"].clone();
     let server = server.restart().await;
@@ -53,6 +57,8 @@ async fn kept_tasks_survive_a_restart_with_their_answers() {
     assert_eq!(server.get("/v1/sessions/s").await["head"], head);
     let task = &server.get("/v1/sessions/s/tasks").await["tasks"][0];
     assert_eq!((&task["status"], &task["objective"]), (&json!("running"), &json!("A red door")));
+    let evidence = server.get("/v1/sessions/s/evidence").await;
+    assert_eq!(evidence["readModels"]["task_snapshot"]["taskGraph"][0]["targetId"], "wall", "{evidence}");
     server.stop().await;
 }
 
