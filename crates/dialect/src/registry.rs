@@ -144,9 +144,9 @@ impl Dialect {
             | Dialect::AiSdk
             | Dialect::AgentsSdk
             | Dialect::SimpleRun
-            | Dialect::LangGraph
             | Dialect::A2a
             | Dialect::Blocks => None,
+            Dialect::LangGraph => Some(langgraph::error_body(failure)),
             Dialect::Responses | Dialect::Chat => Some(responses::error::body(failure)),
             Dialect::Gemini => Some(gemini::error::body(failure)),
             Dialect::Anthropic => Some(anthropic::error::body(failure, request_id)),
