@@ -21,6 +21,7 @@ mod retention;
 mod scopes;
 mod secrets;
 mod stream;
+mod tasks;
 mod tenants;
 mod transfer;
 mod turns;

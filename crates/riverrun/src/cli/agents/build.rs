@@ -10,32 +10,71 @@ use riverrun_tool::Tool;
 
 use super::failure::wrong;
 use super::{mcp, provider, rules, tool};
-use crate::cli::config::{Agent, Approval, Declared, LimitsDeclared, Source};
+use crate::cli::config::{Agent, Approval, Declared, FileRead, LimitsDeclared, SecretText, Source};
 use crate::cli::exit::{Failure, Outcome};
 
 /// Tools by the name that agents give, with what they say of approvals.
 type Tools = BTreeMap<String, Vec<(Arc<dyn Tool>, Option<Approval>)>>;
 
-pub async fn registry(declared: &Declared, directory: &Path) -> Outcome<Registry> {
+pub async fn registry(declared: &Declared, read: &FileRead) -> Outcome<Registry> {
+    let directory = read.directory();
     let mut registry = Registry::default();
-    registry.providers.insert("scripted".to_owned(), provider::scripted(declared, directory)?);
+    registry.providers.insert("scripted".to_owned(), Arc::new(provider::scripted(declared, read)?));
     for declaration in declared.providers.iter().filter(|provider| provider.kind != "scripted") {
-        let built = provider::build(declaration, directory)?;
+        let built = provider::build(declaration, directory);
+        let built = built.map_err(|failure| read.at(&declaration.name, failure))?;
         registry.providers.insert(declaration.name.text.clone(), built);
     }
-    let mut tools = Tools::new();
-    for declaration in &declared.tools {
-        let built = tool::build(declaration, directory)?;
-        tools.insert(declaration.name.text.clone(), vec![(built, declaration.approval)]);
-    }
+    let tools = own_tools(declared, read)?;
     let servers = mcp::keep(&declared.mcp, directory).await;
-    for agent in &declared.agents {
-        let spec = spec(agent, declared, &tools, &servers, directory)?;
-        registry.agents.insert(agent.name.text.clone(), Arc::new(spec));
-    }
+    registry.agents = agents(declared, &tools, &servers, read)?;
     let marked = declared.agents.iter().find(|agent| agent.is_default);
     registry.default_agent = marked.or(declared.agents.first()).map(|agent| agent.name.text.clone());
     Ok(registry)
+}
+
+/// Everything that can be built without asking anybody, to see whether it can. Answers what is not there yet.
+pub fn check(declared: &Declared, read: &FileRead) -> Outcome<Vec<String>> {
+    provider::scripted(declared, read)?;
+    let mut notes = Vec::new();
+    for declaration in declared.providers.iter().filter(|provider| provider.kind != "scripted") {
+        if let Err(failure) = provider::build(declaration, read.directory()) {
+            let failure = read.at(&declaration.name, failure);
+            match &declaration.key {
+                // The one who checks the file need not be the one who has the key.
+                Some(SecretText::Env(name)) if std::env::var_os(name).is_none() => notes.push(failure.what),
+                Some(_) | None => return Err(failure),
+            }
+        }
+    }
+    let tools = own_tools(declared, read)?;
+    agents(declared, &tools, &mcp::Servers::new(), read)?;
+    Ok(notes)
+}
+
+fn own_tools(declared: &Declared, read: &FileRead) -> Outcome<Tools> {
+    let mut tools = Tools::new();
+    for declaration in &declared.tools {
+        let built = tool::build(declaration, read.directory());
+        let built = built.map_err(|failure| read.at(&declaration.name, failure))?;
+        tools.insert(declaration.name.text.clone(), vec![(built, declaration.approval)]);
+    }
+    Ok(tools)
+}
+
+fn agents(
+    declared: &Declared,
+    tools: &Tools,
+    servers: &mcp::Servers,
+    read: &FileRead,
+) -> Outcome<BTreeMap<String, Arc<AgentSpec>>> {
+    let mut agents = BTreeMap::new();
+    for agent in &declared.agents {
+        let spec = spec(agent, declared, tools, servers, read.directory());
+        let spec = spec.map_err(|failure| read.at(&agent.name, failure))?;
+        agents.insert(agent.name.text.clone(), Arc::new(spec));
+    }
+    Ok(agents)
 }
 
 fn spec(
