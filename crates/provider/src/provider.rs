@@ -2,6 +2,7 @@
 
 use std::pin::Pin;
 
+use bytes::Bytes;
 use futures_util::Stream;
 use tokio_util::sync::CancellationToken;
 
@@ -25,6 +26,11 @@ pub trait Provider: Send + Sync + 'static {
     /// What the model costs; None if nobody said.
     fn price(&self, _model: &str) -> Option<Price> {
         None
+    }
+
+    /// The body of the request as it goes to the service, for those who keep it. It never holds the key.
+    fn body(&self, request: &ModelRequest) -> Bytes {
+        Bytes::from(crate::chat::encode(request, self.name()).to_string())
     }
 
     /// Asks the service whether it is there, without calling a model: the HTTP status that it answers.

@@ -147,6 +147,14 @@ impl<A: Api> Provider for HttpProvider<A> {
         self.prices.get(model).copied().or_else(|| longest().map(|(_, price)| price))
     }
 
+    fn body(&self, request: &ModelRequest) -> Bytes {
+        let body = A::encode(request, &self.name).to_string().into_bytes();
+        Bytes::from(match &self.key {
+            Some(key) => key.scrub_bytes(body),
+            None => body,
+        })
+    }
+
     fn probe(&self) -> Probe<'_> {
         Box::pin(self.ask_for_models())
     }

@@ -65,6 +65,8 @@ pub struct Config {
     pub hosts: Vec<String>,
     /// Web origins, `https://app.example.com`, whose pages may call.
     pub origins: Vec<String>,
+    /// A proxy stands in front: its words about the caller's connection are believed.
+    pub behind_proxy: bool,
     pub limits: Limits,
     /// Faults on request, and no key for the routes of dialects. Loopback only.
     pub dev: bool,
@@ -72,7 +74,14 @@ pub struct Config {
 
 impl Config {
     pub fn new(bound: SocketAddr) -> Self {
-        Self { bound, hosts: Vec::new(), origins: Vec::new(), limits: Limits::default(), dev: false }
+        Self {
+            bound,
+            hosts: Vec::new(),
+            origins: Vec::new(),
+            behind_proxy: false,
+            limits: Limits::default(),
+            dev: false,
+        }
     }
 }
 
@@ -167,6 +176,12 @@ impl Edge {
 
     pub fn clock(&self) -> Arc<dyn Clock> {
         self.0.clock.clone()
+    }
+
+    /// `scheme://host[:port]` under which the caller came here. A proxy's word is taken only if one is known to be
+    /// there, and only for a host that is served.
+    pub(crate) fn base_url(&self, headers: &http::HeaderMap) -> String {
+        self.hosts().base_url(headers, self.0.config.behind_proxy)
     }
 
     fn hosts(&self) -> &Hosts {

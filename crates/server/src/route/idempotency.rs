@@ -12,6 +12,7 @@ use http::header::CONTENT_TYPE;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use riverrun_event::{ErrorCode, TenantId};
 use riverrun_log::{Digest, IdempotencyRecord};
+use riverrun_runner::RequestKey;
 use sha2::{Digest as _, Sha256};
 
 use crate::app::App;
@@ -162,6 +163,12 @@ impl Once {
     /// The first answer, if this was done before.
     pub fn again(&self) -> Result<Option<Response>, Problem> {
         Ok(self.attempt.as_ref().map(|attempt| attempt.again(&self.digest)).transpose()?.flatten())
+    }
+
+    /// The name by which the runner knows this request, so that it is carried out once over any crash.
+    pub fn request(&self) -> Option<RequestKey> {
+        let scope = self.attempt.as_ref()?.id(&[0; 32]);
+        Some(RequestKey { id: scope, digest: self.digest })
     }
 
     /// A command over JSON-RPC; its `commandId` is its key.

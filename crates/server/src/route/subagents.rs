@@ -7,6 +7,7 @@ use axum::response::Response;
 use http::StatusCode;
 use riverrun_event::{ErrorCode, Input, TaskId, ToolCallId, TurnId};
 use riverrun_fold::{State as Folded, Task};
+use riverrun_runner::RequestKey;
 use serde::{Deserialize, Serialize};
 use serde_json::json as object;
 
@@ -152,14 +153,20 @@ struct CloseBody {
 
 pub async fn input(command: Command) -> Result<Response, Problem> {
     let InputBody { input } = command.body()?;
-    tell(&command.app, &command.hub, &command.id, input).await?;
+    tell(&command.app, &command.hub, &command.id, input, command.once.request()).await?;
     command.answer(StatusCode::ACCEPTED, &object!({"subagentId": command.id})).await
 }
 
-pub(crate) async fn tell(app: &App, hub: &Hub, task: &str, input: Input) -> Result<(), Problem> {
+pub(crate) async fn tell(
+    app: &App,
+    hub: &Hub,
+    task: &str,
+    input: Input,
+    request: Option<RequestKey>,
+) -> Result<(), Problem> {
     check_input(&input)?;
     let task = TaskId::new(task).map_err(|_| not_found())?;
-    let told = app.runner().subagent_input(&hub.key, &task, input).await;
+    let told = app.runner().subagent_input(&hub.key, &task, input, request).await;
     app.answered(Asked::Subagent, told)
 }
 

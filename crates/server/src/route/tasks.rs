@@ -116,7 +116,7 @@ pub(crate) async fn retry(app: &App, hub: &Hub, task: &str) -> Result<TurnView, 
         let detail = "a sub-agent is tried again by its parent; retry the root task";
         return Err(Problem::new(ErrorCode::UnsupportedOperation, detail).field("taskId"));
     }
-    retry_turn(app, hub, found.turn.as_str()).await
+    retry_turn(app, hub, found.turn.as_str(), None).await
 }
 
 pub(crate) fn not_pausable() -> Problem {

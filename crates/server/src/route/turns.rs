@@ -6,7 +6,7 @@ use axum::extract::{RawQuery, State};
 use axum::response::Response;
 use http::{HeaderMap, StatusCode};
 use riverrun_event::{Cursor, ErrorCode, Input, Item, Metadata, RunId, Sequence, TaskId, ThreadId, TurnId};
-use riverrun_runner::{Busy, CancelMode, Cancelled, Settings, Submit, Submitted};
+use riverrun_runner::{Busy, CancelMode, Cancelled, RequestKey, Settings, Submit, Submitted};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -220,23 +220,34 @@ pub(crate) async fn cancel_turn(
 
 pub async fn retry(command: Command) -> Result<Response, Problem> {
     let NoBody {} = command.body_or_default()?;
-    let view = retry_turn(&command.app, &command.hub, &command.id).await?;
+    let view = retry_turn(&command.app, &command.hub, &command.id, command.once.request()).await?;
     command.answer(StatusCode::ACCEPTED, &view).await
 }
 
-pub(crate) async fn retry_turn(app: &App, hub: &Hub, turn: &str) -> Result<TurnView, Problem> {
-    let submitted = app.runner().retry(&hub.key, &turn_id(turn)?).await;
+pub(crate) async fn retry_turn(
+    app: &App,
+    hub: &Hub,
+    turn: &str,
+    request: Option<RequestKey>,
+) -> Result<TurnView, Problem> {
+    let submitted = app.runner().retry(&hub.key, &turn_id(turn)?, request).await;
     Ok(TurnView::new(hub, app.answered(Asked::Retry, submitted)?))
 }
 
 pub async fn steer(command: Command) -> Result<Response, Problem> {
     let InputBody { input } = command.body()?;
-    let view = steer_turn(&command.app, &command.hub, &command.id, input).await?;
+    let view = steer_turn(&command.app, &command.hub, &command.id, input, command.once.request()).await?;
     command.answer(StatusCode::ACCEPTED, &view).await
 }
 
-pub(crate) async fn steer_turn(app: &App, hub: &Hub, turn: &str, input: Input) -> Result<TurnView, Problem> {
+pub(crate) async fn steer_turn(
+    app: &App,
+    hub: &Hub,
+    turn: &str,
+    input: Input,
+    request: Option<RequestKey>,
+) -> Result<TurnView, Problem> {
     check_input(&input)?;
-    let steered = app.runner().steer(&hub.key, &turn_id(turn)?, input).await;
+    let steered = app.runner().steer(&hub.key, &turn_id(turn)?, input, request).await;
     Ok(TurnView::new(hub, app.answered(Asked::Steer, steered)?))
 }

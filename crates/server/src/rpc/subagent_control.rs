@@ -8,7 +8,7 @@ use super::carry::text;
 use super::params;
 use crate::app::App;
 use crate::edge::{Caller, Problem};
-use crate::route;
+use crate::route::{self, Once};
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -69,9 +69,9 @@ pub(super) async fn resume(app: &App, caller: &Caller, of: OfSubagent) -> Result
     Ok(text(&route::child(app, &hub, &of.subagent_id).await?))
 }
 
-pub(super) async fn tell(app: &App, caller: &Caller, params: Tell) -> Result<String, Problem> {
+pub(super) async fn tell(app: &App, caller: &Caller, params: Tell, once: &Once) -> Result<String, Problem> {
     let hub = app.hub(caller, &params.session_id).await?;
-    route::tell(app, &hub, &params.subagent_id, params.input).await?;
+    route::tell(app, &hub, &params.subagent_id, params.input, once.request()).await?;
     Ok(json!({ "subagentId": params.subagent_id }).to_string())
 }
 

@@ -9,7 +9,7 @@ use super::carry::text;
 use super::params;
 use crate::app::App;
 use crate::edge::{Caller, Problem, decode_text, invalid};
-use crate::route::{self, CancelBody, DecideBody, SubmitBody};
+use crate::route::{self, CancelBody, DecideBody, Once, SubmitBody};
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -77,14 +77,14 @@ pub(super) async fn cancel(app: &App, caller: &Caller, params: Cancel) -> Result
     Ok(text(&route::cancel_turn(app, &hub, &params.turn_id, body).await?))
 }
 
-pub(super) async fn retry(app: &App, caller: &Caller, of: OfTurn) -> Result<String, Problem> {
+pub(super) async fn retry(app: &App, caller: &Caller, of: OfTurn, once: &Once) -> Result<String, Problem> {
     let hub = app.hub(caller, &of.session_id).await?;
-    Ok(text(&route::retry_turn(app, &hub, &of.turn_id).await?))
+    Ok(text(&route::retry_turn(app, &hub, &of.turn_id, once.request()).await?))
 }
 
-pub(super) async fn steer(app: &App, caller: &Caller, params: Steer) -> Result<String, Problem> {
+pub(super) async fn steer(app: &App, caller: &Caller, params: Steer, once: &Once) -> Result<String, Problem> {
     let hub = app.hub(caller, &params.session_id).await?;
-    Ok(text(&route::steer_turn(app, &hub, &params.turn_id, params.input).await?))
+    Ok(text(&route::steer_turn(app, &hub, &params.turn_id, params.input, once.request()).await?))
 }
 
 pub(super) async fn queue(app: &App, caller: &Caller, of: OfThread) -> Result<String, Problem> {

@@ -12,6 +12,7 @@ mod generate;
 mod harness;
 mod idempotency;
 mod ingest;
+mod kept;
 mod openapi;
 mod pages;
 mod queue;

@@ -4,6 +4,7 @@ mod build;
 mod builtin;
 mod demo;
 mod failure;
+mod mcp;
 mod playground;
 mod provider;
 mod rules;
