@@ -67,6 +67,7 @@ impl Renderer {
             "tool.cancelled" => self.tool(event, Mark::Stopped, "cancelled", text(payload, "reason")),
             "action.required" => self.action(event),
             "action.resolved" => self.decision(event),
+            _ if is_kept_task(kind, event) => self.kept_task(kind, event),
             "task.created" => self.task_created(event),
             "task.failed" if error_text(payload) == self.failure => String::new(),
             "task.failed" | "model.failed" | "runtime.error" => self.failed(event, kind),
@@ -252,6 +253,20 @@ impl Renderer {
         self.marked(event, mark, "decided  ", &format!("{decision} by {by}"))
     }
 
+    /// A task that nobody runs here; its attempts are told with it.
+    fn kept_task(&mut self, kind: &str, event: &Value) -> String {
+        let word = kind.trim_start_matches("task.");
+        if word.starts_with("attempt.") {
+            return String::new();
+        }
+        let payload = &event["payload"];
+        let told = ["title", "message", "reason", "completionSummary", "targetId"];
+        let told = told.iter().map(|name| text(payload, name)).find(|text| !text.is_empty());
+        let told = told.map_or_else(|| error_text(payload), str::to_owned);
+        let said = format!("{} {}  {told}", text(event, "taskId"), word.replace(['.', '_'], " "));
+        self.line(event, "task", said.trim_end(), Tone::Id)
+    }
+
     fn task_created(&mut self, event: &Value) -> String {
         if event["parentTaskId"].is_null() {
             return String::new();
@@ -274,6 +289,11 @@ impl Voice {
 
 fn text<'a>(value: &'a Value, name: &str) -> &'a str {
     value[name].as_str().unwrap_or_default()
+}
+
+/// A task that belongs to no turn and is nobody's sub-agent.
+fn is_kept_task(kind: &str, event: &Value) -> bool {
+    kind.starts_with("task.") && event["turnId"].is_null() && event["parentTaskId"].is_null()
 }
 
 fn error_text(payload: &Value) -> String {
