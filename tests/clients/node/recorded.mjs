@@ -13,12 +13,16 @@ export const AGENTS = {
   citations: "demo",
   citation: "recorded/citation",
   images: "recorded/images",
+  beside: "recorded/approval_beside",
   rejected: "recorded/approval_rejected",
   cancelled: "recorded/cancel",
   handoff: "recorded/blocks",
+  tools_side_by_side: "recorded/parallel_tools",
+  agents_side_by_side: "recorded/sub_agents_parallel",
+  state: "recorded/state",
 };
 // What a turn can hold that clients easily get wrong.
-export const EVERYTHING = ["approval", "subagent", "error", "citation", "images"];
+export const EVERYTHING = ["approval", "beside", "subagent", "error", "citation", "images"];
 // Every reader holds a connection, and a key may hold only so many.
 const AT_ONCE = 100;
 const fetched = keyed();
@@ -142,4 +146,4 @@ const difference = (found, wanted, path = "") => {
 
 /** The scenarios: all with `--all`, else the small ones. */
 export const chosen = (small) =>
-  Object.entries(AGENTS).filter(([label]) => process.argv.includes("--all") || small.includes(label));
+  Object.entries(AGENTS).filter(([label]) => process.argv.includes("--all") || (process.env.ONLY ? process.env.ONLY.split(",") : small).includes(label));

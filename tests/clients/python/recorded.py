@@ -19,12 +19,16 @@ AGENTS = {
     "citations": "demo",
     "citation": "recorded/citation",
     "images": "recorded/images",
+    "beside": "recorded/approval_beside",
     "rejected": "recorded/approval_rejected",
     "cancelled": "recorded/cancel",
     "handoff": "recorded/blocks",
+    "tools_side_by_side": "recorded/parallel_tools",
+    "agents_side_by_side": "recorded/sub_agents_parallel",
+    "state": "recorded/state",
 }
 # What a turn can hold that clients easily get wrong.
-EVERYTHING = ["approval", "subagent", "error", "citation", "images"]
+EVERYTHING = ["approval", "beside", "subagent", "error", "citation", "images"]
 RECORDINGS = pathlib.Path(__file__).parents[3] / "spec/vectors/dialect/scenarios"
 TERMINAL = ("completed", "failed", "cancelled")
 # Every reader holds a connection, and a key may hold only so many.
@@ -222,4 +226,5 @@ def difference(found, wanted, path=""):
 
 def chosen(arguments, small):
     """The scenarios: all with `--all`, else the small ones."""
-    return AGENTS if "--all" in arguments else {name: AGENTS[name] for name in small}
+    named = [one.removeprefix("--only=") for one in arguments if one.startswith("--only=")]
+    return AGENTS if "--all" in arguments else {name: AGENTS[name] for name in named or small}
