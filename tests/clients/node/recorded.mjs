@@ -22,7 +22,7 @@ export const AGENTS = {
   state: "recorded/state",
 };
 // What a turn can hold that clients easily get wrong.
-export const EVERYTHING = ["approval", "beside", "subagent", "error", "citation", "images"];
+export const EVERYTHING = ["approval", "beside", "subagent", "error", "citation", "images", "agents_side_by_side"];
 // Every reader holds a connection, and a key may hold only so many.
 const AT_ONCE = 100;
 const fetched = keyed();
@@ -146,4 +146,4 @@ const difference = (found, wanted, path = "") => {
 
 /** The scenarios: all with `--all`, else the small ones. */
 export const chosen = (small) =>
-  Object.entries(AGENTS).filter(([label]) => process.argv.includes("--all") || (process.env.ONLY ? process.env.ONLY.split(",") : small).includes(label));
+  Object.entries(AGENTS).filter(([label]) => process.argv.includes("--all") || small.includes(label));

@@ -28,7 +28,7 @@ AGENTS = {
     "state": "recorded/state",
 }
 # What a turn can hold that clients easily get wrong.
-EVERYTHING = ["approval", "beside", "subagent", "error", "citation", "images"]
+EVERYTHING = ["approval", "beside", "subagent", "error", "citation", "images", "agents_side_by_side"]
 RECORDINGS = pathlib.Path(__file__).parents[3] / "spec/vectors/dialect/scenarios"
 TERMINAL = ("completed", "failed", "cancelled")
 # Every reader holds a connection, and a key may hold only so many.
@@ -226,5 +226,4 @@ def difference(found, wanted, path=""):
 
 def chosen(arguments, small):
     """The scenarios: all with `--all`, else the small ones."""
-    named = [one.removeprefix("--only=") for one in arguments if one.startswith("--only=")]
-    return AGENTS if "--all" in arguments else {name: AGENTS[name] for name in named or small}
+    return AGENTS if "--all" in arguments else {name: AGENTS[name] for name in small}

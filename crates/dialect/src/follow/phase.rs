@@ -47,9 +47,8 @@ fn rests(state: &State, turn: &TurnId, task: &Task) -> bool {
             child.parent_task_id.as_ref() == Some(&task.task_id) && parent_call(child) == call.call_id
         };
         pending(state, turn).any(is_gated)
-            || tasks_of(state, turn).any(|(_, child)| {
-                is_its(child) && !child.status.is_terminal() && rests(state, turn, child)
-            })
+            || tasks_of(state, turn)
+                .any(|(_, child)| is_its(child) && !child.status.is_terminal() && rests(state, turn, child))
     })
 }
 
