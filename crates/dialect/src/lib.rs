@@ -24,7 +24,7 @@ mod follow;
 mod frame;
 mod framing;
 pub mod gemini;
-mod langgraph;
+pub mod langgraph;
 mod members;
 pub mod native;
 mod projector;

@@ -27,6 +27,8 @@ pub struct Options {
     pub hosts: Vec<String>,
     /// Web origins whose pages may call.
     pub origins: Vec<String>,
+    /// A proxy stands in front, and its forwarding headers are believed.
+    pub behind_proxy: bool,
     pub limits: Limits,
     /// Faults on request, scripted models for all, dialect routes without a key. Loopback only.
     pub dev: bool,
@@ -82,6 +84,7 @@ pub async fn serve(
     let config = Config {
         hosts: options.hosts,
         origins: options.origins,
+        behind_proxy: options.behind_proxy,
         limits: options.limits,
         dev: options.dev,
         ..Config::new(address)

@@ -39,7 +39,8 @@ impl AgUi {
 
 impl Projector for AgUi {
     fn event(&mut self, _: &Record<'_>, event: &Event, frames: &mut Frames) {
-        let happenings = self.follower.event(event).to_vec();
+        self.follower.event(event);
+        let happenings = self.follower.happenings().to_vec();
         let (state, Some(turn)) = (self.follower.state(), self.follower.turn()) else { return };
         let shared = shared_state(state);
         if happenings.contains(&Happening::Began { again: false }) {

@@ -1,7 +1,7 @@
 //! Items in the Responses form, and the closed set of event names.
 
-use riverrun_event::{Block, Item};
-use riverrun_fold::{ItemAt, State};
+use riverrun_event::{Block, Item, ToolCallItem};
+use riverrun_fold::{ItemAt, State, ToolCall};
 use serde_json::{Value, json};
 
 use crate::follow::{item, item_id, result_text, shown_blocks};
@@ -14,38 +14,84 @@ pub(super) struct Name {
 
 const MESSAGE: Name = Name { event: "message_output_created", item_type: "message_output_item" };
 const REASONING: Name = Name { event: "reasoning_item_created", item_type: "reasoning_item" };
-const CALLED: Name = Name { event: "tool_called", item_type: "tool_call_item" };
-const OUTPUT: Name = Name { event: "tool_output", item_type: "tool_call_output_item" };
-const REQUESTED: Name = Name { event: "handoff_requested", item_type: "handoff_call_item" };
+const SEARCHED: Name = Name { event: "tool_search_called", item_type: "tool_search_call_item" };
+const FOUND: Name = Name { event: "tool_search_output_created", item_type: "tool_search_output_item" };
+const MCP_ASKED: Name = Name { event: "mcp_approval_requested", item_type: "mcp_approval_request_item" };
+const MCP_ANSWERED: Name = Name { event: "mcp_approval_response", item_type: "mcp_approval_response_item" };
+const MCP_TOOLS: Name = Name { event: "mcp_list_tools", item_type: "mcp_list_tools_item" };
+pub(super) const CALLED: Name = Name { event: "tool_called", item_type: "tool_call_item" };
+pub(super) const OUTPUT: Name = Name { event: "tool_output", item_type: "tool_call_output_item" };
+pub(super) const REQUESTED: Name = Name { event: "handoff_requested", item_type: "handoff_call_item" };
 // Spelled as the SDK spells it.
-const OCCURRED: Name = Name { event: "handoff_occured", item_type: "handoff_output_item" };
+pub(super) const OCCURRED: Name = Name { event: "handoff_occured", item_type: "handoff_output_item" };
 
-/// The events that tell a complete item. An error, and a type that the SDK does not know, have none.
-pub(super) fn names(item: &Item) -> Vec<Name> {
-    match item {
-        Item::Message(_) => vec![MESSAGE],
-        Item::Reasoning(_) => vec![REASONING],
-        Item::ToolCall(_) => vec![CALLED],
-        Item::ToolResult(_) => vec![OUTPUT],
-        Item::Handoff(_) => vec![REQUESTED, OCCURRED],
-        Item::Error(_) => Vec::new(),
+/// The event that tells an item of a model call. An error, a type that the SDK does not know, and a call that hands
+/// over have none: a hand-off is told by its own item.
+pub(super) fn name(state: &State, at: ItemAt) -> Option<Name> {
+    match item(state, at) {
+        Item::Message(_) => Some(MESSAGE),
+        Item::Reasoning(_) => Some(REASONING),
+        Item::ToolCall(call) => (!hands_over(state, at, call)).then_some(CALLED),
+        Item::ToolResult(_) | Item::Handoff(_) | Item::Error(_) => None,
         Item::Other(other) => match other.tag.as_str() {
-            "tool_search_call" => {
-                vec![Name { event: "tool_search_called", item_type: "tool_search_call_item" }]
-            }
-            "tool_search_output" => {
-                vec![Name { event: "tool_search_output_created", item_type: "tool_search_output_item" }]
-            }
-            "mcp_approval_request" => {
-                vec![Name { event: "mcp_approval_requested", item_type: "mcp_approval_request_item" }]
-            }
-            "mcp_approval_response" => {
-                vec![Name { event: "mcp_approval_response", item_type: "mcp_approval_response_item" }]
-            }
-            "mcp_list_tools" => vec![Name { event: "mcp_list_tools", item_type: "mcp_list_tools_item" }],
-            _ => Vec::new(),
+            "tool_search_call" => Some(SEARCHED),
+            "tool_search_output" => Some(FOUND),
+            "mcp_approval_request" => Some(MCP_ASKED),
+            "mcp_approval_response" => Some(MCP_ANSWERED),
+            "mcp_list_tools" => Some(MCP_TOOLS),
+            // Other tools of a provider have no name of their own.
+            tag if tag.ends_with("_call") => Some(CALLED),
+            tag if tag.ends_with("_call_output") => Some(OUTPUT),
+            _ => None,
         },
     }
+}
+
+/// What a result says of the conversation's hand.
+pub(super) enum Handed {
+    Not,
+    Over,
+    /// The call asked for it and did not get it: it was a call like any other.
+    Refused(ItemAt),
+}
+
+pub(super) fn handed(state: &State, at: ItemAt) -> Handed {
+    let Item::ToolResult(result) = item(state, at) else { return Handed::Not };
+    let output = &state.tasks[at.task].output;
+    let call = output.iter().enumerate().find_map(|(position, item)| match item {
+        Item::ToolCall(call) if call.call_id == result.call_id => Some((position, call)),
+        _ => None,
+    });
+    match call {
+        Some((position, call)) if hands_over(state, at, call) => match result.is_error {
+            Some(true) => Handed::Refused(ItemAt { task: at.task, item: position }),
+            Some(false) | None => Handed::Over,
+        },
+        Some(_) | None => Handed::Not,
+    }
+}
+
+/// A call by whose name an agent hands over, and that no tool was started for: a tool of that name would have been.
+fn hands_over(state: &State, at: ItemAt, call: &ToolCallItem) -> bool {
+    let task = &state.tasks[at.task].task_id;
+    let is_run = |known: &ToolCall| {
+        known.tool_call_id.as_str() == call.call_id
+            && known.started_at.is_some()
+            && known.task_id.as_ref().is_none_or(|of| of == task)
+    };
+    call.name.starts_with("transfer_to_") && !state.tool_calls.iter().any(is_run)
+}
+
+/// True if an item was left as it was when its turn ended.
+pub(super) fn is_broken_off(item: &Item) -> bool {
+    let status = match item {
+        Item::Message(item) => &item.status,
+        Item::Reasoning(item) => &item.status,
+        Item::ToolCall(item) => &item.status,
+        Item::ToolResult(item) => &item.status,
+        Item::Handoff(_) | Item::Error(_) | Item::Other(_) => return false,
+    };
+    status.as_deref() == Some("incomplete")
 }
 
 pub(super) fn raw_for(state: &State, at: ItemAt, name: &Name) -> Value {

@@ -2,98 +2,163 @@
 //! `README.md` has the mapping and what is lost.
 
 mod item;
+mod raw;
+mod response;
 
-use riverrun_event::{ActionRequired, Item};
-use riverrun_fold::State;
+use riverrun_event::{ActionRequired, Event, Item};
+use riverrun_fold::{ItemAt, State};
 use serde_json::{Value, json};
 
-use crate::follow::{
-    Encode, Happening, List, Shell, Spot, Telling, arguments, item as item_at, item_id, pending, text, turn,
-};
+use crate::follow::{Encode, Happening, Shell, Telling, item as item_at, pending, turn};
 use crate::{Frames, Options};
+use response::{End, Response};
 
 /// A projector that goes on where `state` stands.
 pub(crate) fn projector(state: State, options: Options) -> Shell<AgentsSdk> {
-    Shell::new(state, options, |_, _| AgentsSdk)
+    Shell::primed(state, options)
 }
 
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct AgentsSdk;
+/// What the reader knows beyond the items: both follow from the state.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct AgentsSdk {
+    /// The model call whose `response.created` was told and whose end was not.
+    response: Option<Response>,
+    agent: Option<String>,
+    /// The item whose end the present event brought.
+    just_ended: Option<ItemAt>,
+}
 
 impl Encode for AgentsSdk {
     /// What happens below the root task does not enter the parent's stream.
     fn tell(&mut self, told: &Telling<'_>, happening: Happening, frames: &mut Frames) {
         match happening {
-            Happening::Began { .. } | Happening::Agent => agent_updated(told, frames),
+            Happening::Began { .. } => self.agent_updated(told, frames, true),
+            Happening::Agent => self.agent_updated(told, frames, false),
             Happening::ItemStarted(at) | Happening::CallStarted(at) if told.is_root(at) => {
-                let raw = item::begun(told.state, at);
-                raw_event(
-                    told,
-                    frames,
-                    "response.output_item.added",
-                    json!({"output_index": at.item, "item": raw}),
-                );
+                self.open(told, at, frames);
+                raw::item_added(told, at, frames);
             }
-            Happening::Text { at, from } if told.is_root(at.item) => text_delta(told, at, from, frames),
-            Happening::Arguments { at, from } if told.is_root(at) => {
-                let delta = &arguments(told.state, at)[from..];
-                let data =
-                    json!({"item_id": item_id(told.state, at), "output_index": at.item, "delta": delta});
-                raw_event(told, frames, "response.function_call_arguments.delta", data);
-            }
+            Happening::TextStarted(at) if told.is_root(at.item) => raw::part_added(told, at, frames),
+            Happening::Text { at, from } if told.is_root(at.item) => raw::delta(told, at, from, frames),
+            Happening::TextEnded(at) if told.is_root(at.item) => raw::part_done(told, at, frames),
+            Happening::Arguments { at, from } if told.is_root(at) => raw::arguments(told, at, from, frames),
             Happening::ItemEnded(at) | Happening::CallEnded(at) if told.is_root(at) => {
-                let raw = item::raw(told.state, at);
-                raw_event(
-                    told,
-                    frames,
-                    "response.output_item.done",
-                    json!({"output_index": at.item, "item": raw}),
-                );
-                item::names(item_at(told.state, at)).iter().for_each(|name| run_item(told, at, name, frames));
+                raw::item_done(told, at, frames);
+                self.just_ended = Some(at);
             }
-            Happening::Result(at) | Happening::Other(at) if told.is_root(at) => {
-                item::names(item_at(told.state, at)).iter().for_each(|name| run_item(told, at, name, frames));
+            Happening::Retracted(at) if told.is_root(at) => self.retracted(told, at, frames),
+            Happening::Result(at) if told.is_root(at) => self.result(told, at, frames),
+            Happening::Other(at) if told.is_root(at) => self.other(told, at, frames),
+            Happening::Paused => {
+                self.close(told, End::Completed, frames);
+                complete(told, frames);
             }
-            Happening::Paused | Happening::Ended => complete(told, frames),
+            Happening::Ended => {
+                if let Some(end) = response::end(told) {
+                    self.close(told, end, frames);
+                }
+                self.response = None;
+                complete(told, frames);
+            }
             _ => {}
+        }
+    }
+
+    /// Events of the provider that only this protocol has words for pass as they came.
+    fn verbatim(&mut self, told: &Telling<'_>, event: &Event, frames: &mut Frames) {
+        raw::passed(told, event, frames);
+    }
+
+    /// The SDK tells items when the model call is over. The log shows that by what comes of its calls.
+    fn settle(&mut self, told: &Telling<'_>, frames: &mut Frames) {
+        self.just_ended = None;
+        if self.response.as_ref().is_some_and(|response| response.is_over(told.state)) {
+            self.close(told, End::Completed, frames);
         }
     }
 }
 
-fn agent_updated(told: &Telling<'_>, frames: &mut Frames) {
-    let of_turn = turn(told.state, told.turn).and_then(|turn| turn.agent.as_deref());
-    let name = told.state.agent.as_deref().or(of_turn).unwrap_or("agent");
-    told.push(frames, &json!({"type": "agent_updated_stream_event", "new_agent": {"name": name}}));
-}
-
-/// `sequence_number` is the log's: it rises over the whole run, where the SDK begins anew with every model call.
-fn raw_event(told: &Telling<'_>, frames: &mut Frames, kind: &str, mut data: Value) {
-    data["type"] = json!(kind);
-    data["sequence_number"] = json!(told.state.sequence.get());
-    told.push(frames, &json!({"type": "raw_response_event", "data": data}));
-}
-
-fn text_delta(told: &Telling<'_>, at: Spot, from: usize, frames: &mut Frames) {
-    let delta = &text(told.state, at)[from..];
-    let mut data =
-        json!({"item_id": item_id(told.state, at.item), "output_index": at.item.item, "delta": delta});
-    let (kind, index) = match at.list {
-        List::Blocks => ("response.output_text.delta", "content_index"),
-        List::Summary => ("response.reasoning_summary_text.delta", "summary_index"),
-        List::Raw => ("response.reasoning_text.delta", "content_index"),
-    };
-    data[index] = json!(at.part);
-    if at.list == List::Blocks {
-        data["logprobs"] = json!([]);
+impl AgentsSdk {
+    fn agent_updated(&mut self, told: &Telling<'_>, frames: &mut Frames, always: bool) {
+        let of_turn = turn(told.state, told.turn).and_then(|turn| turn.agent.as_deref());
+        let name = told.state.agent.as_deref().or(of_turn).unwrap_or("agent");
+        if !always && self.agent.as_deref() == Some(name) {
+            return;
+        }
+        told.push(frames, &json!({"type": "agent_updated_stream_event", "new_agent": {"name": name}}));
+        self.agent = Some(name.to_owned());
     }
-    raw_event(told, frames, kind, data);
+
+    fn open(&mut self, told: &Telling<'_>, at: ItemAt, frames: &mut Frames) {
+        let response = Response::of(told.state, at);
+        if self.response.is_some_and(|open| open.first != response.first) {
+            self.close(told, End::Completed, frames);
+        }
+        if self.response.is_none() {
+            raw::opened(told, &response, frames);
+            self.response = Some(response);
+        }
+    }
+
+    fn close(&mut self, told: &Telling<'_>, end: End, frames: &mut Frames) {
+        self.close_with(told, end, None, frames);
+    }
+
+    /// The end of a model call, and the items that came of it.
+    fn close_with(&mut self, told: &Telling<'_>, end: End, also: Option<ItemAt>, frames: &mut Frames) {
+        let Some(response) = self.response.take() else { return };
+        raw::ended(told, &response, end, frames);
+        for at in response.kept(told.state, also).filter(|_| end == End::Completed) {
+            if let Some(name) = item::name(told.state, at) {
+                run_item(told, at, &name, frames);
+            }
+        }
+    }
+
+    /// What had come to its end was an item before it was taken back. A model call that was broken off is not told to
+    /// its end: it is tried again.
+    fn retracted(&mut self, told: &Telling<'_>, at: ItemAt, frames: &mut Frames) {
+        if !self.response.is_some_and(|response| response.is_whole(told.state)) {
+            return;
+        }
+        match self.just_ended == Some(at) {
+            true => self.response = None,
+            false => self.close_with(told, End::Completed, Some(at), frames),
+        }
+    }
+
+    fn result(&mut self, told: &Telling<'_>, at: ItemAt, frames: &mut Frames) {
+        self.close(told, End::Completed, frames);
+        match item::handed(told.state, at) {
+            item::Handed::Not => {}
+            // The item of the hand-off tells it.
+            item::Handed::Over => return,
+            item::Handed::Refused(call) => run_item(told, call, &item::CALLED, frames),
+        }
+        run_item(told, at, &item::OUTPUT, frames);
+    }
+
+    fn other(&mut self, told: &Telling<'_>, at: ItemAt, frames: &mut Frames) {
+        match item_at(told.state, at) {
+            Item::Handoff(_) => {
+                self.close(told, End::Completed, frames);
+                [item::REQUESTED, item::OCCURRED].iter().for_each(|name| run_item(told, at, name, frames));
+            }
+            Item::Other(_) => {
+                self.open(told, at, frames);
+                raw::item_added(told, at, frames);
+                raw::item_done(told, at, frames);
+            }
+            Item::Error(_) | Item::Message(_) | Item::Reasoning(_) | Item::ToolCall(_) => {}
+            Item::ToolResult(_) => {}
+        }
+    }
 }
 
-fn run_item(told: &Telling<'_>, at: riverrun_fold::ItemAt, name: &item::Name, frames: &mut Frames) {
-    let agent = agent_of(told, at);
+fn run_item(told: &Telling<'_>, at: ItemAt, name: &item::Name, frames: &mut Frames) {
     let mut body = json!({
         "type": name.item_type,
-        "agent": {"name": agent},
+        "agent": {"name": agent_of(told, at)},
         "raw_item": item::raw_for(told.state, at, name),
     });
     if let Item::ToolResult(_) = item_at(told.state, at) {
@@ -103,7 +168,7 @@ fn run_item(told: &Telling<'_>, at: riverrun_fold::ItemAt, name: &item::Name, fr
 }
 
 /// Whose item it is, by the hand-offs before it. The agent that acts now may be another one.
-fn agent_of<'a>(told: &Telling<'a>, at: riverrun_fold::ItemAt) -> &'a str {
+fn agent_of<'a>(told: &Telling<'a>, at: ItemAt) -> &'a str {
     let output = &told.state.tasks[at.task].output;
     if let Item::Message(message) = &output[at.item]
         && let Some(agent) = &message.agent

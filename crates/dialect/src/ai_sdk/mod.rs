@@ -34,7 +34,8 @@ impl AiSdk {
 
 impl Projector for AiSdk {
     fn event(&mut self, _: &Record<'_>, event: &Event, frames: &mut Frames) {
-        let happenings = self.follower.event(event).to_vec();
+        self.follower.event(event);
+        let happenings = self.follower.happenings().to_vec();
         let (state, Some(turn)) = (self.follower.state(), self.follower.turn()) else { return };
         if happenings.contains(&Happening::Began { again: false }) {
             self.steps = 0;

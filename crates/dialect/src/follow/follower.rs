@@ -49,13 +49,23 @@ impl Follower {
         self.current.as_ref()
     }
 
+    /// True between a beginning and a pause or an end.
+    pub(crate) fn is_open(&self) -> bool {
+        self.told.is_open
+    }
+
+    /// What the last event brought.
+    pub(crate) fn happenings(&self) -> &[Happening] {
+        &self.happenings
+    }
+
     /// Takes the next event. The happenings are places in the state after it.
-    pub(crate) fn event(&mut self, event: &Event) -> &[Happening] {
+    pub(crate) fn event(&mut self, event: &Event) {
         self.happenings.clear();
         self.changes.clear();
         match self.state.apply(event, &mut self.changes) {
             Outcome::Applied => {}
-            Outcome::Duplicate | Outcome::Gap { .. } => return &[],
+            Outcome::Duplicate | Outcome::Gap { .. } => return,
         }
         match self.wanted {
             Some(first) if self.current.is_none() => self.current = named(&self.state, first),
@@ -66,7 +76,6 @@ impl Follower {
         if self.wanted.is_none() && !self.told.is_open && self.told.is_ended {
             self.follow_next();
         }
-        &self.happenings
     }
 
     /// True if the one turn that is told ended, or (`or_paused`) waits for a decision.

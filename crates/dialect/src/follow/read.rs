@@ -55,7 +55,8 @@ pub(crate) fn item_id(state: &State, at: ItemAt) -> String {
     let task = &state.tasks[at.task];
     let id = task.output[at.item].id().unwrap_or_default().into_owned();
     let made_up = ["msg_", "rs_", "fc_", "fco_"];
-    let is_made_up = made_up.iter().any(|prefix| id == format!("{prefix}{}", at.item));
+    let number = made_up.iter().find_map(|prefix| id.strip_prefix(prefix));
+    let is_made_up = number.is_some_and(|number| *number == *at.item.to_string());
     if id.is_empty() || is_made_up { format!("{}.{}", task.task_id, at.item) } else { id }
 }
 
@@ -123,11 +124,15 @@ pub(crate) fn parent_call(task: &Task) -> &str {
     task.parent_tool_call_id.as_ref().map_or(task.task_id.as_str(), |call| call.as_str())
 }
 
-/// True if an item begins a new step of its task: it is no result, and the first or behind one.
+/// True if an item begins a new step of its task: it is no result, and the first or behind one. A hand-off belongs to
+/// the step before it.
 pub(crate) fn begins_step(state: &State, at: ItemAt) -> bool {
     let output = &state.tasks[at.task].output;
-    let is_result = |position: usize| matches!(output[position], Item::ToolResult(_));
-    !is_result(at.item) && (at.item == 0 || is_result(at.item - 1))
+    if matches!(output[at.item], Item::ToolResult(_) | Item::Handoff(_)) {
+        return false;
+    }
+    let before = output[..at.item].iter().rfind(|item| !matches!(item, Item::Handoff(_)));
+    before.is_none_or(|item| matches!(item, Item::ToolResult(_)))
 }
 
 /// The steps of the root task that a reader knows: those up to the last item that was told.

@@ -12,6 +12,12 @@ use crate::{Frames, Options, Projector};
 pub(crate) trait Encode: Send {
     fn tell(&mut self, told: &Telling<'_>, happening: Happening, frames: &mut Frames);
 
+    /// An event of the turn that changes nothing, for a dialect that has words for it.
+    fn verbatim(&mut self, _: &Telling<'_>, _: &Event, _: &mut Frames) {}
+
+    /// Behind the happenings of an event, and of an opening.
+    fn settle(&mut self, _: &Telling<'_>, _: &mut Frames) {}
+
     /// True if a turn that waits for a decision ends the stream.
     fn ends_at_pause(&self) -> bool {
         true
@@ -60,19 +66,24 @@ fn tell_opening<E: Encode>(follower: &Follower, encoder: &mut E, frames: &mut Fr
     let time = state.updated_at.unwrap_or_default();
     let told = Telling { state, turn, time, is_opening: true };
     follower.opening().into_iter().for_each(|happening| encoder.tell(&told, happening, frames));
+    encoder.settle(&told, frames);
 }
 
 impl<E: Encode + Default> Projector for Shell<E> {
     fn event(&mut self, _: &Record<'_>, event: &Event, frames: &mut Frames) {
-        let happenings = self.follower.event(event).to_vec();
+        self.follower.event(event);
         let (state, Some(turn)) = (self.follower.state(), self.follower.turn()) else { return };
         let told = Telling { state, turn, time: event.timestamp, is_opening: false };
-        for happening in happenings {
-            if happening == (Happening::Began { again: false }) {
+        if self.follower.is_open() {
+            self.encoder.verbatim(&told, event, frames);
+        }
+        for happening in self.follower.happenings() {
+            if *happening == (Happening::Began { again: false }) {
                 self.encoder = E::default();
             }
-            self.encoder.tell(&told, happening, frames);
+            self.encoder.tell(&told, *happening, frames);
         }
+        self.encoder.settle(&told, frames);
     }
 
     fn opening(&self, frames: &mut Frames) {

@@ -8,6 +8,9 @@ mod chunk;
 pub mod error;
 pub mod request;
 
+use base64::Engine;
+use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
+use base64::engine::{DecodePaddingMode, general_purpose::URL_SAFE};
 use riverrun_event::{Cursor, Item, Origin, TurnId};
 use riverrun_fold::State;
 
@@ -25,14 +28,19 @@ pub fn projector(session: &Session<'_>, state: State, options: Options) -> Gemin
     TurnProjector::with(state, options, telling)
 }
 
-/// A token names the turn too: the client sends it with the same request, which says nothing of either.
+/// A token names the turn too: the client sends it with the same request, which says nothing of either. It is base64,
+/// because clients read the field as bytes.
 fn write_token(turn: &TurnId, cursor: &Cursor) -> String {
-    format!("{turn}~{cursor}")
+    URL_SAFE.encode(format!("{turn}~{cursor}"))
 }
 
-/// The turn and the place that a `continuationToken` names; None if it is none of ours.
+/// The turn and the place that a `continuationToken` names, in either alphabet; None if it is none of ours.
 pub fn read_token(token: &str) -> Option<(TurnId, Cursor)> {
-    let (turn, cursor) = token.rsplit_once('~')?;
+    let lenient = GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
+    let engine = GeneralPurpose::new(&base64::alphabet::URL_SAFE, lenient);
+    let bytes = engine.decode(token.replace('+', "-").replace('/', "_")).ok()?;
+    let text = String::from_utf8(bytes).ok()?;
+    let (turn, cursor) = text.rsplit_once('~')?;
     Some((TurnId::new(turn).ok()?, Cursor::parse(cursor).ok()?))
 }
 

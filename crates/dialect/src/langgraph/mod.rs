@@ -1,13 +1,15 @@
 //! LangGraph's classic run stream, modes `messages` and `values`. `README.md` has the mapping and what is lost.
 
-use riverrun_event::{Block, Item};
-use riverrun_fold::{ItemAt, State, Status};
+use riverrun_event::json::write_string;
+use riverrun_event::{Block, Item, TurnId};
+use riverrun_fold::{Action, ActionStatus, ItemAt, State, Status};
 use serde_json::{Value, json};
 
 use crate::follow::{
-    Encode, Happening, List, Shell, Telling, arguments, happenings, item, item_id, pending, result_text,
-    shown_blocks, text, turn,
+    Encode, Happening, List, Shell, Spot, Telling, arguments, happenings, is_child, item, item_id, pending,
+    result_text, shown_blocks, text, turn,
 };
+use crate::request::Failure;
 use crate::{Frames, Options};
 
 /// A projector that goes on where `state` stands.
@@ -27,18 +29,7 @@ impl Encode for LangGraph {
                 let run = json!({"run_id": told.turn.as_str(), "thread_id": told.session()});
                 told.push_named(frames, "metadata", &run);
             }
-            Happening::Text { at, from } if told.is_root(at.item) => {
-                let delta = &text(told.state, at)[from..];
-                let id = item_id(told.state, at.item);
-                let chunk = match at.list {
-                    List::Blocks => json!({"type": "AIMessageChunk", "id": id, "content": delta}),
-                    List::Summary | List::Raw => json!({
-                        "type": "AIMessageChunk", "id": id, "content": "",
-                        "additional_kwargs": {"reasoning_content": delta},
-                    }),
-                };
-                messages(told, frames, "agent", chunk);
-            }
+            Happening::Text { at, from } if told.is_root(at.item) => text_chunk(told, at, from, frames),
             Happening::CallStarted(at) if told.is_root(at) => {
                 let Item::ToolCall(call) = item(told.state, at) else { return };
                 let first = json!({"index": at.item, "id": call.call_id, "name": call.name, "args": ""});
@@ -53,13 +44,34 @@ impl Encode for LangGraph {
                 messages(told, frames, "tools", message);
             }
             Happening::Paused => {
-                values(told, frames);
+                told_values(told, frames);
                 end(told, frames);
             }
             Happening::Ended => ended(told, frames),
             _ => {}
         }
     }
+}
+
+/// Written by hand: it is what nearly every event is.
+fn text_chunk(told: &Telling<'_>, at: Spot, from: usize, frames: &mut Frames) {
+    let (delta, id) = (&text(told.state, at)[from..], item_id(told.state, at.item));
+    frames.push_named(told.state.sequence, "messages", |out| {
+        match at.list {
+            List::Blocks => {
+                out.push_str("[{\"content\":");
+                write_string(out, delta);
+            }
+            List::Summary | List::Raw => {
+                out.push_str("[{\"additional_kwargs\":{\"reasoning_content\":");
+                write_string(out, delta);
+                out.push_str("},\"content\":\"\"");
+            }
+        }
+        out.push_str(",\"id\":");
+        write_string(out, &id);
+        out.push_str(",\"type\":\"AIMessageChunk\"},{\"langgraph_node\":\"agent\"}]");
+    });
 }
 
 fn messages(told: &Telling<'_>, frames: &mut Frames, node: &str, message: Value) {
@@ -93,25 +105,67 @@ fn message_of(state: &State, at: ItemAt) -> Option<Value> {
     }
 }
 
-/// The messages of this run, and what it waits for.
-fn values(told: &Telling<'_>, frames: &mut Frames) {
-    let Some(turn) = turn(told.state, told.turn) else { return };
-    let told_items = happenings(told.state, turn).into_iter().filter_map(|happening| match happening {
-        Happening::ItemStarted(at) | Happening::CallStarted(at) | Happening::Result(at) => Some(at),
-        _ => None,
-    });
-    let own = told_items.filter(|at| told.is_root(*at));
-    let messages: Vec<Value> = own.filter_map(|at| message_of(told.state, at)).collect();
+/// The graph's state: what was said in the turns that the state holds, up to this one, and what the thread waits for.
+pub fn values(state: &State, last: Option<&TurnId>) -> Value {
+    let mut messages = Vec::new();
+    for turn in &state.turns {
+        if let Some(input) = &turn.input {
+            let id = format!("{}.input", turn.turn_id);
+            messages.push(json!({"type": "human", "id": id, "content": input.text()}));
+        }
+        let items = happenings(state, turn).into_iter().filter_map(|happening| match happening {
+            Happening::ItemStarted(at) | Happening::CallStarted(at) | Happening::Result(at) => Some(at),
+            _ => None,
+        });
+        let own = items.filter(|at| !is_child(state, at.task));
+        messages.extend(own.filter_map(|at| message_of(state, at)));
+        if last == Some(&turn.turn_id) {
+            break;
+        }
+    }
     let mut values = json!({"messages": messages});
-    let interrupt = |action: &riverrun_fold::Action| {
-        let value: Value = action.request.to().unwrap_or_default();
-        json!({"id": action.action_id.as_str(), "value": value})
+    let interrupts = match last {
+        Some(turn) => pending(state, turn).map(interrupt).collect(),
+        None => interrupts(state),
     };
-    let interrupts: Vec<Value> = pending(told.state, told.turn).map(interrupt).collect();
     if !interrupts.is_empty() {
         values["__interrupt__"] = json!(interrupts);
     }
-    told.push_named(frames, "values", &values);
+    values
+}
+
+/// What a thread waits for.
+pub fn interrupts(state: &State) -> Vec<Value> {
+    state.actions.iter().filter(|action| action.status == ActionStatus::Pending).map(interrupt).collect()
+}
+
+fn interrupt(action: &Action) -> Value {
+    let value: Value = action.request.to().unwrap_or_default();
+    json!({"id": action.action_id.as_str(), "value": value})
+}
+
+/// `{"detail":…}`, as the client looks for it.
+pub fn error_body(failure: &Failure) -> String {
+    json!({"detail": failure.message, "code": failure.code}).to_string()
+}
+
+/// Why a turn that is over has no success to tell: `error` and `message`.
+pub fn error(state: &State, turn: &TurnId) -> Option<Value> {
+    let turn = crate::follow::turn(state, turn)?;
+    let is_failure =
+        turn.status.is_terminal() && !matches!(turn.status, Status::Completed | Status::Archived);
+    is_failure.then(|| {
+        let (status, error) = (turn.status.as_str(), turn.error.as_ref());
+        let message = error.map_or(status, |error| &error.message);
+        let code = error.and_then(|error| error.code.as_deref()).unwrap_or(status);
+        json!({"error": code, "message": message})
+    })
+}
+
+fn told_values(told: &Telling<'_>, frames: &mut Frames) {
+    if turn(told.state, told.turn).is_some() {
+        told.push_named(frames, "values", &values(told.state, Some(told.turn)));
+    }
 }
 
 fn end(told: &Telling<'_>, frames: &mut Frames) {
@@ -119,17 +173,11 @@ fn end(told: &Telling<'_>, frames: &mut Frames) {
 }
 
 fn ended(told: &Telling<'_>, frames: &mut Frames) {
-    let Some(turn) = turn(told.state, told.turn) else { return };
-    match turn.status {
-        Status::Completed | Status::Archived => {
-            values(told, frames);
+    match error(told.state, told.turn) {
+        Some(error) => told.push_named(frames, "error", &error),
+        None => {
+            told_values(told, frames);
             end(told, frames);
-        }
-        status => {
-            let error = turn.error.as_ref();
-            let message = error.map_or(status.as_str(), |error| &error.message);
-            let code = error.and_then(|error| error.code.as_deref()).unwrap_or(status.as_str());
-            told.push_named(frames, "error", &json!({"error": code, "message": message}));
         }
     }
 }

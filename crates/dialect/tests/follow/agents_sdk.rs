@@ -99,3 +99,134 @@ fn item_events_come_in_the_order_of_the_sdk() {
     assert_eq!(names("approval")[..3], paused);
     assert_eq!(names("approval")[3..], resumed);
 }
+
+/// The frames of a scenario as JSON.
+fn told(name: &str) -> Vec<Value> {
+    let log = scenario(name);
+    let frames = log.tail(Dialect::AgentsSdk, 0, log.turns().first().copied());
+    frames.iter().map(|frame| serde_json::from_str(&frame.text).expect("a frame is JSON")).collect()
+}
+
+/// Each frame in a word: the type of a raw event, the name of an item's, `agent_updated NAME`.
+fn words(name: &str) -> Vec<String> {
+    let word = |frame: &Value| match frame["type"].as_str() {
+        Some("raw_response_event") => frame["data"]["type"].as_str().unwrap_or_default().to_owned(),
+        Some("run_item_stream_event") => frame["name"].as_str().unwrap_or_default().to_owned(),
+        Some("agent_updated_stream_event") => {
+            format!("agent_updated {}", frame["new_agent"]["name"].as_str().unwrap_or_default())
+        }
+        _ => "run_complete".to_owned(),
+    };
+    told(name).iter().map(word).collect()
+}
+
+#[test]
+fn all_eleven_names_are_told() {
+    let mut seen: Vec<String> =
+        ["tool", "handoff", "provider_items"].iter().flat_map(|name| names(name)).collect();
+    seen.retain(|name| name != "agent_updated");
+    seen.sort();
+    seen.dedup();
+    let mut all: Vec<&str> = NAMES.iter().map(|(name, _)| *name).collect();
+    all.sort();
+    assert_eq!(seen, all);
+}
+
+#[test]
+fn raw_events_of_a_known_type_pass_unchanged() {
+    let told = told("provider_items");
+    let raw = told.iter().find(|frame| frame["data"]["type"] == "response.web_search_call.searching");
+    let data = json!({
+        "type": "response.web_search_call.searching", "item_id": "ws1", "output_index": 5, "sequence_number": 12,
+    });
+    assert_eq!(raw.expect("it is told"), &json!({"type": "raw_response_event", "data": data}));
+}
+
+#[test]
+fn raw_events_of_an_unknown_type_pass_byte_by_byte() {
+    let log = scenario("provider_items");
+    let frames = log.tail(Dialect::AgentsSdk, 0, log.turns().first().copied());
+    let found = frames.iter().find(|frame| frame.text.contains("of_next_year")).expect("it is told");
+    let expected = "{\"data\":{\"type\":\"response.of_next_year.delta\",\"b\":[1,2.50,{\"z\":\"é\"}],\"a\":null},\
+                    \"type\":\"raw_response_event\"}";
+    assert_eq!(found.text, expected);
+}
+
+#[test]
+fn a_model_call_is_told_from_its_creation_to_its_end_and_then_its_items() {
+    let call = [
+        "agent_updated A",
+        "response.created",
+        "response.in_progress",
+        "response.output_item.added",
+        "response.function_call_arguments.delta",
+        "response.function_call_arguments.done",
+        "response.output_item.done",
+        "response.completed",
+        "handoff_requested",
+    ];
+    assert_eq!(words("handoff")[..9], call);
+    let failed = words("error");
+    assert_eq!(failed[failed.len() - 2..], ["response.failed", "run_complete"]);
+    assert!(!failed.iter().any(|word| word == "response.completed" || word == "reasoning_item_created"));
+    assert!(
+        !words("cancel").iter().any(|word| word == "response.completed"),
+        "what is broken off has no end"
+    );
+}
+
+#[test]
+fn a_handoff_is_requested_occurs_and_changes_the_agent() {
+    let told = words("handoff");
+    let items: Vec<&str> =
+        told.iter().map(String::as_str).filter(|word| !word.starts_with("response.")).collect();
+    let expected = [
+        "agent_updated A",
+        "handoff_requested",
+        "handoff_occured",
+        "agent_updated B",
+        "message_output_created",
+        "run_complete",
+    ];
+    assert_eq!(items, expected);
+}
+
+#[test]
+fn a_handoff_is_not_also_a_tool_call() {
+    let told = words("handoff");
+    assert!(!told.iter().any(|word| word == "tool_called" || word == "tool_output"), "{told:?}");
+    // One that is refused was a call like any other.
+    let lines =
+        std::fs::read_to_string(crate::log::root().join("spec/vectors/dialect/scenarios/handoff.ndjson"));
+    let refused =
+        lines.expect("the scenario is there").replace("\"content\":[", "\"isError\":true,\"content\":[");
+    let refused: Vec<&str> =
+        refused.lines().filter(|line| !line.contains("\"h1\"") && !line.contains("\"from\":\"A\"")).collect();
+    let log = crate::log::Log::of(refused);
+    let frames = log.tail(Dialect::AgentsSdk, 0, log.turns().first().copied());
+    let names: Vec<Value> = frames
+        .iter()
+        .map(|frame| serde_json::from_str::<Value>(&frame.text).expect("JSON")["name"].clone())
+        .collect();
+    let names: Vec<&str> = names.iter().filter_map(Value::as_str).collect();
+    assert_eq!(names, ["tool_called", "tool_output", "message_output_created"]);
+}
+
+#[test]
+fn only_the_last_event_says_that_the_run_is_complete() {
+    for name in ["text", "tool", "error", "cancel", "handoff", "approval_pending"] {
+        let told = told(name);
+        let (last, before) = told.split_last().expect("there are events");
+        assert_eq!(last["is_complete"], true, "{name}");
+        assert!(before.iter().all(|frame| frame.get("is_complete").is_none()), "{name}");
+    }
+}
+
+#[test]
+fn there_is_no_final_output_before_the_end() {
+    let told = told("approval");
+    let outputs: Vec<&Value> = told.iter().filter_map(|frame| frame.get("final_output")).collect();
+    assert_eq!(outputs.len(), 2, "one at the pause and one at the end");
+    assert!(outputs[0].is_null() && outputs[1].is_string(), "{outputs:?}");
+    assert!(told.last().is_some_and(|frame| frame["final_output"].is_string()));
+}

@@ -59,7 +59,12 @@ fn the_vectors() {
 
 #[test]
 fn the_transcript_that_the_official_client_took_has_the_same_events() {
-    // The transcript has no reasoning.
+    // The transcript has no reasoning, and its state does not say what the user said.
     let is_reasoning = |shape: &str| shape.contains("reasoning_content");
-    golden::check(Dialect::LangGraph, "langgraph.sse", "text", is_reasoning, |_| {});
+    let of_agents = |value: &mut serde_json::Value| {
+        if let Some(messages) = value.get_mut("messages").and_then(|messages| messages.as_array_mut()) {
+            messages.retain(|message| message["type"] != "human");
+        }
+    };
+    golden::check(Dialect::LangGraph, "langgraph.sse", "text", is_reasoning, of_agents);
 }

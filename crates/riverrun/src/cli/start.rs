@@ -105,6 +105,7 @@ fn server_options(options: &ServeOptions, agents: Agents) -> Options {
     Options {
         listen: options.listen,
         hosts: options.allowed_hosts.clone(),
+        behind_proxy: options.behind_proxy,
         origins: options.allowed_origins.clone(),
         limits,
         dev: options.dev,

@@ -28,22 +28,13 @@ struct Projection {
     ready: VecDeque<Value>,
     /// The agent that the reader was told of.
     agent: Option<Value>,
-    /// The ids of calls that were hand-offs.
-    handed: Vec<Value>,
 }
 
 impl ProjectedStream {
     pub(super) fn new(follow: Follow, dialect: Dialect) -> Self {
         let silent = follow.shared().seen();
-        let projection = Projection {
-            follow,
-            dialect,
-            projector: None,
-            silent,
-            ready: VecDeque::new(),
-            agent: None,
-            handed: Vec::new(),
-        };
+        let projection =
+            Projection { follow, dialect, projector: None, silent, ready: VecDeque::new(), agent: None };
         let next = async |mut projection: Projection| {
             let frame = projection.next().await?;
             Ok(frame.map(|frame| (frame, projection)))
@@ -89,11 +80,8 @@ impl Projection {
         for frame in frames.iter().filter(|frame| !frame.is_marker) {
             let value: Value = serde_json::from_str(frame.json)
                 .map_err(|error| Error::Store(format!("a frame is not JSON: {error}")))?;
-            let is_sdk = self.dialect == Dialect::AgentsSdk;
-            if is_sdk && self.is_handoff(&value) || is_silent {
-                continue;
-            }
-            match is_sdk {
+            match self.dialect == Dialect::AgentsSdk {
+                _ if is_silent => {}
                 true => self.as_the_sdk_does(value),
                 false => self.ready.push_back(value),
             }
@@ -119,33 +107,6 @@ impl Projection {
                 self.ready.push_back(frame);
             }
         }
-    }
-
-    /// A hand-off is told by its own item, not also as a call and its result.
-    fn is_handoff(&mut self, frame: &Value) -> bool {
-        let (item, call) = (&frame["item"], &frame["item"]["raw_item"]["call_id"]);
-        match frame["name"].as_str() {
-            Some("tool_called") => {
-                let (agent, name) = (item["agent"]["name"].as_str(), item["raw_item"]["name"].as_str());
-                let is_handoff = agent.zip(name).is_some_and(|(agent, name)| self.hands_over(agent, name));
-                if is_handoff {
-                    self.handed.push(call.clone());
-                }
-                is_handoff
-            }
-            Some("tool_output") => self.handed.contains(call),
-            Some(_) | None => false,
-        }
-    }
-
-    /// True if this name is one by which the agent hands over. A tool of that name hides it.
-    fn hands_over(&self, agent: &str, name: &str) -> bool {
-        let registry = self.follow.shared().home().app().runner().registry();
-        let (Some(agent), Some(to)) = (registry.agents.get(agent), name.strip_prefix("transfer_to_")) else {
-            return false;
-        };
-        let is_tool = agent.tools.iter().any(|known| known.tool.definition().name == name);
-        !is_tool && agent.handoffs.iter().any(|known| known == to)
     }
 
     fn greet(&mut self) {

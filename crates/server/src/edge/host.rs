@@ -44,6 +44,20 @@ impl Hosts {
         Self { names: all, origins, any_address: bound.ip().is_unspecified() }
     }
 
+    /// `scheme://host[:port]` as the caller sees it; `Host` was checked.
+    pub fn base_url(&self, headers: &HeaderMap, behind_proxy: bool) -> String {
+        let told = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+        // Each proxy on the way adds its word; the first is what the caller used.
+        let first = |name: &str| {
+            told(name).filter(|_| behind_proxy).and_then(|list| list.split(',').next()).map(str::trim)
+        };
+        let is_https = first("x-forwarded-proto").is_some_and(|proto| proto.eq_ignore_ascii_case("https"));
+        let scheme = if is_https { "https" } else { "http" };
+        let forwarded = first("x-forwarded-host").filter(|host| self.serves(host));
+        let host = forwarded.or_else(|| told(HOST.as_str())).unwrap_or("localhost");
+        format!("{scheme}://{host}")
+    }
+
     /// 421 unless the request names a host of ours.
     pub fn check_host(&self, request: &Request) -> Result<(), Problem> {
         let mut given = request.headers().get_all(HOST).iter();
@@ -163,6 +177,26 @@ mod tests {
         let builder = http::Request::builder().method(method).uri("/v1/sessions");
         let builder = headers.iter().fold(builder, |builder, (name, value)| builder.header(*name, *value));
         builder.body(Body::empty()).expect("a well formed request")
+    }
+
+    #[test]
+    fn only_a_proxy_that_is_known_says_how_the_caller_came() {
+        let forwarded = [
+            ("host", "127.0.0.1:7777"),
+            ("x-forwarded-proto", "https, http"),
+            ("x-forwarded-host", "ai.example.com"),
+        ];
+        let url = |headers: &[(&str, &str)], behind| {
+            hosts("127.0.0.1:7777").base_url(request("GET", headers).headers(), behind)
+        };
+        assert_eq!(url(&forwarded, false), "http://127.0.0.1:7777");
+        assert_eq!(url(&forwarded, true), "https://ai.example.com");
+        let strange = [
+            ("host", "ai.example.com"),
+            ("x-forwarded-proto", "gopher"),
+            ("x-forwarded-host", "evil.example"),
+        ];
+        assert_eq!(url(&strange, true), "http://ai.example.com");
     }
 
     #[test]

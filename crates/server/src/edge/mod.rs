@@ -21,7 +21,6 @@ mod request;
 mod routes;
 mod secret_file;
 mod stream;
-mod suggest;
 mod ticket;
 
 #[cfg(test)]
@@ -50,9 +49,9 @@ pub use problem::Problem;
 pub use query::{FromParams, Params, StrictQuery, invalid};
 pub use quota::StreamPermit;
 pub use request::RequestId;
+pub(crate) use riverrun_event::nearest;
 pub use routes::routes;
 pub use stream::stream_response;
-pub(crate) use suggest::nearest;
 pub use ticket::Tickets;
 
 use crate::metrics::Metrics;
@@ -66,6 +65,8 @@ pub struct Config {
     pub hosts: Vec<String>,
     /// Web origins, `https://app.example.com`, whose pages may call.
     pub origins: Vec<String>,
+    /// A proxy stands in front: its words about the caller's connection are believed.
+    pub behind_proxy: bool,
     pub limits: Limits,
     /// Faults on request, and no key for the routes of dialects. Loopback only.
     pub dev: bool,
@@ -73,7 +74,14 @@ pub struct Config {
 
 impl Config {
     pub fn new(bound: SocketAddr) -> Self {
-        Self { bound, hosts: Vec::new(), origins: Vec::new(), limits: Limits::default(), dev: false }
+        Self {
+            bound,
+            hosts: Vec::new(),
+            origins: Vec::new(),
+            behind_proxy: false,
+            limits: Limits::default(),
+            dev: false,
+        }
     }
 }
 
@@ -168,6 +176,12 @@ impl Edge {
 
     pub fn clock(&self) -> Arc<dyn Clock> {
         self.0.clock.clone()
+    }
+
+    /// `scheme://host[:port]` under which the caller came here. A proxy's word is taken only if one is known to be
+    /// there, and only for a host that is served.
+    pub(crate) fn base_url(&self, headers: &http::HeaderMap) -> String {
+        self.hosts().base_url(headers, self.0.config.behind_proxy)
     }
 
     fn hosts(&self) -> &Hosts {

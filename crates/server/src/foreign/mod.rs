@@ -52,17 +52,11 @@ pub(crate) fn routes() -> Router<App> {
         .route("/v2/sessions/{session}/history", get(blocks::history))
         .route("/.well-known/agent-card.json", get(a2a::card))
         .route("/a2a", post(a2a::call))
-        .route("/threads", post(langgraph::create_thread))
-        .route("/threads/{thread}", get(langgraph::thread))
-        .route("/runs/stream", post(langgraph::run_alone))
-        .route("/threads/{thread}/runs/stream", post(langgraph::run))
-        .route("/threads/{thread}/runs/{run}", get(langgraph::look_at))
-        .route("/threads/{thread}/runs/{run}/stream", get(langgraph::join))
-        .route("/threads/{thread}/runs/{run}/cancel", post(langgraph::cancel))
         .route("/ag-ui", post(ag_ui::run))
         .route("/api/chat", post(ai_sdk::send))
         .route("/api/chat/{chat}/stream", get(ai_sdk::reconnect))
         .route("/api/chat/{chat}/stop", post(ai_sdk::stop))
+        .merge(langgraph::routes())
 }
 
 /// A foreign request: who asks, and what.

@@ -231,7 +231,15 @@ pub async fn project(
     let mut at = state.sequence;
     let mut projector = dialect.projector(&session, std::mem::take(&mut state), options);
     let (head, mut frames) = (started.hub.head(), Frames::default());
-    while at < head && !projector.is_over() {
+    // A pause is no end: what came behind it belongs to the turn too.
+    let has_ended = |projector: &dyn Projector| {
+        let ended = |state: &State| {
+            let turn = state.turns.iter().find(|turn| turn.turn_id == started.turn);
+            turn.is_none_or(|turn| turn.status.is_terminal())
+        };
+        projector.is_over() && projector.state().is_none_or(ended)
+    };
+    while at < head && !has_ended(&*projector) {
         let chunks = app.log().read(&started.hub.key, at, crate::app::READ_BYTES).await?;
         let Some(last) = chunks.last() else { break };
         at = last.last();

@@ -83,6 +83,7 @@ impl Server {
             admin_key: directory.path().join("admin.key"),
             backups: None,
             agents,
+            behind_proxy: false,
             config_schema: Some("{\"title\":\"riverrun.toml\"}".to_owned()),
         };
         let running =

@@ -48,6 +48,7 @@ pub async fn server_with(limits: Limits) -> Server {
         admin_key: admin_key.clone(),
         backups: None,
         agents: agents(),
+        behind_proxy: false,
         config_schema: None,
     };
     let log: Arc<dyn Log> = Arc::new(MemoryLog::new(Arc::new(SystemClock)));

@@ -1,0 +1,108 @@
+//! A model call, as the items of the root task show it.
+
+use riverrun_event::Item;
+use riverrun_fold::{ItemAt, State, Status, Task};
+
+use super::item::is_broken_off;
+use crate::follow::{Telling, turn};
+
+/// The items from `first` on that a model made, up to the next result. It follows from the state which they are.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Response {
+    pub(super) first: ItemAt,
+}
+
+/// How a model call ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum End {
+    Completed,
+    Failed,
+}
+
+impl Response {
+    /// The model call that this item came of.
+    pub(super) fn of(state: &State, at: ItemAt) -> Self {
+        let before = &state.tasks[at.task].output[..at.item];
+        let first = before.iter().rposition(is_border).map_or(0, |border| border + 1);
+        Self { first: ItemAt { task: at.task, item: first } }
+    }
+
+    fn task<'a>(&self, state: &'a State) -> &'a Task {
+        &state.tasks[self.first.task]
+    }
+
+    /// The places of its items, those that were taken back too.
+    pub(super) fn items<'a>(&self, state: &'a State) -> impl Iterator<Item = ItemAt> + use<'a> {
+        let task = self.first.task;
+        let output = state.tasks[task].output.iter().enumerate().skip(self.first.item);
+        output.take_while(|(_, item)| !is_border(item)).map(move |(item, _)| ItemAt { task, item })
+    }
+
+    /// Those that were not taken back, and `also`.
+    pub(super) fn kept<'a>(
+        &self,
+        state: &'a State,
+        also: Option<ItemAt>,
+    ) -> impl Iterator<Item = ItemAt> + use<'a> {
+        let retracted = &state.tasks[self.first.task].retracted;
+        self.items(state).filter(move |at| !retracted.contains(&at.item) || also == Some(*at))
+    }
+
+    /// True if every item that was not taken back came to its end.
+    pub(super) fn is_whole(&self, state: &State) -> bool {
+        let task = self.task(state);
+        self.kept(state, None).all(|at| !task.open.contains(at.item) && !is_broken_off(&task.output[at.item]))
+    }
+
+    /// True once something came of it: a call runs, somebody is asked, a sub-agent works, or its last item was taken
+    /// back.
+    pub(super) fn is_over(&self, state: &State) -> bool {
+        let task = self.task(state);
+        if !self.is_whole(state) {
+            return false;
+        }
+        let is_taken_back = self.items(state).last().is_some_and(|at| task.retracted.contains(&at.item));
+        is_taken_back
+            || self.kept(state, None).any(|at| match &task.output[at.item] {
+                Item::ToolCall(call) => has_consequence(state, task, &call.call_id),
+                Item::Message(_) | Item::Reasoning(_) | Item::Other(_) | Item::Error(_) => false,
+                Item::ToolResult(_) | Item::Handoff(_) => false,
+            })
+    }
+}
+
+/// What no model makes stands between model calls.
+fn is_border(item: &Item) -> bool {
+    matches!(item, Item::ToolResult(_) | Item::Handoff(_))
+}
+
+fn has_consequence(state: &State, task: &Task, call: &str) -> bool {
+    let runs = state.tool_calls.iter().rev().any(|known| {
+        known.tool_call_id.as_str() == call && known.task_id.as_ref().is_none_or(|id| *id == task.task_id)
+    });
+    let asked = || {
+        let of_call = |id: &riverrun_event::ToolCallId| id.as_str() == call;
+        state.actions.iter().rev().any(|action| action.tool_call_id.as_ref().is_some_and(of_call))
+    };
+    let works = || {
+        state.tasks.iter().any(|child| {
+            child.parent_task_id.as_ref() == Some(&task.task_id)
+                && child.parent_tool_call_id.as_ref().is_some_and(|id| id.as_str() == call)
+        })
+    };
+    runs || asked() || works()
+}
+
+/// How the turn's end ends the model call that is under way; None if it is just not there any more.
+pub(super) fn end(told: &Telling<'_>) -> Option<End> {
+    let turn = turn(told.state, told.turn)?;
+    // A check refused what the model had said; the model itself did not fail.
+    let was_refused =
+        || turn.error.as_ref().and_then(|error| error.code.as_deref()) == Some("guardrail_tripped");
+    match turn.status {
+        Status::Completed | Status::Archived => Some(End::Completed),
+        Status::Cancelled => None,
+        _ if was_refused() => Some(End::Completed),
+        _ => Some(End::Failed),
+    }
+}

@@ -1,0 +1,178 @@
+//! A2A 1.0 as JSON-RPC: a context is a session, a task is a turn.
+
+mod send;
+mod task;
+
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::response::Response;
+use bytes::Bytes;
+use http_body_util::BodyExt;
+use riverrun_dialect::a2a::{envelope, error_envelope};
+use riverrun_dialect::{Dialect, Framing};
+use riverrun_event::{ErrorCode, TurnId};
+use riverrun_log::Progress;
+use riverrun_runner::CancelMode;
+use serde_json::{Map, Value, json as object};
+
+use self::send::{send, settled};
+use self::task::{is_over, list, task};
+use super::start::{Place, Started, find, finished, subscribe};
+use super::{Asking, Refusal, enter, json};
+use crate::app::App;
+use crate::edge::{Caller, Media, Problem, Scope, not_found, stream_response};
+use crate::runner::Asked;
+
+const DIALECT: Dialect = Dialect::A2a;
+
+/// What the server can do. It names no agent: who may know them has a key.
+pub async fn card(State(app): State<App>, request: Request) -> Response {
+    let url = format!("{}/a2a", app.edge().base_url(request.headers()));
+    let card = object!({
+        "name": "Riverrun", "description": "Agents whose runs are recorded and can be resumed.",
+        "version": env!("CARGO_PKG_VERSION"),
+        "supportedInterfaces": [{"url": url, "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}],
+        "capabilities": {"streaming": true, "pushNotifications": false},
+        "defaultInputModes": ["text/plain"], "defaultOutputModes": ["text/plain"],
+        "securitySchemes": {"key": {"httpAuthSecurityScheme": {"scheme": "Bearer"}}},
+        "skills": [{"id": "chat", "name": "Chat", "description": "Answers messages.", "tags": ["chat"]}],
+    });
+    json(card.to_string())
+}
+
+pub async fn call(State(app): State<App>, request: Request) -> Response {
+    enter(&app, DIALECT, Scope::Read, request, async |asking| Ok(answer(&app, &asking).await)).await
+}
+
+/// Whatever is wrong behind the key is an error of JSON-RPC.
+async fn answer(app: &App, asking: &Asking) -> Response {
+    let limits = riverrun_event::json::Limits::default();
+    let body = riverrun_event::json::compact(&asking.body, &limits).ok();
+    let Some(body) = body.and_then(|text| serde_json::from_str::<Value>(&text).ok()) else {
+        return json(error_envelope("null", -32700, "the body is not JSON"));
+    };
+    let id = match &body["id"] {
+        id @ (Value::String(_) | Value::Number(_)) => id.to_string(),
+        _ => "null".to_owned(),
+    };
+    let method = body["method"].as_str().unwrap_or_default();
+    if body["jsonrpc"] != "2.0" || method.is_empty() {
+        return json(error_envelope(&id, -32600, "this is no JSON-RPC 2.0 request"));
+    }
+    let empty = Map::new();
+    let params = body["params"].as_object().unwrap_or(&empty);
+    match serve(app, &asking.caller, &id, method, params).await {
+        Ok(response) => response,
+        Err(refusal) => {
+            let code = match &refusal {
+                Refusal::Problem(problem) => i64::from(problem.code().json_rpc()),
+                Refusal::Failure(_) => -32602,
+            };
+            json(error_envelope(&id, code, &refusal.failure().message))
+        }
+    }
+}
+
+async fn serve(
+    app: &App,
+    caller: &Caller,
+    id: &str,
+    method: &str,
+    params: &Map<String, Value>,
+) -> Result<Response, Refusal> {
+    match method {
+        "SendStreamingMessage" => {
+            let (started, place) = send(app, caller, params).await?;
+            streamed(app, caller, id, &started, place, None).await
+        }
+        "SendMessage" => {
+            let (started, place) = send(app, caller, params).await?;
+            if params.get("configuration").is_none_or(|given| given["returnImmediately"] != true) {
+                settled(app, caller, &started, place).await?;
+            }
+            let (task, _) = task(app, &started).await?;
+            Ok(json(envelope(id, &object!({"task": task}).to_string())))
+        }
+        "GetTask" => {
+            let (task, _) = task(app, &named(app, caller, params).await?).await?;
+            Ok(json(envelope(id, &task.to_string())))
+        }
+        "CancelTask" => {
+            caller.require(Scope::Write)?;
+            let started = named(app, caller, params).await?;
+            let key = &started.hub.key;
+            let record = app.log().turn(key, &started.turn).await?.ok_or_else(not_found)?;
+            if record.fact.progress == Progress::Terminal {
+                let detail = format!("the task `{}` has ended ({})", started.turn, record.fact.status);
+                return Err(Problem::new(ErrorCode::TurnEnded, detail).into());
+            }
+            let cancelled = app.runner().cancel(key, &started.turn, CancelMode::Immediate, None).await;
+            app.answered(Asked::Cancel, cancelled)?;
+            finished(app, caller, &started).await?;
+            let (task, _) = task(app, &started).await?;
+            Ok(json(envelope(id, &task.to_string())))
+        }
+        "ListTasks" => Ok(json(envelope(id, &list(app, caller, params).await?.to_string()))),
+        "SubscribeToTask" => {
+            let started = named(app, caller, params).await?;
+            let (task, cursor) = task(app, &started).await?;
+            if is_over(&task) {
+                let detail = "this task has ended; read it with `GetTask`";
+                return Err(Problem::new(ErrorCode::UnsupportedOperation, detail).into());
+            }
+            let first = object!({"task": task}).to_string();
+            streamed(app, caller, id, &started, Place::Behind(cursor), Some(first)).await
+        }
+        other => {
+            let shown: String = other.chars().take(40).filter(|c| !c.is_control()).collect();
+            let detail = format!(
+                "there is no method `{shown}`; there are: SendMessage, SendStreamingMessage, GetTask, \
+                 ListTasks, CancelTask, SubscribeToTask"
+            );
+            Err(Problem::new(ErrorCode::MethodUnknown, detail).into())
+        }
+    }
+}
+
+async fn named(app: &App, caller: &Caller, params: &Map<String, Value>) -> Result<Started, Refusal> {
+    let id = params.get("id").and_then(Value::as_str).ok_or_else(|| wrong("`id` must name a task"))?;
+    let turn = TurnId::new(id).map_err(|_| not_found())?;
+    Ok(find(app, caller, &turn).await?)
+}
+
+fn wrong(detail: &str) -> Problem {
+    Problem::new(ErrorCode::InvalidField, detail.to_owned())
+}
+
+/// The frames of the task, each as an answer to the request.
+async fn streamed(
+    app: &App,
+    caller: &Caller,
+    id: &str,
+    started: &Started,
+    place: Place,
+    mut first: Option<String>,
+) -> Result<Response, Refusal> {
+    let stream = subscribe(app, caller, started, DIALECT, Framing::Cursored, place).await?;
+    let id = id.to_owned();
+    let body = stream.map_frame(move |frame| {
+        let first = first.take();
+        frame.map_data(|lines| wrapped(&id, first.as_deref(), &lines))
+    });
+    Ok(stream_response(Media::EventStream, Body::new(body)))
+}
+
+fn wrapped(id: &str, first: Option<&str>, lines: &Bytes) -> Bytes {
+    let mut out = String::new();
+    let lines = std::str::from_utf8(lines).unwrap_or_default();
+    // A line that begins with a space is a word about the stream; a heartbeat keeps the connection open.
+    let frames = lines.lines().filter_map(|line| line.split_once(' '));
+    for (cursor, json) in first.map(|first| ("-", first)).into_iter().chain(frames) {
+        match cursor.is_empty() {
+            false => out.push_str(&format!("data: {}\n\n", envelope(id, json))),
+            true if json.contains("stream.heartbeat") => out.push_str(": ka\n\n"),
+            true => {}
+        }
+    }
+    out.into()
+}
