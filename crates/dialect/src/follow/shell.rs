@@ -114,8 +114,8 @@ impl Telling<'_> {
         frames.push_named(self.state.sequence, name, |out| out.push_str(&text));
     }
 
-    pub(crate) fn session(&self) -> String {
-        self.state.session_id.as_ref().map(ToString::to_string).unwrap_or_default()
+    pub(crate) fn session(&self) -> &str {
+        self.state.session_id.as_ref().map_or("", |id| id.as_str())
     }
 
     pub(crate) fn is_root(&self, at: riverrun_fold::ItemAt) -> bool {
