@@ -97,11 +97,7 @@ fn files(words: &[&str]) -> Result<Vec<PathBuf>> {
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
             let is_test =
                 name.starts_with("test_") || name.ends_with(".test.mjs") || name.starts_with("sweep");
-            // Torture takes minutes; it is asked for by its name.
-            let is_meant = match words {
-                [] => !name.contains("torture"),
-                words => words.iter().any(|word| name.contains(word)),
-            };
+            let is_meant = words.is_empty() || words.iter().any(|word| name.contains(word));
             if is_test && is_meant {
                 found.push(path);
             }
@@ -148,20 +144,21 @@ fn run_file(home: &Path, file: &Path, server: &Server, flags: &[&str]) -> Result
     let (shown, name) = (file.strip_prefix(root()).unwrap_or(file).display(), file.file_name());
     let is_sweep = name.is_some_and(|name| name.to_string_lossy().starts_with("sweep"));
     let mut command = if file.extension().is_some_and(|extension| extension == "py") {
-        let mut command = limited(&home.join("venv/bin/python"));
+        let mut command = limited(&home.join("venv/bin/python"), flags);
         command.arg(file).env("PYTHONPATH", file.parent().unwrap_or(file));
         command
     } else {
         // Modules are looked for beside the file, and installed beside the target.
         let copies = home.join("node");
         copy_all(file.parent().unwrap_or(file), &copies)?;
-        let mut command = limited(&node(home)?);
+        let mut command = limited(&node(home)?, flags);
         let test = if is_sweep { None } else { Some("--test") };
         command.args(test).arg(copies.join(name.unwrap_or_default()));
         command
     };
     let flags = if is_sweep { flags } else { &[] };
     command.args(flags).env("RIVERRUN_URL", &server.url).env("RIVERRUN_KEY", &server.key);
+    command.env("RIVERRUN_SCENARIOS", root().join("spec/vectors/dialect/scenarios"));
     command.env("RIVERRUN_BINARY", binary()).env("PYTHONDONTWRITEBYTECODE", "1").stdin(Stdio::null());
     let began = Instant::now();
     let output = command.output().with_context(|| format!("starting {:?}", command.get_program()))?;
@@ -174,10 +171,11 @@ fn run_file(home: &Path, file: &Path, server: &Server, flags: &[&str]) -> Result
     Ok(())
 }
 
-/// A client that waits for ever fails instead.
-fn limited(program: &Path) -> Command {
+/// A client that waits for ever fails instead. Everything takes longer than the usual.
+fn limited(program: &Path, flags: &[&str]) -> Command {
     let mut command = Command::new("timeout");
-    command.args(["--kill-after=5", "240"]).arg(program);
+    let seconds = if flags.is_empty() { "240" } else { "1800" };
+    command.args(["--kill-after=5", seconds]).arg(program);
     command
 }
 

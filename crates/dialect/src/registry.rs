@@ -140,12 +140,10 @@ impl Dialect {
     pub fn error_body(self, failure: &Failure, request_id: Option<&str>) -> Option<String> {
         match self {
             Dialect::Native | Dialect::NativeStrict | Dialect::Task => None,
-            Dialect::AgUi
-            | Dialect::AiSdk
-            | Dialect::AgentsSdk
-            | Dialect::SimpleRun
-            | Dialect::A2a
-            | Dialect::Blocks => None,
+            Dialect::A2a => None,
+            Dialect::AgUi | Dialect::AiSdk | Dialect::AgentsSdk | Dialect::SimpleRun | Dialect::Blocks => {
+                Some(crate::follow::error::body(failure, request_id))
+            }
             Dialect::LangGraph => Some(langgraph::error_body(failure)),
             Dialect::Responses | Dialect::Chat => Some(responses::error::body(failure)),
             Dialect::Gemini => Some(gemini::error::body(failure)),

@@ -118,7 +118,7 @@ pub(crate) fn decode_members(kind: EventType, json: &str) -> Result<Event, Decod
 }
 
 /// A type name has an alphabet that needs no escape anywhere.
-fn check_type(name: &str) -> Result<(), DecodeError> {
+pub(crate) fn check_type(name: &str) -> Result<(), DecodeError> {
     let allowed = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'-');
     if name.is_empty() || name.len() > 128 || !name.bytes().all(allowed) {
         return Err(DecodeError::BadType(name.chars().take(40).collect()));

@@ -4,7 +4,10 @@ use std::borrow::Cow;
 
 use serde::Serialize;
 
-use crate::{EventId, EventType, Payload, PayloadError, RawJson, Scope, Sequence, Timestamp};
+use crate::decode::{check_type, decode_members};
+use crate::{
+    DecodeError, Decoded, EventId, EventType, Payload, PayloadError, RawJson, Scope, Sequence, Timestamp,
+};
 
 /// The version that every envelope of ours names.
 pub const SCHEMA_VERSION: &str = "riverrun/1";
@@ -85,6 +88,21 @@ impl Draft {
     /// The envelope's members behind the head, as one JSON object.
     pub fn members(&self) -> &str {
         &self.members
+    }
+
+    /// What it will be at `sequence`, read as it will be read from the log. `now` is its time if it has none.
+    pub fn to_event(&self, sequence: Sequence, now: Timestamp) -> Result<Event, DecodeError> {
+        let event = decode_members(self.kind.clone(), &self.members)?;
+        let timestamp = self.timestamp.unwrap_or(now);
+        Ok(Event { sequence, event_id: self.event_id.clone(), timestamp, ..event })
+    }
+
+    /// As if a producer had handed it in.
+    pub fn into_decoded(self) -> Result<Decoded, DecodeError> {
+        check_type(self.kind.as_str())?;
+        let Event { scope, payload, raw_payload, .. } = decode_members(self.kind.clone(), &self.members)?;
+        let payload = payload.map_err(DecodeError::from)?;
+        Ok(Decoded { draft: self, scope, payload, raw_payload, sequence: None, session_id: None })
     }
 
     /// The size that limits are about.

@@ -84,8 +84,11 @@ codes! {
     DigestMismatch = "digest_mismatch", 409, -32018, "the digest does not name what would run";
     DecisionNotPossible = "decision_not_possible", 422, -32602, "the action does not take this decision";
     ArgumentsInvalid = "arguments_invalid", 422, -32602, "the arguments do not fit the tool";
+    TaskExists = "task_exists", 409, -32013, "the task was created with other contents";
+    TaskStatus = "task_status", 409, -32016, "the task does not stand where this can be done";
     NotPausable = "not_pausable", 409, -32009, "a task here does not pause";
     UnsupportedOperation = "unsupported_operation", 501, -32004, "this is not done here";
+    NotProvided = "not_provided", 501, -32004, "this action of the standard is not provided";
     PushUnsupported = "push_unsupported", 501, -32003, "nothing is pushed from here";
     Expired = "expired", 410, -32001, "this part of the log was retired";
     // How the server fares.
@@ -115,7 +118,8 @@ impl ErrorCode {
             | IdempotencyMismatch | ProducerStale | ProducerGap | SequenceExhausted | Expired
             | LogCorrupt | UnknownAgent | ThreadBusy | TurnExists | TurnEnded | TurnRunning
             | ActionResolved | ActionExpired | DigestMismatch | DecisionNotPossible | ArgumentsInvalid
-            | NotPausable | UnsupportedOperation | PushUnsupported | Internal => false,
+            | TaskExists | TaskStatus | NotPausable | UnsupportedOperation | NotProvided
+            | PushUnsupported | Internal => false,
         }
     }
 
@@ -134,7 +138,8 @@ impl ErrorCode {
             | NotOwner | Expired | RateLimited | TooManyStreams | StorageFull | LogCorrupt | Draining
             | Overloaded | UnknownAgent | ThreadBusy | QueueFull | TurnExists | TurnEnded | TurnRunning
             | ActionResolved | ActionExpired | DigestMismatch | DecisionNotPossible | ArgumentsInvalid
-            | NotPausable | UnsupportedOperation | PushUnsupported => true,
+            | TaskExists | TaskStatus | NotPausable | UnsupportedOperation | NotProvided
+            | PushUnsupported => true,
         }
     }
 }

@@ -16,6 +16,7 @@ mod record;
 mod scope;
 mod sequence;
 mod spill;
+mod suggest;
 mod timestamp;
 
 pub use catalogue::*;
@@ -28,6 +29,7 @@ pub use record::{Composer, Composing, Record, RecordBytes, RecordError, Surround
 pub use scope::Scope;
 pub use sequence::Sequence;
 pub use spill::{PREVIEW_CHARACTERS, Spilled, spill};
+pub use suggest::nearest;
 pub use timestamp::{Timestamp, TimestampError};
 
 /// Crockford base 32 in lower case, `width` digits of the low bits, most significant first.

@@ -49,10 +49,10 @@ impl SqliteLog {
         self.readers.ask(move |connection| question(connection, &shared))
     }
 
-    /// Work for the packing thread, one at a time.
+    /// Work for the packing thread. What several of them ask of the writer is waited for together.
     fn request<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&Connection, &Arc<Shared>) -> Result<T, Error> + Send + 'static,
+        work: impl FnOnce(&Connection, &Arc<Shared>) -> Result<Ticket<T>, Error> + Send + 'static,
     ) -> Ticket<T> {
         let (promise, ticket) = Ticket::pending();
         let shared = Arc::clone(&self.shared);
@@ -61,7 +61,10 @@ impl SqliteLog {
         if self.shared.queue.is_closed() {
             return Ticket::ready(Err(Error::Closed));
         }
-        requests.push_back(Box::new(move |connection| promise.resolve(work(connection, &shared))));
+        requests.push_back(Box::new(move |connection| {
+            let asked = work(connection, &shared);
+            Box::new(move || promise.resolve(asked.and_then(Ticket::wait)))
+        }));
         drop(requests);
         self.shared.pack.raise();
         ticket
@@ -269,7 +272,7 @@ impl Log for SqliteLog {
         let key = key.clone();
         let limit = Limit { through, older_than };
         self.request(move |connection, shared| {
-            retire::retire(connection, shared, &key, limit).map_err(Fault::into_error)?.wait()
+            retire::retire(connection, shared, &key, limit).map_err(Fault::into_error)
         })
     }
     fn backup(&self, to: &Path) -> Ticket<()> {

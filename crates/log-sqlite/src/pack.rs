@@ -29,9 +29,16 @@ pub fn run(shared: &Arc<Shared>, connection: &Connection) {
     while shared.pack.wait(PERIOD) {
         let mut asked = false;
         loop {
-            let request = lock(&shared.requests).pop_front();
-            let Some(request) = request else { break };
-            request(connection);
+            let requests: Vec<_> = {
+                let mut waiting = lock(&shared.requests);
+                let count = waiting.len().min(BATCH);
+                waiting.drain(..count).collect()
+            };
+            if requests.is_empty() {
+                break;
+            }
+            let answers: Vec<_> = requests.into_iter().map(|request| request(connection)).collect();
+            answers.into_iter().for_each(|answer| answer());
             asked = true;
         }
         if shared.failure().is_some() {
@@ -100,16 +107,14 @@ pub fn seal(
     shared: &Arc<Shared>,
     key: &SessionKey,
     through: Sequence,
-) -> Result<Sealed, Error> {
+) -> Result<Ticket<Sealed>, Error> {
+    let nothing = || Ticket::ready(Ok(Sealed::default()));
     let Some(slot) = shared.slots.get(key) else {
         let number = rows::number(connection, key).map_err(|error| Fault::from(error).into_error())?;
-        return number.map(|_| Sealed::default()).ok_or_else(|| Error::NoSession(key.session.clone()));
+        return number.map(|_| nothing()).ok_or_else(|| Error::NoSession(key.session.clone()));
     };
     let wanted = |state: &State| choose(state, |chunk, _| chunk.last() <= through);
-    match pack_slot(connection, shared, &slot, wanted)? {
-        Some(ticket) => ticket.wait(),
-        None => Ok(Sealed::default()),
-    }
+    Ok(pack_slot(connection, shared, &slot, wanted)?.unwrap_or_else(nothing))
 }
 
 /// The live chunks from the packed part on, as far as they follow each other and are wanted.

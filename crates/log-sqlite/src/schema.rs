@@ -163,9 +163,15 @@ pub fn open_reader(path: &Path) -> rusqlite::Result<Connection> {
     )?;
     connection.busy_timeout(std::time::Duration::from_secs(5))?;
     connection.set_prepared_statement_cache_capacity(64);
+    plan_once(&connection)?;
     connection.pragma_update(None, "mmap_size", 0)?;
     connection.pragma_update(None, "cache_size", -4096)?;
     Ok(connection)
+}
+
+/// A statement keeps its plan whatever is bound to it. Otherwise many a new value has it prepared again.
+fn plan_once(connection: &Connection) -> rusqlite::Result<()> {
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map(drop)
 }
 
 /// A connection that may write.
@@ -176,6 +182,7 @@ pub fn connect(path: &Path) -> rusqlite::Result<Connection> {
     )?;
     connection.busy_timeout(std::time::Duration::from_secs(5))?;
     connection.set_prepared_statement_cache_capacity(128);
+    plan_once(&connection)?;
     // Only a store that is closed in good order parts with its write-ahead file; see `Writer::close`.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     Ok(connection)

@@ -15,7 +15,8 @@ use crate::queue::Queue;
 use crate::slot::Slots;
 
 /// Work for the packing thread, which has a connection to read with.
-pub type Request = Box<dyn FnOnce(&Connection) + Send>;
+/// Asks the writer; what it gives back waits for the writer and answers.
+pub type Request = Box<dyn FnOnce(&Connection) -> Box<dyn FnOnce()> + Send>;
 
 pub struct Shared {
     pub options: Options,

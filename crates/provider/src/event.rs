@@ -46,6 +46,8 @@ pub enum ModelEvent {
         opaque: Option<RawJson>,
     },
     RateLimited(RateLimit),
+    /// What the agent shares with its readers, whole; it stands for the state that was shared before.
+    State(RawJson),
     /// Something of the service's that has no place here, kept as it came.
     Vendor {
         name: String,

@@ -2,13 +2,17 @@
 
 use std::pin::Pin;
 
+use bytes::Bytes;
 use futures_util::Stream;
 use tokio_util::sync::CancellationToken;
 
-use crate::{ModelEvent, ModelRequest, Price};
+use crate::{ModelError, ModelEvent, ModelRequest, Price};
 
 /// The facts of one model call, in order. It ends after exactly one `Completed` or `Failed`.
 pub type ModelStream = Pin<Box<dyn Stream<Item = ModelEvent> + Send>>;
+
+/// The status that a service answers, or why it does not.
+pub type Probe<'a> = Pin<Box<dyn Future<Output = Result<u16, ModelError>> + Send + 'a>>;
 
 pub trait Provider: Send + Sync + 'static {
     /// The name it has in the configuration: `openai`, `anthropic`, `scripted`, …
@@ -22,6 +26,16 @@ pub trait Provider: Send + Sync + 'static {
     /// What the model costs; None if nobody said.
     fn price(&self, _model: &str) -> Option<Price> {
         None
+    }
+
+    /// The body of the request as it goes to the service, for those who keep it. It never holds the key.
+    fn body(&self, request: &ModelRequest) -> Bytes {
+        Bytes::from(crate::chat::encode(request, self.name()).to_string())
+    }
+
+    /// Asks the service whether it is there, without calling a model: the HTTP status that it answers.
+    fn probe(&self) -> Probe<'_> {
+        Box::pin(std::future::ready(Ok(200)))
     }
 
     /// Calls the model. Dropping the stream or cancelling the token closes the connection to the service.

@@ -9,5 +9,14 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    small_pages();
     cli::main()
+}
+
+/// Memory here is many small things that come and go. In pages of 2 MiB the kernel spends more time on clearing them
+/// than they save, and an idle server keeps more.
+fn small_pages() {
+    #[cfg(target_os = "linux")]
+    // A kernel that does not know of it is as well as it was.
+    let _ = rustix::thread::disable_transparent_huge_pages(true);
 }

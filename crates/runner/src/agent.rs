@@ -15,6 +15,8 @@ pub struct AgentSpec {
     /// The model, and those to fall back on, in order.
     pub models: Vec<String>,
     pub tools: Vec<ToolUse>,
+    /// Tools beside these that come and go.
+    pub toolboxes: Vec<Arc<dyn Toolbox>>,
     /// Agents that this one may call as tools.
     pub subagents: Vec<String>,
     /// Agents that this one may hand the conversation to.
@@ -27,7 +29,7 @@ pub struct AgentSpec {
     pub max_output_tokens: Option<u64>,
     /// Tokens of history at which older turns are replaced by a summary.
     pub compact_at_tokens: Option<u64>,
-    /// Keep the provider's bytes as a blob with each call.
+    /// Keep what each model call was asked and what its service answered, as blobs.
     pub keep_raw: bool,
 }
 
@@ -36,6 +38,26 @@ pub struct AgentSpec {
 pub struct ToolUse {
     pub tool: Arc<dyn Tool>,
     pub approval: Approval,
+}
+
+/// Tools of a server that may be away, or that changes what it offers.
+pub trait Toolbox: Send + Sync + 'static {
+    /// Stands before the names of its tools: `NAME__tool`.
+    fn name(&self) -> &str;
+
+    /// The tools as they were last listed.
+    fn tools(&self) -> Arc<[ToolUse]>;
+
+    /// Why the server cannot be reached now.
+    fn problem(&self) -> Option<String>;
+}
+
+impl AgentSpec {
+    /// All tools of the server's, those that come and go as they are now.
+    pub fn tools_now(&self) -> Vec<ToolUse> {
+        let boxes = self.toolboxes.iter().map(|toolbox| toolbox.tools());
+        self.tools.iter().cloned().chain(boxes.flat_map(|tools| tools.to_vec())).collect()
+    }
 }
 
 #[derive(Clone, Default)]

@@ -67,6 +67,15 @@ pub enum Busy {
     Steer,
 }
 
+/// Names a request that its sender may send again: it is done once, and answered as the first time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RequestKey {
+    /// Made of what the sender calls it; unique in the session.
+    pub id: [u8; 16],
+    /// SHA-256 of what is asked, so that the same name for something else is noticed.
+    pub digest: [u8; 32],
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Submitted {
     pub turn_id: TurnId,
@@ -159,6 +168,12 @@ pub enum CommandError {
     TurnEnded { turn: String, status: String },
     #[error("turn `{turn}` has not ended: {status}")]
     TurnRunning { turn: String, status: String },
+    #[error(
+        "turn `{turn}` ended long ago ({status}) and is too old to be tried again; submit its input as a new turn"
+    )]
+    TooOld { turn: String, status: String },
+    #[error("this idempotency key was used with another body; use a new key for a new request")]
+    RequestMismatch,
     #[error("the digest does not name what would run; read the action again")]
     DigestMismatch,
     #[error("action `{action}` does not take `{decision}`; it takes: {possible}")]

@@ -25,11 +25,11 @@ mod view;
 
 pub use agent::AgentSpec;
 pub use command::{
-    Busy, CancelMode, Cancelled, CommandError, Decide, Decided, Decision, QueueEntry, Settings, Submit,
-    Submitted,
+    Busy, CancelMode, Cancelled, CommandError, Decide, Decided, Decision, QueueEntry, RequestKey, Settings,
+    Submit, Submitted,
 };
 pub use journal::{Entry, Journal, JournalError, JournalFuture, Landed};
-pub use registry::{Price, Registry, Route};
+pub use registry::{Registry, Route};
 pub use runner::{Options, Runner};
 
 /// The thread of a turn that names none.

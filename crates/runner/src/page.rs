@@ -13,15 +13,18 @@ pub(crate) struct Page {
     pub now: Timestamp,
     pub drafts: Vec<Draft>,
     pub commands: Vec<CommandChange>,
+    size: usize,
 }
 
 impl Page {
     pub fn new(now: Timestamp) -> Self {
-        Self { now, drafts: Vec::new(), commands: Vec::new() }
+        Self { now, drafts: Vec::new(), commands: Vec::new(), size: 0 }
     }
 
     pub fn push(&mut self, kind: EventType, scope: &Scope, payload: &impl Serialize) {
-        self.drafts.push(Draft::new(kind, scope, payload).at(self.now));
+        let draft = Draft::new(kind, scope, payload).at(self.now);
+        self.size += draft.size();
+        self.drafts.push(draft);
     }
 
     pub fn is_empty(&self) -> bool {
@@ -30,7 +33,7 @@ impl Page {
 
     /// The bytes so far, roughly.
     pub fn size(&self) -> usize {
-        self.drafts.iter().map(Draft::size).sum()
+        self.size
     }
 
     pub fn entry(&self) -> Entry {

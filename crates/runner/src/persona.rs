@@ -2,16 +2,19 @@
 
 use std::sync::Arc;
 
+use riverrun_event::{ToolCatalogResolved, ToolDescription};
 use riverrun_provider::{Provider, ToolChoice, ToolSpec};
 use serde_json::{Value, json};
 
-use crate::agent::ToolUse;
+use crate::agent::{Approval, ToolUse, Toolbox};
 use crate::{AgentSpec, Registry, Route, Settings};
 
 /// An agent as a task sees it, with what the turn asks beside.
 #[derive(Clone)]
 pub(crate) struct Persona {
     pub spec: Arc<AgentSpec>,
+    /// The tools that come and go, as they are now.
+    boxes: Vec<Arc<[ToolUse]>>,
     /// A bare model: no tools but the caller's, one step.
     pub is_gateway: bool,
     /// Of the turn, for its root task alone.
@@ -32,17 +35,44 @@ impl Persona {
     /// None if nothing has this name any more.
     pub fn find(registry: &Registry, name: &str, settings: Settings) -> Option<Self> {
         Some(match registry.resolve(name)? {
-            Route::Agent(spec) => Self { spec, is_gateway: false, settings },
+            Route::Agent(spec) => {
+                let boxes = spec.toolboxes.iter().map(|toolbox| toolbox.tools()).collect();
+                Self { spec, boxes, is_gateway: false, settings }
+            }
             Route::Model { provider, model } => {
                 let name = format!("{}/{model}", provider.name());
                 let spec = AgentSpec { name: name.clone(), models: vec![name], ..AgentSpec::default() };
-                Self { spec: Arc::new(spec), is_gateway: true, settings }
+                Self { spec: Arc::new(spec), boxes: Vec::new(), is_gateway: true, settings }
             }
         })
     }
 
+    fn ours(&self) -> impl Iterator<Item = &ToolUse> {
+        self.spec.tools.iter().chain(self.boxes.iter().flat_map(|tools| tools.iter()))
+    }
+
+    /// Why a tool that is not there now may be missing: the server that would have it is away.
+    pub fn away(&self, name: &str) -> Option<String> {
+        let is_of = |toolbox: &&Arc<dyn Toolbox>| {
+            name.strip_prefix(toolbox.name()).is_some_and(|rest| rest.starts_with("__"))
+        };
+        self.spec.toolboxes.iter().find(is_of)?.problem()
+    }
+
+    /// The tools that come and go, for whoever lists them; None for an agent that has none such.
+    pub fn catalogue(&self) -> Option<ToolCatalogResolved> {
+        if self.spec.toolboxes.is_empty() {
+            return None;
+        }
+        let tools = self.ours().map(|used| {
+            let is_away = self.away(&used.tool.definition().name).is_some();
+            described(used, is_away)
+        });
+        Some(ToolCatalogResolved { tools: Some(tools.collect()) })
+    }
+
     pub fn tooling(&self, name: &str) -> Option<Tooling<'_>> {
-        if let Some(ours) = self.spec.tools.iter().find(|known| known.tool.definition().name == name) {
+        if let Some(ours) = self.ours().find(|known| known.tool.definition().name == name) {
             return Some(Tooling::Ours(ours));
         }
         if let Some(agent) = self.spec.subagents.iter().find(|known| *known == name) {
@@ -59,7 +89,7 @@ impl Persona {
 
     /// The tools as the model is told of them. An earlier name hides a later one.
     pub fn tools(&self, registry: &Registry) -> Vec<ToolSpec> {
-        let ours = self.spec.tools.iter().map(|known| {
+        let ours = self.ours().map(|known| {
             let definition = known.tool.definition();
             spec(&definition.name, &definition.description, definition.parameters.clone())
         });
@@ -115,6 +145,28 @@ impl Persona {
     pub fn model<'a>(&self, registry: &'a Registry, place: usize) -> Option<(&'a Arc<dyn Provider>, String)> {
         let (provider, model) = self.spec.models.get(place)?.split_once('/')?;
         Some((registry.providers.get(provider)?, model.to_owned()))
+    }
+}
+
+fn described(used: &ToolUse, is_away: bool) -> ToolDescription {
+    const LONGEST: usize = 200;
+    let definition = used.tool.definition();
+    let policy = match &used.approval {
+        _ if is_away => "unavailable",
+        Approval::Denied(_) => "denied",
+        Approval::Never => "allowed",
+        Approval::Policy if !definition.flags.destructive || definition.flags.read_only => "allowed",
+        Approval::Policy | Approval::Always | Approval::Predicate(_) => "ask",
+    };
+    ToolDescription {
+        tool_name: Some(definition.name.clone()),
+        description: Some(definition.description.chars().take(LONGEST).collect()),
+        policy: Some(policy.to_owned()),
+        runtime_owner: Some(definition.source.clone()),
+        is_read_only: Some(definition.flags.read_only),
+        is_concurrency_safe: Some(definition.flags.read_only),
+        is_destructive: Some(definition.flags.destructive && !definition.flags.read_only),
+        ..ToolDescription::default()
     }
 }
 

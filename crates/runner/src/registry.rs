@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use riverrun_event::Usage;
 use riverrun_provider::Provider;
 
 use crate::AgentSpec;
@@ -15,24 +14,6 @@ pub struct Registry {
     pub providers: BTreeMap<String, Arc<dyn Provider>>,
     /// The agent of a turn that names none.
     pub default_agent: Option<String>,
-    /// What models cost, by `PROVIDER/MODEL`. The cost of others is not recorded.
-    pub prices: BTreeMap<String, Price>,
-}
-
-/// US dollars for a million tokens.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Price {
-    pub input: f64,
-    pub cached_input: f64,
-    pub output: f64,
-}
-
-impl Price {
-    pub fn of(&self, usage: &Usage) -> f64 {
-        let [input, cached, output] = [usage.input_tokens, usage.cached_input_tokens, usage.output_tokens]
-            .map(|count| count.unwrap_or(0) as f64);
-        ((input - cached).max(0.0) * self.input + cached * self.cached_input + output * self.output) / 1e6
-    }
 }
 
 /// What a name in a request stands for.

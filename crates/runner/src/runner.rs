@@ -10,7 +10,8 @@ use tokio::sync::oneshot;
 use crate::actor::{Command, Reply};
 use crate::core::Core;
 use crate::{
-    CancelMode, Cancelled, CommandError, Decide, Decided, Journal, QueueEntry, Registry, Submit, Submitted,
+    CancelMode, Cancelled, CommandError, Decide, Decided, Journal, QueueEntry, Registry, RequestKey, Submit,
+    Submitted,
 };
 
 #[derive(Debug, Clone)]
@@ -116,8 +117,13 @@ impl Runner {
     }
 
     /// A new run of the same task; the ended one stays.
-    pub async fn retry(&self, key: &SessionKey, turn: &TurnId) -> Result<Submitted, CommandError> {
-        self.ask(key, |reply| Command::Retry(turn.clone(), reply)).await
+    pub async fn retry(
+        &self,
+        key: &SessionKey,
+        turn: &TurnId,
+        request: Option<RequestKey>,
+    ) -> Result<Submitted, CommandError> {
+        self.ask(key, |reply| Command::Retry(turn.clone(), request, reply)).await
     }
 
     /// Gives a running turn more input, which its model reads with the next step.
@@ -126,8 +132,9 @@ impl Runner {
         key: &SessionKey,
         turn: &TurnId,
         input: Input,
+        request: Option<RequestKey>,
     ) -> Result<Submitted, CommandError> {
-        self.ask(key, |reply| Command::Steer(turn.clone(), input, reply)).await
+        self.ask(key, |reply| Command::Steer(turn.clone(), input, request, reply)).await
     }
 
     /// The first decision wins; who comes later is told which.
@@ -159,8 +166,9 @@ impl Runner {
         key: &SessionKey,
         task: &TaskId,
         input: Input,
+        request: Option<RequestKey>,
     ) -> Result<(), CommandError> {
-        self.ask(key, |reply| Command::TellSubagent(task.clone(), input, reply)).await
+        self.ask(key, |reply| Command::TellSubagent(task.clone(), input, request, reply)).await
     }
 
     /// Stops a sub-agent; its parent goes on and reads that it was closed.

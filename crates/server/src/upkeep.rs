@@ -1,10 +1,11 @@
 //! Work behind the appends: snapshots, sealing of finished turns, retention, and sessions that nobody uses.
 
 use std::collections::HashSet;
-use std::sync::Mutex;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
+use futures_util::{StreamExt, stream};
 use riverrun_event::{Sequence, TaskId};
 use riverrun_fold::State;
 use riverrun_log::{SealedTurn, SessionKey, Snapshot, SnapshotFound};
@@ -27,8 +28,10 @@ const UNSEALED: u64 = 256;
 const SWEEP_EVERY: Duration = Duration::from_secs(1);
 /// A session that rests this long is packed to its end.
 const RESTED_MILLIS: u64 = 1_500;
-/// Sessions that are packed in one sweep at most.
-const PACKED_AT_ONCE: usize = 32;
+/// How long one sweep may pack rested sessions: a fifth of the time between two sweeps.
+const PACKING: Duration = Duration::from_millis(200);
+/// Sessions that one sweep looks at; more than can be packed in its time.
+const LOOKED_AT: usize = 1024;
 const HUB_IDLE_MILLIS: u64 = 60_000;
 const MEASURE_EVERY: u32 = 30;
 
@@ -85,31 +88,45 @@ pub async fn run(app: App, retention: Option<Duration>) {
                 rested = sweep_once(&app, sweeps).await;
             }
         }
-        let due = app.upkeep().take().into_iter().map(|key| (key, UNSEALED));
-        for (key, unsealed) in due.chain(rested.into_iter().map(|key| (key, 0))) {
+        for key in app.upkeep().take() {
             if app.edge().drain().is_started() {
                 return;
             }
-            if let Err(problem) = tend(&app, &key, unsealed, retention).await {
-                tracing::warn!(code = %problem.code(), session = %key.session, "upkeep of a session failed");
-            }
+            tend_or_tell(&app, &key, UNSEALED, retention).await;
         }
+        pack_rested(&app, rested, retention).await;
     }
 }
 
+/// Several at a time, so that they share syncs.
+async fn pack_rested(app: &App, rested: Vec<Arc<Hub>>, retention: Option<Duration>) {
+    const TOGETHER: usize = 16;
+    let began = Instant::now();
+    let has_time = |_: &Arc<Hub>| {
+        let goes_on = began.elapsed() < PACKING && !app.edge().drain().is_started();
+        std::future::ready(goes_on)
+    };
+    let packed = stream::iter(rested).take_while(has_time).for_each_concurrent(TOGETHER, async |hub| {
+        hub.since_upkeep.store(0, Ordering::Release);
+        tend_or_tell(app, &hub.key, 0, retention).await;
+    });
+    packed.await;
+}
+
 /// Lets go of what nobody uses, and says which sessions rest.
-async fn sweep_once(app: &App, sweeps: u32) -> Vec<SessionKey> {
+async fn sweep_once(app: &App, sweeps: u32) -> Vec<Arc<Hub>> {
     if sweeps.is_multiple_of(MEASURE_EVERY) {
         app.hubs().sweep(HUB_IDLE_MILLIS);
         measure(app).await;
     }
     let before = u64::try_from(app.now().millis()).unwrap_or(0).saturating_sub(RESTED_MILLIS);
-    let rested = app.hubs().idle(before, PACKED_AT_ONCE);
-    let keys = rested.into_iter().map(|hub| {
-        hub.since_upkeep.store(0, Ordering::Release);
-        hub.key.clone()
-    });
-    keys.collect()
+    app.hubs().idle(before, LOOKED_AT)
+}
+
+async fn tend_or_tell(app: &App, key: &SessionKey, unsealed: u64, retention: Option<Duration>) {
+    if let Err(problem) = tend(app, key, unsealed, retention).await {
+        tracing::warn!(code = %problem.code(), session = %key.session, "upkeep of a session failed");
+    }
 }
 
 async fn measure(app: &App) {
@@ -127,7 +144,8 @@ async fn tend(
 ) -> Result<(), Problem> {
     let Some(head) = app.log().head(key).await? else { return Ok(()) };
     let size = snapshot(app, key, head.last).await?;
-    if let Some(hub) = app.hubs().get(key).await? {
+    // Upkeep is no use: it does not keep the session in memory.
+    if let Some(hub) = app.hubs().known(key) {
         hub.upkeep_after.store(SNAPSHOT_BYTES.max(size), Ordering::Relaxed);
     }
     let through = Sequence::new(head.last.get().saturating_sub(unsealed)).unwrap_or_default();

@@ -29,7 +29,7 @@ pub use client_run::ClientTool;
 pub use command::{CommandConfig, CommandTool};
 pub use definition::{Effect, Flags, ToolDefinition};
 pub use function::{FunctionError, FunctionTool, IntoOutput, Json};
-pub use mcp::{Endpoint, McpConfig, McpServer, McpTool, Offer, Refused};
+pub use mcp::{Endpoint, Known, McpConfig, McpInventory, McpServer, McpTool, Offer, Refused};
 pub use name::{MAX_NAME, is_valid_name};
 pub use output::{ToolError, ToolErrorKind, ToolOutput};
 pub use process::Program;

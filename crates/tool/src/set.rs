@@ -6,7 +6,9 @@ use std::time::Duration;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::name::{is_valid_name, nearest, shown};
+use riverrun_event::nearest;
+
+use crate::name::{is_valid_name, shown};
 use crate::{Arguments, Call, Flags, Tool, ToolDefinition, ToolError, ToolErrorKind, ToolOutput, run};
 
 /// Names that an error text lists.

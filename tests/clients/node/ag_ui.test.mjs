@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { HttpAgent } from "@ag-ui/client";
-import { BASE, keyed, name } from "./support.mjs";
+import { BASE, keyed, name, post, spoilt } from "./support.mjs";
 
 const make = (more = {}) =>
   new HttpAgent({
@@ -59,6 +59,44 @@ test("an approval interrupts the run, and its answer resumes it", async () => {
   const second = await run("approval", { resume }, agent);
   assert.equal(second.outcome, "success");
   assert.equal(agent.pendingInterrupts.length, 0);
+});
+
+test("a run that is cancelled elsewhere ends as cancelled", async () => {
+  const agent = make();
+  const runId = name("run");
+  const types = [];
+  let outcome;
+  await agent.runAgent(
+    { runId, forwardedProps: { scenario: "slow" } },
+    {
+      onEvent: ({ event }) => {
+        types.push(event.type);
+        if (types.length === 5) return void post(`/v1/sessions/${agent.threadId}/turns/${runId}/cancel`, { mode: "immediate" });
+      },
+      onRunFinishedEvent: (finished) => void (outcome = finished.outcome),
+    },
+  );
+  assert.equal(outcome, "cancelled");
+  assert.equal(types.at(-1), "RUN_FINISHED");
+});
+
+test("bad requests are told what is wrong with them", async () => {
+  const quiet = console.error;
+  console.error = () => {};
+  const refused = async (agent, more, words) => {
+    let told;
+    try {
+      await agent.runAgent({ forwardedProps: { scenario: "text" }, ...more }, { onRunFailed: ({ error }) => void (told = error) });
+    } catch (error) {
+      told ??= error;
+    }
+    assert.match(String(told?.message), words);
+  };
+  await refused(make({ fetch: spoilt("{") }), {}, /400.*invalid_json/s);
+  await refused(make({ fetch: spoilt('{"threadId":7}') }), {}, /400.*threadId/s);
+  await refused(make(), { forwardedProps: { agent: "nobody" } }, /404.*scenario-text/s);
+  await refused(make({ fetch: (url, options) => fetch(url, options) }), {}, /401.*key/s);
+  console.error = quiet;
 });
 
 test("a failure reaches the error callback", async () => {

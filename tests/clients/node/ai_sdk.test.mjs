@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { AbstractChat, DefaultChatTransport, readUIMessageStream } from "ai";
-import { BASE, FAULT, keyed, name, until } from "./support.mjs";
+import { BASE, FAULT, keyed, name, spoilt, until } from "./support.mjs";
 
 const api = `${BASE}/api/chat`;
 const user = { id: "u1", role: "user", parts: [{ type: "text", text: "weather?" }] };
@@ -98,6 +98,19 @@ test("a chat that was cut resumes without doubled text", async () => {
   const texts = chat.messages.at(-1).parts.filter((part) => part.type === "text");
   assert.equal(texts.length, 1);
   assert.match(texts[0].text, /^The weather in Paris/);
+});
+
+test("bad requests are told what is wrong with them", async () => {
+  const refused = async (fetch, body, words) => {
+    const chat = new Chat({ id: name("chat"), transport: new DefaultChatTransport({ api, fetch, body }) });
+    await chat.sendMessage({ text: "x" });
+    assert.equal(chat.status, "error");
+    assert.match(chat.error.message, words);
+  };
+  await refused(spoilt("{"), {}, /invalid_json/);
+  await refused(spoilt('{"id":"c","messages":7}'), {}, /messages/);
+  await refused(keyed(), { agent: "nobody" }, /scenario-text/);
+  await refused((url, options) => fetch(url, options), {}, /key/);
 });
 
 test("a failure is the chat's error", async () => {

@@ -4,20 +4,10 @@ import { existsSync } from "node:fs";
 import { createServer } from "node:http";
 import test from "node:test";
 import { chromium } from "playwright-core";
-import { BASE, KEY, keyed, name } from "./support.mjs";
+import { BASE, KEY, keyed, name, post, until } from "./support.mjs";
 
 const browser = process.env.CHROMIUM ?? "/usr/bin/chromium";
 const skip = existsSync(browser) ? false : `no Chromium at ${browser}`;
-
-const post = async (path, body) => {
-  const answer = await keyed()(BASE + path, {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify(body),
-  });
-  assert.ok(answer.ok, `${path}: ${answer.status} ${await answer.clone().text()}`);
-  return answer.json();
-};
 
 /** A proxy that cuts every connection of its first readers after some bytes, and passes the rest. */
 const cutting = (cuts) =>
@@ -47,36 +37,82 @@ const cutting = (cuts) =>
     proxy.listen(0, "127.0.0.1", () => resolve(proxy));
   });
 
-test("EventSource sees every event once over several cuts", { skip }, async () => {
-  const session = name("ses");
-  await post("/v1/sessions", { sessionId: session });
-  const turn = await post(`/v1/sessions/${session}/turns`, { agent: "scripted/slow", input: "x" });
-  const proxy = await cutting(4);
-  const page = await (await (await chromium.launch({
+/** Follows a session in a page until `turn` has ended; `cuts` connections are cut before. */
+const follow = async (session, cuts, during = async () => {}) => {
+  const proxy = await cutting(cuts);
+  const launched = await chromium.launch({
     executablePath: browser,
     args: ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync"],
-  })).newContext()).newPage();
-  const url = `http://127.0.0.1:${proxy.address().port}/v1/sessions/${session}/events`;
-  await page.goto(`http://127.0.0.1:${proxy.address().port}/livez`);
-  const seen = await page.evaluate(
-    ([address, wanted]) =>
-      new Promise((resolve, reject) => {
-        const sequences = [];
-        const source = new EventSource(address);
-        source.onmessage = (message) => {
-          const event = JSON.parse(message.data);
-          sequences.push(event.sequence);
-          if (event.type.startsWith("turn.") && event.turnId === wanted && /completed|failed|cancelled/.test(event.type)) {
+  });
+  try {
+    const page = await (await launched.newContext()).newPage();
+    const origin = `http://127.0.0.1:${proxy.address().port}`;
+    await page.goto(`${origin}/livez`);
+    const seen = page.evaluate(
+      (address) =>
+        new Promise((resolve, reject) => {
+          const events = [];
+          const source = new EventSource(address);
+          const end = (how) => {
             source.close();
-            resolve(sequences);
-          }
-        };
-        setTimeout(() => reject(new Error(`saw ${sequences.length} events`)), 30000);
-      }),
-    [url, turn.turnId],
-  );
-  await page.context().browser().close();
-  proxy.closeAllConnections();
-  proxy.close();
-  assert.deepEqual(seen, seen.map((_, place) => place + 1));
+            resolve({ events, how });
+          };
+          source.onmessage = (message) => {
+            const { sequence, type, payload } = JSON.parse(message.data);
+            events.push({ sequence, type, payload });
+            if (/^turn\.(completed|failed|cancelled)$/.test(type)) end("ended");
+          };
+          // It stops for ever where the answer is no stream; a cut it mends by itself.
+          source.onerror = () => source.readyState === EventSource.CLOSED && end("closed");
+          setTimeout(() => reject(new Error(`saw ${events.length} events`)), 30000);
+        }),
+      `${origin}/v1/sessions/${session}/events`,
+    );
+    await during();
+    return await seen;
+  } finally {
+    await launched.close();
+    proxy.closeAllConnections();
+    proxy.close();
+  }
+};
+
+const begin = async (agent) => {
+  const session = name("ses");
+  await post("/v1/sessions", { sessionId: session });
+  return { session, ...(await post(`/v1/sessions/${session}/turns`, { agent, input: "x" })) };
+};
+
+test("EventSource sees every event once over several cuts", { skip }, async () => {
+  const { session } = await begin("scripted/slow");
+  const { events } = await follow(session, 4);
+  assert.deepEqual(events.map(({ sequence }) => sequence), events.map((_, place) => place + 1));
+  assert.equal(events.at(-1).type, "turn.completed");
+});
+
+test("EventSource sees a tool, and an action that waits until somebody decides", { skip }, async () => {
+  const { session } = await begin("scenario-approval");
+  const decide = async () => {
+    const action = await until("something waits", async () => {
+      const answer = await keyed()(`${BASE}/v1/sessions/${session}/actions`);
+      return (await answer.json()).actions.find(({ status }) => status === "pending");
+    });
+    await post(`/v1/sessions/${session}/actions/${action.actionId}`, { decision: "approve", digest: action.digest });
+  };
+  const { events } = await follow(session, 1, decide);
+  const types = events.map(({ type }) => type);
+  assert.ok(["action.required", "action.resolved", "tool.started", "tool.result"].every((type) => types.includes(type)));
+});
+
+test("EventSource sees a cancelled run end", { skip }, async () => {
+  const { session, turnId } = await begin("scripted/long?deltas=2000&pace_ms=50");
+  const { events } = await follow(session, 0, () => post(`/v1/sessions/${session}/turns/${turnId}/cancel`, { mode: "immediate" }));
+  assert.equal(events.at(-1).type, "turn.cancelled");
+});
+
+test("EventSource sees why a run failed, and stops where there is no session", { skip }, async () => {
+  const { session } = await begin("scripted/error");
+  const { events } = await follow(session, 0);
+  assert.deepEqual([events.at(-1).type, events.at(-1).payload.error.message], ["turn.failed", "scripted failure"]);
+  assert.equal((await follow(name("none"), 0)).how, "closed");
 });

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import OpenAI from "openai";
-import { BASE, FAULT, KEY, collect } from "./support.mjs";
+import { BASE, FAULT, KEY, collect, spoilt } from "./support.mjs";
 
 const client = new OpenAI({ baseURL: `${BASE}/v1`, apiKey: KEY, maxRetries: 0, timeout: 30000, logLevel: "off" });
 
@@ -60,6 +60,50 @@ test("an unknown model is told what there is", async () => {
     assert.match(error.message, /scripted\//);
     return true;
   });
+});
+
+test("an approval goes on with the same response", async () => {
+  const model = "agent/scenario-approval";
+  let asked;
+  let id;
+  for await (const event of await client.responses.create({ model, input: "x", stream: true, background: true })) {
+    id ??= event.response?.id;
+    if (event.type === "response.output_item.done" && event.item.type === "mcp_approval_request") {
+      asked = event.item.id;
+      break;
+    }
+  }
+  const input = [{ type: "mcp_approval_response", approval_request_id: asked, approve: true }];
+  const final = await client.responses.stream({ model, input, previous_response_id: id }).finalResponse();
+  assert.deepEqual([final.id, final.output_text], [id, "The file x was deleted."]);
+});
+
+test("bad requests are told what is wrong with them", async () => {
+  const messages = [{ role: "user", content: "x" }];
+  const told = async (status, asked, check) => {
+    for (const ask of asked) {
+      await assert.rejects(ask(), (error) => {
+        assert.equal(error.status, status, error.message);
+        check(error);
+        return true;
+      });
+    }
+  };
+  const broken = new OpenAI({ baseURL: `${BASE}/v1`, apiKey: KEY, maxRetries: 0, fetch: spoilt("{"), logLevel: "off" });
+  const stranger = new OpenAI({ baseURL: `${BASE}/v1`, apiKey: "rr_wrong", maxRetries: 0, logLevel: "off" });
+  const both = (one, model, input, chat) => [
+    () => one.responses.create({ model, input }),
+    () => one.chat.completions.create({ model, messages: chat }),
+  ];
+  await told(400, both(broken, "scripted/text", "x", messages), (error) => {
+    assert.equal(error.code, "invalid_json");
+    assert.match(error.message, /not JSON/);
+  });
+  await told(404, both(client, "nobody/knows", "x", messages), (error) => assert.match(error.message, /scripted\//));
+  await told(400, both(client, "scripted/text", [{ role: "wizard", content: "x" }], [{ role: "wizard", content: "x" }]), (error) =>
+    assert.match(error.param, /\[0\]\.role$/),
+  );
+  await told(401, both(stranger, "scripted/text", "x", messages), (error) => assert.match(error.message, /key/));
 });
 
 test("chat: tool calls are gathered by their index", async () => {

@@ -1,4 +1,5 @@
 // Turns that were played once, and copies of them that readers enter behind every event.
+import { readFile } from "node:fs/promises";
 import { isDeepStrictEqual } from "node:util";
 import { BASE, keyed, name, until } from "./support.mjs";
 
@@ -10,7 +11,14 @@ export const AGENTS = {
   error: "scenario-error",
   parallel: "scenario-parallel",
   citations: "demo",
+  citation: "recorded/citation",
+  images: "recorded/images",
+  rejected: "recorded/approval_rejected",
+  cancelled: "recorded/cancel",
+  handoff: "recorded/blocks",
 };
+// What a turn can hold that clients easily get wrong.
+export const EVERYTHING = ["approval", "subagent", "error", "citation", "images"];
 // Every reader holds a connection, and a key may hold only so many.
 const AT_ONCE = 100;
 const fetched = keyed();
@@ -40,8 +48,23 @@ const approveAll = async (session) => {
   }
 };
 
-/** Plays a turn to its end, with every action approved: where it is, its events, the text that the fold made of it. */
-export const play = async (agent) => {
+/** Puts a recorded turn into a session of its own, under names of its own. */
+const put = async (recording) => {
+  const session = name("rec");
+  const names = { r1: `r1_${session}`, k1: `k1_${session}` };
+  await call("POST", "/v1/sessions", { sessionId: session });
+  for (const line of (await readFile(`${process.env.RIVERRUN_SCENARIOS}/${recording}.ndjson`, "utf8")).trim().split("\n")) {
+    const event = JSON.parse(line);
+    if (event.type === "session.created") continue;
+    for (const member of ["turnId", "taskId", "parentTaskId"]) {
+      if (event[member] in names) event[member] = names[event[member]];
+    }
+    await call("POST", `/v1/sessions/${session}/events`, event);
+  }
+  return { session, turnId: names.r1, taskId: names.k1 };
+};
+
+const run = async (agent) => {
   const session = name("ses");
   await call("POST", "/v1/sessions", { sessionId: session });
   const { turnId, taskId } = await call("POST", `/v1/sessions/${session}/turns`, { agent, input: "wind" });
@@ -50,13 +73,24 @@ export const play = async (agent) => {
     const said = await call("GET", `/v1/sessions/${session}/state`);
     return ["completed", "failed", "cancelled"].includes((said.state ?? said).turns.at(-1).status);
   });
+  return { session, turnId, taskId };
+};
+
+/**
+ * Plays a turn to its end, with every action approved, or takes a recorded one: where it is, its events, the text that
+ * the fold made of it, and where its pictures are.
+ */
+export const play = async (agent) => {
+  const { session, turnId, taskId } = agent.startsWith("recorded/") ? await put(agent.slice(9)) : await run(agent);
   const { events } = await call("GET", `/v1/sessions/${session}/events?limit=5000`);
   const said = await call("GET", `/v1/tasks/${taskId}`);
-  const messages = (said.task ?? said).output.filter((item) => item.type === "message");
-  const blocks = messages.flatMap((item) => item.block_list ?? item.blockList ?? item.content ?? []);
-  const text = blocks.map((block) => block.text ?? "").join("");
+  const of = (...types) => (said.task ?? said).output
+    .filter((item) => types.includes(item.type))
+    .flatMap((item) => item.block_list ?? item.content ?? []);
+  const text = of("message").map((block) => block.text ?? "").join("");
+  const pictures = of("message", "tool_result").flatMap((block) => block.image_url?.url ?? []);
   const waits = events.filter((event) => event.type === "action.resolved").map((event) => event.sequence - 1);
-  return { session, turn: turnId, events, text, waits };
+  return { session, turn: turnId, events, text, pictures, waits };
 };
 
 /** Puts the turn's events into new sessions one by one, and opens a reader without a state behind each. */

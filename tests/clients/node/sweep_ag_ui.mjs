@@ -1,6 +1,6 @@
 // @ag-ui/client enters a turn behind every event, without a state: the same messages and the same state.
 import { HttpAgent } from "@ag-ui/client";
-import { Report, chosen, copied, open, play } from "./recorded.mjs";
+import { EVERYTHING, Report, chosen, copied, open, play } from "./recorded.mjs";
 import { BASE } from "./support.mjs";
 
 const DIALECT = "ag-ui";
@@ -30,19 +30,29 @@ const readAll = async (copy, answer) => {
   // Who asked has the question; who comes without a state is told it, unless the turn had not begun.
   const asked = agent.messages.filter(({ id }) => id !== `${copy.turn}.input`);
   // How a run stood when it was interrupted is told to those who were there: only the last run's activity is compared.
-  const last = asked.findLast(({ role }) => role === "activity");
-  const messages = asked.filter((one) => one.role !== "activity" || one === last);
+  const last = asked.findLast(({ activityType }) => activityType === "RUN");
+  const messages = asked.filter((one) => one.activityType !== "RUN" || one === last);
   return plain({ messages, state: agent.state, error });
 };
 
 const textOf = ({ messages }) =>
   messages.filter((one) => one.role === "assistant" && !one.subagentRunId).map((one) => one.content ?? "").join("");
 
-for (const [label, agent] of chosen(["approval", "subagent", "error"])) {
+/** Pictures of a tool are parts of its message, those of the agent activities. */
+const picturesOf = ({ messages }) =>
+  messages.flatMap(({ role, content }) => {
+    const parts = role === "tool" && Array.isArray(content) ? content : [];
+    const shown = role === "activity" ? (content.block?.imageUrl?.url ?? []) : [];
+    const sources = parts.filter(({ type }) => type === "image").map(({ source }) => source);
+    return sources.map(({ type, value, mimeType }) => (type === "data" ? `data:${mimeType};base64,${value}` : value)).concat(shown);
+  });
+
+for (const [label, agent] of chosen(EVERYTHING)) {
   const turn = await play(agent);
   for await (const { copy, readers } of copied(turn, DIALECT)) {
     const whole = await readAll(copy, await open(copy, DIALECT));
     report.equal(textOf(whole), turn.text, `${label}: the uncut text and the fold's`);
+    report.equal(picturesOf(whole), turn.pictures, `${label}: the uncut pictures and the fold's`);
     for (const { sequence, answer } of readers) {
       report.equal(await readAll(copy, answer), whole, `${label}: entered behind ${sequence}`);
     }

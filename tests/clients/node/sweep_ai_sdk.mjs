@@ -1,6 +1,6 @@
 // ai enters a turn behind every event, without a state: it ends with the same message.
 import { DefaultChatTransport, readUIMessageStream } from "ai";
-import { Report, chosen, copied, open, play } from "./recorded.mjs";
+import { EVERYTHING, Report, chosen, copied, open, play } from "./recorded.mjs";
 import { BASE, FAULT, keyed, name } from "./support.mjs";
 
 const DIALECT = "ai-sdk";
@@ -46,11 +46,14 @@ const readAll = async (copy, answer) => {
 
 const textOf = ({ message }) => message.parts.filter((part) => part.type === "text").map((part) => part.text).join("");
 
-for (const [label, agent] of chosen(["approval", "subagent", "error"])) {
+const picturesOf = ({ message }) => message.parts.filter((part) => part.type === "file").map((part) => part.url);
+
+for (const [label, agent] of chosen(EVERYTHING)) {
   const turn = await play(agent);
   for await (const { copy, readers } of copied(turn, DIALECT)) {
     const whole = await readAll(copy, await open(copy, DIALECT));
     report.equal(textOf(whole), turn.text, `${label}: the uncut text and the fold's`);
+    report.equal(picturesOf(whole), turn.pictures, `${label}: the uncut pictures and the fold's`);
     for (const { sequence, answer } of readers) {
       report.equal(await readAll(copy, answer), whole, `${label}: entered behind ${sequence}`);
     }

@@ -1,5 +1,7 @@
 """Turns that were played once, and copies of them that readers enter behind every event."""
 
+import json
+import pathlib
 import time
 import uuid
 
@@ -15,7 +17,15 @@ AGENTS = {
     "error": "scenario-error",
     "parallel": "scenario-parallel",
     "citations": "demo",
+    "citation": "recorded/citation",
+    "images": "recorded/images",
+    "rejected": "recorded/approval_rejected",
+    "cancelled": "recorded/cancel",
+    "handoff": "recorded/blocks",
 }
+# What a turn can hold that clients easily get wrong.
+EVERYTHING = ["approval", "subagent", "error", "citation", "images"]
+RECORDINGS = pathlib.Path(__file__).parents[3] / "spec/vectors/dialect/scenarios"
 TERMINAL = ("completed", "failed", "cancelled")
 # Every reader holds a connection, and a key may hold only so many.
 AT_ONCE = 100
@@ -50,13 +60,29 @@ class Turn:
         assert status == 200, state
         return state.get("state", state)
 
-    def text(self):
-        """The text of the agent's messages, sub-agents left out."""
+    def object(self):
+        """The turn's task as the fold has it."""
         status, task = request("GET", f"/v1/tasks/{self.task}")
         assert status == 200, task
-        items = task.get("task", task)["output"]
-        blocks = [block for item in items if item["type"] == "message" for block in blocks_of(item)]
-        return "".join(block.get("text") or "" for block in blocks)
+        return task.get("task", task)
+
+    def blocks(self, *kinds):
+        return [block for item in self.object()["output"] if item["type"] in kinds for block in blocks_of(item)]
+
+    def texts(self):
+        """The texts of the agent's messages, sub-agents left out."""
+        return [block["text"] for block in self.blocks("message") if block.get("text")]
+
+    def text(self):
+        return "".join(self.texts())
+
+    def pictures(self, *kinds):
+        """Where the pictures of such items are."""
+        return [block["image_url"]["url"] for block in self.blocks(*kinds) if block.get("image_url")]
+
+    def waits(self):
+        """The last events before somebody decided."""
+        return [event["sequence"] - 1 for event in self.events() if event["type"] == "action.resolved"]
 
     def open(self, dialect, **query):
         """The open answer of a stream in a dialect."""
@@ -74,7 +100,9 @@ def blocks_of(item):
 
 
 def play(agent, text="wind"):
-    """Plays a turn to its end, with every action approved."""
+    """Plays a turn to its end, with every action approved, or puts a recorded one into a session."""
+    if agent.startswith("recorded/"):
+        return put(agent.removeprefix("recorded/"))
     session = f"ses_{uuid.uuid4().hex}"
     assert request("POST", "/v1/sessions", {"sessionId": session})[0] == 201
     status, turn = request("POST", f"/v1/sessions/{session}/turns", {"agent": agent, "input": text})
@@ -88,6 +116,24 @@ def play(agent, text="wind"):
     raise AssertionError(f"{agent}: the turn did not end")
 
 
+def put(name):
+    """A recorded turn in a session of its own, under names of its own."""
+    tag = uuid.uuid4().hex[:12]
+    put_in = Turn(f"rec_{tag}", f"r1_{tag}", f"k1_{tag}")
+    assert request("POST", "/v1/sessions", {"sessionId": put_in.session})[0] == 201
+    names = {"r1": put_in.turn, "k1": put_in.task}
+    for line in (RECORDINGS / f"{name}.ndjson").read_text().splitlines():
+        event = json.loads(line)
+        if event["type"] == "session.created":
+            continue
+        for member in ("turnId", "taskId", "parentTaskId"):
+            if event.get(member) in names:
+                event[member] = names[event[member]]
+        status, said = request("POST", f"/v1/sessions/{put_in.session}/events", event)
+        assert status in (200, 201), said
+    return put_in
+
+
 def approve_all(session):
     for action in request("GET", f"/v1/sessions/{session}/actions")[1]["actions"]:
         if action["status"] == "pending":
@@ -96,10 +142,11 @@ def approve_all(session):
             assert status == 200, said
 
 
-def copied(turn, dialect):
+def copied(turn, dialect, reader=None):
     """Puts the turn's events into a new session one by one, and opens a reader without a state behind each.
 
-    Returns the copy and the readers `(sequence, answer)`, whose bodies end with the turn.
+    Returns the copy and the readers `(sequence, answer)`, whose bodies end with the turn. Another kind of `reader` is
+    made of the session's name.
     """
     events = turn.events()
     for first in range(0, len(events), AT_ONCE):
@@ -111,7 +158,8 @@ def copied(turn, dialect):
             status, said = request("POST", f"/v1/sessions/{copy.session}/events", kept)
             assert status in (200, 201), said
             if first <= number < first + AT_ONCE:
-                readers.append((number + 1, copy.open(dialect, catchup="snapshot")))
+                opened = reader(copy.session) if reader else copy.open(dialect, catchup="snapshot")
+                readers.append((number + 1, opened))
         yield copy, readers
 
 
@@ -122,6 +170,19 @@ def handed(answer, library=httpx):
         return library.Response(200, headers=dict(answer.headers), content=answer.iter_raw())
 
     return library.Client(transport=library.MockTransport(handle))
+
+
+def data_of(answer):
+    """The frames of a body: what each says, without the words about the stream itself."""
+    left = ""
+    for piece in answer.iter_text():
+        *frames, left = (left + piece).split("\n\n")
+        for frame in frames:
+            lines = frame.split("\n")
+            said = [line.removeprefix("data: ") for line in lines if line.startswith("data: ")]
+            if said and "event: riverrun" not in lines and said[0] != "[DONE]":
+                yield json.loads(said[0])
+    answer.close()
 
 
 class Report:
@@ -138,16 +199,25 @@ class Report:
             print(f"  wrong: {what}")
 
     def equal(self, found, wanted, what):
-        self.check(found == wanted, f"{what}\n    found  {short(found)}\n    wanted {short(wanted)}")
+        self.check(found == wanted, f"{what}\n    {difference(found, wanted)}" if found != wanted else what)
 
     def end(self):
         print(f"{self.name}: {self.right}/{self.all} ({time.time() - self.began:.0f} s)")
         raise SystemExit(self.right != self.all or self.all == 0)
 
 
-def short(value):
-    text = repr(value)
-    return text if len(text) < 600 else f"{text[:400]} … {text[-200:]}"
+def difference(found, wanted, path=""):
+    """Where two values first differ."""
+    if isinstance(found, dict) and isinstance(wanted, dict):
+        for name in [*wanted, *found]:
+            if found.get(name) != wanted.get(name):
+                return difference(found.get(name), wanted.get(name), f"{path}/{name}")
+    if isinstance(found, (list, tuple)) and isinstance(wanted, (list, tuple)):
+        for place, (one, other) in enumerate(zip(found, wanted)):
+            if one != other:
+                return difference(one, other, f"{path}/{place}")
+        path = f"{path} has {len(found)}, not {len(wanted)}"
+    return f"{path}: found {repr(found)[:300]}, wanted {repr(wanted)[:300]}"
 
 
 def chosen(arguments, small):

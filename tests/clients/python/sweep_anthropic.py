@@ -5,7 +5,7 @@ import sys
 import anthropic
 import httpx2
 
-from recorded import Report, chosen, copied, handed, play
+from recorded import EVERYTHING, Report, chosen, copied, handed, play
 from support import BASE, FAULT, KEY
 
 ASK = {"model": "scripted/text", "max_tokens": 99, "messages": [{"role": "user", "content": "x"}]}
@@ -51,7 +51,7 @@ def cut_is_seen():
             report.check(True, "")
 
 
-for name, agent in chosen(sys.argv, ["text", "approval", "error"]).items():
+for name, agent in chosen(sys.argv, EVERYTHING).items():
     sweep(name, agent)
 cut_is_seen()
 report.end()

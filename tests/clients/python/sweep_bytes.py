@@ -8,7 +8,7 @@ from server import Server
 server = Server()
 server.environment()
 
-from recorded import Report, chosen, play  # noqa: E402: they read the environment
+from recorded import EVERYTHING, Report, chosen, play  # noqa: E402: they read the environment
 from support import request  # noqa: E402
 
 report = Report("bytes")
@@ -51,7 +51,7 @@ def sweep(names_and_agents):
 
 
 try:
-    sweep(chosen(sys.argv, ["approval", "subagent", "error", "citations"]).items())
+    sweep(chosen(sys.argv, EVERYTHING).items())
 finally:
     server.stop()
 report.end()

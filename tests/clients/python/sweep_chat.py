@@ -5,7 +5,7 @@ import sys
 import httpx
 import openai
 
-from recorded import Report, chosen, copied, handed, play
+from recorded import EVERYTHING, Report, chosen, copied, handed, play
 from support import BASE, FAULT, KEY
 
 ASK = {"model": "scripted/text", "messages": [{"role": "user", "content": "x"}]}
@@ -29,7 +29,8 @@ def read(answer):
 
 def sweep(name, agent):
     turn = play(agent)
-    text = turn.text()
+    # One content text: the next block begins with a blank line.
+    text = "\n\n".join(turn.texts())
     for copy, readers in copied(turn, "chat"):
         whole = read(copy.open("chat"))
         report.equal(whole[0], text, f"{name}: the uncut text and the fold's")
@@ -51,7 +52,7 @@ def cut_is_seen():
             report.check(True, "")
 
 
-for name, agent in chosen(sys.argv, ["text", "subagent", "error"]).items():
+for name, agent in chosen(sys.argv, EVERYTHING).items():
     sweep(name, agent)
 cut_is_seen()
 report.end()

@@ -5,7 +5,7 @@ import sys
 import httpx
 import openai
 
-from recorded import Report, chosen, play
+from recorded import EVERYTHING, Report, chosen, play
 from support import BASE, FAULT, KEY
 
 client = openai.OpenAI(base_url=f"{BASE}/v1", api_key=KEY, max_retries=0, timeout=30)
@@ -27,10 +27,17 @@ def folded(name, after):
     return last.response.to_dict()
 
 
+def pictures_of(response):
+    calls = [item for item in response["output"] if item["type"] == "image_generation_call"]
+    return [call.get("image_url") or f"data:image/{call['output_format']};base64,{call['result']}" for call in calls]
+
+
 def sweep(label, agent):
     turn = play(agent)
     name = turn.response_id
     whole = follow(name)
+    pictures = turn.pictures("message")
+    report.equal(pictures_of(whole[-1]["response"]), pictures, f"{label}: the uncut pictures and the fold's")
     report.equal([event["sequence_number"] for event in whole], list(range(len(whole))), f"{label}: the numbers")
     report.equal(text_of(whole), turn.text(), f"{label}: the uncut text and the fold's")
     retrieved = client.responses.retrieve(name).to_dict()
@@ -65,7 +72,7 @@ def cut_live(model):
         report.equal(seen + rest, follow(name), f"{model}: cut live after {frames} frames")
 
 
-for label, agent in chosen(sys.argv, ["text", "approval", "error"]).items():
+for label, agent in chosen(sys.argv, EVERYTHING).items():
     sweep(label, agent)
 cut_live("scripted/slow?pace_ms=4&times=1")
 report.end()

@@ -1,7 +1,7 @@
-"""A bad reader of every dialect: it reads in dribbles, cuts at any byte, and comes back again and again.
+"""A bad reader of every dialect: one byte a second, cuts at any byte, back again and again, while the run goes on.
 
-The run goes on meanwhile. What the reader has put together at the end is what one that was never cut has, and the
-server takes no more memory for it.
+What the reader has put together at the end is what one that was never cut has, and the server takes no more memory
+for it.
 """
 
 import asyncio
@@ -16,12 +16,15 @@ from server import Server
 server = Server()
 server.environment()
 
-from recorded import Report, Turn, play  # noqa: E402: they read the environment
-from support import KEY, request  # noqa: E402
+import torture  # noqa: E402: they read the environment
+from recorded import Report, Turn, play  # noqa: E402
+from support import request  # noqa: E402
 
-TIMES = 1000 if "--all" in sys.argv else 100
+IS_ALL = "--all" in sys.argv
+TIMES = 1000 if IS_ALL else 30
+SECONDS = 30 if IS_ALL else 20
 # A reader that is cut at a random byte comes forward a few frames, so the run must be long enough.
-AGENT = f"scripted/long?deltas={TIMES * 6}&pace_ms=2"
+AGENT = f"scripted/long?deltas={TIMES * 6 if IS_ALL else 600}&pace_ms={2 if IS_ALL else 20}"
 RESUMED = ["native", "native-strict", "task"]
 ENTERED = ["chat", "anthropic", "gemini", "ag-ui", "ai-sdk", "agents-sdk", "simple-run", "langgraph", "a2a"]
 report = Report("torture")
@@ -32,51 +35,19 @@ def path_of(turn, **query):
     return f"/v1/sessions/{turn.session}/events?{urllib.parse.urlencode(query)}"
 
 
-async def piece(path, cut, **headers):
-    """The body's first bytes, read in dribbles; cut at that byte. None is the cut of a reader that reads all."""
-    reader, writer = await asyncio.open_connection("127.0.0.1", server.port, limit=2048)
-    lines = [f"GET {path} HTTP/1.1", "host: localhost", f"authorization: Bearer {KEY}", "accept: text/event-stream"]
-    lines += [f"{name}: {value}" for name, value in headers.items()]
-    writer.write(("\r\n".join(lines) + "\r\n\r\n").encode())
-    head = await reader.readuntil(b"\r\n\r\n")
-    assert b" 200 " in head.split(b"\r\n")[0], head
-    body, is_whole = b"", False
-    try:
-        while cut is None or len(body) < cut:
-            size = int(await reader.readuntil(b"\r\n"), 16)
-            if size == 0:
-                is_whole = True
-                break
-            left = size
-            while left and (cut is None or len(body) < cut):
-                wish = left if cut is None else random.choice([1, 1, 1, 7, 64, 512])
-                got = await reader.read(min(left, wish))
-                if not got:
-                    return body, False
-                body, left = body + got, left - len(got)
-            if left == 0:
-                await reader.readexactly(2)
-    except asyncio.IncompleteReadError:
-        pass
-    finally:
-        # A reset, not a farewell, half of the time.
-        writer.transport.abort() if random.random() < 0.5 else writer.close()
-    return body[:cut], is_whole
+def somewhere():
+    return random.randint(1, 3000)
 
 
-def frames(body):
-    """Whole frames only: what a cut left of one is thrown away, as clients do."""
-    return [part for part in body.decode(errors="ignore").split("\n\n")[:-1] if part]
-
-
-async def resumed(turn, dialect):
-    """A reader that keeps its cursor: its events are those of the log, each once."""
+async def resumed(turn, dialect, times, seconds):
+    """A reader that keeps its cursor: its frames are those of the log, each once."""
     cursor, seen, cuts = None, [], 0
     while True:
         headers = {} if cursor is None else {"last-event-id": cursor}
-        last = cuts >= TIMES
-        body, is_whole = await piece(path_of(turn, dialect=dialect), None if last else random.randint(1, 3000), **headers)
-        for frame in frames(body):
+        slow = seconds if cuts == 0 else 0
+        cut = None if cuts >= times else somewhere()
+        body, is_whole = await torture.piece(server.port, path_of(turn, dialect=dialect), cut, slow, **headers)
+        for frame in torture.frames(body):
             if name := re.search(r"^id: (.+)$", frame, re.M):
                 cursor = name[1]
             if not re.search(r"^event: riverrun$", frame, re.M):
@@ -86,15 +57,16 @@ async def resumed(turn, dialect):
             return seen, cuts
 
 
-async def numbered(turn):
+async def numbered(turn, times, seconds):
     """A reader that counts, as Responses clients do."""
     seen, cuts = [], 0
     while True:
         path = f"/v1/responses/{turn.response_id}?stream=true"
         if seen:
             path += f"&starting_after={seen[-1]['sequence_number']}"
-        body, is_whole = await piece(path, None if cuts >= TIMES else random.randint(1, 3000))
-        for frame in frames(body):
+        cut = None if cuts >= times else somewhere()
+        body, is_whole = await torture.piece(server.port, path, cut, seconds if cuts == 0 else 0)
+        for frame in torture.frames(body):
             if data := re.search(r"^data: (.+)$", frame, re.M):
                 seen.append(json.loads(data[1]))
         cuts += 1
@@ -102,12 +74,31 @@ async def numbered(turn):
             return seen, cuts
 
 
-async def entered(turn, dialect):
+async def entered(turn, dialect, times, seconds):
     """A reader without a cursor: it comes without a state each time, and the last time it stays."""
-    for _ in range(TIMES):
-        await piece(path_of(turn, dialect=dialect, catchup="snapshot"), random.randint(1, 3000))
-    body, is_whole = await piece(path_of(turn, dialect=dialect, catchup="snapshot"), None)
-    return (body.decode(), is_whole), TIMES
+    path = path_of(turn, dialect=dialect, catchup="snapshot")
+    for number in range(times):
+        await torture.piece(server.port, path, somewhere(), seconds if number == 0 else 0)
+    body, is_whole = await torture.piece(server.port, path, None)
+    return (body.decode(), is_whole), times + 1
+
+
+async def messages(turn, times, seconds):
+    """A reader of content blocks over a WebSocket: it comes back with the last `event_id`."""
+    seen, cuts = [], 0
+    while True:
+        cut = None if cuts >= times else somewhere()
+        after = seen[-1]["event_id"] if seen else "0.0"
+        seen += await torture.blocks(server.port, turn.session, after, cut, seconds if cuts == 0 else 0)
+        cuts += 1
+        if seen and seen[-1]["type"] == "message_stop":
+            return seen, cuts
+
+
+async def stubborn(turn, dialect, seconds):
+    """One byte a second, and then the rest of the same body: a slow reader loses nothing either."""
+    body, is_whole = await torture.piece(server.port, path_of(turn, dialect=dialect), None, seconds)
+    return (body.decode(), is_whole), 1
 
 
 def words(text):
@@ -123,38 +114,54 @@ def started():
     return Turn(session, turn["turnId"], turn["taskId"])
 
 
-async def torture():
-    turn = started()
-    names = [*RESUMED, "responses", *ENTERED]
-    readers = [resumed(turn, name) for name in RESUMED] + [numbered(turn)] + [entered(turn, name) for name in ENTERED]
-    found = dict(zip(names, await asyncio.gather(*readers)))
-    for name in RESUMED:
-        whole, _ = await piece(path_of(turn, dialect=name), None)
-        wanted = [re.search(r"^data: (.+)$", one, re.M)[1] for one in frames(whole) if "event: riverrun" not in one]
-        report.equal(found[name][0], wanted, f"{name}: {found[name][1]} cuts")
-    numbers = [event["sequence_number"] for event in found["responses"][0]]
-    report.equal(numbers, list(range(len(numbers))), f"responses: {found['responses'][1]} cuts")
+async def all_at_once(turn, times, seconds):
+    readers = {name: resumed(turn, name, times, seconds) for name in RESUMED}
+    readers["responses"] = numbered(turn, times, seconds)
+    readers["blocks"] = messages(turn, times, seconds)
+    readers |= {name: entered(turn, name, times, seconds) for name in ENTERED}
+    readers |= {f"{name}, slow": stubborn(turn, name, seconds) for name in [*RESUMED, "responses", *ENTERED] if seconds}
+    return dict(zip(readers, await asyncio.gather(*readers.values())))
+
+
+async def check(turn, found):
     wanted = words(turn.text())
-    said = [event.get("delta", "") for event in found["responses"][0] if event["type"] == "response.output_text.delta"]
-    report.equal(words("".join(said)), wanted, "responses: the text")
-    for name in ENTERED:
+    for name in RESUMED:
+        whole, _ = await torture.piece(server.port, path_of(turn, dialect=name), None)
+        data = [re.search(r"^data: (.+)$", one, re.M)[1] for one in torture.frames(whole) if "event: riverrun" not in one]
+        report.equal(found[name][0], data, f"{name}: {found[name][1]} cuts")
+    events, cuts = found["responses"]
+    report.equal([event["sequence_number"] for event in events], list(range(len(events))), f"responses: {cuts} cuts")
+    said = "".join(event["delta"] for event in events if event["type"] == "response.output_text.delta")
+    report.equal(words(said), wanted, "responses: the text")
+    blocks, cuts = found["blocks"]
+    ids = [message["event_id"] for message in blocks]
+    report.equal(ids, sorted(set(ids)), f"blocks: {cuts} cuts, each message once")
+    said = "".join((message.get("delta") or {}).get("text", "") for message in blocks)
+    report.equal(words(said), wanted, "blocks: the text")
+    for name in [name for name in found if name in ENTERED or name.endswith("slow")]:
         (body, is_whole), _ = found[name]
         report.check(is_whole, f"{name}: the last body was not whole")
-        told = words(body)
         # Some end with the whole text once more.
-        report.equal(told[: len(wanted)], wanted, f"{name}: the text")
+        report.equal(words(body)[: len(wanted)], wanted, f"{name}: the text")
+
+
+async def round_of(times, seconds):
+    turn = started()
+    found = await all_at_once(turn, times, seconds)
+    await check(turn, found)
     return sum(cuts for _, cuts in found.values())
 
 
 try:
     play("scenario-text")
     random.seed(7)
-    asyncio.run(torture())
+    # What the server keeps for as many readers and for a session that was read is there after the first round.
+    asyncio.run(round_of(TIMES // 3, 3))
     before = server.resident()
-    cuts = asyncio.run(torture())
+    cuts = asyncio.run(round_of(TIMES, SECONDS))
     grown = server.resident() - before
     report.check(grown < 24_000, f"the server grew by {grown} kB")
-    print(f"  {cuts} connections, memory {before} kB and then {grown:+} kB")
+    print(f"  {cuts} connections, one byte a second for {SECONDS} s, memory {before} kB and then {grown:+} kB")
 finally:
     server.stop()
 report.end()

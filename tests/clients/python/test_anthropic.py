@@ -1,10 +1,12 @@
 """anthropic-python: Messages."""
 
+import threading
 import unittest
 
 import anthropic
+import httpx2
 
-from support import BASE, KEY
+from support import BASE, KEY, approve_next, request, spoilt
 
 client = anthropic.Anthropic(base_url=BASE, api_key=KEY, max_retries=0, timeout=30)
 ASK = {"max_tokens": 256, "messages": [{"role": "user", "content": "weather?"}]}
@@ -12,6 +14,16 @@ WEATHER = {
     "name": "get_weather",
     "input_schema": {"type": "object", "properties": {"city": {"type": "string"}}},
 }
+
+
+def find(turn):
+    """The session of a turn, and how the turn stands."""
+    for session in request("GET", "/v1/sessions?limit=100")[1]["sessions"]:
+        state = request("GET", f"/v1/sessions/{session['sessionId']}/state")[1]
+        for known in state.get("state", state)["turns"]:
+            if known["turnId"] == turn:
+                return session["sessionId"], known["status"]
+    raise AssertionError(f"no session has the turn {turn}")
 
 
 class Messages(unittest.TestCase):
@@ -58,6 +70,40 @@ class Messages(unittest.TestCase):
             with client.messages.stream(model="scripted/error", **ASK) as stream:
                 stream.get_final_message()
         self.assertTrue(failed.exception.body["error"]["type"])
+
+    def test_the_stream_waits_while_somebody_decides(self):
+        approver = threading.Thread(target=approve_next)
+        approver.start()
+        with client.messages.stream(model="agent/scenario-approval", **ASK) as stream:
+            text = "".join(stream.text_stream)
+        approver.join()
+        self.assertEqual(text, "The file x was deleted.")
+
+    def test_a_disconnect_does_not_cancel_and_a_cancel_ends_every_stream(self):
+        with self.assertRaises(anthropic.APIStatusError) as ended:
+            with client.messages.stream(model="scripted/slow", **ASK) as stream:
+                for event in stream:
+                    if event.type == "message_start":
+                        turn = event.message.id.removeprefix("msg_")
+                        session, status = find(turn)
+                        self.assertEqual(status, "running")
+                        path = f"/v1/sessions/{session}/turns/{turn}/cancel"
+                        self.assertEqual(request("POST", path, {"mode": "immediate"})[0] // 100, 2)
+        self.assertIn("cancelled", str(ended.exception))
+        with client.messages.stream(model="scripted/slow?pace_ms=5", **ASK) as stream:
+            first = next(iter(stream))
+        turn = first.message.id.removeprefix("msg_")
+        for _ in range(200):
+            if find(turn)[1] == "completed":
+                return
+        self.fail("the run did not go on")
+
+    def test_a_body_that_is_not_json_is_told_where(self):
+        broken = anthropic.Anthropic(base_url=BASE, api_key=KEY, max_retries=0, http_client=spoilt(httpx2, b"{"))
+        with self.assertRaises(anthropic.BadRequestError) as refused:
+            broken.messages.create(model="scripted/text", **ASK)
+        self.assertEqual(refused.exception.body["error"]["type"], "invalid_request_error")
+        self.assertIn("not JSON", str(refused.exception))
 
     def test_refusals_read_like_the_vendors(self):
         with self.assertRaises(anthropic.NotFoundError) as unknown:

@@ -1,11 +1,13 @@
 """openai-python: Responses and Chat Completions."""
 
+import threading
 import time
 import unittest
 
+import httpx
 import openai
 
-from support import BASE, FAULT, KEY
+from support import BASE, FAULT, KEY, approve_next, spoilt
 
 client = openai.OpenAI(base_url=f"{BASE}/v1", api_key=KEY, max_retries=0, timeout=30)
 
@@ -112,6 +114,54 @@ class Responses(unittest.TestCase):
         self.assertIn(other.exception.status_code, (409, 422))
 
 
+class Approvals(unittest.TestCase):
+    def asked(self):
+        """A response that waits, and what it asks."""
+        stream = client.responses.create(model="agent/scenario-approval", input="x", stream=True, background=True)
+        for event in stream:
+            if event.type == "response.output_item.done" and event.item.type == "mcp_approval_request":
+                stream.close()
+                return self.named, event.item
+            self.named = getattr(event, "response", None) and event.response.id or self.named
+
+    named = None
+
+    def answer(self, approve, **more):
+        name, asked = self.asked()
+        decision = {"type": "mcp_approval_response", "approval_request_id": asked.id, "approve": approve}
+        return name, {"model": "agent/scenario-approval", "input": [decision], "previous_response_id": name, **more}
+
+    def test_an_approval_goes_on_with_the_same_response(self):
+        name, arguments = self.answer(True)
+        response = client.responses.create(**arguments)
+        self.assertEqual((response.id, response.output_text), (name, "The file x was deleted."))
+        # The first decision holds, and whoever comes later is told which it was.
+        arguments["input"][0]["approve"] = False
+        again = client.responses.create(**arguments)
+        self.assertEqual([item.approve for item in again.output if item.type == "mcp_approval_response"], [True])
+
+    def test_a_rejection_is_streamed_from_the_first_event(self):
+        name, arguments = self.answer(False)
+        with client.responses.stream(**arguments) as stream:
+            final = stream.get_final_response()
+        self.assertEqual((final.id, final.output_text), (name, "The file x was not deleted."))
+
+    def test_a_decision_names_the_response_that_asked(self):
+        _, arguments = self.answer(True)
+        del arguments["previous_response_id"]
+        with self.assertRaises(openai.BadRequestError) as refused:
+            client.responses.create(**arguments)
+        self.assertEqual(refused.exception.param, "previous_response_id")
+
+    def test_a_completion_waits_while_somebody_decides(self):
+        approver = threading.Thread(target=approve_next)
+        approver.start()
+        ask = [{"role": "user", "content": "x"}]
+        answer = client.chat.completions.create(model="agent/scenario-approval", messages=ask)
+        approver.join()
+        self.assertEqual(answer.choices[0].message.content, "The file x was deleted.")
+
+
 class Errors(unittest.TestCase):
     def refused(self, status, **arguments):
         with self.assertRaises(openai.APIStatusError) as refused:
@@ -127,6 +177,30 @@ class Errors(unittest.TestCase):
     def test_a_wrong_type_names_the_member(self):
         error = self.refused(400, model="scripted/text", input=[{"type": "message", "role": "user", "content": 3}])
         self.assertTrue(error.param.startswith("input[0]"), error.param)
+
+    def test_a_body_that_is_not_json_is_told_where(self):
+        for body in (b"{", b"", b'{"model": "scripted/text", "input": "\\ud800"}'):
+            broken = openai.OpenAI(base_url=f"{BASE}/v1", api_key=KEY, max_retries=0, http_client=spoilt(httpx, body))
+            for ask in (
+                lambda: broken.responses.create(model="scripted/text", input="x"),
+                lambda: broken.chat.completions.create(model="scripted/text", messages=Chat.ASK),
+            ):
+                with self.assertRaises(openai.BadRequestError) as refused:
+                    ask()
+                self.assertEqual(refused.exception.code, "invalid_json")
+                self.assertIn("JSON", refused.exception.message)
+
+    def test_chat_names_the_member_and_the_models(self):
+        with self.assertRaises(openai.NotFoundError) as unknown:
+            client.chat.completions.create(model="nobody/knows", messages=Chat.ASK)
+        self.assertIn("scripted/", unknown.exception.message)
+        with self.assertRaises(openai.BadRequestError) as wrong:
+            client.chat.completions.create(model="scripted/text", messages=[{"role": "wizard", "content": "x"}])
+        self.assertEqual(wrong.exception.param, "messages[0].role")
+        stranger = openai.OpenAI(base_url=f"{BASE}/v1", api_key="rr_wrong", max_retries=0)
+        with self.assertRaises(openai.AuthenticationError) as refused:
+            stranger.chat.completions.create(model="scripted/text", messages=Chat.ASK)
+        self.assertIn("key", refused.exception.message)
 
     def test_an_absent_response_and_an_absent_key_read_like_the_vendors(self):
         with self.assertRaises(openai.NotFoundError) as absent:

@@ -1,11 +1,14 @@
 //! The eighteen acceptance scenarios of the Agent Runtime standard, by their numbers, on the real binary.
 //!
+//! Beside them `configured`: tools as a configuration declares them.
+//!
 //! Not provided: 12 (hooks that rewrite), 13 (a process's stdin), 17 (jobs), 18 (benchmark trials).
 //! 2 (the fixtures of its profile) is held by the tests of the dialect `native` and of the event crate.
 
 // A test that cannot go on ends there.
 #![allow(clippy::unwrap_used)]
 
+mod configured;
 mod delegate;
 mod gates;
 mod limits;

@@ -1,16 +1,17 @@
 //! Happenings as AG-UI events.
 
 use riverrun_event::{ActionRequired, Annotation, Block, Item, Timestamp, TurnId, Usage};
-use riverrun_fold::{Action, ActionStatus, ItemAt, State, Status};
+use riverrun_fold::{Action, ActionStatus, ItemAt, PartAt, State, Status};
 use serde_json::{Value, json};
 
 use super::frame::{Event, Interrupt, Outcome, Stamped, SubagentOutcome, TokenUsage};
-use super::identity::{parent_message, run_id, step_name, subagent};
-use super::message::{messages, role};
+use super::identity::{block_id, parent_message, run_id, step_name, subagent};
+use super::message::{BLOCK, block_content, messages, role};
+use super::part::result_content;
 use crate::Frames;
 use crate::follow::{
-    Happening, List, Spot, arguments, block, cited, is_child, item, item_id, pending, result_text,
-    shared_state, spot_id, steps_to, tasks_of, text, turn,
+    Happening, List, Spot, arguments, block, cited, is_child, item, item_id, pending, shared_state, spot_id,
+    steps_to, tasks_of, text, turn,
 };
 
 /// Writes the events of one log event, all with its time.
@@ -50,11 +51,7 @@ impl Encoder<'_> {
             Happening::Text { at, from } => self.text(at, from),
             Happening::TextEnded(at) => self.text_ended(at),
             Happening::Cited { at, annotation } => self.cited(at, annotation),
-            Happening::Block(at) => {
-                let value =
-                    json!({"messageId": item_id(self.state, at.item), "block": block(self.state, at)});
-                self.custom("riverrun.block", value, at.item.task);
-            }
+            Happening::Block(at) => self.block(at),
             Happening::CallStarted(at) => self.call_started(at),
             Happening::Arguments { at, from } => self.arguments(at, from),
             Happening::CallEnded(at) => self.call_ended(at),
@@ -169,6 +166,7 @@ impl Encoder<'_> {
             message_id: format!("{run}.activity"),
             activity_type: "RUN",
             content: json!({"status": status, "steps": *self.steps}),
+            subagent_run_id: None,
         });
         let usage = told.map(|turn| usage(&turn.usage)).into_iter().flatten().collect();
         let sequence = self.state.sequence.get();
@@ -358,8 +356,19 @@ impl Encoder<'_> {
         self.push(Event::ToolCallResult {
             message_id: item_id(self.state, at),
             tool_call_id: &result.call_id,
-            content: result_text(item(self.state, at)),
+            content: result_content(item(self.state, at)),
             role: "tool",
+            subagent_run_id: owner.as_deref(),
+        });
+    }
+
+    /// A message of its own, so that it stays where it was shown.
+    fn block(&mut self, at: PartAt) {
+        let owner = subagent(self.state, at.item.task);
+        self.push(Event::ActivitySnapshot {
+            message_id: block_id(self.state, at),
+            activity_type: BLOCK,
+            content: block_content(self.state, at),
             subagent_run_id: owner.as_deref(),
         });
     }

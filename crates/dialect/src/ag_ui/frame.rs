@@ -41,6 +41,8 @@ pub(super) enum Event<'a> {
         message_id: String,
         activity_type: &'static str,
         content: Value,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        subagent_run_id: Option<&'a str>,
     },
     StepStarted {
         step_name: String,
@@ -115,7 +117,7 @@ pub(super) enum Event<'a> {
     ToolCallResult {
         message_id: String,
         tool_call_id: &'a str,
-        content: String,
+        content: Value,
         role: &'static str,
         #[serde(skip_serializing_if = "Option::is_none")]
         subagent_run_id: Option<&'a str>,

@@ -1,7 +1,7 @@
 //! The protocol's ids, as functions of the state.
 
 use riverrun_event::{Item, TurnId};
-use riverrun_fold::{ItemAt, State};
+use riverrun_fold::{ItemAt, PartAt, State};
 
 use crate::follow::{answers, begins_step, is_child, item_id};
 
@@ -43,6 +43,11 @@ pub(super) fn parent_message(state: &State, at: ItemAt) -> String {
         place.item -= 1;
     }
     item_id(state, parent)
+}
+
+/// The activity that shows a block of a message; the ids of its texts have a bare number there.
+pub(super) fn block_id(state: &State, at: PartAt) -> String {
+    format!("{}.block{}", item_id(state, at.item), at.part)
 }
 
 pub(super) fn step_name(steps: usize) -> String {

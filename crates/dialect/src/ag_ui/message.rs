@@ -1,11 +1,16 @@
 //! The messages of a conversation, as `MESSAGES_SNAPSHOT` has them.
 
 use riverrun_event::{Item, TurnId};
-use riverrun_fold::State;
+use riverrun_fold::{PartAt, State};
 use serde::Serialize;
+use serde_json::{Value, json};
 
-use super::identity::{parent_message, subagent};
-use crate::follow::{Happening, List, happenings, item, item_id, result_text, spot_id, text};
+use super::identity::{block_id, parent_message, subagent};
+use super::part::result_content;
+use crate::follow::{Happening, List, block, happenings, item, item_id, spot_id, text};
+
+/// The activity that shows a block which is no text: an assistant's message holds texts here.
+pub(super) const BLOCK: &str = "riverrun.block";
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -13,7 +18,9 @@ pub(super) struct Message {
     pub(super) id: String,
     pub(super) role: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) content: Option<String>,
+    pub(super) content: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) activity_type: Option<&'static str>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) tool_calls: Vec<ToolCall>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -36,8 +43,16 @@ pub(super) struct Function {
 }
 
 impl Message {
-    fn new(id: String, role: &'static str, content: Option<String>) -> Self {
-        Self { id, role, content, tool_calls: Vec::new(), tool_call_id: None, subagent_run_id: None }
+    fn new(id: String, role: &'static str, content: Option<Value>) -> Self {
+        Self {
+            id,
+            role,
+            content,
+            activity_type: None,
+            tool_calls: Vec::new(),
+            tool_call_id: None,
+            subagent_run_id: None,
+        }
     }
 }
 
@@ -58,7 +73,7 @@ pub(super) fn messages(state: &State, last: &TurnId) -> Vec<Message> {
     for turn in &state.turns {
         if let Some(input) = &turn.input {
             let id = format!("{}.input", turn.turn_id);
-            out.push(Message::new(id, "user", Some(input.text().into_owned())));
+            out.push(Message::new(id, "user", Some(input.text().into_owned().into())));
         }
         for happening in happenings(state, turn) {
             add(state, happening, &mut out);
@@ -77,7 +92,7 @@ fn add(state: &State, happening: Happening, out: &mut Vec<Message>) {
                 List::Blocks => role(item(state, spot.item)),
                 List::Summary | List::Raw => "reasoning",
             };
-            let mut message = Message::new(spot_id(state, spot), role, Some(text(state, spot).to_owned()));
+            let mut message = Message::new(spot_id(state, spot), role, Some(text(state, spot).into()));
             message.subagent_run_id = subagent(state, spot.item.task);
             out.push(message);
         }
@@ -89,14 +104,25 @@ fn add(state: &State, happening: Happening, out: &mut Vec<Message>) {
         }
         Happening::Result(at) => {
             let Item::ToolResult(result) = item(state, at) else { return };
-            let content = result_text(item(state, at));
+            let content = result_content(item(state, at));
             let mut message = Message::new(item_id(state, at), "tool", Some(content));
             message.tool_call_id = Some(result.call_id.clone());
             message.subagent_run_id = subagent(state, at.task);
             add_result(message, &result.call_id, out);
         }
+        Happening::Block(at) => {
+            let mut message = Message::new(block_id(state, at), "activity", Some(block_content(state, at)));
+            message.activity_type = Some(BLOCK);
+            message.subagent_run_id = subagent(state, at.item.task);
+            out.push(message);
+        }
         _ => {}
     }
+}
+
+/// The block and the message that it belongs to.
+pub(super) fn block_content(state: &State, at: PartAt) -> Value {
+    json!({"messageId": item_id(state, at.item), "block": block(state, at)})
 }
 
 /// A client puts a result behind the message of its call, before what a sub-agent said meanwhile.

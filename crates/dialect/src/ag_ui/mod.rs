@@ -5,6 +5,7 @@ mod encode;
 mod frame;
 mod identity;
 mod message;
+mod part;
 mod patch;
 pub mod request;
 

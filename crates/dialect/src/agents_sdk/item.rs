@@ -124,7 +124,7 @@ pub(super) fn raw(state: &State, at: ItemAt) -> Value {
             "arguments": call.arguments, "status": call.status,
         }),
         Item::ToolResult(result) => {
-            let output = result_text(item(state, at));
+            let output = output(item(state, at));
             json!({"type": "function_call_output", "call_id": result.call_id, "output": output})
         }
         Item::Handoff(handoff) => {
@@ -133,6 +133,24 @@ pub(super) fn raw(state: &State, at: ItemAt) -> Value {
         }
         other @ (Item::Error(_) | Item::Other(_)) => serde_json::to_value(other).unwrap_or_default(),
     }
+}
+
+/// A text, or the text and the pictures where there are some.
+fn output(item: &Item) -> Value {
+    let text = result_text(item);
+    let picture = |block: &Block| match block {
+        Block::Image(image) => image.image_url.as_ref().map(|image| {
+            let detail = image.detail.as_deref().unwrap_or("auto");
+            json!({"type": "input_image", "image_url": image.url, "detail": detail})
+        }),
+        _ => None,
+    };
+    let pictures: Vec<Value> = shown_blocks(item).iter().filter_map(picture).collect();
+    if pictures.is_empty() {
+        return Value::String(text);
+    }
+    let said = (!text.is_empty()).then(|| json!({"type": "input_text", "text": text}));
+    said.into_iter().chain(pictures).collect()
 }
 
 /// The item as it began: what it has by now follows in deltas.

@@ -1,6 +1,6 @@
 //! The chunks of the UI message stream v1 that are sent, as they stand on the wire.
 
-use riverrun_event::RawJson;
+use riverrun_event::{Block, RawJson};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -147,4 +147,24 @@ pub(super) enum Chunk<'a> {
     Error {
         error_text: &'a str,
     },
+}
+
+impl<'a> Chunk<'a> {
+    /// A block that has an address and is neither text nor data.
+    pub(super) fn file(block: &'a Block) -> Option<Self> {
+        let (url, media_type, usual) = match block {
+            Block::Image(image) => {
+                (image.image_url.as_ref().map(|image| image.url.as_str()), &image.media_type, "image/png")
+            }
+            Block::File(file) => (file.url.as_deref(), &file.media_type, "application/octet-stream"),
+            Block::Audio(audio) => (audio.url.as_deref(), &audio.media_type, "audio/mpeg"),
+            Block::Text(_)
+            | Block::Table(_)
+            | Block::Json(_)
+            | Block::Html(_)
+            | Block::Item(_)
+            | Block::Other(_) => return None,
+        };
+        Some(Chunk::File { url: url?, media_type: media_type.as_deref().unwrap_or(usual) })
+    }
 }

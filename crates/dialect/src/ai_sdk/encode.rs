@@ -241,21 +241,7 @@ impl Encoder<'_> {
     }
 
     fn block(&mut self, at: PartAt) {
-        let chunk = match block(self.state, at) {
-            Some(Block::Image(image)) => image.image_url.as_ref().map(|image_url| Chunk::File {
-                url: &image_url.url,
-                media_type: image.media_type.as_deref().unwrap_or("image/png"),
-            }),
-            Some(Block::File(file)) => file.url.as_deref().map(|url| Chunk::File {
-                url,
-                media_type: file.media_type.as_deref().unwrap_or("application/octet-stream"),
-            }),
-            Some(Block::Audio(audio)) => audio.url.as_deref().map(|url| Chunk::File {
-                url,
-                media_type: audio.media_type.as_deref().unwrap_or("audio/mpeg"),
-            }),
-            _ => None,
-        };
+        let chunk = block(self.state, at).and_then(Chunk::file);
         let id = format!("{}.{}", item_id(self.state, at.item), at.part);
         let data = serde_json::to_value(block(self.state, at)).unwrap_or_default();
         self.push(chunk.unwrap_or(Chunk::Item { id, data }));
@@ -305,6 +291,9 @@ impl Encoder<'_> {
         };
         let output = output.unwrap_or_else(|| Value::String(result_text(shown)));
         self.push(Chunk::ToolOutputAvailable { tool_call_id, output });
+        // An output is data of the tool's own; what can be seen or heard is a part of the message.
+        let media = shown_blocks(shown).iter().filter(|it| matches!(it, Block::Image(_) | Block::Audio(_)));
+        media.filter_map(Chunk::file).for_each(|file| self.push(file));
     }
 
     fn is_denied(&self, call: &str) -> bool {

@@ -7,6 +7,7 @@
 //! What a reader was told follows from the state alone, so a follower that is made from a state goes on exactly like
 //! one that saw every event.
 
+pub(crate) mod error;
 mod follower;
 mod happening;
 mod opening;

@@ -39,7 +39,8 @@ pub(super) fn tell_actions(told: &mut Vec<Told>, view: &View<'_>, out: &mut Out<
     }
 }
 
-fn tell_once(told: &mut Vec<Told>, source: Source, view: &View<'_>, out: &mut Out<'_>) {
+/// An item that comes whole, unless it was told.
+pub(super) fn tell_once(told: &mut Vec<Told>, source: Source, view: &View<'_>, out: &mut Out<'_>) {
     if told.iter().any(|told| told.source == source) {
         return;
     }

@@ -32,18 +32,20 @@ pub fn event(failure: &Failure, sequence_number: u64) -> String {
 
 pub(crate) fn write_error(out: &mut String, failure: &Failure) {
     let mut members = Members::open(out);
-    members.with("error", |out| {
-        let mut error = Members::open(out);
-        error.text("message", &failure.message);
-        error.text("type", kind(failure.status));
-        match &failure.param {
-            Some(param) => error.text("param", param),
-            None => error.raw("param", "null"),
-        }
-        error.text("code", &failure.code);
-        error.close();
-    });
+    members.with("error", |out| write_members(out, failure));
     members.close();
+}
+
+pub(crate) fn write_members(out: &mut String, failure: &Failure) {
+    let mut error = Members::open(out);
+    error.text("message", &failure.message);
+    error.text("type", kind(failure.status));
+    match &failure.param {
+        Some(param) => error.text("param", param),
+        None => error.raw("param", "null"),
+    }
+    error.text("code", &failure.code);
+    error.close();
 }
 
 fn kind(status: u16) -> &'static str {

@@ -3,8 +3,8 @@
 use riverrun_event::{Block, Item, MessageItem, Part, TextBlock, ToolCallItem, ToolResultItem};
 use riverrun_fold::Task;
 
-use super::action;
 use super::told::{Source, Told};
+use super::{action, picture};
 use crate::members::{Members, write_list};
 use crate::turn::{Citation, View, citations, encrypted};
 
@@ -31,16 +31,18 @@ pub(super) fn is_final(view: &View<'_>, told: &Told) -> bool {
         Source::ServerCall(at) => {
             task.retracted.contains(at) || result_of(task, *at).is_some_and(|(_, is_open)| !is_open)
         }
-        Source::ApprovalRequest(_) | Source::ApprovalResponse(_) => true,
+        Source::Picture { .. } | Source::ApprovalRequest(_) | Source::ApprovalResponse(_) => true,
     }
 }
 
 /// An item as it stands in the output of a response.
 pub(super) fn write_told(out: &mut String, view: &View<'_>, told: &Told) {
     let is_withdrawn = match &told.source {
-        Source::Message(at) | Source::Reasoning(at) | Source::Function(at) | Source::ServerCall(at) => {
-            view.root.is_some_and(|task| task.retracted.contains(at))
-        }
+        Source::Message(at)
+        | Source::Reasoning(at)
+        | Source::Function(at)
+        | Source::ServerCall(at)
+        | Source::Picture { item: at, .. } => view.root.is_some_and(|task| task.retracted.contains(at)),
         Source::ApprovalRequest(_) | Source::ApprovalResponse(_) => false,
     };
     write(out, view, told, if is_withdrawn { Form::Withdrawn } else { Form::Whole });
@@ -69,6 +71,7 @@ pub(super) fn write(out: &mut String, view: &View<'_>, told: &Told, form: Form) 
                 write_server_call(out, view, *at, call, form);
             }
         }
+        Source::Picture { item, block } => picture::write(out, view, *item, *block, form),
         Source::ApprovalRequest(id) => action::write_request(out, view, id),
         Source::ApprovalResponse(id) => action::write_response(out, view, id),
     }

@@ -12,6 +12,7 @@ mod list;
 pub mod models;
 mod object;
 mod part;
+mod picture;
 pub mod request;
 mod told;
 

@@ -6,6 +6,7 @@ use riverrun_fold::Task;
 use super::Out;
 use super::item::{self, Form, write_told};
 use super::part::{Part, Place, tell_blocks, tell_reasoning};
+use super::picture::tell_pictures;
 use crate::turn::{Progress, View, is_assistant};
 
 /// One output item; its place in the list is its `output_index`.
@@ -32,6 +33,11 @@ pub(super) enum Source {
     Function(usize),
     /// A call that the server runs, with its result.
     ServerCall(usize),
+    /// A block of a message.
+    Picture {
+        item: usize,
+        block: usize,
+    },
     /// An action that waits, and its resolution.
     ApprovalRequest(ActionId),
     ApprovalResponse(ActionId),
@@ -60,7 +66,7 @@ impl Told {
             Source::Message(at) | Source::Reasoning(at) | Source::Function(at) | Source::ServerCall(at) => {
                 Some(at)
             }
-            Source::ApprovalRequest(_) | Source::ApprovalResponse(_) => None,
+            Source::Picture { .. } | Source::ApprovalRequest(_) | Source::ApprovalResponse(_) => None,
         }
     }
 }
@@ -101,6 +107,7 @@ fn tell_touched(told: &mut Vec<Told>, view: &View<'_>, task: &Task, at: usize, o
         }
     };
     tell(&mut told[index], index, view, task, out);
+    tell_pictures(told, view, task, at, out);
 }
 
 fn call_of(task: &Task, call_id: &str) -> Option<usize> {
@@ -120,11 +127,12 @@ fn source(view: &View<'_>, task: &Task, at: usize) -> Option<Source> {
 }
 
 /// The turn is over: what still waits for something is closed as it is.
-pub(super) fn close_all(told: &mut [Told], view: &View<'_>, out: &mut Out<'_>) {
+pub(super) fn close_all(told: &mut Vec<Told>, view: &View<'_>, out: &mut Out<'_>) {
     let Some(task) = view.root else { return };
     for (index, told) in told.iter_mut().enumerate() {
         tell(told, index, view, task, out);
     }
+    (0..task.output.len()).for_each(|at| tell_pictures(told, view, task, at, out));
 }
 
 /// Tells what is new of one item.

@@ -134,6 +134,13 @@ impl AgUi {
                 message["content"] = event["content"].clone();
                 message["toolCallId"] = event["toolCallId"].clone();
             }
+            // How a run came out is told to those who were there.
+            "ACTIVITY_SNAPSHOT" if event["activityType"] != "RUN" => {
+                let id = Self::text(event, "messageId")?;
+                let message = self.message(id, "activity", event);
+                message["content"] = event["content"].clone();
+                message["activityType"] = event["activityType"].clone();
+            }
             "MESSAGES_SNAPSHOT" => {
                 let all = event["messages"].as_array().ok_or("no messages")?;
                 let is_input =

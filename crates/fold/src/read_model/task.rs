@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use riverrun_event::{ErrorInfo, RawJson, RunId, TaskId, Timestamp, TurnId};
+use riverrun_event::{ErrorInfo, RunId, TaskId, Timestamp, TurnId};
 use serde::Serialize;
+use serde_json::Value;
 
 use super::standing::Standing;
 use super::strict::{attempt_status, native, task_status};
@@ -17,7 +18,7 @@ pub struct TaskSnapshot {
     pub task_summary: BTreeMap<&'static str, usize>,
     pub tasks: Vec<TaskRead>,
     /// Edges that were told beside parent and child, in the order of the log.
-    pub task_graph: Vec<RawJson>,
+    pub task_graph: Vec<Value>,
     pub blocked_tasks: Vec<TaskId>,
     /// `unknown` unless a task told it.
     pub delivery_state: String,
@@ -119,11 +120,19 @@ fn attempt(attempt: &Attempt) -> AttemptRead {
     }
 }
 
-fn edges(state: &State) -> Vec<RawJson> {
+/// The edges that stand, each with the task that it leads from.
+fn edges(state: &State) -> Vec<Value> {
     let told = state.ledger.family("task").into_iter().flat_map(|family| &family.entries);
     let edges =
         told.filter(|entry| matches!(entry.kind.as_str(), "task.dependency.updated" | "task.delegated"));
-    edges.filter_map(|entry| entry.payload.clone()).collect()
+    let edges = edges.filter_map(|entry| {
+        let mut edge: Value = entry.payload.as_ref()?.to().ok()?;
+        // The key of an entry is its type, its task and the edge's other end.
+        let task = entry.key.split(' ').nth(1)?;
+        edge.as_object_mut()?.insert("taskId".to_owned(), task.into());
+        Some(edge)
+    });
+    edges.filter(|edge| edge["status"] != "removed").collect()
 }
 
 fn delivery_state(state: &State) -> Option<String> {

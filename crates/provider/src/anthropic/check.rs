@@ -114,11 +114,30 @@ fn calls(place: &str, blocks: &[Value], ids: &mut BTreeSet<String>) -> Result<BT
         }
         waiting.insert(id.to_owned());
     }
+    server_results(place, blocks)?;
     let last = blocks.last().map(|block| block["type"].as_str().unwrap_or_default());
     match last {
         Some("thinking" | "redacted_thinking") => refuse(place, "a message must not end with thinking"),
         _ => Ok(waiting),
     }
+}
+
+/// What the service's own tools gave stands behind the block that asked for it.
+fn server_results(place: &str, blocks: &[Value]) -> Result<(), Refusal> {
+    let mut known = BTreeSet::new();
+    for block in blocks {
+        let kind = block["type"].as_str().unwrap_or_default();
+        if kind == "server_tool_use" {
+            let [id] = strings(place, block, ["id"])?;
+            known.insert(id);
+        } else if kind != "tool_result" && kind.ends_with("_tool_result") {
+            let [id] = strings(place, block, ["tool_use_id"])?;
+            if !known.contains(id) {
+                return refuse(place, &format!("{kind} `{id}` has no server_tool_use before it"));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// No new input of the user follows: the turn's calls are still being answered.

@@ -7,6 +7,9 @@ use crate::failure::failure;
 use crate::stream::{Answer, Json, Protocol, protocol_error};
 use crate::{ItemKind, StopReason};
 
+/// The member of an item's opaque value that holds the blocks before it.
+pub(super) const BEFORE: &str = "before";
+
 #[derive(Default)]
 pub(crate) struct Messages {
     next: u64,
@@ -14,6 +17,9 @@ pub(crate) struct Messages {
     /// Calls that the service closed with arguments that are no JSON, or none: whether they were cut, the stop reason
     /// says.
     doubtful: Vec<u32>,
+    /// Blocks of the service's own tools that go back before the next item.
+    foreign: Vec<Value>,
+    provider: String,
     usage: Value,
     stop: Option<StopReason>,
 }
@@ -40,6 +46,10 @@ impl Block {
 }
 
 impl Messages {
+    pub fn new(provider: &str) -> Self {
+        Self { provider: provider.to_owned(), ..Self::default() }
+    }
+
     fn block_start(&mut self, frame: &Json, answer: &mut Answer) {
         if self.open.is_some() || frame.number("index") != Some(self.next) {
             let index = &frame.value["index"];
@@ -107,7 +117,10 @@ impl Messages {
         match answer.kind_of(index) {
             Some(ItemKind::ToolCall { .. }) => self.call_done(index, &block.value["input"], answer),
             Some(ItemKind::Reasoning) => answer.done(index, Some(block.thought())),
-            Some(ItemKind::Message) | None => answer.done(index, None),
+            Some(ItemKind::Message) | None => {
+                let own = self.own();
+                answer.done(index, own);
+            }
         }
     }
 
@@ -116,18 +129,28 @@ impl Messages {
             answer.arguments(index, &input.to_string());
         }
         match serde_json::from_str::<serde::de::IgnoredAny>(answer.arguments_of(index)) {
-            Ok(_) => answer.done(index, None),
+            Ok(_) => {
+                let own = self.own();
+                answer.done(index, own);
+            }
             Err(_) => self.doubtful.push(index),
         }
     }
 
+    /// What came of the service's own tools since the last item goes back with this one, in its place before it.
+    fn own(&mut self) -> Option<Value> {
+        let blocks = std::mem::take(&mut self.foreign);
+        (!blocks.is_empty()).then(|| json!({ self.provider.as_str(): { BEFORE: blocks } }))
+    }
+
     /// Tools that the service runs itself, and whatever else it has.
-    fn foreign_block(&self, mut block: Block, answer: &mut Answer) {
+    fn foreign_block(&mut self, mut block: Block, answer: &mut Answer) {
         if let Ok(input) = serde_json::from_str::<Value>(&block.gathered) {
             block.value["input"] = input;
         }
         let name = block.value["type"].as_str().unwrap_or("block").to_owned();
         answer.vendor(&name, &block.value);
+        self.foreign.push(block.value);
     }
 
     /// Counts are running totals: a later one replaces an earlier one.

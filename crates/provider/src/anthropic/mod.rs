@@ -35,8 +35,8 @@ impl Api for Anthropic {
         encode::encode(request, provider)
     }
 
-    fn decoder(_provider: &str, _seed: &str) -> Box<dyn Decoder> {
-        Box::new(SseDecoder::new(decode::Messages::default()))
+    fn decoder(provider: &str, _seed: &str) -> Box<dyn Decoder> {
+        Box::new(SseDecoder::new(decode::Messages::new(provider)))
     }
 }
 

@@ -47,7 +47,7 @@ struct Body {
 }
 
 /// Dropping it closes the socket at once.
-struct Connection(JoinHandle<()>);
+pub(super) struct Connection(JoinHandle<()>);
 
 impl Drop for Connection {
     fn drop(&mut self) {
@@ -234,7 +234,10 @@ async fn whole_body(mut body: Body, limits: Limits) -> Vec<u8> {
 
 type Sender = http1::SendRequest<Full<Bytes>>;
 
-async fn connect(endpoint: &Endpoint, tls: Option<TlsConfig>) -> Result<(Sender, Connection), ModelError> {
+pub(super) async fn connect(
+    endpoint: &Endpoint,
+    tls: Option<TlsConfig>,
+) -> Result<(Sender, Connection), ModelError> {
     let (host, port) = (endpoint.host(), endpoint.port());
     let failed = |what: &str, error: String| {
         ModelError::new(Category::Connection, format!("{what} `{host}:{port}` failed: {error}"))
@@ -264,7 +267,7 @@ where
     Ok((sender, Connection(task)))
 }
 
-async fn within<F: Future>(limit: Duration, what: &str, work: F) -> Result<F::Output, ModelError> {
+pub(super) async fn within<F: Future>(limit: Duration, what: &str, work: F) -> Result<F::Output, ModelError> {
     timeout(limit, work).await.map_err(|_| too_slow(what, limit))
 }
 

@@ -6,6 +6,7 @@
 mod call;
 mod endpoint;
 mod header;
+mod probe;
 #[cfg(test)]
 mod tests;
 mod tls;
@@ -26,7 +27,7 @@ use crate::api::Api;
 use crate::fnv::fnv;
 use crate::price::Price;
 use crate::secret::Secret;
-use crate::{Category, ModelError, ModelEvent, ModelRequest, ModelStream, Provider};
+use crate::{Category, ModelError, ModelEvent, ModelRequest, ModelStream, Probe, Provider};
 use call::Call;
 use endpoint::Endpoint;
 
@@ -117,14 +118,18 @@ impl<A: Api> HttpProvider<A> {
         headers.insert(names::ACCEPT, HeaderValue::from_static("text/event-stream"));
         headers.insert(names::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
         A::headers(request, headers);
-        if let Some(key) = &self.key {
-            let (name, value) = A::key_header(key);
-            let mut value =
-                HeaderValue::from_str(&value).map_err(|_| invalid("the key cannot be sent".to_owned()))?;
-            value.set_sensitive(true);
-            headers.insert(name, value);
-        }
+        self.put_key(headers)?;
         Ok((message, seed))
+    }
+
+    fn put_key(&self, headers: &mut HeaderMap) -> Result<(), ModelError> {
+        let Some(key) = &self.key else { return Ok(()) };
+        let (name, value) = A::key_header(key);
+        let mut value =
+            HeaderValue::from_str(&value).map_err(|_| invalid("the key cannot be sent".to_owned()))?;
+        value.set_sensitive(true);
+        headers.insert(name, value);
+        Ok(())
     }
 }
 
@@ -140,6 +145,18 @@ impl<A: Api> Provider for HttpProvider<A> {
         };
         let longest = || self.prices.iter().filter_map(by_prefix).max_by_key(|(length, _)| *length);
         self.prices.get(model).copied().or_else(|| longest().map(|(_, price)| price))
+    }
+
+    fn body(&self, request: &ModelRequest) -> Bytes {
+        let body = A::encode(request, &self.name).to_string().into_bytes();
+        Bytes::from(match &self.key {
+            Some(key) => key.scrub_bytes(body),
+            None => body,
+        })
+    }
+
+    fn probe(&self) -> Probe<'_> {
+        Box::pin(self.ask_for_models())
     }
 
     fn call(&self, request: ModelRequest, cancel: CancellationToken) -> ModelStream {

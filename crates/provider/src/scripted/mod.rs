@@ -21,7 +21,7 @@
 //! ```
 //!
 //! `when` knows step, results, result_of, result_is_error, not_called, offers, input_contains and attempt_at_most.
-//! `play` knows reasoning, text, call, wait_ms, vendor, rate_limit, fail, cut and hang.
+//! `play` knows reasoning, text, call, wait_ms, state, vendor, rate_limit, fail, cut and hang.
 
 mod attempt;
 mod condition;

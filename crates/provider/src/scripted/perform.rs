@@ -132,6 +132,9 @@ impl Layout<'_> {
             }
             Play::Call(call) => self.call(call),
             Play::WaitMs(time) => self.one(Beat::Wait(Duration::from_millis(time.of(self.values)))),
+            Play::State(state) => {
+                self.say(ModelEvent::State(RawJson::of(state).map_err(|error| error.to_string())?));
+            }
             Play::Vendor { name, data } => {
                 let data = RawJson::of(data).map_err(|error| error.to_string())?;
                 self.say(ModelEvent::Vendor { name: name.clone(), data });

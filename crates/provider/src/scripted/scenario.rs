@@ -41,6 +41,8 @@ pub enum Play {
     Text(Pieces),
     Call(Call),
     WaitMs(Amount),
+    /// What the agent shares with its readers from now on.
+    State(Json),
     Vendor {
         name: String,
         data: Json,
@@ -195,7 +197,9 @@ fn check_play(play: &Play, values: &Values) -> Result<(), (String, String)> {
                 Err(message) => Err((fail.category.clone(), message)),
             }
         }
-        Play::Vendor { .. } | Play::RateLimit { .. } | Play::Cut(_) | Play::Hang(_) => Ok(()),
+        Play::State(_) | Play::Vendor { .. } | Play::RateLimit { .. } | Play::Cut(_) | Play::Hang(_) => {
+            Ok(())
+        }
     }
 }
 

@@ -77,6 +77,7 @@ pub fn to_json(event: &ModelEvent) -> Value {
             json!({"itemDone": index, "opaque": opaque.as_ref().map(raw)})
         }
         ModelEvent::RateLimited(limit) => json!({"rateLimited": format!("{limit:?}")}),
+        ModelEvent::State(state) => json!({"state": raw(state)}),
         ModelEvent::Vendor { name, data } => json!({"vendor": name, "data": raw(data)}),
         ModelEvent::Raw(bytes) => json!({"raw": String::from_utf8_lossy(bytes)}),
         ModelEvent::Completed { stop, usage } => json!({"completed": stop_word(stop), "usage": usage}),

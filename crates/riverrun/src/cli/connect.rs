@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use riverrun_client::{Client, Error, Session, SessionFilter};
+use riverrun_event::nearest;
 use riverrun_event::{ErrorCode, SessionId};
 
 use super::exit::{Exit, Failure, Outcome};
-use super::suggest;
 use super::terminal::{Lines, escape};
 
 pub const DEFAULT_URL: &str = "http://127.0.0.1:7777";
@@ -113,7 +113,7 @@ fn choose(typed: &str, known: &[String]) -> Outcome<SessionId> {
         [one] => SessionId::new(one.as_str()).map_err(|e| Failure::new(Exit::Failed, e)),
         [] => {
             let failure = Failure::new(Exit::NotFound, format_args!("session `{typed}` not found"));
-            Err(match suggest::nearest(typed, known.iter().map(String::as_str)) {
+            Err(match nearest(typed, known.iter().map(String::as_str)) {
                 Some(near) => {
                     failure.hint(format_args!("did you mean `{near}`? `riverrun sessions` lists all"))
                 }

@@ -26,7 +26,6 @@ mod sessions;
 mod start;
 mod state;
 mod store;
-mod suggest;
 mod tail;
 mod terminal;
 mod version;

@@ -90,7 +90,7 @@ pub async fn run(args: ServeArgs, context: &Context) -> Outcome {
             .hint("dev mode runs scripts and faults for anybody who asks; listen on 127.0.0.1"));
     }
     let scripts = if options.dev { Scripts::ForAll } else { Scripts::ForAgents };
-    let agents = agents::load(&effective, path.as_deref(), scripts).await?;
+    let agents = agents::load(&effective, scripts).await?;
     let example = agents.registry.default_agent.clone().unwrap_or_default();
     let style = context.output.style_of_notes();
     super::start::start(options, agents, |options| {
@@ -112,7 +112,7 @@ pub async fn private(
     };
     let effective = Effective::load(path.as_deref(), std::env::vars(), &flags(&args))?;
     let options = options(&effective, true)?;
-    let agents = agents::load(&effective, path.as_deref(), Scripts::ForAll).await?;
+    let agents = agents::load(&effective, Scripts::ForAll).await?;
     Ok((options, agents))
 }
 

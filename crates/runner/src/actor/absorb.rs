@@ -38,7 +38,8 @@ impl Actor {
             (EffectKey::Check(task), Report::Checked(Err(tripped))) => {
                 self.output_tripped(&task, &tripped, page)
             }
-            (EffectKey::Summary(task), Report::Summary(made)) => self.compacted(&task, made, page),
+            (EffectKey::Vet(task, call), Report::Vetted(passed)) => self.vetted(task, call, passed, page),
+            (EffectKey::Summary(task), Report::Summary(made)) => self.compacted(&task, *made, page),
             (EffectKey::Delay(_), Report::Delayed) => {}
             // No other pair is ever sent.
             (_, _) => {}

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use riverrun_event::{Event, Record, Sequence, TaskId, write_record};
+use riverrun_event::{Event, Record, Sequence, TaskId};
 
 use riverrun_fold::Change;
 
@@ -105,12 +105,10 @@ impl Actor {
     }
 
     fn apply_own(&mut self, page: &Page, first: Sequence) -> Result<(), JournalError> {
-        let mut record = Vec::with_capacity(512);
         for (place, draft) in (0..).zip(&page.drafts) {
-            record.clear();
-            write_record(draft, page.now, &mut record);
             let sequence = first.plus(place).unwrap_or(Sequence::MAX);
-            self.apply_record(&record, sequence)?;
+            let event = draft.to_event(sequence, page.now);
+            self.apply(&event.map_err(|error| JournalError::Invalid(error.to_string()))?);
         }
         Ok(())
     }

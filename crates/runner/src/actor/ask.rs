@@ -10,6 +10,7 @@ use riverrun_tool::{ToolDefinition, ToolErrorKind};
 use serde_json::Value;
 
 use super::Actor;
+use super::money::later;
 use super::result::Outcome;
 use super::tools::REJECTED;
 use crate::approve::{digest, named};
@@ -69,14 +70,10 @@ impl Actor {
         let action_id = ActionId::from_bytes(self.core.fresh());
         let Some((_, view)) = self.view.task(task) else { return };
         let Some(known) = view.call(call) else { return };
-        let millis = i64::try_from(timeout.as_millis()).unwrap_or(i64::MAX / 2);
-        let expires = riverrun_event::Timestamp::from_millis(page.now.millis().saturating_add(millis));
-        let mut expires_at = String::new();
-        expires.write(&mut expires_at);
         let required = ActionRequired {
             tool_name: Some(known.name.clone()),
             timeout_seconds: Some(timeout.as_secs()),
-            expires_at: Some(expires_at),
+            expires_at: Some(later(page.now, timeout)),
             batch_id: known.step.as_ref().map(ToString::to_string),
             ..required
         };

@@ -79,12 +79,13 @@ impl Actor {
         for completed in self.left_open(task, page) {
             page.push(EventType::ItemCompleted, &scope, &completed);
         }
+        let error = ErrorInfo {
+            message: "the model call was ended".to_owned(),
+            code: Some(ending.code.to_owned()),
+            ..ErrorInfo::default()
+        };
+        self.close_compaction(task, &error, page);
         if view.is_model_open {
-            let error = ErrorInfo {
-                message: "the model call was ended".to_owned(),
-                code: Some(ending.code.to_owned()),
-                ..ErrorInfo::default()
-            };
             let partial = Some(has_items || !view.step_items.is_empty());
             page.push(EventType::ModelFailed, &scope, &ModelFailed { error, partial });
         }

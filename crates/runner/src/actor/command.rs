@@ -5,7 +5,8 @@ use tokio::sync::oneshot;
 
 use super::{Actor, Stop};
 use crate::{
-    CancelMode, Cancelled, CommandError, Decide, Decided, JournalError, QueueEntry, Submit, Submitted,
+    CancelMode, Cancelled, CommandError, Decide, Decided, JournalError, QueueEntry, RequestKey, Submit,
+    Submitted,
 };
 
 pub(crate) type Reply<T> = oneshot::Sender<Result<T, CommandError>>;
@@ -20,13 +21,13 @@ pub(crate) enum Command {
         reason: Option<String>,
         reply: Reply<Cancelled>,
     },
-    Retry(TurnId, Reply<Submitted>),
-    Steer(TurnId, Input, Reply<Submitted>),
+    Retry(TurnId, Option<RequestKey>, Reply<Submitted>),
+    Steer(TurnId, Input, Option<RequestKey>, Reply<Submitted>),
     Decide(Box<Decide>, Reply<Decided>),
     Queue(Option<ThreadId>, Reply<Vec<QueueEntry>>),
     Unqueue(TurnId, Reply<Cancelled>),
     Promote(TurnId, Reply<Vec<QueueEntry>>),
-    TellSubagent(TaskId, Input, Reply<()>),
+    TellSubagent(TaskId, Input, Option<RequestKey>, Reply<()>),
     CloseSubagent(TaskId, Option<String>, Reply<()>),
 }
 
@@ -61,7 +62,7 @@ impl Command {
     pub(super) fn refuse(self, error: CommandError) {
         match self {
             Command::Wake => {}
-            Command::Submit(_, reply) | Command::Retry(_, reply) | Command::Steer(_, _, reply) => {
+            Command::Submit(_, reply) | Command::Retry(_, _, reply) | Command::Steer(_, _, _, reply) => {
                 let _ = reply.send(Err(error));
             }
             Command::Cancel { reply, .. } | Command::Unqueue(_, reply) => {
@@ -73,7 +74,7 @@ impl Command {
             Command::Queue(_, reply) | Command::Promote(_, reply) => {
                 let _ = reply.send(Err(error));
             }
-            Command::TellSubagent(_, _, reply) | Command::CloseSubagent(_, _, reply) => {
+            Command::TellSubagent(_, _, _, reply) | Command::CloseSubagent(_, _, reply) => {
                 let _ = reply.send(Err(error));
             }
         }
@@ -88,14 +89,16 @@ impl Actor {
             Command::Cancel { turn, mode, reason, reply } => {
                 answer(reply, self.cancel(&turn, mode, reason).await)
             }
-            Command::Retry(turn, reply) => answer(reply, self.retry(&turn).await),
-            Command::Steer(turn, input, reply) => answer(reply, self.steer(&turn, input).await),
+            Command::Retry(turn, request, reply) => answer(reply, self.retry(&turn, request).await),
+            Command::Steer(turn, input, request, reply) => {
+                answer(reply, self.steer(&turn, input, request).await)
+            }
             Command::Decide(decide, reply) => answer(reply, self.decide(*decide).await),
             Command::Queue(thread, reply) => answer(reply, Ok(self.queue(thread.as_ref()))),
             Command::Unqueue(turn, reply) => answer(reply, self.unqueue(&turn).await),
             Command::Promote(turn, reply) => answer(reply, self.promote(&turn).await),
-            Command::TellSubagent(task, input, reply) => {
-                answer(reply, self.tell_subagent(&task, input).await)
+            Command::TellSubagent(task, input, request, reply) => {
+                answer(reply, self.tell_subagent(&task, input, request).await)
             }
             Command::CloseSubagent(task, reason, reply) => {
                 answer(reply, self.close_subagent(&task, reason).await)

@@ -1,47 +1,97 @@
 //! Long conversations: older turns give way to a summary, and the log says where.
 
-use riverrun_event::{BlobRef, Compaction, ErrorInfo, EventType, Input, TaskId, ThreadId, TurnId};
+use riverrun_event::{
+    BlobRef, Compaction, ErrorInfo, EventType, Input, ModelCompleted, ModelFailed, ModelRequested, Scope,
+    StepId, TaskId, ThreadId, TurnId,
+};
 use riverrun_provider::ModelRequest;
 use serde_json::Value;
 
 use super::Actor;
-use crate::drive::{EffectKey, Launch, Summary, SummaryCall};
+use super::failing::{error_info, split};
+use super::keep::RAW;
+use super::model::stop_word;
+use crate::drive::{EffectKey, Launch, Said, Summarised, SummaryCall};
 use crate::history;
-use crate::page::Page;
+use crate::page::{Page, with_step};
+use crate::view::TOO_LONG;
 
 const ASK: &str = "Write a summary of the conversation above for yourself: what was asked, what was found, what was \
     decided, what is still open. Keep names, numbers and references exact. Answer with the summary alone.";
 
+/// Why older turns give way.
+#[derive(Clone, Copy)]
+enum Trigger {
+    /// They have more tokens than this.
+    Tokens(u64),
+    /// The model refused the conversation.
+    TooLong,
+}
+
+impl Trigger {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Trigger::Tokens(_) => "tokens",
+            Trigger::TooLong => TOO_LONG,
+        }
+    }
+}
+
 impl Actor {
     /// True if older turns are being summarised first; the model is called after that.
     pub(super) async fn compact(&mut self, task: &TaskId, page: &mut Page) -> bool {
-        let Some((turn, view)) = self.view.task(task) else { return false };
-        let (turn_id, thread, place) = (turn.turn.clone(), turn.thread.clone(), view.model);
-        let (is_root, scope) = (view.parent.is_none(), view.scope.clone());
-        let Some(persona) = self.persona(task).filter(|_| is_root) else { return false };
-        let Some(limit) = persona.spec.compact_at_tokens else { return false };
-        if !self.compacted.insert(task.clone()) {
-            return false;
+        let limit = self.persona(task).and_then(|persona| persona.spec.compact_at_tokens);
+        let Some(limit) = limit.filter(|_| !self.compacted.contains(task)) else { return false };
+        self.compacted.insert(task.clone());
+        self.summarise_past(task, Trigger::Tokens(limit), page).await
+    }
+
+    /// The model does not take the conversation: older turns give way, if there are any.
+    pub(super) async fn shorten(&mut self, task: &TaskId, page: &mut Page) {
+        self.compacted.insert(task.clone());
+        if !self.summarise_past(task, Trigger::TooLong, page).await {
+            self.give_up(task, page);
         }
+    }
+
+    /// False if there is nothing to summarise.
+    async fn summarise_past(&mut self, task: &TaskId, trigger: Trigger, page: &mut Page) -> bool {
+        let Some((turn, view)) = self.view.task(task).filter(|(_, view)| view.parent.is_none()) else {
+            return false;
+        };
+        let (turn_id, thread, place) = (turn.turn.clone(), turn.thread.clone(), view.model);
+        let step = StepId::from_bytes(self.core.fresh());
+        let scope = with_step(&view.scope, Some(&step));
+        let Some(persona) = self.persona(task) else { return false };
+        let Some((provider, model)) = persona.model(&self.core.registry, place) else { return false };
+        let provider = provider.clone();
         let mut past = Vec::new();
         self.past(&thread, &turn_id, &mut past).await;
         let before = history::tokens(&past);
         let turns = self.past_turns(&thread, &turn_id);
-        let Some((provider, model)) = persona.model(&self.core.registry, place) else { return false };
-        if before <= limit || turns.is_empty() {
-            return false;
+        match trigger {
+            _ if turns.is_empty() => return false,
+            Trigger::Tokens(limit) if before <= limit => return false,
+            Trigger::Tokens(_) => {}
+            // What was too long for an answer is too long for a summary too.
+            Trigger::TooLong => history::cut(&mut past, before / 2),
         }
         history::user(&Input::Text(ASK.to_owned()), &mut past);
-        let request = ModelRequest { model, history: history::pair(past), ..ModelRequest::default() };
-        let (log, key) = (self.core.journal.log().clone(), self.key.clone());
-        let call = SummaryCall { provider: provider.clone(), request, log, key };
+        let (history, keep_raw) = (history::pair(past), persona.spec.keep_raw);
+        let request = ModelRequest { model, history, keep_raw, ..ModelRequest::default() };
         let started = Compaction {
-            trigger: Some("tokens".to_owned()),
+            trigger: Some(trigger.as_str().to_owned()),
             affected_turns: Some(turns),
             tokens_before: Some(before),
             ..Compaction::default()
         };
         page.push(EventType::ContextCompactionStarted, &scope, &started);
+        let (name, model) = (Some(provider.name().to_owned()), Some(request.model.clone()));
+        let input_ref = self.keep_request(&*provider, &request);
+        let requested = ModelRequested { provider: name, model, input_ref };
+        page.push(EventType::ModelRequested, &scope, &requested);
+        let (log, key) = (self.core.journal.log().clone(), self.key.clone());
+        let call = SummaryCall { provider, request, log, key };
         self.launches.push((EffectKey::Summary(task.clone()), Launch::Summary(Box::new(call))));
         true
     }
@@ -56,27 +106,64 @@ impl Actor {
     }
 
     /// The summary is there, or the conversation goes on without one.
-    pub(super) fn compacted(&mut self, task: &TaskId, made: Result<Summary, String>, page: &mut Page) {
+    pub(super) fn compacted(&mut self, task: &TaskId, made: Summarised, page: &mut Page) {
         let Some((turn, view)) = self.view.task(task) else { return };
+        let scope = with_step(&view.scope, view.compacting.as_ref());
+        let trigger = if view.was_too_long { Trigger::TooLong } else { Trigger::Tokens(0) };
+        let trigger = Some(trigger.as_str().to_owned());
         let affected_turns = Some(self.past_turns(&turn.thread, &turn.turn));
-        match made {
+        match made.call {
+            Ok(said) => self.summary_said(task, said, &scope, page),
+            Err(error) => {
+                self.limits_hit(task, &error, &scope, page);
+                let error = error_info(&error, false);
+                page.push(EventType::ModelFailed, &scope, &ModelFailed { error, partial: Some(false) });
+            }
+        }
+        match made.stored {
             Ok(summary) => {
                 let completed = Compaction {
-                    trigger: Some("tokens".to_owned()),
+                    trigger,
                     affected_turns,
                     summary_ref: Some(BlobRef::Bare(summary.reference)),
                     tokens_after: Some((summary.size as u64).div_ceil(4)),
                     ..Compaction::default()
                 };
-                page.push(EventType::ContextCompactionCompleted, &view.scope, &completed);
+                page.push(EventType::ContextCompactionCompleted, &scope, &completed);
             }
             Err(message) => {
-                let error =
-                    Some(ErrorInfo { message, code: Some("no_summary".to_owned()), ..ErrorInfo::default() });
-                let failed = Compaction { error, affected_turns, ..Compaction::default() };
-                page.push(EventType::ContextCompactionFailed, &view.scope, &failed);
+                let code = Some("no_summary".to_owned());
+                let error = Some(ErrorInfo { message, code, ..ErrorInfo::default() });
+                let failed = Compaction { trigger, error, affected_turns, ..Compaction::default() };
+                page.push(EventType::ContextCompactionFailed, &scope, &failed);
             }
         }
+    }
+
+    fn summary_said(&mut self, task: &TaskId, said: Said, scope: &Scope, page: &mut Page) {
+        let raw_ref = (!said.raw.is_empty()).then(|| self.keep(said.raw, RAW)).flatten();
+        let provider = self.model_of(task).and_then(|name| split(Some(&name)).0);
+        let completed = ModelCompleted {
+            usage: Some(said.usage.clone()),
+            stop_reason: Some(stop_word(&said.stop).to_owned()),
+            model: said.model,
+            provider,
+            response_id: said.response,
+            raw_ref,
+        };
+        page.push(EventType::ModelCompleted, scope, &completed);
+        self.record_cost(task, &said.usage, scope, page);
+    }
+
+    /// Nobody will see the end of the summary that is being made.
+    pub(super) fn close_compaction(&self, task: &TaskId, error: &ErrorInfo, page: &mut Page) {
+        let Some((_, view)) = self.view.task(task) else { return };
+        let Some(step) = &view.compacting else { return };
+        let scope = with_step(&view.scope, Some(step));
+        let failed = ModelFailed { error: error.clone(), partial: Some(false) };
+        page.push(EventType::ModelFailed, &scope, &failed);
+        let failed = Compaction { error: Some(error.clone()), ..Compaction::default() };
+        page.push(EventType::ContextCompactionFailed, &scope, &failed);
     }
 
     /// What the newest summary covers and where it is.

@@ -3,13 +3,13 @@
 use riverrun_event::{
     EventType, Input, InputSteered, ItemRetracted, RunId, Sequence, SubagentInput, TaskChange, TaskId, TurnId,
 };
-use riverrun_fold::Status;
+use riverrun_fold::{Status, Turn};
 
 use super::Actor;
 use super::command::Refusal;
 use super::finish::{mode_word, subagent};
 use crate::page::{Page, turn_scope};
-use crate::{CancelMode, Cancelled, CommandError, Submitted};
+use crate::{CancelMode, Cancelled, CommandError, RequestKey, Submitted};
 
 impl Actor {
     pub(super) async fn cancel(
@@ -60,9 +60,18 @@ impl Actor {
         Ok(Cancelled { turn_id: turn.clone(), status: record.fact.status, sequence: self.state.sequence })
     }
 
-    pub(super) async fn steer(&mut self, turn: &TurnId, input: Input) -> Result<Submitted, Refusal> {
+    pub(super) async fn steer(
+        &mut self,
+        turn: &TurnId,
+        input: Input,
+        request: Option<RequestKey>,
+    ) -> Result<Submitted, Refusal> {
+        if let Some(first) = self.done_before(request).await? {
+            return Ok(first);
+        }
         let mut page = self.page();
         let mut told = self.write_steer(turn, input, &mut page)?;
+        self.remember_request(request, &told, &mut page);
         if let Some(landed) = self.append_once(&page).await? {
             told.first = landed.first;
         }
@@ -105,27 +114,19 @@ impl Actor {
     }
 
     /// A new run of an ended turn. One that went well begins anew; one that failed goes on from what it has.
-    pub(super) async fn retry(&mut self, turn: &TurnId) -> Result<Submitted, Refusal> {
+    pub(super) async fn retry(
+        &mut self,
+        turn: &TurnId,
+        request: Option<RequestKey>,
+    ) -> Result<Submitted, Refusal> {
+        if let Some(first) = self.done_before(request).await? {
+            return Ok(first);
+        }
         if self.core.is_draining() {
             return Err(CommandError::Draining.into());
         }
-        let Some(known) = self.state.turns.iter().find(|known| known.turn_id == *turn) else {
-            self.ended(turn).await?;
-            let detail =
-                format!("turn `{turn}` is too old to be tried again; submit its input as a new turn");
-            return Err(CommandError::Invalid { field: "turn".to_owned(), detail }.into());
-        };
+        let known = self.ended_turn(turn).await?;
         let status = known.status;
-        if !status.is_terminal() {
-            return Err(CommandError::TurnRunning {
-                turn: turn.to_string(),
-                status: status.as_str().to_owned(),
-            }
-            .into());
-        }
-        if self.is_busy(&known.thread_id) {
-            return Err(CommandError::Busy(known.thread_id.to_string()).into());
-        }
         let absent = || CommandError::NoTurn(turn.to_string());
         let task = known.task_id.clone().ok_or_else(absent)?;
         let agent = known.agent.clone().ok_or_else(absent)?;
@@ -138,10 +139,27 @@ impl Actor {
         if status == Status::Completed {
             self.retract_output(&task, &scope, &mut page);
         }
+        let (turn_id, status, first) = (turn.clone(), "accepted".to_owned(), Sequence::ZERO);
+        let told = Submitted { turn_id, task_id: task, run_id: run, status, first, duplicate: false };
+        self.remember_request(request, &told, &mut page);
         let landed = self.append_once(&page).await?;
-        let first = landed.map_or(Sequence::ZERO, |landed| landed.first);
-        let (turn_id, status) = (turn.clone(), "accepted".to_owned());
-        Ok(Submitted { turn_id, task_id: task, run_id: run, status, first, duplicate: false })
+        Ok(Submitted { first: landed.map_or(first, |landed| landed.first), ..told })
+    }
+
+    /// A turn that can be tried again.
+    async fn ended_turn(&self, turn: &TurnId) -> Result<&Turn, Refusal> {
+        let Some(known) = self.state.turns.iter().find(|known| known.turn_id == *turn) else {
+            let status = self.ended(turn).await?.status;
+            return Err(CommandError::TooOld { turn: turn.to_string(), status }.into());
+        };
+        if !known.status.is_terminal() {
+            let (turn, status) = (turn.to_string(), known.status.as_str().to_owned());
+            return Err(CommandError::TurnRunning { turn, status }.into());
+        }
+        if self.is_busy(&known.thread_id) {
+            return Err(CommandError::Busy(known.thread_id.to_string()).into());
+        }
+        Ok(known)
     }
 
     fn retract_output(&self, task: &TaskId, scope: &riverrun_event::Scope, page: &mut Page) {
@@ -159,9 +177,23 @@ impl Actor {
         }
     }
 
-    pub(super) async fn tell_subagent(&mut self, task: &TaskId, input: Input) -> Result<(), Refusal> {
+    pub(super) async fn tell_subagent(
+        &mut self,
+        task: &TaskId,
+        input: Input,
+        request: Option<RequestKey>,
+    ) -> Result<(), Refusal> {
+        if self.done_before(request).await?.is_some() {
+            return Ok(());
+        }
         let scope = self.child_scope(task)?;
         let mut page = self.page();
+        if let (Some((turn, view)), Some(_)) = (self.view.task(task), request) {
+            let (turn_id, task_id, run_id) = (turn.turn.clone(), task.clone(), view.run.clone());
+            let (status, first, duplicate) = ("steered".to_owned(), Sequence::ZERO, false);
+            let told = Submitted { turn_id, task_id, run_id, status, first, duplicate };
+            self.remember_request(request, &told, &mut page);
+        }
         let told = SubagentInput { input: Some(input), input_ref: None };
         page.push(EventType::SubagentInput, &subagent(&scope, task), &told);
         self.append_once(&page).await?;

@@ -24,13 +24,8 @@ impl Actor {
             ActionStatus::Resolved => return Ok(lost(&decide, action.resolution.as_ref(), action.sequence)),
             ActionStatus::Abandoned => {
                 let (decision, source) = ("reject".to_owned(), "turn_ended".to_owned());
-                return Ok(Decided {
-                    action: decide.action,
-                    decision,
-                    source,
-                    won: false,
-                    sequence: action.sequence,
-                });
+                let (action, sequence) = (decide.action, action.sequence);
+                return Ok(Decided { action, decision, source, won: false, sequence });
             }
         }
         let action = action.clone();

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use riverrun_event::{
     ErrorInfo, EventType, ItemRetracted, LimitState, ModelFailed, RateLimitHit, RoutingDecision, RunId,
-    TaskAttempt, TaskId,
+    Scope, TaskAttempt, TaskId,
 };
 use riverrun_provider::{Category, ModelError};
 
@@ -14,6 +14,7 @@ use crate::drive::{EffectKey, Launch};
 use crate::ids::below;
 use crate::page::Page;
 use crate::plan::TRIES;
+use crate::view::TOO_LONG;
 
 /// A service that asks for a longer pause counts as one that will not answer.
 const LONGEST_PAUSE: Duration = Duration::from_secs(120);
@@ -32,14 +33,9 @@ impl Actor {
         } else {
             self.close_items(task, page);
         }
-        self.limits_hit(task, error, page);
-        let error_info = ErrorInfo {
-            message: error.message.clone(),
-            code: Some(error.code.clone().unwrap_or_else(|| error.category.as_str().to_owned())),
-            category: Some(error.category.as_str().to_owned()),
-            retryable: Some(retryable),
-        };
-        page.push(EventType::ModelFailed, &scope, &ModelFailed { error: error_info, partial: Some(shown) });
+        self.limits_hit(task, error, &scope, page);
+        let failed = ModelFailed { error: error_info(error, retryable), partial: Some(shown) };
+        page.push(EventType::ModelFailed, &scope, &failed);
         if will_retry {
             let pause = self.pause(failures).max(error.retry_after.unwrap_or_default());
             self.launches.push((EffectKey::Delay(task.clone()), Launch::Delay(pause)));
@@ -71,21 +67,22 @@ impl Actor {
         }
     }
 
-    fn limits_hit(&self, task: &TaskId, error: &ModelError, page: &mut Page) {
-        let Some((_, view)) = self.view.task(task) else { return };
-        let provider = view.provider.as_deref().map(ToOwned::to_owned);
+    pub(super) fn limits_hit(&self, task: &TaskId, error: &ModelError, scope: &Scope, page: &mut Page) {
+        let (provider, model) = split(self.model_of(task).as_ref());
         match error.category {
             Category::RateLimit => {
                 let retry_after_ms =
                     error.retry_after.map(|pause| u64::try_from(pause.as_millis()).unwrap_or(u64::MAX));
                 let message = Some(error.message.clone());
-                let hit = RateLimitHit { provider, retry_after_ms, message, ..RateLimitHit::default() };
-                page.push(EventType::RateLimitHit, &view.step_scope(), &hit);
+                let hit =
+                    RateLimitHit { provider, model, retry_after_ms, message, ..RateLimitHit::default() };
+                page.push(EventType::RateLimitHit, scope, &hit);
             }
             Category::Quota => {
                 let (kind, status) = (Some("quota".to_owned()), Some("blocked".to_owned()));
-                let blocked = LimitState { kind, scope: provider, status, ..LimitState::default() };
-                page.push(EventType::QuotaBlocked, &view.step_scope(), &blocked);
+                let reason = Some(error.message.clone());
+                let blocked = LimitState { kind, scope: provider, status, reason, ..LimitState::default() };
+                page.push(EventType::QuotaBlocked, scope, &blocked);
             }
             _ => {}
         }
@@ -105,10 +102,8 @@ impl Actor {
         let (scope, place) = (view.step_scope(), view.model);
         let next = self.next_model(task).filter(|_| !is_fatal);
         let Some(next) = next else {
-            // The service's own words go through: callers of a gateway know them.
-            let is_filtered = error.category.as_deref() == Some("content_filter");
-            let code = Some(if is_filtered { "content_filter" } else { "model_failed" }.to_owned());
-            return self.fail_with(task, ErrorInfo { code, ..error }, page);
+            let error = self.last_words(task, error);
+            return self.fail_with(task, error, page);
         };
         let models = self.persona(task).map(|persona| persona.spec.models.clone()).unwrap_or_default();
         let (requested_provider, requested_model) = split(models.get(place));
@@ -127,19 +122,42 @@ impl Actor {
         page.push(EventType::RoutingFallbackApplied, &scope, &decision);
     }
 
+    /// Why the task fails. The service's own words go through: callers of a gateway know them.
+    fn last_words(&self, task: &TaskId, error: ErrorInfo) -> ErrorInfo {
+        let is_gateway = self.persona(task).is_none_or(|persona| persona.is_gateway);
+        let code = match error.category.as_deref() {
+            Some("content_filter") => "content_filter",
+            Some(TOO_LONG) if !is_gateway => TOO_LONG,
+            Some(_) | None => "model_failed",
+        };
+        let mut message = error.message;
+        if code == TOO_LONG {
+            let was_shortened = self.view.task(task).is_some_and(|(_, view)| view.was_too_long);
+            let why = match was_shortened {
+                true => "the conversation does not fit the model, even with its older turns summarised",
+                false => "the turn alone does not fit the model; there are no older turns to summarise",
+            };
+            message = format!("{why}: {message}; ask for less at once, or use a model with a larger context");
+        }
+        ErrorInfo { code: Some(code.to_owned()), message, ..error }
+    }
+
     /// A former owner's model call has no end: it failed, what it showed is taken back, and a new run goes on.
     pub(super) fn interrupted(&mut self, task: &TaskId, page: &mut Page) {
-        self.retract_step(task, "interrupted", page);
-        let Some((_, view)) = self.view.task(task) else { return };
         let error = ErrorInfo {
             message: "the server stopped during the model call".to_owned(),
             code: Some("interrupted".to_owned()),
             category: Some("interrupted".to_owned()),
             retryable: Some(true),
         };
-        let partial = Some(!view.step_items.is_empty());
-        let failed = ModelFailed { error: error.clone(), partial };
-        page.push(EventType::ModelFailed, &view.step_scope(), &failed);
+        self.close_compaction(task, &error, page);
+        if self.view.task(task).is_some_and(|(_, view)| view.is_model_open) {
+            self.retract_step(task, "interrupted", page);
+            let Some((_, view)) = self.view.task(task) else { return };
+            let partial = Some(!view.step_items.is_empty());
+            let failed = ModelFailed { error: error.clone(), partial };
+            page.push(EventType::ModelFailed, &view.step_scope(), &failed);
+        }
         self.new_attempt(task, error, page);
     }
 
@@ -154,6 +172,15 @@ impl Actor {
         page.push(EventType::TaskAttemptFailed, &view.scope, &attempt);
         view.scope.run_id = Some(run);
         write_attempt(page, &view.scope, view.attempts + 1);
+    }
+}
+
+pub(super) fn error_info(error: &ModelError, retryable: bool) -> ErrorInfo {
+    ErrorInfo {
+        message: error.message.clone(),
+        code: Some(error.code.clone().unwrap_or_else(|| error.category.as_str().to_owned())),
+        category: Some(error.category.as_str().to_owned()),
+        retryable: Some(retryable),
     }
 }
 

@@ -96,6 +96,7 @@ impl Actor {
         let Some((turn, _)) = self.view.task(root) else { return };
         let tasks: Vec<TaskId> = turn.tasks.iter().map(|task| task.task.clone()).collect();
         self.stop_effects(|key| tasks.contains(key.task()));
+        self.vetted.retain(|(task, _)| !tasks.contains(task));
         for task in &tasks {
             self.checked.remove(task);
             self.streams.remove(task);

@@ -4,7 +4,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::Actor;
 use super::model::Stream;
-use crate::drive::{EffectKey, Launch, Line, Report, Running, call_model, check_output, run_tool, summarise};
+use crate::drive::{
+    EffectKey, Launch, Line, Report, Running, call_model, check_call, check_output, run_tool, summarise,
+};
 
 impl Actor {
     pub(super) async fn launch_all(&mut self) {
@@ -19,10 +21,14 @@ impl Actor {
         let line = Line { key: key.clone(), generation: self.generation, reports: self.reports.clone() };
         let places = self.core.places.clone();
         let spawned = match launch {
-            Launch::Model => {
+            Launch::Model(made) => {
                 let EffectKey::Model(task) = &key else { return };
                 self.streams.insert(task.clone(), Stream::default());
-                let Some(call) = self.model_call(task).await else { return };
+                let made = match made {
+                    Some(call) => Some(*call),
+                    None => self.model_call(task).await,
+                };
+                let Some(call) = made else { return };
                 tokio::spawn(call_model(call, line, places, cancel.clone()))
             }
             Launch::Tool(mut run) => {
@@ -38,6 +44,7 @@ impl Actor {
             }),
             Launch::Summary(call) => tokio::spawn(summarise(*call, line, cancel.clone())),
             Launch::Check(check) => tokio::spawn(check_output(check, line)),
+            Launch::Vet(check) => tokio::spawn(check_call(check, line)),
         };
         let running = Running {
             generation: self.generation,

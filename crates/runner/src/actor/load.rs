@@ -29,6 +29,7 @@ impl Actor {
             running: HashMap::new(),
             streams: HashMap::new(),
             checked: HashSet::new(),
+            vetted: HashSet::new(),
             taken_over: HashSet::new(),
             launches: Vec::new(),
             pools: HashMap::new(),

@@ -22,10 +22,12 @@ mod decide;
 mod ended;
 mod failing;
 mod finish;
+mod keep;
 mod launch;
 mod load;
 mod model;
 mod money;
+mod once;
 mod past;
 mod perform;
 mod queue;
@@ -34,6 +36,7 @@ mod result;
 mod start;
 mod submit;
 mod tools;
+mod vet;
 mod whole;
 
 use std::collections::{HashMap, HashSet};
@@ -69,6 +72,8 @@ pub(crate) struct Actor {
     streams: HashMap<TaskId, Stream>,
     /// Tasks whose final output passed the guardrails.
     checked: HashSet<TaskId>,
+    /// Calls that passed the guardrails before somebody is asked about them.
+    vetted: HashSet<(TaskId, String)>,
     /// Effects that begin once what is being written is durable.
     launches: Vec<(EffectKey, Launch)>,
     /// Blobs that what is being written refers to.
@@ -163,11 +168,7 @@ impl Actor {
             is_last = report.report.is_last();
             self.absorb(report, &mut page);
         }
-        for blob in std::mem::take(&mut self.blobs) {
-            if let Err(error) = self.core.journal.log().put_blob(&self.key.tenant, blob).await {
-                tracing::warn!(%error, "the bytes of a provider were not kept");
-            }
-        }
+        self.put_blobs().await;
         self.append(page).await?;
         self.launch_all().await;
         Ok(())
@@ -219,6 +220,7 @@ impl Report {
             Report::Tool(..)
             | Report::Delayed
             | Report::Checked(_)
+            | Report::Vetted(_)
             | Report::Guarded(_)
             | Report::Summary(_) => true,
         }

@@ -1,13 +1,14 @@
 //! What the model says, as events.
 
 use riverrun_event::{
-    BlobRef, Block, EventType, Item, ItemCompleted, ItemId, ItemPatch, ItemStarted, ItemUpdated, MessageItem,
+    Block, EventType, Item, ItemCompleted, ItemId, ItemPatch, ItemStarted, ItemUpdated, MessageItem,
     MessagePatch, ModelCompleted, ModelDelta, Patch, RawJson, ReasoningDelta, ReasoningItem, ReasoningPatch,
     TaskId, TextBlock, ToolArgs, ToolCallId, ToolCallItem, ToolCallPatch, Usage,
 };
 use riverrun_provider::{ItemKind, ModelEvent, StopReason};
 
 use super::Actor;
+use super::keep::RAW;
 use crate::page::Page;
 
 /// An open model call and the items that it began.
@@ -61,6 +62,7 @@ impl Actor {
             }
             ModelEvent::ItemDone { index, opaque } => self.item_done(task, index, opaque, page),
             ModelEvent::RateLimited(limit) => self.rate_limited(task, &limit, page),
+            ModelEvent::State(state) => self.shared_state(&state, page),
             ModelEvent::Vendor { name, data } => self.vendor(task, &name, &data, page),
             ModelEvent::Raw(bytes) => {
                 if let Some(stream) = self.streams.get_mut(task) {
@@ -168,15 +170,6 @@ impl Actor {
         }
     }
 
-    /// Stores bytes with what is written next.
-    fn keep(&mut self, bytes: Vec<u8>) -> BlobRef {
-        let reference = riverrun_log::BlobRef::of(&bytes);
-        let session = Some(self.key.session.clone());
-        let media_type = "application/octet-stream".to_owned();
-        self.blobs.push(riverrun_log::NewBlob { session, media_type, bytes: bytes.into() });
-        BlobRef::Bare(reference.to_string())
-    }
-
     pub(super) fn model_completed(
         &mut self,
         task: &TaskId,
@@ -187,7 +180,7 @@ impl Actor {
         let Some(stream) = self.streams.get_mut(task) else { return };
         let (response_id, model) = (stream.response.clone(), stream.model.clone());
         let raw = std::mem::take(&mut stream.raw);
-        let raw_ref = (!raw.is_empty()).then(|| self.keep(raw));
+        let raw_ref = (!raw.is_empty()).then(|| self.keep(raw, RAW)).flatten();
         self.close_items(task, page);
         let Some((_, view)) = self.view.task(task) else { return };
         let completed = ModelCompleted {
@@ -198,8 +191,9 @@ impl Actor {
             response_id,
             raw_ref,
         };
-        page.push(EventType::ModelCompleted, &view.step_scope(), &completed);
-        self.record_cost(task, &usage, page);
+        let scope = view.step_scope();
+        page.push(EventType::ModelCompleted, &scope, &completed);
+        self.record_cost(task, &usage, &scope, page);
     }
 }
 

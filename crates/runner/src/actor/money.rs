@@ -1,25 +1,31 @@
 //! What the model calls cost, and what their services allow.
 
-use riverrun_event::{Cost, EventType, LimitState, RawJson, TaskId, Usage};
-use riverrun_provider::RateLimit;
+use std::time::Duration;
+
+use riverrun_event::{Cost, EventType, LimitState, RawJson, Scope, TaskId, Timestamp, Usage};
+use riverrun_provider::{RateLimit, cost};
 
 use super::Actor;
+use super::failing::split;
 use crate::page::Page;
+use crate::plan::Passed;
 
 impl Actor {
-    pub(super) fn record_cost(&mut self, task: &TaskId, usage: &Usage, page: &mut Page) {
-        let Some((_, view)) = self.view.task(task) else { return };
-        let Some(persona) = self.persona(task) else { return };
-        let Some(name) = persona.spec.models.get(view.model) else { return };
-        let Some(price) = self.core.registry.prices.get(name) else { return };
-        let cost = Cost {
-            amount: price.of(usage),
-            currency: Some("USD".to_owned()),
-            model: name.split_once('/').map(|(_, model)| model.to_owned()),
-            provider: view.provider.as_deref().map(ToOwned::to_owned),
-            usage: None,
-        };
-        page.push(EventType::CostRecorded, &view.step_scope(), &cost);
+    /// The name of the model that the task speaks to: `PROVIDER/MODEL`.
+    pub(super) fn model_of(&self, task: &TaskId) -> Option<String> {
+        let (_, view) = self.view.task(task)?;
+        self.persona(task)?.spec.models.get(view.model).cloned()
+    }
+
+    pub(super) fn record_cost(&mut self, task: &TaskId, usage: &Usage, scope: &Scope, page: &mut Page) {
+        let Some(name) = self.model_of(task) else { return };
+        let (Some(provider), Some(model)) = split(Some(&name)) else { return };
+        let price = self.core.registry.providers.get(&provider).and_then(|known| known.price(&model));
+        // What nobody priced or the service did not count is unknown, and unknown is not nothing.
+        let Some(amount) = price.and_then(|price| cost(&price, usage)) else { return };
+        let currency = Some("USD".to_owned());
+        let cost = Cost { amount, currency, model: Some(model), provider: Some(provider), usage: None };
+        page.push(EventType::CostRecorded, scope, &cost);
     }
 
     /// Tells when little is left; what is plenty is no news.
@@ -34,10 +40,25 @@ impl Actor {
             scope: view.provider.as_deref().map(ToOwned::to_owned),
             limit: Some(whole as f64),
             remaining: Some(left as f64),
+            reset_at: limit.resets_in.map(|wait| later(page.now, wait)),
             status: Some("low".to_owned()),
             ..LimitState::default()
         };
         page.push(EventType::QuotaLow, &view.step_scope(), &low);
+    }
+
+    /// A limit of the agent's own ends the turn.
+    pub(super) fn limit_passed(&self, task: &TaskId, passed: Option<&Passed>, page: &mut Page) {
+        let (Some((_, view)), Some(passed)) = (self.view.task(task), passed) else { return };
+        let blocked = LimitState {
+            kind: Some(passed.kind.to_owned()),
+            scope: Some("turn".to_owned()),
+            limit: Some(passed.limit),
+            used: Some(passed.used),
+            status: Some("blocked".to_owned()),
+            ..LimitState::default()
+        };
+        page.push(EventType::LimitChanged, &view.scope, &blocked);
     }
 
     /// What has no place here is kept under the provider's name.
@@ -45,9 +66,6 @@ impl Actor {
         let Some((_, view)) = self.view.task(task) else { return };
         let clean = |c: char| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '_' };
         let provider = view.provider.as_deref().unwrap_or("provider");
-        if (provider, name) == ("scripted", "state") {
-            return self.shared_state(data, page);
-        }
         let kind: String = format!("x.{provider}.{name}").chars().map(clean).take(128).collect();
         let payload = if data.get().starts_with('{') { data.clone() } else { wrapped(data) };
         page.push(riverrun_event::EventType::Other(kind.into()), &view.step_scope(), &payload);
@@ -56,7 +74,7 @@ impl Actor {
 
 impl Actor {
     /// What an agent shares with its readers stands in the session's metadata.
-    fn shared_state(&self, data: &RawJson, page: &mut Page) {
+    pub(super) fn shared_state(&self, data: &RawJson, page: &mut Page) {
         let known = self.state.session.metadata.as_ref();
         let mut metadata: serde_json::Map<String, serde_json::Value> =
             known.and_then(|raw| raw.to().ok()).unwrap_or_default();
@@ -66,6 +84,14 @@ impl Actor {
         let info = riverrun_event::SessionInfo { metadata, ..Default::default() };
         page.push(riverrun_event::EventType::SessionUpdated, &Default::default(), &info);
     }
+}
+
+/// The time so much later, RFC 3339.
+pub(super) fn later(now: Timestamp, wait: Duration) -> String {
+    let millis = i64::try_from(wait.as_millis()).unwrap_or(i64::MAX);
+    let mut text = String::new();
+    Timestamp::from_millis(now.millis().saturating_add(millis)).write(&mut text);
+    text
 }
 
 fn wrapped(data: &RawJson) -> RawJson {

@@ -26,16 +26,17 @@ impl Actor {
             // The turn's end makes every other plan for it void.
             let ends =
                 matches!(&intent, Intent::Stop(_) | Intent::Fail(..) | Intent::Finish(_) | Intent::GiveUp(_));
-            if let Intent::Call(task) = &intent
-                && self.compact(task, &mut page).await
-            {
-                continue;
+            match &intent {
+                Intent::Call(task) if self.compact(task, &mut page).await => {}
+                Intent::Call(task) => self.request_model(task, &mut page).await?,
+                Intent::Compact(task) => self.shorten(task, &mut page).await,
+                _ => self.perform_one(intent, &mut page),
             }
-            self.perform_one(intent, &mut page);
             if ends {
                 break;
             }
         }
+        self.put_blobs().await;
         self.append(page).await?;
         self.launch_all().await;
         Ok(())
@@ -48,14 +49,18 @@ impl Actor {
             Intent::Close(task) => self.close_child(&task, page),
             Intent::Interrupted(task) => self.interrupted(&task, page),
             Intent::GiveUp(task) => self.give_up(&task, page),
-            Intent::Call(task) => self.request_model(&task, page),
+            // These two need to read first.
+            Intent::Call(_) | Intent::Compact(_) => {}
             Intent::Judge(task, call) => self.judge(&task, &call, page),
             Intent::Run(task, call) => self.run_call(&task, &call, page),
             Intent::Decided(task, call) => self.decided(&task, &call, page),
             Intent::Unknown(task, call) => self.unknown_outcome(&task, &call, page),
             Intent::Collect(task, call) => self.collect(&task, &call, page),
             Intent::Expire(action) => self.expire(&action, page),
-            Intent::Fail(task, failure) => self.fail_task(&task, failure.code, &failure.message, page),
+            Intent::Fail(task, failure) => {
+                self.limit_passed(&task, failure.limit.as_ref(), page);
+                self.fail_task(&task, failure.code, &failure.message, page);
+            }
             Intent::Check(task) => self.check_output(&task, page),
             Intent::Finish(task) => self.finish(&task, page),
         }

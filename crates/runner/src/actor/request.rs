@@ -1,13 +1,14 @@
 //! What the model is asked.
 
 use riverrun_event::{
-    EventType, Input, Item, ItemCompleted, ItemId, ItemPatch, ItemStarted, MessageItem, MessagePatch,
-    ModelRequested, Part, RoutingDecision, Scope, StepId, TaskId,
+    BlobRef, EventType, Input, Item, ItemCompleted, ItemId, ItemPatch, ItemStarted, MessageItem,
+    MessagePatch, ModelRequested, Part, RoutingDecision, Scope, StepId, TaskId,
 };
-use riverrun_provider::ModelRequest;
+use riverrun_provider::{ModelRequest, Provider};
 
-use super::Actor;
 use super::failing::split;
+use super::keep::JSON;
+use super::{Actor, Stop};
 use crate::drive::{EffectKey, Launch, ModelCall};
 use crate::history;
 use crate::page::{Page, with_step};
@@ -20,29 +21,70 @@ impl Actor {
     }
 
     /// Announces a model call. It begins when this is durable.
-    pub(super) fn request_model(&mut self, task: &TaskId, page: &mut Page) {
-        let Some(persona) = self.persona(task) else { return };
-        let Some((_, view)) = self.view.task(task) else { return };
-        let (place, is_routed) = (view.model, view.is_routed);
-        let name = persona.spec.models.get(place).cloned();
+    pub(super) async fn request_model(&mut self, task: &TaskId, page: &mut Page) -> Result<(), Stop> {
+        let Some(persona) = self.persona(task) else { return Ok(()) };
+        let Some((_, view)) = self.view.task(task) else { return Ok(()) };
+        let place = view.model;
         if persona.model(&self.core.registry, place).is_none() {
-            let name = name.unwrap_or_else(|| "none".to_owned());
+            let name = persona.spec.models.get(place).map_or("none", String::as_str);
             let message = format!(
                 "agent `{}` asks for model `{name}`, whose provider is not configured",
                 persona.spec.name
             );
-            return self.fail_task(task, "model_not_found", &message, page);
+            self.fail_task(task, "model_not_found", &message, page);
+            return Ok(());
         }
         self.write_steers(task, page);
-        let Some((_, view)) = self.view.task(task) else { return };
         let step = StepId::from_bytes(self.core.fresh());
+        let made = if persona.spec.keep_raw { self.known_call(task, &step, page).await? } else { None };
+        let input_ref = made.as_ref().and_then(|call| self.keep_request(&*call.provider, &call.request));
+        let Some((_, view)) = self.view.task(task) else { return Ok(()) };
         let scope = with_step(&view.scope, Some(&step));
-        if !is_routed {
+        if !view.is_routed {
             write_routing(page, &scope, &persona.spec.models);
         }
-        let (provider, model) = split(name.as_ref());
-        page.push(EventType::ModelRequested, &scope, &ModelRequested { provider, model, input_ref: None });
-        self.launches.push((EffectKey::Model(task.clone()), Launch::Model));
+        self.write_catalogue(&persona, &scope, page);
+        let (provider, model) = split(persona.spec.models.get(place));
+        page.push(EventType::ModelRequested, &scope, &ModelRequested { provider, model, input_ref });
+        self.launches.push((EffectKey::Model(task.clone()), Launch::Model(made)));
+        Ok(())
+    }
+
+    /// Tells which tools are at hand, where that may change and is not what was last told.
+    fn write_catalogue(&self, persona: &Persona, scope: &Scope, page: &mut Page) {
+        let Some(catalogue) = persona.catalogue() else { return };
+        if riverrun_fold::view::tool_inventory(&self.state) != catalogue.tools {
+            page.push(EventType::ToolCatalogResolved, scope, &catalogue);
+        }
+    }
+
+    /// The call that will be made. What it asks is known once everything before it is in the state.
+    async fn known_call(
+        &mut self,
+        task: &TaskId,
+        step: &StepId,
+        page: &mut Page,
+    ) -> Result<Option<Box<ModelCall>>, Stop> {
+        let before = std::mem::replace(page, self.page());
+        self.append(before).await?;
+        let mut made = self.model_call(task).await;
+        if let Some(call) = &mut made {
+            call.request.idempotency_key = Some(self.call_key(step));
+        }
+        Ok(made.map(Box::new))
+    }
+
+    pub(super) fn keep_request(
+        &mut self,
+        provider: &dyn Provider,
+        request: &ModelRequest,
+    ) -> Option<BlobRef> {
+        request.keep_raw.then(|| self.keep(provider.body(request).to_vec(), JSON)).flatten()
+    }
+
+    /// Names a call to its service.
+    fn call_key(&self, step: &StepId) -> String {
+        format!("{}/{step}", self.key.session)
     }
 
     /// Input that came in the meantime takes its place in the conversation now.
@@ -80,7 +122,7 @@ impl Actor {
         let (provider, model) = persona.model(&self.core.registry, view.model)?;
         let provider = provider.clone();
         let (steps, is_root) = (view.steps, view.parent.is_none());
-        let step = view.step.as_ref().map(ToString::to_string).unwrap_or_default();
+        let idempotency_key = view.step.as_ref().map(|step| self.call_key(step));
         let history = self.history(task, provider.name()).await;
         let input = history::last_user_text(&history);
         let guardrails = if steps == 0 && is_root { persona.spec.guardrails.clone() } else { Vec::new() };
@@ -100,7 +142,7 @@ impl Actor {
             reasoning_effort: settings.reasoning_effort.clone().or(persona.spec.reasoning_effort.clone()),
             extra: settings.extra.clone(),
             keep_raw: persona.spec.keep_raw,
-            idempotency_key: Some(format!("{}/{step}", self.key.session)),
+            idempotency_key,
         };
         Some(ModelCall { provider, request, guardrails, input })
     }

@@ -1,29 +1,17 @@
 //! A new turn, once.
 
-use bytes::Bytes;
 use riverrun_event::{
     CommandId, EventType, RawJson, RunId, Sequence, TaskId, TaskInfo, ThreadId, TurnId, TurnSubmitted,
 };
-use riverrun_log::{CommandChange, NewCommand};
-use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::Actor;
 use super::command::Refusal;
+use super::once::Remembered;
 use super::queue::preview;
 use crate::page::{Page, turn_scope};
 use crate::persona::Persona;
 use crate::{Busy, CancelMode, CommandError, Settings, Submit, Submitted};
-
-/// What the log remembers of a submitted turn, to answer the same submit again.
-#[derive(Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Remembered {
-    turn_id: TurnId,
-    task_id: TaskId,
-    run_id: RunId,
-    status: String,
-}
 
 impl Actor {
     pub(super) async fn submit(&mut self, submit: Submit) -> Result<Submitted, Refusal> {
@@ -138,17 +126,7 @@ impl Actor {
     }
 
     fn remember(&self, page: &mut Page, turn: &TurnId, digest: [u8; 32], told: &Remembered) {
-        let id = command_id(turn);
-        let body = Bytes::from(serde_json::to_vec(told).unwrap_or_default());
-        page.commands.push(CommandChange::Enqueue(NewCommand {
-            id: id.clone(),
-            key: self.key.clone(),
-            idempotency_key: format!("turn:{turn}"),
-            digest,
-            body,
-            created_at: self.core.clock.now(),
-        }));
-        page.commands.push(CommandChange::Complete { id, outcome: Bytes::new() });
+        self.remember_command(command_id(turn), format!("turn:{turn}"), digest, told, page);
     }
 
     async fn submitted_before(&self, turn: &TurnId, digest: [u8; 32]) -> Result<Option<Submitted>, Refusal> {
@@ -161,34 +139,11 @@ impl Actor {
         if command.request.digest != digest {
             return Err(CommandError::TurnExists { turn: turn.to_string() }.into());
         }
-        let Ok(mut told) = serde_json::from_slice::<Remembered>(&command.request.body) else {
-            return Ok(None);
-        };
-        let record = log.turn(&self.key, &told.turn_id).await?;
-        let first = record.as_ref().map_or(Sequence::ZERO, |record| record.fact.first);
-        if told.status != "steered" {
-            told.status = self
-                .status_of(&told.turn_id)
-                .or(record.map(|record| record.fact.status))
-                .unwrap_or(told.status);
-        }
-        Ok(Some(told.answer(first, true)))
-    }
-
-    fn status_of(&self, turn: &TurnId) -> Option<String> {
-        let known = self.state.turns.iter().find(|known| known.turn_id == *turn)?;
-        Some(known.status.as_str().to_owned())
+        self.told_before(&command).await
     }
 }
 
-impl Remembered {
-    fn answer(self, first: Sequence, duplicate: bool) -> Submitted {
-        let Self { turn_id, task_id, run_id, status } = self;
-        Submitted { turn_id, task_id, run_id, status, first, duplicate }
-    }
-}
-
-pub(super) fn command_id(turn: &TurnId) -> CommandId {
+fn command_id(turn: &TurnId) -> CommandId {
     let digest = Sha256::digest(format!("turn:{turn}"));
     let mut bytes = [0; 16];
     bytes.copy_from_slice(&digest[..16]);

@@ -42,6 +42,10 @@ impl Actor {
     pub(super) fn judge(&mut self, task: &TaskId, call: &str, page: &mut Page) {
         let Some((persona, scope, name, arguments)) = self.call_parts(task, call) else { return };
         let Some(tooling) = persona.tooling(&name) else {
+            if let Some(problem) = persona.away(&name) {
+                let message = format!("`{name}` is not there now: {problem}");
+                return self.refuse_call(task, call, ToolErrorKind::Unavailable, &message, page);
+            }
             let known: Vec<String> =
                 persona.tools(&self.core.registry).into_iter().map(|tool| tool.name).collect();
             let message = format!("There is no tool `{name}`. There are: {}.", known.join(", "));
@@ -56,6 +60,9 @@ impl Actor {
                 return self.refuse_call(task, call, ToolErrorKind::BadArguments, &message, page);
             }
         };
+        if self.must_vet(task, call, &persona, &tooling, &value) {
+            return self.vet(task, call, &persona, name.clone(), value);
+        }
         match tooling {
             Tooling::Ours(ours) => self.judge_ours(task, call, ours, &value, &scope, page),
             Tooling::Client { schema, .. } => self.ask_client(task, call, &schema, &value, page),

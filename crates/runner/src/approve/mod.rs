@@ -18,23 +18,21 @@ pub(crate) enum Verdict {
     Deny { source: &'static str, reason: String },
 }
 
-/// Deny beats a rule, a rule beats the policy, and what fails asks.
+/// Deny beats allow wherever it comes from, a rule answers what the policy asks, and what fails asks.
 pub(crate) fn judge(tool: &ToolUse, arguments: &Value, rules: &Rules, agent: &str) -> Verdict {
     if let Approval::Denied(reason) = &tool.approval {
         return Verdict::Deny { source: "policy", reason: reason.clone() };
     }
-    let definition = tool.tool.definition();
-    let verdict = by_policy(tool, arguments);
-    if !matches!(verdict, Verdict::Ask { .. }) {
-        return verdict;
-    }
-    match rules.find(&identity(definition), agent) {
-        Some(rule) if rule.decision == "approve" => Verdict::Allow {
+    let rule = rules.find(&identity(tool.tool.definition()), agent);
+    match (by_policy(tool, arguments), rule) {
+        (_, Some(rule)) if rule.decision != "approve" => {
+            Verdict::Deny { source: "rule", reason: rules::REFUSED.to_owned() }
+        }
+        (Verdict::Ask { .. }, Some(_)) => Verdict::Allow {
             source: "rule",
             reason: "somebody allowed this tool for this agent always".to_owned(),
         },
-        Some(_) => Verdict::Deny { source: "rule", reason: rules::REFUSED.to_owned() },
-        None => verdict,
+        (verdict, _) => verdict,
     }
 }
 

@@ -4,6 +4,7 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use futures_util::FutureExt;
+use serde_json::Value;
 
 use super::{Line, Report, Tripped};
 use crate::agent::{Checked, Guardrail};
@@ -16,6 +17,19 @@ pub(crate) struct OutputCheck {
 pub(crate) async fn check_output(check: OutputCheck, line: Line) {
     let passed = ask(&check.guardrails, Checked::Output(&check.text)).await;
     line.tell(Report::Checked(passed)).await;
+}
+
+/// A call that somebody will be asked about.
+pub(crate) struct CallCheck {
+    pub guardrails: Vec<Arc<dyn Guardrail>>,
+    pub name: String,
+    pub arguments: Value,
+}
+
+pub(crate) async fn check_call(check: CallCheck, line: Line) {
+    let checked = Checked::ToolCall { name: &check.name, arguments: &check.arguments };
+    let passed = ask(&check.guardrails, checked).await;
+    line.tell(Report::Vetted(passed)).await;
 }
 
 /// The first guardrail that says no. One that fails says no.

@@ -12,9 +12,9 @@ use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
 
-pub(crate) use check::{OutputCheck, check_output};
+pub(crate) use check::{CallCheck, OutputCheck, check_call, check_output};
 pub(crate) use model::{ModelCall, call_model};
-pub(crate) use summary::{Summary, SummaryCall, summarise};
+pub(crate) use summary::{Said, Summarised, SummaryCall, summarise};
 pub(crate) use tool::{ToolRun, run_tool};
 
 /// Names an effect; there is at most one of a name at a time.
@@ -25,6 +25,8 @@ pub(crate) enum EffectKey {
     Delay(TaskId),
     /// The guardrails of the final output.
     Check(TaskId),
+    /// The guardrails of a call that somebody will be asked about.
+    Vet(TaskId, String),
     /// A summary of older history.
     Summary(TaskId),
 }
@@ -35,6 +37,7 @@ impl EffectKey {
         match self {
             EffectKey::Model(task)
             | EffectKey::Tool(task, _)
+            | EffectKey::Vet(task, _)
             | EffectKey::Delay(task)
             | EffectKey::Check(task)
             | EffectKey::Summary(task) => task,
@@ -44,11 +47,12 @@ impl EffectKey {
 
 /// An effect that is to begin.
 pub(crate) enum Launch {
-    /// The request is made when the events before it are in the state.
-    Model,
+    /// Without a call it is made when the events before it are in the state.
+    Model(Option<Box<ModelCall>>),
     Tool(Box<ToolRun>),
     Delay(std::time::Duration),
     Check(OutputCheck),
+    Vet(CallCheck),
     Summary(Box<SummaryCall>),
 }
 
@@ -60,9 +64,10 @@ pub(crate) enum Report {
     Tool(Result<ToolOutput, ToolError>),
     Delayed,
     Checked(Result<(), Tripped>),
+    Vetted(Result<(), Tripped>),
     /// A guardrail stopped the input before the model's answer.
     Guarded(Tripped),
-    Summary(Result<Summary, String>),
+    Summary(Box<Summarised>),
 }
 
 /// A guardrail said no.
@@ -70,6 +75,13 @@ pub(crate) enum Report {
 pub(crate) struct Tripped {
     pub guardrail: String,
     pub reason: String,
+}
+
+impl Tripped {
+    /// What the model reads of a call that was refused.
+    pub fn refusal(&self, what: &str) -> String {
+        format!("{what} was refused by guardrail `{}`: {}", self.guardrail, self.reason)
+    }
 }
 
 #[derive(Debug)]

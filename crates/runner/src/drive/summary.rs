@@ -1,10 +1,12 @@
 //! A summary of older turns, in the words of the model itself.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
-use futures_util::StreamExt;
+use futures_util::{FutureExt, StreamExt};
+use riverrun_event::Usage;
 use riverrun_log::{Log, NewBlob, SessionKey};
-use riverrun_provider::{ModelEvent, ModelRequest, Provider};
+use riverrun_provider::{Category, ModelError, ModelEvent, ModelRequest, Provider, StopReason};
 use tokio_util::sync::CancellationToken;
 
 use super::{Line, Report};
@@ -16,6 +18,24 @@ pub(crate) struct SummaryCall {
     pub key: SessionKey,
 }
 
+/// What came of it: how the model's call ended, and the summary if there is one.
+#[derive(Debug)]
+pub(crate) struct Summarised {
+    pub call: Result<Said, ModelError>,
+    pub stored: Result<Summary, String>,
+}
+
+/// The end of a model call that went well.
+#[derive(Debug)]
+pub(crate) struct Said {
+    pub stop: StopReason,
+    pub usage: Usage,
+    pub model: Option<String>,
+    pub response: Option<String>,
+    /// The bytes of the service, where they are to be kept.
+    pub raw: Vec<u8>,
+}
+
 /// A summary that is stored.
 #[derive(Debug, Clone)]
 pub(crate) struct Summary {
@@ -24,30 +44,58 @@ pub(crate) struct Summary {
 }
 
 pub(crate) async fn summarise(call: SummaryCall, line: Line, cancel: CancellationToken) {
-    let made = make(call, cancel).await;
-    line.tell(Report::Summary(made)).await;
+    let SummaryCall { provider, request, log, key } = call;
+    let asked = AssertUnwindSafe(ask(&*provider, request, cancel)).catch_unwind().await;
+    let asked = asked.unwrap_or_else(|_| {
+        Err(ModelError::new(Category::Protocol, "the provider's code failed; see the server's log"))
+    });
+    let summarised = match asked {
+        Ok((text, said)) => Summarised { call: Ok(said), stored: store(text, &*log, &key).await },
+        Err(error) => Summarised { stored: Err(error.message.clone()), call: Err(error) },
+    };
+    line.tell(Report::Summary(Box::new(summarised))).await;
 }
 
-async fn make(call: SummaryCall, cancel: CancellationToken) -> Result<Summary, String> {
-    let mut stream = call.provider.call(call.request, cancel);
-    let (mut text, mut is_whole) = (String::new(), false);
+async fn ask(
+    provider: &dyn Provider,
+    request: ModelRequest,
+    cancel: CancellationToken,
+) -> Result<(String, Said), ModelError> {
+    let mut stream = provider.call(request, cancel);
+    let (mut text, mut named, mut raw) = (String::new(), (None, None), Vec::new());
     while let Some(event) = stream.next().await {
         match event {
+            ModelEvent::Started { response_id, model } => named = (response_id, model),
             ModelEvent::Text { delta, .. } => text.push_str(&delta),
-            ModelEvent::Completed { .. } => is_whole = true,
-            ModelEvent::Failed(error) => return Err(error.message),
-            _ => {}
+            ModelEvent::Raw(bytes) => raw = bytes.to_vec(),
+            ModelEvent::Completed { stop, usage } => {
+                let (response, model) = named;
+                return Ok((text, Said { stop, usage, model, response, raw }));
+            }
+            ModelEvent::Failed(error) => return Err(error),
+            ModelEvent::ItemStarted { .. }
+            | ModelEvent::Reasoning { .. }
+            | ModelEvent::Arguments { .. }
+            | ModelEvent::Annotated { .. }
+            | ModelEvent::ItemDone { .. }
+            | ModelEvent::RateLimited(_)
+            | ModelEvent::State(_)
+            | ModelEvent::Vendor { .. } => {}
         }
     }
-    if !is_whole || text.trim().is_empty() {
+    Err(ModelError::new(Category::Truncated, "the model's answer ended without its terminal event"))
+}
+
+async fn store(text: String, log: &dyn Log, key: &SessionKey) -> Result<Summary, String> {
+    if text.trim().is_empty() {
         return Err("the model gave no summary".to_owned());
     }
     let size = text.len();
     let blob = NewBlob {
         media_type: "text/plain; charset=utf-8".to_owned(),
         bytes: text.into(),
-        session: Some(call.key.session.clone()),
+        session: Some(key.session.clone()),
     };
-    let info = call.log.put_blob(&call.key.tenant, blob).await.map_err(|error| error.to_string())?;
+    let info = log.put_blob(&key.tenant, blob).await.map_err(|error| error.to_string())?;
     Ok(Summary { reference: info.reference.to_string(), size })
 }

@@ -30,10 +30,8 @@ pub(crate) async fn run_tool(run: ToolRun, line: Line, places: Arc<Semaphore>) {
 async fn guarded(run: ToolRun) -> Result<ToolOutput, ToolError> {
     let definition = run.tool.definition().clone();
     let name = definition.name.as_str();
-    let refused = |what: &str, tripped: super::Tripped| {
-        let message = format!("{what} was refused by guardrail `{}`: {}", tripped.guardrail, tripped.reason);
-        ToolError::new(ToolErrorKind::Denied, message)
-    };
+    let refused =
+        |what: &str, tripped: super::Tripped| ToolError::new(ToolErrorKind::Denied, tripped.refusal(what));
     let arguments = run.call.arguments.clone();
     ask(&run.guardrails, Checked::ToolCall { name, arguments: &arguments })
         .await

@@ -64,3 +64,34 @@ pub(crate) fn tokens(history: &[History]) -> u64 {
         .sum();
     (size as u64).div_ceil(4)
 }
+
+/// Cuts long texts in their middle until the conversation has about so many tokens. What was said stays in its order.
+pub(crate) fn cut(history: &mut [History], tokens: u64) {
+    const SHORTEST: usize = 200;
+    let room = usize::try_from(tokens.saturating_mul(4)).unwrap_or(usize::MAX);
+    let most = (room / history.len().max(1)).max(SHORTEST);
+    for entry in history {
+        match entry {
+            History::System { text } => cut_text(text, most),
+            History::User { parts }
+            | History::Assistant { parts, .. }
+            | History::ToolResult { parts, .. } => {
+                for part in parts {
+                    if let riverrun_event::Block::Text(block) = part {
+                        cut_text(&mut block.text, most);
+                        block.annotations = None;
+                    }
+                }
+            }
+            History::Reasoning { .. } | History::ToolCall { .. } => {}
+        }
+    }
+}
+
+fn cut_text(text: &mut String, most: usize) {
+    if text.len() <= most {
+        return;
+    }
+    let (head, tail) = (text.floor_char_boundary(most / 2), text.ceil_char_boundary(text.len() - most / 2));
+    *text = format!("{} […] {}", &text[..head], &text[tail..]);
+}

@@ -56,6 +56,9 @@ impl Facts<'_> {
                 None => None,
             };
         }
+        if self.running.contains(&EffectKey::Vet(task.clone(), call.call.clone())) {
+            return None;
+        }
         match (call.is_allowed, must_wait) {
             (false, _) => named(Intent::Judge),
             (true, true) => None,

@@ -2,7 +2,7 @@
 
 use riverrun_event::Timestamp;
 
-use super::{Facts, Failure};
+use super::{Facts, Failure, Passed};
 use crate::Registry;
 use crate::persona::Persona;
 use crate::view::{TaskView, TurnView, View};
@@ -26,12 +26,14 @@ impl Facts<'_> {
             && due(turn.started_at, time) <= self.now
         {
             let message = format!("the turn took longer than {} s", time.as_secs());
-            return Some(Failure { code: "max_time_exceeded", message });
+            let used = (self.now.millis() - turn.started_at.millis()) as f64 / 1000.0;
+            let passed = Passed { kind: "time", limit: time.as_secs_f64(), used };
+            return Some(Failure { code: "max_time_exceeded", message, limit: Some(passed) });
         }
-        if limits.cost.is_some_and(|limit| turn.cost > limit) {
-            let message =
-                format!("the turn cost {:.4} USD, the limit is {:.4}", turn.cost, limits.cost.unwrap_or(0.0));
-            return Some(Failure { code: "max_cost_exceeded", message });
+        if let Some(limit) = limits.cost.filter(|limit| turn.cost > *limit) {
+            let message = format!("the turn cost {:.4} USD, the limit is {limit:.4}", turn.cost);
+            let passed = Passed { kind: "cost", limit, used: turn.cost };
+            return Some(Failure { code: "max_cost_exceeded", message, limit: Some(passed) });
         }
         let used = self
             .state
@@ -42,7 +44,8 @@ impl Facts<'_> {
         let used = used.unwrap_or(0);
         let limit = limits.tokens.filter(|limit| used > *limit)?;
         let message = format!("the turn used {used} tokens, the limit is {limit}");
-        Some(Failure { code: "max_tokens_exceeded", message })
+        let passed = Passed { kind: "tokens", limit: limit as f64, used: used as f64 };
+        Some(Failure { code: "max_tokens_exceeded", message, limit: Some(passed) })
     }
 
     /// A limit that forbids another step.
@@ -51,6 +54,7 @@ impl Facts<'_> {
         (task.steps >= limit).then(|| Failure {
             code: "max_turns_exceeded",
             message: format!("agent `{}` has used its {limit} steps", task.agent),
+            limit: Some(Passed { kind: "turns", limit: limit.into(), used: task.steps.into() }),
         })
     }
 }

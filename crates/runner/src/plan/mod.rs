@@ -12,10 +12,10 @@ pub(crate) use limits::{TRIES, deadline};
 
 use crate::drive::EffectKey;
 use crate::persona::Persona;
-use crate::view::{TaskView, TurnView, View};
+use crate::view::{TOO_LONG, TaskView, TurnView, View};
 use crate::{CancelMode, Registry, Settings};
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Intent {
     /// A queued turn has its place.
     Start(TurnId),
@@ -27,6 +27,8 @@ pub(crate) enum Intent {
     Interrupted(TaskId),
     /// The model's failures are used up, or the next model must be tried.
     GiveUp(TaskId),
+    /// The conversation does not fit the model: older turns give way to a summary.
+    Compact(TaskId),
     Call(TaskId),
     Judge(TaskId, String),
     Run(TaskId, String),
@@ -46,10 +48,20 @@ pub(crate) enum Intent {
 const MOST_ATTEMPTS: u32 = 20;
 
 /// Why a task cannot go on.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Failure {
     pub code: &'static str,
     pub message: String,
+    /// The limit that was passed.
+    pub limit: Option<Passed>,
+}
+
+/// A limit of the agent, in its own unit.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Passed {
+    pub kind: &'static str,
+    pub limit: f64,
+    pub used: f64,
 }
 
 /// What the planner may look at.
@@ -116,23 +128,25 @@ impl Facts<'_> {
         if self.is_at_work(&task.task) {
             return;
         }
-        if task.is_model_open {
+        if task.is_model_open || task.compacting.is_some() {
             return intents.push(Intent::Interrupted(id()));
         }
         if task.attempts > MOST_ATTEMPTS {
             let message = format!("the server stopped {MOST_ATTEMPTS} times during this task");
-            return intents.push(Intent::Fail(id(), Failure { code: "too_many_attempts", message }));
+            return intents
+                .push(Intent::Fail(id(), Failure { code: "too_many_attempts", message, limit: None }));
         }
         let Some(persona) = self.persona(turn, task) else {
             let message = format!("there is no agent `{}` any more", task.agent);
-            return intents.push(Intent::Fail(id(), Failure { code: "unknown_agent", message }));
+            return intents.push(Intent::Fail(id(), Failure { code: "unknown_agent", message, limit: None }));
         };
         if task.failures > 0 {
-            return intents.push(if self.may_retry(task) {
-                Intent::Call(id())
-            } else {
-                Intent::GiveUp(id())
-            });
+            let next = match (self.may_retry(task), may_compact(task, &persona)) {
+                (true, _) => Intent::Call(id()),
+                (false, true) => Intent::Compact(id()),
+                (false, false) => Intent::GiveUp(id()),
+            };
+            return intents.push(next);
         }
         if self.calls(task, &persona, intents) {
             return;
@@ -174,6 +188,12 @@ impl Facts<'_> {
     pub fn persona(&self, turn: &TurnView, task: &TaskView) -> Option<Persona> {
         persona(self.state, self.registry, turn, task)
     }
+}
+
+/// Once, and only where the conversation is ours to shorten: the caller of a bare model brought it along.
+fn may_compact(task: &TaskView, persona: &Persona) -> bool {
+    let category = task.last_error.as_ref().and_then(|error| error.category.as_deref());
+    category == Some(TOO_LONG) && !task.was_too_long && task.parent.is_none() && !persona.is_gateway
 }
 
 /// The agent of a task, with the turn's settings if it is the root.

@@ -1,8 +1,8 @@
 //! Events into the view.
 
 use riverrun_event::{
-    ActionRequired, ActionResolved, Event, Item, ItemCompleted, ItemPatch, ItemStarted, Patch, Payload,
-    RunId, TaskId, Timestamp,
+    ActionRequired, ActionResolved, Compaction, Event, Item, ItemCompleted, ItemPatch, ItemStarted, Patch,
+    Payload, RunId, TaskId, Timestamp,
 };
 use riverrun_fold::Status;
 
@@ -14,6 +14,9 @@ pub(crate) const WORKER: &str = "riverrun";
 
 /// The code of a model call whose end nobody saw.
 pub(crate) const LOST: &str = "interrupted";
+
+/// The category of a model call that failed because the conversation does not fit, and the trigger of its remedy.
+pub(crate) const TOO_LONG: &str = "context_too_long";
 
 impl View {
     pub fn apply(&mut self, event: &Event) {
@@ -108,7 +111,23 @@ impl TaskView {
                 self.repairs += 1;
                 self.is_call_due = true;
             }
+            Payload::ContextCompactionStarted(told)
+            | Payload::ContextCompactionCompleted(told)
+            | Payload::ContextCompactionFailed(told) => self.compaction(event, told, payload),
+            // The call that makes a summary is no step of the task.
+            _ if self.compacting.is_some() && self.compacting == event.scope.step_id => {}
             _ => self.apply_step(event, payload),
+        }
+    }
+
+    fn compaction(&mut self, event: &Event, told: &Compaction, payload: &Payload) {
+        let is_start = matches!(payload, Payload::ContextCompactionStarted(_));
+        self.compacting = event.scope.step_id.clone().filter(|_| is_start);
+        let is_remedy = told.trigger.as_deref() == Some(TOO_LONG);
+        self.was_too_long |= is_start && is_remedy;
+        if is_remedy && matches!(payload, Payload::ContextCompactionCompleted(_)) {
+            // The next request is another one.
+            self.failures = 0;
         }
     }
 

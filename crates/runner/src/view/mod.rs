@@ -13,7 +13,7 @@ use riverrun_fold::Status;
 
 use crate::CancelMode;
 
-pub(crate) use apply::WORKER;
+pub(crate) use apply::{TOO_LONG, WORKER};
 pub(crate) use call::{ActionView, CallView, Resolved, ResultView};
 
 /// The turns that are running, by id.
@@ -76,6 +76,10 @@ pub(crate) struct TaskView {
     pub handoffs: Vec<StepId>,
     /// Why the newest model call that ended well did so.
     pub stop: Option<String>,
+    /// The step of the summary of older turns that is being made.
+    pub compacting: Option<StepId>,
+    /// Older turns were to give way because the model called the conversation too long.
+    pub was_too_long: bool,
     pub repairs: u32,
     /// The next free place in the output.
     pub next_index: u32,
@@ -136,6 +140,8 @@ impl TaskView {
             calls: Vec::new(),
             handoffs: Vec::new(),
             stop: None,
+            compacting: None,
+            was_too_long: false,
             repairs: 0,
             next_index: 0,
             ended: None,

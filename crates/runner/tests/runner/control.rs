@@ -207,13 +207,13 @@ async fn a_failed_turn_is_tried_again_as_a_new_run() {
     let stage = Stage::new(script, vec![spec]).await;
     let first = stage.submit("turn_1", "go").await;
     assert_eq!(stage.ended("turn_1").await, "failed");
-    let again = stage.runner.retry(&stage.key, &turn("turn_1")).await.unwrap();
+    let again = stage.runner.retry(&stage.key, &turn("turn_1"), None).await.unwrap();
     assert_eq!(again.task_id, first.task_id);
     assert_ne!(again.run_id, first.run_id);
     stage.until("turn.completed").await;
     assert_eq!(stage.said("turn_1").await, "now");
     assert_eq!(made.lock().unwrap().len(), 1, "a finished tool is not run again");
-    stage.runner.retry(&stage.key, &turn("turn_1")).await.unwrap();
+    stage.runner.retry(&stage.key, &turn("turn_1"), None).await.unwrap();
     stage.until_count("turn.completed", 2).await;
     assert_eq!(stage.said("turn_1").await, "anew");
     stage.check(&turn("turn_1")).await;
@@ -244,4 +244,25 @@ async fn steps_tokens_and_time_are_limited() {
         code(riverrun_runner::agent::Limits { time: Some(SECOND / 2), ..limits() }).await,
         "max_time_exceeded"
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_turn_that_left_the_state_is_not_tried_again_and_its_caller_is_told_what_to_do() {
+    let stage = Stage::new(Script::new(vec![fails("", Category::InvalidRequest)]), vec![agent()]).await;
+    stage.submit("turn_1", "go").await;
+    assert_eq!(stage.ended("turn_1").await, "failed");
+    let mut number = 2;
+    while stage.state().await.turns.iter().any(|known| known.turn_id == turn("turn_1")) {
+        stage.submit(&format!("turn_{number}"), "go").await;
+        stage.ended(&format!("turn_{number}")).await;
+        number += 1;
+        assert!(number < 500, "no turn ever leaves the state");
+    }
+    let before = stage.events().await.len();
+    let refused = stage.runner.retry(&stage.key, &turn("turn_1"), None).await.unwrap_err();
+    assert!(matches!(&refused, CommandError::TooOld { turn, .. } if turn == "turn_1"), "{refused:?}");
+    assert!(refused.to_string().contains("submit its input as a new turn"), "{refused}");
+    let absent = stage.runner.retry(&stage.key, &turn("turn_0"), None).await.unwrap_err();
+    assert!(matches!(absent, CommandError::NoTurn(_)), "{absent:?}");
+    assert_eq!(stage.events().await.len(), before, "a refusal writes nothing");
 }

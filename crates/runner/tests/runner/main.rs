@@ -4,15 +4,23 @@
 #![allow(clippy::unwrap_used)]
 
 mod agents;
+mod compaction;
 mod control;
+mod guards;
 mod journal;
+mod kept;
 mod kill;
+mod limits;
+mod once;
+mod opaque;
 mod outputs;
 mod owners;
 mod races;
 mod script;
 mod stage;
 mod stops;
+mod threads;
 mod tool;
+mod toolboxes;
 mod tools;
 mod turns;

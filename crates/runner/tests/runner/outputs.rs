@@ -13,7 +13,7 @@ use crate::stage::{Stage, agent, turn_of};
 use crate::tool::{Calls, READ, tool};
 use crate::tools::{decide, pending};
 
-struct No(&'static str);
+pub struct No(pub &'static str);
 
 impl Guardrail for No {
     fn name(&self) -> &str {

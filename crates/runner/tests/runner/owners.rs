@@ -1,16 +1,16 @@
 //! Owners that come and go, others that write too, and many that wait.
 
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use riverrun_event::{Draft, EventType, Scope, SessionInfo, TurnCancelled, TurnId};
 use riverrun_log::{NewSession, SessionKey};
+use riverrun_provider::Price;
 use riverrun_runner::agent::Approval;
-use riverrun_runner::{AgentSpec, CommandError, Decision, Entry, Journal, Price};
+use riverrun_runner::{AgentSpec, CommandError, Decision, Entry, Journal};
 
 use crate::script::{Script, calls, slow_text, text};
-use crate::stage::{Stage, agent, registry, turn_of};
+use crate::stage::{Stage, agent, turn_of};
 use crate::tool::{Calls, ONCE, tool};
 use crate::tools::{decide, pending};
 
@@ -86,11 +86,10 @@ async fn a_turn_that_somebody_else_ended_is_left_alone() {
 
 #[tokio::test(start_paused = true)]
 async fn what_a_turn_costs_is_recorded_and_limited() {
-    let script = Arc::new(Script::new(vec![text("ok")]));
+    let price = Price { input: 2.0, cached_input: Some(1.0), output: 8.0 };
+    let script = Script::new(vec![text("ok")]).priced(price);
     let limits = riverrun_runner::agent::Limits { cost: Some(0.00001), ..Default::default() };
-    let mut registry = registry(&script, vec![AgentSpec { limits, ..agent() }]);
-    registry.prices.insert("script/m".to_owned(), Price { input: 2.0, cached_input: 1.0, output: 8.0 });
-    let stage = Stage::with(script, registry).await;
+    let stage = Stage::new(script, vec![AgentSpec { limits, ..agent() }]).await;
     stage.submit("turn_1", "go").await;
     assert_eq!(stage.ended("turn_1").await, "failed");
     let state = stage.state().await;

@@ -8,7 +8,8 @@ use futures_util::StreamExt;
 use futures_util::stream;
 use riverrun_event::{RawJson, Usage};
 use riverrun_provider::{
-    Category, History, ItemKind, ModelError, ModelEvent, ModelRequest, ModelStream, Provider, StopReason,
+    Category, History, ItemKind, ModelError, ModelEvent, ModelRequest, ModelStream, Price, Provider,
+    StopReason,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -24,6 +25,7 @@ pub struct Script {
     by_model: Mutex<Vec<(String, VecDeque<Say>)>>,
     scenes: Mutex<Vec<(String, Vec<Say>)>>,
     pub requests: Mutex<Vec<ModelRequest>>,
+    price: Option<Price>,
 }
 
 impl Script {
@@ -34,7 +36,13 @@ impl Script {
             by_model: Mutex::default(),
             scenes: Mutex::default(),
             requests: Mutex::default(),
+            price: None,
         }
+    }
+
+    /// Every model costs this.
+    pub fn priced(self, price: Price) -> Self {
+        Self { price: Some(price), ..self }
     }
 
     /// Answers for one model name alone.
@@ -71,6 +79,10 @@ impl Script {
 impl Provider for Script {
     fn name(&self) -> &str {
         &self.name
+    }
+
+    fn price(&self, _model: &str) -> Option<Price> {
+        self.price
     }
 
     fn call(&self, request: ModelRequest, _cancel: CancellationToken) -> ModelStream {

@@ -16,7 +16,7 @@ fn with(tools: Vec<riverrun_runner::agent::ToolUse>) -> AgentSpec {
 }
 
 /// What the model read as the result of this call, in its newest request.
-fn result(stage: &Stage, id: &str) -> (String, bool) {
+pub fn result(stage: &Stage, id: &str) -> (String, bool) {
     let requests = stage.script.requests.lock().unwrap();
     let history = &requests.last().expect("the model was asked").history;
     let found = history.iter().rev().find_map(|entry| match entry {

@@ -1,10 +1,9 @@
 //! Turns checked JSON text into a typed command, and a failure into a sentence that helps.
 
-use riverrun_event::{ErrorCode, json};
+use riverrun_event::{ErrorCode, json, nearest};
 use serde::de::DeserializeOwned;
 
 use super::problem::Problem;
-use super::suggest::nearest;
 
 /// Integers beyond this are not exact in every client.
 const MAX_EXACT: f64 = 9_007_199_254_740_992.0;

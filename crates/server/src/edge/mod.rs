@@ -21,7 +21,6 @@ mod request;
 mod routes;
 mod secret_file;
 mod stream;
-mod suggest;
 mod ticket;
 
 #[cfg(test)]
@@ -50,9 +49,9 @@ pub use problem::Problem;
 pub use query::{FromParams, Params, StrictQuery, invalid};
 pub use quota::StreamPermit;
 pub use request::RequestId;
+pub(crate) use riverrun_event::nearest;
 pub use routes::routes;
 pub use stream::stream_response;
-pub(crate) use suggest::nearest;
 pub use ticket::Tickets;
 
 use crate::metrics::Metrics;

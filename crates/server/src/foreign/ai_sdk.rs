@@ -35,7 +35,7 @@ async fn serve(app: &App, asking: Asking) -> Result<Response, Refusal> {
     if chat.trigger == Trigger::Regenerate
         && let Some(last) = last_turn(app, &key, |turn| turn.status.is_terminal()).await?
     {
-        let again = app.answered(Asked::Retry, app.runner().retry(&key, &last.turn).await)?;
+        let again = app.answered(Asked::Retry, app.runner().retry(&key, &last.turn, None).await)?;
         let seen = Seen { event: Some(again.first.previous()), ..Seen::default() };
         return Ok(stream(app, caller, &last, DIALECT, seen).await?);
     }

@@ -49,7 +49,11 @@ impl Refusal {
         let (failure, problem) = match self {
             Refusal::Problem(problem) => (failure_of(&problem), problem),
             Refusal::Failure(failure) => {
-                let problem = Problem::new(code_of(failure.status), failure.message.clone());
+                let problem = Problem::new(code_of(&failure), failure.message.clone());
+                let problem = match &failure.param {
+                    Some(param) => problem.field(param.clone()),
+                    None => problem,
+                };
                 (failure, problem)
             }
         };
@@ -82,8 +86,10 @@ fn failure_of(problem: &Problem) -> Failure {
     }
 }
 
-fn code_of(status: u16) -> ErrorCode {
-    match status {
+/// Our name of what a dialect's reader found wrong, for the access log and for dialects without a shape of their own.
+fn code_of(failure: &Failure) -> ErrorCode {
+    match failure.status {
+        400 if failure.code == "invalid_json" => ErrorCode::JsonSyntax,
         401 => ErrorCode::Unauthenticated,
         403 => ErrorCode::Forbidden,
         404 => ErrorCode::NotFound,

@@ -2,11 +2,12 @@
 
 use axum::extract::{Path, Request, State};
 use axum::response::Response;
-use riverrun_dialect::request::{Failure, ModelCall};
+use riverrun_dialect::request::{Failure, InputItem, ModelCall};
 use riverrun_dialect::{Answer, Dialect, responses};
 use riverrun_event::{SessionId, TurnId};
-use riverrun_runner::{CancelMode, CommandError};
+use riverrun_runner::{CancelMode, CommandError, Decision};
 
+use super::decisions::{self, decide_all};
 use super::start::{Seen, Started, find, finished, ids, start, state, stream, told};
 use super::{Asking, Refusal, call, enter, json};
 use crate::app::App;
@@ -51,13 +52,18 @@ async fn refuse_empty(app: &App, started: &Started, state: &riverrun_fold::State
     })
 }
 
-/// Makes the turn of a call, in the session of the response before it if it names one.
+/// Makes the turn of a call, in the session of the response before it if it names one. A call that ends with
+/// decisions makes none: the response that waited for them goes on.
 pub(super) async fn submit(
     app: &App,
     caller: &Caller,
     call: &ModelCall,
     named: Option<(SessionId, TurnId)>,
 ) -> Result<Started, Refusal> {
+    let decided = decided(call);
+    if !decided.is_empty() {
+        return decide(app, caller, call, decided).await;
+    }
     let mut submit = call::submit(call);
     submit.source = Some(DIALECT.name().to_owned());
     submit.turn_id = named.as_ref().map(|(_, turn)| turn.clone());
@@ -68,6 +74,34 @@ pub(super) async fn submit(
     }
     let (started, _) = start(app, caller, session, submit).await?;
     Ok(started)
+}
+
+/// The decisions that a call ends with; those before them are history.
+fn decided(call: &ModelCall) -> Vec<decisions::Answer> {
+    let of = |item: &InputItem| match item {
+        InputItem::Decision { action_id, approve, reason } => Some(decisions::Answer {
+            action: action_id.clone(),
+            decision: if *approve { Decision::Approve } else { Decision::Reject },
+            message: reason.clone(),
+        }),
+        _ => None,
+    };
+    call.input.iter().rev().map_while(of).collect()
+}
+
+async fn decide(
+    app: &App,
+    caller: &Caller,
+    call: &ModelCall,
+    answers: Vec<decisions::Answer>,
+) -> Result<Started, Refusal> {
+    let previous = call.previous.as_ref().ok_or_else(|| {
+        let message = "an `mcp_approval_response` needs `previous_response_id`: the response that asked";
+        Failure::new(400, "missing_required_parameter", message).param("previous_response_id")
+    })?;
+    let asked = response(app, caller, previous).await.map_err(|refusal| unknown(refusal, previous))?;
+    let turn = decide_all(app, caller, &asked.hub.key, answers).await?.turn;
+    Ok(Started { hub: asked.hub, turn })
 }
 
 pub async fn retrieve(State(app): State<App>, Path(id): Path<String>, request: Request) -> Response {

@@ -121,7 +121,7 @@ impl Desk {
         let call = responses::request::decode(body.as_bytes()).map_err(refused("invalid_input"))?;
         let input: Input = call.turn_input();
         let key = &started.hub.key;
-        match self.app.runner().steer(key, &started.turn, input).await {
+        match self.app.runner().steer(key, &started.turn, input, None).await {
             Ok(steered) => Ok(format!("steer_{}", steered.first)),
             Err(error) => {
                 let problem = crate::runner::problem(&error);

@@ -72,7 +72,7 @@ fn view(agent: &AgentSpec, default: Option<&str>) -> AgentView {
         name: agent.name.clone(),
         description: agent.description.clone(),
         models: agent.models.clone(),
-        tools: agent.tools.iter().map(tool_view).collect(),
+        tools: agent.tools_now().iter().map(tool_view).collect(),
         subagents: agent.subagents.clone(),
         handoffs: agent.handoffs.clone(),
     }

@@ -12,6 +12,7 @@ use http::header::CONTENT_TYPE;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use riverrun_event::{ErrorCode, TenantId};
 use riverrun_log::{Digest, IdempotencyRecord};
+use riverrun_runner::RequestKey;
 use sha2::{Digest as _, Sha256};
 
 use crate::app::App;
@@ -35,6 +36,8 @@ pub(crate) struct Attempt {
     scope: String,
     known: Option<IdempotencyRecord>,
     created_at: riverrun_log::Timestamp,
+    /// Where the key came from.
+    field: &'static str,
 }
 
 pub(crate) fn has_key(headers: &HeaderMap) -> bool {
@@ -50,21 +53,31 @@ pub(crate) async fn begin(
     route: &str,
 ) -> Result<Option<Attempt>, Problem> {
     let Some(key) = headers.get(KEY) else { return Ok(None) };
-    let key = key.to_str().ok().filter(|key| !key.is_empty() && key.len() <= LONGEST);
-    let key = key.ok_or_else(|| {
-        let detail = format!("`Idempotency-Key` may have 1 to {LONGEST} visible ASCII characters");
-        Problem::new(ErrorCode::InvalidField, detail).field("Idempotency-Key").limit(LONGEST as u64)
-    })?;
+    begin_named(app, caller, key.to_str().unwrap_or_default(), route, "Idempotency-Key").await.map(Some)
+}
+
+/// The same, with the key at hand; `field` is where it came from.
+async fn begin_named(
+    app: &App,
+    caller: &Caller,
+    key: &str,
+    route: &str,
+    field: &'static str,
+) -> Result<Attempt, Problem> {
+    if key.is_empty() || key.len() > LONGEST || !key.bytes().all(|byte| (b' '..=b'~').contains(&byte)) {
+        let detail = format!("`{field}` may have 1 to {LONGEST} visible ASCII characters");
+        return Err(Problem::new(ErrorCode::InvalidField, detail).field(field).limit(LONGEST as u64));
+    }
     let (tenant, scope) = (caller.tenant().clone(), format!("{route} {key}"));
     let in_flight = app.in_flight().clone();
     if !lock(&in_flight.0).insert((tenant.clone(), scope.clone())) {
         let detail = "the first request with this idempotency key is under way; ask again when it is done";
-        return Err(Problem::new(ErrorCode::IdempotencyInFlight, detail).field("Idempotency-Key"));
+        return Err(Problem::new(ErrorCode::IdempotencyInFlight, detail).field(field));
     }
     let created_at = log_time(app.now());
-    let mut attempt = Attempt { in_flight, tenant, scope, known: None, created_at };
+    let mut attempt = Attempt { in_flight, tenant, scope, known: None, created_at, field };
     attempt.known = app.log().remembered(&attempt.tenant, &attempt.scope).await?;
-    Ok(Some(attempt))
+    Ok(attempt)
 }
 
 impl Drop for Attempt {
@@ -76,12 +89,16 @@ impl Drop for Attempt {
 impl Attempt {
     /// The first answer, if the key was used before with the same body; 422 if with another.
     pub(crate) fn again(&self, digest: &Digest) -> Result<Option<Response>, Problem> {
+        Ok(self.stored(digest)?.map(stored_response))
+    }
+
+    fn stored(&self, digest: &Digest) -> Result<Option<&Bytes>, Problem> {
         let Some(known) = &self.known else { return Ok(None) };
         if known.digest != *digest {
             let detail = "this idempotency key was used with another body; use a new key for a new request";
-            return Err(Problem::new(ErrorCode::IdempotencyMismatch, detail).field("Idempotency-Key"));
+            return Err(Problem::new(ErrorCode::IdempotencyMismatch, detail).field(self.field));
         }
-        Ok(Some(stored_response(&known.response)))
+        Ok(Some(&known.response))
     }
 
     /// True if the key was used before.
@@ -148,6 +165,50 @@ impl Once {
         Ok(self.attempt.as_ref().map(|attempt| attempt.again(&self.digest)).transpose()?.flatten())
     }
 
+    /// The name by which the runner knows this request, so that it is carried out once over any crash.
+    pub fn request(&self) -> Option<RequestKey> {
+        let scope = self.attempt.as_ref()?.id(&[0; 32]);
+        Some(RequestKey { id: scope, digest: self.digest })
+    }
+
+    /// A command over JSON-RPC; its `commandId` is its key.
+    pub async fn of_command(
+        app: &App,
+        caller: &Caller,
+        command: &str,
+        method: &str,
+        params: &str,
+    ) -> Result<Self, Problem> {
+        let attempt = begin_named(app, caller, command, &format!("rpc {method}"), "commandId").await?;
+        Ok(Self { attempt: Some(attempt), digest: digest(params.as_bytes()) })
+    }
+
+    /// A command without a key.
+    pub fn unnamed() -> Self {
+        Self { attempt: None, digest: digest(b"") }
+    }
+
+    /// The body of the first answer, if this was done before.
+    pub fn answered(&self) -> Result<Option<String>, Problem> {
+        let Some(attempt) = &self.attempt else { return Ok(None) };
+        let stored = attempt.stored(&self.digest)?;
+        Ok(stored.map(|stored| split_stored(&String::from_utf8_lossy(stored)).1.to_owned()))
+    }
+
+    /// The answer, to be stored with the events that it tells of.
+    pub fn record(&self, status: StatusCode, body: &impl serde::Serialize) -> Option<IdempotencyRecord> {
+        let attempt = self.attempt.as_ref()?;
+        Some(attempt.record(self.digest, stored_answer(status, &text(body))))
+    }
+
+    /// Stores the answer after what it tells was done.
+    pub async fn remember(&self, app: &App, body: &str) -> Result<(), Problem> {
+        match &self.attempt {
+            Some(attempt) => attempt.remember(app, self.digest, StatusCode::OK, body).await,
+            None => Ok(()),
+        }
+    }
+
     /// An id that follows from the key.
     pub fn id(&self) -> Option<[u8; 16]> {
         self.attempt.as_ref().map(|attempt| attempt.id(&self.digest))
@@ -160,12 +221,16 @@ impl Once {
         status: StatusCode,
         body: &impl serde::Serialize,
     ) -> Result<Response, Problem> {
-        let body = serde_json::to_string(body).expect("answers have string keys and no fallible parts");
+        let body = text(body);
         if let Some(attempt) = &self.attempt {
             attempt.remember(app, self.digest, status, &body).await?;
         }
         Ok((status, [(CONTENT_TYPE, "application/json")], body).into_response())
     }
+}
+
+fn text(body: &impl serde::Serialize) -> String {
+    serde_json::to_string(body).expect("answers have string keys and no fallible parts")
 }
 
 pub(crate) fn digest(body: &[u8]) -> Digest {
@@ -177,9 +242,13 @@ pub(crate) fn stored_answer(status: StatusCode, body: &str) -> Bytes {
     Bytes::from(format!("{} {body}", status.as_u16()))
 }
 
+fn split_stored(text: &str) -> (&str, &str) {
+    text.split_once(' ').unwrap_or(("200", "{}"))
+}
+
 fn stored_response(stored: &Bytes) -> Response {
     let text = String::from_utf8_lossy(stored);
-    let (status, body) = text.split_once(' ').unwrap_or(("200", "{}"));
+    let (status, body) = split_stored(&text);
     let status =
         status.parse().ok().and_then(|status| StatusCode::from_u16(status).ok()).unwrap_or(StatusCode::OK);
     let mut response = (status, [(CONTENT_TYPE, "application/json")], body.to_owned()).into_response();

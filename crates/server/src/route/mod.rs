@@ -4,10 +4,13 @@ mod actions;
 mod agents;
 mod backups;
 mod blobs;
+mod command;
 mod decide;
 mod events;
+mod evidence;
 mod idempotency;
 mod ingest;
+mod kept;
 mod queue;
 mod sessions;
 mod state;
@@ -30,18 +33,22 @@ use crate::{edge, rpc};
 pub(crate) use actions::pending;
 pub(crate) use agents::inventory;
 pub(crate) use decide::{DecideBody, decide};
-pub(crate) use idempotency::{InFlight, stored_answer};
+pub(crate) use evidence::evidence;
+pub(crate) use idempotency::{InFlight, Once, stored_answer};
 pub(crate) use ingest::{answer, decode_all, put_large, store};
+pub(crate) use kept::{Kept, Verb, create_task, keeps, tasks as task_list};
 pub(crate) use queue::{put_first, unqueue, waiting};
 pub(crate) use sessions::{ListQuery, NewSessionBody, SessionView, create, find, look_at, remove};
 pub(crate) use state::state_json;
-pub(crate) use subagents::{children, end, tell};
-pub(crate) use tasks::{newest_with, task_json};
+pub(crate) use subagents::{child, children, end, tell, waited};
+pub(crate) use tasks::{
+    cancel as cancel_task, newest_with, not_pausable, retry as retry_task, task_json, turn_of,
+};
 pub(crate) use turns::{CancelBody, SubmitBody, TurnView, cancel_turn, retry_turn, steer_turn, submit_turn};
 
 /// Every route, with the edge around it.
 pub fn router(app: App) -> Router {
-    let router = Router::new()
+    let router = task_commands()
         .route("/v1/sessions", post(sessions::post).get(sessions::list))
         .route("/v1/sessions/{session}", get(sessions::get).delete(sessions::delete))
         .route("/v1/sessions/{session}/state", get(state::get))
@@ -56,6 +63,8 @@ pub fn router(app: App) -> Router {
         .route("/v1/sessions/{session}/subagents", get(subagents::list))
         .route("/v1/sessions/{session}/subagents/{task}/input", post(subagents::input))
         .route("/v1/sessions/{session}/subagents/{task}/close", post(subagents::close))
+        .route("/v1/sessions/{session}/tasks", post(kept::post).get(kept::list))
+        .route("/v1/sessions/{session}/evidence", get(evidence::get))
         .route("/v1/agents", get(agents::list))
         .route("/v1/sessions/{session}/fork", post(transfer::fork))
         .route("/v1/import", post(transfer::import))
@@ -75,6 +84,13 @@ pub fn router(app: App) -> Router {
         .merge(edge::routes())
         .with_state(app.clone());
     app.edge().wrap(router)
+}
+
+fn task_commands() -> Router<App> {
+    Verb::ALL.into_iter().fold(Router::new(), |router, verb| {
+        let path = format!("/v1/sessions/{{session}}/tasks/{{task}}/{}", verb.as_str());
+        router.route(&path, post(move |command| kept::command(verb, command)))
+    })
 }
 
 async fn config_schema(

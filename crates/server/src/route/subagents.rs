@@ -1,20 +1,21 @@
-//! The sub-agents of a session: listed, spoken to, closed.
+//! The sub-agents of a session: listed, waited for, spoken to, closed.
+
+use std::time::Duration;
 
 use axum::extract::State;
 use axum::response::Response;
-use http::{HeaderMap, StatusCode};
-use riverrun_event::{Input, TaskId, ToolCallId, TurnId};
-use riverrun_fold::Task;
+use http::StatusCode;
+use riverrun_event::{ErrorCode, Input, TaskId, ToolCallId, TurnId};
+use riverrun_fold::{State as Folded, Task};
+use riverrun_runner::RequestKey;
 use serde::{Deserialize, Serialize};
 use serde_json::json as object;
 
-use super::idempotency::Once;
+use super::command::Command;
 use super::json;
 use super::turns::{InputBody, check_input};
 use crate::app::App;
-use crate::edge::{
-    Caller, CompactJson, OptionalText, PathId, PathIds, Problem, Scope, StrictQuery, decode_text, not_found,
-};
+use crate::edge::{Caller, FromParams, Params, PathId, Problem, Scope, StrictQuery, invalid, not_found};
 use crate::runner::Asked;
 use crate::session::Hub;
 
@@ -64,18 +65,84 @@ pub async fn list(
     State(app): State<App>,
     caller: Caller,
     PathId(session): PathId,
-    StrictQuery(()): StrictQuery<()>,
+    StrictQuery(query): StrictQuery<Query>,
 ) -> Result<Response, Problem> {
     caller.require(Scope::Read)?;
     let hub = app.hub(&caller, &session).await?;
-    Ok(json(StatusCode::OK, &children(&app, &hub).await?))
+    let found = match query.wait {
+        Some(seconds) => waited(&app, &hub, &[], seconds).await?,
+        None => children(&app, &hub).await?,
+    };
+    Ok(json(StatusCode::OK, &found))
+}
+
+#[derive(Debug)]
+pub struct Query {
+    wait: Option<u64>,
+}
+
+impl FromParams for Query {
+    const NAMES: &'static [&'static str] = &["wait"];
+    fn from_params(params: &Params) -> Result<Self, Problem> {
+        Ok(Self { wait: params.parsed("wait")? })
+    }
 }
 
 /// The sub-agents of open turns and of the newest finished ones.
 pub(crate) async fn children(app: &App, hub: &Hub) -> Result<Subagents, Problem> {
-    let state = app.state_at(&hub.key, hub.head()).await?;
-    let children = state.tasks.into_iter().filter(|task| task.parent_task_id.is_some());
-    Ok(Subagents { subagents: children.map(view).collect() })
+    Ok(of_state(app.state_at(&hub.key, hub.head()).await?))
+}
+
+fn of_state(state: Folded) -> Subagents {
+    Subagents { subagents: state.tasks.into_iter().filter(is_subagent).map(view).collect() }
+}
+
+/// A child that no turn runs is a task that a caller keeps.
+fn is_subagent(task: &Task) -> bool {
+    task.parent_task_id.is_some() && task.turn_id.is_some()
+}
+
+/// One sub-agent, as it stands now.
+pub(crate) async fn child(app: &App, hub: &Hub, id: &str) -> Result<impl Serialize + use<>, Problem> {
+    let found = children(app, hub).await?.subagents.into_iter().find(|child| child.task_id.as_str() == id);
+    found.ok_or_else(not_found)
+}
+
+/// The longest that anybody may wait in one request.
+const LONGEST_WAIT: u64 = 60;
+
+/// Answers when the sub-agents with these ids have ended, or all if there are none, or when the time is over.
+pub(crate) async fn waited(app: &App, hub: &Hub, ids: &[String], seconds: u64) -> Result<Subagents, Problem> {
+    if seconds > LONGEST_WAIT {
+        let detail = format!("it may be at most {LONGEST_WAIT}; ask again to wait longer");
+        return Err(invalid("wait", &detail).limit(LONGEST_WAIT));
+    }
+    let mut state = app.state_at(&hub.key, hub.head()).await?;
+    for id in ids {
+        let is_there = state.tasks.iter().any(|task| is_subagent(task) && task.task_id.as_str() == id);
+        if !is_there {
+            return Err(not_found().field("subagentIds"));
+        }
+    }
+    let deadline = tokio::time::Instant::now() + Duration::from_secs(seconds);
+    while state.tasks.iter().any(|task| is_open(task, ids)) {
+        if tokio::time::timeout_at(deadline, hub.woken(state.sequence)).await.is_err() {
+            break;
+        }
+        if app.edge().drain().is_started() {
+            return Err(Problem::new(ErrorCode::Draining, "the server is shutting down; ask again"));
+        }
+        if hub.is_gone() {
+            return Err(not_found());
+        }
+        app.fold_to(&hub.key, hub.head(), &mut state, |_| {}).await?;
+    }
+    Ok(of_state(state))
+}
+
+fn is_open(task: &Task, ids: &[String]) -> bool {
+    let is_meant = ids.is_empty() || ids.iter().any(|id| task.task_id.as_str() == id);
+    is_subagent(task) && is_meant && !task.status.is_terminal()
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -84,50 +151,29 @@ struct CloseBody {
     reason: Option<String>,
 }
 
-pub async fn input(
-    State(app): State<App>,
-    caller: Caller,
-    PathIds(session, task): PathIds,
-    StrictQuery(()): StrictQuery<()>,
-    headers: HeaderMap,
-    CompactJson(text): CompactJson,
-) -> Result<Response, Problem> {
-    caller.require(Scope::Write)?;
-    let hub = app.hub(&caller, &session).await?;
-    let route = format!("POST /v1/sessions/{}/subagents/{task}/input", hub.session());
-    let once = Once::begin(&app, &caller, &headers, &route, &text).await?;
-    if let Some(again) = once.again()? {
-        return Ok(again);
-    }
-    tell(&app, &hub, &task, decode_text::<InputBody>(&text)?.input).await?;
-    once.answer(&app, StatusCode::ACCEPTED, &object!({"subagentId": task})).await
+pub async fn input(command: Command) -> Result<Response, Problem> {
+    let InputBody { input } = command.body()?;
+    tell(&command.app, &command.hub, &command.id, input, command.once.request()).await?;
+    command.answer(StatusCode::ACCEPTED, &object!({"subagentId": command.id})).await
 }
 
-pub(crate) async fn tell(app: &App, hub: &Hub, task: &str, input: Input) -> Result<(), Problem> {
+pub(crate) async fn tell(
+    app: &App,
+    hub: &Hub,
+    task: &str,
+    input: Input,
+    request: Option<RequestKey>,
+) -> Result<(), Problem> {
     check_input(&input)?;
     let task = TaskId::new(task).map_err(|_| not_found())?;
-    let told = app.runner().subagent_input(&hub.key, &task, input).await;
+    let told = app.runner().subagent_input(&hub.key, &task, input, request).await;
     app.answered(Asked::Subagent, told)
 }
 
-pub async fn close(
-    State(app): State<App>,
-    caller: Caller,
-    PathIds(session, task): PathIds,
-    StrictQuery(()): StrictQuery<()>,
-    headers: HeaderMap,
-    OptionalText(text): OptionalText,
-) -> Result<Response, Problem> {
-    caller.require(Scope::Write)?;
-    let hub = app.hub(&caller, &session).await?;
-    let route = format!("POST /v1/sessions/{}/subagents/{task}/close", hub.session());
-    let once = Once::begin(&app, &caller, &headers, &route, &text).await?;
-    if let Some(again) = once.again()? {
-        return Ok(again);
-    }
-    let body: CloseBody = if text.is_empty() { CloseBody::default() } else { decode_text(&text)? };
-    end(&app, &hub, &task, body.reason).await?;
-    once.answer(&app, StatusCode::ACCEPTED, &object!({"subagentId": task})).await
+pub async fn close(command: Command) -> Result<Response, Problem> {
+    let CloseBody { reason } = command.body_or_default()?;
+    end(&command.app, &command.hub, &command.id, reason).await?;
+    command.answer(StatusCode::ACCEPTED, &object!({"subagentId": command.id})).await
 }
 
 pub(crate) async fn end(app: &App, hub: &Hub, task: &str, reason: Option<String>) -> Result<(), Problem> {

@@ -6,8 +6,10 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use http::header::CONTENT_TYPE;
 use riverrun_dialect::{IndexUnit, task};
-use riverrun_event::TaskId;
+use riverrun_event::{ErrorCode, TaskId, TurnId};
 
+use super::subagents::end;
+use super::turns::{CancelBody, TurnView, cancel_turn, retry_turn};
 use crate::app::App;
 use crate::deliver::index_unit;
 use crate::edge::{Caller, FromParams, Params, PathId, Problem, Scope, StrictQuery, not_found};
@@ -67,4 +69,57 @@ pub(crate) async fn newest_with(app: &App, caller: &Caller, id: &TaskId) -> Resu
     let found = app.log().find_task(caller.tenant(), id).await?;
     let mine = found.iter().find(|record| caller.require_session(&record.key.session).is_ok());
     app.hub(caller, mine.ok_or_else(not_found)?.key.session.as_str()).await
+}
+
+/// Where a task that is run here is.
+struct Running {
+    turn: TurnId,
+    is_root: bool,
+}
+
+async fn running(app: &App, hub: &Hub, task: &str) -> Result<Running, Problem> {
+    let task = TaskId::new(task).map_err(|_| not_found())?;
+    let records = app.log().find_task(&hub.key.tenant, &task).await?;
+    let record = records.into_iter().find(|record| record.key == hub.key).ok_or_else(not_found)?;
+    Ok(Running { turn: record.fact.turn, is_root: record.fact.parent.is_none() })
+}
+
+/// The turn that a task belongs to.
+pub(crate) async fn turn_of(app: &App, hub: &Hub, task: &str) -> Result<TurnId, Problem> {
+    Ok(running(app, hub, task).await?.turn)
+}
+
+/// Cancels the turn of a root task, or closes a sub-agent. Answers how the task stands.
+pub(crate) async fn cancel(
+    app: &App,
+    hub: &Hub,
+    task: &str,
+    reason: Option<String>,
+) -> Result<String, Problem> {
+    let found = running(app, hub, task).await?;
+    if !found.is_root {
+        end(app, hub, task, reason).await?;
+        return Ok("cancelling".to_owned());
+    }
+    let body = CancelBody { reason, ..CancelBody::default() };
+    let status = cancel_turn(app, hub, found.turn.as_str(), body).await?.status;
+    if status != "cancelling" && status != "cancelled" {
+        return Err(Problem::new(ErrorCode::TurnEnded, format!("task `{task}` has ended: {status}")));
+    }
+    Ok(status)
+}
+
+/// Runs a root task again.
+pub(crate) async fn retry(app: &App, hub: &Hub, task: &str) -> Result<TurnView, Problem> {
+    let found = running(app, hub, task).await?;
+    if !found.is_root {
+        let detail = "a sub-agent is tried again by its parent; retry the root task";
+        return Err(Problem::new(ErrorCode::UnsupportedOperation, detail).field("taskId"));
+    }
+    retry_turn(app, hub, found.turn.as_str(), None).await
+}
+
+pub(crate) fn not_pausable() -> Problem {
+    let detail = "a task that is run here waits only for a decision; cancel it with `turn.cancel`, mode `after_turn`, and retry it later";
+    Problem::new(ErrorCode::NotPausable, detail)
 }

@@ -6,17 +6,15 @@ use axum::extract::{RawQuery, State};
 use axum::response::Response;
 use http::{HeaderMap, StatusCode};
 use riverrun_event::{Cursor, ErrorCode, Input, Item, Metadata, RunId, Sequence, TaskId, ThreadId, TurnId};
-use riverrun_runner::{Busy, CancelMode, Cancelled, Settings, Submit, Submitted};
+use riverrun_runner::{Busy, CancelMode, Cancelled, RequestKey, Settings, Submit, Submitted};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::command::Command;
 use super::idempotency::Once;
 use super::turn_stream::{Wanted, stream};
 use crate::app::App;
-use crate::edge::{
-    Caller, CompactJson, OptionalText, PathId, PathIds, Problem, Scope, StrictQuery, decode_text, invalid,
-    not_found,
-};
+use crate::edge::{Caller, CompactJson, PathId, Problem, Scope, decode_text, invalid, not_found};
 use crate::runner::Asked;
 use crate::session::Hub;
 
@@ -103,9 +101,9 @@ pub(crate) struct InputBody {
 }
 
 /// A body that says nothing.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct NoBody {}
+struct NoBody {}
 
 pub async fn submit(
     State(app): State<App>,
@@ -204,24 +202,10 @@ fn turn_id(text: &str) -> Result<TurnId, Problem> {
     TurnId::new(text).map_err(|_| not_found())
 }
 
-pub async fn cancel(
-    State(app): State<App>,
-    caller: Caller,
-    PathIds(session, turn): PathIds,
-    StrictQuery(()): StrictQuery<()>,
-    headers: HeaderMap,
-    OptionalText(text): OptionalText,
-) -> Result<Response, Problem> {
-    caller.require(Scope::Write)?;
-    let hub = app.hub(&caller, &session).await?;
-    let route = format!("POST /v1/sessions/{}/turns/{turn}/cancel", hub.session());
-    let once = Once::begin(&app, &caller, &headers, &route, &text).await?;
-    if let Some(again) = once.again()? {
-        return Ok(again);
-    }
-    let body = if text.is_empty() { CancelBody::default() } else { decode_text(&text)? };
-    let view = cancel_turn(&app, &hub, &turn, body).await?;
-    once.answer(&app, view.status_code(), &view).await
+pub async fn cancel(command: Command) -> Result<Response, Problem> {
+    let Command { app, hub, id, .. } = &command;
+    let view = cancel_turn(app, hub, id, command.body_or_default()?).await?;
+    command.answer(view.status_code(), &view).await
 }
 
 pub(crate) async fn cancel_turn(
@@ -234,52 +218,36 @@ pub(crate) async fn cancel_turn(
     Ok(CancelView::new(hub, app.answered(Asked::Cancel, cancelled)?))
 }
 
-pub async fn retry(
-    State(app): State<App>,
-    caller: Caller,
-    PathIds(session, turn): PathIds,
-    StrictQuery(()): StrictQuery<()>,
-    headers: HeaderMap,
-    OptionalText(text): OptionalText,
-) -> Result<Response, Problem> {
-    caller.require(Scope::Write)?;
-    let hub = app.hub(&caller, &session).await?;
-    let route = format!("POST /v1/sessions/{}/turns/{turn}/retry", hub.session());
-    let once = Once::begin(&app, &caller, &headers, &route, &text).await?;
-    if let Some(again) = once.again()? {
-        return Ok(again);
-    }
-    let _: NoBody = if text.is_empty() { NoBody {} } else { decode_text(&text)? };
-    let view = retry_turn(&app, &hub, &turn).await?;
-    once.answer(&app, StatusCode::ACCEPTED, &view).await
+pub async fn retry(command: Command) -> Result<Response, Problem> {
+    let NoBody {} = command.body_or_default()?;
+    let view = retry_turn(&command.app, &command.hub, &command.id, command.once.request()).await?;
+    command.answer(StatusCode::ACCEPTED, &view).await
 }
 
-pub(crate) async fn retry_turn(app: &App, hub: &Hub, turn: &str) -> Result<TurnView, Problem> {
-    let submitted = app.runner().retry(&hub.key, &turn_id(turn)?).await;
+pub(crate) async fn retry_turn(
+    app: &App,
+    hub: &Hub,
+    turn: &str,
+    request: Option<RequestKey>,
+) -> Result<TurnView, Problem> {
+    let submitted = app.runner().retry(&hub.key, &turn_id(turn)?, request).await;
     Ok(TurnView::new(hub, app.answered(Asked::Retry, submitted)?))
 }
 
-pub async fn steer(
-    State(app): State<App>,
-    caller: Caller,
-    PathIds(session, turn): PathIds,
-    StrictQuery(()): StrictQuery<()>,
-    headers: HeaderMap,
-    CompactJson(text): CompactJson,
-) -> Result<Response, Problem> {
-    caller.require(Scope::Write)?;
-    let hub = app.hub(&caller, &session).await?;
-    let route = format!("POST /v1/sessions/{}/turns/{turn}/steer", hub.session());
-    let once = Once::begin(&app, &caller, &headers, &route, &text).await?;
-    if let Some(again) = once.again()? {
-        return Ok(again);
-    }
-    let view = steer_turn(&app, &hub, &turn, decode_text::<InputBody>(&text)?.input).await?;
-    once.answer(&app, StatusCode::ACCEPTED, &view).await
+pub async fn steer(command: Command) -> Result<Response, Problem> {
+    let InputBody { input } = command.body()?;
+    let view = steer_turn(&command.app, &command.hub, &command.id, input, command.once.request()).await?;
+    command.answer(StatusCode::ACCEPTED, &view).await
 }
 
-pub(crate) async fn steer_turn(app: &App, hub: &Hub, turn: &str, input: Input) -> Result<TurnView, Problem> {
+pub(crate) async fn steer_turn(
+    app: &App,
+    hub: &Hub,
+    turn: &str,
+    input: Input,
+    request: Option<RequestKey>,
+) -> Result<TurnView, Problem> {
     check_input(&input)?;
-    let steered = app.runner().steer(&hub.key, &turn_id(turn)?, input).await;
+    let steered = app.runner().steer(&hub.key, &turn_id(turn)?, input, request).await;
     Ok(TurnView::new(hub, app.answered(Asked::Steer, steered)?))
 }

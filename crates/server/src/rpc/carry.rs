@@ -125,7 +125,7 @@ impl Desk {
             Method::SessionAck => self.acknowledge(&caller, params::read(params)?).await,
             Method::TaskGet => task(app, &caller, params::read(params)?).await,
             Method::ActionList => actions(app, &caller, &params::read(params)?).await,
-            Method::Control(control) => control::carry_out(app, control, &caller, params).await,
+            Method::Control(control) => control::carry_out(app, control, entry.scope, &caller, params).await,
             Method::Tasks(method) => self.tasks(method, &caller, params).await,
         }
     }

@@ -1,18 +1,17 @@
-//! Turns, queues, decisions, sub-agents: what the runner is asked over JSON-RPC. The bodies are those of HTTP.
+//! Turns, queues, tasks, decisions, sub-agents: what the runner and its sessions are asked over JSON-RPC.
 
-use riverrun_event::{Input, ThreadId};
-use riverrun_fold::read_model;
+use riverrun_event::{TaskId, ThreadId};
+use riverrun_fold::read_model::{self, ReadModels};
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::carry::text;
-use super::params;
-use super::task_control::{cancel_task, retry_task, task_list};
+use super::turn_control::{self as turn, OfThread, split};
+use super::{params, subagent_control as subagent, task_control as task};
 use crate::app::App;
 use crate::deliver::page;
-use crate::edge::{Caller, Problem, decode_text, invalid, not_found};
-use crate::route::{self, CancelBody, DecideBody, SubmitBody};
+use crate::edge::{Caller, Problem, Scope, invalid, not_found};
+use crate::route::{self, Kept, Once, Verb};
 
 /// What the runner and its sessions can be asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,172 +26,139 @@ pub enum Control {
     ActionDecide,
     AgentList,
     ThreadGet,
+    EnvironmentGet,
     TaskList,
+    TaskCreate,
     TaskCancel,
     TaskRetry,
+    /// What only a task that a caller keeps takes.
+    Task(Verb),
     SubagentList,
+    SubagentWait,
+    SubagentResume,
     SubagentInput,
     SubagentClose,
     SessionExport,
+    SessionEvidence,
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct OfTurn {
-    session_id: String,
-    turn_id: String,
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Named {
+    command_id: Option<Value>,
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct Cancel {
-    session_id: String,
-    turn_id: String,
-    #[serde(default)]
-    mode: riverrun_runner::CancelMode,
-    reason: Option<String>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct Steer {
-    session_id: String,
-    turn_id: String,
-    input: Input,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct OfThread {
-    session_id: String,
-    thread_id: Option<ThreadId>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct ToSubagent {
-    session_id: String,
-    subagent_id: String,
-    input: Input,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct CloseSubagent {
-    session_id: String,
-    subagent_id: String,
-    reason: Option<String>,
-}
-
+/// Carries a request out; a command once for each `commandId` that it has.
 pub(super) async fn carry_out(
+    app: &App,
+    control: Control,
+    scope: Option<Scope>,
+    caller: &Caller,
+    params: &str,
+) -> Result<String, Problem> {
+    let Named { command_id } = params::read(params)?;
+    let Some(command) = command_id.filter(|_| scope != Some(Scope::Read)) else {
+        return act(app, control, caller, params, &Once::unnamed()).await;
+    };
+    let command = command.as_str().ok_or_else(|| invalid("commandId", &"it must be a string"))?;
+    let mut members: Map<String, Value> = params::read(params)?;
+    members.remove("commandId");
+    let rest = Value::Object(members).to_string();
+    let once = Once::of_command(app, caller, command, &format!("{control:?}"), &rest).await?;
+    if let Some(answer) = once.answered()? {
+        return Ok(answer);
+    }
+    let answer = act(app, control, caller, &rest, &once).await?;
+    if !stores_its_answer(control) {
+        once.remember(app, &answer).await?;
+    }
+    Ok(answer)
+}
+
+/// Commands on kept tasks store their answer with their events.
+fn stores_its_answer(control: Control) -> bool {
+    matches!(control, Control::TaskCreate | Control::Task(_))
+}
+
+async fn act(
     app: &App,
     control: Control,
     caller: &Caller,
     params: &str,
+    once: &Once,
 ) -> Result<String, Problem> {
+    use params::read;
     match control {
-        Control::TurnSubmit => submit(app, caller, params).await,
-        Control::TurnCancel => cancel(app, caller, params::read(params)?).await,
-        Control::TurnRetry => {
-            let of: OfTurn = params::read(params)?;
-            let hub = app.hub(caller, &of.session_id).await?;
-            Ok(text(&route::retry_turn(app, &hub, &of.turn_id).await?))
-        }
-        Control::TurnSteer => {
-            let Steer { session_id, turn_id, input } = params::read(params)?;
-            let hub = app.hub(caller, &session_id).await?;
-            Ok(text(&route::steer_turn(app, &hub, &turn_id, input).await?))
-        }
-        Control::QueueList => {
-            let of: OfThread = params::read(params)?;
-            let hub = app.hub(caller, &of.session_id).await?;
-            Ok(text(&route::waiting(app, &hub, of.thread_id.as_ref()).await?))
-        }
-        Control::QueueRemove => {
-            let of: OfTurn = params::read(params)?;
-            let hub = app.hub(caller, &of.session_id).await?;
-            Ok(text(&route::unqueue(app, &hub, &of.turn_id).await?))
-        }
-        Control::QueuePromote => {
-            let of: OfTurn = params::read(params)?;
-            let hub = app.hub(caller, &of.session_id).await?;
-            Ok(text(&route::put_first(app, &hub, &of.turn_id).await?))
-        }
-        Control::ActionDecide => decide(app, caller, params).await,
-        Control::AgentList => params::read::<params::Nothing>(params).map(|_| text(&route::inventory(app))),
-        Control::ThreadGet => thread(app, caller, params::read(params)?).await,
-        Control::TaskList => task_list(app, caller, params::read(params)?).await,
-        Control::TaskCancel => cancel_task(app, caller, params::read(params)?).await,
-        Control::TaskRetry => retry_task(app, caller, params::read(params)?).await,
-        Control::SubagentList => {
-            let of: params::OfSession = params::read(params)?;
-            let hub = app.hub(caller, &of.session_id).await?;
-            Ok(text(&route::children(app, &hub).await?))
-        }
-        Control::SubagentInput => {
-            let ToSubagent { session_id, subagent_id, input } = params::read(params)?;
-            let hub = app.hub(caller, &session_id).await?;
-            route::tell(app, &hub, &subagent_id, input).await?;
-            Ok(json!({ "subagentId": subagent_id }).to_string())
-        }
-        Control::SubagentClose => {
-            let CloseSubagent { session_id, subagent_id, reason } = params::read(params)?;
-            let hub = app.hub(caller, &session_id).await?;
-            route::end(app, &hub, &subagent_id, reason).await?;
-            Ok(json!({ "subagentId": subagent_id }).to_string())
-        }
-        Control::SessionExport => export(app, caller, params::read(params)?).await,
+        Control::TurnSubmit => turn::submit(app, caller, params).await,
+        Control::TurnCancel => turn::cancel(app, caller, read(params)?).await,
+        Control::TurnRetry => turn::retry(app, caller, read(params)?, once).await,
+        Control::TurnSteer => turn::steer(app, caller, read(params)?, once).await,
+        Control::QueueList => turn::queue(app, caller, read(params)?).await,
+        Control::QueueRemove => turn::unqueue(app, caller, read(params)?).await,
+        Control::QueuePromote => turn::promote(app, caller, read(params)?).await,
+        Control::ActionDecide => turn::decide(app, caller, params).await,
+        Control::AgentList => read::<params::Nothing>(params).map(|_| text(&route::inventory(app))),
+        Control::ThreadGet => thread(app, caller, read(params)?).await,
+        Control::EnvironmentGet => environment(app, caller, read(params)?).await,
+        Control::TaskList => task::list(app, caller, read(params)?).await,
+        Control::TaskCreate => create_task(app, caller, params, once).await,
+        Control::TaskCancel => task::cancel(app, caller, read(params)?).await,
+        Control::TaskRetry => task::retry(app, caller, read(params)?).await,
+        Control::Task(verb) => kept(app, caller, verb, params, once).await,
+        Control::SubagentList => subagent::list(app, caller, read(params)?).await,
+        Control::SubagentWait => subagent::wait(app, caller, read(params)?).await,
+        Control::SubagentResume => subagent::resume(app, caller, read(params)?).await,
+        Control::SubagentInput => subagent::tell(app, caller, read(params)?, once).await,
+        Control::SubagentClose => subagent::close(app, caller, read(params)?).await,
+        Control::SessionExport => export(app, caller, read(params)?).await,
+        Control::SessionEvidence => evidence(app, caller, read(params)?).await,
     }
 }
 
-/// Takes the names of the path out of the parameters; the rest is the body that HTTP takes.
-fn split<T: DeserializeOwned, const N: usize>(
-    params: &str,
-    names: [&'static str; N],
-) -> Result<([String; N], T), Problem> {
-    let mut members: Map<String, Value> = params::read(params)?;
-    let mut found = [const { String::new() }; N];
-    for (place, name) in found.iter_mut().zip(names) {
-        *place = match members.remove(name) {
-            Some(Value::String(text)) => text,
-            Some(_) => return Err(invalid(name, &"it must be a string")),
-            None => return Err(invalid(name, &"it is missing")),
-        };
+async fn create_task(app: &App, caller: &Caller, params: &str, once: &Once) -> Result<String, Problem> {
+    let ([session], body) = split(params, ["sessionId"])?;
+    let hub = app.hub(caller, &session).await?;
+    Ok(text(&route::create_task(app, &hub, &body, once).await?))
+}
+
+async fn kept(app: &App, caller: &Caller, verb: Verb, params: &str, once: &Once) -> Result<String, Problem> {
+    let ([session, task], body) = split(params, ["sessionId", "taskId"])?;
+    let hub = app.hub(caller, &session).await?;
+    let is_kept = match TaskId::new(&task) {
+        Ok(id) => route::keeps(app, &hub, &id).await?,
+        Err(_) => return Err(not_found()),
+    };
+    if !is_kept && matches!(verb, Verb::Pause | Verb::Resume) {
+        route::turn_of(app, &hub, &task).await?;
+        return Err(route::not_pausable());
     }
-    Ok((found, decode_text(&Value::Object(members).to_string())?))
+    Ok(text(&Kept::find(app, &hub, &task).await?.carry_out(verb, &body, once).await?))
 }
 
-async fn submit(app: &App, caller: &Caller, params: &str) -> Result<String, Problem> {
-    let ([session], body) = split::<SubmitBody, 1>(params, ["sessionId"])?;
-    let hub = app.hub(caller, &session).await?;
-    Ok(text(&route::submit_turn(app, &hub, body).await?))
-}
-
-async fn cancel(app: &App, caller: &Caller, params: Cancel) -> Result<String, Problem> {
-    let hub = app.hub(caller, &params.session_id).await?;
-    let body = CancelBody { mode: params.mode, reason: params.reason };
-    Ok(text(&route::cancel_turn(app, &hub, &params.turn_id, body).await?))
-}
-
-async fn decide(app: &App, caller: &Caller, params: &str) -> Result<String, Problem> {
-    let ([session, action], body) = split::<DecideBody, 2>(params, ["sessionId", "actionId"])?;
-    let hub = app.hub(caller, &session).await?;
-    Ok(text(&route::decide(app, caller, &hub, &action, body).await?))
+async fn models(app: &App, caller: &Caller, session: &str) -> Result<ReadModels, Problem> {
+    let hub = app.hub(caller, session).await?;
+    let state = app.state_at(&hub.key, hub.head()).await?;
+    Ok(read_model::read_models(&state))
 }
 
 /// What is happening in a thread now.
-async fn thread(app: &App, caller: &Caller, params: OfThread) -> Result<String, Problem> {
-    let hub = app.hub(caller, &params.session_id).await?;
-    let state = app.state_at(&hub.key, hub.head()).await?;
-    let wanted = params.thread_id.as_ref().map_or("main", ThreadId::as_str);
-    let thread = read_model::read_models(&state)
-        .thread_read_model
-        .into_iter()
-        .find(|thread| thread.thread_id.as_str() == wanted);
+async fn thread(app: &App, caller: &Caller, of: OfThread) -> Result<String, Problem> {
+    let wanted = of.thread_id.as_ref().map_or("main", ThreadId::as_str);
+    let threads = models(app, caller, &of.session_id).await?.thread_read_model;
+    let thread = threads.into_iter().find(|thread| thread.thread_id.as_str() == wanted);
     thread.map(|thread| text(&thread)).ok_or_else(not_found)
+}
+
+async fn environment(app: &App, caller: &Caller, of: params::OfSession) -> Result<String, Problem> {
+    Ok(text(&models(app, caller, &of.session_id).await?.execution_environment_snapshot))
 }
 
 async fn export(app: &App, caller: &Caller, params: params::Export) -> Result<String, Problem> {
     let hub = app.hub(caller, &params.session_id).await?;
     page(app, &hub, &params.request()?).await
+}
+
+async fn evidence(app: &App, caller: &Caller, of: params::OfSession) -> Result<String, Problem> {
+    let hub = app.hub(caller, &of.session_id).await?;
+    Ok(text(&route::evidence(app, &hub).await?))
 }

@@ -4,6 +4,7 @@ use riverrun_event::ErrorCode;
 use serde_json::{Value, json};
 
 use super::control::Control;
+use super::standard;
 use super::task_control::Tasks;
 use crate::edge::{Problem, Scope, nearest};
 
@@ -37,20 +38,6 @@ pub struct Entry {
     pub params: &'static [Param],
 }
 
-pub struct Param {
-    pub name: &'static str,
-    pub kind: &'static str,
-    pub required: bool,
-}
-
-const fn must(name: &'static str, kind: &'static str) -> Param {
-    Param { name, kind, required: true }
-}
-
-const fn may(name: &'static str, kind: &'static str) -> Param {
-    Param { name, kind, required: false }
-}
-
 const fn entry(
     method: Method,
     name: &'static str,
@@ -62,72 +49,15 @@ const fn entry(
 }
 
 use super::control::Control::*;
+use super::signature::*;
 use super::task_control::Tasks::{
     Cancel, Create, CreateSubscribe, Get, List, Pause, PushGet, PushSet, Resubscribe, Resume,
 };
+use crate::route::Verb;
 use Method::*;
 const READ: Option<Scope> = Some(Scope::Read);
 const WRITE: Option<Scope> = Some(Scope::Write);
 const APPROVE: Option<Scope> = Some(Scope::Approve);
-const SESSION: Param = must("sessionId", "string");
-const SOME_SESSION: Param = may("sessionId", "string");
-const LIMIT: Param = may("limit", "integer");
-const CURSOR: Param = may("cursor", "string");
-const TURN: Param = must("turnId", "string");
-const INPUT: Param = must("input", "input");
-const REASON: Param = may("reason", "string");
-const SUBMIT: &[Param] = &[
-    SESSION,
-    INPUT,
-    may("turnId", "string"),
-    may("threadId", "string"),
-    may("agent", "string"),
-    may("busy", "string"),
-    may("history", "array"),
-    may("settings", "object"),
-    may("source", "string"),
-    may("metadata", "object"),
-];
-const CANCEL: &[Param] = &[SESSION, TURN, may("mode", "string"), REASON];
-const OF_TURN: &[Param] = &[SESSION, TURN];
-const OF_THREAD: &[Param] = &[SESSION, may("threadId", "string")];
-const DECIDE: &[Param] = &[
-    SESSION,
-    must("actionId", "string"),
-    must("decision", "string"),
-    may("digest", "string"),
-    may("arguments", "object"),
-    may("message", "string"),
-    may("response", "any"),
-    may("always", "boolean"),
-];
-const FOLLOW: &[Param] = &[
-    SESSION,
-    may("after", "cursor"),
-    may("dialect", "string"),
-    may("turn", "string"),
-    may("task", "string"),
-    may("types", "array"),
-    may("catchup", "string"),
-    may("follow", "boolean"),
-    may("indexUnit", "string"),
-];
-const ACK: &[Param] = &[SESSION, must("sequence", "integer")];
-const TASK: &[Param] = &[must("taskId", "string"), SOME_SESSION, may("indexUnit", "string")];
-const OF_TASK: &[Param] = &[must("taskId", "string"), SOME_SESSION, REASON];
-const TASKS: &[Param] = &[SESSION, may("status", "string")];
-const TELL: &[Param] = &[SESSION, must("subagentId", "string"), INPUT];
-const CLOSE: &[Param] = &[SESSION, must("subagentId", "string"), REASON];
-const EXPORT: &[Param] = &[SESSION, may("after", "cursor"), may("dialect", "string"), LIMIT];
-const LIN_TASK: &[Param] = &[must("task_id", "string"), may("session_id", "string"), REASON];
-const LIN_CREATE: &[Param] = &[
-    INPUT,
-    may("session_id", "string"),
-    may("agent", "string"),
-    may("request_id", "string"),
-    may("metadata", "object"),
-];
-
 #[rustfmt::skip]
 pub const METHODS: &[Entry] = &[
     entry(Auth, "auth", None, &[must("key", "string")], "names the key of a connection that was opened without one"),
@@ -159,26 +89,50 @@ pub const METHODS: &[Entry] = &[
     entry(Control(TurnSubmit), "turn.submit", WRITE, SUBMIT, "submits a turn; answers when it is durable"),
     entry(Control(TurnCancel), "turn.cancel", WRITE, CANCEL, "stops a turn: `immediate`, or `after_turn` when its step is done"),
     entry(Control(TurnRetry), "turn.retry", WRITE, OF_TURN, "runs an ended turn's task again; the ended run stays"),
-    entry(Control(TurnSteer), "turn.steer", WRITE, &[SESSION, TURN, INPUT], "gives a running turn more input"),
+    entry(Control(TurnSteer), "turn.steer", WRITE, STEER, "gives a running turn more input"),
     entry(Control(QueueList), "queue.list", READ, OF_THREAD, "lists the turns that wait"),
     entry(Control(QueueRemove), "queue.remove", WRITE, OF_TURN, "takes a turn out of the queue"),
     entry(Control(QueuePromote), "queue.promote", WRITE, OF_TURN, "puts a turn in front of the queue"),
     entry(Control(ActionDecide), "action.decide", APPROVE, DECIDE, "decides; the first decision wins"),
     entry(Control(AgentList), "agent.list", READ, &[], "lists agents, their tools and policies"),
     entry(Control(ThreadGet), "thread.get", READ, OF_THREAD, "tells what is happening in a thread now"),
-    entry(Control(TaskList), "task.list", READ, TASKS, "lists the tasks of open and recent turns"),
-    entry(Control(TaskCancel), "task.cancel", WRITE, OF_TASK, "cancels a root task's turn, or closes a sub-agent"),
-    entry(Control(TaskRetry), "task.retry", WRITE, OF_TASK, "runs a root task again"),
+    entry(Control(EnvironmentGet), "environment.get", READ, &[SESSION], "tells where the session's work runs, as far as it was told"),
+    entry(Control(TaskList), "task.list", READ, TASKS, "lists the tasks of open and recent turns, and those that callers keep"),
+    entry(Control(TaskCreate), "task.create", WRITE, NEW_TASK, "makes a task that the caller keeps: no agent runs it"),
+    entry(Control(Task(Verb::Update)), "task.update", WRITE, CHANGED, "tells what changed about a kept task"),
+    entry(Control(Task(Verb::Start)), "task.start", WRITE, OF_KEPT, "begins work on a kept task: its first run"),
+    entry(Control(Task(Verb::Progress)), "task.progress", WRITE, PROGRESS, "tells how far a kept task is"),
+    entry(Control(Task(Verb::Pause)), "task.pause", WRITE, OF_KEPT, "halts a kept task"),
+    entry(Control(Task(Verb::Resume)), "task.resume", WRITE, OF_KEPT, "goes on with a kept task"),
+    entry(Control(Task(Verb::Complete)), "task.complete", WRITE, COMPLETE, "a kept task reached its objective"),
+    entry(Control(Task(Verb::Fail)), "task.fail", WRITE, FAIL, "a kept task failed"),
+    entry(Control(Task(Verb::Link)), "task.link", WRITE, LINK, "draws an edge of the task graph"),
+    entry(Control(Task(Verb::Unlink)), "task.unlink", WRITE, LINK, "takes an edge of the task graph away"),
+    entry(Control(TaskCancel), "task.cancel", WRITE, OF_TASK, "cancels a root task's turn, closes a sub-agent, or ends a kept task with those under it"),
+    entry(Control(TaskRetry), "task.retry", WRITE, OF_TASK, "runs a root task again, or begins a kept one's next run"),
     entry(Control(SubagentList), "subagent.list", READ, &[SESSION], "lists sub-agents"),
+    entry(Control(SubagentWait), "subagent.wait", READ, WAIT, "answers when sub-agents have ended, or the time is over"),
+    entry(Control(SubagentResume), "subagent.resume", READ, OF_SUBAGENT, "shows a sub-agent: the runner goes on by itself after a restart"),
     entry(Control(SubagentInput), "subagent.input", WRITE, TELL, "tells a running sub-agent something"),
     entry(Control(SubagentClose), "subagent.close", WRITE, CLOSE, "stops a sub-agent; its parent goes on"),
     entry(Control(SessionExport), "session.export", READ, EXPORT, "reads events, page by page"),
-    // The Agent Runtime standard's names for the same.
+    entry(Control(SessionEvidence), "session.evidence", READ, &[SESSION], "what the session can prove: its read models, and what is not known"),
+    // The Agent Runtime standard's names for the same; `standard.rs` lists those that are not here.
     entry(Control(TurnSubmit), "submit_turn", WRITE, SUBMIT, "as `turn.submit`"),
     entry(Control(TurnCancel), "interrupt_turn", WRITE, CANCEL, "as `turn.cancel`"),
     entry(Control(ThreadGet), "resume_thread", READ, OF_THREAD, "as `thread.get`: the runner goes on by itself after a restart"),
     entry(Control(QueueRemove), "remove_queued_turn", WRITE, OF_TURN, "as `queue.remove`"),
     entry(Control(QueuePromote), "promote_queued_turn", WRITE, OF_TURN, "as `queue.promote`"),
+    entry(Control(TaskCreate), "create_task", WRITE, NEW_TASK, "as `task.create`"),
+    entry(Control(Task(Verb::Update)), "update_task", WRITE, CHANGED, "as `task.update`"),
+    entry(Control(Task(Verb::Start)), "start_task", WRITE, OF_KEPT, "as `task.start`"),
+    entry(Control(Task(Verb::Progress)), "append_task_progress", WRITE, PROGRESS, "as `task.progress`"),
+    entry(Control(Task(Verb::Pause)), "pause_task", WRITE, OF_KEPT, "as `task.pause`"),
+    entry(Control(Task(Verb::Resume)), "resume_task", WRITE, OF_KEPT, "as `task.resume`"),
+    entry(Control(Task(Verb::Complete)), "complete_task", WRITE, COMPLETE, "as `task.complete`"),
+    entry(Control(Task(Verb::Fail)), "fail_task", WRITE, FAIL, "as `task.fail`"),
+    entry(Control(Task(Verb::Link)), "link_tasks", WRITE, LINK, "as `task.link`"),
+    entry(Control(Task(Verb::Unlink)), "unlink_tasks", WRITE, LINK, "as `task.unlink`"),
     entry(Control(TaskList), "list_tasks", READ, TASKS, "as `task.list`"),
     entry(TaskGet, "get_task", READ, TASK, "as `task.get`"),
     entry(Control(TaskCancel), "cancel_task", WRITE, OF_TASK, "as `task.cancel`"),
@@ -187,12 +141,16 @@ pub const METHODS: &[Entry] = &[
     entry(SessionGet, "get_session", READ, &[SESSION], "as `session.get`"),
     entry(Control(ThreadGet), "get_thread_read", READ, OF_THREAD, "as `thread.get`"),
     entry(Control(AgentList), "get_tool_inventory", READ, &[], "as `agent.list`"),
+    entry(Control(EnvironmentGet), "get_execution_environment", READ, &[SESSION], "as `environment.get`"),
+    entry(Control(SubagentWait), "wait_subagents", READ, WAIT, "as `subagent.wait`"),
+    entry(Control(SubagentResume), "resume_subagent", READ, OF_SUBAGENT, "as `subagent.resume`"),
     entry(Control(SubagentInput), "send_subagent_input", WRITE, TELL, "as `subagent.input`"),
     entry(Control(SubagentClose), "close_subagent", WRITE, CLOSE, "as `subagent.close`"),
     entry(Control(SubagentList), "list_subagents", READ, &[SESSION], "as `subagent.list`"),
     entry(SessionFollow, "reconnect_channel", READ, FOLLOW, "as `session.follow`"),
     entry(SessionAck, "ack_events", READ, ACK, "as `session.ack`"),
     entry(Control(SessionExport), "export_replay", READ, EXPORT, "as `session.export`"),
+    entry(Control(SessionEvidence), "export_evidence", READ, &[SESSION], "as `session.evidence`"),
     // AgentLin's.
     entry(Tasks(Create), "tasks/create", WRITE, LIN_CREATE, "makes a task, and a session for it unless one is named"),
     entry(Tasks(CreateSubscribe), "tasks/createSubscribe", WRITE, LIN_CREATE, "the same, and follows it in the `task` dialect"),
@@ -211,6 +169,9 @@ pub const METHODS: &[Entry] = &[
 /// The method of this name; otherwise the nearest one is named.
 pub fn find(name: &str) -> Result<&'static Entry, Problem> {
     METHODS.iter().find(|entry| entry.name == name).ok_or_else(|| {
+        if let Some(problem) = standard::not_provided(name) {
+            return problem;
+        }
         let shown: String = name.chars().take(64).flat_map(char::escape_default).collect();
         let hint = match nearest(name, METHODS.iter().map(|entry| entry.name)) {
             Some(near) => format!("did you mean `{near}`?"),
@@ -226,6 +187,7 @@ pub fn document() -> Value {
     json!({
         "openrpc": "1.3.2",
         "info": {"title": "Riverrun", "version": env!("CARGO_PKG_VERSION")},
+        "x-agent-runtime": standard::document(),
         "methods": METHODS.iter().map(describe).collect::<Vec<_>>(),
     })
 }

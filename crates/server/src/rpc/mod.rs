@@ -10,7 +10,11 @@ mod following;
 mod message;
 mod method;
 mod params;
+mod signature;
+mod standard;
+mod subagent_control;
 mod task_control;
+mod turn_control;
 
 use std::panic::AssertUnwindSafe;
 

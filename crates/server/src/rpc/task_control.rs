@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use riverrun_dialect::IndexUnit;
 use riverrun_event::{ErrorCode, Input, TaskId, TurnId};
-use riverrun_fold::read_model;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -12,7 +11,7 @@ use super::carry::{Desk, text};
 use super::params;
 use crate::app::App;
 use crate::edge::{Caller, Problem, decode_text, not_found};
-use crate::route::{self, CancelBody, NewSessionBody};
+use crate::route::{self, Kept, NewSessionBody, Once, Verb};
 use crate::session::Hub;
 
 /// AgentLin's methods.
@@ -86,24 +85,25 @@ impl Desk {
                 let answer = self.follow(caller, params::read(&follow.to_string())?).await?;
                 Ok(merged(created(&hub, &turn), &answer))
             }
-            Tasks::List => task_list(&self.app, caller, params::read(params)?).await,
+            Tasks::List => list(&self.app, caller, params::read(params)?).await,
             Tasks::Get => {
                 let of: OfTask = params::read(params)?;
                 let session = of.session_id.as_deref();
                 route::task_json(&self.app, caller, &of.task_id, session, IndexUnit::default()).await
             }
-            Tasks::Cancel => cancel_task(&self.app, caller, params::read(params)?).await,
+            Tasks::Cancel => cancel(&self.app, caller, params::read(params)?).await,
             Tasks::Pause | Tasks::Resume => {
                 let of: OfTask = params::read(params)?;
-                find(&self.app, caller, &of.task_id, of.session_id.as_deref()).await?;
-                let detail = "a task here waits only for a decision; cancel it with `turn.cancel`, mode `after_turn`, and retry it later";
-                Err(Problem::new(ErrorCode::NotPausable, detail))
+                let hub = hub_of(&self.app, caller, &of.task_id, of.session_id.as_deref()).await?;
+                route::turn_of(&self.app, &hub, &of.task_id).await?;
+                Err(route::not_pausable())
             }
             Tasks::Resubscribe => {
                 let again: Resubscribe = params::read(params)?;
-                let found = find(&self.app, caller, &again.task_id, again.session_id.as_deref()).await?;
+                let hub = hub_of(&self.app, caller, &again.task_id, again.session_id.as_deref()).await?;
+                let turn = route::turn_of(&self.app, &hub, &again.task_id).await?;
                 let after = again.after.unwrap_or_else(|| Value::from(0));
-                let follow = follow(&found.hub, &found.turn, after);
+                let follow = follow(&hub, &turn, after);
                 self.follow(caller, params::read(&follow.to_string())?).await
             }
             Tasks::PushSet | Tasks::PushGet => {
@@ -166,59 +166,44 @@ fn follow(hub: &Hub, turn: &TurnId, after: Value) -> Value {
     json!({ "sessionId": hub.session(), "turn": turn, "dialect": "task", "after": after })
 }
 
-/// Where a task is.
-struct Found {
-    hub: Arc<Hub>,
-    turn: TurnId,
-    is_root: bool,
-}
-
-async fn find(app: &App, caller: &Caller, task: &str, session: Option<&str>) -> Result<Found, Problem> {
+/// The session that a task is in.
+async fn hub_of(app: &App, caller: &Caller, task: &str, session: Option<&str>) -> Result<Arc<Hub>, Problem> {
     let task = TaskId::new(task).map_err(|_| not_found())?;
-    let hub = match session {
-        Some(session) => app.hub(caller, session).await?,
-        None => route::newest_with(app, caller, &task).await?,
-    };
-    let records = app.log().find_task(caller.tenant(), &task).await?;
-    let record = records.into_iter().find(|record| record.key == hub.key).ok_or_else(not_found)?;
-    Ok(Found { hub, turn: record.fact.turn, is_root: record.fact.parent.is_none() })
+    match session {
+        Some(session) => app.hub(caller, session).await,
+        None => route::newest_with(app, caller, &task).await,
+    }
 }
 
-/// The tasks of open turns and of the newest finished ones.
-pub(super) async fn task_list(app: &App, caller: &Caller, query: TaskQuery) -> Result<String, Problem> {
+pub(super) async fn list(app: &App, caller: &Caller, query: TaskQuery) -> Result<String, Problem> {
     let hub = app.hub(caller, &query.session_id).await?;
-    let state = app.state_at(&hub.key, hub.head()).await?;
-    let mut tasks = Vec::new();
-    for task in read_model::read_models(&state).task_snapshot.tasks {
-        let task = serde_json::to_value(task).map_err(|_| not_found())?;
-        if query.status.as_deref().is_none_or(|status| task["status"] == status) {
-            tasks.push(task);
-        }
-    }
-    Ok(json!({ "tasks": tasks }).to_string())
+    Ok(route::task_list(app, &hub, query.status.as_deref()).await?.to_string())
 }
 
-/// Cancels the turn of a root task, or closes a sub-agent.
-pub(super) async fn cancel_task(app: &App, caller: &Caller, of: OfTask) -> Result<String, Problem> {
-    let found = find(app, caller, &of.task_id, of.session_id.as_deref()).await?;
-    if !found.is_root {
-        route::end(app, &found.hub, &of.task_id, of.reason).await?;
-        return Ok(json!({ "task_id": of.task_id, "status": "cancelling" }).to_string());
+pub(super) async fn cancel(app: &App, caller: &Caller, of: OfTask) -> Result<String, Problem> {
+    let hub = hub_of(app, caller, &of.task_id, of.session_id.as_deref()).await?;
+    if let Some(answer) = kept(app, &hub, Verb::Cancel, &of).await? {
+        return Ok(answer);
     }
-    let body = CancelBody { reason: of.reason, ..CancelBody::default() };
-    let cancelled = route::cancel_turn(app, &found.hub, found.turn.as_str(), body).await?;
-    if cancelled.status != "cancelling" && cancelled.status != "cancelled" {
-        let detail = format!("task `{}` has ended: {}", of.task_id, cancelled.status);
-        return Err(Problem::new(ErrorCode::TurnEnded, detail));
-    }
-    Ok(json!({ "task_id": of.task_id, "status": cancelled.status }).to_string())
+    let status = route::cancel_task(app, &hub, &of.task_id, of.reason).await?;
+    Ok(json!({ "task_id": of.task_id, "status": status }).to_string())
 }
 
-pub(super) async fn retry_task(app: &App, caller: &Caller, of: OfTask) -> Result<String, Problem> {
-    let found = find(app, caller, &of.task_id, of.session_id.as_deref()).await?;
-    if !found.is_root {
-        let detail = "a sub-agent is tried again by its parent; retry the root task";
-        return Err(Problem::new(ErrorCode::UnsupportedOperation, detail).field("taskId"));
+pub(super) async fn retry(app: &App, caller: &Caller, of: OfTask) -> Result<String, Problem> {
+    let hub = hub_of(app, caller, &of.task_id, of.session_id.as_deref()).await?;
+    if let Some(answer) = kept(app, &hub, Verb::Retry, &of).await? {
+        return Ok(answer);
     }
-    Ok(text(&route::retry_turn(app, &found.hub, found.turn.as_str()).await?))
+    Ok(text(&route::retry_task(app, &hub, &of.task_id).await?))
+}
+
+/// Does it with a task that a caller keeps; None if the task is run here.
+async fn kept(app: &App, hub: &Hub, verb: Verb, of: &OfTask) -> Result<Option<String>, Problem> {
+    let id = TaskId::new(&of.task_id).map_err(|_| not_found())?;
+    if !route::keeps(app, hub, &id).await? {
+        return Ok(None);
+    }
+    let body = without_null(json!({ "reason": of.reason })).to_string();
+    let view = Kept::find(app, hub, &of.task_id).await?.carry_out(verb, &body, &Once::unnamed()).await?;
+    Ok(Some(text(&view)))
 }

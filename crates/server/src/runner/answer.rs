@@ -48,9 +48,12 @@ pub(crate) fn problem(error: &CommandError) -> Problem {
         CommandError::NoSession => not_found(),
         CommandError::UnknownAgent { .. } => Problem::new(code, error.to_string()).field("agent"),
         CommandError::Invalid { field, .. } => Problem::new(code, error.to_string()).field(field.clone()),
-        CommandError::TurnEnded { status, .. } | CommandError::TurnRunning { status, .. } => {
+        CommandError::TurnEnded { status, .. }
+        | CommandError::TurnRunning { status, .. }
+        | CommandError::TooOld { status, .. } => {
             Problem::new(code, error.to_string()).with("turnStatus", status.clone())
         }
+        CommandError::RequestMismatch => Problem::new(code, error.to_string()).field("Idempotency-Key"),
         CommandError::DigestMismatch => Problem::new(code, error.to_string()).field("digest"),
         CommandError::DecisionNotPossible { .. } => Problem::new(code, error.to_string()).field("decision"),
         CommandError::TurnExists { .. } => Problem::new(code, error.to_string()).field("turnId"),
@@ -80,8 +83,9 @@ fn code(error: &CommandError) -> ErrorCode {
         CommandError::Busy(_) => ErrorCode::ThreadBusy,
         CommandError::QueueFull(_) => ErrorCode::QueueFull,
         CommandError::TurnExists { .. } => ErrorCode::TurnExists,
-        CommandError::TurnEnded { .. } => ErrorCode::TurnEnded,
+        CommandError::TurnEnded { .. } | CommandError::TooOld { .. } => ErrorCode::TurnEnded,
         CommandError::TurnRunning { .. } => ErrorCode::TurnRunning,
+        CommandError::RequestMismatch => ErrorCode::IdempotencyMismatch,
         CommandError::DigestMismatch => ErrorCode::DigestMismatch,
         CommandError::DecisionNotPossible { .. } => ErrorCode::DecisionNotPossible,
         CommandError::Invalid { field, .. } if field.starts_with("arguments") => ErrorCode::ArgumentsInvalid,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use riverrun_event::{Decoded, Draft, EventType, Sequence, decode};
+use riverrun_event::{Draft, EventType, Sequence};
 use riverrun_fold::State;
 use riverrun_log::{Chunk, Error, Log, SessionKey};
 use riverrun_runner::{Entry, Journal, JournalError, JournalFuture, Landed};
@@ -30,7 +30,8 @@ impl ServerJournal {
     async fn store(&self, key: &SessionKey, entry: Entry) -> Result<Landed, JournalError> {
         let app = self.app()?;
         let hub = hub(&app, key).await?;
-        let mut events = entry.events.iter().map(decoded).collect::<Result<Vec<_>, _>>()?;
+        let decoded = entry.events.into_iter().map(Draft::into_decoded).collect::<Result<Vec<_>, _>>();
+        let mut events = decoded.map_err(|error| JournalError::Invalid(error.to_string()))?;
         if events.is_empty() {
             return Err(JournalError::Invalid("it has no events".to_owned()));
         }
@@ -80,16 +81,6 @@ impl Journal for ServerJournal {
 
 async fn hub(app: &App, key: &SessionKey) -> Result<Arc<Hub>, JournalError> {
     app.hubs().get(key).await.map_err(from_log)?.ok_or(JournalError::NoSession)
-}
-
-/// What the append needs to know about an event, read back from its text so that there is one reader for all.
-fn decoded(draft: &Draft) -> Result<Decoded, JournalError> {
-    let kind = serde_json::to_string(draft.kind.as_str()).expect("a text is JSON");
-    let members = draft.members().strip_prefix('{').unwrap_or_default();
-    let comma = if members == "}" { "" } else { "," };
-    let text = format!("{{\"type\":{kind}{comma}{members}");
-    let decoded = decode(&text).map_err(|error| JournalError::Invalid(error.to_string()))?;
-    Ok(Decoded { draft: draft.clone(), ..decoded })
 }
 
 fn count(app: &App, batch: &Batch) {

@@ -22,6 +22,8 @@ pub struct Hub {
     wakers: Wakers,
     /// Where the next chunk goes; None when it must be asked of the log.
     pub(super) owner: tokio::sync::Mutex<Option<SessionHead>>,
+    /// Held while a command on a task looks where it stands and says where it goes.
+    pub(crate) task_commands: tokio::sync::Mutex<()>,
     identity: OnceLock<Identity>,
     /// Projectors that stand at the end of the ring, one for each kind of reader.
     shared: Mutex<HashMap<SharedKey, Box<dyn Projector>>>,
@@ -56,6 +58,7 @@ impl Hub {
             ring: Mutex::default(),
             wakers: Wakers::default(),
             owner: tokio::sync::Mutex::new(None),
+            task_commands: tokio::sync::Mutex::new(()),
             identity: OnceLock::new(),
             shared: Mutex::default(),
             followers: AtomicUsize::new(0),
@@ -137,6 +140,20 @@ impl Hub {
 
     pub fn stop_waiting(&self, slot: &mut Slot) {
         self.wakers.release(slot);
+    }
+
+    /// Resolves when the log is longer than this, or something else woke the readers: look again.
+    pub async fn woken(&self, after: Sequence) {
+        let mut place = Waiting { hub: self, slot: Slot::default(), is_in: false };
+        std::future::poll_fn(|context| {
+            let woken = std::mem::replace(&mut place.is_in, true);
+            place.hub.wait(&mut place.slot, context.waker());
+            match woken || place.hub.head() > after {
+                true => std::task::Poll::Ready(()),
+                false => std::task::Poll::Pending,
+            }
+        })
+        .await;
     }
 
     pub fn followers(&self) -> usize {
@@ -225,6 +242,19 @@ impl Hub {
             composing.write(&record, sequence, &mut out);
         }
         out.into()
+    }
+}
+
+/// Somebody who waits for the next wake; leaves its place when it is dropped.
+struct Waiting<'a> {
+    hub: &'a Hub,
+    slot: Slot,
+    is_in: bool,
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.hub.stop_waiting(&mut self.slot);
     }
 }
 

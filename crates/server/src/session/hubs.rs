@@ -130,13 +130,14 @@ impl Hubs {
         lock(self.shard(key)).get(key).filter(|hub| hub.is_loaded()).cloned()
     }
 
-    /// Drops what was not used for `idle_millis`.
+    /// Drops what was not used for `idle_millis` and has nothing that is still to be packed.
     pub fn sweep(&self, idle_millis: u64) {
         let before = self.clock.now().millis().saturating_sub(idle_millis);
         for shard in &self.shards {
             lock(shard).retain(|_, hub| {
                 hub.followers() > 0
                     || hub.last_used.load(Ordering::Relaxed) >= before
+                    || hub.since_upkeep.load(Ordering::Relaxed) > 0
                     || Arc::strong_count(hub) > 1
             });
         }

@@ -104,12 +104,41 @@ async fn an_unknown_model_lists_what_there_is() {
         ("/v1/chat/completions", json!({"model": "gpt-9", "messages": messages})),
         ("/v1/messages", json!({"model": "gpt-9", "max_tokens": 5, "messages": messages})),
         ("/v1/models/gpt-9:generateContent", json!({"contents": [{"parts": [{"text": "hi"}]}]})),
+        (
+            "/ag-ui",
+            json!({"threadId": "t1", "runId": "r1", "messages": [{"id": "1", "role": "user", "content": "hi"}], "forwardedProps": {"agent": "gpt-9"}}),
+        ),
+        (
+            "/api/chat",
+            json!({"id": "c1", "messages": [{"id": "1", "role": "user", "parts": [{"type": "text", "text": "hi"}]}], "agent": "gpt-9"}),
+        ),
     ];
     for (path, body) in asked {
         let answer = server.call(&format!("POST {path}"), &[JSON], body.to_string()).await;
         let text = answer.text();
         assert_eq!(answer.status, 404, "{path}: {text}");
         assert!(text.contains("approval") || text.contains("did you mean"), "{path}: {text}");
+    }
+    server.stop().await;
+}
+
+/// The same fault has the same name wherever the protocol has a place for one.
+#[tokio::test]
+async fn a_fault_has_one_name_in_every_dialect() {
+    let server = scripted().await;
+    let faults = [
+        ("{", "invalid_json"),
+        ("{\"a\":1,\"a\":2}", "invalid_json"),
+        ("[]", "invalid_type"),
+        ("{}", "missing_required_parameter"),
+    ];
+    for path in ["/v1/responses", "/v1/chat/completions", "/ag-ui", "/api/chat"] {
+        for (body, code) in faults {
+            let answer = server.call(&format!("POST {path}"), &[JSON], body).await;
+            assert_eq!(answer.status, 400, "{path}, {body}: {}", answer.text());
+            assert_eq!(answer.header("content-type"), Some("application/json"), "{path}");
+            assert_eq!(answer.json()["error"]["code"], code, "{path}, {body}: {}", answer.text());
+        }
     }
     server.stop().await;
 }

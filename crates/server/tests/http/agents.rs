@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use riverrun_provider::{Provider, Scripted};
+use riverrun_provider::{Provider, Scenario, Scripted};
 use riverrun_runner::agent::{Approval, ToolUse};
 use riverrun_runner::{AgentSpec, Registry};
 use riverrun_server::Agents;
@@ -48,16 +48,31 @@ impl Tool for DeleteFile {
     }
 }
 
-/// `writer` says something, `slow` says it slowly, `deleter` asks before it deletes.
+/// Two calls in one step, then text.
+const TWO_CALLS: &str = r#"
+about = "two calls that a person must allow, then text"
+[[step]]
+when = { results = 2 }
+play = [ { text = { pieces = ["done"] } } ]
+[[step]]
+play = [
+  { call = { name = "delete_file", arguments = ['{"path":"a"}'] } },
+  { call = { name = "delete_file", arguments = ['{"path":"b"}'] } },
+]
+"#;
+
+/// `writer` says something, `slow` says it slowly, `deleter` asks before it deletes, `twice` asks for two at once.
 pub fn agents(runs: &Arc<AtomicUsize>) -> Agents {
     let mut registry = Registry::default();
-    let scripted: Arc<dyn Provider> = Arc::new(Scripted::new());
+    let two = Scenario::parse("two.toml", TWO_CALLS).expect("a scenario");
+    let scripted: Arc<dyn Provider> = Arc::new(Scripted::new().with("two", two));
     registry.providers.insert("scripted".to_owned(), scripted);
     let delete = ToolUse { tool: Arc::new(DeleteFile::new(runs.clone())), approval: Approval::Always };
     for (name, model, tools) in [
         ("writer", "scripted/text", Vec::new()),
         ("slow", "scripted/slow", Vec::new()),
-        ("deleter", "scripted/approval", vec![delete]),
+        ("deleter", "scripted/approval", vec![delete.clone()]),
+        ("twice", "scripted/two", vec![delete]),
     ] {
         let models = vec![model.to_owned()];
         let agent = AgentSpec { name: name.to_owned(), models, tools, ..AgentSpec::default() };

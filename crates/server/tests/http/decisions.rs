@@ -101,3 +101,54 @@ async fn of_fifty_who_decide_at_once_one_wins() {
     assert_eq!(runs.load(Ordering::SeqCst), usize::from(won[0] == "approve"));
     server.stop().await;
 }
+
+#[tokio::test]
+async fn a_decision_on_one_call_beats_an_always() {
+    for (always, one, runs_expected) in [("approve", "reject", 1), ("reject", "approve", 1)] {
+        let runs = Arc::new(AtomicUsize::new(0));
+        let server = Server::with_agents(agents(&runs)).await;
+        server.make("s").await;
+        server.submit("s", json!({"input": "delete both", "agent": "twice", "turnId": "t1"})).await;
+        let both = loop {
+            let found = server.get("/v1/sessions/s/actions").await["actions"].clone();
+            if found.as_array().is_some_and(|actions| actions.len() == 2) {
+                break found;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+        };
+        let decision =
+            |decision: &str, action: &Value| json!({"decision": decision, "digest": action["digest"]});
+        let mut sticky = decision(always, &both[0]);
+        sticky["always"] = json!(true);
+        let decided = server.post(&path(&both[0]), sticky).await;
+        assert_eq!(decided.status, 200, "{}", decided.text());
+        let decided = server.post(&path(&both[1]), decision(one, &both[1])).await;
+        assert_eq!((decided.status, &decided.json()["won"]), (200, &json!(true)), "{}", decided.text());
+        server.turn("s", "t1").await;
+        assert_eq!(runs.load(Ordering::SeqCst), runs_expected, "always {always}, this one {one}");
+        // From the next turn on the always holds, and nobody is asked.
+        let told = {
+            server.submit("s", json!({"input": "again", "agent": "twice", "turnId": "t2"})).await;
+            server.turn("s", "t2").await
+        };
+        assert!(!kinds(&told).contains(&"action.required"), "{:?}", kinds(&told));
+        server.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn a_decision_that_is_not_offered_is_refused() {
+    let server = Server::start().await;
+    server.make("s").await;
+    let asked = json!({"type": "action.required", "turnId": "t1", "actionId": "a1", "payload": {
+        "actionType": "approval", "decisions": ["approve", "reject"],
+    }});
+    server.tell("s", &[asked]).await;
+    let edit = json!({"decision": "edit", "arguments": {"path": "y"}, "digest": "sha256:0"});
+    let refused = server.post("/v1/sessions/s/actions/a1", edit).await;
+    assert_eq!(refused.refusal(), (422, "decision_not_possible".to_owned()), "{}", refused.text());
+    assert!(refused.json()["detail"].as_str().is_some_and(|detail| detail.contains("approve, reject")));
+    let open = server.get("/v1/sessions/s/actions").await;
+    assert_eq!(open["actions"][0]["status"], "pending", "nothing was decided: {open}");
+    server.stop().await;
+}

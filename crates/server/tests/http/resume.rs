@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use riverrun_dialect::{IndexUnit, task};
+use riverrun_event::{Cursor, Sequence};
 use riverrun_fold::State;
 use serde_json::Value;
 
@@ -71,7 +72,8 @@ impl<'a> Reader<'a> {
         let place = match places.len() {
             0 => None,
             count if older => Some(places[self.dice.roll(count)].clone()),
-            _ => places.last().cloned(),
+            // A replay from an older place that was cut ends before the place that the reader came to.
+            _ => places.iter().max_by_key(|place| sequence(place)).cloned(),
         };
         // Joined deltas cannot be taken in half, so a reader that asks for them says truly where it stands.
         let modes: &[&str] =
@@ -193,6 +195,12 @@ async fn readers_of_a_log_that_grows_end_with_the_fold() {
         }
     }
     server.assert_no_panic().await;
+}
+
+/// The event that a place is behind, and its part.
+fn sequence(place: &str) -> (Sequence, u32) {
+    let cursor: Cursor = place.parse().expect("a place is a cursor");
+    (cursor.sequence, cursor.part)
 }
 
 fn events_of(seed: u64) -> usize {

@@ -7,3 +7,4 @@ mod lifecycle;
 mod methods;
 mod raw;
 mod support;
+mod tasks;

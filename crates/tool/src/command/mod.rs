@@ -93,6 +93,11 @@ impl CommandTool {
         };
         match ended.status {
             Ok(status) if status.success() => Ok(parse(ended.output)),
+            // Without a code it was killed by a signal.
+            Ok(status) if status.code().is_none() => {
+                let text = format!("was killed ({status}){}", told(&ended.errors));
+                Err(self.error(ToolErrorKind::Crashed, &text))
+            }
             Ok(status) => {
                 let text = format!("ended with {status}{}", told(&ended.errors));
                 Err(self.error(ToolErrorKind::Failed, &text))

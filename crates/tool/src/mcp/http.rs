@@ -15,6 +15,7 @@ use rmcp::transport::streamable_http_client::{
     StreamableHttpClient, StreamableHttpError, StreamableHttpPostResponse,
 };
 use sse_stream::{Error as SseError, Sse, SseStream};
+use tokio::sync::watch;
 
 use crate::Secret;
 use crate::http::body;
@@ -33,6 +34,8 @@ pub(super) struct HttpLink {
     pub headers: Arc<Vec<(HeaderName, Secret)>>,
     /// The most bytes of one message.
     pub limit: usize,
+    /// Counts the times at which the server's list may have changed.
+    pub changes: watch::Sender<u64>,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -75,6 +78,35 @@ impl HttpLink {
         send(&self.outbound, request).await.map_err(|error| Failure::Client(error.into()))
     }
 
+    /// What came of a message that the server took.
+    async fn answered(
+        &self,
+        answer: Answer,
+        is_awaited: bool,
+    ) -> Result<StreamableHttpPostResponse, Failure> {
+        let session = header(&answer, SESSION);
+        let media_type = header(&answer, CONTENT_TYPE).unwrap_or_default();
+        if media_type.starts_with(EVENTS) {
+            return Ok(StreamableHttpPostResponse::Sse(self.events(answer), session));
+        }
+        if !media_type.starts_with(JSON) {
+            return Err(StreamableHttpError::UnexpectedContentType(Some(media_type)));
+        }
+        let read = body::read(answer.response.into_body(), self.limit).await;
+        let bytes = read.map_err(|error| Failure::Client(error.into()))?;
+        match serde_json::from_slice::<ServerJsonRpcMessage>(&bytes) {
+            Ok(message) => Ok(StreamableHttpPostResponse::Json(message, session)),
+            Err(_) if !is_awaited => Ok(StreamableHttpPostResponse::Accepted),
+            Err(error) => Err(unexpected(format!("the answer is no message: {error}"))),
+        }
+    }
+
+    /// The server does not know us any more: it may be another process, which may offer something else.
+    fn expired(&self) -> Failure {
+        self.changes.send_modify(|changes| *changes += 1);
+        StreamableHttpError::SessionExpired
+    }
+
     fn events(&self, answer: Answer) -> BoxStream<'static, Result<Sse, SseError>> {
         let limit = self.limit;
         let Answer { response, connection } = answer;
@@ -103,6 +135,10 @@ fn unexpected(text: impl Into<Cow<'static, str>>) -> Failure {
     StreamableHttpError::UnexpectedServerResponse(text.into())
 }
 
+fn header(answer: &Answer, name: HeaderName) -> Option<String> {
+    answer.response.headers().get(name).and_then(|value| value.to_str().ok()).map(str::to_owned)
+}
+
 fn is_request(message: &ClientJsonRpcMessage) -> bool {
     matches!(message, ClientJsonRpcMessage::Request(_))
 }
@@ -124,36 +160,19 @@ impl StreamableHttpClient for HttpLink {
         let answer = self.send(Method::POST, &uri, json.into(), session_id.as_deref(), headers).await?;
         let status = answer.response.status();
         if status == StatusCode::NOT_FOUND && session_id.is_some() {
-            return Err(StreamableHttpError::SessionExpired);
+            return Err(self.expired());
         }
         if !status.is_success() {
             let tail = body::read_tail(answer.response.into_body(), self.limit).await;
             return Err(unexpected(format!("HTTP {status}: {tail}")));
         }
-        let header = |name: HeaderName| {
-            answer.response.headers().get(name).and_then(|value| value.to_str().ok()).map(str::to_owned)
-        };
-        let (session, media_type) = (header(SESSION), header(CONTENT_TYPE).unwrap_or_default());
-        let is_empty = header(CONTENT_LENGTH).as_deref() == Some("0");
-        if status == StatusCode::ACCEPTED
-            || status == StatusCode::NO_CONTENT
+        let is_empty = header(&answer, CONTENT_LENGTH).as_deref() == Some("0");
+        if matches!(status, StatusCode::ACCEPTED | StatusCode::NO_CONTENT)
             || (is_empty && !is_request(&message))
         {
             return Ok(StreamableHttpPostResponse::Accepted);
         }
-        if media_type.starts_with(EVENTS) {
-            return Ok(StreamableHttpPostResponse::Sse(self.events(answer), session));
-        }
-        if !media_type.starts_with(JSON) {
-            return Err(StreamableHttpError::UnexpectedContentType(Some(media_type)));
-        }
-        let read = body::read(answer.response.into_body(), self.limit).await;
-        let bytes = read.map_err(|error| Failure::Client(error.into()))?;
-        match serde_json::from_slice::<ServerJsonRpcMessage>(&bytes) {
-            Ok(message) => Ok(StreamableHttpPostResponse::Json(message, session)),
-            Err(_) if !is_request(&message) => Ok(StreamableHttpPostResponse::Accepted),
-            Err(error) => Err(unexpected(format!("the answer is no message: {error}"))),
-        }
+        self.answered(answer, is_request(&message)).await
     }
 
     async fn delete_session(
@@ -186,7 +205,7 @@ impl StreamableHttpClient for HttpLink {
         let answer = self.send(Method::GET, &uri, Bytes::new(), session_id.as_deref(), headers).await?;
         match answer.response.status() {
             StatusCode::METHOD_NOT_ALLOWED => Err(StreamableHttpError::ServerDoesNotSupportSse),
-            StatusCode::NOT_FOUND if session_id.is_some() => Err(StreamableHttpError::SessionExpired),
+            StatusCode::NOT_FOUND if session_id.is_some() => Err(self.expired()),
             status if status.is_success() => Ok(self.events(answer)),
             status => Err(unexpected(format!("HTTP {status}"))),
         }

@@ -7,6 +7,7 @@
 mod content;
 mod handler;
 mod http;
+mod inventory;
 mod offer;
 mod server;
 mod session;
@@ -17,6 +18,7 @@ use std::time::Duration;
 
 use crate::{Outbound, Program, Secret};
 
+pub use inventory::{Known, McpInventory};
 pub use offer::{Offer, Refused};
 pub use server::McpServer;
 pub use tool::McpTool;

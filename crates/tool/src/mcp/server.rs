@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rmcp::model::{CallToolRequest, CallToolRequestParams, ClientRequest};
-use rmcp::service::{ServiceError, serve_client};
+use rmcp::service::{ClientInitializeError, ServiceError, serve_client};
 use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
 use tokio::sync::{Mutex, watch};
@@ -21,6 +21,8 @@ use crate::{Call, ToolError, ToolErrorKind, ToolOutput};
 const MAX_TEXT: usize = 2000;
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+/// A call waits so long for a server that is away; a longer wait is told at once.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 pub struct McpServer {
     config: McpConfig,
@@ -34,6 +36,7 @@ struct Link {
     /// Ends and failed starts since the last call that succeeded.
     failures: u32,
     not_before: Option<Instant>,
+    was_there: bool,
 }
 
 impl McpServer {
@@ -110,12 +113,21 @@ impl McpServer {
         }
         link.session = None;
         if let Some(not_before) = link.not_before {
-            tokio::time::sleep_until(not_before).await;
+            let wait = not_before.saturating_duration_since(Instant::now());
+            if wait > PATIENCE {
+                let text = format!("is away; it is looked for again in {} s", wait.as_secs().max(1));
+                return Err(self.error(ToolErrorKind::Unavailable, &text));
+            }
+            tokio::time::sleep(wait).await;
         }
         match self.start().await {
             Ok(session) => {
                 let session = Arc::new(session);
                 link.session = Some(session.clone());
+                // Another process may offer something else.
+                if std::mem::replace(&mut link.was_there, true) {
+                    self.changes.send_modify(|count| *count += 1);
+                }
                 Ok(session)
             }
             Err(error) => {
@@ -133,12 +145,12 @@ impl McpServer {
                 Endpoint::Stdio(program) => {
                     let stdio = Stdio::start(self.name(), program, self.config.message_limit, reason.clone());
                     let stdio = stdio.map_err(|error| format!("cannot be started: {error}"))?;
-                    serve_client(handler, stdio).await.map_err(|error| format!("did not greet: {error}"))
+                    serve_client(handler, stdio).await.map_err(|error| not_greeted(&error))
                 }
                 Endpoint::Http { url, .. } => {
                     let config = StreamableHttpClientTransportConfig::with_uri(url.as_str());
                     let transport = StreamableHttpClientTransport::with_client(self.http()?, config);
-                    serve_client(handler, transport).await.map_err(|error| format!("did not greet: {error}"))
+                    serve_client(handler, transport).await.map_err(|error| not_greeted(&error))
                 }
             }
         };
@@ -159,7 +171,8 @@ impl McpServer {
         };
         let headers = headers.iter().map(header).collect::<Result<Vec<_>, String>>()?;
         let limit = self.config.message_limit;
-        Ok(HttpLink { outbound: Arc::new(outbound.clone()), headers: Arc::new(headers), limit })
+        let (outbound, headers) = (Arc::new(outbound.clone()), Arc::new(headers));
+        Ok(HttpLink { outbound, headers, limit, changes: self.changes.clone() })
     }
 
     /// Remembers whether the server works, and puts its failure in words.
@@ -181,7 +194,7 @@ impl McpServer {
                 self.error(ToolErrorKind::Failed, &text)
             }
             ServiceError::TransportSend(error) => {
-                self.error(ToolErrorKind::Crashed, &format!("could not be told: {error}"))
+                self.error(ToolErrorKind::Crashed, &format!("could not be told: {}", error.error))
             }
             ServiceError::TransportClosed => self.gone(session),
             ServiceError::Cancelled { .. } => self.error(ToolErrorKind::Cancelled, "gave the call up"),
@@ -214,6 +227,14 @@ impl McpServer {
             text.push('…');
         }
         ToolError::new(kind, text)
+    }
+}
+
+/// What a person understands of it: the name of the transport's Rust type is no help.
+fn not_greeted(error: &ClientInitializeError) -> String {
+    match error {
+        ClientInitializeError::TransportError { error, .. } => format!("did not greet: {}", error.error),
+        error => format!("did not greet: {error}"),
     }
 }
 

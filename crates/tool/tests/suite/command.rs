@@ -66,7 +66,7 @@ async fn a_failure_tells_its_status_and_the_end_of_its_errors() {
     let message = fails(tool(script), call(q("x")), ToolErrorKind::Failed).await;
     assert!(message.contains("exit status: 3") && message.ends_with("no such host"), "{message}");
     assert!(message.len() < 2300, "{}", message.len());
-    let message = fails(tool("kill -9 $$"), call(q("x")), ToolErrorKind::Failed).await;
+    let message = fails(tool("kill -9 $$"), call(q("x")), ToolErrorKind::Crashed).await;
     assert!(message.contains("signal: 9"), "{message}");
     let mut config = shell("");
     config.program.argv[0] = "/no/such/program".to_owned();

@@ -5,5 +5,6 @@
 mod command;
 mod function;
 mod http;
+mod inventory;
 mod mcp;
 mod support;

@@ -4,6 +4,7 @@ mod boundary;
 pub mod counter;
 mod judge;
 pub mod overhead;
+mod paced;
 mod races;
 mod waits;
 pub mod world;

@@ -2,11 +2,13 @@
 
 use std::io::{BufRead, BufReader, Read, Result as IoResult, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Result, anyhow, ensure};
 
-use super::world::{World, is_terminal, kind};
+use super::paced::{Reader, read_all};
+use super::world::World;
 use crate::crash::server::{Program, Server};
 
 const SETTLE: Duration = Duration::from_secs(75);
@@ -42,24 +44,38 @@ fn load() -> String {
     text.split(' ').take(3).collect::<Vec<_>>().join(" ")
 }
 
-fn micros() -> u64 {
+pub(super) fn micros() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_micros()).unwrap_or(u64::MAX)
 }
 
-/// A model service whose every token is the time at which it was sent.
+/// A model service whose every token is the time at which it was sent. One thread paces all answers, so that what is
+/// measured is the server, and not the scheduler among hundreds of threads.
 fn provide(tokens: u64, rate: u64) -> IoResult<SocketAddr> {
     let listener = TcpListener::bind(("127.0.0.1", 0))?;
     let address = listener.local_addr()?;
+    let (asked, answers) = channel();
     std::thread::spawn(move || {
         for stream in listener.incoming().flatten() {
-            std::thread::spawn(move || drop(speak(stream, tokens, rate)));
+            let asked = asked.clone();
+            std::thread::spawn(move || {
+                if let Ok(stream) = read_request(stream) {
+                    let _ = asked.send(Answer { stream, began: Instant::now(), sent: 0 });
+                }
+            });
         }
     });
+    std::thread::spawn(move || pace(&answers, tokens, rate));
     Ok(address)
 }
 
-fn speak(stream: TcpStream, tokens: u64, rate: u64) -> IoResult<()> {
+struct Answer {
+    stream: TcpStream,
+    began: Instant,
+    sent: u64,
+}
+
+fn read_request(stream: TcpStream) -> IoResult<TcpStream> {
     stream.set_nodelay(true)?;
     let mut reader = BufReader::new(stream);
     let mut length = 0;
@@ -74,23 +90,46 @@ fn speak(stream: TcpStream, tokens: u64, rate: u64) -> IoResult<()> {
         }
     }
     reader.read_exact(&mut vec![0; length])?;
-    let stream = reader.get_mut();
+    let mut stream = reader.into_inner();
     stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n")?;
-    let began = Instant::now();
-    for token in 0..tokens {
-        let due = Duration::from_micros(token * 1_000_000 / rate);
-        std::thread::sleep(due.saturating_sub(began.elapsed()));
-        let chunk = format!(
+    Ok(stream)
+}
+
+/// Sends each answer's next token when it is due.
+fn pace(asked: &Receiver<Answer>, tokens: u64, rate: u64) {
+    const TICK: Duration = Duration::from_micros(500);
+    let mut answers: Vec<Answer> = Vec::new();
+    loop {
+        answers.extend(asked.try_iter());
+        answers.retain_mut(|answer| {
+            let due = (answer.began.elapsed().as_micros() as u64 * rate / 1_000_000 + 1).min(tokens);
+            while answer.sent < due {
+                answer.sent += 1;
+                if answer.speak(tokens).is_err() {
+                    return false;
+                }
+            }
+            answer.sent < tokens
+        });
+        std::thread::sleep(TICK);
+    }
+}
+
+impl Answer {
+    fn speak(&mut self, tokens: u64) -> IoResult<()> {
+        let mut chunk = format!(
             "data: {{\"id\":\"c\",\"object\":\"chat.completion.chunk\",\"created\":1,\"model\":\"m\",\"choices\":\
              [{{\"index\":0,\"delta\":{{\"content\":\"{} \"}},\"finish_reason\":null}}]}}\n\n",
             micros()
         );
-        stream.write_all(chunk.as_bytes())?;
+        if self.sent == tokens {
+            chunk.push_str(
+                "data: {\"id\":\"c\",\"object\":\"chat.completion.chunk\",\"created\":1,\"model\":\"m\",\"choices\":\
+                 [{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n",
+            );
+        }
+        self.stream.write_all(chunk.as_bytes())
     }
-    stream.write_all(
-        b"data: {\"id\":\"c\",\"object\":\"chat.completion.chunk\",\"created\":1,\"model\":\"m\",\"choices\":\
-          [{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n",
-    )
 }
 
 fn latency(world: &World, server: &Server, plan: &Plan) -> Result<()> {
@@ -98,15 +137,18 @@ fn latency(world: &World, server: &Server, plan: &Plan) -> Result<()> {
         world.place.create_session(&format!("l{turn}"))?;
     }
     let (began, idle) = (Instant::now(), server.computed()?);
-    let mut all: Vec<u64> = std::thread::scope(|scope| {
-        let readers: Vec<_> =
-            (0..plan.turns).map(|turn| scope.spawn(move || read(world, &format!("l{turn}")))).collect();
-        let mut all = Vec::new();
-        for reader in readers {
-            all.extend(reader.join().map_err(|_| anyhow!("a reader panicked"))??);
-        }
-        Ok::<_, anyhow::Error>(all)
-    })?;
+    let mut readers = Vec::new();
+    for turn in 0..plan.turns {
+        readers.push(Reader::open(&world.place, &format!("l{turn}"))?);
+    }
+    let submitted = std::thread::scope(|scope| {
+        let submit = scope
+            .spawn(|| (0..plan.turns).try_for_each(|turn| world.submit(&format!("l{turn}"), "t1", "paced")));
+        let read = read_all(&mut readers);
+        submit.join().map_err(|_| anyhow!("submitting panicked"))?.and(read)
+    });
+    submitted?;
+    let mut all: Vec<u64> = readers.into_iter().flat_map(|reader| reader.took).collect();
     let computed = server.computed()?.saturating_sub(idle);
     all.sort_unstable();
     ensure!(all.len() as u64 == plan.turns as u64 * plan.tokens, "{} tokens came", all.len());
@@ -127,25 +169,6 @@ fn latency(world: &World, server: &Server, plan: &Plan) -> Result<()> {
         load()
     );
     Ok(())
-}
-
-/// How long each token of a turn was on its way, in microseconds.
-fn read(world: &World, session: &str) -> Result<Vec<u64>> {
-    let mut took = Vec::new();
-    world.follow(
-        session,
-        || world.submit(session, "t1", "paced"),
-        |event| {
-            let now = micros();
-            if kind(&event) == "model.delta" {
-                let text = event["payload"]["delta"].as_str().unwrap_or_default();
-                let sent = text.split_whitespace().filter_map(|word| word.parse::<u64>().ok());
-                took.extend(sent.map(|sent| now.saturating_sub(sent)));
-            }
-            Ok(!is_terminal(&event))
-        },
-    )?;
-    Ok(took)
 }
 
 fn waiting(world: &World, server: &Server, count: usize) -> Result<()> {

@@ -5,68 +5,85 @@ use std::path::Path;
 use std::sync::Arc;
 
 use riverrun_runner::agent::{Limits, ToolUse};
-use riverrun_runner::{AgentSpec, Price, Registry};
+use riverrun_runner::{AgentSpec, Registry};
 use riverrun_tool::Tool;
 
 use super::failure::wrong;
-use super::{provider, rules, tool};
-use crate::cli::config::{Agent, Approval, Declared, LimitsDeclared, Mcp, Source};
+use super::{mcp, provider, rules, tool};
+use crate::cli::config::{Agent, Approval, Declared, FileRead, LimitsDeclared, SecretText, Source};
 use crate::cli::exit::{Failure, Outcome};
 
 /// Tools by the name that agents give, with what they say of approvals.
 type Tools = BTreeMap<String, Vec<(Arc<dyn Tool>, Option<Approval>)>>;
 
-pub async fn registry(declared: &Declared, directory: &Path) -> Outcome<Registry> {
+pub async fn registry(declared: &Declared, read: &FileRead) -> Outcome<Registry> {
+    let directory = read.directory();
     let mut registry = Registry::default();
-    registry.providers.insert("scripted".to_owned(), provider::scripted(declared, directory)?);
+    registry.providers.insert("scripted".to_owned(), Arc::new(provider::scripted(declared, read)?));
     for declaration in declared.providers.iter().filter(|provider| provider.kind != "scripted") {
-        let built = provider::build(declaration, directory)?;
+        let built = provider::build(declaration, directory);
+        let built = built.map_err(|failure| read.at(&declaration.name, failure))?;
         registry.providers.insert(declaration.name.text.clone(), built);
-        for (model, input, cached_input, output) in declaration.prices.iter().cloned() {
-            let price = Price { input, cached_input, output };
-            registry.prices.insert(format!("{}/{model}", declaration.name.text), price);
-        }
     }
-    let mut tools = Tools::new();
-    for declaration in &declared.tools {
-        let built = tool::build(declaration, directory)?;
-        tools.insert(declaration.name.text.clone(), vec![(built, declaration.approval)]);
-    }
-    for declaration in &declared.mcp {
-        offer(declaration, directory, &mut tools).await;
-    }
-    for agent in &declared.agents {
-        let spec = spec(agent, declared, &tools, directory)?;
-        registry.agents.insert(agent.name.text.clone(), Arc::new(spec));
-    }
+    let tools = own_tools(declared, read)?;
+    let servers = mcp::keep(&declared.mcp, directory).await;
+    registry.agents = agents(declared, &tools, &servers, read)?;
     let marked = declared.agents.iter().find(|agent| agent.is_default);
     registry.default_agent = marked.or(declared.agents.first()).map(|agent| agent.name.text.clone());
     Ok(registry)
 }
 
-/// The tools of an MCP server, under `mcp:SERVER` and each under `mcp:SERVER/TOOL`. A server that does not answer is
-/// told of, and its tools are missing until the next start.
-async fn offer(declaration: &Mcp, directory: &Path, tools: &mut Tools) {
-    let name = &declaration.name.text;
-    match tool::server(declaration, directory).offer().await {
-        Err(error) => tracing::warn!(server = name, %error, "an MCP server gives no tools"),
-        Ok(offer) => {
-            for refused in &offer.refused {
-                tracing::warn!(server = name, ?refused, "a tool of an MCP server is not offered");
-            }
-            for tool in offer.tools {
-                let tool: Arc<dyn Tool> = Arc::new(tool);
-                let bare = tool.definition().name.clone();
-                let bare = bare.strip_prefix(&format!("{name}__")).unwrap_or(&bare);
-                let used = (tool.clone(), declaration.approval);
-                tools.insert(format!("mcp:{name}/{bare}"), vec![used.clone()]);
-                tools.entry(format!("mcp:{name}")).or_default().push(used);
+/// Everything that can be built without asking anybody, to see whether it can. Answers what is not there yet.
+pub fn check(declared: &Declared, read: &FileRead) -> Outcome<Vec<String>> {
+    provider::scripted(declared, read)?;
+    let mut notes = Vec::new();
+    for declaration in declared.providers.iter().filter(|provider| provider.kind != "scripted") {
+        if let Err(failure) = provider::build(declaration, read.directory()) {
+            let failure = read.at(&declaration.name, failure);
+            match &declaration.key {
+                // The one who checks the file need not be the one who has the key.
+                Some(SecretText::Env(name)) if std::env::var_os(name).is_none() => notes.push(failure.what),
+                Some(_) | None => return Err(failure),
             }
         }
     }
+    let tools = own_tools(declared, read)?;
+    agents(declared, &tools, &mcp::Servers::new(), read)?;
+    Ok(notes)
 }
 
-fn spec(agent: &Agent, declared: &Declared, tools: &Tools, directory: &Path) -> Outcome<AgentSpec> {
+fn own_tools(declared: &Declared, read: &FileRead) -> Outcome<Tools> {
+    let mut tools = Tools::new();
+    for declaration in &declared.tools {
+        let built = tool::build(declaration, read.directory());
+        let built = built.map_err(|failure| read.at(&declaration.name, failure))?;
+        tools.insert(declaration.name.text.clone(), vec![(built, declaration.approval)]);
+    }
+    Ok(tools)
+}
+
+fn agents(
+    declared: &Declared,
+    tools: &Tools,
+    servers: &mcp::Servers,
+    read: &FileRead,
+) -> Outcome<BTreeMap<String, Arc<AgentSpec>>> {
+    let mut agents = BTreeMap::new();
+    for agent in &declared.agents {
+        let spec = spec(agent, declared, tools, servers, read.directory());
+        let spec = spec.map_err(|failure| read.at(&agent.name, failure))?;
+        agents.insert(agent.name.text.clone(), Arc::new(spec));
+    }
+    Ok(agents)
+}
+
+fn spec(
+    agent: &Agent,
+    declared: &Declared,
+    tools: &Tools,
+    servers: &mcp::Servers,
+    directory: &Path,
+) -> Outcome<AgentSpec> {
     let texts = |names: &[crate::cli::config::Name]| names.iter().map(|name| name.text.clone()).collect();
     let mut used = Vec::new();
     for name in &agent.tools {
@@ -75,16 +92,13 @@ fn spec(agent: &Agent, declared: &Declared, tools: &Tools, directory: &Path) -> 
             used.push(ToolUse { tool: tool.clone(), approval });
         }
     }
-    let models = agent.models.iter().flat_map(|model| match declared.routes.get(&model.text) {
-        Some(route) => route.iter().map(|name| name.text.clone()).collect(),
-        None => vec![model.text.clone()],
-    });
     Ok(AgentSpec {
         name: agent.name.text.clone(),
         description: agent.description.clone(),
         instructions: agent.instructions.as_ref().map(|source| text(source, directory)).transpose()?,
-        models: models.collect(),
+        models: models(agent, declared),
         tools: used,
+        toolboxes: mcp::toolboxes(agent, declared, servers),
         subagents: texts(&agent.subagents),
         handoffs: texts(&agent.handoffs),
         guardrails: Vec::new(),
@@ -100,6 +114,15 @@ fn spec(agent: &Agent, declared: &Declared, tools: &Tools, directory: &Path) -> 
         compact_at_tokens: agent.compact_at_tokens,
         keep_raw: agent.keep_raw,
     })
+}
+
+/// A route stands for its models.
+fn models(agent: &Agent, declared: &Declared) -> Vec<String> {
+    let models = agent.models.iter().flat_map(|model| match declared.routes.get(&model.text) {
+        Some(route) => route.iter().map(|name| name.text.clone()).collect(),
+        None => vec![model.text.clone()],
+    });
+    models.collect()
 }
 
 fn limits(declared: &LimitsDeclared) -> Limits {

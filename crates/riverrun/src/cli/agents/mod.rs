@@ -4,6 +4,7 @@ mod build;
 mod builtin;
 mod demo;
 mod failure;
+mod mcp;
 mod playground;
 mod provider;
 mod rules;
@@ -12,7 +13,6 @@ mod tool;
 pub use provider::build as provider;
 pub use tool::server as mcp_server;
 
-use std::path::Path;
 use std::sync::Arc;
 
 use riverrun_runner::Options;
@@ -29,11 +29,15 @@ pub enum Scripts {
     ForAgents,
 }
 
+/// Checks what the configuration declares without starting it. Answers what is not there yet.
+pub fn check(effective: &Effective) -> Outcome<Vec<String>> {
+    effective.declared.as_ref().map_or(Ok(Vec::new()), |declared| build::check(declared, &effective.read))
+}
+
 /// Everything that the configuration declares, ready to run. A file that declares no agent has the demo too.
-pub async fn load(effective: &Effective, file: Option<&Path>, scripts: Scripts) -> Outcome<Agents> {
+pub async fn load(effective: &Effective, scripts: Scripts) -> Outcome<Agents> {
     let declared = effective.declared.clone().unwrap_or_default();
-    let directory = file.and_then(Path::parent).unwrap_or(Path::new("")).to_owned();
-    let mut registry = build::registry(&declared, &directory).await?;
+    let mut registry = build::registry(&declared, &effective.read).await?;
     let is_bare = registry.agents.is_empty();
     if is_bare {
         demo::add(&mut registry);

@@ -3,22 +3,40 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use riverrun_event::nearest;
 use riverrun_provider::{ApiName, Price, Provider, ProviderConfig, Scripted, SecretSource};
 
 use super::failure::wrong;
-use crate::cli::config::{Declared, Provider as Declaration, SecretText};
+use crate::cli::config::{Declared, FileRead, Provider as Declaration, SecretText};
 use crate::cli::exit::{Exit, Failure, Outcome};
 
 /// The provider of scripts, with those of the configuration.
-pub fn scripted(declared: &Declared, directory: &Path) -> Outcome<Arc<dyn Provider>> {
+pub fn scripted(declared: &Declared, read: &FileRead) -> Outcome<Scripted> {
     let mut scripted = Scripted::new();
     for file in &declared.scripts {
-        let path = directory.join(file);
-        let failure =
-            |error| Failure::new(Exit::Config, format_args!("[scripts] {}: {error}", path.display()));
-        scripted = scripted.with_file(&path).map_err(failure)?;
+        let failure = |error| read.at(file, Failure::new(Exit::Config, format_args!("[scripts] {error}")));
+        scripted = scripted.with_file(&read.directory().join(&file.text)).map_err(failure)?;
     }
-    Ok(Arc::new(scripted))
+    check_scripts(declared, &scripted, read)?;
+    Ok(scripted)
+}
+
+/// A model that names a script must name one that is there.
+fn check_scripts(declared: &Declared, scripted: &Scripted, read: &FileRead) -> Outcome {
+    let models = declared.agents.iter().flat_map(|agent| &agent.models);
+    for model in models.chain(declared.routes.values().flatten()) {
+        let Some(script) = model.text.strip_prefix("scripted/") else { continue };
+        let script = script.split('?').next().unwrap_or_default();
+        if scripted.names().all(|known| known != script) {
+            let hint = match nearest(script, scripted.names()) {
+                Some(near) => format!("did you mean `scripted/{near}`?"),
+                None => format!("there are: {}", scripted.names().collect::<Vec<_>>().join(", ")),
+            };
+            let failure = Failure::new(Exit::Config, format_args!("there is no script `{script}`; {hint}"));
+            return Err(read.at(model, failure));
+        }
+    }
+    Ok(())
 }
 
 /// A provider that needs a service. Nobody is called yet, but the key must be there.

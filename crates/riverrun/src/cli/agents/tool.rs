@@ -32,16 +32,10 @@ pub fn build(declaration: &Declaration, directory: &Path) -> Outcome<Arc<dyn Too
         ToolKind::Command { argv, env, cwd } => {
             let parameters = parameters(argv.iter().flat_map(|word| placeholders(word)).collect());
             let program = program(argv, env, cwd.as_deref(), directory);
-            let config = CommandConfig {
-                name: name.clone(),
-                description,
-                parameters,
-                flags,
-                timeout,
-                program,
-                ..CommandConfig::default()
-            };
-            Ok(Arc::new(CommandTool::new(config).map_err(|error| wrong("tools", &name, error))?))
+            let name = name.clone();
+            let about = CommandConfig { name, description, parameters, flags, timeout, ..Default::default() };
+            let built = CommandTool::new(CommandConfig { program, ..about });
+            Ok(Arc::new(built.map_err(|error| wrong("tools", &declaration.name.text, error))?))
         }
         ToolKind::Http { url, method, headers, allow_hosts } => {
             let config = HttpConfig {

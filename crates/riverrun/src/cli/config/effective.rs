@@ -4,11 +4,12 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::declared::Declared;
+use riverrun_event::nearest;
+
+use super::declared::{Declared, Name};
 use super::file;
 use super::settings::{SETTINGS, Setting, SettingValue};
 use crate::cli::exit::{Exit, Failure, Outcome};
-use crate::cli::suggest;
 
 /// Where a value came from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,6 +28,28 @@ pub struct Effective {
     pub entries: Vec<Entry>,
     /// What the file declares to run; None without a file.
     pub declared: Option<Declared>,
+    pub read: FileRead,
+}
+
+/// The file that was read, to say where in it something is wrong.
+#[derive(Debug, Default)]
+pub struct FileRead {
+    file: Option<PathBuf>,
+    text: String,
+}
+
+impl FileRead {
+    /// The directory that paths in the file are relative to.
+    pub fn directory(&self) -> &Path {
+        self.file.as_deref().and_then(Path::parent).unwrap_or(Path::new(""))
+    }
+
+    /// Says of a failure where in the file its cause is.
+    pub fn at(&self, name: &Name, failure: Failure) -> Failure {
+        let Some(file) = &self.file else { return failure };
+        let (line, column) = file::place(&self.text, name.span.start);
+        Failure { what: format!("{}:{line}:{column}: {}", file.display(), failure.what), ..failure }
+    }
 }
 
 #[derive(Debug)]
@@ -43,12 +66,13 @@ impl Effective {
         variables: impl IntoIterator<Item = (String, String)>,
         flags: &[FlagValue],
     ) -> Outcome<Self> {
-        let (given, declared) = match path.map(read_file).transpose()? {
-            Some(file::Contents { given, declared }) => (given, Some(declared)),
-            None => (Vec::new(), None),
+        let (given, declared, text) = match path.map(read_file).transpose()? {
+            Some(file::Contents { given, declared, text }) => (given, Some(declared), text),
+            None => (Vec::new(), None, String::new()),
         };
         let entries = SETTINGS.iter().map(default_entry).collect::<Result<_, _>>().map_err(wrong)?;
-        let mut effective = Effective { entries, declared };
+        let file = path.map(Path::to_owned);
+        let mut effective = Effective { entries, declared, read: FileRead { file, text } };
         for given in given {
             let origin = Origin::File { path: path.unwrap_or(Path::new("")).to_owned(), line: given.line };
             effective.set(given.setting, given.value, origin);
@@ -73,7 +97,7 @@ impl Effective {
             let Some(setting) = SETTINGS.iter().find(|setting| setting.variable() == name) else {
                 let known: Vec<String> = SETTINGS.iter().map(Setting::variable).collect();
                 let failure = wrong(format!("{name} is not a setting"));
-                return Err(match suggest::nearest(&name, known.iter().map(String::as_str)) {
+                return Err(match nearest(&name, known.iter().map(String::as_str)) {
                     Some(near) => failure.hint(format_args!("did you mean {near}?")),
                     None => failure.hint("`riverrun config show` lists all settings"),
                 });

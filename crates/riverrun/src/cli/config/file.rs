@@ -3,12 +3,12 @@
 use std::fmt;
 use std::ops::Range;
 
+use riverrun_event::nearest;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::declared::{self, DECLARED, Declared, Node};
 use super::settings::{Kind, SETTINGS, Setting, SettingValue, find, sections};
-use crate::cli::suggest;
 
 /// Something wrong in the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,6 +33,7 @@ pub struct Given {
 pub struct Contents {
     pub given: Vec<Given>,
     pub declared: Declared,
+    pub text: String,
 }
 
 /// All of the file, or everything that is wrong with it.
@@ -40,7 +41,10 @@ pub fn read(text: &str) -> Result<Contents, Vec<Complaint>> {
     let mut reader = Reader { text, given: Vec::new(), sections: Vec::new(), complaints: Vec::new() };
     match DeTable::parse(text) {
         Ok(root) => reader.root(root.get_ref()),
-        Err(error) => reader.complain(error.span().unwrap_or(0..0), error.message().to_owned(), None),
+        Err(error) => {
+            let span = error.span().unwrap_or(0..0);
+            reader.complain(span.clone(), syntax(error.message(), text.get(span).unwrap_or_default()), None);
+        }
     }
     let (declared, wrong) = declared::read(&reader.sections);
     for (span, what, near) in wrong {
@@ -49,8 +53,16 @@ pub fn read(text: &str) -> Result<Contents, Vec<Complaint>> {
     // Tables come sorted by name; a reader of complaints goes through the file from the top.
     reader.complaints.sort_by_key(|complaint| (complaint.line, complaint.column));
     match reader.complaints.is_empty() {
-        true => Ok(Contents { given: reader.given, declared }),
+        true => Ok(Contents { given: reader.given, declared, text: text.to_owned() }),
         false => Err(reader.complaints),
+    }
+}
+
+/// What is wrong with the file as TOML. The parser says that a key is there twice, but not which.
+fn syntax(message: &str, at: &str) -> String {
+    match message {
+        "duplicate key" => format!("`{at}` is declared twice; keep one of the two"),
+        message => message.to_owned(),
     }
 }
 
@@ -72,7 +84,7 @@ impl Reader<'_> {
         for (name, value) in root.iter() {
             let section = name.get_ref().as_ref();
             if !known_sections().any(|known| known == section) {
-                let near = suggest::nearest(section, known_sections());
+                let near = nearest(section, known_sections());
                 self.complain(name.span(), format!("unknown section `{section}`"), near);
                 continue;
             }
@@ -95,7 +107,7 @@ impl Reader<'_> {
                 let known =
                     SETTINGS.iter().filter(|setting| setting.section == section).map(|setting| setting.key);
                 let what = format!("unknown key `{key}` in [{section}]");
-                self.complain(name.span(), what, suggest::nearest(key, known));
+                self.complain(name.span(), what, nearest(key, known));
                 continue;
             };
             match value_of(setting, value) {
@@ -152,7 +164,7 @@ fn kind_of(value: &DeValue<'_>) -> &'static str {
     }
 }
 
-fn place(text: &str, offset: usize) -> (usize, usize) {
+pub fn place(text: &str, offset: usize) -> (usize, usize) {
     let before = text.get(..offset).unwrap_or(text);
     let line_start = before.rfind('\n').map_or(0, |at| at + 1);
     (before.matches('\n').count() + 1, before[line_start..].chars().count() + 1)

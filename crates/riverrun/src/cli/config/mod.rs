@@ -19,7 +19,7 @@ pub use declared::{
     Agent, Approval, Declared, LimitsDeclared, Mcp, Name, Policy, Provider, SecretText, Source, Tool,
     ToolKind,
 };
-pub use effective::{Effective, FlagValue, find_file};
+pub use effective::{Effective, FileRead, FlagValue, find_file};
 pub use schema::schema;
 
 #[derive(Debug, Args)]
@@ -41,7 +41,7 @@ enum ConfigCommand {
     },
     /// Print the JSON Schema of riverrun.toml.
     Schema,
-    /// Check the file and the environment.
+    /// Check the file, the files that it names, and the environment.
     Check,
 }
 
@@ -53,7 +53,10 @@ pub fn run(args: ConfigArgs, context: &Context) -> Outcome {
             show(&Effective::load(path.as_deref(), std::env::vars(), &[])?, origin, context)
         }
         ConfigCommand::Check => {
-            Effective::load(path.as_deref(), std::env::vars(), &[])?;
+            let effective = Effective::load(path.as_deref(), std::env::vars(), &[])?;
+            for note in super::agents::check(&effective)? {
+                context.output.note(&note);
+            }
             let name = path.map_or_else(
                 || "no file; the defaults are".to_owned(),
                 |path| format!("{} is", path.display()),

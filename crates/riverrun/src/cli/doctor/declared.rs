@@ -3,21 +3,28 @@
 use std::path::Path;
 use std::time::Duration;
 
-use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use super::Check;
-use crate::cli::agents::{mcp_server, provider};
-use crate::cli::config::{Effective, Mcp, Provider, find_file};
+use crate::cli::agents::{check, mcp_server, provider};
+use crate::cli::config::{Effective, Mcp, Provider, SecretText, find_file};
 
 /// A service that does not take a connection in this time is not reached.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 pub async fn checks() -> Vec<Check> {
     let Some(path) = find_file(None) else { return Vec::new() };
-    let effective = match Effective::load(Some(&path), std::env::vars(), &[]) {
+    let loaded = Effective::load(Some(&path), std::env::vars(), &[]);
+    let checked = loaded.and_then(|effective| check(&effective).map(|_| effective));
+    let effective = match checked {
         Ok(effective) => effective,
-        Err(failure) => return vec![Check::bad("config", failure.what, "`riverrun config check`")],
+        Err(failure) => {
+            return vec![Check::bad(
+                "config",
+                failure.what,
+                "mend the file; `riverrun config check` checks it again",
+            )];
+        }
     };
     let mut checks = vec![Check::good("config", format!("{} is good", path.display()))];
     let declared = effective.declared.unwrap_or_default();
@@ -33,34 +40,39 @@ pub async fn checks() -> Vec<Check> {
 
 async fn reach(declaration: &Provider, directory: &Path) -> Check {
     let name = &declaration.name.text;
-    if let Err(failure) = provider(declaration, directory) {
-        return Check::bad("provider", failure.what, "set the variable or the file that `key` names");
-    }
-    let url = declaration.base_url.as_deref().unwrap_or(match declaration.kind.as_str() {
-        "anthropic" => "https://api.anthropic.com",
-        "gemini" => "https://generativelanguage.googleapis.com",
-        _ => "https://api.openai.com",
-    });
-    let Some(address) = address(url) else {
-        return Check::bad("provider", format!("{name}: `{url}` is no address"), "mend `base_url`");
+    let key = match &declaration.key {
+        Some(SecretText::Env(name)) => format!("set {name}"),
+        Some(SecretText::File(path)) => format!("put the key into {path}"),
+        Some(SecretText::Plain(_)) | None => format!("give [providers.{name}] a `key`"),
     };
-    let keyed = if declaration.key.is_some() { "its key is there" } else { "it has no key" };
-    match timeout(PATIENCE, TcpStream::connect(&address)).await {
-        Ok(Ok(_)) => Check::good("provider", format!("{name}: {keyed}, {address} can be reached")),
-        Ok(Err(error)) => {
-            Check::bad("provider", format!("{name}: {address}: {error}"), "check `base_url` and the network")
+    let service = match provider(declaration, directory) {
+        Ok(service) => service,
+        Err(failure) => return Check::bad("provider", failure.what, key),
+    };
+    let keyed = if declaration.key.is_some() { "takes its key" } else { "can be reached without a key" };
+    match timeout(PATIENCE, service.probe()).await {
+        Ok(Ok(401 | 403)) => {
+            let detail = format!("{name}: the service refuses the key, or wants one");
+            Check::bad("provider", detail, format!("{key} to a key that is valid there"))
         }
-        Err(_) => Check::bad("provider", format!("{name}: {address} does not answer"), "check the network"),
+        Ok(Ok(status @ 500..)) => {
+            let detail = format!("{name}: the service answers {status}");
+            Check::bad("provider", detail, "wait, or ask those who run it")
+        }
+        Ok(Ok(200..300)) => Check::good("provider", format!("{name}: the service {keyed}")),
+        // Some servers of models have no list of them.
+        Ok(Ok(status)) => {
+            Check::good("provider", format!("{name}: the service answers ({status} for /models)"))
+        }
+        Ok(Err(error)) => {
+            let detail = format!("{name}: {}", error.message);
+            Check::bad("provider", detail, "check `base_url`, that the service runs, and the network")
+        }
+        Err(_) => {
+            let detail = format!("{name}: no answer in {} seconds", PATIENCE.as_secs());
+            Check::bad("provider", detail, "check `base_url` and the network")
+        }
     }
-}
-
-/// `host:port` of a URL.
-fn address(url: &str) -> Option<String> {
-    let (scheme, rest) = url.split_once("://")?;
-    let host = rest.split(['/', '?']).next().filter(|host| !host.is_empty())?;
-    let port = if scheme == "http" { 80 } else { 443 };
-    let has_port = host.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
-    Some(if has_port { host.to_owned() } else { format!("{host}:{port}") })
 }
 
 async fn ask(declaration: &Mcp, directory: &Path) -> Check {
@@ -69,9 +81,10 @@ async fn ask(declaration: &Mcp, directory: &Path) -> Check {
     let offer = server.offer().await;
     server.stop().await;
     match offer {
-        Err(error) => Check::bad("mcp", format!("{name}: {error}"), "run its command by hand, or mend `url`"),
+        Err(error) => Check::bad("mcp", format!("{name}: {error}"), by_hand(declaration)),
         Ok(offer) if offer.refused.is_empty() => {
-            Check::good("mcp", format!("{name} offers {} tools", offer.tools.len()))
+            let count = offer.tools.len();
+            Check::good("mcp", format!("{name} offers {count} tool{}", if count == 1 { "" } else { "s" }))
         }
         Ok(offer) => {
             let detail =
@@ -81,15 +94,9 @@ async fn ask(declaration: &Mcp, directory: &Path) -> Check {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_address_has_a_port() {
-        let check = |url| address(url).unwrap_or_default();
-        assert_eq!(check("https://api.openai.com/v1"), "api.openai.com:443");
-        assert_eq!(check("http://127.0.0.1:8000/v1"), "127.0.0.1:8000");
-        assert_eq!((check("http://host"), check("nonsense")), ("host:80".to_owned(), String::new()));
+fn by_hand(declaration: &Mcp) -> String {
+    match &declaration.url {
+        Some(url) => format!("check that {url} is an MCP server, and `headers`"),
+        None => format!("run `{}` by hand and see what it says", declaration.command.join(" ")),
     }
 }

@@ -45,7 +45,7 @@ pub const AGENT: &[Field] = &[
         Shape::Whole,
         "Tokens of history at which older turns are replaced by a summary.",
     ),
-    may("keep_raw", Shape::Flag, "Keep the provider's bytes with each call."),
+    may("keep_raw", Shape::Flag, "Keep what each model call was asked and answered."),
     may("default", Shape::Flag, "The agent of turns that name none."),
 ];
 

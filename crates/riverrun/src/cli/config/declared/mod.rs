@@ -3,6 +3,7 @@
 //! The tables in `catalogue.rs` say what there is; the reader, the schema and the complaints come from them.
 
 mod catalogue;
+mod fits;
 mod node;
 mod read;
 mod references;

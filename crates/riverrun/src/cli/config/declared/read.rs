@@ -4,9 +4,11 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::time::Duration;
 
+use riverrun_event::nearest;
 use serde_json::Value;
 
 use super::catalogue::{AGENT, LIMITS, MCP, POLICY, PRICE, PROVIDER, SCRIPTS, TOOL};
+use super::fits::fits;
 use super::node::{Member, Node, NodeValue};
 use super::references;
 use super::shape::{Field, Shape};
@@ -14,7 +16,7 @@ use super::types::{
     Agent, Approval, Declared, LimitsDeclared, Mcp, Name, Policy, Provider, SecretText, Source, Tool,
     ToolKind,
 };
-use crate::cli::{duration, suggest};
+use crate::cli::duration;
 
 /// What is wrong at a place: the text, and what was meant perhaps.
 pub type Wrong = (Range<usize>, String, Option<String>);
@@ -33,7 +35,7 @@ pub fn read(sections: &[(String, Node)]) -> (Declared, Vec<Wrong>) {
             "policy" => declared.policy = reader.policy(node),
             "scripts" => {
                 let table = reader.table(node, SCRIPTS, "[scripts]");
-                declared.scripts = texts(table.get("files").copied());
+                declared.scripts = names(table.get("files").copied());
             }
             _ => {}
         }
@@ -77,7 +79,7 @@ impl Reader {
         let mut table = Table::new();
         for member in node.members() {
             let Some(field) = fields.iter().find(|field| field.key == member.key) else {
-                let near = suggest::nearest(&member.key, fields.iter().map(|field| field.key));
+                let near = nearest(&member.key, fields.iter().map(|field| field.key));
                 let what = format!("unknown key `{}` in {at}", member.key);
                 self.wrong.push((member.span.clone(), what, near.map(str::to_owned)));
                 continue;
@@ -95,69 +97,31 @@ impl Reader {
         table
     }
 
+    /// The members of tables in it are complained about one by one.
     fn shaped(&mut self, node: &Node, shape: Shape, at: &str) -> Result<(), String> {
-        let wants = |what: &str| Err(format!("wants {what}, not {}", node.kind()));
-        let is_texts = |node: &Node| matches!(&node.value, NodeValue::List(items) if items.iter().all(|item| item.text().is_some()));
-        let is_secret = |node: &Node| node.single("env").is_some() || node.single("file").is_some();
-        match (shape, &node.value) {
-            (Shape::Text, NodeValue::Text(_)) | (Shape::Flag, NodeValue::Flag(_)) => Ok(()),
-            (Shape::Text, _) => wants("a text"),
-            (Shape::Flag, _) => wants("true or false"),
-            (Shape::Texts, _) if is_texts(node) => Ok(()),
-            (Shape::Texts, _) => wants("a list of texts"),
-            (Shape::TextOrTexts, NodeValue::Text(_)) => Ok(()),
-            (Shape::TextOrTexts, _) if is_texts(node) => Ok(()),
-            (Shape::TextOrTexts, _) => wants("a text or a list of texts"),
-            (Shape::TextOrFile, NodeValue::Text(_)) => Ok(()),
-            (Shape::TextOrFile, _) if node.single("file").is_some() => Ok(()),
-            (Shape::TextOrFile, _) => wants("a text or { file = \"…\" }"),
-            (Shape::Secret, _) if is_secret(node) => Ok(()),
-            // The text is not shown: it may well be the key.
-            (Shape::Secret, NodeValue::Text(_)) => {
-                Err("a key does not belong in this file; write { env = \"NAME\" } or { file = \"PATH\" }"
-                    .to_owned())
-            }
-            (Shape::Secret, _) => wants("{ env = \"NAME\" } or { file = \"PATH\" }"),
-            (Shape::TextMap, NodeValue::Table(members)) => {
-                match members.iter().find(|member| member.node.text().is_none() && !is_secret(&member.node)) {
-                    Some(member) => {
-                        Err(format!("`{}` wants a text, {{ env = … }} or {{ file = … }}", member.key))
-                    }
-                    None => Ok(()),
-                }
-            }
-            (Shape::NumberTables(fields), NodeValue::Table(members)) => {
-                for member in members {
+        fits(node, shape)?;
+        match shape {
+            Shape::Table(fields) => drop(self.table(node, fields, at)),
+            Shape::NumberTables(fields) => {
+                for member in node.members() {
                     self.table(&member.node, fields, &format!("{at}.{}", member.key));
                 }
-                Ok(())
             }
-            (Shape::Table(fields), NodeValue::Table(_)) => {
-                self.table(node, fields, at);
-                Ok(())
-            }
-            (Shape::TextMap | Shape::NumberTables(_) | Shape::Table(_) | Shape::Routes, _) => {
-                wants("a table")
-            }
-            (Shape::Duration, NodeValue::Text(text)) => duration::parse(text).map(drop),
-            (Shape::Duration, _) => wants("a duration such as \"15s\""),
-            (Shape::Whole, NodeValue::Whole(number)) if *number >= 0 => Ok(()),
-            (Shape::Whole, _) => wants("a whole number from 0 on"),
-            (Shape::Number, NodeValue::Whole(_) | NodeValue::Number(_)) => Ok(()),
-            (Shape::Number, _) => wants("a number"),
-            (Shape::Word(words), NodeValue::Text(text)) if words.contains(&text.as_str()) => Ok(()),
-            (Shape::Word(words), NodeValue::Text(text)) => {
-                Err(match suggest::nearest(text, words.iter().copied()) {
-                    Some(near) => {
-                        format!("`{text}` is not one of {}; did you mean `{near}`?", words.join(", "))
-                    }
-                    None => format!("`{text}` is not one of {}", words.join(", ")),
-                })
-            }
-            (Shape::Word(words), _) => wants(&format!("one of {}", words.join(", "))),
-            (Shape::JsonSchema, NodeValue::Table(_)) => Ok(()),
-            (Shape::JsonSchema, _) => wants("a JSON Schema as a table, or { file = \"….json\" }"),
+            Shape::Text
+            | Shape::Texts
+            | Shape::TextOrTexts
+            | Shape::TextOrFile
+            | Shape::Secret
+            | Shape::TextMap
+            | Shape::Duration
+            | Shape::Whole
+            | Shape::Number
+            | Shape::Flag
+            | Shape::Word(_)
+            | Shape::Routes
+            | Shape::JsonSchema => {}
         }
+        Ok(())
     }
 
     fn agent(&mut self, member: &Member) -> Option<Agent> {

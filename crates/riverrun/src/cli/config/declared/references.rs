@@ -2,9 +2,10 @@
 
 use std::ops::Range;
 
+use riverrun_event::nearest;
+
 use super::read::Wrong;
 use super::types::{Declared, Name, ToolKind};
-use crate::cli::suggest;
 
 /// Functions that come with the server.
 pub const FUNCTIONS: &[&str] = &["search", "publish_report"];
@@ -18,6 +19,9 @@ pub fn check(declared: &Declared, wrong: &mut Vec<Wrong>) {
         }
         for tool in &agent.tools {
             check_tool(declared, tool, &tools, wrong);
+        }
+        for list in [&agent.tools, &agent.subagents, &agent.handoffs] {
+            check_twice(list, wrong);
         }
         for other in agent.subagents.iter().chain(&agent.handoffs) {
             if !agents.contains(&other.text.as_str()) {
@@ -45,6 +49,18 @@ pub fn check(declared: &Declared, wrong: &mut Vec<Wrong>) {
     }
 }
 
+fn check_twice(names: &[Name], wrong: &mut Vec<Wrong>) {
+    for (place, name) in names.iter().enumerate() {
+        if names[..place].iter().any(|before| before.text == name.text) {
+            wrong.push((
+                name.span.clone(),
+                format!("`{}` is in this list twice; once is enough", name.text),
+                None,
+            ));
+        }
+    }
+}
+
 /// A route, or a provider and a model.
 fn check_model(declared: &Declared, model: &Name, wrong: &mut Vec<Wrong>) {
     if declared.routes.contains_key(&model.text) {
@@ -54,7 +70,7 @@ fn check_model(declared: &Declared, model: &Name, wrong: &mut Vec<Wrong>) {
         return check_provider(declared, model, wrong);
     }
     let routes: Vec<&str> = declared.routes.keys().map(String::as_str).collect();
-    let near = suggest::nearest(&model.text, routes.iter().copied()).map(str::to_owned);
+    let near = nearest(&model.text, routes.iter().copied()).map(str::to_owned);
     let what = format!("`{}` is no route and no model; write PROVIDER/MODEL", model.text);
     wrong.push((model.span.clone(), what, near));
 }
@@ -66,7 +82,7 @@ fn check_provider(declared: &Declared, model: &Name, wrong: &mut Vec<Wrong>) {
     match model.text.split_once('/') {
         Some((provider, name)) if known.contains(&provider) && !name.is_empty() => {}
         Some((provider, _)) if !known.contains(&provider) => {
-            let near = suggest::nearest(provider, known.iter().copied());
+            let near = nearest(provider, known.iter().copied());
             let what = match near {
                 Some(_) => format!("there is no provider `{provider}`"),
                 None => format!("there is no provider `{provider}`; declare it: [providers.{provider}]"),
@@ -95,7 +111,7 @@ fn check_tool(declared: &Declared, tool: &Name, tools: &[&str], wrong: &mut Vec<
 }
 
 fn unknown(wrong: &mut Vec<Wrong>, span: &Range<usize>, kind: &str, name: &str, known: &[&str]) {
-    let near = suggest::nearest(name, known.iter().copied()).map(str::to_owned);
+    let near = nearest(name, known.iter().copied()).map(str::to_owned);
     let what = match (&near, known.is_empty()) {
         (Some(_), _) => format!("there is no {kind} `{name}`"),
         (None, true) => format!("there is no {kind} `{name}`; none is declared"),

@@ -48,7 +48,7 @@ files = ["own.toml"]
     assert_eq!(declared.agents[0].limits.steps, Some(20));
     assert_eq!(declared.providers[0].prices, [("gpt".to_owned(), 2.5, 2.5, 10.0)]);
     assert_eq!(declared.policy.deny, ["rm_*"]);
-    assert_eq!(declared.scripts, ["own.toml"]);
+    assert_eq!(declared.scripts[0].text, "own.toml");
 }
 
 #[test]
@@ -116,6 +116,36 @@ fn every_mistake_is_named_with_its_place_and_what_was_meant() {
             "[agents.a]\nmodel = \"scripted/text\"\ntemperature = \"hot\"\n",
             &["3:15: temperature: wants a number, not a text"],
         ),
+        (
+            "[agents.a]\nmodel = \"fast\"\n[routes]\nfast = [\"nobody/x\"]\n",
+            &["4:9: there is no provider `nobody`; declare it: [providers.nobody]"],
+        ),
+        (
+            "[agents.a]\nmodel = \"scripted/text\"\n[agents.b]\nmodel = \"scripted/text\"\nhandoffs = [\"c\"]\n",
+            &["5:13: there is no agent `c`; did you mean `a`?"],
+        ),
+        (
+            "[tools.w]\ncommand = [\"w\"]\n[tools.w]\ncommand = [\"w\"]\n",
+            &["3:8: `w` is declared twice; keep one of the two"],
+        ),
+        (
+            "[agents.a]\nmodel = \"scripted/text\"\ntools = [\"w\", \"w\"]\n[tools.w]\ncommand = [\"w\"]\n",
+            &["3:15: `w` is in this list twice; once is enough"],
+        ),
+        (
+            "[tools.t]\nurl = \"http://x\"\nheaders = { Authorization = \"Bearer sk-live-secret\" }\n",
+            &[
+                "3:11: headers: `Authorization`: a key does not belong in this file; write { env = \"NAME\" } or { file = \"PATH\" }",
+            ],
+        ),
+        (
+            "[mcp.m]\ncommand = [\"m\"]\nenv = { GITHUB_TOKEN = \"sk-live-secret\", LANG = \"en\" }\n",
+            &[
+                "3:7: env: `GITHUB_TOKEN`: a key does not belong in this file; write { env = \"NAME\" } or { file = \"PATH\" }",
+            ],
+        ),
+        ("[agents.a\nmodel = 5\n", &["1:10: unclosed table, expected `]`"]),
+        ("[agents.a]\nmodel = 5\n", &["2:9: model: wants a text or a list of texts, not a number"]),
         ("agents = 1\n", &["1:1: `agents` is a section: write [agents]"]),
     ] {
         assert_eq!(complaints(text), expected, "{text}");

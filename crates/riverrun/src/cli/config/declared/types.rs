@@ -21,7 +21,7 @@ pub struct Declared {
     pub providers: Vec<Provider>,
     pub routes: BTreeMap<String, Vec<Name>>,
     pub policy: Policy,
-    pub scripts: Vec<String>,
+    pub scripts: Vec<Name>,
 }
 
 #[derive(Debug, Clone, PartialEq)]

@@ -1,12 +1,12 @@
 //! Finds the name that a caller most likely meant.
 
 /// The known name nearest to `given`, if one is near enough to be worth saying.
-pub(crate) fn nearest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub fn nearest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     const LONGEST: usize = 64;
     if given.len() > LONGEST {
         return None;
     }
-    let near_enough = (given.chars().count() / 3).max(1) + 1;
+    let near_enough = given.chars().count() / 3 + 1;
     let folded = fold(given);
     known
         .into_iter()
@@ -50,11 +50,16 @@ mod tests {
             ("modle", Some("model")),
             ("session_id", Some("sessionId")),
             ("inptu", Some("input")),
+            ("Serch", None),
             ("colour", None),
             ("", None),
             (&"x".repeat(1000), None),
         ] {
             assert_eq!(nearest(given, known), expected, "{given:?}");
+        }
+        let settings = ["listen", "data_dir", "heartbeat", "search"];
+        for (given, expected) in [("lsiten", "listen"), ("datadir", "data_dir"), ("Serch", "search")] {
+            assert_eq!(nearest(given, settings), Some(expected), "{given:?}");
         }
     }
 }

@@ -1,0 +1,188 @@
+//! `riverrun doctor` and `riverrun config check` on real files, services and MCP servers.
+
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+const SECRET: &str = "sk-live-very-secret";
+
+fn riverrun(directory: &Path, words: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_riverrun"))
+        .args(words)
+        .current_dir(directory)
+        .env("RIVERRUN_URL", "http://127.0.0.1:9")
+        .env("GOOD_KEY", SECRET)
+        .env_remove("RIVERRUN_KEY")
+        .env_remove("RIVERRUN_CONFIG")
+        .stdin(Stdio::null())
+        .output()
+        .expect("the binary runs")
+}
+
+/// A service that answers every request with this status; its URL.
+fn service(status: &'static str) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = listener.local_addr().expect("it is bound");
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            let mut head = [0; 4096];
+            let _ = stream.read(&mut head);
+            let body = "{\"data\":[]}";
+            let _ = write!(
+                stream,
+                "HTTP/1.1 {status}\r\ncontent-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
+                body.len()
+            );
+        }
+    });
+    format!("http://{address}/v1")
+}
+
+/// A port that nobody listens on.
+fn nobody() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    format!("http://{}/v1", listener.local_addr().expect("it is bound"))
+}
+
+/// Two tools over stdio, one of which has a name that no service takes.
+const MCP: &str = r#"
+import json, sys
+for line in sys.stdin:
+    ask = json.loads(line)
+    if "id" not in ask: continue
+    answer = {"jsonrpc": "2.0", "id": ask["id"]}
+    if ask["method"] == "initialize":
+        answer["result"] = {"protocolVersion": ask["params"]["protocolVersion"], "capabilities": {"tools": {}}, "serverInfo": {"name": "x", "version": "1"}}
+    elif ask["method"] == "tools/list":
+        answer["result"] = {"tools": [{"name": "read", "inputSchema": {"type": "object"}}]}
+    else:
+        answer["error"] = {"code": -32601, "message": "no"}
+    print(json.dumps(answer), flush=True)
+"#;
+
+fn check<'a>(checks: &'a Value, name: &str, about: &str) -> &'a Value {
+    let list = checks["checks"].as_array().expect("checks");
+    let is = |check: &&Value| {
+        check["name"] == name && check["detail"].as_str().is_some_and(|detail| detail.contains(about))
+    };
+    list.iter().find(is).unwrap_or_else(|| panic!("no check `{name}` of `{about}` in {checks:#}"))
+}
+
+#[test]
+fn each_service_is_tried_and_what_fails_says_how_to_mend_it() {
+    let directory = tempfile::tempdir().expect("a directory");
+    std::fs::write(directory.path().join("server.py"), MCP).expect("our file");
+    let config = format!(
+        r#"
+[providers.good]
+kind = "openai-chat"
+base_url = "{good}"
+key = {{ env = "GOOD_KEY" }}
+[providers.refusing]
+kind = "openai-chat"
+base_url = "{refusing}"
+key = {{ env = "GOOD_KEY" }}
+[providers.gone]
+kind = "openai-chat"
+base_url = "{gone}"
+[providers.keyless]
+kind = "openai"
+key = {{ env = "NO_SUCH_KEY" }}
+[mcp.works]
+command = ["python3", "server.py"]
+[mcp.broken]
+command = ["no-such-program-here"]
+"#,
+        good = service("200 OK"),
+        refusing = service("401 Unauthorized"),
+        gone = nobody(),
+    );
+    std::fs::write(directory.path().join("riverrun.toml"), config).expect("our file");
+    let output = riverrun(directory.path(), &["doctor", "--json"]);
+    let checks: Value = serde_json::from_slice(&output.stdout).expect("one document");
+    assert_eq!(output.status.code(), Some(1), "{checks:#}");
+    let expected = [
+        ("config", "riverrun.toml is good", "good", None),
+        ("provider", "good: ", "good", None),
+        ("provider", "refusing: ", "bad", Some("GOOD_KEY")),
+        ("provider", "gone: ", "bad", Some("base_url")),
+        ("provider", "NO_SUCH_KEY", "bad", Some("set NO_SUCH_KEY")),
+        ("mcp", "works offers 1 tool", "good", None),
+        ("mcp", "broken: ", "bad", Some("no-such-program-here")),
+    ];
+    for (name, about, verdict, fix) in expected {
+        let check = check(&checks, name, about);
+        assert_eq!(check["verdict"], verdict, "{check:#}");
+        match fix {
+            None => assert!(check["fix"].is_null(), "{check:#}"),
+            Some(fix) => {
+                assert!(check["fix"].as_str().is_some_and(|text| text.contains(fix)), "{check:#}");
+            }
+        }
+    }
+    let all =
+        format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(!all.contains(SECRET), "{all}");
+    let shown = riverrun(directory.path(), &["doctor"]);
+    let text = String::from_utf8_lossy(&shown.stdout);
+    assert!(text.contains("✗ bad") && text.contains("fix: "), "{text}");
+}
+
+#[test]
+fn a_mistake_in_the_file_is_exit_code_78_with_its_place() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let file = directory.path().join("riverrun.toml");
+    let cases = [
+        (
+            "[server]\nlisen = \"x\"\n",
+            "riverrun.toml:2:1: unknown key `lisen` in [server]; did you mean `listen`?",
+        ),
+        ("[server]\nlisten = 5\n", "riverrun.toml:2:10: server.listen: wants a text, not a number"),
+        ("[agents.a]\nmodel = \"opnai/x\"\n", "riverrun.toml:2:9: there is no provider `opnai`"),
+        ("[routes]\nfast = [\"no/x\"]\n", "riverrun.toml:2:9: there is no provider `no`"),
+        (
+            "[agents.a]\nmodel = \"scripted/txt\"\n",
+            "riverrun.toml:2:9: there is no script `txt`; did you mean `scripted/text`?",
+        ),
+        (
+            "[agents.a]\nmodel = \"scripted/text\"\ninstructions = { file = \"no.md\" }\n",
+            "riverrun.toml:1:9: no.md: ",
+        ),
+        ("[scripts]\nfiles = [\"no.toml\"]\n", "riverrun.toml:2:10: [scripts] "),
+        (
+            "[providers.p]\nkind = \"openai\"\nkey = \"sk-live-very-secret\"\n",
+            "riverrun.toml:3:7: key: a key does not belong in this file",
+        ),
+        (
+            "[tools.t]\nfunction = \"search\"\n[tools.t]\nfunction = \"search\"\n",
+            "riverrun.toml:3:8: `t` is declared twice",
+        ),
+    ];
+    for (text, expected) in cases {
+        std::fs::write(&file, text).expect("our file");
+        for words in [&["config", "check"][..], &["serve", "--listen", "127.0.0.1:0"]] {
+            let output = riverrun(directory.path(), words);
+            let said = String::from_utf8_lossy(&output.stderr);
+            assert_eq!(output.status.code(), Some(78), "{words:?} on {text}: {said}");
+            assert!(said.contains(expected), "{words:?} on {text}: {said}");
+            assert!(!said.contains(SECRET), "{said}");
+        }
+    }
+}
+
+#[test]
+fn a_key_that_is_not_here_is_a_note_of_the_check_and_a_failure_of_the_start() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let text = "[providers.p]\nkind = \"openai\"\nkey = { env = \"NO_SUCH_KEY\" }\n";
+    std::fs::write(directory.path().join("riverrun.toml"), text).expect("our file");
+    let place = "riverrun.toml:1:12: [providers.p] environment variable `NO_SUCH_KEY` is not set";
+    for (words, code) in [(&["config", "check"][..], 0), (&["serve", "--listen", "127.0.0.1:0"], 78)] {
+        let output = riverrun(directory.path(), words);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{words:?}: {said}");
+        assert!(said.contains(place), "{words:?}: {said}");
+    }
+}

@@ -1,0 +1,35 @@
+//! Bytes that events refer to, stored before the events.
+
+use riverrun_event::BlobRef;
+use riverrun_log::NewBlob;
+
+use super::Actor;
+
+/// What a model was asked.
+pub(super) const JSON: &str = "application/json";
+/// What a service answered, as it came.
+pub(super) const RAW: &str = "application/octet-stream";
+/// More than this is not kept: it is what a blob may have.
+const MOST: usize = 20 << 20;
+
+impl Actor {
+    /// Stores bytes with what is written next. None if they are too many.
+    pub(super) fn keep(&mut self, bytes: Vec<u8>, media_type: &str) -> Option<BlobRef> {
+        if bytes.len() > MOST {
+            tracing::warn!(session = self.key.session.as_str(), size = bytes.len(), "too many bytes to keep");
+            return None;
+        }
+        let reference = riverrun_log::BlobRef::of(&bytes);
+        let session = Some(self.key.session.clone());
+        self.blobs.push(NewBlob { session, media_type: media_type.to_owned(), bytes: bytes.into() });
+        Some(BlobRef::Bare(reference.to_string()))
+    }
+
+    pub(super) async fn put_blobs(&mut self) {
+        for blob in std::mem::take(&mut self.blobs) {
+            if let Err(error) = self.core.journal.log().put_blob(&self.key.tenant, blob).await {
+                tracing::warn!(%error, "what a model was asked or answered was not kept");
+            }
+        }
+    }
+}

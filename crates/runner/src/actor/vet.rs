@@ -1,0 +1,69 @@
+//! Guardrails of calls that somebody will be asked about.
+
+use riverrun_event::TaskId;
+use riverrun_tool::ToolErrorKind;
+use serde_json::Value;
+
+use super::Actor;
+use crate::approve::{Rules, Verdict, judge};
+use crate::drive::{CallCheck, EffectKey, Launch, Tripped};
+use crate::page::Page;
+use crate::persona::{Persona, Tooling};
+
+impl Actor {
+    /// Nobody is asked about a call that a guardrail refuses. One that needs no person is checked when it runs.
+    pub(super) fn must_vet(
+        &self,
+        task: &TaskId,
+        call: &str,
+        persona: &Persona,
+        tooling: &Tooling<'_>,
+        value: &Value,
+    ) -> bool {
+        if persona.spec.guardrails.is_empty() || self.vetted.contains(&(task.clone(), call.to_owned())) {
+            return false;
+        }
+        let Some((_, view)) = self.view.task(task) else { return false };
+        match tooling {
+            Tooling::Ours(ours) => {
+                let fits = crate::schema::check(&ours.tool.definition().parameters, value).is_ok();
+                fits && matches!(
+                    judge(ours, value, &Rules::of(&self.state), &view.agent),
+                    Verdict::Ask { .. }
+                )
+            }
+            Tooling::Client { .. } => true,
+            Tooling::Subagent(_) | Tooling::Handoff(_) => false,
+        }
+    }
+
+    /// The guardrails have spoken: the call goes on, or the model reads why it does not.
+    pub(super) fn vetted(
+        &mut self,
+        task: TaskId,
+        call: String,
+        passed: Result<(), Tripped>,
+        page: &mut Page,
+    ) {
+        match passed {
+            Ok(()) => drop(self.vetted.insert((task, call))),
+            Err(tripped) => {
+                let message = tripped.refusal("the call");
+                self.refuse_call(&task, &call, ToolErrorKind::Denied, &message, page);
+            }
+        }
+    }
+
+    pub(super) fn vet(
+        &mut self,
+        task: &TaskId,
+        call: &str,
+        persona: &Persona,
+        name: String,
+        arguments: Value,
+    ) {
+        let check = CallCheck { guardrails: persona.spec.guardrails.clone(), name, arguments };
+        let key = EffectKey::Vet(task.clone(), call.to_owned());
+        self.launches.push((key, Launch::Vet(check)));
+    }
+}

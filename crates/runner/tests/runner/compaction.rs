@@ -1,0 +1,205 @@
+//! Long conversations, and those that are too long for their model.
+
+use std::time::Duration;
+
+use riverrun_event::{Event, Payload, TurnId};
+use riverrun_provider::{Category, ModelRequest, Price};
+use riverrun_runner::{AgentSpec, CancelMode};
+
+use crate::script::{Script, fails, slow_text, text};
+use crate::stage::{Stage, agent};
+
+const LONG: usize = 200;
+
+fn short() -> AgentSpec {
+    AgentSpec { compact_at_tokens: Some(100), ..agent() }
+}
+
+fn long() -> crate::script::Say {
+    text(&"word ".repeat(LONG))
+}
+
+/// The types of the events that tell of model calls and summaries.
+fn told(events: &[Event]) -> Vec<&str> {
+    let kinds = events.iter().map(|event| event.kind.as_str());
+    kinds
+        .filter(|kind| {
+            kind.starts_with("context.compaction")
+                || kind.starts_with("cost.")
+                || (kind.starts_with("model.") && *kind != "model.delta")
+        })
+        .collect()
+}
+
+fn size(request: &ModelRequest) -> usize {
+    format!("{:?}", request.history).len()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_long_conversation_gives_way_to_a_summary() {
+    let long = "word ".repeat(200);
+    let script = Script::new(vec![text(&long), text("they spoke of words"), text("second"), text("third")]);
+    let spec = AgentSpec { compact_at_tokens: Some(100), ..agent() };
+    let mut stage = Stage::new(script, vec![spec]).await;
+    for turn in ["turn_1", "turn_2", "turn_3"] {
+        stage.submit(turn, "go").await;
+        assert_eq!(stage.ended(turn).await, "completed");
+        stage.take_over().await;
+    }
+    assert_eq!(stage.count("context.compaction.completed").await, 1);
+    let requests = stage.script.requests.lock().unwrap();
+    let newest = format!("{:?}", requests.last().unwrap().history);
+    assert!(
+        newest.contains("they spoke of words") && newest.contains("second") && !newest.contains("word word"),
+        "{newest}"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_call_that_makes_a_summary_is_told_and_paid_like_any_other() {
+    let price = Price { input: 1e6, cached_input: None, output: 0.0 };
+    let script = Script::new(vec![long(), text("they spoke of words"), text("second")]).priced(price);
+    let stage = Stage::new(script, vec![short()]).await;
+    for turn in ["turn_1", "turn_2"] {
+        stage.submit(turn, "go").await;
+        assert_eq!(stage.ended(turn).await, "completed");
+    }
+    let events = stage.events().await;
+    let call = ["model.requested", "model.completed", "cost.recorded"];
+    let mut expected = call.to_vec();
+    expected.push("context.compaction.started");
+    expected.extend(call);
+    expected.push("context.compaction.completed");
+    expected.extend(call);
+    assert_eq!(told(&events), expected);
+    let step = |kind: &str, place: usize| {
+        let found = events.iter().filter(|event| event.kind.as_str() == kind).nth(place).unwrap();
+        found.scope.step_id.clone().unwrap()
+    };
+    assert_eq!(step("model.requested", 1), step("model.completed", 1));
+    assert_eq!(step("model.requested", 1), step("context.compaction.completed", 0));
+    assert_ne!(step("model.requested", 1), step("model.requested", 2));
+    let state = stage.state().await;
+    assert_eq!(state.turns[1].usage.total_tokens, Some(30), "the summary's tokens belong to its turn");
+    assert_eq!(state.cost["USD"], 30.0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_conversation_that_is_too_long_is_summarised_once_and_tried_again() {
+    let script = Script::new(vec![
+        long(),
+        fails("", Category::ContextTooLong),
+        text("they spoke of words"),
+        text("second"),
+    ]);
+    let stage = Stage::new(script, vec![agent()]).await;
+    for turn in ["turn_1", "turn_2"] {
+        stage.submit(turn, "go").await;
+        assert_eq!(stage.ended(turn).await, "completed");
+    }
+    assert_eq!(stage.said("turn_2").await, "second");
+    let events = stage.events().await;
+    let expected = [
+        "model.requested",
+        "model.completed",
+        "model.requested",
+        "model.failed",
+        "context.compaction.started",
+        "model.requested",
+        "model.completed",
+        "context.compaction.completed",
+        "model.requested",
+        "model.completed",
+    ];
+    assert_eq!(told(&events), expected);
+    let trigger = events.iter().find_map(|event| match &event.payload {
+        Ok(Payload::ContextCompactionStarted(told)) => told.trigger.clone(),
+        _ => None,
+    });
+    assert_eq!(trigger.as_deref(), Some("context_too_long"));
+    let requests = stage.script.requests.lock().unwrap();
+    assert!(size(&requests[2]) < size(&requests[1]), "the summary is asked with less than was too long");
+    assert!(size(&requests[3]) < size(&requests[1]) / 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_too_long_with_a_summary_too_fails_and_says_so() {
+    let too_long = || fails("", Category::ContextTooLong);
+    let script = Script::new(vec![long(), too_long(), text("words"), too_long(), text("never")]);
+    let stage = Stage::new(script, vec![agent()]).await;
+    stage.submit("turn_1", "go").await;
+    assert_eq!(stage.ended("turn_1").await, "completed");
+    stage.submit("turn_2", "go").await;
+    assert_eq!(stage.ended("turn_2").await, "failed");
+    let state = stage.state().await;
+    let error = state.turns[1].error.clone().unwrap();
+    assert_eq!(error.code.as_deref(), Some("context_too_long"));
+    assert!(error.message.contains("older turns summarised"), "{}", error.message);
+    assert_eq!((stage.script.calls(), stage.count("context.compaction.started").await), (4, 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_first_turn_that_is_too_long_has_nothing_to_give_way() {
+    let stage = Stage::new(Script::new(vec![fails("", Category::ContextTooLong)]), vec![agent()]).await;
+    stage.submit("turn_1", "go").await;
+    assert_eq!(stage.ended("turn_1").await, "failed");
+    let error = stage.state().await.turns[0].error.clone().unwrap();
+    assert_eq!(error.code.as_deref(), Some("context_too_long"));
+    assert!(error.message.contains("no older turns"), "{}", error.message);
+    assert_eq!(stage.script.calls(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_summary_that_cannot_be_made_leaves_the_failure_standing() {
+    let too_long = || fails("", Category::ContextTooLong);
+    let script = Script::new(vec![long(), too_long(), fails("", Category::Server), text("never")]);
+    let stage = Stage::new(script, vec![agent()]).await;
+    for turn in ["turn_1", "turn_2"] {
+        stage.submit(turn, "go").await;
+        stage.ended(turn).await;
+    }
+    assert_eq!(stage.state().await.turns[1].status.as_str(), "failed");
+    assert_eq!((stage.script.calls(), stage.count("context.compaction.failed").await), (3, 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_summary_that_is_cut_off_is_closed_and_made_again_by_the_next_owner() {
+    let slow = slow_text("they spoke of words", Duration::from_secs(1));
+    let script = Script::new(vec![long(), slow.clone(), slow, text("second")]);
+    let mut stage = Stage::new(script, vec![short()]).await;
+    stage.submit("turn_1", "go").await;
+    assert_eq!(stage.ended("turn_1").await, "completed");
+    stage.submit("turn_2", "go").await;
+    stage.until_count("model.requested", 2).await;
+    stage.take_over().await;
+    assert_eq!(stage.ended("turn_2").await, "completed");
+    let events = stage.events().await;
+    let expected = [
+        "context.compaction.started",
+        "model.requested",
+        "model.failed",
+        "context.compaction.failed",
+        "context.compaction.started",
+        "model.requested",
+        "model.completed",
+        "context.compaction.completed",
+        "model.requested",
+        "model.completed",
+    ];
+    assert_eq!(told(&events)[2..], expected);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cancel_ends_the_summary_too() {
+    let slow = slow_text("they spoke of words", Duration::from_secs(1));
+    let stage = Stage::new(Script::new(vec![long(), slow, text("second")]), vec![short()]).await;
+    stage.submit("turn_1", "go").await;
+    assert_eq!(stage.ended("turn_1").await, "completed");
+    stage.submit("turn_2", "go").await;
+    stage.until_count("model.requested", 2).await;
+    let turn = TurnId::new("turn_2").unwrap();
+    stage.runner.cancel(&stage.key, &turn, CancelMode::Immediate, None).await.unwrap();
+    assert_eq!(stage.ended("turn_2").await, "cancelled");
+    let events = stage.events().await;
+    assert_eq!(told(&events)[4..], ["model.failed", "context.compaction.failed"]);
+}

@@ -1,0 +1,93 @@
+//! What models were asked and answered, kept byte for byte.
+
+use riverrun_event::{BlobRef, Event, Payload};
+use riverrun_provider::{ModelEvent, Provider};
+use riverrun_runner::AgentSpec;
+use riverrun_runner::agent::Approval;
+
+use crate::script::{Say, Script, calls, text};
+use crate::stage::{Stage, agent, turn_of};
+use crate::tool::{Calls, READ, tool};
+
+/// The answer with the bytes that it came as, right before its end.
+fn with_bytes(mut say: Say, bytes: &'static [u8]) -> Say {
+    let end = say.0.len() - 1;
+    say.0.insert(end, (std::time::Duration::ZERO, ModelEvent::Raw(bytes.into())));
+    say
+}
+
+async fn blob(stage: &Stage, reference: &BlobRef) -> (Vec<u8>, String) {
+    let BlobRef::Bare(name) = reference else { panic!("{reference:?}") };
+    let reference = riverrun_log::BlobRef::parse(name).unwrap();
+    let blob = stage.log.blob(&stage.key.tenant, &reference).await.unwrap().expect("the reference resolves");
+    (blob.bytes.to_vec(), blob.info.media_type)
+}
+
+fn asked(events: &[Event]) -> Vec<Option<BlobRef>> {
+    let asked = events.iter().filter_map(|event| match &event.payload {
+        Ok(Payload::ModelRequested(requested)) => Some(requested.input_ref.clone()),
+        _ => None,
+    });
+    asked.collect()
+}
+
+fn answered(events: &[Event]) -> Vec<Option<BlobRef>> {
+    let answered = events.iter().filter_map(|event| match &event.payload {
+        Ok(Payload::ModelCompleted(completed)) => Some(completed.raw_ref.clone()),
+        _ => None,
+    });
+    answered.collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_request_and_every_answer_can_be_read_again() {
+    let made = Calls::default();
+    let tools = vec![tool("read", READ, Approval::Never, &made)];
+    let script = Script::new(vec![
+        with_bytes(calls(&[("c1", "read", "{}")]), b"data: one\n\n"),
+        with_bytes(text("done"), b"data: two\n\n"),
+    ]);
+    let stage = Stage::new(script, vec![AgentSpec { tools, keep_raw: true, ..agent() }]).await;
+    stage.submit("turn_1", "a rare word").await;
+    assert_eq!(stage.ended("turn_1").await, "completed");
+    let events = stage.events().await;
+    let requests = stage.script.requests.lock().unwrap().clone();
+    assert_eq!(requests.len(), 2);
+    for (reference, sent) in asked(&events).into_iter().zip(&requests) {
+        let (bytes, media_type) = blob(&stage, &reference.expect("the request is kept")).await;
+        assert_eq!(bytes, stage.script.body(sent), "what is kept is what was sent");
+        assert_eq!(media_type, "application/json");
+        assert!(String::from_utf8(bytes).unwrap().contains("a rare word"));
+    }
+    let answers = answered(&events);
+    assert_eq!(blob(&stage, answers[0].as_ref().unwrap()).await.0, b"data: one\n\n");
+    assert_eq!(blob(&stage, answers[1].as_ref().unwrap()).await.0, b"data: two\n\n");
+    let keys: Vec<_> = requests.iter().map(|request| request.idempotency_key.clone().unwrap()).collect();
+    let steps = events.iter().filter(|event| event.kind.as_str() == "model.requested");
+    let steps: Vec<_> =
+        steps.map(|event| format!("ses_a/{}", event.scope.step_id.clone().unwrap())).collect();
+    assert_eq!(keys, steps);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_steer_added_is_in_the_request_that_is_kept() {
+    let slow = crate::script::slow_text("a b c", std::time::Duration::from_secs(1));
+    let spec = AgentSpec { keep_raw: true, ..agent() };
+    let stage = Stage::new(Script::new(vec![slow, text("done")]), vec![spec]).await;
+    let told = stage.runner.submit(&stage.key, turn_of("turn_1", "go")).await.unwrap();
+    stage.until("model.delta").await;
+    stage.runner.steer(&stage.key, &told.turn_id, "and this".into(), None).await.unwrap();
+    assert_eq!(stage.ended("turn_1").await, "completed");
+    let asked = asked(&stage.events().await);
+    let (bytes, _) = blob(&stage, asked[1].as_ref().unwrap()).await;
+    assert_eq!(String::from_utf8(bytes).unwrap().matches("and this").count(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_is_kept_unless_it_is_asked_for() {
+    let stage = Stage::new(Script::new(vec![text("done")]), vec![agent()]).await;
+    stage.submit("turn_1", "go").await;
+    assert_eq!(stage.ended("turn_1").await, "completed");
+    let events = stage.events().await;
+    assert_eq!((asked(&events), answered(&events)), (vec![None], vec![None]));
+}

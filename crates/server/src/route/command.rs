@@ -1,0 +1,86 @@
+//! A command on something in a session: checked, done once, answered.
+
+use std::sync::Arc;
+
+use axum::extract::{FromRequest, FromRequestParts, MatchedPath, Request};
+use axum::response::{IntoResponse, Response};
+use http::StatusCode;
+use riverrun_event::ErrorCode;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::idempotency::Once;
+use crate::app::App;
+use crate::edge::{Caller, OptionalText, PathIds, Problem, Scope, StrictQuery, decode_text};
+use crate::session::Hub;
+
+/// `POST /v1/sessions/{session}/…/{id}/…` of a caller who may write. One with an `Idempotency-Key` that was done
+/// before does not come as far as its handler: it gets the first answer.
+pub struct Command {
+    pub app: App,
+    pub hub: Arc<Hub>,
+    /// What the command is about: a turn, a task.
+    pub id: String,
+    pub once: Once,
+    text: String,
+}
+
+/// The first answer, or what is wrong.
+pub struct Refusal(Box<Response>);
+
+impl From<Problem> for Refusal {
+    fn from(problem: Problem) -> Self {
+        Self(Box::new(problem.into_response()))
+    }
+}
+
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response {
+        *self.0
+    }
+}
+
+impl FromRequest<App> for Command {
+    type Rejection = Refusal;
+
+    async fn from_request(request: Request, app: &App) -> Result<Self, Refusal> {
+        let (mut parts, body) = request.into_parts();
+        let caller = Caller::from_request_parts(&mut parts, app).await?;
+        let PathIds(session, id) = PathIds::from_request_parts(&mut parts, app).await?;
+        StrictQuery::<()>::from_request_parts(&mut parts, app).await?;
+        let route = parts.extensions.get::<MatchedPath>().map_or("", MatchedPath::as_str).to_owned();
+        let headers = parts.headers.clone();
+        let OptionalText(text) = OptionalText::from_request(Request::from_parts(parts, body), app).await?;
+        caller.require(Scope::Write)?;
+        let hub = app.hub(&caller, &session).await?;
+        let name = format!("POST {route} {} {id}", hub.session());
+        let once = Once::begin(app, &caller, &headers, &name, &text).await?;
+        match once.again()? {
+            Some(again) => Err(Refusal(Box::new(again))),
+            None => Ok(Self { app: app.clone(), hub, id, once, text }),
+        }
+    }
+}
+
+impl Command {
+    pub fn body<T: DeserializeOwned>(&self) -> Result<T, Problem> {
+        if self.text.is_empty() {
+            return Err(Problem::new(ErrorCode::BodyEmpty, "the body is empty; send a JSON object"));
+        }
+        decode_text(&self.text)
+    }
+
+    /// The body of a command whose members may all be left out.
+    pub fn text(&self) -> &str {
+        if self.text.is_empty() { "{}" } else { &self.text }
+    }
+
+    pub fn body_or_default<T: DeserializeOwned>(&self) -> Result<T, Problem> {
+        decode_text(self.text())
+    }
+
+    /// Answers, and remembers the answer.
+    pub async fn answer(&self, status: StatusCode, body: &impl Serialize) -> Result<Response, Problem> {
+        self.once.answer(&self.app, status, body).await
+    }
+}

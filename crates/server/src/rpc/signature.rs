@@ -1,0 +1,149 @@
+//! What the methods take, as `rpc.discover` and the guide tell it.
+
+/// A parameter, by name.
+pub struct Param {
+    pub name: &'static str,
+    pub kind: &'static str,
+    pub required: bool,
+}
+
+pub(super) const fn must(name: &'static str, kind: &'static str) -> Param {
+    Param { name, kind, required: true }
+}
+
+pub(super) const fn may(name: &'static str, kind: &'static str) -> Param {
+    Param { name, kind, required: false }
+}
+
+pub(super) const SESSION: Param = must("sessionId", "string");
+pub(super) const SOME_SESSION: Param = may("sessionId", "string");
+pub(super) const LIMIT: Param = may("limit", "integer");
+pub(super) const CURSOR: Param = may("cursor", "string");
+pub(super) const TURN: Param = must("turnId", "string");
+pub(super) const INPUT: Param = must("input", "input");
+pub(super) const REASON: Param = may("reason", "string");
+/// Names the command: the same again answers the first.
+pub(super) const COMMAND: Param = may("commandId", "string");
+pub(super) const ID: Param = must("taskId", "string");
+pub(super) const SUBMIT: &[Param] = &[
+    SESSION,
+    INPUT,
+    may("turnId", "string"),
+    may("threadId", "string"),
+    may("agent", "string"),
+    may("busy", "string"),
+    may("history", "array"),
+    may("settings", "object"),
+    may("source", "string"),
+    may("metadata", "object"),
+    COMMAND,
+];
+pub(super) const CANCEL: &[Param] = &[SESSION, TURN, may("mode", "string"), REASON, COMMAND];
+pub(super) const OF_TURN: &[Param] = &[SESSION, TURN, COMMAND];
+pub(super) const STEER: &[Param] = &[SESSION, TURN, INPUT, COMMAND];
+pub(super) const OF_THREAD: &[Param] = &[SESSION, may("threadId", "string")];
+pub(super) const DECIDE: &[Param] = &[
+    SESSION,
+    must("actionId", "string"),
+    must("decision", "string"),
+    may("digest", "string"),
+    may("arguments", "object"),
+    may("message", "string"),
+    may("response", "any"),
+    may("always", "boolean"),
+    COMMAND,
+];
+pub(super) const FOLLOW: &[Param] = &[
+    SESSION,
+    may("after", "cursor"),
+    may("dialect", "string"),
+    may("turn", "string"),
+    may("task", "string"),
+    may("types", "array"),
+    may("catchup", "string"),
+    may("follow", "boolean"),
+    may("indexUnit", "string"),
+];
+pub(super) const ACK: &[Param] = &[SESSION, must("sequence", "integer")];
+pub(super) const TASK: &[Param] = &[must("taskId", "string"), SOME_SESSION, may("indexUnit", "string")];
+pub(super) const OF_TASK: &[Param] = &[must("taskId", "string"), SOME_SESSION, REASON, COMMAND];
+pub(super) const OF_KEPT: &[Param] = &[SESSION, ID, REASON, COMMAND];
+pub(super) const NEW_TASK: &[Param] = &[
+    SESSION,
+    may("taskId", "string"),
+    may("title", "string"),
+    may("objective", "string"),
+    may("agent", "string"),
+    may("kind", "string"),
+    may("taskFamily", "string"),
+    may("visibility", "string"),
+    may("status", "string"),
+    may("priority", "string"),
+    may("requestedBy", "any"),
+    may("owner", "any"),
+    may("assignee", "any"),
+    may("scope", "any"),
+    may("constraints", "any"),
+    may("acceptance", "array"),
+    may("parentTaskId", "string"),
+    may("threadId", "string"),
+    COMMAND,
+];
+pub(super) const CHANGED: &[Param] = &[
+    SESSION,
+    ID,
+    may("title", "string"),
+    may("objective", "string"),
+    may("agent", "string"),
+    may("kind", "string"),
+    may("taskFamily", "string"),
+    may("visibility", "string"),
+    may("priority", "string"),
+    may("owner", "any"),
+    may("assignee", "any"),
+    may("scope", "any"),
+    may("constraints", "any"),
+    may("acceptance", "array"),
+    REASON,
+    COMMAND,
+];
+pub(super) const PROGRESS: &[Param] = &[
+    SESSION,
+    ID,
+    may("phase", "string"),
+    may("message", "string"),
+    may("fraction", "number"),
+    may("counters", "any"),
+    may("outputRefs", "array"),
+    may("deliveryState", "string"),
+    may("acceptance", "any"),
+    COMMAND,
+];
+pub(super) const COMPLETE: &[Param] = &[
+    SESSION,
+    ID,
+    may("finalOutput", "any"),
+    may("completionSummary", "string"),
+    may("outputRefs", "array"),
+    may("usage", "object"),
+    REASON,
+    COMMAND,
+];
+pub(super) const FAIL: &[Param] = &[SESSION, ID, must("error", "object"), REASON, COMMAND];
+pub(super) const LINK: &[Param] =
+    &[SESSION, ID, must("kind", "string"), must("targetId", "string"), REASON, COMMAND];
+pub(super) const TASKS: &[Param] = &[SESSION, may("status", "string")];
+pub(super) const SUBAGENT: Param = must("subagentId", "string");
+pub(super) const OF_SUBAGENT: &[Param] = &[SESSION, SUBAGENT];
+pub(super) const WAIT: &[Param] = &[SESSION, may("subagentIds", "array"), may("timeoutSeconds", "integer")];
+pub(super) const TELL: &[Param] = &[SESSION, SUBAGENT, INPUT, COMMAND];
+pub(super) const CLOSE: &[Param] = &[SESSION, SUBAGENT, REASON, COMMAND];
+pub(super) const EXPORT: &[Param] = &[SESSION, may("after", "cursor"), may("dialect", "string"), LIMIT];
+pub(super) const LIN_TASK: &[Param] = &[must("task_id", "string"), may("session_id", "string"), REASON];
+pub(super) const LIN_CREATE: &[Param] = &[
+    INPUT,
+    may("session_id", "string"),
+    may("agent", "string"),
+    may("request_id", "string"),
+    may("metadata", "object"),
+];

@@ -1,0 +1,110 @@
+//! Turns, their queue and their actions over JSON-RPC. The bodies are those of HTTP.
+
+use riverrun_event::{Input, ThreadId};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+use super::carry::text;
+use super::params;
+use crate::app::App;
+use crate::edge::{Caller, Problem, decode_text, invalid};
+use crate::route::{self, CancelBody, DecideBody, Once, SubmitBody};
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct OfTurn {
+    session_id: String,
+    turn_id: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct Cancel {
+    session_id: String,
+    turn_id: String,
+    #[serde(default)]
+    mode: riverrun_runner::CancelMode,
+    reason: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct Steer {
+    session_id: String,
+    turn_id: String,
+    input: Input,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct OfThread {
+    pub session_id: String,
+    pub thread_id: Option<ThreadId>,
+}
+
+/// Takes the names of the path out of the parameters; the rest is the body that HTTP takes.
+pub(super) fn split<const N: usize>(
+    params: &str,
+    names: [&'static str; N],
+) -> Result<([String; N], String), Problem> {
+    let mut members: Map<String, Value> = params::read(params)?;
+    let mut found = [const { String::new() }; N];
+    for (place, name) in found.iter_mut().zip(names) {
+        *place = match members.remove(name) {
+            Some(Value::String(text)) => text,
+            Some(_) => return Err(invalid(name, &"it must be a string")),
+            None => return Err(invalid(name, &"it is missing")),
+        };
+    }
+    Ok((found, Value::Object(members).to_string()))
+}
+
+fn body<T: DeserializeOwned>(text: &str) -> Result<T, Problem> {
+    decode_text(text)
+}
+
+pub(super) async fn submit(app: &App, caller: &Caller, params: &str) -> Result<String, Problem> {
+    let ([session], rest) = split(params, ["sessionId"])?;
+    let body: SubmitBody = body(&rest)?;
+    let hub = app.hub(caller, &session).await?;
+    Ok(text(&route::submit_turn(app, &hub, body).await?))
+}
+
+pub(super) async fn cancel(app: &App, caller: &Caller, params: Cancel) -> Result<String, Problem> {
+    let hub = app.hub(caller, &params.session_id).await?;
+    let body = CancelBody { mode: params.mode, reason: params.reason };
+    Ok(text(&route::cancel_turn(app, &hub, &params.turn_id, body).await?))
+}
+
+pub(super) async fn retry(app: &App, caller: &Caller, of: OfTurn, once: &Once) -> Result<String, Problem> {
+    let hub = app.hub(caller, &of.session_id).await?;
+    Ok(text(&route::retry_turn(app, &hub, &of.turn_id, once.request()).await?))
+}
+
+pub(super) async fn steer(app: &App, caller: &Caller, params: Steer, once: &Once) -> Result<String, Problem> {
+    let hub = app.hub(caller, &params.session_id).await?;
+    Ok(text(&route::steer_turn(app, &hub, &params.turn_id, params.input, once.request()).await?))
+}
+
+pub(super) async fn queue(app: &App, caller: &Caller, of: OfThread) -> Result<String, Problem> {
+    let hub = app.hub(caller, &of.session_id).await?;
+    Ok(text(&route::waiting(app, &hub, of.thread_id.as_ref()).await?))
+}
+
+pub(super) async fn unqueue(app: &App, caller: &Caller, of: OfTurn) -> Result<String, Problem> {
+    let hub = app.hub(caller, &of.session_id).await?;
+    Ok(text(&route::unqueue(app, &hub, &of.turn_id).await?))
+}
+
+pub(super) async fn promote(app: &App, caller: &Caller, of: OfTurn) -> Result<String, Problem> {
+    let hub = app.hub(caller, &of.session_id).await?;
+    Ok(text(&route::put_first(app, &hub, &of.turn_id).await?))
+}
+
+pub(super) async fn decide(app: &App, caller: &Caller, params: &str) -> Result<String, Problem> {
+    let ([session, action], rest) = split(params, ["sessionId", "actionId"])?;
+    let body: DecideBody = body(&rest)?;
+    let hub = app.hub(caller, &session).await?;
+    Ok(text(&route::decide(app, caller, &hub, &action, body).await?))
+}

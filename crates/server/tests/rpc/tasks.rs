@@ -1,0 +1,276 @@
+//! Tasks that callers keep, sub-agents and exports under the standard's names.
+
+use serde_json::{Value, json};
+
+use crate::support::{Client, Server, server};
+
+async fn start(session: &str) -> (Server, Client) {
+    let server = server().await;
+    let mut client = server.connect().await;
+    client.make_session(session).await;
+    (server, client)
+}
+
+/// The types of the events behind `after`, and how many there are.
+async fn kinds(client: &mut Client, session: &str) -> Vec<String> {
+    let page = client.ok("export_replay", json!({"sessionId": session, "limit": 1000})).await;
+    let events = page["events"].as_array().expect("events").iter();
+    events.map(|event| event["type"].as_str().expect("a type").to_owned()).collect()
+}
+
+async fn task(client: &mut Client, session: &str, id: &str) -> Value {
+    let list = client.ok("list_tasks", json!({"sessionId": session})).await;
+    let tasks = list["tasks"].as_array().expect("tasks");
+    tasks.iter().find(|task| task["taskId"] == id).expect("the task").clone()
+}
+
+#[tokio::test]
+async fn a_kept_task_goes_its_way_and_each_step_is_an_event() {
+    let (_server, mut client) = start("s").await;
+    let of = json!({"sessionId": "s", "taskId": "paint"});
+    let with = |more: Value| {
+        let mut all = of.clone();
+        all.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
+        all
+    };
+    let steps = [
+        ("create_task", with(json!({"title": "Paint", "objective": "A red door"})), "accepted"),
+        ("update_task", with(json!({"priority": "high"})), "accepted"),
+        ("start_task", of.clone(), "running"),
+        ("append_task_progress", with(json!({"phase": "working", "fraction": 0.5})), "running"),
+        ("pause_task", with(json!({"reason": "rain"})), "paused"),
+        ("resume_task", of.clone(), "running"),
+        ("fail_task", with(json!({"error": {"message": "no paint"}})), "failed"),
+        ("retry_task", of.clone(), "running"),
+        ("complete_task", with(json!({"completionSummary": "It is red."})), "completed"),
+    ];
+    for (method, params, status) in steps {
+        let answer = client.ok(method, params).await;
+        assert_eq!(answer, json!({"taskId": "paint", "status": status}), "{method}");
+    }
+    let told = kinds(&mut client, "s").await;
+    let of_task: Vec<&str> =
+        told.iter().map(String::as_str).filter(|kind| kind.starts_with("task.")).collect();
+    assert_eq!(
+        of_task,
+        [
+            "task.created",
+            "task.updated",
+            "task.attempt.started",
+            "task.started",
+            "task.progress",
+            "task.paused",
+            "task.resumed",
+            "task.attempt.failed",
+            "task.failed",
+            "task.retrying",
+            "task.attempt.started",
+            "task.attempt.completed",
+            "task.completed",
+        ]
+    );
+    let task = task(&mut client, "s", "paint").await;
+    assert_eq!((&task["status"], &task["title"]), (&json!("completed"), &json!("Paint")), "{task}");
+    let attempts: Vec<&Value> =
+        task["attempts"].as_array().expect("attempts").iter().map(|attempt| &attempt["status"]).collect();
+    assert_eq!(attempts, ["failed", "completed"], "the failed attempt is kept");
+}
+
+#[tokio::test]
+async fn the_same_again_changes_nothing_and_a_wrong_step_says_what_to_do() {
+    let (_server, mut client) = start("s").await;
+    let of = json!({"sessionId": "s", "taskId": "t"});
+    client.ok("task.create", of.clone()).await;
+    let again = client.ok("task.create", of.clone()).await;
+    assert_eq!(again, json!({"taskId": "t", "status": "accepted", "duplicate": true}));
+    let other = client.fails("task.create", json!({"sessionId": "s", "taskId": "t", "title": "Other"})).await;
+    assert_eq!((other.0, other.1.as_str()), (-32013, "task_exists"));
+    let early = client.call("task.complete", of.clone()).await.expect_err("it was not begun");
+    assert_eq!(early["data"]["code"], "task_status", "{early}");
+    assert_eq!(
+        early["message"],
+        "task `t` is accepted, so it does not take `complete`; begin it with `start`"
+    );
+    client.ok("task.start", of.clone()).await;
+    let before = kinds(&mut client, "s").await;
+    assert_eq!(client.ok("task.start", of.clone()).await["duplicate"], true);
+    let progress = json!({"sessionId": "s", "taskId": "t", "message": "half", "commandId": "c1"});
+    let first = client.ok("task.progress", progress.clone()).await;
+    assert_eq!(client.ok("append_task_progress", progress.clone()).await, first, "one command, two names");
+    assert_eq!(kinds(&mut client, "s").await.len(), before.len() + 1);
+    let mut changed = progress;
+    changed["message"] = json!("nearly");
+    let (code, name, field) = client.fails("task.progress", changed).await;
+    assert_eq!((code, name.as_str(), field.as_deref()), (-32013, "idempotency_mismatch", Some("commandId")));
+}
+
+#[tokio::test]
+async fn what_a_task_command_may_not_say_is_refused_by_name() {
+    let (_server, mut client) = start("s").await;
+    client.ok("task.create", json!({"sessionId": "s", "taskId": "t"})).await;
+    let cases = [
+        ("task.create", json!({"sessionId": "s", "titel": "x"}), "unknown_field", "titel"),
+        ("task.create", json!({"sessionId": "s", "status": "running"}), "invalid_field", "status"),
+        ("task.create", json!({"sessionId": "s", "parentTaskId": "no"}), "invalid_field", "parentTaskId"),
+        ("task.start", json!({"sessionId": "s"}), "invalid_field", "taskId"),
+        ("task.fail", json!({"sessionId": "s", "taskId": "t"}), "invalid_field", "error"),
+        (
+            "task.fail",
+            json!({"sessionId": "s", "taskId": "t", "error": {}}),
+            "invalid_field",
+            "error.message",
+        ),
+        (
+            "task.link",
+            json!({"sessionId": "s", "taskId": "t", "kind": "loves", "targetId": "t"}),
+            "invalid_field",
+            "kind",
+        ),
+        (
+            "task.link",
+            json!({"sessionId": "s", "taskId": "t", "kind": "blocks", "targetId": "t"}),
+            "invalid_field",
+            "targetId",
+        ),
+        (
+            "task.link",
+            json!({"sessionId": "s", "taskId": "t", "kind": "blocks", "targetId": "no"}),
+            "invalid_field",
+            "targetId",
+        ),
+        (
+            "turn.steer",
+            json!({"sessionId": "s", "turnId": "t", "input": "x", "commandId": 1}),
+            "invalid_field",
+            "commandId",
+        ),
+    ];
+    for (method, params, name, field) in cases {
+        let (_, found, at) = client.fails(method, params.clone()).await;
+        assert_eq!((found.as_str(), at.as_deref()), (name, Some(field)), "{method} {params}");
+    }
+    let (code, name, _) = client.fails("task.start", json!({"sessionId": "s", "taskId": "none"})).await;
+    assert_eq!((code, name.as_str()), (-32001, "not_found"));
+}
+
+#[tokio::test]
+async fn a_cancel_reaches_the_tasks_below_and_edges_survive_a_retry() {
+    let (_server, mut client) = start("s").await;
+    for (task, parent) in [("house", None), ("roof", Some("house")), ("tile", Some("roof"))] {
+        let mut params = json!({"sessionId": "s", "taskId": task});
+        if let Some(parent) = parent {
+            params["parentTaskId"] = json!(parent);
+        }
+        client.ok("create_task", params).await;
+    }
+    let edge = json!({"sessionId": "s", "taskId": "house", "kind": "blocked_by", "targetId": "tile"});
+    client.ok("link_tasks", edge.clone()).await;
+    client.ok("start_task", json!({"sessionId": "s", "taskId": "tile"})).await;
+    let before = kinds(&mut client, "s").await.len();
+    client.ok("cancel_task", json!({"sessionId": "s", "taskId": "house", "reason": "war"})).await;
+    let page = client.ok("export_replay", json!({"sessionId": "s", "limit": 1000})).await;
+    let told: Vec<String> = page["events"].as_array().expect("events")[before..]
+        .iter()
+        .map(|event| {
+            format!(
+                "{} {}",
+                event["type"].as_str().expect("a type"),
+                event["taskId"].as_str().expect("a task")
+            )
+        })
+        .collect();
+    assert_eq!(
+        told,
+        [
+            "task.cancel_requested house",
+            "task.cancel_requested roof",
+            "task.cancel_requested tile",
+            "task.cancelled tile",
+            "task.cancelled roof",
+            "task.cancelled house",
+        ]
+    );
+    client.ok("retry_task", json!({"sessionId": "s", "taskId": "house"})).await;
+    let graph = |evidence: &Value| evidence["readModels"]["task_snapshot"]["taskGraph"].clone();
+    let evidence = client.ok("export_evidence", json!({"sessionId": "s"})).await;
+    let drawn = json!([{"kind": "blocked_by", "targetId": "tile", "status": "active", "taskId": "house"}]);
+    assert_eq!(graph(&evidence), drawn);
+    client.ok("unlink_tasks", edge).await;
+    assert_eq!(graph(&client.ok("session.evidence", json!({"sessionId": "s"})).await), json!([]));
+    assert_eq!(client.ok("list_subagents", json!({"sessionId": "s"})).await, json!({"subagents": []}));
+}
+
+#[tokio::test]
+async fn a_task_that_is_run_here_is_not_moved_by_hand() {
+    let (_server, mut client) = start("s").await;
+    let turn = client.ok("turn.submit", json!({"sessionId": "s", "input": "weather?"})).await;
+    let of = json!({"sessionId": "s", "taskId": turn["taskId"]});
+    let (code, name, _) = client.fails("complete_task", of.clone()).await;
+    assert_eq!((code, name.as_str()), (-32016, "task_status"));
+    let (code, name, _) = client.fails("pause_task", of.clone()).await;
+    assert_eq!((code, name.as_str()), (-32009, "not_pausable"));
+    let taken = json!({"sessionId": "s", "taskId": turn["taskId"], "title": "mine"});
+    assert_eq!(client.fails("create_task", taken).await.1, "task_exists");
+}
+
+#[tokio::test]
+async fn an_action_that_is_not_provided_says_why_and_what_is() {
+    let (_server, mut client) = start("s").await;
+    for method in
+        ["spawn_subagent", "create_job", "write_process_stdin", "evaluate_permission", "export_review"]
+    {
+        let error = client.call(method, json!({})).await.expect_err("it is not provided");
+        assert_eq!(
+            (&error["code"], &error["data"]["code"]),
+            (&json!(-32004), &json!("not_provided")),
+            "{method}"
+        );
+        assert!(
+            error["data"]["provided"].as_array().is_some_and(|list| list.contains(&json!("submit_turn")))
+        );
+        assert!(
+            error["message"]
+                .as_str()
+                .is_some_and(|text| text.starts_with(&format!("`{method}` is not provided: ")))
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_command_that_is_sent_again_is_done_once() {
+    let (_server, mut client) = start("s").await;
+    let params = json!({"sessionId": "s", "input": "weather?", "commandId": "c"});
+    let first = client.ok("turn.submit", params.clone()).await;
+    assert_eq!(client.ok("submit_turn", params).await, first, "no second turn without a turnId");
+    let turns = kinds(&mut client, "s").await.iter().filter(|kind| *kind == "turn.submitted").count();
+    assert_eq!(turns, 1);
+}
+
+#[tokio::test]
+async fn waiting_for_sub_agents_ends_with_them_or_with_the_time() {
+    let (_server, mut client) = start("s").await;
+    let none = client.ok("wait_subagents", json!({"sessionId": "s", "timeoutSeconds": 60})).await;
+    assert_eq!(none, json!({"subagents": []}), "nobody to wait for");
+    let spawned = [
+        json!({"type": "turn.submitted", "turnId": "t1", "payload": {"input": "x"}}),
+        json!({"type": "task.created", "turnId": "t1", "taskId": "root", "payload": {}}),
+        json!({"type": "task.created", "turnId": "t1", "taskId": "call", "parentTaskId": "root", "payload": {}}),
+        json!({"type": "task.started", "turnId": "t1", "taskId": "call", "payload": {}}),
+    ];
+    client.ok("session.append", json!({"sessionId": "s", "events": spawned})).await;
+    let params = json!({"sessionId": "s", "subagentIds": ["call"], "timeoutSeconds": 0});
+    assert_eq!(client.ok("wait_subagents", params).await["subagents"][0]["status"], "running");
+    let mut other = _server.connect().await;
+    let wait = json!({"sessionId": "s", "timeoutSeconds": 60});
+    let end = json!({"type": "task.completed", "turnId": "t1", "taskId": "call", "payload": {}});
+    let end = json!({"sessionId": "s", "events": end});
+    let (waited, _) = tokio::join!(client.ok("wait_subagents", wait), other.ok("session.append", end));
+    assert_eq!(waited["subagents"][0]["status"], "completed");
+    let shown = client.ok("resume_subagent", json!({"sessionId": "s", "subagentId": "call"})).await;
+    assert_eq!(shown["status"], "completed");
+    let (_, name, field) =
+        client.fails("wait_subagents", json!({"sessionId": "s", "timeoutSeconds": 61})).await;
+    assert_eq!((name.as_str(), field.as_deref()), ("invalid_field", Some("timeoutSeconds")));
+    let environment = client.ok("get_execution_environment", json!({"sessionId": "s"})).await;
+    assert_eq!(environment["standing"], "unknown", "{environment}");
+}

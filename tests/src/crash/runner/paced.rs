@@ -1,0 +1,106 @@
+//! Readers of many streams on one thread, so that reading costs little beside what is measured.
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::TcpStream;
+use std::os::fd::AsFd;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
+
+use super::overhead::micros;
+use crate::crash::server::Place;
+
+const ENDS: [&[u8]; 3] = [b"turn.completed\"", b"turn.failed\"", b"turn.cancelled\""];
+const LONGEST: Duration = Duration::from_secs(300);
+
+/// One session's stream.
+pub struct Reader {
+    stream: TcpStream,
+    rest: Vec<u8>,
+    /// How long each token was on its way, in microseconds.
+    pub took: Vec<u64>,
+    is_over: bool,
+}
+
+impl Reader {
+    pub fn open(place: &Place, session: &str) -> Result<Self> {
+        let mut stream = TcpStream::connect(place.address)?;
+        let key = place.key()?;
+        let request = format!(
+            "GET /v1/sessions/{session}/events HTTP/1.1\r\nhost: {}\r\nauthorization: Bearer {key}\r\n\
+             accept: application/x-ndjson\r\n\r\n",
+            place.address
+        );
+        stream.write_all(request.as_bytes())?;
+        // The stream tells first that it is open; what is submitted after that is in it.
+        let mut rest = Vec::new();
+        while !contains(&rest, b"stream.opened") {
+            let mut buffer = [0; 4096];
+            let count = stream.read(&mut buffer)?;
+            ensure!(count > 0, "following session `{session}`: {}", String::from_utf8_lossy(&rest));
+            rest.extend_from_slice(&buffer[..count]);
+        }
+        stream.set_nonblocking(true)?;
+        Ok(Self { stream, rest: Vec::new(), took: Vec::new(), is_over: false })
+    }
+
+    /// Reads what is there.
+    fn read(&mut self, buffer: &mut [u8]) -> Result<()> {
+        loop {
+            match self.stream.read(buffer) {
+                Ok(0) => anyhow::bail!("a stream ended before its turn"),
+                Ok(count) => self.rest.extend_from_slice(&buffer[..count]),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+                Err(error) => return Err(error.into()),
+            }
+        }
+        let Some(end) = self.rest.iter().rposition(|byte| *byte == b'\n') else { return Ok(()) };
+        let (lines, now) = (&self.rest[..=end], micros());
+        for line in lines.split(|byte| *byte == b'\n') {
+            let Some(rest) = line.strip_prefix(b"{\"type\":\"") else { continue };
+            self.is_over |= ENDS.iter().any(|end| rest.starts_with(end));
+            if !rest.starts_with(b"model.delta\"") {
+                continue;
+            }
+            let text = String::from_utf8_lossy(line);
+            let (_, delta) = text.split_once("\"delta\":\"").context("a delta has its text")?;
+            let words = delta.split('"').next().unwrap_or_default().split_whitespace();
+            let sent = words.filter_map(|word| word.parse::<u64>().ok());
+            self.took.extend(sent.map(|sent| now.saturating_sub(sent)));
+        }
+        self.rest.drain(..=end);
+        Ok(())
+    }
+}
+
+fn contains(bytes: &[u8], what: &[u8]) -> bool {
+    bytes.windows(what.len()).any(|window| window == what)
+}
+
+/// Reads all streams to the end of their turns.
+pub fn read_all(readers: &mut [Reader]) -> Result<()> {
+    let epoll = epoll::create(CreateFlags::CLOEXEC)?;
+    for (number, reader) in readers.iter().enumerate() {
+        epoll::add(&epoll, reader.stream.as_fd(), EventData::new_u64(number as u64), EventFlags::IN)?;
+    }
+    let (began, mut buffer, mut open) = (Instant::now(), vec![0; 64 << 10], readers.len());
+    while open > 0 {
+        ensure!(began.elapsed() < LONGEST, "{open} turns did not end");
+        let mut events: Vec<Event> = Vec::with_capacity(256);
+        epoll::wait(
+            &epoll,
+            rustix::buffer::spare_capacity(&mut events),
+            Some(&rustix::event::Timespec { tv_sec: 1, tv_nsec: 0 }),
+        )?;
+        for event in events {
+            let reader = &mut readers[event.data.u64() as usize];
+            reader.read(&mut buffer)?;
+            if reader.is_over {
+                epoll::delete(&epoll, reader.stream.as_fd())?;
+                open -= 1;
+            }
+        }
+    }
+    Ok(())
+}
