@@ -86,11 +86,22 @@ pub fn router(app: App) -> Router {
     app.edge().wrap(router)
 }
 
+/// One route for each command on a task.
+#[rustfmt::skip]
 fn task_commands() -> Router<App> {
-    Verb::ALL.into_iter().fold(Router::new(), |router, verb| {
-        let path = format!("/v1/sessions/{{session}}/tasks/{{task}}/{}", verb.as_str());
-        router.route(&path, post(move |command| kept::command(verb, command)))
-    })
+    let on = |verb| post(move |command| kept::command(verb, command));
+    Router::new()
+        .route("/v1/sessions/{session}/tasks/{task}/update", on(Verb::Update))
+        .route("/v1/sessions/{session}/tasks/{task}/start", on(Verb::Start))
+        .route("/v1/sessions/{session}/tasks/{task}/progress", on(Verb::Progress))
+        .route("/v1/sessions/{session}/tasks/{task}/pause", on(Verb::Pause))
+        .route("/v1/sessions/{session}/tasks/{task}/resume", on(Verb::Resume))
+        .route("/v1/sessions/{session}/tasks/{task}/complete", on(Verb::Complete))
+        .route("/v1/sessions/{session}/tasks/{task}/fail", on(Verb::Fail))
+        .route("/v1/sessions/{session}/tasks/{task}/cancel", on(Verb::Cancel))
+        .route("/v1/sessions/{session}/tasks/{task}/retry", on(Verb::Retry))
+        .route("/v1/sessions/{session}/tasks/{task}/link", on(Verb::Link))
+        .route("/v1/sessions/{session}/tasks/{task}/unlink", on(Verb::Unlink))
 }
 
 async fn config_schema(

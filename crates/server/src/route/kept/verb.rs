@@ -63,7 +63,8 @@ fn place(status: Status) -> Place {
 }
 
 impl Verb {
-    pub const ALL: [Verb; 11] = [
+    #[cfg(test)]
+    const ALL: [Verb; 11] = [
         Verb::Update,
         Verb::Start,
         Verb::Progress,
