@@ -210,7 +210,7 @@ async fn what_is_wrong_is_named_and_nothing_is_done() {
     }
     let near = server.post("/v1/sessions/s/turns", json!({"input": "x", "agent": "wrtier"})).await.json();
     assert!(near["detail"].as_str().is_some_and(|text| text.contains("did you mean `writer`")), "{near}");
-    assert_eq!(near["known"], json!(["deleter", "slow", "writer"]));
+    assert_eq!(near["known"], json!(["deleter", "slow", "twice", "writer"]));
     assert_eq!(server.get("/v1/sessions/s").await["head"], 0);
     server.stop().await;
 }
@@ -256,7 +256,7 @@ async fn a_key_does_what_its_scopes_allow() {
     assert_eq!(submit(&writer, "text/event-stream").await, 403, "who may not read gets no stream");
     let decide = writer.post("/v1/sessions/s/actions/a", json!({"decision": "reject"})).await;
     assert_eq!(decide.refusal(), (403, "forbidden".to_owned()));
-    assert_eq!(reader.get("/v1/agents").await["agents"].as_array().map(Vec::len), Some(3));
+    assert_eq!(reader.get("/v1/agents").await["agents"].as_array().map(Vec::len), Some(4));
     server.stop().await;
 }
 
