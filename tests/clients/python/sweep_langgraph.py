@@ -45,7 +45,8 @@ def sweep(name, agent):
             report.equal(seen, first if waits else whole, f"{name}: entered behind {sequence}")
     parts = list(client().runs.join_stream(turn.session, turn.turn))
     report.equal(told(parts), whole, f"{name}: joined")
-    for at, part in enumerate(parts):
+    # Of what a client without a place is told first, only the last frame is a place.
+    for at, part in ((at, part) for at, part in enumerate(parts) if part.id):
         rest = list(client().runs.join_stream(turn.session, turn.turn, last_event_id=part.id))
         report.equal(rest, parts[at + 1:], f"{name}: joined behind frame {at + 1}")
 

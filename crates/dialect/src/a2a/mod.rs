@@ -1,6 +1,7 @@
 //! A2A 1.0 streaming: one turn as one task. A frame is a stream response; [`envelope`] makes it a JSON-RPC answer.
 //! `README.md` has the mapping and what is lost.
 
+use riverrun_event::json::write_string;
 use riverrun_event::{ActionRequired, Block};
 use riverrun_fold::{State, Status};
 use serde_json::{Value, json};
@@ -37,8 +38,7 @@ impl Encode for A2a {
             }
             Happening::Began { again: true } => status_update(told, frames, "TASK_STATE_WORKING", None),
             Happening::Text { at, from } if is_answer(told, at) => {
-                let part = json!({"text": &text(told.state, at)[from..]});
-                artifact_update(told, frames, &spot_id(told.state, at), part, from > 0, false);
+                text_update(told, frames, at, from);
             }
             // A text that is another one now replaces the artifact.
             Happening::TextReplaced(at) if is_answer(told, at) => {
@@ -76,6 +76,24 @@ fn status_update(told: &Telling<'_>, frames: &mut Frames, state: &str, message: 
     }
     let update = json!({"taskId": told.turn.as_str(), "contextId": told.session(), "status": status});
     told.push(frames, &json!({"statusUpdate": update}));
+}
+
+/// Written by hand: it is what nearly every event is.
+fn text_update(told: &Telling<'_>, frames: &mut Frames, at: Spot, from: usize) {
+    let (delta, id) = (&text(told.state, at)[from..], spot_id(told.state, at));
+    frames.push(told.state.sequence, |out| {
+        out.push_str("{\"artifactUpdate\":{\"append\":");
+        out.push_str(if from > 0 { "true" } else { "false" });
+        out.push_str(",\"artifact\":{\"artifactId\":");
+        write_string(out, &id);
+        out.push_str(",\"parts\":[{\"text\":");
+        write_string(out, delta);
+        out.push_str("}]},\"contextId\":");
+        write_string(out, told.session());
+        out.push_str(",\"lastChunk\":false,\"taskId\":");
+        write_string(out, told.turn.as_str());
+        out.push_str("}}");
+    });
 }
 
 fn artifact_update(

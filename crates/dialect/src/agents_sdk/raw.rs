@@ -14,12 +14,24 @@ use crate::follow::{List, Spot, Telling, arguments as arguments_of, item as item
 fn push(told: &Telling<'_>, frames: &mut Frames, kind: &str, mut data: Value) {
     data["type"] = json!(kind);
     data["sequence_number"] = json!(told.state.sequence.get());
-    told.push(frames, &json!({"type": "raw_response_event", "data": data}));
+    let data = data.to_string();
+    frames.push(told.state.sequence, |out| {
+        out.push_str("{\"data\":");
+        out.push_str(&data);
+        out.push_str(",\"type\":\"raw_response_event\"}");
+    });
 }
 
 pub(super) fn opened(told: &Telling<'_>, response: &Response, frames: &mut Frames) {
+    let object = object(told, response, "in_progress", Vec::new()).to_string();
     for kind in ["response.created", "response.in_progress"] {
-        push(told, frames, kind, json!({"response": object(told, response, "in_progress", Vec::new())}));
+        frames.push(told.state.sequence, |out| {
+            out.push_str("{\"data\":{\"response\":");
+            out.push_str(&object);
+            out.push_str(",\"sequence_number\":");
+            out.push_str(&told.state.sequence.get().to_string());
+            self::kind(out, kind);
+        });
     }
 }
 

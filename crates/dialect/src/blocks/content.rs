@@ -75,7 +75,7 @@ pub(super) fn files(input: Option<&Input>) -> Vec<Value> {
 
 /// `{session}_{n}`, where n is the place of the question in the log: it is the session's own and never changes.
 pub(super) fn approval_key(told: &Telling<'_>, action: &Action) -> String {
-    key(&told.session(), action)
+    key(told.session(), action)
 }
 
 pub(super) fn key(session: &str, action: &Action) -> String {

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use riverrun_event::Item;
+use riverrun_event::json::write_string;
 use riverrun_fold::{ActionStatus, Status};
 use serde_json::{Value, json};
 
@@ -25,7 +26,8 @@ pub(crate) struct Blocks {
 }
 
 impl Blocks {
-    fn push(&mut self, told: &Telling<'_>, frames: &mut Frames, mut message: Value) {
+    /// The cursor of the next message.
+    fn event_id(&mut self, told: &Telling<'_>) -> String {
         let sequence = told.state.sequence;
         self.place = if self.place.0 == sequence.get() {
             (sequence.get(), self.place.1 + 1)
@@ -37,8 +39,12 @@ impl Blocks {
             true => EventId { sequence: riverrun_event::Sequence::ZERO, part: 0 },
             false => EventId { sequence, part: self.place.1 },
         };
+        id.write()
+    }
+
+    fn push(&mut self, told: &Telling<'_>, frames: &mut Frames, mut message: Value) {
         message["message_id"] = json!(told.turn.as_str());
-        message["event_id"] = json!(id.write());
+        message["event_id"] = json!(self.event_id(told));
         told.push(frames, &message);
     }
 
@@ -108,12 +114,25 @@ impl Blocks {
 
     fn text(&mut self, told: &Telling<'_>, at: Spot, from: usize, frames: &mut Frames) {
         let Some(index) = self.open.get(&spot_id(told.state, at)).copied() else { return };
-        let new = &text(told.state, at)[from..];
-        let delta = match at.list {
-            List::Blocks => json!({"type": "text_delta", "text": new}),
-            List::Summary | List::Raw => json!({"type": "thinking_delta", "thinking": new}),
+        let (id, new) = (self.event_id(told), &text(told.state, at)[from..]);
+        let (before, behind) = match at.list {
+            List::Blocks => ("{\"delta\":{\"text\":", ",\"type\":\"text_delta\"},\"event_id\":\""),
+            List::Summary | List::Raw => {
+                ("{\"delta\":{\"thinking\":", ",\"type\":\"thinking_delta\"},\"event_id\":\"")
+            }
         };
-        self.delta(told, frames, index, delta);
+        // Written by hand: it is what nearly every event is.
+        frames.push(told.state.sequence, |out| {
+            out.push_str(before);
+            write_string(out, new);
+            out.push_str(behind);
+            out.push_str(&id);
+            out.push_str("\",\"index\":");
+            out.push_str(&index.to_string());
+            out.push_str(",\"message_id\":");
+            write_string(out, told.turn.as_str());
+            out.push_str(",\"type\":\"content_block_delta\"}");
+        });
     }
 
     /// A client that only appends needs the whole text anew.

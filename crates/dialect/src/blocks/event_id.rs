@@ -15,7 +15,13 @@ impl EventId {
 
     /// The text form has as many digits for every event, so it sorts.
     pub fn write(self) -> String {
-        format!("{:016}.{:04}", self.sequence.get(), self.part)
+        if self.part > Self::WHOLE {
+            return format!("{:016}.{}", self.sequence.get(), self.part);
+        }
+        let mut text = *b"0000000000000000.0000";
+        digits(&mut text[..16], self.sequence.get());
+        digits(&mut text[17..], u64::from(self.part));
+        text.iter().map(|byte| char::from(*byte)).collect()
     }
 
     /// A bare number stands behind the whole event. None for a text that is no cursor.
@@ -26,5 +32,13 @@ impl EventId {
             number => Sequence::new(number)?,
         };
         Some(Self { sequence, part: part.parse().ok()? })
+    }
+}
+
+/// Writes the number from the right; the places before it keep their zeros.
+fn digits(places: &mut [u8], mut number: u64) {
+    for place in places.iter_mut().rev() {
+        *place = b'0' + (number % 10) as u8;
+        number /= 10;
     }
 }

@@ -1,6 +1,6 @@
 //! The part of a projector that the dialects of a turn share.
 
-use riverrun_event::{Event, Record, Sequence, Timestamp, TurnId};
+use riverrun_event::{Event, Payload, Record, Sequence, Timestamp, TurnId};
 use riverrun_fold::State;
 
 use super::follower::Follower;
@@ -15,7 +15,7 @@ pub(crate) trait Encode: Send {
     /// An event of the turn that changes nothing, for a dialect that has words for it.
     fn verbatim(&mut self, _: &Telling<'_>, _: &Event, _: &mut Frames) {}
 
-    /// Behind the happenings of an event, and of an opening.
+    /// Behind the happenings of an event, and of an opening. Text that only grows settles nothing.
     fn settle(&mut self, _: &Telling<'_>, _: &mut Frames) {}
 
     /// True if a turn that waits for a decision ends the stream.
@@ -83,7 +83,13 @@ impl<E: Encode + Default> Projector for Shell<E> {
             }
             self.encoder.tell(&told, *happening, frames);
         }
-        self.encoder.settle(&told, frames);
+        let is_growth = matches!(
+            event.payload,
+            Ok(Payload::ModelDelta(_) | Payload::ReasoningDelta(_) | Payload::ToolArgs(_))
+        );
+        if !is_growth {
+            self.encoder.settle(&told, frames);
+        }
     }
 
     fn opening(&self, frames: &mut Frames) {
@@ -114,8 +120,8 @@ impl Telling<'_> {
         frames.push_named(self.state.sequence, name, |out| out.push_str(&text));
     }
 
-    pub(crate) fn session(&self) -> String {
-        self.state.session_id.as_ref().map(ToString::to_string).unwrap_or_default()
+    pub(crate) fn session(&self) -> &str {
+        self.state.session_id.as_ref().map_or("", |id| id.as_str())
     }
 
     pub(crate) fn is_root(&self, at: riverrun_fold::ItemAt) -> bool {

@@ -1,6 +1,6 @@
 //! What the reader of a turn was told so far.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use riverrun_event::TaskId;
 
@@ -10,9 +10,9 @@ pub(super) struct Told {
     pub(super) is_open: bool,
     pub(super) has_begun: bool,
     pub(super) is_ended: bool,
-    pub(super) tasks: HashMap<TaskId, TaskTold>,
+    pub(super) tasks: BTreeMap<TaskId, TaskTold>,
     /// By action id: true once its answer was told.
-    pub(super) actions: HashMap<String, bool>,
+    pub(super) actions: BTreeMap<String, bool>,
 }
 
 #[derive(Debug, Clone, Default)]

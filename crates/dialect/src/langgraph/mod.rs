@@ -36,8 +36,7 @@ impl Encode for LangGraph {
                 call_chunk(told, at, first, frames);
             }
             Happening::Arguments { at, from } if told.is_root(at) => {
-                let rest = json!({"index": at.item, "args": &arguments(told.state, at)[from..]});
-                call_chunk(told, at, rest, frames);
+                arguments_chunk(told, at, from, frames);
             }
             Happening::Result(at) if told.is_root(at) => {
                 let message = message_of(told.state, at).unwrap_or_default();
@@ -71,6 +70,19 @@ fn text_chunk(told: &Telling<'_>, at: Spot, from: usize, frames: &mut Frames) {
         out.push_str(",\"id\":");
         write_string(out, &id);
         out.push_str(",\"type\":\"AIMessageChunk\"},{\"langgraph_node\":\"agent\"}]");
+    });
+}
+
+fn arguments_chunk(told: &Telling<'_>, at: ItemAt, from: usize, frames: &mut Frames) {
+    let (delta, id) = (&arguments(told.state, at)[from..], item_id(told.state, at));
+    frames.push_named(told.state.sequence, "messages", |out| {
+        out.push_str("[{\"content\":\"\",\"id\":");
+        write_string(out, &id);
+        out.push_str(",\"tool_call_chunks\":[{\"args\":");
+        write_string(out, delta);
+        out.push_str(",\"index\":");
+        out.push_str(&at.item.to_string());
+        out.push_str("}],\"type\":\"AIMessageChunk\"},{\"langgraph_node\":\"agent\"}]");
     });
 }
 

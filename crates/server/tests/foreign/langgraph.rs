@@ -54,7 +54,8 @@ async fn what_is_wrong_is_said_in_detail() {
         assert!(answer.json()["detail"].is_string(), "{body}: {}", answer.text());
     }
     let unknown = server.call(&path, &[JSON], run("nobody")).await;
-    assert_eq!(unknown.status, 400, "{}", unknown.text());
+    assert_eq!(unknown.status, 404, "{}", unknown.text());
+    assert!(unknown.json()["detail"].as_str().is_some_and(|detail| detail.contains("nobody")));
     let absent: Value = server.call("POST /threads/nobody/runs/stream", &[JSON], run("text")).await.json();
     assert!(absent["detail"].is_string());
     server.stop().await;
