@@ -96,9 +96,16 @@ async def messages(turn, times, seconds):
 
 
 async def stubborn(turn, dialect, seconds):
-    """One byte a second, and then the rest of the same body: a slow reader loses nothing either."""
-    body, is_whole = await torture.piece(server.port, path_of(turn, dialect=dialect), None, seconds)
-    return (body.decode(), is_whole), 1
+    """One byte a second, and then the rest of the same body: a slow reader loses nothing either.
+
+    The server may hang up on one that stalls for long. That is a cut, never an end, and the reader comes back.
+    """
+    path, times = path_of(turn, dialect=dialect), 1
+    body, is_whole = await torture.piece(server.port, path, None, seconds)
+    while not is_whole and times < 5:
+        body, is_whole = await torture.piece(server.port, path, None)
+        times += 1
+    return (body.decode(errors="replace"), is_whole), times
 
 
 def words(text):
@@ -145,8 +152,7 @@ async def check(turn, found):
         report.equal(words(body)[: len(wanted)], wanted, f"{name}: the text")
 
 
-async def round_of(times, seconds):
-    turn = started()
+async def round_of(turn, times, seconds):
     found = await all_at_once(turn, times, seconds)
     await check(turn, found)
     return sum(cuts for _, cuts in found.values())
@@ -155,13 +161,15 @@ async def round_of(times, seconds):
 try:
     play("scenario-text")
     random.seed(7)
-    # What the server keeps for as many readers and for a session that was read is there after the first round.
-    asyncio.run(round_of(TIMES // 3, 3))
+    turn = started()
+    cuts = asyncio.run(round_of(turn, TIMES, SECONDS))
+    # A session that is read is kept in memory for a while, once; coming back to it again and again costs nothing.
     before = server.resident()
-    cuts = asyncio.run(round_of(TIMES, SECONDS))
+    again = asyncio.run(round_of(turn, TIMES, 0))
     grown = server.resident() - before
-    report.check(grown < 24_000, f"the server grew by {grown} kB")
-    print(f"  {cuts} connections, one byte a second for {SECONDS} s, memory {before} kB and then {grown:+} kB")
+    report.check(grown < 12_000, f"the server grew by {grown} kB")
+    print(f"  {cuts} connections while it ran, one byte a second for {SECONDS} s, memory then {before} kB")
+    print(f"  {again} connections more, memory {grown:+} kB")
 finally:
     server.stop()
 report.end()
