@@ -13,12 +13,16 @@ export const AGENTS = {
   citations: "demo",
   citation: "recorded/citation",
   images: "recorded/images",
+  beside: "recorded/approval_beside",
   rejected: "recorded/approval_rejected",
   cancelled: "recorded/cancel",
   handoff: "recorded/blocks",
+  tools_side_by_side: "recorded/parallel_tools",
+  agents_side_by_side: "recorded/sub_agents_parallel",
+  state: "recorded/state",
 };
 // What a turn can hold that clients easily get wrong.
-export const EVERYTHING = ["approval", "subagent", "error", "citation", "images"];
+export const EVERYTHING = ["approval", "beside", "subagent", "error", "citation", "images", "agents_side_by_side"];
 // Every reader holds a connection, and a key may hold only so many.
 const AT_ONCE = 100;
 const fetched = keyed();

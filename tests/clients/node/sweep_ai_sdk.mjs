@@ -21,20 +21,26 @@ const read = async (answer, message) => {
   return { message: found, error };
 };
 
-/** The session's state stands where it first came; to readers who came later it is told first. */
+/**
+ * The session's state stands where it first came, and the data of agents that ran side by side too; to readers who came
+ * later they are told in the order of the state.
+ */
 const ordered = ({ message, error }) => {
-  const isState = (part) => part.type === "data-state";
-  const parts = [...message.parts.filter(isState), ...message.parts.filter((part) => !isState(part))];
+  const isLoose = (part) => part.type.startsWith("data-");
+  const loose = message.parts.filter(isLoose).toSorted((one, other) => (`${one.type}${one.id}` < `${other.type}${other.id}` ? -1 : 1));
+  const parts = [...loose, ...message.parts.filter((part) => !isLoose(part))];
   return { message: { ...message, parts }, error };
 };
 
 const waiting = (message) => message.parts.filter((part) => part.state === "approval-requested");
+/** What a sub-agent asks is data: the message has no call for it. */
+const asked = (message) => message.parts.filter((part) => part.type === "data-riverrun-action" && !part.data.resolution);
 
 /** Answers as a chat does, and goes on, until the message waits for nothing. */
 const readAll = async (copy, answer) => {
   let read_ = await read(answer);
   for (const wait of copy.waits) {
-    if (!read_.message || waiting(read_.message).length === 0) continue;
+    if (!read_.message || waiting(read_.message).length + asked(read_.message).length === 0) continue;
     for (const part of waiting(read_.message)) {
       part.state = "approval-responded";
       part.approval = { ...part.approval, approved: true };

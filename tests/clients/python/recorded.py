@@ -19,12 +19,16 @@ AGENTS = {
     "citations": "demo",
     "citation": "recorded/citation",
     "images": "recorded/images",
+    "beside": "recorded/approval_beside",
     "rejected": "recorded/approval_rejected",
     "cancelled": "recorded/cancel",
     "handoff": "recorded/blocks",
+    "tools_side_by_side": "recorded/parallel_tools",
+    "agents_side_by_side": "recorded/sub_agents_parallel",
+    "state": "recorded/state",
 }
 # What a turn can hold that clients easily get wrong.
-EVERYTHING = ["approval", "subagent", "error", "citation", "images"]
+EVERYTHING = ["approval", "beside", "subagent", "error", "citation", "images", "agents_side_by_side"]
 RECORDINGS = pathlib.Path(__file__).parents[3] / "spec/vectors/dialect/scenarios"
 TERMINAL = ("completed", "failed", "cancelled")
 # Every reader holds a connection, and a key may hold only so many.

@@ -87,6 +87,9 @@ model = "scripted/slow"
     assert!(status < 300, "{status} {answer}");
     let (status, answer) = stage.world.post(&format!("{path}/close"), &json!({"reason": "enough"})).unwrap();
     assert!(status < 300, "{status} {answer}");
+    let waited = stage.world.get("/v1/sessions/s/subagents?wait=20").unwrap();
+    let status = waited["subagents"][0]["status"].as_str().unwrap();
+    assert!(["cancelled", "completed", "failed"].contains(&status), "{waited}");
     let events = stage.until_ended("t1");
     for wanted in ["subagent.input", "subagent.closed", "turn.completed"] {
         assert!(kinds(&events).contains(&wanted), "no {wanted} in {:?}", kinds(&events));
@@ -100,6 +103,10 @@ fn scenario_08_a_retry_is_the_same_task_with_a_new_attempt() {
     let events = stage.until_ended("t1");
     assert_eq!(events.last().unwrap()["type"], "turn.failed");
     let first = find(&events, "turn.started").clone();
+    let task = json!({"taskId": "plan", "title": "What the run is for"});
+    assert_eq!(stage.world.post("/v1/sessions/s/tasks", &task).unwrap().0, 201);
+    let edge = json!({"kind": "source_task", "targetId": first["taskId"]});
+    assert_eq!(stage.world.post("/v1/sessions/s/tasks/plan/link", &edge).unwrap().0, 200);
     stage.restart();
     let (status, answer) = stage.world.post("/v1/sessions/s/turns/t1/retry", &json!({})).unwrap();
     assert_eq!(status, 202, "{answer}");
@@ -110,4 +117,8 @@ fn scenario_08_a_retry_is_the_same_task_with_a_new_attempt() {
         event["type"] == "turn.failed" && event["runId"] == answer["runId"]
     });
     assert_eq!(failures(&events), 2, "the failed attempt is kept");
+    let evidence = stage.world.get("/v1/sessions/s/evidence").unwrap();
+    let graph = evidence["readModels"]["task_snapshot"]["taskGraph"].as_array().unwrap();
+    let is_drawn = |edge: &Value| edge["taskId"] == "plan" && edge["targetId"] == first["taskId"];
+    assert!(graph.iter().any(is_drawn), "the edge is kept: {graph:?}");
 }

@@ -1,6 +1,6 @@
 //! The eighteen acceptance scenarios of the Agent Runtime standard, by their numbers, on the real binary.
 //!
-//! Beside them `configured`: tools as a configuration declares them.
+//! Beside them `configured`, tools as a configuration declares them, and `service`, a model service of one's own.
 //!
 //! Not provided: 12 (hooks that rewrite), 13 (a process's stdin), 17 (jobs), 18 (benchmark trials).
 //! 2 (the fixtures of its profile) is held by the tests of the dialect `native` and of the event crate.
@@ -12,5 +12,7 @@ mod configured;
 mod delegate;
 mod gates;
 mod limits;
+mod once;
 mod recover;
+mod service;
 mod stage;

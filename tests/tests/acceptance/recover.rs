@@ -11,6 +11,10 @@ fn scenario_09_an_export_is_the_facts_themselves() {
     let events = stage.until_ended("t1");
     let page = stage.world.get("/v1/sessions/s/events?limit=1000").unwrap();
     assert_eq!(page["events"].as_array().unwrap(), &events, "one log, two ways to read it");
+    let evidence = stage.world.get("/v1/sessions/s/evidence").unwrap();
+    assert_eq!(evidence["sequence"], events.last().unwrap()["sequence"], "of the same facts");
+    assert_eq!(evidence["signals"]["thread_read_model"], "exported", "{evidence}");
+    assert_eq!(evidence["signals"]["benchmark_summary"], "not_applicable", "{evidence}");
     let (status, body) = stage.world.place.ask("GET", "/v1/sessions/s/export", &[], b"").unwrap();
     assert_eq!(status, 200);
     let ndjson = [("content-type", "application/x-ndjson".to_owned())];

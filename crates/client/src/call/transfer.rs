@@ -41,6 +41,15 @@ impl Client {
 
     /// Makes a session from an export.
     pub async fn import(&self, bytes: Bytes) -> Result<Imported> {
-        decode(self.http().fetch(Call::new(Method::POST, "/v1/import").body(NDJSON, bytes)).await?)
+        self.import_as(bytes, None).await
+    }
+
+    /// The same under another id, beside the session that was exported.
+    pub async fn import_as(&self, bytes: Bytes, session: Option<&SessionId>) -> Result<Imported> {
+        let path = match session {
+            Some(session) => format!("/v1/import?session={session}"),
+            None => "/v1/import".to_owned(),
+        };
+        decode(self.http().fetch(Call::new(Method::POST, path).body(NDJSON, bytes)).await?)
     }
 }

@@ -1,14 +1,16 @@
 //! Where a turn stands for a reader: a function of the state.
 
-use riverrun_event::{Item, TurnId};
+use riverrun_event::{Item, ToolCallItem, TurnId};
 use riverrun_fold::{Action, ActionStatus, State, Status, Task, Turn};
+
+use super::read::{parent_call, root};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Phase {
     /// Not known, or waiting for its start.
     Absent,
     Running,
-    /// A decision is waited for and nothing streams.
+    /// A decision is waited for, and nothing of the turn comes before it.
     Paused,
     Ended,
 }
@@ -23,10 +25,51 @@ pub(crate) fn phase(state: &State, turn: &Turn) -> Phase {
         return Phase::Absent;
     }
     let is_streaming = tasks_of(state, &turn.turn_id).any(|(_, task)| streams(task));
-    if !is_streaming && pending(state, &turn.turn_id).next().is_some() {
+    let rests = || root(state, &turn.turn_id).is_none_or(|(_, task)| rests(state, &turn.turn_id, task));
+    if !is_streaming && pending(state, &turn.turn_id).next().is_some() && rests() {
         return Phase::Paused;
     }
     Phase::Running
+}
+
+/// True if the task goes on only after a decision: each of its open calls waits for one, itself or in its sub-agent.
+/// A call beside them that may run is still to be told, and a reader that left at the pause would miss it.
+fn rests(state: &State, turn: &TurnId, task: &Task) -> bool {
+    let asks = |action: &Action| action.task_id.as_ref().is_none_or(|id| *id == task.task_id);
+    let mut calls = unanswered(task).peekable();
+    if calls.peek().is_none() {
+        return pending(state, turn).any(asks);
+    }
+    calls.all(|call| {
+        let is_gated =
+            |action: &Action| action.tool_call_id.as_ref().is_some_and(|id| id.as_str() == call.call_id);
+        let is_its = |child: &Task| {
+            child.parent_task_id.as_ref() == Some(&task.task_id) && parent_call(child) == call.call_id
+        };
+        pending(state, turn).any(is_gated)
+            || tasks_of(state, turn)
+                .any(|(_, child)| is_its(child) && !child.status.is_terminal() && rests(state, turn, child))
+    })
+}
+
+/// The calls of a task that were made and have no result yet. One that was never finished gets none.
+fn unanswered(task: &Task) -> impl Iterator<Item = &ToolCallItem> {
+    let is_answered = |call: &ToolCallItem| {
+        task.output.iter().enumerate().any(|(at, item)| {
+            matches!(item, Item::ToolResult(result) if result.call_id == call.call_id)
+                && !task.open.contains(at)
+        })
+    };
+    task.output.iter().enumerate().filter_map(move |(at, item)| match item {
+        Item::ToolCall(call)
+            if !task.retracted.contains(&at)
+                && matches!(call.status.as_deref(), None | Some("completed"))
+                && !is_answered(call) =>
+        {
+            Some(call)
+        }
+        _ => None,
+    })
 }
 
 /// A result that is open shows nothing yet, so it may wait.

@@ -154,10 +154,9 @@ pub async fn agents(context: &Context) -> Outcome {
         }
     }
     let providers = words(&found["providers"], |name| name.as_str().unwrap_or_default().to_owned());
-    context.output.note(&format!(
-        "also: {}",
-        if providers.is_empty() { "nothing".into() } else { shorten(&providers, 100) }
-    ));
+    if !providers.is_empty() {
+        context.output.note(&format!("also: {}", shorten(&providers, 100)));
+    }
     Ok(())
 }
 

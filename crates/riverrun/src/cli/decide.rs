@@ -168,6 +168,7 @@ async fn list(client: &Client, context: &Context) -> Outcome {
     if waiting.is_empty() {
         context.output.note("nothing waits for a decision");
     }
+    let example = waiting.first().map(|action| action.action_id.to_string());
     let style = context.output.style();
     for action in waiting {
         let session = action.session_id.as_ref().map(|id| id.as_str()).unwrap_or_default();
@@ -183,6 +184,9 @@ async fn list(client: &Client, context: &Context) -> Outcome {
             style.mark(Mark::Waiting, "waiting"),
             shorten(&said, 70)
         ))?;
+    }
+    if let Some(action) = example {
+        context.output.note(&format!("decide: riverrun approve {action}, or reject, or respond"));
     }
     Ok(())
 }

@@ -4,6 +4,8 @@ use std::io::Read;
 use std::path::PathBuf;
 
 use clap::Args;
+use riverrun_client::Error;
+use riverrun_event::SessionId;
 
 use super::Context;
 use super::exit::{Failure, Outcome};
@@ -12,17 +14,27 @@ use super::exit::{Failure, Outcome};
 pub struct ImportArgs {
     /// An export; `-` reads stdin.
     file: PathBuf,
+    /// The id of the session that is made; the file's without it.
+    #[arg(long, value_name = "ID")]
+    session: Option<SessionId>,
 }
 
 pub async fn run(args: ImportArgs, context: &Context) -> Outcome {
     let bytes = read(&args.file)?;
-    let imported = context.connect.client()?.import(bytes.into()).await?;
+    let imported =
+        context.connect.client()?.import_as(bytes.into(), args.session.as_ref()).await.map_err(hinted)?;
     if context.output.json {
         return context.output.document(&imported);
     }
     context.output.line(imported.session_id.as_str())?;
     context.output.note(&format!("follow it with `riverrun tail {}`", imported.session_id));
     Ok(())
+}
+
+fn hinted(error: Error) -> Failure {
+    let exists = matches!(&error, Error::Problem(problem) if problem.code == "session_exists");
+    let failure = Failure::from(error);
+    if exists { failure.hint("import it beside that one with --session ID") } else { failure }
 }
 
 pub fn read(path: &PathBuf) -> Outcome<Vec<u8>> {

@@ -96,7 +96,7 @@ enum Command {
     Export(export::ExportArgs),
     /// Make a session from an export.
     Import(import::ImportArgs),
-    /// Check the server, the key, the clock and the data directory.
+    /// Check the server, the key, the clock, the data directory, the providers and the MCP servers.
     Doctor(doctor::DoctorArgs),
     /// Show, check or describe the configuration.
     Config(config::ConfigArgs),

@@ -177,13 +177,11 @@ pub fn shorten(text: &str, width: usize) -> String {
     line.chars().take(width.saturating_sub(1)).chain(['…']).collect()
 }
 
-/// The width to write for: `COLUMNS`, or 100.
+/// The width to write for: `COLUMNS`, the terminal's, or 100.
 pub fn width() -> usize {
-    std::env::var("COLUMNS")
-        .ok()
-        .and_then(|text| text.parse().ok())
-        .filter(|width| *width >= 40)
-        .unwrap_or(100)
+    let told = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
+    let seen = || terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
+    told.or_else(seen).filter(|width| *width >= 40).unwrap_or(100)
 }
 
 #[cfg(test)]

@@ -66,6 +66,7 @@ impl Actor {
         page: &mut Page,
     ) -> Result<Option<Box<ModelCall>>, Stop> {
         let before = std::mem::replace(page, self.page());
+        self.put_blobs().await;
         self.append(before).await?;
         let mut made = self.model_call(task).await;
         if let Some(call) = &mut made {

@@ -47,6 +47,9 @@ pub(crate) enum Intent {
 /// A task whose server stops this often may be the reason for it.
 const MOST_ATTEMPTS: u32 = 20;
 
+/// The stop reason of a model that is not done.
+const PAUSED: &str = "pause_turn";
+
 /// Why a task cannot go on.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Failure {
@@ -169,7 +172,9 @@ impl Facts<'_> {
             is_open |= !call.is_answered();
         }
         // A call that the caller runs ends the turn; its result comes with the next one.
-        let has_more = has_unread || (is_answered && !is_open);
+        // A service that runs tools of its own may stop in between and wants to be asked to go on.
+        let is_paused = task.stop.as_deref() == Some(PAUSED);
+        let has_more = has_unread || is_paused || (is_answered && !is_open);
         if task.steps == 0 || task.is_call_due || has_more {
             return intents.push(match self.exhausted(task, persona) {
                 Some(failure) => Intent::Fail(id, failure),

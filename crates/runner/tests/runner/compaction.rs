@@ -1,9 +1,11 @@
 //! Long conversations, and those that are too long for their model.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use riverrun_event::{Event, Payload, TurnId};
 use riverrun_provider::{Category, ModelRequest, Price};
+use riverrun_runner::agent::{Approval, Guardrail};
 use riverrun_runner::{AgentSpec, CancelMode};
 
 use crate::script::{Script, fails, slow_text, text};
@@ -202,4 +204,51 @@ async fn a_cancel_ends_the_summary_too() {
     assert_eq!(stage.ended("turn_2").await, "cancelled");
     let events = stage.events().await;
     assert_eq!(told(&events)[4..], ["model.failed", "context.compaction.failed"]);
+}
+
+/// Every model call has one end, and every summary that was begun too.
+fn is_closed(events: &[Event]) -> bool {
+    let count = |wanted: &[&str]| events.iter().filter(|event| wanted.contains(&event.kind.as_str())).count();
+    let steps = |wanted: &[&str]| {
+        let found = events.iter().filter(|event| wanted.contains(&event.kind.as_str()));
+        let mut steps: Vec<_> = found.filter_map(|event| event.scope.step_id.clone()).collect();
+        steps.sort();
+        steps
+    };
+    let begun = count(&["context.compaction.started"]);
+    begun == count(&["context.compaction.completed", "context.compaction.failed"])
+        && steps(&["model.requested"]) == steps(&["model.completed", "model.failed"])
+}
+
+/// The owner dies after so many appends of a turn that is summarised first, guarded and kept; true if it died.
+async fn dies_at(left: i64) -> bool {
+    let guardrails: Vec<Arc<dyn Guardrail>> = vec![Arc::new(crate::outputs::No("no such word"))];
+    let made = crate::tool::Calls::default();
+    let tools = vec![crate::tool::tool("read", crate::tool::READ, Approval::Always, &made)];
+    let spec = AgentSpec { guardrails, tools, keep_raw: true, ..short() };
+    let mut stage = Stage::new(Script::new(vec![long()]), vec![spec]).await;
+    stage.submit("turn_1", "go").await;
+    assert_eq!(stage.ended("turn_1").await, "completed");
+    stage.journal.left.store(left, std::sync::atomic::Ordering::SeqCst);
+    let submit = || crate::stage::turn_of("turn_2", "go");
+    let submitted = stage.runner.submit(&stage.key, submit()).await;
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    let died = stage.journal.left.load(std::sync::atomic::Ordering::SeqCst) < 0;
+    stage.take_over().await;
+    if submitted.is_err() {
+        stage.runner.submit(&stage.key, submit()).await.unwrap();
+    }
+    assert_eq!(stage.ended("turn_2").await, "completed", "after {left} appends");
+    let events = stage.events().await;
+    assert!(is_closed(&events), "after {left} appends: {:?}", told(&events));
+    died
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_turn_with_a_summary_goes_on_after_a_death_at_any_append() {
+    let mut deaths = 0;
+    while dies_at(deaths).await {
+        deaths += 1;
+    }
+    assert!(deaths >= 6, "only {deaths} deaths");
 }

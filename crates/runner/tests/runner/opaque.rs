@@ -125,3 +125,18 @@ async fn signatures_go_back_to_their_maker_alone_and_over_a_crash() {
         }
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_model_that_pauses_is_asked_to_go_on() {
+    let mut paused = text("I look");
+    paused.0.pop();
+    paused.0.push(completed(StopReason::Other("pause_turn".to_owned())));
+    let stage = Stage::new(Script::new(vec![paused, text("It rains")]), vec![agent()]).await;
+    stage.submit("turn_1", "weather?").await;
+    assert_eq!(stage.ended("turn_1").await, "completed");
+    assert_eq!(stage.said("turn_1").await, "It rains");
+    let requests = stage.script.requests.lock().unwrap();
+    let body = anthropic::encode(&requests[1], "script");
+    assert_eq!(body["messages"][1]["content"][0]["text"], "I look", "{body:#}");
+    assert!(anthropic::check::check(&body).is_ok());
+}

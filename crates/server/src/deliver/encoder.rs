@@ -24,6 +24,8 @@ pub struct Own {
     pub skip: u32,
     /// Frames that the reader has seen and that are made again only to stand where it stands.
     pub mute: Mute,
+    /// Its reader began with an opening whose numbers no other reader knows: what it gets is its own.
+    pub is_alone: bool,
     pub over: Option<Sequence>,
     frames: Frames,
     joined: Vec<Joined>,
@@ -68,6 +70,7 @@ impl Own {
             coalescer: None,
             skip: 0,
             mute: Mute::default(),
+            is_alone: false,
             over: None,
             frames: Frames::default(),
             joined: Vec::new(),
@@ -166,7 +169,7 @@ impl Encoder {
     pub fn settle(&mut self, hub: &Hub) {
         let Encoder::Own(own) = self else { return };
         let is_muted = matches!(own.mute, Mute::Frames(left) if left > 0);
-        if own.filter.is_some() || own.coalescer.is_some() || own.skip > 0 || is_muted {
+        if own.is_alone || own.filter.is_some() || own.coalescer.is_some() || own.skip > 0 || is_muted {
             return;
         }
         let key = own.key;

@@ -194,6 +194,7 @@ fn encoder(
     let session = Session { id: hub.session(), incarnation: hub.incarnation() };
     let mut own = Own::new(key, key.dialect.projector(&session, state, key.options));
     own.filter = filter;
+    own.is_alone = key.dialect == Dialect::Blocks && matches!(opening, Opening::Snapshot(_));
     own.coalescer = coalesces.then(Coalescer::default);
     own.skip = if resumes_inside { part } else { 0 };
     Encoder::Own(Box::new(own))

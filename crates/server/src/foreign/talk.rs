@@ -10,20 +10,15 @@
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::task::{Context, Poll};
-use std::time::Duration;
 
 use bytes::{Buf, Bytes};
 use http_body::Body;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::time::{Instant, Sleep};
 
 use crate::deliver::Subscription;
-use crate::edge::{Caller, Edge, Limits};
-use crate::websocket::{Bounds, Close, Lost, Socket};
+use crate::edge::{Caller, Edge};
+use crate::websocket::{Close, End, Listening, Socket, Vigil, Words};
 
-const MAX_FRAGMENTS: usize = 1_024;
-/// What a peer may send before it has named its key.
-const STRANGER_BYTES: usize = 4 * 1024;
 /// Output beyond this waits in the log, not here.
 const FULL: usize = 64 * 1024;
 
@@ -76,11 +71,7 @@ pub struct Talk<T, P> {
     socket: Socket<T>,
     protocol: P,
     streams: Vec<Stream>,
-    going: Pin<Box<dyn Future<Output = Close> + Send>>,
-    pulse: Pin<Box<Sleep>>,
-    opened: Instant,
-    pinged: Instant,
-    is_known: bool,
+    vigil: Vigil,
 }
 
 enum Step {
@@ -90,32 +81,13 @@ enum Step {
     Pulse,
 }
 
-enum End {
-    Close(Close),
-    Lost,
-}
-
-impl From<Lost> for End {
-    fn from(_: Lost) -> Self {
-        End::Lost
-    }
-}
-
 impl<T: AsyncRead + AsyncWrite + Unpin + Send, P: Protocol> Talk<T, P> {
     pub fn new(io: T, edge: Edge, protocol: P) -> Self {
-        let (caller, now) = (protocol.caller().cloned(), Instant::now());
-        let is_known = caller.is_some();
-        Self {
-            socket: Socket::new(io, bounds(edge.limits(), is_known)),
-            pulse: Box::pin(tokio::time::sleep(pulse(edge.limits(), is_known))),
-            going: Box::pin(going(edge.clone(), caller, P::UNAUTHENTICATED)),
-            edge,
-            protocol,
-            streams: Vec::new(),
-            opened: now,
-            pinged: now,
-            is_known,
-        }
+        let words =
+            Words { stalled: P::STALLED, silent: Some(P::SILENT), unauthenticated: P::UNAUTHENTICATED };
+        let vigil = Vigil::new(edge.clone(), protocol.caller(), words);
+        let socket = Socket::new(io, vigil.bounds());
+        Self { socket, edge, protocol, streams: Vec::new(), vigil }
     }
 
     /// From the first message to the last.
@@ -144,7 +116,10 @@ impl<T: AsyncRead + AsyncWrite + Unpin + Send, P: Protocol> Talk<T, P> {
                 let stream = self.streams.remove(at);
                 self.protocol.over(&stream.name, cut, &mut said).await;
             }
-            Step::Pulse => self.look_at_the_clock()?,
+            Step::Pulse => {
+                let listening = if self.listens() { Listening::Yes } else { Listening::No };
+                self.vigil.look_at_the_clock(&mut self.socket, listening)?;
+            }
         }
         self.say(said)
     }
@@ -153,17 +128,13 @@ impl<T: AsyncRead + AsyncWrite + Unpin + Send, P: Protocol> Talk<T, P> {
         said.texts.iter().for_each(|text| self.socket.output.text(&[text]));
         self.streams.retain(|stream| !said.left.contains(&stream.name));
         self.streams.extend(said.begun);
-        if let (false, Some(caller)) = (self.is_known, self.protocol.caller()) {
-            self.is_known = true;
-            self.socket.set_bounds(bounds(self.edge.limits(), true));
-            self.going = Box::pin(going(self.edge.clone(), Some(caller.clone()), P::UNAUTHENTICATED));
-        }
+        self.vigil.learn(self.protocol.caller(), &mut self.socket);
         said.close.map_or(Ok(()), |close| Err(End::Close(close)))
     }
 
     /// Writes, lets streams speak, and looks what there is to do.
     fn poll_step(&mut self, context: &mut Context<'_>) -> Poll<Result<Step, End>> {
-        if let Poll::Ready(close) = self.going.as_mut().poll(context) {
+        if let Poll::Ready(close) = self.vigil.poll_going(context) {
             return Poll::Ready(Err(End::Close(close)));
         }
         loop {
@@ -192,7 +163,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin + Send, P: Protocol> Talk<T, P> {
                 Err(lost) => Err(lost.into()),
             });
         }
-        self.pulse.as_mut().poll(context).map(|()| Ok(Step::Pulse))
+        self.vigil.poll_pulse(context).map(|()| Ok(Step::Pulse))
     }
 
     /// Lets one stream speak until the output is full. Ready when it is over.
@@ -224,53 +195,4 @@ impl<T: AsyncRead + AsyncWrite + Unpin + Send, P: Protocol> Talk<T, P> {
     fn listens(&self) -> bool {
         self.socket.output.queued() < self.edge.limits().websocket_buffer_bytes
     }
-
-    /// Closes on those who named no key, take nothing or are gone, and asks the others whether they live.
-    fn look_at_the_clock(&mut self) -> Result<(), End> {
-        let (now, limits) = (Instant::now(), self.edge.limits().clone());
-        self.pulse.as_mut().reset(now + pulse(&limits, self.is_known));
-        if !self.is_known && now >= self.opened + limits.websocket_auth_time {
-            return Err(End::Close(P::UNAUTHENTICATED));
-        }
-        if let Some(since) = self.socket.output.stuck_since() {
-            if now >= since + limits.stall_time {
-                self.edge.metrics().slow_consumers.with(&["cut"]).increment();
-                return Err(End::Close(P::STALLED));
-            }
-            self.socket.excuse_silence();
-        } else if now >= self.socket.heard() + limits.dead_after {
-            return Err(End::Close(P::SILENT));
-        } else if now >= self.pinged + limits.ping_every {
-            self.pinged = now;
-            self.socket.output.ping();
-        }
-        Ok(())
-    }
-}
-
-async fn going(edge: Edge, caller: Option<Caller>, ended: Close) -> Close {
-    let revoked = async {
-        match &caller {
-            Some(caller) => caller.ended().await,
-            None => std::future::pending().await,
-        }
-    };
-    tokio::select! {
-        () = edge.drain().started() => Close::GoingAway,
-        () = revoked => ended,
-    }
-}
-
-fn bounds(limits: &Limits, is_known: bool) -> Bounds {
-    let most = if is_known { usize::MAX } else { STRANGER_BYTES };
-    Bounds {
-        message_bytes: limits.websocket_message_bytes.min(most),
-        frame_bytes: limits.websocket_frame_bytes.min(most),
-        fragments: MAX_FRAGMENTS,
-    }
-}
-
-fn pulse(limits: &Limits, is_known: bool) -> Duration {
-    let shortest = limits.ping_every.min(limits.dead_after).min(limits.stall_time) / 3;
-    if is_known { shortest } else { shortest.min(limits.websocket_auth_time) }
 }

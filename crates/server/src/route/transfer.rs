@@ -19,8 +19,8 @@ use super::json;
 use super::sessions::create_empty;
 use crate::app::{App, READ_BYTES};
 use crate::edge::{
-    Caller, CompactJson, Lines, Media, PathId, Problem, Scope, StrictQuery, body_kind, decode_text,
-    negotiate, not_found,
+    Caller, CompactJson, FromParams, Lines, Media, Params, PathId, Problem, Scope, StrictQuery, body_kind,
+    decode_text, negotiate, not_found,
 };
 use crate::session::{Batch, Hub};
 
@@ -70,17 +70,34 @@ struct Imported {
     cursor: String,
 }
 
-/// Makes a session from an export. Its id is the file's; a session that is there is not touched.
+/// Under which id a file is imported, if not under its own.
+#[derive(Debug)]
+pub struct ImportQuery {
+    session: Option<SessionId>,
+}
+
+impl FromParams for ImportQuery {
+    const NAMES: &'static [&'static str] = &["session"];
+    fn from_params(params: &Params) -> Result<Self, Problem> {
+        Ok(Self { session: params.parsed("session")? })
+    }
+}
+
+/// Makes a session from an export. A session that is there is not touched.
 pub async fn import(
     State(app): State<App>,
     caller: Caller,
-    StrictQuery(()): StrictQuery<()>,
+    StrictQuery(query): StrictQuery<ImportQuery>,
     request: Request,
 ) -> Result<Response, Problem> {
     caller.require(Scope::Write)?;
     let (parts, body) = request.into_parts();
     body_kind(&parts.headers)?;
-    let attempt = idempotency::begin(&app, &caller, &parts.headers, "POST /v1/import").await?;
+    let route = match &query.session {
+        Some(session) => format!("POST /v1/import?session={session}"),
+        None => "POST /v1/import".to_owned(),
+    };
+    let attempt = idempotency::begin(&app, &caller, &parts.headers, &route).await?;
     let mut file = File { lines: Lines::new(body, app.edge()), read: Sha256::new() };
     if let Some(attempt) = attempt.as_ref().filter(|attempt| attempt.is_known()) {
         while file.line().await?.is_some() {}
@@ -93,7 +110,8 @@ pub async fn import(
     };
     // The places of an export are kept, also of one whose beginning was retired.
     let start_after = first.sequence.map_or(Sequence::ZERO, Sequence::previous);
-    let hub = new_session(&app, &caller, first.session_id.clone(), start_after).await?;
+    let wanted = query.session.or_else(|| first.session_id.clone());
+    let hub = new_session(&app, &caller, wanted, start_after).await?;
     match fill(&app, &hub, first, &mut file, attempt.as_ref()).await {
         Ok(imported) => Ok(json(StatusCode::CREATED, &imported)),
         Err(problem) => {
@@ -175,6 +193,7 @@ async fn fill(
     attempt: Option<&Attempt>,
 ) -> Result<Imported, Problem> {
     let mut place = first.sequence.unwrap_or(Sequence::new(1).unwrap_or_default());
+    let of = first.session_id.clone().unwrap_or_else(|| hub.session().clone());
     let (mut group, mut bytes, mut events) = (vec![first], 0, 1_u64);
     loop {
         let next = file.event().await?;
@@ -186,7 +205,7 @@ async fn fill(
             if event.sequence.is_some_and(|sequence| sequence != place) {
                 return Err(file.refuse("sequence", "the file has a hole before this event"));
             }
-            if event.session_id.as_ref().is_some_and(|session| session != hub.session()) {
+            if event.session_id.as_ref().is_some_and(|session| *session != of) {
                 return Err(file.refuse("sessionId", "the event is of another session than the first"));
             }
             bytes += event.draft.size();

@@ -8,18 +8,14 @@ use std::time::Duration;
 
 use riverrun_dialect::Control;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::time::{Instant, Sleep, timeout};
+use tokio::time::timeout;
 
 use super::carry::{Desk, Done};
 use super::following::{FULL, Followings};
 use super::message::{Id, Message};
-use crate::edge::{Caller, Edge, Limits};
-use crate::websocket::{Bounds, Close, Lost, Socket};
+use crate::edge::Edge;
+use crate::websocket::{Close, End, Listening, Socket, Vigil, Words};
 
-/// Fragments of one message.
-const MAX_FRAGMENTS: usize = 1_024;
-/// What a peer may send before it has named its key.
-const STRANGER_BYTES: usize = 4 * 1024;
 /// Requests that wait for the one before them; the socket is not read while there are more.
 const MAX_WAITING: usize = 64;
 /// What a request that is under way gets when the server goes.
@@ -39,13 +35,10 @@ pub struct Connection<T> {
     waiting_bytes: usize,
     in_flight: HashSet<Id>,
     followings: Followings,
-    is_known: bool,
-    /// Resolves when the server or the key goes.
-    going: Pin<Box<dyn Future<Output = Close> + Send>>,
-    pulse: Pin<Box<Sleep>>,
-    opened: Instant,
-    pinged: Instant,
+    vigil: Vigil,
 }
+
+const WORDS: Words = Words { stalled: Close::Stalled, silent: None, unauthenticated: Close::Unauthenticated };
 
 /// Something happened that is not done in passing.
 enum Step {
@@ -54,24 +47,11 @@ enum Step {
     Pulse,
 }
 
-/// How a connection ends.
-enum End {
-    Close(Close),
-    Lost,
-}
-
-impl From<Lost> for End {
-    fn from(_: Lost) -> Self {
-        End::Lost
-    }
-}
-
 impl<T: AsyncRead + AsyncWrite + Unpin + Send> Connection<T> {
     pub fn new(io: T, edge: Edge, desk: Desk) -> Self {
-        let (limits, caller, now) = (edge.limits().clone(), desk.caller.clone(), Instant::now());
-        let is_known = caller.is_some();
+        let vigil = Vigil::new(edge.clone(), desk.caller.as_ref(), WORDS);
         Self {
-            socket: Socket::new(io, bounds(&limits, is_known)),
+            socket: Socket::new(io, vigil.bounds()),
             desk: Some(desk),
             running: None,
             running_ids: Vec::new(),
@@ -79,11 +59,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin + Send> Connection<T> {
             waiting_bytes: 0,
             in_flight: HashSet::new(),
             followings: Followings::default(),
-            is_known,
-            going: Box::pin(going(edge.clone(), caller)),
-            pulse: Box::pin(tokio::time::sleep(pulse(&limits, is_known))),
-            opened: now,
-            pinged: now,
+            vigil,
             edge,
         }
     }
@@ -109,7 +85,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin + Send> Connection<T> {
 
     /// Writes, lets subscriptions speak, and looks what there is to do.
     fn poll_step(&mut self, context: &mut Context<'_>) -> Poll<Result<Step, End>> {
-        if let Poll::Ready(close) = self.going.as_mut().poll(context) {
+        if let Poll::Ready(close) = self.vigil.poll_going(context) {
             return Poll::Ready(Err(End::Close(close)));
         }
         loop {
@@ -142,7 +118,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin + Send> Connection<T> {
         if let Poll::Ready(Err(lost)) = self.socket.poll_flush(context) {
             return Poll::Ready(Err(lost.into()));
         }
-        self.pulse.as_mut().poll(context).map(|()| Ok(Step::Pulse))
+        self.vigil.poll_pulse(context).map(|()| Ok(Step::Pulse))
     }
 
     /// A peer that sends more than it is served, or takes no answers, is not listened to for a while.
@@ -162,7 +138,10 @@ impl<T: AsyncRead + AsyncWrite + Unpin + Send> Connection<T> {
                 Ok(())
             }
             Step::Done(done) => self.finish(*done),
-            Step::Pulse => self.look_at_the_clock(),
+            Step::Pulse => {
+                let listening = if self.listens() { Listening::Yes } else { Listening::No };
+                self.vigil.look_at_the_clock(&mut self.socket, listening)
+            }
         }
     }
 
@@ -190,39 +169,10 @@ impl<T: AsyncRead + AsyncWrite + Unpin + Send> Connection<T> {
         }
         desk.closed.drain(..).for_each(|id| self.followings.remove(id));
         desk.opened.drain(..).for_each(|following| self.followings.add(following));
-        if let (false, Some(caller)) = (self.is_known, &desk.caller) {
-            self.is_known = true;
-            self.socket.set_bounds(bounds(self.edge.limits(), true));
-            self.going = Box::pin(going(self.edge.clone(), Some(caller.clone())));
-        }
+        self.vigil.learn(desk.caller.as_ref(), &mut self.socket);
         let close = desk.close;
         self.desk = Some(desk);
         close.map_or(Ok(()), |close| Err(End::Close(close)))
-    }
-
-    /// Closes on those who named no key, take nothing or are gone, and asks the others whether they live.
-    fn look_at_the_clock(&mut self) -> Result<(), End> {
-        let (now, limits) = (Instant::now(), self.edge.limits().clone());
-        self.pulse.as_mut().reset(now + pulse(&limits, self.is_known));
-        if !self.is_known && now >= self.opened + limits.websocket_auth_time {
-            return Err(End::Close(Close::Unauthenticated));
-        }
-        if let Some(since) = self.socket.output.stuck_since() {
-            if now >= since + limits.stall_time {
-                self.edge.metrics().slow_consumers.with(&["cut"]).increment();
-                return Err(End::Close(Close::Stalled));
-            }
-            // It may be reading; that it says nothing proves nothing.
-            self.socket.excuse_silence();
-        } else if !self.listens() {
-            self.socket.excuse_silence();
-        } else if now >= self.socket.heard() + limits.dead_after {
-            return Err(End::Lost);
-        } else if now >= self.pinged + limits.ping_every {
-            self.pinged = now;
-            self.socket.output.ping();
-        }
-        Ok(())
     }
 
     /// The answer that is due, then the word that the server goes.
@@ -237,32 +187,4 @@ impl<T: AsyncRead + AsyncWrite + Unpin + Send> Connection<T> {
         let head = "{\"jsonrpc\":\"2.0\",\"method\":\"session.stream\",\"params\":";
         self.socket.output.text(&[head, &word, "}"]);
     }
-}
-
-async fn going(edge: Edge, caller: Option<Caller>) -> Close {
-    let ended = async {
-        match &caller {
-            Some(caller) => caller.ended().await,
-            None => std::future::pending().await,
-        }
-    };
-    tokio::select! {
-        () = edge.drain().started() => Close::GoingAway,
-        () = ended => Close::Unauthenticated,
-    }
-}
-
-fn bounds(limits: &Limits, is_known: bool) -> Bounds {
-    let most = if is_known { usize::MAX } else { STRANGER_BYTES };
-    Bounds {
-        message_bytes: limits.websocket_message_bytes.min(most),
-        frame_bytes: limits.websocket_frame_bytes.min(most),
-        fragments: MAX_FRAGMENTS,
-    }
-}
-
-/// How often the clock is looked at.
-fn pulse(limits: &Limits, is_known: bool) -> Duration {
-    let shortest = limits.ping_every.min(limits.dead_after).min(limits.stall_time) / 3;
-    if is_known { shortest } else { shortest.min(limits.websocket_auth_time) }
 }

@@ -10,9 +10,11 @@ mod output;
 mod reader;
 mod socket;
 mod upgrade;
+mod vigil;
 
 pub use close::Close;
 pub use output::Output;
 pub use reader::Bounds;
 pub use socket::{Lost, Socket};
 pub use upgrade::accept;
+pub use vigil::{End, Listening, Vigil, Words};

@@ -148,3 +148,30 @@ async fn of_two_imports_of_one_session_one_wins() {
     }
     server.stop().await;
 }
+
+#[tokio::test]
+async fn an_export_is_imported_under_another_id_beside_its_source() {
+    let server = Server::start().await;
+    server.make("one").await;
+    server.tell("one", &[json!({"type": "model.delta", "turnId": "t", "payload": {"delta": "hello"}})]).await;
+    let file = server.call("GET /v1/sessions/one/export", &[], "").await.text();
+    let taken = server.call("POST /v1/import", &[NDJSON], &file).await;
+    assert_eq!(taken.refusal(), (409, "session_exists".to_owned()), "{}", taken.text());
+    let made = server.call("POST /v1/import?session=two", &[NDJSON], &file).await;
+    assert_eq!((made.status, &made.json()["sessionId"]), (201, &json!("two")), "{}", made.text());
+    let events = |session: &str| {
+        let path = format!("/v1/sessions/{session}/events?limit=100");
+        let server = &server;
+        async move {
+            let mut page = server.get(&path).await["events"].clone();
+            for event in page.as_array_mut().expect("events") {
+                for own in ["sessionId", "eventId"] {
+                    event.as_object_mut().expect("an event").remove(own);
+                }
+            }
+            page
+        }
+    };
+    assert_eq!(events("two").await, events("one").await);
+    server.stop().await;
+}

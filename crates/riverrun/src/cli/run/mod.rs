@@ -1,5 +1,6 @@
 //! `riverrun run [AGENT] "input"`: submits a turn, shows it, asks what it asks.
 
+mod answer;
 mod keyboard;
 mod place;
 mod watch;

@@ -3,14 +3,13 @@
 use std::collections::VecDeque;
 use std::io::Write;
 
-use riverrun_client::{
-    Client, ConnectionState, DecisionKind, Error, Follow, FollowOptions, FollowedEvent, Turn, Update,
-};
+use riverrun_client::{Client, ConnectionState, Error, Follow, FollowOptions, FollowedEvent, Turn, Update};
 use riverrun_event::{ActionId, SessionId};
 use serde_json::{Value, json};
 
+use super::answer::{Answer, answer, choices, edits, takes};
 use super::keyboard::Keyboard;
-use crate::cli::decide::{edited, plain, show};
+use crate::cli::decide::show;
 use crate::cli::exit::Outcome;
 use crate::cli::output::Output;
 use crate::cli::tail::Renderer;
@@ -129,7 +128,7 @@ impl Watch {
                 self.close_line()?;
                 self.was_cut = true;
                 let mark = self.output.style_of_notes().mark(Mark::Waiting, "cut");
-                self.output.note(&format!("{mark}  attempt {attempt} to go on"));
+                self.output.note(&format!("{mark}  trying to go on ({attempt})"));
             }
             Update::Connection(ConnectionState::Live) if self.was_cut => {
                 self.was_cut = false;
@@ -144,6 +143,11 @@ impl Watch {
         let value = event.value()?;
         if matches!(event.kind.as_str(), "turn.completed" | "turn.failed" | "turn.cancelled") {
             self.end = Some(value.clone());
+        }
+        let is_asked = self.is_asked && event.kind == "action.resolved" && self.asks_about(&value);
+        if is_asked && !self.output.json {
+            // Somebody else decided; the question still stands on the line.
+            self.output.note("");
         }
         if self.output.json {
             self.output.json_line(&event.json)?;
@@ -180,6 +184,10 @@ impl Watch {
         Ok(None)
     }
 
+    fn asks_about(&self, resolved: &Value) -> bool {
+        self.questions.front().is_some_and(|first| resolved["actionId"] == first.action.as_str())
+    }
+
     /// Drops a question that was decided, here or elsewhere.
     fn forget(&mut self, action: &str) {
         if self.questions.front().is_some_and(|first| first.action.as_str() == action) {
@@ -195,16 +203,9 @@ impl Watch {
             return Ok(());
         };
         show(self.output, None, &first.request);
-        let takes = |word: &str| {
-            let known = first.request["decisions"].as_array();
-            known.is_none_or(|known| known.iter().any(|decision| decision == word))
-        };
-        let prompt = match (takes("approve"), takes("respond")) {
-            (true, _) => "y yes · n no · e edit · a always",
-            (false, _) => "type the answer · n no",
-        };
+        let words = choices(&first.request);
         self.is_asked = true;
-        self.prompt(prompt);
+        self.prompt(words);
         Ok(())
     }
 
@@ -225,41 +226,23 @@ impl Watch {
         // The end of input: nobody can be asked any more.
         let Some(line) = line else { return Ok(Some(Ending::Waiting)) };
         let Some(first) = self.questions.front() else { return Ok(None) };
-        let approves = first.request["decisions"]
-            .as_array()
-            .is_none_or(|known| known.iter().any(|decision| decision == "approve"));
-        let line = line.trim();
-        let mut decision = match line.to_ascii_lowercase().as_str() {
-            "n" | "no" => plain(DecisionKind::Reject),
-            _ if self.edits => match edited(line) {
-                Ok(arguments) => {
-                    let mut decision = plain(DecisionKind::Edit);
-                    decision.raw_arguments = Some(arguments);
-                    decision
-                }
-                Err(failure) => return self.ask_again(&failure.what),
-            },
-            "y" | "yes" if approves => plain(DecisionKind::Approve),
-            "a" | "always" if approves => {
-                let mut decision = plain(DecisionKind::Approve);
-                decision.always = Some(true);
-                decision
-            }
-            "e" | "edit" if approves => {
+        let (action, digest) = (first.action.clone(), first.digest.clone());
+        let answer = if self.edits {
+            edits(line.trim())
+        } else {
+            answer(line.trim(), takes(&first.request, "approve"))
+        };
+        let mut decision = match answer {
+            Answer::Decision(decision) => decision,
+            Answer::Edits => {
                 self.edits = true;
                 self.prompt("the arguments as one line of JSON, or n");
                 return Ok(None);
             }
-            _ if approves => return self.ask_again("answer y, n, e or a"),
-            "" => return self.ask_again("the answer is empty"),
-            _ => {
-                let mut decision = plain(DecisionKind::Respond);
-                decision.message = Some(line.to_owned());
-                decision
-            }
+            Answer::Unclear(why) => return self.ask_again(&why),
         };
-        decision.digest = first.digest.clone();
-        match self.client.decide(&self.session, &first.action, &decision).await {
+        decision.digest = digest;
+        match self.client.decide(&self.session, &action, &decision).await {
             // The event that tells the decision closes the question.
             Ok(_) => self.is_asked = false,
             Err(Error::Problem(problem)) => return self.ask_again(&problem.detail),
@@ -271,7 +254,9 @@ impl Watch {
     fn ask_again(&mut self, why: &str) -> Outcome<Option<Ending>> {
         self.output.note(&format!("  {}", escape(why, Lines::One)));
         self.edits = false;
-        self.prompt("y yes · n no · e edit · a always");
+        if let Some(first) = self.questions.front() {
+            self.prompt(choices(&first.request));
+        }
         Ok(None)
     }
 

@@ -181,7 +181,7 @@ impl Tail {
                 self.interrupted = true;
                 let last = last.map(|last| last.to_string()).unwrap_or_else(|| "the start".into());
                 let mark = style.mark(Mark::Waiting, "cut");
-                self.output.note(&format!("{mark}  after {last}; attempt {attempt} to go on"));
+                self.output.note(&format!("{mark}  after {last}; trying to go on ({attempt})"));
             }
             ConnectionState::Live if self.interrupted => {
                 self.interrupted = false;

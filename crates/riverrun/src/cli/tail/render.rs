@@ -34,12 +34,15 @@ pub struct Renderer {
     /// Texts that were on the running line before.
     begun: HashSet<Place>,
     width: usize,
+    /// What failed last, so that it is said once and not by all who pass it on.
+    failure: String,
 }
 
 impl Renderer {
     pub fn new(style: Style) -> Self {
         let (depths, tools, calls) = (HashMap::new(), HashMap::new(), HashMap::new());
-        Self { style, depths, tools, calls, running: None, begun: HashSet::new(), width: width() }
+        let (running, begun, failure) = (None, HashSet::new(), String::new());
+        Self { style, depths, tools, calls, running, begun, width: width(), failure }
     }
 
     /// The text to print for one event; empty for those that a person does not need.
@@ -49,7 +52,7 @@ impl Renderer {
         match kind {
             "turn.submitted" => self.line(event, "turn", &quoted(payload), Tone::Strong),
             "turn.completed" => self.marked(event, Mark::Done, "turn done", &usage(payload)),
-            "turn.failed" => self.marked(event, Mark::Failed, "turn failed", &error_text(payload)),
+            "turn.failed" => self.failed(event, "turn failed"),
             "turn.cancelled" => self.marked(event, Mark::Stopped, "turn cancelled", text(payload, "reason")),
             "model.delta" => self.delta(event, Voice::Answer),
             "reasoning.delta" => self.delta(event, Voice::Thinking),
@@ -64,10 +67,10 @@ impl Renderer {
             "tool.cancelled" => self.tool(event, Mark::Stopped, "cancelled", text(payload, "reason")),
             "action.required" => self.action(event),
             "action.resolved" => self.decision(event),
+            _ if is_kept_task(kind, event) => self.kept_task(kind, event),
             "task.created" => self.task_created(event),
-            "task.failed" | "model.failed" | "runtime.error" => {
-                self.marked(event, Mark::Failed, kind, &error_text(payload))
-            }
+            "task.failed" if error_text(payload) == self.failure => String::new(),
+            "task.failed" | "model.failed" | "runtime.error" => self.failed(event, kind),
             "agent.changed" => self.line(event, "agent", text(payload, "agent"), Tone::Id),
             "handoff.completed" => self.line(event, "handoff", text(payload, "to"), Tone::Id),
             "input.steered" => self.line(event, "steered", &quoted(payload), Tone::Strong),
@@ -92,15 +95,18 @@ impl Renderer {
     }
 
     fn indent(&self, event: &Value) -> String {
-        let depth = event["taskId"].as_str().and_then(|task| self.depths.get(task)).copied().unwrap_or(0);
         let bar = if self.style.unicode { "│ " } else { "| " };
-        self.style.paint(Tone::Dim, &bar.repeat(depth))
+        self.style.paint(Tone::Dim, &bar.repeat(self.depth(event)))
+    }
+
+    fn depth(&self, event: &Value) -> usize {
+        event["taskId"].as_str().and_then(|task| self.depths.get(task)).copied().unwrap_or(0)
     }
 
     /// One whole line with a label in its column.
     fn line(&mut self, event: &Value, label: &str, said: &str, tone: Tone) -> String {
         let mut out = self.close_line();
-        let said = shorten(said, self.width);
+        let said = shorten(said, self.room(event, 11));
         out.push_str(&format!(
             "{}{} {}\n",
             self.indent(event),
@@ -118,8 +124,28 @@ impl Renderer {
         let mut out = self.close_line();
         let gap = if said.is_empty() { "" } else { "  " };
         let marked = self.style.mark(mark, word);
-        out.push_str(&format!("{}{marked}{gap}{}\n", self.indent(event), shorten(said, self.width)));
+        // The glyph and the space behind it, the word, the gap.
+        let said = shorten(said, self.room(event, 2 + word.chars().count() + gap.len()));
+        out.push_str(&format!("{}{marked}{gap}{said}\n", self.indent(event)));
         out
+    }
+
+    /// A failure is shown whole, because its end often says what to do; and once.
+    fn failed(&mut self, event: &Value, word: &str) -> String {
+        let said = error_text(&event["payload"]);
+        if said == self.failure {
+            return self.marked(event, Mark::Failed, word, "");
+        }
+        let mut out = self.marked(event, Mark::Failed, word, "");
+        out.truncate(out.trim_end_matches('\n').len());
+        out.push_str(&format!("  {}\n", escape(&said, Lines::One)));
+        self.failure = said;
+        out
+    }
+
+    /// What is left of the line behind the indent and `used` characters.
+    fn room(&self, event: &Value, used: usize) -> usize {
+        self.width.saturating_sub(2 * self.depth(event) + used).max(20)
     }
 
     fn delta(&mut self, event: &Value, voice: Voice) -> String {
@@ -227,6 +253,20 @@ impl Renderer {
         self.marked(event, mark, "decided  ", &format!("{decision} by {by}"))
     }
 
+    /// A task that nobody runs here; its attempts are told with it.
+    fn kept_task(&mut self, kind: &str, event: &Value) -> String {
+        let word = kind.trim_start_matches("task.");
+        if word.starts_with("attempt.") {
+            return String::new();
+        }
+        let payload = &event["payload"];
+        let told = ["title", "message", "reason", "completionSummary", "targetId"];
+        let told = told.iter().map(|name| text(payload, name)).find(|text| !text.is_empty());
+        let told = told.map_or_else(|| error_text(payload), str::to_owned);
+        let said = format!("{} {}  {told}", text(event, "taskId"), word.replace(['.', '_'], " "));
+        self.line(event, "task", said.trim_end(), Tone::Id)
+    }
+
     fn task_created(&mut self, event: &Value) -> String {
         if event["parentTaskId"].is_null() {
             return String::new();
@@ -249,6 +289,11 @@ impl Voice {
 
 fn text<'a>(value: &'a Value, name: &str) -> &'a str {
     value[name].as_str().unwrap_or_default()
+}
+
+/// A task that belongs to no turn and is nobody's sub-agent.
+fn is_kept_task(kind: &str, event: &Value) -> bool {
+    kind.starts_with("task.") && event["turnId"].is_null() && event["parentTaskId"].is_null()
 }
 
 fn error_text(payload: &Value) -> String {

@@ -67,3 +67,50 @@ fn the_recordings_draw_without_a_gap() {
     assert!(drawn.contains("│ ✓ done       web_search  420 ms"), "{drawn}");
     assert!(drawn.ends_with("✓ turn done  852 tokens in, 175 out\n"), "{drawn}");
 }
+
+#[test]
+fn a_failure_is_shown_whole_and_once() {
+    let long = format!("there is no scenario `x`; there are: {}", "word, ".repeat(40));
+    let mut renderer = Renderer::new(Style::PLAIN);
+    let mut shown = String::new();
+    for kind in ["model.failed", "task.failed", "turn.failed"] {
+        let event = serde_json::json!({"type": kind, "turnId": "1", "taskId": "t", "payload": {"error": {"message": long}}});
+        shown.push_str(&renderer.event(kind, &event));
+    }
+    assert_eq!(shown, format!("✗ model.failed  {long}\n✗ turn failed\n"));
+}
+
+#[test]
+fn a_line_with_its_label_fits_the_width() {
+    let mut renderer = Renderer { width: 60, ..Renderer::new(Style::PLAIN) };
+    let long = "x".repeat(200);
+    let result = serde_json::json!({"type": "tool.result", "taskId": "c", "depth": 2, "toolCallId": "1",
+        "payload": {"toolName": "search", "preview": long}});
+    let steered = serde_json::json!({"type": "input.steered", "payload": {"input": long}});
+    for (kind, event) in [("tool.result", result), ("input.steered", steered)] {
+        assert_eq!(renderer.event(kind, &event).trim_end().chars().count(), 60, "{kind}");
+    }
+}
+
+#[test]
+fn a_task_that_a_caller_keeps_is_a_line_for_each_step() {
+    let mut renderer = Renderer::new(Style::PLAIN);
+    let mut shown = String::new();
+    for (kind, payload) in [
+        ("task.created", serde_json::json!({"title": "Paint"})),
+        ("task.attempt.started", serde_json::json!({"attempt": 1})),
+        ("task.started", serde_json::json!({})),
+        ("task.progress", serde_json::json!({"message": "half"})),
+        ("task.failed", serde_json::json!({"error": {"message": "no paint"}})),
+    ] {
+        let event = serde_json::json!({"type": kind, "taskId": "t1", "payload": payload});
+        shown.push_str(&renderer.event(kind, &event));
+    }
+    let expected = [
+        "task       t1 created  Paint",
+        "task       t1 started",
+        "task       t1 progress  half",
+        "task       t1 failed  no paint",
+    ];
+    assert_eq!(shown.lines().collect::<Vec<_>>(), expected);
+}

@@ -9,6 +9,7 @@ mod read;
 mod references;
 mod shape;
 mod types;
+mod values;
 
 pub use catalogue::DECLARED;
 pub use node::Node;

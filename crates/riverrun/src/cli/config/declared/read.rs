@@ -2,21 +2,19 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::time::Duration;
 
 use riverrun_event::nearest;
-use serde_json::Value;
 
 use super::catalogue::{AGENT, LIMITS, MCP, POLICY, PRICE, PROVIDER, SCRIPTS, TOOL};
 use super::fits::fits;
 use super::node::{Member, Node, NodeValue};
 use super::references;
 use super::shape::{Field, Shape};
-use super::types::{
-    Agent, Approval, Declared, LimitsDeclared, Mcp, Name, Policy, Provider, SecretText, Source, Tool,
-    ToolKind,
+use super::types::{Agent, Declared, LimitsDeclared, Mcp, Name, Policy, Provider, Tool, ToolKind};
+use super::values::{
+    Table, approval, flag, json_schema, name, names, number, peek, secret, source, text, text_map, texts,
+    time, whole,
 };
-use crate::cli::duration;
 
 /// What is wrong at a place: the text, and what was meant perhaps.
 pub type Wrong = (Range<usize>, String, Option<String>);
@@ -43,8 +41,6 @@ pub fn read(sections: &[(String, Node)]) -> (Declared, Vec<Wrong>) {
     references::check(&declared, &mut reader.wrong);
     (declared, reader.wrong)
 }
-
-type Table<'a> = BTreeMap<&'static str, &'a Node>;
 
 #[derive(Default)]
 struct Reader {
@@ -165,35 +161,7 @@ impl Reader {
     fn tool(&mut self, member: &Member) -> Option<Tool> {
         let at = format!("[tools.{}]", member.key);
         let table = self.table(&member.node, TOOL, &at);
-        let kinds = ["command", "url", "function"].into_iter().filter(|kind| table.contains_key(kind));
-        let kind = match kinds.collect::<Vec<_>>().as_slice() {
-            ["command"] => ToolKind::Command {
-                argv: texts(table.get("command").copied()),
-                env: text_map(&table, "env"),
-                cwd: text(&table, "cwd"),
-            },
-            ["url"] => ToolKind::Http {
-                url: text(&table, "url").unwrap_or_default(),
-                method: text(&table, "method").unwrap_or_else(|| "POST".to_owned()),
-                headers: text_map(&table, "headers"),
-                allow_hosts: texts(table.get("allow_hosts").copied()),
-            },
-            ["function"] => {
-                let node = table.get("function").copied()?;
-                ToolKind::Function(Name { text: node.text()?.to_owned(), span: node.span.clone() })
-            }
-            [] => {
-                self.complain(
-                    &member.span,
-                    format!("{at} says not what it is: give `command`, `url` or `function`"),
-                );
-                return None;
-            }
-            several => {
-                self.complain(&member.span, format!("{at} has {}: give one of them", several.join(" and ")));
-                return None;
-            }
-        };
+        let kind = self.tool_kind(member, &table, &at)?;
         if matches!(&kind, ToolKind::Command { argv, .. } if argv.is_empty()) {
             self.complain(&member.node.span, format!("command: the list is empty in {at}"));
         }
@@ -209,6 +177,38 @@ impl Reader {
             idempotent: flag(&table, "idempotent"),
             open_world: flag(&table, "open_world"),
         })
+    }
+
+    fn tool_kind(&mut self, member: &Member, table: &Table<'_>, at: &str) -> Option<ToolKind> {
+        let kinds = ["command", "url", "function"].into_iter().filter(|kind| table.contains_key(kind));
+        match kinds.collect::<Vec<_>>().as_slice() {
+            ["command"] => Some(ToolKind::Command {
+                argv: texts(table.get("command").copied()),
+                env: text_map(table, "env"),
+                cwd: text(table, "cwd"),
+            }),
+            ["url"] => Some(ToolKind::Http {
+                url: text(table, "url").unwrap_or_default(),
+                method: text(table, "method").unwrap_or_else(|| "POST".to_owned()),
+                headers: text_map(table, "headers"),
+                allow_hosts: texts(table.get("allow_hosts").copied()),
+            }),
+            ["function"] => {
+                let node = table.get("function").copied()?;
+                Some(ToolKind::Function(Name { text: node.text()?.to_owned(), span: node.span.clone() }))
+            }
+            [] => {
+                self.complain(
+                    &member.span,
+                    format!("{at} says not what it is: give `command`, `url` or `function`"),
+                );
+                None
+            }
+            several => {
+                self.complain(&member.span, format!("{at} has {}: give one of them", several.join(" and ")));
+                None
+            }
+        }
     }
 
     fn mcp(&mut self, member: &Member) -> Option<Mcp> {
@@ -268,94 +268,6 @@ impl Reader {
     }
 }
 
-/// The members of a table that was complained about before.
-fn peek<'a>(node: &'a Node, fields: &'static [Field]) -> Table<'a> {
-    let known = |member: &'a Member| {
-        let field = fields.iter().find(|field| field.key == member.key)?;
-        Some((field.key, &member.node))
-    };
-    node.members().iter().filter_map(known).collect()
-}
-
 fn is_name(text: &str) -> bool {
     !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'))
-}
-
-fn name(member: &Member) -> Name {
-    Name { text: member.key.clone(), span: member.span.clone() }
-}
-
-/// One text or a list of them, each with its place.
-fn names(node: Option<&Node>) -> Vec<Name> {
-    let of = |node: &Node| node.text().map(|text| Name { text: text.to_owned(), span: node.span.clone() });
-    match node.map(|node| &node.value) {
-        Some(NodeValue::List(items)) => items.iter().filter_map(of).collect(),
-        _ => node.and_then(of).into_iter().collect(),
-    }
-}
-
-fn texts(node: Option<&Node>) -> Vec<String> {
-    names(node).into_iter().map(|name| name.text).collect()
-}
-
-fn text(table: &Table<'_>, key: &str) -> Option<String> {
-    table.get(key)?.text().map(str::to_owned)
-}
-
-fn whole(table: &Table<'_>, key: &str) -> Option<u64> {
-    match table.get(key)?.value {
-        NodeValue::Whole(number) => u64::try_from(number).ok(),
-        _ => None,
-    }
-}
-
-fn number(table: &Table<'_>, key: &str) -> Option<f64> {
-    match table.get(key)?.value {
-        NodeValue::Whole(number) => Some(number as f64),
-        NodeValue::Number(number) => Some(number),
-        _ => None,
-    }
-}
-
-fn flag(table: &Table<'_>, key: &str) -> Option<bool> {
-    match table.get(key)?.value {
-        NodeValue::Flag(flag) => Some(flag),
-        _ => None,
-    }
-}
-
-fn time(table: &Table<'_>, key: &str) -> Option<Duration> {
-    duration::parse(table.get(key)?.text()?).ok()
-}
-
-fn approval(table: &Table<'_>) -> Option<Approval> {
-    match table.get("approval")?.text()? {
-        "never" => Some(Approval::Never),
-        "always" => Some(Approval::Always),
-        _ => Some(Approval::Policy),
-    }
-}
-
-fn source<T>(node: &Node, here: impl Fn(&Node) -> T) -> Source<T> {
-    match node.single("file") {
-        Some(file) => Source::File(file.to_owned()),
-        None => Source::Here(here(node)),
-    }
-}
-
-fn json_schema(table: &Table<'_>, key: &str) -> Option<Source<Value>> {
-    table.get(key).map(|node| source(node, Node::to_json))
-}
-
-fn secret(node: &Node) -> SecretText {
-    match (node.single("env"), node.single("file"), node.text()) {
-        (Some(env), _, _) => SecretText::Env(env.to_owned()),
-        (_, Some(file), _) => SecretText::File(file.to_owned()),
-        (_, _, text) => SecretText::Plain(text.unwrap_or_default().to_owned()),
-    }
-}
-
-fn text_map(table: &Table<'_>, key: &str) -> BTreeMap<String, SecretText> {
-    let members = table.get(key).map_or(&[][..], |node| node.members());
-    members.iter().map(|member| (member.key.clone(), secret(&member.node))).collect()
 }
