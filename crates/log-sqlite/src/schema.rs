@@ -165,7 +165,7 @@ pub fn open_reader(path: &Path) -> rusqlite::Result<Connection> {
     connection.set_prepared_statement_cache_capacity(64);
     plan_once(&connection)?;
     connection.pragma_update(None, "mmap_size", 0)?;
-    connection.pragma_update(None, "cache_size", -4096)?;
+    connection.pragma_update(None, "cache_size", -2048)?;
     Ok(connection)
 }
 
@@ -204,7 +204,7 @@ pub fn configure(connection: &Connection) -> rusqlite::Result<()> {
     // Checkpoints run on a thread of their own, never inside a commit.
     connection.pragma_update(None, "wal_autocheckpoint", 0)?;
     connection.pragma_update(None, "mmap_size", 0)?;
-    connection.pragma_update(None, "cache_size", -16384)?;
+    connection.pragma_update(None, "cache_size", -8192)?;
     connection.pragma_update(None, "temp_store", "MEMORY")?;
     Ok(())
 }
