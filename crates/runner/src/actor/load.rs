@@ -38,6 +38,9 @@ impl Actor {
             sealed: HashMap::new(),
             generation: 0,
             reports,
+            deadline_at: None,
+            breath: tokio::time::Instant::now(),
+            others: 0,
         };
         actor.count_output();
         actor.restore().await;

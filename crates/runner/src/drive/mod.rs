@@ -91,6 +91,39 @@ pub(crate) struct Reported {
     pub report: Report,
 }
 
+impl Reported {
+    /// Takes the next report in if both are text of one place: what came while the disk was busy is one delta. Gives
+    /// it back if it stands for itself.
+    pub fn join(&mut self, next: Reported) -> Option<Reported> {
+        /// A joined delta is no longer than this, so that readers get it in bites.
+        const LONGEST: usize = 4 << 10;
+        if self.generation != next.generation || self.key != next.key {
+            return Some(next);
+        }
+        let (Report::Model(known), Report::Model(more)) = (&mut self.report, &next.report) else {
+            return Some(next);
+        };
+        let is_joined = match (known, more) {
+            (ModelEvent::Text { index, delta }, ModelEvent::Text { index: same, delta: more })
+            | (ModelEvent::Arguments { index, delta }, ModelEvent::Arguments { index: same, delta: more })
+                if index == same && delta.len() + more.len() <= LONGEST =>
+            {
+                delta.push_str(more);
+                true
+            }
+            (
+                ModelEvent::Reasoning { index, summary_index, delta },
+                ModelEvent::Reasoning { index: same, summary_index: part, delta: more },
+            ) if index == same && summary_index == part && delta.len() + more.len() <= LONGEST => {
+                delta.push_str(more);
+                true
+            }
+            _ => false,
+        };
+        (!is_joined).then_some(next)
+    }
+}
+
 /// An effect at work.
 pub(crate) struct Running {
     pub generation: u64,
