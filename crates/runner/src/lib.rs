@@ -11,6 +11,7 @@ mod command;
 mod core;
 mod drive;
 mod history;
+pub mod hook;
 mod ids;
 mod journal;
 mod page;

@@ -5,7 +5,8 @@ use tokio_util::sync::CancellationToken;
 use super::Actor;
 use super::model::Stream;
 use crate::drive::{
-    EffectKey, Launch, Line, Report, Running, call_model, check_call, check_output, run_tool, summarise,
+    EffectKey, Launch, Line, Report, Running, ask_hook, call_model, check_call, check_output, run_tool,
+    summarise,
 };
 
 impl Actor {
@@ -44,6 +45,7 @@ impl Actor {
             }),
             Launch::Summary(call) => tokio::spawn(summarise(*call, line, cancel.clone())),
             Launch::Check(check) => tokio::spawn(check_output(check, line)),
+            Launch::Hook(call) => tokio::spawn(ask_hook(*call, line)),
             Launch::Vet(check) => tokio::spawn(check_call(check, line)),
         };
         let running = Running {

@@ -34,6 +34,7 @@ impl Actor {
             launches: Vec::new(),
             pools: HashMap::new(),
             blobs: Vec::new(),
+            kept: HashMap::new(),
             compacted: HashSet::new(),
             sealed: HashMap::new(),
             generation: 0,
@@ -44,6 +45,7 @@ impl Actor {
         };
         actor.count_output();
         actor.restore().await;
+        actor.fetch_kept().await;
         Ok(actor)
     }
 
@@ -55,6 +57,7 @@ impl Actor {
         self.pools.clear();
         self.count_output();
         self.restore().await;
+        self.fetch_kept().await;
         Ok(())
     }
 

@@ -22,6 +22,9 @@ mod decide;
 mod ended;
 mod failing;
 mod finish;
+mod hold;
+mod hook;
+mod hook_input;
 mod keep;
 mod launch;
 mod load;
@@ -78,6 +81,8 @@ pub(crate) struct Actor {
     checked: HashSet<TaskId>,
     /// Calls that passed the guardrails before somebody is asked about them.
     vetted: HashSet<(TaskId, String)>,
+    /// Texts that hooks brought, by their references.
+    kept: HashMap<String, String>,
     /// Effects that begin once what is being written is durable.
     launches: Vec<(EffectKey, Launch)>,
     /// Blobs that what is being written refers to.
@@ -287,7 +292,8 @@ impl Report {
             | Report::Checked(_)
             | Report::Vetted(_)
             | Report::Guarded(_)
-            | Report::Summary(_) => true,
+            | Report::Summary(_)
+            | Report::Hooked(_) => true,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Effects: what is done in the world, each as a task of its own that reports back.
 
 mod check;
+mod hook;
 mod model;
 mod summary;
 mod tool;
@@ -12,7 +13,10 @@ use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
 
+use crate::hook::HookOutput;
+
 pub(crate) use check::{CallCheck, OutputCheck, check_call, check_output};
+pub(crate) use hook::{HookCall, HookFailure, ask_hook};
 pub(crate) use model::{ModelCall, call_model};
 pub(crate) use summary::{Said, Summarised, SummaryCall, summarise};
 pub(crate) use tool::{ToolRun, run_tool};
@@ -29,6 +33,20 @@ pub(crate) enum EffectKey {
     Vet(TaskId, String),
     /// A summary of older history.
     Summary(TaskId),
+    Hook(TaskId, HookPlace),
+}
+
+/// What a hook is asked about.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) enum HookPlace {
+    /// The turn's input.
+    Prompt,
+    /// A call that is to run.
+    Before(String),
+    /// What came of a call.
+    After(String),
+    /// The turn's end.
+    Stop,
 }
 
 impl EffectKey {
@@ -40,6 +58,7 @@ impl EffectKey {
             | EffectKey::Vet(task, _)
             | EffectKey::Delay(task)
             | EffectKey::Check(task)
+            | EffectKey::Hook(task, _)
             | EffectKey::Summary(task) => task,
         }
     }
@@ -54,6 +73,7 @@ pub(crate) enum Launch {
     Check(OutputCheck),
     Vet(CallCheck),
     Summary(Box<SummaryCall>),
+    Hook(Box<HookCall>),
 }
 
 /// What an effect tells.
@@ -68,6 +88,7 @@ pub(crate) enum Report {
     /// A guardrail stopped the input before the model's answer.
     Guarded(Tripped),
     Summary(Box<Summarised>),
+    Hooked(Result<HookOutput, HookFailure>),
 }
 
 /// A guardrail said no.

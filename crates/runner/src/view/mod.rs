@@ -4,6 +4,7 @@
 
 mod apply;
 mod call;
+mod hook;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,8 +14,9 @@ use riverrun_fold::Status;
 
 use crate::CancelMode;
 
-pub(crate) use apply::{TOO_LONG, WORKER};
+pub(crate) use apply::{LOST, TOO_LONG, WORKER};
 pub(crate) use call::{ActionView, CallView, Resolved, ResultView};
+pub(crate) use hook::{HookView, answers};
 
 /// The turns that are running, by id.
 #[derive(Debug, Default)]
@@ -81,6 +83,10 @@ pub(crate) struct TaskView {
     /// Older turns were to give way because the model called the conversation too long.
     pub was_too_long: bool,
     pub repairs: u32,
+    /// Hooks at points that are about no call.
+    pub hooks: Vec<HookView>,
+    /// How often hooks did not let the turn end.
+    pub stops: u32,
     /// The next free place in the output.
     pub next_index: u32,
     pub ended: Option<Status>,
@@ -143,6 +149,8 @@ impl TaskView {
             compacting: None,
             was_too_long: false,
             repairs: 0,
+            hooks: Vec::new(),
+            stops: 0,
             next_index: 0,
             ended: None,
             is_closing: None,

@@ -9,7 +9,7 @@ use riverrun_runner::{AgentSpec, Registry};
 use riverrun_tool::Tool;
 
 use super::failure::wrong;
-use super::{mcp, provider, rules, tool};
+use super::{hook, mcp, provider, rules, tool};
 use crate::cli::config::{Agent, Approval, Declared, FileRead, LimitsDeclared, SecretText, Source};
 use crate::cli::exit::{Failure, Outcome};
 
@@ -68,11 +68,13 @@ fn agents(
     servers: &mcp::Servers,
     read: &FileRead,
 ) -> Outcome<BTreeMap<String, Arc<AgentSpec>>> {
+    let hooks = hook::all(declared, read)?;
     let mut agents = BTreeMap::new();
     for agent in &declared.agents {
         let spec = spec(agent, declared, tools, servers, read.directory());
         let spec = spec.map_err(|failure| read.at(&agent.name, failure))?;
-        agents.insert(agent.name.text.clone(), Arc::new(spec));
+        let hooks = hook::of_agent(&agent.name.text, &hooks);
+        agents.insert(agent.name.text.clone(), Arc::new(AgentSpec { hooks, ..spec }));
     }
     Ok(agents)
 }
@@ -102,6 +104,7 @@ fn spec(
         subagents: texts(&agent.subagents),
         handoffs: texts(&agent.handoffs),
         guardrails: Vec::new(),
+        hooks: Vec::new(),
         limits: limits(&agent.limits),
         output_schema: agent
             .output_schema

@@ -4,6 +4,7 @@ mod build;
 mod builtin;
 mod demo;
 mod failure;
+mod hook;
 mod mcp;
 mod playground;
 mod provider;
