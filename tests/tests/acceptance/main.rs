@@ -13,6 +13,7 @@ mod delegate;
 mod gates;
 mod limits;
 mod once;
+mod process;
 mod recover;
 mod service;
 mod stage;

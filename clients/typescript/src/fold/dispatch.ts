@@ -6,6 +6,7 @@ import { itemUpdated } from "./blocks.js";
 import { touchTurn } from "./find.js";
 import { itemCompleted, itemRetracted, itemStarted } from "./items.js";
 import { agentChanged, costRecorded, followStatus, handoffCompleted, ledger, modelCompleted, queueChanged } from "./plain.js";
+import { processEnded, processInput, processOutput, processStarted } from "./processes.js";
 import { reasoningDelta, reasoningSummary } from "./reasoning.js";
 import { snapshot } from "./repair.js";
 import type { Step } from "./step.js";
@@ -71,6 +72,12 @@ const RULES: ReadonlyMap<string, Rule> = new Map<string, Rule>([
   ["agent.changed", agentChanged],
   ["handoff.completed", handoffCompleted],
   ["cost.recorded", costRecorded],
+  ["process.started", processStarted],
+  ["process.output", processOutput],
+  ["process.input", processInput],
+  ["process.completed", processEnded("completed")],
+  ["process.failed", processEnded("failed")],
+  ["process.terminated", processEnded("cancelled")],
   ["snapshot.updated", snapshot],
   ["snapshot.repaired", snapshot],
 ]);

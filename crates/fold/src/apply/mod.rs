@@ -6,6 +6,7 @@ mod close;
 mod contents;
 mod item;
 mod plain;
+mod process;
 mod reasoning;
 mod repair;
 mod resolve;
@@ -157,6 +158,12 @@ impl Step<'_> {
             P::AgentChanged(changed) => self.agent_changed(&changed.agent),
             P::HandoffCompleted(completed) => self.agent_changed(&completed.to),
             P::CostRecorded(cost) => self.cost_recorded(cost),
+            P::ProcessStarted(started) => self.process_started(started),
+            P::ProcessOutput(output) => self.process_output(output),
+            P::ProcessInput(input) => self.process_input(input),
+            P::ProcessCompleted(ended) => self.process_ended(Status::Completed, ended),
+            P::ProcessFailed(ended) => self.process_ended(Status::Failed, ended),
+            P::ProcessTerminated(ended) => self.process_ended(Status::Cancelled, ended),
             P::SnapshotUpdated(info) | P::SnapshotRepaired(info) => self.snapshot(info),
 
             // Told and kept; the read models show them.
@@ -194,12 +201,6 @@ impl Step<'_> {
             | P::HookCompleted(_)
             | P::HookFailed(_)
             | P::PolicyChanged(_)
-            | P::ProcessStarted(_)
-            | P::ProcessOutput(_)
-            | P::ProcessInput(_)
-            | P::ProcessCompleted(_)
-            | P::ProcessFailed(_)
-            | P::ProcessTerminated(_)
             | P::RoutingCandidatesResolved(_)
             | P::RoutingDecided(_)
             | P::RoutingFallbackApplied(_)

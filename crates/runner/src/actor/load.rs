@@ -8,6 +8,7 @@ use riverrun_fold::State;
 use riverrun_log::SessionKey;
 use tokio::sync::mpsc;
 
+use super::process::Processes;
 use super::{Actor, Stop};
 use crate::core::Core;
 use crate::drive::Reported;
@@ -36,11 +37,14 @@ impl Actor {
             blobs: Vec::new(),
             compacted: HashSet::new(),
             sealed: HashMap::new(),
+            processes: Processes::default(),
+            afterwards: Vec::new(),
             generation: 0,
             reports,
         };
         actor.count_output();
         actor.restore().await;
+        actor.sweep_processes().await;
         Ok(actor)
     }
 
@@ -52,6 +56,7 @@ impl Actor {
         self.pools.clear();
         self.count_output();
         self.restore().await;
+        self.sweep_processes().await;
         Ok(())
     }
 

@@ -244,6 +244,10 @@ impl TaskView {
             }
             Payload::ActionRequired(required) => call.action = action(event, required),
             Payload::ToolStarted(_) => call.is_started = true,
+            Payload::ProcessStarted(_) => call.process.clone_from(&event.subject),
+            Payload::ProcessCompleted(_) | Payload::ProcessFailed(_) | Payload::ProcessTerminated(_) => {
+                call.process = None;
+            }
             Payload::ToolResult(_)
             | Payload::ToolFailed(_)
             | Payload::ToolCancelled(_)

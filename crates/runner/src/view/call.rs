@@ -16,6 +16,8 @@ pub(crate) struct CallView {
     /// Its effect may have begun.
     pub is_started: bool,
     pub is_ended: bool,
+    /// Its process, which has not ended.
+    pub process: Option<String>,
     pub result: ResultView,
 }
 
@@ -56,6 +58,7 @@ impl CallView {
             action: None,
             is_started: false,
             is_ended: false,
+            process: None,
             result: ResultView::Absent,
         }
     }
