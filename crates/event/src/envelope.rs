@@ -49,6 +49,15 @@ impl Draft {
         Self::from_parts(kind, scope, &[], Some(&payload), None)
     }
 
+    /// Makes a draft that is about something beside its scope, as `("processId", "proc_1")`.
+    pub fn about(kind: EventType, scope: &Scope, subject: (&str, &str), payload: &impl Serialize) -> Self {
+        let payload =
+            serde_json::to_string(payload).expect("payload types serialise to JSON: string keys, no errors");
+        let mut id = String::new();
+        crate::json::write_string(&mut id, subject.1);
+        Self::from_parts(kind, scope, &[(Cow::Borrowed(subject.0), &id)], Some(&payload), None)
+    }
+
     /// Gives the draft a time of its own; otherwise the log's clock does.
     pub fn at(mut self, timestamp: Timestamp) -> Self {
         self.timestamp = Some(timestamp);

@@ -26,11 +26,12 @@ mod view;
 
 pub use agent::AgentSpec;
 pub use command::{
-    Busy, CancelMode, Cancelled, CommandError, Decide, Decided, Decision, QueueEntry, RequestKey, Settings,
-    Submit, Submitted,
+    Busy, CancelMode, Cancelled, CommandError, Decide, Decided, Decision, ProcessOver, ProcessWrite,
+    QueueEntry, RequestKey, Settings, Submit, Submitted,
 };
 pub use journal::{Entry, Journal, JournalError, JournalFuture, Landed};
 pub use registry::{Registry, Route};
+pub use riverrun_tool::Terminate;
 pub use runner::{Options, Runner};
 
 /// The thread of a turn that names none.

@@ -86,6 +86,7 @@ impl Actor {
         self.stop_effects(|_| true);
         self.launches.clear();
         self.blobs.clear();
+        self.afterwards.clear();
         self.reload().await?;
         let ours = self.view.turns.values().filter(|turn| turn.ours);
         let roots: Vec<TaskId> = ours.map(|turn| turn.root.clone()).collect();
@@ -127,6 +128,7 @@ impl Actor {
         let gone: Vec<EffectKey> =
             self.running.keys().filter(|key| self.view.task(key.task()).is_none()).cloned().collect();
         self.stop_effects(|key| gone.contains(key));
+        self.processes.held.retain(|_, held| self.view.task(&held.task).is_some());
         Ok(())
     }
 

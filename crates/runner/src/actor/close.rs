@@ -146,6 +146,7 @@ impl Actor {
                 (false, _) => ending.unbegun,
             };
             let (name, is_ended) = (call.name.clone(), call.is_ended);
+            self.end_processes(task, &id, ending.source, ending.reason.as_deref(), page);
             self.write_result(task, &id, &Outcome::error("incomplete", vec![Part::plain(text)]), page);
             if !is_ended {
                 let cancelled = ToolCancelled { tool_name: Some(name), reason: ending.reason.clone() };

@@ -33,6 +33,8 @@ mod money;
 mod once;
 mod past;
 mod perform;
+mod process;
+mod process_control;
 mod queue;
 mod request;
 mod result;
@@ -60,6 +62,7 @@ use crate::drive::{EffectKey, Launch, Report, Reported, Running};
 use crate::reference::Pool;
 use crate::view::View;
 use model::Stream;
+use process::{Afterwards, Processes};
 
 /// Reports that may wait; a provider that is faster than the disk is slowed down by it.
 const REPORTS: usize = 1024;
@@ -95,6 +98,8 @@ pub(crate) struct Actor {
     sealed: HashMap<TurnId, Arc<SealedTurn>>,
     /// Tasks whose lost run this actor replaced.
     taken_over: HashSet<TaskId>,
+    processes: Processes,
+    afterwards: Vec<Afterwards>,
     generation: u64,
     reports: mpsc::Sender<Reported>,
     /// When something happens by itself, as of the last plan.
@@ -286,7 +291,7 @@ impl Report {
                 event,
                 riverrun_provider::ModelEvent::Completed { .. } | riverrun_provider::ModelEvent::Failed(_)
             ),
-            Report::Progress(_) => false,
+            Report::Progress(_) | Report::Process(..) => false,
             Report::Tool(..)
             | Report::Delayed
             | Report::Checked(_)

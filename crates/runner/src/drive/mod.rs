@@ -3,6 +3,7 @@
 mod check;
 mod hook;
 mod model;
+mod process;
 mod summary;
 mod tool;
 
@@ -18,6 +19,7 @@ use crate::hook::HookOutput;
 pub(crate) use check::{CallCheck, OutputCheck, check_call, check_output};
 pub(crate) use hook::{HookCall, HookFailure, ask_hook};
 pub(crate) use model::{ModelCall, call_model};
+pub(crate) use process::{Handle, Host, ProcessReport, failed as failed_process};
 pub(crate) use summary::{Said, Summarised, SummaryCall, summarise};
 pub(crate) use tool::{ToolRun, run_tool};
 
@@ -81,6 +83,8 @@ pub(crate) enum Launch {
 pub(crate) enum Report {
     Model(ModelEvent),
     Progress(Progress),
+    /// Of the process of a tool call, by its name.
+    Process(String, Box<ProcessReport>),
     Tool(Result<ToolOutput, ToolError>),
     Delayed,
     Checked(Result<(), Tripped>),

@@ -253,6 +253,10 @@ impl TaskView {
             Payload::ToolResult(result) => call.ended(result.output_ref.as_ref(), false),
             Payload::ToolFailed(failed) => call.ended(failed.output_ref.as_ref(), true),
             Payload::ToolCancelled(_) | Payload::ToolOutcomeUnknown(_) => call.is_ended = true,
+            Payload::ProcessStarted(_) => call.process.clone_from(&event.subject),
+            Payload::ProcessCompleted(_) | Payload::ProcessFailed(_) | Payload::ProcessTerminated(_) => {
+                call.process = None;
+            }
             _ => {}
         }
     }
