@@ -9,7 +9,6 @@ use serde_json::Value;
 
 use super::Actor;
 use super::failing::{error_info, split};
-use super::keep::RAW;
 use super::model::stop_word;
 use crate::drive::{EffectKey, Launch, Said, Summarised, SummaryCall};
 use crate::history;
@@ -112,12 +111,13 @@ impl Actor {
         let trigger = if view.was_too_long { Trigger::TooLong } else { Trigger::Tokens(0) };
         let trigger = Some(trigger.as_str().to_owned());
         let affected_turns = Some(self.past_turns(&turn.thread, &turn.turn));
+        let raw_ref = self.keep_raw(made.raw);
         match made.call {
-            Ok(said) => self.summary_said(task, said, &scope, page),
+            Ok(said) => self.summary_said(task, said, raw_ref, &scope, page),
             Err(error) => {
                 self.limits_hit(task, &error, &scope, page);
-                let error = error_info(&error, false);
-                page.push(EventType::ModelFailed, &scope, &ModelFailed { error, partial: Some(false) });
+                let failed = ModelFailed { error: error_info(&error, false), partial: Some(false), raw_ref };
+                page.push(EventType::ModelFailed, &scope, &failed);
             }
         }
         match made.stored {
@@ -140,8 +140,14 @@ impl Actor {
         }
     }
 
-    fn summary_said(&mut self, task: &TaskId, said: Said, scope: &Scope, page: &mut Page) {
-        let raw_ref = (!said.raw.is_empty()).then(|| self.keep(said.raw, RAW)).flatten();
+    fn summary_said(
+        &mut self,
+        task: &TaskId,
+        said: Said,
+        raw_ref: Option<BlobRef>,
+        scope: &Scope,
+        page: &mut Page,
+    ) {
         let provider = self.model_of(task).and_then(|name| split(Some(&name)).0);
         let completed = ModelCompleted {
             usage: Some(said.usage.clone()),
@@ -160,7 +166,7 @@ impl Actor {
         let Some((_, view)) = self.view.task(task) else { return };
         let Some(step) = &view.compacting else { return };
         let scope = with_step(&view.scope, Some(step));
-        let failed = ModelFailed { error: error.clone(), partial: Some(false) };
+        let failed = ModelFailed { error: error.clone(), partial: Some(false), raw_ref: None };
         page.push(EventType::ModelFailed, &scope, &failed);
         let failed = Compaction { error: Some(error.clone()), ..Compaction::default() };
         page.push(EventType::ContextCompactionFailed, &scope, &failed);

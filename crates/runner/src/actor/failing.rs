@@ -21,6 +21,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(120);
 
 impl Actor {
     pub(super) fn model_failed(&mut self, task: &TaskId, error: &ModelError, page: &mut Page) {
+        let raw_ref = self.keep_answer(task);
         let shown = self.streams.get(task).is_some_and(|stream| !stream.items.is_empty());
         let Some((_, view)) = self.view.task(task) else { return };
         let is_patient = error.retry_after.is_none_or(|pause| pause <= LONGEST_PAUSE);
@@ -34,7 +35,7 @@ impl Actor {
             self.close_items(task, page);
         }
         self.limits_hit(task, error, &scope, page);
-        let failed = ModelFailed { error: error_info(error, retryable), partial: Some(shown) };
+        let failed = ModelFailed { error: error_info(error, retryable), partial: Some(shown), raw_ref };
         page.push(EventType::ModelFailed, &scope, &failed);
         if will_retry {
             let pause = self.pause(failures).max(error.retry_after.unwrap_or_default());
@@ -155,7 +156,7 @@ impl Actor {
             self.retract_step(task, "interrupted", page);
             let Some((_, view)) = self.view.task(task) else { return };
             let partial = Some(!view.step_items.is_empty());
-            let failed = ModelFailed { error: error.clone(), partial };
+            let failed = ModelFailed { error: error.clone(), partial, raw_ref: None };
             page.push(EventType::ModelFailed, &view.step_scope(), &failed);
         }
         self.new_attempt(task, error, page);
