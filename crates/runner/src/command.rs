@@ -88,6 +88,16 @@ pub struct Submitted {
     pub duplicate: bool,
 }
 
+/// A sub-agent that no model called: it works under a task that has not ended.
+#[derive(Debug, Clone)]
+pub struct Spawn {
+    pub parent: TaskId,
+    /// The name of a configured agent.
+    pub agent: String,
+    /// What it is to do, as its model reads it.
+    pub input: String,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CancelMode {
@@ -156,6 +166,10 @@ pub enum CommandError {
     NoAction(String),
     #[error("there is no sub-agent `{0}` in this session")]
     NoSubagent(String),
+    #[error("there is no task `{0}` at work in this session")]
+    NoTask(String),
+    #[error("{0}")]
+    SubagentLimit(String),
     #[error("nothing is named `{name}`; there are: {known}")]
     UnknownAgent { name: String, known: String },
     #[error("thread `{0}` has a turn already; submit with `busy: queue`, `interrupt` or `steer`, or wait")]
@@ -169,7 +183,7 @@ pub enum CommandError {
     #[error("turn `{turn}` has not ended: {status}")]
     TurnRunning { turn: String, status: String },
     #[error(
-        "turn `{turn}` ended long ago ({status}) and is too old to be tried again; submit its input as a new turn"
+        "turn `{turn}` ended long ago ({status}) and its events are gone; submit its input as a new turn"
     )]
     TooOld { turn: String, status: String },
     #[error("this idempotency key was used with another body; use a new key for a new request")]

@@ -26,7 +26,7 @@ mod view;
 pub use agent::AgentSpec;
 pub use command::{
     Busy, CancelMode, Cancelled, CommandError, Decide, Decided, Decision, QueueEntry, RequestKey, Settings,
-    Submit, Submitted,
+    Spawn, Submit, Submitted,
 };
 pub use journal::{Entry, Journal, JournalError, JournalFuture, Landed};
 pub use registry::{Registry, Route};

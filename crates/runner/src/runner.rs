@@ -10,8 +10,8 @@ use tokio::sync::oneshot;
 use crate::actor::{Command, Reply};
 use crate::core::Core;
 use crate::{
-    CancelMode, Cancelled, CommandError, Decide, Decided, Journal, QueueEntry, Registry, RequestKey, Submit,
-    Submitted,
+    CancelMode, Cancelled, CommandError, Decide, Decided, Journal, QueueEntry, Registry, RequestKey, Spawn,
+    Submit, Submitted,
 };
 
 #[derive(Debug, Clone)]
@@ -158,6 +158,16 @@ impl Runner {
     /// Puts a waiting turn in front.
     pub async fn promote(&self, key: &SessionKey, turn: &TurnId) -> Result<Vec<QueueEntry>, CommandError> {
         self.ask(key, |reply| Command::Promote(turn.clone(), reply)).await
+    }
+
+    /// Starts a sub-agent under a task that has not ended. The task's model reads its message before it goes on.
+    pub async fn spawn_subagent(
+        &self,
+        key: &SessionKey,
+        spawn: Spawn,
+        request: Option<RequestKey>,
+    ) -> Result<Submitted, CommandError> {
+        self.ask(key, |reply| Command::SpawnSubagent(Box::new(spawn), request, reply)).await
     }
 
     /// Tells a running sub-agent something.

@@ -5,8 +5,8 @@ use tokio::sync::oneshot;
 
 use super::{Actor, Stop};
 use crate::{
-    CancelMode, Cancelled, CommandError, Decide, Decided, JournalError, QueueEntry, RequestKey, Submit,
-    Submitted,
+    CancelMode, Cancelled, CommandError, Decide, Decided, JournalError, QueueEntry, RequestKey, Spawn,
+    Submit, Submitted,
 };
 
 pub(crate) type Reply<T> = oneshot::Sender<Result<T, CommandError>>;
@@ -27,6 +27,7 @@ pub(crate) enum Command {
     Queue(Option<ThreadId>, Reply<Vec<QueueEntry>>),
     Unqueue(TurnId, Reply<Cancelled>),
     Promote(TurnId, Reply<Vec<QueueEntry>>),
+    SpawnSubagent(Box<Spawn>, Option<RequestKey>, Reply<Submitted>),
     TellSubagent(TaskId, Input, Option<RequestKey>, Reply<()>),
     CloseSubagent(TaskId, Option<String>, Reply<()>),
 }
@@ -62,7 +63,10 @@ impl Command {
     pub(super) fn refuse(self, error: CommandError) {
         match self {
             Command::Wake => {}
-            Command::Submit(_, reply) | Command::Retry(_, _, reply) | Command::Steer(_, _, _, reply) => {
+            Command::Submit(_, reply)
+            | Command::Retry(_, _, reply)
+            | Command::Steer(_, _, _, reply)
+            | Command::SpawnSubagent(_, _, reply) => {
                 let _ = reply.send(Err(error));
             }
             Command::Cancel { reply, .. } | Command::Unqueue(_, reply) => {
@@ -97,6 +101,9 @@ impl Actor {
             Command::Queue(thread, reply) => answer(reply, Ok(self.queue(thread.as_ref()))),
             Command::Unqueue(turn, reply) => answer(reply, self.unqueue(&turn).await),
             Command::Promote(turn, reply) => answer(reply, self.promote(&turn).await),
+            Command::SpawnSubagent(spawn, request, reply) => {
+                answer(reply, self.spawn_asked(*spawn, request).await)
+            }
             Command::TellSubagent(task, input, request, reply) => {
                 answer(reply, self.tell_subagent(&task, input, request).await)
             }

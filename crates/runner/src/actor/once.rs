@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Actor;
 use super::command::Refusal;
+use super::spawn::SPAWNED;
 use crate::page::Page;
 use crate::{CommandError, RequestKey, Submitted};
 
@@ -82,7 +83,8 @@ impl Actor {
         };
         let record = self.core.journal.log().turn(&self.key, &told.turn_id).await?;
         let first = record.as_ref().map_or(Sequence::ZERO, |record| record.fact.first);
-        if told.status != "steered" {
+        // Of a turn it is told how it stands now; what was said to one, or begun in it, stays as it was told.
+        if !matches!(told.status.as_str(), "steered" | SPAWNED) {
             let known = self.state.turns.iter().find(|known| known.turn_id == told.turn_id);
             let status = known.map(|known| known.status.as_str().to_owned());
             told.status = status.or(record.map(|record| record.fact.status)).unwrap_or(told.status);

@@ -38,6 +38,8 @@ pub(crate) enum Intent {
     Unknown(TaskId, String),
     /// The child has ended; its parent reads what it said.
     Collect(TaskId, String),
+    /// A child that no model called has ended; its parent's model is told.
+    Tell(TaskId),
     Expire(ActionId),
     Fail(TaskId, Failure),
     Check(TaskId),
@@ -118,6 +120,8 @@ impl Facts<'_> {
         if let Some(failure) = self.overrun(turn) {
             return intents.push(Intent::Fail(turn.root.clone(), failure));
         }
+        let untold = turn.uncalled().filter(|child| child.ended.is_some() && turn.is_open(&child.parent));
+        intents.extend(untold.map(|child| Intent::Tell(child.task.clone())));
         for task in turn.tasks.iter().filter(|task| task.ended.is_none()) {
             if task.is_closing.is_some() {
                 return intents.push(Intent::Close(task.task.clone()));
@@ -158,11 +162,11 @@ impl Facts<'_> {
         if is_stopping && task.task == turn.root && task.steps > 0 {
             return intents.push(Intent::Stop(turn.turn.clone()));
         }
-        self.step(task, &persona, intents);
+        self.step(turn, task, &persona, intents);
     }
 
     /// Every call of the newest step has its result: the model goes on, or has said everything.
-    fn step(&self, task: &TaskView, persona: &Persona, intents: &mut Vec<Intent>) {
+    fn step(&self, turn: &TurnView, task: &TaskView, persona: &Persona, intents: &mut Vec<Intent>) {
         let id = task.task.clone();
         let has_unread = task.steers.len() > task.steers_read;
         let newest = task.calls.iter().filter(|call| call.step == task.step && call.is_complete);
@@ -180,6 +184,10 @@ impl Facts<'_> {
                 Some(failure) => Intent::Fail(id, failure),
                 None => Intent::Call(id),
             });
+        }
+        // A child that no model called has its say before its parent ends.
+        if turn.uncalled().any(|child| child.parent.as_ref() == Some(&task.task)) {
+            return;
         }
         let is_unchecked = !persona.spec.guardrails.is_empty() && !self.checked.contains(&task.task);
         intents.push(if is_unchecked && !is_open { Intent::Check(id) } else { Intent::Finish(id) });

@@ -72,11 +72,20 @@ impl TurnView {
                 let mode = if is_immediate { CancelMode::Immediate } else { CancelMode::AfterTurn };
                 self.cancel = Some(Cancel { mode, reason: change.reason.clone() });
             }
+            Payload::InputSteered(_) => self.child_told(event),
             Payload::CostRecorded(cost) => self.cost += cost.amount,
             _ => {}
         }
         if let Some(task) = self.task_mut(&task_id) {
             task.apply(event, payload);
+        }
+    }
+
+    /// Input of a task that names a sub-agent is what that one said at its end.
+    fn child_told(&mut self, event: &Event) {
+        let child = event.scope.subagent_id.as_deref().and_then(|id| TaskId::new(id).ok());
+        if let Some(child) = child.and_then(|child| self.task_mut(&child)) {
+            child.is_told = true;
         }
     }
 

@@ -85,6 +85,8 @@ pub(crate) struct TaskView {
     pub next_index: u32,
     pub ended: Option<Status>,
     pub is_closing: Option<String>,
+    /// The parent was told of the end.
+    pub is_told: bool,
     /// Who made an item, for what goes back to its maker alone.
     pub makers: BTreeMap<String, Arc<str>>,
 }
@@ -106,6 +108,18 @@ impl TurnView {
 
     pub fn task_mut(&mut self, task: &TaskId) -> Option<&mut TaskView> {
         self.tasks.iter_mut().find(|known| known.task == *task)
+    }
+
+    /// Sub-agents that no model called, whose parents were not told of their end.
+    pub fn uncalled(&self) -> impl Iterator<Item = &TaskView> {
+        self.tasks
+            .iter()
+            .filter(|task| task.parent.is_some() && task.scope.parent_tool_call_id.is_none() && !task.is_told)
+    }
+
+    /// True for a task that has not ended.
+    pub fn is_open(&self, task: &Option<TaskId>) -> bool {
+        task.as_ref().and_then(|task| self.task(task)).is_some_and(|task| task.ended.is_none())
     }
 
     pub fn is_cancelling(&self) -> bool {
@@ -146,6 +160,7 @@ impl TaskView {
             next_index: 0,
             ended: None,
             is_closing: None,
+            is_told: false,
             makers: BTreeMap::new(),
         }
     }

@@ -33,6 +33,7 @@ pub enum Control {
     TaskRetry,
     /// What only a task that a caller keeps takes.
     Task(Verb),
+    SubagentSpawn,
     SubagentList,
     SubagentWait,
     SubagentResume,
@@ -105,6 +106,7 @@ async fn act(
         Control::TaskCancel => task::cancel(app, caller, read(params)?).await,
         Control::TaskRetry => task::retry(app, caller, read(params)?).await,
         Control::Task(verb) => kept(app, caller, verb, params, once).await,
+        Control::SubagentSpawn => subagent::spawn(app, caller, params, once).await,
         Control::SubagentList => subagent::list(app, caller, read(params)?).await,
         Control::SubagentWait => subagent::wait(app, caller, read(params)?).await,
         Control::SubagentResume => subagent::resume(app, caller, read(params)?).await,

@@ -1,4 +1,4 @@
-//! Sub-agents over JSON-RPC: listed, waited for, spoken to, closed.
+//! Sub-agents over JSON-RPC: started, listed, waited for, spoken to, closed.
 
 use riverrun_event::Input;
 use serde::Deserialize;
@@ -6,8 +6,9 @@ use serde_json::json;
 
 use super::carry::text;
 use super::params;
+use super::turn_control::split;
 use crate::app::App;
-use crate::edge::{Caller, Problem};
+use crate::edge::{Caller, Problem, decode_text};
 use crate::route::{self, Once};
 
 #[derive(Debug, Deserialize)]
@@ -46,6 +47,13 @@ pub(super) struct Wait {
 
 fn ten() -> u64 {
     10
+}
+
+pub(super) async fn spawn(app: &App, caller: &Caller, params: &str, once: &Once) -> Result<String, Problem> {
+    let ([session], body) = split(params, ["sessionId"])?;
+    let hub = app.hub(caller, &session).await?;
+    let body: route::SpawnBody = decode_text(&body)?;
+    Ok(text(&route::spawn(app, &hub, body, once.request()).await?))
 }
 
 pub(super) async fn list(app: &App, caller: &Caller, of: params::OfSession) -> Result<String, Problem> {
