@@ -33,6 +33,7 @@ mod perform;
 mod queue;
 mod request;
 mod result;
+mod retry;
 mod spawn;
 mod start;
 mod submit;
