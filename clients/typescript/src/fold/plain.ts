@@ -80,12 +80,12 @@ export function ledger(step: Step): void {
 function ledgerKey(step: Step): string {
   const { type, subject, subagentId, scope, payload } = step.event;
   if (subject !== undefined || subagentId !== undefined) return subject ?? (subagentId as string);
-  const told = payload as { toTaskId?: string; targetId?: string };
-  let target: string | undefined;
+  const told = payload as { toTaskId?: string; targetId?: string; kind?: string };
+  let [target, kind]: [string | undefined, string | undefined] = [undefined, undefined];
   if (type === "task.delegated") target = told.toTaskId;
-  if (type === "task.dependency.updated") target = told.targetId;
+  if (type === "task.dependency.updated") [target, kind] = [told.targetId, told.kind];
   const task = type.startsWith("task.") ? scope.taskId : undefined;
-  return [type, task, target].filter((part) => part !== undefined).join(" ");
+  return [type, task, target, kind].filter((part) => part !== undefined).join(" ");
 }
 
 /** The session's status is that of the newest word on a turn or an action, unless somebody must decide. */
