@@ -133,10 +133,17 @@ impl Actor {
         };
         let mut message = error.message;
         if code == TOO_LONG {
-            let was_shortened = self.view.task(task).is_some_and(|(_, view)| view.was_too_long);
-            let why = match was_shortened {
-                true => "the conversation does not fit the model, even with its older turns summarised",
-                false => "the turn alone does not fit the model; there are no older turns to summarise",
+            let view = self.view.task(task).map(|(_, view)| (view.was_too_long, view.cuts > 0));
+            let why = match view.unwrap_or_default() {
+                (_, true) => {
+                    "the conversation does not fit the model, even with its tools' results shortened"
+                }
+                (true, false) => {
+                    "the conversation does not fit the model, even with its older turns summarised"
+                }
+                (false, false) => {
+                    "the turn alone does not fit the model; there are no older turns to summarise and no long results to shorten"
+                }
             };
             message = format!("{why}: {message}; ask for less at once, or use a model with a larger context");
         }

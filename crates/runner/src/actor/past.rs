@@ -30,15 +30,25 @@ impl Actor {
         } else if let Some(objective) = known.and_then(|known| known.objective.clone()) {
             history::user(&Input::Text(objective), &mut out);
         }
-        if let Some(known) = known {
-            let making = Making::Present { makers: &view.makers, provider };
-            history::items(&known.output, |place| known.retracted.contains(&place), &making, &mut out);
-        }
+        out.append(&mut self.own_items(task, provider));
         if view.repairs > 0 && view.is_call_due {
             let text = "Your last answer did not fit the schema that was asked for. Answer again with JSON that fits it, and nothing else.";
             history::user(&Input::Text(text.to_owned()), &mut out);
         }
         history::pair(out)
+    }
+
+    /// What the task has said and read itself.
+    pub(super) fn own_items(&self, task: &TaskId, provider: &str) -> Vec<History> {
+        let mut out = Vec::new();
+        let known = self.state.tasks.iter().find(|known| known.task_id == *task);
+        let (Some((_, view)), Some(known)) = (self.view.task(task), known) else { return out };
+        let making = Making::Present { makers: &view.makers, provider };
+        history::items(&known.output, |place| known.retracted.contains(&place), &making, &mut out);
+        if let Some(tokens) = view.results_fit {
+            history::cut_results(&mut out, tokens);
+        }
+        out
     }
 
     /// The turns of the thread before this one.

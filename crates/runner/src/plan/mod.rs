@@ -27,7 +27,7 @@ pub(crate) enum Intent {
     Interrupted(TaskId),
     /// The model's failures are used up, or the next model must be tried.
     GiveUp(TaskId),
-    /// The conversation does not fit the model: older turns give way to a summary.
+    /// The conversation does not fit the model: older turns give way to a summary, or results become shorter.
     Compact(TaskId),
     Call(TaskId),
     Judge(TaskId, String),
@@ -48,6 +48,9 @@ pub(crate) enum Intent {
 
 /// A task whose server stops this often may be the reason for it.
 const MOST_ATTEMPTS: u32 = 20;
+
+/// A turn whose results are an eighth of what they were, and that still does not fit, has something else that is large.
+const MOST_CUTS: u32 = 3;
 
 /// The stop reason of a model that is not done.
 const PAUSED: &str = "pause_turn";
@@ -203,10 +206,12 @@ impl Facts<'_> {
     }
 }
 
-/// Once, and only where the conversation is ours to shorten: the caller of a bare model brought it along.
+/// Older turns give way once, then the results of the turn itself, each time by half. Only where the conversation is
+/// ours to shorten: the caller of a bare model brought it along.
 fn may_compact(task: &TaskView, persona: &Persona) -> bool {
     let category = task.last_error.as_ref().and_then(|error| error.category.as_deref());
-    category == Some(TOO_LONG) && !task.was_too_long && task.parent.is_none() && !persona.is_gateway
+    let may_summarise = !task.was_too_long && task.parent.is_none();
+    category == Some(TOO_LONG) && !persona.is_gateway && (may_summarise || task.cuts < MOST_CUTS)
 }
 
 /// The agent of a task, with the turn's settings if it is the root.

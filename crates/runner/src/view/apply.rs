@@ -18,6 +18,9 @@ pub(crate) const LOST: &str = "interrupted";
 /// The category of a model call that failed because the conversation does not fit, and the trigger of its remedy.
 pub(crate) const TOO_LONG: &str = "context_too_long";
 
+/// The trigger of a remedy for the same inside a turn: its own results give way.
+pub(crate) const RESULTS: &str = "tool_results";
+
 impl View {
     pub fn apply(&mut self, event: &Event) {
         let (Ok(payload), Some(turn_id)) = (&event.payload, &event.scope.turn_id) else { return };
@@ -134,7 +137,14 @@ impl TaskView {
         self.compacting = event.scope.step_id.clone().filter(|_| is_start);
         let is_remedy = told.trigger.as_deref() == Some(TOO_LONG);
         self.was_too_long |= is_start && is_remedy;
-        if is_remedy && matches!(payload, Payload::ContextCompactionCompleted(_)) {
+        let is_cut = told.trigger.as_deref() == Some(RESULTS);
+        if !matches!(payload, Payload::ContextCompactionCompleted(_)) {
+            return;
+        }
+        if is_cut {
+            (self.results_fit, self.cuts) = (told.tokens_after, self.cuts + 1);
+        }
+        if is_remedy || is_cut {
             // The next request is another one.
             self.failures = 0;
         }

@@ -13,7 +13,7 @@ use riverrun_fold::Status;
 
 use crate::CancelMode;
 
-pub(crate) use apply::{TOO_LONG, WORKER};
+pub(crate) use apply::{RESULTS, TOO_LONG, WORKER};
 pub(crate) use call::{ActionView, CallView, Resolved, ResultView};
 
 /// The turns that are running, by id.
@@ -80,6 +80,9 @@ pub(crate) struct TaskView {
     pub compacting: Option<StepId>,
     /// Older turns were to give way because the model called the conversation too long.
     pub was_too_long: bool,
+    /// The task's own results were shortened to so many tokens, and how often.
+    pub results_fit: Option<u64>,
+    pub cuts: u32,
     pub repairs: u32,
     /// The next free place in the output.
     pub next_index: u32,
@@ -156,6 +159,8 @@ impl TaskView {
             stop: None,
             compacting: None,
             was_too_long: false,
+            results_fit: None,
+            cuts: 0,
             repairs: 0,
             next_index: 0,
             ended: None,
