@@ -106,7 +106,7 @@ pub enum CancelMode {
     AfterTurn,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cancelled {
     pub turn_id: TurnId,
     /// `cancelling`, or the turn's end if it had one.
@@ -137,7 +137,7 @@ pub enum Decision {
     Respond(RawJson),
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Decided {
     pub action: ActionId,
     /// The decision that holds. If another was first, it is that one and `won` is false.

@@ -13,6 +13,7 @@ mod drive;
 mod history;
 mod ids;
 mod journal;
+mod named;
 mod page;
 mod persona;
 mod plan;
@@ -29,6 +30,7 @@ pub use command::{
     Spawn, Submit, Submitted,
 };
 pub use journal::{Entry, Journal, JournalError, JournalFuture, Landed};
+pub use named::Named;
 pub use registry::{Registry, Route};
 pub use runner::{Options, Runner};
 

@@ -18,10 +18,14 @@ impl Actor {
         turn: &TurnId,
         mode: CancelMode,
         reason: Option<String>,
+        request: Option<RequestKey>,
     ) -> Result<Cancelled, Refusal> {
+        if let Some(first) = self.answered_before(request).await? {
+            return Ok(first);
+        }
         let Some(view) = self.view.turns.get(turn) else {
             return match self.state.turns.iter().find(|known| known.turn_id == *turn) {
-                Some(known) if !known.status.is_terminal() => self.unqueue(turn).await,
+                Some(known) if !known.status.is_terminal() => self.unqueue(turn, request).await,
                 Some(_) | None => Ok(self.ended(turn).await?),
             };
         };
@@ -29,13 +33,15 @@ impl Actor {
             .cancel
             .as_ref()
             .is_some_and(|cancel| cancel.mode == CancelMode::Immediate || cancel.mode == mode);
-        let mut sequence = self.state.sequence;
+        let (turn_id, sequence) = (turn.clone(), self.state.sequence);
+        let mut told = Cancelled { turn_id, status: "cancelling".to_owned(), sequence };
         if !stands {
             let mut page = self.page();
             self.write_cancel(turn, mode, reason, &mut page);
-            sequence = self.append_once(&page).await?.map_or(sequence, |landed| landed.first);
+            self.remember_answer(request, &told, &mut page);
+            told.sequence = self.append_once(&page).await?.map_or(sequence, |landed| landed.first);
         }
-        Ok(Cancelled { turn_id: turn.clone(), status: "cancelling".to_owned(), sequence })
+        Ok(told)
     }
 
     /// The intent, before any effect of it.
@@ -205,9 +211,14 @@ impl Actor {
         &mut self,
         task: &TaskId,
         reason: Option<String>,
+        request: Option<RequestKey>,
     ) -> Result<(), Refusal> {
+        if self.answered_before::<()>(request).await?.is_some() {
+            return Ok(());
+        }
         let scope = self.child_scope(task)?;
         let mut page = self.page();
+        self.remember_answer(request, &(), &mut page);
         let change =
             TaskChange { reason, native_status: Some("immediate".to_owned()), ..TaskChange::default() };
         page.push(EventType::TaskCancelRequested, &scope, &change);

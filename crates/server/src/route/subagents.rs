@@ -241,12 +241,18 @@ pub(crate) async fn tell(
 
 pub async fn close(command: Command) -> Result<Response, Problem> {
     let CloseBody { reason } = command.body_or_default()?;
-    end(&command.app, &command.hub, &command.id, reason).await?;
+    end(&command.app, &command.hub, &command.id, reason, command.once.request()).await?;
     command.answer(StatusCode::ACCEPTED, &object!({"subagentId": command.id})).await
 }
 
-pub(crate) async fn end(app: &App, hub: &Hub, task: &str, reason: Option<String>) -> Result<(), Problem> {
+pub(crate) async fn end(
+    app: &App,
+    hub: &Hub,
+    task: &str,
+    reason: Option<String>,
+    request: Option<RequestKey>,
+) -> Result<(), Problem> {
     let task = TaskId::new(task).map_err(|_| not_found())?;
-    let closed = app.runner().close_subagent(&hub.key, &task, reason).await;
+    let closed = app.runner().named(request).close_subagent(&hub.key, &task, reason).await;
     app.answered(Asked::Subagent, closed)
 }

@@ -83,8 +83,8 @@ pub(super) async fn tell(app: &App, caller: &Caller, params: Tell, once: &Once) 
     Ok(json!({ "subagentId": params.subagent_id }).to_string())
 }
 
-pub(super) async fn close(app: &App, caller: &Caller, params: Close) -> Result<String, Problem> {
+pub(super) async fn close(app: &App, caller: &Caller, params: Close, once: &Once) -> Result<String, Problem> {
     let hub = app.hub(caller, &params.session_id).await?;
-    route::end(app, &hub, &params.subagent_id, params.reason).await?;
+    route::end(app, &hub, &params.subagent_id, params.reason, once.request()).await?;
     Ok(json!({ "subagentId": params.subagent_id }).to_string())
 }
