@@ -1108,6 +1108,8 @@ class ModelFailed(TypedDict):
     """Why."""
     partial: NotRequired["bool"]
     """True if a part of the answer was shown."""
+    rawRef: NotRequired["BlobRef"]
+    """Where the provider's bytes are kept."""
 
 
 class ModelRequested(TypedDict):

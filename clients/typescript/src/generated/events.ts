@@ -1058,6 +1058,8 @@ export interface ModelFailed {
   error: ErrorInfo;
   /** True if a part of the answer was shown. */
   partial?: boolean;
+  /** Where the provider's bytes are kept. */
+  rawRef?: BlobRef;
 }
 
 /** A model call begins. */

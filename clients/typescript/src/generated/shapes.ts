@@ -204,7 +204,7 @@ export const SHAPES: Readonly<Record<string, Shape>> = {
   "MessagePatch": {"needed": {"id": "text"}, "optional": {"agent": "text?", "blockList": "[Block]?", "content": "[Block]?", "opaque": "json?", "role": "text?", "status": "text?"}},
   "ModelCompleted": {"needed": {}, "optional": {"model": "text", "provider": "text", "rawRef": "BlobRef", "responseId": "text", "stopReason": "text", "usage": "Usage"}},
   "ModelDelta": {"needed": {"delta": "text"}, "optional": {"blockIndex": "u32", "itemId": "text", "outputIndex": "u32"}},
-  "ModelFailed": {"needed": {"error": "ErrorInfo"}, "optional": {"partial": "boolean"}},
+  "ModelFailed": {"needed": {"error": "ErrorInfo"}, "optional": {"partial": "boolean", "rawRef": "BlobRef"}},
   "ModelRequested": {"needed": {}, "optional": {"inputRef": "BlobRef", "model": "text", "provider": "text"}},
   "OutputChanged": {"needed": {}, "optional": {"encoding": "text", "expiresAt": "text", "mediaType": "text", "outputRef": "BlobRef", "owner": "text", "preview": "text", "reason": "text", "size": "u64", "truncatedBytes": "u64"}},
   "PeerTask": {"needed": {}, "optional": {"agentCardRef": "text", "nativeStatus": "text", "remoteAgentRef": "text", "remoteContextId": "text", "remoteTaskId": "text", "status": "text"}},

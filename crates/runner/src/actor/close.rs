@@ -88,7 +88,7 @@ impl Actor {
         self.close_compaction(task, &error, page);
         if view.is_model_open {
             let partial = Some(has_items || !view.step_items.is_empty());
-            page.push(EventType::ModelFailed, &scope, &ModelFailed { error, partial });
+            page.push(EventType::ModelFailed, &scope, &ModelFailed { error, partial, raw_ref: None });
         }
     }
 

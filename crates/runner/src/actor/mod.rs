@@ -38,6 +38,8 @@ mod process_control;
 mod queue;
 mod request;
 mod result;
+mod retry;
+mod spawn;
 mod start;
 mod submit;
 mod tools;
