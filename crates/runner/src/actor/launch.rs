@@ -51,7 +51,7 @@ impl Actor {
             }),
             Launch::Summary(call) => tokio::spawn(summarise(*call, line, cancel.clone())),
             Launch::Check(check) => tokio::spawn(check_output(check, line)),
-            Launch::Hook(call) => tokio::spawn(ask_hook(*call, line)),
+            Launch::Hook(call) => tokio::spawn(ask_hook(*call, line, places)),
             Launch::Vet(check) => tokio::spawn(check_call(check, line)),
         };
         let running = Running {

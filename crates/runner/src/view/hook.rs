@@ -49,10 +49,10 @@ impl HookView {
 }
 
 /// The answers at a point, in the order in which they came.
-pub(crate) fn answers<'a>(
-    hooks: &'a [HookView],
+pub(crate) fn answers(
+    hooks: &[HookView],
     point: HookPoint,
-) -> impl DoubleEndedIterator<Item = (&'a HookView, &'a Answer)> {
+) -> impl DoubleEndedIterator<Item = (&HookView, &Answer)> {
     let at_point = hooks.iter().filter(move |hook| hook.point == point);
     at_point.filter_map(|hook| Some((hook, hook.answer.as_ref()?)))
 }

@@ -149,7 +149,7 @@ async fn a_call_that_a_hook_blocks_does_not_run_and_nobody_is_asked() {
         };
         let Scene { stage, made, asked } = scene(name, block).await;
         assert_eq!(stage.ended("turn_1").await, "completed");
-        assert_eq!((made.lock().unwrap().len(), stage.count("action.required").await), (0, 0));
+        assert_eq!((stage.count("action.required").await, made.lock().unwrap().len()), (0, 0));
         assert_eq!(asked.lock().unwrap().len(), 1, "hooks behind a refusal are not asked");
         let (told, is_error) = result(&stage, "c1");
         assert!(is_error && told.contains("hook `one`: not today"), "{told}");

@@ -49,6 +49,7 @@ pub fn check(declared: &Declared, read: &FileRead) -> Outcome<Vec<String>> {
     }
     let tools = own_tools(declared, read)?;
     agents(declared, &tools, &mcp::Servers::new(), read)?;
+    hook::all(declared, read)?;
     Ok(notes)
 }
 
@@ -68,13 +69,11 @@ fn agents(
     servers: &mcp::Servers,
     read: &FileRead,
 ) -> Outcome<BTreeMap<String, Arc<AgentSpec>>> {
-    let hooks = hook::all(declared, read)?;
     let mut agents = BTreeMap::new();
     for agent in &declared.agents {
         let spec = spec(agent, declared, tools, servers, read.directory());
         let spec = spec.map_err(|failure| read.at(&agent.name, failure))?;
-        let hooks = hook::of_agent(&agent.name.text, &hooks);
-        agents.insert(agent.name.text.clone(), Arc::new(AgentSpec { hooks, ..spec }));
+        agents.insert(agent.name.text.clone(), Arc::new(spec));
     }
     Ok(agents)
 }

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use riverrun_runner::Registry;
 use riverrun_runner::hook::{HookPoint, HookUse, OnFailure, ToolHook};
 use riverrun_tool::{CommandConfig, CommandTool, HttpConfig, HttpTool, Outbound, Tool};
 
@@ -15,7 +16,16 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 const OUTPUT: u64 = 1 << 20;
 
 /// Every hook with its declaration, in the order of the file.
-pub type Hooks<'a> = Vec<(&'a Hook, HookUse)>;
+type Hooks<'a> = Vec<(&'a Hook, HookUse)>;
+
+/// Gives every agent its hooks, also those that nobody declared.
+pub fn give(declared: &Declared, read: &FileRead, registry: &mut Registry) -> Outcome {
+    let hooks = all(declared, read)?;
+    for (name, agent) in registry.agents.iter_mut().filter(|_| !hooks.is_empty()) {
+        Arc::make_mut(agent).hooks = of_agent(name, &hooks);
+    }
+    Ok(())
+}
 
 pub fn all<'a>(declared: &'a Declared, read: &FileRead) -> Outcome<Hooks<'a>> {
     let one = |hook: &'a Hook| match build(hook, read.directory()) {
@@ -25,7 +35,7 @@ pub fn all<'a>(declared: &'a Declared, read: &FileRead) -> Outcome<Hooks<'a>> {
     declared.hooks.iter().map(one).collect()
 }
 
-pub fn of_agent(agent: &str, hooks: &Hooks<'_>) -> Vec<HookUse> {
+fn of_agent(agent: &str, hooks: &Hooks<'_>) -> Vec<HookUse> {
     let is_of = |hook: &Hook| hook.agents.is_empty() || hook.agents.iter().any(|name| name.text == agent);
     hooks.iter().filter(|(hook, _)| is_of(hook)).map(|(_, built)| built.clone()).collect()
 }
