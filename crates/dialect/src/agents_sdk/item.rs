@@ -1,10 +1,12 @@
 //! Items in the Responses form, and the closed set of event names.
 
-use riverrun_event::{Block, Item, ToolCallItem};
+use riverrun_event::json::write_string;
+use riverrun_event::{Block, HandoffItem, Item, ToolCallItem};
 use riverrun_fold::{ItemAt, State, ToolCall};
 use serde_json::{Value, json};
 
 use crate::follow::{item, item_id, result_text, shown_blocks};
+use crate::members::{Members, write_list};
 
 /// An event's name and the type of its item.
 pub(super) struct Name {
@@ -94,49 +96,103 @@ pub(super) fn is_broken_off(item: &Item) -> bool {
     status.as_deref() == Some("incomplete")
 }
 
-pub(super) fn raw_for(state: &State, at: ItemAt, name: &Name) -> Value {
-    match (item(state, at), name.event) {
-        (Item::Handoff(handoff), "handoff_occured") => {
-            let output = json!({"assistant": handoff.to}).to_string();
-            json!({"type": "function_call_output", "call_id": handoff.call_id, "output": output})
-        }
-        _ => raw(state, at),
-    }
+/// How much of an item is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Extent {
+    Whole,
+    /// As it began: what it has by now follows in deltas.
+    Begun,
 }
 
-pub(super) fn raw(state: &State, at: ItemAt) -> Value {
-    let id = item_id(state, at);
+/// The output of a hand-off, which is an item of its own to the SDK.
+pub(super) fn write_occurred(out: &mut String, handoff: &HandoffItem) {
+    let mut members = Members::open(out);
+    write_nullable(&mut members, "call_id", handoff.call_id.as_deref());
+    members.text("output", &json!({"assistant": handoff.to}).to_string());
+    members.text("type", "function_call_output");
+    members.close();
+}
+
+/// Members stand in the order of the alphabet, here and wherever the dialect writes by hand.
+pub(super) fn write_raw(out: &mut String, state: &State, at: ItemAt, extent: Extent) {
+    let (id, is_whole) = (item_id(state, at), extent == Extent::Whole);
+    let mut members = match item(state, at) {
+        Item::Error(_) | Item::Other(_) => return write_other(out, item(state, at), extent),
+        _ => Members::open(out),
+    };
     match item(state, at) {
         Item::Message(message) => {
             let texts = shown_blocks(item(state, at)).iter().filter_map(Block::text);
-            let part = |text: &str| json!({"type": "output_text", "text": text, "annotations": []});
-            let content: Vec<Value> = texts.map(part).collect();
-            json!({"type": "message", "id": id, "role": "assistant", "status": message.status, "content": content})
+            members.with("content", |out| write_list(out, texts.filter(|_| is_whole), write_text));
+            members.text("id", &id);
+            members.text("role", "assistant");
+            write_nullable(&mut members, "status", message.status.as_deref());
+            members.text("type", "message");
         }
         Item::Reasoning(reasoning) => {
+            members.text("id", &id);
             let texts = reasoning.summary.iter().flatten().filter_map(Block::text);
-            let summary: Vec<Value> =
-                texts.map(|text| json!({"type": "summary_text", "text": text})).collect();
-            json!({"type": "reasoning", "id": id, "summary": summary})
+            members.with("summary", |out| write_list(out, texts.filter(|_| is_whole), write_summary));
+            members.text("type", "reasoning");
         }
-        Item::ToolCall(call) => json!({
-            "type": "function_call", "id": id, "call_id": call.call_id, "name": call.name,
-            "arguments": call.arguments, "status": call.status,
-        }),
+        Item::ToolCall(call) => {
+            members.text("arguments", if is_whole { &call.arguments } else { "" });
+            members.text("call_id", &call.call_id);
+            members.text("id", &id);
+            members.text("name", &call.name);
+            write_nullable(&mut members, "status", call.status.as_deref());
+            members.text("type", "function_call");
+        }
         Item::ToolResult(result) => {
-            let output = output(item(state, at));
-            json!({"type": "function_call_output", "call_id": result.call_id, "output": output})
+            members.text("call_id", &result.call_id);
+            members.with("output", |out| write_output(out, item(state, at)));
+            members.text("type", "function_call_output");
         }
         Item::Handoff(handoff) => {
-            let name = format!("transfer_to_{}", handoff.to);
-            json!({"type": "function_call", "id": id, "call_id": handoff.call_id, "name": name, "arguments": "{}"})
+            members.text("arguments", if is_whole { "{}" } else { "" });
+            write_nullable(&mut members, "call_id", handoff.call_id.as_deref());
+            members.text("id", &id);
+            members.text("name", &format!("transfer_to_{}", handoff.to));
+            members.text("type", "function_call");
         }
-        other @ (Item::Error(_) | Item::Other(_)) => serde_json::to_value(other).unwrap_or_default(),
+        Item::Error(_) | Item::Other(_) => {}
+    }
+    members.close();
+}
+
+fn write_nullable(members: &mut Members<'_>, name: &str, value: Option<&str>) {
+    match value {
+        Some(value) => members.text(name, value),
+        None => members.raw(name, "null"),
     }
 }
 
+pub(super) fn write_text(out: &mut String, text: &str) {
+    out.push_str("{\"annotations\":[],\"text\":");
+    write_string(out, text);
+    out.push_str(",\"type\":\"output_text\"}");
+}
+
+pub(super) fn write_summary(out: &mut String, text: &str) {
+    out.push_str("{\"text\":");
+    write_string(out, text);
+    out.push_str(",\"type\":\"summary_text\"}");
+}
+
+/// What only its provider knows, and errors: as they are.
+fn write_other(out: &mut String, item: &Item, extent: Extent) {
+    let mut value = serde_json::to_value(item).unwrap_or_default();
+    let empty = [("content", json!([])), ("summary", json!([])), ("arguments", json!(""))];
+    for (member, empty) in empty.into_iter().filter(|_| extent == Extent::Begun) {
+        if let Some(value) = value.get_mut(member).filter(|value| !value.is_null()) {
+            *value = empty;
+        }
+    }
+    out.push_str(&value.to_string());
+}
+
 /// A text, or the text and the pictures where there are some.
-fn output(item: &Item) -> Value {
+fn write_output(out: &mut String, item: &Item) {
     let text = result_text(item);
     let picture = |block: &Block| match block {
         Block::Image(image) => image.image_url.as_ref().map(|image| {
@@ -147,19 +203,8 @@ fn output(item: &Item) -> Value {
     };
     let pictures: Vec<Value> = shown_blocks(item).iter().filter_map(picture).collect();
     if pictures.is_empty() {
-        return Value::String(text);
+        return write_string(out, &text);
     }
     let said = (!text.is_empty()).then(|| json!({"type": "input_text", "text": text}));
-    said.into_iter().chain(pictures).collect()
-}
-
-/// The item as it began: what it has by now follows in deltas.
-pub(super) fn begun(state: &State, at: ItemAt) -> Value {
-    let mut begun = raw(state, at);
-    for (member, empty) in [("content", json!([])), ("summary", json!([])), ("arguments", json!(""))] {
-        if let Some(value) = begun.get_mut(member).filter(|value| !value.is_null()) {
-            *value = empty;
-        }
-    }
-    begun
+    out.push_str(&said.into_iter().chain(pictures).collect::<Value>().to_string());
 }

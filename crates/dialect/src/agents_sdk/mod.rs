@@ -5,6 +5,7 @@ mod item;
 mod raw;
 mod response;
 
+use riverrun_event::json::write_string;
 use riverrun_event::{ActionRequired, Event, Item};
 use riverrun_fold::{ItemAt, State};
 use serde_json::{Value, json};
@@ -156,15 +157,27 @@ impl AgentsSdk {
 }
 
 fn run_item(told: &Telling<'_>, at: ItemAt, name: &item::Name, frames: &mut Frames) {
-    let mut body = json!({
-        "type": name.item_type,
-        "agent": {"name": agent_of(told, at)},
-        "raw_item": item::raw_for(told.state, at, name),
+    let (agent, shown) = (agent_of(told, at), item_at(told.state, at));
+    frames.push(told.state.sequence, |out| {
+        out.push_str("{\"item\":{\"agent\":{\"name\":");
+        write_string(out, agent);
+        out.push('}');
+        if let Item::ToolResult(_) = shown {
+            out.push_str(",\"output\":");
+            write_string(out, &crate::follow::result_text(shown));
+        }
+        out.push_str(",\"raw_item\":");
+        match shown {
+            Item::Handoff(handoff) if name.event == item::OCCURRED.event => {
+                item::write_occurred(out, handoff)
+            }
+            _ => item::write_raw(out, told.state, at, item::Extent::Whole),
+        }
+        for part in [",\"type\":\"", name.item_type, "\"},\"name\":\"", name.event] {
+            out.push_str(part);
+        }
+        out.push_str("\",\"type\":\"run_item_stream_event\"}");
     });
-    if let Item::ToolResult(_) = item_at(told.state, at) {
-        body["output"] = json!(crate::follow::result_text(item_at(told.state, at)));
-    }
-    told.push(frames, &json!({"type": "run_item_stream_event", "name": name.event, "item": body}));
 }
 
 /// Whose item it is, by the hand-offs before it. The agent that acts now may be another one.

@@ -3,67 +3,84 @@
 use riverrun_event::json::write_string;
 use riverrun_event::{Event, Item, Payload};
 use riverrun_fold::ItemAt;
-use serde_json::{Value, json};
+use serde_json::json;
 
-use super::item;
+use super::item::{self, Extent};
 use super::response::{End, Response};
 use crate::Frames;
 use crate::follow::{List, Spot, Telling, arguments as arguments_of, item as item_at, item_id, text, turn};
+use crate::members::{Members, write_list};
 
 /// `sequence_number` is the log's: it rises over the whole run, where the SDK begins anew with every model call.
-fn push(told: &Telling<'_>, frames: &mut Frames, kind: &str, mut data: Value) {
-    data["type"] = json!(kind);
-    data["sequence_number"] = json!(told.state.sequence.get());
-    let data = data.to_string();
+fn push(told: &Telling<'_>, frames: &mut Frames, write: impl FnOnce(&mut Members<'_>)) {
     frames.push(told.state.sequence, |out| {
         out.push_str("{\"data\":");
-        out.push_str(&data);
+        let mut members = Members::open(out);
+        write(&mut members);
+        members.close();
         out.push_str(",\"type\":\"raw_response_event\"}");
     });
 }
 
 pub(super) fn opened(told: &Telling<'_>, response: &Response, frames: &mut Frames) {
-    let object = object(told, response, "in_progress", Vec::new()).to_string();
+    let mut object = String::new();
+    write_response(&mut object, told, response, End::Open);
     for kind in ["response.created", "response.in_progress"] {
-        frames.push(told.state.sequence, |out| {
-            out.push_str("{\"data\":{\"response\":");
-            out.push_str(&object);
-            out.push_str(",\"sequence_number\":");
-            out.push_str(&told.state.sequence.get().to_string());
-            self::kind(out, kind);
+        push(told, frames, |data| {
+            data.raw("response", &object);
+            data.number("sequence_number", told.state.sequence.get());
+            data.text("type", kind);
         });
     }
 }
 
 pub(super) fn ended(told: &Telling<'_>, response: &Response, end: End, frames: &mut Frames) {
-    let output = response.kept(told.state, None).map(|at| item::raw(told.state, at));
-    let (kind, status) = match end {
-        End::Completed => ("response.completed", "completed"),
-        End::Failed => ("response.failed", "failed"),
-    };
-    let mut object = object(told, response, status, output.collect());
-    if end == End::Failed {
-        let error = turn(told.state, told.turn).and_then(|turn| turn.error.as_ref());
-        let message = error.map_or("the model call failed", |error| &error.message);
-        object["error"] = json!({"code": "server_error", "message": message});
-    }
-    push(told, frames, kind, json!({ "response": object }));
+    push(told, frames, |data| {
+        data.with("response", |out| write_response(out, told, response, end));
+        data.number("sequence_number", told.state.sequence.get());
+        data.text("type", if end == End::Failed { "response.failed" } else { "response.completed" });
+    });
 }
 
 /// The response as a whole. Its id is the turn's and the place of its first item.
-fn object(told: &Telling<'_>, response: &Response, status: &str, output: Vec<Value>) -> Value {
-    let began = turn(told.state, told.turn).and_then(|turn| turn.started_at.or(turn.submitted_at));
-    json!({
-        "id": format!("resp_{}_{}", told.turn, response.first.item),
-        "object": "response", "created_at": began.unwrap_or_default().millis() / 1000,
-        "status": status, "model": "riverrun", "output": output, "error": null,
-        "parallel_tool_calls": true, "tool_choice": "auto", "tools": [],
-    })
+fn write_response(out: &mut String, told: &Telling<'_>, response: &Response, end: End) {
+    let of_turn = turn(told.state, told.turn);
+    let began = of_turn.and_then(|turn| turn.started_at.or(turn.submitted_at)).unwrap_or_default();
+    let mut members = Members::open(out);
+    members.raw("created_at", &(began.millis() / 1000).to_string());
+    match end {
+        End::Open | End::Completed => members.raw("error", "null"),
+        End::Failed => {
+            let error = of_turn.and_then(|turn| turn.error.as_ref());
+            let message = error.map_or("the model call failed", |error| &error.message);
+            members.raw("error", &json!({"code": "server_error", "message": message}).to_string());
+        }
+    }
+    members.text("id", &format!("resp_{}_{}", told.turn, response.first.item));
+    members.text("model", "riverrun");
+    members.text("object", "response");
+    let output = response.kept(told.state, None).filter(|_| end != End::Open);
+    members.with("output", |out| {
+        write_list(out, output, |out, at| item::write_raw(out, told.state, at, Extent::Whole));
+    });
+    members.flag("parallel_tool_calls", true);
+    members.text("status", end.status());
+    members.text("tool_choice", "auto");
+    members.raw("tools", "[]");
+    members.close();
 }
 
 pub(super) fn item_added(told: &Telling<'_>, at: ItemAt, frames: &mut Frames) {
-    let data = json!({"output_index": at.item, "item": item::begun(told.state, at)});
-    push(told, frames, "response.output_item.added", data);
+    item(told, at, Extent::Begun, "response.output_item.added", frames);
+}
+
+fn item(told: &Telling<'_>, at: ItemAt, extent: Extent, kind: &str, frames: &mut Frames) {
+    push(told, frames, |data| {
+        data.with("item", |out| item::write_raw(out, told.state, at, extent));
+        data.number("output_index", at.item as u64);
+        data.number("sequence_number", told.state.sequence.get());
+        data.text("type", kind);
+    });
 }
 
 /// What was broken off has no end of its own.
@@ -72,14 +89,16 @@ pub(super) fn item_done(told: &Telling<'_>, at: ItemAt, frames: &mut Frames) {
         return;
     }
     if let Item::ToolCall(call) = item_at(told.state, at) {
-        let data = json!({
-            "item_id": item_id(told.state, at), "output_index": at.item, "name": call.name,
-            "arguments": call.arguments,
+        push(told, frames, |data| {
+            data.text("arguments", &call.arguments);
+            data.text("item_id", &item_id(told.state, at));
+            data.text("name", &call.name);
+            data.number("output_index", at.item as u64);
+            data.number("sequence_number", told.state.sequence.get());
+            data.text("type", "response.function_call_arguments.done");
         });
-        push(told, frames, "response.function_call_arguments.done", data);
     }
-    let data = json!({"output_index": at.item, "item": item::raw(told.state, at)});
-    push(told, frames, "response.output_item.done", data);
+    item(told, at, Extent::Whole, "response.output_item.done", frames);
 }
 
 pub(super) fn arguments(told: &Telling<'_>, at: ItemAt, from: usize, frames: &mut Frames) {
@@ -148,11 +167,7 @@ fn tail_of_summary(out: &mut String, told: &Telling<'_>, at: Spot, word: &str) {
 }
 
 pub(super) fn part_added(told: &Telling<'_>, at: Spot, frames: &mut Frames) {
-    let (kind, part) = match at.list {
-        List::Summary => ("response.reasoning_summary_part.added", part(at.list, "")),
-        List::Blocks | List::Raw => ("response.content_part.added", part(at.list, "")),
-    };
-    push(told, frames, kind, with_place(told, at, json!({ "part": part })));
+    part(told, at, "", "added", frames);
 }
 
 pub(super) fn part_done(told: &Telling<'_>, at: Spot, frames: &mut Frames) {
@@ -160,33 +175,66 @@ pub(super) fn part_done(told: &Telling<'_>, at: Spot, frames: &mut Frames) {
         return;
     }
     let said = text(told.state, at);
-    let (text_kind, part_kind) = match at.list {
-        List::Blocks => ("response.output_text.done", "response.content_part.done"),
-        List::Summary => ("response.reasoning_summary_text.done", "response.reasoning_summary_part.done"),
-        List::Raw => ("response.reasoning_text.done", "response.content_part.done"),
+    let kind = match at.list {
+        List::Blocks => "response.output_text.done",
+        List::Summary => "response.reasoning_summary_text.done",
+        List::Raw => "response.reasoning_text.done",
     };
-    let mut data = with_place(told, at, json!({ "text": said }));
-    if at.list == List::Blocks {
-        data["logprobs"] = json!([]);
-    }
-    push(told, frames, text_kind, data);
-    push(told, frames, part_kind, with_place(told, at, json!({"part": part(at.list, said)})));
+    push(told, frames, |data| {
+        content_index(data, at);
+        data.text("item_id", &item_id(told.state, at.item));
+        if at.list == List::Blocks {
+            data.raw("logprobs", "[]");
+        }
+        data.number("output_index", at.item.item as u64);
+        data.number("sequence_number", told.state.sequence.get());
+        summary_index(data, at);
+        data.text("text", said);
+        data.text("type", kind);
+    });
+    part(told, at, said, "done", frames);
 }
 
-fn part(list: List, text: &str) -> Value {
+fn part(told: &Telling<'_>, at: Spot, said: &str, change: &str, frames: &mut Frames) {
+    push(told, frames, |data| {
+        content_index(data, at);
+        data.text("item_id", &item_id(told.state, at.item));
+        data.number("output_index", at.item.item as u64);
+        data.with("part", |out| write_part(out, at.list, said));
+        data.number("sequence_number", told.state.sequence.get());
+        summary_index(data, at);
+        let name = if at.list == List::Summary { "reasoning_summary_part" } else { "content_part" };
+        data.with("type", |out| {
+            for piece in ["\"response.", name, ".", change, "\""] {
+                out.push_str(piece);
+            }
+        });
+    });
+}
+
+fn write_part(out: &mut String, list: List, said: &str) {
     match list {
-        List::Blocks => json!({"type": "output_text", "text": text, "annotations": []}),
-        List::Summary => json!({"type": "summary_text", "text": text}),
-        List::Raw => json!({"type": "reasoning_text", "text": text}),
+        List::Blocks => item::write_text(out, said),
+        List::Summary => item::write_summary(out, said),
+        List::Raw => {
+            let mut members = Members::open(out);
+            members.text("text", said);
+            members.text("type", "reasoning_text");
+            members.close();
+        }
     }
 }
 
-fn with_place(told: &Telling<'_>, at: Spot, mut data: Value) -> Value {
-    let index = if at.list == List::Summary { "summary_index" } else { "content_index" };
-    data["item_id"] = json!(item_id(told.state, at.item));
-    data["output_index"] = json!(at.item.item);
-    data[index] = json!(at.part);
-    data
+fn content_index(data: &mut Members<'_>, at: Spot) {
+    if at.list != List::Summary {
+        data.number("content_index", at.part as u64);
+    }
+}
+
+fn summary_index(data: &mut Members<'_>, at: Spot) {
+    if at.list == List::Summary {
+        data.number("summary_index", at.part as u64);
+    }
 }
 
 /// An event of the Responses API that the log keeps under its own name: told as it came.

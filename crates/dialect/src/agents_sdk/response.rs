@@ -12,11 +12,22 @@ pub(super) struct Response {
     pub(super) first: ItemAt,
 }
 
-/// How a model call ended.
+/// How a model call ended, if it did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum End {
+    Open,
     Completed,
     Failed,
+}
+
+impl End {
+    pub(super) fn status(self) -> &'static str {
+        match self {
+            End::Open => "in_progress",
+            End::Completed => "completed",
+            End::Failed => "failed",
+        }
+    }
 }
 
 impl Response {
