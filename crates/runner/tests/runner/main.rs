@@ -15,6 +15,7 @@ mod once;
 mod opaque;
 mod outputs;
 mod owners;
+mod processes;
 mod races;
 mod script;
 mod stage;
