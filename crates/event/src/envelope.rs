@@ -109,9 +109,10 @@ impl Draft {
     /// As if a producer had handed it in.
     pub fn into_decoded(self) -> Result<Decoded, DecodeError> {
         check_type(self.kind.as_str())?;
-        let Event { scope, payload, raw_payload, .. } = decode_members(self.kind.clone(), &self.members)?;
+        let event = decode_members(self.kind.clone(), &self.members)?;
+        let Event { scope, payload, raw_payload, subject, .. } = event;
         let payload = payload.map_err(DecodeError::from)?;
-        Ok(Decoded { draft: self, scope, payload, raw_payload, sequence: None, session_id: None })
+        Ok(Decoded { draft: self, scope, payload, raw_payload, sequence: None, session_id: None, subject })
     }
 
     /// The size that limits are about.

@@ -11,8 +11,10 @@ mod command;
 mod core;
 mod drive;
 mod history;
+pub mod hook;
 mod ids;
 mod journal;
+mod named;
 mod page;
 mod persona;
 mod plan;
@@ -26,9 +28,10 @@ mod view;
 pub use agent::AgentSpec;
 pub use command::{
     Busy, CancelMode, Cancelled, CommandError, Decide, Decided, Decision, ProcessOver, ProcessWrite,
-    QueueEntry, RequestKey, Settings, Submit, Submitted,
+    QueueEntry, RequestKey, Settings, Spawn, Submit, Submitted,
 };
 pub use journal::{Entry, Journal, JournalError, JournalFuture, Landed};
+pub use named::Named;
 pub use registry::{Registry, Route};
 pub use riverrun_tool::Terminate;
 pub use runner::{Options, Runner};

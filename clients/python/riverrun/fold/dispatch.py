@@ -9,6 +9,7 @@ from ..decode.payload import PayloadError
 from .actions import action_required, action_resolved
 from .blocks import item_updated
 from .find import touch_turn
+from .hooks import hook
 from .items import item_completed, item_retracted, item_started
 from .plain import (
     agent_changed,
@@ -78,6 +79,9 @@ RULES: Final[dict[str, Rule]] = {
     "action.required": action_required,
     "action.resolved": action_resolved,
     "queue.changed": queue_changed,
+    "hook.started": hook("running"),
+    "hook.completed": hook("completed"),
+    "hook.failed": hook("failed"),
     "agent.changed": agent_changed,
     "handoff.completed": handoff_completed,
     "cost.recorded": cost_recorded,

@@ -799,6 +799,8 @@ class HistoryWindow(TypedDict):
 class HookRun(TypedDict):
     """A hook and what came of it."""
 
+    additionalContext: NotRequired["str"]
+    """The beginning of what the model reads in addition."""
     additionalContextRefs: NotRequired["list[BlobRef]"]
     """What the model reads in addition."""
     auditRefs: NotRequired["list[BlobRef]"]
@@ -809,16 +811,28 @@ class HookRun(TypedDict):
     """Why it failed."""
     hookName: NotRequired["str"]
     """The hook."""
+    originalInput: NotRequired["Any"]
+    """The input before the hook changed it, unless it is large."""
+    originalInputRef: NotRequired["BlobRef"]
+    """Where the input before the change is."""
     outcome: NotRequired["str"]
     """`continue`, `block`, `allow`, `deny`, `ask`."""
     point: NotRequired["str"]
     """`session_start`, `user_prompt_submit`, `pre_tool_use`, `permission_request`, `post_tool_use`, `post_tool_failure`, `post_sampling`, `stop`."""
+    preview: NotRequired["str"]
+    """The beginning of what changed and is too large to be shown here."""
     reason: NotRequired["str"]
     """Why."""
     suppressOutput: NotRequired["bool"]
     """True if the output is not shown."""
+    toolName: NotRequired["str"]
+    """The tool whose call it is about."""
+    updatedInput: NotRequired["Any"]
+    """The changed input, unless it is large."""
     updatedInputRef: NotRequired["BlobRef"]
     """Where the changed input is."""
+    updatedPrompt: NotRequired["Input"]
+    """What the turn is asked from now on."""
     updatedToolOutputRef: NotRequired["BlobRef"]
     """Where the changed tool output is."""
 
@@ -857,6 +871,8 @@ class InputSteered(TypedDict):
 
     input: "Input"
     """What was added."""
+    source: NotRequired["str"]
+    """Who added it, where that is not the user: `hook:NAME`."""
 
 
 class UnknownItem(TypedDict):
@@ -1092,6 +1108,8 @@ class ModelFailed(TypedDict):
     """Why."""
     partial: NotRequired["bool"]
     """True if a part of the answer was shown."""
+    rawRef: NotRequired["BlobRef"]
+    """Where the provider's bytes are kept."""
 
 
 class ModelRequested(TypedDict):

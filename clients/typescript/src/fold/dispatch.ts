@@ -4,6 +4,7 @@ import { PayloadError } from "../decode/payload.js";
 import { actionRequired, actionResolved } from "./actions.js";
 import { itemUpdated } from "./blocks.js";
 import { touchTurn } from "./find.js";
+import { hook } from "./hooks.js";
 import { itemCompleted, itemRetracted, itemStarted } from "./items.js";
 import { agentChanged, costRecorded, followStatus, handoffCompleted, ledger, modelCompleted, queueChanged } from "./plain.js";
 import { processEnded, processInput, processOutput, processStarted } from "./processes.js";
@@ -71,6 +72,9 @@ const RULES: ReadonlyMap<string, Rule> = new Map<string, Rule>([
   ["queue.changed", queueChanged],
   ["agent.changed", agentChanged],
   ["handoff.completed", handoffCompleted],
+  ["hook.started", hook("running")],
+  ["hook.completed", hook("completed")],
+  ["hook.failed", hook("failed")],
   ["cost.recorded", costRecorded],
   ["process.started", processStarted],
   ["process.output", processOutput],

@@ -76,16 +76,20 @@ export function ledger(step: Step): void {
   step.change();
 }
 
-/** What the event is about: the thing that it names, an edge of the task graph, its task, or its type alone. */
+/** What the event is about: the thing that it names, a hook at its point, an edge of the task graph, its task, or its type alone. */
 function ledgerKey(step: Step): string {
   const { type, subject, subagentId, scope, payload } = step.event;
   if (subject !== undefined || subagentId !== undefined) return subject ?? (subagentId as string);
-  const told = payload as { toTaskId?: string; targetId?: string };
-  let target: string | undefined;
+  const run = type.startsWith("hook.") ? (payload as { hookName?: string; point?: string }) : {};
+  if (run.hookName !== undefined) {
+    return [run.hookName, run.point, scope.toolCallId].filter((part) => part !== undefined).join(" ");
+  }
+  const told = payload as { toTaskId?: string; targetId?: string; kind?: string };
+  let [target, kind]: [string | undefined, string | undefined] = [undefined, undefined];
   if (type === "task.delegated") target = told.toTaskId;
-  if (type === "task.dependency.updated") target = told.targetId;
+  if (type === "task.dependency.updated") [target, kind] = [told.targetId, told.kind];
   const task = type.startsWith("task.") ? scope.taskId : undefined;
-  return [type, task, target].filter((part) => part !== undefined).join(" ");
+  return [type, task, target, kind].filter((part) => part !== undefined).join(" ");
 }
 
 /** The session's status is that of the newest word on a turn or an action, unless somebody must decide. */

@@ -141,6 +141,19 @@ export interface ToolCallState {
   error?: ErrorInfo;
   startedAt?: string;
   endedAt?: string;
+  hooks?: HookOutcome[];
+}
+
+/** What a hook said of a call, at one point. */
+export interface HookOutcome {
+  hookName?: string;
+  point?: string;
+  /** `running`, `completed` or `failed`: of the hook, not of the call. */
+  status: Status;
+  outcome?: string;
+  reason?: string;
+  updatedInputRef?: BlobRef;
+  updatedToolOutputRef?: BlobRef;
 }
 
 /** A decision that somebody must make, or made. An unresolved action is never approval. */

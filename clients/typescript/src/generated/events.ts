@@ -769,6 +769,8 @@ export interface HistoryWindow {
 
 /** A hook and what came of it. */
 export interface HookRun {
+  /** The beginning of what the model reads in addition. */
+  additionalContext?: string;
   /** What the model reads in addition. */
   additionalContextRefs?: BlobRef[];
   /** Where the hook's own records are. */
@@ -779,16 +781,28 @@ export interface HookRun {
   error?: ErrorInfo;
   /** The hook. */
   hookName?: string;
+  /** The input before the hook changed it, unless it is large. */
+  originalInput?: Json;
+  /** Where the input before the change is. */
+  originalInputRef?: BlobRef;
   /** `continue`, `block`, `allow`, `deny`, `ask`. */
   outcome?: string;
   /** `session_start`, `user_prompt_submit`, `pre_tool_use`, `permission_request`, `post_tool_use`, `post_tool_failure`, `post_sampling`, `stop`. */
   point?: string;
+  /** The beginning of what changed and is too large to be shown here. */
+  preview?: string;
   /** Why. */
   reason?: string;
   /** True if the output is not shown. */
   suppressOutput?: boolean;
+  /** The tool whose call it is about. */
+  toolName?: string;
+  /** The changed input, unless it is large. */
+  updatedInput?: Json;
   /** Where the changed input is. */
   updatedInputRef?: BlobRef;
+  /** What the turn is asked from now on. */
+  updatedPrompt?: Input;
   /** Where the changed tool output is. */
   updatedToolOutputRef?: BlobRef;
 }
@@ -823,6 +837,8 @@ export type Input = string | Block[];
 export interface InputSteered {
   /** What was added. */
   input: Input;
+  /** Who added it, where that is not the user: `hook:NAME`. */
+  source?: string;
 }
 
 /** One entry of a task's output, tagged by `type`. */
@@ -1042,6 +1058,8 @@ export interface ModelFailed {
   error: ErrorInfo;
   /** True if a part of the answer was shown. */
   partial?: boolean;
+  /** Where the provider's bytes are kept. */
+  rawRef?: BlobRef;
 }
 
 /** A model call begins. */

@@ -4,6 +4,7 @@ mod action;
 mod block;
 mod close;
 mod contents;
+mod hook;
 mod item;
 mod plain;
 mod process;
@@ -157,6 +158,9 @@ impl Step<'_> {
             P::QueueChanged(changed) => self.queue_changed(changed),
             P::AgentChanged(changed) => self.agent_changed(&changed.agent),
             P::HandoffCompleted(completed) => self.agent_changed(&completed.to),
+            P::HookStarted(run) => self.hook(Status::Running, run),
+            P::HookCompleted(run) => self.hook(Status::Completed, run),
+            P::HookFailed(run) => self.hook(Status::Failed, run),
             P::CostRecorded(cost) => self.cost_recorded(cost),
             P::ProcessStarted(started) => self.process_started(started),
             P::ProcessOutput(output) => self.process_output(output),
@@ -197,9 +201,6 @@ impl Step<'_> {
             | P::PermissionResolved(_)
             | P::SandboxApplied(_)
             | P::SandboxViolation(_)
-            | P::HookStarted(_)
-            | P::HookCompleted(_)
-            | P::HookFailed(_)
             | P::PolicyChanged(_)
             | P::RoutingCandidatesResolved(_)
             | P::RoutingDecided(_)

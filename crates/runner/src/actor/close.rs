@@ -60,6 +60,7 @@ impl Actor {
         }
         self.stop_effects(|key| key.task() == task);
         self.launches.retain(|(key, _)| key.task() != task);
+        self.close_hooks(task, ending.code, page);
         self.close_model(task, ending, page);
         self.close_calls(task, ending, page);
     }
@@ -87,7 +88,7 @@ impl Actor {
         self.close_compaction(task, &error, page);
         if view.is_model_open {
             let partial = Some(has_items || !view.step_items.is_empty());
-            page.push(EventType::ModelFailed, &scope, &ModelFailed { error, partial });
+            page.push(EventType::ModelFailed, &scope, &ModelFailed { error, partial, raw_ref: None });
         }
     }
 
@@ -139,7 +140,11 @@ impl Actor {
                 };
                 page.push(EventType::ActionResolved, &scope, &resolved);
             }
-            let text = if call.is_started { ending.begun } else { ending.unbegun };
+            let text = match (call.is_started, call.is_ended) {
+                (true, true) => "The tool ran, and the turn ended before its result could be read.",
+                (true, false) => ending.begun,
+                (false, _) => ending.unbegun,
+            };
             let (name, is_ended) = (call.name.clone(), call.is_ended);
             self.end_processes(task, &id, ending.source, ending.reason.as_deref(), page);
             self.write_result(task, &id, &Outcome::error("incomplete", vec![Part::plain(text)]), page);

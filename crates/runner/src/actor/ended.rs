@@ -31,6 +31,9 @@ impl Actor {
         elapsed: Duration,
         page: &mut Page,
     ) {
+        if self.hold(task, call, &ended, elapsed, page) {
+            return;
+        }
         let Some((_, view)) = self.view.task(task) else { return };
         let Some(known) = view.call(call) else { return };
         let (scope, name) = (view.call_scope(known), known.name.clone());
@@ -63,7 +66,7 @@ impl Actor {
     }
 
     /// What both the model and the user see gets a number, by which the model may cite it.
-    fn numbered(&mut self, task: &TaskId, output: ToolOutput) -> Outcome {
+    pub(super) fn numbered(&mut self, task: &TaskId, output: ToolOutput) -> Outcome {
         let is_error = output.is_error;
         let mut content = output.content;
         if content.is_empty() {

@@ -7,7 +7,8 @@ use super::Actor;
 use super::model::Stream;
 use super::process::Afterwards;
 use crate::drive::{
-    EffectKey, Host, Launch, Line, Report, Running, call_model, check_call, check_output, run_tool, summarise,
+    EffectKey, Host, Launch, Line, Report, Running, ask_hook, call_model, check_call, check_output, run_tool,
+    summarise,
 };
 
 impl Actor {
@@ -50,6 +51,7 @@ impl Actor {
             }),
             Launch::Summary(call) => tokio::spawn(summarise(*call, line, cancel.clone())),
             Launch::Check(check) => tokio::spawn(check_output(check, line)),
+            Launch::Hook(call) => tokio::spawn(ask_hook(*call, line, places)),
             Launch::Vet(check) => tokio::spawn(check_call(check, line)),
         };
         let running = Running {

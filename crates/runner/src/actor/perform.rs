@@ -56,11 +56,15 @@ impl Actor {
             Intent::Decided(task, call) => self.decided(&task, &call, page),
             Intent::Unknown(task, call) => self.unknown_outcome(&task, &call, page),
             Intent::Collect(task, call) => self.collect(&task, &call, page),
+            Intent::Tell(child) => self.tell_parent(&child, page),
             Intent::Expire(action) => self.expire(&action, page),
             Intent::Fail(task, failure) => {
                 self.limit_passed(&task, failure.limit.as_ref(), page);
                 self.fail_task(&task, failure.code, &failure.message, page);
             }
+            Intent::Hook(task, place, hook) => self.ask_hook(&task, &place, &hook, page),
+            Intent::Refuse(task, call) => self.refuse_by_hook(&task, &call, page),
+            Intent::Conclude(task, call) => self.conclude(&task, &call, page),
             Intent::Check(task) => self.check_output(&task, page),
             Intent::Finish(task) => self.finish(&task, page),
         }

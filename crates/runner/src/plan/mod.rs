@@ -1,6 +1,7 @@
 //! What to do next, from what is known: pure, so that a new owner comes to the same plan as the former one.
 
 mod calls;
+mod hooks;
 mod limits;
 
 use std::collections::{BTreeSet, HashSet};
@@ -8,9 +9,11 @@ use std::collections::{BTreeSet, HashSet};
 use riverrun_event::{ActionId, TaskId, Timestamp, TurnId};
 use riverrun_fold::State;
 
+pub(crate) use hooks::{Gate, gate};
 pub(crate) use limits::{TRIES, deadline};
 
-use crate::drive::EffectKey;
+use crate::drive::{EffectKey, HookPlace};
+use crate::hook::HookPoint;
 use crate::persona::Persona;
 use crate::view::{TOO_LONG, TaskView, TurnView, View};
 use crate::{CancelMode, Registry, Settings};
@@ -27,7 +30,7 @@ pub(crate) enum Intent {
     Interrupted(TaskId),
     /// The model's failures are used up, or the next model must be tried.
     GiveUp(TaskId),
-    /// The conversation does not fit the model: older turns give way to a summary.
+    /// The conversation does not fit the model: older turns give way to a summary, or results become shorter.
     Compact(TaskId),
     Call(TaskId),
     Judge(TaskId, String),
@@ -38,14 +41,25 @@ pub(crate) enum Intent {
     Unknown(TaskId, String),
     /// The child has ended; its parent reads what it said.
     Collect(TaskId, String),
+    /// A child that no model called has ended; its parent's model is told.
+    Tell(TaskId),
     Expire(ActionId),
     Fail(TaskId, Failure),
+    /// A hook is to be asked, by its name.
+    Hook(TaskId, HookPlace, String),
+    /// A hook does not let the call run.
+    Refuse(TaskId, String),
+    /// The hooks have seen the call's output: it is its result now.
+    Conclude(TaskId, String),
     Check(TaskId),
     Finish(TaskId),
 }
 
 /// A task whose server stops this often may be the reason for it.
 const MOST_ATTEMPTS: u32 = 20;
+
+/// A turn whose results are an eighth of what they were, and that still does not fit, has something else that is large.
+const MOST_CUTS: u32 = 3;
 
 /// The stop reason of a model that is not done.
 const PAUSED: &str = "pause_turn";
@@ -118,6 +132,8 @@ impl Facts<'_> {
         if let Some(failure) = self.overrun(turn) {
             return intents.push(Intent::Fail(turn.root.clone(), failure));
         }
+        let untold = turn.uncalled().filter(|child| child.ended.is_some() && turn.is_open(&child.parent));
+        intents.extend(untold.map(|child| Intent::Tell(child.task.clone())));
         for task in turn.tasks.iter().filter(|task| task.ended.is_none()) {
             if task.is_closing.is_some() {
                 return intents.push(Intent::Close(task.task.clone()));
@@ -158,12 +174,20 @@ impl Facts<'_> {
         if is_stopping && task.task == turn.root && task.steps > 0 {
             return intents.push(Intent::Stop(turn.turn.clone()));
         }
-        self.step(task, &persona, intents);
+        self.step(turn, task, &persona, intents);
     }
 
     /// Every call of the newest step has its result: the model goes on, or has said everything.
-    fn step(&self, task: &TaskView, persona: &Persona, intents: &mut Vec<Intent>) {
+    fn step(&self, turn: &TurnView, task: &TaskView, persona: &Persona, intents: &mut Vec<Intent>) {
         let id = task.task.clone();
+        let is_root = task.parent.is_none();
+        if task.step.is_none() && is_root {
+            match hooks::gate(persona, HookPoint::UserPromptSubmit, None, &task.hooks) {
+                Gate::Open => {}
+                Gate::Due(hook) => return intents.push(Intent::Hook(id, HookPlace::Prompt, hook)),
+                Gate::Shut(hook) => return intents.push(Intent::Fail(id, hooks::blocked(hook))),
+            }
+        }
         let has_unread = task.steers.len() > task.steers_read;
         let newest = task.calls.iter().filter(|call| call.step == task.step && call.is_complete);
         let (mut is_answered, mut is_open) = (false, false);
@@ -181,13 +205,25 @@ impl Facts<'_> {
                 None => Intent::Call(id),
             });
         }
+        // A child that no model called has its say before its parent ends.
+        if turn.uncalled().any(|child| child.parent.as_ref() == Some(&task.task)) {
+            return;
+        }
+        if is_root
+            && !is_open
+            && let Gate::Due(hook) = hooks::gate(persona, HookPoint::Stop, None, &task.hooks)
+        {
+            return intents.push(Intent::Hook(id, HookPlace::Stop, hook));
+        }
         let is_unchecked = !persona.spec.guardrails.is_empty() && !self.checked.contains(&task.task);
         intents.push(if is_unchecked && !is_open { Intent::Check(id) } else { Intent::Finish(id) });
     }
 
     fn is_at_work(&self, task: &TaskId) -> bool {
         let names = [EffectKey::Model, EffectKey::Delay, EffectKey::Check, EffectKey::Summary];
+        let places = [HookPlace::Prompt, HookPlace::Stop];
         names.into_iter().any(|name| self.running.contains(&name(task.clone())))
+            || places.into_iter().any(|at| self.running.contains(&EffectKey::Hook(task.clone(), at)))
     }
 
     pub fn persona(&self, turn: &TurnView, task: &TaskView) -> Option<Persona> {
@@ -195,10 +231,12 @@ impl Facts<'_> {
     }
 }
 
-/// Once, and only where the conversation is ours to shorten: the caller of a bare model brought it along.
+/// Older turns give way once, then the results of the turn itself, each time by half. Only where the conversation is
+/// ours to shorten: the caller of a bare model brought it along.
 fn may_compact(task: &TaskView, persona: &Persona) -> bool {
     let category = task.last_error.as_ref().and_then(|error| error.category.as_deref());
-    category == Some(TOO_LONG) && !task.was_too_long && task.parent.is_none() && !persona.is_gateway
+    let may_summarise = !task.was_too_long && task.parent.is_none();
+    category == Some(TOO_LONG) && !persona.is_gateway && (may_summarise || task.cuts < MOST_CUTS)
 }
 
 /// The agent of a task, with the turn's settings if it is the root.

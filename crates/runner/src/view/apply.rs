@@ -8,6 +8,7 @@ use riverrun_fold::Status;
 
 use super::{ActionView, CallView, Cancel, Resolved, ResultView, TaskView, TurnView, View};
 use crate::CancelMode;
+use crate::hook::HookPoint;
 
 /// What the runner writes as the worker of its attempts; by it a turn is known to be its own.
 pub(crate) const WORKER: &str = "riverrun";
@@ -17,6 +18,9 @@ pub(crate) const LOST: &str = "interrupted";
 
 /// The category of a model call that failed because the conversation does not fit, and the trigger of its remedy.
 pub(crate) const TOO_LONG: &str = "context_too_long";
+
+/// The trigger of a remedy for the same inside a turn: its own results give way.
+pub(crate) const RESULTS: &str = "tool_results";
 
 impl View {
     pub fn apply(&mut self, event: &Event) {
@@ -72,11 +76,20 @@ impl TurnView {
                 let mode = if is_immediate { CancelMode::Immediate } else { CancelMode::AfterTurn };
                 self.cancel = Some(Cancel { mode, reason: change.reason.clone() });
             }
+            Payload::InputSteered(_) => self.child_told(event),
             Payload::CostRecorded(cost) => self.cost += cost.amount,
             _ => {}
         }
         if let Some(task) = self.task_mut(&task_id) {
             task.apply(event, payload);
+        }
+    }
+
+    /// Input of a task that names a sub-agent is what that one said at its end.
+    fn child_told(&mut self, event: &Event) {
+        let child = event.scope.subagent_id.as_deref().and_then(|id| TaskId::new(id).ok());
+        if let Some(child) = child.and_then(|child| self.task_mut(&child)) {
+            child.is_told = true;
         }
     }
 
@@ -114,6 +127,9 @@ impl TaskView {
             Payload::ContextCompactionStarted(told)
             | Payload::ContextCompactionCompleted(told)
             | Payload::ContextCompactionFailed(told) => self.compaction(event, told, payload),
+            Payload::HookStarted(_) | Payload::HookCompleted(_) | Payload::HookFailed(_) => {
+                self.hook(event, payload);
+            }
             // The call that makes a summary is no step of the task.
             _ if self.compacting.is_some() && self.compacting == event.scope.step_id => {}
             _ => self.apply_step(event, payload),
@@ -125,7 +141,14 @@ impl TaskView {
         self.compacting = event.scope.step_id.clone().filter(|_| is_start);
         let is_remedy = told.trigger.as_deref() == Some(TOO_LONG);
         self.was_too_long |= is_start && is_remedy;
-        if is_remedy && matches!(payload, Payload::ContextCompactionCompleted(_)) {
+        let is_cut = told.trigger.as_deref() == Some(RESULTS);
+        if !matches!(payload, Payload::ContextCompactionCompleted(_)) {
+            return;
+        }
+        if is_cut {
+            (self.results_fit, self.cuts) = (told.tokens_after, self.cuts + 1);
+        }
+        if is_remedy || is_cut {
             // The next request is another one.
             self.failures = 0;
         }
@@ -146,6 +169,8 @@ impl TaskView {
                 (self.is_model_open, self.is_call_due) = (true, true);
                 self.provider = requested.provider.as_deref().map(Into::into);
                 self.step_items.clear();
+                // Whether the turn may end is asked anew after every step.
+                self.hooks.retain(|hook| hook.point != HookPoint::Stop);
             }
             Payload::ModelCompleted(completed) => {
                 (self.is_model_open, self.is_call_due) = (false, false);
@@ -244,14 +269,13 @@ impl TaskView {
             }
             Payload::ActionRequired(required) => call.action = action(event, required),
             Payload::ToolStarted(_) => call.is_started = true,
+            Payload::ToolResult(result) => call.ended(result.output_ref.as_ref(), false),
+            Payload::ToolFailed(failed) => call.ended(failed.output_ref.as_ref(), true),
+            Payload::ToolCancelled(_) | Payload::ToolOutcomeUnknown(_) => call.is_ended = true,
             Payload::ProcessStarted(_) => call.process.clone_from(&event.subject),
             Payload::ProcessCompleted(_) | Payload::ProcessFailed(_) | Payload::ProcessTerminated(_) => {
                 call.process = None;
             }
-            Payload::ToolResult(_)
-            | Payload::ToolFailed(_)
-            | Payload::ToolCancelled(_)
-            | Payload::ToolOutcomeUnknown(_) => call.is_ended = true,
             _ => {}
         }
     }

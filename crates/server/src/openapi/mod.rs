@@ -23,6 +23,7 @@ pub const ROUTES: &[(&str, &str)] = &[
     ("GET", "/v1/sessions/{session}/actions"),
     ("POST", "/v1/sessions/{session}/actions/{action}"),
     ("GET", "/v1/sessions/{session}/subagents"),
+    ("POST", "/v1/sessions/{session}/subagents"),
     ("POST", "/v1/sessions/{session}/subagents/{task}/input"),
     ("POST", "/v1/sessions/{session}/subagents/{task}/close"),
     ("GET", "/v1/sessions/{session}/processes"),

@@ -42,7 +42,7 @@ pub(crate) use processes::{end_process, environment, process_of, processes, writ
 pub(crate) use queue::{put_first, unqueue, waiting};
 pub(crate) use sessions::{ListQuery, NewSessionBody, SessionView, create, find, look_at, remove};
 pub(crate) use state::state_json;
-pub(crate) use subagents::{child, children, end, tell, waited};
+pub(crate) use subagents::{SpawnBody, child, children, end, spawn, tell, waited};
 pub(crate) use tasks::{
     cancel as cancel_task, newest_with, not_pausable, retry as retry_task, task_json, turn_of,
 };
@@ -62,7 +62,7 @@ pub fn router(app: App) -> Router {
         .route("/v1/sessions/{session}/queue", get(queue::list))
         .route("/v1/sessions/{session}/queue/{turn}", delete(queue::remove))
         .route("/v1/sessions/{session}/queue/{turn}/promote", post(queue::promote))
-        .route("/v1/sessions/{session}/subagents", get(subagents::list))
+        .route("/v1/sessions/{session}/subagents", get(subagents::list).post(subagents::post))
         .route("/v1/sessions/{session}/subagents/{task}/input", post(subagents::input))
         .route("/v1/sessions/{session}/subagents/{task}/close", post(subagents::close))
         .route("/v1/sessions/{session}/processes", get(processes::list))

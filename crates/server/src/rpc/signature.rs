@@ -136,6 +136,8 @@ pub(super) const TASKS: &[Param] = &[SESSION, may("status", "string")];
 pub(super) const SUBAGENT: Param = must("subagentId", "string");
 pub(super) const OF_SUBAGENT: &[Param] = &[SESSION, SUBAGENT];
 pub(super) const WAIT: &[Param] = &[SESSION, may("subagentIds", "array"), may("timeoutSeconds", "integer")];
+pub(super) const SPAWN: &[Param] =
+    &[SESSION, must("parentTaskId", "string"), must("agent", "string"), must("input", "string"), COMMAND];
 pub(super) const TELL: &[Param] = &[SESSION, SUBAGENT, INPUT, COMMAND];
 pub(super) const CLOSE: &[Param] = &[SESSION, SUBAGENT, REASON, COMMAND];
 pub(super) const EXPORT: &[Param] = &[SESSION, may("after", "cursor"), may("dialect", "string"), LIMIT];

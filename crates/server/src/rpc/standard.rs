@@ -55,8 +55,7 @@ const ACTIONS: &[Action] = &[
     action("get_thread_read", Method("thread.get", "GET /v1/sessions/{session}/state")),
     action("get_tool_inventory", Method("agent.list", "GET /v1/agents")),
     action("get_execution_environment", Method("environment.get", "GET /v1/sessions/{session}/environment")),
-    action("spawn_subagent", Not(
-        "a sub-agent is begun by its parent's model; to begin an agent beside a turn, `turn.submit` with a `threadId` of its own")),
+    action("spawn_subagent", Method("subagent.spawn", "POST /v1/sessions/{session}/subagents")),
     action("send_subagent_input", Method("subagent.input", "POST /v1/sessions/{session}/subagents/{task}/input")),
     action("wait_subagents", Method("subagent.wait", "GET /v1/sessions/{session}/subagents")),
     action("resume_subagent", Method("subagent.resume", "GET /v1/sessions/{session}/subagents")),

@@ -68,10 +68,12 @@ pub(crate) fn problem(error: &CommandError) -> Problem {
             tracing::warn!(cause, "the runner could not use the store");
             Problem::new(code, "the store is not available; try again")
         }
+        CommandError::NoTask(_) => Problem::new(code, error.to_string()).field("parentTaskId"),
         CommandError::NoTurn(_)
         | CommandError::NoAction(_)
         | CommandError::NoSubagent(_)
         | CommandError::NoProcess(_)
+        | CommandError::SubagentLimit(_)
         | CommandError::QueueFull(_)
         | CommandError::Fenced
         | CommandError::Draining
@@ -84,9 +86,11 @@ fn code(error: &CommandError) -> ErrorCode {
         CommandError::NoSession
         | CommandError::NoTurn(_)
         | CommandError::NoAction(_)
+        | CommandError::NoTask(_)
         | CommandError::NoSubagent(_)
         | CommandError::NoProcess(_) => ErrorCode::NotFound,
         CommandError::ProcessUnavailable { .. } => ErrorCode::ProcessUnavailable,
+        CommandError::SubagentLimit(_) => ErrorCode::SubagentLimit,
         CommandError::UnknownAgent { .. } => ErrorCode::UnknownAgent,
         CommandError::Busy(_) => ErrorCode::ThreadBusy,
         CommandError::QueueFull(_) => ErrorCode::QueueFull,

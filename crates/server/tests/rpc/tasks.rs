@@ -216,9 +216,7 @@ async fn a_task_that_is_run_here_is_not_moved_by_hand() {
 #[tokio::test]
 async fn an_action_that_is_not_provided_says_why_and_what_is() {
     let (_server, mut client) = start("s").await;
-    for method in
-        ["spawn_subagent", "create_job", "resolve_permission", "evaluate_permission", "export_review"]
-    {
+    for method in ["create_job", "resolve_permission", "evaluate_permission", "export_review"] {
         let error = client.call(method, json!({})).await.expect_err("it is not provided");
         assert_eq!(
             (&error["code"], &error["data"]["code"]),
@@ -244,6 +242,24 @@ async fn a_command_that_is_sent_again_is_done_once() {
     assert_eq!(client.ok("submit_turn", params).await, first, "no second turn without a turnId");
     let turns = kinds(&mut client, "s").await.iter().filter(|kind| *kind == "turn.submitted").count();
     assert_eq!(turns, 1);
+}
+
+#[tokio::test]
+async fn a_sub_agent_is_started_under_either_name_and_once() {
+    let (_server, mut client) = start("s").await;
+    let submit = json!({"sessionId": "s", "input": "weather?", "turnId": "t1", "agent": "scripted/slow"});
+    let turn = client.ok("turn.submit", submit).await;
+    let params = json!({
+        "sessionId": "s", "parentTaskId": turn["taskId"], "agent": "writer", "input": "look", "commandId": "c",
+    });
+    let child = client.ok("spawn_subagent", params.clone()).await;
+    assert_eq!(client.ok("subagent.spawn", params).await, child);
+    assert_eq!(child["parentTaskId"], turn["taskId"]);
+    let waited = client.ok("wait_subagents", json!({"sessionId": "s", "timeoutSeconds": 60})).await;
+    assert_eq!(waited["subagents"].as_array().map(Vec::len), Some(1), "{waited}");
+    assert_eq!(waited["subagents"][0]["subagentId"], child["subagentId"]);
+    let close = json!({"sessionId": "s", "subagentId": child["subagentId"]});
+    assert_eq!(client.fails("close_subagent", close).await.1, "not_found", "it has ended");
 }
 
 #[tokio::test]

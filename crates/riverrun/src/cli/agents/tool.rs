@@ -80,7 +80,7 @@ fn flags(declaration: &Declaration) -> Flags {
     }
 }
 
-fn program(
+pub(super) fn program(
     argv: &[String],
     env: &BTreeMap<String, SecretText>,
     cwd: Option<&str>,
@@ -95,7 +95,7 @@ fn program(
     }
 }
 
-fn secrets(texts: &BTreeMap<String, SecretText>, directory: &Path) -> BTreeMap<String, Secret> {
+pub(super) fn secrets(texts: &BTreeMap<String, SecretText>, directory: &Path) -> BTreeMap<String, Secret> {
     let secret = |(name, text): (&String, &SecretText)| {
         let secret = match text {
             SecretText::Plain(text) => Secret::Plain(text.clone()),
