@@ -20,7 +20,9 @@ impl Actor {
             return Ok(());
         }
         let process = write.process.as_str();
-        let held = self.reachable(process)?;
+        let Some(held) = self.running_process(process) else {
+            return Err(self.unreachable(process).await);
+        };
         let unavailable = |why: &str| CommandError::ProcessUnavailable {
             process: process.to_owned(),
             status: "running".to_owned(),
@@ -75,8 +77,8 @@ impl Actor {
             }
             Ok(None) => {}
         }
-        if let Err(error) = self.reachable(process) {
-            return Err((error.into(), reply));
+        if self.running_process(process).is_none() {
+            return Err((self.unreachable(process).await, reply));
         }
         if let Some(held) = self.processes.held.get_mut(process) {
             if let Some(order) = held.handle.terminate.take() {
@@ -99,17 +101,24 @@ impl Actor {
         })
     }
 
-    fn reachable(&self, process: &str) -> Result<&Held, CommandError> {
-        if let Some(held) = self.processes.held.get(process).filter(|held| !held.is_over) {
-            return Ok(held);
+    fn running_process(&self, process: &str) -> Option<&Held> {
+        self.processes.held.get(process).filter(|held| !held.is_over)
+    }
+
+    /// Why a process cannot be reached: nobody told of it, or it does not run here.
+    async fn unreachable(&mut self, process: &str) -> Refusal {
+        // Others may have told of it in the meantime.
+        if let Err(error) = self.catch_up().await {
+            return error.into();
         }
-        let known = self.state.processes.find(process);
-        let known = known.ok_or_else(|| CommandError::NoProcess(process.to_owned()))?;
-        Err(CommandError::ProcessUnavailable {
-            process: process.to_owned(),
-            status: known.status.as_str().to_owned(),
-            why: "it does not run here".to_owned(),
-        })
+        let process = process.to_owned();
+        match self.state.processes.find(&process) {
+            None => CommandError::NoProcess(process).into(),
+            Some(known) => {
+                let (status, why) = (known.status.as_str().to_owned(), "it does not run here".to_owned());
+                CommandError::ProcessUnavailable { process, status, why }.into()
+            }
+        }
     }
 
     pub(super) fn remember_process_request(&self, task: &TaskId, request: RequestKey, page: &mut Page) {

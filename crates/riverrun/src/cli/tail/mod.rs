@@ -1,6 +1,7 @@
 //! `riverrun tail SESSION`: follows a session through any cut.
 
 mod hook;
+mod process;
 mod render;
 
 use clap::Args;

@@ -8,6 +8,7 @@ use std::collections::{HashMap, HashSet};
 use serde_json::Value;
 
 use super::hook::{self, HookLine};
+use super::process;
 use crate::cli::terminal::{Lines, Mark, Style, Tone, escape, shorten, width};
 
 #[cfg(test)]
@@ -76,6 +77,10 @@ impl Renderer {
             "handoff.completed" => self.line(event, "handoff", text(payload, "to"), Tone::Id),
             "hook.completed" => self.hook(event, hook::completed(payload)),
             "hook.failed" => self.hook(event, Some(hook::failed(payload))),
+            _ if kind.starts_with("process.") => match process::told(kind, event) {
+                Some((label, said)) => self.line(event, &label, &said, Tone::Dim),
+                None => String::new(),
+            },
             "input.steered" => self.line(event, "steered", &quoted(payload), Tone::Strong),
             _ => String::new(),
         }

@@ -42,6 +42,22 @@ fn a_sub_agent_is_indented_below_its_parent() {
 }
 
 #[test]
+fn a_process_shows_its_name_what_it_is_given_and_what_it_writes_but_no_secret() {
+    let event = |kind: &str, payload: Value| json!({"type": kind, "taskId": "t", "processId": "proc_1", "payload": payload});
+    let events = [
+        event("process.started", json!({"commandSummary": "sh ask.sh"})),
+        event("process.output", json!({"stream": "stdout", "text": "name?\n"})),
+        event("process.input", json!({"text": "Ada\n", "size": 4})),
+        event("process.input", json!({"secret": true, "size": 9})),
+        event("process.output", json!({"stream": "stderr", "preview": "much", "outputRef": "sha256:a"})),
+        event("process.terminated", json!({"terminatedBy": "key_1", "reason": "enough"})),
+    ];
+    let shown = "process    proc_1  sh ask.sh\nstdout     name?\nstdin      Ada\nstdin      9 bytes\n\
+                 stderr     much\nterminated key_1  enough\n";
+    assert_eq!(check(&events), shown);
+}
+
+#[test]
 fn a_tool_shows_its_call_its_result_and_its_time() {
     let call = json!({"type": "item.completed", "payload": {"item": {"type": "tool_call", "name": "get_weather", "arguments": "{\"city\":\"Rome\"}"}}});
     let done = json!({"type": "tool.result", "payload": {"toolName": "get_weather", "durationMs": 180, "preview": "18 °C"}});
