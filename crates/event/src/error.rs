@@ -79,11 +79,13 @@ codes! {
     TurnExists = "turn_exists", 409, -32013, "the turn was submitted with other contents";
     TurnEnded = "turn_ended", 409, -32002, "the turn has ended";
     TurnRunning = "turn_running", 409, -32016, "the turn has not ended";
+    SubagentLimit = "subagent_limit", 409, -32016, "the turn may have no more sub-agents, or none so deep";
     ActionResolved = "action_resolved", 409, -32017, "another decision was first";
     ActionExpired = "action_expired", 410, -32017, "nobody decided in time";
     DigestMismatch = "digest_mismatch", 409, -32018, "the digest does not name what would run";
     DecisionNotPossible = "decision_not_possible", 422, -32602, "the action does not take this decision";
     ArgumentsInvalid = "arguments_invalid", 422, -32602, "the arguments do not fit the tool";
+    ProcessUnavailable = "process_unavailable", 409, -32002, "the process cannot be reached";
     TaskExists = "task_exists", 409, -32013, "the task was created with other contents";
     TaskStatus = "task_status", 409, -32016, "the task does not stand where this can be done";
     NotPausable = "not_pausable", 409, -32009, "a task here does not pause";
@@ -116,10 +118,10 @@ impl ErrorCode {
             | UnsupportedMediaType | BodyTooLarge | HeadTooLarge | EventTooLarge | Unauthenticated
             | Forbidden | OriginForbidden | HostUnknown | NotFound | SessionExists | SessionClosed
             | IdempotencyMismatch | ProducerStale | ProducerGap | SequenceExhausted | Expired
-            | LogCorrupt | UnknownAgent | ThreadBusy | TurnExists | TurnEnded | TurnRunning
+            | LogCorrupt | UnknownAgent | ThreadBusy | TurnExists | TurnEnded | TurnRunning | SubagentLimit
             | ActionResolved | ActionExpired | DigestMismatch | DecisionNotPossible | ArgumentsInvalid
-            | TaskExists | TaskStatus | NotPausable | UnsupportedOperation | NotProvided
-            | PushUnsupported | Internal => false,
+            | ProcessUnavailable | TaskExists | TaskStatus | NotPausable | UnsupportedOperation
+            | NotProvided | PushUnsupported | Internal => false,
         }
     }
 
@@ -136,10 +138,10 @@ impl ErrorCode {
             | Forbidden | OriginForbidden | HostUnknown | NotFound | SessionExists | SessionClosed
             | IdempotencyMismatch | IdempotencyInFlight | ProducerStale | ProducerGap | SequenceExhausted
             | NotOwner | Expired | RateLimited | TooManyStreams | StorageFull | LogCorrupt | Draining
-            | Overloaded | UnknownAgent | ThreadBusy | QueueFull | TurnExists | TurnEnded | TurnRunning
+            | Overloaded | UnknownAgent | ThreadBusy | QueueFull | TurnExists | TurnEnded | TurnRunning | SubagentLimit
             | ActionResolved | ActionExpired | DigestMismatch | DecisionNotPossible | ArgumentsInvalid
-            | TaskExists | TaskStatus | NotPausable | UnsupportedOperation | NotProvided
-            | PushUnsupported => true,
+            | ProcessUnavailable | TaskExists | TaskStatus | NotPausable | UnsupportedOperation
+            | NotProvided | PushUnsupported => true,
         }
     }
 }

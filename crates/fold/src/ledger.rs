@@ -1,10 +1,10 @@
-//! Families of facts that are kept as they were last told: processes, channels, jobs, artifacts, evidence, …
+//! Families of facts that are kept as they were last told: channels, jobs, artifacts, evidence, …
 //!
 //! The fold does not interpret them; the read models show them, and say `unknown` where nothing was told.
 
 use std::collections::BTreeMap;
 
-use riverrun_event::{RawJson, Sequence, TurnId};
+use riverrun_event::{RawJson, Sequence, TaskRelationship, TurnId};
 use serde::{Deserialize, Serialize};
 
 /// Entries kept per family; the longest unchanged one goes first, and is counted.
@@ -28,7 +28,7 @@ fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
-/// The last thing that was told about one process, channel, job, …
+/// The last thing that was told about one channel, job, …
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Entry {
@@ -55,6 +55,18 @@ impl Ledger {
             family.dropped += 1;
         }
         family.entries.push(entry);
+    }
+
+    /// Gives edges of the task graph their whole names: states of earlier versions have them without the kind.
+    pub(crate) fn name_edges(&mut self) {
+        let entries = self.0.get_mut("task").into_iter().flat_map(|family| &mut family.entries);
+        for entry in entries.filter(|entry| entry.kind == "task.dependency.updated") {
+            let edge = entry.payload.as_ref().and_then(|payload| payload.to::<TaskRelationship>().ok());
+            let Some(kind) = edge.and_then(|edge| edge.kind) else { continue };
+            if !entry.key.ends_with(&format!(" {kind}")) {
+                entry.key = format!("{} {kind}", entry.key);
+            }
+        }
     }
 
     pub fn family(&self, name: &str) -> Option<&Family> {

@@ -18,6 +18,7 @@ impl State {
         for task in &mut state.tasks {
             task.restore();
         }
+        state.ledger.name_edges();
         state.rebuild_index();
         Ok(state)
     }

@@ -12,6 +12,7 @@ use crate::index::Index;
 use crate::ledger::Ledger;
 use crate::open::OpenItems;
 use crate::problem::Problems;
+use crate::process::Processes;
 
 /// Finished turns that stay in the state in full. Older ones are sealed: stored once, read on demand.
 pub const WINDOW: usize = 8;
@@ -46,6 +47,9 @@ pub struct State {
     /// Recorded cost by currency.
     pub cost: BTreeMap<String, f64>,
     pub ledger: Ledger,
+    /// Processes that tools ran or run, the newest of them.
+    #[serde(skip_serializing_if = "Processes::is_empty")]
+    pub processes: Processes,
     pub problems: Problems,
     #[serde(skip)]
     pub(crate) index: Index,

@@ -151,11 +151,14 @@ pub fn put_sealed_turn(
 ) -> Result<(), Fault> {
     let session = core.session(key)?;
     if let Some(stored) = sealed_turn(&core.connection, key, "turn", turn.turn.as_str())? {
-        let same = stored == *turn;
-        let immutable = || Error::Immutable { kind: "sealed turn", id: turn.turn.to_string() }.into();
-        return if same { Ok(()) } else { Err(immutable()) };
+        if stored.first == turn.first && stored != *turn {
+            return Err(Error::Immutable { kind: "sealed turn", id: turn.turn.to_string() }.into());
+        }
+        if stored.first >= turn.first {
+            return Ok(());
+        }
     }
-    let sql = "INSERT INTO sealed_turns (session, turn, task, first, last, hash, bytes)
+    let sql = "INSERT OR REPLACE INTO sealed_turns (session, turn, task, first, last, hash, bytes)
                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
     core.connection.prepare_cached(sql)?.execute(params![
         session,

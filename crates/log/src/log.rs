@@ -147,7 +147,8 @@ pub trait Log: Send + Sync + 'static {
 
     fn snapshot(&self, key: &SessionKey, at_or_before: Sequence) -> Ticket<SnapshotFound>;
 
-    /// Stores a finished turn. The same again is a no-op, other contents answer `Immutable`.
+    /// Stores a finished turn. The same again is a no-op, other contents answer `Immutable`. A turn that was tried
+    /// again after it was stored begins later: the latest one stays, whichever comes first.
     fn put_sealed_turn(&self, key: &SessionKey, turn: SealedTurn) -> Ticket<()>;
 
     fn sealed_turn(&self, key: &SessionKey, turn: &TurnId) -> Ticket<Option<SealedTurn>>;

@@ -1,6 +1,8 @@
 //! What people and programs ask of a session.
 
-use riverrun_event::{ActionId, Input, Item, Metadata, RawJson, RunId, Sequence, TaskId, ThreadId, TurnId};
+use riverrun_event::{
+    ActionId, Input, Item, Metadata, ProcessId, RawJson, RunId, Sequence, TaskId, ThreadId, TurnId,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -88,6 +90,16 @@ pub struct Submitted {
     pub duplicate: bool,
 }
 
+/// A sub-agent that no model called: it works under a task that has not ended.
+#[derive(Debug, Clone)]
+pub struct Spawn {
+    pub parent: TaskId,
+    /// The name of a configured agent.
+    pub agent: String,
+    /// What it is to do, as its model reads it.
+    pub input: String,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CancelMode {
@@ -96,7 +108,7 @@ pub enum CancelMode {
     AfterTurn,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cancelled {
     pub turn_id: TurnId,
     /// `cancelling`, or the turn's end if it had one.
@@ -127,7 +139,7 @@ pub enum Decision {
     Respond(RawJson),
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Decided {
     pub action: ActionId,
     /// The decision that holds. If another was first, it is that one and `won` is false.
@@ -135,6 +147,28 @@ pub struct Decided {
     pub source: String,
     pub won: bool,
     pub sequence: Sequence,
+}
+
+/// Something for a running process to read.
+#[derive(Clone)]
+pub struct ProcessWrite {
+    pub process: ProcessId,
+    pub text: String,
+    /// The text is kept nowhere.
+    pub secret: bool,
+    /// Nothing comes behind it.
+    pub end_of_input: bool,
+    /// Who writes it, for the record.
+    pub written_by: Option<String>,
+}
+
+/// How a process ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProcessOver {
+    pub process_id: String,
+    /// `cancelled` if it was ended, or how it ended by itself just before.
+    pub status: String,
+    pub exit_code: Option<i64>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -156,6 +190,14 @@ pub enum CommandError {
     NoAction(String),
     #[error("there is no sub-agent `{0}` in this session")]
     NoSubagent(String),
+    #[error("there is no process `{0}` in this session")]
+    NoProcess(String),
+    #[error("process `{process}` is {status} and cannot be reached: {why}")]
+    ProcessUnavailable { process: String, status: String, why: String },
+    #[error("there is no task `{0}` at work in this session")]
+    NoTask(String),
+    #[error("{0}")]
+    SubagentLimit(String),
     #[error("nothing is named `{name}`; there are: {known}")]
     UnknownAgent { name: String, known: String },
     #[error("thread `{0}` has a turn already; submit with `busy: queue`, `interrupt` or `steer`, or wait")]
@@ -169,7 +211,7 @@ pub enum CommandError {
     #[error("turn `{turn}` has not ended: {status}")]
     TurnRunning { turn: String, status: String },
     #[error(
-        "turn `{turn}` ended long ago ({status}) and is too old to be tried again; submit its input as a new turn"
+        "turn `{turn}` ended long ago ({status}) and its events are gone; submit its input as a new turn"
     )]
     TooOld { turn: String, status: String },
     #[error("this idempotency key was used with another body; use a new key for a new request")]

@@ -3,15 +3,17 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use riverrun_event::{Input, TaskId, ThreadId, TurnId};
+use riverrun_event::{Input, ProcessId, TaskId, ThreadId, TurnId};
 use riverrun_log::{Clock, Random, SessionKey};
+use riverrun_tool::Terminate;
 use tokio::sync::oneshot;
 
 use crate::actor::{Command, Reply};
 use crate::core::Core;
+use crate::named::Named;
 use crate::{
-    CancelMode, Cancelled, CommandError, Decide, Decided, Journal, QueueEntry, Registry, RequestKey, Submit,
-    Submitted,
+    CancelMode, Cancelled, CommandError, Decide, Decided, Journal, ProcessOver, ProcessWrite, QueueEntry,
+    Registry, RequestKey, Spawn, Submit, Submitted,
 };
 
 #[derive(Debug, Clone)]
@@ -61,7 +63,7 @@ impl Runner {
         &self.core.registry
     }
 
-    async fn ask<T>(
+    pub(crate) async fn ask<T>(
         &self,
         key: &SessionKey,
         command: impl FnOnce(Reply<T>) -> Command,
@@ -104,6 +106,11 @@ impl Runner {
         self.ask(key, |reply| Command::Submit(Box::new(submit), reply)).await
     }
 
+    /// Commands that their sender may send again: one with the same key is carried out once, over any crash.
+    pub fn named(&self, request: Option<RequestKey>) -> Named<'_> {
+        Named { runner: self, request }
+    }
+
     /// Resolves when the intent is durable.
     pub async fn cancel(
         &self,
@@ -112,8 +119,7 @@ impl Runner {
         mode: CancelMode,
         reason: Option<String>,
     ) -> Result<Cancelled, CommandError> {
-        let turn = turn.clone();
-        self.ask(key, |reply| Command::Cancel { turn, mode, reason, reply }).await
+        self.named(None).cancel(key, turn, mode, reason).await
     }
 
     /// A new run of the same task; the ended one stays.
@@ -139,7 +145,7 @@ impl Runner {
 
     /// The first decision wins; who comes later is told which.
     pub async fn decide(&self, key: &SessionKey, decide: Decide) -> Result<Decided, CommandError> {
-        self.ask(key, |reply| Command::Decide(Box::new(decide), reply)).await
+        self.named(None).decide(key, decide).await
     }
 
     pub async fn queue(
@@ -152,12 +158,22 @@ impl Runner {
 
     /// Takes a waiting turn out of the queue; it ends as cancelled.
     pub async fn unqueue(&self, key: &SessionKey, turn: &TurnId) -> Result<Cancelled, CommandError> {
-        self.ask(key, |reply| Command::Unqueue(turn.clone(), reply)).await
+        self.named(None).unqueue(key, turn).await
     }
 
     /// Puts a waiting turn in front.
     pub async fn promote(&self, key: &SessionKey, turn: &TurnId) -> Result<Vec<QueueEntry>, CommandError> {
-        self.ask(key, |reply| Command::Promote(turn.clone(), reply)).await
+        self.named(None).promote(key, turn).await
+    }
+
+    /// Starts a sub-agent under a task that has not ended. The task's model reads its message before it goes on.
+    pub async fn spawn_subagent(
+        &self,
+        key: &SessionKey,
+        spawn: Spawn,
+        request: Option<RequestKey>,
+    ) -> Result<Submitted, CommandError> {
+        self.ask(key, |reply| Command::SpawnSubagent(Box::new(spawn), request, reply)).await
     }
 
     /// Tells a running sub-agent something.
@@ -178,7 +194,28 @@ impl Runner {
         task: &TaskId,
         reason: Option<String>,
     ) -> Result<(), CommandError> {
-        self.ask(key, |reply| Command::CloseSubagent(task.clone(), reason, reply)).await
+        self.named(None).close_subagent(key, task, reason).await
+    }
+
+    /// Gives a running process something to read. Resolves when that is durable.
+    pub async fn write_process(
+        &self,
+        key: &SessionKey,
+        write: ProcessWrite,
+        request: Option<RequestKey>,
+    ) -> Result<(), CommandError> {
+        self.ask(key, |reply| Command::WriteProcess(Box::new(write), request, reply)).await
+    }
+
+    /// Ends a running process. Resolves when its end is durable.
+    pub async fn terminate_process(
+        &self,
+        key: &SessionKey,
+        process: &ProcessId,
+        terminate: Terminate,
+        request: Option<RequestKey>,
+    ) -> Result<ProcessOver, CommandError> {
+        self.ask(key, |reply| Command::TerminateProcess(process.clone(), terminate, request, reply)).await
     }
 
     /// Takes no new work and stops what runs, with nothing terminal written. The next owner goes on.

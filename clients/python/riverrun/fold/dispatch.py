@@ -20,6 +20,7 @@ from .plain import (
     model_completed,
     queue_changed,
 )
+from .processes import process_ended, process_input, process_output, process_started
 from .reasoning import reasoning_delta, reasoning_summary
 from .repair import snapshot
 from .step import Step
@@ -84,6 +85,12 @@ RULES: Final[dict[str, Rule]] = {
     "agent.changed": agent_changed,
     "handoff.completed": handoff_completed,
     "cost.recorded": cost_recorded,
+    "process.started": process_started,
+    "process.output": process_output,
+    "process.input": process_input,
+    "process.completed": process_ended("completed"),
+    "process.failed": process_ended("failed"),
+    "process.terminated": process_ended("cancelled"),
     "snapshot.updated": snapshot,
     "snapshot.repaired": snapshot,
 }

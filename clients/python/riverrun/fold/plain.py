@@ -101,7 +101,8 @@ def _ledger_key(step: Step, payload: dict[str, Any]) -> str:
         return " ".join(part for part in named_parts if part is not None)
     target = {"task.delegated": "toTaskId", "task.dependency.updated": "targetId"}.get(event.type)
     task_id = step.scope.get("taskId") if event.type.startswith("task.") else None
-    parts = (event.type, task_id, None if target is None else payload.get(target))
+    kind = payload.get("kind") if event.type == "task.dependency.updated" else None
+    parts = (event.type, task_id, None if target is None else payload.get(target), kind)
     return " ".join(part for part in parts if part is not None)
 
 

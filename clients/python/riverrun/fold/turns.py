@@ -45,6 +45,10 @@ def turn_submitted(step: Step, submitted: dict[str, Any]) -> None:
         return
     turn = step.turn(at)
     if "submittedAt" in turn:
+        run_id = step.scope.get("runId")
+        # A turn that left another reader's state is told again before it is tried again.
+        if is_terminal(turn["status"]) and run_id is not None and run_id != turn.get("runId"):
+            return None
         return step.problem("already_ended", f"turn `{turn['turnId']}` was submitted before")
     turn["submittedAt"] = step.event.timestamp
     put(turn, "input", submitted.get("input"))

@@ -1108,6 +1108,8 @@ class ModelFailed(TypedDict):
     """Why."""
     partial: NotRequired["bool"]
     """True if a part of the answer was shown."""
+    rawRef: NotRequired["BlobRef"]
+    """Where the provider's bytes are kept."""
 
 
 class ModelRequested(TypedDict):
@@ -1220,23 +1222,37 @@ class ProcessEnded(TypedDict):
     """Why it failed."""
     exitCode: NotRequired["int"]
     """The exit code."""
+    outputBytes: NotRequired["int"]
+    """The bytes that it wrote, those that were not kept included."""
     outputRefs: NotRequired["list[BlobRef]"]
     """Where its output is."""
+    preview: NotRequired["str"]
+    """The beginning and the end of what it wrote."""
     reason: NotRequired["str"]
     """Why it was ended."""
     signal: NotRequired["str"]
     """The signal that ended it."""
+    terminatedBy: NotRequired["str"]
+    """Who ended it."""
 
 
 class ProcessInput(TypedDict):
     """A process was given something to read."""
 
+    endOfInput: NotRequired["bool"]
+    """True if nothing more can be written behind it."""
     inputRef: NotRequired["BlobRef"]
     """Where all of it is."""
     preview: NotRequired["str"]
     """The beginning of what it was given."""
+    secret: NotRequired["bool"]
+    """True if the text is kept nowhere."""
+    size: NotRequired["int"]
+    """How many bytes it was given."""
     text: NotRequired["str"]
     """What it was given."""
+    writtenBy: NotRequired["str"]
+    """Who wrote it."""
 
 
 class ProcessOutput(TypedDict):
@@ -1248,6 +1264,8 @@ class ProcessOutput(TypedDict):
     """Where all of it is."""
     preview: NotRequired["str"]
     """The beginning of what it wrote."""
+    size: NotRequired["int"]
+    """How many bytes this part has."""
     stream: NotRequired["str"]
     """`stdout` or `stderr`."""
     text: NotRequired["str"]
@@ -1271,6 +1289,8 @@ class ProcessStarted(TypedDict):
     """True if something may be destroyed."""
     envRef: NotRequired["BlobRef"]
     """Where the environment is described."""
+    interactive: NotRequired["bool"]
+    """True if its input stays open, so that it can be written to."""
     networkProfile: NotRequired["Any"]
     """What of the network it may reach, opaque to us."""
     os: NotRequired["str"]
@@ -1285,6 +1305,8 @@ class ProcessStarted(TypedDict):
     """The shell."""
     subcommands: NotRequired["list[str]"]
     """The commands inside it."""
+    toolName: NotRequired["str"]
+    """The tool that runs it."""
     workspaceId: NotRequired["str"]
     """The workspace."""
 

@@ -7,6 +7,7 @@ import { touchTurn } from "./find.js";
 import { hook } from "./hooks.js";
 import { itemCompleted, itemRetracted, itemStarted } from "./items.js";
 import { agentChanged, costRecorded, followStatus, handoffCompleted, ledger, modelCompleted, queueChanged } from "./plain.js";
+import { processEnded, processInput, processOutput, processStarted } from "./processes.js";
 import { reasoningDelta, reasoningSummary } from "./reasoning.js";
 import { snapshot } from "./repair.js";
 import type { Step } from "./step.js";
@@ -75,6 +76,12 @@ const RULES: ReadonlyMap<string, Rule> = new Map<string, Rule>([
   ["hook.completed", hook("completed")],
   ["hook.failed", hook("failed")],
   ["cost.recorded", costRecorded],
+  ["process.started", processStarted],
+  ["process.output", processOutput],
+  ["process.input", processInput],
+  ["process.completed", processEnded("completed")],
+  ["process.failed", processEnded("failed")],
+  ["process.terminated", processEnded("cancelled")],
   ["snapshot.updated", snapshot],
   ["snapshot.repaired", snapshot],
 ]);

@@ -84,12 +84,12 @@ function ledgerKey(step: Step): string {
   if (run.hookName !== undefined) {
     return [run.hookName, run.point, scope.toolCallId].filter((part) => part !== undefined).join(" ");
   }
-  const told = payload as { toTaskId?: string; targetId?: string };
-  let target: string | undefined;
+  const told = payload as { toTaskId?: string; targetId?: string; kind?: string };
+  let [target, kind]: [string | undefined, string | undefined] = [undefined, undefined];
   if (type === "task.delegated") target = told.toTaskId;
-  if (type === "task.dependency.updated") target = told.targetId;
+  if (type === "task.dependency.updated") [target, kind] = [told.targetId, told.kind];
   const task = type.startsWith("task.") ? scope.taskId : undefined;
-  return [type, task, target].filter((part) => part !== undefined).join(" ");
+  return [type, task, target, kind].filter((part) => part !== undefined).join(" ");
 }
 
 /** The session's status is that of the newest word on a turn or an action, unless somebody must decide. */

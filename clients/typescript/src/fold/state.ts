@@ -37,6 +37,8 @@ export interface State {
   /** Recorded cost by currency. */
   cost: Record<string, number>;
   ledger: Record<string, LedgerFamily>;
+  /** Processes that tools ran or run, the newest of them. */
+  processes?: Processes;
   problems: Problems;
 }
 
@@ -193,6 +195,42 @@ export interface LedgerEntry {
   sequence: number;
   turnId?: string;
   payload?: Json;
+}
+
+export interface Processes {
+  /** In the order in which they were first told. */
+  entries: ProcessState[];
+  /** Entries that were dropped to keep the state small. The log still has them. */
+  dropped?: number;
+}
+
+export interface ProcessState {
+  processId: string;
+  /** `cancelled` if somebody ended it, `lost` if its owner died. */
+  status: Status;
+  turnId?: string;
+  taskId?: string;
+  toolCallId?: string;
+  toolName?: string;
+  commandSummary?: string;
+  cwd?: string;
+  destructive?: boolean;
+  interactive?: boolean;
+  startedAt?: string;
+  endedAt?: string;
+  /** How often it was given something, and how much. */
+  inputs: number;
+  inputBytes: number;
+  /** How often it was told to have written something, and how much. */
+  outputs: number;
+  outputBytes: number;
+  outputRefs?: BlobRef[];
+  exitCode?: number;
+  signal?: string;
+  terminatedBy?: string;
+  reason?: string;
+  durationMs?: number;
+  error?: ErrorInfo;
 }
 
 /** What the fold could not make sense of. */

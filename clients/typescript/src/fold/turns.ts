@@ -49,6 +49,9 @@ export function turnSubmitted(step: Step, submitted: TurnSubmitted): void {
   if (at === undefined) return;
   const turn = step.turn(at);
   if (turn.submittedAt !== undefined) {
+    const { runId } = step.event.scope;
+    // A turn that left another reader's state is told again before it is tried again.
+    if (isTerminal(turn.status) && runId !== undefined && runId !== turn.runId) return;
     return step.problem("already_ended", `turn \`${turn.turnId}\` was submitted before`);
   }
   turn.submittedAt = step.event.timestamp;

@@ -1058,6 +1058,8 @@ export interface ModelFailed {
   error: ErrorInfo;
   /** True if a part of the answer was shown. */
   partial?: boolean;
+  /** Where the provider's bytes are kept. */
+  rawRef?: BlobRef;
 }
 
 /** A model call begins. */
@@ -1164,22 +1166,36 @@ export interface ProcessEnded {
   error?: ErrorInfo;
   /** The exit code. */
   exitCode?: number;
+  /** The bytes that it wrote, those that were not kept included. */
+  outputBytes?: number;
   /** Where its output is. */
   outputRefs?: BlobRef[];
+  /** The beginning and the end of what it wrote. */
+  preview?: string;
   /** Why it was ended. */
   reason?: string;
   /** The signal that ended it. */
   signal?: string;
+  /** Who ended it. */
+  terminatedBy?: string;
 }
 
 /** A process was given something to read. */
 export interface ProcessInput {
+  /** True if nothing more can be written behind it. */
+  endOfInput?: boolean;
   /** Where all of it is. */
   inputRef?: BlobRef;
   /** The beginning of what it was given. */
   preview?: string;
+  /** True if the text is kept nowhere. */
+  secret?: boolean;
+  /** How many bytes it was given. */
+  size?: number;
   /** What it was given. */
   text?: string;
+  /** Who wrote it. */
+  writtenBy?: string;
 }
 
 /** A process wrote something. */
@@ -1190,6 +1206,8 @@ export interface ProcessOutput {
   outputRef?: BlobRef;
   /** The beginning of what it wrote. */
   preview?: string;
+  /** How many bytes this part has. */
+  size?: number;
   /** `stdout` or `stderr`. */
   stream?: string;
   /** What it wrote. */
@@ -1212,6 +1230,8 @@ export interface ProcessStarted {
   destructive?: boolean;
   /** Where the environment is described. */
   envRef?: BlobRef;
+  /** True if its input stays open, so that it can be written to. */
+  interactive?: boolean;
   /** What of the network it may reach, opaque to us. */
   networkProfile?: Json;
   /** The operating system. */
@@ -1226,6 +1246,8 @@ export interface ProcessStarted {
   shell?: string;
   /** The commands inside it. */
   subcommands?: string[];
+  /** The tool that runs it. */
+  toolName?: string;
   /** The workspace. */
   workspaceId?: string;
 }

@@ -64,6 +64,8 @@ payload! {
     } optional {
         /// True if a part of the answer was shown.
         partial: bool,
+        /// Where the provider's bytes are kept.
+        raw_ref "raw_ref": BlobRef,
     };
 
     /// Text of the model's reasoning.

@@ -7,6 +7,7 @@ mod contents;
 mod hook;
 mod item;
 mod plain;
+mod process;
 mod reasoning;
 mod repair;
 mod resolve;
@@ -161,6 +162,12 @@ impl Step<'_> {
             P::HookCompleted(run) => self.hook(Status::Completed, run),
             P::HookFailed(run) => self.hook(Status::Failed, run),
             P::CostRecorded(cost) => self.cost_recorded(cost),
+            P::ProcessStarted(started) => self.process_started(started),
+            P::ProcessOutput(output) => self.process_output(output),
+            P::ProcessInput(input) => self.process_input(input),
+            P::ProcessCompleted(ended) => self.process_ended(Status::Completed, ended),
+            P::ProcessFailed(ended) => self.process_ended(Status::Failed, ended),
+            P::ProcessTerminated(ended) => self.process_ended(Status::Cancelled, ended),
             P::SnapshotUpdated(info) | P::SnapshotRepaired(info) => self.snapshot(info),
 
             // Told and kept; the read models show them.
@@ -195,12 +202,6 @@ impl Step<'_> {
             | P::SandboxApplied(_)
             | P::SandboxViolation(_)
             | P::PolicyChanged(_)
-            | P::ProcessStarted(_)
-            | P::ProcessOutput(_)
-            | P::ProcessInput(_)
-            | P::ProcessCompleted(_)
-            | P::ProcessFailed(_)
-            | P::ProcessTerminated(_)
             | P::RoutingCandidatesResolved(_)
             | P::RoutingDecided(_)
             | P::RoutingFallbackApplied(_)

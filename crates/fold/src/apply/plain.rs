@@ -112,13 +112,13 @@ fn ledger_key(event: &Event) -> String {
         let parts = [Some(name.as_str()), run.point.as_deref(), call];
         return parts.into_iter().flatten().collect::<Vec<_>>().join(" ");
     }
-    let target = match &event.payload {
-        Ok(Payload::TaskDelegated(delegated)) => Some(delegated.to_task_id.as_str()),
-        Ok(Payload::TaskDependencyUpdated(edge)) => edge.target_id.as_deref(),
-        Ok(_) | Err(_) => None,
+    let (target, edge) = match &event.payload {
+        Ok(Payload::TaskDelegated(delegated)) => (Some(delegated.to_task_id.as_str()), None),
+        Ok(Payload::TaskDependencyUpdated(edge)) => (edge.target_id.as_deref(), edge.kind.as_deref()),
+        Ok(_) | Err(_) => (None, None),
     };
     let task = event.scope.task_id.as_ref().filter(|_| event.kind.family() == Family::Task);
-    let parts = [Some(kind), task.map(TaskId::as_str), target];
+    let parts = [Some(kind), task.map(TaskId::as_str), target, edge];
     parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
 

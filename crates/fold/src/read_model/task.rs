@@ -127,7 +127,7 @@ fn edges(state: &State) -> Vec<Value> {
         told.filter(|entry| matches!(entry.kind.as_str(), "task.dependency.updated" | "task.delegated"));
     let edges = edges.filter_map(|entry| {
         let mut edge: Value = entry.payload.as_ref()?.to().ok()?;
-        // The key of an entry is its type, its task and the edge's other end.
+        // The key of an entry is its type, its task, the edge's other end and its kind.
         let task = entry.key.split(' ').nth(1)?;
         edge.as_object_mut()?.insert("taskId".to_owned(), task.into());
         Some(edge)

@@ -14,6 +14,7 @@ pub const CASES: &[Case] = &[
     ("a_blob_lives_as_long_as_a_session_that_uses_it", a_blob_lives_as_long_as_a_session_that_uses_it),
     ("the_latest_snapshot_at_or_before_is_found", the_latest_snapshot_at_or_before_is_found),
     ("a_sealed_turn_is_immutable", a_sealed_turn_is_immutable),
+    ("a_later_run_of_a_sealed_turn_stays", a_later_run_of_a_sealed_turn_stays),
     ("keys_are_kept_and_revoked_once", keys_are_kept_and_revoked_once),
 ];
 
@@ -95,6 +96,23 @@ fn a_sealed_turn_is_immutable(bench: &mut dyn Bench) {
     assert_eq!(ok(log.sealed_turn(&key, &id("turn_1"))), Some(turn.clone()));
     assert_eq!(ok(log.sealed_turn_of_task(&key, &id("task_1"))), Some(turn));
     assert_eq!(ok(log.sealed_turn(&key, &id("turn_2"))), None);
+}
+
+fn a_later_run_of_a_sealed_turn_stays(bench: &mut dyn Bench) {
+    let log = bench.log();
+    let key = made(&*log, "s");
+    let run = |first: u64, text: &'static str| SealedTurn {
+        turn: id("turn_1"),
+        task: id("task_1"),
+        first: seq(first),
+        last: seq(first + 8),
+        bytes: Bytes::from_static(text.as_bytes()),
+    };
+    for turn in [run(1, "failed"), run(20, "done"), run(1, "failed")] {
+        ok(log.put_sealed_turn(&key, turn));
+    }
+    assert_eq!(ok(log.sealed_turn(&key, &id("turn_1"))), Some(run(20, "done")));
+    assert_eq!(ok(log.sealed_turn_of_task(&key, &id("task_1"))), Some(run(20, "done")));
 }
 
 fn keys_are_kept_and_revoked_once(bench: &mut dyn Bench) {

@@ -204,11 +204,11 @@ impl Session {
 
     pub fn put_sealed_turn(&mut self, turn: SealedTurn) -> Result<(), Error> {
         match self.sealed.get(&turn.turn) {
-            Some(stored) if *stored != turn => {
+            Some(stored) if stored.first == turn.first && *stored != turn => {
                 Err(Error::Immutable { kind: "sealed turn", id: turn.turn.to_string() })
             }
-            Some(_) => Ok(()),
-            None => {
+            Some(stored) if stored.first >= turn.first => Ok(()),
+            Some(_) | None => {
                 self.sealed.insert(turn.turn.clone(), turn);
                 Ok(())
             }

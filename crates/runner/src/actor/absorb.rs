@@ -29,6 +29,9 @@ impl Actor {
             (EffectKey::Tool(task, call), Report::Progress(told)) => {
                 self.tool_progress(&task, &call, told, page)
             }
+            (EffectKey::Tool(task, call), Report::Process(process, told)) => {
+                self.process_told(&task, &call, &process, *told, page);
+            }
             (EffectKey::Tool(task, call), Report::Tool(ended)) => {
                 self.tool_ended(&task, &call, ended, elapsed, page);
             }

@@ -13,6 +13,7 @@ use super::Actor;
 use super::close::Ending;
 use super::finish::subagent;
 use super::result::Outcome;
+use super::spawn::Crowd;
 use super::start::write_attempt;
 use super::tools::{failed, started};
 use crate::page::Page;
@@ -21,7 +22,12 @@ use crate::reference::{Keep, Pool};
 impl Actor {
     /// Gives work to a sub-agent: a task of its own, named by the call.
     pub(super) fn spawn(&mut self, task: &TaskId, call: &str, agent: &str, value: &Value, page: &mut Page) {
-        if let Some(message) = self.too_many(task, agent, page) {
+        if !self.core.registry.agents.contains_key(agent) {
+            let message = format!("There is no agent `{agent}`.");
+            return self.refuse_call(task, call, ToolErrorKind::LimitPassed, &message, page);
+        }
+        if let Some(crowd) = self.too_many(task, page) {
+            let message = crowd.for_model();
             return self.refuse_call(task, call, ToolErrorKind::LimitPassed, &message, page);
         }
         let Ok(child) = TaskId::new(call) else { return };
@@ -49,22 +55,15 @@ impl Actor {
     }
 
     /// Why no more sub-agents may come.
-    fn too_many(&self, task: &TaskId, agent: &str, page: &Page) -> Option<String> {
+    pub(super) fn too_many(&self, task: &TaskId, page: &Page) -> Option<Crowd> {
         let (turn, view) = self.view.task(task)?;
         let limits = self.persona(&turn.root)?.spec.limits.clone();
-        if !self.core.registry.agents.contains_key(agent) {
-            return Some(format!("There is no agent `{agent}`."));
-        }
         if view.depth >= limits.depth {
-            return Some(format!(
-                "Agents may call agents {} deep; this one may not call another.",
-                limits.depth
-            ));
+            return Some(Crowd::Depth(limits.depth));
         }
         let coming = page.drafts.iter().filter(|draft| draft.kind == EventType::SubagentSpawned).count();
         let there = turn.tasks.iter().filter(|task| task.parent.is_some()).count() + coming;
-        let is_full = there >= limits.children as usize;
-        is_full.then(|| format!("A turn may have {} sub-agents, and it has them.", limits.children))
+        (there >= limits.children as usize).then_some(Crowd::Children(limits.children))
     }
 
     /// The child has ended: the parent's model reads its message and what it cites, or why there is none.
@@ -88,18 +87,7 @@ impl Actor {
                 &ToolResult { tool_name, status, ..ToolResult::default() },
             );
         }
-        let known = self.state.tasks.iter().find(|known| known.task_id == child);
-        let why = known.and_then(|known| {
-            known.error.as_ref().map(|error| error.message.clone()).or(known.status_reason.clone())
-        });
-        let text = match (status, why) {
-            (Status::Cancelled, Some(why)) if !why.is_empty() => {
-                format!("The agent {name} was closed: {why}")
-            }
-            (Status::Cancelled, _) => format!("The agent {name} was closed before it had an answer."),
-            (_, Some(why)) => format!("The agent {name} failed. Error: {why}"),
-            (_, None) => format!("The agent {name} ended without a message."),
-        };
+        let text = self.without_message(&child, status, &name);
         self.write_result(task, call, &Outcome::error("incomplete", vec![Part::plain(text.clone())]), page);
         if status == Status::Cancelled {
             let cancelled = ToolCancelled { tool_name: Some(name), reason: Some("closed".to_owned()) };
@@ -108,14 +96,30 @@ impl Actor {
         page.push(EventType::ToolFailed, &scope, &failed(name, ToolErrorKind::Failed, &text));
     }
 
-    fn child_message(&self, child: &TaskId) -> Option<Vec<Part>> {
+    /// What a parent's model reads of a child that said nothing.
+    pub(super) fn without_message(&self, child: &TaskId, status: Status, name: &str) -> String {
+        let known = self.state.tasks.iter().find(|known| known.task_id == *child);
+        let why = known.and_then(|known| {
+            known.error.as_ref().map(|error| error.message.clone()).or(known.status_reason.clone())
+        });
+        match (status, why) {
+            (Status::Cancelled, Some(why)) if !why.is_empty() => {
+                format!("The agent {name} was closed: {why}")
+            }
+            (Status::Cancelled, _) => format!("The agent {name} was closed before it had an answer."),
+            (_, Some(why)) => format!("The agent {name} failed. Error: {why}"),
+            (_, None) => format!("The agent {name} ended without a message."),
+        }
+    }
+
+    pub(super) fn child_message(&self, child: &TaskId) -> Option<Vec<Part>> {
         let (_, place) = self.final_message(child)?;
         let known = self.state.tasks.iter().find(|known| known.task_id == *child)?;
         let Item::Message(message) = known.output.get(place as usize)? else { return None };
         message.block_list.clone().filter(|blocks| !blocks.is_empty())
     }
 
-    fn restored(&self, task: &TaskId) -> Pool {
+    pub(super) fn restored(&self, task: &TaskId) -> Pool {
         let known = self.state.tasks.iter().find(|known| known.task_id == *task);
         Pool::restore(Default::default(), known.map(|known| known.output.as_slice()).unwrap_or_default())
     }
@@ -197,12 +201,12 @@ impl Actor {
     }
 }
 
-fn write_child(page: &mut Page, scope: &Scope, child: &TaskId, agent: &str, input: &str) {
+pub(super) fn write_child(page: &mut Page, scope: &Scope, child: &TaskId, agent: &str, input: &str) {
     let info = TaskInfo {
         objective: Some(input.to_owned()),
         agent: Some(agent.to_owned()),
         kind: Some("subagent".to_owned()),
-        parent_tool_call_id: Some(child.as_str().to_owned()),
+        parent_tool_call_id: scope.parent_tool_call_id.as_ref().map(ToString::to_string),
         ..TaskInfo::default()
     };
     page.push(EventType::TaskCreated, scope, &info);

@@ -88,7 +88,7 @@ impl Actor {
         self.close_compaction(task, &error, page);
         if view.is_model_open {
             let partial = Some(has_items || !view.step_items.is_empty());
-            page.push(EventType::ModelFailed, &scope, &ModelFailed { error, partial });
+            page.push(EventType::ModelFailed, &scope, &ModelFailed { error, partial, raw_ref: None });
         }
     }
 
@@ -146,6 +146,7 @@ impl Actor {
                 (false, _) => ending.unbegun,
             };
             let (name, is_ended) = (call.name.clone(), call.is_ended);
+            self.end_processes(task, &id, ending.source, ending.reason.as_deref(), page);
             self.write_result(task, &id, &Outcome::error("incomplete", vec![Part::plain(text)]), page);
             if !is_ended {
                 let cancelled = ToolCancelled { tool_name: Some(name), reason: ending.reason.clone() };

@@ -1,12 +1,13 @@
 //! The commands of one session, one after the other.
 
-use riverrun_event::{Input, TaskId, ThreadId, TurnId};
+use riverrun_event::{Input, ProcessId, TaskId, ThreadId, TurnId};
+use riverrun_tool::Terminate;
 use tokio::sync::oneshot;
 
 use super::{Actor, Stop};
 use crate::{
-    CancelMode, Cancelled, CommandError, Decide, Decided, JournalError, QueueEntry, RequestKey, Submit,
-    Submitted,
+    CancelMode, Cancelled, CommandError, Decide, Decided, JournalError, ProcessOver, ProcessWrite,
+    QueueEntry, RequestKey, Spawn, Submit, Submitted,
 };
 
 pub(crate) type Reply<T> = oneshot::Sender<Result<T, CommandError>>;
@@ -19,16 +20,20 @@ pub(crate) enum Command {
         turn: TurnId,
         mode: CancelMode,
         reason: Option<String>,
+        request: Option<RequestKey>,
         reply: Reply<Cancelled>,
     },
     Retry(TurnId, Option<RequestKey>, Reply<Submitted>),
     Steer(TurnId, Input, Option<RequestKey>, Reply<Submitted>),
-    Decide(Box<Decide>, Reply<Decided>),
+    Decide(Box<Decide>, Option<RequestKey>, Reply<Decided>),
     Queue(Option<ThreadId>, Reply<Vec<QueueEntry>>),
-    Unqueue(TurnId, Reply<Cancelled>),
-    Promote(TurnId, Reply<Vec<QueueEntry>>),
+    Unqueue(TurnId, Option<RequestKey>, Reply<Cancelled>),
+    Promote(TurnId, Option<RequestKey>, Reply<Vec<QueueEntry>>),
+    SpawnSubagent(Box<Spawn>, Option<RequestKey>, Reply<Submitted>),
     TellSubagent(TaskId, Input, Option<RequestKey>, Reply<()>),
-    CloseSubagent(TaskId, Option<String>, Reply<()>),
+    CloseSubagent(TaskId, Option<String>, Option<RequestKey>, Reply<()>),
+    WriteProcess(Box<ProcessWrite>, Option<RequestKey>, Reply<()>),
+    TerminateProcess(ProcessId, Terminate, Option<RequestKey>, Reply<ProcessOver>),
 }
 
 /// Why a command had no effect: the caller is told, or the actor must stop as well.
@@ -62,19 +67,27 @@ impl Command {
     pub(super) fn refuse(self, error: CommandError) {
         match self {
             Command::Wake => {}
-            Command::Submit(_, reply) | Command::Retry(_, _, reply) | Command::Steer(_, _, _, reply) => {
+            Command::Submit(_, reply)
+            | Command::Retry(_, _, reply)
+            | Command::Steer(_, _, _, reply)
+            | Command::SpawnSubagent(_, _, reply) => {
                 let _ = reply.send(Err(error));
             }
-            Command::Cancel { reply, .. } | Command::Unqueue(_, reply) => {
+            Command::Cancel { reply, .. } | Command::Unqueue(_, _, reply) => {
                 let _ = reply.send(Err(error));
             }
-            Command::Decide(_, reply) => {
+            Command::Decide(_, _, reply) => {
                 let _ = reply.send(Err(error));
             }
-            Command::Queue(_, reply) | Command::Promote(_, reply) => {
+            Command::Queue(_, reply) | Command::Promote(_, _, reply) => {
                 let _ = reply.send(Err(error));
             }
-            Command::TellSubagent(_, _, _, reply) | Command::CloseSubagent(_, _, reply) => {
+            Command::TellSubagent(_, _, _, reply)
+            | Command::CloseSubagent(_, _, _, reply)
+            | Command::WriteProcess(_, _, reply) => {
+                let _ = reply.send(Err(error));
+            }
+            Command::TerminateProcess(_, _, _, reply) => {
                 let _ = reply.send(Err(error));
             }
         }
@@ -86,22 +99,34 @@ impl Actor {
         match command {
             Command::Wake => self.catch_up().await.map_err(Stop::of),
             Command::Submit(submit, reply) => answer(reply, self.submit(*submit).await),
-            Command::Cancel { turn, mode, reason, reply } => {
-                answer(reply, self.cancel(&turn, mode, reason).await)
+            Command::Cancel { turn, mode, reason, request, reply } => {
+                answer(reply, self.cancel(&turn, mode, reason, request).await)
             }
             Command::Retry(turn, request, reply) => answer(reply, self.retry(&turn, request).await),
             Command::Steer(turn, input, request, reply) => {
                 answer(reply, self.steer(&turn, input, request).await)
             }
-            Command::Decide(decide, reply) => answer(reply, self.decide(*decide).await),
+            Command::Decide(decide, request, reply) => answer(reply, self.decide(*decide, request).await),
             Command::Queue(thread, reply) => answer(reply, Ok(self.queue(thread.as_ref()))),
-            Command::Unqueue(turn, reply) => answer(reply, self.unqueue(&turn).await),
-            Command::Promote(turn, reply) => answer(reply, self.promote(&turn).await),
+            Command::Unqueue(turn, request, reply) => answer(reply, self.unqueue(&turn, request).await),
+            Command::Promote(turn, request, reply) => answer(reply, self.promote(&turn, request).await),
+            Command::SpawnSubagent(spawn, request, reply) => {
+                answer(reply, self.spawn_asked(*spawn, request).await)
+            }
             Command::TellSubagent(task, input, request, reply) => {
                 answer(reply, self.tell_subagent(&task, input, request).await)
             }
-            Command::CloseSubagent(task, reason, reply) => {
-                answer(reply, self.close_subagent(&task, reason).await)
+            Command::CloseSubagent(task, reason, request, reply) => {
+                answer(reply, self.close_subagent(&task, reason, request).await)
+            }
+            Command::WriteProcess(write, request, reply) => {
+                answer(reply, self.write_process(*write, request).await)
+            }
+            Command::TerminateProcess(process, terminate, request, reply) => {
+                match self.terminate_process(process.as_str(), terminate, request, reply).await {
+                    Ok(()) => Ok(()),
+                    Err((refusal, reply)) => answer(reply, Err(refusal)),
+                }
             }
         }
     }

@@ -9,12 +9,11 @@ use serde_json::Value;
 
 use super::Actor;
 use super::failing::{error_info, split};
-use super::keep::RAW;
 use super::model::stop_word;
 use crate::drive::{EffectKey, Launch, Said, Summarised, SummaryCall};
 use crate::history;
 use crate::page::{Page, with_step};
-use crate::view::TOO_LONG;
+use crate::view::{RESULTS, TOO_LONG};
 
 const ASK: &str = "Write a summary of the conversation above for yourself: what was asked, what was found, what was \
     decided, what is still open. Keep names, numbers and references exact. Answer with the summary alone.";
@@ -46,12 +45,50 @@ impl Actor {
         self.summarise_past(task, Trigger::Tokens(limit), page).await
     }
 
-    /// The model does not take the conversation: older turns give way, if there are any.
+    /// The model does not take the conversation: older turns give way, or what the turn's own tools said.
     pub(super) async fn shorten(&mut self, task: &TaskId, page: &mut Page) {
         self.compacted.insert(task.clone());
-        if !self.summarise_past(task, Trigger::TooLong, page).await {
+        let was_too_long = self.view.task(task).is_some_and(|(_, view)| view.was_too_long);
+        if !was_too_long && self.summarise_past(task, Trigger::TooLong, page).await {
+            return;
+        }
+        if !self.shorten_results(task, page) {
             self.give_up(task, page);
         }
+    }
+
+    /// Halves what the model reads of the task's own results. False if none is long enough to give way.
+    fn shorten_results(&mut self, task: &TaskId, page: &mut Page) -> bool {
+        let Some(provider) = self.view.task(task).and_then(|(_, view)| view.provider.clone()) else {
+            return false;
+        };
+        let mut items = self.own_items(task, &provider);
+        let before = history::result_tokens(&items);
+        let after = before / 2;
+        if !history::cut_results(&mut items, after) {
+            return false;
+        }
+        // What older turns were summarised to stands as it was told.
+        let told = self.told_summary();
+        let turns = told["affectedTurns"].as_array().map(|turns| {
+            turns.iter().filter_map(Value::as_str).map(ToOwned::to_owned).collect::<Vec<String>>()
+        });
+        let Some((_, view)) = self.view.task(task) else { return false };
+        let scope = with_step(&view.scope, Some(&StepId::from_bytes(self.core.fresh())));
+        let started = Compaction {
+            trigger: Some(RESULTS.to_owned()),
+            tokens_before: Some(before),
+            ..Compaction::default()
+        };
+        page.push(EventType::ContextCompactionStarted, &scope, &started);
+        let completed = Compaction {
+            affected_turns: turns,
+            summary_ref: told["summaryRef"].as_str().map(|name| BlobRef::Bare(name.to_owned())),
+            tokens_after: Some(after),
+            ..started
+        };
+        page.push(EventType::ContextCompactionCompleted, &scope, &completed);
+        true
     }
 
     /// False if there is nothing to summarise.
@@ -112,12 +149,13 @@ impl Actor {
         let trigger = if view.was_too_long { Trigger::TooLong } else { Trigger::Tokens(0) };
         let trigger = Some(trigger.as_str().to_owned());
         let affected_turns = Some(self.past_turns(&turn.thread, &turn.turn));
+        let raw_ref = self.keep_raw(made.raw);
         match made.call {
-            Ok(said) => self.summary_said(task, said, &scope, page),
+            Ok(said) => self.summary_said(task, said, raw_ref, &scope, page),
             Err(error) => {
                 self.limits_hit(task, &error, &scope, page);
-                let error = error_info(&error, false);
-                page.push(EventType::ModelFailed, &scope, &ModelFailed { error, partial: Some(false) });
+                let failed = ModelFailed { error: error_info(&error, false), partial: Some(false), raw_ref };
+                page.push(EventType::ModelFailed, &scope, &failed);
             }
         }
         match made.stored {
@@ -140,8 +178,14 @@ impl Actor {
         }
     }
 
-    fn summary_said(&mut self, task: &TaskId, said: Said, scope: &Scope, page: &mut Page) {
-        let raw_ref = (!said.raw.is_empty()).then(|| self.keep(said.raw, RAW)).flatten();
+    fn summary_said(
+        &mut self,
+        task: &TaskId,
+        said: Said,
+        raw_ref: Option<BlobRef>,
+        scope: &Scope,
+        page: &mut Page,
+    ) {
         let provider = self.model_of(task).and_then(|name| split(Some(&name)).0);
         let completed = ModelCompleted {
             usage: Some(said.usage.clone()),
@@ -160,7 +204,7 @@ impl Actor {
         let Some((_, view)) = self.view.task(task) else { return };
         let Some(step) = &view.compacting else { return };
         let scope = with_step(&view.scope, Some(step));
-        let failed = ModelFailed { error: error.clone(), partial: Some(false) };
+        let failed = ModelFailed { error: error.clone(), partial: Some(false), raw_ref: None };
         page.push(EventType::ModelFailed, &scope, &failed);
         let failed = Compaction { error: Some(error.clone()), ..Compaction::default() };
         page.push(EventType::ContextCompactionFailed, &scope, &failed);

@@ -1,13 +1,14 @@
 //! Commands to turns that are there: cancel, steer, retry, and word to their sub-agents.
 
 use riverrun_event::{
-    EventType, Input, InputSteered, ItemRetracted, RunId, Sequence, SubagentInput, TaskChange, TaskId, TurnId,
+    EventType, Input, InputSteered, RunId, Sequence, SubagentInput, TaskChange, TaskId, TurnId,
 };
-use riverrun_fold::{Status, Turn};
+use riverrun_fold::Status;
 
 use super::Actor;
 use super::command::Refusal;
 use super::finish::{mode_word, subagent};
+use super::retry::{Ended, retract_output, write_again, write_output};
 use crate::page::{Page, turn_scope};
 use crate::{CancelMode, Cancelled, CommandError, RequestKey, Submitted};
 
@@ -17,10 +18,14 @@ impl Actor {
         turn: &TurnId,
         mode: CancelMode,
         reason: Option<String>,
+        request: Option<RequestKey>,
     ) -> Result<Cancelled, Refusal> {
+        if let Some(first) = self.answered_before(request).await? {
+            return Ok(first);
+        }
         let Some(view) = self.view.turns.get(turn) else {
             return match self.state.turns.iter().find(|known| known.turn_id == *turn) {
-                Some(known) if !known.status.is_terminal() => self.unqueue(turn).await,
+                Some(known) if !known.status.is_terminal() => self.unqueue(turn, request).await,
                 Some(_) | None => Ok(self.ended(turn).await?),
             };
         };
@@ -28,13 +33,15 @@ impl Actor {
             .cancel
             .as_ref()
             .is_some_and(|cancel| cancel.mode == CancelMode::Immediate || cancel.mode == mode);
-        let mut sequence = self.state.sequence;
+        let (turn_id, sequence) = (turn.clone(), self.state.sequence);
+        let mut told = Cancelled { turn_id, status: "cancelling".to_owned(), sequence };
         if !stands {
             let mut page = self.page();
             self.write_cancel(turn, mode, reason, &mut page);
-            sequence = self.append_once(&page).await?.map_or(sequence, |landed| landed.first);
+            self.remember_answer(request, &told, &mut page);
+            told.sequence = self.append_once(&page).await?.map_or(sequence, |landed| landed.first);
         }
-        Ok(Cancelled { turn_id: turn.clone(), status: "cancelling".to_owned(), sequence })
+        Ok(told)
     }
 
     /// The intent, before any effect of it.
@@ -125,19 +132,25 @@ impl Actor {
         if self.core.is_draining() {
             return Err(CommandError::Draining.into());
         }
-        let known = self.ended_turn(turn).await?;
-        let status = known.status;
+        let ended = self.ended_turn(turn).await?;
         let absent = || CommandError::NoTurn(turn.to_string());
-        let task = known.task_id.clone().ok_or_else(absent)?;
-        let agent = known.agent.clone().ok_or_else(absent)?;
+        let task = ended.turn.task_id.clone().ok_or_else(absent)?;
+        let agent = ended.turn.agent.clone().ok_or_else(absent)?;
         let run = RunId::from_bytes(self.core.fresh());
-        let scope = turn_scope(&known.thread_id, turn, &task, &run);
-        let attempts =
-            self.state.tasks.iter().find(|known| known.task_id == task).map_or(0, |task| task.attempts.len());
+        let scope = turn_scope(&ended.turn.thread_id, turn, &task, &run);
         let mut page = self.page();
+        if ended.is_sealed {
+            write_again(&ended.turn, &scope, &mut page);
+        }
+        let attempts = ended.root.as_ref().map_or(0, |root| root.attempts.len());
         self.write_start(&mut page, &scope, &agent, u32::try_from(attempts).unwrap_or(0) + 1);
-        if status == Status::Completed {
-            self.retract_output(&task, &scope, &mut page);
+        if let Some(root) = &ended.root {
+            if ended.is_sealed {
+                write_output(root, &scope, &mut page);
+            }
+            if ended.turn.status == Status::Completed {
+                retract_output(root, &scope, &mut page);
+            }
         }
         let (turn_id, status, first) = (turn.clone(), "accepted".to_owned(), Sequence::ZERO);
         let told = Submitted { turn_id, task_id: task, run_id: run, status, first, duplicate: false };
@@ -146,35 +159,29 @@ impl Actor {
         Ok(Submitted { first: landed.map_or(first, |landed| landed.first), ..told })
     }
 
-    /// A turn that can be tried again.
-    async fn ended_turn(&self, turn: &TurnId) -> Result<&Turn, Refusal> {
-        let Some(known) = self.state.turns.iter().find(|known| known.turn_id == *turn) else {
-            let status = self.ended(turn).await?.status;
-            return Err(CommandError::TooOld { turn: turn.to_string(), status }.into());
+    /// A turn that can be tried again, wherever it is kept.
+    async fn ended_turn(&mut self, turn: &TurnId) -> Result<Ended, Refusal> {
+        let known = self.state.turns.iter().find(|known| known.turn_id == *turn).cloned();
+        let ended = match known {
+            Some(turn) => {
+                let root = self.state.tasks.iter().find(|task| Some(&task.task_id) == turn.task_id.as_ref());
+                Ended { root: root.cloned(), turn, is_sealed: false }
+            }
+            None => {
+                let status = self.ended(turn).await?.status;
+                let sealed = self.sealed_turn(turn).await;
+                let too_old = || CommandError::TooOld { turn: turn.to_string(), status };
+                Ended::sealed(&*sealed.ok_or_else(too_old)?)
+            }
         };
-        if !known.status.is_terminal() {
-            let (turn, status) = (turn.to_string(), known.status.as_str().to_owned());
+        if !ended.turn.status.is_terminal() {
+            let (turn, status) = (turn.to_string(), ended.turn.status.as_str().to_owned());
             return Err(CommandError::TurnRunning { turn, status }.into());
         }
-        if self.is_busy(&known.thread_id) {
-            return Err(CommandError::Busy(known.thread_id.to_string()).into());
+        if self.is_busy(&ended.turn.thread_id) {
+            return Err(CommandError::Busy(ended.turn.thread_id.to_string()).into());
         }
-        Ok(known)
-    }
-
-    fn retract_output(&self, task: &TaskId, scope: &riverrun_event::Scope, page: &mut Page) {
-        let Some(known) = self.state.tasks.iter().find(|known| known.task_id == *task) else { return };
-        for (place, item) in
-            known.output.iter().enumerate().filter(|(place, _)| !known.retracted.contains(place))
-        {
-            let Some(item_id) = item.id().map(|id| id.into_owned()) else { continue };
-            let output_index = u32::try_from(place).unwrap_or(u32::MAX);
-            page.push(
-                EventType::ItemRetracted,
-                scope,
-                &ItemRetracted { item_id, output_index, reason: "retry".to_owned() },
-            );
-        }
+        Ok(ended)
     }
 
     pub(super) async fn tell_subagent(
@@ -204,9 +211,14 @@ impl Actor {
         &mut self,
         task: &TaskId,
         reason: Option<String>,
+        request: Option<RequestKey>,
     ) -> Result<(), Refusal> {
+        if self.answered_before::<()>(request).await?.is_some() {
+            return Ok(());
+        }
         let scope = self.child_scope(task)?;
         let mut page = self.page();
+        self.remember_answer(request, &(), &mut page);
         let change =
             TaskChange { reason, native_status: Some("immediate".to_owned()), ..TaskChange::default() };
         page.push(EventType::TaskCancelRequested, &scope, &change);

@@ -10,10 +10,18 @@ use super::command::Refusal;
 use crate::approve::{Rule, Rules, digest, identity};
 use crate::page::Page;
 use crate::persona::Tooling;
-use crate::{CommandError, Decide, Decided, Decision};
+use crate::{CommandError, Decide, Decided, Decision, RequestKey};
 
 impl Actor {
-    pub(super) async fn decide(&mut self, mut decide: Decide) -> Result<Decided, Refusal> {
+    pub(super) async fn decide(
+        &mut self,
+        mut decide: Decide,
+        request: Option<RequestKey>,
+    ) -> Result<Decided, Refusal> {
+        if let Some(first) = self.answered_before::<Decided>(request).await? {
+            let decision = first.decision.clone();
+            return Ok(self.still_holds(&decide, first, |holds| holds.decision == decision));
+        }
         if seeded::is_on(Bug::ApprovalByPosition) {
             self.first_open(&mut decide);
         }
@@ -37,18 +45,26 @@ impl Actor {
         if decide.always {
             self.write_rule(&action, &decision, &scope, &mut page)?;
         }
+        let (action, sequence) = (decide.action.clone(), self.state.sequence);
+        let mut told = Decided { action, decision, source, won: true, sequence };
+        self.remember_answer(request, &told, &mut page);
         let landed = self.append_once(&page).await?;
-        let sequence = landed.map_or(Sequence::ZERO, |landed| landed.first);
-        // Somebody who writes into the log directly may have been first.
+        told.sequence = landed.map_or(Sequence::ZERO, |landed| landed.first);
+        Ok(self.still_holds(&decide, told, |holds| *holds == resolved))
+    }
+
+    /// Somebody who writes into the log directly may have been first.
+    fn still_holds(
+        &self,
+        decide: &Decide,
+        told: Decided,
+        is_ours: impl Fn(&ActionResolved) -> bool,
+    ) -> Decided {
         let holds = self.state.actions.iter().find(|known| known.action_id == decide.action);
-        match holds
-            .and_then(|known| known.resolution.as_ref())
-            .and_then(|raw| raw.to::<ActionResolved>().ok())
-        {
-            Some(first) if first != resolved => {
-                Ok(lost(&decide, RawJson::of(&first).ok().as_ref(), sequence))
-            }
-            Some(_) | None => Ok(Decided { action: decide.action, decision, source, won: true, sequence }),
+        let raw = holds.and_then(|known| known.resolution.as_ref());
+        match raw.and_then(|raw| raw.to::<ActionResolved>().ok()) {
+            Some(holds) if !is_ours(&holds) => lost(decide, raw, told.sequence),
+            Some(_) | None => told,
         }
     }
 

@@ -38,12 +38,14 @@ impl Actor {
         let Some(known) = view.call(call) else { return };
         let (scope, name) = (view.call_scope(known), known.name.clone());
         let duration_ms = u64::try_from(elapsed.as_millis()).ok();
+        let output_ref = self.end_processes(task, call, "call_ended", None, page);
         let output = match ended {
             Ok(output) => output,
             Err(error) => {
                 let told = format!("The tool {name} failed. Error: {}", error.message);
                 self.write_result(task, call, &Outcome::error("failed", vec![Part::plain(told)]), page);
-                return push_failed(&scope, failed(name, error.kind, &error.message), duration_ms, page);
+                let failed = failed(name, error.kind, &error.message);
+                return push_failed(&scope, ToolFailed { output_ref, ..failed }, duration_ms, page);
             }
         };
         let preview = preview(&output);
@@ -58,7 +60,7 @@ impl Actor {
             page.push(
                 EventType::ToolResult,
                 &scope,
-                &ToolResult { tool_name, status, preview, duration_ms, ..ToolResult::default() },
+                &ToolResult { tool_name, status, preview, duration_ms, output_ref, ..ToolResult::default() },
             );
         }
     }

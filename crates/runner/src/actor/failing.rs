@@ -21,6 +21,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(120);
 
 impl Actor {
     pub(super) fn model_failed(&mut self, task: &TaskId, error: &ModelError, page: &mut Page) {
+        let raw_ref = self.keep_answer(task);
         let shown = self.streams.get(task).is_some_and(|stream| !stream.items.is_empty());
         let Some((_, view)) = self.view.task(task) else { return };
         let is_patient = error.retry_after.is_none_or(|pause| pause <= LONGEST_PAUSE);
@@ -34,7 +35,7 @@ impl Actor {
             self.close_items(task, page);
         }
         self.limits_hit(task, error, &scope, page);
-        let failed = ModelFailed { error: error_info(error, retryable), partial: Some(shown) };
+        let failed = ModelFailed { error: error_info(error, retryable), partial: Some(shown), raw_ref };
         page.push(EventType::ModelFailed, &scope, &failed);
         if will_retry {
             let pause = self.pause(failures).max(error.retry_after.unwrap_or_default());
@@ -132,10 +133,17 @@ impl Actor {
         };
         let mut message = error.message;
         if code == TOO_LONG {
-            let was_shortened = self.view.task(task).is_some_and(|(_, view)| view.was_too_long);
-            let why = match was_shortened {
-                true => "the conversation does not fit the model, even with its older turns summarised",
-                false => "the turn alone does not fit the model; there are no older turns to summarise",
+            let view = self.view.task(task).map(|(_, view)| (view.was_too_long, view.cuts > 0));
+            let why = match view.unwrap_or_default() {
+                (_, true) => {
+                    "the conversation does not fit the model, even with its tools' results shortened"
+                }
+                (true, false) => {
+                    "the conversation does not fit the model, even with its older turns summarised"
+                }
+                (false, false) => {
+                    "the turn alone does not fit the model; there are no older turns to summarise and no long results to shorten"
+                }
             };
             message = format!("{why}: {message}; ask for less at once, or use a model with a larger context");
         }
@@ -155,7 +163,7 @@ impl Actor {
             self.retract_step(task, "interrupted", page);
             let Some((_, view)) = self.view.task(task) else { return };
             let partial = Some(!view.step_items.is_empty());
-            let failed = ModelFailed { error: error.clone(), partial };
+            let failed = ModelFailed { error: error.clone(), partial, raw_ref: None };
             page.push(EventType::ModelFailed, &view.step_scope(), &failed);
         }
         self.new_attempt(task, error, page);

@@ -1,6 +1,6 @@
 //! Bytes that events refer to, stored before the events.
 
-use riverrun_event::BlobRef;
+use riverrun_event::{BlobRef, TaskId};
 use riverrun_log::NewBlob;
 
 use super::Actor;
@@ -8,7 +8,7 @@ use super::Actor;
 /// What a model was asked.
 pub(super) const JSON: &str = "application/json";
 /// What a service answered, as it came.
-pub(super) const RAW: &str = "application/octet-stream";
+const RAW: &str = "application/octet-stream";
 /// More than this is not kept: it is what a blob may have.
 const MOST: usize = 20 << 20;
 
@@ -23,6 +23,16 @@ impl Actor {
         let session = Some(self.key.session.clone());
         self.blobs.push(NewBlob { session, media_type: media_type.to_owned(), bytes: bytes.into() });
         Some(BlobRef::Bare(reference.to_string()))
+    }
+
+    /// Stores what the service answered to the open model call, if it is to be kept and there is any.
+    pub(super) fn keep_answer(&mut self, task: &TaskId) -> Option<BlobRef> {
+        let raw = std::mem::take(&mut self.streams.get_mut(task)?.raw);
+        self.keep_raw(raw)
+    }
+
+    pub(super) fn keep_raw(&mut self, raw: Vec<u8>) -> Option<BlobRef> {
+        if raw.is_empty() { None } else { self.keep(raw, RAW) }
     }
 
     pub(super) async fn put_blobs(&mut self) {

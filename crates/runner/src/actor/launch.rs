@@ -1,16 +1,19 @@
 //! Effects begin here, after the events that announce them are durable.
 
+use riverrun_event::ProcessId;
 use tokio_util::sync::CancellationToken;
 
 use super::Actor;
 use super::model::Stream;
+use super::process::Afterwards;
 use crate::drive::{
-    EffectKey, Launch, Line, Report, Running, ask_hook, call_model, check_call, check_output, run_tool,
+    EffectKey, Host, Launch, Line, Report, Running, ask_hook, call_model, check_call, check_output, run_tool,
     summarise,
 };
 
 impl Actor {
     pub(super) async fn launch_all(&mut self) {
+        std::mem::take(&mut self.afterwards).into_iter().for_each(Afterwards::say);
         for (key, launch) in std::mem::take(&mut self.launches) {
             self.launch(key, launch).await;
         }
@@ -37,6 +40,9 @@ impl Actor {
                 let progress = line.clone();
                 run.call.progress =
                     std::sync::Arc::new(move |told| progress.try_tell(Report::Progress(told)));
+                if run.tool.is_interactive() {
+                    run.call.process = Some(std::sync::Arc::new(self.host(line.clone())));
+                }
                 tokio::spawn(run_tool(*run, line, places))
             }
             Launch::Delay(time) => tokio::spawn(async move {
@@ -55,6 +61,11 @@ impl Actor {
             since: tokio::time::Instant::now(),
         };
         self.running.insert(key, running);
+    }
+
+    fn host(&self, line: Line) -> Host {
+        let process = ProcessId::from_bytes(self.core.fresh()).to_string();
+        Host { process, line, log: self.core.journal.log().clone(), key: self.key.clone() }
     }
 
     /// Ends effects without a word; what is to be said about them is said by whoever ends them.

@@ -8,7 +8,6 @@ use riverrun_event::{
 use riverrun_provider::{ItemKind, ModelEvent, StopReason};
 
 use super::Actor;
-use super::keep::RAW;
 use crate::page::Page;
 
 /// An open model call and the items that it began.
@@ -177,10 +176,9 @@ impl Actor {
         usage: Usage,
         page: &mut Page,
     ) {
-        let Some(stream) = self.streams.get_mut(task) else { return };
+        let raw_ref = self.keep_answer(task);
+        let Some(stream) = self.streams.get(task) else { return };
         let (response_id, model) = (stream.response.clone(), stream.model.clone());
-        let raw = std::mem::take(&mut stream.raw);
-        let raw_ref = (!raw.is_empty()).then(|| self.keep(raw, RAW)).flatten();
         self.close_items(task, page);
         let Some((_, view)) = self.view.task(task) else { return };
         let completed = ModelCompleted {

@@ -3,10 +3,12 @@
 use bytes::Bytes;
 use riverrun_event::{CommandId, RunId, Sequence, TaskId, TurnId};
 use riverrun_log::{Command, CommandChange, NewCommand};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::Actor;
 use super::command::Refusal;
+use super::spawn::SPAWNED;
 use crate::page::Page;
 use crate::{CommandError, RequestKey, Submitted};
 
@@ -33,26 +35,52 @@ impl Actor {
         &self,
         request: Option<RequestKey>,
     ) -> Result<Option<Submitted>, Refusal> {
+        match self.stored(request).await? {
+            Some(command) => self.told_before(&command).await,
+            None => Ok(None),
+        }
+    }
+
+    /// The same for a request whose answer stands as it was told.
+    pub(super) async fn answered_before<T: DeserializeOwned>(
+        &self,
+        request: Option<RequestKey>,
+    ) -> Result<Option<T>, Refusal> {
+        let stored = self.stored(request).await?;
+        Ok(stored.and_then(|command| serde_json::from_slice(&command.request.body).ok()))
+    }
+
+    async fn stored(&self, request: Option<RequestKey>) -> Result<Option<Command>, Refusal> {
         let Some(request) = request else { return Ok(None) };
         let id = CommandId::from_bytes(request.id);
         let Some(command) = self.core.journal.log().command(&self.key, &id).await? else { return Ok(None) };
         if command.request.digest != request.digest {
             return Err(CommandError::RequestMismatch.into());
         }
-        self.told_before(&command).await
+        Ok(Some(command))
+    }
+
+    /// Stores the answer with what it tells.
+    pub(super) fn remember_answer(
+        &self,
+        request: Option<RequestKey>,
+        told: &impl Serialize,
+        page: &mut Page,
+    ) {
+        let Some(RequestKey { id, digest }) = request else { return };
+        let id = CommandId::from_bytes(id);
+        let name = format!("request:{id}");
+        self.remember_command(id, name, digest, told, page);
     }
 
     pub(super) fn remember_request(&self, request: Option<RequestKey>, told: &Submitted, page: &mut Page) {
-        let Some(RequestKey { id, digest }) = request else { return };
         let told = Remembered {
             turn_id: told.turn_id.clone(),
             task_id: told.task_id.clone(),
             run_id: told.run_id.clone(),
             status: told.status.clone(),
         };
-        let id = CommandId::from_bytes(id);
-        let name = format!("request:{id}");
-        self.remember_command(id, name, digest, &told, page);
+        self.remember_answer(request, &told, page);
     }
 
     pub(super) fn remember_command(
@@ -60,7 +88,7 @@ impl Actor {
         id: CommandId,
         name: String,
         digest: [u8; 32],
-        told: &Remembered,
+        told: &impl Serialize,
         page: &mut Page,
     ) {
         let body = Bytes::from(serde_json::to_vec(told).unwrap_or_default());
@@ -82,7 +110,8 @@ impl Actor {
         };
         let record = self.core.journal.log().turn(&self.key, &told.turn_id).await?;
         let first = record.as_ref().map_or(Sequence::ZERO, |record| record.fact.first);
-        if told.status != "steered" {
+        // Of a turn it is told how it stands now; what was said to one, or begun in it, stays as it was told.
+        if !matches!(told.status.as_str(), "steered" | SPAWNED) {
             let known = self.state.turns.iter().find(|known| known.turn_id == told.turn_id);
             let status = known.map(|known| known.status.as_str().to_owned());
             told.status = status.or(record.map(|record| record.fact.status)).unwrap_or(told.status);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use riverrun_event::{EventType, Input, Scope, TaskId, ThreadId, TurnId};
+use riverrun_event::{EventType, Input, Record, Scope, Sequence, TaskId, ThreadId, TurnId};
 use riverrun_fold::{Density, SealedTurn, State};
 use riverrun_provider::History;
 use serde_json::{Value, json};
@@ -30,15 +30,25 @@ impl Actor {
         } else if let Some(objective) = known.and_then(|known| known.objective.clone()) {
             history::user(&Input::Text(objective), &mut out);
         }
-        if let Some(known) = known {
-            let making = Making::Present { makers: &view.makers, provider };
-            history::items(&known.output, |place| known.retracted.contains(&place), &making, &mut out);
-        }
+        out.append(&mut self.own_items(task, provider));
         if view.repairs > 0 && view.is_call_due {
             let text = "Your last answer did not fit the schema that was asked for. Answer again with JSON that fits it, and nothing else.";
             history::user(&Input::Text(text.to_owned()), &mut out);
         }
         history::pair(out)
+    }
+
+    /// What the task has said and read itself.
+    pub(super) fn own_items(&self, task: &TaskId, provider: &str) -> Vec<History> {
+        let mut out = Vec::new();
+        let known = self.state.tasks.iter().find(|known| known.task_id == *task);
+        let (Some((_, view)), Some(known)) = (self.view.task(task), known) else { return out };
+        let making = Making::Present { makers: &view.makers, provider };
+        history::items(&known.output, |place| known.retracted.contains(&place), &making, &mut out);
+        if let Some(tokens) = view.results_fit {
+            history::cut_results(&mut out, tokens);
+        }
+        out
     }
 
     /// The turns of the thread before this one.
@@ -114,7 +124,7 @@ impl Actor {
         page.push(EventType::ContextResolved, scope, &json!({ "turns": turns }));
     }
 
-    async fn sealed_turn(&mut self, turn: &TurnId) -> Option<Arc<SealedTurn>> {
+    pub(super) async fn sealed_turn(&mut self, turn: &TurnId) -> Option<Arc<SealedTurn>> {
         if let Some(known) = self.sealed.get(turn) {
             return Some(known.clone());
         }
@@ -126,37 +136,38 @@ impl Actor {
         let sealed = match stored {
             Some(sealed) if is_whole(&sealed) => sealed,
             // What is left of it, if its events are gone.
-            stored => self.fold_turn(turn).await.or(stored)?,
+            stored => {
+                let last = stored.as_ref().map(|stored| stored.turn.last_sequence);
+                self.fold_turn(turn, last).await.or(stored)?
+            }
         };
         let sealed: Arc<SealedTurn> = Arc::new(sealed);
         self.sealed.insert(turn.clone(), sealed.clone());
         Some(sealed)
     }
 
-    /// A turn that left the state and is not stored by itself yet, from its events.
-    async fn fold_turn(&self, turn: &TurnId) -> Option<SealedTurn> {
+    /// A turn that left the state and is not stored by itself yet, or not whole, from its events: those of all its
+    /// runs, up to `last` if that is known.
+    async fn fold_turn(&self, turn: &TurnId, last: Option<Sequence>) -> Option<SealedTurn> {
         let record = self.core.journal.log().turn(&self.key, turn).await.ok().flatten()?;
+        let end = last.unwrap_or(self.state.sequence);
         let mut after = record.fact.first.previous();
         let mut state = State::new(self.key.session.clone());
-        loop {
+        while after < end {
             let chunks = self.core.journal.read(&self.key, after).await.ok()?;
             let last = chunks.last()?.last();
             for (sequence, bytes) in chunks.iter().flat_map(|chunk| chunk.records_after(after)) {
-                let event = self.whole_event(bytes, sequence).await?;
-                let _ = state.apply_as(Density::Filtered, &event, &mut Vec::new());
-                let known =
-                    state.turns.iter().position(|known| known.turn_id == *turn && known.status.is_terminal());
-                if let Some(place) = known {
-                    let turn = state.turns.swap_remove(place);
-                    return Some(SealedTurn {
-                        turn,
-                        tasks: state.tasks,
-                        tool_calls: Vec::new(),
-                        actions: Vec::new(),
-                    });
+                let event = Record::read(bytes).ok()?.to_event(sequence).ok()?;
+                if sequence <= end && event.scope.turn_id.as_ref() == Some(turn) {
+                    let event = self.whole_event(bytes, sequence).await?;
+                    let _ = state.apply_as(Density::Filtered, &event, &mut Vec::new());
                 }
             }
             after = last;
         }
+        let place =
+            state.turns.iter().position(|known| known.turn_id == *turn && known.status.is_terminal())?;
+        let turn = state.turns.swap_remove(place);
+        Some(SealedTurn { turn, tasks: state.tasks, tool_calls: Vec::new(), actions: Vec::new() })
     }
 }

@@ -56,6 +56,7 @@ impl Actor {
             Intent::Decided(task, call) => self.decided(&task, &call, page),
             Intent::Unknown(task, call) => self.unknown_outcome(&task, &call, page),
             Intent::Collect(task, call) => self.collect(&task, &call, page),
+            Intent::Tell(child) => self.tell_parent(&child, page),
             Intent::Expire(action) => self.expire(&action, page),
             Intent::Fail(task, failure) => {
                 self.limit_passed(&task, failure.limit.as_ref(), page);

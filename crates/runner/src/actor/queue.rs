@@ -7,7 +7,7 @@ use riverrun_event::{
 use super::Actor;
 use super::command::Refusal;
 use crate::page::{Page, turn_scope};
-use crate::{Cancelled, CommandError, QueueEntry};
+use crate::{Cancelled, CommandError, QueueEntry, RequestKey};
 
 impl Actor {
     pub(super) fn queue(&self, thread: Option<&ThreadId>) -> Vec<QueueEntry> {
@@ -57,7 +57,14 @@ impl Actor {
         write_queue(page, scope, queued, "submitted");
     }
 
-    pub(super) async fn unqueue(&mut self, turn: &TurnId) -> Result<Cancelled, Refusal> {
+    pub(super) async fn unqueue(
+        &mut self,
+        turn: &TurnId,
+        request: Option<RequestKey>,
+    ) -> Result<Cancelled, Refusal> {
+        if let Some(first) = self.answered_before(request).await? {
+            return Ok(first);
+        }
         let scope = self.waiting_scope(turn)?;
         let mut page = self.page();
         let mut queued = self.queued();
@@ -70,12 +77,22 @@ impl Actor {
             &TaskChange { reason: reason.clone(), ..TaskChange::default() },
         );
         page.push(EventType::TurnCancelled, &scope, &TurnCancelled { reason, ..TurnCancelled::default() });
+        let (turn_id, sequence) = (turn.clone(), self.state.sequence);
+        let mut told = Cancelled { turn_id, status: "cancelled".to_owned(), sequence };
+        self.remember_answer(request, &told, &mut page);
         let landed = self.append_once(&page).await?;
-        let sequence = landed.map_or(self.state.sequence, |landed| landed.last);
-        Ok(Cancelled { turn_id: turn.clone(), status: "cancelled".to_owned(), sequence })
+        told.sequence = landed.map_or(sequence, |landed| landed.last);
+        Ok(told)
     }
 
-    pub(super) async fn promote(&mut self, turn: &TurnId) -> Result<Vec<QueueEntry>, Refusal> {
+    pub(super) async fn promote(
+        &mut self,
+        turn: &TurnId,
+        request: Option<RequestKey>,
+    ) -> Result<Vec<QueueEntry>, Refusal> {
+        if self.answered_before::<()>(request).await?.is_some() {
+            return Ok(self.queue(None));
+        }
         let scope = self.waiting_scope(turn)?;
         let mut queued = self.queued();
         if let Some(place) = queued.iter().position(|entry| entry.turn_id == turn.as_str()) {
@@ -84,6 +101,7 @@ impl Actor {
         }
         let mut page = self.page();
         write_queue(&mut page, &scope, queued, "promoted");
+        self.remember_answer(request, &(), &mut page);
         self.append_once(&page).await?;
         Ok(self.queue(None))
     }

@@ -155,6 +155,7 @@ impl Actor {
             agent: view.agent.clone(),
             cancel: CancellationToken::new(),
             progress: Arc::new(|_| {}),
+            process: None,
         };
         let guardrails =
             self.persona(task).map(|persona| persona.spec.guardrails.clone()).unwrap_or_default();
@@ -164,6 +165,7 @@ impl Actor {
 
     /// A former owner began the call and nobody saw its end.
     pub(super) fn unknown_outcome(&mut self, task: &TaskId, call: &str, page: &mut Page) {
+        self.lost_process(task, call, page);
         let error = ErrorInfo {
             message: "the server stopped during the tool call".to_owned(),
             code: Some("interrupted".to_owned()),

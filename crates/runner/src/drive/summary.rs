@@ -22,6 +22,8 @@ pub(crate) struct SummaryCall {
 #[derive(Debug)]
 pub(crate) struct Summarised {
     pub call: Result<Said, ModelError>,
+    /// The bytes of the service, where they are to be kept.
+    pub raw: Vec<u8>,
     pub stored: Result<Summary, String>,
 }
 
@@ -32,8 +34,6 @@ pub(crate) struct Said {
     pub usage: Usage,
     pub model: Option<String>,
     pub response: Option<String>,
-    /// The bytes of the service, where they are to be kept.
-    pub raw: Vec<u8>,
 }
 
 /// A summary that is stored.
@@ -45,13 +45,14 @@ pub(crate) struct Summary {
 
 pub(crate) async fn summarise(call: SummaryCall, line: Line, cancel: CancellationToken) {
     let SummaryCall { provider, request, log, key } = call;
-    let asked = AssertUnwindSafe(ask(&*provider, request, cancel)).catch_unwind().await;
+    let mut raw = Vec::new();
+    let asked = AssertUnwindSafe(ask(&*provider, request, cancel, &mut raw)).catch_unwind().await;
     let asked = asked.unwrap_or_else(|_| {
         Err(ModelError::new(Category::Protocol, "the provider's code failed; see the server's log"))
     });
     let summarised = match asked {
-        Ok((text, said)) => Summarised { call: Ok(said), stored: store(text, &*log, &key).await },
-        Err(error) => Summarised { stored: Err(error.message.clone()), call: Err(error) },
+        Ok((text, said)) => Summarised { call: Ok(said), raw, stored: store(text, &*log, &key).await },
+        Err(error) => Summarised { stored: Err(error.message.clone()), raw, call: Err(error) },
     };
     line.tell(Report::Summary(Box::new(summarised))).await;
 }
@@ -60,17 +61,18 @@ async fn ask(
     provider: &dyn Provider,
     request: ModelRequest,
     cancel: CancellationToken,
+    raw: &mut Vec<u8>,
 ) -> Result<(String, Said), ModelError> {
     let mut stream = provider.call(request, cancel);
-    let (mut text, mut named, mut raw) = (String::new(), (None, None), Vec::new());
+    let (mut text, mut named) = (String::new(), (None, None));
     while let Some(event) = stream.next().await {
         match event {
             ModelEvent::Started { response_id, model } => named = (response_id, model),
             ModelEvent::Text { delta, .. } => text.push_str(&delta),
-            ModelEvent::Raw(bytes) => raw = bytes.to_vec(),
+            ModelEvent::Raw(bytes) => *raw = bytes.to_vec(),
             ModelEvent::Completed { stop, usage } => {
                 let (response, model) = named;
-                return Ok((text, Said { stop, usage, model, response, raw }));
+                return Ok((text, Said { stop, usage, model, response }));
             }
             ModelEvent::Failed(error) => return Err(error),
             ModelEvent::ItemStarted { .. }

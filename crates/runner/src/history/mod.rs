@@ -88,6 +88,30 @@ pub(crate) fn cut(history: &mut [History], tokens: u64) {
     }
 }
 
+/// Cuts the texts of results until they have about so many tokens together: the older a result, the more it gives
+/// way. Every call keeps its result. False if nothing gave way.
+pub(crate) fn cut_results(history: &mut [History], tokens: u64) -> bool {
+    const SHORTEST: usize = 200;
+    let mut room = usize::try_from(tokens.saturating_mul(4)).unwrap_or(usize::MAX);
+    let mut is_cut = false;
+    for entry in history.iter_mut().rev() {
+        let History::ToolResult { parts, .. } = entry else { continue };
+        for text in parts.iter_mut().filter_map(Part::text_mut) {
+            let before = text.len();
+            cut_text(text, (room / 2).max(SHORTEST));
+            is_cut |= text.len() < before;
+            room = room.saturating_sub(text.len());
+        }
+    }
+    is_cut
+}
+
+/// Tokens of the results of a conversation.
+pub(crate) fn result_tokens(history: &[History]) -> u64 {
+    let results = history.iter().filter(|entry| matches!(entry, History::ToolResult { .. }));
+    results.map(|entry| tokens(std::slice::from_ref(entry))).sum()
+}
+
 fn cut_text(text: &mut String, most: usize) {
     if text.len() <= most {
         return;

@@ -36,6 +36,7 @@ impl Hook for ToolHook {
                 agent: input.agent,
                 cancel,
                 progress: Arc::new(|_| {}),
+                process: None,
             };
             let output = self.0.call(call).await.map_err(|error| error.message)?;
             HookOutput::parse(&text(&output))

@@ -30,7 +30,7 @@ pub(crate) enum Intent {
     Interrupted(TaskId),
     /// The model's failures are used up, or the next model must be tried.
     GiveUp(TaskId),
-    /// The conversation does not fit the model: older turns give way to a summary.
+    /// The conversation does not fit the model: older turns give way to a summary, or results become shorter.
     Compact(TaskId),
     Call(TaskId),
     Judge(TaskId, String),
@@ -41,6 +41,8 @@ pub(crate) enum Intent {
     Unknown(TaskId, String),
     /// The child has ended; its parent reads what it said.
     Collect(TaskId, String),
+    /// A child that no model called has ended; its parent's model is told.
+    Tell(TaskId),
     Expire(ActionId),
     Fail(TaskId, Failure),
     /// A hook is to be asked, by its name.
@@ -55,6 +57,9 @@ pub(crate) enum Intent {
 
 /// A task whose server stops this often may be the reason for it.
 const MOST_ATTEMPTS: u32 = 20;
+
+/// A turn whose results are an eighth of what they were, and that still does not fit, has something else that is large.
+const MOST_CUTS: u32 = 3;
 
 /// The stop reason of a model that is not done.
 const PAUSED: &str = "pause_turn";
@@ -127,6 +132,8 @@ impl Facts<'_> {
         if let Some(failure) = self.overrun(turn) {
             return intents.push(Intent::Fail(turn.root.clone(), failure));
         }
+        let untold = turn.uncalled().filter(|child| child.ended.is_some() && turn.is_open(&child.parent));
+        intents.extend(untold.map(|child| Intent::Tell(child.task.clone())));
         for task in turn.tasks.iter().filter(|task| task.ended.is_none()) {
             if task.is_closing.is_some() {
                 return intents.push(Intent::Close(task.task.clone()));
@@ -167,11 +174,11 @@ impl Facts<'_> {
         if is_stopping && task.task == turn.root && task.steps > 0 {
             return intents.push(Intent::Stop(turn.turn.clone()));
         }
-        self.step(task, &persona, intents);
+        self.step(turn, task, &persona, intents);
     }
 
     /// Every call of the newest step has its result: the model goes on, or has said everything.
-    fn step(&self, task: &TaskView, persona: &Persona, intents: &mut Vec<Intent>) {
+    fn step(&self, turn: &TurnView, task: &TaskView, persona: &Persona, intents: &mut Vec<Intent>) {
         let id = task.task.clone();
         let is_root = task.parent.is_none();
         if task.step.is_none() && is_root {
@@ -198,6 +205,10 @@ impl Facts<'_> {
                 None => Intent::Call(id),
             });
         }
+        // A child that no model called has its say before its parent ends.
+        if turn.uncalled().any(|child| child.parent.as_ref() == Some(&task.task)) {
+            return;
+        }
         if is_root
             && !is_open
             && let Gate::Due(hook) = hooks::gate(persona, HookPoint::Stop, None, &task.hooks)
@@ -220,10 +231,12 @@ impl Facts<'_> {
     }
 }
 
-/// Once, and only where the conversation is ours to shorten: the caller of a bare model brought it along.
+/// Older turns give way once, then the results of the turn itself, each time by half. Only where the conversation is
+/// ours to shorten: the caller of a bare model brought it along.
 fn may_compact(task: &TaskView, persona: &Persona) -> bool {
     let category = task.last_error.as_ref().and_then(|error| error.category.as_deref());
-    category == Some(TOO_LONG) && !task.was_too_long && task.parent.is_none() && !persona.is_gateway
+    let may_summarise = !task.was_too_long && task.parent.is_none();
+    category == Some(TOO_LONG) && !persona.is_gateway && (may_summarise || task.cuts < MOST_CUTS)
 }
 
 /// The agent of a task, with the turn's settings if it is the root.

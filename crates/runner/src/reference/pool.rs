@@ -143,7 +143,7 @@ impl Pool {
 
 impl Group {
     /// The group without its number.
-    pub(super) fn unnumbered(&self) -> Group {
+    pub(crate) fn unnumbered(&self) -> Group {
         let mut group = self.clone();
         for part in group.content.iter_mut().chain(&mut group.block_list) {
             set_number(part, None);

@@ -19,6 +19,9 @@ pub(crate) const LOST: &str = "interrupted";
 /// The category of a model call that failed because the conversation does not fit, and the trigger of its remedy.
 pub(crate) const TOO_LONG: &str = "context_too_long";
 
+/// The trigger of a remedy for the same inside a turn: its own results give way.
+pub(crate) const RESULTS: &str = "tool_results";
+
 impl View {
     pub fn apply(&mut self, event: &Event) {
         let (Ok(payload), Some(turn_id)) = (&event.payload, &event.scope.turn_id) else { return };
@@ -73,11 +76,20 @@ impl TurnView {
                 let mode = if is_immediate { CancelMode::Immediate } else { CancelMode::AfterTurn };
                 self.cancel = Some(Cancel { mode, reason: change.reason.clone() });
             }
+            Payload::InputSteered(_) => self.child_told(event),
             Payload::CostRecorded(cost) => self.cost += cost.amount,
             _ => {}
         }
         if let Some(task) = self.task_mut(&task_id) {
             task.apply(event, payload);
+        }
+    }
+
+    /// Input of a task that names a sub-agent is what that one said at its end.
+    fn child_told(&mut self, event: &Event) {
+        let child = event.scope.subagent_id.as_deref().and_then(|id| TaskId::new(id).ok());
+        if let Some(child) = child.and_then(|child| self.task_mut(&child)) {
+            child.is_told = true;
         }
     }
 
@@ -129,7 +141,14 @@ impl TaskView {
         self.compacting = event.scope.step_id.clone().filter(|_| is_start);
         let is_remedy = told.trigger.as_deref() == Some(TOO_LONG);
         self.was_too_long |= is_start && is_remedy;
-        if is_remedy && matches!(payload, Payload::ContextCompactionCompleted(_)) {
+        let is_cut = told.trigger.as_deref() == Some(RESULTS);
+        if !matches!(payload, Payload::ContextCompactionCompleted(_)) {
+            return;
+        }
+        if is_cut {
+            (self.results_fit, self.cuts) = (told.tokens_after, self.cuts + 1);
+        }
+        if is_remedy || is_cut {
             // The next request is another one.
             self.failures = 0;
         }
@@ -253,6 +272,10 @@ impl TaskView {
             Payload::ToolResult(result) => call.ended(result.output_ref.as_ref(), false),
             Payload::ToolFailed(failed) => call.ended(failed.output_ref.as_ref(), true),
             Payload::ToolCancelled(_) | Payload::ToolOutcomeUnknown(_) => call.is_ended = true,
+            Payload::ProcessStarted(_) => call.process.clone_from(&event.subject),
+            Payload::ProcessCompleted(_) | Payload::ProcessFailed(_) | Payload::ProcessTerminated(_) => {
+                call.process = None;
+            }
             _ => {}
         }
     }

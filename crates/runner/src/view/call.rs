@@ -23,6 +23,8 @@ pub(crate) struct CallView {
     pub held: Option<String>,
     pub did_fail: bool,
     pub hooks: Vec<HookView>,
+    /// Its process, which has not ended.
+    pub process: Option<String>,
     pub result: ResultView,
 }
 
@@ -66,6 +68,7 @@ impl CallView {
             held: None,
             did_fail: false,
             hooks: Vec::new(),
+            process: None,
             result: ResultView::Absent,
         }
     }

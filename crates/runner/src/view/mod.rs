@@ -14,7 +14,7 @@ use riverrun_fold::Status;
 
 use crate::CancelMode;
 
-pub(crate) use apply::{LOST, TOO_LONG, WORKER};
+pub(crate) use apply::{LOST, RESULTS, TOO_LONG, WORKER};
 pub(crate) use call::{ActionView, CallView, Resolved, ResultView};
 pub(crate) use hook::{HookView, answers};
 
@@ -82,6 +82,9 @@ pub(crate) struct TaskView {
     pub compacting: Option<StepId>,
     /// Older turns were to give way because the model called the conversation too long.
     pub was_too_long: bool,
+    /// The task's own results were shortened to so many tokens, and how often.
+    pub results_fit: Option<u64>,
+    pub cuts: u32,
     pub repairs: u32,
     /// Hooks at points that are about no call.
     pub hooks: Vec<HookView>,
@@ -91,6 +94,8 @@ pub(crate) struct TaskView {
     pub next_index: u32,
     pub ended: Option<Status>,
     pub is_closing: Option<String>,
+    /// The parent was told of the end.
+    pub is_told: bool,
     /// Who made an item, for what goes back to its maker alone.
     pub makers: BTreeMap<String, Arc<str>>,
 }
@@ -112,6 +117,18 @@ impl TurnView {
 
     pub fn task_mut(&mut self, task: &TaskId) -> Option<&mut TaskView> {
         self.tasks.iter_mut().find(|known| known.task == *task)
+    }
+
+    /// Sub-agents that no model called, whose parents were not told of their end.
+    pub fn uncalled(&self) -> impl Iterator<Item = &TaskView> {
+        self.tasks
+            .iter()
+            .filter(|task| task.parent.is_some() && task.scope.parent_tool_call_id.is_none() && !task.is_told)
+    }
+
+    /// True for a task that has not ended.
+    pub fn is_open(&self, task: &Option<TaskId>) -> bool {
+        task.as_ref().and_then(|task| self.task(task)).is_some_and(|task| task.ended.is_none())
     }
 
     pub fn is_cancelling(&self) -> bool {
@@ -148,12 +165,15 @@ impl TaskView {
             stop: None,
             compacting: None,
             was_too_long: false,
+            results_fit: None,
+            cuts: 0,
             repairs: 0,
             hooks: Vec::new(),
             stops: 0,
             next_index: 0,
             ended: None,
             is_closing: None,
+            is_told: false,
             makers: BTreeMap::new(),
         }
     }

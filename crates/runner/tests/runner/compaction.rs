@@ -3,13 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use riverrun_event::{Event, Payload, TurnId};
-use riverrun_provider::{Category, ModelRequest, Price};
+use riverrun_event::{Event, Part, Payload, TurnId};
+use riverrun_provider::{Category, History, ModelRequest, Price};
 use riverrun_runner::agent::{Approval, Guardrail};
 use riverrun_runner::{AgentSpec, CancelMode};
 
-use crate::script::{Script, fails, slow_text, text};
+use crate::script::{Script, calls, fails, slow_text, text};
 use crate::stage::{Stage, agent};
+use crate::tool::{Calls, READ, tool};
 
 const LONG: usize = 200;
 
@@ -149,6 +150,122 @@ async fn a_first_turn_that_is_too_long_has_nothing_to_give_way() {
     assert_eq!(error.code.as_deref(), Some("context_too_long"));
     assert!(error.message.contains("no older turns"), "{}", error.message);
     assert_eq!(stage.script.calls(), 1);
+}
+
+/// A call whose result is as long as its arguments.
+fn reads_much(id: &str) -> crate::script::Say {
+    calls(&[(id, "read", &format!(r#"{{"y":"{}"}}"#, "word ".repeat(LONG)))])
+}
+
+/// The texts of the results that a request has, each right behind its call.
+fn results(request: &ModelRequest) -> Vec<String> {
+    let mut found = Vec::new();
+    for pair in request.history.windows(2) {
+        if let [History::ToolCall { call_id: asked, .. }, next] = pair {
+            let History::ToolResult { call_id, parts, .. } = next else { panic!("no result: {next:?}") };
+            assert_eq!(asked, call_id);
+            found.push(parts.iter().filter_map(Part::text).collect());
+        }
+    }
+    found
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_first_turn_that_is_too_long_reads_less_of_its_own_results() {
+    let made = Calls::default();
+    let spec = AgentSpec { tools: vec![tool("read", READ, Approval::Never, &made)], ..agent() };
+    let too_long = || fails("", Category::ContextTooLong);
+    let script = Script::new(vec![
+        reads_much("c1"),
+        reads_much("c2"),
+        too_long(),
+        too_long(),
+        slow_text("a b", Duration::from_secs(9)),
+        text("done"),
+    ]);
+    let mut stage = Stage::new(script, vec![spec]).await;
+    stage.submit("turn_1", "go").await;
+    stage.until("model.delta").await;
+    // The next owner's model reads the same.
+    stage.take_over().await;
+    assert_eq!(stage.ended("turn_1").await, "completed");
+    let completed: Vec<_> = stage
+        .events()
+        .await
+        .iter()
+        .filter_map(|event| match &event.payload {
+            Ok(Payload::ContextCompactionCompleted(told)) => Some((told.trigger.clone(), told.tokens_after)),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(completed.len(), 2, "{completed:?}");
+    assert!(completed.iter().all(|(trigger, _)| trigger.as_deref() == Some("tool_results")), "{completed:?}");
+    let requests = stage.script.requests.lock().unwrap().clone();
+    let lengths: Vec<Vec<usize>> =
+        requests.iter().map(|request| results(request).iter().map(String::len).collect()).collect();
+    assert_eq!(lengths.iter().map(Vec::len).collect::<Vec<_>>(), [0, 1, 2, 2, 2, 2], "{lengths:?}");
+    let (whole, half, quarter) = (&lengths[2], &lengths[3], &lengths[4]);
+    assert!(half[0] < whole[0] && half[1] < whole[1] && half[0] <= half[1], "{lengths:?}");
+    assert!(quarter[0] < half[0], "{lengths:?}");
+    assert_eq!(quarter, &lengths[5]);
+    assert_eq!(made.lock().unwrap().len(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_sub_agent_that_is_too_long_reads_less_of_its_own_results() {
+    let made = Calls::default();
+    let main = AgentSpec { subagents: vec!["helper".to_owned()], ..agent() };
+    let helper = AgentSpec {
+        name: "helper".to_owned(),
+        models: vec!["script/helper".to_owned()],
+        tools: vec![tool("read", READ, Approval::Never, &made)],
+        ..AgentSpec::default()
+    };
+    let script = Script::new(vec![calls(&[("k", "helper", r#"{"input":"look"}"#)]), text("done")])
+        .model("helper", vec![reads_much("c1"), fails("", Category::ContextTooLong), text("found")]);
+    let stage = Stage::new(script, vec![main, helper]).await;
+    stage.submit("turn_1", "go").await;
+    assert_eq!(stage.ended("turn_1").await, "completed");
+    assert_eq!(stage.count("subagent.completed").await, 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_too_long_with_short_results_too_fails_and_says_so() {
+    let made = Calls::default();
+    let spec = AgentSpec { tools: vec![tool("read", READ, Approval::Never, &made)], ..agent() };
+    let mut says = vec![reads_much("c1")];
+    says.extend((0..9).map(|_| fails("", Category::ContextTooLong)));
+    let stage = Stage::new(Script::new(says), vec![spec]).await;
+    stage.submit("turn_1", "go").await;
+    assert_eq!(stage.ended("turn_1").await, "failed");
+    let error = stage.state().await.turns[0].error.clone().unwrap();
+    assert!(error.message.contains("results shortened"), "{}", error.message);
+    assert!(stage.count("context.compaction.completed").await <= 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_summary_stands_when_results_give_way_after_it() {
+    let made = Calls::default();
+    let spec = AgentSpec { tools: vec![tool("read", READ, Approval::Never, &made)], ..agent() };
+    let too_long = || fails("", Category::ContextTooLong);
+    let script = Script::new(vec![
+        long(),
+        reads_much("c1"),
+        too_long(),
+        text("they spoke of words"),
+        too_long(),
+        text("second"),
+    ]);
+    let stage = Stage::new(script, vec![spec]).await;
+    for turn in ["turn_1", "turn_2", "turn_3"] {
+        stage.submit(turn, "go").await;
+        assert_eq!(stage.ended(turn).await, "completed");
+    }
+    let requests = stage.script.requests.lock().unwrap();
+    for request in &requests[4..] {
+        let read = format!("{:?}", request.history);
+        assert!(read.contains("they spoke of words"), "{read}");
+    }
 }
 
 #[tokio::test(start_paused = true)]

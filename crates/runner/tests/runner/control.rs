@@ -246,22 +246,79 @@ async fn steps_tokens_and_time_are_limited() {
     );
 }
 
-#[tokio::test(start_paused = true)]
-async fn a_turn_that_left_the_state_is_not_tried_again_and_its_caller_is_told_what_to_do() {
-    let stage = Stage::new(Script::new(vec![fails("", Category::InvalidRequest)]), vec![agent()]).await;
-    stage.submit("turn_1", "go").await;
-    assert_eq!(stage.ended("turn_1").await, "failed");
-    let mut number = 2;
-    while stage.state().await.turns.iter().any(|known| known.turn_id == turn("turn_1")) {
-        stage.submit(&format!("turn_{number}"), "go").await;
+/// Submits turns until this one is not in the state any more.
+async fn seal(stage: &Stage, sealed: &str, from: usize) -> usize {
+    let mut number = from;
+    while stage.state().await.turns.iter().any(|known| known.turn_id == turn(sealed)) {
+        stage.submit(&format!("turn_{number}"), "go on").await;
         stage.ended(&format!("turn_{number}")).await;
         number += 1;
-        assert!(number < 500, "no turn ever leaves the state");
+        assert!(number < from + 500, "no turn ever leaves the state");
     }
+    number
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_turn_that_left_the_state_is_tried_again_from_what_it_has() {
+    let made = Calls::default();
+    let spec = AgentSpec { tools: vec![slow_tool("read", READ, Approval::Never, &made, SECOND)], ..agent() };
+    let script = Script::new(vec![calls(&[("c1", "read", "{}")]), fails("", Category::InvalidRequest)]);
+    let mut stage = Stage::new(script, vec![spec]).await;
+    let first = stage.submit("turn_1", "a rare word").await;
+    assert_eq!(stage.ended("turn_1").await, "failed");
+    let number = seal(&stage, "turn_1", 2).await;
+    stage.take_over().await;
+    let (count, before) = (stage.count("turn.completed").await, stage.script.calls());
+    let again = stage.runner.retry(&stage.key, &turn("turn_1"), None).await.unwrap();
+    assert_eq!(again.task_id, first.task_id);
+    assert_ne!(again.run_id, first.run_id);
+    stage.until_count("turn.completed", count + 1).await;
+    stage.check(&turn("turn_1")).await;
+    assert_eq!(stage.said("turn_1").await, "done");
+    assert_eq!(made.lock().unwrap().len(), 1, "a finished tool is not run again");
+    let asked = stage.script.requests.lock().unwrap()[before].history.clone();
+    let [.., History::User { parts }, History::ToolCall { .. }, History::ToolResult { .. }] =
+        asked.as_slice()
+    else {
+        panic!("{asked:?}")
+    };
+    assert_eq!(parts[0].text(), Some("a rare word"));
+    let state = stage.state().await;
+    let known = state.turns.iter().find(|known| known.turn_id == turn("turn_1")).unwrap();
+    assert_eq!(known.input, Some("a rare word".into()));
+    let root = state.tasks.iter().find(|task| task.task_id == first.task_id).unwrap();
+    assert_eq!(root.attempts.len(), 1, "attempts before it are in the log: {:?}", root.attempts);
+    // It leaves the state once more, and later turns read how it ended at last.
+    let last = seal(&stage, "turn_1", number).await;
+    stage.take_over().await;
+    let calls = stage.script.calls();
+    stage.submit(&format!("turn_{last}"), "and?").await;
+    stage.ended(&format!("turn_{last}")).await;
+    let read = stage.script.requests.lock().unwrap()[calls].history.clone();
+    let rare =
+        |entry: &History| matches!(entry, History::User { parts } if parts[0].text() == Some("a rare word"));
+    let place = read.iter().position(rare).expect("the turn is read");
+    assert!(
+        matches!(
+            &read[place + 1..place + 4],
+            [History::ToolCall { .. }, History::ToolResult { .. }, History::Assistant { .. }]
+        ),
+        "{read:?}"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_turn_that_left_the_state_and_went_well_begins_anew() {
+    let stage = Stage::new(Script::new(vec![text("one")]), vec![agent()]).await;
+    stage.submit("turn_1", "go").await;
+    assert_eq!(stage.ended("turn_1").await, "completed");
+    seal(&stage, "turn_1", 2).await;
+    let count = stage.count("turn.completed").await;
+    stage.runner.retry(&stage.key, &turn("turn_1"), None).await.unwrap();
+    stage.until_count("turn.completed", count + 1).await;
+    stage.check(&turn("turn_1")).await;
+    assert_eq!(stage.said("turn_1").await, "done");
     let before = stage.events().await.len();
-    let refused = stage.runner.retry(&stage.key, &turn("turn_1"), None).await.unwrap_err();
-    assert!(matches!(&refused, CommandError::TooOld { turn, .. } if turn == "turn_1"), "{refused:?}");
-    assert!(refused.to_string().contains("submit its input as a new turn"), "{refused}");
     let absent = stage.runner.retry(&stage.key, &turn("turn_0"), None).await.unwrap_err();
     assert!(matches!(absent, CommandError::NoTurn(_)), "{absent:?}");
     assert_eq!(stage.events().await.len(), before, "a refusal writes nothing");

@@ -1,11 +1,11 @@
 //! What models were asked and answered, kept byte for byte.
 
 use riverrun_event::{BlobRef, Event, Payload};
-use riverrun_provider::{ModelEvent, Provider};
+use riverrun_provider::{Category, ModelEvent, Provider};
 use riverrun_runner::AgentSpec;
 use riverrun_runner::agent::Approval;
 
-use crate::script::{Say, Script, calls, text};
+use crate::script::{Say, Script, calls, fails, text};
 use crate::stage::{Stage, agent, turn_of};
 use crate::tool::{Calls, READ, tool};
 
@@ -67,6 +67,27 @@ async fn every_request_and_every_answer_can_be_read_again() {
     let steps: Vec<_> =
         steps.map(|event| format!("ses_a/{}", event.scope.step_id.clone().unwrap())).collect();
     assert_eq!(keys, steps);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_bytes_of_an_answer_that_failed_can_be_read_again() {
+    let script = Script::new(vec![
+        with_bytes(fails("half of ", Category::Overloaded), b"data: half\n\n"),
+        with_bytes(fails("", Category::InvalidRequest), b"{\"error\":\"no\"}"),
+    ]);
+    let stage = Stage::new(script, vec![AgentSpec { keep_raw: true, ..agent() }]).await;
+    stage.submit("turn_1", "go").await;
+    assert_eq!(stage.ended("turn_1").await, "failed");
+    let events = stage.events().await;
+    let failed = events.iter().filter_map(|event| match &event.payload {
+        Ok(Payload::ModelFailed(failed)) => Some(failed.raw_ref.clone().expect("the answer is kept")),
+        _ => None,
+    });
+    let mut kept = Vec::new();
+    for reference in failed {
+        kept.push(blob(&stage, &reference).await.0);
+    }
+    assert_eq!(kept, [&b"data: half\n\n"[..], b"{\"error\":\"no\"}"]);
 }
 
 #[tokio::test(start_paused = true)]

@@ -19,6 +19,7 @@ mod outputs;
 mod owners;
 mod races;
 mod script;
+mod spawned;
 mod stage;
 mod stops;
 mod threads;

@@ -4,7 +4,7 @@ use axum::extract::State;
 use axum::response::Response;
 use http::{HeaderMap, StatusCode};
 use riverrun_event::{ActionId, ErrorCode, RawJson};
-use riverrun_runner::{Decide, Decided, Decision};
+use riverrun_runner::{Decide, Decided, Decision, RequestKey};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -122,7 +122,7 @@ pub async fn post(
     if let Some(again) = once.again()? {
         return Ok(again);
     }
-    let view = decide(&app, &caller, &hub, &action, decode_text(&text)?).await?;
+    let view = decide(&app, &caller, &hub, &action, decode_text(&text)?, once.request()).await?;
     once.answer(&app, StatusCode::OK, &view).await
 }
 
@@ -132,6 +132,7 @@ pub(crate) async fn decide(
     hub: &Hub,
     action: &str,
     body: DecideBody,
+    request: Option<RequestKey>,
 ) -> Result<DecidedView, Problem> {
     let action = ActionId::new(action).map_err(|_| not_found())?;
     let wanted = body.kind();
@@ -144,7 +145,7 @@ pub(crate) async fn decide(
         always: body.always,
         decided_by: Some(caller.key_id().as_str().to_owned()),
     };
-    let decided = app.runner().decide(&hub.key, decide).await;
+    let decided = app.runner().named(request).decide(&hub.key, decide).await;
     let decided = app.answered(Asked::Decide, decided)?;
     if !decided.won && decided.decision != wanted.as_str() {
         return Err(too_late(&decided));

@@ -11,6 +11,7 @@ mod evidence;
 mod idempotency;
 mod ingest;
 mod kept;
+mod processes;
 mod queue;
 mod sessions;
 mod state;
@@ -37,10 +38,11 @@ pub(crate) use evidence::evidence;
 pub(crate) use idempotency::{InFlight, Once, stored_answer};
 pub(crate) use ingest::{answer, decode_all, put_large, store};
 pub(crate) use kept::{Kept, Verb, create_task, keeps, tasks as task_list};
+pub(crate) use processes::{end_process, environment, process_of, processes, write_stdin};
 pub(crate) use queue::{put_first, unqueue, waiting};
 pub(crate) use sessions::{ListQuery, NewSessionBody, SessionView, create, find, look_at, remove};
 pub(crate) use state::state_json;
-pub(crate) use subagents::{child, children, end, tell, waited};
+pub(crate) use subagents::{SpawnBody, child, children, end, spawn, tell, waited};
 pub(crate) use tasks::{
     cancel as cancel_task, newest_with, not_pausable, retry as retry_task, task_json, turn_of,
 };
@@ -60,9 +62,14 @@ pub fn router(app: App) -> Router {
         .route("/v1/sessions/{session}/queue", get(queue::list))
         .route("/v1/sessions/{session}/queue/{turn}", delete(queue::remove))
         .route("/v1/sessions/{session}/queue/{turn}/promote", post(queue::promote))
-        .route("/v1/sessions/{session}/subagents", get(subagents::list))
+        .route("/v1/sessions/{session}/subagents", get(subagents::list).post(subagents::post))
         .route("/v1/sessions/{session}/subagents/{task}/input", post(subagents::input))
         .route("/v1/sessions/{session}/subagents/{task}/close", post(subagents::close))
+        .route("/v1/sessions/{session}/processes", get(processes::list))
+        .route("/v1/sessions/{session}/processes/{process}", get(processes::get))
+        .route("/v1/sessions/{session}/processes/{process}/stdin", post(processes::stdin))
+        .route("/v1/sessions/{session}/processes/{process}/terminate", post(processes::terminate))
+        .route("/v1/sessions/{session}/environment", get(processes::environment_of))
         .route("/v1/sessions/{session}/tasks", post(kept::post).get(kept::list))
         .route("/v1/sessions/{session}/evidence", get(evidence::get))
         .route("/v1/agents", get(agents::list))

@@ -4,7 +4,7 @@ use axum::extract::State;
 use axum::response::Response;
 use http::StatusCode;
 use riverrun_event::{ThreadId, TurnId};
-use riverrun_runner::QueueEntry;
+use riverrun_runner::{QueueEntry, RequestKey};
 use serde::Serialize;
 
 use super::json;
@@ -55,13 +55,18 @@ pub async fn remove(
 ) -> Result<Response, Problem> {
     caller.require(Scope::Write)?;
     let hub = app.hub(&caller, &session).await?;
-    Ok(json(StatusCode::OK, &unqueue(&app, &hub, &turn).await?))
+    Ok(json(StatusCode::OK, &unqueue(&app, &hub, &turn, None).await?))
 }
 
 /// Takes a turn out of the queue; it ends as cancelled.
-pub(crate) async fn unqueue(app: &App, hub: &Hub, turn: &str) -> Result<CancelView, Problem> {
+pub(crate) async fn unqueue(
+    app: &App,
+    hub: &Hub,
+    turn: &str,
+    request: Option<RequestKey>,
+) -> Result<CancelView, Problem> {
     let turn = TurnId::new(turn).map_err(|_| not_found())?;
-    let removed = app.runner().unqueue(&hub.key, &turn).await;
+    let removed = app.runner().named(request).unqueue(&hub.key, &turn).await;
     Ok(CancelView::new(hub, app.answered(Asked::Queue, removed)?))
 }
 
@@ -73,11 +78,16 @@ pub async fn promote(
 ) -> Result<Response, Problem> {
     caller.require(Scope::Write)?;
     let hub = app.hub(&caller, &session).await?;
-    Ok(json(StatusCode::OK, &put_first(&app, &hub, &turn).await?))
+    Ok(json(StatusCode::OK, &put_first(&app, &hub, &turn, None).await?))
 }
 
-pub(crate) async fn put_first(app: &App, hub: &Hub, turn: &str) -> Result<Queue, Problem> {
+pub(crate) async fn put_first(
+    app: &App,
+    hub: &Hub,
+    turn: &str,
+    request: Option<RequestKey>,
+) -> Result<Queue, Problem> {
     let turn = TurnId::new(turn).map_err(|_| not_found())?;
-    let queue = app.runner().promote(&hub.key, &turn).await;
+    let queue = app.runner().named(request).promote(&hub.key, &turn).await;
     Ok(Queue { queue: app.answered(Asked::Queue, queue)? })
 }

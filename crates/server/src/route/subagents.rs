@@ -1,21 +1,25 @@
-//! The sub-agents of a session: listed, waited for, spoken to, closed.
+//! The sub-agents of a session: started, listed, waited for, spoken to, closed.
 
 use std::time::Duration;
 
 use axum::extract::State;
 use axum::response::Response;
-use http::StatusCode;
-use riverrun_event::{ErrorCode, Input, TaskId, ToolCallId, TurnId};
+use http::{HeaderMap, StatusCode};
+use riverrun_event::{ErrorCode, Input, RunId, TaskId, ToolCallId, TurnId};
 use riverrun_fold::{State as Folded, Task};
-use riverrun_runner::RequestKey;
+use riverrun_runner::{RequestKey, Spawn};
 use serde::{Deserialize, Serialize};
 use serde_json::json as object;
 
 use super::command::Command;
+use super::idempotency::Once;
 use super::json;
-use super::turns::{InputBody, check_input};
+use super::turns::{InputBody, check_input, place};
 use crate::app::App;
-use crate::edge::{Caller, FromParams, Params, PathId, Problem, Scope, StrictQuery, invalid, not_found};
+use crate::edge::{
+    Caller, CompactJson, FromParams, Params, PathId, Problem, Scope, StrictQuery, decode_text, invalid,
+    not_found,
+};
 use crate::runner::Asked;
 use crate::session::Hub;
 
@@ -74,6 +78,71 @@ pub async fn list(
         None => children(&app, &hub).await?,
     };
     Ok(json(StatusCode::OK, &found))
+}
+
+/// A sub-agent that a caller starts.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct SpawnBody {
+    parent_task_id: TaskId,
+    agent: String,
+    input: String,
+}
+
+/// A sub-agent that was started, in answers.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct SpawnView {
+    subagent_id: TaskId,
+    task_id: TaskId,
+    run_id: RunId,
+    turn_id: TurnId,
+    parent_task_id: TaskId,
+    status: String,
+    /// A reader that begins here sees all of it.
+    cursor: String,
+}
+
+pub async fn post(
+    State(app): State<App>,
+    caller: Caller,
+    PathId(session): PathId,
+    StrictQuery(()): StrictQuery<()>,
+    headers: HeaderMap,
+    CompactJson(text): CompactJson,
+) -> Result<Response, Problem> {
+    caller.require(Scope::Write)?;
+    let hub = app.hub(&caller, &session).await?;
+    let route = format!("POST /v1/sessions/{}/subagents", hub.session());
+    let once = Once::begin(&app, &caller, &headers, &route, &text).await?;
+    if let Some(again) = once.again()? {
+        return Ok(again);
+    }
+    let view = spawn(&app, &hub, decode_text(&text)?, once.request()).await?;
+    once.answer(&app, StatusCode::ACCEPTED, &view).await
+}
+
+pub(crate) async fn spawn(
+    app: &App,
+    hub: &Hub,
+    body: SpawnBody,
+    request: Option<RequestKey>,
+) -> Result<SpawnView, Problem> {
+    let SpawnBody { parent_task_id, agent, input } = body;
+    app.agents().check(&agent)?;
+    check_input(&Input::Text(input.clone()))?;
+    let spawn = Spawn { parent: parent_task_id.clone(), agent, input };
+    let spawned = app.runner().spawn_subagent(&hub.key, spawn, request).await;
+    let spawned = app.answered(Asked::Subagent, spawned)?;
+    Ok(SpawnView {
+        subagent_id: spawned.task_id.clone(),
+        task_id: spawned.task_id,
+        run_id: spawned.run_id,
+        turn_id: spawned.turn_id,
+        parent_task_id,
+        status: spawned.status,
+        cursor: place(hub, spawned.first.previous()),
+    })
 }
 
 #[derive(Debug)]
@@ -172,12 +241,18 @@ pub(crate) async fn tell(
 
 pub async fn close(command: Command) -> Result<Response, Problem> {
     let CloseBody { reason } = command.body_or_default()?;
-    end(&command.app, &command.hub, &command.id, reason).await?;
+    end(&command.app, &command.hub, &command.id, reason, command.once.request()).await?;
     command.answer(StatusCode::ACCEPTED, &object!({"subagentId": command.id})).await
 }
 
-pub(crate) async fn end(app: &App, hub: &Hub, task: &str, reason: Option<String>) -> Result<(), Problem> {
+pub(crate) async fn end(
+    app: &App,
+    hub: &Hub,
+    task: &str,
+    reason: Option<String>,
+    request: Option<RequestKey>,
+) -> Result<(), Problem> {
     let task = TaskId::new(task).map_err(|_| not_found())?;
-    let closed = app.runner().close_subagent(&hub.key, &task, reason).await;
+    let closed = app.runner().named(request).close_subagent(&hub.key, &task, reason).await;
     app.answered(Asked::Subagent, closed)
 }

@@ -7,6 +7,7 @@ use axum::response::{IntoResponse, Response};
 use http::header::CONTENT_TYPE;
 use riverrun_dialect::{IndexUnit, task};
 use riverrun_event::{ErrorCode, TaskId, TurnId};
+use riverrun_runner::RequestKey;
 
 use super::subagents::end;
 use super::turns::{CancelBody, TurnView, cancel_turn, retry_turn};
@@ -95,14 +96,15 @@ pub(crate) async fn cancel(
     hub: &Hub,
     task: &str,
     reason: Option<String>,
+    request: Option<RequestKey>,
 ) -> Result<String, Problem> {
     let found = running(app, hub, task).await?;
     if !found.is_root {
-        end(app, hub, task, reason).await?;
+        end(app, hub, task, reason, request).await?;
         return Ok("cancelling".to_owned());
     }
     let body = CancelBody { reason, ..CancelBody::default() };
-    let status = cancel_turn(app, hub, found.turn.as_str(), body).await?.status;
+    let status = cancel_turn(app, hub, found.turn.as_str(), body, request).await?.status;
     if status != "cancelling" && status != "cancelled" {
         return Err(Problem::new(ErrorCode::TurnEnded, format!("task `{task}` has ended: {status}")));
     }
@@ -110,13 +112,18 @@ pub(crate) async fn cancel(
 }
 
 /// Runs a root task again.
-pub(crate) async fn retry(app: &App, hub: &Hub, task: &str) -> Result<TurnView, Problem> {
+pub(crate) async fn retry(
+    app: &App,
+    hub: &Hub,
+    task: &str,
+    request: Option<RequestKey>,
+) -> Result<TurnView, Problem> {
     let found = running(app, hub, task).await?;
     if !found.is_root {
         let detail = "a sub-agent is tried again by its parent; retry the root task";
         return Err(Problem::new(ErrorCode::UnsupportedOperation, detail).field("taskId"));
     }
-    retry_turn(app, hub, found.turn.as_str(), None).await
+    retry_turn(app, hub, found.turn.as_str(), request).await
 }
 
 pub(crate) fn not_pausable() -> Problem {

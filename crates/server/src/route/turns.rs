@@ -204,7 +204,7 @@ fn turn_id(text: &str) -> Result<TurnId, Problem> {
 
 pub async fn cancel(command: Command) -> Result<Response, Problem> {
     let Command { app, hub, id, .. } = &command;
-    let view = cancel_turn(app, hub, id, command.body_or_default()?).await?;
+    let view = cancel_turn(app, hub, id, command.body_or_default()?, command.once.request()).await?;
     command.answer(view.status_code(), &view).await
 }
 
@@ -213,8 +213,10 @@ pub(crate) async fn cancel_turn(
     hub: &Hub,
     turn: &str,
     body: CancelBody,
+    request: Option<RequestKey>,
 ) -> Result<CancelView, Problem> {
-    let cancelled = app.runner().cancel(&hub.key, &turn_id(turn)?, body.mode, body.reason).await;
+    let cancelled =
+        app.runner().named(request).cancel(&hub.key, &turn_id(turn)?, body.mode, body.reason).await;
     Ok(CancelView::new(hub, app.answered(Asked::Cancel, cancelled)?))
 }
 

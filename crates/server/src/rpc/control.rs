@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::carry::text;
 use super::turn_control::{self as turn, OfThread, split};
-use super::{params, subagent_control as subagent, task_control as task};
+use super::{params, process_control as process, subagent_control as subagent, task_control as task};
 use crate::app::App;
 use crate::deliver::page;
 use crate::edge::{Caller, Problem, Scope, invalid, not_found};
@@ -33,11 +33,16 @@ pub enum Control {
     TaskRetry,
     /// What only a task that a caller keeps takes.
     Task(Verb),
+    SubagentSpawn,
     SubagentList,
     SubagentWait,
     SubagentResume,
     SubagentInput,
     SubagentClose,
+    ProcessList,
+    ProcessGet,
+    ProcessWrite,
+    ProcessTerminate,
     SessionExport,
     SessionEvidence,
 }
@@ -89,27 +94,32 @@ async fn act(
 ) -> Result<String, Problem> {
     use params::read;
     match control {
-        Control::TurnSubmit => turn::submit(app, caller, params).await,
-        Control::TurnCancel => turn::cancel(app, caller, read(params)?).await,
+        Control::TurnSubmit => turn::submit(app, caller, params, once).await,
+        Control::TurnCancel => turn::cancel(app, caller, read(params)?, once).await,
         Control::TurnRetry => turn::retry(app, caller, read(params)?, once).await,
         Control::TurnSteer => turn::steer(app, caller, read(params)?, once).await,
         Control::QueueList => turn::queue(app, caller, read(params)?).await,
-        Control::QueueRemove => turn::unqueue(app, caller, read(params)?).await,
-        Control::QueuePromote => turn::promote(app, caller, read(params)?).await,
-        Control::ActionDecide => turn::decide(app, caller, params).await,
+        Control::QueueRemove => turn::unqueue(app, caller, read(params)?, once).await,
+        Control::QueuePromote => turn::promote(app, caller, read(params)?, once).await,
+        Control::ActionDecide => turn::decide(app, caller, params, once).await,
         Control::AgentList => read::<params::Nothing>(params).map(|_| text(&route::inventory(app))),
         Control::ThreadGet => thread(app, caller, read(params)?).await,
         Control::EnvironmentGet => environment(app, caller, read(params)?).await,
         Control::TaskList => task::list(app, caller, read(params)?).await,
         Control::TaskCreate => create_task(app, caller, params, once).await,
-        Control::TaskCancel => task::cancel(app, caller, read(params)?).await,
-        Control::TaskRetry => task::retry(app, caller, read(params)?).await,
+        Control::TaskCancel => task::cancel(app, caller, read(params)?, once).await,
+        Control::TaskRetry => task::retry(app, caller, read(params)?, once).await,
         Control::Task(verb) => kept(app, caller, verb, params, once).await,
+        Control::SubagentSpawn => subagent::spawn(app, caller, params, once).await,
         Control::SubagentList => subagent::list(app, caller, read(params)?).await,
         Control::SubagentWait => subagent::wait(app, caller, read(params)?).await,
         Control::SubagentResume => subagent::resume(app, caller, read(params)?).await,
         Control::SubagentInput => subagent::tell(app, caller, read(params)?, once).await,
-        Control::SubagentClose => subagent::close(app, caller, read(params)?).await,
+        Control::SubagentClose => subagent::close(app, caller, read(params)?, once).await,
+        Control::ProcessList => process::list(app, caller, read(params)?).await,
+        Control::ProcessGet => process::get(app, caller, read(params)?).await,
+        Control::ProcessWrite => process::write(app, caller, params, once).await,
+        Control::ProcessTerminate => process::terminate(app, caller, params, once).await,
         Control::SessionExport => export(app, caller, read(params)?).await,
         Control::SessionEvidence => evidence(app, caller, read(params)?).await,
     }
@@ -150,7 +160,8 @@ async fn thread(app: &App, caller: &Caller, of: OfThread) -> Result<String, Prob
 }
 
 async fn environment(app: &App, caller: &Caller, of: params::OfSession) -> Result<String, Problem> {
-    Ok(text(&models(app, caller, &of.session_id).await?.execution_environment_snapshot))
+    let hub = app.hub(caller, &of.session_id).await?;
+    Ok(text(&route::environment(app, &hub).await?))
 }
 
 async fn export(app: &App, caller: &Caller, params: params::Export) -> Result<String, Problem> {

@@ -136,6 +136,8 @@ pub(super) const TASKS: &[Param] = &[SESSION, may("status", "string")];
 pub(super) const SUBAGENT: Param = must("subagentId", "string");
 pub(super) const OF_SUBAGENT: &[Param] = &[SESSION, SUBAGENT];
 pub(super) const WAIT: &[Param] = &[SESSION, may("subagentIds", "array"), may("timeoutSeconds", "integer")];
+pub(super) const SPAWN: &[Param] =
+    &[SESSION, must("parentTaskId", "string"), must("agent", "string"), must("input", "string"), COMMAND];
 pub(super) const TELL: &[Param] = &[SESSION, SUBAGENT, INPUT, COMMAND];
 pub(super) const CLOSE: &[Param] = &[SESSION, SUBAGENT, REASON, COMMAND];
 pub(super) const EXPORT: &[Param] = &[SESSION, may("after", "cursor"), may("dialect", "string"), LIMIT];
@@ -147,3 +149,14 @@ pub(super) const LIN_CREATE: &[Param] = &[
     may("request_id", "string"),
     may("metadata", "object"),
 ];
+pub(super) const PROCESS: Param = must("processId", "string");
+pub(super) const OF_PROCESS: &[Param] = &[SESSION, PROCESS];
+pub(super) const WRITE_PROCESS: &[Param] = &[
+    SESSION,
+    PROCESS,
+    may("text", "string"),
+    may("secret", "boolean"),
+    may("endOfInput", "boolean"),
+    COMMAND,
+];
+pub(super) const END_PROCESS: &[Param] = &[SESSION, PROCESS, REASON, COMMAND];

@@ -1,4 +1,4 @@
-//! Sub-agents over JSON-RPC: listed, waited for, spoken to, closed.
+//! Sub-agents over JSON-RPC: started, listed, waited for, spoken to, closed.
 
 use riverrun_event::Input;
 use serde::Deserialize;
@@ -6,8 +6,9 @@ use serde_json::json;
 
 use super::carry::text;
 use super::params;
+use super::turn_control::split;
 use crate::app::App;
-use crate::edge::{Caller, Problem};
+use crate::edge::{Caller, Problem, decode_text};
 use crate::route::{self, Once};
 
 #[derive(Debug, Deserialize)]
@@ -48,6 +49,13 @@ fn ten() -> u64 {
     10
 }
 
+pub(super) async fn spawn(app: &App, caller: &Caller, params: &str, once: &Once) -> Result<String, Problem> {
+    let ([session], body) = split(params, ["sessionId"])?;
+    let hub = app.hub(caller, &session).await?;
+    let body: route::SpawnBody = decode_text(&body)?;
+    Ok(text(&route::spawn(app, &hub, body, once.request()).await?))
+}
+
 pub(super) async fn list(app: &App, caller: &Caller, of: params::OfSession) -> Result<String, Problem> {
     let hub = app.hub(caller, &of.session_id).await?;
     Ok(text(&route::children(app, &hub).await?))
@@ -75,8 +83,8 @@ pub(super) async fn tell(app: &App, caller: &Caller, params: Tell, once: &Once) 
     Ok(json!({ "subagentId": params.subagent_id }).to_string())
 }
 
-pub(super) async fn close(app: &App, caller: &Caller, params: Close) -> Result<String, Problem> {
+pub(super) async fn close(app: &App, caller: &Caller, params: Close, once: &Once) -> Result<String, Problem> {
     let hub = app.hub(caller, &params.session_id).await?;
-    route::end(app, &hub, &params.subagent_id, params.reason).await?;
+    route::end(app, &hub, &params.subagent_id, params.reason, once.request()).await?;
     Ok(json!({ "subagentId": params.subagent_id }).to_string())
 }

@@ -91,7 +91,7 @@ impl Desk {
                 let session = of.session_id.as_deref();
                 route::task_json(&self.app, caller, &of.task_id, session, IndexUnit::default()).await
             }
-            Tasks::Cancel => cancel(&self.app, caller, params::read(params)?).await,
+            Tasks::Cancel => cancel(&self.app, caller, params::read(params)?, &Once::unnamed()).await,
             Tasks::Pause | Tasks::Resume => {
                 let of: OfTask = params::read(params)?;
                 let hub = hub_of(&self.app, caller, &of.task_id, of.session_id.as_deref()).await?;
@@ -180,30 +180,30 @@ pub(super) async fn list(app: &App, caller: &Caller, query: TaskQuery) -> Result
     Ok(route::task_list(app, &hub, query.status.as_deref()).await?.to_string())
 }
 
-pub(super) async fn cancel(app: &App, caller: &Caller, of: OfTask) -> Result<String, Problem> {
+pub(super) async fn cancel(app: &App, caller: &Caller, of: OfTask, once: &Once) -> Result<String, Problem> {
     let hub = hub_of(app, caller, &of.task_id, of.session_id.as_deref()).await?;
-    if let Some(answer) = kept(app, &hub, Verb::Cancel, &of).await? {
+    if let Some(answer) = kept(app, &hub, Verb::Cancel, &of, once).await? {
         return Ok(answer);
     }
-    let status = route::cancel_task(app, &hub, &of.task_id, of.reason).await?;
+    let status = route::cancel_task(app, &hub, &of.task_id, of.reason, once.request()).await?;
     Ok(json!({ "task_id": of.task_id, "status": status }).to_string())
 }
 
-pub(super) async fn retry(app: &App, caller: &Caller, of: OfTask) -> Result<String, Problem> {
+pub(super) async fn retry(app: &App, caller: &Caller, of: OfTask, once: &Once) -> Result<String, Problem> {
     let hub = hub_of(app, caller, &of.task_id, of.session_id.as_deref()).await?;
-    if let Some(answer) = kept(app, &hub, Verb::Retry, &of).await? {
+    if let Some(answer) = kept(app, &hub, Verb::Retry, &of, once).await? {
         return Ok(answer);
     }
-    Ok(text(&route::retry_task(app, &hub, &of.task_id).await?))
+    Ok(text(&route::retry_task(app, &hub, &of.task_id, once.request()).await?))
 }
 
 /// Does it with a task that a caller keeps; None if the task is run here.
-async fn kept(app: &App, hub: &Hub, verb: Verb, of: &OfTask) -> Result<Option<String>, Problem> {
+async fn kept(app: &App, hub: &Hub, verb: Verb, of: &OfTask, once: &Once) -> Result<Option<String>, Problem> {
     let id = TaskId::new(&of.task_id).map_err(|_| not_found())?;
     if !route::keeps(app, hub, &id).await? {
         return Ok(None);
     }
     let body = without_null(json!({ "reason": of.reason })).to_string();
-    let view = Kept::find(app, hub, &of.task_id).await?.carry_out(verb, &body, &Once::unnamed()).await?;
+    let view = Kept::find(app, hub, &of.task_id).await?.carry_out(verb, &body, once).await?;
     Ok(Some(text(&view)))
 }

@@ -1,6 +1,6 @@
 //! Turns, their queue and their actions over JSON-RPC. The bodies are those of HTTP.
 
-use riverrun_event::{Input, ThreadId};
+use riverrun_event::{Input, ThreadId, TurnId};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -64,17 +64,26 @@ fn body<T: DeserializeOwned>(text: &str) -> Result<T, Problem> {
     decode_text(text)
 }
 
-pub(super) async fn submit(app: &App, caller: &Caller, params: &str) -> Result<String, Problem> {
+pub(super) async fn submit(app: &App, caller: &Caller, params: &str, once: &Once) -> Result<String, Problem> {
     let ([session], rest) = split(params, ["sessionId"])?;
-    let body: SubmitBody = body(&rest)?;
+    let mut body: SubmitBody = body(&rest)?;
+    // The turn's name follows from the command's, so that the same command finds its turn again after any crash.
+    if let (None, Some(id)) = (&body.turn_id, once.id()) {
+        body.turn_id = Some(TurnId::from_bytes(id));
+    }
     let hub = app.hub(caller, &session).await?;
     Ok(text(&route::submit_turn(app, &hub, body).await?))
 }
 
-pub(super) async fn cancel(app: &App, caller: &Caller, params: Cancel) -> Result<String, Problem> {
+pub(super) async fn cancel(
+    app: &App,
+    caller: &Caller,
+    params: Cancel,
+    once: &Once,
+) -> Result<String, Problem> {
     let hub = app.hub(caller, &params.session_id).await?;
     let body = CancelBody { mode: params.mode, reason: params.reason };
-    Ok(text(&route::cancel_turn(app, &hub, &params.turn_id, body).await?))
+    Ok(text(&route::cancel_turn(app, &hub, &params.turn_id, body, once.request()).await?))
 }
 
 pub(super) async fn retry(app: &App, caller: &Caller, of: OfTurn, once: &Once) -> Result<String, Problem> {
@@ -92,19 +101,19 @@ pub(super) async fn queue(app: &App, caller: &Caller, of: OfThread) -> Result<St
     Ok(text(&route::waiting(app, &hub, of.thread_id.as_ref()).await?))
 }
 
-pub(super) async fn unqueue(app: &App, caller: &Caller, of: OfTurn) -> Result<String, Problem> {
+pub(super) async fn unqueue(app: &App, caller: &Caller, of: OfTurn, once: &Once) -> Result<String, Problem> {
     let hub = app.hub(caller, &of.session_id).await?;
-    Ok(text(&route::unqueue(app, &hub, &of.turn_id).await?))
+    Ok(text(&route::unqueue(app, &hub, &of.turn_id, once.request()).await?))
 }
 
-pub(super) async fn promote(app: &App, caller: &Caller, of: OfTurn) -> Result<String, Problem> {
+pub(super) async fn promote(app: &App, caller: &Caller, of: OfTurn, once: &Once) -> Result<String, Problem> {
     let hub = app.hub(caller, &of.session_id).await?;
-    Ok(text(&route::put_first(app, &hub, &of.turn_id).await?))
+    Ok(text(&route::put_first(app, &hub, &of.turn_id, once.request()).await?))
 }
 
-pub(super) async fn decide(app: &App, caller: &Caller, params: &str) -> Result<String, Problem> {
+pub(super) async fn decide(app: &App, caller: &Caller, params: &str, once: &Once) -> Result<String, Problem> {
     let ([session, action], rest) = split(params, ["sessionId", "actionId"])?;
     let body: DecideBody = body(&rest)?;
     let hub = app.hub(caller, &session).await?;
-    Ok(text(&route::decide(app, caller, &hub, &action, body).await?))
+    Ok(text(&route::decide(app, caller, &hub, &action, body, once.request()).await?))
 }

@@ -201,6 +201,28 @@ async fn what_is_wrong_is_named_and_nothing_is_done() {
         ("/actions/none", r#"{"decision":"respond","digest":"d"}"#, 400, "invalid_field", Some("response")),
         ("/actions/none", r#"{"decision":"reject"}"#, 404, "not_found", None),
         ("/queue/none/promote", "", 404, "not_found", None),
+        ("/subagents", "{}", 400, "invalid_field", Some("parentTaskId")),
+        (
+            "/subagents",
+            r#"{"parentTaskId":"none","agent":"nobody","input":"x"}"#,
+            400,
+            "unknown_agent",
+            Some("agent"),
+        ),
+        (
+            "/subagents",
+            r#"{"parentTaskId":"none","agent":"writer","input":" "}"#,
+            400,
+            "invalid_field",
+            Some("input"),
+        ),
+        (
+            "/subagents",
+            r#"{"parentTaskId":"none","agent":"writer","input":"x"}"#,
+            404,
+            "not_found",
+            Some("parentTaskId"),
+        ),
         ("/subagents/none/input", r#"{"input":"x"}"#, 404, "not_found", None),
         ("/subagents/none/close", "", 404, "not_found", None),
     ] {
@@ -212,6 +234,36 @@ async fn what_is_wrong_is_named_and_nothing_is_done() {
     assert!(near["detail"].as_str().is_some_and(|text| text.contains("did you mean `writer`")), "{near}");
     assert_eq!(near["known"], json!(["deleter", "slow", "twice", "writer"]));
     assert_eq!(server.get("/v1/sessions/s").await["head"], 0);
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_sub_agent_is_started_under_a_waiting_task_once() {
+    let server = server().await;
+    server.make("s").await;
+    let turn = server.submit("s", json!({"input": "delete it", "agent": "deleter", "turnId": "t1"})).await;
+    let action = server.action("s").await;
+    let body = json!({"parentTaskId": turn["taskId"], "agent": "writer", "input": "look"}).to_string();
+    let spawn = async |body: &str| {
+        server.call("POST /v1/sessions/s/subagents", &[JSON, ("idempotency-key", "k")], body.to_owned()).await
+    };
+    let first = spawn(&body).await;
+    assert_eq!(first.status, 202, "{}", first.text());
+    assert_eq!(spawn(&body).await.text(), first.text());
+    let child = first.json();
+    assert_eq!((&child["turnId"], &child["status"]), (&json!("t1"), &json!("running")), "{child}");
+    let listed = server.get("/v1/sessions/s/subagents?wait=20").await;
+    let [only] = listed["subagents"].as_array().map(Vec::as_slice).unwrap_or_default() else {
+        panic!("{listed}")
+    };
+    assert_eq!((&only["taskId"], &only["status"]), (&child["subagentId"], &json!("completed")));
+    assert_eq!(server.action("s").await["actionId"], action["actionId"], "it still waits");
+    assert_eq!(server.post("/v1/sessions/s/turns/t1/cancel", json!({})).await.status, 202);
+    let events = server.turn("s", "t1").await;
+    assert_eq!(kinds(&events).iter().filter(|kind| **kind == "subagent.spawned").count(), 1);
+    assert_eq!(kinds(&events).last(), Some(&"turn.cancelled"));
+    let late = server.post("/v1/sessions/s/subagents", serde_json::from_str(&body).expect("JSON")).await;
+    assert_eq!(late.refusal(), (409, "turn_ended".to_owned()));
     server.stop().await;
 }
 

@@ -99,15 +99,18 @@ pub async fn command(verb: Verb, command: Command) -> Result<Response, Problem> 
 
 /// A task that is run here is cancelled and tried again with its turn.
 async fn run_here(verb: Verb, command: &Command, problem: Problem) -> Result<Response, Problem> {
-    let Command { app, hub, id, .. } = command;
+    let Command { app, hub, id, once, .. } = command;
     match verb {
         Verb::Cancel => {
-            let status = super::tasks::cancel(app, hub, id, body::reason(command.text())?).await?;
+            let status =
+                super::tasks::cancel(app, hub, id, body::reason(command.text())?, once.request()).await?;
             command.answer(StatusCode::ACCEPTED, &object!({"taskId": id, "status": status})).await
         }
         Verb::Retry => {
             body::reason(command.text())?;
-            command.answer(StatusCode::ACCEPTED, &super::tasks::retry(app, hub, id).await?).await
+            command
+                .answer(StatusCode::ACCEPTED, &super::tasks::retry(app, hub, id, once.request()).await?)
+                .await
         }
         Verb::Pause | Verb::Resume => Err(super::tasks::not_pausable()),
         Verb::Update

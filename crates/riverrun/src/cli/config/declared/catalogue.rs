@@ -63,6 +63,11 @@ pub const TOOL: &[Field] = &[
     may("parameters", Shape::JsonSchema, "The JSON Schema of the arguments."),
     may("env", Shape::TextMap, "Variables of a command; secrets by { env } or { file }."),
     may("cwd", Shape::Text, "Where a command runs."),
+    may(
+        "interactive",
+        Shape::Flag,
+        "The command's process can be written to while it runs, and what it writes is told as it comes.",
+    ),
     may("timeout", Shape::Duration, "How long a call may take."),
     may("approval", Shape::Word(APPROVALS), "When a person must agree to a call."),
     may("read_only", Shape::Flag, "It changes nothing; calls may run at the same time."),

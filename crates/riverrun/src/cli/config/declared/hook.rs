@@ -47,9 +47,12 @@ impl Reader {
             return None;
         }
         match (argv.is_empty(), text(table, "url")) {
-            (false, None) => {
-                Some(ToolKind::Command { argv, env: text_map(table, "env"), cwd: text(table, "cwd") })
-            }
+            (false, None) => Some(ToolKind::Command {
+                argv,
+                env: text_map(table, "env"),
+                cwd: text(table, "cwd"),
+                interactive: false,
+            }),
             (true, Some(url)) => Some(ToolKind::Http {
                 url,
                 method: "POST".to_owned(),

@@ -188,6 +188,7 @@ impl Reader {
                 argv: texts(table.get("command").copied()),
                 env: text_map(table, "env"),
                 cwd: text(table, "cwd"),
+                interactive: flag(table, "interactive").unwrap_or(false),
             }),
             ["url"] => Some(ToolKind::Http {
                 url: text(table, "url").unwrap_or_default(),

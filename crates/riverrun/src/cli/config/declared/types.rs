@@ -87,8 +87,19 @@ pub struct Tool {
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum ToolKind {
-    Command { argv: Vec<String>, env: BTreeMap<String, SecretText>, cwd: Option<String> },
-    Http { url: String, method: String, headers: BTreeMap<String, SecretText>, allow_hosts: Vec<String> },
+    Command {
+        argv: Vec<String>,
+        env: BTreeMap<String, SecretText>,
+        cwd: Option<String>,
+        /// Its process is told, and can be written to.
+        interactive: bool,
+    },
+    Http {
+        url: String,
+        method: String,
+        headers: BTreeMap<String, SecretText>,
+        allow_hosts: Vec<String>,
+    },
     Function(Name),
 }
 

@@ -1,0 +1,102 @@
+//! A turn that is tried again after it left the state: what it was is told again, so that readers need nothing else.
+
+use riverrun_event::{
+    EventType, Item, ItemCompleted, ItemPatch, ItemRetracted, ItemStarted, MessagePatch, Patch,
+    ReasoningPatch, Scope, TaskInfo, ToolCallPatch, ToolResultPatch, TurnSubmitted,
+};
+use riverrun_fold::{SealedTurn, Task, Turn};
+
+use super::queue::preview;
+use crate::page::Page;
+
+/// A turn that has ended, and its root task.
+pub(super) struct Ended {
+    pub turn: Turn,
+    pub root: Option<Task>,
+    pub is_sealed: bool,
+}
+
+impl Ended {
+    pub fn sealed(sealed: &SealedTurn) -> Self {
+        let turn = sealed.turn.clone();
+        let root = sealed.tasks.iter().find(|task| Some(&task.task_id) == turn.task_id.as_ref()).cloned();
+        Self { turn, root, is_sealed: true }
+    }
+}
+
+/// What was asked, as it was asked at first.
+pub(super) fn write_again(turn: &Turn, scope: &Scope, page: &mut Page) {
+    let submitted = TurnSubmitted {
+        input: turn.input.clone(),
+        agent: turn.agent.clone(),
+        status: Some("accepted".to_owned()),
+        input_ref: turn.input_ref.clone(),
+        history: (!turn.history.is_empty()).then(|| turn.history.clone()),
+        settings: turn.settings.clone(),
+        request: turn.request.clone(),
+        ..TurnSubmitted::default()
+    };
+    page.push(EventType::TurnSubmitted, scope, &submitted);
+    let objective = turn.input.as_ref().map(preview);
+    let info = TaskInfo { objective, agent: turn.agent.clone(), ..TaskInfo::default() };
+    page.push(EventType::TaskCreated, scope, &info);
+}
+
+/// What came of the earlier runs, each item in its place.
+pub(super) fn write_output(root: &Task, scope: &Scope, page: &mut Page) {
+    for (place, item) in root.output.iter().enumerate() {
+        let output_index = u32::try_from(place).unwrap_or(u32::MAX);
+        page.push(EventType::ItemStarted, scope, &ItemStarted { item: item.clone(), output_index });
+        if let Some(item) = ended_as(item) {
+            page.push(EventType::ItemCompleted, scope, &ItemCompleted { item, output_index });
+        }
+    }
+    for place in &root.retracted {
+        retract(root, *place, scope, page);
+    }
+}
+
+/// Takes back what stands: the turn begins anew.
+pub(super) fn retract_output(root: &Task, scope: &Scope, page: &mut Page) {
+    for place in (0..root.output.len()).filter(|place| !root.retracted.contains(place)) {
+        retract(root, place, scope, page);
+    }
+}
+
+fn retract(root: &Task, place: usize, scope: &Scope, page: &mut Page) {
+    let Some(item_id) = root.output.get(place).and_then(Item::id).map(|id| id.into_owned()) else { return };
+    let (output_index, reason) = (u32::try_from(place).unwrap_or(u32::MAX), "retry".to_owned());
+    page.push(EventType::ItemRetracted, scope, &ItemRetracted { item_id, output_index, reason });
+}
+
+/// The end of an item that has its contents, with the status that it had.
+fn ended_as(item: &Item) -> Option<ItemPatch> {
+    let status = |status: &Option<String>| status.clone().map_or(Patch::Keep, Patch::Set);
+    Some(match item {
+        Item::Message(item) => {
+            let (id, status) = (item.id.clone(), status(&item.status));
+            ItemPatch::Message(MessagePatch { id, status, ..MessagePatch::default() })
+        }
+        Item::Reasoning(item) => {
+            let (id, status) = (item.id.clone(), status(&item.status));
+            ItemPatch::Reasoning(ReasoningPatch { id, status, ..ReasoningPatch::default() })
+        }
+        Item::ToolCall(item) => {
+            let (id, status) = (item.id.clone(), status(&item.status));
+            ItemPatch::ToolCall(ToolCallPatch { id, status, ..ToolCallPatch::default() })
+        }
+        Item::ToolResult(item) => {
+            let (id, status) = (item.id.clone(), status(&item.status));
+            ItemPatch::ToolResult(ToolResultPatch { id, status, ..ToolResultPatch::default() })
+        }
+        Item::Handoff(item) => ItemPatch::Handoff(riverrun_event::HandoffPatch {
+            id: item.id.clone(),
+            ..riverrun_event::HandoffPatch::default()
+        }),
+        Item::Error(item) => ItemPatch::Error(riverrun_event::ErrorPatch {
+            id: item.id.clone(),
+            ..riverrun_event::ErrorPatch::default()
+        }),
+        Item::Other(_) => return None,
+    })
+}
