@@ -223,3 +223,31 @@ fn a_hook_over_http_is_asked_within_the_walls_of_http_tools() {
     assert_eq!(failed["outcome"], "block", "{failed}");
     assert!(!kinds(&events).contains(&"tool.started"));
 }
+
+#[test]
+fn a_hook_that_is_cut_off_is_asked_again_with_the_same_key() {
+    let folder = tempfile::tempdir().unwrap();
+    let asked = folder.path().join("asked");
+    let path = asked.display().to_string();
+    let body = format!(
+        "first = not os.path.exists({path:?})\nopen({path:?}, 'a').write(q['idempotencyKey'] + '\\n')\nif first: time.sleep(20)"
+    );
+    let command = program(folder.path(), "slow", &body);
+    let hooks = hook("slow", "pre_tool_use", &format!("timeout = \"60s\"\ncommand = [\"{command}\"]"));
+    let mut stage = stage("hook_cut", &hooks);
+    stage.submit("t1", "doer");
+    let began = std::time::Instant::now();
+    while std::fs::read_to_string(&asked).unwrap_or_default().is_empty() {
+        assert!(began.elapsed().as_secs() < 20, "the hook is never asked");
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    stage.restart();
+    let events = stage.until_ended("t1");
+    let told: Vec<&str> = kinds(&events).into_iter().filter(|kind| kind.starts_with("hook.")).collect();
+    assert_eq!(told, ["hook.started", "hook.failed", "hook.started", "hook.completed"]);
+    assert_eq!(find(&events, "hook.failed")["payload"]["error"]["code"], "interrupted");
+    let asked = std::fs::read_to_string(&asked).unwrap();
+    let keys: Vec<&str> = asked.lines().collect();
+    assert!(keys.len() == 2 && keys[0] == keys[1] && !keys[0].is_empty(), "{keys:?}");
+    assert!(read(&events).contains("rm"), "{}", read(&events));
+}

@@ -65,19 +65,23 @@ impl Actor {
                 let (final_output, stops) = (self.final_text(task), Some(view.stops));
                 HookInput { idempotency_key: key(&format!("{step}/stop")), final_output, stops, ..asked }
             }
-            HookPlace::Before(call) | HookPlace::After(call) => {
+            HookPlace::Before(call) => {
                 let idempotency_key = key(&format!("{call}/{}", point.as_str()));
-                let tool_name = Some(view.call(call)?.name.clone());
-                let text = self.effective_arguments(task, call)?;
-                let arguments: Value = serde_json::from_str(&text).ok()?;
-                let output = match place {
-                    HookPlace::After(_) => Some(self.held_output(task, call)?),
-                    HookPlace::Before(_) | HookPlace::Prompt | HookPlace::Stop => None,
-                };
-                let (tool_call_id, arguments) = (Some(call.clone()), Some(arguments));
-                HookInput { idempotency_key, tool_name, tool_call_id, arguments, output, ..asked }
+                HookInput { idempotency_key, ..self.about_call(task, call, asked)? }
+            }
+            HookPlace::After(call) => {
+                let idempotency_key = key(&format!("{call}/{}", point.as_str()));
+                let output = Some(self.held_output(task, call)?);
+                HookInput { idempotency_key, output, ..self.about_call(task, call, asked)? }
             }
         })
+    }
+
+    fn about_call(&self, task: &TaskId, call: &str, asked: HookInput) -> Option<HookInput> {
+        let tool_name = Some(self.view.task(task)?.1.call(call)?.name.clone());
+        let arguments: Value = serde_json::from_str(&self.effective_arguments(task, call)?).ok()?;
+        let (tool_call_id, arguments) = (Some(call.to_owned()), Some(arguments));
+        Some(HookInput { tool_name, tool_call_id, arguments, ..asked })
     }
 
     /// What the turn is asked, as hooks before left it.

@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use riverrun_event::RawJson;
 use riverrun_runner::agent::{Approval, Checked, Guardrail, GuardrailFuture};
+use riverrun_runner::hook::{HookOutput, HookPoint, HookUse};
 use riverrun_runner::{AgentSpec, Decide, Decision};
 use serde_json::Value;
 
@@ -78,6 +79,23 @@ async fn edited_arguments_meet_the_guardrail_too() {
     assert_eq!(stage.ended("turn_1").await, "completed");
     assert_eq!((made.lock().unwrap().len(), asked.lock().unwrap().clone()), (0, vec![1.into(), 13.into()]));
     assert!(result(&stage, "c1").0.contains("bad luck"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn guardrails_see_the_arguments_that_a_hook_left() {
+    let (made, guard) = (Calls::default(), Thirteen::default());
+    let asked = guard.0.clone();
+    let hook = HookUse::new("thirteen", [HookPoint::PreToolUse], |_| async {
+        HookOutput::update(serde_json::json!({"x": 13}))
+    });
+    let tools = vec![tool("erase", ONCE, Approval::Always, &made)];
+    let spec = AgentSpec { guardrails: vec![Arc::new(guard)], hooks: vec![hook], tools, ..agent() };
+    let script = Script::new(vec![calls(&[("c1", "erase", r#"{"x":1}"#)]), text("so")]);
+    let stage = Stage::new(script, vec![spec]).await;
+    stage.submit("turn_1", "go").await;
+    assert_eq!(stage.ended("turn_1").await, "completed");
+    assert_eq!((stage.count("action.required").await, made.lock().unwrap().len()), (0, 0));
+    assert_eq!(*asked.lock().unwrap(), [13]);
 }
 
 #[tokio::test(start_paused = true)]
