@@ -124,6 +124,8 @@ export interface Attempt {
   startedAt?: string;
   endedAt?: string;
   error?: ErrorInfo;
+  /** Who works, as it was told. */
+  worker?: unknown;
 }
 
 export interface ToolCallState {

@@ -10,7 +10,7 @@ use super::{ActionView, CallView, Cancel, Resolved, ResultView, TaskView, TurnVi
 use crate::CancelMode;
 
 /// What the runner writes as the worker of its attempts; by it a turn is known to be its own.
-pub(crate) const WORKER: &str = "riverrun";
+pub(crate) const WORKER: &str = riverrun_fold::HOSTED;
 
 /// The code of a model call whose end nobody saw.
 pub(crate) const LOST: &str = "interrupted";
