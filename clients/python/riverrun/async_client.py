@@ -79,6 +79,19 @@ class AsyncRiverrun:
         """Gives a running turn more input."""
         return await self._transport.json(calls.steer(session_id, turn_id, input))
 
+    # Processes
+
+    async def write_process(
+        self, session_id: str, process_id: str, text: str = "", *, secret: bool = False, end_of_input: bool = False
+    ) -> dict[str, Any]:
+        """Gives a running process something to read; a secret text is kept nowhere."""
+        body = {"text": text, "secret": secret, "endOfInput": end_of_input}
+        return await self._transport.json(calls.write_process(session_id, process_id, body))
+
+    async def terminate_process(self, session_id: str, process_id: str, reason: str | None = None) -> dict[str, Any]:
+        """Ends a running process; answers when its end is durable."""
+        return await self._transport.json(calls.terminate_process(session_id, process_id, reason))
+
     # Events
 
     async def append(

@@ -64,6 +64,15 @@ def steer(session_id: str, turn_id: str, input: Any) -> Call:
     return _post(f"{session_path(session_id)}/turns/{_segment(turn_id)}/steer", {"input": input})
 
 
+def write_process(session_id: str, process_id: str, body: dict[str, Any]) -> Call:
+    return _post(f"{session_path(session_id)}/processes/{_segment(process_id)}/stdin", body)
+
+
+def terminate_process(session_id: str, process_id: str, reason: str | None) -> Call:
+    body = {} if reason is None else {"reason": reason}
+    return _post(f"{session_path(session_id)}/processes/{_segment(process_id)}/terminate", body)
+
+
 def append(session_id: str, events: Any, stamp: ProducerStamp | None) -> Call:
     headers = {}
     if stamp is not None:

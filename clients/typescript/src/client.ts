@@ -92,6 +92,26 @@ export class Riverrun {
     return this.#post(`${turnPath(sessionId, turnId)}/steer`, { input });
   }
 
+  // Processes
+
+  /** Gives a running process something to read; with `secret` the text is kept nowhere. */
+  writeProcess(
+    sessionId: string,
+    processId: string,
+    input: { readonly text?: string; readonly secret?: boolean; readonly endOfInput?: boolean },
+  ): Promise<{ readonly processId: string; readonly size: number }> {
+    return this.#post(`${processPath(sessionId, processId)}/stdin`, input);
+  }
+
+  /** Ends a running process; resolves when its end is durable. */
+  terminateProcess(
+    sessionId: string,
+    processId: string,
+    reason?: string,
+  ): Promise<{ readonly processId: string; readonly status: string; readonly exitCode?: number }> {
+    return this.#post(`${processPath(sessionId, processId)}/terminate`, reason === undefined ? {} : { reason });
+  }
+
   // Events
 
   /**
@@ -184,6 +204,10 @@ function environment(name: string): string | undefined {
 
 function turnPath(sessionId: string, turnId: string): string {
   return `${sessionPath(sessionId)}/turns/${encodeURIComponent(turnId)}`;
+}
+
+function processPath(sessionId: string, processId: string): string {
+  return `${sessionPath(sessionId)}/processes/${encodeURIComponent(processId)}`;
 }
 
 function sessionPath(sessionId: string): string {

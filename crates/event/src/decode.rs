@@ -62,6 +62,26 @@ pub struct Decoded {
     /// Given when the text came from a log: an export, a recording, another server.
     pub sequence: Option<Sequence>,
     pub session_id: Option<SessionId>,
+    /// As in [`Event::subject`].
+    pub subject: Option<String>,
+}
+
+impl Decoded {
+    /// What it is at `sequence`. `now` is its time if it has none.
+    pub fn into_event(self, sequence: Sequence, now: Timestamp) -> Event {
+        let Self { draft, scope, payload, raw_payload, subject, .. } = self;
+        Event {
+            first_sequence: None,
+            sequence,
+            event_id: draft.event_id,
+            timestamp: draft.timestamp.unwrap_or(now),
+            kind: draft.kind,
+            scope,
+            payload: Ok(payload),
+            raw_payload,
+            subject,
+        }
+    }
 }
 
 /// Decodes one event of a producer. `json` has passed [`crate::json::compact`].
@@ -79,6 +99,7 @@ pub fn decode(json: &str) -> Result<Decoded, DecodeError> {
         raw_payload: payload.whole,
         sequence: members.sequence(Name::Sequence)?,
         session_id: members.session_id()?,
+        subject: members.subject(),
     })
 }
 

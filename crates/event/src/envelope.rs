@@ -49,6 +49,15 @@ impl Draft {
         Self::from_parts(kind, scope, &[], Some(&payload), None)
     }
 
+    /// Makes a draft that is about something beside its scope, as `("processId", "proc_1")`.
+    pub fn about(kind: EventType, scope: &Scope, subject: (&str, &str), payload: &impl Serialize) -> Self {
+        let payload =
+            serde_json::to_string(payload).expect("payload types serialise to JSON: string keys, no errors");
+        let mut id = String::new();
+        crate::json::write_string(&mut id, subject.1);
+        Self::from_parts(kind, scope, &[(Cow::Borrowed(subject.0), &id)], Some(&payload), None)
+    }
+
     /// Gives the draft a time of its own; otherwise the log's clock does.
     pub fn at(mut self, timestamp: Timestamp) -> Self {
         self.timestamp = Some(timestamp);
@@ -100,9 +109,10 @@ impl Draft {
     /// As if a producer had handed it in.
     pub fn into_decoded(self) -> Result<Decoded, DecodeError> {
         check_type(self.kind.as_str())?;
-        let Event { scope, payload, raw_payload, .. } = decode_members(self.kind.clone(), &self.members)?;
+        let event = decode_members(self.kind.clone(), &self.members)?;
+        let Event { scope, payload, raw_payload, subject, .. } = event;
         let payload = payload.map_err(DecodeError::from)?;
-        Ok(Decoded { draft: self, scope, payload, raw_payload, sequence: None, session_id: None })
+        Ok(Decoded { draft: self, scope, payload, raw_payload, sequence: None, session_id: None, subject })
     }
 
     /// The size that limits are about.

@@ -85,6 +85,7 @@ codes! {
     DigestMismatch = "digest_mismatch", 409, -32018, "the digest does not name what would run";
     DecisionNotPossible = "decision_not_possible", 422, -32602, "the action does not take this decision";
     ArgumentsInvalid = "arguments_invalid", 422, -32602, "the arguments do not fit the tool";
+    ProcessUnavailable = "process_unavailable", 409, -32002, "the process cannot be reached";
     TaskExists = "task_exists", 409, -32013, "the task was created with other contents";
     TaskStatus = "task_status", 409, -32016, "the task does not stand where this can be done";
     NotPausable = "not_pausable", 409, -32009, "a task here does not pause";
@@ -119,8 +120,8 @@ impl ErrorCode {
             | IdempotencyMismatch | ProducerStale | ProducerGap | SequenceExhausted | Expired
             | LogCorrupt | UnknownAgent | ThreadBusy | TurnExists | TurnEnded | TurnRunning | SubagentLimit
             | ActionResolved | ActionExpired | DigestMismatch | DecisionNotPossible | ArgumentsInvalid
-            | TaskExists | TaskStatus | NotPausable | UnsupportedOperation | NotProvided
-            | PushUnsupported | Internal => false,
+            | ProcessUnavailable | TaskExists | TaskStatus | NotPausable | UnsupportedOperation
+            | NotProvided | PushUnsupported | Internal => false,
         }
     }
 
@@ -139,8 +140,8 @@ impl ErrorCode {
             | NotOwner | Expired | RateLimited | TooManyStreams | StorageFull | LogCorrupt | Draining
             | Overloaded | UnknownAgent | ThreadBusy | QueueFull | TurnExists | TurnEnded | TurnRunning | SubagentLimit
             | ActionResolved | ActionExpired | DigestMismatch | DecisionNotPossible | ArgumentsInvalid
-            | TaskExists | TaskStatus | NotPausable | UnsupportedOperation | NotProvided
-            | PushUnsupported => true,
+            | ProcessUnavailable | TaskExists | TaskStatus | NotPausable | UnsupportedOperation
+            | NotProvided | PushUnsupported => true,
         }
     }
 }

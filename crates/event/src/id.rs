@@ -153,6 +153,8 @@ ids! {
     ProducerId = "prod_";
     /// A process that holds leases.
     OwnerId = "own_";
+    /// A process of the operating system that a tool runs.
+    ProcessId = "proc_";
     /// A durable command (a submit, a decision, a cancel).
     CommandId = "cmd_";
     /// An API key's public part.

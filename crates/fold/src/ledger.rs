@@ -1,4 +1,4 @@
-//! Families of facts that are kept as they were last told: processes, channels, jobs, artifacts, evidence, …
+//! Families of facts that are kept as they were last told: channels, jobs, artifacts, evidence, …
 //!
 //! The fold does not interpret them; the read models show them, and say `unknown` where nothing was told.
 
@@ -28,7 +28,7 @@ fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
-/// The last thing that was told about one process, channel, job, …
+/// The last thing that was told about one channel, job, …
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Entry {

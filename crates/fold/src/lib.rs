@@ -14,6 +14,7 @@ mod index;
 mod ledger;
 mod open;
 mod problem;
+mod process;
 pub mod read_model;
 mod restore;
 mod state;
@@ -26,6 +27,7 @@ pub use citation::{Marker, Scanner};
 pub use ledger::{Entry, Family, Ledger};
 pub use open::{OpenItem, OpenItems};
 pub use problem::{Problem, ProblemCode, Problems};
+pub use process::{Process, Processes};
 pub use state::*;
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ use crate::index::Index;
 use crate::ledger::Ledger;
 use crate::open::OpenItems;
 use crate::problem::Problems;
+use crate::process::Processes;
 
 /// Finished turns that stay in the state in full. Older ones are sealed: stored once, read on demand.
 pub const WINDOW: usize = 8;
@@ -46,6 +47,9 @@ pub struct State {
     /// Recorded cost by currency.
     pub cost: BTreeMap<String, f64>,
     pub ledger: Ledger,
+    /// Processes that tools ran or run, the newest of them.
+    #[serde(skip_serializing_if = "Processes::is_empty")]
+    pub processes: Processes,
     pub problems: Problems,
     #[serde(skip)]
     pub(crate) index: Index,
@@ -338,6 +342,28 @@ pub struct ToolCall {
     pub started_at: Option<Timestamp>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_at: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hooks: Vec<HookOutcome>,
+}
+
+/// What a hook said of a call, at one point.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct HookOutcome {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hook_name: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub point: Option<String>,
+    /// `running`, `completed` or `failed`: of the hook, not of the call.
+    pub status: Status,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub updated_input_ref: Option<BlobRef>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub updated_tool_output_ref: Option<BlobRef>,
 }
 
 /// A decision that somebody must make, or made.

@@ -1,6 +1,8 @@
-//! What waits for the writer. Whatever gathered while the last commit ran becomes the next group.
+//! What waits for the writer. Whatever gathered while the last commit ran becomes the next group; where many came
+//! together before, the writer waits a moment for as many again: a commit costs the same for one as for all of them.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use riverrun_log::{Append, Appended, Error, Promise, Ticket, Urgency};
 
@@ -53,6 +55,11 @@ impl<T: Send, F: FnOnce(&mut Core) -> Result<T, Fault> + Send> Job for Operation
 /// Most bytes of chunks that one group takes; more waits for the next, so that nobody waits for a giant commit.
 const GROUP_BYTES: usize = 4 << 20;
 
+/// A group of this many is a crowd, whose like is waited for. Fewer are written at once.
+const CROWD: usize = 8;
+/// The longest that a crowd is waited for.
+const PATIENCE: Duration = Duration::from_micros(1_500);
+
 #[derive(Default)]
 pub struct Queue {
     state: Mutex<State>,
@@ -63,8 +70,10 @@ pub struct Queue {
 struct State {
     waiting: Vec<Work>,
     closed: bool,
-    /// The writer sleeps and must be woken.
-    idle: bool,
+    /// The writer sleeps and must be woken once so many wait.
+    wake_at: Option<usize>,
+    /// How many the last group had.
+    last: usize,
 }
 
 impl Queue {
@@ -79,7 +88,8 @@ impl Queue {
             return refuse(work, Error::Closed);
         }
         state.waiting.push(work);
-        let wake = std::mem::take(&mut state.idle);
+        let waiting = state.waiting.len();
+        let wake = state.wake_at.take_if(|count| waiting >= *count).is_some();
         drop(state);
         if wake {
             self.filled.notify_one();
@@ -99,11 +109,14 @@ impl Queue {
     /// The next group, in order. Blocks while there is nothing; None once closed and empty.
     pub fn next(&self) -> Option<Vec<Work>> {
         let mut state = self.lock();
+        if state.last >= CROWD {
+            state = self.gather(state);
+        }
         while state.waiting.is_empty() {
             if state.closed {
                 return None;
             }
-            state.idle = true;
+            state.wake_at = Some(1);
             state = self.filled.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
         let mut bytes = 0;
@@ -112,11 +125,27 @@ impl Queue {
             bytes <= GROUP_BYTES
         };
         let count = state.waiting.iter().take_while(|work| fits(work)).count().max(1);
+        state.last = count;
         if count == state.waiting.len() {
             return Some(std::mem::take(&mut state.waiting));
         }
         let later = state.waiting.split_off(count);
         Some(std::mem::replace(&mut state.waiting, later))
+    }
+
+    /// Waits until as many wait as the last group had, but not for long.
+    fn gather<'a>(&'a self, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+        let until = Instant::now() + PATIENCE;
+        while state.waiting.len() < state.last && !state.closed {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                break;
+            }
+            state.wake_at = Some(state.last);
+            state = self.filled.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        state.wake_at = None;
+        state
     }
 
     pub fn close(&self) {

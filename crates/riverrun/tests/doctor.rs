@@ -95,6 +95,14 @@ key = {{ env = "NO_SUCH_KEY" }}
 command = ["python3", "server.py"]
 [mcp.broken]
 command = ["no-such-program-here"]
+[[hooks]]
+name = "there"
+points = ["stop"]
+command = ["sh", "-c", "true"]
+[[hooks]]
+name = "missing"
+points = ["stop"]
+command = ["./hooks/missing"]
 "#,
         good = service("200 OK"),
         refusing = service("401 Unauthorized"),
@@ -112,6 +120,8 @@ command = ["no-such-program-here"]
         ("provider", "NO_SUCH_KEY", "bad", Some("set NO_SUCH_KEY")),
         ("mcp", "works offers 1 tool", "good", None),
         ("mcp", "broken: ", "bad", Some("no-such-program-here")),
+        ("hook", "there: ", "good", None),
+        ("hook", "missing: ", "bad", Some("mend `command` of hook `missing`")),
     ];
     for (name, about, verdict, fix) in expected {
         let check = check(&checks, name, about);

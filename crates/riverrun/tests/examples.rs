@@ -25,6 +25,7 @@ examples! {
     approval: "../examples/approval.rs",
     cancel: "../examples/cancel.rs",
     guardrail: "../examples/guardrail.rs",
+    hook: "../examples/hook.rs",
     handoff: "../examples/handoff.rs",
     hello: "../examples/hello.rs",
     structured_output: "../examples/structured_output.rs",

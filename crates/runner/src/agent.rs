@@ -6,6 +6,8 @@ use std::time::Duration;
 use riverrun_tool::Tool;
 use serde_json::Value;
 
+use crate::hook::HookUse;
+
 /// A configured agent. Names of models are `PROVIDER/MODEL` or `scripted/SCENARIO`.
 #[derive(Clone, Default)]
 pub struct AgentSpec {
@@ -22,6 +24,8 @@ pub struct AgentSpec {
     /// Agents that this one may hand the conversation to.
     pub handoffs: Vec<String>,
     pub guardrails: Vec<Arc<dyn Guardrail>>,
+    /// Asked in this order.
+    pub hooks: Vec<HookUse>,
     pub limits: Limits,
     pub output_schema: Option<Value>,
     pub reasoning_effort: Option<String>,

@@ -1,6 +1,8 @@
 //! What people and programs ask of a session.
 
-use riverrun_event::{ActionId, Input, Item, Metadata, RawJson, RunId, Sequence, TaskId, ThreadId, TurnId};
+use riverrun_event::{
+    ActionId, Input, Item, Metadata, ProcessId, RawJson, RunId, Sequence, TaskId, ThreadId, TurnId,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -147,6 +149,28 @@ pub struct Decided {
     pub sequence: Sequence,
 }
 
+/// Something for a running process to read.
+#[derive(Clone)]
+pub struct ProcessWrite {
+    pub process: ProcessId,
+    pub text: String,
+    /// The text is kept nowhere.
+    pub secret: bool,
+    /// Nothing comes behind it.
+    pub end_of_input: bool,
+    /// Who writes it, for the record.
+    pub written_by: Option<String>,
+}
+
+/// How a process ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProcessOver {
+    pub process_id: String,
+    /// `cancelled` if it was ended, or how it ended by itself just before.
+    pub status: String,
+    pub exit_code: Option<i64>,
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct QueueEntry {
@@ -166,6 +190,10 @@ pub enum CommandError {
     NoAction(String),
     #[error("there is no sub-agent `{0}` in this session")]
     NoSubagent(String),
+    #[error("there is no process `{0}` in this session")]
+    NoProcess(String),
+    #[error("process `{process}` is {status} and cannot be reached: {why}")]
+    ProcessUnavailable { process: String, status: String, why: String },
     #[error("there is no task `{0}` at work in this session")]
     NoTask(String),
     #[error("{0}")]

@@ -4,7 +4,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use riverrun_event::{Draft, Sequence};
+use riverrun_event::{Decoded, Draft, Sequence};
 use riverrun_fold::State;
 use riverrun_log::{Chunk, CommandChange, Fact, IdempotencyRecord, Log, SessionKey};
 
@@ -34,10 +34,12 @@ pub struct Entry {
     pub idempotency: Vec<IdempotencyRecord>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct Landed {
     pub first: Sequence,
     pub last: Sequence,
+    /// The events as they were read on their way, so that nobody reads them twice.
+    pub events: Vec<Decoded>,
 }
 
 #[derive(Debug, Clone, thiserror::Error)]

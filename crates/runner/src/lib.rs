@@ -11,6 +11,7 @@ mod command;
 mod core;
 mod drive;
 mod history;
+pub mod hook;
 mod ids;
 mod journal;
 mod named;
@@ -26,12 +27,13 @@ mod view;
 
 pub use agent::AgentSpec;
 pub use command::{
-    Busy, CancelMode, Cancelled, CommandError, Decide, Decided, Decision, QueueEntry, RequestKey, Settings,
-    Spawn, Submit, Submitted,
+    Busy, CancelMode, Cancelled, CommandError, Decide, Decided, Decision, ProcessOver, ProcessWrite,
+    QueueEntry, RequestKey, Settings, Spawn, Submit, Submitted,
 };
 pub use journal::{Entry, Journal, JournalError, JournalFuture, Landed};
 pub use named::Named;
 pub use registry::{Registry, Route};
+pub use riverrun_tool::Terminate;
 pub use runner::{Options, Runner};
 
 /// The thread of a turn that names none.

@@ -27,6 +27,13 @@ impl Page {
         self.drafts.push(draft);
     }
 
+    /// An event about a process.
+    pub fn push_process(&mut self, kind: EventType, scope: &Scope, process: &str, payload: &impl Serialize) {
+        let draft = Draft::about(kind, scope, ("processId", process), payload).at(self.now);
+        self.size += draft.size();
+        self.drafts.push(draft);
+    }
+
     pub fn is_empty(&self) -> bool {
         self.drafts.is_empty() && self.commands.is_empty()
     }

@@ -3,16 +3,17 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use riverrun_event::{Input, TaskId, ThreadId, TurnId};
+use riverrun_event::{Input, ProcessId, TaskId, ThreadId, TurnId};
 use riverrun_log::{Clock, Random, SessionKey};
+use riverrun_tool::Terminate;
 use tokio::sync::oneshot;
 
 use crate::actor::{Command, Reply};
 use crate::core::Core;
 use crate::named::Named;
 use crate::{
-    CancelMode, Cancelled, CommandError, Decide, Decided, Journal, QueueEntry, Registry, RequestKey, Spawn,
-    Submit, Submitted,
+    CancelMode, Cancelled, CommandError, Decide, Decided, Journal, ProcessOver, ProcessWrite, QueueEntry,
+    Registry, RequestKey, Spawn, Submit, Submitted,
 };
 
 #[derive(Debug, Clone)]
@@ -194,6 +195,27 @@ impl Runner {
         reason: Option<String>,
     ) -> Result<(), CommandError> {
         self.named(None).close_subagent(key, task, reason).await
+    }
+
+    /// Gives a running process something to read. Resolves when that is durable.
+    pub async fn write_process(
+        &self,
+        key: &SessionKey,
+        write: ProcessWrite,
+        request: Option<RequestKey>,
+    ) -> Result<(), CommandError> {
+        self.ask(key, |reply| Command::WriteProcess(Box::new(write), request, reply)).await
+    }
+
+    /// Ends a running process. Resolves when its end is durable.
+    pub async fn terminate_process(
+        &self,
+        key: &SessionKey,
+        process: &ProcessId,
+        terminate: Terminate,
+        request: Option<RequestKey>,
+    ) -> Result<ProcessOver, CommandError> {
+        self.ask(key, |reply| Command::TerminateProcess(process.clone(), terminate, request, reply)).await
     }
 
     /// Takes no new work and stops what runs, with nothing terminal written. The next owner goes on.

@@ -6,6 +6,8 @@ use riverrun_event::Block;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
+use crate::ProcessHost;
+
 #[derive(Clone)]
 pub struct Call {
     /// The model's name for the call.
@@ -19,6 +21,8 @@ pub struct Call {
     pub agent: String,
     pub cancel: CancellationToken,
     pub progress: ProgressSink,
+    /// Where the process of an interactive tool is told.
+    pub process: Option<Arc<dyn ProcessHost>>,
 }
 
 /// What a running tool tells.

@@ -9,7 +9,9 @@ mod client_run;
 mod command;
 mod definition;
 mod function;
+mod host;
 mod http;
+mod mark;
 mod mcp;
 mod name;
 mod output;
@@ -29,6 +31,11 @@ pub use client_run::ClientTool;
 pub use command::{CommandConfig, CommandTool};
 pub use definition::{Effect, Flags, ToolDefinition};
 pub use function::{FunctionError, FunctionTool, IntoOutput, Json};
+pub use host::{
+    HostFuture, HowEnded, LargeOutput, Orders, OutputPart, ProcessEnd, ProcessHost, ProcessInput,
+    ProcessPlan, Stream, Terminate,
+};
+pub use mark::end_marked;
 pub use mcp::{Endpoint, Known, McpConfig, McpInventory, McpServer, McpTool, Offer, Refused};
 pub use name::{MAX_NAME, is_valid_name};
 pub use output::{ToolError, ToolErrorKind, ToolOutput};

@@ -18,7 +18,9 @@ use crate::Secret;
 /// What a child gets of the server's environment without being named.
 const INHERITED: &[&str] = &["PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR"];
 /// Between asking a group to end and ending it.
-const GRACE: Duration = Duration::from_secs(2);
+pub(crate) const GRACE: Duration = Duration::from_secs(2);
+/// The variable that names the process to whoever looks for what it left behind.
+pub(crate) const MARK: &str = "RIVERRUN_PROCESS_ID";
 /// A signal that was missed is made up for after this time.
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
@@ -77,6 +79,17 @@ impl Program {
 }
 
 impl Group {
+    /// Resolves when the child has ended; it is still there to be waited for.
+    pub fn over(&self) -> impl Future<Output = ()> + use<> {
+        wait_unreaped(self.pid)
+    }
+
+    pub fn signal(&self, signal: Signal) {
+        if self.child.is_some() {
+            let _ = kill_process_group(self.pid, signal);
+        }
+    }
+
     /// Waits until the child ends, and ends whatever it left behind.
     pub async fn wait(&mut self) -> io::Result<ExitStatus> {
         wait_unreaped(self.pid).await;

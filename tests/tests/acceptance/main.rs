@@ -2,7 +2,7 @@
 //!
 //! Beside them `configured`, tools as a configuration declares them, and `service`, a model service of one's own.
 //!
-//! Not provided: 12 (hooks that rewrite), 13 (a process's stdin), 17 (jobs), 18 (benchmark trials).
+//! Not provided: 13 (a process's stdin), 17 (jobs), 18 (benchmark trials).
 //! 2 (the fixtures of its profile) is held by the tests of the dialect `native` and of the event crate.
 
 // A test that cannot go on ends there.
@@ -11,8 +11,10 @@
 mod configured;
 mod delegate;
 mod gates;
+mod hooks;
 mod limits;
 mod once;
+mod process;
 mod recover;
 mod service;
 mod stage;

@@ -9,6 +9,7 @@ from ..decode.payload import PayloadError
 from .actions import action_required, action_resolved
 from .blocks import item_updated
 from .find import touch_turn
+from .hooks import hook
 from .items import item_completed, item_retracted, item_started
 from .plain import (
     agent_changed,
@@ -19,6 +20,7 @@ from .plain import (
     model_completed,
     queue_changed,
 )
+from .processes import process_ended, process_input, process_output, process_started
 from .reasoning import reasoning_delta, reasoning_summary
 from .repair import snapshot
 from .step import Step
@@ -77,9 +79,18 @@ RULES: Final[dict[str, Rule]] = {
     "action.required": action_required,
     "action.resolved": action_resolved,
     "queue.changed": queue_changed,
+    "hook.started": hook("running"),
+    "hook.completed": hook("completed"),
+    "hook.failed": hook("failed"),
     "agent.changed": agent_changed,
     "handoff.completed": handoff_completed,
     "cost.recorded": cost_recorded,
+    "process.started": process_started,
+    "process.output": process_output,
+    "process.input": process_input,
+    "process.completed": process_ended("completed"),
+    "process.failed": process_ended("failed"),
+    "process.terminated": process_ended("cancelled"),
     "snapshot.updated": snapshot,
     "snapshot.repaired": snapshot,
 }

@@ -91,11 +91,14 @@ def ledger(step: Step, payload: dict[str, Any]) -> None:
 
 
 def _ledger_key(step: Step, payload: dict[str, Any]) -> str:
-    """What the event is about: the thing that it names, an edge of the task graph, its task, or its type alone."""
+    """What the event is about: the thing that it names, a hook at its point, an edge of the graph, its task, or its type."""
     event = step.event
     named = event.subagent_id if event.subject is None else event.subject
     if named is not None:
         return named
+    if event.type.startswith("hook.") and payload.get("hookName") is not None:
+        named_parts = (payload.get("hookName"), payload.get("point"), step.scope.get("toolCallId"))
+        return " ".join(part for part in named_parts if part is not None)
     target = {"task.delegated": "toTaskId", "task.dependency.updated": "targetId"}.get(event.type)
     task_id = step.scope.get("taskId") if event.type.startswith("task.") else None
     kind = payload.get("kind") if event.type == "task.dependency.updated" else None

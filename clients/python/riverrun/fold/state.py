@@ -20,6 +20,7 @@ wire; those that no event told are absent, never a default that looks like succe
 | `queue` | turns that wait |
 | `usage`, `cost` | tokens, and recorded cost by currency |
 | `ledger` | facts of other families, as they were last told |
+| `processes` | those that tools ran or run: `entries`, and how many were `dropped` |
 | `problems` | what the fold could not make sense of: `count`, and the newest in `recent` |
 """
 

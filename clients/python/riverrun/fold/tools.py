@@ -11,7 +11,7 @@ from .step import Step, put, put_if_told
 
 
 def tool_started(step: Step, started: dict[str, Any]) -> None:
-    call = _named_call(step)
+    call = named_call(step)
     if call is None:
         return
     call["status"] = "running"
@@ -24,7 +24,7 @@ def tool_started(step: Step, started: dict[str, Any]) -> None:
 
 
 def tool_progress(step: Step, progress: dict[str, Any]) -> None:
-    call = _named_call(step)
+    call = named_call(step)
     if call is None:
         return
     put_if_told(call, "progress", progress.get("message"))
@@ -67,14 +67,14 @@ def _end_call(step: Step, call: dict[str, Any], status: str, told: dict[str, Any
 
 def _ending_call(step: Step) -> dict[str, Any] | None:
     """The call that ends now. The first end stands, unless the call is started again."""
-    call = _named_call(step)
+    call = named_call(step)
     if call is None or not is_terminal(call["status"]):
         return call
     step.problem("already_ended", f"call `{call['toolCallId']}` was {call['status']} before")
     return None
 
 
-def _named_call(step: Step) -> dict[str, Any] | None:
+def named_call(step: Step) -> dict[str, Any] | None:
     """The call that the envelope names, which may be changed; made if this is the first word about it."""
     call_id = step.scope.get("toolCallId")
     if call_id is None:

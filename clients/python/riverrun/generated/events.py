@@ -799,6 +799,8 @@ class HistoryWindow(TypedDict):
 class HookRun(TypedDict):
     """A hook and what came of it."""
 
+    additionalContext: NotRequired["str"]
+    """The beginning of what the model reads in addition."""
     additionalContextRefs: NotRequired["list[BlobRef]"]
     """What the model reads in addition."""
     auditRefs: NotRequired["list[BlobRef]"]
@@ -809,16 +811,28 @@ class HookRun(TypedDict):
     """Why it failed."""
     hookName: NotRequired["str"]
     """The hook."""
+    originalInput: NotRequired["Any"]
+    """The input before the hook changed it, unless it is large."""
+    originalInputRef: NotRequired["BlobRef"]
+    """Where the input before the change is."""
     outcome: NotRequired["str"]
     """`continue`, `block`, `allow`, `deny`, `ask`."""
     point: NotRequired["str"]
     """`session_start`, `user_prompt_submit`, `pre_tool_use`, `permission_request`, `post_tool_use`, `post_tool_failure`, `post_sampling`, `stop`."""
+    preview: NotRequired["str"]
+    """The beginning of what changed and is too large to be shown here."""
     reason: NotRequired["str"]
     """Why."""
     suppressOutput: NotRequired["bool"]
     """True if the output is not shown."""
+    toolName: NotRequired["str"]
+    """The tool whose call it is about."""
+    updatedInput: NotRequired["Any"]
+    """The changed input, unless it is large."""
     updatedInputRef: NotRequired["BlobRef"]
     """Where the changed input is."""
+    updatedPrompt: NotRequired["Input"]
+    """What the turn is asked from now on."""
     updatedToolOutputRef: NotRequired["BlobRef"]
     """Where the changed tool output is."""
 
@@ -857,6 +871,8 @@ class InputSteered(TypedDict):
 
     input: "Input"
     """What was added."""
+    source: NotRequired["str"]
+    """Who added it, where that is not the user: `hook:NAME`."""
 
 
 class UnknownItem(TypedDict):
@@ -1206,23 +1222,37 @@ class ProcessEnded(TypedDict):
     """Why it failed."""
     exitCode: NotRequired["int"]
     """The exit code."""
+    outputBytes: NotRequired["int"]
+    """The bytes that it wrote, those that were not kept included."""
     outputRefs: NotRequired["list[BlobRef]"]
     """Where its output is."""
+    preview: NotRequired["str"]
+    """The beginning and the end of what it wrote."""
     reason: NotRequired["str"]
     """Why it was ended."""
     signal: NotRequired["str"]
     """The signal that ended it."""
+    terminatedBy: NotRequired["str"]
+    """Who ended it."""
 
 
 class ProcessInput(TypedDict):
     """A process was given something to read."""
 
+    endOfInput: NotRequired["bool"]
+    """True if nothing more can be written behind it."""
     inputRef: NotRequired["BlobRef"]
     """Where all of it is."""
     preview: NotRequired["str"]
     """The beginning of what it was given."""
+    secret: NotRequired["bool"]
+    """True if the text is kept nowhere."""
+    size: NotRequired["int"]
+    """How many bytes it was given."""
     text: NotRequired["str"]
     """What it was given."""
+    writtenBy: NotRequired["str"]
+    """Who wrote it."""
 
 
 class ProcessOutput(TypedDict):
@@ -1234,6 +1264,8 @@ class ProcessOutput(TypedDict):
     """Where all of it is."""
     preview: NotRequired["str"]
     """The beginning of what it wrote."""
+    size: NotRequired["int"]
+    """How many bytes this part has."""
     stream: NotRequired["str"]
     """`stdout` or `stderr`."""
     text: NotRequired["str"]
@@ -1257,6 +1289,8 @@ class ProcessStarted(TypedDict):
     """True if something may be destroyed."""
     envRef: NotRequired["BlobRef"]
     """Where the environment is described."""
+    interactive: NotRequired["bool"]
+    """True if its input stays open, so that it can be written to."""
     networkProfile: NotRequired["Any"]
     """What of the network it may reach, opaque to us."""
     os: NotRequired["str"]
@@ -1271,6 +1305,8 @@ class ProcessStarted(TypedDict):
     """The shell."""
     subcommands: NotRequired["list[str]"]
     """The commands inside it."""
+    toolName: NotRequired["str"]
+    """The tool that runs it."""
     workspaceId: NotRequired["str"]
     """The workspace."""
 

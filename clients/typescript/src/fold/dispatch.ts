@@ -4,8 +4,10 @@ import { PayloadError } from "../decode/payload.js";
 import { actionRequired, actionResolved } from "./actions.js";
 import { itemUpdated } from "./blocks.js";
 import { touchTurn } from "./find.js";
+import { hook } from "./hooks.js";
 import { itemCompleted, itemRetracted, itemStarted } from "./items.js";
 import { agentChanged, costRecorded, followStatus, handoffCompleted, ledger, modelCompleted, queueChanged } from "./plain.js";
+import { processEnded, processInput, processOutput, processStarted } from "./processes.js";
 import { reasoningDelta, reasoningSummary } from "./reasoning.js";
 import { snapshot } from "./repair.js";
 import type { Step } from "./step.js";
@@ -70,7 +72,16 @@ const RULES: ReadonlyMap<string, Rule> = new Map<string, Rule>([
   ["queue.changed", queueChanged],
   ["agent.changed", agentChanged],
   ["handoff.completed", handoffCompleted],
+  ["hook.started", hook("running")],
+  ["hook.completed", hook("completed")],
+  ["hook.failed", hook("failed")],
   ["cost.recorded", costRecorded],
+  ["process.started", processStarted],
+  ["process.output", processOutput],
+  ["process.input", processInput],
+  ["process.completed", processEnded("completed")],
+  ["process.failed", processEnded("failed")],
+  ["process.terminated", processEnded("cancelled")],
   ["snapshot.updated", snapshot],
   ["snapshot.repaired", snapshot],
 ]);

@@ -76,10 +76,14 @@ export function ledger(step: Step): void {
   step.change();
 }
 
-/** What the event is about: the thing that it names, an edge of the task graph, its task, or its type alone. */
+/** What the event is about: the thing that it names, a hook at its point, an edge of the task graph, its task, or its type alone. */
 function ledgerKey(step: Step): string {
   const { type, subject, subagentId, scope, payload } = step.event;
   if (subject !== undefined || subagentId !== undefined) return subject ?? (subagentId as string);
+  const run = type.startsWith("hook.") ? (payload as { hookName?: string; point?: string }) : {};
+  if (run.hookName !== undefined) {
+    return [run.hookName, run.point, scope.toolCallId].filter((part) => part !== undefined).join(" ");
+  }
   const told = payload as { toTaskId?: string; targetId?: string; kind?: string };
   let [target, kind]: [string | undefined, string | undefined] = [undefined, undefined];
   if (type === "task.delegated") target = told.toTaskId;

@@ -37,6 +37,8 @@ export interface State {
   /** Recorded cost by currency. */
   cost: Record<string, number>;
   ledger: Record<string, LedgerFamily>;
+  /** Processes that tools ran or run, the newest of them. */
+  processes?: Processes;
   problems: Problems;
 }
 
@@ -141,6 +143,19 @@ export interface ToolCallState {
   error?: ErrorInfo;
   startedAt?: string;
   endedAt?: string;
+  hooks?: HookOutcome[];
+}
+
+/** What a hook said of a call, at one point. */
+export interface HookOutcome {
+  hookName?: string;
+  point?: string;
+  /** `running`, `completed` or `failed`: of the hook, not of the call. */
+  status: Status;
+  outcome?: string;
+  reason?: string;
+  updatedInputRef?: BlobRef;
+  updatedToolOutputRef?: BlobRef;
 }
 
 /** A decision that somebody must make, or made. An unresolved action is never approval. */
@@ -182,6 +197,42 @@ export interface LedgerEntry {
   sequence: number;
   turnId?: string;
   payload?: Json;
+}
+
+export interface Processes {
+  /** In the order in which they were first told. */
+  entries: ProcessState[];
+  /** Entries that were dropped to keep the state small. The log still has them. */
+  dropped?: number;
+}
+
+export interface ProcessState {
+  processId: string;
+  /** `cancelled` if somebody ended it, `lost` if its owner died. */
+  status: Status;
+  turnId?: string;
+  taskId?: string;
+  toolCallId?: string;
+  toolName?: string;
+  commandSummary?: string;
+  cwd?: string;
+  destructive?: boolean;
+  interactive?: boolean;
+  startedAt?: string;
+  endedAt?: string;
+  /** How often it was given something, and how much. */
+  inputs: number;
+  inputBytes: number;
+  /** How often it was told to have written something, and how much. */
+  outputs: number;
+  outputBytes: number;
+  outputRefs?: BlobRef[];
+  exitCode?: number;
+  signal?: string;
+  terminatedBy?: string;
+  reason?: string;
+  durationMs?: number;
+  error?: ErrorInfo;
 }
 
 /** What the fold could not make sense of. */

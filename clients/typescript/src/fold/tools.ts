@@ -66,7 +66,7 @@ function endingCall(step: Step): ToolCallState | undefined {
 }
 
 /** The call that the envelope names, which may be changed; made if this is the first word about it. */
-function namedCall(step: Step): ToolCallState | undefined {
+export function namedCall(step: Step): ToolCallState | undefined {
   const { toolCallId } = step.event.scope;
   if (toolCallId === undefined) {
     step.problem("missing_correlation", `${step.event.type} without a toolCallId`);

@@ -769,6 +769,8 @@ export interface HistoryWindow {
 
 /** A hook and what came of it. */
 export interface HookRun {
+  /** The beginning of what the model reads in addition. */
+  additionalContext?: string;
   /** What the model reads in addition. */
   additionalContextRefs?: BlobRef[];
   /** Where the hook's own records are. */
@@ -779,16 +781,28 @@ export interface HookRun {
   error?: ErrorInfo;
   /** The hook. */
   hookName?: string;
+  /** The input before the hook changed it, unless it is large. */
+  originalInput?: Json;
+  /** Where the input before the change is. */
+  originalInputRef?: BlobRef;
   /** `continue`, `block`, `allow`, `deny`, `ask`. */
   outcome?: string;
   /** `session_start`, `user_prompt_submit`, `pre_tool_use`, `permission_request`, `post_tool_use`, `post_tool_failure`, `post_sampling`, `stop`. */
   point?: string;
+  /** The beginning of what changed and is too large to be shown here. */
+  preview?: string;
   /** Why. */
   reason?: string;
   /** True if the output is not shown. */
   suppressOutput?: boolean;
+  /** The tool whose call it is about. */
+  toolName?: string;
+  /** The changed input, unless it is large. */
+  updatedInput?: Json;
   /** Where the changed input is. */
   updatedInputRef?: BlobRef;
+  /** What the turn is asked from now on. */
+  updatedPrompt?: Input;
   /** Where the changed tool output is. */
   updatedToolOutputRef?: BlobRef;
 }
@@ -823,6 +837,8 @@ export type Input = string | Block[];
 export interface InputSteered {
   /** What was added. */
   input: Input;
+  /** Who added it, where that is not the user: `hook:NAME`. */
+  source?: string;
 }
 
 /** One entry of a task's output, tagged by `type`. */
@@ -1150,22 +1166,36 @@ export interface ProcessEnded {
   error?: ErrorInfo;
   /** The exit code. */
   exitCode?: number;
+  /** The bytes that it wrote, those that were not kept included. */
+  outputBytes?: number;
   /** Where its output is. */
   outputRefs?: BlobRef[];
+  /** The beginning and the end of what it wrote. */
+  preview?: string;
   /** Why it was ended. */
   reason?: string;
   /** The signal that ended it. */
   signal?: string;
+  /** Who ended it. */
+  terminatedBy?: string;
 }
 
 /** A process was given something to read. */
 export interface ProcessInput {
+  /** True if nothing more can be written behind it. */
+  endOfInput?: boolean;
   /** Where all of it is. */
   inputRef?: BlobRef;
   /** The beginning of what it was given. */
   preview?: string;
+  /** True if the text is kept nowhere. */
+  secret?: boolean;
+  /** How many bytes it was given. */
+  size?: number;
   /** What it was given. */
   text?: string;
+  /** Who wrote it. */
+  writtenBy?: string;
 }
 
 /** A process wrote something. */
@@ -1176,6 +1206,8 @@ export interface ProcessOutput {
   outputRef?: BlobRef;
   /** The beginning of what it wrote. */
   preview?: string;
+  /** How many bytes this part has. */
+  size?: number;
   /** `stdout` or `stderr`. */
   stream?: string;
   /** What it wrote. */
@@ -1198,6 +1230,8 @@ export interface ProcessStarted {
   destructive?: boolean;
   /** Where the environment is described. */
   envRef?: BlobRef;
+  /** True if its input stays open, so that it can be written to. */
+  interactive?: boolean;
   /** What of the network it may reach, opaque to us. */
   networkProfile?: Json;
   /** The operating system. */
@@ -1212,6 +1246,8 @@ export interface ProcessStarted {
   shell?: string;
   /** The commands inside it. */
   subcommands?: string[];
+  /** The tool that runs it. */
+  toolName?: string;
   /** The workspace. */
   workspaceId?: string;
 }

@@ -1,7 +1,7 @@
 //! Payloads of permissions, sandboxes, hooks and policies.
 
 use crate::catalogue::macros::payload;
-use crate::catalogue::{BlobRef, ErrorInfo, RawJson};
+use crate::catalogue::{BlobRef, ErrorInfo, Input, RawJson};
 
 payload! {
     /// What may be done, and who says so.
@@ -85,8 +85,22 @@ payload! {
         outcome: String,
         /// Why.
         reason: String,
+        /// The tool whose call it is about.
+        tool_name "tool_name": String,
+        /// The input before the hook changed it, unless it is large.
+        original_input "original_input": RawJson,
+        /// Where the input before the change is.
+        original_input_ref "original_input_ref": BlobRef,
+        /// The changed input, unless it is large.
+        updated_input "updated_input": RawJson,
         /// Where the changed input is.
         updated_input_ref "updated_input_ref": BlobRef,
+        /// What the turn is asked from now on.
+        updated_prompt "updated_prompt": Input,
+        /// The beginning of what changed and is too large to be shown here.
+        preview: String,
+        /// The beginning of what the model reads in addition.
+        additional_context "additional_context": String,
         /// What the model reads in addition.
         additional_context_refs "additional_context_refs": Vec<BlobRef>,
         /// Where the changed tool output is.

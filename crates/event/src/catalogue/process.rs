@@ -6,6 +6,8 @@ use crate::catalogue::{BlobRef, ErrorInfo, RawJson};
 payload! {
     /// A process begins.
     ProcessStarted optional {
+        /// The tool that runs it.
+        tool_name "tool_name": String,
         /// What runs, for people and without secrets.
         command_summary "command_summary": String,
         /// The commands inside it.
@@ -36,6 +38,8 @@ payload! {
         network_profile "network_profile": RawJson,
         /// What it may use, opaque to us.
         resource_limits "resource_limits": RawJson,
+        /// True if its input stays open, so that it can be written to.
+        interactive: bool,
     };
 
     /// A process wrote something.
@@ -50,6 +54,8 @@ payload! {
         output_ref "output_ref": BlobRef,
         /// Where this part begins in the stream, in bytes.
         offset: u64,
+        /// How many bytes this part has.
+        size: u64,
     };
 
     /// A process was given something to read.
@@ -60,6 +66,14 @@ payload! {
         preview: String,
         /// Where all of it is.
         input_ref "input_ref": BlobRef,
+        /// How many bytes it was given.
+        size: u64,
+        /// Who wrote it.
+        written_by "written_by": String,
+        /// True if the text is kept nowhere.
+        secret: bool,
+        /// True if nothing more can be written behind it.
+        end_of_input "end_of_input": bool,
     };
 
     /// A process ended.
@@ -72,6 +86,12 @@ payload! {
         duration_ms "duration_ms": u64,
         /// Where its output is.
         output_refs "output_refs": Vec<BlobRef>,
+        /// The bytes that it wrote, those that were not kept included.
+        output_bytes "output_bytes": u64,
+        /// The beginning and the end of what it wrote.
+        preview: String,
+        /// Who ended it.
+        terminated_by "terminated_by": String,
         /// Why it was ended.
         reason: String,
         /// Why it failed.

@@ -142,5 +142,8 @@ payload! {
     InputSteered {
         /// What was added.
         input: Input,
+    } optional {
+        /// Who added it, where that is not the user: `hook:NAME`.
+        source: String,
     };
 }

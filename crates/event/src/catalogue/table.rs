@@ -143,7 +143,7 @@ catalogue! {
     Policy = "policy", "producer", "The rules that hold." {
         PolicyChanged = "policy.changed", Box<PolicyChanged>, "Other rules hold from now on.";
     }
-    Process = "process", "producer", "Processes of the operating system." {
+    Process = "process", "runner", "Processes of the operating system." {
         ProcessStarted = "process.started", Box<ProcessStarted>, "A process begins.";
         ProcessOutput = "process.output", Box<ProcessOutput>, "A process wrote something.";
         ProcessInput = "process.input", Box<ProcessInput>, "A process was given something to read.";

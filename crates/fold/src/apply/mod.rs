@@ -4,8 +4,10 @@ mod action;
 mod block;
 mod close;
 mod contents;
+mod hook;
 mod item;
 mod plain;
+mod process;
 mod reasoning;
 mod repair;
 mod resolve;
@@ -156,7 +158,16 @@ impl Step<'_> {
             P::QueueChanged(changed) => self.queue_changed(changed),
             P::AgentChanged(changed) => self.agent_changed(&changed.agent),
             P::HandoffCompleted(completed) => self.agent_changed(&completed.to),
+            P::HookStarted(run) => self.hook(Status::Running, run),
+            P::HookCompleted(run) => self.hook(Status::Completed, run),
+            P::HookFailed(run) => self.hook(Status::Failed, run),
             P::CostRecorded(cost) => self.cost_recorded(cost),
+            P::ProcessStarted(started) => self.process_started(started),
+            P::ProcessOutput(output) => self.process_output(output),
+            P::ProcessInput(input) => self.process_input(input),
+            P::ProcessCompleted(ended) => self.process_ended(Status::Completed, ended),
+            P::ProcessFailed(ended) => self.process_ended(Status::Failed, ended),
+            P::ProcessTerminated(ended) => self.process_ended(Status::Cancelled, ended),
             P::SnapshotUpdated(info) | P::SnapshotRepaired(info) => self.snapshot(info),
 
             // Told and kept; the read models show them.
@@ -190,16 +201,7 @@ impl Step<'_> {
             | P::PermissionResolved(_)
             | P::SandboxApplied(_)
             | P::SandboxViolation(_)
-            | P::HookStarted(_)
-            | P::HookCompleted(_)
-            | P::HookFailed(_)
             | P::PolicyChanged(_)
-            | P::ProcessStarted(_)
-            | P::ProcessOutput(_)
-            | P::ProcessInput(_)
-            | P::ProcessCompleted(_)
-            | P::ProcessFailed(_)
-            | P::ProcessTerminated(_)
             | P::RoutingCandidatesResolved(_)
             | P::RoutingDecided(_)
             | P::RoutingFallbackApplied(_)

@@ -1,7 +1,8 @@
 //! Facts that need little: usage, cost, the queue, the acting agent, and the families that are kept as told.
 
 use riverrun_event::{
-    Cost, Event, EventType, Family, ModelCompleted, ModelFailed, Payload, QueueChanged, TaskId, Usage,
+    Cost, Event, EventType, Family, HookRun, ModelCompleted, ModelFailed, Payload, QueueChanged, TaskId,
+    Usage,
 };
 
 use super::Step;
@@ -98,11 +99,18 @@ impl Step<'_> {
     }
 }
 
-/// What the event is about: the thing that it names, an edge of the task graph, its task, or its type alone.
+/// What the event is about: the thing that it names, a hook at its point, an edge of the task graph, its task, or its type alone.
 fn ledger_key(event: &Event) -> String {
     let kind = event.kind.as_str();
     if let Some(subject) = event.subject.as_ref().or(event.scope.subagent_id.as_ref()) {
         return subject.clone();
+    }
+    if let Some(run) = hook_run(event)
+        && let Some(name) = &run.hook_name
+    {
+        let call = event.scope.tool_call_id.as_ref().map(|call| call.as_str());
+        let parts = [Some(name.as_str()), run.point.as_deref(), call];
+        return parts.into_iter().flatten().collect::<Vec<_>>().join(" ");
     }
     let (target, edge) = match &event.payload {
         Ok(Payload::TaskDelegated(delegated)) => (Some(delegated.to_task_id.as_str()), None),
@@ -112,6 +120,13 @@ fn ledger_key(event: &Event) -> String {
     let task = event.scope.task_id.as_ref().filter(|_| event.kind.family() == Family::Task);
     let parts = [Some(kind), task.map(TaskId::as_str), target, edge];
     parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
+}
+
+fn hook_run(event: &Event) -> Option<&HookRun> {
+    match &event.payload {
+        Ok(Payload::HookStarted(run) | Payload::HookCompleted(run) | Payload::HookFailed(run)) => Some(run),
+        Ok(_) | Err(_) => None,
+    }
 }
 
 /// What an event says about its session, without the rest of the log. The catalogue uses the same rule.

@@ -69,7 +69,7 @@ impl Step<'_> {
     }
 
     /// The call that the envelope names; made if this is the first word about it.
-    fn call(&mut self) -> Option<usize> {
+    pub(super) fn call(&mut self) -> Option<usize> {
         let Some(id) = self.event.scope.tool_call_id.clone() else {
             self.problem(
                 ProblemCode::MissingCorrelation,
@@ -120,6 +120,7 @@ impl Step<'_> {
             error: None,
             started_at: None,
             ended_at: None,
+            hooks: Vec::new(),
         });
         call
     }

@@ -6,6 +6,7 @@ use riverrun_event::{TaskId, Usage};
 use serde::Serialize;
 
 use super::standing::{Standing, Told};
+use crate::process::{Process, Processes};
 use crate::state::{State, Status};
 
 /// What may be done, and the walls around it: three facts that are told apart.
@@ -23,7 +24,16 @@ pub struct PermissionSandbox {
 pub struct ExecutionEnvironment {
     /// Stale if a process was last told to run in a turn that is over: nobody knows whether it still does.
     pub standing: Standing,
-    pub processes: Told,
+    pub processes: ProcessesRead,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ProcessesRead {
+    pub standing: Standing,
+    pub entries: Vec<Process>,
+    /// True if older processes were dropped; the log still has them.
+    pub truncated: bool,
 }
 
 #[derive(Debug, Serialize)]
@@ -77,15 +87,16 @@ pub fn permission_sandbox(state: &State) -> PermissionSandbox {
 }
 
 pub fn execution_environment(state: &State) -> ExecutionEnvironment {
-    let processes = Told::of(state, "execution_environment_snapshot", &["process"]);
+    let Processes { entries, dropped } = state.processes.clone();
+    let standing = Standing::of(state, "execution_environment_snapshot", !state.processes.is_empty());
+    let processes = ProcessesRead { standing, entries, truncated: dropped > 0 };
     let is_over = |turn: &riverrun_event::TurnId| {
         state.turns.iter().find(|known| known.turn_id == *turn).is_none_or(|turn| turn.status.is_terminal())
     };
-    let runs = |kind: &str| matches!(kind, "process.started" | "process.output" | "process.input");
     let is_lost = processes
         .entries
         .iter()
-        .any(|entry| runs(&entry.kind) && entry.turn_id.as_ref().is_some_and(is_over));
+        .any(|process| !process.status.is_terminal() && process.turn_id.as_ref().is_some_and(is_over));
     let standing =
         if is_lost && processes.standing == Standing::Known { Standing::Stale } else { processes.standing };
     ExecutionEnvironment { standing, processes }

@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use super::standing::{Standing, Told};
 use super::strict::{native, thread_status};
+use crate::process::Process;
 use crate::state::{Action, QueueEntry, State, Status, Thread, ToolCall, Turn};
 use crate::view::pending_actions;
 
@@ -30,6 +31,7 @@ pub struct ThreadRead {
     pub queued_turns: Vec<QueueEntry>,
     pub incidents: Vec<Incident>,
     pub tool_calls: Vec<ToolCall>,
+    pub processes: Vec<Process>,
     pub evidence_summary: Told,
 }
 
@@ -111,6 +113,8 @@ fn read(state: &State, thread: &Thread, is_first: bool) -> ThreadRead {
     };
     let tool_calls: Vec<ToolCall> =
         state.tool_calls.iter().filter(|call| is_here(&call.turn_id)).cloned().collect();
+    let processes = &state.processes.entries;
+    let processes = processes.iter().filter(|process| is_here(&process.turn_id)).cloned().collect();
     let strict = thread_status(thread.status);
     let is_queued = |entry: &&QueueEntry| match TurnId::new(&entry.turn_id) {
         Ok(turn) => is_here(&Some(turn)),
@@ -132,6 +136,7 @@ fn read(state: &State, thread: &Thread, is_first: bool) -> ThreadRead {
         incidents: incidents(state, &turns, &tool_calls, is_first),
         turns: turns.into_iter().map(turn_read).collect(),
         tool_calls,
+        processes,
         evidence_summary: Told::of(state, "evidence_summary", &["evidence"]),
     }
 }

@@ -3,6 +3,7 @@
 use riverrun_event::Usage;
 use serde_json::{Value, json};
 
+use super::plain::Plain;
 use crate::failure::failure;
 use crate::stream::{Answer, Json, Protocol, protocol_error};
 use crate::{Category, ItemKind, ModelError, StopReason};
@@ -188,6 +189,16 @@ impl Chunks {
 }
 
 impl Protocol for Chunks {
+    fn plain_frame(&mut self, data: &str, answer: &mut Answer) -> bool {
+        let Some(plain) = Plain::read(data).filter(|_| self.finish.is_none()) else { return false };
+        answer.started(&plain.id, &plain.model);
+        let [choice] = &plain.choices;
+        if let Some(text) = choice.delta.content.as_deref().filter(|text| !text.is_empty()) {
+            self.say(text, answer);
+        }
+        true
+    }
+
     fn frame(&mut self, frame: &Json, answer: &mut Answer) {
         let value = &frame.value;
         if !value["error"].is_null() {

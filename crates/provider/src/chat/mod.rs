@@ -6,6 +6,7 @@
 pub mod check;
 mod decode;
 mod encode;
+mod plain;
 
 use http::{HeaderMap, HeaderName};
 use serde_json::Value;

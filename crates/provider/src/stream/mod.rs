@@ -34,6 +34,11 @@ pub trait Decoder: Send {
 pub(crate) trait Protocol: Send {
     fn frame(&mut self, data: &Json, answer: &mut Answer);
 
+    /// Reads the frame that nearly all of them are, straight from its text. False if it is another one.
+    fn plain_frame(&mut self, _data: &str, _answer: &mut Answer) -> bool {
+        false
+    }
+
     /// `[DONE]`, the one frame that is no JSON. It is no terminal unless the service says so.
     fn done_mark(&mut self, _answer: &mut Answer) {}
 
@@ -62,6 +67,13 @@ impl<P: Protocol> SseDecoder<P> {
         }
         if data == "[DONE]" {
             return self.protocol.done_mark(&mut self.answer);
+        }
+        // Only an escape can hide half a character.
+        if !data.contains("\\u") {
+            self.answer.begin_frame(false);
+            if self.protocol.plain_frame(data, &mut self.answer) {
+                return;
+            }
         }
         match Json::parse(data) {
             Ok(json) => {

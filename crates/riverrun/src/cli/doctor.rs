@@ -3,6 +3,7 @@
 mod declared;
 mod offline;
 mod online;
+mod program;
 mod store;
 
 use std::path::PathBuf;

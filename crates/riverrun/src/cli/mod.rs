@@ -19,6 +19,7 @@ mod import;
 mod keys;
 mod output;
 mod play;
+mod process;
 mod rpc;
 mod run;
 mod serve;
@@ -82,6 +83,8 @@ enum Command {
     Steer(control::SteerArgs),
     /// List the turns that wait, remove or promote one.
     Queue(control::QueueArgs),
+    /// List the processes of a session, write to one, end one.
+    Process(process::ProcessArgs),
     /// List the agents of the server with their tools.
     Agents,
     /// Follow a session; reconnects by itself.
@@ -156,6 +159,7 @@ async fn carry_out(command: Option<Command>, context: &Context) -> Outcome {
         Some(Command::Retry(args)) => control::retry(args, context).await,
         Some(Command::Steer(args)) => control::steer(args, context).await,
         Some(Command::Queue(args)) => control::queue(args, context).await,
+        Some(Command::Process(args)) => process::run(args, context).await,
         Some(Command::Agents) => control::agents(context).await,
         Some(Command::Tail(args)) => tail::run(args, context).await,
         Some(Command::Sessions(args)) => sessions::run(args, context).await,

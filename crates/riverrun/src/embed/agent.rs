@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use riverrun_runner::AgentSpec;
 use riverrun_runner::agent::{Approval, Guardrail, Limits, ToolUse};
+use riverrun_runner::hook::HookUse;
 use riverrun_tool::Tool;
 use schemars::JsonSchema;
 use serde_json::Value;
@@ -86,6 +87,12 @@ impl Agent {
 
     pub fn guardrail(mut self, guardrail: impl Guardrail) -> Self {
         self.spec.guardrails.push(Arc::new(guardrail));
+        self
+    }
+
+    /// Asked at its points, in the order in which hooks are given.
+    pub fn hook(mut self, hook: HookUse) -> Self {
+        self.spec.hooks.push(hook);
         self
     }
 

@@ -136,6 +136,14 @@ fn check(registry: &Registry) -> Result<(), Error> {
                 return Err(wrong(format!("its model `{model}` has no provider; there are: {known}")));
             }
         }
+        for (place, hook) in agent.hooks.iter().enumerate() {
+            if agent.hooks[..place].iter().any(|before| before.name == hook.name) {
+                return Err(wrong(format!(
+                    "it has two hooks `{}`; give one of them another name",
+                    hook.name
+                )));
+            }
+        }
         let named = agent.subagents.iter().chain(&agent.handoffs);
         if let Some(absent) = named.into_iter().find(|other| !registry.agents.contains_key(*other)) {
             return Err(wrong(format!("it names the agent `{absent}`, which is not given")));

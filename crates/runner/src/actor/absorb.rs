@@ -29,6 +29,9 @@ impl Actor {
             (EffectKey::Tool(task, call), Report::Progress(told)) => {
                 self.tool_progress(&task, &call, told, page)
             }
+            (EffectKey::Tool(task, call), Report::Process(process, told)) => {
+                self.process_told(&task, &call, &process, *told, page);
+            }
             (EffectKey::Tool(task, call), Report::Tool(ended)) => {
                 self.tool_ended(&task, &call, ended, elapsed, page);
             }
@@ -39,6 +42,9 @@ impl Actor {
                 self.output_tripped(&task, &tripped, page)
             }
             (EffectKey::Vet(task, call), Report::Vetted(passed)) => self.vetted(task, call, passed, page),
+            (EffectKey::Hook(task, place), Report::Hooked(answer)) => {
+                self.hook_answered(&task, &place, answer, elapsed, page);
+            }
             (EffectKey::Summary(task), Report::Summary(made)) => self.compacted(&task, *made, page),
             (EffectKey::Delay(_), Report::Delayed) => {}
             // No other pair is ever sent.

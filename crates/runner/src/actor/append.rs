@@ -27,6 +27,13 @@ pub(crate) enum Stop {
     Broken(String),
 }
 
+/// Where a page went.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Place {
+    pub first: Sequence,
+    pub last: Sequence,
+}
+
 impl From<Stop> for CommandError {
     fn from(stop: Stop) -> Self {
         match stop {
@@ -79,6 +86,7 @@ impl Actor {
         self.stop_effects(|_| true);
         self.launches.clear();
         self.blobs.clear();
+        self.afterwards.clear();
         self.reload().await?;
         let ours = self.view.turns.values().filter(|turn| turn.ours);
         let roots: Vec<TaskId> = ours.map(|turn| turn.root.clone()).collect();
@@ -91,26 +99,21 @@ impl Actor {
     }
 
     /// Appends what a command asked for; if that is not possible, who asked is told.
-    pub(super) async fn append_once(&mut self, page: &Page) -> Result<Option<Landed>, JournalError> {
+    pub(super) async fn append_once(&mut self, page: &Page) -> Result<Option<Place>, JournalError> {
         if page.is_empty() {
             return Ok(None);
         }
-        let landed = self.core.journal.append(&self.key, page.entry()).await?;
-        if self.state.sequence.next() == Some(landed.first) {
-            self.apply_own(page, landed.first)?;
+        let Landed { first, last, events } = self.core.journal.append(&self.key, page.entry()).await?;
+        if self.state.sequence.next() == Some(first) {
+            for (place, event) in (0..).zip(events) {
+                let sequence = first.plus(place).unwrap_or(Sequence::MAX);
+                self.apply(&event.into_event(sequence, page.now));
+            }
         } else {
+            self.others += 1;
             self.catch_up().await?;
         }
-        Ok(Some(landed))
-    }
-
-    fn apply_own(&mut self, page: &Page, first: Sequence) -> Result<(), JournalError> {
-        for (place, draft) in (0..).zip(&page.drafts) {
-            let sequence = first.plus(place).unwrap_or(Sequence::MAX);
-            let event = draft.to_event(sequence, page.now);
-            self.apply(&event.map_err(|error| JournalError::Invalid(error.to_string()))?);
-        }
-        Ok(())
+        Ok(Some(Place { first, last }))
     }
 
     /// Others wrote into this session too: what they wrote is read, in its place.
@@ -125,6 +128,7 @@ impl Actor {
         let gone: Vec<EffectKey> =
             self.running.keys().filter(|key| self.view.task(key.task()).is_none()).cloned().collect();
         self.stop_effects(|key| gone.contains(key));
+        self.processes.held.retain(|_, held| self.view.task(&held.task).is_some());
         Ok(())
     }
 

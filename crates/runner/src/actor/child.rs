@@ -3,7 +3,7 @@
 use riverrun_event::{
     AgentChanged, EventType, HandoffCompleted, HandoffItem, HandoffPatch, HandoffRequested, Item,
     ItemCompleted, ItemId, ItemPatch, ItemStarted, Part, RunId, Scope, SubagentSpawned, TaskChange,
-    TaskDelegated, TaskId, TaskInfo, ToolCancelled, ToolResult, ToolStarted,
+    TaskDelegated, TaskId, TaskInfo, ToolCancelled, ToolResult,
 };
 use riverrun_fold::Status;
 use riverrun_tool::ToolErrorKind;
@@ -15,7 +15,7 @@ use super::finish::subagent;
 use super::result::Outcome;
 use super::spawn::Crowd;
 use super::start::write_attempt;
-use super::tools::failed;
+use super::tools::{failed, started};
 use crate::page::Page;
 use crate::reference::{Keep, Pool};
 
@@ -46,8 +46,7 @@ impl Actor {
             depth: Some(view.depth + 1),
             ..view.scope.clone()
         };
-        let started = ToolStarted { tool_name: known.name.clone(), ..ToolStarted::default() };
-        page.push(EventType::ToolStarted, &scope, &started);
+        page.push(EventType::ToolStarted, &scope, &started(known, value));
         // The child's items are shown inside this result, so it stands before the child's first event.
         self.open_result(task, call, page);
         let delegated = TaskDelegated { to_task_id: call.to_owned(), agent: Some(agent.to_owned()) };

@@ -60,6 +60,7 @@ impl Actor {
         }
         self.stop_effects(|key| key.task() == task);
         self.launches.retain(|(key, _)| key.task() != task);
+        self.close_hooks(task, ending.code, page);
         self.close_model(task, ending, page);
         self.close_calls(task, ending, page);
     }
@@ -139,8 +140,13 @@ impl Actor {
                 };
                 page.push(EventType::ActionResolved, &scope, &resolved);
             }
-            let text = if call.is_started { ending.begun } else { ending.unbegun };
+            let text = match (call.is_started, call.is_ended) {
+                (true, true) => "The tool ran, and the turn ended before its result could be read.",
+                (true, false) => ending.begun,
+                (false, _) => ending.unbegun,
+            };
             let (name, is_ended) = (call.name.clone(), call.is_ended);
+            self.end_processes(task, &id, ending.source, ending.reason.as_deref(), page);
             self.write_result(task, &id, &Outcome::error("incomplete", vec![Part::plain(text)]), page);
             if !is_ended {
                 let cancelled = ToolCancelled { tool_name: Some(name), reason: ending.reason.clone() };

@@ -1,12 +1,13 @@
 //! The commands of one session, one after the other.
 
-use riverrun_event::{Input, TaskId, ThreadId, TurnId};
+use riverrun_event::{Input, ProcessId, TaskId, ThreadId, TurnId};
+use riverrun_tool::Terminate;
 use tokio::sync::oneshot;
 
 use super::{Actor, Stop};
 use crate::{
-    CancelMode, Cancelled, CommandError, Decide, Decided, JournalError, QueueEntry, RequestKey, Spawn,
-    Submit, Submitted,
+    CancelMode, Cancelled, CommandError, Decide, Decided, JournalError, ProcessOver, ProcessWrite,
+    QueueEntry, RequestKey, Spawn, Submit, Submitted,
 };
 
 pub(crate) type Reply<T> = oneshot::Sender<Result<T, CommandError>>;
@@ -31,6 +32,8 @@ pub(crate) enum Command {
     SpawnSubagent(Box<Spawn>, Option<RequestKey>, Reply<Submitted>),
     TellSubagent(TaskId, Input, Option<RequestKey>, Reply<()>),
     CloseSubagent(TaskId, Option<String>, Option<RequestKey>, Reply<()>),
+    WriteProcess(Box<ProcessWrite>, Option<RequestKey>, Reply<()>),
+    TerminateProcess(ProcessId, Terminate, Option<RequestKey>, Reply<ProcessOver>),
 }
 
 /// Why a command had no effect: the caller is told, or the actor must stop as well.
@@ -79,7 +82,12 @@ impl Command {
             Command::Queue(_, reply) | Command::Promote(_, _, reply) => {
                 let _ = reply.send(Err(error));
             }
-            Command::TellSubagent(_, _, _, reply) | Command::CloseSubagent(_, _, _, reply) => {
+            Command::TellSubagent(_, _, _, reply)
+            | Command::CloseSubagent(_, _, _, reply)
+            | Command::WriteProcess(_, _, reply) => {
+                let _ = reply.send(Err(error));
+            }
+            Command::TerminateProcess(_, _, _, reply) => {
                 let _ = reply.send(Err(error));
             }
         }
@@ -110,6 +118,15 @@ impl Actor {
             }
             Command::CloseSubagent(task, reason, request, reply) => {
                 answer(reply, self.close_subagent(&task, reason, request).await)
+            }
+            Command::WriteProcess(write, request, reply) => {
+                answer(reply, self.write_process(*write, request).await)
+            }
+            Command::TerminateProcess(process, terminate, request, reply) => {
+                match self.terminate_process(process.as_str(), terminate, request, reply).await {
+                    Ok(()) => Ok(()),
+                    Err((refusal, reply)) => answer(reply, Err(refusal)),
+                }
             }
         }
     }

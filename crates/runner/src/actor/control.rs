@@ -109,7 +109,7 @@ impl Actor {
             return Err(CommandError::TurnEnded { turn: name(), status: "cancelling".to_owned() });
         }
         let Some((_, root)) = self.view.task(&view.root) else { return Err(CommandError::NoTurn(name())) };
-        page.push(EventType::InputSteered, &root.scope, &InputSteered { input });
+        page.push(EventType::InputSteered, &root.scope, &InputSteered { input, source: None });
         Ok(Submitted {
             turn_id: turn.clone(),
             task_id: root.task.clone(),

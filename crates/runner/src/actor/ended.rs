@@ -31,16 +31,21 @@ impl Actor {
         elapsed: Duration,
         page: &mut Page,
     ) {
+        if self.hold(task, call, &ended, elapsed, page) {
+            return;
+        }
         let Some((_, view)) = self.view.task(task) else { return };
         let Some(known) = view.call(call) else { return };
         let (scope, name) = (view.call_scope(known), known.name.clone());
         let duration_ms = u64::try_from(elapsed.as_millis()).ok();
+        let output_ref = self.end_processes(task, call, "call_ended", None, page);
         let output = match ended {
             Ok(output) => output,
             Err(error) => {
                 let told = format!("The tool {name} failed. Error: {}", error.message);
                 self.write_result(task, call, &Outcome::error("failed", vec![Part::plain(told)]), page);
-                return push_failed(&scope, failed(name, error.kind, &error.message), duration_ms, page);
+                let failed = failed(name, error.kind, &error.message);
+                return push_failed(&scope, ToolFailed { output_ref, ..failed }, duration_ms, page);
             }
         };
         let preview = preview(&output);
@@ -55,13 +60,13 @@ impl Actor {
             page.push(
                 EventType::ToolResult,
                 &scope,
-                &ToolResult { tool_name, status, preview, duration_ms, ..ToolResult::default() },
+                &ToolResult { tool_name, status, preview, duration_ms, output_ref, ..ToolResult::default() },
             );
         }
     }
 
     /// What both the model and the user see gets a number, by which the model may cite it.
-    fn numbered(&mut self, task: &TaskId, output: ToolOutput) -> Outcome {
+    pub(super) fn numbered(&mut self, task: &TaskId, output: ToolOutput) -> Outcome {
         let is_error = output.is_error;
         let mut content = output.content;
         if content.is_empty() {

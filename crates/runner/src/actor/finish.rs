@@ -104,6 +104,9 @@ impl Actor {
             self.compacted.remove(task);
         }
         self.launches.retain(|(key, _)| !tasks.contains(key.task()));
+        if self.view.turns.len() == 1 {
+            self.kept.clear();
+        }
     }
 
     pub(super) fn check_output(&mut self, task: &TaskId, _page: &mut Page) {

@@ -1,15 +1,19 @@
 //! Effects begin here, after the events that announce them are durable.
 
+use riverrun_event::ProcessId;
 use tokio_util::sync::CancellationToken;
 
 use super::Actor;
 use super::model::Stream;
+use super::process::Afterwards;
 use crate::drive::{
-    EffectKey, Launch, Line, Report, Running, call_model, check_call, check_output, run_tool, summarise,
+    EffectKey, Host, Launch, Line, Report, Running, ask_hook, call_model, check_call, check_output, run_tool,
+    summarise,
 };
 
 impl Actor {
     pub(super) async fn launch_all(&mut self) {
+        std::mem::take(&mut self.afterwards).into_iter().for_each(Afterwards::say);
         for (key, launch) in std::mem::take(&mut self.launches) {
             self.launch(key, launch).await;
         }
@@ -36,6 +40,9 @@ impl Actor {
                 let progress = line.clone();
                 run.call.progress =
                     std::sync::Arc::new(move |told| progress.try_tell(Report::Progress(told)));
+                if run.tool.is_interactive() {
+                    run.call.process = Some(std::sync::Arc::new(self.host(line.clone())));
+                }
                 tokio::spawn(run_tool(*run, line, places))
             }
             Launch::Delay(time) => tokio::spawn(async move {
@@ -44,6 +51,7 @@ impl Actor {
             }),
             Launch::Summary(call) => tokio::spawn(summarise(*call, line, cancel.clone())),
             Launch::Check(check) => tokio::spawn(check_output(check, line)),
+            Launch::Hook(call) => tokio::spawn(ask_hook(*call, line, places)),
             Launch::Vet(check) => tokio::spawn(check_call(check, line)),
         };
         let running = Running {
@@ -53,6 +61,11 @@ impl Actor {
             since: tokio::time::Instant::now(),
         };
         self.running.insert(key, running);
+    }
+
+    fn host(&self, line: Line) -> Host {
+        let process = ProcessId::from_bytes(self.core.fresh()).to_string();
+        Host { process, line, log: self.core.journal.log().clone(), key: self.key.clone() }
     }
 
     /// Ends effects without a word; what is to be said about them is said by whoever ends them.

@@ -8,6 +8,7 @@ use riverrun_fold::State;
 use riverrun_log::SessionKey;
 use tokio::sync::mpsc;
 
+use super::process::Processes;
 use super::{Actor, Stop};
 use crate::core::Core;
 use crate::drive::Reported;
@@ -34,13 +35,21 @@ impl Actor {
             launches: Vec::new(),
             pools: HashMap::new(),
             blobs: Vec::new(),
+            kept: HashMap::new(),
             compacted: HashSet::new(),
             sealed: HashMap::new(),
+            processes: Processes::default(),
+            afterwards: Vec::new(),
             generation: 0,
             reports,
+            deadline_at: None,
+            breath: tokio::time::Instant::now(),
+            others: 0,
         };
         actor.count_output();
         actor.restore().await;
+        actor.fetch_kept().await;
+        actor.sweep_processes().await;
         Ok(actor)
     }
 
@@ -52,6 +61,8 @@ impl Actor {
         self.pools.clear();
         self.count_output();
         self.restore().await;
+        self.fetch_kept().await;
+        self.sweep_processes().await;
         Ok(())
     }
 

@@ -22,6 +22,9 @@ mod decide;
 mod ended;
 mod failing;
 mod finish;
+mod hold;
+mod hook;
+mod hook_input;
 mod keep;
 mod launch;
 mod load;
@@ -30,6 +33,8 @@ mod money;
 mod once;
 mod past;
 mod perform;
+mod process;
+mod process_control;
 mod queue;
 mod request;
 mod result;
@@ -45,10 +50,11 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use riverrun_event::{TaskId, Timestamp, TurnId};
+use riverrun_event::{TaskId, TurnId};
 use riverrun_fold::{SealedTurn, State};
 use riverrun_log::{NewBlob, SessionKey};
 use tokio::sync::mpsc;
+use tokio::time::Instant;
 
 pub(crate) use append::Stop;
 pub(crate) use command::{Command, Reply};
@@ -58,9 +64,13 @@ use crate::drive::{EffectKey, Launch, Report, Reported, Running};
 use crate::reference::Pool;
 use crate::view::View;
 use model::Stream;
+use process::{Afterwards, Processes};
 
 /// Reports that may wait; a provider that is faster than the disk is slowed down by it.
 const REPORTS: usize = 1024;
+/// An append that takes no longer than this tells of a server that is not busy.
+const QUICK: Duration = Duration::from_millis(2);
+const LONGEST_BREATH: Duration = Duration::from_millis(8);
 /// How long an actor with nothing to do stays, so that the next command need not read the state again.
 const LINGER: Duration = Duration::from_secs(5);
 
@@ -76,6 +86,8 @@ pub(crate) struct Actor {
     checked: HashSet<TaskId>,
     /// Calls that passed the guardrails before somebody is asked about them.
     vetted: HashSet<(TaskId, String)>,
+    /// Texts that hooks brought, by their references.
+    kept: HashMap<String, String>,
     /// Effects that begin once what is being written is durable.
     launches: Vec<(EffectKey, Launch)>,
     /// Blobs that what is being written refers to.
@@ -88,8 +100,35 @@ pub(crate) struct Actor {
     sealed: HashMap<TurnId, Arc<SealedTurn>>,
     /// Tasks whose lost run this actor replaced.
     taken_over: HashSet<TaskId>,
+    processes: Processes,
+    afterwards: Vec<Afterwards>,
     generation: u64,
     reports: mpsc::Sender<Reported>,
+    /// When something happens by itself, as of the last plan.
+    deadline_at: Option<Instant>,
+    /// Until when text waits for more text.
+    breath: Instant,
+    /// How often others wrote into the session in between.
+    others: u64,
+}
+
+/// What an actor that is told nothing does, and when.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Due {
+    Never,
+    /// A limit or an action runs out.
+    Deadline(Instant),
+    /// Nothing is at work: the actor goes.
+    Leave(Instant),
+}
+
+impl Due {
+    fn at(self) -> Option<Instant> {
+        match self {
+            Due::Never => None,
+            Due::Deadline(at) | Due::Leave(at) => Some(at),
+        }
+    }
 }
 
 /// Serves a session until it has nothing to do.
@@ -133,57 +172,86 @@ impl Actor {
         reported: &mut mpsc::Receiver<Reported>,
     ) -> Result<(), Stop> {
         self.settle().await?;
+        let alarm = tokio::time::sleep(LINGER);
+        tokio::pin!(alarm);
         loop {
-            let wait = self.until_deadline();
-            let is_idle = self.running.is_empty();
-            tokio::select! {
+            let due = self.due();
+            if let Some(at) = due.at().filter(|at| *at != alarm.deadline()) {
+                alarm.as_mut().reset(at);
+            }
+            let is_settled = tokio::select! {
                 biased;
                 command = commands.recv() => match command {
-                    Some(command) => self.command(command).await?,
+                    Some(command) => self.command(command).await.map(|()| false)?,
                     None => return Ok(()),
                 },
                 Some(report) = reported.recv() => self.reports(report, reported).await?,
-                () = tokio::time::sleep(wait.unwrap_or(LINGER)), if wait.is_some_and(|wait| !is_idle || wait <= LINGER) => {}
-                () = tokio::time::sleep(LINGER), if is_idle => {
-                    if let Some(at) = self.deadline() {
-                        self.core.timers.schedule(&self.key, at);
-                    }
-                    match self.core.let_go(&self.key, commands) {
-                        Some(command) => self.command(command).await?,
+                () = &mut alarm, if due != Due::Never => match due {
+                    Due::Never | Due::Deadline(_) => false,
+                    Due::Leave(_) => match self.leave(commands) {
+                        Some(command) => self.command(command).await.map(|()| false)?,
                         None => return Ok(()),
-                    }
+                    },
                 }
+            };
+            if !is_settled {
+                self.settle().await?;
             }
-            self.settle().await?;
         }
     }
 
-    /// Takes a report and all that wait behind it, and writes what they tell together.
-    async fn reports(&mut self, first: Reported, more: &mut mpsc::Receiver<Reported>) -> Result<(), Stop> {
-        const LARGEST: usize = 256 << 10;
-        let mut page = self.page();
-        let mut is_last = first.report.is_last();
-        self.absorb(first, &mut page);
-        while !is_last && page.size() < LARGEST && page.drafts.len() < REPORTS {
-            let Ok(report) = more.try_recv() else { break };
-            // The end of an effect may end the turn: nothing is written behind it unseen.
-            is_last = report.report.is_last();
-            self.absorb(report, &mut page);
+    /// What the actor does if nobody tells it anything.
+    fn due(&self) -> Due {
+        let is_idle = self.running.is_empty();
+        let linger = Instant::now() + LINGER;
+        match self.deadline_at {
+            Some(at) if !is_idle || at <= linger => Due::Deadline(at),
+            Some(_) | None if is_idle => Due::Leave(linger),
+            Some(_) | None => Due::Never,
         }
+    }
+
+    /// Ends the actor's service, unless a command came just now.
+    fn leave(&self, commands: &mut mpsc::UnboundedReceiver<Command>) -> Option<Command> {
+        if let Some(at) = crate::plan::deadline(&self.view, &self.core.registry) {
+            self.core.timers.schedule(&self.key, at);
+        }
+        self.core.let_go(&self.key, commands)
+    }
+
+    /// Takes a report and all that wait behind it, and writes what they tell together. True if that was nothing but
+    /// text, which changes no plan.
+    async fn reports(&mut self, first: Reported, more: &mut mpsc::Receiver<Reported>) -> Result<bool, Stop> {
+        const LARGEST: usize = 256 << 10;
+        let mut is_text = first.report.is_text();
+        if is_text && self.breath > Instant::now() {
+            tokio::time::sleep_until(self.breath).await;
+        }
+        let (mut page, mut held) = (self.page(), first);
+        // The end of an effect may end the turn: nothing is written behind it unseen.
+        while !held.report.is_last() && page.size() < LARGEST && page.drafts.len() < REPORTS {
+            let Ok(report) = more.try_recv() else { break };
+            if let Some(next) = held.join(report) {
+                is_text &= held.report.is_text();
+                self.absorb(std::mem::replace(&mut held, next), &mut page);
+            }
+        }
+        is_text &= held.report.is_text();
+        self.absorb(held, &mut page);
         self.put_blobs().await;
+        let (before, began) = (self.others, Instant::now());
         self.append(page).await?;
+        // Text that comes while everything is busy is written in larger bites.
+        self.breath = Instant::now() + began.elapsed().saturating_sub(QUICK).min(LONGEST_BREATH);
         self.launch_all().await;
-        Ok(())
+        Ok(is_text && self.others == before)
     }
 
     /// The next time at which something happens by itself.
-    fn deadline(&self) -> Option<Timestamp> {
-        crate::plan::deadline(&self.view, &self.core.registry)
-    }
-
-    fn until_deadline(&self) -> Option<Duration> {
-        let wait = self.deadline()?.millis().saturating_sub(self.core.now().millis());
-        Some(Duration::from_millis(u64::try_from(wait).unwrap_or(0)))
+    fn deadline(&self) -> Option<Instant> {
+        let at = crate::plan::deadline(&self.view, &self.core.registry)?;
+        let wait = at.millis().saturating_sub(self.core.now().millis());
+        Some(Instant::now() + Duration::from_millis(u64::try_from(wait).unwrap_or(0)))
     }
 
     /// Does what is to be done until everything waits for somebody.
@@ -193,6 +261,7 @@ impl Actor {
         for _ in 0..ROUNDS {
             let intents = self.plan();
             if intents.is_empty() {
+                self.deadline_at = self.deadline();
                 return Ok(());
             }
             self.perform(intents).await?;
@@ -211,6 +280,12 @@ impl Drop for Actor {
 }
 
 impl Report {
+    /// True for text that is only shown.
+    fn is_text(&self) -> bool {
+        use riverrun_provider::ModelEvent::*;
+        matches!(self, Report::Model(Text { .. } | Reasoning { .. } | Arguments { .. }))
+    }
+
     /// True for what ends an effect.
     pub(crate) fn is_last(&self) -> bool {
         match self {
@@ -218,13 +293,14 @@ impl Report {
                 event,
                 riverrun_provider::ModelEvent::Completed { .. } | riverrun_provider::ModelEvent::Failed(_)
             ),
-            Report::Progress(_) => false,
+            Report::Progress(_) | Report::Process(..) => false,
             Report::Tool(..)
             | Report::Delayed
             | Report::Checked(_)
             | Report::Vetted(_)
             | Report::Guarded(_)
-            | Report::Summary(_) => true,
+            | Report::Summary(_)
+            | Report::Hooked(_) => true,
         }
     }
 }

@@ -62,6 +62,9 @@ impl Actor {
                 self.limit_passed(&task, failure.limit.as_ref(), page);
                 self.fail_task(&task, failure.code, &failure.message, page);
             }
+            Intent::Hook(task, place, hook) => self.ask_hook(&task, &place, &hook, page),
+            Intent::Refuse(task, call) => self.refuse_by_hook(&task, &call, page),
+            Intent::Conclude(task, call) => self.conclude(&task, &call, page),
             Intent::Check(task) => self.check_output(&task, page),
             Intent::Finish(task) => self.finish(&task, page),
         }

@@ -54,9 +54,11 @@ impl Actor {
     /// Gives a call its one result.
     pub(super) fn write_result(&mut self, task: &TaskId, call: &str, outcome: &Outcome, page: &mut Page) {
         let Some((id, output_index, scope)) = self.open_result(task, call, page) else { return };
+        let mut content = outcome.content.clone();
+        content.extend(self.hook_context(task, call));
         let patch = ToolResultPatch {
             id,
-            content: Patch::Set(outcome.content.clone()),
+            content: Patch::Set(content),
             block_list: outcome.blocks.clone().map_or(Patch::Keep, Patch::Set),
             status: Patch::Set(outcome.status.to_owned()),
             is_error: if outcome.is_error { Patch::Set(true) } else { Patch::Keep },

@@ -3,23 +3,29 @@
 use std::sync::Arc;
 
 use riverrun_event::{
-    ErrorInfo, EventType, Item, Part, PermissionDecision, Scope, TaskId, ToolFailed, ToolStarted,
+    BlobRef, ErrorInfo, EventType, Item, Part, PermissionDecision, RawJson, Scope, TaskId, ToolFailed,
+    ToolStarted, preview,
 };
 use riverrun_tool::{Call, Effect, ToolDefinition, ToolErrorKind};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::Actor;
+use super::hook::INLINE;
 use super::result::Outcome;
 use crate::agent::ToolUse;
-use crate::approve::{Rules, Verdict, digest, judge};
+use crate::approve::{Verdict, digest};
 use crate::drive::{EffectKey, Launch, ToolRun};
+use crate::hook::HookPoint;
 use crate::page::Page;
 use crate::persona::{Persona, Tooling};
-use crate::view::{CallView, TaskView};
+use crate::view::{CallView, TaskView, answers};
 
 /// What the model reads when a person said no and gave no reason.
 pub(super) const REJECTED: &str = "Tool execution was not approved.";
+
+/// Stands for arguments that are not in the store, and is no JSON: such a call never runs.
+const LOST_INPUT: &str = "(what a hook put in their place is lost)";
 
 impl Actor {
     /// The call as the model wrote it.
@@ -34,7 +40,7 @@ impl Actor {
     fn call_parts(&self, task: &TaskId, call: &str) -> Option<(Persona, Scope, String, String)> {
         let (_, view) = self.view.task(task)?;
         let known = view.call(call)?;
-        let arguments = self.arguments(task, &known.item)?;
+        let arguments = self.effective_arguments(task, call).unwrap_or_else(|| LOST_INPUT.to_owned());
         Some((self.persona(task)?, view.call_scope(known), known.name.clone(), arguments))
     }
 
@@ -51,8 +57,7 @@ impl Actor {
             let message = format!("There is no tool `{name}`. There are: {}.", known.join(", "));
             return self.refuse_call(task, call, ToolErrorKind::UnknownTool, &message, page);
         };
-        let text = if arguments.trim().is_empty() { "{}" } else { arguments.as_str() };
-        let value: Value = match serde_json::from_str(text) {
+        let value: Value = match serde_json::from_str(&arguments) {
             Ok(value) => value,
             Err(error) => {
                 let message =
@@ -85,9 +90,11 @@ impl Actor {
             let message = format!("The arguments of `{}` do not fit its schema: {problem}", definition.name);
             return self.refuse_call(task, call, ToolErrorKind::BadArguments, &message, page);
         }
-        let Some((_, view)) = self.view.task(task) else { return };
-        let verdict = judge(ours, value, &Rules::of(&self.state), &view.agent);
-        page.push(EventType::PermissionEvaluated, scope, &evaluated(definition, &verdict));
+        let Some(verdict) = self.verdict(task, call, ours, value) else { return };
+        let rewritten = self.view.task(task).and_then(|(_, view)| view.call(call)?.rewritten());
+        let updated_input_ref = rewritten.map(|reference| BlobRef::Bare(reference.to_owned()));
+        let told = PermissionDecision { updated_input_ref, ..evaluated(definition, &verdict) };
+        page.push(EventType::PermissionEvaluated, scope, &told);
         match &verdict {
             // A call that writes waits for its turn; one that only reads goes at once.
             Verdict::Allow { .. } if definition.flags.read_only => {
@@ -113,8 +120,7 @@ impl Actor {
             return self.refuse_call(task, call, ToolErrorKind::UnknownTool, &message, page);
         };
         let Some(known) = self.view.task(task).and_then(|(_, view)| view.call(call)) else { return };
-        let text = if arguments.trim().is_empty() { "{}" } else { arguments.as_str() };
-        match what_runs(known, ours, text) {
+        match what_runs(known, ours, &arguments) {
             Ok((value, edited)) => self.begin(task, call, ours, value, edited, page),
             Err(message) => self.refuse_call(task, call, ToolErrorKind::Denied, &message, page),
         }
@@ -127,13 +133,17 @@ impl Actor {
         call: &str,
         ours: &ToolUse,
         arguments: Value,
-        edited: Option<riverrun_event::RawJson>,
+        edited: Option<RawJson>,
         page: &mut Page,
     ) {
         let Some((turn, view)) = self.view.task(task) else { return };
         let Some(known) = view.call(call) else { return };
-        let started =
-            ToolStarted { tool_name: known.name.clone(), safe_args: edited, ..ToolStarted::default() };
+        let started = match edited {
+            Some(_) => {
+                ToolStarted { tool_name: known.name.clone(), safe_args: edited, ..ToolStarted::default() }
+            }
+            None => started(known, &arguments),
+        };
         page.push(EventType::ToolStarted, &view.call_scope(known), &started);
         let run = Call {
             call_id: call.to_owned(),
@@ -145,6 +155,7 @@ impl Actor {
             agent: view.agent.clone(),
             cancel: CancellationToken::new(),
             progress: Arc::new(|_| {}),
+            process: None,
         };
         let guardrails =
             self.persona(task).map(|persona| persona.spec.guardrails.clone()).unwrap_or_default();
@@ -154,6 +165,7 @@ impl Actor {
 
     /// A former owner began the call and nobody saw its end.
     pub(super) fn unknown_outcome(&mut self, task: &TaskId, call: &str, page: &mut Page) {
+        self.lost_process(task, call, page);
         let error = ErrorInfo {
             message: "the server stopped during the tool call".to_owned(),
             code: Some("interrupted".to_owned()),
@@ -179,6 +191,24 @@ impl Actor {
         page.push(EventType::ToolOutcomeUnknown, &scope, &unknown);
     }
 
+    /// A hook is against the call.
+    pub(super) fn refuse_by_hook(&mut self, task: &TaskId, call: &str, page: &mut Page) {
+        let Some((_, view)) = self.view.task(task) else { return };
+        let Some(known) = view.call(call) else { return };
+        let refusal = answers(&known.hooks, HookPoint::PreToolUse).find(|(_, answer)| answer.is_refusal());
+        let Some((hook, answer)) = refusal else { return };
+        let (scope, message) = (view.call_scope(known), hook.refusal("the call"));
+        let denied = PermissionDecision {
+            tool_name: Some(known.name.clone()),
+            decision: Some("deny".to_owned()),
+            decision_source: Some("hook".to_owned()),
+            decision_reason: answer.reason.clone(),
+            ..PermissionDecision::default()
+        };
+        page.push(EventType::PermissionEvaluated, &scope, &denied);
+        self.refuse_call(task, call, ToolErrorKind::Denied, &message, page);
+    }
+
     /// The call does not run; the model reads why.
     pub(super) fn refuse_call(
         &mut self,
@@ -193,6 +223,20 @@ impl Actor {
         let (scope, name) = (view.call_scope(known), known.name.clone());
         self.write_result(task, call, &Outcome::error("failed", vec![Part::plain(message)]), page);
         page.push(EventType::ToolFailed, &scope, &failed(name, kind, message));
+    }
+}
+
+/// The beginning of a call. Where a hook changed its arguments, these are told.
+pub(super) fn started(call: &CallView, arguments: &Value) -> ToolStarted {
+    let plain = ToolStarted { tool_name: call.name.clone(), ..ToolStarted::default() };
+    let Some(rewritten) = call.rewritten() else { return plain };
+    let text = arguments.to_string();
+    let is_short = text.len() <= INLINE;
+    ToolStarted {
+        safe_args: is_short.then(|| RawJson::of(arguments).ok()).flatten(),
+        preview: (!is_short).then(|| preview(&text).to_owned()),
+        input_ref: Some(BlobRef::Bare(rewritten.to_owned())),
+        ..plain
     }
 }
 
@@ -227,11 +271,7 @@ pub(super) fn failed(name: String, kind: ToolErrorKind, message: &str) -> ToolFa
 }
 
 /// The arguments that may run, and those that a person put in their place. What was decided upon must be what runs.
-fn what_runs(
-    call: &CallView,
-    ours: &ToolUse,
-    written: &str,
-) -> Result<(Value, Option<riverrun_event::RawJson>), String> {
+fn what_runs(call: &CallView, ours: &ToolUse, written: &str) -> Result<(Value, Option<RawJson>), String> {
     let resolved = call.action.as_ref().and_then(|action| action.resolved.as_ref());
     let edited = resolved
         .filter(|resolved| resolved.decision == "edit")

@@ -5,10 +5,12 @@ use riverrun_tool::ToolErrorKind;
 use serde_json::Value;
 
 use super::Actor;
+use crate::agent::ToolUse;
 use crate::approve::{Rules, Verdict, judge};
 use crate::drive::{CallCheck, EffectKey, Launch, Tripped};
 use crate::page::Page;
 use crate::persona::{Persona, Tooling};
+use crate::view::CallView;
 
 impl Actor {
     /// Nobody is asked about a call that a guardrail refuses. One that needs no person is checked when it runs.
@@ -23,18 +25,34 @@ impl Actor {
         if persona.spec.guardrails.is_empty() || self.vetted.contains(&(task.clone(), call.to_owned())) {
             return false;
         }
-        let Some((_, view)) = self.view.task(task) else { return false };
         match tooling {
             Tooling::Ours(ours) => {
                 let fits = crate::schema::check(&ours.tool.definition().parameters, value).is_ok();
-                fits && matches!(
-                    judge(ours, value, &Rules::of(&self.state), &view.agent),
-                    Verdict::Ask { .. }
-                )
+                fits && matches!(self.verdict(task, call, ours, value), Some(Verdict::Ask { .. }))
             }
             Tooling::Client { .. } => true,
             Tooling::Subagent(_) | Tooling::Handoff(_) => false,
         }
+    }
+
+    /// What the policy says of the call, and where it allows what a hook says: ask beats allow.
+    pub(super) fn verdict(
+        &self,
+        task: &TaskId,
+        call: &str,
+        ours: &ToolUse,
+        value: &Value,
+    ) -> Option<Verdict> {
+        let (_, view) = self.view.task(task)?;
+        let verdict = judge(ours, value, &Rules::of(&self.state), &view.agent);
+        let asking = view.call(call).and_then(CallView::asking);
+        Some(match (verdict, asking) {
+            (Verdict::Allow { .. }, Some((hook, answer))) => {
+                let reason = answer.reason.clone().unwrap_or_else(|| "it gave no reason".to_owned());
+                Verdict::Ask { source: "hook", reason: format!("Hook `{}` asks: {reason}", hook.name) }
+            }
+            (verdict, _) => verdict,
+        })
     }
 
     /// The guardrails have spoken: the call goes on, or the model reads why it does not.

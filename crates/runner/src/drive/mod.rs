@@ -1,7 +1,9 @@
 //! Effects: what is done in the world, each as a task of its own that reports back.
 
 mod check;
+mod hook;
 mod model;
+mod process;
 mod summary;
 mod tool;
 
@@ -12,8 +14,12 @@ use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
 
+use crate::hook::HookOutput;
+
 pub(crate) use check::{CallCheck, OutputCheck, check_call, check_output};
+pub(crate) use hook::{HookCall, HookFailure, ask_hook};
 pub(crate) use model::{ModelCall, call_model};
+pub(crate) use process::{Handle, Host, ProcessReport, failed as failed_process};
 pub(crate) use summary::{Said, Summarised, SummaryCall, summarise};
 pub(crate) use tool::{ToolRun, run_tool};
 
@@ -29,6 +35,20 @@ pub(crate) enum EffectKey {
     Vet(TaskId, String),
     /// A summary of older history.
     Summary(TaskId),
+    Hook(TaskId, HookPlace),
+}
+
+/// What a hook is asked about.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) enum HookPlace {
+    /// The turn's input.
+    Prompt,
+    /// A call that is to run.
+    Before(String),
+    /// What came of a call.
+    After(String),
+    /// The turn's end.
+    Stop,
 }
 
 impl EffectKey {
@@ -40,6 +60,7 @@ impl EffectKey {
             | EffectKey::Vet(task, _)
             | EffectKey::Delay(task)
             | EffectKey::Check(task)
+            | EffectKey::Hook(task, _)
             | EffectKey::Summary(task) => task,
         }
     }
@@ -54,6 +75,7 @@ pub(crate) enum Launch {
     Check(OutputCheck),
     Vet(CallCheck),
     Summary(Box<SummaryCall>),
+    Hook(Box<HookCall>),
 }
 
 /// What an effect tells.
@@ -61,6 +83,8 @@ pub(crate) enum Launch {
 pub(crate) enum Report {
     Model(ModelEvent),
     Progress(Progress),
+    /// Of the process of a tool call, by its name.
+    Process(String, Box<ProcessReport>),
     Tool(Result<ToolOutput, ToolError>),
     Delayed,
     Checked(Result<(), Tripped>),
@@ -68,6 +92,7 @@ pub(crate) enum Report {
     /// A guardrail stopped the input before the model's answer.
     Guarded(Tripped),
     Summary(Box<Summarised>),
+    Hooked(Result<HookOutput, HookFailure>),
 }
 
 /// A guardrail said no.
@@ -89,6 +114,39 @@ pub(crate) struct Reported {
     pub key: EffectKey,
     pub generation: u64,
     pub report: Report,
+}
+
+impl Reported {
+    /// Takes the next report in if both are text of one place: what came while the disk was busy is one delta. Gives
+    /// it back if it stands for itself.
+    pub fn join(&mut self, next: Reported) -> Option<Reported> {
+        /// A joined delta is no longer than this, so that readers get it in bites.
+        const LONGEST: usize = 4 << 10;
+        if self.generation != next.generation || self.key != next.key {
+            return Some(next);
+        }
+        let (Report::Model(known), Report::Model(more)) = (&mut self.report, &next.report) else {
+            return Some(next);
+        };
+        let is_joined = match (known, more) {
+            (ModelEvent::Text { index, delta }, ModelEvent::Text { index: same, delta: more })
+            | (ModelEvent::Arguments { index, delta }, ModelEvent::Arguments { index: same, delta: more })
+                if index == same && delta.len() + more.len() <= LONGEST =>
+            {
+                delta.push_str(more);
+                true
+            }
+            (
+                ModelEvent::Reasoning { index, summary_index, delta },
+                ModelEvent::Reasoning { index: same, summary_index: part, delta: more },
+            ) if index == same && summary_index == part && delta.len() + more.len() <= LONGEST => {
+                delta.push_str(more);
+                true
+            }
+            _ => false,
+        };
+        (!is_joined).then_some(next)
+    }
 }
 
 /// An effect at work.

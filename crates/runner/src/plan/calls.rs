@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 
 use riverrun_event::TaskId;
 
-use super::{Facts, Intent};
-use crate::drive::EffectKey;
+use super::{Facts, Gate, Intent, gate};
+use crate::drive::{EffectKey, HookPlace};
+use crate::hook::HookPoint;
 use crate::persona::{Persona, Tooling};
 use crate::view::{CallView, TaskView};
 
@@ -26,7 +27,7 @@ impl Facts<'_> {
             }
             is_open = true;
             let writes = is_write(tooling.as_ref());
-            let intent = self.call(&task.task, call, is_writing && writes);
+            let intent = self.call(&task.task, call, persona, is_writing && writes);
             if let Some(intent) = intent {
                 is_writing |= writes && matches!(intent, Intent::Run(..));
                 intents.push(intent);
@@ -35,10 +36,10 @@ impl Facts<'_> {
         is_open
     }
 
-    fn call(&self, task: &TaskId, call: &CallView, must_wait: bool) -> Option<Intent> {
+    fn call(&self, task: &TaskId, call: &CallView, persona: &Persona, must_wait: bool) -> Option<Intent> {
         let named = |intent: fn(TaskId, String) -> Intent| Some(intent(task.clone(), call.call.clone()));
         if call.is_started {
-            return self.started_call(task, call);
+            return self.started_call(task, call, persona);
         }
         if let Some(action) = &call.action {
             return match &action.resolved {
@@ -56,17 +57,30 @@ impl Facts<'_> {
                 None => None,
             };
         }
-        if self.running.contains(&EffectKey::Vet(task.clone(), call.call.clone())) {
+        let before = HookPlace::Before(call.call.clone());
+        if self.running.contains(&EffectKey::Vet(task.clone(), call.call.clone()))
+            || self.running.contains(&EffectKey::Hook(task.clone(), before.clone()))
+        {
             return None;
         }
         match (call.is_allowed, must_wait) {
-            (false, _) => named(Intent::Judge),
+            (false, _) => match gate(persona, HookPoint::PreToolUse, Some(&call.name), &call.hooks) {
+                // A call of something that is not there is refused as such.
+                Gate::Due(hook) if persona.tooling(&call.name).is_some() => {
+                    Some(Intent::Hook(task.clone(), before, hook))
+                }
+                Gate::Due(_) | Gate::Open => named(Intent::Judge),
+                Gate::Shut(_) => named(Intent::Refuse),
+            },
             (true, true) => None,
             (true, false) => named(Intent::Run),
         }
     }
 
-    fn started_call(&self, task: &TaskId, call: &CallView) -> Option<Intent> {
+    fn started_call(&self, task: &TaskId, call: &CallView, persona: &Persona) -> Option<Intent> {
+        if call.is_ended {
+            return self.ended_call(task, call, persona);
+        }
         let child = self
             .view
             .turns
@@ -78,6 +92,18 @@ impl Facts<'_> {
         }
         let is_running = self.running.contains(&EffectKey::Tool(task.clone(), call.call.clone()));
         (!is_running).then(|| Intent::Unknown(task.clone(), call.call.clone()))
+    }
+
+    /// The tool has done its part; hooks look at what it gave.
+    fn ended_call(&self, task: &TaskId, call: &CallView, persona: &Persona) -> Option<Intent> {
+        let after = HookPlace::After(call.call.clone());
+        if self.running.contains(&EffectKey::Hook(task.clone(), after.clone())) {
+            return None;
+        }
+        Some(match gate(persona, call.after(), Some(&call.name), &call.hooks) {
+            Gate::Due(hook) => Intent::Hook(task.clone(), after, hook),
+            Gate::Open | Gate::Shut(_) => Intent::Conclude(task.clone(), call.call.clone()),
+        })
     }
 
     /// A call that may change something runs now. Only one of a task does so at a time.

@@ -1,6 +1,7 @@
 //! What to do next, from what is known: pure, so that a new owner comes to the same plan as the former one.
 
 mod calls;
+mod hooks;
 mod limits;
 
 use std::collections::{BTreeSet, HashSet};
@@ -8,9 +9,11 @@ use std::collections::{BTreeSet, HashSet};
 use riverrun_event::{ActionId, TaskId, Timestamp, TurnId};
 use riverrun_fold::State;
 
+pub(crate) use hooks::{Gate, gate};
 pub(crate) use limits::{TRIES, deadline};
 
-use crate::drive::EffectKey;
+use crate::drive::{EffectKey, HookPlace};
+use crate::hook::HookPoint;
 use crate::persona::Persona;
 use crate::view::{TOO_LONG, TaskView, TurnView, View};
 use crate::{CancelMode, Registry, Settings};
@@ -42,6 +45,12 @@ pub(crate) enum Intent {
     Tell(TaskId),
     Expire(ActionId),
     Fail(TaskId, Failure),
+    /// A hook is to be asked, by its name.
+    Hook(TaskId, HookPlace, String),
+    /// A hook does not let the call run.
+    Refuse(TaskId, String),
+    /// The hooks have seen the call's output: it is its result now.
+    Conclude(TaskId, String),
     Check(TaskId),
     Finish(TaskId),
 }
@@ -171,6 +180,14 @@ impl Facts<'_> {
     /// Every call of the newest step has its result: the model goes on, or has said everything.
     fn step(&self, turn: &TurnView, task: &TaskView, persona: &Persona, intents: &mut Vec<Intent>) {
         let id = task.task.clone();
+        let is_root = task.parent.is_none();
+        if task.step.is_none() && is_root {
+            match hooks::gate(persona, HookPoint::UserPromptSubmit, None, &task.hooks) {
+                Gate::Open => {}
+                Gate::Due(hook) => return intents.push(Intent::Hook(id, HookPlace::Prompt, hook)),
+                Gate::Shut(hook) => return intents.push(Intent::Fail(id, hooks::blocked(hook))),
+            }
+        }
         let has_unread = task.steers.len() > task.steers_read;
         let newest = task.calls.iter().filter(|call| call.step == task.step && call.is_complete);
         let (mut is_answered, mut is_open) = (false, false);
@@ -192,13 +209,21 @@ impl Facts<'_> {
         if turn.uncalled().any(|child| child.parent.as_ref() == Some(&task.task)) {
             return;
         }
+        if is_root
+            && !is_open
+            && let Gate::Due(hook) = hooks::gate(persona, HookPoint::Stop, None, &task.hooks)
+        {
+            return intents.push(Intent::Hook(id, HookPlace::Stop, hook));
+        }
         let is_unchecked = !persona.spec.guardrails.is_empty() && !self.checked.contains(&task.task);
         intents.push(if is_unchecked && !is_open { Intent::Check(id) } else { Intent::Finish(id) });
     }
 
     fn is_at_work(&self, task: &TaskId) -> bool {
         let names = [EffectKey::Model, EffectKey::Delay, EffectKey::Check, EffectKey::Summary];
+        let places = [HookPlace::Prompt, HookPlace::Stop];
         names.into_iter().any(|name| self.running.contains(&name(task.clone())))
+            || places.into_iter().any(|at| self.running.contains(&EffectKey::Hook(task.clone(), at)))
     }
 
     pub fn persona(&self, turn: &TurnView, task: &TaskView) -> Option<Persona> {

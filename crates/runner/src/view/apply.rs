@@ -8,6 +8,7 @@ use riverrun_fold::Status;
 
 use super::{ActionView, CallView, Cancel, Resolved, ResultView, TaskView, TurnView, View};
 use crate::CancelMode;
+use crate::hook::HookPoint;
 
 /// What the runner writes as the worker of its attempts; by it a turn is known to be its own.
 pub(crate) const WORKER: &str = riverrun_fold::HOSTED;
@@ -126,6 +127,9 @@ impl TaskView {
             Payload::ContextCompactionStarted(told)
             | Payload::ContextCompactionCompleted(told)
             | Payload::ContextCompactionFailed(told) => self.compaction(event, told, payload),
+            Payload::HookStarted(_) | Payload::HookCompleted(_) | Payload::HookFailed(_) => {
+                self.hook(event, payload);
+            }
             // The call that makes a summary is no step of the task.
             _ if self.compacting.is_some() && self.compacting == event.scope.step_id => {}
             _ => self.apply_step(event, payload),
@@ -165,6 +169,8 @@ impl TaskView {
                 (self.is_model_open, self.is_call_due) = (true, true);
                 self.provider = requested.provider.as_deref().map(Into::into);
                 self.step_items.clear();
+                // Whether the turn may end is asked anew after every step.
+                self.hooks.retain(|hook| hook.point != HookPoint::Stop);
             }
             Payload::ModelCompleted(completed) => {
                 (self.is_model_open, self.is_call_due) = (false, false);
@@ -263,10 +269,13 @@ impl TaskView {
             }
             Payload::ActionRequired(required) => call.action = action(event, required),
             Payload::ToolStarted(_) => call.is_started = true,
-            Payload::ToolResult(_)
-            | Payload::ToolFailed(_)
-            | Payload::ToolCancelled(_)
-            | Payload::ToolOutcomeUnknown(_) => call.is_ended = true,
+            Payload::ToolResult(result) => call.ended(result.output_ref.as_ref(), false),
+            Payload::ToolFailed(failed) => call.ended(failed.output_ref.as_ref(), true),
+            Payload::ToolCancelled(_) | Payload::ToolOutcomeUnknown(_) => call.is_ended = true,
+            Payload::ProcessStarted(_) => call.process.clone_from(&event.subject),
+            Payload::ProcessCompleted(_) | Payload::ProcessFailed(_) | Payload::ProcessTerminated(_) => {
+                call.process = None;
+            }
             _ => {}
         }
     }

@@ -1,6 +1,9 @@
 //! One tool call as far as it is.
 
-use riverrun_event::{ActionId, RawJson, StepId, Timestamp};
+use riverrun_event::{ActionId, BlobRef, RawJson, StepId, Timestamp};
+
+use super::hook::{Answer, HookView, answers};
+use crate::hook::HookPoint;
 
 #[derive(Debug)]
 pub(crate) struct CallView {
@@ -16,6 +19,12 @@ pub(crate) struct CallView {
     /// Its effect may have begun.
     pub is_started: bool,
     pub is_ended: bool,
+    /// Where its output is, for a call that has ended and whose result hooks look at first.
+    pub held: Option<String>,
+    pub did_fail: bool,
+    pub hooks: Vec<HookView>,
+    /// Its process, which has not ended.
+    pub process: Option<String>,
     pub result: ResultView,
 }
 
@@ -56,13 +65,38 @@ impl CallView {
             action: None,
             is_started: false,
             is_ended: false,
+            held: None,
+            did_fail: false,
+            hooks: Vec::new(),
+            process: None,
             result: ResultView::Absent,
         }
+    }
+
+    pub fn ended(&mut self, output: Option<&BlobRef>, did_fail: bool) {
+        (self.is_ended, self.did_fail) = (true, did_fail);
+        self.held = output.map(|reference| reference.as_str().to_owned());
     }
 
     /// The action that still waits.
     pub fn pending(&self) -> Option<&ActionView> {
         self.action.as_ref().filter(|action| action.resolved.is_none())
+    }
+
+    /// Where the arguments are that a hook put in place of the model's.
+    pub fn rewritten(&self) -> Option<&str> {
+        let mut answers = answers(&self.hooks, HookPoint::PreToolUse).rev();
+        answers.find_map(|(_, answer)| answer.updated_input.as_deref())
+    }
+
+    /// The first hook that wants a person to agree.
+    pub fn asking(&self) -> Option<(&HookView, &Answer)> {
+        answers(&self.hooks, HookPoint::PreToolUse).find(|(_, answer)| answer.outcome == "ask")
+    }
+
+    /// The point whose hooks look at the result.
+    pub fn after(&self) -> HookPoint {
+        if self.did_fail { HookPoint::PostToolFailure } else { HookPoint::PostToolUse }
     }
 
     pub fn is_answered(&self) -> bool {

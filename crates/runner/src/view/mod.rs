@@ -4,6 +4,7 @@
 
 mod apply;
 mod call;
+mod hook;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,8 +14,9 @@ use riverrun_fold::Status;
 
 use crate::CancelMode;
 
-pub(crate) use apply::{RESULTS, TOO_LONG, WORKER};
+pub(crate) use apply::{LOST, RESULTS, TOO_LONG, WORKER};
 pub(crate) use call::{ActionView, CallView, Resolved, ResultView};
+pub(crate) use hook::{HookView, answers};
 
 /// The turns that are running, by id.
 #[derive(Debug, Default)]
@@ -84,6 +86,10 @@ pub(crate) struct TaskView {
     pub results_fit: Option<u64>,
     pub cuts: u32,
     pub repairs: u32,
+    /// Hooks at points that are about no call.
+    pub hooks: Vec<HookView>,
+    /// How often hooks did not let the turn end.
+    pub stops: u32,
     /// The next free place in the output.
     pub next_index: u32,
     pub ended: Option<Status>,
@@ -162,6 +168,8 @@ impl TaskView {
             results_fit: None,
             cuts: 0,
             repairs: 0,
+            hooks: Vec::new(),
+            stops: 0,
             next_index: 0,
             ended: None,
             is_closing: None,

@@ -84,7 +84,8 @@ impl TestJournal {
         drop(_order);
         self.reached(appended.last);
         tokio::task::yield_now().await;
-        Ok(Landed { first: appended.first, last: appended.last })
+        let events = entry.events.into_iter().map(|draft| draft.into_decoded().expect("it was written"));
+        Ok(Landed { first: appended.first, last: appended.last, events: events.collect() })
     }
 }
 

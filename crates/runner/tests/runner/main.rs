@@ -7,6 +7,8 @@ mod agents;
 mod compaction;
 mod control;
 mod guards;
+mod hooks;
+mod hooks_kill;
 mod journal;
 mod kept;
 mod kill;

@@ -21,6 +21,8 @@ pub struct Command {
     pub hub: Arc<Hub>,
     /// What the command is about: a turn, a task.
     pub id: String,
+    /// The key of who asks.
+    pub by: String,
     pub once: Once,
     text: String,
 }
@@ -57,7 +59,7 @@ impl FromRequest<App> for Command {
         let once = Once::begin(app, &caller, &headers, &name, &text).await?;
         match once.again()? {
             Some(again) => Err(Refusal(Box::new(again))),
-            None => Ok(Self { app: app.clone(), hub, id, once, text }),
+            None => Ok(Self { app: app.clone(), hub, id, by: caller.key_id().to_string(), once, text }),
         }
     }
 }

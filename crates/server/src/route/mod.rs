@@ -11,6 +11,7 @@ mod evidence;
 mod idempotency;
 mod ingest;
 mod kept;
+mod processes;
 mod queue;
 mod sessions;
 mod state;
@@ -37,6 +38,7 @@ pub(crate) use evidence::evidence;
 pub(crate) use idempotency::{InFlight, Once, stored_answer};
 pub(crate) use ingest::{answer, decode_all, put_large, store};
 pub(crate) use kept::{Kept, Verb, create_task, keeps, tasks as task_list};
+pub(crate) use processes::{end_process, environment, process_of, processes, write_stdin};
 pub(crate) use queue::{put_first, unqueue, waiting};
 pub(crate) use sessions::{ListQuery, NewSessionBody, SessionView, create, find, look_at, remove};
 pub(crate) use state::state_json;
@@ -63,6 +65,11 @@ pub fn router(app: App) -> Router {
         .route("/v1/sessions/{session}/subagents", get(subagents::list).post(subagents::post))
         .route("/v1/sessions/{session}/subagents/{task}/input", post(subagents::input))
         .route("/v1/sessions/{session}/subagents/{task}/close", post(subagents::close))
+        .route("/v1/sessions/{session}/processes", get(processes::list))
+        .route("/v1/sessions/{session}/processes/{process}", get(processes::get))
+        .route("/v1/sessions/{session}/processes/{process}/stdin", post(processes::stdin))
+        .route("/v1/sessions/{session}/processes/{process}/terminate", post(processes::terminate))
+        .route("/v1/sessions/{session}/environment", get(processes::environment_of))
         .route("/v1/sessions/{session}/tasks", post(kept::post).get(kept::list))
         .route("/v1/sessions/{session}/evidence", get(evidence::get))
         .route("/v1/agents", get(agents::list))

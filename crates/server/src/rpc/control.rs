@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::carry::text;
 use super::turn_control::{self as turn, OfThread, split};
-use super::{params, subagent_control as subagent, task_control as task};
+use super::{params, process_control as process, subagent_control as subagent, task_control as task};
 use crate::app::App;
 use crate::deliver::page;
 use crate::edge::{Caller, Problem, Scope, invalid, not_found};
@@ -39,6 +39,10 @@ pub enum Control {
     SubagentResume,
     SubagentInput,
     SubagentClose,
+    ProcessList,
+    ProcessGet,
+    ProcessWrite,
+    ProcessTerminate,
     SessionExport,
     SessionEvidence,
 }
@@ -112,6 +116,10 @@ async fn act(
         Control::SubagentResume => subagent::resume(app, caller, read(params)?).await,
         Control::SubagentInput => subagent::tell(app, caller, read(params)?, once).await,
         Control::SubagentClose => subagent::close(app, caller, read(params)?, once).await,
+        Control::ProcessList => process::list(app, caller, read(params)?).await,
+        Control::ProcessGet => process::get(app, caller, read(params)?).await,
+        Control::ProcessWrite => process::write(app, caller, params, once).await,
+        Control::ProcessTerminate => process::terminate(app, caller, params, once).await,
         Control::SessionExport => export(app, caller, read(params)?).await,
         Control::SessionEvidence => evidence(app, caller, read(params)?).await,
     }
@@ -152,7 +160,8 @@ async fn thread(app: &App, caller: &Caller, of: OfThread) -> Result<String, Prob
 }
 
 async fn environment(app: &App, caller: &Caller, of: params::OfSession) -> Result<String, Problem> {
-    Ok(text(&models(app, caller, &of.session_id).await?.execution_environment_snapshot))
+    let hub = app.hub(caller, &of.session_id).await?;
+    Ok(text(&route::environment(app, &hub).await?))
 }
 
 async fn export(app: &App, caller: &Caller, params: params::Export) -> Result<String, Problem> {

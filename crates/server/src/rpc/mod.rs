@@ -10,6 +10,7 @@ mod following;
 mod message;
 mod method;
 mod params;
+mod process_control;
 mod signature;
 mod standard;
 mod subagent_control;

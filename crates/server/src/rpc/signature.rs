@@ -149,3 +149,14 @@ pub(super) const LIN_CREATE: &[Param] = &[
     may("request_id", "string"),
     may("metadata", "object"),
 ];
+pub(super) const PROCESS: Param = must("processId", "string");
+pub(super) const OF_PROCESS: &[Param] = &[SESSION, PROCESS];
+pub(super) const WRITE_PROCESS: &[Param] = &[
+    SESSION,
+    PROCESS,
+    may("text", "string"),
+    may("secret", "boolean"),
+    may("endOfInput", "boolean"),
+    COMMAND,
+];
+pub(super) const END_PROCESS: &[Param] = &[SESSION, PROCESS, REASON, COMMAND];

@@ -26,8 +26,6 @@ const fn action(name: &'static str, is: Provided) -> Action {
 
 const RULES: &str =
     "rules are asked when a call is made; `agent.list` shows them, and `action.decide` answers what they ask";
-const PROCESSES: &str =
-    "no process is kept open for callers; `tool.command` runs one to its end, `turn.cancel` stops it";
 const JOBS: &str = "nothing here splits work into items; a producer tells of its own with `job.*` events";
 const TRIALS: &str = "nothing here grades agents; a producer tells of its own with `benchmark.*` events";
 
@@ -56,7 +54,7 @@ const ACTIONS: &[Action] = &[
     action("get_session", Method("session.get", "GET /v1/sessions/{session}")),
     action("get_thread_read", Method("thread.get", "GET /v1/sessions/{session}/state")),
     action("get_tool_inventory", Method("agent.list", "GET /v1/agents")),
-    action("get_execution_environment", Method("environment.get", "GET /v1/sessions/{session}/evidence")),
+    action("get_execution_environment", Method("environment.get", "GET /v1/sessions/{session}/environment")),
     action("spawn_subagent", Method("subagent.spawn", "POST /v1/sessions/{session}/subagents")),
     action("send_subagent_input", Method("subagent.input", "POST /v1/sessions/{session}/subagents/{task}/input")),
     action("wait_subagents", Method("subagent.wait", "GET /v1/sessions/{session}/subagents")),
@@ -65,8 +63,8 @@ const ACTIONS: &[Action] = &[
     action("list_subagents", Method("subagent.list", "GET /v1/sessions/{session}/subagents")),
     action("evaluate_permission", Not(RULES)),
     action("resolve_permission", Not(RULES)),
-    action("write_process_stdin", Not(PROCESSES)),
-    action("terminate_process", Not(PROCESSES)),
+    action("write_process_stdin", Method("process.write", "POST /v1/sessions/{session}/processes/{process}/stdin")),
+    action("terminate_process", Method("process.terminate", "POST /v1/sessions/{session}/processes/{process}/terminate")),
     action("create_job", Not(JOBS)),
     action("list_jobs", Not(JOBS)),
     action("get_job", Not(JOBS)),

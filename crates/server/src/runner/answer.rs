@@ -16,6 +16,7 @@ pub(crate) enum Asked {
     Decide,
     Queue,
     Subagent,
+    Process,
 }
 
 impl Asked {
@@ -28,6 +29,7 @@ impl Asked {
             Asked::Decide => "decide",
             Asked::Queue => "queue",
             Asked::Subagent => "subagent",
+            Asked::Process => "process",
         }
     }
 }
@@ -53,6 +55,9 @@ pub(crate) fn problem(error: &CommandError) -> Problem {
         | CommandError::TooOld { status, .. } => {
             Problem::new(code, error.to_string()).with("turnStatus", status.clone())
         }
+        CommandError::ProcessUnavailable { status, .. } => {
+            Problem::new(code, error.to_string()).with("processStatus", status.clone())
+        }
         CommandError::RequestMismatch => Problem::new(code, error.to_string()).field("Idempotency-Key"),
         CommandError::DigestMismatch => Problem::new(code, error.to_string()).field("digest"),
         CommandError::DecisionNotPossible { .. } => Problem::new(code, error.to_string()).field("decision"),
@@ -67,6 +72,7 @@ pub(crate) fn problem(error: &CommandError) -> Problem {
         CommandError::NoTurn(_)
         | CommandError::NoAction(_)
         | CommandError::NoSubagent(_)
+        | CommandError::NoProcess(_)
         | CommandError::SubagentLimit(_)
         | CommandError::QueueFull(_)
         | CommandError::Fenced
@@ -81,7 +87,9 @@ fn code(error: &CommandError) -> ErrorCode {
         | CommandError::NoTurn(_)
         | CommandError::NoAction(_)
         | CommandError::NoTask(_)
-        | CommandError::NoSubagent(_) => ErrorCode::NotFound,
+        | CommandError::NoSubagent(_)
+        | CommandError::NoProcess(_) => ErrorCode::NotFound,
+        CommandError::ProcessUnavailable { .. } => ErrorCode::ProcessUnavailable,
         CommandError::SubagentLimit(_) => ErrorCode::SubagentLimit,
         CommandError::UnknownAgent { .. } => ErrorCode::UnknownAgent,
         CommandError::Busy(_) => ErrorCode::ThreadBusy,

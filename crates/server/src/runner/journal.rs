@@ -43,7 +43,7 @@ impl ServerJournal {
         count(&app, &batch);
         // Only a producer's repeat has no place, and the runner is no producer.
         let place = landed.place.ok_or_else(|| JournalError::Invalid("it was stored before".to_owned()));
-        place.map(|(first, last)| Landed { first, last })
+        place.map(|(first, last)| Landed { first, last, events: batch.events })
     }
 
     async fn read_all(&self, key: &SessionKey, mut after: Sequence) -> Result<Vec<Chunk>, JournalError> {

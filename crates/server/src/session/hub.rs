@@ -167,6 +167,8 @@ impl Hub {
     pub(crate) fn follower_left(&self) {
         if self.followers.fetch_sub(1, Ordering::AcqRel) == 1 {
             lock(&self.shared).clear();
+            // Who comes next reads the store; a session may stay in memory long after its last reader.
+            lock(&self.ring).clear();
         }
     }
 

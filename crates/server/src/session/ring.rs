@@ -10,7 +10,8 @@ use riverrun_log::Chunk;
 
 /// Chunk bytes that a session keeps in memory while somebody follows it.
 const RING_BYTES: usize = 1 << 20;
-const RING_CHUNKS: usize = 4096;
+/// A chunk of one delta is small beside its frames, so their number is limited too: a second and more of a fast model.
+const RING_CHUNKS: usize = 256;
 
 /// Readers with the same key get the same bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -120,7 +121,9 @@ impl Ring {
         if after.next().is_none_or(|next| next < first.chunk.first()) {
             return Found::Behind;
         }
-        let from = self.recent.partition_point(|recent| recent.chunk.last() <= after);
+        // Nearly every reader lacks the newest alone.
+        let behind = self.recent.iter().rev().take_while(|recent| recent.chunk.last() > after).count();
+        let from = self.recent.len() - behind;
         let (mut chunks, mut bytes) = (Vec::new(), 0);
         for recent in self.recent.range(from..) {
             if bytes >= max_bytes {

@@ -216,7 +216,7 @@ async fn a_task_that_is_run_here_is_not_moved_by_hand() {
 #[tokio::test]
 async fn an_action_that_is_not_provided_says_why_and_what_is() {
     let (_server, mut client) = start("s").await;
-    for method in ["create_job", "write_process_stdin", "evaluate_permission", "export_review"] {
+    for method in ["create_job", "resolve_permission", "evaluate_permission", "export_review"] {
         let error = client.call(method, json!({})).await.expect_err("it is not provided");
         assert_eq!(
             (&error["code"], &error["data"]["code"]),
@@ -289,4 +289,30 @@ async fn waiting_for_sub_agents_ends_with_them_or_with_the_time() {
     assert_eq!((name.as_str(), field.as_deref()), ("invalid_field", Some("timeoutSeconds")));
     let environment = client.ok("get_execution_environment", json!({"sessionId": "s"})).await;
     assert_eq!(environment["standing"], "unknown", "{environment}");
+}
+
+#[tokio::test]
+async fn a_process_that_does_not_run_here_is_shown_and_cannot_be_reached() {
+    let (_server, mut client) = start("s").await;
+    let of = json!({"sessionId": "s", "processId": "p"});
+    assert_eq!(client.fails("process.get", of.clone()).await.1, "not_found");
+    assert_eq!(client.fails("terminate_process", of.clone()).await.1, "not_found");
+    let told = [
+        json!({"type": "process.started", "processId": "p", "payload": {"commandSummary": "make"}}),
+        json!({"type": "process.output", "processId": "p", "payload": {"stream": "stdout", "text": "ok"}}),
+    ];
+    client.ok("session.append", json!({"sessionId": "s", "events": told})).await;
+    let shown = client.ok("process.get", of.clone()).await;
+    assert_eq!((&shown["status"], &shown["outputBytes"]), (&json!("running"), &json!(2)), "{shown}");
+    assert_eq!(client.ok("process.list", json!({"sessionId": "s"})).await["processes"], json!([shown]));
+    let before = kinds(&mut client, "s").await;
+    let write = json!({"sessionId": "s", "processId": "p", "text": "x", "commandId": "c"});
+    assert_eq!(client.fails("write_process_stdin", write).await.1, "process_unavailable");
+    assert_eq!(client.fails("process.terminate", of).await.1, "process_unavailable");
+    let empty = json!({"sessionId": "s", "processId": "p"});
+    let (_, name, field) = client.fails("process.write", empty).await;
+    assert_eq!((name.as_str(), field.as_deref()), ("invalid_field", Some("text")));
+    assert_eq!(kinds(&mut client, "s").await, before, "nothing happened");
+    let environment = client.ok("get_execution_environment", json!({"sessionId": "s"})).await;
+    assert_eq!(environment["processes"]["entries"], json!([shown]), "{environment}");
 }

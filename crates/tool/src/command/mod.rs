@@ -3,8 +3,10 @@
 //! The arguments arrive on standard input as JSON, and wherever the command line names them. Standard output is the
 //! result: text, or a JSON object with `content` and `blockList`. A line `::progress …` tells progress instead.
 
+mod interactive;
 mod output;
 mod reader;
+mod spool;
 mod template;
 
 use std::io;
@@ -39,6 +41,9 @@ pub struct CommandConfig {
     pub program: Program,
     /// Bytes of output that are kept.
     pub output_limit: usize,
+    /// Its input stays open, so that it can be written to while it runs, and what it writes is told as it comes. It
+    /// gets its arguments by the command line alone. Needs a host for its process.
+    pub interactive: bool,
 }
 
 impl Default for CommandConfig {
@@ -51,6 +56,7 @@ impl Default for CommandConfig {
             timeout: Duration::from_secs(60),
             program: Program::default(),
             output_limit: 1024 * 1024,
+            interactive: false,
         }
     }
 }
@@ -60,22 +66,30 @@ pub struct CommandTool {
     program: Program,
     template: Template,
     output_limit: usize,
+    is_interactive: bool,
+    /// How long the program may run.
+    time: Duration,
 }
+
+/// An interactive program that is stopped gets the time to end, and what it wrote is still told.
+const FAREWELL: Duration = Duration::from_secs(10);
 
 impl CommandTool {
     /// Err says what is wrong with the command line.
     pub fn new(config: CommandConfig) -> Result<Self, String> {
         let template = Template::new(&config.program.argv, &config.parameters)
             .map_err(|problem| format!("the command line of the tool `{}`: {problem}", config.name))?;
+        let (time, is_interactive) = (config.timeout, config.interactive);
         let definition = ToolDefinition {
             name: config.name,
             description: config.description,
             parameters: config.parameters,
             flags: config.flags,
-            timeout: config.timeout,
+            timeout: if is_interactive { time.saturating_add(FAREWELL) } else { time },
             source: "command".to_owned(),
         };
-        Ok(Self { definition, program: config.program, template, output_limit: config.output_limit })
+        let (program, output_limit) = (config.program, config.output_limit);
+        Ok(Self { definition, program, template, output_limit, is_interactive, time })
     }
 
     async fn run(&self, call: Call) -> Result<ToolOutput, ToolError> {
@@ -84,6 +98,9 @@ impl CommandTool {
             .fill(&call.arguments)
             .map_err(|problem| self.error(ToolErrorKind::BadArguments, &problem))?;
         let program = Program { argv, ..self.program.clone() };
+        if self.is_interactive {
+            return self.run_interactive(program, call).await;
+        }
         let (group, pipes) = program.start().map_err(|error| {
             self.error(ToolErrorKind::Unavailable, &format!("cannot be started: {error}"))
         })?;
@@ -162,6 +179,10 @@ struct Ended {
 impl Tool for CommandTool {
     fn definition(&self) -> &ToolDefinition {
         &self.definition
+    }
+
+    fn is_interactive(&self) -> bool {
+        self.is_interactive
     }
 
     fn call(&self, call: Call) -> ToolFuture<'_> {

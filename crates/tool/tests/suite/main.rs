@@ -5,6 +5,7 @@
 mod command;
 mod function;
 mod http;
+mod interactive;
 mod inventory;
 mod mcp;
 mod support;

@@ -18,6 +18,7 @@ pub fn call(arguments: Value) -> Call {
         agent: "tester".to_owned(),
         cancel: CancellationToken::new(),
         progress: Arc::new(|_| {}),
+        process: None,
     }
 }
 

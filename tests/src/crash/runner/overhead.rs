@@ -148,14 +148,18 @@ fn latency(world: &World, server: &Server, plan: &Plan) -> Result<()> {
         submit.join().map_err(|_| anyhow!("submitting panicked"))?.and(read)
     });
     submitted?;
+    let mut came: Vec<u64> = readers.iter().flat_map(|reader| reader.came.iter().copied()).collect();
+    came.sort_unstable();
     let mut all: Vec<u64> = readers.into_iter().flat_map(|reader| reader.took).collect();
     let computed = server.computed()?.saturating_sub(idle);
     all.sort_unstable();
     ensure!(all.len() as u64 == plan.turns as u64 * plan.tokens, "{} tokens came", all.len());
     let at = |share: f64| all[((all.len() - 1) as f64 * share) as usize] as f64 / 1000.0;
+    let part = |share: f64| came[((came.len() - 1) as f64 * share) as usize] as f64 / 1000.0;
     println!(
         "overhead: {} turns of {} tokens at {}/s each, {} tokens in {:.1} s; provider byte to subscriber frame p50 {:.1} ms, \
-         p90 {:.1} ms, p99 {:.1} ms, max {:.1} ms; the server computed {:.0} µs for each; load average {}",
+         p90 {:.1} ms, p99 {:.1} ms, max {:.1} ms, of it until it was written p50 {:.0} ms, p99 {:.0} ms; the server \
+         computed {:.0} µs for each; load average {}",
         plan.turns,
         plan.tokens,
         plan.rate,
@@ -165,6 +169,8 @@ fn latency(world: &World, server: &Server, plan: &Plan) -> Result<()> {
         at(0.9),
         at(0.99),
         at(1.0),
+        part(0.5),
+        part(0.99),
         computed.as_secs_f64() * 1e6 / all.len() as f64,
         load()
     );

@@ -20,7 +20,19 @@ pub struct Reader {
     rest: Vec<u8>,
     /// How long each token was on its way, in microseconds.
     pub took: Vec<u64>,
+    /// How long each of them was on its way until the server wrote it down, by the time in its event.
+    pub came: Vec<u64>,
     is_over: bool,
+}
+
+const DAY: u64 = 86_400_000_000;
+
+/// The microseconds of the day that an event's time tells.
+fn written(line: &str) -> Option<u64> {
+    let (_, time) = line.split_once("\"timestamp\":\"")?;
+    let part = |from: usize, to: usize| time.get(from..to)?.parse::<u64>().ok();
+    let seconds = part(11, 13)? * 3600 + part(14, 16)? * 60 + part(17, 19)?;
+    Some((seconds * 1000 + part(20, 23)?) * 1000)
 }
 
 impl Reader {
@@ -42,7 +54,7 @@ impl Reader {
             rest.extend_from_slice(&buffer[..count]);
         }
         stream.set_nonblocking(true)?;
-        Ok(Self { stream, rest: Vec::new(), took: Vec::new(), is_over: false })
+        Ok(Self { stream, rest: Vec::new(), took: Vec::new(), came: Vec::new(), is_over: false })
     }
 
     /// Reads what is there.
@@ -50,7 +62,12 @@ impl Reader {
         loop {
             match self.stream.read(buffer) {
                 Ok(0) => anyhow::bail!("a stream ended before its turn"),
-                Ok(count) => self.rest.extend_from_slice(&buffer[..count]),
+                Ok(count) => {
+                    self.rest.extend_from_slice(&buffer[..count]);
+                    if count < buffer.len() {
+                        break;
+                    }
+                }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => break,
                 Err(error) => return Err(error.into()),
             }
@@ -66,8 +83,11 @@ impl Reader {
             let text = String::from_utf8_lossy(line);
             let (_, delta) = text.split_once("\"delta\":\"").context("a delta has its text")?;
             let words = delta.split('"').next().unwrap_or_default().split_whitespace();
-            let sent = words.filter_map(|word| word.parse::<u64>().ok());
-            self.took.extend(sent.map(|sent| now.saturating_sub(sent)));
+            let sent: Vec<u64> = words.filter_map(|word| word.parse().ok()).collect();
+            let written = written(&text).context("an event has its time")?;
+            // The time of the event has no more than milliseconds.
+            self.came.extend(sent.iter().map(|sent| (written + 999).saturating_sub(sent % DAY)));
+            self.took.extend(sent.iter().map(|sent| now.saturating_sub(*sent)));
         }
         self.rest.drain(..=end);
         Ok(())

@@ -9,7 +9,7 @@ use riverrun_runner::{AgentSpec, Registry};
 use riverrun_tool::Tool;
 
 use super::failure::wrong;
-use super::{mcp, provider, rules, tool};
+use super::{hook, mcp, provider, rules, tool};
 use crate::cli::config::{Agent, Approval, Declared, FileRead, LimitsDeclared, SecretText, Source};
 use crate::cli::exit::{Failure, Outcome};
 
@@ -49,6 +49,7 @@ pub fn check(declared: &Declared, read: &FileRead) -> Outcome<Vec<String>> {
     }
     let tools = own_tools(declared, read)?;
     agents(declared, &tools, &mcp::Servers::new(), read)?;
+    hook::all(declared, read)?;
     Ok(notes)
 }
 
@@ -102,6 +103,7 @@ fn spec(
         subagents: texts(&agent.subagents),
         handoffs: texts(&agent.handoffs),
         guardrails: Vec::new(),
+        hooks: Vec::new(),
         limits: limits(&agent.limits),
         output_schema: agent
             .output_schema

@@ -4,6 +4,7 @@ mod build;
 mod builtin;
 mod demo;
 mod failure;
+mod hook;
 mod mcp;
 mod playground;
 mod provider;
@@ -45,6 +46,7 @@ pub async fn load(effective: &Effective, scripts: Scripts) -> Outcome<Agents> {
     if scripts == Scripts::ForAll {
         playground::add(&mut registry);
     }
+    hook::give(&declared, &effective.read, &mut registry)?;
     Ok(Agents {
         registry: Arc::new(registry),
         runner: Options::default(),

@@ -17,6 +17,8 @@ use super::failure::wrong;
 use crate::cli::config::{Mcp, SecretText, Tool as Declaration, ToolKind};
 use crate::cli::exit::Outcome;
 
+/// Bytes of each stream of a process that are kept; a blob may have 20 MiB.
+const KEPT_OF_PROCESS: usize = 16 << 20;
 const TIMEOUT: Duration = Duration::from_secs(60);
 
 pub fn build(declaration: &Declaration, directory: &Path) -> Outcome<Arc<dyn Tool>> {
@@ -29,12 +31,23 @@ pub fn build(declaration: &Declaration, directory: &Path) -> Outcome<Arc<dyn Too
     match &declaration.kind {
         ToolKind::Function(function) => builtin::find(&function.text)
             .ok_or_else(|| wrong("tools", &name, format_args!("there is no function `{}`", function.text))),
-        ToolKind::Command { argv, env, cwd } => {
+        ToolKind::Command { argv, env, cwd, interactive } => {
             let parameters = parameters(argv.iter().flat_map(|word| placeholders(word)).collect());
             let program = program(argv, env, cwd.as_deref(), directory);
             let name = name.clone();
-            let about = CommandConfig { name, description, parameters, flags, timeout, ..Default::default() };
-            let built = CommandTool::new(CommandConfig { program, ..about });
+            let mut config = CommandConfig {
+                name,
+                description,
+                parameters,
+                flags,
+                timeout,
+                program,
+                ..Default::default()
+            };
+            if *interactive {
+                (config.interactive, config.output_limit) = (true, KEPT_OF_PROCESS);
+            }
+            let built = CommandTool::new(config);
             Ok(Arc::new(built.map_err(|error| wrong("tools", &declaration.name.text, error))?))
         }
         ToolKind::Http { url, method, headers, allow_hosts } => {
@@ -67,7 +80,7 @@ fn flags(declaration: &Declaration) -> Flags {
     }
 }
 
-fn program(
+pub(super) fn program(
     argv: &[String],
     env: &BTreeMap<String, SecretText>,
     cwd: Option<&str>,
@@ -82,7 +95,7 @@ fn program(
     }
 }
 
-fn secrets(texts: &BTreeMap<String, SecretText>, directory: &Path) -> BTreeMap<String, Secret> {
+pub(super) fn secrets(texts: &BTreeMap<String, SecretText>, directory: &Path) -> BTreeMap<String, Secret> {
     let secret = |(name, text): (&String, &SecretText)| {
         let secret = match text {
             SecretText::Plain(text) => Secret::Plain(text.clone()),

@@ -7,7 +7,7 @@ use riverrun_event::nearest;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::declared::{self, DECLARED, Declared, Node};
+use super::declared::{self, DECLARED, Declared, Form, Node};
 use super::settings::{Kind, SETTINGS, Setting, SettingValue, find, sections};
 
 /// Something wrong in the file.
@@ -88,8 +88,12 @@ impl Reader<'_> {
                 self.complain(name.span(), format!("unknown section `{section}`"), near);
                 continue;
             }
+            let declared = DECLARED.iter().find(|declared| declared.name == section);
             match value.get_ref().as_table() {
-                Some(_) if DECLARED.iter().any(|declared| declared.name == section) => {
+                Some(_) if declared.is_some() => {
+                    self.sections.push((section.to_owned(), Node::of(value)));
+                }
+                None if declared.is_some_and(|declared| declared.form == Form::List) => {
                     self.sections.push((section.to_owned(), Node::of(value)));
                 }
                 Some(table) => self.section(section, table),

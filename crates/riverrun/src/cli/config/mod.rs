@@ -16,7 +16,7 @@ use super::exit::Outcome;
 use super::terminal::{Tone, shorten};
 
 pub use declared::{
-    Agent, Approval, Declared, LimitsDeclared, Mcp, Name, Policy, Provider, SecretText, Source, Tool,
+    Agent, Approval, Declared, Hook, LimitsDeclared, Mcp, Name, Policy, Provider, SecretText, Source, Tool,
     ToolKind,
 };
 pub use effective::{Effective, FileRead, FlagValue, find_file};

@@ -7,7 +7,7 @@ use tokio::time::timeout;
 
 use super::Check;
 use crate::cli::agents::{check, mcp_server, provider};
-use crate::cli::config::{Effective, Mcp, Provider, SecretText, find_file};
+use crate::cli::config::{Effective, Hook, Mcp, Provider, SecretText, ToolKind, find_file};
 
 /// A service that does not take a connection in this time is not reached.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -35,6 +35,7 @@ pub async fn checks() -> Vec<Check> {
     for declaration in &declared.mcp {
         checks.push(ask(declaration, directory).await);
     }
+    checks.extend(declared.hooks.iter().filter_map(|hook| program(hook, directory)));
     checks
 }
 
@@ -73,6 +74,22 @@ async fn reach(declaration: &Provider, directory: &Path) -> Check {
             Check::bad("provider", detail, "check `base_url` and the network")
         }
     }
+}
+
+/// Whether a hook's program is there. One that is not there is found out in the middle of a turn.
+fn program(hook: &Hook, directory: &Path) -> Option<Check> {
+    let ToolKind::Command { argv, cwd, .. } = &hook.kind else { return None };
+    let (name, program) = (&hook.name.text, argv.first()?);
+    let beside = cwd.as_ref().map_or_else(|| directory.to_owned(), |cwd| directory.join(cwd));
+    if super::program::is_there(program, &beside) {
+        return Some(Check::good("hook", format!("{name}: `{program}` can be run")));
+    }
+    let detail = format!("{name}: `{program}` is not there, or may not be run");
+    Some(Check::bad(
+        "hook",
+        detail,
+        format!("install it, make it executable, or mend `command` of hook `{name}`"),
+    ))
 }
 
 async fn ask(declaration: &Mcp, directory: &Path) -> Check {

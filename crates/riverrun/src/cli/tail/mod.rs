@@ -1,5 +1,6 @@
 //! `riverrun tail SESSION`: follows a session through any cut.
 
+mod hook;
 mod render;
 
 use clap::Args;

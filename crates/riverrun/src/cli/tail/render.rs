@@ -7,6 +7,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
+use super::hook::{self, HookLine};
 use crate::cli::terminal::{Lines, Mark, Style, Tone, escape, shorten, width};
 
 #[cfg(test)]
@@ -73,6 +74,8 @@ impl Renderer {
             "task.failed" | "model.failed" | "runtime.error" => self.failed(event, kind),
             "agent.changed" => self.line(event, "agent", text(payload, "agent"), Tone::Id),
             "handoff.completed" => self.line(event, "handoff", text(payload, "to"), Tone::Id),
+            "hook.completed" => self.hook(event, hook::completed(payload)),
+            "hook.failed" => self.hook(event, Some(hook::failed(payload))),
             "input.steered" => self.line(event, "steered", &quoted(payload), Tone::Strong),
             _ => String::new(),
         }
@@ -251,6 +254,10 @@ impl Renderer {
         let mark = if decision == "reject" { Mark::Failed } else { Mark::Done };
         let by = payload["decidedBy"].as_str().or(payload["source"].as_str()).unwrap_or_default();
         self.marked(event, mark, "decided  ", &format!("{decision} by {by}"))
+    }
+
+    fn hook(&mut self, event: &Value, line: Option<HookLine>) -> String {
+        line.map(|line| self.marked(event, line.mark, line.word, &line.said)).unwrap_or_default()
     }
 
     /// A task that nobody runs here; its attempts are told with it.

@@ -114,3 +114,17 @@ fn a_task_that_a_caller_keeps_is_a_line_for_each_step() {
     ];
     assert_eq!(shown.lines().collect::<Vec<_>>(), expected);
 }
+
+#[test]
+fn a_hook_that_changes_or_stops_something_has_one_line_and_others_have_none() {
+    let told = |payload: Value| check(&[json!({"type": "hook.completed", "payload": payload})]);
+    let rewrite = json!({"hookName": "safer", "toolName": "say", "outcome": "continue",
+        "originalInput": {"x": 1}, "updatedInput": {"x": 2}, "updatedInputRef": "blob_a"});
+    assert_eq!(told(rewrite), "… rewritten  safer  say  {\"x\":1} to {\"x\":2}\n");
+    let block = json!({"hookName": "no", "toolName": "say", "outcome": "block", "reason": "not today"});
+    assert!(told(block).ends_with(" blocked    no  say  not today\n"));
+    assert_eq!(told(json!({"hookName": "calm", "outcome": "continue"})), "");
+    let failed =
+        json!({"type": "hook.failed", "payload": {"hookName": "slow", "error": {"message": "no answer"}}});
+    assert!(check(&[failed]).ends_with(" hook failed  slow  no answer\n"));
+}

@@ -1,6 +1,6 @@
 //! Every section and key that declares something, written once.
 
-use super::shape::{Field, Section, Shape};
+use super::shape::{Field, Form, Section, Shape};
 
 const fn may(key: &'static str, shape: Shape, about: &'static str) -> Field {
     Field { key, shape, required: false, about }
@@ -63,6 +63,11 @@ pub const TOOL: &[Field] = &[
     may("parameters", Shape::JsonSchema, "The JSON Schema of the arguments."),
     may("env", Shape::TextMap, "Variables of a command; secrets by { env } or { file }."),
     may("cwd", Shape::Text, "Where a command runs."),
+    may(
+        "interactive",
+        Shape::Flag,
+        "The command's process can be written to while it runs, and what it writes is told as it comes.",
+    ),
     may("timeout", Shape::Duration, "How long a call may take."),
     may("approval", Shape::Word(APPROVALS), "When a person must agree to a call."),
     may("read_only", Shape::Flag, "It changes nothing; calls may run at the same time."),
@@ -107,20 +112,62 @@ pub const POLICY: &[Field] = &[
     may("deny", Shape::Texts, "Tools that never run; beats all."),
 ];
 
+pub const HOOK_POINTS: &[&str] =
+    &["user_prompt_submit", "pre_tool_use", "post_tool_use", "post_tool_failure", "stop"];
+
+pub const HOOK: &[Field] = &[
+    must("name", Shape::Text, "How events name it."),
+    must("points", Shape::Words(HOOK_POINTS), "When it is asked."),
+    may("agents", Shape::Texts, "Agents for whose turns it is asked; all without it."),
+    may(
+        "tools",
+        Shape::Texts,
+        "Tools about whose calls it is asked; `*` stands for anything; all without it.",
+    ),
+    may(
+        "command",
+        Shape::Texts,
+        "A program that reads the question as JSON and writes its answer. No shell.",
+    ),
+    may("url", Shape::Text, "Where the question is posted to, if there is no program."),
+    may("headers", Shape::TextMap, "Headers of that request; secrets by { env } or { file }."),
+    may("env", Shape::TextMap, "Variables of the program; secrets by { env } or { file }."),
+    may("cwd", Shape::Text, "Where the program runs."),
+    may("timeout", Shape::Duration, "How long an answer may take; 10s without it."),
+    may("output_bytes", Shape::Whole, "How long an answer may be; 1048576 without it."),
+    may(
+        "on_failure",
+        Shape::Word(&["block", "allow"]),
+        "What no usable answer means: `block` before an input or a call, else `allow`, without it.",
+    ),
+    may("allow_hosts", Shape::Texts, "Hosts that may be asked though they are private or without TLS."),
+];
+
 pub const SCRIPTS: &[Field] =
     &[may("files", Shape::Texts, "Scenarios beside the built-in ones; each is named as its file.")];
 
 pub const DECLARED: &[Section] = &[
-    Section { name: "agents", is_named: true, fields: AGENT, about: "Agents, each as [agents.NAME]." },
-    Section { name: "tools", is_named: true, fields: TOOL, about: "Tools, each as [tools.NAME]." },
-    Section { name: "mcp", is_named: true, fields: MCP, about: "MCP servers, each as [mcp.NAME]." },
+    Section { name: "agents", form: Form::Named, fields: AGENT, about: "Agents, each as [agents.NAME]." },
+    Section { name: "tools", form: Form::Named, fields: TOOL, about: "Tools, each as [tools.NAME]." },
+    Section { name: "mcp", form: Form::Named, fields: MCP, about: "MCP servers, each as [mcp.NAME]." },
+    Section {
+        name: "hooks",
+        form: Form::List,
+        fields: HOOK,
+        about: "Hooks, each as [[hooks]], asked in their order.",
+    },
     Section {
         name: "providers",
-        is_named: true,
+        form: Form::Named,
         fields: PROVIDER,
         about: "Model services, each as [providers.NAME].",
     },
-    Section { name: "routes", is_named: false, fields: &[], about: "Names for models with their fallbacks." },
-    Section { name: "policy", is_named: false, fields: POLICY, about: "Which tools may run." },
-    Section { name: "scripts", is_named: false, fields: SCRIPTS, about: "Scenarios of one's own." },
+    Section {
+        name: "routes",
+        form: Form::Plain,
+        fields: &[],
+        about: "Names for models with their fallbacks.",
+    },
+    Section { name: "policy", form: Form::Plain, fields: POLICY, about: "Which tools may run." },
+    Section { name: "scripts", form: Form::Plain, fields: SCRIPTS, about: "Scenarios of one's own." },
 ];

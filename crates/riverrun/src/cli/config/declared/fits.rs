@@ -23,6 +23,7 @@ pub fn fits(node: &Node, shape: Shape) -> Result<(), String> {
         Shape::TextMap => return text_map(node),
         Shape::Duration => return span_of_time(node),
         Shape::Word(words) => return word(node, words),
+        Shape::Words(words) => return list_of(node, words),
     };
     if is { Ok(()) } else { wants(node, wanted(shape)) }
 }
@@ -45,6 +46,7 @@ fn wanted(shape: Shape) -> &'static str {
         Shape::Duration => "a duration such as \"15s\"",
         Shape::TextMap | Shape::NumberTables(_) | Shape::Table(_) | Shape::Routes => "a table",
         Shape::Word(_) => "a word",
+        Shape::Words(_) => "a list of words",
     }
 }
 
@@ -98,6 +100,14 @@ fn span_of_time(node: &Node) -> Result<(), String> {
     match node.text() {
         Some(text) => duration::parse(text).map(drop),
         None => wants(node, wanted(Shape::Duration)),
+    }
+}
+
+fn list_of(node: &Node, words: &[&str]) -> Result<(), String> {
+    match &node.value {
+        NodeValue::List(items) if !items.is_empty() => items.iter().try_for_each(|item| word(item, words)),
+        NodeValue::List(_) => Err(format!("the list is empty; it may have {}", words.join(", "))),
+        _ => wants(node, wanted(Shape::Words(&[]))),
     }
 }
 

@@ -4,6 +4,7 @@
 
 mod catalogue;
 mod fits;
+mod hook;
 mod node;
 mod read;
 mod references;
@@ -14,9 +15,9 @@ mod values;
 pub use catalogue::DECLARED;
 pub use node::Node;
 pub use read::read;
-pub use shape::schema;
+pub use shape::{Form, schema};
 pub use types::{
-    Agent, Approval, Declared, LimitsDeclared, Mcp, Name, Policy, Provider, SecretText, Source, Tool,
+    Agent, Approval, Declared, Hook, LimitsDeclared, Mcp, Name, Policy, Provider, SecretText, Source, Tool,
     ToolKind,
 };
 

@@ -27,6 +27,7 @@ pub fn read(sections: &[(String, Node)]) -> (Declared, Vec<Wrong>) {
         match section.as_str() {
             "agents" => declared.agents = reader.named(section, node, Reader::agent),
             "tools" => declared.tools = reader.named(section, node, Reader::tool),
+            "hooks" => declared.hooks = reader.hooks(node),
             "mcp" => declared.mcp = reader.named(section, node, Reader::mcp),
             "providers" => declared.providers = reader.named(section, node, Reader::provider),
             "routes" => declared.routes = reader.routes(node),
@@ -43,12 +44,12 @@ pub fn read(sections: &[(String, Node)]) -> (Declared, Vec<Wrong>) {
 }
 
 #[derive(Default)]
-struct Reader {
+pub(super) struct Reader {
     wrong: Vec<Wrong>,
 }
 
 impl Reader {
-    fn complain(&mut self, span: &Range<usize>, what: impl Into<String>) {
+    pub(super) fn complain(&mut self, span: &Range<usize>, what: impl Into<String>) {
         self.wrong.push((span.clone(), what.into(), None));
     }
 
@@ -71,7 +72,7 @@ impl Reader {
     }
 
     /// The known members with the right shape. The others are complained about.
-    fn table<'a>(&mut self, node: &'a Node, fields: &'static [Field], at: &str) -> Table<'a> {
+    pub(super) fn table<'a>(&mut self, node: &'a Node, fields: &'static [Field], at: &str) -> Table<'a> {
         let mut table = Table::new();
         for member in node.members() {
             let Some(field) = fields.iter().find(|field| field.key == member.key) else {
@@ -114,6 +115,7 @@ impl Reader {
             | Shape::Number
             | Shape::Flag
             | Shape::Word(_)
+            | Shape::Words(_)
             | Shape::Routes
             | Shape::JsonSchema => {}
         }
@@ -186,6 +188,7 @@ impl Reader {
                 argv: texts(table.get("command").copied()),
                 env: text_map(table, "env"),
                 cwd: text(table, "cwd"),
+                interactive: flag(table, "interactive").unwrap_or(false),
             }),
             ["url"] => Some(ToolKind::Http {
                 url: text(table, "url").unwrap_or_default(),
@@ -268,6 +271,6 @@ impl Reader {
     }
 }
 
-fn is_name(text: &str) -> bool {
+pub(super) fn is_name(text: &str) -> bool {
     !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'))
 }

@@ -42,10 +42,38 @@ pub fn check(declared: &Declared, wrong: &mut Vec<Wrong>) {
             unknown(wrong, &function.span, "built-in function", &function.text, FUNCTIONS);
         }
     }
+    check_hooks(declared, &agents, &tools, wrong);
     let defaults: Vec<_> = declared.agents.iter().filter(|agent| agent.is_default).collect();
     if let [_, second, ..] = defaults.as_slice() {
         let what = format!("`{}` is a second default agent; one is enough", second.name.text);
         wrong.push((second.name.span.clone(), what, None));
+    }
+}
+
+fn check_hooks(declared: &Declared, agents: &[&str], tools: &[&str], wrong: &mut Vec<Wrong>) {
+    let names: Vec<Name> = declared.hooks.iter().map(|hook| hook.name.clone()).collect();
+    for (place, name) in names.iter().enumerate() {
+        if names[..place].iter().any(|before| before.text == name.text) {
+            let what = format!("there are two hooks `{}`; give one of them another name", name.text);
+            wrong.push((name.span.clone(), what, None));
+        }
+    }
+    let transfers: Vec<String> = agents.iter().map(|agent| format!("transfer_to_{agent}")).collect();
+    let callable: Vec<&str> =
+        tools.iter().chain(agents).copied().chain(transfers.iter().map(String::as_str)).collect();
+    for hook in &declared.hooks {
+        check_twice(&hook.agents, wrong);
+        check_twice(&hook.tools, wrong);
+        for agent in hook.agents.iter().filter(|agent| !agents.contains(&agent.text.as_str())) {
+            unknown(wrong, &agent.span, "agent", &agent.text, agents);
+        }
+        // What MCP servers offer is not known before they are asked.
+        let is_open = |tool: &&Name| tool.text.contains('*') || tool.text.contains("__");
+        for tool in hook.tools.iter().filter(|tool| !is_open(tool)) {
+            if !callable.contains(&tool.text.as_str()) {
+                unknown(wrong, &tool.span, "tool", &tool.text, &callable);
+            }
+        }
     }
 }
 

@@ -21,6 +21,8 @@ pub enum Shape {
     Number,
     Flag,
     Word(&'static [&'static str]),
+    /// A list of these words.
+    Words(&'static [&'static str]),
     Table(&'static [Field]),
     /// Names to texts or lists of texts.
     Routes,
@@ -36,11 +38,22 @@ pub struct Field {
     pub about: &'static str,
 }
 
-/// A section of the file. Most hold named tables: `[agents.NAME]`.
+/// How a section is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// Named tables: `[agents.NAME]`.
+    Named,
+    /// Tables in an order: `[[hooks]]`.
+    List,
+    /// One table.
+    Plain,
+}
+
+/// A section of the file.
 #[derive(Debug, Clone, Copy)]
 pub struct Section {
     pub name: &'static str,
-    pub is_named: bool,
+    pub form: Form,
     pub fields: &'static [Field],
     pub about: &'static str,
 }
@@ -48,10 +61,11 @@ pub struct Section {
 /// The JSON Schema of a section.
 pub fn schema(section: &Section) -> Value {
     let table = table(section.fields);
-    let mut schema = match section.is_named {
-        true => json!({ "type": "object", "additionalProperties": table }),
-        false if section.fields.is_empty() => of(Shape::Routes),
-        false => table,
+    let mut schema = match section.form {
+        Form::Named => json!({ "type": "object", "additionalProperties": table }),
+        Form::List => json!({ "type": "array", "items": table }),
+        Form::Plain if section.fields.is_empty() => of(Shape::Routes),
+        Form::Plain => table,
     };
     schema["description"] = section.about.into();
     schema
@@ -87,6 +101,7 @@ fn of(shape: Shape) -> Value {
         Shape::Number => json!({ "type": "number" }),
         Shape::Flag => json!({ "type": "boolean" }),
         Shape::Word(words) => json!({ "enum": words }),
+        Shape::Words(words) => json!({ "type": "array", "items": { "enum": words }, "minItems": 1 }),
         Shape::Table(fields) => table(fields),
         Shape::Routes => {
             json!({ "type": "object", "additionalProperties": { "oneOf": [{ "type": "string" }, texts] } })

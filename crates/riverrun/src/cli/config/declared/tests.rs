@@ -110,6 +110,38 @@ fn every_mistake_is_named_with_its_place_and_what_was_meant() {
             "[tools.t]\nfunction = \"serch\"\n",
             &["2:12: there is no built-in function `serch`; did you mean `search`?"],
         ),
+        (
+            "[[hooks]]\nname = \"h\"\npoints = [\"pre_tool\"]\ncommand = [\"h\"]\n",
+            &["3:10: points: `pre_tool` is not one of user_prompt_submit, pre_tool_use, post_tool_use, \
+                 post_tool_failure, stop; did you mean `pre_tool_use`?"],
+        ),
+        (
+            "[[hooks]]\nname = \"h\"\npoints = [\"stop\"]\ncomand = [\"h\"]\n",
+            &[
+                "1:1: hook `h` needs `command` or `url`, and not both",
+                "4:1: unknown key `comand` in [[hooks]]; did you mean `command`?",
+            ],
+        ),
+        (
+            "[[hooks]]\nname = \"h\"\npoints = [\"stop\"]\ncommand = [\"h\"]\non_failure = \"blok\"\n",
+            &["5:14: on_failure: `blok` is not one of block, allow; did you mean `block`?"],
+        ),
+        (
+            "[[hooks]]\nname = \"h\"\npoints = [\"stop\"]\nurl = \"http://x\"\nheaders = { Authorization = \"Bearer sk-live-secret\" }\n",
+            &[
+                "5:11: headers: `Authorization`: a key does not belong in this file; write { env = \"NAME\" } or { file = \"PATH\" }",
+            ],
+        ),
+        (
+            "[tools.read]\ncommand = [\"r\"]\n[[hooks]]\nname = \"h\"\npoints = [\"pre_tool_use\"]\ncommand = [\"h\"]\ntools = [\"raed\"]\n[[hooks]]\nname = \"h\"\npoints = []\ncommand = [\"h\"]\n",
+            &[
+                "7:10: there is no tool `raed`; did you mean `read`?",
+                "9:8: there are two hooks `h`; give one of them another name",
+                "10:10: points: the list is empty; it may have user_prompt_submit, pre_tool_use, post_tool_use, \
+                 post_tool_failure, stop",
+            ],
+        ),
+        ("[hooks.h]\nname = \"h\"\n", &["1:2: `hooks` is a list: write [[hooks]]"]),
         ("[agnts.a]\nmodel = \"x\"\n", &["1:2: unknown section `agnts`; did you mean `agents`?"]),
         ("[policy]\ndenied = []\n", &["2:1: unknown key `denied` in [policy]; did you mean `deny`?"]),
         (

@@ -18,6 +18,8 @@ pub struct Declared {
     pub agents: Vec<Agent>,
     pub tools: Vec<Tool>,
     pub mcp: Vec<Mcp>,
+    /// In the order of the file.
+    pub hooks: Vec<Hook>,
     pub providers: Vec<Provider>,
     pub routes: BTreeMap<String, Vec<Name>>,
     pub policy: Policy,
@@ -85,9 +87,36 @@ pub struct Tool {
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum ToolKind {
-    Command { argv: Vec<String>, env: BTreeMap<String, SecretText>, cwd: Option<String> },
-    Http { url: String, method: String, headers: BTreeMap<String, SecretText>, allow_hosts: Vec<String> },
+    Command {
+        argv: Vec<String>,
+        env: BTreeMap<String, SecretText>,
+        cwd: Option<String>,
+        /// Its process is told, and can be written to.
+        interactive: bool,
+    },
+    Http {
+        url: String,
+        method: String,
+        headers: BTreeMap<String, SecretText>,
+        allow_hosts: Vec<String>,
+    },
     Function(Name),
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Hook {
+    pub name: Name,
+    pub points: Vec<String>,
+    /// Empty: all.
+    pub agents: Vec<Name>,
+    /// Empty: all.
+    pub tools: Vec<Name>,
+    /// A command or a request, never a function.
+    pub kind: ToolKind,
+    pub timeout: Option<Duration>,
+    pub output_bytes: Option<u64>,
+    /// `block` or `allow`.
+    pub on_failure: Option<String>,
 }
 
 /// A text, or where a secret is. It never holds a secret.
