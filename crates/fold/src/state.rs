@@ -302,7 +302,20 @@ pub struct Attempt {
     pub ended_at: Option<Timestamp>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<ErrorInfo>,
+    /// Who works, as it was told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worker: Option<RawJson>,
 }
+
+impl Attempt {
+    /// True for a run of the hosted runner, which goes on with everything that it can go on with.
+    pub fn is_hosted(&self) -> bool {
+        self.worker.as_ref().and_then(|worker| worker.as_text()).as_deref() == Some(HOSTED)
+    }
+}
+
+/// The worker of the hosted runner's attempts. Stored in logs: never another word.
+pub const HOSTED: &str = "riverrun";
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -126,10 +126,12 @@ def attempt(status: str) -> Callable[[Step, dict[str, Any]], None]:
             known = step.own(attempts, places[-1])
             known["status"] = status
             put_if_told(known, "error", told.get("error"))
+            put_if_told(known, "worker", told.get("worker"))
             put(known, "endedAt", ended)
         else:
             begun = time if status == "running" else None
-            attempts.append(_new_attempt(status, runId=run_id, startedAt=begun, endedAt=ended, error=told.get("error")))
+            told_of = {"error": told.get("error"), "worker": told.get("worker")}
+            attempts.append(_new_attempt(status, runId=run_id, startedAt=begun, endedAt=ended, **told_of))
         if status == "running":
             reopen_task(step, at, run_id)
         step.change()

@@ -126,6 +126,8 @@ export interface Attempt {
   startedAt?: string;
   endedAt?: string;
   error?: ErrorInfo;
+  /** Who works, as it was told. */
+  worker?: unknown;
 }
 
 export interface ToolCallState {

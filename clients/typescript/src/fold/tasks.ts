@@ -105,10 +105,11 @@ export function attempt(status: Status): (step: Step, told: TaskAttempt) => void
       const known = step.own(attempts, place);
       known.status = status;
       putIfTold(known, "error", told.error);
+      putIfTold(known, "worker", told.worker);
       put(known, "endedAt", ended);
     } else {
       const begun = status === "running" ? step.event.timestamp : undefined;
-      attempts.push(newAttempt({ runId, status, startedAt: begun, endedAt: ended, error: told.error }));
+      attempts.push(newAttempt({ runId, status, startedAt: begun, endedAt: ended, error: told.error, worker: told.worker }));
     }
     if (status === "running") reopenTask(step, at, runId);
     step.change();
@@ -144,6 +145,7 @@ function newAttempt({ status, ...told }: Told<Omit<Attempt, "status">> & { statu
   put(out, "startedAt", told.startedAt);
   put(out, "endedAt", told.endedAt);
   put(out, "error", told.error);
+  put(out, "worker", told.worker);
   return out;
 }
 

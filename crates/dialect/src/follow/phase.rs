@@ -1,7 +1,7 @@
 //! Where a turn stands for a reader: a function of the state.
 
 use riverrun_event::{Item, ToolCallItem, TurnId};
-use riverrun_fold::{Action, ActionStatus, State, Status, Task, Turn};
+use riverrun_fold::{Action, ActionStatus, Attempt, State, Status, Task, ToolCall, Turn};
 
 use super::read::{parent_call, root};
 
@@ -33,7 +33,8 @@ pub(crate) fn phase(state: &State, turn: &Turn) -> Phase {
 }
 
 /// True if the task goes on only after a decision: each of its open calls waits for one, itself or in its sub-agent.
-/// A call beside them that may run is still to be told, and a reader that left at the pause would miss it.
+/// A call beside them that may run is still to be told, and a reader that left at the pause would miss it. One that
+/// nobody runs must not keep a reader from deciding: if it runs after all, the turn goes on behind the pause.
 fn rests(state: &State, turn: &TurnId, task: &Task) -> bool {
     let asks = |action: &Action| action.task_id.as_ref().is_none_or(|id| *id == task.task_id);
     let mut calls = unanswered(task).peekable();
@@ -46,10 +47,23 @@ fn rests(state: &State, turn: &TurnId, task: &Task) -> bool {
         let is_its = |child: &Task| {
             child.parent_task_id.as_ref() == Some(&task.task_id) && parent_call(child) == call.call_id
         };
+        let mut children = tasks_of(state, turn).filter(|(_, child)| is_its(child)).peekable();
         pending(state, turn).any(is_gated)
-            || tasks_of(state, turn)
-                .any(|(_, child)| is_its(child) && !child.status.is_terminal() && rests(state, turn, child))
+            || (children.peek().is_none() && is_left(state, task, call))
+            || children.any(|(_, child)| !child.status.is_terminal() && rests(state, turn, child))
     })
+}
+
+/// True for a call that nothing tells to be at work. The hosted runner runs every call that it may; of others only
+/// what they say is known.
+fn is_left(state: &State, task: &Task, call: &ToolCallItem) -> bool {
+    let is_hosted = task.attempts.last().is_some_and(Attempt::is_hosted);
+    let is_it = |known: &&ToolCall| known.tool_call_id.as_str() == call.call_id;
+    let told = state.tool_calls.iter().rev().find(is_it);
+    let is_at_work = told.is_some_and(|told| {
+        told.started_at.is_some() && !matches!(told.status, Status::Failed | Status::Cancelled)
+    });
+    !is_hosted && !is_at_work
 }
 
 /// The calls of a task that were made and have no result yet. One that was never finished gets none.

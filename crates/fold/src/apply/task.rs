@@ -125,6 +125,7 @@ impl Step<'_> {
             Some(known) => {
                 known.status = status;
                 known.error = attempt.error.clone().or(known.error.take());
+                known.worker = attempt.worker.clone().or(known.worker.take());
                 known.ended_at = status.is_terminal().then_some(self.event.timestamp);
             }
             None => state.attempts.push(Attempt {
@@ -133,6 +134,7 @@ impl Step<'_> {
                 started_at: (status == Status::Running).then_some(self.event.timestamp),
                 ended_at: status.is_terminal().then_some(self.event.timestamp),
                 error: attempt.error.clone(),
+                worker: attempt.worker.clone(),
             }),
         }
         if status == Status::Running {
@@ -155,6 +157,7 @@ impl Step<'_> {
                 started_at: state.created_at,
                 ended_at: state.ended_at,
                 error: state.error.clone(),
+                worker: None,
             };
             // The new run may stand there already; what ended comes before it.
             let new = state.attempts.last().is_some_and(|last| last.run_id == run_id);
@@ -163,7 +166,8 @@ impl Step<'_> {
         if !state.attempts.is_empty() && !state.attempts.iter().any(|known| known.run_id == run_id) {
             let started_at = Some(self.event.timestamp);
             let (status, run_id) = (Status::Running, run_id.clone());
-            state.attempts.push(Attempt { run_id, status, started_at, ended_at: None, error: None });
+            let (ended_at, error, worker) = (None, None, None);
+            state.attempts.push(Attempt { run_id, status, started_at, ended_at, error, worker });
         }
         state.run_id = run_id;
         state.status = Status::Running;

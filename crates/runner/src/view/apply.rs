@@ -11,7 +11,7 @@ use crate::CancelMode;
 use crate::hook::HookPoint;
 
 /// What the runner writes as the worker of its attempts; by it a turn is known to be its own.
-pub(crate) const WORKER: &str = "riverrun";
+pub(crate) const WORKER: &str = riverrun_fold::HOSTED;
 
 /// The code of a model call whose end nobody saw.
 pub(crate) const LOST: &str = "interrupted";
