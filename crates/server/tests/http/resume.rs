@@ -208,13 +208,15 @@ fn events_of(seed: u64) -> usize {
 }
 
 impl Reader<'_> {
-    /// Follows the live end and is cut after some bytes, or after the stream said that it has everything.
+    /// Follows the live end and is cut after some bytes, or after the stream said that it has everything. The more
+    /// often it was cut, the later: a reader that lags behind on a busy machine comes to the end too.
     async fn follow_a_while(&mut self) {
+        self.cuts += 1;
         let path = self.path("");
-        let budget = 1 + self.dice.roll(20_000);
+        let budget = 1 + self.dice.roll(20_000 + 500 * self.cuts);
         let mut stream = Stream::with_budget(self.api, &path, &[], budget).await;
         self.client.connect();
-        let patience = std::time::Duration::from_millis(20 + self.dice.roll(60) as u64);
+        let patience = std::time::Duration::from_millis((20 + self.dice.roll(60) + self.cuts) as u64);
         while let Ok(Ok(frame)) = tokio::time::timeout(patience, stream.next()).await {
             self.client.take(self.session, &frame);
         }
