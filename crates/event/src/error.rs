@@ -118,10 +118,10 @@ impl ErrorCode {
             | UnsupportedMediaType | BodyTooLarge | HeadTooLarge | EventTooLarge | Unauthenticated
             | Forbidden | OriginForbidden | HostUnknown | NotFound | SessionExists | SessionClosed
             | IdempotencyMismatch | ProducerStale | ProducerGap | SequenceExhausted | Expired
-            | LogCorrupt | UnknownAgent | ThreadBusy | TurnExists | TurnEnded | TurnRunning | SubagentLimit
-            | ActionResolved | ActionExpired | DigestMismatch | DecisionNotPossible | ArgumentsInvalid
-            | ProcessUnavailable | TaskExists | TaskStatus | NotPausable | UnsupportedOperation
-            | NotProvided | PushUnsupported | Internal => false,
+            | LogCorrupt | UnknownAgent | ThreadBusy | TurnExists | TurnEnded | TurnRunning
+            | SubagentLimit | ActionResolved | ActionExpired | DigestMismatch | DecisionNotPossible
+            | ArgumentsInvalid | ProcessUnavailable | TaskExists | TaskStatus | NotPausable
+            | UnsupportedOperation | NotProvided | PushUnsupported | Internal => false,
         }
     }
 
@@ -138,10 +138,10 @@ impl ErrorCode {
             | Forbidden | OriginForbidden | HostUnknown | NotFound | SessionExists | SessionClosed
             | IdempotencyMismatch | IdempotencyInFlight | ProducerStale | ProducerGap | SequenceExhausted
             | NotOwner | Expired | RateLimited | TooManyStreams | StorageFull | LogCorrupt | Draining
-            | Overloaded | UnknownAgent | ThreadBusy | QueueFull | TurnExists | TurnEnded | TurnRunning | SubagentLimit
-            | ActionResolved | ActionExpired | DigestMismatch | DecisionNotPossible | ArgumentsInvalid
-            | ProcessUnavailable | TaskExists | TaskStatus | NotPausable | UnsupportedOperation
-            | NotProvided | PushUnsupported => true,
+            | Overloaded | UnknownAgent | ThreadBusy | QueueFull | TurnExists | TurnEnded | TurnRunning
+            | SubagentLimit | ActionResolved | ActionExpired | DigestMismatch | DecisionNotPossible
+            | ArgumentsInvalid | ProcessUnavailable | TaskExists | TaskStatus | NotPausable
+            | UnsupportedOperation | NotProvided | PushUnsupported => true,
         }
     }
 }

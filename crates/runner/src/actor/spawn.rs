@@ -152,7 +152,11 @@ impl Actor {
             }
         };
         let Some((_, view)) = self.view.task(&parent) else { return };
-        page.push(EventType::InputSteered, &subagent(&view.scope, child), &InputSteered { input, source: Some("subagent".to_owned()) });
+        page.push(
+            EventType::InputSteered,
+            &subagent(&view.scope, child),
+            &InputSteered { input, source: Some("subagent".to_owned()) },
+        );
     }
 }
 
