@@ -167,20 +167,22 @@ async fn what_a_dead_owner_left_is_known_by_its_name_alone() {
         command.args(["-c", "sleep 60 & wait"]).env("RIVERRUN_PROCESS_ID", name);
         command.spawn().unwrap()
     };
-    let (mut ours, mut other) = (start("proc_mark_ours"), start("proc_mark_ours_not"));
+    let name = format!("proc_mark_{}", std::process::id());
+    let other_name = format!("{name}_not");
+    let (mut ours, mut other) = (start(&name), start(&other_name));
     // The child of the shell carries the name as soon as it runs.
     tokio::time::sleep(Duration::from_millis(200)).await;
-    assert_eq!(end_marked("proc_mark_ours"), Some(2));
+    assert_eq!(end_marked(&name), Some(2));
     assert!(!ours.wait().unwrap().success());
     // The shell's child is nobody's to wait for: it is gone a moment later.
     for _ in 0..500 {
-        if end_marked("proc_mark_ours") == Some(0) {
+        if end_marked(&name) == Some(0) {
             break;
         }
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
-    assert_eq!(end_marked("proc_mark_ours"), Some(0));
+    assert_eq!(end_marked(&name), Some(0));
     assert!(other.try_wait().unwrap().is_none(), "another process was ended");
-    assert_eq!(end_marked("proc_mark_ours_not"), Some(2));
+    assert_eq!(end_marked(&other_name), Some(2));
     other.wait().unwrap();
 }
