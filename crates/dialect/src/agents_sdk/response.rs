@@ -84,7 +84,11 @@ impl Response {
 
 /// What no model makes stands between model calls.
 fn is_border(item: &Item) -> bool {
-    matches!(item, Item::ToolResult(_) | Item::Handoff(_))
+    match item {
+        Item::ToolResult(_) | Item::Handoff(_) => true,
+        Item::Message(message) => message.role.as_deref() == Some("user"),
+        Item::Reasoning(_) | Item::ToolCall(_) | Item::Error(_) | Item::Other(_) => false,
+    }
 }
 
 fn has_consequence(state: &State, task: &Task, call: &str) -> bool {

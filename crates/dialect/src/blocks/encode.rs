@@ -4,14 +4,14 @@ use std::collections::HashMap;
 
 use riverrun_event::Item;
 use riverrun_event::json::write_string;
-use riverrun_fold::{ActionStatus, Status};
+use riverrun_fold::{ActionStatus, ItemAt, Status};
 use serde_json::{Value, json};
 
 use super::content::{approval, approval_key, decisions, files, owned, tool_result, tool_use};
 use super::event_id::EventId;
 use crate::Frames;
 use crate::follow::{
-    Encode, Happening, List, Spot, Telling, block, item_id, shown_blocks, spot_id, text, turn,
+    Encode, Happening, List, Spot, Telling, block, is_input, item_id, shown_blocks, spot_id, text, turn,
 };
 
 /// What the reader of a turn knows: the numbers of the blocks that may grow, and how many there were.
@@ -239,7 +239,8 @@ impl Blocks {
 fn is_last(told: &Telling<'_>, at: Spot) -> bool {
     let task = &told.state.tasks[at.item.task];
     let is_told = |item: usize| match &task.output[item] {
-        Item::Message(_) | Item::Reasoning(_) => true,
+        Item::Message(_) => !is_input(told.state, ItemAt { item, ..at.item }),
+        Item::Reasoning(_) => true,
         Item::ToolCall(_) | Item::ToolResult(_) => !task.open.contains(item),
         Item::Handoff(_) | Item::Error(_) | Item::Other(_) => false,
     };

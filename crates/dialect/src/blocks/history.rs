@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::content::key;
 use super::event_id::EventId;
-use crate::follow::{Happening, happenings, is_child, item, pending, result_text, shown_blocks};
+use crate::follow::{Happening, happenings, is_child, is_input, item, pending, result_text, shown_blocks};
 
 /// The body of the history answer. `last_event_id` is what to send with `subscribe`: nothing between is lost.
 pub fn history(state: &State) -> String {
@@ -72,7 +72,8 @@ fn message(state: &State, happening: Happening) -> Option<Value> {
     let mut message = match item(state, at) {
         Item::Message(_) => {
             let text = texts(shown_blocks(item(state, at)));
-            json!({"role": "assistant", "content": [{"type": "text", "text": text}]})
+            let role = if is_input(state, at) { "user" } else { "assistant" };
+            json!({"role": role, "content": [{"type": "text", "text": text}]})
         }
         Item::Reasoning(reasoning) => {
             let text = texts(reasoning.summary.as_deref().unwrap_or_default());

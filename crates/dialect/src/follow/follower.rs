@@ -5,7 +5,7 @@ use riverrun_fold::{Change, Outcome, State, Turn};
 
 use super::happening::Happening;
 use super::phase::{Phase, phase};
-use super::read::{is_child, turn};
+use super::read::{is_child, is_input, turn};
 use super::sync::Sync;
 use super::told::Told;
 
@@ -18,6 +18,8 @@ pub(crate) struct Follower {
     told: Told,
     changes: Vec<Change>,
     happenings: Vec<Happening>,
+    /// Input that came while the turn ran is told too.
+    with_input: bool,
 }
 
 impl Follower {
@@ -34,10 +36,16 @@ impl Follower {
             told: Told::default(),
             changes: Vec::new(),
             happenings: Vec::new(),
+            with_input: false,
         };
         let (told, _) = follower.whole();
         follower.told = told;
         follower
+    }
+
+    /// For a dialect that has words for what people say: to the others all text is the agent's.
+    pub(crate) fn with_input(self) -> Self {
+        Self { with_input: true, ..self }
     }
 
     pub(crate) fn state(&self) -> &State {
@@ -118,7 +126,15 @@ impl Follower {
 
     fn whole(&self) -> (Told, Vec<Happening>) {
         let turn = self.current.as_ref().and_then(|id| turn(&self.state, id));
-        turn.map(|turn| whole(&self.state, turn)).unwrap_or_default()
+        let (told, mut out) = turn.map(|turn| whole(&self.state, turn)).unwrap_or_default();
+        self.leave_out(&mut out);
+        (told, out)
+    }
+
+    fn leave_out(&self, out: &mut Vec<Happening>) {
+        if !self.with_input {
+            out.retain(|happening| happening.item().is_none_or(|at| !is_input(&self.state, at)));
+        }
     }
 
     fn tell(&mut self, event: &Event) {
@@ -140,6 +156,7 @@ impl Follower {
         } else {
             self.changes.iter().for_each(|change| tell_change(&mut sync, change, &id));
         }
+        self.leave_out(&mut out);
         let says_something = out.iter().any(|happening| happening.is_output());
         if !self.told.is_open && (is_first || says_something || phase != Phase::Paused) {
             out.insert(0, Happening::Began { again: !is_first });

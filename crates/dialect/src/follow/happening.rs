@@ -82,6 +82,38 @@ pub(crate) enum Happening {
 }
 
 impl Happening {
+    /// The item of the turn's output that it is about.
+    pub(crate) fn item(self) -> Option<ItemAt> {
+        match self {
+            Happening::ItemStarted(at)
+            | Happening::ItemEnded(at)
+            | Happening::CallStarted(at)
+            | Happening::Arguments { at, .. }
+            | Happening::ArgumentsReplaced(at)
+            | Happening::CallEnded(at)
+            | Happening::Result(at)
+            | Happening::Other(at)
+            | Happening::Retracted(at) => Some(at),
+            Happening::TextStarted(spot)
+            | Happening::Text { at: spot, .. }
+            | Happening::TextReplaced(spot)
+            | Happening::TextEnded(spot)
+            | Happening::Cited { at: spot, .. } => Some(spot.item),
+            Happening::Block(part) => Some(part.item),
+            Happening::Began { .. }
+            | Happening::Paused
+            | Happening::Ended
+            | Happening::TaskStarted(_)
+            | Happening::TaskEnded(_)
+            | Happening::Asked(_)
+            | Happening::Answered(_)
+            | Happening::Tool(_)
+            | Happening::Agent
+            | Happening::Session
+            | Happening::Model => None,
+        }
+    }
+
     /// True for what belongs to the turn's output. The rest does not wake a paused turn.
     pub(crate) fn is_output(self) -> bool {
         !matches!(self, Happening::Tool(_) | Happening::Agent | Happening::Session | Happening::Model)

@@ -174,3 +174,8 @@ pub(crate) fn shared_state(state: &State) -> Option<serde_json::Value> {
     let metadata: serde_json::Value = state.session.metadata.as_ref()?.to().ok()?;
     metadata.get("state").cloned()
 }
+
+/// True for what somebody said while the turn ran, as the conversation shows it.
+pub(crate) fn is_input(state: &State, at: ItemAt) -> bool {
+    matches!(item(state, at), Item::Message(message) if message.role.as_deref() == Some("user"))
+}

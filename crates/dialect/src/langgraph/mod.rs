@@ -6,8 +6,8 @@ use riverrun_fold::{Action, ActionStatus, ItemAt, State, Status};
 use serde_json::{Value, json};
 
 use crate::follow::{
-    Encode, Happening, List, Shell, Spot, Telling, arguments, happenings, is_child, item, item_id, pending,
-    result_text, shown_blocks, text, turn,
+    Encode, Happening, List, Shell, Spot, Telling, arguments, happenings, is_child, is_input, item, item_id,
+    pending, result_text, shown_blocks, text, turn,
 };
 use crate::request::Failure;
 use crate::{Frames, Options};
@@ -102,7 +102,8 @@ fn message_of(state: &State, at: ItemAt) -> Option<Value> {
     match item(state, at) {
         Item::Message(_) => {
             let texts: String = shown_blocks(item(state, at)).iter().filter_map(Block::text).collect();
-            Some(json!({"type": "ai", "id": id, "content": texts}))
+            let kind = if is_input(state, at) { "human" } else { "ai" };
+            Some(json!({"type": kind, "id": id, "content": texts}))
         }
         Item::ToolCall(call) => {
             let args: Value = serde_json::from_str(&call.arguments).unwrap_or_default();
