@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::future::Future;
+use std::pin::Pin;
 use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
@@ -14,9 +15,9 @@ use rustls::pki_types::ServerName;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
-use tokio::time::{Instant, timeout};
+use tokio::time::{Instant, Sleep, timeout};
 use tokio_rustls::TlsConnector;
-use tokio_util::sync::CancellationToken;
+use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
 use super::endpoint::Endpoint;
 use super::header::{rate_limits, retry_after};
@@ -35,9 +36,25 @@ pub(super) struct Call {
     limits: Limits,
     body: Option<Body>,
     deadline: Instant,
+    /// When the service was last heard of.
+    heard: Instant,
     received: usize,
     raw: Option<Vec<u8>>,
     events: VecDeque<ModelEvent>,
+}
+
+/// What ends a call from outside. It is made once for a call: a timer for every token would cost as much as the token.
+pub(super) struct Watch {
+    cancelled: Pin<Box<WaitForCancellationFutureOwned>>,
+    alarm: Pin<Box<Sleep>>,
+    is_listening: bool,
+}
+
+impl Watch {
+    pub fn new(cancel: CancellationToken, limits: &Limits) -> Self {
+        let alarm = Box::pin(tokio::time::sleep(limits.total));
+        Self { cancelled: Box::pin(cancel.cancelled_owned()), alarm, is_listening: false }
+    }
 }
 
 /// The answer's body, and the task that reads its socket.
@@ -74,6 +91,7 @@ impl Call {
             limits,
             body: None,
             deadline: Instant::now() + limits.total,
+            heard: Instant::now(),
             received: 0,
             raw: keep_raw.then(Vec::new),
             events: VecDeque::new(),
@@ -81,7 +99,7 @@ impl Call {
     }
 
     /// None after the terminal event.
-    pub async fn next(&mut self, cancel: &CancellationToken) -> Option<ModelEvent> {
+    pub async fn next(&mut self, watch: &mut Watch) -> Option<ModelEvent> {
         loop {
             if let Some(event) = self.events.pop_front() {
                 return Some(event);
@@ -89,18 +107,42 @@ impl Call {
             if self.decoder.is_over() {
                 return None;
             }
-            let (deadline, total) = (self.deadline, self.limits.total);
             let result = tokio::select! {
                 biased;
-                () = cancel.cancelled() => Err(ModelError::new(Category::Cancelled, "the model call was cancelled")),
-                () = tokio::time::sleep_until(deadline) => Err(too_slow("the answer was not complete", total)),
+                () = &mut watch.cancelled => {
+                    Err(ModelError::new(Category::Cancelled, "the model call was cancelled"))
+                }
+                () = &mut watch.alarm => self.look_at_clock(watch),
                 result = self.advance() => result,
             };
+            // From here on silence is limited too.
+            if self.body.is_some() && !watch.is_listening {
+                watch.is_listening = true;
+                watch.alarm.as_mut().reset(self.patience());
+            }
             if let Err(error) = result {
                 let events = self.decoder.fail(error);
                 self.give(events);
             }
         }
+    }
+
+    /// Until when the call may go on as it is.
+    fn patience(&self) -> Instant {
+        self.deadline.min(self.heard + self.limits.idle)
+    }
+
+    /// The alarm rang. It is not set anew with every token, so it may have been for nothing.
+    fn look_at_clock(&self, watch: &mut Watch) -> Result<(), ModelError> {
+        let now = Instant::now();
+        if now >= self.deadline {
+            return Err(too_slow("the answer was not complete", self.limits.total));
+        }
+        if now >= self.patience() {
+            return Err(too_slow("the service fell silent", self.limits.idle));
+        }
+        watch.alarm.as_mut().reset(self.patience());
+        Ok(())
     }
 
     async fn advance(&mut self) -> Result<(), ModelError> {
@@ -147,6 +189,7 @@ impl Call {
         }
         let is_stream = is_event_stream(answer.headers());
         if status == StatusCode::OK && is_stream {
+            self.heard = Instant::now();
             self.body = Some(answer.into_body());
             return Ok(());
         }
@@ -167,8 +210,9 @@ impl Call {
         let Some(body) = self.body.as_mut() else {
             return Err(protocol_error("there is no answer to read"));
         };
-        let idle = self.limits.idle;
-        let events = match within(idle, "the service fell silent", body.incoming.frame()).await? {
+        let frame = body.incoming.frame().await;
+        self.heard = Instant::now();
+        let events = match frame {
             Some(Ok(frame)) => match frame.into_data() {
                 Ok(data) => self.push(&data)?,
                 Err(_trailers) => Vec::new(),

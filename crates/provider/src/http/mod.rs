@@ -28,7 +28,7 @@ use crate::fnv::fnv;
 use crate::price::Price;
 use crate::secret::Secret;
 use crate::{Category, ModelError, ModelEvent, ModelRequest, ModelStream, Probe, Provider};
-use call::Call;
+use call::{Call, Watch};
 use endpoint::Endpoint;
 
 /// What the configuration says about one provider.
@@ -173,9 +173,12 @@ impl<A: Api> Provider for HttpProvider<A> {
             self.limits,
             request.keep_raw,
         );
-        stream::unfold((call, cancel), |(mut call, cancel)| async move {
-            let event = call.next(&cancel).await?;
-            Some((event, (call, cancel)))
+        let watch = Watch::new(cancel, &self.limits);
+        // In a box: the stream moves its state with every event.
+        stream::unfold(Box::new((call, watch)), |mut state| async move {
+            let (call, watch) = &mut *state;
+            let event = call.next(watch).await?;
+            Some((event, state))
         })
         .boxed()
     }
