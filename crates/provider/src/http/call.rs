@@ -1,20 +1,19 @@
 //! One call: connect, send, read until the terminal event.
 
 use std::collections::VecDeque;
-use std::future::Future;
-use std::pin::Pin;
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
 use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
 use http::{HeaderMap, Request, Response, StatusCode, header};
 use http_body_util::{BodyExt, Full};
-use hyper::body::Incoming;
+use hyper::body::{Frame, Incoming};
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
 use rustls::pki_types::ServerName;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
-use tokio::task::JoinHandle;
 use tokio::time::{Instant, Sleep, timeout};
 use tokio_rustls::TlsConnector;
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
@@ -57,18 +56,34 @@ impl Watch {
     }
 }
 
-/// The answer's body, and the task that reads its socket.
+/// The answer's body, and what reads its socket.
 struct Body {
     incoming: Incoming,
-    _connection: Connection,
+    connection: Connection,
 }
 
-/// Dropping it closes the socket at once.
-pub(super) struct Connection(JoinHandle<()>);
+impl Body {
+    async fn frame(&mut self) -> Option<Result<Frame<Bytes>, hyper::Error>> {
+        self.connection.during(self.incoming.frame()).await
+    }
+}
 
-impl Drop for Connection {
-    fn drop(&mut self) {
-        self.0.abort();
+/// Reads and writes the socket while somebody waits for something of it, in the same task: what comes is there without
+/// a detour over another one. Dropping it closes the socket at once.
+pub(super) struct Connection(Option<Pin<Box<dyn Future<Output = ()> + Send>>>);
+
+impl Connection {
+    pub async fn during<F: Future>(&mut self, work: F) -> F::Output {
+        let mut work = pin!(work);
+        poll_fn(|context| {
+            if let Some(connection) = &mut self.0
+                && connection.as_mut().poll(context).is_ready()
+            {
+                self.0 = None;
+            }
+            work.as_mut().poll(context)
+        })
+        .await
     }
 }
 
@@ -154,16 +169,16 @@ impl Call {
 
     async fn send(&mut self, request: Request<Full<Bytes>>) -> Result<(), ModelError> {
         let connecting = connect(&self.endpoint, self.tls.clone());
-        let (mut sender, connection) =
+        let (mut sender, mut connection) =
             within(self.limits.connect, "no connection came about", connecting).await??;
-        let waiting = sender.send_request(request);
+        let waiting = connection.during(sender.send_request(request));
         let answer = within(self.limits.first_byte, "the service did not begin to answer", waiting).await?;
         let answer = answer.map_err(|_| self.broken("before it answered"))?;
         let now = SystemTime::now();
         self.events.extend(rate_limits(answer.headers(), now).into_iter().map(ModelEvent::RateLimited));
         let wait = retry_after(answer.headers(), now);
         let (parts, incoming) = answer.into_parts();
-        let body = Body { incoming, _connection: connection };
+        let body = Body { incoming, connection };
         let answer = Response::from_parts(parts, body);
         self.accept(answer)
             .await
@@ -210,7 +225,7 @@ impl Call {
         let Some(body) = self.body.as_mut() else {
             return Err(protocol_error("there is no answer to read"));
         };
-        let frame = body.incoming.frame().await;
+        let frame = body.frame().await;
         self.heard = Instant::now();
         let events = match frame {
             Some(Ok(frame)) => match frame.into_data() {
@@ -267,7 +282,7 @@ impl Call {
 async fn whole_body(mut body: Body, limits: Limits) -> Vec<u8> {
     let mut text = Vec::new();
     while text.len() < limits.error_bytes {
-        match timeout(limits.idle, body.incoming.frame()).await {
+        match timeout(limits.idle, body.frame()).await {
             Ok(Some(Ok(frame))) => text.extend_from_slice(frame.data_ref().map_or(&[], |data| data)),
             Ok(Some(Err(_)) | None) | Err(_) => break,
         }
@@ -304,11 +319,9 @@ where
     let (sender, connection) = http1::handshake(TokioIo::new(socket))
         .await
         .map_err(|error| ModelError::new(Category::Connection, format!("HTTP failed: {error}")))?;
-    let task = tokio::spawn(async move {
-        // Its errors reach the sender or the body.
-        let _ = connection.await;
-    });
-    Ok((sender, Connection(task)))
+    // Its errors reach the sender or the body.
+    let connection = async move { drop(connection.await) };
+    Ok((sender, Connection(Some(Box::pin(connection)))))
 }
 
 pub(super) async fn within<F: Future>(limit: Duration, what: &str, work: F) -> Result<F::Output, ModelError> {

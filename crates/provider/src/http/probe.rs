@@ -23,9 +23,10 @@ impl<A: Api> HttpProvider<A> {
         headers.insert(names::ACCEPT, HeaderValue::from_static("application/json"));
         self.put_key(headers)?;
         let connecting = connect(&self.endpoint, self.tls.clone());
-        let (mut sender, _connection) =
+        let (mut sender, mut connection) =
             within(self.limits.connect, "no connection came about", connecting).await??;
-        let answer = within(self.limits.connect, "it did not begin to answer", sender.send_request(message));
+        let waiting = connection.during(sender.send_request(message));
+        let answer = within(self.limits.connect, "it did not begin to answer", waiting);
         let broken = |_| ModelError::new(Category::Connection, "it closed the connection without an answer");
         Ok(answer.await?.map_err(broken)?.status().as_u16())
     }
