@@ -20,6 +20,7 @@ export const AGENTS = {
   tools_side_by_side: "recorded/parallel_tools",
   agents_side_by_side: "recorded/sub_agents_parallel",
   state: "recorded/state",
+  steered: "recorded/steered",
 };
 // What a turn can hold that clients easily get wrong.
 export const EVERYTHING = ["approval", "beside", "subagent", "error", "citation", "images", "agents_side_by_side"];
@@ -89,7 +90,7 @@ export const play = async (agent) => {
   const { events } = await call("GET", `/v1/sessions/${session}/events?limit=5000`);
   const said = await call("GET", `/v1/tasks/${taskId}`);
   const of = (...types) => (said.task ?? said).output
-    .filter((item) => types.includes(item.type))
+    .filter((item) => types.includes(item.type) && item.role !== "user")
     .flatMap((item) => item.block_list ?? item.content ?? []);
   const text = of("message").map((block) => block.text ?? "").join("");
   const pictures = of("message", "tool_result").flatMap((block) => block.image_url?.url ?? []);

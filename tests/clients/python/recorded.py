@@ -26,6 +26,7 @@ AGENTS = {
     "tools_side_by_side": "recorded/parallel_tools",
     "agents_side_by_side": "recorded/sub_agents_parallel",
     "state": "recorded/state",
+    "steered": "recorded/steered",
 }
 # What a turn can hold that clients easily get wrong.
 EVERYTHING = ["approval", "beside", "subagent", "error", "citation", "images", "agents_side_by_side"]
@@ -71,7 +72,9 @@ class Turn:
         return task.get("task", task)
 
     def blocks(self, *kinds):
-        return [block for item in self.object()["output"] if item["type"] in kinds for block in blocks_of(item)]
+        """The blocks of such items; what people said while the turn ran is not the agent's."""
+        items = [item for item in self.object()["output"] if item["type"] in kinds and item.get("role") != "user"]
+        return [block for item in items for block in blocks_of(item)]
 
     def texts(self):
         """The texts of the agent's messages, sub-agents left out."""

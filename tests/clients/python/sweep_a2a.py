@@ -70,7 +70,12 @@ async def read_stream(opened, turn):
                 seen.take(update)
         except UnsupportedOperationError:
             return await read_task(turn)
+    if seen.state != TaskState.TASK_STATE_INPUT_REQUIRED:
         return seen.told()
+    # A task that waits ends a subscription. What was told until then stands, and who asks again gets the rest.
+    whole = await read_task(turn)
+    kept = {known: text for known, text in seen.artifacts.items() if whole[1].get(known, "").startswith(text)}
+    return whole if kept == seen.artifacts else seen.told()
 
 
 def subscribe(turn):
@@ -105,7 +110,5 @@ def sweep(name, agent):
 
 
 for name, agent in chosen(sys.argv, ["text", "tool", "error"]).items():
-    # A task that waits ends a subscription; going on is another message.
-    if name != "approval":
-        sweep(name, agent)
+    sweep(name, agent)
 report.end()
