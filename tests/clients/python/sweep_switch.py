@@ -20,7 +20,9 @@ def native(frame):
 
 
 def blocks(frame):
-    return (frame.get("delta") or {}).get("text", "")
+    delta = frame.get("delta") or {}
+    # The block that says how a turn ended is not the agent's.
+    return "" if "extras" in delta else delta.get("text", "")
 
 
 def gemini(frame):
@@ -56,7 +58,7 @@ SAYS = {
     "task": typed("task.text.delta"),
     "blocks": blocks,
     "responses": typed("response.output_text.delta"),
-    "chat": lambda frame: "".join(choice["delta"].get("content") or "" for choice in frame["choices"]),
+    "chat": lambda frame: "".join(choice["delta"].get("content") or "" for choice in frame.get("choices", [])),
     "anthropic": anthropic,
     "gemini": gemini,
     "ag-ui": typed("TEXT_MESSAGE_CONTENT"),
