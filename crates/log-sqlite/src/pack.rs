@@ -26,9 +26,6 @@ const BATCH: usize = 32;
 const DELETE_BYTES: usize = 2 << 20;
 
 pub fn run(shared: &Arc<Shared>, connection: &Connection) {
-    // Nobody waits for it, so it gives way to those for whom somebody does. Elsewhere this is the whole process's.
-    #[cfg(target_os = "linux")]
-    let _ = rustix::process::setpriority_process(None, 10);
     while shared.pack.wait(PERIOD) {
         let mut asked = false;
         loop {

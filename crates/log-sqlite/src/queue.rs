@@ -109,7 +109,8 @@ impl Queue {
     /// The next group, in order. Blocks while there is nothing; None once closed and empty.
     pub fn next(&self) -> Option<Vec<Work>> {
         let mut state = self.lock();
-        if state.last >= CROWD {
+        // A writer that finds nothing has time to spare: then the first is not kept waiting for others.
+        if state.last >= CROWD && !state.waiting.is_empty() {
             state = self.gather(state);
         }
         while state.waiting.is_empty() {
