@@ -27,7 +27,7 @@ const BYTES_PER_EVENT: u64 = 1_600;
 const UNSEALED: u64 = 256;
 const SWEEP_EVERY: Duration = Duration::from_secs(1);
 /// A session that rests this long is packed to its end.
-const RESTED_MILLIS: u64 = 3_000;
+const RESTED_MILLIS: u64 = 1_500;
 /// How long one sweep may pack rested sessions: a fifth of the time between two sweeps.
 const PACKING: Duration = Duration::from_millis(200);
 /// Sessions that one sweep looks at; more than can be packed in its time.
