@@ -10,6 +10,7 @@ use riverrun_log::{
     Timestamp, admit,
 };
 use rusqlite::{Connection, OptionalExtension, params};
+use slab::Slab;
 
 use crate::failure::Fault;
 use crate::rows::{blob_at, millis};
@@ -25,7 +26,7 @@ pub struct Core {
     pub epoch: Epoch,
     /// The sessions that were written to, and where in `writings` they are: found once per append by their key.
     open: HashMap<SessionKey, usize>,
-    writings: Vec<Writing>,
+    writings: Slab<Writing>,
     group_number: i64,
     stored: Vec<Stored>,
     /// Which of `writings` this group moves.
@@ -69,7 +70,7 @@ impl Core {
             shared,
             epoch: Epoch::default(),
             open: HashMap::new(),
-            writings: Vec::new(),
+            writings: Slab::new(),
             group_number,
             stored: Vec::new(),
             moved: Vec::new(),
@@ -141,6 +142,10 @@ impl Core {
         if !std::mem::replace(&mut writing.moved, true) {
             self.moved.push(place);
         }
+        // Readers must find it before its row says that there is more.
+        if writing.slot.lock().live.is_empty() {
+            self.shared.slots.insert(Arc::clone(&writing.slot));
+        }
         self.stored.push(Stored { slot: Arc::clone(&writing.slot), chunk });
         Ok(())
     }
@@ -158,9 +163,9 @@ impl Core {
             let damage = if state.is_damaged { state.damage(&key.session) } else { None };
             (state.head, state.updated_at, damage)
         };
-        let place = self.writings.len();
         let producers = HashMap::new();
-        self.writings.push(Writing { slot, head, updated_at, moved: false, producers, damage });
+        let place =
+            self.writings.insert(Writing { slot, head, updated_at, moved: false, producers, damage });
         self.open.insert(key.clone(), place);
         Ok(Some(place))
     }
@@ -262,6 +267,20 @@ impl Core {
     /// Forgets a session that was deleted in this group. Chunks of it that the group already holds belong to nobody.
     pub fn forget(&mut self, key: &SessionKey) {
         self.open.remove(key);
+    }
+
+    /// Lets go of a session that is packed to its end and that this group does not write to: it rests, and its row
+    /// tells all.
+    pub fn let_rest(&mut self, key: &SessionKey, packed: Sequence) {
+        let Some(place) = self.open.get(key).copied() else { return };
+        let writing = &self.writings[place];
+        if writing.moved || writing.head.last != packed {
+            return;
+        }
+        let Writing { slot, .. } = self.writings.remove(place);
+        self.open.remove(key);
+        let shared = Arc::clone(&self.shared);
+        self.after_commit(move || shared.slots.remove_resting(&slot));
     }
 
     /// The session's part in memory, for changes that move it; None if the session is absent.

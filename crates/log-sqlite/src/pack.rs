@@ -3,6 +3,7 @@
 //! Compressing happens on a thread of its own; the writer only inserts finished rows, a few sessions at a time, so
 //! that commits hardly notice.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -207,6 +208,7 @@ impl Packed {
         core.connection.prepare_cached(sql)?.execute(parameters)?;
         let after = self.after;
         core.after_commit(move || slot.lock().pack_through(after));
+        core.let_rest(&self.key, after.last);
         Ok(())
     }
 }
@@ -218,6 +220,10 @@ impl State {
         while self.live.front().is_some_and(|live| live.chunk.last() <= packed.last) {
             self.live.pop_front();
         }
-        self.live.shrink_to(64);
+        if self.live.is_empty() {
+            self.live = VecDeque::new();
+        } else {
+            self.live.shrink_to(64);
+        }
     }
 }

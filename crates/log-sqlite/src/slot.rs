@@ -59,6 +59,11 @@ impl Slot {
 }
 
 impl State {
+    /// True if its row tells all.
+    pub fn is_resting(&self) -> bool {
+        self.head.last == self.packed.last && self.live.is_empty()
+    }
+
     pub fn find(&self, after: Sequence, max_bytes: usize, session: &SessionId) -> Result<Place, Error> {
         if after >= self.head.last {
             return Ok(Place::Live(Vec::new()));
@@ -142,16 +147,21 @@ impl Slots {
         }
     }
 
+    /// Removes the slot of this session unless something was written to it since.
+    pub fn remove_resting(&self, slot: &Slot) {
+        if slot.lock().is_resting() {
+            self.remove(slot);
+        }
+    }
+
     pub fn all(&self) -> Vec<Arc<Slot>> {
         self.0.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
     }
 
     /// Drops the sessions whose rows tell all.
     pub fn forget_idle(&self) {
-        let is_needed = |slot: &Arc<Slot>| {
-            let state = slot.lock();
-            state.head.last != state.packed.last
-        };
-        self.0.write().unwrap_or_else(PoisonError::into_inner).retain(|_, slot| is_needed(slot));
+        let mut slots = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        slots.retain(|_, slot| !slot.lock().is_resting());
+        slots.shrink_to_fit();
     }
 }

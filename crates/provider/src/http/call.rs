@@ -26,6 +26,8 @@ use crate::secret::Secret;
 use crate::stream::{Decoder, protocol_error};
 use crate::{Category, ModelError, ModelEvent};
 
+const INCOMPLETE: &str = "the answer was not complete";
+
 pub(super) struct Call {
     endpoint: Endpoint,
     tls: Option<TlsConfig>,
@@ -127,8 +129,9 @@ impl Call {
                 () = &mut watch.cancelled => {
                     Err(ModelError::new(Category::Cancelled, "the model call was cancelled"))
                 }
-                () = &mut watch.alarm => self.look_at_clock(watch),
+                // First what came: it may have waited for a caller that was busy, while the service was not silent.
                 result = self.advance() => result,
+                () = &mut watch.alarm => self.look_at_clock(watch),
             };
             // From here on silence is limited too.
             if self.body.is_some() && !watch.is_listening {
@@ -151,7 +154,7 @@ impl Call {
     fn look_at_clock(&self, watch: &mut Watch) -> Result<(), ModelError> {
         let now = Instant::now();
         if now >= self.deadline {
-            return Err(too_slow("the answer was not complete", self.limits.total));
+            return Err(too_slow(INCOMPLETE, self.limits.total));
         }
         if now >= self.patience() {
             return Err(too_slow("the service fell silent", self.limits.idle));
@@ -227,6 +230,9 @@ impl Call {
         };
         let frame = body.frame().await;
         self.heard = Instant::now();
+        if self.heard >= self.deadline {
+            return Err(too_slow(INCOMPLETE, self.limits.total));
+        }
         let events = match frame {
             Some(Ok(frame)) => match frame.into_data() {
                 Ok(data) => self.push(&data)?,

@@ -7,7 +7,7 @@ use super::Actor;
 use super::model::Stream;
 use super::process::Afterwards;
 use crate::drive::{
-    EffectKey, Host, Launch, Line, Report, Running, ask_hook, call_model, check_call, check_output, run_tool,
+    Abort, EffectKey, Host, Launch, Line, Report, Running, ask_hook, call_model, check_call, check_output, run_tool,
     summarise,
 };
 
@@ -33,7 +33,10 @@ impl Actor {
                     None => self.model_call(task).await,
                 };
                 let Some(call) = made else { return };
-                tokio::spawn(call_model(call, line, places, cancel.clone()))
+                let call = call_model(call, line, places, cancel.clone());
+                let handle = self.calls.begin(call);
+                self.started(key, cancel, Abort::Call(handle));
+                return;
             }
             Launch::Tool(mut run) => {
                 run.call.cancel = cancel.clone();
@@ -54,13 +57,12 @@ impl Actor {
             Launch::Hook(call) => tokio::spawn(ask_hook(*call, line, places)),
             Launch::Vet(check) => tokio::spawn(check_call(check, line)),
         };
-        let running = Running {
-            generation: self.generation,
-            cancel,
-            abort: spawned.abort_handle(),
-            since: tokio::time::Instant::now(),
-        };
-        self.running.insert(key, running);
+        self.started(key, cancel, Abort::Task(spawned.abort_handle()));
+    }
+
+    fn started(&mut self, key: EffectKey, cancel: CancellationToken, abort: Abort) {
+        let (generation, since) = (self.generation, tokio::time::Instant::now());
+        self.running.insert(key, Running { generation, cancel, abort, since });
     }
 
     fn host(&self, line: Line) -> Host {

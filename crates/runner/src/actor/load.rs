@@ -8,6 +8,7 @@ use riverrun_fold::State;
 use riverrun_log::SessionKey;
 use tokio::sync::mpsc;
 
+use super::calls::Calls;
 use super::process::Processes;
 use super::{Actor, Stop};
 use crate::core::Core;
@@ -28,6 +29,7 @@ impl Actor {
             state,
             view,
             running: HashMap::new(),
+            calls: Calls::default(),
             streams: HashMap::new(),
             checked: HashSet::new(),
             vetted: HashSet::new(),
@@ -43,7 +45,6 @@ impl Actor {
             generation: 0,
             reports,
             deadline_at: None,
-            breath: tokio::time::Instant::now(),
             others: 0,
         };
         actor.count_output();

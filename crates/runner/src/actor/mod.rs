@@ -13,6 +13,7 @@
 mod absorb;
 mod append;
 mod ask;
+mod calls;
 mod child;
 mod close;
 mod command;
@@ -63,6 +64,7 @@ use crate::core::Core;
 use crate::drive::{EffectKey, Launch, Report, Reported, Running};
 use crate::reference::Pool;
 use crate::view::View;
+use calls::Calls;
 use model::Stream;
 use process::{Afterwards, Processes};
 
@@ -72,7 +74,7 @@ const REPORTS: usize = 1024;
 const QUICK: Duration = Duration::from_millis(2);
 const LONGEST_BREATH: Duration = Duration::from_millis(8);
 /// How long an actor with nothing to do stays, so that the next command need not read the state again.
-const LINGER: Duration = Duration::from_secs(5);
+const LINGER: Duration = Duration::from_secs(1);
 
 pub(crate) struct Actor {
     core: Arc<Core>,
@@ -80,6 +82,7 @@ pub(crate) struct Actor {
     state: State,
     view: View,
     running: HashMap<EffectKey, Running>,
+    calls: Calls,
     /// The items of open model calls.
     streams: HashMap<TaskId, Stream>,
     /// Tasks whose final output passed the guardrails.
@@ -106,8 +109,6 @@ pub(crate) struct Actor {
     reports: mpsc::Sender<Reported>,
     /// When something happens by itself, as of the last plan.
     deadline_at: Option<Instant>,
-    /// Until when text waits for more text.
-    breath: Instant,
     /// How often others wrote into the session in between.
     others: u64,
 }
@@ -185,7 +186,7 @@ impl Actor {
                     Some(command) => self.command(command).await.map(|()| false)?,
                     None => return Ok(()),
                 },
-                Some(report) = reported.recv() => self.reports(report, reported).await?,
+                Some(report) = self.calls.next(reported) => self.reports(report, reported).await?,
                 () = &mut alarm, if due != Due::Never => match due {
                     Due::Never | Due::Deadline(_) => false,
                     Due::Leave(_) => match self.leave(commands) {
@@ -224,9 +225,6 @@ impl Actor {
     async fn reports(&mut self, first: Reported, more: &mut mpsc::Receiver<Reported>) -> Result<bool, Stop> {
         const LARGEST: usize = 256 << 10;
         let mut is_text = first.report.is_text();
-        if is_text && self.breath > Instant::now() {
-            tokio::time::sleep_until(self.breath).await;
-        }
         let (mut page, mut held) = (self.page(), first);
         // The end of an effect may end the turn: nothing is written behind it unseen.
         while !held.report.is_last() && page.size() < LARGEST && page.drafts.len() < REPORTS {
@@ -242,7 +240,7 @@ impl Actor {
         let (before, began) = (self.others, Instant::now());
         self.append(page).await?;
         // Text that comes while everything is busy is written in larger bites.
-        self.breath = Instant::now() + began.elapsed().saturating_sub(QUICK).min(LONGEST_BREATH);
+        self.calls.rest(began.elapsed().saturating_sub(QUICK).min(LONGEST_BREATH));
         self.launch_all().await;
         Ok(is_text && self.others == before)
     }

@@ -11,7 +11,6 @@ use riverrun_event::TaskId;
 use riverrun_provider::ModelEvent;
 use riverrun_tool::{Progress, ToolError, ToolOutput};
 use tokio::sync::mpsc;
-use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::hook::HookOutput;
@@ -153,15 +152,26 @@ impl Reported {
 pub(crate) struct Running {
     pub generation: u64,
     pub cancel: CancellationToken,
-    pub abort: AbortHandle,
+    pub abort: Abort,
     pub since: tokio::time::Instant,
 }
 
 impl Running {
     pub fn stop(&self) {
         self.cancel.cancel();
-        self.abort.abort();
+        match &self.abort {
+            Abort::Task(handle) => handle.abort(),
+            Abort::Call(handle) => handle.abort(),
+        }
     }
+}
+
+/// Ends an effect where it stands.
+pub(crate) enum Abort {
+    /// It has a task of its own.
+    Task(tokio::task::AbortHandle),
+    /// The actor reads it.
+    Call(futures_util::future::AbortHandle),
 }
 
 /// Where an effect reports to.

@@ -1,0 +1,63 @@
+//! The model calls of a session. Their answers are read in the actor's own task: what a model says is at hand without
+//! a detour over another one, and what it says while the log is being written waits in the socket and is read at once.
+
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::sync::{Mutex, PoisonError};
+use std::task::Poll;
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use futures_util::future::{AbortHandle, Abortable};
+use futures_util::stream::FuturesUnordered;
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+
+use crate::drive::Reported;
+
+type Call = Abortable<Pin<Box<dyn Future<Output = ()> + Send>>>;
+
+#[derive(Default)]
+pub(super) struct Calls {
+    /// Never locked: a lock lets others hold a reference to what only its owner may touch.
+    open: Mutex<FuturesUnordered<Call>>,
+    /// Until when nothing is read, so that text comes in larger bites.
+    rest: Option<Instant>,
+}
+
+impl Calls {
+    pub fn begin(&mut self, call: impl Future<Output = ()> + Send + 'static) -> AbortHandle {
+        let (handle, registration) = AbortHandle::new_pair();
+        self.open().push(Abortable::new(Box::pin(call), registration));
+        handle
+    }
+
+    fn open(&mut self) -> &mut FuturesUnordered<Call> {
+        self.open.get_mut().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Leaves the answers alone for so long.
+    pub fn rest(&mut self, time: Duration) {
+        self.rest = (!time.is_zero()).then(|| Instant::now() + time);
+    }
+
+    /// The next report of any effect. The calls are read until one of them has something to tell.
+    pub async fn next(&mut self, reported: &mut mpsc::Receiver<Reported>) -> Option<Reported> {
+        if let Some(until) = self.rest
+            && !self.open().is_empty()
+        {
+            tokio::select! {
+                biased;
+                report = reported.recv() => return report,
+                () = tokio::time::sleep_until(until) => self.rest = None,
+            }
+        }
+        let open = self.open();
+        poll_fn(|context| {
+            // An ended call has told its end before.
+            while let Poll::Ready(Some(_)) = open.poll_next_unpin(context) {}
+            reported.poll_recv(context)
+        })
+        .await
+    }
+}
