@@ -85,6 +85,9 @@ enum Suite {
         /// Tokens a second of each turn.
         #[arg(long, default_value_t = 200)]
         rate: u64,
+        /// Tokens come over HTTP from a model service, which shares the cores, and not from a script in the server.
+        #[arg(long)]
+        service: bool,
         /// Turns that wait for a decision.
         #[arg(long, default_value_t = 10_000)]
         waiting: usize,
@@ -162,8 +165,8 @@ impl How {
             Suite::Runner { random, races } => {
                 runner::run(program, &runner::Plan { random, races, seed }).map(|()| true)
             }
-            Suite::Overhead { turns, tokens, rate, waiting } => {
-                let plan = runner::overhead::Plan { turns, tokens, rate, waiting };
+            Suite::Overhead { turns, tokens, rate, service, waiting } => {
+                let plan = runner::overhead::Plan { turns, tokens, rate, service, waiting };
                 runner::overhead::run(program, &plan).map(|()| true)
             }
             Suite::Seeded => seeded::run(&root()).map(|()| true),

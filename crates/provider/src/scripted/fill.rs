@@ -1,11 +1,15 @@
 //! Words in a scenario's text that stand for something of the request.
 //!
 //! `{input}` the last input of the user, `{result}` the newest tool result, `{n}` the number of this round,
-//! `{cite:K}` the reference of the K-th cited result as `[^n]`. Everything else in braces is text.
+//! `{cite:K}` the reference of the K-th cited result as `[^n]`, `{due}` the time at which the piece is said, in
+//! microseconds since 1970. Everything else in braces is text.
 
 use riverrun_event::json::write_string;
 
 use super::condition::Situation;
+
+/// Filled when the piece is said.
+pub const DUE: &str = "{due}";
 
 /// Where the text goes decides how it is escaped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

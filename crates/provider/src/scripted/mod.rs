@@ -35,13 +35,16 @@ mod tests;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use futures_util::{StreamExt, stream};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::{Category, ModelError, ModelEvent, ModelRequest, ModelStream, Provider};
 use attempt::Attempts;
 use condition::Situation;
+use fill::DUE;
 use perform::{Beat, Performance};
 
 pub use scenario::{Scenario, ScenarioError};
@@ -136,29 +139,68 @@ impl Provider for Scripted {
     }
 }
 
-/// Waits in tokio's time, so that a test can pause it.
+/// Speaks at the pace of the scenario, whether or not somebody listens meanwhile, as a model does. Waits in tokio's
+/// time, so that a test can pause it.
 fn play(performance: Performance, cancel: CancellationToken) -> ModelStream {
-    let next = |(mut beats, cancel): (Performance, CancellationToken)| async move {
+    let speech = Speech { beats: performance, cancel, pace: Pace::begin() };
+    let next = |mut speech: Speech| async move { speech.next().await.map(|event| (event, speech)) };
+    stream::unfold(speech, next).boxed()
+}
+
+struct Speech {
+    beats: Performance,
+    cancel: CancellationToken,
+    pace: Pace,
+}
+
+impl Speech {
+    async fn next(&mut self) -> Option<ModelEvent> {
         loop {
-            if beats.is_over() {
+            if self.beats.is_over() {
                 return None;
             }
-            if cancel.is_cancelled() {
-                return Some((beats.stop(cancelled()), (beats, cancel)));
+            if self.cancel.is_cancelled() {
+                return Some(self.beats.stop(cancelled()));
             }
-            match beats.next()? {
-                Beat::Say(event) => return Some((event, (beats, cancel))),
+            match self.beats.next()? {
+                Beat::Say(event) => return Some(self.pace.stamp(event)),
                 Beat::Wait(time) => {
+                    self.pace.due += time;
                     tokio::select! {
-                        () = cancel.cancelled() => {}
-                        () = tokio::time::sleep(time) => {}
+                        () = self.cancel.cancelled() => {}
+                        () = tokio::time::sleep_until(self.pace.due) => {}
                     }
                 }
-                Beat::Hang => cancel.cancelled().await,
+                Beat::Hang => self.cancel.cancelled().await,
             }
         }
-    };
-    stream::unfold((performance, cancel), next).boxed()
+    }
+}
+
+/// When the next piece is due.
+struct Pace {
+    began: Instant,
+    due: Instant,
+    began_at: SystemTime,
+}
+
+impl Pace {
+    fn begin() -> Self {
+        let began = Instant::now();
+        Self { began, due: began, began_at: SystemTime::now() }
+    }
+
+    /// `{due}` in text is the time at which it was due, in microseconds since 1970.
+    fn stamp(&self, event: ModelEvent) -> ModelEvent {
+        match event {
+            ModelEvent::Text { index, delta } if delta.contains(DUE) => {
+                let due = self.began_at + (self.due - self.began);
+                let micros = due.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_micros();
+                ModelEvent::Text { index, delta: delta.replace(DUE, &micros.to_string()) }
+            }
+            event => event,
+        }
+    }
 }
 
 fn cancelled() -> ModelError {

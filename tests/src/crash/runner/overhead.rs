@@ -18,16 +18,13 @@ pub struct Plan {
     pub turns: usize,
     pub tokens: u64,
     pub rate: u64,
+    pub service: bool,
     pub waiting: usize,
 }
 
 pub fn run(program: &Program, plan: &Plan) -> Result<()> {
-    let provider = provide(plan.tokens, plan.rate)?;
-    let config = format!(
-        "[providers.paced]\nkind = \"openai-chat\"\nbase_url = \"http://{provider}/v1\"\nkey = {{ env = \"PATH\" }}\n\
-         [agents.paced]\nmodel = \"paced/m\"\n"
-    );
-    let world = World::with(program, "overhead", &config, &[])?;
+    let (config, scenario) = if plan.service { by_service(plan)? } else { by_script(plan) };
+    let world = World::with(program, "overhead", &config, &[("paced.toml", &scenario)])?;
     let (server, _) = Server::start(&world.program, &world.place)?;
     println!("overhead: load average {}", load());
     if plan.turns > 0 {
@@ -37,6 +34,24 @@ pub fn run(program: &Program, plan: &Plan) -> Result<()> {
         waiting(&world, &server, plan.waiting)?;
     }
     Ok(())
+}
+
+/// A model service beside the server, and no script.
+fn by_service(plan: &Plan) -> Result<(String, String)> {
+    let provider = provide(plan.tokens, plan.rate)?;
+    let config = format!(
+        "[providers.paced]\nkind = \"openai-chat\"\nbase_url = \"http://{provider}/v1\"\nkey = {{ env = \"PATH\" }}\n\
+         [agents.paced]\nmodel = \"paced/m\"\n"
+    );
+    Ok((config, "[[step]]\nplay = []\n".to_owned()))
+}
+
+/// A script whose every token is the time at which it is due.
+fn by_script(plan: &Plan) -> (String, String) {
+    let pace = 1000 / plan.rate.clamp(1, 1000);
+    let play = format!("{{ text = {{ pieces = [\"{{due}} \"], times = {}, pace_ms = {pace} }} }}", plan.tokens);
+    let scenario = format!("[[step]]\nplay = [\n  {play},\n]\n");
+    ("[agents.paced]\nmodel = \"scripted/paced\"\n".to_owned(), scenario)
 }
 
 fn load() -> String {
