@@ -218,6 +218,10 @@ pub enum CommandError {
     RequestMismatch,
     #[error("the digest does not name what would run; read the action again")]
     DigestMismatch,
+    #[error(
+        "tool `{0}` is no longer what the action asked about: its command, address or schema was changed; reject the action, and the tool is asked about anew when it is called again"
+    )]
+    ToolChanged(String),
     #[error("action `{action}` does not take `{decision}`; it takes: {possible}")]
     DecisionNotPossible { action: String, decision: String, possible: String },
     #[error("{field}: {detail}")]

@@ -5,6 +5,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::Runs;
+
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolDefinition {
     /// The name by which the model calls it.
@@ -15,9 +17,11 @@ pub struct ToolDefinition {
     pub flags: Flags,
     /// How long a call may take.
     pub timeout: Duration,
-    /// Where the tool comes from: `function`, `command`, `http`, `mcp:SERVER`, `client`. With the name and the schema
-    /// it is the identity that approvals are bound to.
+    /// Where the tool comes from: `function`, `command`, `http`, `mcp:SERVER`, `client`.
     pub source: String,
+    /// What a call sets in motion. With the source, the name and the schema it is the identity that approvals are
+    /// bound to.
+    pub runs: Runs,
 }
 
 /// What a call may do to the world. Absent knowledge is the dangerous case.

@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::run::caught;
-use crate::{Call, Flags, Tool, ToolDefinition, ToolError, ToolErrorKind, ToolFuture, ToolOutput};
+use crate::{Call, Flags, Runs, Tool, ToolDefinition, ToolError, ToolErrorKind, ToolFuture, ToolOutput};
 
 const TIMEOUT: Duration = Duration::from_secs(60);
 
@@ -67,6 +67,7 @@ impl FunctionTool {
             flags: Flags::default(),
             timeout: TIMEOUT,
             source: "function".to_owned(),
+            runs: Runs::default(),
         };
         let function: Function = Box::new(move |call| match T::deserialize(&call.arguments) {
             Ok(arguments) => {

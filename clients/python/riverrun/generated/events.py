@@ -259,6 +259,8 @@ class ActionRequired(TypedDict):
     """The rule that asked for the decision, opaque to us."""
     prompt: NotRequired["str"]
     """The question, for a person."""
+    runs: NotRequired["Any"]
+    """What the call would set in motion: a command line, an address, an MCP server; names of variables and headers, never their values. Opaque to us."""
     schema: NotRequired["Any"]
     """The JSON Schema of the answer, opaque to us."""
     scope: NotRequired["Any"]

@@ -141,7 +141,7 @@ PAYLOADS: Final[dict[str, str]] = {
 """The form of each event type's payload."""
 
 SHAPES: Final[dict[str, dict[str, Any]]] = {
-    "ActionRequired": {"needed": {"actionType": "text"}, "optional": {"arguments": "json", "batchId": "text", "decisionKind": "text", "decisions": "[text]", "digest": "text", "expiresAt": "text", "policy": "json", "prompt": "text", "schema": "json", "scope": "json", "timeoutSeconds": "u64", "toolName": "text"}},
+    "ActionRequired": {"needed": {"actionType": "text"}, "optional": {"arguments": "json", "batchId": "text", "decisionKind": "text", "decisions": "[text]", "digest": "text", "expiresAt": "text", "policy": "json", "prompt": "text", "runs": "json", "schema": "json", "scope": "json", "timeoutSeconds": "u64", "toolName": "text"}},
     "ActionResolved": {"needed": {"decision": "text"}, "optional": {"always": "boolean", "arguments": "json", "decidedBy": "text", "digest": "text", "message": "text", "source": "text"}},
     "AgentChanged": {"needed": {"agent": "text"}, "optional": {"from": "text"}},
     "Annotation": {"tags": {"reference_to_block": "ReferenceToBlock"}},

@@ -264,6 +264,8 @@ export interface ActionRequired {
   policy?: Json;
   /** The question, for a person. */
   prompt?: string;
+  /** What the call would set in motion: a command line, an address, an MCP server; names of variables and headers, never their values. Opaque to us. */
+  runs?: Json;
   /** The JSON Schema of the answer, opaque to us. */
   schema?: Json;
   /** What the decision covers, opaque to us. */

@@ -138,6 +138,9 @@ payload! {
         schema: RawJson,
         /// The arguments that would run, opaque to us.
         arguments: RawJson,
+        /// What the call would set in motion: a command line, an address, an MCP server; names of variables and headers,
+        /// never their values. Opaque to us.
+        runs: RawJson,
         /// The digest of exactly what would run; a decision names it.
         digest: String,
         /// The decisions that are possible: `approve`, `edit`, `reject`, `respond`.

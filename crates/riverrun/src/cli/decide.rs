@@ -116,6 +116,10 @@ pub fn show(output: Output, tool: Option<&str>, request: &Value) {
     if !tool.is_empty() {
         output.note(&format!("  {} {}", label("tool"), style.paint(Tone::Strong, &escape(tool, Lines::One))));
     }
+    let runs = runs(&request["runs"]);
+    if !runs.is_empty() {
+        output.note(&format!("  {} {}", label("runs"), escape(&runs, Lines::One)));
+    }
     if !arguments.is_empty() {
         output.note(&format!("  {} {}", label("arguments"), escape(&arguments, Lines::One)));
     }
@@ -126,6 +130,27 @@ pub fn show(output: Output, tool: Option<&str>, request: &Value) {
             style.paint(Tone::Dim, &escape(said("digest"), Lines::One))
         ));
     }
+}
+
+/// What the call would set in motion, as one line. An argument of a command that has spaces is quoted.
+fn runs(runs: &Value) -> String {
+    let word = |word: &Value| match word.as_str() {
+        Some(text) if !text.is_empty() && !text.contains(|c: char| c.is_whitespace() || c == '"') => {
+            text.to_owned()
+        }
+        Some(_) | None => word.to_string(),
+    };
+    let words = |name: &str| runs[name].as_array().map(|words| words.iter().map(word).collect::<Vec<_>>());
+    let text = |name: &str| runs[name].as_str();
+    let mut parts: Vec<String> = Vec::new();
+    parts.extend(text("server").map(|server| format!("MCP server {server}:")));
+    parts.extend(words("command").map(|command| command.join(" ")));
+    parts.extend(text("method").map(str::to_owned));
+    parts.extend(text("url").map(str::to_owned));
+    parts.extend(text("cwd").map(|cwd| format!("(in {cwd})")));
+    parts.extend(words("environment").map(|names| format!("(environment: {})", names.join(", "))));
+    parts.extend(words("headers").map(|names| format!("(headers: {})", names.join(", "))));
+    parts.join(" ")
 }
 
 async fn pending(client: &Client) -> Outcome<Vec<Action>> {
@@ -189,4 +214,31 @@ async fn list(client: &Client, context: &Context) -> Outcome {
         context.output.note(&format!("decide: riverrun approve {action}, or reject, or respond"));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn what_would_run_is_one_line() {
+        for (shown, line) in [
+            (
+                json!({"command": ["sh", "-c", "rm -r {dir}"], "cwd": "/srv", "environment": ["TOKEN"]}),
+                "sh -c \"rm -r {dir}\" (in /srv) (environment: TOKEN)",
+            ),
+            (
+                json!({"method": "POST", "url": "https://a.test/", "headers": ["x-key"]}),
+                "POST https://a.test/ (headers: x-key)",
+            ),
+            (
+                json!({"server": "files", "tool": "read", "command": ["mcp-files"]}),
+                "MCP server files: mcp-files",
+            ),
+            (Value::Null, ""),
+        ] {
+            assert_eq!(runs(&shown), line);
+        }
+    }
 }

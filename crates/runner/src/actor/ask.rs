@@ -34,6 +34,7 @@ impl Actor {
             decisions: Some(["approve", "edit", "reject", "respond"].map(str::to_owned).to_vec()),
             schema: RawJson::of(&definition.parameters).ok(),
             arguments: RawJson::of(value).ok(),
+            runs: definition.runs.shown().and_then(|runs| RawJson::of(runs).ok()),
             ..ActionRequired::default()
         };
         self.require(task, call, required, page);

@@ -1,6 +1,6 @@
 //! Decisions: the first one wins, and everybody is told which it was.
 
-use riverrun_event::{ActionResolved, EventType, RawJson, Scope, Sequence};
+use riverrun_event::{ActionRequired, ActionResolved, EventType, RawJson, Scope, Sequence};
 use riverrun_fold::{Action, ActionStatus};
 use riverrun_log::seeded::{self, Bug};
 use serde_json::Value;
@@ -73,7 +73,7 @@ impl Actor {
         let first = self.state.actions.iter().find(|known| known.status == ActionStatus::Pending);
         let Some(first) = first else { return };
         decide.action = first.action_id.clone();
-        let asked = first.request.to::<riverrun_event::ActionRequired>().unwrap_or_default();
+        let asked = first.request.to::<ActionRequired>().unwrap_or_default();
         decide.digest = asked.digest;
     }
 
@@ -88,7 +88,7 @@ impl Actor {
     }
 
     fn resolution(&self, decide: &Decide, action: &Action) -> Result<ActionResolved, CommandError> {
-        let asked = action.request.to::<riverrun_event::ActionRequired>().unwrap_or_default();
+        let asked = action.request.to::<ActionRequired>().unwrap_or_default();
         let decision = word(&decide.decision);
         let possible = asked.decisions.clone().unwrap_or_default();
         if !possible.is_empty() && !possible.iter().any(|known| known == decision) {
@@ -107,6 +107,7 @@ impl Actor {
         if !names_it {
             return Err(CommandError::DigestMismatch);
         }
+        self.still_the_tool(decide, action, &asked)?;
         let (arguments, digest) = match &decide.decision {
             Decision::Approve | Decision::Reject => (None, asked.digest),
             Decision::Respond(answer) => (Some(answer.clone()), asked.digest),
@@ -121,6 +122,25 @@ impl Actor {
             always: decide.always.then_some(true),
             digest,
         })
+    }
+
+    /// Consent to what was shown is none to what took its place since.
+    fn still_the_tool(
+        &self,
+        decide: &Decide,
+        action: &Action,
+        asked: &ActionRequired,
+    ) -> Result<(), CommandError> {
+        let lets_run = matches!(decide.decision, Decision::Approve | Decision::Edit(_));
+        let arguments = asked.arguments.as_ref().and_then(|raw| raw.to::<Value>().ok());
+        let (true, Some(asked), Some(arguments)) = (lets_run, &asked.digest, arguments) else {
+            return Ok(());
+        };
+        let now = self.with_tool(action, |tool| (digest(tool, &arguments), tool.name.clone()));
+        match now {
+            Some((now, name)) if now != *asked => Err(CommandError::ToolChanged(name)),
+            Some(_) | None => Ok(()),
+        }
     }
 
     /// The digest of the call with other arguments, which must fit the tool too.

@@ -121,9 +121,18 @@ impl Actor {
         };
         let Some(known) = self.view.task(task).and_then(|(_, view)| view.call(call)) else { return };
         match what_runs(known, ours, &arguments) {
+            // The policy or the tool may be another one than when it was allowed: a server may have gone in between.
+            Ok((value, None)) if known.action.is_none() && !self.is_allowed(task, call, ours, &value) => {
+                let message = format!("Tool `{name}` is no longer what was allowed; it was not run.");
+                self.refuse_call(task, call, ToolErrorKind::Denied, &message, page);
+            }
             Ok((value, edited)) => self.begin(task, call, ours, value, edited, page),
             Err(message) => self.refuse_call(task, call, ToolErrorKind::Denied, &message, page),
         }
+    }
+
+    fn is_allowed(&self, task: &TaskId, call: &str, ours: &ToolUse, value: &Value) -> bool {
+        matches!(self.verdict(task, call, ours, value), Some(Verdict::Allow { .. }))
     }
 
     /// Writes down that the effect begins, then lets it begin.

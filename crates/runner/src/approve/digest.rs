@@ -6,17 +6,31 @@ use sha2::{Digest, Sha256};
 
 /// `sha256:…` over the tool's identity and the arguments.
 pub(crate) fn digest(definition: &ToolDefinition, arguments: &Value) -> String {
-    named(&definition.source, &definition.name, &definition.parameters, Some(arguments))
+    of(&whole(definition), Some(arguments))
 }
 
-/// `sha256:…` over where the tool comes from, its name and its schema: another schema is another tool.
+/// `sha256:…` over where the tool comes from, its name, its schema and what it sets in motion: another schema or
+/// another command line is another tool.
 pub(crate) fn identity(definition: &ToolDefinition) -> String {
-    named(&definition.source, &definition.name, &definition.parameters, None)
+    of(&whole(definition), None)
 }
 
 /// As [`digest`], for a tool that has no definition here.
 pub(crate) fn named(source: &str, name: &str, schema: &Value, arguments: Option<&Value>) -> String {
-    let mut whole = json!({"source": source, "name": name, "schema": schema});
+    of(&json!({"source": source, "name": name, "schema": schema}), arguments)
+}
+
+fn whole(definition: &ToolDefinition) -> Value {
+    let ToolDefinition { source, name, parameters, runs, .. } = definition;
+    let mut whole = json!({"source": source, "name": name, "schema": parameters});
+    if let Some(sealed) = runs.sealed() {
+        whole["runs"] = sealed.clone();
+    }
+    whole
+}
+
+fn of(tool: &Value, arguments: Option<&Value>) -> String {
+    let mut whole = tool.clone();
     if let Some(arguments) = arguments {
         whole["arguments"] = arguments.clone();
     }

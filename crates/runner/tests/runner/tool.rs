@@ -4,7 +4,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use riverrun_runner::agent::{Approval, ToolUse};
-use riverrun_tool::{Call, Flags, Tool, ToolDefinition, ToolError, ToolErrorKind, ToolFuture, ToolOutput};
+use riverrun_tool::{
+    Call, Flags, Runs, Tool, ToolDefinition, ToolError, ToolErrorKind, ToolFuture, ToolOutput,
+};
 use serde_json::json;
 
 /// Every call that began: the tool, the key, the arguments.
@@ -54,6 +56,7 @@ pub fn slow_tool(name: &str, flags: Flags, approval: Approval, calls: &Calls, pa
         flags,
         timeout: Duration::from_secs(60),
         source: "function".to_owned(),
+        runs: Runs::default(),
     };
     ToolUse { tool: Arc::new(Counting { definition, calls: calls.clone(), pause }), approval }
 }

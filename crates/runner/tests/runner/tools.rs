@@ -281,3 +281,60 @@ async fn a_call_that_was_cut_is_never_run() {
     assert!(made.lock().unwrap().is_empty());
     assert_eq!((stage.count("tool.started").await, stage.count("model.failed").await), (0, 1));
 }
+
+/// A command of this machine under the name `danger`, for which somebody must be asked.
+fn danger(command: &str) -> riverrun_runner::agent::ToolUse {
+    let program =
+        riverrun_tool::Program { argv: vec!["echo".to_owned(), command.to_owned()], ..Default::default() };
+    let config = riverrun_tool::CommandConfig { name: "danger".to_owned(), program, ..Default::default() };
+    let tool = std::sync::Arc::new(riverrun_tool::CommandTool::new(config).unwrap());
+    riverrun_runner::agent::ToolUse { tool, approval: Approval::Policy }
+}
+
+async fn restart_with(stage: &mut Stage, command: &str) {
+    let registry = crate::stage::registry(&stage.script, vec![with(vec![danger(command)])]);
+    stage.registry = std::sync::Arc::new(registry);
+    stage.take_over().await;
+}
+
+#[tokio::test]
+async fn consent_does_not_cover_a_command_that_was_swapped() {
+    let turn = || calls(&[("c1", "danger", "{}")]);
+    let script = Script::new(vec![turn(), text("ok"), turn(), text("ok")]);
+    let mut stage = Stage::new(script, vec![with(vec![danger("ORIGINAL")])]).await;
+    stage.submit("turn_1", "go").await;
+    let (action, asked) = pending(&stage, 1).await.remove(0);
+    assert_eq!(asked.runs.unwrap().get(), r#"{"command":["echo","ORIGINAL"]}"#);
+
+    restart_with(&mut stage, "SWAPPED").await;
+    let approve = Decide { always: true, ..decide(&action, Decision::Approve, asked.digest.clone()) };
+    let swapped = stage.runner.decide(&stage.key, approve.clone()).await;
+    assert!(matches!(swapped, Err(CommandError::ToolChanged(name)) if name == "danger"));
+
+    restart_with(&mut stage, "ORIGINAL").await;
+    stage.runner.decide(&stage.key, approve).await.unwrap();
+    assert_eq!(stage.ended("turn_1").await, "completed");
+    assert!(result(&stage, "c1").0.contains("ORIGINAL"));
+
+    restart_with(&mut stage, "SWAPPED").await;
+    stage.submit("turn_2", "go").await;
+    stage.until_count("action.required", 2).await;
+}
+
+#[tokio::test]
+async fn an_approved_call_whose_command_was_swapped_does_not_run() {
+    let made = Calls::default();
+    let script = Script::new(vec![calls(&[("c0", "erase", "{}"), ("c1", "danger", "{}")]), text("ok")]);
+    let slow = || slow_tool("erase", ONCE, Approval::Never, &made, Duration::from_secs(60));
+    let mut stage = Stage::new(script, vec![with(vec![slow(), danger("ORIGINAL")])]).await;
+    stage.submit("turn_1", "go").await;
+    let (action, asked) = pending(&stage, 1).await.remove(0);
+    // It was approved and waits for the call before it when the server goes.
+    stage.runner.decide(&stage.key, decide(&action, Decision::Approve, asked.digest)).await.unwrap();
+    let registry = crate::stage::registry(&stage.script, vec![with(vec![slow(), danger("SWAPPED")])]);
+    stage.registry = std::sync::Arc::new(registry);
+    stage.take_over().await;
+    assert_eq!(stage.ended("turn_1").await, "completed");
+    let (told, is_error) = result(&stage, "c1");
+    assert!(is_error && told.contains("no longer what was approved"), "{told}");
+}

@@ -59,7 +59,9 @@ pub(crate) fn problem(error: &CommandError) -> Problem {
             Problem::new(code, error.to_string()).with("processStatus", status.clone())
         }
         CommandError::RequestMismatch => Problem::new(code, error.to_string()).field("Idempotency-Key"),
-        CommandError::DigestMismatch => Problem::new(code, error.to_string()).field("digest"),
+        CommandError::DigestMismatch | CommandError::ToolChanged(_) => {
+            Problem::new(code, error.to_string()).field("digest")
+        }
         CommandError::DecisionNotPossible { .. } => Problem::new(code, error.to_string()).field("decision"),
         CommandError::TurnExists { .. } => Problem::new(code, error.to_string()).field("turnId"),
         CommandError::Busy(_) => Problem::new(code, error.to_string()).field("busy"),
@@ -98,7 +100,7 @@ fn code(error: &CommandError) -> ErrorCode {
         CommandError::TurnEnded { .. } | CommandError::TooOld { .. } => ErrorCode::TurnEnded,
         CommandError::TurnRunning { .. } => ErrorCode::TurnRunning,
         CommandError::RequestMismatch => ErrorCode::IdempotencyMismatch,
-        CommandError::DigestMismatch => ErrorCode::DigestMismatch,
+        CommandError::DigestMismatch | CommandError::ToolChanged(_) => ErrorCode::DigestMismatch,
         CommandError::DecisionNotPossible { .. } => ErrorCode::DecisionNotPossible,
         CommandError::Invalid { field, .. } if field.starts_with("arguments") => ErrorCode::ArgumentsInvalid,
         CommandError::Invalid { .. } => ErrorCode::InvalidField,

@@ -8,7 +8,7 @@ use riverrun_provider::{Provider, Scenario, Scripted};
 use riverrun_runner::agent::{Approval, ToolUse};
 use riverrun_runner::{AgentSpec, Registry};
 use riverrun_server::Agents;
-use riverrun_tool::{Call, Flags, Tool, ToolDefinition, ToolFuture, ToolOutput};
+use riverrun_tool::{Call, Flags, Runs, Tool, ToolDefinition, ToolFuture, ToolOutput};
 use serde_json::{Value, json};
 
 use crate::harness::{Api, JSON, Server};
@@ -32,6 +32,7 @@ impl DeleteFile {
             flags: Flags::default(),
             timeout: Duration::from_secs(5),
             source: "function".to_owned(),
+            runs: Runs::default(),
         };
         Self { definition, runs }
     }

@@ -23,7 +23,7 @@ use self::reader::{Captured, Flood, read_output, read_tail};
 use self::template::Template;
 use crate::process::{Group, Pipes, Program};
 use crate::run::cancelled;
-use crate::{Call, Flags, Tool, ToolDefinition, ToolError, ToolErrorKind, ToolFuture, ToolOutput};
+use crate::{Call, Flags, Runs, Tool, ToolDefinition, ToolError, ToolErrorKind, ToolFuture, ToolOutput};
 
 /// Output that arrives this long after the program's end belongs to something that escaped.
 const LATE: Duration = Duration::from_secs(1);
@@ -87,6 +87,7 @@ impl CommandTool {
             flags: config.flags,
             timeout: if is_interactive { time.saturating_add(FAREWELL) } else { time },
             source: "command".to_owned(),
+            runs: Runs::program(&config.program),
         };
         let (program, output_limit) = (config.program, config.output_limit);
         Ok(Self { definition, program, template, output_limit, is_interactive, time })

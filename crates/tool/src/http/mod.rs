@@ -19,7 +19,9 @@ use self::guard::{Blocked, Outbound};
 use self::template::{Template, add_query, escape};
 use crate::placeholder::plain;
 use crate::run::cancelled;
-use crate::{Call, Flags, Secret, Tool, ToolDefinition, ToolError, ToolErrorKind, ToolFuture, ToolOutput};
+use crate::{
+    Call, Flags, Runs, Secret, Tool, ToolDefinition, ToolError, ToolErrorKind, ToolFuture, ToolOutput,
+};
 
 const MAX_REDIRECTS: usize = 3;
 
@@ -79,6 +81,8 @@ impl HttpTool {
             Ok(header) => Ok((header, value)),
             Err(_) => Err(format!("the header `{header}` of the tool `{name}` is no header name")),
         };
+        let named = config.headers.iter().map(|(name, value)| (name.as_str(), value));
+        let runs = Runs::request(Some(method.as_str()), &config.url, named);
         let headers = config.headers.into_iter().map(header).collect::<Result<_, _>>()?;
         let definition = ToolDefinition {
             name: config.name,
@@ -87,6 +91,7 @@ impl HttpTool {
             flags: config.flags,
             timeout: config.timeout,
             source: "http".to_owned(),
+            runs,
         };
         let (outbound, response_limit) = (config.outbound, config.response_limit);
         Ok(Self { definition, method, template, headers, outbound, response_limit })

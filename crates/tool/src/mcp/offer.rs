@@ -5,9 +5,9 @@ use std::collections::HashSet;
 use rmcp::model::{Tool as Listed, ToolAnnotations};
 use serde_json::Value;
 
-use super::{McpConfig, McpTool};
+use super::{Endpoint, McpConfig, McpTool};
 use crate::name::{is_valid_name, shown};
-use crate::{Arguments, Flags, ToolDefinition};
+use crate::{Arguments, Flags, Runs, ToolDefinition};
 
 /// Longer descriptions are cut: they are read by the model with every step.
 const MAX_DESCRIPTION: usize = 8 * 1024;
@@ -61,7 +61,17 @@ fn define(config: &McpConfig, entry: Value) -> Result<ToolDefinition, String> {
     }
     let flags = flags(config.trust_hints, tool.annotations.as_ref());
     let source = format!("mcp:{}", config.name);
-    Ok(ToolDefinition { name, description, parameters, flags, timeout: config.timeout, source })
+    let runs = runs(&config.endpoint).of_server(&config.name, &tool.name, &description);
+    Ok(ToolDefinition { name, description, parameters, flags, timeout: config.timeout, source, runs })
+}
+
+fn runs(endpoint: &Endpoint) -> Runs {
+    match endpoint {
+        Endpoint::Stdio(program) => Runs::program(program),
+        Endpoint::Http { url, headers, .. } => {
+            Runs::request(None, url, headers.iter().map(|(name, value)| (name.as_str(), value)))
+        }
+    }
 }
 
 /// Hints are a claim. Without trust every tool counts as one that may destroy something.

@@ -2,8 +2,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use riverrun_tool::{
-    Call, ClientTool, Effect, Flags, FunctionTool, Json, Progress, SetError, Tool, ToolDefinition, ToolError,
-    ToolErrorKind, ToolOutput, ToolSet,
+    Call, ClientTool, Effect, Flags, FunctionTool, Json, Progress, Runs, SetError, Tool, ToolDefinition,
+    ToolError, ToolErrorKind, ToolOutput, ToolSet,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -130,6 +130,7 @@ async fn a_client_s_tool_is_never_run_here() {
         flags: Flags::default(),
         timeout: Duration::from_secs(1),
         source: "anything".to_owned(),
+        runs: Runs::default(),
     };
     let tool = ClientTool::new(definition);
     assert!(tool.definition().is_client_run());

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use riverrun_event::Block;
-use riverrun_tool::{Call, Flags, Tool, ToolDefinition, ToolFuture, ToolOutput};
+use riverrun_tool::{Call, Flags, Runs, Tool, ToolDefinition, ToolFuture, ToolOutput};
 use serde_json::{Value, json};
 
 /// A function over its arguments.
@@ -46,6 +46,7 @@ pub fn search() -> Arc<dyn Tool> {
             flags: Flags { read_only: true, destructive: false, idempotent: true, open_world: false },
             timeout: Duration::from_secs(10),
             source: "function".to_owned(),
+            runs: Runs::default(),
         },
         run: |arguments| {
             let query = arguments["query"].as_str().unwrap_or_default();
@@ -72,6 +73,7 @@ pub fn publish_report() -> Arc<dyn Tool> {
             flags: Flags { read_only: false, destructive: true, idempotent: false, open_world: true },
             timeout: Duration::from_secs(10),
             source: "function".to_owned(),
+            runs: Runs::default(),
         },
         run: |arguments| {
             let text = |name: &str| arguments[name].as_str().unwrap_or_default().to_owned();
@@ -90,6 +92,7 @@ pub fn get_weather() -> Arc<dyn Tool> {
             flags: Flags { read_only: true, destructive: false, idempotent: true, open_world: false },
             timeout: Duration::from_secs(10),
             source: "function".to_owned(),
+            runs: Runs::default(),
         },
         run: |_| ToolOutput::text("15C"),
     })
@@ -105,6 +108,7 @@ pub fn delete_file() -> Arc<dyn Tool> {
             flags: Flags { read_only: false, destructive: true, idempotent: false, open_world: false },
             timeout: Duration::from_secs(10),
             source: "function".to_owned(),
+            runs: Runs::default(),
         },
         run: |arguments| {
             ToolOutput::text(format!("deleted {}", arguments["path"].as_str().unwrap_or_default()))

@@ -1,0 +1,157 @@
+//! What a call sets in motion: the part of a tool's identity that its name and its schema do not tell.
+
+use std::fmt;
+
+use serde_json::{Map, Value, json};
+
+use crate::{Program, Secret};
+
+/// A program, an address or a server. Empty for what is compiled in: a function is what its name says.
+#[derive(Clone, PartialEq, Default)]
+pub struct Runs {
+    shown: Value,
+    sealed: Value,
+}
+
+impl Runs {
+    /// For whoever decides: the command line, the address, names of variables and headers. Never a value of one.
+    pub fn shown(&self) -> Option<&Value> {
+        (!self.shown.is_null()).then_some(&self.shown)
+    }
+
+    /// Everything that makes another tool of it. It is hashed and goes nowhere else: it holds what is not shown.
+    pub fn sealed(&self) -> Option<&Value> {
+        (!self.sealed.is_null()).then_some(&self.sealed)
+    }
+
+    pub(crate) fn program(program: &Program) -> Self {
+        let mut shown = json!({"command": program.argv});
+        if let Some(cwd) = &program.cwd {
+            shown["cwd"] = json!(cwd.to_string_lossy());
+        }
+        let mut names: Vec<&String> = program.inherit.iter().chain(program.env.keys()).collect();
+        names.sort_unstable();
+        names.dedup();
+        if !names.is_empty() {
+            shown["environment"] = json!(names);
+        }
+        let env = places(program.env.iter().map(|(name, value)| (name.as_str(), value)));
+        let sealed = json!({
+            "command": program.argv,
+            "cwd": program.cwd.as_ref().map(|cwd| cwd.to_string_lossy()),
+            "inherit": program.inherit,
+            "env": env,
+        });
+        Self { shown, sealed }
+    }
+
+    pub(crate) fn request<'a>(
+        method: Option<&str>,
+        url: &str,
+        headers: impl Iterator<Item = (&'a str, &'a Secret)> + Clone,
+    ) -> Self {
+        let mut shown = json!({"url": shown_url(url)});
+        if let Some(method) = method {
+            shown["method"] = json!(method);
+        }
+        let names: Vec<&str> = headers.clone().map(|(name, _)| name).collect();
+        if !names.is_empty() {
+            shown["headers"] = json!(names);
+        }
+        Self { shown, sealed: json!({"method": method, "url": url, "headers": places(headers)}) }
+    }
+
+    /// A tool of a server: another server, another name there or another promise is another tool.
+    pub(crate) fn of_server(self, server: &str, remote: &str, description: &str) -> Self {
+        let with = |mut value: Value| {
+            value["server"] = json!(server);
+            value["tool"] = json!(remote);
+            value
+        };
+        let mut sealed = with(self.sealed);
+        sealed["description"] = json!(description);
+        Self { shown: with(self.shown), sealed }
+    }
+}
+
+impl fmt::Debug for Runs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Runs({})", self.shown)
+    }
+}
+
+/// Where each value comes from. A secret's own value is no part of it, so that a new key is not another tool.
+fn places<'a>(values: impl Iterator<Item = (&'a str, &'a Secret)>) -> Value {
+    let place = |(name, secret): (&str, &Secret)| {
+        let place = match secret {
+            Secret::Plain(value) => json!({"value": value}),
+            Secret::Env(name) => json!({"env": name}),
+            Secret::File(path) => json!({"file": path.to_string_lossy()}),
+        };
+        (name.to_owned(), place)
+    };
+    Value::Object(values.map(place).collect::<Map<_, _>>())
+}
+
+/// An address without what may be a key: who calls, and what its query holds beside places for arguments.
+fn shown_url(url: &str) -> String {
+    let (address, query) = match url.split_once('?') {
+        Some((address, query)) => (address, Some(query)),
+        None => (url, None),
+    };
+    let mut shown = match address.split_once("://") {
+        Some((scheme, rest)) => {
+            let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+            let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+            format!("{scheme}://{host}{path}")
+        }
+        None => address.to_owned(),
+    };
+    for (place, pair) in query.into_iter().flat_map(|query| query.split('&')).enumerate() {
+        shown.push(if place == 0 { '?' } else { '&' });
+        match pair.split_once('=') {
+            Some((name, value)) if !(value.starts_with('{') && value.ends_with('}')) => {
+                shown.push_str(&format!("{name}=…"));
+            }
+            Some(_) | None => shown.push_str(pair),
+        }
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_value_is_shown_and_every_plain_one_counts() {
+        let program = |value: &str| Program {
+            argv: vec!["ls".to_owned(), "{path}".to_owned()],
+            cwd: Some("/srv".into()),
+            inherit: vec!["EDITOR".to_owned()],
+            env: [
+                ("MODE".to_owned(), Secret::Plain(value.to_owned())),
+                ("TOKEN".to_owned(), Secret::Env("T".to_owned())),
+            ]
+            .into(),
+        };
+        let runs = Runs::program(&program("s3cret"));
+        let shown =
+            json!({"command": ["ls", "{path}"], "cwd": "/srv", "environment": ["EDITOR", "MODE", "TOKEN"]});
+        assert_eq!(runs.shown(), Some(&shown));
+        assert!(!format!("{runs:?}").contains("s3cret"));
+        assert_ne!(runs, Runs::program(&program("other")));
+        assert_eq!((Runs::default().shown(), Runs::default().sealed()), (None, None));
+    }
+
+    #[test]
+    fn an_address_is_shown_without_keys() {
+        for (url, shown) in [
+            ("https://api.test/v1/{id}?q={q}&key=abc&deep", "https://api.test/v1/{id}?q={q}&key=…&deep"),
+            ("https://me:pw@api.test?k=v", "https://api.test?k=…"),
+            ("{url}", "{url}"),
+        ] {
+            assert_eq!(shown_url(url), shown);
+        }
+    }
+}
