@@ -15,6 +15,8 @@ pub struct Call {
     pub arguments: Value,
     /// The same for every attempt at this call, on any node: what lets an idempotent service recognise it.
     pub idempotency_key: String,
+    /// By this name whatever the call leaves running on this machine is found and ended; empty if nobody looks.
+    pub mark: String,
     pub session_id: String,
     pub turn_id: String,
     pub task_id: String,

@@ -12,6 +12,7 @@ use super::Actor;
 use super::command::Reply;
 use crate::drive::{Handle, ProcessReport, failed_process};
 use crate::page::Page;
+use crate::view::TurnView;
 use crate::{ProcessOver, RequestKey};
 
 /// Processes that this actor's effects run, and those of a former owner.
@@ -193,12 +194,30 @@ impl Actor {
         let calls = ours.flat_map(|turn| &turn.tasks).flat_map(|task| &task.calls);
         let open: Vec<String> = calls.filter_map(|call| call.process.clone()).collect();
         self.processes.held.clear();
+        // A plain command is told by no event of its own; one that was begun and has no end may still run.
+        let ours = self.view.turns.values().filter(|turn| turn.ours);
+        let begun = ours.flat_map(|turn| turn.tasks.iter().map(move |task| (turn, task)));
+        let begun = begun.flat_map(|(turn, task)| task.calls.iter().map(move |call| (turn, task, call)));
+        let left: Vec<String> = begun
+            .filter(|(_, _, call)| {
+                call.is_started && !call.is_ended && !call.is_answered() && call.process.is_none()
+            })
+            .map(|(turn, task, call)| process_mark(turn, &task.task, &call.call))
+            .collect();
+        for mark in left {
+            let _ = tokio::task::spawn_blocking(move || end_marked(&mark)).await;
+        }
         for process in open {
             let name = process.clone();
             let ended = tokio::task::spawn_blocking(move || end_marked(&name)).await;
             self.processes.lost.insert(process, ended.ok().flatten());
         }
     }
+}
+
+/// The name that the program of a call carries. The root task was named by us, so that nobody else's call has it.
+pub(super) fn process_mark(turn: &TurnView, task: &TaskId, call: &str) -> String {
+    format!("{}/{task}/{call}", turn.root)
 }
 
 fn started(tool: String, plan: &ProcessPlan) -> ProcessStarted {

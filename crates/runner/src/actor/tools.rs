@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::Actor;
 use super::hook::INLINE;
+use super::process::process_mark;
 use super::result::Outcome;
 use crate::agent::ToolUse;
 use crate::approve::{Verdict, digest};
@@ -158,6 +159,7 @@ impl Actor {
             call_id: call.to_owned(),
             arguments,
             idempotency_key: format!("{}/{}/{call}", self.key.session, turn.turn),
+            mark: process_mark(turn, task, call),
             session_id: self.key.session.to_string(),
             turn_id: turn.turn.to_string(),
             task_id: task.to_string(),

@@ -30,6 +30,7 @@ impl Hook for ToolHook {
                 call_id: input.tool_call_id.unwrap_or_default(),
                 arguments,
                 idempotency_key: input.idempotency_key,
+                mark: String::new(),
                 session_id: input.session_id,
                 turn_id: input.turn_id,
                 task_id: input.task_id,

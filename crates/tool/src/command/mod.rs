@@ -21,13 +21,17 @@ use tokio::time::Instant;
 use self::output::parse;
 use self::reader::{Captured, Flood, read_output, read_tail};
 use self::template::Template;
-use crate::process::{Group, Pipes, Program};
+use crate::process::{Group, MARK, Pipes, Program};
 use crate::run::cancelled;
-use crate::{Call, Flags, Runs, Tool, ToolDefinition, ToolError, ToolErrorKind, ToolFuture, ToolOutput};
+use crate::{
+    Call, Flags, Runs, Secret, Tool, ToolDefinition, ToolError, ToolErrorKind, ToolFuture, ToolOutput,
+};
 
 /// Output that arrives this long after the program's end belongs to something that escaped.
 const LATE: Duration = Duration::from_secs(1);
 const STDERR_TAIL: usize = 2048;
+/// The variable that lets a program recognise a call which it had before.
+const KEY: &str = "RIVERRUN_IDEMPOTENCY_KEY";
 
 #[derive(Debug, Clone)]
 pub struct CommandConfig {
@@ -98,9 +102,13 @@ impl CommandTool {
             .template
             .fill(&call.arguments)
             .map_err(|problem| self.error(ToolErrorKind::BadArguments, &problem))?;
-        let program = Program { argv, ..self.program.clone() };
+        let mut program = Program { argv, ..self.program.clone() };
+        program.env.insert(KEY.to_owned(), Secret::Plain(call.idempotency_key.clone()));
         if self.is_interactive {
             return self.run_interactive(program, call).await;
+        }
+        if !call.mark.is_empty() {
+            program.env.insert(MARK.to_owned(), Secret::Plain(call.mark.clone()));
         }
         let (group, pipes) = program.start().map_err(|error| {
             self.error(ToolErrorKind::Unavailable, &format!("cannot be started: {error}"))

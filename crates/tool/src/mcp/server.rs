@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use rmcp::model::{CallToolRequest, CallToolRequestParams, ClientRequest};
+use rmcp::model::{CallToolRequest, CallToolRequestParams, ClientRequest, PingRequest, RequestMetaObject};
 use rmcp::service::{ClientInitializeError, ServiceError, serve_client};
 use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
@@ -19,6 +19,10 @@ use crate::run::cancelled;
 use crate::{Call, ToolError, ToolErrorKind, ToolOutput};
 
 const MAX_TEXT: usize = 2000;
+/// In `_meta` of a call: the same for every attempt at it.
+const KEY: &str = "riverrun/idempotencyKey";
+/// A server that leaves a call unanswered has this long to show that it still reads.
+const PING: Duration = Duration::from_secs(5);
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 /// A call waits so long for a server that is away; a longer wait is told at once.
@@ -82,7 +86,12 @@ impl McpServer {
         *self.link.lock().await = Link::default();
     }
 
-    pub(super) async fn call(&self, name: &str, remote: &str, call: Call) -> Result<ToolOutput, ToolError> {
+    pub(super) async fn call(
+        self: &Arc<Self>,
+        name: &str,
+        remote: &str,
+        call: Call,
+    ) -> Result<ToolOutput, ToolError> {
         let cancel = call.cancel.clone();
         tokio::select! {
             () = cancel.cancelled() => Err(cancelled(name)),
@@ -90,16 +99,38 @@ impl McpServer {
         }
     }
 
-    async fn call_now(&self, remote: &str, call: Call) -> Result<ToolOutput, ToolError> {
+    async fn call_now(self: &Arc<Self>, remote: &str, call: Call) -> Result<ToolOutput, ToolError> {
         let session = self.session().await?;
         let arguments = call.arguments.as_object().cloned().unwrap_or_default();
-        let params = CallToolRequestParams::new(remote.to_owned()).with_arguments(arguments);
+        let mut params = CallToolRequestParams::new(remote.to_owned()).with_arguments(arguments);
+        let mut meta = RequestMetaObject::default();
+        meta.0.insert(KEY.to_owned(), call.idempotency_key.clone().into());
+        params.meta = Some(meta);
         let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
+        let mut doubt = Doubt { server: Some(self.clone()), session: session.clone() };
         let answer = session.ask(request, Some(&call)).await;
+        doubt.server = None;
         let result = self.settle(&session, answer).await?;
         content::output(&result, self.config.output_limit).ok_or_else(|| {
             self.error(ToolErrorKind::Failed, "answered with something that is no tool result")
         })
+    }
+
+    /// A call was given up: a program that does not answer a ping either hangs, and is ended so that the next call
+    /// starts it anew.
+    async fn probe(&self, session: &Arc<Session>) {
+        let ping = session.ask(ClientRequest::PingRequest(PingRequest::default()), None);
+        let answer = tokio::time::timeout(PING.min(self.config.start_timeout), ping).await;
+        if answer.is_ok() {
+            return;
+        }
+        let mut link = self.link.lock().await;
+        session.service.cancellation_token().cancel();
+        if link.session.as_ref().is_some_and(|known| Arc::ptr_eq(known, session)) {
+            tracing::warn!(server = self.name(), "an MCP server hangs; it is ended and started again");
+            link.session = None;
+            link.fail();
+        }
     }
 
     async fn session(&self) -> Result<Arc<Session>, ToolError> {
@@ -227,6 +258,26 @@ impl McpServer {
             text.push('…');
         }
         ToolError::new(kind, text)
+    }
+}
+
+/// A call whose answer has not come. Dropped with the server in it, somebody gave it up.
+struct Doubt {
+    server: Option<Arc<McpServer>>,
+    session: Arc<Session>,
+}
+
+impl Drop for Doubt {
+    fn drop(&mut self) {
+        let Some(server) = self.server.take() else { return };
+        // A server behind an address gets each message on a connection of its own: nothing there can hang for all.
+        if !matches!(server.config.endpoint, Endpoint::Stdio(_)) {
+            return;
+        }
+        let session = self.session.clone();
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            runtime.spawn(async move { server.probe(&session).await });
+        }
     }
 }
 

@@ -183,3 +183,18 @@ async fn what_a_program_leaves_behind_is_ended() {
     let pid = text(&output).to_owned();
     eventually("the grandchild is gone", || !is_alive(&pid)).await;
 }
+
+#[tokio::test]
+async fn a_call_has_its_key_and_carries_its_mark() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = "printf %s \"$RIVERRUN_IDEMPOTENCY_KEY\" > key; echo $$ > part; mv part pid; sleep 600";
+    let tool = stubborn(folder.path(), Duration::from_secs(60), script);
+    let mark = format!("task_{}/call_1", folder.path().display());
+    let task = tokio::spawn(run(tool, riverrun_tool::Call { mark: mark.clone(), ..call(q("x")) }));
+    let pid = started(folder.path()).await;
+    assert_eq!(std::fs::read_to_string(folder.path().join("key")).unwrap(), "key-1");
+    // What a server that is gone left running is found by the mark alone.
+    assert!(riverrun_tool::end_marked(&mark).is_some_and(|ended| ended >= 1));
+    eventually("the program is gone", || !is_alive(&pid)).await;
+    assert_eq!(task.await.unwrap().unwrap_err().kind, ToolErrorKind::Crashed);
+}

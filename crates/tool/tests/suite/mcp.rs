@@ -279,3 +279,19 @@ async fn official(config: McpConfig) {
     assert_eq!(error.kind, ToolErrorKind::Timeout);
     server.stop().await;
 }
+
+#[tokio::test]
+async fn a_server_that_hangs_is_ended_and_started_again() {
+    let short = |config: &mut McpConfig| config.timeout = Duration::from_millis(500);
+    let bench = Bench::with("hangs", short);
+    bench.fails("wait", ToolErrorKind::Timeout).await;
+    let pid = bench.noted().lines().find_map(|line| line.strip_prefix("pid ").map(str::to_owned)).unwrap();
+    eventually("the server that hangs is gone", || !is_alive(&pid)).await;
+    assert_eq!(text(&bench.run("echo", json!({"say": "back"})).await.unwrap()), "back");
+    // One that only takes its time is left alone.
+    let bench = Bench::with("good", short);
+    bench.fails("wait", ToolErrorKind::Timeout).await;
+    bench.run("echo", json!({"say": "x"})).await.unwrap();
+    assert_eq!(bench.noted().matches("pid ").count(), 1);
+    assert!(bench.noted().contains("key key-1"), "a call has its key");
+}

@@ -56,6 +56,7 @@ def call(request):
     name, arguments = request["params"]["name"], request["params"].get("arguments", {})
     token = request["params"].get("_meta", {}).get("progressToken")
     note("call " + name)
+    note("key " + request["params"].get("_meta", {}).get("riverrun/idempotencyKey", ""))
     if name == "echo":
         return text(arguments["say"])
     if name == "files.read":
@@ -80,6 +81,8 @@ def call(request):
     if name == "crash":
         sys.exit(3)
     if name == "wait":
+        if MODE == "hangs":
+            time.sleep(600)
         return None
     raise KeyError(name)
 
@@ -113,6 +116,8 @@ def answer(request):
         if MODE == "nonsense":
             return {"tools": 5}
         return call(request)
+    if method == "ping":
+        return {}
     if method == "notifications/cancelled":
         note("cancelled")
 

@@ -12,6 +12,7 @@ pub fn call(arguments: Value) -> Call {
         call_id: "call_1".to_owned(),
         arguments,
         idempotency_key: "key-1".to_owned(),
+        mark: String::new(),
         session_id: "ses_1".to_owned(),
         turn_id: "turn_1".to_owned(),
         task_id: "task_1".to_owned(),
