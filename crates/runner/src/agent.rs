@@ -1,5 +1,6 @@
 //! What an agent is.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -23,6 +24,8 @@ pub struct AgentSpec {
     pub subagents: Vec<String>,
     /// Agents that this one may hand the conversation to.
     pub handoffs: Vec<String>,
+    /// Names of these, as the model calls them, that the policy does not let it call, and why.
+    pub denied: BTreeMap<String, String>,
     pub guardrails: Vec<Arc<dyn Guardrail>>,
     /// Asked in this order.
     pub hooks: Vec<HookUse>,
@@ -36,6 +39,9 @@ pub struct AgentSpec {
     /// Keep what each model call was asked and what its service answered, as blobs.
     pub keep_raw: bool,
 }
+
+/// Stands before the name of an agent to hand the conversation to.
+pub const TRANSFER: &str = "transfer_to_";
 
 /// A tool in an agent's hands, and when a person must agree.
 #[derive(Clone)]

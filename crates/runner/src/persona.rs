@@ -6,7 +6,7 @@ use riverrun_event::{ToolCatalogResolved, ToolDescription};
 use riverrun_provider::{Provider, ToolChoice, ToolSpec};
 use serde_json::{Value, json};
 
-use crate::agent::{Approval, ToolUse, Toolbox};
+use crate::agent::{Approval, TRANSFER, ToolUse, Toolbox};
 use crate::{AgentSpec, Registry, Route, Settings};
 
 /// An agent as a task sees it, with what the turn asks beside.
@@ -28,8 +28,6 @@ pub(crate) enum Tooling<'a> {
     Subagent(&'a str),
     Handoff(&'a str),
 }
-
-const TRANSFER: &str = "transfer_to_";
 
 impl Persona {
     /// None if nothing has this name any more.
@@ -95,15 +93,7 @@ impl Persona {
         });
         let about =
             |name: &str| registry.agents.get(name).map(|agent| agent.description.clone()).unwrap_or_default();
-        let subagents = self.spec.subagents.iter().map(|name| {
-            let parameters = json!({
-                "type": "object",
-                "properties": {"input": {"type": "string", "description": "What the agent is asked to do."}},
-                "required": ["input"],
-                "additionalProperties": false,
-            });
-            spec(name, &about(name), parameters)
-        });
+        let subagents = self.spec.subagents.iter().map(|name| spec(name, &about(name), subagent_schema()));
         let handoffs = self.spec.handoffs.iter().map(|name| {
             let parameters = json!({"type": "object", "properties": {}, "additionalProperties": false});
             let about = format!("Hand the conversation to {name}. {}", about(name));
@@ -146,6 +136,16 @@ impl Persona {
         let (provider, model) = self.spec.models.get(place)?.split_once('/')?;
         Some((registry.providers.get(provider)?, model.to_owned()))
     }
+}
+
+/// What a sub-agent takes.
+pub(crate) fn subagent_schema() -> Value {
+    json!({
+        "type": "object",
+        "properties": {"input": {"type": "string", "description": "What the agent is asked to do."}},
+        "required": ["input"],
+        "additionalProperties": false,
+    })
 }
 
 fn described(used: &ToolUse, is_away: bool) -> ToolDescription {

@@ -2095,6 +2095,8 @@ class TurnCompleted(TypedDict):
 
     finalOutput: NotRequired["Any"]
     """What the turn came to: a text, or a value where the agent has an output schema."""
+    stopReason: NotRequired["str"]
+    """Why the model stopped, where it did not end by itself: `max_tokens` (the output is cut), `refusal`, `content_filter`."""
     usage: NotRequired["Usage"]
     """The tokens of all its model calls."""
 

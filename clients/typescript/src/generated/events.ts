@@ -1986,6 +1986,8 @@ export interface TurnCancelled {
 export interface TurnCompleted {
   /** What the turn came to: a text, or a value where the agent has an output schema. */
   finalOutput?: Json;
+  /** Why the model stopped, where it did not end by itself: `max_tokens` (the output is cut), `refusal`, `content_filter`. */
+  stopReason?: string;
   /** The tokens of all its model calls. */
   usage?: Usage;
 }

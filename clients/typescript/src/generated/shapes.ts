@@ -263,7 +263,7 @@ export const SHAPES: Readonly<Record<string, Shape>> = {
   "ToolStarted": {"needed": {"toolName": "text"}, "optional": {"inputRef": "BlobRef", "policy": "text", "preview": "text", "safeArgs": "json"}},
   "Trajectory": {"needed": {}, "optional": {"exportStatus": "text", "ref": "text", "requiredFieldStatus": "json", "schema": "text"}},
   "TurnCancelled": {"needed": {}, "optional": {"mode": "text", "reason": "text", "usage": "Usage"}},
-  "TurnCompleted": {"needed": {}, "optional": {"finalOutput": "json", "usage": "Usage"}},
+  "TurnCompleted": {"needed": {}, "optional": {"finalOutput": "json", "stopReason": "text", "usage": "Usage"}},
   "TurnFailed": {"needed": {"error": "ErrorInfo"}, "optional": {"usage": "Usage"}},
   "TurnStarted": {"needed": {}, "optional": {"agent": "text"}},
   "TurnSubmitted": {"needed": {}, "optional": {"agent": "text", "history": "[Item]", "input": "Input", "inputRef": "BlobRef", "metadata": "json", "request": "json", "settings": "json", "source": "text", "status": "text"}},

@@ -70,6 +70,9 @@ payload! {
         final_output "final_output": RawJson,
         /// The tokens of all its model calls.
         usage: Usage,
+        /// Why the model stopped, where it did not end by itself: `max_tokens` (the output is cut), `refusal`,
+        /// `content_filter`.
+        stop_reason "stop_reason": String,
     };
 
     /// The turn ended in a failure.

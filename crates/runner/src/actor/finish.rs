@@ -10,6 +10,7 @@ use super::close::Ending;
 use crate::CancelMode;
 use crate::drive::{EffectKey, Launch, OutputCheck, Tripped};
 use crate::page::Page;
+use crate::plan::is_early;
 
 impl Actor {
     pub(super) fn finish(&mut self, task: &TaskId, page: &mut Page) {
@@ -30,7 +31,9 @@ impl Actor {
         page.push(EventType::TaskCompleted, &scope, &completed);
         if is_root {
             let usage = self.turn_usage(&turn.turn);
-            page.push(EventType::TurnCompleted, &scope, &TurnCompleted { final_output: value, usage });
+            let stop_reason = view.stop.clone().filter(|stop| is_early(stop));
+            let completed = TurnCompleted { final_output: value, usage, stop_reason };
+            page.push(EventType::TurnCompleted, &scope, &completed);
             self.forget_turn(task);
         } else {
             let summary = text.filter(|text| text.len() <= 200);

@@ -6,7 +6,7 @@ use riverrun_event::{
     BlobRef, ErrorInfo, EventType, Item, Part, PermissionDecision, RawJson, Scope, TaskId, ToolFailed,
     ToolStarted, preview,
 };
-use riverrun_tool::{Call, Effect, ToolDefinition, ToolErrorKind};
+use riverrun_tool::{Call, Effect, MAX_ARGUMENTS, ToolDefinition, ToolErrorKind};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
@@ -19,7 +19,7 @@ use crate::approve::{Verdict, digest};
 use crate::drive::{EffectKey, Launch, ToolRun};
 use crate::hook::HookPoint;
 use crate::page::Page;
-use crate::persona::{Persona, Tooling};
+use crate::persona::{Persona, Tooling, subagent_schema};
 use crate::view::{CallView, TaskView, answers};
 
 /// What the model reads when a person said no and gave no reason.
@@ -58,6 +58,13 @@ impl Actor {
             let message = format!("There is no tool `{name}`. There are: {}.", known.join(", "));
             return self.refuse_call(task, call, ToolErrorKind::UnknownTool, &message, page);
         };
+        if arguments.len() > MAX_ARGUMENTS {
+            let size = arguments.len();
+            let message = format!(
+                "The arguments of `{name}` have {size} bytes; at most {MAX_ARGUMENTS} are taken. Say less at once."
+            );
+            return self.refuse_call(task, call, ToolErrorKind::BadArguments, &message, page);
+        }
         let value: Value = match serde_json::from_str(&arguments) {
             Ok(value) => value,
             Err(error) => {
@@ -72,9 +79,41 @@ impl Actor {
         match tooling {
             Tooling::Ours(ours) => self.judge_ours(task, call, ours, &value, &scope, page),
             Tooling::Client { schema, .. } => self.ask_client(task, call, &schema, &value, page),
-            Tooling::Subagent(agent) => self.spawn(task, call, agent, &value, page),
+            Tooling::Subagent(_) | Tooling::Handoff(_) if persona.spec.denied.contains_key(&name) => {
+                self.deny_agent(task, call, &persona, &name, &scope, page)
+            }
+            Tooling::Subagent(agent) => match crate::schema::check(&subagent_schema(), &value) {
+                Ok(()) => self.spawn(task, call, agent, &value, page),
+                Err(problem) => {
+                    let message = format!("The arguments of `{name}` do not fit its schema: {problem}");
+                    self.refuse_call(task, call, ToolErrorKind::BadArguments, &message, page);
+                }
+            },
             Tooling::Handoff(agent) => self.hand_off(task, call, agent, page),
         }
+    }
+
+    /// The policy is against another agent as it may be against a tool.
+    fn deny_agent(
+        &mut self,
+        task: &TaskId,
+        call: &str,
+        persona: &Persona,
+        name: &str,
+        scope: &Scope,
+        page: &mut Page,
+    ) {
+        let Some(reason) = persona.spec.denied.get(name) else { return };
+        let denied = PermissionDecision {
+            tool_name: Some(name.to_owned()),
+            decision: Some("deny".to_owned()),
+            decision_source: Some("policy".to_owned()),
+            decision_reason: Some(reason.clone()),
+            ..PermissionDecision::default()
+        };
+        page.push(EventType::PermissionEvaluated, scope, &denied);
+        let message = format!("The policy does not let `{name}` run: {reason}");
+        self.refuse_call(task, call, ToolErrorKind::Denied, &message, page);
     }
 
     fn judge_ours(

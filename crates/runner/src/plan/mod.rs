@@ -205,6 +205,9 @@ impl Facts<'_> {
                 None => Intent::Call(id),
             });
         }
+        if let Some(failure) = cut_call(task, persona) {
+            return intents.push(Intent::Fail(id, failure));
+        }
         // A child that no model called has its say before its parent ends.
         if turn.uncalled().any(|child| child.parent.as_ref() == Some(&task.task)) {
             return;
@@ -229,6 +232,22 @@ impl Facts<'_> {
     pub fn persona(&self, turn: &TurnView, task: &TaskView) -> Option<Persona> {
         persona(self.state, self.registry, turn, task)
     }
+}
+
+/// True for a stop that the model did not choose, or by which it said nothing of what was asked.
+pub(crate) fn is_early(stop: &str) -> bool {
+    matches!(stop, "max_tokens" | "refusal" | "content_filter")
+}
+
+/// An answer that ended inside a call is none. The caller of a bare model reads the stop reason itself.
+fn cut_call(task: &TaskView, persona: &Persona) -> Option<Failure> {
+    let stop = task.stop.as_deref().filter(|stop| is_early(stop) && !persona.is_gateway)?;
+    let call = task.calls.iter().find(|call| call.step == task.step && !call.is_complete)?;
+    let message = format!(
+        "the model's answer ended ({stop}) in the middle of a call of `{}`, which was not run; raise the limit of output tokens, or ask for less at once",
+        call.name
+    );
+    Some(Failure { code: "answer_cut", message, limit: None })
 }
 
 /// Older turns give way once, then the results of the turn itself, each time by half. Only where the conversation is

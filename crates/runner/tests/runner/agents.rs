@@ -225,3 +225,32 @@ async fn cancelling_a_turn_ends_its_children_first() {
     assert_eq!(depths, [2, 1, 0]);
     assert!(stage.state().await.tasks.iter().all(|task| task.status.is_terminal()));
 }
+
+#[tokio::test(start_paused = true)]
+async fn the_policy_reaches_other_agents_too() {
+    let denied = ["transfer_to_expert", "helper"].map(|name| (name.to_owned(), "not here".to_owned()));
+    let main = AgentSpec {
+        handoffs: vec!["expert".to_owned()],
+        subagents: vec!["helper".to_owned(), "other".to_owned()],
+        denied: denied.into(),
+        ..named("main", "main")
+    };
+    let asked = [
+        ("h", "transfer_to_expert", "{}".to_owned()),
+        ("s", "helper", r#"{"input":"x"}"#.to_owned()),
+        ("o", "other", r#"{"task":"x"}"#.to_owned()),
+        ("l", "other", format!(r#"{{"input":"{}"}}"#, "x".repeat(300_000))),
+    ];
+    let asked = asked.each_ref().map(|(id, name, arguments)| (*id, *name, arguments.as_str()));
+    let script = Script::new(vec![]).model("main", vec![calls(&asked), text("on my own")]);
+    let others = ["expert", "helper", "other"].map(|name| named(name, name));
+    let stage = Stage::new(script, std::iter::once(main).chain(others).collect()).await;
+    stage.submit("turn_1", "go").await;
+    assert_eq!(stage.ended("turn_1").await, "completed");
+    assert_eq!(stage.said("turn_1").await, "on my own");
+    assert_eq!((stage.count("handoff.requested").await, stage.count("subagent.started").await), (0, 0));
+    for (id, words) in [("h", "not here"), ("s", "not here"), ("o", "schema"), ("l", "262144")] {
+        let (told, is_error) = crate::tools::result(&stage, id);
+        assert!(is_error && told.contains(words), "{id}: {told}");
+    }
+}

@@ -274,7 +274,15 @@ async fn a_call_that_was_cut_is_never_run() {
     let script = Script::new(vec![Say(cut), Say(lost), text("ok")]);
     let stage = Stage::new(script, vec![with(vec![tool("read", READ, Approval::Policy, &made)])]).await;
     stage.submit("turn_1", "go").await;
-    assert_eq!(stage.ended("turn_1").await, "completed");
+    assert_eq!(stage.ended("turn_1").await, "failed");
+    let events = stage.events().await;
+    let error = events.iter().find_map(|event| match &event.payload {
+        Ok(riverrun_event::Payload::TurnFailed(failed)) => Some(failed.error.clone()),
+        _ => None,
+    });
+    let error = error.unwrap();
+    assert_eq!(error.code.as_deref(), Some("answer_cut"));
+    assert!(error.message.contains("max_tokens") && error.message.contains("`read`"), "{}", error.message);
     stage.submit("turn_2", "go").await;
     assert_eq!(stage.ended("turn_2").await, "completed");
     assert_eq!(stage.said("turn_2").await, "ok");
@@ -337,4 +345,27 @@ async fn an_approved_call_whose_command_was_swapped_does_not_run() {
     assert_eq!(stage.ended("turn_1").await, "completed");
     let (told, is_error) = result(&stage, "c1");
     assert!(is_error && told.contains("no longer what was approved"), "{told}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_is_not_whole_says_why() {
+    let stops = [StopReason::MaxTokens, StopReason::Refusal, StopReason::ContentFilter, StopReason::End];
+    let said = |stop: &StopReason| {
+        let mut said = text("half").0;
+        said.pop();
+        said.push(completed(stop.clone()));
+        Say(said)
+    };
+    let stage = Stage::new(Script::new(stops.iter().map(said).collect()), vec![agent()]).await;
+    let mut told = Vec::new();
+    for (turn, _) in stops.iter().enumerate() {
+        stage.submit(&format!("turn_{turn}"), "go").await;
+        assert_eq!(stage.ended(&format!("turn_{turn}")).await, "completed");
+    }
+    for event in stage.events().await {
+        if let Ok(riverrun_event::Payload::TurnCompleted(completed)) = event.payload {
+            told.push(completed.stop_reason.unwrap_or_default());
+        }
+    }
+    assert_eq!(told, ["max_tokens", "refusal", "content_filter", ""]);
 }

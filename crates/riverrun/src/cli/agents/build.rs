@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use riverrun_runner::agent::{Limits, ToolUse};
+use riverrun_runner::agent::{Approval as Rule, Limits, TRANSFER, ToolUse};
 use riverrun_runner::{AgentSpec, Registry};
 use riverrun_tool::Tool;
 
 use super::failure::wrong;
 use super::{hook, mcp, provider, rules, tool};
-use crate::cli::config::{Agent, Approval, Declared, FileRead, LimitsDeclared, SecretText, Source};
+use crate::cli::config::{Agent, Approval, Declared, FileRead, LimitsDeclared, Policy, SecretText, Source};
 use crate::cli::exit::{Failure, Outcome};
 
 /// Tools by the name that agents give, with what they say of approvals.
@@ -102,6 +102,7 @@ fn spec(
         toolboxes: mcp::toolboxes(agent, declared, servers),
         subagents: texts(&agent.subagents),
         handoffs: texts(&agent.handoffs),
+        denied: denied(agent, &declared.policy),
         guardrails: Vec::new(),
         hooks: Vec::new(),
         limits: limits(&agent.limits),
@@ -116,6 +117,18 @@ fn spec(
         compact_at_tokens: agent.compact_at_tokens,
         keep_raw: agent.keep_raw,
     })
+}
+
+/// Other agents are called by a name as tools are, and the policy is against them by that name.
+fn denied(agent: &Agent, policy: &Policy) -> BTreeMap<String, String> {
+    let subagents = agent.subagents.iter().map(|name| name.text.clone());
+    let handoffs = agent.handoffs.iter().map(|name| format!("{TRANSFER}{}", name.text));
+    let judged = subagents.chain(handoffs).map(|name| (rules::rule(policy, &name, None, None), name));
+    let denied = judged.filter_map(|(rule, name)| match rule {
+        Rule::Denied(reason) => Some((name, reason)),
+        Rule::Policy | Rule::Never | Rule::Always | Rule::Predicate(_) => None,
+    });
+    denied.collect()
 }
 
 /// A route stands for its models.

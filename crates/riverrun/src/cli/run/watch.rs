@@ -332,7 +332,7 @@ impl Watch {
             "turnId": self.turn.turn_id, "taskId": self.turn.task_id, "outcome": outcome,
         });
         if let Some(payload) = self.end.as_ref().map(|end| &end["payload"]) {
-            for name in ["finalOutput", "usage", "error"] {
+            for name in ["finalOutput", "stopReason", "usage", "error"] {
                 if !payload[name].is_null() {
                     line[name] = payload[name].clone();
                 }

@@ -53,7 +53,7 @@ impl Renderer {
         let payload = &event["payload"];
         match kind {
             "turn.submitted" => self.line(event, "turn", &quoted(payload), Tone::Strong),
-            "turn.completed" => self.marked(event, Mark::Done, "turn done", &usage(payload)),
+            "turn.completed" => self.turn_completed(event),
             "turn.failed" => self.failed(event, "turn failed"),
             "turn.cancelled" => self.marked(event, Mark::Stopped, "turn cancelled", text(payload, "reason")),
             "model.delta" => self.delta(event, Voice::Answer),
@@ -84,6 +84,20 @@ impl Renderer {
             "input.steered" => self.line(event, "steered", &quoted(payload), Tone::Strong),
             _ => String::new(),
         }
+    }
+
+    /// An answer that was cut or refused is not passed off as a whole one.
+    fn turn_completed(&mut self, event: &Value) -> String {
+        let payload = &event["payload"];
+        let usage = usage(payload);
+        let why = match text(payload, "stopReason") {
+            "" => return self.marked(event, Mark::Done, "turn done", &usage),
+            "max_tokens" => "the answer is cut: the limit of output tokens was reached",
+            "refusal" => "the model refused to answer",
+            "content_filter" => "the provider's content filter stopped the answer",
+            other => other,
+        };
+        self.marked(event, Mark::Stopped, "turn done", &format!("{why}  {usage}"))
     }
 
     /// Ends the running line, if there is one.
