@@ -28,6 +28,12 @@ impl ClientTool {
         })
     }
 
+    /// What a call may do, for those who decide about it.
+    pub fn flags(mut self, flags: Flags) -> Self {
+        self.definition.flags = flags;
+        self
+    }
+
     pub fn of(definition: ToolDefinition) -> Self {
         Self { definition: ToolDefinition { source: Self::SOURCE.to_owned(), ..definition } }
     }

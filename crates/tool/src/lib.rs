@@ -41,6 +41,7 @@ pub use name::{MAX_NAME, is_valid_name};
 pub use output::{ToolError, ToolErrorKind, ToolOutput};
 pub use process::Program;
 pub use run::run;
+pub use schema::check_schema;
 pub use secret::Secret;
 pub use set::{Listing, SetError, ToolSet};
 pub use tool::{Tool, ToolFuture};

@@ -28,7 +28,7 @@ pub(crate) struct Target {
 pub(crate) enum Blocked {
     #[error("the address is not a usable http or https URL")]
     NotAUrl,
-    #[error("the address of `{0}` must begin with https://")]
+    #[error("the address of `{0}` must begin with https://, unless `allow_hosts` names `{0}`")]
     NotSecure(String),
     #[error("`{0}` may not be reached from here")]
     NotPublic(String),
