@@ -227,9 +227,9 @@ command = ["./no-such-tool"]
     let output = riverrun(directory.path(), &["config", "check"]);
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "{said}");
-    assert!(said.contains("riverrun.toml:14:8: [tools.t] `./no-such-tool` is not there"), "{said}");
+    assert!(said.contains("riverrun.toml:13:8: [tools.t] `./no-such-tool` is not there"), "{said}");
     assert!(
-        said.contains("riverrun.toml:8:9: [agents.a] has a limit of cost") && said.contains("`p/dear`"),
+        said.contains("riverrun.toml:7:9: [agents.a] has a limit of cost") && said.contains("`p/dear`"),
         "{said}"
     );
     assert!(!said.contains("[agents.b]"), "{said}");
