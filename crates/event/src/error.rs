@@ -85,6 +85,7 @@ codes! {
     DigestMismatch = "digest_mismatch", 409, -32018, "the digest does not name what would run";
     DecisionNotPossible = "decision_not_possible", 422, -32602, "the action does not take this decision";
     ArgumentsInvalid = "arguments_invalid", 422, -32602, "the arguments do not fit the tool";
+    UrlBlocked = "url_blocked", 422, -32602, "an address points where nobody may be sent";
     ProcessUnavailable = "process_unavailable", 409, -32002, "the process cannot be reached";
     TaskExists = "task_exists", 409, -32013, "the task was created with other contents";
     TaskStatus = "task_status", 409, -32016, "the task does not stand where this can be done";
@@ -120,7 +121,7 @@ impl ErrorCode {
             | IdempotencyMismatch | ProducerStale | ProducerGap | SequenceExhausted | Expired
             | LogCorrupt | UnknownAgent | ThreadBusy | TurnExists | TurnEnded | TurnRunning
             | SubagentLimit | ActionResolved | ActionExpired | DigestMismatch | DecisionNotPossible
-            | ArgumentsInvalid | ProcessUnavailable | TaskExists | TaskStatus | NotPausable
+            | ArgumentsInvalid | UrlBlocked | ProcessUnavailable | TaskExists | TaskStatus | NotPausable
             | UnsupportedOperation | NotProvided | PushUnsupported | Internal => false,
         }
     }
@@ -140,7 +141,7 @@ impl ErrorCode {
             | NotOwner | Expired | RateLimited | TooManyStreams | StorageFull | LogCorrupt | Draining
             | Overloaded | UnknownAgent | ThreadBusy | QueueFull | TurnExists | TurnEnded | TurnRunning
             | SubagentLimit | ActionResolved | ActionExpired | DigestMismatch | DecisionNotPossible
-            | ArgumentsInvalid | ProcessUnavailable | TaskExists | TaskStatus | NotPausable
+            | ArgumentsInvalid | UrlBlocked | ProcessUnavailable | TaskExists | TaskStatus | NotPausable
             | UnsupportedOperation | NotProvided | PushUnsupported => true,
         }
     }

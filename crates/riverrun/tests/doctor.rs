@@ -95,6 +95,11 @@ key = {{ env = "NO_SUCH_KEY" }}
 command = ["python3", "server.py"]
 [mcp.broken]
 command = ["no-such-program-here"]
+[tools.present]
+command = ["sh", "-c", "true"]
+env = {{ TOKEN = {{ env = "NO_SUCH_TOKEN" }} }}
+[tools.absent]
+command = ["./no-such-tool"]
 [[hooks]]
 name = "there"
 points = ["stop"]
@@ -120,6 +125,9 @@ command = ["./hooks/missing"]
         ("provider", "NO_SUCH_KEY", "bad", Some("set NO_SUCH_KEY")),
         ("mcp", "works offers 1 tool", "good", None),
         ("mcp", "broken: ", "bad", Some("no-such-program-here")),
+        ("tool", "present: `sh` can be run", "good", None),
+        ("tool", "present: `TOKEN`", "bad", Some("set NO_SUCH_TOKEN")),
+        ("tool", "absent: ", "bad", Some("mend `command` of [tools.absent]")),
         ("hook", "there: ", "good", None),
         ("hook", "missing: ", "bad", Some("mend `command` of hook `missing`")),
     ];
@@ -195,4 +203,44 @@ fn a_key_that_is_not_here_is_a_note_of_the_check_and_a_failure_of_the_start() {
         assert_eq!(output.status.code(), Some(code), "{words:?}: {said}");
         assert!(said.contains(place), "{words:?}: {said}");
     }
+}
+
+#[test]
+fn what_is_not_here_or_does_nothing_is_noted() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let text = r#"
+[providers.p]
+kind = "openai"
+key = { env = "NO_SUCH_KEY" }
+[providers.p.prices]
+"cheap-*" = { input = 1, output = 2 }
+[agents.a]
+model = "p/dear"
+limits = { cost = 0.5 }
+[agents.b]
+model = "p/cheap-one"
+limits = { cost = 0.5 }
+[tools.t]
+command = ["./no-such-tool"]
+"#;
+    std::fs::write(directory.path().join("riverrun.toml"), text).expect("our file");
+    let output = riverrun(directory.path(), &["config", "check"]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert!(said.contains("riverrun.toml:13:8: [tools.t] `./no-such-tool` is not there"), "{said}");
+    assert!(
+        said.contains("riverrun.toml:7:9: [agents.a] has a limit of cost") && said.contains("`p/dear`"),
+        "{said}"
+    );
+    assert!(!said.contains("[agents.b]"), "{said}");
+}
+
+#[test]
+fn an_address_is_checked_without_the_key() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let text =
+        "[providers.p]\nkind = \"openai\"\nbase_url = \"https://a b/v1\"\nkey = { env = \"NO_SUCH_KEY\" }\n";
+    std::fs::write(directory.path().join("riverrun.toml"), text).expect("our file");
+    let output = riverrun(directory.path(), &["config", "check"]);
+    assert_eq!(output.status.code(), Some(78), "{}", String::from_utf8_lossy(&output.stderr));
 }

@@ -51,8 +51,20 @@ fn an_agent_that_is_not_there_is_named_with_what_is() {
     let directory = tempfile::tempdir().expect("a directory");
     let output = riverrun(directory.path(), &["run", "dmeo", "tides", "--data-dir", "data"]);
     let said = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert_eq!(output.status.code(), Some(3), "{said}");
     assert!(said.contains("did you mean `demo`?"), "{said}");
+}
+
+#[test]
+fn a_turn_cannot_be_left_with_a_server_that_ends_with_the_command() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let output = riverrun(directory.path(), &["run", "demo", "tides", "--detach", "--data-dir", "data"]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("riverrun serve --data-dir data") && output.stdout.is_empty(), "{said}");
+    let output = riverrun(directory.path(), &["run", "demo", "tides", "--data-dir", "data"]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("start `riverrun serve --data-dir data` first"), "{said}");
 }
 
 #[test]

@@ -71,7 +71,7 @@ impl Persona {
 
     pub fn tooling(&self, name: &str) -> Option<Tooling<'_>> {
         if let Some(ours) = self.ours().find(|known| known.tool.definition().name == name) {
-            return Some(Tooling::Ours(ours));
+            return Some(of_ours(ours));
         }
         if let Some(agent) = self.spec.subagents.iter().find(|known| *known == name) {
             return Some(Tooling::Subagent(agent));
@@ -146,6 +146,15 @@ pub(crate) fn subagent_schema() -> Value {
         "required": ["input"],
         "additionalProperties": false,
     })
+}
+
+/// The caller runs what the server only knows of. A tool that the policy denies is the server's to refuse.
+fn of_ours(ours: &ToolUse) -> Tooling<'_> {
+    let definition = ours.tool.definition();
+    if definition.is_client_run() && !matches!(ours.approval, Approval::Denied(_)) {
+        return Tooling::Client { schema: definition.parameters.clone(), waits: true };
+    }
+    Tooling::Ours(ours)
 }
 
 fn described(used: &ToolUse, is_away: bool) -> ToolDescription {

@@ -1,6 +1,10 @@
 //! Tools that the caller runs.
 
-use crate::{Call, Tool, ToolDefinition, ToolError, ToolErrorKind, ToolFuture};
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::{Call, Flags, Tool, ToolDefinition, ToolError, ToolErrorKind, ToolFuture};
 
 /// Only the definition is known here: the runner waits for the caller's result, and never runs it.
 pub struct ClientTool {
@@ -11,7 +15,26 @@ impl ClientTool {
     /// What `source` says of a definition whose tool the caller runs.
     pub const SOURCE: &'static str = "client";
 
-    pub fn new(definition: ToolDefinition) -> Self {
+    /// The name by which the model calls it, what it does, and the JSON Schema of its arguments.
+    pub fn new(name: impl Into<String>, description: impl Into<String>, parameters: Value) -> Self {
+        Self::of(ToolDefinition {
+            name: name.into(),
+            description: description.into(),
+            parameters,
+            flags: Flags::default(),
+            // Nothing is measured here: an action waits as long as its agent's limits say.
+            timeout: Duration::ZERO,
+            source: String::new(),
+        })
+    }
+
+    /// What a call may do, for those who decide about it.
+    pub fn flags(mut self, flags: Flags) -> Self {
+        self.definition.flags = flags;
+        self
+    }
+
+    pub fn of(definition: ToolDefinition) -> Self {
         Self { definition: ToolDefinition { source: Self::SOURCE.to_owned(), ..definition } }
     }
 }

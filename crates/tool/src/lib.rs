@@ -24,7 +24,7 @@ mod secret;
 mod set;
 mod tool;
 
-pub use self::http::guard::Outbound;
+pub use self::http::guard::{Outbound, is_blocked};
 pub use self::http::{HttpConfig, HttpTool};
 pub use arguments::{Arguments, MAX_ARGUMENTS};
 pub use call::{Call, Progress, ProgressSink};
@@ -43,6 +43,7 @@ pub use output::{ToolError, ToolErrorKind, ToolOutput};
 pub use process::Program;
 pub use run::run;
 pub use runs::Runs;
+pub use schema::check_schema;
 pub use secret::Secret;
 pub use set::{Listing, SetError, ToolSet};
 pub use tool::{Tool, ToolFuture};

@@ -9,6 +9,15 @@ const MAX_BYTES: usize = 256 * 1024;
 /// How many references may lead on from one another.
 const MAX_CHAIN: usize = 32;
 
+/// Whether this is a JSON Schema at all; the error says where it is none.
+pub fn check_schema(schema: &Value) -> Result<(), String> {
+    jsonschema::validator_for(schema).map(drop).map_err(|error| {
+        let place = error.instance_path().to_string();
+        let place = if place.is_empty() { String::new() } else { format!(" at `{place}`") };
+        format!("this is no valid JSON Schema{place}: {error}")
+    })
+}
+
 /// Err says what is wrong. Nothing is fetched, and a reference that comes back to itself is refused.
 pub(crate) fn check(schema: &Value) -> Result<(), String> {
     if !schema.is_object() {

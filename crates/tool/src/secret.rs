@@ -16,7 +16,7 @@ pub enum Secret {
 
 impl Secret {
     /// Err names the place, never the value.
-    pub(crate) fn read(&self) -> Result<String, String> {
+    pub fn read(&self) -> Result<String, String> {
         match self {
             Secret::Plain(value) => Ok(value.clone()),
             Secret::Env(name) => {

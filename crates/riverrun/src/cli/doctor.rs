@@ -6,6 +6,8 @@ mod online;
 mod program;
 mod store;
 
+pub use program::is_there;
+
 use std::path::PathBuf;
 
 use clap::Args;

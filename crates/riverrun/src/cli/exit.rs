@@ -97,6 +97,7 @@ impl From<Error> for Failure {
 
 fn from_problem(problem: Problem) -> Failure {
     let (exit, hint) = match problem.status {
+        400 if problem.code == "unknown_agent" => (Exit::NotFound, None),
         401 => {
             (Exit::Auth, Some("set RIVERRUN_KEY, or --key-file DIR/admin.key of the server's data directory"))
         }

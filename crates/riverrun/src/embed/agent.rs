@@ -5,7 +5,7 @@ use std::sync::Arc;
 use riverrun_runner::AgentSpec;
 use riverrun_runner::agent::{Approval, Guardrail, Limits, ToolUse};
 use riverrun_runner::hook::HookUse;
-use riverrun_tool::Tool;
+use riverrun_tool::{McpServer, Tool};
 use schemars::JsonSchema;
 use serde_json::Value;
 
@@ -15,12 +15,15 @@ pub struct Agent {
     pub(super) spec: AgentSpec,
     /// Agents that came with this one.
     pub(super) others: Vec<Agent>,
+    /// Servers whose tools it has once the runtime starts.
+    pub(super) servers: Vec<(Arc<McpServer>, Approval)>,
 }
 
 impl Agent {
     /// Letters, digits, `_` and `-`: others call it by this name.
     pub fn new(name: impl Into<String>) -> Self {
-        Self { spec: AgentSpec { name: name.into(), ..AgentSpec::default() }, others: Vec::new() }
+        let spec = AgentSpec { name: name.into(), ..AgentSpec::default() };
+        Self { spec, others: Vec::new(), servers: Vec::new() }
     }
 
     pub fn name(&self) -> &str {
@@ -53,9 +56,20 @@ impl Agent {
         self.shared_tool(Arc::new(tool), approval)
     }
 
-    /// A tool that several agents share, such as one of an MCP server.
+    /// A tool that several agents share.
     pub fn shared_tool(mut self, tool: Arc<dyn Tool>, approval: Approval) -> Self {
         self.spec.tools.push(ToolUse { tool, approval });
+        self
+    }
+
+    /// All tools of an MCP server, named `SERVER__TOOL`, as it offers them at each moment. What the server says of
+    /// them counts only with `McpConfig::trust_hints`; without it every call waits for a person.
+    pub fn mcp(self, server: Arc<McpServer>) -> Self {
+        self.mcp_with(server, Approval::Policy)
+    }
+
+    pub fn mcp_with(mut self, server: Arc<McpServer>, approval: Approval) -> Self {
+        self.servers.push((server, approval));
         self
     }
 
@@ -129,6 +143,12 @@ impl Agent {
 
     pub fn reasoning_effort(mut self, effort: impl Into<String>) -> Self {
         self.spec.reasoning_effort = Some(effort.into());
+        self
+    }
+
+    /// Keeps what each model call was asked and answered, byte for byte, beside the log.
+    pub fn keep_raw(mut self) -> Self {
+        self.spec.keep_raw = true;
         self
     }
 

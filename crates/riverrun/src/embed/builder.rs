@@ -63,12 +63,13 @@ impl Builder {
     }
 
     /// Starts, and goes on with every run that a former process left. Must be called inside a tokio runtime.
-    pub async fn start(self) -> Result<Riverrun, Error> {
+    pub async fn start(mut self) -> Result<Riverrun, Error> {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let log: Arc<dyn Log> = match &self.directory {
             Some(directory) => Arc::new(SqliteLog::open(riverrun_log_sqlite::Options::new(directory))?),
             None => Arc::new(MemoryLog::new(clock.clone())),
         };
+        super::mcp::keep(&mut self.agents).await;
         let registry = Arc::new(self.registry()?);
         let owner = OwnerId::from_bytes(super::runtime::fresh_id(&*clock)?);
         let lease = log.acquire(Shard::ONLY, &owner, LEASE_TIME).await?;

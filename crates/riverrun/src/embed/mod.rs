@@ -7,6 +7,7 @@ mod error;
 mod event;
 mod follow;
 mod guardrail;
+mod mcp;
 mod project;
 mod run;
 mod runtime;

@@ -18,6 +18,7 @@ mod state;
 mod subagents;
 mod tasks;
 mod transfer;
+mod turn_input;
 mod turn_stream;
 mod turns;
 

@@ -14,7 +14,8 @@ use serde_json::json as object;
 use super::command::Command;
 use super::idempotency::Once;
 use super::json;
-use super::turns::{InputBody, check_input, place};
+use super::turn_input::check_input;
+use super::turns::{InputBody, place};
 use crate::app::App;
 use crate::edge::{
     Caller, CompactJson, FromParams, Params, PathId, Problem, Scope, StrictQuery, decode_text, invalid,

@@ -5,16 +5,17 @@ use std::sync::Arc;
 use axum::extract::{RawQuery, State};
 use axum::response::Response;
 use http::{HeaderMap, StatusCode};
-use riverrun_event::{Cursor, ErrorCode, Input, Item, Metadata, RunId, Sequence, TaskId, ThreadId, TurnId};
-use riverrun_runner::{Busy, CancelMode, Cancelled, RequestKey, Settings, Submit, Submitted};
+use riverrun_event::{Cursor, Input, Item, Metadata, RunId, Sequence, TaskId, ThreadId, TurnId};
+use riverrun_runner::{Busy, CancelMode, Cancelled, RequestKey, Submit, Submitted};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::command::Command;
 use super::idempotency::Once;
+use super::turn_input::{check_input, settings};
 use super::turn_stream::{Wanted, stream};
 use crate::app::App;
-use crate::edge::{Caller, CompactJson, PathId, Problem, Scope, decode_text, invalid, not_found};
+use crate::edge::{Caller, CompactJson, PathId, Problem, Scope, decode_text, not_found};
 use crate::runner::Asked;
 use crate::session::Hub;
 
@@ -158,44 +159,6 @@ pub(crate) async fn submit_turn(app: &App, hub: &Arc<Hub>, body: SubmitBody) -> 
     };
     let submitted = app.runner().submit(&hub.key, submit).await;
     Ok(TurnView::new(hub, app.answered(Asked::Submit, submitted)?))
-}
-
-/// Nothing to say is nothing to do.
-pub(super) fn check_input(input: &Input) -> Result<(), Problem> {
-    let is_empty = match input {
-        Input::Text(text) => text.trim().is_empty(),
-        Input::Parts(parts) => parts.is_empty(),
-    };
-    if is_empty { Err(invalid("input", &"it is empty; say what the turn is about")) } else { Ok(()) }
-}
-
-/// Members that nobody knows belong into `extra`; elsewhere they are mistakes.
-fn settings(members: Map<String, Value>) -> Result<Settings, Problem> {
-    const KNOWN: &[&str] = &[
-        "instructions",
-        "tools",
-        "clientTools",
-        "toolChoice",
-        "parallelToolCalls",
-        "outputSchema",
-        "maxOutputTokens",
-        "temperature",
-        "topP",
-        "stop",
-        "reasoningEffort",
-        "extra",
-    ];
-    if let Some(unknown) = members.keys().find(|name| !KNOWN.contains(&name.as_str())) {
-        let field = format!("settings.{unknown}");
-        let hint = match crate::edge::nearest(unknown, KNOWN.iter().copied()) {
-            Some(near) => format!("did you mean `{near}`?"),
-            None => format!("known here: {}", KNOWN.join(", ")),
-        };
-        return Err(
-            Problem::new(ErrorCode::UnknownField, format!("unknown field `{field}`; {hint}")).field(field)
-        );
-    }
-    serde_json::from_value(Value::Object(members)).map_err(|error| invalid("settings", &error))
 }
 
 fn turn_id(text: &str) -> Result<TurnId, Problem> {

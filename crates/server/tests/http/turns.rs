@@ -343,3 +343,47 @@ async fn turns_and_commands_are_counted() {
     }
     server.stop().await;
 }
+
+#[tokio::test]
+async fn what_no_model_can_be_shown_is_refused_with_its_place() {
+    let server = server().await;
+    server.make("s").await;
+    let image = |url: &str| json!({"input": [{"type": "image", "image_url": {"url": url}}]});
+    let given = |settings: Value| json!({"input": "x", "settings": settings});
+    for (body, status, code, field) in [
+        (json!({"input": [{"type": "bogus"}]}), 400, "invalid_field", "input[0].type"),
+        (
+            json!({"input": [{"type": "text", "text": "x"}, {"type": "image"}]}),
+            400,
+            "invalid_field",
+            "input[1]",
+        ),
+        (image("http://169.254.169.254/"), 422, "url_blocked", "input[0].image_url"),
+        (image("http://127.0.0.1/"), 422, "url_blocked", "input[0].image_url"),
+        (image("file:///etc/passwd"), 422, "url_blocked", "input[0].image_url"),
+        (
+            json!({"input": [{"type": "file", "url": "http://2130706433/"}]}),
+            422,
+            "url_blocked",
+            "input[0].url",
+        ),
+        (given(json!({"tools": [{"nme": "x"}]})), 400, "unknown_field", "settings.tools[0].nme"),
+        (given(json!({"tools": [{}]})), 400, "invalid_field", "settings.tools[0].name"),
+        (
+            given(json!({"tools": [{"name": "x", "parameters": {"type": "objekt"}}]})),
+            400,
+            "invalid_field",
+            "settings.tools[0].parameters",
+        ),
+        (given(json!({"toolChoice": "bogus"})), 400, "invalid_field", "settings.toolChoice"),
+        (given(json!({"clientTools": "bogus"})), 400, "invalid_field", "settings.clientTools"),
+        (given(json!({"outputSchema": 5})), 400, "invalid_field", "settings.outputSchema"),
+    ] {
+        let answer = server.post("/v1/sessions/s/turns", body.clone()).await;
+        assert_eq!(answer.refusal(), (status, code.to_owned()), "{body}");
+        assert_eq!(answer.json()["field"], field, "{body}");
+    }
+    let shown = image("data:image/png;base64,aGk=");
+    assert_eq!(server.post("/v1/sessions/s/turns", shown).await.status, 202);
+    server.stop().await;
+}

@@ -28,7 +28,7 @@ pub(crate) struct Target {
 pub(crate) enum Blocked {
     #[error("the address is not a usable http or https URL")]
     NotAUrl,
-    #[error("the address of `{0}` must begin with https://")]
+    #[error("the address of `{0}` must begin with https://, unless `allow_hosts` names `{0}`")]
     NotSecure(String),
     #[error("`{0}` may not be reached from here")]
     NotPublic(String),
@@ -70,6 +70,30 @@ impl Outbound {
             return Err(Blocked::NotPublic(target.host.clone()));
         }
         Ok(found)
+    }
+}
+
+/// Why nobody should be sent to this address, for a server that does not fetch it itself: names are not resolved, so
+/// that only what the address says counts.
+pub fn is_blocked(url: &str) -> Option<String> {
+    let blocked = |blocked: Blocked| Some(blocked.to_string());
+    let Ok(uri) = url.parse::<Uri>() else { return blocked(Blocked::NotAUrl) };
+    let host = uri.authority().map(|authority| authority.host().trim_matches(['[', ']'])).unwrap_or_default();
+    // Without https an address may be read on its way, which is its owner's matter here.
+    let checked = Outbound { allow: vec![host.to_ascii_lowercase()] }.check(&uri);
+    let host = match checked {
+        Ok(target) => target.host,
+        Err(error) => return blocked(error),
+    };
+    let name = host.trim_end_matches('.');
+    let last = name.rsplit('.').next().unwrap_or_default();
+    let is_local = matches!(last, "localhost" | "local" | "internal");
+    // A host that ends in a number is an address, however it is written.
+    let is_number = last.starts_with(|c: char| c.is_ascii_digit());
+    match name.parse::<IpAddr>() {
+        Ok(address) if is_public(address) => None,
+        Err(_) if !is_local && !is_number => None,
+        Ok(_) | Err(_) => blocked(Blocked::NotPublic(host)),
     }
 }
 
@@ -115,6 +139,35 @@ fn is_public_v6(address: Ipv6Addr) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn addresses_are_judged_by_what_they_say() {
+        for url in [
+            "http://169.254.169.254/",
+            "http://127.0.0.1/",
+            "http://[::ffff:127.0.0.1]/",
+            "http://[::1]:80/",
+            "http://2130706433/",
+            "http://0x7f.1/",
+            "http://127.1/",
+            "https://localhost/",
+            "https://metadata.google.internal./",
+            "https://ok.example\\@127.0.0.1/",
+            "https://ok@127.0.0.1/",
+            "file:///etc/passwd",
+            "gopher://example.com/",
+            "javascript:alert(1)",
+            "/relative",
+            "",
+        ] {
+            assert!(is_blocked(url).is_some(), "{url}");
+        }
+        for url in
+            ["https://example.com/a.png", "http://example.com/", "https://8.8.8.8/", "https://1.example/"]
+        {
+            assert_eq!(is_blocked(url), None, "{url}");
+        }
+    }
 
     async fn check(allow: &[&str], url: &str) -> Result<(), Blocked> {
         let outbound = Outbound { allow: allow.iter().map(|host| (*host).to_owned()).collect() };

@@ -47,6 +47,18 @@ pub enum Endpoint {
 }
 
 impl McpConfig {
+    /// A server that is a program with its arguments, over standard input and output.
+    pub fn command(name: impl Into<String>, argv: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        let argv = argv.into_iter().map(Into::into).collect();
+        Self::new(name, Endpoint::Stdio(Program { argv, ..Program::default() }))
+    }
+
+    /// A server at an address, without headers.
+    pub fn url(name: impl Into<String>, url: impl Into<String>) -> Self {
+        let outbound = Outbound::default();
+        Self::new(name, Endpoint::Http { url: url.into(), headers: Vec::new(), outbound })
+    }
+
     pub fn new(name: impl Into<String>, endpoint: Endpoint) -> Self {
         Self {
             name: name.into(),

@@ -2,8 +2,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use riverrun_tool::{
-    Call, ClientTool, Effect, Flags, FunctionTool, Json, Progress, Runs, SetError, Tool, ToolDefinition,
-    ToolError, ToolErrorKind, ToolOutput, ToolSet,
+    Call, ClientTool, Effect, Flags, FunctionTool, Json, Progress, SetError, Tool, ToolError, ToolErrorKind,
+    ToolOutput, ToolSet,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -123,16 +123,7 @@ async fn a_set_knows_its_tools_and_names_them() {
 
 #[tokio::test]
 async fn a_client_s_tool_is_never_run_here() {
-    let definition = ToolDefinition {
-        name: "pick".to_owned(),
-        description: String::new(),
-        parameters: json!({"type": "object"}),
-        flags: Flags::default(),
-        timeout: Duration::from_secs(1),
-        source: "anything".to_owned(),
-        runs: Runs::default(),
-    };
-    let tool = ClientTool::new(definition);
+    let tool = ClientTool::new("pick", "", json!({"type": "object"}));
     assert!(tool.definition().is_client_run());
     fails(tool, call(json!({})), ToolErrorKind::Denied).await;
 }

@@ -9,8 +9,8 @@ use riverrun_runner::{AgentSpec, Registry};
 use riverrun_tool::Tool;
 
 use super::failure::wrong;
-use super::{hook, mcp, provider, rules, tool};
-use crate::cli::config::{Agent, Approval, Declared, FileRead, LimitsDeclared, Policy, SecretText, Source};
+use super::{hook, mcp, notes, provider, rules, tool};
+use crate::cli::config::{Agent, Approval, Declared, FileRead, LimitsDeclared, Policy, Source};
 use crate::cli::exit::{Failure, Outcome};
 
 /// Tools by the name that agents give, with what they say of approvals.
@@ -38,15 +38,17 @@ pub fn check(declared: &Declared, read: &FileRead) -> Outcome<Vec<String>> {
     provider::scripted(declared, read)?;
     let mut notes = Vec::new();
     for declaration in declared.providers.iter().filter(|provider| provider.kind != "scripted") {
-        if let Err(failure) = provider::build(declaration, read.directory()) {
-            let failure = read.at(&declaration.name, failure);
-            match &declaration.key {
-                // The one who checks the file need not be the one who has the key.
-                Some(SecretText::Env(name)) if std::env::var_os(name).is_none() => notes.push(failure.what),
-                Some(_) | None => return Err(failure),
-            }
+        let at = |failure| read.at(&declaration.name, failure);
+        // The one who checks the file need not be the one who has the keys.
+        let keyless = provider::without_absent_keys(declaration);
+        provider::build(&keyless, read.directory()).map_err(at)?;
+        if keyless != *declaration
+            && let Err(failure) = provider::build(declaration, read.directory())
+        {
+            notes.push(at(failure).what);
         }
     }
+    notes.extend(notes::of(declared, read));
     let tools = own_tools(declared, read)?;
     agents(declared, &tools, &mcp::Servers::new(), read)?;
     hook::all(declared, read)?;
@@ -180,7 +182,10 @@ pub fn json(
         Source::Here(value) => Ok(value.clone()),
         Source::File(file) => {
             let text = text(&Source::File(file.clone()), directory)?;
-            serde_json::from_str(&text).map_err(|error| wrong(section, name, format_args!("{file}: {error}")))
+            let said = |error: &dyn std::fmt::Display| wrong(section, name, format_args!("{file}: {error}"));
+            let schema = serde_json::from_str(&text).map_err(|error| said(&error))?;
+            riverrun_tool::check_schema(&schema).map_err(|error| said(&error))?;
+            Ok(schema)
         }
     }
 }

@@ -8,8 +8,8 @@ use riverrun_tool::{Call, Flags, Runs, Tool, ToolDefinition, ToolFuture, ToolOut
 use serde_json::{Value, json};
 
 /// A function over its arguments.
-struct Builtin {
-    definition: ToolDefinition,
+pub struct Builtin {
+    pub definition: ToolDefinition,
     run: fn(&Value) -> ToolOutput,
 }
 
@@ -25,17 +25,25 @@ impl Tool for Builtin {
 }
 
 /// The function of this name.
-pub fn find(name: &str) -> Option<Arc<dyn Tool>> {
+pub fn find(name: &str) -> Option<Builtin> {
     match name {
-        "search" => Some(search()),
-        "publish_report" => Some(publish_report()),
+        "search" => Some(search_function()),
+        "publish_report" => Some(publish_function()),
         _ => None,
     }
 }
 
-/// Finds the same two sources for every question, so that nothing leaves the machine.
 pub fn search() -> Arc<dyn Tool> {
-    Arc::new(Builtin {
+    Arc::new(search_function())
+}
+
+pub fn publish_report() -> Arc<dyn Tool> {
+    Arc::new(publish_function())
+}
+
+/// Finds the same two sources for every question, so that nothing leaves the machine.
+fn search_function() -> Builtin {
+    Builtin {
         definition: ToolDefinition {
             name: "search".to_owned(),
             description: "Searches a small library of made-up sources.".to_owned(),
@@ -57,12 +65,12 @@ pub fn search() -> Arc<dyn Tool> {
             let parts: Vec<Block> = found.map(Block::plain).into();
             ToolOutput { content: parts.clone(), block_list: parts, ..ToolOutput::default() }
         },
-    })
+    }
 }
 
 /// Publishes nothing; it stands for what a person should agree to.
-pub fn publish_report() -> Arc<dyn Tool> {
-    Arc::new(Builtin {
+fn publish_function() -> Builtin {
+    Builtin {
         definition: ToolDefinition {
             name: "publish_report".to_owned(),
             description: "Publishes a report to its audience (in this demo: nowhere).".to_owned(),
@@ -79,7 +87,7 @@ pub fn publish_report() -> Arc<dyn Tool> {
             let text = |name: &str| arguments[name].as_str().unwrap_or_default().to_owned();
             ToolOutput::text(format!("published “{}” for {}", text("title"), text("audience")))
         },
-    })
+    }
 }
 
 /// The same weather every day.

@@ -79,6 +79,7 @@ fn tool(hook: &Hook, directory: &Path) -> Outcome<Arc<dyn Tool>> {
             HttpTool::new(config).map(|tool| Arc::new(tool) as Arc<dyn Tool>)
         }
         ToolKind::Function(function) => Err(format!("cannot be the function `{}`", function.text)),
+        ToolKind::Client => Err("cannot be run by the caller".to_owned()),
     };
     built.map_err(|error| {
         Failure::new(Exit::Config, format_args!("hook `{}`: {error}", hook.name.text))

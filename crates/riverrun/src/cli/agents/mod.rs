@@ -6,6 +6,7 @@ mod demo;
 mod failure;
 mod hook;
 mod mcp;
+mod notes;
 mod playground;
 mod provider;
 mod rules;

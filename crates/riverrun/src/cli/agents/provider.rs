@@ -1,12 +1,15 @@
 //! Providers as the configuration names them.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use riverrun_event::nearest;
 use riverrun_provider::{ApiName, Price, Provider, ProviderConfig, Scripted, SecretSource};
 
 use super::failure::wrong;
+use super::tool::secrets;
 use crate::cli::config::{Declared, FileRead, Provider as Declaration, SecretText};
 use crate::cli::exit::{Exit, Failure, Outcome};
 
@@ -39,6 +42,16 @@ fn check_scripts(declared: &Declared, scripted: &Scripted, read: &FileRead) -> O
     Ok(())
 }
 
+/// The declaration without the secrets that this environment has not.
+pub fn without_absent_keys(declaration: &Declaration) -> Declaration {
+    let is_absent =
+        |text: &SecretText| matches!(text, SecretText::Env(name) if std::env::var_os(name).is_none());
+    let mut declaration = declaration.clone();
+    declaration.key = declaration.key.filter(|key| !is_absent(key));
+    declaration.headers.retain(|_, value| !is_absent(value));
+    declaration
+}
+
 /// A provider that needs a service. Nobody is called yet, but the key must be there.
 pub fn build(declaration: &Declaration, directory: &Path) -> Outcome<Arc<dyn Provider>> {
     let name = &declaration.name.text;
@@ -55,6 +68,24 @@ pub fn build(declaration: &Declaration, directory: &Path) -> Outcome<Arc<dyn Pro
     let price = |(model, input, cached, output): &(String, f64, f64, f64)| {
         (model.clone(), Price { input: *input, cached_input: Some(*cached), output: *output })
     };
+    config.headers = headers(declaration, directory)?;
+    let seconds = |time: Option<Duration>| time.map(|time| time.as_secs().max(1));
+    config.connect_timeout_seconds = seconds(declaration.patience.connect);
+    config.first_byte_timeout_seconds = seconds(declaration.patience.first_byte);
+    config.idle_timeout_seconds = seconds(declaration.patience.idle);
+    config.total_timeout_seconds = seconds(declaration.patience.total);
+    config.ca_file = declaration.ca_file.as_ref().map(|file| directory.join(file));
     config.prices = declaration.prices.iter().map(price).collect();
     config.build(name).map_err(|error| wrong("providers", name, error.reason))
+}
+
+fn headers(declaration: &Declaration, directory: &Path) -> Outcome<BTreeMap<String, String>> {
+    let mut headers = BTreeMap::new();
+    for (name, secret) in secrets(&declaration.headers, directory) {
+        let value = secret.read().map_err(|problem| {
+            wrong("providers", &declaration.name.text, format_args!("header `{name}`: {problem}"))
+        })?;
+        headers.insert(name, value);
+    }
+    Ok(headers)
 }

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use riverrun_tool::{
-    CommandConfig, CommandTool, Endpoint, Flags, HttpConfig, HttpTool, McpConfig, McpServer, Outbound,
-    Program, Secret, Tool,
+    ClientTool, CommandConfig, CommandTool, Endpoint, Flags, HttpConfig, HttpTool, McpConfig, McpServer,
+    Outbound, Program, Secret, Tool,
 };
 use serde_json::{Value, json};
 
 use super::build::json as read_json;
-use super::builtin;
+use super::builtin::{self, Builtin};
 use super::failure::wrong;
 use crate::cli::config::{Mcp, SecretText, Tool as Declaration, ToolKind};
 use crate::cli::exit::Outcome;
@@ -29,8 +29,15 @@ pub fn build(declaration: &Declaration, directory: &Path) -> Outcome<Arc<dyn Too
     let parameters = |used: Vec<String>| given.clone().unwrap_or_else(|| texts(used));
     let flags = flags(declaration);
     match &declaration.kind {
-        ToolKind::Function(function) => builtin::find(&function.text)
-            .ok_or_else(|| wrong("tools", &name, format_args!("there is no function `{}`", function.text))),
+        ToolKind::Function(function) => match builtin::find(&function.text) {
+            Some(found) => Ok(Arc::new(as_declared(found, declaration))),
+            None => Err(wrong("tools", &name, format_args!("there is no function `{}`", function.text))),
+        },
+        ToolKind::Client => {
+            let parameters = given.unwrap_or_else(|| json!({"type": "object"}));
+            let built = ClientTool::new(name, description, parameters).flags(flags);
+            Ok(Arc::new(built))
+        }
         ToolKind::Command { argv, env, cwd, interactive } => {
             let parameters = parameters(argv.iter().flat_map(|word| placeholders(word)).collect());
             let program = program(argv, env, cwd.as_deref(), directory);
@@ -66,6 +73,24 @@ pub fn build(declaration: &Declaration, directory: &Path) -> Outcome<Arc<dyn Too
             Ok(Arc::new(HttpTool::new(config).map_err(|error| wrong("tools", &name, error))?))
         }
     }
+}
+
+/// What the file says goes before what the function says of itself.
+fn as_declared(mut found: Builtin, declaration: &Declaration) -> Builtin {
+    let definition = &mut found.definition;
+    definition.name.clone_from(&declaration.name.text);
+    if !declaration.description.is_empty() {
+        definition.description.clone_from(&declaration.description);
+    }
+    definition.timeout = declaration.timeout.unwrap_or(definition.timeout);
+    let own = definition.flags;
+    definition.flags = Flags {
+        read_only: declaration.read_only.unwrap_or(own.read_only),
+        destructive: declaration.destructive.unwrap_or(own.destructive),
+        idempotent: declaration.idempotent.unwrap_or(own.idempotent),
+        open_world: declaration.open_world.unwrap_or(own.open_world),
+    };
+    found
 }
 
 /// What is not said is the dangerous case.

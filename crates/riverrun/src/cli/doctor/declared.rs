@@ -7,7 +7,7 @@ use tokio::time::timeout;
 
 use super::Check;
 use crate::cli::agents::{check, mcp_server, provider};
-use crate::cli::config::{Effective, Hook, Mcp, Provider, SecretText, ToolKind, find_file};
+use crate::cli::config::{Effective, Mcp, Provider, SecretText, ToolKind, find_file};
 
 /// A service that does not take a connection in this time is not reached.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -35,7 +35,16 @@ pub async fn checks() -> Vec<Check> {
     for declaration in &declared.mcp {
         checks.push(ask(declaration, directory).await);
     }
-    checks.extend(declared.hooks.iter().filter_map(|hook| program(hook, directory)));
+    for tool in &declared.tools {
+        let place = format!("[tools.{}]", tool.name.text);
+        checks.extend(program("tool", &tool.name.text, &tool.kind, &place, directory));
+        checks.extend(secrets("tool", &tool.name.text, &tool.kind, directory));
+    }
+    for hook in &declared.hooks {
+        let place = format!("hook `{}`", hook.name.text);
+        checks.extend(program("hook", &hook.name.text, &hook.kind, &place, directory));
+        checks.extend(secrets("hook", &hook.name.text, &hook.kind, directory));
+    }
     checks
 }
 
@@ -76,20 +85,37 @@ async fn reach(declaration: &Provider, directory: &Path) -> Check {
     }
 }
 
-/// Whether a hook's program is there. One that is not there is found out in the middle of a turn.
-fn program(hook: &Hook, directory: &Path) -> Option<Check> {
-    let ToolKind::Command { argv, cwd, .. } = &hook.kind else { return None };
-    let (name, program) = (&hook.name.text, argv.first()?);
+/// Whether the program is there. One that is not there is found out in the middle of a turn.
+fn program(what: &'static str, name: &str, kind: &ToolKind, place: &str, directory: &Path) -> Option<Check> {
+    let ToolKind::Command { argv, cwd, .. } = kind else { return None };
+    // A program that the model chooses is not known before the call.
+    let program = argv.first().filter(|program| what == "hook" || !program.contains('{'))?;
     let beside = cwd.as_ref().map_or_else(|| directory.to_owned(), |cwd| directory.join(cwd));
     if super::program::is_there(program, &beside) {
-        return Some(Check::good("hook", format!("{name}: `{program}` can be run")));
+        return Some(Check::good(what, format!("{name}: `{program}` can be run")));
     }
     let detail = format!("{name}: `{program}` is not there, or may not be run");
-    Some(Check::bad(
-        "hook",
-        detail,
-        format!("install it, make it executable, or mend `command` of hook `{name}`"),
-    ))
+    Some(Check::bad(what, detail, format!("install it, make it executable, or mend `command` of {place}")))
+}
+
+/// The secrets that are not where the file says. What they hold is not looked at.
+fn secrets(what: &'static str, name: &str, kind: &ToolKind, directory: &Path) -> Vec<Check> {
+    let (ToolKind::Command { env: texts, .. } | ToolKind::Http { headers: texts, .. }) = kind else {
+        return Vec::new();
+    };
+    let absent = |(key, text): (&String, &SecretText)| match text {
+        SecretText::Env(variable) if std::env::var_os(variable).is_none() => {
+            let detail = format!("{name}: `{key}` comes from the variable {variable}, which is not set");
+            Some(Check::bad(what, detail, format!("set {variable}")))
+        }
+        SecretText::File(file) => {
+            let error = std::fs::File::open(directory.join(file)).err()?;
+            let detail = format!("{name}: `{key}` comes from {file}, which cannot be read: {error}");
+            Some(Check::bad(what, detail, format!("put the value into {file}")))
+        }
+        SecretText::Env(_) | SecretText::Plain(_) => None,
+    };
+    texts.iter().filter_map(absent).collect()
 }
 
 async fn ask(declaration: &Mcp, directory: &Path) -> Check {
@@ -104,8 +130,13 @@ async fn ask(declaration: &Mcp, directory: &Path) -> Check {
             Check::good("mcp", format!("{name} offers {count} tool{}", if count == 1 { "" } else { "s" }))
         }
         Ok(offer) => {
-            let detail =
-                format!("{name} offers {} tools; not usable: {:?}", offer.tools.len(), offer.refused);
+            let refused: Vec<String> = offer
+                .refused
+                .iter()
+                .map(|refused| format!("`{}` ({})", refused.name, refused.reason))
+                .collect();
+            let count = offer.tools.len();
+            let detail = format!("{name} offers {count} tools; not usable: {}", refused.join(", "));
             Check::bad("mcp", detail, "mend these tools in the server; the others work")
         }
     }

@@ -63,6 +63,13 @@ async fn run_at(
     context: &Context,
 ) -> Outcome {
     let client = &place.client;
+    if let (true, Some(serve)) = (args.detach, place.needed_server()) {
+        return Err(Failure::new(
+            Exit::Usage,
+            "--detach needs a server that goes on with the turn, and none runs",
+        )
+        .hint(format_args!("start `{serve}` first")));
+    }
     let session = match &args.session {
         Some(typed) => resolve_session(client, typed).await?,
         None => new_session(client, agent.clone(), &input).await?,
@@ -91,7 +98,7 @@ async fn run_at(
     let asks = !args.no_input && !context.output.json && std::io::stdin().is_terminal();
     let mut watch = Watch::new(client.clone(), session, turn, context.output, asks);
     let ending = watch.run().await?;
-    watch.tell(&ending, place.is_private())?;
+    watch.tell(&ending, place.needed_server().as_deref())?;
     match ending {
         Ending::Completed => Ok(()),
         Ending::Failed => Err(Failure::silent(Exit::Failed)),

@@ -1,6 +1,6 @@
 //! Where a run happens: on a server, or, if none was named and none answers, on one in this process.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use riverrun_client::{Client, Error};
 use tokio::sync::oneshot;
@@ -17,6 +17,7 @@ pub struct Place {
 
 /// A server that lives as long as the command.
 struct Private {
+    data_dir: PathBuf,
     stop: oneshot::Sender<()>,
     served: JoinHandle<Outcome>,
 }
@@ -41,7 +42,8 @@ impl Place {
 
     async fn start(context: &Context, config: Option<&Path>, data_dir: Option<&Path>) -> Outcome<Self> {
         let (options, agents) = serve::private(config, data_dir).await?;
-        let key_file = options.data_dir.join("admin.key");
+        let data_dir = options.data_dir.clone();
+        let key_file = data_dir.join("admin.key");
         context.output.note(&format!("no server: running on {} in this process", options.data_dir.display()));
         let (stop, stopped) = oneshot::channel::<()>();
         let (ready, is_ready) = oneshot::channel();
@@ -60,16 +62,18 @@ impl Place {
         };
         let key = std::fs::read_to_string(&key_file).map_err(|error| Failure::file(&key_file, &error))?;
         let client = Client::new(&format!("http://{address}"), Some(key.trim()))?;
-        Ok(Self { client, private: Some(Private { stop, served }) })
+        Ok(Self { client, private: Some(Private { data_dir, stop, served }) })
     }
 
-    pub fn is_private(&self) -> bool {
-        self.private.is_some()
+    /// The server that could go on with what this process leaves; None if one does.
+    pub fn needed_server(&self) -> Option<String> {
+        let private = self.private.as_ref()?;
+        Some(format!("riverrun serve --data-dir {}", private.data_dir.display()))
     }
 
     /// Drains the server of this process. What was under way goes on with the next one.
     pub async fn close(self) -> Outcome {
-        let Some(Private { stop, served }) = self.private else { return Ok(()) };
+        let Some(Private { stop, served, .. }) = self.private else { return Ok(()) };
         drop(self.client);
         drop(stop);
         served.await.map_err(|error| Failure::new(Exit::Failed, error))?

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::io::Write;
+use std::time::Duration;
 
 use riverrun_client::{Client, ConnectionState, Error, Follow, FollowOptions, FollowedEvent, Turn, Update};
 use riverrun_event::{ActionId, SessionId};
@@ -14,6 +15,9 @@ use crate::cli::exit::Outcome;
 use crate::cli::output::Output;
 use crate::cli::tail::Renderer;
 use crate::cli::terminal::{Lines, Mark, Tone, escape};
+
+/// How long after a first `^C` a second one leaves the turn running.
+const MOMENT: Duration = Duration::from_millis(600);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ending {
@@ -260,7 +264,7 @@ impl Watch {
         Ok(None)
     }
 
-    /// The first stops the turn; the second leaves it.
+    /// The first stops the turn, after a moment in which a second one leaves it running.
     async fn interrupted(&mut self) -> Outcome<Option<Ending>> {
         self.close_line()?;
         if self.is_asked {
@@ -271,7 +275,11 @@ impl Watch {
             return Ok(Some(Ending::Left));
         }
         self.was_stopped = true;
-        self.output.note("stopping the turn; ^C again leaves it as it is");
+        self.output.note("stopping the turn; ^C again at once leaves it running");
+        if tokio::time::timeout(MOMENT, tokio::signal::ctrl_c()).await.is_ok() {
+            self.output.note("");
+            return Ok(Some(Ending::Left));
+        }
         match self.client.cancel(&self.session, &self.turn.turn_id, "immediate").await {
             Ok(_) => Ok(None),
             Err(error) => {
@@ -288,13 +296,13 @@ impl Watch {
     }
 
     /// How it ended, and how to go on.
-    pub fn tell(&mut self, ending: &Ending, is_private: bool) -> Outcome {
+    pub fn tell(&mut self, ending: &Ending, needed: Option<&str>) -> Outcome {
         self.close_line()?;
         if self.output.json {
             return self.output.line(&self.result(ending).to_string());
         }
         let (session, turn) = (&self.session, &self.turn.turn_id);
-        let goes_on = if is_private { "it goes on with the next server: " } else { "" };
+        let first = needed.map(|serve| format!("start `{serve}` first, then: ")).unwrap_or_default();
         match ending {
             Ending::Completed | Ending::Failed | Ending::Cancelled => {
                 let style = self.output.style_of_notes();
@@ -303,14 +311,15 @@ impl Watch {
             }
             Ending::Waiting => {
                 let action = self.questions.front().map(|question| question.action.as_str()).unwrap_or("-");
-                self.output.note(&format!("a decision is needed; {goes_on}riverrun approve {action}"));
+                self.output.note(&format!("a decision is needed; {first}riverrun approve {action}"));
                 self.output.note(&format!("then watch: riverrun tail {session} --turn {turn}"));
             }
             Ending::Left => {
-                let note = if is_private {
-                    "left; it goes on with the next server, and then: "
-                } else {
-                    "left; the turn goes on. Watch it: "
+                let note = match needed {
+                    Some(serve) => {
+                        format!("left; it goes on with the next server: `{serve}`. Watch it there: ")
+                    }
+                    None => "left; the turn goes on. Watch it: ".to_owned(),
                 };
                 self.output.note(&format!("{note}riverrun tail {session} --turn {turn}"));
             }

@@ -14,9 +14,9 @@ pub const APPROVALS: &[&str] = &["policy", "never", "always"];
 pub const PROVIDER_KINDS: &[&str] = &["openai", "openai-chat", "anthropic", "gemini", "scripted"];
 
 pub const LIMITS: &[Field] = &[
-    may("steps", Shape::Whole, "Model calls in one turn."),
-    may("tokens", Shape::Whole, "Tokens of one turn."),
-    may("cost", Shape::Number, "Cost of one turn, in US dollars."),
+    may("steps", Shape::Count, "Model calls in one turn."),
+    may("tokens", Shape::Count, "Tokens of one turn."),
+    may("cost", Shape::Money, "Cost of one turn, in US dollars."),
     may("time", Shape::Duration, "How long a turn may take."),
     may("depth", Shape::Whole, "How deep sub-agents may call sub-agents."),
     may("children", Shape::Whole, "Sub-agents of one turn."),
@@ -38,11 +38,11 @@ pub const AGENT: &[Field] = &[
     may("limits", Shape::Table(LIMITS), "What one turn may use."),
     may("output_schema", Shape::JsonSchema, "The JSON Schema that the final message must fit."),
     may("reasoning_effort", Shape::Text, "`low`, `medium`, `high`, or what the provider knows."),
-    may("temperature", Shape::Number, "The model's temperature."),
-    may("max_output_tokens", Shape::Whole, "Tokens of one answer."),
+    may("temperature", Shape::Temperature, "The model's temperature."),
+    may("max_output_tokens", Shape::Count, "Tokens of one answer."),
     may(
         "compact_at_tokens",
-        Shape::Whole,
+        Shape::Count,
         "Tokens of history at which older turns are replaced by a summary.",
     ),
     may("keep_raw", Shape::Flag, "Keep what each model call was asked and answered."),
@@ -56,10 +56,11 @@ pub const TOOL: &[Field] = &[
         Shape::Texts,
         "A program and its arguments; `{name}` stands for an argument of the call. No shell.",
     ),
-    may("url", Shape::Text, "Where an HTTP tool is."),
+    may("url", Shape::Url, "Where an HTTP tool is."),
     may("method", Shape::Word(&["GET", "POST", "PUT", "PATCH", "DELETE"]), "The method of an HTTP tool."),
     may("headers", Shape::TextMap, "Headers of an HTTP tool; secrets by { env } or { file }."),
     may("function", Shape::Text, "A built-in function."),
+    may("client", Shape::Flag, "The caller runs it: a call waits until somebody responds with its result."),
     may("parameters", Shape::JsonSchema, "The JSON Schema of the arguments."),
     may("env", Shape::TextMap, "Variables of a command; secrets by { env } or { file }."),
     may("cwd", Shape::Text, "Where a command runs."),
@@ -83,7 +84,7 @@ pub const TOOL: &[Field] = &[
 
 pub const MCP: &[Field] = &[
     may("command", Shape::Texts, "The program of a server over stdin and stdout. No shell."),
-    may("url", Shape::Text, "Where a server over HTTP is."),
+    may("url", Shape::Url, "Where a server over HTTP is."),
     may("env", Shape::TextMap, "Variables of the program; secrets by { env } or { file }."),
     may("cwd", Shape::Text, "Where the program runs."),
     may("headers", Shape::TextMap, "Headers for a server over HTTP; secrets by { env } or { file }."),
@@ -94,16 +95,26 @@ pub const MCP: &[Field] = &[
 ];
 
 pub const PRICE: &[Field] = &[
-    must("input", Shape::Number, "US dollars for a million tokens read."),
-    may("cached_input", Shape::Number, "The same for tokens read from a cache."),
-    must("output", Shape::Number, "The same for tokens written."),
+    must("input", Shape::Money, "US dollars for a million tokens read."),
+    may("cached_input", Shape::Money, "The same for tokens read from a cache."),
+    must("output", Shape::Money, "The same for tokens written."),
 ];
 
 pub const PROVIDER: &[Field] = &[
     must("kind", Shape::Word(PROVIDER_KINDS), "Which API it speaks."),
-    may("base_url", Shape::Text, "Where it is, if not at its maker's."),
+    may("base_url", Shape::Url, "Where it is, if not at its maker's."),
     may("key", Shape::Secret, "The key: { env = \"NAME\" } or { file = \"PATH\" }."),
-    may("prices", Shape::NumberTables(PRICE), "What its models cost, by model."),
+    may("headers", Shape::TextMap, "More headers of each request; secrets by { env } or { file }."),
+    may(
+        "prices",
+        Shape::NumberTables(PRICE),
+        "What its models cost, by model; a name that ends in `*` stands for all that begin so.",
+    ),
+    may("connect_timeout", Shape::Duration, "How long a connection may take to be made; 10s without it."),
+    may("first_byte_timeout", Shape::Duration, "How long an answer may take to begin; 60s without it."),
+    may("idle_timeout", Shape::Duration, "How long an answer may say nothing; 60s without it."),
+    may("total_timeout", Shape::Duration, "How long a whole answer may take; 30m without it."),
+    may("ca_file", Shape::Text, "Certificates (PEM) to trust instead of the public ones."),
 ];
 
 pub const POLICY: &[Field] = &[
@@ -129,12 +140,12 @@ pub const HOOK: &[Field] = &[
         Shape::Texts,
         "A program that reads the question as JSON and writes its answer. No shell.",
     ),
-    may("url", Shape::Text, "Where the question is posted to, if there is no program."),
+    may("url", Shape::Url, "Where the question is posted to, if there is no program."),
     may("headers", Shape::TextMap, "Headers of that request; secrets by { env } or { file }."),
     may("env", Shape::TextMap, "Variables of the program; secrets by { env } or { file }."),
     may("cwd", Shape::Text, "Where the program runs."),
     may("timeout", Shape::Duration, "How long an answer may take; 10s without it."),
-    may("output_bytes", Shape::Whole, "How long an answer may be; 1048576 without it."),
+    may("output_bytes", Shape::Count, "How long an answer may be; 1048576 without it."),
     may(
         "on_failure",
         Shape::Word(&["block", "allow"]),

@@ -15,10 +15,14 @@ pub fn fits(node: &Node, shape: Shape) -> Result<(), String> {
         Shape::TextOrTexts => node.text().is_some() || is_texts(node),
         Shape::TextOrFile => node.text().is_some() || node.single("file").is_some(),
         Shape::Whole => matches!(node.value, NodeValue::Whole(number) if number >= 0),
-        Shape::Number => matches!(node.value, NodeValue::Whole(_) | NodeValue::Number(_)),
-        Shape::NumberTables(_) | Shape::Table(_) | Shape::Routes | Shape::JsonSchema => {
+        Shape::NumberTables(_) | Shape::Table(_) | Shape::Routes => {
             matches!(node.value, NodeValue::Table(_))
         }
+        Shape::Count => return from(node, 1.0, f64::MAX, "a whole number from 1 on"),
+        Shape::Money => return from(node, 0.0, f64::MAX, "a number of dollars from 0 on"),
+        Shape::Temperature => return from(node, 0.0, 2.0, "a number from 0 to 2"),
+        Shape::Url => return address(node),
+        Shape::JsonSchema => return json_schema(node),
         Shape::Secret => return secret(node),
         Shape::TextMap => return text_map(node),
         Shape::Duration => return span_of_time(node),
@@ -40,13 +44,56 @@ fn wanted(shape: Shape) -> &'static str {
         Shape::TextOrTexts => "a text or a list of texts",
         Shape::TextOrFile => "a text or { file = \"…\" }",
         Shape::Whole => "a whole number from 0 on",
-        Shape::Number => "a number",
+        Shape::Count | Shape::Money | Shape::Temperature => "a number",
+        Shape::Url => "an address such as \"https://example.com/path\"",
         Shape::JsonSchema => "a JSON Schema as a table, or { file = \"….json\" }",
         Shape::Secret => "{ env = \"NAME\" } or { file = \"PATH\" }",
         Shape::Duration => "a duration such as \"15s\"",
         Shape::TextMap | Shape::NumberTables(_) | Shape::Table(_) | Shape::Routes => "a table",
         Shape::Word(_) => "a word",
         Shape::Words(_) => "a list of words",
+    }
+}
+
+/// A number between these two, or what is wanted.
+fn from(node: &Node, least: f64, most: f64, wanted: &str) -> Result<(), String> {
+    let number = match node.value {
+        NodeValue::Whole(number) => number as f64,
+        NodeValue::Number(number) if least < 1.0 => number,
+        _ => return wants(node, wanted),
+    };
+    match number >= least && number <= most {
+        true => Ok(()),
+        false => Err(format!("wants {wanted}, not {number}")),
+    }
+}
+
+/// What stands in braces is an argument of the call. The host of a tool may not be one; its builder says so.
+fn address(node: &Node) -> Result<(), String> {
+    let Some(text) = node.text() else { return wants(node, wanted(Shape::Url)) };
+    let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
+    let host = rest.map(|rest| rest.split(['/', '?', '#']).next().unwrap_or_default());
+    let is_whole = text.starts_with('{') && text.ends_with('}');
+    let is_host = |host: &str| {
+        !host.is_empty() && !host.contains(|c: char| c.is_whitespace() || c.is_control() || c == '@')
+    };
+    if is_whole || host.is_some_and(is_host) {
+        return Ok(());
+    }
+    Err(format!(
+        "`{text}` is no address; write {}",
+        wanted(Shape::Url).trim_start_matches("an address such as ")
+    ))
+}
+
+/// Only what stands here: a file is read when the tool or the agent is built.
+fn json_schema(node: &Node) -> Result<(), String> {
+    if !matches!(node.value, NodeValue::Table(_)) {
+        return wants(node, wanted(Shape::JsonSchema));
+    }
+    match node.single("file") {
+        Some(_) => Ok(()),
+        None => riverrun_tool::check_schema(&node.to_json()),
     }
 }
 
@@ -98,7 +145,10 @@ fn is_secret_name(name: &str) -> bool {
 
 fn span_of_time(node: &Node) -> Result<(), String> {
     match node.text() {
-        Some(text) => duration::parse(text).map(drop),
+        Some(text) => match duration::parse(text)?.is_zero() {
+            true => Err(format!("`{text}` is no time at all; give more, or leave it out")),
+            false => Ok(()),
+        },
         None => wants(node, wanted(Shape::Duration)),
     }
 }

@@ -46,6 +46,12 @@ impl Reader {
             self.complain(&node.span, format!("command: the list is empty in hook `{name}`"));
             return None;
         }
+        let at = format!("hook `{name}`");
+        if !argv.is_empty() && !table.contains_key("url") {
+            self.foreign(table, &["headers", "allow_hosts"], &at, "`url`");
+        } else if argv.is_empty() {
+            self.foreign(table, &["env", "cwd"], &at, "`command`");
+        }
         match (argv.is_empty(), text(table, "url")) {
             (false, None) => Some(ToolKind::Command {
                 argv,

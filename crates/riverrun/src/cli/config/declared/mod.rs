@@ -8,7 +8,9 @@ mod hook;
 mod node;
 mod read;
 mod references;
+mod service;
 mod shape;
+mod tool;
 mod types;
 mod values;
 

@@ -5,15 +5,14 @@ use std::ops::Range;
 
 use riverrun_event::nearest;
 
-use super::catalogue::{AGENT, LIMITS, MCP, POLICY, PRICE, PROVIDER, SCRIPTS, TOOL};
+use super::catalogue::{AGENT, LIMITS, POLICY, SCRIPTS};
 use super::fits::fits;
 use super::node::{Member, Node, NodeValue};
 use super::references;
 use super::shape::{Field, Shape};
-use super::types::{Agent, Declared, LimitsDeclared, Mcp, Name, Policy, Provider, Tool, ToolKind};
+use super::types::{Agent, Declared, LimitsDeclared, Name, Policy};
 use super::values::{
-    Table, approval, flag, json_schema, name, names, number, peek, secret, source, text, text_map, texts,
-    time, whole,
+    Table, approval, flag, json_schema, name, names, number, peek, source, text, texts, time, whole,
 };
 
 /// What is wrong at a place: the text, and what was meant perhaps.
@@ -112,7 +111,10 @@ impl Reader {
             | Shape::TextMap
             | Shape::Duration
             | Shape::Whole
-            | Shape::Number
+            | Shape::Count
+            | Shape::Money
+            | Shape::Temperature
+            | Shape::Url
             | Shape::Flag
             | Shape::Word(_)
             | Shape::Words(_)
@@ -160,103 +162,16 @@ impl Reader {
         })
     }
 
-    fn tool(&mut self, member: &Member) -> Option<Tool> {
-        let at = format!("[tools.{}]", member.key);
-        let table = self.table(&member.node, TOOL, &at);
-        let kind = self.tool_kind(member, &table, &at)?;
-        if matches!(&kind, ToolKind::Command { argv, .. } if argv.is_empty()) {
-            self.complain(&member.node.span, format!("command: the list is empty in {at}"));
-        }
-        Some(Tool {
-            name: name(member),
-            description: text(&table, "description").unwrap_or_default(),
-            kind,
-            parameters: json_schema(&table, "parameters"),
-            timeout: time(&table, "timeout"),
-            approval: approval(&table),
-            read_only: flag(&table, "read_only"),
-            destructive: flag(&table, "destructive"),
-            idempotent: flag(&table, "idempotent"),
-            open_world: flag(&table, "open_world"),
-        })
-    }
-
-    fn tool_kind(&mut self, member: &Member, table: &Table<'_>, at: &str) -> Option<ToolKind> {
-        let kinds = ["command", "url", "function"].into_iter().filter(|kind| table.contains_key(kind));
-        match kinds.collect::<Vec<_>>().as_slice() {
-            ["command"] => Some(ToolKind::Command {
-                argv: texts(table.get("command").copied()),
-                env: text_map(table, "env"),
-                cwd: text(table, "cwd"),
-                interactive: flag(table, "interactive").unwrap_or(false),
-            }),
-            ["url"] => Some(ToolKind::Http {
-                url: text(table, "url").unwrap_or_default(),
-                method: text(table, "method").unwrap_or_else(|| "POST".to_owned()),
-                headers: text_map(table, "headers"),
-                allow_hosts: texts(table.get("allow_hosts").copied()),
-            }),
-            ["function"] => {
-                let node = table.get("function").copied()?;
-                Some(ToolKind::Function(Name { text: node.text()?.to_owned(), span: node.span.clone() }))
-            }
-            [] => {
-                self.complain(
-                    &member.span,
-                    format!("{at} says not what it is: give `command`, `url` or `function`"),
-                );
-                None
-            }
-            several => {
-                self.complain(&member.span, format!("{at} has {}: give one of them", several.join(" and ")));
-                None
-            }
-        }
-    }
-
-    fn mcp(&mut self, member: &Member) -> Option<Mcp> {
-        let at = format!("[mcp.{}]", member.key);
-        let table = self.table(&member.node, MCP, &at);
-        let (command, url) = (texts(table.get("command").copied()), text(&table, "url"));
-        if command.is_empty() == url.is_none() {
-            self.complain(&member.span, format!("{at} needs `command` or `url`, and not both"));
-        }
-        Some(Mcp {
-            name: name(member),
-            command,
-            url,
-            env: text_map(&table, "env"),
-            cwd: text(&table, "cwd"),
-            headers: text_map(&table, "headers"),
-            timeout: time(&table, "timeout"),
-            approval: approval(&table),
-            allow_hosts: texts(table.get("allow_hosts").copied()),
-            trust_hints: flag(&table, "trust_hints").unwrap_or_default(),
-        })
-    }
-
-    fn provider(&mut self, member: &Member) -> Option<Provider> {
-        let table = self.table(&member.node, PROVIDER, &format!("[providers.{}]", member.key));
-        let mut prices = Vec::new();
-        for price in table.get("prices").map_or(&[][..], |node| node.members()) {
-            let found = peek(&price.node, PRICE);
-            let input = number(&found, "input").unwrap_or_default();
-            let cached = number(&found, "cached_input").unwrap_or(input);
-            prices.push((price.key.clone(), input, cached, number(&found, "output").unwrap_or_default()));
-        }
-        Some(Provider {
-            name: name(member),
-            kind: text(&table, "kind").unwrap_or_default(),
-            base_url: text(&table, "base_url"),
-            key: table.get("key").map(|node| secret(node)),
-            prices,
-        })
-    }
-
     fn routes(&mut self, node: &Node) -> BTreeMap<String, Vec<Name>> {
         let mut routes = BTreeMap::new();
         for member in node.members() {
             match self.shaped(&member.node, Shape::TextOrTexts, "[routes]") {
+                Ok(()) if names(Some(&member.node)).is_empty() => {
+                    let what = format!("{}: the list is empty; name a model: PROVIDER/MODEL", member.key);
+                    self.complain(&member.node.span, what);
+                    // The name stays known, so that those who use it are not told that it is not there.
+                    drop(routes.insert(member.key.clone(), Vec::new()));
+                }
                 Ok(()) => drop(routes.insert(member.key.clone(), names(Some(&member.node)))),
                 Err(what) => self.complain(&member.node.span, format!("{}: {what}", member.key)),
             }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use riverrun_event::nearest;
 
 use super::read::Wrong;
-use super::types::{Declared, Name, ToolKind};
+use super::types::{Agent, Declared, Name, ToolKind};
 
 /// Functions that come with the server.
 pub const FUNCTIONS: &[&str] = &["search", "publish_report"];
@@ -23,6 +23,7 @@ pub fn check(declared: &Declared, wrong: &mut Vec<Wrong>) {
         for list in [&agent.tools, &agent.subagents, &agent.handoffs] {
             check_twice(list, wrong);
         }
+        check_clashes(agent, wrong);
         for other in agent.subagents.iter().chain(&agent.handoffs) {
             if !agents.contains(&other.text.as_str()) {
                 unknown(wrong, &other.span, "agent", &other.text, &agents);
@@ -74,6 +75,23 @@ fn check_hooks(declared: &Declared, agents: &[&str], tools: &[&str], wrong: &mut
                 unknown(wrong, &tool.span, "tool", &tool.text, &callable);
             }
         }
+    }
+}
+
+/// What the model calls by one name must be one thing.
+fn check_clashes(agent: &Agent, wrong: &mut Vec<Wrong>) {
+    let is_tool = |name: &str| agent.tools.iter().any(|tool| tool.text == name);
+    for other in agent.subagents.iter().filter(|other| is_tool(&other.text)) {
+        let what =
+            format!("`{}` is a tool of this agent too, and would hide the agent; rename one", other.text);
+        wrong.push((other.span.clone(), what, None));
+    }
+    for other in agent.handoffs.iter().filter(|other| is_tool(&format!("transfer_to_{}", other.text))) {
+        let what = format!(
+            "`transfer_to_{}` is a tool of this agent too, and would hide the hand-off; rename one",
+            other.text
+        );
+        wrong.push((other.span.clone(), what, None));
     }
 }
 

@@ -16,9 +16,17 @@ pub enum Shape {
     TextMap,
     /// Names to numbers.
     NumberTables(&'static [Field]),
+    /// More than no time.
     Duration,
     Whole,
-    Number,
+    /// A whole number from 1 on.
+    Count,
+    /// Dollars: a number from 0 on.
+    Money,
+    /// A number from 0 to 2.
+    Temperature,
+    /// An address; that of a tool may hold arguments.
+    Url,
     Flag,
     Word(&'static [&'static str]),
     /// A list of these words.
@@ -96,9 +104,12 @@ fn of(shape: Shape) -> Value {
             json!({ "type": "object", "additionalProperties": { "oneOf": [{ "type": "string" }, env, file] } })
         }
         Shape::NumberTables(fields) => json!({ "type": "object", "additionalProperties": table(fields) }),
-        Shape::Duration => json!({ "type": "string", "pattern": "^[0-9]+(ms|s|m|h|d)$" }),
+        Shape::Duration => json!({ "type": "string", "pattern": "^0*[1-9][0-9]*(ms|s|m|h|d)$" }),
         Shape::Whole => json!({ "type": "integer", "minimum": 0 }),
-        Shape::Number => json!({ "type": "number" }),
+        Shape::Count => json!({ "type": "integer", "minimum": 1 }),
+        Shape::Money => json!({ "type": "number", "minimum": 0 }),
+        Shape::Temperature => json!({ "type": "number", "minimum": 0, "maximum": 2 }),
+        Shape::Url => json!({ "type": "string", "pattern": "^(https?://|[{])" }),
         Shape::Flag => json!({ "type": "boolean" }),
         Shape::Word(words) => json!({ "enum": words }),
         Shape::Words(words) => json!({ "type": "array", "items": { "enum": words }, "minItems": 1 }),

@@ -100,7 +100,7 @@ fn every_mistake_is_named_with_its_place_and_what_was_meant() {
         ),
         (
             "[tools.t]\ndescription = \"x\"\n",
-            &["1:8: [tools.t] says not what it is: give `command`, `url` or `function`"],
+            &["1:8: [tools.t] says not what it is: give `command`, `url`, `function` or `client = true`"],
         ),
         (
             "[tools.t]\ncommand = [\"a\"]\nurl = \"http://x\"\n",
@@ -146,7 +146,7 @@ fn every_mistake_is_named_with_its_place_and_what_was_meant() {
         ("[policy]\ndenied = []\n", &["2:1: unknown key `denied` in [policy]; did you mean `deny`?"]),
         (
             "[agents.a]\nmodel = \"scripted/text\"\ntemperature = \"hot\"\n",
-            &["3:15: temperature: wants a number, not a text"],
+            &["3:15: temperature: wants a number from 0 to 2, not a text"],
         ),
         (
             "[agents.a]\nmodel = \"fast\"\n[routes]\nfast = [\"nobody/x\"]\n",
@@ -182,6 +182,113 @@ fn every_mistake_is_named_with_its_place_and_what_was_meant() {
     ] {
         assert_eq!(complaints(text), expected, "{text}");
     }
+}
+
+/// One line in a table, and what is said of its value.
+fn said_of(table: &str, line: &str) -> Vec<String> {
+    complaints(&format!("{table}\n{line}\n"))
+}
+
+#[test]
+fn values_without_sense_are_refused() {
+    let agent = "[agents.a]\nmodel = \"scripted/text\"";
+    for (table, line, expected) in [
+        ("[tools.t]", "url = \"not a url\"", "`not a url` is no address; write \"https://example.com/path\""),
+        ("[tools.t]", "url = \"https://\"", "`https://` is no address; write \"https://example.com/path\""),
+        ("[mcp.m]", "url = \"ftp://x\"", "`ftp://x` is no address; write \"https://example.com/path\""),
+        (agent, "limits = { cost = -1 }", "cost: wants a number of dollars from 0 on, not -1"),
+        (agent, "limits = { steps = 0 }", "steps: wants a whole number from 1 on, not 0"),
+        (agent, "limits = { steps = 1.5 }", "steps: wants a whole number from 1 on, not a number"),
+        (
+            agent,
+            "limits = { action_timeout = \"0s\" }",
+            "action_timeout: `0s` is no time at all; give more, or leave it out",
+        ),
+        (agent, "temperature = 99", "temperature: wants a number from 0 to 2, not 99"),
+        (
+            agent,
+            "output_schema = { type = \"objekt\" }",
+            "output_schema: this is no valid JSON Schema at `/type`: ",
+        ),
+        (
+            "[tools.t]\ncommand = [\"t\"]",
+            "parameters = { type = \"objekt\" }",
+            "parameters: this is no valid",
+        ),
+        (
+            "[providers.p]\nkind = \"openai\"",
+            "prices = { m = { input = -1, output = 2 } }",
+            "input: wants a number of dollars from 0 on, not -1",
+        ),
+        ("[providers.p]\nkind = \"openai\"", "base_url = \"nowhere\"", "base_url: `nowhere` is no address"),
+        ("[routes]", "fast = []", "fast: the list is empty; name a model: PROVIDER/MODEL"),
+    ] {
+        let said = said_of(table, line);
+        assert!(said.iter().any(|said| said.contains(expected)), "{line}: {said:?}");
+    }
+}
+
+#[test]
+fn what_would_do_nothing_is_refused() {
+    for (text, expected) in [
+        (
+            "[tools.t]\ncommand = [\"t\"]\nmethod = \"GET\"\n",
+            "3:10: `method` goes with `url`, which [tools.t] has not; remove it",
+        ),
+        (
+            "[tools.t]\nurl = \"https://x\"\ncwd = \"/\"\n",
+            "3:7: `cwd` goes with `command`, which [tools.t] has not; remove it",
+        ),
+        (
+            "[tools.t]\nfunction = \"search\"\nparameters = { type = \"object\" }\n",
+            "3:14: `parameters` goes with `command`, `url` or `client`, which [tools.t] has not; remove it",
+        ),
+        (
+            "[mcp.m]\nurl = \"https://x\"\nenv = { A = \"b\" }\n",
+            "3:7: `env` goes with `command`, which [mcp.m] has not; remove it",
+        ),
+        (
+            "[[hooks]]\nname = \"h\"\npoints = [\"stop\"]\ncommand = [\"h\"]\nheaders = { A = \"b\" }\n",
+            "5:11: `headers` goes with `url`, which hook `h` has not; remove it",
+        ),
+        (
+            "[agents.a]\nmodel = \"scripted/text\"\ntools = [\"b\"]\nsubagents = [\"b\"]\n[agents.b]\nmodel = \
+             \"scripted/text\"\n[tools.b]\ncommand = [\"b\"]\n",
+            "4:14: `b` is a tool of this agent too, and would hide the agent; rename one",
+        ),
+        (
+            "[providers.p]\nkind = \"scripted\"\n",
+            "1:12: scripts need no provider; remove [providers.p] and write `scripted/SCENARIO` for `p/SCENARIO`",
+        ),
+        (
+            "[providers.scripted]\nkind = \"openai\"\n",
+            "1:12: `scripted` is the provider of scripts; give yours another name",
+        ),
+    ] {
+        assert_eq!(complaints(text), [expected], "{text}");
+    }
+}
+
+#[test]
+fn a_provider_s_settings_are_read() {
+    let text = r#"
+[providers.local]
+kind = "openai-chat"
+base_url = "https://models.example.com/v1"
+headers = { "X-Team" = "blue", Authorization = { env = "GATEWAY_TOKEN" } }
+connect_timeout = "2s"
+first_byte_timeout = "5m"
+idle_timeout = "90s"
+total_timeout = "1h"
+ca_file = "ca.pem"
+"#;
+    let provider = file::read(text).expect("valid").declared.providers.remove(0);
+    let seconds = |time: Option<std::time::Duration>| time.expect("said").as_secs();
+    let patience = provider.patience;
+    let all = [patience.connect, patience.first_byte, patience.idle, patience.total].map(seconds);
+    assert_eq!(all, [2, 300, 90, 3600]);
+    assert_eq!(provider.headers.len(), 2);
+    assert_eq!(provider.ca_file.as_deref(), Some("ca.pem"));
 }
 
 #[test]

@@ -101,6 +101,8 @@ pub enum ToolKind {
         allow_hosts: Vec<String>,
     },
     Function(Name),
+    /// The caller runs it.
+    Client,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -148,8 +150,20 @@ pub struct Provider {
     pub kind: String,
     pub base_url: Option<String>,
     pub key: Option<SecretText>,
+    pub headers: BTreeMap<String, SecretText>,
     /// Model, input, cached input, output.
     pub prices: Vec<(String, f64, f64, f64)>,
+    pub patience: Patience,
+    pub ca_file: Option<String>,
+}
+
+/// How long a service may take, each as the provider has it if it is not said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Patience {
+    pub connect: Option<Duration>,
+    pub first_byte: Option<Duration>,
+    pub idle: Option<Duration>,
+    pub total: Option<Duration>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

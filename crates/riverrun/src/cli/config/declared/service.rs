@@ -1,0 +1,81 @@
+//! `[mcp.NAME]` and `[providers.NAME]`: what the server calls.
+
+use super::catalogue::{MCP, PRICE, PROVIDER};
+use super::node::Member;
+use super::read::Reader;
+use super::types::{Mcp, Patience, Provider};
+use super::values::{approval, flag, name, number, peek, secret, text, text_map, texts, time};
+
+impl Reader {
+    pub(super) fn mcp(&mut self, member: &Member) -> Option<Mcp> {
+        let at = format!("[mcp.{}]", member.key);
+        let table = self.table(&member.node, MCP, &at);
+        let (command, url) = (texts(table.get("command").copied()), text(&table, "url"));
+        match (command.is_empty(), &url) {
+            (false, None) => self.foreign(&table, &["headers", "allow_hosts"], &at, "`url`"),
+            (true, Some(_)) => self.foreign(&table, &["env", "cwd"], &at, "`command`"),
+            (false, Some(_)) | (true, None) => {
+                self.complain(&member.span, format!("{at} needs `command` or `url`, and not both"));
+            }
+        }
+        Some(Mcp {
+            name: name(member),
+            command,
+            url,
+            env: text_map(&table, "env"),
+            cwd: text(&table, "cwd"),
+            headers: text_map(&table, "headers"),
+            timeout: time(&table, "timeout"),
+            approval: approval(&table),
+            allow_hosts: texts(table.get("allow_hosts").copied()),
+            trust_hints: flag(&table, "trust_hints").unwrap_or_default(),
+        })
+    }
+
+    pub(super) fn provider(&mut self, member: &Member) -> Option<Provider> {
+        let table = self.table(&member.node, PROVIDER, &format!("[providers.{}]", member.key));
+        let mut prices = Vec::new();
+        for price in table.get("prices").map_or(&[][..], |node| node.members()) {
+            let found = peek(&price.node, PRICE);
+            let input = number(&found, "input").unwrap_or_default();
+            let cached = number(&found, "cached_input").unwrap_or(input);
+            prices.push((price.key.clone(), input, cached, number(&found, "output").unwrap_or_default()));
+        }
+        let kind = text(&table, "kind").unwrap_or_default();
+        self.check_scripted(member, &kind);
+        Some(Provider {
+            name: name(member),
+            kind,
+            base_url: text(&table, "base_url"),
+            key: table.get("key").map(|node| secret(node)),
+            headers: text_map(&table, "headers"),
+            prices,
+            patience: Patience {
+                connect: time(&table, "connect_timeout"),
+                first_byte: time(&table, "first_byte_timeout"),
+                idle: time(&table, "idle_timeout"),
+                total: time(&table, "total_timeout"),
+            },
+            ca_file: text(&table, "ca_file"),
+        })
+    }
+
+    /// Scripts are there without a declaration, under one name.
+    fn check_scripted(&mut self, member: &Member, kind: &str) {
+        let name = &member.key;
+        match (name.as_str(), kind) {
+            ("scripted", "scripted" | "") => {}
+            ("scripted", _) => {
+                let what = "`scripted` is the provider of scripts; give yours another name";
+                self.complain(&member.span, what);
+            }
+            (_, "scripted") => {
+                let what = format!(
+                    "scripts need no provider; remove [providers.{name}] and write `scripted/SCENARIO` for `{name}/SCENARIO`"
+                );
+                self.complain(&member.span, what);
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! What a turn may be given: an input that a model can be shown, and settings that mean something.
+
+use riverrun_event::{Block, ErrorCode, Input, Part};
+use riverrun_runner::{Settings, check_schema, is_blocked};
+use serde_json::{Map, Value};
+
+use crate::edge::{Problem, invalid};
+
+/// Nothing to say is nothing to do, and what no model can be shown is nothing to say.
+pub(super) fn check_input(input: &Input) -> Result<(), Problem> {
+    let empty = || invalid("input", &"it is empty; say what the turn is about");
+    match input {
+        Input::Text(text) if text.trim().is_empty() => Err(empty()),
+        Input::Text(_) => Ok(()),
+        Input::Parts(parts) if parts.is_empty() => Err(empty()),
+        Input::Parts(parts) => parts
+            .iter()
+            .enumerate()
+            .try_for_each(|(place, part)| check_part(&format!("input[{place}]"), part)),
+    }
+}
+
+fn check_part(place: &str, part: &Part) -> Result<(), Problem> {
+    match part {
+        Block::Text(_) | Block::Html(_) | Block::Table(_) | Block::Json(_) => Ok(()),
+        Block::Image(image) => match &image.image_url {
+            Some(found) => check_url(&format!("{place}.image_url"), &found.url),
+            None if image.file_ref.is_some() => Ok(()),
+            None => Err(invalid(place, &"an image needs `image_url` or `file_ref`")),
+        },
+        Block::File(file) => match &file.url {
+            Some(url) => check_url(&format!("{place}.url"), url),
+            None if file.data.is_some() || file.file_ref.is_some() => Ok(()),
+            None => Err(invalid(place, &"a file needs `url`, `data` or `file_ref`")),
+        },
+        Block::Audio(audio) => {
+            audio.url.as_ref().map_or(Ok(()), |url| check_url(&format!("{place}.url"), url))
+        }
+        Block::Item(_) | Block::Other(_) => {
+            let field = format!("{place}.type");
+            let known = "no model can be shown this part; known: text, image, file, audio, table, json, html";
+            Err(invalid(&field, &known))
+        }
+    }
+}
+
+/// A data URL brings its content along; every other one is fetched by somebody.
+fn check_url(field: &str, url: &str) -> Result<(), Problem> {
+    if url.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("data:")) {
+        return Ok(());
+    }
+    match is_blocked(url) {
+        Some(reason) => {
+            let detail = format!("`{field}`: {reason}; give the content as a data: URL, or a public address");
+            Err(Problem::new(ErrorCode::UrlBlocked, detail).field(field))
+        }
+        None => Ok(()),
+    }
+}
+
+const KNOWN: &[&str] = &[
+    "instructions",
+    "tools",
+    "clientTools",
+    "toolChoice",
+    "parallelToolCalls",
+    "outputSchema",
+    "maxOutputTokens",
+    "temperature",
+    "topP",
+    "stop",
+    "reasoningEffort",
+    "extra",
+];
+
+/// Members that nobody knows belong into `extra`; elsewhere they are mistakes.
+pub(super) fn settings(members: Map<String, Value>) -> Result<Settings, Problem> {
+    check_names("settings", &members, KNOWN)?;
+    let settings: Settings =
+        serde_json::from_value(Value::Object(members)).map_err(|error| invalid("settings", &error))?;
+    for (place, tool) in settings.tools.iter().enumerate() {
+        check_tool(&format!("settings.tools[{place}]"), tool)?;
+    }
+    if let Some(word) = settings.client_tools.as_deref().filter(|word| !matches!(*word, "end" | "wait")) {
+        let reason = format!("`{word}` is not one of end, wait");
+        return Err(invalid("settings.clientTools", &reason));
+    }
+    settings.tool_choice.as_ref().map_or(Ok(()), check_choice)?;
+    settings.output_schema.as_ref().map_or(Ok(()), |schema| check_object("settings.outputSchema", schema))?;
+    Ok(settings)
+}
+
+fn check_names(at: &str, members: &Map<String, Value>, known: &[&str]) -> Result<(), Problem> {
+    let Some(unknown) = members.keys().find(|name| !known.contains(&name.as_str())) else { return Ok(()) };
+    let field = format!("{at}.{unknown}");
+    let hint = match crate::edge::nearest(unknown, known.iter().copied()) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => format!("known here: {}", known.join(", ")),
+    };
+    Err(Problem::new(ErrorCode::UnknownField, format!("unknown field `{field}`; {hint}")).field(field))
+}
+
+fn check_tool(at: &str, tool: &Value) -> Result<(), Problem> {
+    let Value::Object(members) = tool else {
+        return Err(invalid(at, &"a tool is an object: {name, description, parameters, strict}"));
+    };
+    check_names(at, members, &["name", "description", "parameters", "strict"])?;
+    match members.get("name") {
+        Some(Value::String(name)) if !name.is_empty() => {}
+        Some(_) | None => {
+            return Err(invalid(&format!("{at}.name"), &"a tool needs a name, which is a text"));
+        }
+    }
+    match members.get("parameters") {
+        Some(Value::Null) | None => Ok(()),
+        Some(schema) => check_object(&format!("{at}.parameters"), schema),
+    }
+}
+
+fn check_object(field: &str, schema: &Value) -> Result<(), Problem> {
+    if !schema.is_object() {
+        return Err(invalid(field, &"it wants a JSON Schema, which is an object"));
+    }
+    check_schema(schema).map_err(|reason| invalid(field, &reason))
+}
+
+fn check_choice(choice: &Value) -> Result<(), Problem> {
+    let is_known = match choice {
+        Value::String(word) => matches!(word.as_str(), "auto" | "none" | "required" | "any"),
+        Value::Object(members) => members.get("name").is_some_and(Value::is_string),
+        Value::Null => true,
+        Value::Bool(_) | Value::Number(_) | Value::Array(_) => false,
+    };
+    if is_known {
+        return Ok(());
+    }
+    Err(invalid("settings.toolChoice", &"it wants auto, none, required, any, or {\"name\": TOOL}"))
+}
