@@ -83,7 +83,7 @@ fn main() -> ThreadId {
 pub fn is_last_of_thread(state: &State, turn: &Turn) -> bool {
     let is_told = |other: &&Turn| !other.status.is_terminal() || other.started_at.is_some();
     let of_thread = state.turns.iter().filter(|other| other.thread_id == turn.thread_id);
-    of_thread.filter(is_told).next_back().is_none_or(|last| last.turn_id == turn.turn_id)
+    of_thread.rev().find(is_told).is_none_or(|last| last.turn_id == turn.turn_id)
 }
 
 /// The turn that a client's message began, by the id that the client gave it; the newest if it was edited.
