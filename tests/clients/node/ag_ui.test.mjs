@@ -61,6 +61,50 @@ test("an approval interrupts the run, and its answer resumes it", async () => {
   assert.equal(agent.pendingInterrupts.length, 0);
 });
 
+test("a tool of the application ends the run, and its result goes on with it", async () => {
+  const tools = [{ name: "get_weather", description: "The weather.", parameters: { type: "object" } }];
+  const forwardedProps = { agent: "scripted/tool" };
+  const agent = make();
+  let pending;
+  await agent.runAgent({ tools, forwardedProps }, { onRunFinishedEvent: (it) => void (pending = it.pendingToolCallIds) });
+  const call = agent.messages.find((message) => message.toolCalls)?.toolCalls?.[0];
+  assert.deepEqual(pending, [call.id]);
+  assert.equal(agent.pendingInterrupts.length, 0);
+  agent.addMessage({ id: "t1", role: "tool", toolCallId: call.id, content: "18 degrees" });
+  const again = await run("unused", { tools, forwardedProps }, agent);
+  assert.equal(again.outcome, "success");
+  assert.ok(again.result.newMessages.some((message) => message.role === "assistant" && message.content));
+  assert.equal(agent.messages.filter((message) => message.toolCallId === call.id).length, 1);
+});
+
+const turns = async (thread) => {
+  const answer = await keyed()(`${BASE}/v1/sessions/${thread}/state`);
+  return (await answer.json()).turns;
+};
+
+test("what the client brings to a new thread is its history, once", async () => {
+  const agent = make({
+    initialMessages: [
+      { id: "s1", role: "system", content: "Be brief." },
+      { id: "q1", role: "user", content: "first" },
+      { id: "a1", role: "assistant", content: "one" },
+      { id: "q2", role: "user", content: "second" },
+    ],
+    initialState: { unit: "C" },
+  });
+  const forwardedProps = { agent: "scripted/echo" };
+  await run("unused", { forwardedProps, context: [{ description: "place", value: "Paris" }] }, agent);
+  const [first] = await turns(agent.threadId);
+  assert.deepEqual(first.history.map((item) => item.id), ["q1", "a1"]);
+  assert.equal(first.settings.instructions, "Be brief.\n\nplace: Paris");
+  assert.equal(agent.state.unit, "C");
+  agent.addMessage({ id: "q3", role: "user", content: "third" });
+  await run("unused", { forwardedProps }, agent);
+  const [, second] = await turns(agent.threadId);
+  assert.equal(second.history, undefined);
+  assert.equal(second.threadId, first.threadId);
+});
+
 test("a run that is cancelled elsewhere ends as cancelled", async () => {
   const agent = make();
   const runId = name("run");

@@ -1,7 +1,7 @@
 // ai: the chat transport, AbstractChat, approvals, reconnecting and stopping.
 import assert from "node:assert/strict";
 import test from "node:test";
-import { AbstractChat, DefaultChatTransport, readUIMessageStream } from "ai";
+import { AbstractChat, DefaultChatTransport, lastAssistantMessageIsCompleteWithToolCalls, readUIMessageStream } from "ai";
 import { BASE, FAULT, keyed, name, spoilt, until } from "./support.mjs";
 
 const api = `${BASE}/api/chat`;
@@ -98,6 +98,65 @@ test("a chat that was cut resumes without doubled text", async () => {
   const texts = chat.messages.at(-1).parts.filter((part) => part.type === "text");
   assert.equal(texts.length, 1);
   assert.match(texts[0].text, /^The weather in Paris/);
+});
+
+const tools = { get_weather: { description: "The weather.", parameters: { type: "object" } } };
+const chatting = (body, more = {}) =>
+  new Chat({ id: name("chat"), transport: new DefaultChatTransport({ api, fetch: keyed(), body }), ...more });
+const stateOf = async (chat) => (await keyed()(`${BASE}/v1/sessions/${chat.id}/state`)).json();
+const asked = (turn) => [...(turn.history ?? []).map((item) => item.role), turn.input];
+
+test("a tool of the client goes on with its output", async () => {
+  for (const answer of [{ output: { degrees: 18 } }, { state: "output-error", errorText: "no network" }]) {
+    const chat = chatting({ agent: "scripted/tool", tools }, { sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithToolCalls });
+    await chat.sendMessage({ text: "weather?" });
+    const part = chat.lastMessage.parts.find((one) => one.type === "tool-get_weather");
+    assert.equal(part.state, "input-available");
+    await chat.addToolOutput({ tool: "get_weather", toolCallId: part.toolCallId, ...answer });
+    await until("the chat goes on", () => chat.status === "ready" && textOf(chat.lastMessage));
+    assert.equal(chat.messages.length, 2);
+    const state = await stateOf(chat);
+    assert.equal(state.turns.length, 1);
+    assert.equal(state.turns[0].status, "completed");
+  }
+});
+
+test("an edited message takes the place of what stood behind it", async () => {
+  const chat = chatting({ agent: "scripted/echo" });
+  await chat.sendMessage({ text: "first" });
+  await chat.sendMessage({ text: "second" });
+  await chat.sendMessage({ text: "first edited", messageId: chat.messages[0].id });
+  await chat.sendMessage({ text: "third" });
+  assert.equal(chat.messages.length, 4);
+  const { turns } = await stateOf(chat);
+  assert.deepEqual(turns.map((turn) => turn.input), ["first", "second", "first edited", "third"]);
+  assert.equal(turns[0].threadId, turns[1].threadId);
+  assert.notEqual(turns[2].threadId, turns[0].threadId);
+  assert.equal(turns[2].history, undefined);
+  assert.equal(turns[3].threadId, turns[2].threadId);
+});
+
+test("an earlier answer is made anew from what stood before it", async () => {
+  const chat = chatting({ agent: "scripted/echo" });
+  await chat.sendMessage({ text: "first" });
+  await chat.sendMessage({ text: "second" });
+  await chat.regenerate({ messageId: chat.messages[1].id });
+  assert.equal(chat.messages.length, 2);
+  assert.match(textOf(chat.lastMessage), /first/);
+  await chat.regenerate();
+  const { turns } = await stateOf(chat);
+  assert.deepEqual(turns.map(asked), [["first"], ["second"], ["first"]]);
+  assert.notEqual(turns[2].threadId, turns[0].threadId);
+});
+
+test("what the client brings to a new chat is its history", async () => {
+  const chat = chatting({ agent: "scripted/echo" });
+  const message = (id, role, text) => ({ id, role, parts: [{ type: "text", text }] });
+  chat.messages = [message("s1", "system", "Be brief."), message("q1", "user", "one"), message("a1", "assistant", "1")];
+  await chat.sendMessage({ text: "two" });
+  const { turns } = await stateOf(chat);
+  assert.deepEqual(turns.map(asked), [["user", "assistant", "two"]]);
+  assert.equal(turns[0].settings.instructions, "Be brief.");
 });
 
 test("bad requests are told what is wrong with them", async () => {

@@ -1,17 +1,18 @@
 //! Happenings as AG-UI events.
 
-use riverrun_event::{ActionRequired, Annotation, Block, Item, Timestamp, TurnId, Usage};
+use riverrun_event::{Annotation, Block, Item, Timestamp, TurnId, Usage};
 use riverrun_fold::{Action, ActionStatus, ItemAt, PartAt, State, Status};
 use serde_json::{Value, json};
 
+use super::action::{interrupt, is_held_by_client};
 use super::frame::{Event, Interrupt, Outcome, Stamped, SubagentOutcome, TokenUsage};
 use super::identity::{block_id, parent_message, run_id, step_name, subagent};
 use super::message::{BLOCK, block_content, messages, role};
 use super::part::result_content;
 use crate::Frames;
 use crate::follow::{
-    Happening, List, Spot, arguments, block, cited, is_child, item, item_id, pending, shared_state, spot_id,
-    steps_to, tasks_of, text, turn,
+    Happening, List, Spot, arguments, block, cited, is_child, is_client_run, item, item_id, pending,
+    shared_state, spot_id, steps_to, tasks_of, text, turn,
 };
 
 /// Writes the events of one log event, all with its time.
@@ -142,21 +143,29 @@ impl Encoder<'_> {
         for task in open.into_iter().rev() {
             let id = subagent(state, task).unwrap_or_default();
             let of = &state.tasks[task].task_id;
-            let is_here = |action: &&Action| action.task_id.as_ref() == Some(of);
+            let is_here = |action: &&Action| action.task_id.as_ref() == Some(of) && !is_client_run(action);
             let interrupt_ids = pending(state, turn).filter(is_here).map(|action| action.action_id.as_str());
             let outcome = SubagentOutcome::Suspended { interrupt_ids: interrupt_ids.collect() };
             self.push(Event::SubagentFinished { subagent_run_id: &id, outcome });
         }
         self.step_finished();
-        let interrupts = pending(state, turn).map(|action| interrupt(state, action)).collect();
-        self.finished(Outcome::Interrupt { interrupts });
+        let interrupts: Vec<Interrupt> =
+            pending(state, turn).filter(|it| !is_client_run(it)).map(|it| interrupt(state, it)).collect();
+        // A call that the application runs itself is no question: its run is done, and the next one brings the result.
+        let outcome = if interrupts.is_empty() {
+            let calls = pending(state, turn).filter_map(|action| action.tool_call_id.as_ref());
+            Outcome::Success { pending_tool_call_ids: calls.map(ToString::to_string).collect() }
+        } else {
+            Outcome::Interrupt { interrupts }
+        };
+        self.finished(outcome);
     }
 
     fn finished(&mut self, outcome: Outcome) {
         let (thread, run) = (self.thread(), run_id(self.state, self.turn));
         let told = turn(self.state, self.turn);
         let output = told.and_then(|turn| turn.final_output.as_ref());
-        let result = matches!(outcome, Outcome::Success).then(|| match output {
+        let result = outcome.is_whole().then(|| match output {
             Some(output) => json!({"ok": true, "output": output}),
             None => json!({"ok": true}),
         });
@@ -182,7 +191,9 @@ impl Encoder<'_> {
         let Some(turn) = turn(self.state, self.turn) else { return };
         self.step_finished();
         match turn.status {
-            Status::Completed | Status::Archived => self.finished(Outcome::Success),
+            Status::Completed | Status::Archived => {
+                self.finished(Outcome::Success { pending_tool_call_ids: Vec::new() })
+            }
             Status::Cancelled => self.finished(Outcome::Cancelled),
             status => {
                 let error = turn.error.as_ref();
@@ -352,6 +363,9 @@ impl Encoder<'_> {
 
     fn result(&mut self, at: ItemAt) {
         let Item::ToolResult(result) = item(self.state, at) else { return };
+        if is_held_by_client(self.state, &result.call_id) {
+            return;
+        }
         let owner = subagent(self.state, at.task);
         self.push(Event::ToolCallResult {
             message_id: item_id(self.state, at),
@@ -397,27 +411,6 @@ fn citation(message: String, annotation: &Annotation, source: Option<Block>) -> 
         value["source"] = serde_json::to_value(source).unwrap_or_default();
     }
     value
-}
-
-fn interrupt(state: &State, action: &Action) -> Interrupt {
-    let request: ActionRequired = action.request.to().unwrap_or_default();
-    let raw: Value = action.request.to().unwrap_or_default();
-    let task = action.task_id.as_ref().and_then(|id| state.tasks.iter().position(|task| task.task_id == *id));
-    let reason = match request.action_type.as_str() {
-        "tool_permission" | "tool_approval" | "approval" | "permission" => "tool_approval",
-        "" => "input_required",
-        other => other,
-    };
-    Interrupt {
-        id: action.action_id.to_string(),
-        reason: reason.to_owned(),
-        message: request.prompt,
-        tool_call_id: action.tool_call_id.as_ref().map(ToString::to_string),
-        response_schema: request.schema.and_then(|schema| schema.to().ok()),
-        expires_at: request.expires_at,
-        metadata: raw.as_object().filter(|members| !members.is_empty()).map(|_| raw.clone()),
-        subagent_run_id: task.and_then(|task| subagent(state, task)),
-    }
 }
 
 fn usage(usage: &Usage) -> Option<TokenUsage> {

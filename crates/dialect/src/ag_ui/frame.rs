@@ -160,11 +160,24 @@ pub(super) enum Event<'a> {
 }
 
 #[derive(Debug, Serialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
+#[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
 pub(super) enum Outcome {
-    Success,
-    Interrupt { interrupts: Vec<Interrupt> },
+    Success {
+        /// Calls that the application runs; their results come with its next run.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        pending_tool_call_ids: Vec<String>,
+    },
+    Interrupt {
+        interrupts: Vec<Interrupt>,
+    },
     Cancelled,
+}
+
+impl Outcome {
+    /// True for a run that leaves nothing to be done.
+    pub(super) fn is_whole(&self) -> bool {
+        matches!(self, Outcome::Success { pending_tool_call_ids } if pending_tool_call_ids.is_empty())
+    }
 }
 
 #[derive(Debug, Serialize)]

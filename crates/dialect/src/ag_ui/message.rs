@@ -1,13 +1,15 @@
 //! The messages of a conversation, as `MESSAGES_SNAPSHOT` has them.
 
-use riverrun_event::{Item, TurnId};
+use riverrun_event::{Block, Item, TurnId};
 use riverrun_fold::{PartAt, State};
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::identity::{block_id, parent_message, subagent};
 use super::part::result_content;
-use crate::follow::{Happening, List, block, happenings, item, item_id, spot_id, text};
+use crate::follow::{
+    Happening, List, block, happenings, item, item_id, message_id, shown_blocks, spot_id, text, turn,
+};
 
 /// The activity that shows a block which is no text: an assistant's message holds texts here.
 pub(super) const BLOCK: &str = "riverrun.block";
@@ -67,12 +69,18 @@ pub(super) fn role(item: &Item) -> &'static str {
     }
 }
 
-/// The messages of all turns that the state holds, oldest first, up to the turn that is told.
+/// The messages of the thread of the turn that is told, as far as the state holds it, oldest first, up to that turn.
 pub(super) fn messages(state: &State, last: &TurnId) -> Vec<Message> {
     let mut out = Vec::new();
-    for turn in &state.turns {
+    let thread = turn(state, last).map(|turn| &turn.thread_id);
+    for turn in state.turns.iter().filter(|turn| thread.is_none_or(|thread| turn.thread_id == *thread)) {
+        let id = message_id(turn);
+        // What came without ids of messages is no list of messages.
+        if id.is_some() {
+            turn.history.iter().for_each(|item| add_brought(item, &mut out));
+        }
         if let Some(input) = &turn.input {
-            let id = format!("{}.input", turn.turn_id);
+            let id = id.unwrap_or_else(|| format!("{}.input", turn.turn_id));
             out.push(Message::new(id, "user", Some(input.text().into_owned().into())));
         }
         for happening in happenings(state, turn) {
@@ -83,6 +91,42 @@ pub(super) fn messages(state: &State, last: &TurnId) -> Vec<Message> {
         }
     }
     out
+}
+
+/// The ids of the messages that the state knows, and the calls they are about, each with its turn.
+pub fn known(state: &State) -> Vec<(String, TurnId)> {
+    let mut out = Vec::new();
+    for turn in &state.turns {
+        let mut messages = Vec::new();
+        happenings(state, turn).into_iter().for_each(|happening| add(state, happening, &mut messages));
+        let calls = messages.iter().flat_map(|message| message.tool_calls.iter().map(|call| call.id.clone()));
+        let ids = messages.iter().map(|message| message.id.clone()).chain(calls);
+        let asked = message_id(turn).into_iter().chain([format!("{}.input", turn.turn_id)]);
+        out.extend(asked.chain(ids).map(|id| (id, turn.turn_id.clone())));
+    }
+    out
+}
+
+/// An entry of the history that the client brought: it gets back what it gave.
+fn add_brought(brought: &Item, out: &mut Vec<Message>) {
+    let id = brought.id().unwrap_or_default().into_owned();
+    match brought {
+        Item::Message(_) => {
+            let text: Vec<&str> = shown_blocks(brought).iter().filter_map(Block::text).collect();
+            out.push(Message::new(id, role(brought), Some(text.join("\n").into())));
+        }
+        Item::ToolCall(call) => {
+            let function = Function { name: call.name.clone(), arguments: call.arguments.clone() };
+            let call = ToolCall { id: call.call_id.clone(), r#type: "function", function };
+            add_call(id, None, call, out);
+        }
+        Item::ToolResult(result) => {
+            let mut message = Message::new(id, "tool", Some(result_content(brought)));
+            message.tool_call_id = Some(result.call_id.clone());
+            add_result(message, &result.call_id, out);
+        }
+        Item::Reasoning(_) | Item::Handoff(_) | Item::Error(_) | Item::Other(_) => {}
+    }
 }
 
 fn add(state: &State, happening: Happening, out: &mut Vec<Message>) {

@@ -1,6 +1,7 @@
 //! AG-UI 1.0: one turn as one run, valid for the strict verifier of the official client at any cut.
 //! `README.md` has the mapping and what is lost.
 
+mod action;
 mod encode;
 mod frame;
 mod identity;
@@ -17,6 +18,7 @@ use crate::follow::{Follower, Happening, shared_state, told_steps};
 use crate::{Frames, Options, Projector};
 use encode::Encoder;
 use frame::Event as AgUiEvent;
+pub use message::known;
 
 #[derive(Debug, Clone)]
 pub struct AgUi {

@@ -3,7 +3,7 @@
 use riverrun_event::{Block, Input, Part, RawJson};
 
 use crate::request::reader::{At, Object, checked};
-use crate::request::{Failure, Tool};
+use crate::request::{Failure, InputItem, Listed, Output, Tool};
 
 /// The request as the gateway needs it. Which messages are new is found by their ids.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -18,7 +18,8 @@ pub struct RunAgentInput {
     /// The functions that the client runs.
     pub tools: Vec<Tool>,
     pub state: Option<RawJson>,
-    pub context: Option<RawJson>,
+    /// What the application wants the agent to know: a description and a value each.
+    pub context: Vec<(String, String)>,
     pub forwarded_props: Option<RawJson>,
     pub resume: Vec<Resume>,
 }
@@ -28,8 +29,12 @@ pub struct Message {
     pub id: String,
     pub role: String,
     pub parts: Vec<Part>,
+    /// The calls that a message of role `assistant` makes.
+    pub tool_calls: Vec<InputItem>,
     /// The call that a message of role `tool` answers.
     pub tool_call_id: Option<String>,
+    /// Why that call failed.
+    pub error: Option<String>,
     /// What the client said that we do not read, verbatim.
     pub raw: RawJson,
 }
@@ -65,13 +70,89 @@ impl Resume {
 impl RunAgentInput {
     /// What is new: the last message of the user.
     pub fn turn_input(&self) -> Input {
-        let last = self.messages.iter().rev().find(|message| message.role == "user");
-        match last.map(|message| message.parts.as_slice()) {
+        match self.asked().map(|(_, message)| message.parts.as_slice()) {
             None | Some([]) => Input::from(""),
             Some([Block::Text(text)]) => Input::from(text.text.as_str()),
             Some(parts) => Input::Parts(parts.to_vec()),
         }
     }
+
+    /// The client's id of what is new.
+    pub fn input_id(&self) -> Option<&str> {
+        self.asked().map(|(_, message)| message.id.as_str())
+    }
+
+    fn asked(&self) -> Option<(usize, &Message)> {
+        self.messages.iter().enumerate().rfind(|(_, message)| message.role == "user")
+    }
+
+    /// The conversation before what is new; all of it if that is a result.
+    pub fn earlier(&self) -> Vec<Listed> {
+        let asked = self.asked().filter(|_| self.asks_anew());
+        let end = asked.map_or(self.messages.len(), |(at, _)| at);
+        let listed = |message: &Message| Listed { id: message.id.clone(), items: items(message) };
+        self.messages[..end].iter().map(listed).filter(|listed| !listed.items.is_empty()).collect()
+    }
+
+    /// What the client's own tools came to, as far as it tells.
+    pub fn outputs(&self) -> Vec<Output> {
+        self.messages.iter().filter_map(output).collect()
+    }
+
+    /// True unless the last word is the result of a call. What a screen shows beside the conversation is no word.
+    pub fn asks_anew(&self) -> bool {
+        self.last().is_none_or(|last| last.role != "tool")
+    }
+
+    /// The call whose result is the last word.
+    pub fn answered_call(&self) -> Option<&str> {
+        self.last().filter(|last| last.role == "tool")?.tool_call_id.as_deref()
+    }
+
+    fn last(&self) -> Option<&Message> {
+        self.messages.iter().rfind(|message| !matches!(message.role.as_str(), "activity" | "reasoning"))
+    }
+
+    /// What the messages of the system and the application's context tell the model.
+    pub fn instructions(&self) -> Option<String> {
+        let is_told = |message: &&Message| matches!(message.role.as_str(), "system" | "developer");
+        let told = self.messages.iter().filter(is_told).map(|message| text(&message.parts));
+        let context = self.context.iter().map(|(description, value)| format!("{description}: {value}"));
+        let all: Vec<String> = told.chain(context).filter(|text| !text.is_empty()).collect();
+        (!all.is_empty()).then(|| all.join("\n\n"))
+    }
+}
+
+fn text(parts: &[Part]) -> String {
+    parts.iter().filter_map(Part::text).collect::<Vec<_>>().join("\n")
+}
+
+/// A message as entries of a history. What a model thought and what only a screen shows have none.
+fn items(message: &Message) -> Vec<InputItem> {
+    let parts = message.parts.clone();
+    match message.role.as_str() {
+        "user" => vec![InputItem::User { parts }],
+        "assistant" => {
+            let said = (!parts.is_empty()).then_some(InputItem::Assistant { parts });
+            said.into_iter().chain(message.tool_calls.iter().cloned()).collect()
+        }
+        "tool" => {
+            let call_id = message.tool_call_id.clone().unwrap_or_default();
+            vec![InputItem::ToolResult { call_id, parts, is_error: message.error.is_some() }]
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// A text as text, other parts as they are.
+fn output(message: &Message) -> Option<Output> {
+    let call_id = message.tool_call_id.clone().filter(|_| message.role == "tool")?;
+    let result = match (&message.error, message.parts.as_slice()) {
+        (Some(error), _) => Err(error.clone()),
+        (None, [Block::Text(text)]) => Ok(RawJson::of(&text.text).unwrap_or_default()),
+        (None, parts) => Ok(RawJson::of(&parts).unwrap_or_default()),
+    };
+    Some(Output { call_id, result })
 }
 
 pub fn decode(body: &[u8]) -> Result<RunAgentInput, Failure> {
@@ -84,7 +165,7 @@ pub fn decode(body: &[u8]) -> Result<RunAgentInput, Failure> {
         messages: object.list("messages")?.iter().map(message).collect::<Result<_, _>>()?,
         tools: object.list("tools")?.iter().map(tool).collect::<Result<_, _>>()?,
         state: object.raw("state"),
-        context: object.raw("context"),
+        context: object.list("context")?.iter().map(context).collect::<Result<_, _>>()?,
         forwarded_props: object.raw("forwardedProps"),
         resume: object.list("resume")?.iter().map(resume).collect::<Result<_, _>>()?,
     })
@@ -105,8 +186,32 @@ fn message(at: &At<'_>) -> Result<Message, Failure> {
         // An activity's content is the client's own object.
         Some(_) => Vec::new(),
     };
-    let tool_call_id = object.text("toolCallId")?;
-    Ok(Message { id: object.must_text("id")?, role: word, parts, tool_call_id, raw: at.json() })
+    Ok(Message {
+        id: object.must_text("id")?,
+        role: word,
+        parts,
+        tool_calls: object.list("toolCalls")?.iter().map(call).collect::<Result<_, _>>()?,
+        tool_call_id: object.text("toolCallId")?,
+        error: object.text("error")?,
+        raw: at.json(),
+    })
+}
+
+fn call(at: &At<'_>) -> Result<InputItem, Failure> {
+    let mut object = Object::of(at)?;
+    let mut function = Object::of(&object.must("function")?)?;
+    let (name, arguments) = (function.must_text("name")?, function.text("arguments")?);
+    let call_id = object.must_text("id")?;
+    Ok(InputItem::ToolCall { call_id, name, arguments: arguments.unwrap_or_default() })
+}
+
+/// A value that is no text is told as JSON.
+fn context(at: &At<'_>) -> Result<(String, String), Failure> {
+    let mut object = Object::of(at)?;
+    let description = object.text("description")?.unwrap_or_default();
+    let value = object.raw("value").unwrap_or_default();
+    let text = value.as_text().map_or_else(|| value.get().to_owned(), |text| text.into_owned());
+    Ok((description, text))
 }
 
 fn part(at: &At<'_>) -> Result<Part, Failure> {

@@ -8,8 +8,8 @@ use super::chunk::Chunk;
 use super::subagent;
 use crate::Frames;
 use crate::follow::{
-    Happening, List, Spot, arguments, block, cited, is_child, is_failed, item, item_id, result_text, root,
-    shared_state, shown_blocks, spot_id, steps_to, text, turn,
+    Happening, List, Spot, arguments, block, cited, is_child, is_client_run, is_failed, item, item_id,
+    result_text, root, shared_state, shown_blocks, spot_id, steps_to, text, turn,
 };
 
 /// Writes the chunks of one log event.
@@ -304,11 +304,16 @@ impl Encoder<'_> {
             .filter(|action| action.tool_call_id.as_ref().is_some_and(|id| id.as_str() == call));
         asked
             .into_iter()
+            .filter(|action| !is_client_run(action))
             .any(|action| decision(&action.resolution).is_some_and(|it| !is_approval(&it.decision)))
     }
 
     fn asked(&mut self, action: usize) {
         let action = &self.state.actions[action];
+        // The call itself asks for its output, and no leave is needed.
+        if is_client_run(action) {
+            return;
+        }
         let request: ActionRequired = action.request.to().unwrap_or_default();
         match self.gated_call(action.action_id.as_str()) {
             Some(tool_call_id) => {
@@ -341,6 +346,9 @@ impl Encoder<'_> {
 
     fn answered(&mut self, action: usize) {
         let action = &self.state.actions[action];
+        if is_client_run(action) {
+            return;
+        }
         let approval_id = action.action_id.as_str();
         match (action.status, self.gated_call(approval_id), decision(&action.resolution)) {
             (ActionStatus::Resolved, Some(_), Some(decision)) => {

@@ -1,9 +1,9 @@
 //! What `DefaultChatTransport` posts.
 
-use riverrun_event::{Block, Input, Part, RawJson};
+use riverrun_event::{Block, Input, Part, RawJson, TurnId};
 
-use crate::request::Failure;
 use crate::request::reader::{At, Object, checked};
+use crate::request::{Failure, InputItem, Listed, Output, Tool};
 
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ChatRequest {
@@ -14,6 +14,8 @@ pub struct ChatRequest {
     pub message_id: Option<String>,
     /// The whole conversation as the client knows it, oldest first.
     pub messages: Vec<Message>,
+    /// The functions that the client runs.
+    pub tools: Vec<Tool>,
     /// Other members of the body, such as `scenario`, verbatim.
     pub extra: Vec<(String, RawJson)>,
 }
@@ -32,8 +34,10 @@ pub struct Message {
     pub parts: Vec<Part>,
     /// What the user decided about calls of this message.
     pub approvals: Vec<Approval>,
-    /// What the client's own tools put out: call id and output.
-    pub outputs: Vec<(String, RawJson)>,
+    /// What the calls of this message came to.
+    pub outputs: Vec<Output>,
+    /// What it said and called, in its order.
+    pub items: Vec<InputItem>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,15 +57,54 @@ impl ChatRequest {
         }
     }
 
+    /// Outputs of calls that this request brings. Those of calls that ran elsewhere are among them too.
+    pub fn outputs(&self) -> &[Output] {
+        match self.messages.last() {
+            Some(last) if last.role == "assistant" => &last.outputs,
+            Some(_) | None => &[],
+        }
+    }
+
     /// What is new: the last message of the user.
     pub fn turn_input(&self) -> Input {
-        let last = self.messages.iter().rev().find(|message| message.role == "user");
-        match last.map(|message| message.parts.as_slice()) {
+        match self.asked().map(|(_, message)| message.parts.as_slice()) {
             None | Some([]) => Input::from(""),
             Some([Block::Text(text)]) => Input::from(text.text.as_str()),
             Some(parts) => Input::Parts(parts.to_vec()),
         }
     }
+
+    /// The client's id of what is new.
+    pub fn input_id(&self) -> Option<&str> {
+        self.asked().map(|(_, message)| message.id.as_str()).filter(|id| !id.is_empty())
+    }
+
+    fn asked(&self) -> Option<(usize, &Message)> {
+        self.messages.iter().enumerate().rfind(|(_, message)| message.role == "user")
+    }
+
+    /// The conversation before what is new.
+    pub fn earlier(&self) -> Vec<Listed> {
+        let end = self.asked().map_or(self.messages.len(), |(at, _)| at);
+        let listed = |message: &Message| Listed { id: message.id.clone(), items: message.items.clone() };
+        self.messages[..end].iter().filter(|it| it.role != "system").map(listed).collect()
+    }
+
+    /// What the messages of the system tell the model, and the member `system`.
+    pub fn instructions(&self) -> Option<String> {
+        let system = self.messages.iter().filter(|message| message.role == "system");
+        let told =
+            system.map(|message| message.parts.iter().filter_map(Part::text).collect::<Vec<_>>().join("\n"));
+        let member = self.extra.iter().find(|(name, _)| name == "system").and_then(|(_, raw)| raw.as_text());
+        let all = member.map(|text| text.into_owned()).into_iter().chain(told);
+        let all: Vec<String> = all.filter(|text| !text.is_empty()).collect();
+        (!all.is_empty()).then(|| all.join("\n\n"))
+    }
+}
+
+/// The turn that an assistant's message of ours tells.
+pub fn turn_of(message: &str) -> Option<TurnId> {
+    TurnId::new(message.strip_prefix("msg_")?).ok()
 }
 
 pub fn decode(body: &[u8]) -> Result<ChatRequest, Failure> {
@@ -80,6 +123,7 @@ pub fn decode(body: &[u8]) -> Result<ChatRequest, Failure> {
         trigger,
         message_id: object.text("messageId")?,
         messages: object.must("messages")?.list()?.iter().map(message).collect::<Result<_, _>>()?,
+        tools: tools(object.take("tools"))?,
         extra: object.rest(),
     })
 }
@@ -97,6 +141,7 @@ fn message(at: &At<'_>) -> Result<Message, Failure> {
         parts: Vec::new(),
         approvals: Vec::new(),
         outputs: Vec::new(),
+        items: Vec::new(),
     };
     for at in object.list("parts")? {
         part(&at, &mut message)?;
@@ -104,12 +149,30 @@ fn message(at: &At<'_>) -> Result<Message, Failure> {
     Ok(message)
 }
 
+/// An object of functions by their names, as chat libraries send it, or a list of functions.
+fn tools(at: Option<At<'_>>) -> Result<Vec<Tool>, Failure> {
+    let Some(at) = at else { return Ok(Vec::new()) };
+    let function = |name: Option<String>, at: &At<'_>| -> Result<Tool, Failure> {
+        let mut object = Object::of(at)?;
+        Ok(Tool {
+            name: name.map_or_else(|| object.must_text("name"), Ok)?,
+            description: object.text("description")?,
+            parameters: object.raw("parameters").or_else(|| object.raw("inputSchema")),
+            strict: None,
+        })
+    };
+    if at.is_list() {
+        return at.list()?.iter().map(|at| function(None, at)).collect();
+    }
+    Object::of(&at)?.each().into_iter().map(|(name, at)| function(Some(name), &at)).collect()
+}
+
 /// Parts that only the client needs (steps, sources, data) are left out.
 fn part(at: &At<'_>, message: &mut Message) -> Result<(), Failure> {
     let mut object = Object::of(at)?;
     let kind = object.must_text("type")?;
     match kind.as_str() {
-        "text" => message.parts.push(Part::plain(object.must_text("text")?)),
+        "text" => say(message, Part::plain(object.must_text("text")?)),
         "file" => {
             let (url, media_type) = (object.must_text("url")?, object.text("mediaType")?);
             let is_image = media_type.as_deref().is_some_and(|kind| kind.starts_with("image/"));
@@ -118,25 +181,63 @@ fn part(at: &At<'_>, message: &mut Message) -> Result<(), Failure> {
             } else {
                 serde_json::json!({"type": "file", "url": url, "mediaType": media_type.unwrap_or_default()})
             };
-            message.parts.push(serde_json::from_value(value).map_err(|_| at.wrong("a file part"))?);
+            say(message, serde_json::from_value(value).map_err(|_| at.wrong("a file part"))?);
         }
-        kind if kind.starts_with("tool-") || kind == "dynamic-tool" => tool(object, message)?,
+        kind if kind.starts_with("tool-") || kind == "dynamic-tool" => tool(kind, object, message)?,
         _ => {}
     }
     Ok(())
 }
 
-fn tool(mut object: Object<'_>, message: &mut Message) -> Result<(), Failure> {
-    let call = object.must_text("toolCallId")?;
-    let state = object.text("state")?;
-    if let (Some("output-available"), Some(output)) = (state.as_deref(), object.raw("output")) {
-        message.outputs.push((call, output));
+fn say(message: &mut Message, part: Part) {
+    message.parts.push(part.clone());
+    match message.items.last_mut() {
+        Some(InputItem::User { parts } | InputItem::Assistant { parts }) => parts.push(part),
+        Some(_) | None if message.role == "user" => message.items.push(InputItem::User { parts: vec![part] }),
+        Some(_) | None => message.items.push(InputItem::Assistant { parts: vec![part] }),
     }
-    if let (Some("approval-responded"), Some(at)) = (state.as_deref(), object.take("approval")) {
+}
+
+fn tool(kind: &str, mut object: Object<'_>, message: &mut Message) -> Result<(), Failure> {
+    let call_id = object.must_text("toolCallId")?;
+    let name = match kind.strip_prefix("tool-") {
+        Some(name) => name.to_owned(),
+        None => object.text("toolName")?.unwrap_or_default(),
+    };
+    let state = object.text("state")?.unwrap_or_default();
+    let arguments = object.raw("input").map_or_else(|| "{}".to_owned(), |raw| raw.get().to_owned());
+    if state != "input-streaming" {
+        message.items.push(InputItem::ToolCall { call_id: call_id.clone(), name, arguments });
+    }
+    let result = match state.as_str() {
+        "output-available" => object.raw("output").map(Ok),
+        "output-error" => {
+            Some(Err(object.text("errorText")?.unwrap_or_else(|| "the tool failed".to_owned())))
+        }
+        _ => None,
+    };
+    if let Some(result) = result {
+        message.items.push(InputItem::ToolResult {
+            call_id: call_id.clone(),
+            parts: vec![Part::plain(result_text(&result))],
+            is_error: result.is_err(),
+        });
+        message.outputs.push(Output { call_id, result });
+    }
+    if state == "approval-responded"
+        && let Some(at) = object.take("approval")
+    {
         let mut approval = Object::of(&at)?;
         let approved = approval.flag("approved")?.ok_or_else(|| approval.missing("approved"))?;
         let (id, reason) = (approval.must_text("id")?, approval.text("reason")?);
         message.approvals.push(Approval { id, approved, reason });
     }
     Ok(())
+}
+
+fn result_text(result: &Result<RawJson, String>) -> String {
+    match result {
+        Ok(output) => output.as_text().map_or_else(|| output.get().to_owned(), |text| text.into_owned()),
+        Err(error) => error.clone(),
+    }
 }

@@ -1,6 +1,6 @@
 //! Questions about the places of a turn that its dialects share.
 
-use riverrun_event::{Annotation, Block, Item, TurnId};
+use riverrun_event::{ActionRequired, Annotation, Block, Item, TurnId};
 use riverrun_fold::{Action, ActionStatus, ItemAt, PartAt, State, Task, Turn};
 
 use super::happening::{List, Spot};
@@ -167,6 +167,18 @@ pub(crate) fn answers(state: &State, turn: &TurnId) -> usize {
     let is_made =
         |action: &&Action| action.status == ActionStatus::Resolved && action.turn_id.as_ref() == Some(turn);
     state.actions.iter().filter(is_made).count()
+}
+
+/// True for a call that the client runs itself: it is asked for a result, not for leave.
+pub(crate) fn is_client_run(action: &Action) -> bool {
+    let request: ActionRequired = action.request.to().unwrap_or_default();
+    request.action_type == "client_tool"
+}
+
+/// The client's own id of the message that the turn answers, if it said one.
+pub(crate) fn message_id(turn: &Turn) -> Option<String> {
+    let request: serde_json::Value = turn.request.as_ref()?.to().ok()?;
+    request["messageId"].as_str().map(str::to_owned)
 }
 
 /// The member `state` of the session's metadata: what agents share with their readers.

@@ -92,6 +92,22 @@ pub enum InputItem {
     },
 }
 
+/// A message of the list that a chat's client keeps itself, as entries of a history.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Listed {
+    /// The client's id of it, or ours if it came from here.
+    pub id: String,
+    pub items: Vec<InputItem>,
+}
+
+/// What a function that the client ran came to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Output {
+    pub call_id: String,
+    /// What it put out, or why it failed.
+    pub result: Result<RawJson, String>,
+}
+
 /// A function that the client runs.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Tool {

@@ -84,6 +84,11 @@ impl<'a> Object<'a> {
         self.take(name).map(|at| at.raw.into())
     }
 
+    /// Every member with its place.
+    pub(crate) fn each(self) -> Vec<(String, At<'a>)> {
+        self.members.iter().map(|(name, raw)| (name.clone(), At { path: self.path(name), raw })).collect()
+    }
+
     /// What nobody took.
     pub(crate) fn rest(self) -> Vec<(String, RawJson)> {
         self.members.into_iter().map(|(name, raw)| (name, raw.into())).collect()

@@ -86,7 +86,11 @@ fn value_of(raw: &RawJson) -> Value {
 
 /// An entry of the history as an item. What stands among the instructions already, and decisions, have none.
 fn item(at: usize, item: &InputItem) -> Option<Item> {
-    let id = format!("h{at}");
+    named(format!("h{at}"), item)
+}
+
+/// The same, under the id of the message that it stood in.
+pub(super) fn named(id: String, item: &InputItem) -> Option<Item> {
     let message = |role: &str, parts: &[Part]| {
         Item::Message(MessageItem {
             id: id.clone(),

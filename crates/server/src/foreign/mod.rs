@@ -12,6 +12,7 @@ mod ai_sdk;
 mod blocks;
 mod call;
 mod chat_agent;
+mod conversation;
 mod decisions;
 mod gemini;
 mod langgraph;

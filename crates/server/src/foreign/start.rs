@@ -64,10 +64,20 @@ pub async fn start(
     session: Option<SessionId>,
     submit: Submit,
 ) -> Result<(Started, Submitted), Problem> {
+    start_with(app, caller, NewSessionBody { session_id: session, ..Default::default() }, submit).await
+}
+
+/// The same; a session that is made is made with these words.
+pub async fn start_with(
+    app: &App,
+    caller: &Caller,
+    new: NewSessionBody,
+    submit: Submit,
+) -> Result<(Started, Submitted), Problem> {
     if let Some(agent) = &submit.agent {
         app.agents().check(agent)?;
     }
-    let known = match &session {
+    let known = match &new.session_id {
         Some(id) => {
             caller.require_session(id)?;
             app.log().session(&SessionKey::new(caller.tenant().clone(), id.clone())).await?
@@ -76,9 +86,7 @@ pub async fn start(
     };
     let key = match known {
         Some(record) => record.key,
-        None => {
-            create(app, caller, NewSessionBody { session_id: session, ..Default::default() }).await?.0.key
-        }
+        None => create(app, caller, new).await?.0.key,
     };
     let submitted = app.answered(Asked::Submit, app.runner().submit(&key, submit).await)?;
     let hub = app.hubs().get(&key).await?.ok_or_else(not_found)?;

@@ -168,7 +168,7 @@ fn new_session(app: &App, body: &NewSessionBody) -> NewSession {
 }
 
 /// An id that sorts by time: 48 bits of milliseconds, then 80 random ones.
-pub(super) fn random_id(app: &App) -> Result<[u8; 16], Problem> {
+pub(crate) fn random_id(app: &App) -> Result<[u8; 16], Problem> {
     let mut bytes = [0; 16];
     let failed = |_| Problem::new(riverrun_event::ErrorCode::Internal, "no randomness");
     getrandom::fill(&mut bytes[6..]).map_err(failed)?;

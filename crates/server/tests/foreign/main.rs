@@ -13,6 +13,7 @@ mod harness;
 mod langgraph;
 mod refusals;
 mod responses_socket;
+mod screens;
 mod socket;
 mod upstream;
 #[path = "../http/wire.rs"]
