@@ -9,7 +9,8 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::{Instant, Sleep};
 
-use super::{Bounds, Close, Lost, Socket};
+use super::socket::Lost;
+use super::{Bounds, Close, Socket};
 use crate::edge::{Caller, Edge, Limits};
 
 /// Fragments of one message.
