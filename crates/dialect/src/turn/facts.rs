@@ -17,7 +17,7 @@ pub struct Facts {
 #[derive(Deserialize)]
 struct Request {
     #[serde(default)]
-    body: BTreeMap<String, RawJson>,
+    body: Option<BTreeMap<String, RawJson>>,
 }
 
 /// The members of a tool that name it, in every dialect's form.
@@ -37,7 +37,7 @@ struct Named {
 impl Facts {
     /// Reads `request` of `turn.submitted`. One that does not fit is as good as none.
     pub fn of_request(request: &RawJson) -> Self {
-        let Ok(Request { body }) = request.to() else { return Self::default() };
+        let Ok(Request { body: Some(body) }) = request.to() else { return Self::default() };
         let tools: Vec<RawJson> = body.get("tools").and_then(|tools| tools.to().ok()).unwrap_or_default();
         let tools = tools.iter().filter_map(|tool| tool.to::<ToolName>().ok()).flat_map(ToolName::all);
         Self { tools: tools.collect(), body: Some(body) }

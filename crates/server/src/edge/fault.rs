@@ -8,8 +8,8 @@ use std::task::{Context, Poll};
 use axum::body::Body;
 use axum::response::Response;
 use bytes::Bytes;
-use http::{HeaderMap, StatusCode};
 use http::header::CONTENT_TYPE;
+use http::{HeaderMap, StatusCode};
 use http_body::Frame;
 use riverrun_event::ErrorCode;
 

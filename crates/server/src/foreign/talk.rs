@@ -10,6 +10,7 @@
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use bytes::{Buf, Bytes};
 use http_body::Body;
@@ -28,6 +29,8 @@ pub trait Protocol: Send {
     const STALLED: Close;
     const SILENT: Close;
     const UNAUTHENTICATED: Close;
+    /// When a key must be there; None for the server's limit.
+    const AUTH_TIME: Option<Duration> = None;
 
     /// Who speaks, once that is known.
     fn caller(&self) -> Option<&Caller>;
@@ -83,8 +86,12 @@ enum Step {
 
 impl<T: AsyncRead + AsyncWrite + Unpin + Send, P: Protocol> Talk<T, P> {
     pub fn new(io: T, fault: Option<Fault>, edge: Edge, protocol: P) -> Self {
-        let words =
-            Words { stalled: P::STALLED, silent: Some(P::SILENT), unauthenticated: P::UNAUTHENTICATED };
+        let words = Words {
+            stalled: P::STALLED,
+            silent: Some(P::SILENT),
+            unauthenticated: P::UNAUTHENTICATED,
+            auth_time: P::AUTH_TIME,
+        };
         let vigil = Vigil::new(edge.clone(), protocol.caller(), words);
         let socket = Socket::new(io, vigil.bounds(), fault);
         Self { socket, edge, protocol, streams: Vec::new(), vigil }

@@ -38,7 +38,8 @@ pub struct Connection<T> {
     vigil: Vigil,
 }
 
-const WORDS: Words = Words { stalled: Close::Stalled, silent: None, unauthenticated: Close::Unauthenticated };
+const WORDS: Words =
+    Words { stalled: Close::Stalled, silent: None, unauthenticated: Close::Unauthenticated, auth_time: None };
 
 /// Something happened that is not done in passing.
 enum Step {
