@@ -17,6 +17,8 @@ pub enum Message {
     Subscribe {
         session_id: String,
         after: Option<EventId>,
+        /// None shows each turn as it was asked for.
+        display_mode: Option<DisplayMode>,
     },
     Unsubscribe {
         session_id: String,
@@ -55,7 +57,8 @@ pub struct Chat {
     /// Who answers; the server's chat agent without it.
     pub agent: Option<String>,
     pub content_urls: Vec<String>,
-    pub display_mode: DisplayMode,
+    /// How the turn is shown, here and to those who subscribe later.
+    pub display_mode: Option<DisplayMode>,
     /// Continues what somebody shared, in a new session.
     pub share_id: Option<String>,
     /// The same one twice is the same turn.
@@ -75,6 +78,8 @@ pub struct Decision {
     pub kind: DecisionKind,
     pub tool_use_id: Option<String>,
     pub message: Option<String>,
+    /// `name` of an edited action: it must be that of the call.
+    pub name: Option<String>,
     /// `args` of an edited action.
     pub arguments: Option<RawJson>,
 }
@@ -123,18 +128,13 @@ pub fn decode(frame: &[u8]) -> Result<Message, Failure> {
     }
 }
 
+/// What the answer to a message names, also if the message is otherwise not understood.
+pub fn request_id(frame: &[u8]) -> Option<String> {
+    Object::body(&checked(frame).ok()?).ok()?.text("request_id").ok()?
+}
+
 fn chat(mut object: Object<'_>) -> Result<Chat, Failure> {
-    let mode = object.take("display_mode");
-    let display_mode = match mode.as_ref().map(|at| at.text()).transpose()?.as_deref() {
-        None | Some("agent") => DisplayMode::Agent,
-        Some("chat") => DisplayMode::Chat,
-        Some(other) => {
-            return Err(mode.as_ref().map_or_else(
-                || Failure::new(400, "invalid_value", "display_mode"),
-                |at| at.unknown(other, &["agent", "chat"]),
-            ));
-        }
-    };
+    let display_mode = display_mode(&mut object)?;
     Ok(Chat {
         request_id: object.text("request_id")?,
         session_id: object.text("session_id")?,
@@ -145,6 +145,15 @@ fn chat(mut object: Object<'_>) -> Result<Chat, Failure> {
         share_id: object.text("share_id")?,
         client_message_id: object.text("client_message_id")?,
     })
+}
+
+fn display_mode(object: &mut Object<'_>) -> Result<Option<DisplayMode>, Failure> {
+    let Some(at) = object.take("display_mode") else { return Ok(None) };
+    match at.text()?.as_str() {
+        "agent" => Ok(Some(DisplayMode::Agent)),
+        "chat" => Ok(Some(DisplayMode::Chat)),
+        other => Err(at.unknown(other, &["agent", "chat"])),
+    }
 }
 
 /// An address, bare or in an object.
@@ -163,7 +172,7 @@ fn subscribe(mut object: Object<'_>) -> Result<Message, Failure> {
             Failure::new(400, "invalid_cursor", message).param("last_event_id")
         })?),
     };
-    Ok(Message::Subscribe { session_id, after })
+    Ok(Message::Subscribe { session_id, after, display_mode: display_mode(&mut object)? })
 }
 
 fn stop(mut object: Object<'_>) -> Result<Message, Failure> {
@@ -203,14 +212,17 @@ fn decision(at: &At<'_>) -> Result<Decision, Failure> {
         "respond" => DecisionKind::Respond,
         other => return Err(word.unknown(other, &["approve", "edit", "reject", "respond"])),
     };
-    let arguments = match (kind, object.take("edited_action")) {
+    let (name, arguments) = match (kind, object.take("edited_action")) {
         (DecisionKind::Edit, None) => return Err(object.missing("edited_action")),
-        (_, Some(edited)) => Object::of(&edited)?.raw("args"),
-        (_, None) => None,
+        (_, Some(edited)) => {
+            let mut edited = Object::of(&edited)?;
+            (edited.text("name")?, edited.raw("args"))
+        }
+        (_, None) => (None, None),
     };
     let message = object.text("message")?;
     if kind == DecisionKind::Respond && message.is_none() {
         return Err(object.missing("message"));
     }
-    Ok(Decision { kind, tool_use_id: object.text("tool_use_id")?, message, arguments })
+    Ok(Decision { kind, tool_use_id: object.text("tool_use_id")?, message, name, arguments })
 }

@@ -110,8 +110,10 @@ pub(super) fn decisions(action: &Action) -> Value {
     if let Some(message) = resolved.message {
         decision["message"] = json!(message);
     }
-    if let Some(args) = resolved.arguments.and_then(|raw| raw.to::<Value>().ok()) {
-        decision["edited_action"] = json!({"args": args});
+    let edited = resolved.arguments.filter(|_| decision["type"] == "edit");
+    if let Some(args) = edited.and_then(|raw| raw.to::<Value>().ok()) {
+        let request: ActionRequired = action.request.to().unwrap_or_default();
+        decision["edited_action"] = json!({"name": request.tool_name, "args": args});
     }
     if let Some(call) = &action.tool_call_id {
         decision["tool_use_id"] = json!(call.as_str());

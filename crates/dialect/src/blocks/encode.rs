@@ -8,11 +8,13 @@ use riverrun_fold::{ActionStatus, ItemAt, Status};
 use serde_json::{Value, json};
 
 use super::content::{approval, approval_key, decisions, files, owned, tool_result, tool_use};
+use super::display::DisplayMode;
 use super::event_id::EventId;
 use crate::Frames;
 use crate::follow::{
     Encode, Happening, List, Spot, Telling, block, is_input, item_id, shown_blocks, spot_id, text, turn,
 };
+use crate::turn::{Stop, stop_of};
 
 /// What the reader of a turn knows: the numbers of the blocks that may grow, and how many there were.
 #[derive(Debug, Clone, Default)]
@@ -88,7 +90,7 @@ impl Blocks {
             "type": "message_start",
             "session_id": told.session(),
             "timestamp": time.millis() as f64 / 1000.0,
-            "display_mode": "agent",
+            "display_mode": turn.map(DisplayMode::of).unwrap_or_default().as_str(),
             "is_new_session_from_share": false,
         });
         self.push(told, frames, message);
@@ -210,7 +212,10 @@ impl Blocks {
         let Some(turn) = turn(told.state, told.turn) else { return };
         self.flush(told, frames, matches!(turn.status, Status::Completed | Status::Archived));
         let reason = match turn.status {
-            Status::Completed | Status::Archived => "end_turn",
+            Status::Completed | Status::Archived => match stop_of(told.state, told.turn) {
+                Stop::Refusal => "refusal",
+                Stop::End | Stop::Length | Stop::Filter | Stop::Sequence => "end_turn",
+            },
             Status::Cancelled => {
                 self.terminal(told, frames, "Stopped by the user.", json!({"block_subtype": "user_stopped"}));
                 "user_stopped"
@@ -225,7 +230,12 @@ impl Blocks {
                     "error_type": "terminal", "details": {"error": words},
                 });
                 self.terminal(told, frames, words, extras);
-                if status == Status::TimedOut { "timeout" } else { "error" }
+                match code {
+                    _ if status == Status::TimedOut => "timeout",
+                    "max_turns_exceeded" => "max_turns",
+                    "guardrail_tripped" | "hook_blocked" => "guardrail",
+                    _ => "error",
+                }
             }
         };
         self.push(told, frames, json!({"type": "message_delta", "delta": {"stop_reason": reason}}));

@@ -5,6 +5,7 @@ use riverrun_fold::{State, Status};
 use serde_json::{Value, json};
 
 use super::content::key;
+use super::display::DisplayMode;
 use super::event_id::EventId;
 use crate::follow::{Happening, happenings, is_child, is_input, item, pending, result_text, shown_blocks};
 
@@ -17,9 +18,11 @@ pub fn history(state: &State) -> String {
             messages
                 .push(json!({"role": "user", "uuid": turn.turn_id.as_str(), "content": user_parts(input)}));
         }
+        let said = messages.len();
         for happening in happenings(state, turn) {
             messages.extend(message(state, happening));
         }
+        mark_final(&mut messages[said..], turn.status);
     }
     let waiting = state.turns.iter().find_map(|turn| pending(state, &turn.turn_id).next());
     let status = status(state);
@@ -27,12 +30,34 @@ pub fn history(state: &State) -> String {
         let request: Value = action.request.to().unwrap_or_default();
         json!({"approval_key": key(&session, action), "request": request})
     });
+    let mode = state.turns.last().map(DisplayMode::of).unwrap_or_default();
+    let is_open = state.turns.iter().any(|turn| !turn.status.is_terminal());
+    let agent_status = if !is_open {
+        "idle"
+    } else if waiting.is_some() {
+        "waiting"
+    } else {
+        "running"
+    };
     json!({
         "session_id": session, "message_count": messages.len(), "messages": messages, "status": status,
-        "pending_approval": approval, "display_mode": "agent",
+        "pending_approval": approval, "display_mode": mode.as_str(),
+        "workspace": null, "agent_status": agent_status,
         "last_event_id": EventId { sequence: state.sequence, part: EventId::WHOLE }.write(),
     })
     .to_string()
+}
+
+/// The last answer of a turn that was completed is final, as in its stream.
+fn mark_final(messages: &mut [Value], status: Status) {
+    let is_text = |message: &Value| message["role"] == "assistant" && message["content"][0]["type"] == "text";
+    for message in messages.iter_mut().filter(|message| is_text(message)) {
+        message["content"][0]["is_final"] = json!(false);
+    }
+    let last = messages.iter_mut().rfind(|message| message.get("subagent").is_none());
+    if let Some(last) = last.filter(|last| is_text(last) && status == Status::Completed) {
+        last["content"][0]["is_final"] = json!(true);
+    }
 }
 
 /// How a session stands, in the protocol's words.

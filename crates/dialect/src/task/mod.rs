@@ -24,6 +24,7 @@ use crate::{Frames, Options, Projector};
 use change::Teller;
 use cited::Cited;
 pub use object::{object, object_of_sealed};
+pub use status::{STATUSES, status};
 use telling::{Head, Writer};
 
 #[derive(Debug, Clone)]

@@ -13,6 +13,24 @@ pub(super) struct Word {
     pub(super) is_exact: bool,
 }
 
+/// Every status of AgentLin's.
+pub const STATUSES: [&str; 9] = [
+    "created",
+    "queued",
+    "working",
+    "input-required",
+    "paused",
+    "completed",
+    "canceled",
+    "expired",
+    "failed",
+];
+
+/// AgentLin's status for one of ours.
+pub fn status(status: Status) -> &'static str {
+    word(status).status
+}
+
 pub(super) fn word(status: Status) -> Word {
     let (status, frame, is_exact) = match status {
         Status::Accepted => ("created", "task.created", true),

@@ -20,7 +20,8 @@ pub(crate) use ending::Cause;
 pub use ending::{Ending, Stop};
 pub use facts::Facts;
 pub(crate) use line::{Line, Shown, Step, encrypted, is_assistant, redacted, signature, thought_signature};
-use place::{item_of, position_of, root_of, stop_of};
+pub(crate) use place::stop_of;
+use place::{item_of, position_of, root_of};
 pub(crate) use progress::Progress;
 
 /// The turn as it stands.

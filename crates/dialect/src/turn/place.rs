@@ -19,7 +19,7 @@ pub(super) fn position_of(state: &State, task: Option<&Task>) -> Option<usize> {
 }
 
 /// Why the last model call of the turn stopped, as far as the state knows.
-pub(super) fn stop_of(state: &State, turn: &TurnId) -> Stop {
+pub(crate) fn stop_of(state: &State, turn: &TurnId) -> Stop {
     let family = state.ledger.family("model");
     let entries = family.into_iter().flat_map(|family| family.entries.iter().rev());
     let mut completed =

@@ -154,7 +154,7 @@ fn only_the_last_answer_is_final() {
 
 #[test]
 fn a_chat_view_shows_no_thinking() {
-    let mut display = Display::new(DisplayMode::Chat);
+    let mut display = Display::new(Some(DisplayMode::Chat));
     let all = frames(&scenario("tool"));
     let shown: Vec<Value> = all
         .iter()
@@ -164,6 +164,41 @@ fn a_chat_view_shows_no_thinking() {
     assert_eq!(shown[0]["display_mode"], "chat");
     assert!(shown.iter().all(|frame| frame["content_block"]["type"] != "thinking" && frame["index"] != 0));
     assert_eq!(all.len() - shown.len(), 3, "start, delta and stop of the thinking");
+}
+
+/// The stop reason of a turn that a model ended so, or that failed with this code.
+fn stop_reason(end: Result<&str, &str>) -> Value {
+    let mut events = vec![
+        json!({"type": "turn.submitted", "turnId": "t", "threadId": "main", "taskId": "k", "payload": {"input": "hi"}}),
+        json!({"type": "turn.started", "turnId": "t", "threadId": "main", "taskId": "k", "payload": {}}),
+    ];
+    match end {
+        Ok(stop) => events.extend([
+            json!({"type": "model.completed", "turnId": "t", "taskId": "k", "payload": {"stopReason": stop}}),
+            json!({"type": "turn.completed", "turnId": "t", "threadId": "main", "payload": {}}),
+        ]),
+        Err(code) => events.push(
+            json!({"type": "turn.failed", "turnId": "t", "threadId": "main", "payload": {"error": {"code": code, "message": "no"}}}),
+        ),
+    }
+    let lines: Vec<String> = events
+        .into_iter()
+        .map(|mut event| {
+            event["timestamp"] = json!("2026-03-02T09:00:00.000Z");
+            event.to_string()
+        })
+        .collect();
+    let all = frames(&Log::of(lines.iter().map(String::as_str)));
+    all[all.len() - 2]["delta"]["stop_reason"].clone()
+}
+
+#[test]
+fn the_stop_reason_says_why() {
+    assert_eq!(stop_reason(Ok("end_turn")), "end_turn");
+    assert_eq!(stop_reason(Ok("refusal")), "refusal");
+    assert_eq!(stop_reason(Err("max_turns_exceeded")), "max_turns");
+    assert_eq!(stop_reason(Err("guardrail_tripped")), "guardrail");
+    assert_eq!(stop_reason(Err("provider_error")), "error");
 }
 
 #[test]
@@ -200,7 +235,7 @@ fn a_client_is_understood_or_told_what_is_wrong() {
     let chat =
         read(r#"{"type":"chat","message":"hi","content_urls":["u",{"url":"v"}],"display_mode":"chat"}"#);
     let Ok(Message::Chat(chat)) = chat else { panic!("{chat:?}") };
-    assert_eq!((chat.content_urls.len(), chat.display_mode), (2, DisplayMode::Chat));
+    assert_eq!((chat.content_urls.len(), chat.display_mode), (2, Some(DisplayMode::Chat)));
     let approval = r#"{"type":"approval","session_id":"s","approval_key":"s_9","decisions":[{"type":"edit","edited_action":{"name":"n","args":{"a":1}}},{"type":"reject","message":"no"}]}"#;
     let Ok(Message::Approval { decisions, .. }) = read(approval) else { panic!("it is good") };
     assert_eq!(

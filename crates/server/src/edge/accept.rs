@@ -18,7 +18,7 @@ use axum::Router;
 use axum::body::Body;
 use axum::response::{IntoResponse, Response};
 use http::header::{CONNECTION, TRANSFER_ENCODING};
-use http::{HeaderValue, Method, Request, Version};
+use http::{HeaderValue, Method, Request, StatusCode, Version};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -29,6 +29,7 @@ use tokio::task::JoinSet;
 use tower::ServiceExt;
 
 use super::Edge;
+use super::fault::ResetWhenCut;
 use super::io::{CloseOnDrop, SharedIo};
 use super::problem::Problem;
 use super::stream::{self, Handover};
@@ -176,6 +177,12 @@ async fn respond(
     request.extensions_mut().insert(peer);
     let response = router.oneshot(request.map(Body::new)).await?;
     io.expect_head();
+    if response.status() == StatusCode::SWITCHING_PROTOCOLS
+        && response.extensions().get::<ResetWhenCut>().is_some()
+        && let Err(error) = io.reset_when_closed()
+    {
+        tracing::warn!(error = %error.kind(), "a connection that asked for a reset will be closed instead");
+    }
     if is_head || response.extensions().get::<Handover>().is_none() {
         return Ok(response);
     }

@@ -8,8 +8,8 @@ use std::task::{Context, Poll};
 use axum::body::Body;
 use axum::response::Response;
 use bytes::Bytes;
-use http::HeaderMap;
 use http::header::CONTENT_TYPE;
+use http::{HeaderMap, StatusCode};
 use http_body::Frame;
 use riverrun_event::ErrorCode;
 
@@ -18,20 +18,20 @@ use super::stream::Handover;
 
 pub const HEADER: &str = "x-riverrun-fault";
 
-/// What happens to a stream after so many frames.
+/// What happens to a stream after so many frames; on a WebSocket they are the messages that the server sends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Fault {
-    kind: Kind,
-    after: u64,
+pub struct Fault {
+    pub kind: FaultKind,
+    pub after: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    /// The connection is closed without the last chunk.
+pub enum FaultKind {
+    /// The connection is closed without the last chunk, or the close frame.
     Drop,
     /// The connection is reset.
     Reset,
-    /// The body ends as if it were whole.
+    /// The body ends as if it were whole; a WebSocket is closed with 1000.
     End,
     /// Nothing comes any more.
     Stall,
@@ -48,10 +48,10 @@ impl Fault {
         let text = value.to_str().unwrap_or("");
         let fault = text.split_once('=').and_then(|(kind, after)| {
             let kind = match kind.trim() {
-                "drop-after" => Kind::Drop,
-                "reset-after" => Kind::Reset,
-                "end-after" => Kind::End,
-                "stall-after" => Kind::Stall,
+                "drop-after" => FaultKind::Drop,
+                "reset-after" => FaultKind::Reset,
+                "end-after" => FaultKind::End,
+                "stall-after" => FaultKind::Stall,
                 _ => return None,
             };
             Some(Self { kind, after: after.trim().parse().ok()? })
@@ -63,8 +63,11 @@ impl Fault {
         })
     }
 
-    /// Hurts a streaming answer; any other stays as it is.
-    pub(super) fn apply(self, response: Response) -> Response {
+    /// Hurts a streaming answer; any other stays as it is. A WebSocket counts its own messages.
+    pub(super) fn apply(self, mut response: Response) -> Response {
+        if response.status() == StatusCode::SWITCHING_PROTOCOLS && self.kind == FaultKind::Reset {
+            response.extensions_mut().insert(ResetWhenCut);
+        }
         if response.extensions().get::<Handover>().is_none() {
             return response;
         }
@@ -72,7 +75,7 @@ impl Fault {
         let is_sse = content_type.is_some_and(|value| value.starts_with(b"text/event-stream"));
         let hurt = |body| Body::new(Faulty { body, fault: self, is_sse, seen: 0, line: 0, over: false });
         let mut response = response.map(hurt);
-        if self.kind == Kind::Reset {
+        if self.kind == FaultKind::Reset {
             response.extensions_mut().insert(ResetWhenCut);
         }
         response
@@ -127,9 +130,9 @@ impl http_body::Body for Faulty {
     ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
         if self.over || self.fault.after == 0 {
             return match self.fault.kind {
-                Kind::Drop | Kind::Reset => Poll::Ready(Some(Err(Asked.into()))),
-                Kind::End => Poll::Ready(None),
-                Kind::Stall => Poll::Pending,
+                FaultKind::Drop | FaultKind::Reset => Poll::Ready(Some(Err(Asked.into()))),
+                FaultKind::End => Poll::Ready(None),
+                FaultKind::Stall => Poll::Pending,
             };
         }
         match Pin::new(&mut self.body).poll_frame(context) {

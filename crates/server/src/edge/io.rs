@@ -7,7 +7,9 @@ use std::io;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Context, Poll};
+use std::time::Duration;
 
+use socket2::SockRef;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::sync::oneshot;
@@ -57,6 +59,14 @@ impl SharedIo {
     /// Takes the socket; hyper finds the connection closed from now on.
     pub(super) fn take(&self) -> Option<TcpStream> {
         self.lock().stream.take()
+    }
+
+    /// Closing resets the connection from now on.
+    pub(super) fn reset_when_closed(&self) -> io::Result<()> {
+        match &self.lock().stream {
+            Some(stream) => SockRef::from(stream).set_linger(Some(Duration::ZERO)),
+            None => Ok(()),
+        }
     }
 
     pub(super) fn downgrade(&self) -> std::sync::Weak<Mutex<State>> {

@@ -39,6 +39,7 @@ pub use body::{
 };
 pub use decode::{compact, decode, decode_text};
 pub use drain::Drain;
+pub use fault::{Fault, FaultKind};
 pub use health::{NotReady, Readiness};
 pub use host::Hosts;
 pub use keys::{DEFAULT_TENANT, KeyRequest, Keys, NewKey, Scope};

@@ -81,7 +81,7 @@ pub(super) async fn observe(State(edge): State<Edge>, mut request: Request, next
 }
 
 /// The checks that come before any route, then the route.
-async fn answer(edge: &Edge, request: Request, next: Next) -> Response {
+async fn answer(edge: &Edge, mut request: Request, next: Next) -> Response {
     let hosts = edge.hosts();
     if let Err(problem) = hosts.check_host(&request).and_then(|()| query::refuse_keys(request.uri().query()))
     {
@@ -99,7 +99,10 @@ async fn answer(edge: &Edge, request: Request, next: Next) -> Response {
     match Fault::read(request.headers()) {
         Err(problem) => problem.into_response(),
         Ok(None) => next.run(request).await,
-        Ok(Some(fault)) => fault.apply(next.run(request).await),
+        Ok(Some(fault)) => {
+            request.extensions_mut().insert(fault);
+            fault.apply(next.run(request).await)
+        }
     }
 }
 

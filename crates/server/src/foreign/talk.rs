@@ -10,13 +10,14 @@
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use bytes::{Buf, Bytes};
 use http_body::Body;
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use crate::deliver::Subscription;
-use crate::edge::{Caller, Edge};
+use crate::edge::{Caller, Edge, Fault};
 use crate::websocket::{Close, End, Listening, Socket, Vigil, Words};
 
 /// Output beyond this waits in the log, not here.
@@ -28,6 +29,8 @@ pub trait Protocol: Send {
     const STALLED: Close;
     const SILENT: Close;
     const UNAUTHENTICATED: Close;
+    /// When a key must be there; None for the server's limit.
+    const AUTH_TIME: Option<Duration> = None;
 
     /// Who speaks, once that is known.
     fn caller(&self) -> Option<&Caller>;
@@ -82,11 +85,15 @@ enum Step {
 }
 
 impl<T: AsyncRead + AsyncWrite + Unpin + Send, P: Protocol> Talk<T, P> {
-    pub fn new(io: T, edge: Edge, protocol: P) -> Self {
-        let words =
-            Words { stalled: P::STALLED, silent: Some(P::SILENT), unauthenticated: P::UNAUTHENTICATED };
+    pub fn new(io: T, fault: Option<Fault>, edge: Edge, protocol: P) -> Self {
+        let words = Words {
+            stalled: P::STALLED,
+            silent: Some(P::SILENT),
+            unauthenticated: P::UNAUTHENTICATED,
+            auth_time: P::AUTH_TIME,
+        };
         let vigil = Vigil::new(edge.clone(), protocol.caller(), words);
-        let socket = Socket::new(io, vigil.bounds());
+        let socket = Socket::new(io, vigil.bounds(), fault);
         Self { socket, edge, protocol, streams: Vec::new(), vigil }
     }
 
@@ -138,8 +145,8 @@ impl<T: AsyncRead + AsyncWrite + Unpin + Send, P: Protocol> Talk<T, P> {
             return Poll::Ready(Err(End::Close(close)));
         }
         loop {
-            if let Poll::Ready(Err(lost)) = self.socket.poll_flush(context) {
-                return Poll::Ready(Err(lost.into()));
+            if let Poll::Ready(Err(end)) = self.socket.poll_flush(context) {
+                return Poll::Ready(Err(end));
             }
             let before = self.socket.output.queued();
             if before >= FULL {

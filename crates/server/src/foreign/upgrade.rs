@@ -7,14 +7,13 @@ use axum::extract::{FromRequestParts, Request};
 use axum::response::Response;
 use futures_util::FutureExt;
 use http::header::AUTHORIZATION;
-use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
 use riverrun_event::ErrorCode;
 
 use super::talk::{Protocol, Talk};
 use crate::app::App;
 use crate::edge::{Caller, Params, Peer, Problem, StreamCaller};
-use crate::websocket;
+use crate::websocket::{self, Upgrade};
 
 /// Who opened a socket, as far as is known.
 pub struct Opener {
@@ -47,10 +46,10 @@ pub async fn upgrade<P: Protocol + 'static>(
     Ok(response)
 }
 
-async fn serve<P: Protocol + 'static>(app: App, upgrade: OnUpgrade, protocol: P) {
+async fn serve<P: Protocol + 'static>(app: App, upgrade: Upgrade, protocol: P) {
     // A peer that is gone before the upgrade was written is no event of note.
-    let Ok(io) = upgrade.await else { return };
-    let talk = Talk::new(TokioIo::new(io), app.edge().clone(), protocol);
+    let Ok(io) = upgrade.connection.await else { return };
+    let talk = Talk::new(TokioIo::new(io), upgrade.fault, app.edge().clone(), protocol);
     if AssertUnwindSafe(talk.run()).catch_unwind().await.is_err() {
         app.edge().metrics().panics.increment();
         tracing::error!("the task of a WebSocket panicked");

@@ -13,7 +13,7 @@ use tokio::time::timeout;
 use super::carry::{Desk, Done};
 use super::following::{FULL, Followings};
 use super::message::{Id, Message};
-use crate::edge::Edge;
+use crate::edge::{Edge, Fault};
 use crate::websocket::{Close, End, Listening, Socket, Vigil, Words};
 
 /// Requests that wait for the one before them; the socket is not read while there are more.
@@ -38,7 +38,8 @@ pub struct Connection<T> {
     vigil: Vigil,
 }
 
-const WORDS: Words = Words { stalled: Close::Stalled, silent: None, unauthenticated: Close::Unauthenticated };
+const WORDS: Words =
+    Words { stalled: Close::Stalled, silent: None, unauthenticated: Close::Unauthenticated, auth_time: None };
 
 /// Something happened that is not done in passing.
 enum Step {
@@ -48,10 +49,10 @@ enum Step {
 }
 
 impl<T: AsyncRead + AsyncWrite + Unpin + Send> Connection<T> {
-    pub fn new(io: T, edge: Edge, desk: Desk) -> Self {
+    pub fn new(io: T, fault: Option<Fault>, edge: Edge, desk: Desk) -> Self {
         let vigil = Vigil::new(edge.clone(), desk.caller.as_ref(), WORDS);
         Self {
-            socket: Socket::new(io, vigil.bounds()),
+            socket: Socket::new(io, vigil.bounds(), fault),
             desk: Some(desk),
             running: None,
             running_ids: Vec::new(),
@@ -89,8 +90,8 @@ impl<T: AsyncRead + AsyncWrite + Unpin + Send> Connection<T> {
             return Poll::Ready(Err(End::Close(close)));
         }
         loop {
-            if let Poll::Ready(Err(lost)) = self.socket.poll_flush(context) {
-                return Poll::Ready(Err(lost.into()));
+            if let Poll::Ready(Err(end)) = self.socket.poll_flush(context) {
+                return Poll::Ready(Err(end));
             }
             if self.socket.output.queued() >= FULL
                 || self.followings.poll(context, &mut self.socket.output).is_pending()
@@ -115,8 +116,8 @@ impl<T: AsyncRead + AsyncWrite + Unpin + Send> Connection<T> {
             });
         }
         // Answers to pings came into the output while it listened.
-        if let Poll::Ready(Err(lost)) = self.socket.poll_flush(context) {
-            return Poll::Ready(Err(lost.into()));
+        if let Poll::Ready(Err(end)) = self.socket.poll_flush(context) {
+            return Poll::Ready(Err(end));
         }
         self.vigil.poll_pulse(context).map(|()| Ok(Step::Pulse))
     }

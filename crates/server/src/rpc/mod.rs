@@ -23,14 +23,13 @@ use axum::extract::{FromRequestParts, Request, State};
 use axum::response::Response;
 use futures_util::FutureExt;
 use http::header::AUTHORIZATION;
-use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
 use riverrun_event::ErrorCode;
 use riverrun_log::seeded::{self, Bug};
 
 use crate::app::App;
 use crate::edge::{Params, Peer, Problem, RequestId, StreamCaller};
-use crate::websocket;
+use crate::websocket::{self, Upgrade};
 use carry::Desk;
 use connection::Connection;
 
@@ -66,10 +65,10 @@ fn seeded_cookie(app: &App, parts: &http::request::Parts) -> Option<crate::edge:
     app.edge().authenticate_key(key, None).ok()
 }
 
-async fn serve(app: App, upgrade: OnUpgrade, desk: Desk) {
+async fn serve(app: App, upgrade: Upgrade, desk: Desk) {
     // A peer that is gone before the upgrade was written is no event of note.
-    let Ok(io) = upgrade.await else { return };
-    let connection = Connection::new(TokioIo::new(io), app.edge().clone(), desk);
+    let Ok(io) = upgrade.connection.await else { return };
+    let connection = Connection::new(TokioIo::new(io), upgrade.fault, app.edge().clone(), desk);
     if AssertUnwindSafe(connection.run()).catch_unwind().await.is_err() {
         app.edge().metrics().panics.increment();
         tracing::error!("the task of a WebSocket panicked");

@@ -2,15 +2,16 @@
 
 use std::sync::Arc;
 
-use riverrun_dialect::IndexUnit;
+use riverrun_dialect::{IndexUnit, task};
 use riverrun_event::{ErrorCode, Input, TaskId, TurnId};
+use riverrun_fold::Status;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::carry::{Desk, text};
 use super::params;
 use crate::app::App;
-use crate::edge::{Caller, Problem, decode_text, not_found};
+use crate::edge::{Caller, Problem, decode_text, invalid, not_found};
 use crate::route::{self, Kept, NewSessionBody, Once, Verb};
 use crate::session::Hub;
 
@@ -43,6 +44,13 @@ pub(super) struct OfTask {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct TaskQuery {
     #[serde(alias = "session_id")]
+    session_id: String,
+    status: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct List {
     session_id: String,
     status: Option<String>,
 }
@@ -85,7 +93,7 @@ impl Desk {
                 let answer = self.follow(caller, params::read(&follow.to_string())?).await?;
                 Ok(merged(created(&hub, &turn), &answer))
             }
-            Tasks::List => list(&self.app, caller, params::read(params)?).await,
+            Tasks::List => listed(&self.app, caller, params::read(params)?).await,
             Tasks::Get => {
                 let of: OfTask = params::read(params)?;
                 let session = of.session_id.as_deref();
@@ -149,8 +157,16 @@ fn without_null(mut value: Value) -> Value {
 fn created(hub: &Hub, turn: &route::TurnView) -> Value {
     json!({
         "task_id": turn.task_id, "session_id": hub.session(), "turn_id": turn.turn_id,
-        "status": turn.status, "output": [], "cursor": turn.cursor,
+        "status": agentlins(&turn.status), "output": [], "cursor": turn.cursor,
     })
+}
+
+/// AgentLin's word for where a turn stands. What joined a turn that runs is worked on.
+fn agentlins(status: &str) -> &'static str {
+    match serde_json::from_value(Value::from(status)) {
+        Ok(status) => task::status(status),
+        Err(_) => task::status(Status::Running),
+    }
 }
 
 fn merged(mut task: Value, subscription: &str) -> String {
@@ -173,6 +189,21 @@ async fn hub_of(app: &App, caller: &Caller, task: &str, session: Option<&str>) -
         Some(session) => app.hub(caller, session).await,
         None => route::newest_with(app, caller, &task).await,
     }
+}
+
+/// The tasks of a session as AgentLin's objects.
+async fn listed(app: &App, caller: &Caller, query: List) -> Result<String, Problem> {
+    let wanted = query.status.as_deref();
+    if let Some(status) = wanted.filter(|status| !task::STATUSES.contains(status)) {
+        let shown: String = status.chars().take(40).collect();
+        let reason = format!("`{shown}` is no status; it may be {}", task::STATUSES.join(", "));
+        return Err(invalid("status", &reason));
+    }
+    let hub = app.hub(caller, &query.session_id).await?;
+    let state = app.state_at(&hub.key, hub.head()).await?;
+    let wanted = state.tasks.iter().filter(|known| wanted.is_none_or(|it| it == task::status(known.status)));
+    let objects = wanted.filter_map(|known| task::object(&state, &known.task_id, IndexUnit::default()));
+    Ok(format!("{{\"tasks\":[{}]}}", objects.collect::<Vec<_>>().join(",")))
 }
 
 pub(super) async fn list(app: &App, caller: &Caller, query: TaskQuery) -> Result<String, Problem> {

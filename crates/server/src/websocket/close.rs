@@ -15,6 +15,8 @@ pub enum Close {
     Stalled,
     /// No key in time, a wrong one, or one that was revoked.
     Unauthenticated,
+    /// A caller asked for the end, to see what its client makes of it.
+    Asked,
     /// A protocol's own code and reason.
     Own(u16, &'static str),
 }
@@ -23,6 +25,7 @@ impl Close {
     pub fn code(self) -> u16 {
         match self {
             Close::Echo(code) | Close::Own(code, _) => code,
+            Close::Asked => 1000,
             Close::GoingAway => 1001,
             Close::ProtocolError => 1002,
             Close::Binary => 1003,
@@ -39,6 +42,7 @@ impl Close {
         match self {
             Close::Echo(_) => "",
             Close::Own(_, reason) => reason,
+            Close::Asked => "the fault that was asked for",
             Close::GoingAway => "the server is shutting down; connect again and resume",
             Close::ProtocolError => "a frame is not well formed",
             Close::Binary => "only text frames are taken",

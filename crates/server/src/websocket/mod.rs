@@ -15,6 +15,6 @@ mod vigil;
 pub use close::Close;
 pub use output::Output;
 pub use reader::Bounds;
-pub use socket::{Lost, Socket};
-pub use upgrade::accept;
+pub use socket::Socket;
+pub use upgrade::{Upgrade, accept};
 pub use vigil::{End, Listening, Vigil, Words};

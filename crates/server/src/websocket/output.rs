@@ -4,6 +4,7 @@ use tokio::time::Instant;
 
 use super::close::Close;
 use super::frame::{Opcode, write_head};
+use crate::edge::{Fault, FaultKind};
 
 /// Longer messages go out in fragments of this size: many clients refuse large frames.
 const FRAME_BYTES: usize = 256 * 1024;
@@ -17,11 +18,29 @@ pub struct Output {
     at: usize,
     /// When the peer last took something, or had nothing to take.
     moved: Instant,
+    /// What shall go wrong, and the messages that were added so far.
+    fault: Option<Fault>,
+    messages: u64,
+}
+
+/// Whether a fault that was asked for lets messages through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Passing {
+    Open,
+    /// As many messages as it lets through were added.
+    Over(FaultKind),
 }
 
 impl Output {
-    pub fn new() -> Self {
-        Self { bytes: Vec::new(), at: 0, moved: Instant::now() }
+    pub fn new(fault: Option<Fault>) -> Self {
+        Self { bytes: Vec::new(), at: 0, moved: Instant::now(), fault, messages: 0 }
+    }
+
+    pub fn passing(&self) -> Passing {
+        match self.fault {
+            Some(fault) if self.messages >= fault.after => Passing::Over(fault.kind),
+            Some(_) | None => Passing::Open,
+        }
     }
 
     pub fn queued(&self) -> usize {
@@ -35,6 +54,10 @@ impl Output {
 
     /// Adds one text message, given in parts.
     pub fn text(&mut self, parts: &[&str]) {
+        if self.passing() != Passing::Open {
+            return;
+        }
+        self.messages += 1;
         self.make_room();
         let length: usize = parts.iter().map(|part| part.len()).sum();
         if length <= FRAME_BYTES {
@@ -66,6 +89,9 @@ impl Output {
     }
 
     fn control(&mut self, opcode: Opcode, payload: &[u8]) {
+        if self.passing() == Passing::Over(FaultKind::Stall) {
+            return;
+        }
         self.make_room();
         write_head(opcode, true, payload.len(), &mut self.bytes);
         self.bytes.extend_from_slice(payload);
@@ -107,7 +133,7 @@ mod tests {
 
     #[test]
     fn a_long_message_goes_out_in_fragments() {
-        let mut output = Output::new();
+        let mut output = Output::new(None);
         let long = "x".repeat(FRAME_BYTES);
         output.text(&["{", &long, "}"]);
         let bytes = output.rest();
@@ -117,7 +143,7 @@ mod tests {
 
     #[test]
     fn what_is_out_is_forgotten() {
-        let mut output = Output::new();
+        let mut output = Output::new(None);
         for _ in 0..1000 {
             output.text(&["0123456789"]);
             output.took(output.queued() - 1);

@@ -9,8 +9,10 @@ use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadBuf};
 use tokio::time::{Instant, timeout};
 
 use super::close::Close;
-use super::output::Output;
+use super::output::{Output, Passing};
 use super::reader::{Bounds, Heard, Reader};
+use super::vigil::End;
+use crate::edge::{Fault, FaultKind};
 
 /// Pings that a peer may send in a second.
 const PINGS_PER_SECOND: u32 = 10;
@@ -38,14 +40,15 @@ struct Window {
 }
 
 impl<T: AsyncRead + AsyncWrite + Unpin> Socket<T> {
-    pub fn new(io: T, bounds: Bounds) -> Self {
+    /// `fault` is what shall go wrong, if a caller asked for it.
+    pub fn new(io: T, bounds: Bounds, fault: Option<Fault>) -> Self {
         let now = Instant::now();
         Self {
             io,
             reader: Reader::new(bounds),
             unread: Vec::new(),
             at: 0,
-            output: Output::new(),
+            output: Output::new(fault),
             heard: now,
             pings: Window { since: now, count: 0 },
         }
@@ -57,7 +60,8 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Socket<T> {
 
     /// When the peer last showed that it lives.
     pub fn heard(&self) -> Instant {
-        self.heard
+        // Who is told nothing more has nothing to answer.
+        if self.output.passing() == Passing::Over(FaultKind::Stall) { Instant::now() } else { self.heard }
     }
 
     /// Nobody listened, so silence proves nothing.
@@ -102,8 +106,17 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Socket<T> {
         Poll::Ready(Ok(!self.unread.is_empty()))
     }
 
-    /// Ready when everything is out.
-    pub fn poll_flush(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Lost>> {
+    /// Ready when everything is out, or when what is out is all that the fault lets pass.
+    pub fn poll_flush(&mut self, context: &mut Context<'_>) -> Poll<Result<(), End>> {
+        ready!(self.poll_write(context))?;
+        Poll::Ready(match self.output.passing() {
+            Passing::Open | Passing::Over(FaultKind::Stall) => Ok(()),
+            Passing::Over(FaultKind::Drop | FaultKind::Reset) => Err(End::Lost),
+            Passing::Over(FaultKind::End) => Err(End::Close(Close::Asked)),
+        })
+    }
+
+    fn poll_write(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Lost>> {
         while self.output.queued() > 0 {
             match ready!(Pin::new(&mut self.io).poll_write(context, self.output.rest())) {
                 Ok(count) if count > 0 => self.output.took(count),
@@ -119,7 +132,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Socket<T> {
         const FLUSH: Duration = Duration::from_secs(5);
         const LINGER: Duration = Duration::from_secs(1);
         self.output.close(close);
-        let flushed = timeout(FLUSH, poll_fn(|context| self.poll_flush(context))).await;
+        let flushed = timeout(FLUSH, poll_fn(|context| self.poll_write(context))).await;
         if flushed != Ok(Ok(())) || self.io.shutdown().await.is_err() {
             return;
         }

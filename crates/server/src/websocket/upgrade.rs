@@ -11,13 +11,19 @@ use hyper::upgrade::OnUpgrade;
 use riverrun_event::ErrorCode;
 use sha1::{Digest, Sha1};
 
-use crate::edge::Problem;
+use crate::edge::{Fault, Problem};
 
 /// RFC 6455, 1.3.
 const MAGIC: &[u8] = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 
-/// The answer that opens the WebSocket, and what resolves to its connection once the answer is out.
-pub fn accept(parts: &mut Parts) -> Result<(Response, OnUpgrade), Problem> {
+/// What resolves to the connection once the answer is out, and what shall go wrong on it.
+pub struct Upgrade {
+    pub connection: OnUpgrade,
+    pub fault: Option<Fault>,
+}
+
+/// The answer that opens the WebSocket, and the WebSocket to be.
+pub fn accept(parts: &mut Parts) -> Result<(Response, Upgrade), Problem> {
     let asks = parts.method == Method::GET
         && names(parts, CONNECTION, "upgrade")
         && names(parts, UPGRADE, "websocket");
@@ -38,14 +44,15 @@ pub fn accept(parts: &mut Parts) -> Result<(Response, OnUpgrade), Problem> {
     let accept =
         HeaderValue::from_str(&STANDARD.encode(digest)).map_err(|_| refused("the handshake failed"))?;
     let upgrade = parts.extensions.remove::<OnUpgrade>();
-    let upgrade = upgrade.ok_or_else(|| refused("this connection cannot be upgraded"))?;
+    let connection = upgrade.ok_or_else(|| refused("this connection cannot be upgraded"))?;
+    let fault = parts.extensions.remove::<Fault>();
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
     let headers = response.headers_mut();
     headers.insert(CONNECTION, HeaderValue::from_static("upgrade"));
     headers.insert(UPGRADE, HeaderValue::from_static("websocket"));
     headers.insert(SEC_WEBSOCKET_ACCEPT, accept);
-    Ok((response, upgrade))
+    Ok((response, Upgrade { connection, fault }))
 }
 
 fn names(parts: &Parts, header: HeaderName, wanted: &str) -> bool {

@@ -9,7 +9,8 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::{Instant, Sleep};
 
-use super::{Bounds, Close, Lost, Socket};
+use super::socket::Lost;
+use super::{Bounds, Close, Socket};
 use crate::edge::{Caller, Edge, Limits};
 
 /// Fragments of one message.
@@ -36,6 +37,14 @@ pub struct Words {
     /// None if a peer that is gone is not spoken to.
     pub silent: Option<Close>,
     pub unauthenticated: Close,
+    /// When a key must be there; None for the server's limit.
+    pub auth_time: Option<Duration>,
+}
+
+impl Words {
+    fn auth_time(&self, limits: &Limits) -> Duration {
+        self.auth_time.unwrap_or(limits.websocket_auth_time)
+    }
 }
 
 /// Whether the connection reads now what its peer sends.
@@ -61,7 +70,7 @@ impl Vigil {
         let (now, is_known) = (Instant::now(), caller.is_some());
         Self {
             going: Box::pin(going(edge.clone(), caller.cloned(), words.unauthenticated)),
-            pulse: Box::pin(tokio::time::sleep(pulse(edge.limits(), is_known))),
+            pulse: Box::pin(tokio::time::sleep(pulse(edge.limits(), &words, is_known))),
             edge,
             words,
             is_known,
@@ -112,8 +121,8 @@ impl Vigil {
         listening: Listening,
     ) -> Result<(), End> {
         let (now, limits) = (Instant::now(), self.edge.limits());
-        self.pulse.as_mut().reset(now + pulse(limits, self.is_known));
-        if !self.is_known && now >= self.opened + limits.websocket_auth_time {
+        self.pulse.as_mut().reset(now + pulse(limits, &self.words, self.is_known));
+        if !self.is_known && now >= self.opened + self.words.auth_time(limits) {
             return Err(End::Close(self.words.unauthenticated));
         }
         if let Some(since) = socket.output.stuck_since() {
@@ -149,7 +158,7 @@ async fn going(edge: Edge, caller: Option<Caller>, unauthenticated: Close) -> Cl
 }
 
 /// How often the clock is looked at.
-fn pulse(limits: &Limits, is_known: bool) -> Duration {
+fn pulse(limits: &Limits, words: &Words, is_known: bool) -> Duration {
     let shortest = limits.ping_every.min(limits.dead_after).min(limits.stall_time) / 3;
-    if is_known { shortest } else { shortest.min(limits.websocket_auth_time) }
+    if is_known { shortest } else { shortest.min(words.auth_time(limits)) }
 }

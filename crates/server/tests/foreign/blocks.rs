@@ -63,6 +63,37 @@ async fn a_chat_begins_a_session_and_streams_its_turn() {
 }
 
 #[tokio::test]
+async fn each_turn_is_shown_as_it_was_asked_for_and_a_reader_may_ask_otherwise() {
+    let server = scripted().await;
+    let mut socket = Socket::open(&server, PATH, true).await;
+    let thinks = |all: &[Value]| all.iter().any(|message| message["content_block"]["type"] == "thinking");
+    socket.say(json!({"type": "chat", "message": "hello", "display_mode": "chat"})).await;
+    let first = socket.until("message_stop").await;
+    assert!(!thinks(&first));
+    let session = first[2]["session_id"].clone();
+    let history = server.get(&format!("/v2/sessions/{}/history", session.as_str().expect("an id"))).await;
+    assert_eq!((&history["display_mode"], &history["agent_status"]), (&json!("chat"), &json!("idle")));
+    let last = history["messages"].as_array().expect("messages").last().expect("an answer");
+    assert_eq!(last["content"][0]["is_final"], true, "{history:#}");
+    let again = json!({"type": "chat", "message": "more", "session_id": session, "display_mode": "agent"});
+    socket.say(again).await;
+    assert!(thinks(&socket.until("message_stop").await), "the same socket, another mode");
+
+    for (mode, thoughts) in
+        [(json!(null), [false, true]), (json!("chat"), [false; 2]), (json!("agent"), [true; 2])]
+    {
+        let mut back = Socket::open(&server, PATH, true).await;
+        back.until("auth_ok").await;
+        let ask =
+            json!({"type": "subscribe", "session_id": session, "display_mode": mode, "last_event_id": "0"});
+        back.say(ask).await;
+        let turns = [back.until("message_stop").await, back.until("message_stop").await];
+        assert_eq!(turns.each_ref().map(|turn| thinks(turn)), thoughts, "{mode}");
+    }
+    server.stop().await;
+}
+
+#[tokio::test]
 async fn who_comes_back_with_any_event_id_gets_exactly_the_rest() {
     let server = scripted().await;
     let mut socket = Socket::open(&server, PATH, true).await;
@@ -184,9 +215,18 @@ async fn a_question_is_answered_once_and_the_turn_goes_on() {
         assert_eq!(history["status"], "waiting_approval");
         assert_eq!(history["pending_approval"]["approval_key"], block["approval_key"]);
         let answer = |decisions: Value| json!({"type": "approval", "session_id": session, "approval_key": block["approval_key"], "decisions": decisions});
-        socket.say(answer(json!([{"type": "approve", "tool_use_id": "another"}]))).await;
-        let refused = socket.until("error").await;
-        assert_eq!(code(refused.last().expect("an error")), "INVALID_DECISIONS");
+        let edited = json!({"name": "another_tool", "args": {}});
+        for wrong in [
+            json!([{"type": "approve", "tool_use_id": "another"}]),
+            json!([{"type": "edit", "edited_action": edited}]),
+        ] {
+            let mut wrong = answer(wrong);
+            wrong["request_id"] = json!("r9");
+            socket.say(wrong).await;
+            let refused = socket.until("error").await;
+            let refused = refused.last().expect("an error");
+            assert_eq!((code(refused), &refused["request_id"]), ("INVALID_DECISIONS", &json!("r9")));
+        }
         let call = block["actions"][0]["tool_use_id"].clone();
         socket.say(answer(json!([{"type": decision, "tool_use_id": call}]))).await;
         let rest = socket.until("message_stop").await;

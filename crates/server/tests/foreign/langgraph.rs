@@ -43,6 +43,31 @@ async fn a_run_is_joined_behind_every_id() {
 }
 
 #[tokio::test]
+async fn a_client_gets_the_modes_that_it_asked_for() {
+    let server = scripted().await;
+    let ask = |mode: Value| {
+        let mut body: Value = serde_json::from_str(&run("text")).expect("a body");
+        body["stream_mode"] = mode;
+        body.to_string()
+    };
+    for (mode, other) in [("values", "messages"), ("messages-tuple", "values")] {
+        let answer = server.call("POST /runs/stream", &[JSON], ask(json!(mode))).await;
+        let text = answer.text();
+        let told = mode.trim_end_matches("-tuple");
+        assert!(text.contains(&format!("event: {told}\n")) && !text.contains(&format!("event: {other}\n")));
+        assert!(text.contains("event: metadata\n") && text.contains("event: end\n"), "{text}");
+        let location = answer.header("location").expect("where to come back");
+        let again = server.call(&format!("GET {location}"), &[], "").await;
+        assert_eq!(again.text(), text, "who comes back by {location} gets the same");
+    }
+    for mode in [json!("updates"), json!(["values", "events"]), json!(7)] {
+        let answer = server.call("POST /runs/stream", &[JSON], ask(mode)).await;
+        assert_eq!(answer.status, 422, "{}", answer.text());
+    }
+    server.stop().await;
+}
+
+#[tokio::test]
 async fn what_is_wrong_is_said_in_detail() {
     let server = scripted().await;
     let thread = server.call("POST /threads", &[JSON], "").await.json()["thread_id"].clone();

@@ -1,29 +1,48 @@
 //! A WebSocket client that reads JSON, and servers to talk to.
 
+use std::io::ErrorKind;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::{SinkExt, StreamExt};
 use serde_json::Value;
 use tokio::net::TcpStream;
-use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
+use tokio_tungstenite::tungstenite::error::ProtocolError;
+use tokio_tungstenite::tungstenite::{Error, Message};
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
 
 use crate::harness::{Api, Server};
 
 const SOON: Duration = Duration::from_secs(20);
 
+/// What is seen of a connection behind its last message.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Ending {
+    Silence,
+    Closed(u16),
+    Dropped,
+    Reset,
+}
+
 pub struct Socket(WebSocketStream<MaybeTlsStream<TcpStream>>);
 
 impl Socket {
     /// Opens a socket, with the caller's key in the header if `with_key`.
     pub async fn open(api: &Api, path: &str, with_key: bool) -> Self {
+        Self::open_hurt(api, path, with_key, None).await
+    }
+
+    /// Opens a socket that goes wrong in this way.
+    pub async fn open_hurt(api: &Api, path: &str, with_key: bool, fault: Option<&str>) -> Self {
         let mut request =
             format!("ws://localhost:{}{path}", api.address.port()).into_client_request().expect("an address");
         if with_key {
             let value = format!("Bearer {}", api.key).parse().expect("a header");
             request.headers_mut().insert("authorization", value);
+        }
+        if let Some(fault) = fault {
+            request.headers_mut().insert("x-riverrun-fault", fault.parse().expect("a header"));
         }
         let stream = TcpStream::connect(api.address).await.expect("the server listens");
         let stream = MaybeTlsStream::Plain(stream);
@@ -51,6 +70,20 @@ impl Socket {
                 Some(Ok(_)) => {}
                 Some(Err(_)) | None => return Value::Null,
             }
+        }
+    }
+
+    /// How the connection ends after this many messages; nothing if it is still open and silent after a while.
+    pub async fn end_after(&mut self, count: usize) -> Ending {
+        for _ in 0..count {
+            assert!(self.hear().await.is_object(), "a message is missing");
+        }
+        match tokio::time::timeout(Duration::from_millis(300), self.0.next()).await {
+            Err(_) => Ending::Silence,
+            Ok(Some(Ok(Message::Close(Some(frame))))) => Ending::Closed(frame.code.into()),
+            Ok(Some(Err(Error::Io(error)))) if error.kind() == ErrorKind::ConnectionReset => Ending::Reset,
+            Ok(Some(Err(Error::Protocol(ProtocolError::ResetWithoutClosingHandshake)))) => Ending::Dropped,
+            Ok(other) => panic!("{other:?} after {count} messages"),
         }
     }
 

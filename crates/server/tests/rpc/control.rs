@@ -100,6 +100,7 @@ async fn agentlins_methods_make_show_and_follow_a_task() {
     let made = client.ok("tasks/createSubscribe", json!({"input": "weather?", "request_id": "r1"})).await;
     let (task, session) = (made["task_id"].clone(), made["session_id"].clone());
     assert_eq!((&made["dialect"], &made["output"]), (&json!("task"), &json!([])));
+    assert_eq!(made["status"], "created");
     let mut ended = false;
     while !ended {
         let note = client.notification().await;
@@ -108,7 +109,14 @@ async fn agentlins_methods_make_show_and_follow_a_task() {
     let shown = client.ok("tasks/get", json!({"task_id": task})).await;
     assert_eq!(shown["status"], "completed", "{shown}");
     let listed = client.ok("tasks/list", json!({"session_id": session})).await;
-    assert_eq!(listed["tasks"][0]["taskId"], task, "{listed}");
+    assert_eq!(listed["tasks"], json!([shown]));
+    for (status, count) in [("completed", 1), ("working", 0)] {
+        let some = client.ok("tasks/list", json!({"session_id": session, "status": status})).await;
+        assert_eq!(some["tasks"].as_array().map(Vec::len), Some(count), "{status}");
+    }
+    let bogus = client.fails("tasks/list", json!({"session_id": session, "status": "running"})).await;
+    assert_eq!(bogus.2.as_deref(), Some("status"));
+    assert_eq!(client.fails("tasks/list", json!({})).await.2.as_deref(), Some("session_id"));
     assert_eq!(client.fails("tasks/cancel", json!({"task_id": task})).await.0, -32002);
     assert_eq!(client.fails("tasks/pause", json!({"task_id": task})).await.0, -32009);
     let again = client.ok("tasks/resubscribe", json!({"task_id": task})).await;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use riverrun_dialect::blocks::client::{Chat, Decision, DecisionKind, StopMode};
 use riverrun_dialect::blocks::server::APPROVAL_ALREADY_RESOLVED;
-use riverrun_dialect::blocks::{DisplayMode, EventId, server, status};
+use riverrun_dialect::blocks::{Display, DisplayMode, EventId, server, status};
 use riverrun_dialect::{Dialect, Framing};
 use riverrun_event::{Cursor, FileBlock, Input, Part, RawJson, Sequence, TurnId};
 use riverrun_fold::{Action, ActionStatus};
@@ -39,6 +39,7 @@ impl Desk {
             turn_id: ids.as_ref().map(|(_, turn)| turn.clone()),
             agent: chat.agent.clone().or_else(|| self.app.agents().chat_agent.clone()),
             input: Some(input(&chat)),
+            request: chat.display_mode.and_then(DisplayMode::request),
             source: Some(Dialect::Blocks.name().to_owned()),
             ..Submit::default()
         };
@@ -52,10 +53,20 @@ impl Desk {
         let is_queued = submitted.status == "queued";
         let request = chat.request_id.as_deref();
         said.texts.push(server::chat_accepted(request, &session, submitted.turn_id.as_str(), is_queued));
-        if !self.followed.contains_key(&session) {
-            let after = Cursor::after(submitted.first.previous(), started.hub.origin());
-            self.follow(caller, &started.hub, Some(after), chat.display_mode, said).await?;
+        if let Some(display) = self.followed.get_mut(&session) {
+            if chat.display_mode.is_some() {
+                display.follow_turns();
+            }
+            return Ok(());
         }
+        let hub = &started.hub;
+        let display = match is_new {
+            true => Display::new(None),
+            // A turn before this one may still run, and is heard from its middle.
+            false => Display::within(None, &self.app.state_at(&hub.key, hub.head()).await?),
+        };
+        let after = Cursor::after(submitted.first.previous(), hub.origin());
+        self.follow(caller, hub, Some(after), display, said).await?;
         Ok(())
     }
 
@@ -64,6 +75,7 @@ impl Desk {
         caller: &Caller,
         session: &str,
         after: Option<EventId>,
+        display_mode: Option<DisplayMode>,
         said: &mut Said,
     ) -> Result<(), Fault> {
         let hub = self.app.hub(caller, session).await?;
@@ -74,7 +86,8 @@ impl Desk {
         let state = self.app.state_at(&hub.key, hub.head()).await?;
         let cursor = after.map(|after| cursor(after, &hub));
         let at = said.texts.len();
-        let is_snapshot = self.follow(caller, &hub, cursor, DisplayMode::Agent, said).await?;
+        let is_snapshot =
+            self.follow(caller, &hub, cursor, Display::within(display_mode, &state), said).await?;
         let from = after.filter(|_| !is_snapshot).map_or(String::new(), EventId::write);
         said.texts.insert(at, server::subscribed(session, status(&state), &from, is_snapshot));
         Ok(())
@@ -86,14 +99,14 @@ impl Desk {
         caller: &Caller,
         hub: &Arc<Hub>,
         after: Option<Cursor>,
-        mode: DisplayMode,
+        display: Display,
         said: &mut Said,
     ) -> Result<bool, Fault> {
         let catch_up = if after.is_some() { CatchUp::Replay } else { CatchUp::Snapshot };
         let request = Request { dialect: Dialect::Blocks, after, catch_up, ..Request::default() };
         let (permit, mut plan) = open(&self.app, hub, caller, &request, Framing::Cursored).await?;
         let session = hub.session().to_string();
-        self.follows(&session, mode)?;
+        self.follows(&session, display)?;
         let first = std::mem::take(&mut plan.first);
         let is_snapshot = matches!(plan.opening, riverrun_dialect::Opening::Snapshot(_));
         if is_snapshot {
@@ -181,6 +194,16 @@ fn decision(caller: &Caller, action: &Action, decisions: &[Decision]) -> Result<
     })?;
     let request: serde_json::Value = action.request.to().unwrap_or_default();
     let message = decision.message.clone();
+    let tool = request["toolName"].as_str();
+    if let Some(named) = decision.name.as_deref().filter(|named| tool.is_some_and(|tool| tool != *named)) {
+        let message = format!(
+            "`edited_action.name` is `{}`, and the question is about `{}`: an edit changes the arguments, not the \
+             tool; reject the call instead",
+            shown(named),
+            tool.unwrap_or_default()
+        );
+        return Err(Fault::new("INVALID_DECISIONS", message));
+    }
     Ok(Decide {
         action: action.action_id.clone(),
         decision: match decision.kind {

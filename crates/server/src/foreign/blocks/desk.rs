@@ -2,9 +2,10 @@
 
 use std::collections::HashMap;
 use std::net::IpAddr;
+use std::time::Duration;
 
-use riverrun_dialect::blocks::client::{Message, decode};
-use riverrun_dialect::blocks::{Display, DisplayMode, close, server};
+use riverrun_dialect::blocks::client::{Message, decode, request_id};
+use riverrun_dialect::blocks::{Display, close, server};
 use riverrun_event::SessionId;
 
 use super::fault::Fault;
@@ -44,12 +45,12 @@ impl Desk {
     }
 
     /// How a session that is followed from now on is shown.
-    pub fn follows(&mut self, session: &str, mode: DisplayMode) -> Result<(), Fault> {
+    pub fn follows(&mut self, session: &str, display: Display) -> Result<(), Fault> {
         if self.followed.len() >= MAX_FOLLOWED && !self.followed.contains_key(session) {
             let message = format!("this connection follows {MAX_FOLLOWED} sessions, which is the limit");
             return Err(Fault::new("TOO_MANY_SUBSCRIPTIONS", message));
         }
-        self.followed.insert(session.to_owned(), Display::new(mode));
+        self.followed.insert(session.to_owned(), display);
         Ok(())
     }
 
@@ -93,8 +94,8 @@ impl Desk {
         match message {
             Message::Auth { .. } | Message::Ping { .. } => Ok(()),
             Message::Chat(chat) => self.chat(&caller, *chat, said).await,
-            Message::Subscribe { session_id, after } => {
-                self.subscribe(&caller, &session_id, after, said).await
+            Message::Subscribe { session_id, after, display_mode } => {
+                self.subscribe(&caller, &session_id, after, display_mode, said).await
             }
             Message::Unsubscribe { session_id } => {
                 if self.followed.remove(&session_id).is_none() {
@@ -121,6 +122,7 @@ impl Protocol for Desk {
     const SILENT: Close =
         Close::Own(close::HEARTBEAT_TIMEOUT, "nothing was heard for too long; connect again and resume");
     const UNAUTHENTICATED: Close = Close::Own(close::UNAUTHENTICATED, "a valid key is needed");
+    const AUTH_TIME: Option<Duration> = Some(Duration::from_secs(10));
 
     fn caller(&self) -> Option<&Caller> {
         self.caller.as_ref()
@@ -140,17 +142,13 @@ impl Protocol for Desk {
             Ok(Message::Ping { ts }) => said.texts.push(server::pong(ts.get())),
             Ok(message) => {
                 self.bad = 0;
-                let request_id = match &message {
-                    Message::Chat(chat) => chat.request_id.clone(),
-                    _ => None,
-                };
                 if let Err(fault) = Box::pin(self.carry_out(message, said)).await {
-                    said.texts.push(fault.text(request_id.as_deref()));
+                    said.texts.push(fault.text(request_id(text.as_bytes()).as_deref()));
                 }
             }
             Err(failure) => {
                 self.bad += 1;
-                said.texts.push(Fault::from(failure).text(None));
+                said.texts.push(Fault::from(failure).text(request_id(text.as_bytes()).as_deref()));
             }
         }
         if self.bad >= MAX_BAD {

@@ -22,6 +22,7 @@ pub struct RunBody {
     pub input: Option<Value>,
     pub command: Option<Command>,
     pub multitask_strategy: Option<String>,
+    pub stream_mode: Option<Value>,
 }
 
 #[derive(Debug, Deserialize)]

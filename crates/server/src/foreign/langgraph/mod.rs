@@ -2,6 +2,7 @@
 
 mod assistant;
 mod body;
+mod modes;
 mod resume;
 mod run;
 mod thread;

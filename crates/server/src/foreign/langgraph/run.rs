@@ -17,6 +17,7 @@ use serde_json::{Value, json as object};
 
 use super::DIALECT;
 use super::body::{RunBody, read};
+use super::modes::Modes;
 use super::resume::answers;
 use super::thread::time;
 use crate::app::App;
@@ -28,20 +29,13 @@ use crate::foreign::{Asking, Refusal, enter, json};
 use crate::runner::Asked;
 
 pub async fn stream_in(State(app): State<App>, Path(thread): Path<String>, request: Request) -> Response {
-    enter(&app, DIALECT, Scope::Write, request, async |asking| {
-        let (started, place) = begin(&app, Some(&thread), &asking).await?;
-        streamed(&app, &asking, &started, place).await
-    })
-    .await
+    enter(&app, DIALECT, Scope::Write, request, async |asking| stream(&app, Some(&thread), &asking).await)
+        .await
 }
 
 /// A run in a thread of its own.
 pub async fn stream_alone(State(app): State<App>, request: Request) -> Response {
-    enter(&app, DIALECT, Scope::Write, request, async |asking| {
-        let (started, place) = begin(&app, None, &asking).await?;
-        streamed(&app, &asking, &started, place).await
-    })
-    .await
+    enter(&app, DIALECT, Scope::Write, request, async |asking| stream(&app, None, &asking).await).await
 }
 
 pub async fn wait_in(State(app): State<App>, Path(thread): Path<String>, request: Request) -> Response {
@@ -76,6 +70,14 @@ pub async fn begin_alone(State(app): State<App>, request: Request) -> Response {
     .await
 }
 
+/// What cannot be streamed is refused before anything is begun.
+async fn stream(app: &App, thread: Option<&str>, asking: &Asking) -> Result<Response, Refusal> {
+    let body: RunBody = read(asking)?;
+    let modes = Modes::read(body.stream_mode.as_ref())?;
+    let (started, place) = begin(app, thread, asking).await?;
+    streamed(app, asking, &started, place, modes).await
+}
+
 /// Begins a run, or goes on with the one that the thread waits in.
 async fn begin(app: &App, thread: Option<&str>, asking: &Asking) -> Result<(Started, Place), Refusal> {
     let caller = &asking.caller;
@@ -106,9 +108,15 @@ async fn begin(app: &App, thread: Option<&str>, asking: &Asking) -> Result<(Star
 }
 
 /// The headers are where the client learns how to come back.
-async fn streamed(app: &App, asking: &Asking, started: &Started, place: Place) -> Result<Response, Refusal> {
+async fn streamed(
+    app: &App,
+    asking: &Asking,
+    started: &Started,
+    place: Place,
+    modes: Modes,
+) -> Result<Response, Refusal> {
     let response = stream_from(app, &asking.caller, started, DIALECT, place).await?;
-    Ok(placed(response, started, "stream"))
+    Ok(placed(modes.filter(response), started, &format!("stream{}", modes.query())))
 }
 
 fn placed(mut response: Response, started: &Started, how: &str) -> Response {
@@ -167,7 +175,7 @@ pub async fn join_stream(
                 return Err(Failure::new(422, "bad_cursor", message).into());
             }
         };
-        streamed(&app, &asking, &started, place).await
+        streamed(&app, &asking, &started, place, Modes::of_query(asking.query.as_deref())?).await
     })
     .await
 }
