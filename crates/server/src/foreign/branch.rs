@@ -50,6 +50,7 @@ pub(super) async fn session_behind(
         let failure = Failure::new(400, "previous_response_in_progress", message);
         return Err(failure.param("previous_response_id").into());
     }
+    caller.require_all_sessions()?;
     if let Some(branch) = &branch {
         // Nobody else can have this id: it is what a crash left of the same request.
         app.log().delete_session(branch).await?;
