@@ -4,7 +4,7 @@
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::sync::{Mutex, PoisonError};
-use std::task::Poll;
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use futures_util::StreamExt;
@@ -29,6 +29,8 @@ impl Calls {
     pub fn begin(&mut self, call: impl Future<Output = ()> + Send + 'static) -> AbortHandle {
         let (handle, registration) = AbortHandle::new_pair();
         self.open().push(Abortable::new(Box::pin(call), registration));
+        // It begins now, whatever the actor does next; who wakes it until then is remembered among the calls.
+        let _ = self.open().poll_next_unpin(&mut Context::from_waker(Waker::noop()));
         handle
     }
 

@@ -13,9 +13,6 @@ use crate::crash::server::Place;
 
 const ENDS: [&[u8]; 3] = [b"turn.completed\"", b"turn.failed\"", b"turn.cancelled\""];
 const LONGEST: Duration = Duration::from_secs(300);
-/// Between two looks at the streams. It is counted as the server's time, half of it for a token at large; without it the
-/// reader would wake for every frame and take from the server's two cores what it costs.
-const PAUSE: Duration = Duration::from_millis(1);
 
 /// One session's stream.
 pub struct Reader {
@@ -116,7 +113,6 @@ pub fn read_all(readers: &mut [Reader]) -> Result<()> {
             rustix::buffer::spare_capacity(&mut events),
             Some(&rustix::event::Timespec { tv_sec: 1, tv_nsec: 0 }),
         )?;
-        std::thread::sleep(PAUSE);
         for event in events {
             let reader = &mut readers[event.data.u64() as usize];
             reader.read(&mut buffer)?;
