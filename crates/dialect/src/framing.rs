@@ -173,6 +173,8 @@ pub struct Rules {
     pub heartbeat: Heartbeat,
     /// True if adjacent deltas may be joined for a reader that is behind. False where every frame has a number.
     pub joins_deltas: bool,
+    /// True if its frames tell the turns before the one that is shown, too: then the reader's state has to hold them.
+    pub tells_the_past: bool,
     /// Headers of the answer besides those of every SSE stream.
     pub headers: &'static [(&'static str, &'static str)],
 }
@@ -195,6 +197,7 @@ impl Rules {
         controls: true,
         heartbeat: Heartbeat::Control,
         joins_deltas: true,
+        tells_the_past: false,
         headers: &[],
     };
 
@@ -204,6 +207,7 @@ impl Rules {
         controls: false,
         heartbeat: Heartbeat::Bytes(": ka\n\n"),
         joins_deltas: true,
+        tells_the_past: false,
         headers: &[],
     };
 }

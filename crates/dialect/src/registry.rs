@@ -127,10 +127,11 @@ impl Dialect {
             Dialect::Responses => Rules { joins_deltas: false, ..Rules::FOREIGN },
             Dialect::Chat => Rules::FOREIGN,
             Dialect::AiSdk => Rules { headers: ai_sdk::HEADERS, ..Rules::FOREIGN },
-            Dialect::AgUi | Dialect::AgentsSdk | Dialect::SimpleRun | Dialect::A2a | Dialect::Blocks => {
-                Rules::FOREIGN
+            Dialect::AgUi => Rules { tells_the_past: true, ..Rules::FOREIGN },
+            Dialect::AgentsSdk | Dialect::SimpleRun | Dialect::A2a | Dialect::Blocks => Rules::FOREIGN,
+            Dialect::LangGraph => {
+                Rules { framing: Framing::ForeignSseWithIds, tells_the_past: true, ..Rules::FOREIGN }
             }
-            Dialect::LangGraph => Rules { framing: Framing::ForeignSseWithIds, ..Rules::FOREIGN },
             Dialect::Gemini => Rules { heartbeat: Heartbeat::Never, ..Rules::FOREIGN },
             Dialect::Anthropic => Rules { heartbeat: Heartbeat::Bytes(anthropic::PING), ..Rules::FOREIGN },
         }

@@ -4,7 +4,7 @@ use riverrun_event::{Block, Item, SessionId};
 
 use crate::citation::Scanner;
 use crate::index::Index;
-use crate::state::{State, Task};
+use crate::state::{SealedTurn, State, Task};
 
 impl State {
     /// The state before the first event.
@@ -25,6 +25,30 @@ impl State {
 
     pub fn to_json(&self) -> String {
         serde_json::to_string(self).expect("a state has string keys and no fallible parts")
+    }
+
+    /// Puts turns back that left the window, for a reader of more than the window has, and keeps `room` finished turns
+    /// besides those of the window from now on. What the state holds already is left as it is.
+    pub fn put_back(&mut self, sealed: Vec<SealedTurn>, room: usize) {
+        self.room = room;
+        let mut back = sealed;
+        back.retain(|sealed| self.turns.iter().all(|turn| turn.turn_id != sealed.turn.turn_id));
+        back.sort_by_key(|sealed| sealed.turn.first_sequence);
+        back.dedup_by(|later, earlier| later.turn.turn_id == earlier.turn.turn_id);
+        self.sealed_turns = self.sealed_turns.saturating_sub(back.len() as u64);
+        let (mut turns, mut tasks, mut tool_calls, mut actions) = (vec![], vec![], vec![], vec![]);
+        for sealed in back {
+            turns.push(sealed.turn);
+            tasks.extend(sealed.tasks);
+            tool_calls.extend(sealed.tool_calls);
+            actions.extend(sealed.actions);
+        }
+        tasks.iter_mut().for_each(Task::restore);
+        self.turns.splice(..0, turns);
+        self.tasks.splice(..0, tasks);
+        self.tool_calls.splice(..0, tool_calls);
+        self.actions.splice(..0, actions);
+        self.rebuild_index();
     }
 
     pub(crate) fn rebuild_index(&mut self) {

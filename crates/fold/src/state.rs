@@ -53,6 +53,9 @@ pub struct State {
     pub problems: Problems,
     #[serde(skip)]
     pub(crate) index: Index,
+    /// Finished turns that stay besides those of the window.
+    #[serde(skip)]
+    pub(crate) room: usize,
 }
 
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]

@@ -213,7 +213,7 @@ pub fn find_turn(
     tenant: &TenantId,
     turn: &TurnId,
 ) -> rusqlite::Result<Vec<TurnRecord>> {
-    let sql = format!("{TURN} WHERE t.tenant = ?1 AND t.turn = ?2 ORDER BY t.session DESC LIMIT ?3");
+    let sql = format!("{TURN} WHERE t.tenant = ?1 AND t.turn = ?2 ORDER BY t.session LIMIT ?3");
     let parameters = params![tenant.as_str(), turn.as_str(), PLACES];
     connection.prepare_cached(&sql)?.query_map(parameters, read_turn)?.collect()
 }

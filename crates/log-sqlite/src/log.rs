@@ -241,6 +241,16 @@ impl Log for SqliteLog {
         let (key, turn) = (key.clone(), turn.clone());
         self.ask(move |connection, _| sidecar::sealed_turn(connection, &key, "turn", turn.as_str()))
     }
+    fn sealed_turns(
+        &self,
+        key: &SessionKey,
+        through: Sequence,
+        most: usize,
+        max_bytes: usize,
+    ) -> Ticket<Vec<SealedTurn>> {
+        let key = key.clone();
+        self.ask(move |connection, _| sidecar::sealed_turns(connection, &key, through, most, max_bytes))
+    }
     fn sealed_turn_of_task(&self, key: &SessionKey, task: &TaskId) -> Ticket<Option<SealedTurn>> {
         let (key, task) = (key.clone(), task.clone());
         self.ask(move |connection, _| sidecar::sealed_turn(connection, &key, "task", task.as_str()))

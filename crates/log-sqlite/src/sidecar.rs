@@ -183,12 +183,43 @@ pub fn sealed_turn(
     let sql = format!(
         "SELECT turn, task, first, last, hash, bytes FROM sealed_turns WHERE session = ?1 AND {column} = ?2 LIMIT 1"
     );
-    let read = |row: &Row<'_>| {
-        let stored: [u8; 32] = row.get(4)?;
-        let bytes = unpack(blob_at(row, 5)?).filter(|bytes| hash(bytes) == stored);
-        let Some(bytes) = bytes else { return Ok(None) };
-        let (first, last) = (sequence_at(row, 2)?, sequence_at(row, 3)?);
-        Ok(Some(SealedTurn { turn: id_at(row, 0)?, task: id_at(row, 1)?, first, last, bytes }))
-    };
-    Ok(connection.prepare_cached(&sql)?.query_row(params![session, id], read).optional()?.flatten())
+    let found = connection.prepare_cached(&sql)?.query_row(params![session, id], read_sealed).optional()?;
+    Ok(found.flatten())
+}
+
+/// None for a damaged one.
+fn read_sealed(row: &Row<'_>) -> rusqlite::Result<Option<SealedTurn>> {
+    let stored: [u8; 32] = row.get(4)?;
+    let bytes = unpack(blob_at(row, 5)?).filter(|bytes| hash(bytes) == stored);
+    let Some(bytes) = bytes else { return Ok(None) };
+    let (first, last) = (sequence_at(row, 2)?, sequence_at(row, 3)?);
+    Ok(Some(SealedTurn { turn: id_at(row, 0)?, task: id_at(row, 1)?, first, last, bytes }))
+}
+
+pub fn sealed_turns(
+    connection: &Connection,
+    key: &SessionKey,
+    through: Sequence,
+    most: usize,
+    max_bytes: usize,
+) -> Result<Vec<SealedTurn>, Fault> {
+    let session = rows::number(connection, key)?.ok_or_else(|| Error::NoSession(key.session.clone()))?;
+    // Sorted by their places alone, so that no turn is read which is not answered.
+    let sql = "SELECT turn, task, first, last, hash, bytes FROM sealed_turns WHERE rowid IN (
+                   SELECT rowid FROM sealed_turns WHERE session = ?1 AND last <= ?2 ORDER BY first DESC LIMIT ?3)
+               ORDER BY first DESC";
+    let mut statement = connection.prepare_cached(sql)?;
+    let most = i64::try_from(most).unwrap_or(i64::MAX);
+    let mut rows = statement.query(params![session, bound(through), most])?;
+    let (mut found, mut bytes) = (Vec::new(), 0);
+    while let Some(row) = rows.next()? {
+        let Some(turn) = read_sealed(row)? else { continue };
+        bytes += turn.bytes.len();
+        if bytes > max_bytes && !found.is_empty() {
+            break;
+        }
+        found.push(turn);
+    }
+    found.reverse();
+    Ok(found)
 }

@@ -106,7 +106,8 @@ pub trait Log: Send + Sync + 'static {
     /// must close or go on with.
     fn open_turns(&self) -> Ticket<Vec<TurnRecord>>;
 
-    /// The sessions of this tenant that hold such a turn, newest first, at most ten.
+    /// The sessions of this tenant that hold such a turn, oldest first, at most ten: a fork has copies of the turns
+    /// of the session that it came from, and the original comes before them.
     fn find_turn(&self, tenant: &TenantId, turn: &TurnId) -> Ticket<Vec<TurnRecord>>;
 
     /// The sessions of this tenant that hold such a task, newest first, at most ten.
@@ -152,6 +153,16 @@ pub trait Log: Send + Sync + 'static {
     fn put_sealed_turn(&self, key: &SessionKey, turn: SealedTurn) -> Ticket<()>;
 
     fn sealed_turn(&self, key: &SessionKey, turn: &TurnId) -> Ticket<Option<SealedTurn>>;
+
+    /// The newest sealed turns that ended at `through` or before it, oldest of them first: as many as `most` and
+    /// `max_bytes` allow, but one at least if there is one. A damaged one is left out.
+    fn sealed_turns(
+        &self,
+        key: &SessionKey,
+        through: Sequence,
+        most: usize,
+        max_bytes: usize,
+    ) -> Ticket<Vec<SealedTurn>>;
 
     fn sealed_turn_of_task(&self, key: &SessionKey, task: &TaskId) -> Ticket<Option<SealedTurn>>;
 

@@ -8,6 +8,7 @@ pub mod edge;
 mod foreign;
 pub mod metrics;
 pub mod openapi;
+mod past;
 mod route;
 mod rpc;
 mod runner;

@@ -110,6 +110,10 @@ impl Encoder<'_> {
     }
 
     pub(super) fn messages_snapshot(&mut self) {
+        if self.state.sealed_turns > 0 {
+            let value = json!({"turns": self.state.sealed_turns});
+            self.push(Event::Custom { name: "riverrun.earlier", value, subagent_run_id: None });
+        }
         let messages = messages(self.state, self.turn);
         self.push(Event::MessagesSnapshot { messages });
     }

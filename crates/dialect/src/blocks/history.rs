@@ -9,7 +9,7 @@ use super::display::DisplayMode;
 use super::event_id::EventId;
 use crate::follow::{Happening, happenings, is_child, is_input, item, pending, result_text, shown_blocks};
 
-/// The body of the history answer. `last_event_id` is what to send with `subscribe`: nothing between is lost.
+/// The body of the history answer: the turns that the state holds, and how many came before them. `last_event_id` is what to send with `subscribe`: nothing between is lost.
 pub fn history(state: &State) -> String {
     let session = state.session_id.as_ref().map(ToString::to_string).unwrap_or_default();
     let mut messages = Vec::new();
@@ -41,6 +41,7 @@ pub fn history(state: &State) -> String {
     };
     json!({
         "session_id": session, "message_count": messages.len(), "messages": messages, "status": status,
+        "has_more": state.sealed_turns > 0, "earlier_turns": state.sealed_turns,
         "pending_approval": approval, "display_mode": mode.as_str(),
         "workspace": null, "agent_status": agent_status,
         "last_event_id": EventId { sequence: state.sequence, part: EventId::WHOLE }.write(),

@@ -118,7 +118,8 @@ fn message_of(state: &State, at: ItemAt) -> Option<Value> {
     }
 }
 
-/// The graph's state: what was said in the turns that the state holds, up to this one, and what the thread waits for.
+/// The graph's state: what was said in the turns that the state holds, up to this one, how many came before them, and
+/// what the thread waits for.
 pub fn values(state: &State, last: Option<&TurnId>) -> Value {
     let mut messages = Vec::new();
     for turn in &state.turns {
@@ -137,6 +138,9 @@ pub fn values(state: &State, last: Option<&TurnId>) -> Value {
         }
     }
     let mut values = json!({"messages": messages});
+    if state.sealed_turns > 0 {
+        values["earlier_turns"] = state.sealed_turns.into();
+    }
     let interrupts = match last {
         Some(turn) => pending(state, turn).map(interrupt).collect(),
         None => interrupts(state),

@@ -1,49 +1,170 @@
 //! `GET /v1/responses/{id}/input_items`.
 
-use riverrun_event::{Block, Input, Part};
+use riverrun_event::{Block, Input, Item, Part};
 use riverrun_fold::Turn;
 
 use super::item::write_plain;
 use crate::members::{Members, write_list};
+use crate::request::Failure;
+use crate::turn::encrypted;
 
-/// What the turn was asked, as a list of one message.
-pub fn input_items(turn: &Turn) -> String {
-    let id = format!("msg_in_{}", turn.turn_id);
+/// Which part of a list is asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Page {
+    pub limit: usize,
+    pub order: Order,
+    /// The item that the page comes behind.
+    pub after: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Order {
+    OldestFirst,
+    #[default]
+    NewestFirst,
+}
+
+impl Page {
+    /// As many as the API gives to a client that names no number, and as many as it gives at most.
+    pub const DEFAULT: usize = 20;
+    pub const MOST: usize = 100;
+}
+
+impl Default for Page {
+    fn default() -> Self {
+        Self { limit: Self::DEFAULT, order: Order::default(), after: None }
+    }
+}
+
+/// What the turn was asked: the history that the client sent, and its last message.
+pub fn input_items(turn: &Turn, page: &Page) -> Result<String, Failure> {
+    let mut items: Vec<Entry<'_>> = turn.history.iter().map(|item| Entry::past(turn, item)).collect();
+    items.extend(turn.input.as_ref().map(|input| Entry::asked(turn, input)));
+    if page.order == Order::NewestFirst {
+        items.reverse();
+    }
+    let from = match &page.after {
+        None => 0,
+        Some(after) => {
+            let at = items.iter().position(|entry| entry.id == *after);
+            at.ok_or_else(|| unknown(after))? + 1
+        }
+    };
+    let rest = &items[from..];
+    let shown = &rest[..rest.len().min(page.limit)];
     let mut out = String::new();
     let mut members = Members::open(&mut out);
     members.text("object", "list");
-    members.with("data", |out| {
-        write_list(out, turn.input.iter(), |out, input| write_input(out, &id, input));
-    });
-    match turn.input {
-        Some(_) => {
-            members.text("first_id", &id);
-            members.text("last_id", &id);
-        }
-        None => {
-            members.raw("first_id", "null");
-            members.raw("last_id", "null");
+    members.with("data", |out| write_list(out, shown, |out, entry| entry.write(out)));
+    for (name, entry) in [("first_id", shown.first()), ("last_id", shown.last())] {
+        match entry {
+            Some(entry) => members.text(name, &entry.id),
+            None => members.raw(name, "null"),
         }
     }
-    members.flag("has_more", false);
+    members.flag("has_more", shown.len() < rest.len());
     members.close();
-    out
+    Ok(out)
 }
 
-fn write_input(out: &mut String, id: &str, input: &Input) {
-    let mut members = Members::open(out);
-    members.text("type", "message");
-    members.text("id", id);
-    members.text("role", "user");
-    members.text("status", "completed");
-    members.with("content", |out| match input {
-        Input::Text(text) => {
-            out.push('[');
-            write_plain(out, "input_text", text);
-            out.push(']');
+fn unknown(after: &str) -> Failure {
+    let shown: String = after.chars().take(80).filter(|c| !c.is_control()).collect();
+    let message = format!("`after` is '{shown}', which is no input item of this response");
+    Failure::new(400, "invalid_value", message).param("after")
+}
+
+struct Entry<'a> {
+    id: String,
+    what: What<'a>,
+}
+
+enum What<'a> {
+    Asked(&'a Input),
+    Past(&'a Item),
+}
+
+impl<'a> Entry<'a> {
+    fn asked(turn: &Turn, input: &'a Input) -> Self {
+        Self { id: format!("msg_in_{}", turn.turn_id), what: What::Asked(input) }
+    }
+
+    /// The items of a history are named by their place, so their names say it in every response.
+    fn past(turn: &Turn, item: &'a Item) -> Self {
+        let prefix = match item {
+            Item::Reasoning(_) => "rs",
+            Item::ToolCall(_) => "fc",
+            Item::ToolResult(_) => "fco",
+            Item::Message(_) | Item::Handoff(_) | Item::Error(_) | Item::Other(_) => "msg",
+        };
+        let place = item.id().unwrap_or_default();
+        Self { id: format!("{prefix}_in_{}_{place}", turn.turn_id), what: What::Past(item) }
+    }
+
+    fn write(&self, out: &mut String) {
+        match self.what {
+            What::Asked(Input::Text(text)) => self.message(out, "user", &[Part::plain(text.clone())]),
+            What::Asked(Input::Parts(parts)) => self.message(out, "user", parts),
+            What::Past(item) => self.write_past(out, item),
         }
-        Input::Parts(parts) => write_list(out, parts, write_part),
-    });
+    }
+
+    fn write_past(&self, out: &mut String, item: &Item) {
+        match item {
+            Item::Message(message) => {
+                let role = message.role.as_deref().unwrap_or("assistant");
+                self.message(out, role, message.block_list.as_deref().unwrap_or_default());
+            }
+            Item::Reasoning(_) => {
+                let mut members = self.open(out, "reasoning");
+                members.raw("summary", "[]");
+                members.maybe_text("encrypted_content", encrypted(item).as_deref());
+                members.close();
+            }
+            Item::ToolCall(call) => {
+                let mut members = self.open(out, "function_call");
+                members.text("call_id", &call.call_id);
+                members.text("name", &call.name);
+                members.text("arguments", &call.arguments);
+                members.text("status", "completed");
+                members.close();
+            }
+            Item::ToolResult(result) => {
+                let parts = result.content.as_deref().unwrap_or_default();
+                let mut members = self.open(out, "function_call_output");
+                members.text("call_id", &result.call_id);
+                match parts {
+                    [Block::Text(text)] => members.text("output", &text.text),
+                    parts => members.with("output", |out| write_list(out, parts, write_part)),
+                }
+                members.text("status", "completed");
+                members.close();
+            }
+            Item::Handoff(_) | Item::Error(_) | Item::Other(_) => self.message(out, "assistant", &[]),
+        }
+    }
+
+    fn open<'o>(&self, out: &'o mut String, kind: &str) -> Members<'o> {
+        let mut members = Members::open(out);
+        members.text("type", kind);
+        members.text("id", &self.id);
+        members
+    }
+
+    fn message(&self, out: &mut String, role: &str, parts: &[Part]) {
+        let write = if role == "assistant" { write_said } else { write_part };
+        let mut members = self.open(out, "message");
+        members.text("role", role);
+        members.text("status", "completed");
+        members.with("content", |out| write_list(out, parts, write));
+        members.close();
+    }
+}
+
+fn write_said(out: &mut String, part: &Part) {
+    let mut members = Members::open(out);
+    members.text("type", "output_text");
+    members.text("text", part.text().unwrap_or_default());
+    members.raw("annotations", "[]");
     members.close();
 }
 

@@ -22,7 +22,7 @@ use riverrun_fold::{State, Status};
 use crate::members::Members;
 use crate::turn::{Ending, Stop, Teller, TurnProjector, View};
 use crate::{Answer, Frames, Options};
-pub use list::input_items;
+pub use list::{Order, Page, input_items};
 use object::write_response;
 use told::Told;
 

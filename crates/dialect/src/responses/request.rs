@@ -12,6 +12,7 @@ const SECRETS: [&str; 2] = ["authorization", "headers"];
 pub fn decode(body: &[u8]) -> Result<ModelCall, Failure> {
     let text = checked(body)?;
     let mut object = Object::body(&text)?;
+    refuse_conversation(&mut object)?;
     let request = record(&object)?;
     let call = ModelCall {
         model: object.must_text("model")?,
@@ -32,6 +33,18 @@ pub fn decode(body: &[u8]) -> Result<ModelCall, Failure> {
         ..ModelCall::default()
     };
     Ok(ModelCall { extra: object.rest(), ..call })
+}
+
+/// It would be answered without what was said before, which is worse than no answer.
+fn refuse_conversation(object: &mut Object<'_>) -> Result<(), Failure> {
+    match object.take("conversation").filter(|at| !at.json().is_null()) {
+        None => Ok(()),
+        Some(_) => {
+            let message = "`conversation` is not provided here; name the response before this one in \
+                           `previous_response_id`";
+            Err(Failure::new(400, "unsupported_parameter", message).param("conversation"))
+        }
+    }
 }
 
 /// What the log keeps: everything but the input and what is secret.

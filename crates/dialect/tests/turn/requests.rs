@@ -237,7 +237,8 @@ fn models_and_input_items_are_lists() {
     assert_eq!((&models["object"], &models["data"][0]["object"]), (&json!("list"), &json!("model")));
     let log = crate::log::turn("text");
     let turn = &log.state(log.len()).turns[0];
-    let list: Value = serde_json::from_str(&responses::input_items(turn)).expect("JSON");
+    let list = responses::input_items(turn, &responses::Page::default()).expect("a list");
+    let list: Value = serde_json::from_str(&list).expect("JSON");
     assert_eq!(list["data"][0]["content"], json!([{"type": "input_text", "text": "weather?"}]));
     let id = responses::response_id(&turn.turn_id);
     assert_eq!(responses::turn_of(&id).as_ref(), Some(&turn.turn_id));

@@ -12,7 +12,7 @@ impl Step<'_> {
     pub(super) fn seal_old_turns(&mut self) {
         loop {
             let finished = self.state.turns.iter().filter(|turn| turn.status.is_terminal()).count();
-            if finished < WINDOW {
+            if finished < WINDOW + self.state.room {
                 return;
             }
             let can_seal =

@@ -48,3 +48,5 @@ pub(crate) fn at(event: &Event, sequence: u64) -> Event {
         ..event.clone()
     }
 }
+
+mod put_back;

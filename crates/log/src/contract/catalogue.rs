@@ -19,6 +19,7 @@ pub const CASES: &[Case] = &[
     ("actions_are_pending_until_resolved_once", actions_are_pending_until_resolved_once),
     ("actions_of_another_tenant_are_not_shown", actions_of_another_tenant_are_not_shown),
     ("open_turns_are_found_until_terminal", open_turns_are_found_until_terminal),
+    ("a_turn_is_found_in_its_oldest_session_first", a_turn_is_found_in_its_oldest_session_first),
     ("a_task_is_found_in_its_own_tenant_only", a_task_is_found_in_its_own_tenant_only),
 ];
 
@@ -226,6 +227,17 @@ fn open_turns_are_found_until_terminal(bench: &mut dyn Bench) {
     let found = ok(log.find_turn(&id("acme"), &id("turn_b")));
     assert_eq!(found.into_iter().map(|record| record.key).collect::<Vec<_>>(), [b]);
     assert_eq!(ok(log.find_turn(&id("other"), &id("turn_b"))), []);
+}
+
+fn a_turn_is_found_in_its_oldest_session_first(bench: &mut dyn Bench) {
+    let log = bench.log();
+    let epoch = own(&*log);
+    let keys: Vec<_> = (0..12).rev().map(|at| made(&*log, &format!("s{at:02}"))).collect();
+    for key in keys.iter().rev() {
+        with_facts(&*log, key, epoch, 1, vec![Fact::Turn(turn("turn_1", 1, Progress::Terminal))]);
+    }
+    let found = ok(log.find_turn(&id("acme"), &id("turn_1")));
+    assert_eq!(found.into_iter().map(|record| record.key).collect::<Vec<_>>(), keys[..10]);
 }
 
 fn a_task_is_found_in_its_own_tenant_only(bench: &mut dyn Bench) {

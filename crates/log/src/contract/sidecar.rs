@@ -15,6 +15,7 @@ pub const CASES: &[Case] = &[
     ("the_latest_snapshot_at_or_before_is_found", the_latest_snapshot_at_or_before_is_found),
     ("a_sealed_turn_is_immutable", a_sealed_turn_is_immutable),
     ("a_later_run_of_a_sealed_turn_stays", a_later_run_of_a_sealed_turn_stays),
+    ("the_newest_sealed_turns_come_in_order", the_newest_sealed_turns_come_in_order),
     ("keys_are_kept_and_revoked_once", keys_are_kept_and_revoked_once),
 ];
 
@@ -113,6 +114,31 @@ fn a_later_run_of_a_sealed_turn_stays(bench: &mut dyn Bench) {
     }
     assert_eq!(ok(log.sealed_turn(&key, &id("turn_1"))), Some(run(20, "done")));
     assert_eq!(ok(log.sealed_turn_of_task(&key, &id("task_1"))), Some(run(20, "done")));
+}
+
+fn the_newest_sealed_turns_come_in_order(bench: &mut dyn Bench) {
+    let log = bench.log();
+    let (key, other) = (made(&*log, "s"), made(&*log, "other"));
+    // Their names sort against their places.
+    let turn = |at: u64| SealedTurn {
+        turn: id(&format!("turn_{}", 9 - at)),
+        task: id(&format!("task_{at}")),
+        first: seq(at * 10),
+        last: seq(at * 10 + 9),
+        bytes: Bytes::from(vec![b'x'; 100]),
+    };
+    for at in [2, 1, 3, 4] {
+        ok(log.put_sealed_turn(&key, turn(at)));
+    }
+    ok(log.put_sealed_turn(&other, turn(5)));
+    let read = |through: u64, most, bytes| ok(log.sealed_turns(&key, seq(through), most, bytes));
+    assert_eq!(read(99, 9, 4096), [turn(1), turn(2), turn(3), turn(4)]);
+    assert_eq!(read(99, 2, 4096), [turn(3), turn(4)], "the newest of them");
+    assert_eq!(read(48, 9, 250), [turn(2), turn(3)], "what ended until then and fits");
+    assert_eq!(read(99, 9, 1), [turn(4)], "one at least");
+    assert_eq!(read(18, 9, 4096), []);
+    let absent = super::bench::key("absent");
+    assert_eq!(refused(log.sealed_turns(&absent, seq(9), 9, 9)), Error::NoSession(absent.session));
 }
 
 fn keys_are_kept_and_revoked_once(bench: &mut dyn Bench) {

@@ -62,7 +62,8 @@ impl State {
     }
 
     pub fn find_turn(&self, tenant: &TenantId, turn: &TurnId) -> Vec<TurnRecord> {
-        self.newest_of(tenant, |session| session.turn(turn))
+        let sessions = self.in_order().into_iter().filter(|session| session.record.key.tenant == *tenant);
+        sessions.filter_map(|session| session.turn(turn)).take(PLACES).collect()
     }
 
     pub fn find_task(&self, tenant: &TenantId, task: &TaskId) -> Vec<TaskRecord> {

@@ -150,6 +150,15 @@ impl Log for MemoryLog {
     fn sealed_turn(&self, key: &SessionKey, turn: &TurnId) -> Ticket<Option<SealedTurn>> {
         self.run(|state| Ok(state.find(key)?.sealed.get(turn).cloned()))
     }
+    fn sealed_turns(
+        &self,
+        key: &SessionKey,
+        through: Sequence,
+        most: usize,
+        max_bytes: usize,
+    ) -> Ticket<Vec<SealedTurn>> {
+        self.run(|state| Ok(state.find(key)?.sealed_turns(through, most, max_bytes)))
+    }
     fn sealed_turn_of_task(&self, key: &SessionKey, task: &TaskId) -> Ticket<Option<SealedTurn>> {
         self.run(|state| Ok(state.find(key)?.sealed.values().find(|sealed| sealed.task == *task).cloned()))
     }

@@ -215,6 +215,22 @@ impl Session {
         }
     }
 
+    pub fn sealed_turns(&self, through: Sequence, most: usize, max_bytes: usize) -> Vec<SealedTurn> {
+        let mut found: Vec<_> = self.sealed.values().filter(|turn| turn.last <= through).cloned().collect();
+        found.sort_by_key(|turn| std::cmp::Reverse(turn.first));
+        found.truncate(most);
+        let mut bytes = 0;
+        let fit = found.iter().take_while(|turn| {
+            let is_first = bytes == 0;
+            bytes += turn.bytes.len();
+            is_first || bytes <= max_bytes
+        });
+        let fit = fit.count();
+        found.truncate(fit);
+        found.reverse();
+        found
+    }
+
     /// Memory has nothing to pack; the answer counts what an engine with a disk would have packed.
     pub fn seal(&self, through: Sequence) -> Sealed {
         let mut sealed = Sealed::default();

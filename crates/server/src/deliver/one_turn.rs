@@ -50,7 +50,10 @@ pub async fn plan(app: &App, hub: &Arc<Hub>, request: &Request, framing: Framing
         (_, Some(_), None) if after.sequence < start => (start, Mute::Nothing, 0),
         (_, Some(_), None) => (after.sequence, Mute::Nothing, after.part),
     };
-    let state = app.state_at(&hub.key, at).await?;
+    let state = match rules.tells_the_past {
+        true => app.long_state_at(&hub.key, at).await?,
+        false => app.state_at(&hub.key, at).await?,
+    };
     let cursor = Cursor::after(at, hub.origin());
     let mut first = opened(hub, request, framing, opening, after.sequence, cursor, "{}");
     let session = Session { id: hub.session(), incarnation: hub.incarnation() };

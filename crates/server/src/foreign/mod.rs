@@ -10,6 +10,7 @@ mod a2a;
 mod ag_ui;
 mod ai_sdk;
 mod blocks;
+mod branch;
 mod call;
 mod chat_agent;
 mod conversation;
@@ -41,6 +42,8 @@ pub(crate) use refuse::Refusal;
 pub(crate) fn routes() -> Router<App> {
     Router::new()
         .route("/v1/responses", post(responses::create).get(responses_socket::open))
+        .route("/v1/responses/input_tokens", post(responses::not_provided))
+        .route("/v1/responses/compact", post(responses::not_provided))
         .route("/v1/responses/{response}", get(responses::retrieve).delete(responses::delete))
         .route("/v1/responses/{response}/cancel", post(responses::cancel))
         .route("/v1/responses/{response}/input_items", get(responses::input_items))

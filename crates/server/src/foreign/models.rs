@@ -22,12 +22,14 @@ pub async fn list(State(app): State<App>, request: Request) -> Response {
 pub async fn one(State(app): State<App>, Path(name): Path<String>, request: Request) -> Response {
     enter(&app, Dialect::Responses, Scope::Read, request, async |_| {
         let names = app.agents().models();
-        let Some(known) = names.iter().find(|known| **known == name) else {
+        // A gateway takes every name behind its provider's; the list has those that it knows.
+        let is_known = names.contains(&name) || name.contains('/') && app.agents().check(&name).is_ok();
+        if !is_known {
             let shown: String = name.chars().take(80).collect();
             let message = format!("The model '{shown}' does not exist; there are: {}", names.join(", "));
             return Err(Failure::new(404, "model_not_found", message).param("model").into());
-        };
-        Ok(json(model(&described(known))))
+        }
+        Ok(json(model(&described(&name))))
     })
     .await
 }

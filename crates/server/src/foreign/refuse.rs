@@ -1,13 +1,16 @@
 //! Refusals in the shape that the dialect's clients read.
 
 use axum::response::{IntoResponse, Response};
-use http::HeaderValue;
 use http::header::{CONTENT_TYPE, RETRY_AFTER};
+use http::{HeaderName, HeaderValue};
 use riverrun_dialect::Dialect;
 use riverrun_dialect::request::Failure;
 use riverrun_event::ErrorCode;
 
 use crate::edge::{Problem, RequestId};
+
+/// OpenAI's and Anthropic's SDKs do as it says.
+const SHOULD_RETRY: HeaderName = HeaderName::from_static("x-should-retry");
 
 /// Why a foreign request is refused: by its own words, or by the server.
 #[derive(Debug)]
@@ -46,8 +49,13 @@ impl Refusal {
     /// The answer. A problem keeps its headers (`Retry-After`, …) and its place in the access log.
     pub fn answer(self, dialect: Dialect, id: Option<&RequestId>) -> Response {
         let id = id.map(|id| &*id.0);
+        // Their SDKs send what was answered with 409 or 501 again by themselves.
+        let is_final = match &self {
+            Refusal::Problem(problem) => !problem.code().is_retryable(),
+            Refusal::Failure(_) => true,
+        };
         let (failure, problem) = match self {
-            Refusal::Problem(problem) => (failure_of(&problem), problem),
+            Refusal::Problem(problem) => (in_words_of(dialect, failure_of(&problem)), problem),
             Refusal::Failure(failure) => {
                 let problem = Problem::new(code_of(&failure), failure.message.clone());
                 let problem = match &failure.param {
@@ -65,11 +73,25 @@ impl Refusal {
         if let Some(seconds) = failure.retry_after_seconds {
             response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
         }
+        if is_final && matches!(failure.status, 409 | 501) {
+            response.headers_mut().insert(SHOULD_RETRY, HeaderValue::from_static("false"));
+        }
         if let Ok(status) = http::StatusCode::from_u16(failure.status) {
             *response.status_mut() = status;
         }
         response
     }
+}
+
+/// A turn's id is made of the caller's key where the caller has no other name for it.
+fn in_words_of(dialect: Dialect, failure: Failure) -> Failure {
+    let has_key =
+        matches!(dialect, Dialect::Responses | Dialect::Chat | Dialect::Anthropic | Dialect::Gemini);
+    if !has_key || failure.code != ErrorCode::TurnExists.as_str() {
+        return failure;
+    }
+    let message = "this `Idempotency-Key` was used with another request; use a new key for a new request";
+    Failure::new(failure.status, ErrorCode::IdempotencyMismatch.as_str(), message).param("Idempotency-Key")
 }
 
 fn failure_of(problem: &Problem) -> Failure {

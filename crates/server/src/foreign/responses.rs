@@ -3,12 +3,14 @@
 use axum::extract::{Path, Request, State};
 use axum::response::Response;
 use riverrun_dialect::request::{Failure, InputItem, ModelCall};
+use riverrun_dialect::responses::{Order, Page};
 use riverrun_dialect::{Answer, Dialect, responses};
 use riverrun_event::{SessionId, TurnId};
 use riverrun_runner::{CancelMode, CommandError, Decision};
 
+use super::branch;
 use super::decisions::{self, decide_all};
-use super::start::{Seen, Started, find, finished, ids, start, state, stream, told};
+use super::start::{Seen, Started, find, finished, ids, project, start, state, stream, told};
 use super::{Asking, Refusal, call, enter, json};
 use crate::app::App;
 use crate::edge::{Caller, Params, Problem, Scope};
@@ -52,7 +54,7 @@ async fn refuse_empty(app: &App, started: &Started, state: &riverrun_fold::State
     })
 }
 
-/// Makes the turn of a call, in the session of the response before it if it names one. A call that ends with
+/// Makes the turn of a call, behind the response before it if it names one. A call that ends with
 /// decisions makes none: the response that waited for them goes on.
 pub(super) async fn submit(
     app: &App,
@@ -67,12 +69,15 @@ pub(super) async fn submit(
     let mut submit = call::submit(call);
     submit.source = Some(DIALECT.name().to_owned());
     submit.turn_id = named.as_ref().map(|(_, turn)| turn.clone());
-    let mut session = named.map(|(session, _)| session);
-    if let Some(previous) = &call.previous {
-        let before = response(app, caller, previous).await.map_err(|refusal| unknown(refusal, previous))?;
-        session = Some(before.hub.key.session.clone());
-    }
-    let (started, _) = start(app, caller, session, submit).await?;
+    let Some(previous) = &call.previous else {
+        let (started, _) = start(app, caller, named.map(|(session, _)| session), submit).await?;
+        return Ok(started);
+    };
+    let before = response(app, caller, previous).await.map_err(|refusal| unknown(refusal, previous))?;
+    // Of two calls behind the same response only one can be the next of its session.
+    let _one_by_one = before.hub.branching.lock().await;
+    let session = branch::session_behind(app, caller, &before, named).await?;
+    let (started, _) = start(app, caller, Some(session), submit).await?;
     Ok(started)
 }
 
@@ -113,10 +118,27 @@ pub async fn retrieve(State(app): State<App>, Path(id): Path<String>, request: R
             return object(&app, &started).await;
         }
         let after: Option<u64> = params.parsed("starting_after")?;
+        if let Some(after) = after {
+            refuse_ahead(&app, &started, after).await?;
+        }
         let seen = Seen { frames: after.map(|number| number.saturating_add(1)), ..Seen::default() };
         Ok(stream(&app, &asking.caller, &started, DIALECT, seen).await?)
     })
     .await
+}
+
+/// A number that no event has yet: the reader would wait for what it says it has, and then hear no end.
+async fn refuse_ahead(app: &App, started: &Started, after: u64) -> Result<(), Refusal> {
+    let mut count = 0;
+    project(app, started, DIALECT, |_, frames| count += frames.len() as u64).await?;
+    if after < count {
+        return Ok(());
+    }
+    let message = match count.checked_sub(1) {
+        Some(last) => format!("`starting_after` is {after}, but the last event of this response is {last}"),
+        None => format!("`starting_after` is {after}, but this response has no events yet"),
+    };
+    Err(Failure::new(400, "invalid_value", message).param("starting_after").into())
 }
 
 pub async fn cancel(State(app): State<App>, Path(id): Path<String>, request: Request) -> Response {
@@ -141,8 +163,12 @@ pub async fn delete(State(app): State<App>, Path(id): Path<String>, request: Req
         let started = response(&app, &asking.caller, &id).await?;
         let now = state(&app, &started).await?;
         if now.turns.len() as u64 + now.sealed_turns > 1 {
-            let message = "this response is part of a conversation with others; delete its session instead";
-            return Err(Failure::new(409, "conflict", message).into());
+            let session = started.hub.session();
+            let message = format!(
+                "this response stands in a conversation with others, which rest on it; delete the whole \
+                 conversation with `DELETE /v1/sessions/{session}`"
+            );
+            return Err(Failure::new(409, "conflict", message).param("id").into());
         }
         crate::route::remove(&app, &asking.caller, started.hub.session().as_str()).await?;
         Ok(json(format!("{{\"id\":\"{id}\",\"object\":\"response\",\"deleted\":true}}")))
@@ -153,10 +179,35 @@ pub async fn delete(State(app): State<App>, Path(id): Path<String>, request: Req
 pub async fn input_items(State(app): State<App>, Path(id): Path<String>, request: Request) -> Response {
     enter(&app, DIALECT, Scope::Read, request, async |asking| {
         let started = response(&app, &asking.caller, &id).await?;
-        let now = state(&app, &started).await?;
-        let turn = now.turns.iter().find(|turn| turn.turn_id == started.turn);
-        let turn = turn.ok_or_else(|| absent(&id))?;
-        Ok(json(responses::input_items(turn)))
+        let params =
+            Params::parse(asking.query.as_deref(), &["limit", "order", "after", "include", "include[]"])?;
+        let page = page(&params)?;
+        let hub = &started.hub;
+        let turn = app.turn_at(&hub.key, hub.head(), &started.turn).await?.ok_or_else(|| absent(&id))?;
+        Ok(json(responses::input_items(&turn, &page)?))
+    })
+    .await
+}
+
+fn page(params: &Params) -> Result<Page, Refusal> {
+    let order = match params.get("order") {
+        None | Some("desc") => Order::NewestFirst,
+        Some("asc") => Order::OldestFirst,
+        Some(_) => {
+            let failure = Failure::new(400, "invalid_value", "`order` must be `asc` or `desc`");
+            return Err(failure.param("order").into());
+        }
+    };
+    let limit = params.limit("limit", Page::DEFAULT, Page::MOST)?;
+    Ok(Page { limit, order, after: params.get("after").map(str::to_owned) })
+}
+
+/// What OpenAI has and this server has not, said by its name: a client takes 405 for a wrong address.
+pub async fn not_provided(State(app): State<App>, request: Request) -> Response {
+    let path = request.uri().path().to_owned();
+    enter(&app, DIALECT, Scope::Read, request, async |_| {
+        let message = format!("`POST {path}` is not provided by this server");
+        Err(Failure::new(501, "not_provided", message).into())
     })
     .await
 }

@@ -194,11 +194,11 @@ pub async fn state(app: &App, started: &Started) -> Result<State, Problem> {
     app.state_at(&started.hub.key, started.hub.head()).await
 }
 
-/// A turn of this tenant, wherever it is.
+/// A turn of this tenant, wherever it is. Forks have copies of it: where it was made comes first.
 pub async fn find(app: &App, caller: &Caller, turn: &TurnId) -> Result<Started, Problem> {
     let found = app.log().find_turn(caller.tenant(), turn).await?;
-    let record = found.into_iter().next().ok_or_else(not_found)?;
-    caller.require_session(&record.key.session)?;
+    let mine = |key: &SessionKey| caller.require_session(&key.session).is_ok();
+    let record = found.into_iter().find(|record| mine(&record.key)).ok_or_else(not_found)?;
     let hub = app.hubs().get(&record.key).await?.ok_or_else(not_found)?;
     Ok(Started { hub, turn: turn.clone() })
 }
@@ -223,7 +223,7 @@ pub async fn told(app: &App, started: &Started, dialect: Dialect) -> Result<Answ
     })
 }
 
-/// Projects the turn from its beginning to where it stands now.
+/// Projects the turn from its beginning to its end, or to where it stands now.
 pub async fn project(
     app: &App,
     started: &Started,
@@ -247,7 +247,8 @@ pub async fn project(
         };
         projector.is_over() && projector.state().is_none_or(ended)
     };
-    while at < head && !has_ended(&*projector) {
+    let mut end = None;
+    'log: while at < head {
         let chunks = app.log().read(&started.hub.key, at, crate::app::READ_BYTES).await?;
         let Some(last) = chunks.last() else { break };
         at = last.last();
@@ -255,6 +256,13 @@ pub async fn project(
             for (sequence, bytes) in chunk.records_after(projector.sequence()) {
                 let Ok(record) = Record::read(bytes) else { continue };
                 let Ok(event) = record.to_event(sequence) else { continue };
+                let is_own = event.scope.turn_id.as_ref() == Some(&started.turn);
+                if !is_own && end.is_none() && has_ended(&*projector) {
+                    end = Some(end_of(app, started, head).await?);
+                }
+                if end.is_some_and(|end| sequence > end) {
+                    break 'log;
+                }
                 frames.clear();
                 projector.event(&record, &event, &mut frames);
                 see(&event, &frames);
@@ -262,4 +270,11 @@ pub async fn project(
         }
     }
     Ok(projector)
+}
+
+/// The turn's last event. Behind it other turns come, and the state that holds them lets this one go; before it may
+/// stand an end that a retry took back.
+async fn end_of(app: &App, started: &Started, head: Sequence) -> Result<Sequence, Problem> {
+    let turn = app.turn_at(&started.hub.key, head, &started.turn).await?;
+    Ok(turn.map_or(Sequence::ZERO, |turn| turn.last_sequence))
 }

@@ -67,6 +67,8 @@ pub const ROUTES: &[(&str, &str)] = &[
     ("GET", "/openapi.json"),
     ("POST", "/v1/responses"),
     ("GET", "/v1/responses"),
+    ("POST", "/v1/responses/input_tokens"),
+    ("POST", "/v1/responses/compact"),
     ("GET", "/v1/responses/{response}"),
     ("DELETE", "/v1/responses/{response}"),
     ("POST", "/v1/responses/{response}/cancel"),

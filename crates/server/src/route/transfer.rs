@@ -261,17 +261,30 @@ pub async fn fork(
         app.log().delete_session(&SessionKey::new(caller.tenant().clone(), id.clone())).await?;
         wanted = Some(id);
     }
-    let target = new_session(&app, &caller, wanted, Sequence::ZERO).await?;
-    if let Err(problem) = copy(&app, &hub, at, &target).await {
-        discard(&app, &target).await?;
-        return Err(problem);
-    }
+    let target = forked(&app, &caller, &hub, at, wanted, |_, _| true).await?;
     let record = app.log().session(&target.key).await?.ok_or_else(not_found)?;
     let view = serde_json::to_string(&super::SessionView::new(record)).expect("a view has string keys");
     if let Some(attempt) = &attempt {
         attempt.remember(&app, digest, StatusCode::CREATED, &view).await?;
     }
     Ok((StatusCode::CREATED, [(CONTENT_TYPE, "application/json")], view).into_response())
+}
+
+/// A new session with those of the first `at` events of this one that are wanted.
+pub(crate) async fn forked(
+    app: &App,
+    caller: &Caller,
+    hub: &Hub,
+    at: Sequence,
+    session: Option<SessionId>,
+    is_wanted: impl FnMut(Sequence, &Decoded) -> bool + Send,
+) -> Result<Arc<Hub>, Problem> {
+    let target = new_session(app, caller, session, Sequence::ZERO).await?;
+    if let Err(problem) = copy(app, hub, at, &target, is_wanted).await {
+        discard(app, &target).await?;
+        return Err(problem);
+    }
+    Ok(target)
 }
 
 fn fork_place(hub: &Hub, at: u64) -> Result<Sequence, Problem> {
@@ -289,24 +302,35 @@ fn fork_place(hub: &Hub, at: u64) -> Result<Sequence, Problem> {
     }
 }
 
-/// Appends the first `at` events of one log to another.
-async fn copy(app: &App, hub: &Hub, at: Sequence, target: &Hub) -> Result<(), Problem> {
+/// Appends those of the first `at` events of one log that are wanted to another.
+async fn copy(
+    app: &App,
+    hub: &Hub,
+    at: Sequence,
+    target: &Hub,
+    mut is_wanted: impl FnMut(Sequence, &Decoded) -> bool + Send,
+) -> Result<(), Problem> {
     let mut from = Sequence::ZERO;
     while from < at {
-        let mut batch = Batch::default();
+        let (mut batch, before) = (Batch::default(), from);
         for chunk in app.log().read(&hub.key, from, READ_BYTES).await? {
             for (sequence, bytes) in chunk.records_after(from).take_while(|(sequence, _)| *sequence <= at) {
-                batch.events.push(decoded(hub, sequence, bytes)?);
+                let event = decoded(hub, sequence, bytes)?;
+                if is_wanted(sequence, &event) {
+                    batch.events.push(event);
+                }
             }
             from = chunk.last();
         }
-        if batch.events.is_empty() {
+        if from == before {
             return Err(Problem::new(
                 ErrorCode::LogCorrupt,
                 format!("the log cannot be read behind event {from}"),
             ));
         }
-        app.append(target, &batch).await?;
+        if !batch.events.is_empty() {
+            app.append(target, &batch).await?;
+        }
     }
     Ok(())
 }

@@ -24,6 +24,8 @@ pub struct Hub {
     pub(super) owner: tokio::sync::Mutex<Option<SessionHead>>,
     /// Held while a command on a task looks where it stands and says where it goes.
     pub(crate) task_commands: tokio::sync::Mutex<()>,
+    /// Held while a turn is put behind another one, here or in a branch.
+    pub(crate) branching: tokio::sync::Mutex<()>,
     identity: OnceLock<Identity>,
     /// Projectors that stand at the end of the ring, one for each kind of reader.
     shared: Mutex<HashMap<SharedKey, Box<dyn Projector>>>,
@@ -59,6 +61,7 @@ impl Hub {
             wakers: Wakers::default(),
             owner: tokio::sync::Mutex::new(None),
             task_commands: tokio::sync::Mutex::new(()),
+            branching: tokio::sync::Mutex::new(()),
             identity: OnceLock::new(),
             shared: Mutex::default(),
             followers: AtomicUsize::new(0),

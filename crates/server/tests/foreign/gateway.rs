@@ -16,7 +16,7 @@ use crate::wire::Answer;
 const DIALECTS: [(&str, &str); 3] =
     [("/v1/responses", "responses"), ("/v1/chat/completions", "chat"), ("/v1/messages", "anthropic")];
 
-async fn gateway() -> (Server, Upstream) {
+pub async fn gateway() -> (Server, Upstream) {
     let upstream = Upstream::start().await;
     let mut registry = riverrun_runner::Registry::default();
     for (name, api) in [("responses", "openai"), ("chat", "chat"), ("anthropic", "anthropic")] {

@@ -28,7 +28,7 @@ pub async fn open(State(app): State<App>, request: Request) -> Result<Response, 
 pub async fn history(State(app): State<App>, Path(session): Path<String>, request: Request) -> Response {
     enter(&app, Dialect::Blocks, Scope::Read, request, async |asking| {
         let hub = app.hub(&asking.caller, &session).await?;
-        let state = app.state_at(&hub.key, hub.head()).await?;
+        let state = app.long_state_at(&hub.key, hub.head()).await?;
         Ok(json(blocks::history(&state)))
     })
     .await

@@ -202,11 +202,11 @@ pub async fn one(
     .await
 }
 
-/// The runs that the state holds, newest first.
+/// The newest runs, newest first.
 pub async fn list(State(app): State<App>, Path(thread): Path<String>, request: Request) -> Response {
     enter(&app, DIALECT, Scope::Read, request, async |asking| {
         let hub = app.hub(&asking.caller, &thread).await?;
-        let now = app.state_at(&hub.key, hub.head()).await?;
+        let now = app.long_state_at(&hub.key, hub.head()).await?;
         let all = now.turns.iter().rev().map(|turn| run_object(&hub.key, &now, turn));
         Ok(json(all.collect::<Value>().to_string()))
     })
@@ -241,7 +241,7 @@ async fn of(app: &App, asking: &Asking, thread: &str, run: &str) -> Result<Start
 
 /// A state that holds the turn, however old it is.
 async fn seen(app: &App, started: &Started) -> Result<Folded, Problem> {
-    let now = state(app, started).await?;
+    let now = app.long_state_at(&started.hub.key, started.hub.head()).await?;
     if now.turns.iter().any(|turn| turn.turn_id == started.turn) {
         return Ok(now);
     }

@@ -41,7 +41,7 @@ pub async fn create_thread(State(app): State<App>, request: Request) -> Response
 pub async fn one(State(app): State<App>, Path(thread): Path<String>, request: Request) -> Response {
     enter(&app, DIALECT, Scope::Read, request, async |asking| {
         let hub = app.hub(&asking.caller, &thread).await?;
-        let state = app.state_at(&hub.key, hub.head()).await?;
+        let state = app.long_state_at(&hub.key, hub.head()).await?;
         let mut waits = object!({});
         for task in tasks(&state) {
             waits[task["id"].as_str().unwrap_or_default()] = task["interrupts"].clone();
@@ -60,7 +60,7 @@ pub async fn one(State(app): State<App>, Path(thread): Path<String>, request: Re
 pub async fn state_of(State(app): State<App>, Path(thread): Path<String>, request: Request) -> Response {
     enter(&app, DIALECT, Scope::Read, request, async |asking| {
         let hub = app.hub(&asking.caller, &thread).await?;
-        let state = app.state_at(&hub.key, hub.head()).await?;
+        let state = app.long_state_at(&hub.key, hub.head()).await?;
         let next: &[&str] = if matches!(status(&state), "idle" | "error") { &[] } else { &["agent"] };
         let id = state.sequence.to_string();
         let checkpoint = object!({"thread_id": thread, "checkpoint_ns": "", "checkpoint_id": id});

@@ -1,0 +1,250 @@
+//! Conversations of OpenAI's Responses: turns that follow each other, and what is left of the old ones.
+
+use serde_json::{Value, json};
+
+use crate::gateway::gateway;
+use crate::harness::{JSON, Server};
+use crate::upstream::TEXT;
+use crate::wire::Answer;
+
+/// More turns than the state of a session holds.
+const MANY: usize = 11;
+
+async fn respond(server: &Server, input: &str, previous: Option<&str>) -> String {
+    let body = json!({"model": "responses/plain", "input": input, "previous_response_id": previous});
+    let answer = server.call("POST /v1/responses", &[JSON], body.to_string()).await;
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    answer.json()["id"].as_str().expect("an id").to_owned()
+}
+
+async fn chain(server: &Server, count: usize) -> Vec<String> {
+    let mut ids: Vec<String> = Vec::new();
+    for at in 0..count {
+        let id = respond(server, &format!("line {at}"), ids.last().map(String::as_str)).await;
+        ids.push(id);
+    }
+    ids
+}
+
+#[tokio::test]
+async fn an_old_response_is_found_whole_behind_many_others() {
+    let (server, _) = gateway().await;
+    let ids = chain(&server, MANY).await;
+    for (at, id) in ids.iter().enumerate() {
+        let found = server.call(&format!("GET /v1/responses/{id}"), &[], "").await;
+        assert_eq!(found.status, 200, "{at}: {}", found.text());
+        let found = found.json();
+        let text = &found["output"][0]["content"][0]["text"];
+        assert_eq!((&found["id"], &found["status"], text), (&json!(id), &json!("completed"), &json!(TEXT)));
+        let cancelled = server.call(&format!("POST /v1/responses/{id}/cancel"), &[JSON], "").await;
+        assert_eq!((cancelled.status, cancelled.json()), (200, found), "{at}");
+        let items = server.get(&format!("/v1/responses/{id}/input_items")).await;
+        assert_eq!(items["data"][0]["content"][0]["text"], format!("line {at}"), "{items}");
+    }
+    server.stop().await;
+}
+
+async fn post(server: &Server, headers: &[(&str, &str)], body: Value) -> Answer {
+    server.call("POST /v1/responses", &[&[JSON], headers].concat(), body.to_string()).await
+}
+
+/// The texts of a request that came to the service, in order.
+fn texts(call: &Value) -> Vec<String> {
+    let of = |item: &Value| match &item["content"] {
+        Value::String(text) => text.clone(),
+        content => content[0]["text"].as_str().unwrap_or_default().to_owned(),
+    };
+    call["input"].as_array().expect("a list of items").iter().map(of).collect()
+}
+
+async fn sessions(server: &Server) -> usize {
+    server.get("/v1/sessions").await["sessions"].as_array().expect("sessions").len()
+}
+
+#[tokio::test]
+async fn a_response_goes_on_from_the_response_that_it_names() {
+    let (server, upstream) = gateway().await;
+    let one = respond(&server, "one", None).await;
+    let two = respond(&server, "two", Some(&one)).await;
+    let three = respond(&server, "three", Some(&one)).await;
+    let four = respond(&server, "four", Some(&three)).await;
+    let five = respond(&server, "five", Some(&two)).await;
+    let heard: Vec<_> = upstream.calls().iter().map(texts).collect();
+    let line = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
+    assert_eq!(heard[2], line(&["one", TEXT, "three"]));
+    assert_eq!(heard[3], line(&["one", TEXT, "three", TEXT, "four"]));
+    assert_eq!(heard[4], line(&["one", TEXT, "two", TEXT, "five"]));
+    assert_eq!(sessions(&server).await, 2, "one branch");
+    for id in [&one, &two, &three, &four, &five] {
+        let found = server.get(&format!("/v1/responses/{id}")).await;
+        assert_eq!((&found["id"], &found["status"]), (&json!(id), &json!("completed")));
+    }
+    // Copies do not answer for the original, however many there are.
+    for _ in 0..11 {
+        respond(&server, "again", Some(&one)).await;
+    }
+    let last = upstream.calls().last().map(texts).expect("a call");
+    assert_eq!(last, line(&["one", TEXT, "again"]));
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn branches_that_come_together_run_together() {
+    let (server, upstream) = gateway().await;
+    let one = respond(&server, "one", None).await;
+    let body = |input: &str| json!({"model": "responses/slow", "input": input, "previous_response_id": one});
+    let (left, right) = tokio::join!(post(&server, &[], body("left")), post(&server, &[], body("right")));
+    assert_eq!((left.status, right.status), (200, 200), "{} {}", left.text(), right.text());
+    let mut heard: Vec<_> = upstream.calls()[1..].iter().map(texts).collect();
+    heard.sort();
+    assert_eq!(heard, [["one", TEXT, "left"], ["one", TEXT, "right"]]);
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_retry_finds_its_branch() {
+    let (server, upstream) = gateway().await;
+    let one = respond(&server, "one", None).await;
+    let body = |input: &str| json!({"model": "responses/plain", "input": input, "previous_response_id": one});
+    // The first goes on in the session, the second branches; both are asked for twice.
+    for key in ["a", "b"] {
+        let headers = [("idempotency-key", key)];
+        let first = post(&server, &headers, body(key)).await;
+        let again = post(&server, &headers, body(key)).await;
+        assert_eq!((first.status, first.json()), (200, again.json()), "{key}: {}", again.text());
+    }
+    assert_eq!((sessions(&server).await, upstream.calls().len()), (2, 3));
+    let other = post(&server, &[("idempotency-key", "b")], body("something else")).await;
+    assert_eq!((other.status, other.header("x-should-retry")), (409, Some("false")), "{}", other.text());
+    let error = other.json()["error"].clone();
+    assert_eq!(
+        (&error["code"], &error["param"]),
+        (&json!("idempotency_mismatch"), &json!("Idempotency-Key"))
+    );
+    assert!(!other.text().contains("turn"), "{}", other.text());
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_branch_has_nothing_of_what_waits_behind_its_root() {
+    let (server, upstream) = gateway().await;
+    let slow = json!({"model": "responses/slow", "input": "one", "background": true});
+    let one = post(&server, &[], slow).await.json()["id"].as_str().expect("an id").to_owned();
+    let queued =
+        json!({"model": "responses/plain", "input": "two", "background": true, "previous_response_id": one});
+    let two = post(&server, &[], queued.clone()).await;
+    assert_eq!(two.status, 200, "{}", two.text());
+    let early = post(&server, &[], queued).await;
+    assert_eq!(early.status, 400, "{}", early.text());
+    assert_eq!(early.json()["error"]["code"], "previous_response_in_progress");
+    server.call(&format!("GET /v1/responses/{one}?stream=true"), &[], "").await;
+    respond(&server, "three", Some(&one)).await;
+    let two = two.json()["id"].as_str().expect("an id").to_owned();
+    server.call(&format!("GET /v1/responses/{two}?stream=true"), &[], "").await;
+    let mut heard: Vec<_> = upstream.calls().iter().map(texts).collect();
+    heard.sort();
+    assert_eq!(heard, [vec!["one"], vec!["one", TEXT, "three"], vec!["one", TEXT, "two"]]);
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_place_that_no_event_has_is_refused() {
+    let (server, _) = gateway().await;
+    let done = respond(&server, "one", None).await;
+    let whole = server.call(&format!("GET /v1/responses/{done}?stream=true"), &[], "").await.text();
+    let last = whole.matches("event: ").count() - 1;
+    let ask = async |id: &str, after: usize| {
+        server.call(&format!("GET /v1/responses/{id}?stream=true&starting_after={after}"), &[], "").await
+    };
+    let rest = ask(&done, last - 1).await;
+    assert!(rest.status == 200 && rest.text().contains("event: response.completed"), "{}", rest.text());
+    let slow = json!({"model": "responses/slow", "input": "hi", "background": true});
+    let open = post(&server, &[], slow).await.json()["id"].as_str().expect("an id").to_owned();
+    for (id, after) in [(&done, last + 1), (&done, 100_000), (&open, 100_000)] {
+        let refused = ask(id, after).await;
+        assert_eq!(refused.status, 400, "{after}: {}", refused.text());
+        assert_eq!(refused.json()["error"]["param"], "starting_after");
+    }
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn input_items_are_what_was_sent_in_pages() {
+    let (server, _) = gateway().await;
+    let input = json!([
+        {"role": "user", "content": "weather?"},
+        {"role": "assistant", "content": [{"type": "output_text", "text": "I look."}]},
+        {"type": "function_call", "call_id": "c1", "name": "look", "arguments": "{}"},
+        {"type": "function_call_output", "call_id": "c1", "output": "sunny"},
+    ]);
+    let made = post(&server, &[], json!({"model": "responses/plain", "input": input})).await.json();
+    let path = format!("/v1/responses/{}/input_items", made["id"].as_str().expect("an id"));
+    let all = server.get(&format!("{path}?order=asc")).await;
+    let items = all["data"].as_array().expect("items");
+    let kinds: Vec<_> = items.iter().map(|item| item["type"].as_str().expect("a type")).collect();
+    assert_eq!(kinds, ["message", "message", "function_call", "function_call_output"]);
+    assert_eq!(items[0]["content"], json!([{"type": "input_text", "text": "weather?"}]));
+    assert_eq!(items[1]["role"], "assistant");
+    assert_eq!(items[3]["output"], "sunny");
+    assert_eq!(all["has_more"], false);
+    let newest = server.get(&format!("{path}?limit=3")).await;
+    let mut back = items.clone();
+    back.reverse();
+    assert_eq!((newest["data"].clone(), &newest["has_more"]), (json!(back[..3]), &json!(true)));
+    let after = newest["last_id"].as_str().expect("an id");
+    let rest = server.get(&format!("{path}?limit=3&after={after}")).await;
+    assert_eq!((rest["data"].clone(), &rest["has_more"]), (json!(back[3..]), &json!(false)));
+    for bad in ["order=up", "limit=0", "after=nobody"] {
+        assert_eq!(server.call(&format!("GET {path}?{bad}"), &[], "").await.status, 400, "{bad}");
+    }
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn what_is_not_provided_is_said_by_its_name() {
+    let (server, _) = gateway().await;
+    for path in ["/v1/responses/input_tokens", "/v1/responses/compact"] {
+        let answer = server.call(&format!("POST {path}"), &[JSON], "{}").await;
+        assert_eq!(answer.status, 501, "{}", answer.text());
+        assert!(answer.json()["error"]["message"].as_str().is_some_and(|text| text.contains(path)));
+        assert_eq!(answer.header("x-should-retry"), Some("false"));
+    }
+    let in_conversation = json!({"model": "responses/plain", "input": "hi", "conversation": "conv_1"});
+    let refused = post(&server, &[], in_conversation).await;
+    assert_eq!((refused.status, &refused.json()["error"]["param"]), (400, &json!("conversation")));
+    let none =
+        post(&server, &[], json!({"model": "responses/plain", "input": "hi", "conversation": null})).await;
+    assert_eq!(none.status, 200, "{}", none.text());
+    assert_eq!(server.get("/v1/models/responses/plain").await["id"], "responses/plain");
+    assert_eq!(server.call("GET /v1/models/nobody/plain", &[], "").await.status, 404);
+    let chained = chain(&server, 2).await;
+    let refused = server.call(&format!("DELETE /v1/responses/{}", chained[0]), &[], "").await;
+    assert_eq!((refused.status, refused.header("x-should-retry")), (409, Some("false")));
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn what_was_said_in_old_turns_is_told_to_those_who_open_a_session() {
+    let (server, _) = gateway().await;
+    let ids = chain(&server, MANY).await;
+    let list = server.get("/v1/sessions").await;
+    let session = list["sessions"][0]["sessionId"].as_str().expect("a session").to_owned();
+    let history = server.get(&format!("/v2/sessions/{session}/history")).await;
+    let asked = |messages: &Value, role: &str, word: &str| {
+        messages.as_array().expect("messages").iter().filter(|it| it[role] == word).count()
+    };
+    assert_eq!(asked(&history["messages"], "role", "user"), MANY, "{history}");
+    assert_eq!((&history["has_more"], &history["earlier_turns"]), (&json!(false), &json!(0)));
+    let state = server.get(&format!("/threads/{session}/state")).await;
+    assert_eq!(asked(&state["values"]["messages"], "type", "human"), MANY, "{state}");
+    assert_eq!(server.get(&format!("/threads/{session}/runs")).await.as_array().map(Vec::len), Some(MANY));
+    let first = ids[0].strip_prefix("resp_").expect("a response");
+    let joined = server.get(&format!("/threads/{session}/runs/{first}/join")).await;
+    assert_eq!(asked(&joined["messages"], "type", "human"), 1, "{joined}");
+    let last = ids[MANY - 1].strip_prefix("resp_").expect("a response");
+    let path = format!("GET /v1/sessions/{session}/events?dialect=ag-ui&turn={last}&catchup=snapshot");
+    let opened = server.call(&path, &[("accept", "text/event-stream")], "").await.text();
+    let snapshot = opened.lines().find(|line| line.contains("MESSAGES_SNAPSHOT")).expect("a snapshot");
+    assert_eq!(snapshot.matches("\"role\":\"user\"").count(), MANY, "{snapshot}");
+    server.stop().await;
+}
