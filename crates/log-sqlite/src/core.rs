@@ -164,8 +164,7 @@ impl Core {
             (state.head, state.updated_at, damage)
         };
         let producers = HashMap::new();
-        let place =
-            self.writings.insert(Writing { slot, head, updated_at, moved: false, producers, damage });
+        let place = self.writings.insert(Writing { slot, head, updated_at, moved: false, producers, damage });
         self.open.insert(key.clone(), place);
         Ok(Some(place))
     }

@@ -7,8 +7,8 @@ use super::Actor;
 use super::model::Stream;
 use super::process::Afterwards;
 use crate::drive::{
-    Abort, EffectKey, Host, Launch, Line, Report, Running, ask_hook, call_model, check_call, check_output, run_tool,
-    summarise,
+    Abort, EffectKey, Host, Launch, Line, Report, Running, ask_hook, call_model, check_call, check_output,
+    run_tool, summarise,
 };
 
 impl Actor {

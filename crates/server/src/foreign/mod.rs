@@ -14,6 +14,7 @@ mod call;
 mod chat_agent;
 mod decisions;
 mod gemini;
+mod hold;
 mod langgraph;
 mod models;
 mod one_shot;
@@ -30,7 +31,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use bytes::Bytes;
 use http::header::CONTENT_TYPE;
-use http::{HeaderMap, StatusCode};
+use http::{HeaderMap, HeaderValue, StatusCode};
 use riverrun_dialect::Dialect;
 
 use crate::app::App;
@@ -45,6 +46,7 @@ pub(crate) fn routes() -> Router<App> {
         .route("/v1/responses/{response}/input_items", get(responses::input_items))
         .route("/v1/chat/completions", post(one_shot::chat))
         .route("/v1/messages", post(one_shot::messages))
+        .route("/v1/messages/count_tokens", post(one_shot::count_tokens))
         .route("/v1/models", get(models::list))
         .route("/v1/models/{*model}", get(models::one).post(gemini::generate))
         .route("/v1beta/models/{*model}", post(gemini::generate))
@@ -80,7 +82,13 @@ async fn enter(
         let asking = let_in(app, scope, request).await?;
         answer(asking).await
     };
-    answered.await.unwrap_or_else(|refusal| refusal.answer(dialect, id.as_ref()))
+    let mut response = answered.await.unwrap_or_else(|refusal| refusal.answer(dialect, id.as_ref()));
+    // Anthropic's clients look for the name of a request under this name alone.
+    let name = id.filter(|_| dialect == Dialect::Anthropic).and_then(|id| HeaderValue::from_str(&id.0).ok());
+    if let Some(name) = name {
+        response.headers_mut().insert("request-id", name);
+    }
+    response
 }
 
 async fn let_in(app: &App, scope: Scope, request: Request) -> Result<Asking, Refusal> {

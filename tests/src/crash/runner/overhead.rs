@@ -49,7 +49,8 @@ fn by_service(plan: &Plan) -> Result<(String, String)> {
 /// A script whose every token is the time at which it is due.
 fn by_script(plan: &Plan) -> (String, String) {
     let pace = 1000 / plan.rate.clamp(1, 1000);
-    let play = format!("{{ text = {{ pieces = [\"{{due}} \"], times = {}, pace_ms = {pace} }} }}", plan.tokens);
+    let play =
+        format!("{{ text = {{ pieces = [\"{{due}} \"], times = {}, pace_ms = {pace} }} }}", plan.tokens);
     let scenario = format!("[[step]]\nplay = [\n  {play},\n]\n");
     ("[agents.paced]\nmodel = \"scripted/paced\"\n".to_owned(), scenario)
 }
