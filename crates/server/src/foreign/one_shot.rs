@@ -26,16 +26,6 @@ pub async fn messages(State(app): State<App>, request: Request) -> Response {
     .await
 }
 
-/// Tokens are counted by a call's answer, and nowhere else.
-pub async fn count_tokens(State(app): State<App>, request: Request) -> Response {
-    enter(&app, Dialect::Anthropic, Scope::Read, request, async |_| {
-        let message =
-            "`/v1/messages/count_tokens` is not provided here; the answer to a message has its `usage`";
-        Err(Failure::new(404, "not_found", message).into())
-    })
-    .await
-}
-
 async fn serve(
     app: &App,
     asking: Asking,
