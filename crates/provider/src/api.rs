@@ -12,6 +12,9 @@ pub(crate) trait Api: Send + Sync + 'static {
     /// Where the service is, if the configuration does not say.
     const BASE_URL: &str;
 
+    /// The name of the dialect whose requests it takes.
+    const DIALECT: &str;
+
     /// What follows the base URL.
     fn path(request: &ModelRequest) -> Result<String, ModelError>;
 

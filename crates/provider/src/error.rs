@@ -13,12 +13,14 @@ pub struct ModelError {
     pub code: Option<String>,
     /// The HTTP status of the service's answer.
     pub status: Option<u16>,
+    /// The member of the request that the service complains of.
+    pub param: Option<String>,
     pub retry_after: Option<Duration>,
 }
 
 impl ModelError {
     pub fn new(category: Category, message: impl Into<String>) -> Self {
-        Self { category, message: message.into(), code: None, status: None, retry_after: None }
+        Self { category, message: message.into(), code: None, status: None, param: None, retry_after: None }
     }
 }
 

@@ -78,8 +78,8 @@ pub enum StopReason {
     ToolUse,
     /// The answer was cut at the limit of tokens.
     MaxTokens,
-    /// A stop sequence came.
-    StopSequence,
+    /// A stop sequence came; which one, some services say.
+    StopSequence(Option<String>),
     Refusal,
     ContentFilter,
     /// A word of the service that is not known here.

@@ -8,6 +8,7 @@ use crate::{Category, ModelError};
 
 /// As much of a service's message as is shown.
 const MOST_MESSAGE_CHARS: usize = 500;
+const MOST_PARAM_CHARS: usize = 200;
 
 /// Reads an error object, wherever the service puts it: `{error: {…}}`, or the members themselves.
 pub(crate) fn failure(status: Option<u16>, body: &Value) -> ModelError {
@@ -32,6 +33,7 @@ pub(crate) fn failure(status: Option<u16>, body: &Value) -> ModelError {
         message: message(category, status, said),
         code,
         status,
+        param: error["param"].as_str().map(|param| param.chars().take(MOST_PARAM_CHARS).collect()),
         retry_after: retry_delay(error),
     }
 }

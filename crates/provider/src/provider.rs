@@ -23,6 +23,11 @@ pub trait Provider: Send + Sync + 'static {
         Vec::new()
     }
 
+    /// The dialect that the service speaks (`responses`, `chat`, `anthropic`, `gemini`); None if it has none.
+    fn speaks(&self) -> Option<&'static str> {
+        None
+    }
+
     /// What the model costs; None if nobody said.
     fn price(&self, _model: &str) -> Option<Price> {
         None

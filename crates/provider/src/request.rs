@@ -21,6 +21,9 @@ pub struct ModelRequest {
     pub reasoning_effort: Option<String>,
     /// Members of the caller's own request that are not known here; sent along as they are.
     pub extra: Map<String, Value>,
+    /// The caller's whole request, in this service's own words: it is sent as it is, but for what a call from here
+    /// needs. Everything above then says the same and is not looked at, but for the model.
+    pub verbatim: Option<Map<String, Value>>,
     /// Names this call to the service, so that a repeated request is not served twice where it knows how.
     pub idempotency_key: Option<String>,
     /// Give the service's bytes along as [`ModelEvent::Raw`](crate::ModelEvent::Raw).

@@ -56,6 +56,13 @@ pub struct Settings {
     /// Members that are not known here; they go to the provider as they are.
     #[serde(skip_serializing_if = "Map::is_empty")]
     pub extra: Map<String, Value>,
+    /// The dialect whose words `extra` and `verbatim` are; a provider that speaks another gets neither. Without it
+    /// `extra` goes to any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dialect: Option<String>,
+    /// The caller's whole request, for a bare model whose provider speaks its dialect.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub verbatim: Option<Map<String, Value>>,
 }
 
 /// What to do with a turn for a thread that has one already.

@@ -12,7 +12,7 @@ from .step import Step, put
 _KEPT = 64
 """Entries kept per family; the longest unchanged one goes first, and is counted."""
 _LARGEST_COUNT = 2**64 - 1
-_COUNTS = ("inputTokens", "cachedInputTokens", "outputTokens", "reasoningTokens", "totalTokens")
+_COUNTS = ("inputTokens", "cachedInputTokens", "cacheWriteInputTokens", "outputTokens", "reasoningTokens", "totalTokens")
 _SESSION_STATUS = {
     "turn.submitted": "running",
     "turn.started": "running",

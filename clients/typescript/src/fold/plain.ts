@@ -116,7 +116,7 @@ const SESSION_STATUS: ReadonlyMap<string, Status> = new Map([
   ["turn.cancelled", "cancelled"],
 ]);
 
-const COUNTS = ["inputTokens", "cachedInputTokens", "outputTokens", "reasoningTokens", "totalTokens"] as const;
+const COUNTS = ["inputTokens", "cachedInputTokens", "cacheWriteInputTokens", "outputTokens", "reasoningTokens", "totalTokens"] as const;
 
 export function addUsage(sum: Usage, more: Usage): Usage {
   const out = { ...sum };

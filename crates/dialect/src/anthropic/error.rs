@@ -24,6 +24,7 @@ fn kind(failure: &Failure) -> &'static str {
         403 => "permission_error",
         404 => "not_found_error",
         408 | 504 => "timeout_error",
+        413 => "request_too_large",
         429 => "rate_limit_error",
         503 | 529 => "overloaded_error",
         499 => "api_error",

@@ -146,6 +146,7 @@ fn stop_reason(stop: Stop, calls: usize) -> &'static str {
         Stop::Filter | Stop::Refusal => "refusal",
         Stop::End | Stop::Sequence if calls > 0 => "tool_use",
         Stop::Sequence => "stop_sequence",
+        Stop::Pause => "pause_turn",
         Stop::End => "end_turn",
     }
 }
@@ -157,11 +158,15 @@ fn write_stop(out: &mut String, reason: &str) {
     members.close();
 }
 
-/// The input tokens are without those that came from a cache, as this protocol counts.
+/// The input tokens are without those that came from a cache or went into one, as this protocol counts.
 fn write_usage(out: &mut String, usage: &Usage) {
     let cached = usage.cached_input_tokens.unwrap_or(0);
+    let written = usage.cache_write_input_tokens.unwrap_or(0);
     let mut members = Members::open(out);
-    members.number("input_tokens", usage.input_tokens.unwrap_or(0).saturating_sub(cached));
+    members.number("input_tokens", usage.input_tokens.unwrap_or(0).saturating_sub(cached + written));
+    if written > 0 {
+        members.number("cache_creation_input_tokens", written);
+    }
     if cached > 0 {
         members.number("cache_read_input_tokens", cached);
     }

@@ -1,9 +1,10 @@
 //! `POST /v1/messages`: the request as a [`ModelCall`].
 
-use riverrun_event::{FileBlock, ImageBlock, ImageUrl, Part};
+use riverrun_event::{FileBlock, ImageBlock, ImageUrl, Part, RawJson};
 
 use crate::request::reader::{At, Object, checked};
-use crate::request::{Failure, InputItem, ModelCall, Tool, ToolChoice, request_member};
+use crate::request::{ABOUT_THE_ANSWER, Failure, InputItem, ModelCall, Tool, ToolChoice};
+use crate::request::{inside, member, raw_inside, request_member, text_inside};
 use crate::responses::request::text_of;
 
 /// Reads the body, or says what is wrong and where.
@@ -12,13 +13,15 @@ pub fn decode(body: &[u8]) -> Result<ModelCall, Failure> {
     let mut object = Object::body(&text)?;
     // Servers of tools come with keys, which the log must not have.
     let request = request_member("anthropic", &object.without(&["messages", "stream", "mcp_servers"]));
+    let verbatim = object.without(&ABOUT_THE_ANSWER);
     let (tool_choice, parallel) = tool_choice(&mut object)?;
+    let mut hosted = Vec::new();
     let call = ModelCall {
         model: object.must_text("model")?,
         max_output_tokens: Some(object.count("max_tokens")?.ok_or_else(|| object.missing("max_tokens"))?),
         input: messages(&mut object)?,
         instructions: object.take("system").map(|at| content(&at)).transpose()?.map(|it| text_of(&it)),
-        tools: tools(&mut object)?,
+        tools: tools(&mut object, &mut hosted)?,
         tool_choice,
         parallel_tool_calls: parallel,
         stream: object.flag("stream")?.unwrap_or(false),
@@ -29,7 +32,33 @@ pub fn decode(body: &[u8]) -> Result<ModelCall, Failure> {
         request,
         ..ModelCall::default()
     };
-    Ok(ModelCall { extra: object.rest(), ..call })
+    let mut secrets = Vec::new();
+    let mut extra = object.rest();
+    if member(&extra, "mcp_servers").is_some_and(|servers| servers.get().contains("\"authorization_token\""))
+    {
+        extra.retain(|(name, _)| name != "mcp_servers");
+        secrets.push("mcp_servers".to_owned());
+    }
+    let (output_schema, reasoning_effort) = (output_schema(&extra), reasoning_effort(&extra));
+    Ok(ModelCall { reasoning_effort, output_schema, hosted, secrets, verbatim, extra, ..call })
+}
+
+fn output_schema(extra: &[(String, RawJson)]) -> Option<RawJson> {
+    let now = raw_inside(member(extra, "output_config"), &["format", "schema"]);
+    now.or_else(|| raw_inside(member(extra, "output_format"), &["schema"]))
+}
+
+/// As others say it: a budget of thinking is a word there.
+fn reasoning_effort(extra: &[(String, RawJson)]) -> Option<String> {
+    if let Some(effort) = text_inside(member(extra, "output_config"), &["effort"]) {
+        return Some(effort);
+    }
+    let word = match inside(member(extra, "thinking"), &["budget_tokens"])?.as_u64()? {
+        0..=4096 => "low",
+        4097..=16_384 => "medium",
+        _ => "high",
+    };
+    Some(word.to_owned())
 }
 
 fn messages(object: &mut Object<'_>) -> Result<Vec<InputItem>, Failure> {
@@ -155,11 +184,13 @@ fn source(at: &At<'_>) -> Result<String, Failure> {
 }
 
 /// Tools without a type, or of the type `custom`, are the client's.
-fn tools(object: &mut Object<'_>) -> Result<Vec<Tool>, Failure> {
+fn tools(object: &mut Object<'_>, hosted: &mut Vec<String>) -> Result<Vec<Tool>, Failure> {
     let mut tools = Vec::new();
     for at in object.list("tools")? {
         let mut tool = Object::of(&at)?;
-        if tool.text("type")?.is_none_or(|kind| kind == "custom") {
+        if let Some(kind) = tool.text("type")?.filter(|kind| kind != "custom") {
+            hosted.push(kind);
+        } else {
             tools.push(Tool {
                 name: tool.must_text("name")?,
                 description: tool.text("description")?,

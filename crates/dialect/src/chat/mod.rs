@@ -123,8 +123,8 @@ fn finish_reason(stop: Stop, calls: usize) -> &'static str {
     match stop {
         Stop::Length => "length",
         Stop::Filter => "content_filter",
-        Stop::End | Stop::Refusal | Stop::Sequence if calls > 0 => "tool_calls",
-        Stop::End | Stop::Refusal | Stop::Sequence => "stop",
+        Stop::End | Stop::Refusal | Stop::Sequence | Stop::Pause if calls > 0 => "tool_calls",
+        Stop::End | Stop::Refusal | Stop::Sequence | Stop::Pause => "stop",
     }
 }
 

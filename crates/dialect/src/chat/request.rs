@@ -3,7 +3,8 @@
 use riverrun_event::{AudioBlock, FileBlock, ImageBlock, ImageUrl, Part};
 
 use crate::request::reader::{At, Object, checked};
-use crate::request::{Failure, InputItem, ModelCall, Tool, ToolChoice, request_member};
+use crate::request::{ABOUT_THE_ANSWER, Failure, InputItem, ModelCall, Tool, ToolChoice};
+use crate::request::{member, raw_inside, request_member};
 use crate::responses::request::text_of;
 
 /// Reads the body, or says what is wrong and where.
@@ -11,11 +12,14 @@ pub fn decode(body: &[u8]) -> Result<ModelCall, Failure> {
     let text = checked(body)?;
     let mut object = Object::body(&text)?;
     let request = request_member("chat", &object.without(&["messages", "stream"]));
+    let verbatim = object.without(&ABOUT_THE_ANSWER);
+    let mut hosted = Vec::new();
+    object.take("stream_options");
     let call = ModelCall {
         model: object.must_text("model")?,
         input: messages(&mut object)?,
-        tools: tools(&mut object)?,
-        tool_choice: tool_choice(&mut object)?,
+        tools: tools(&mut object, &mut hosted)?,
+        tool_choice: tool_choice(&mut object, &mut hosted)?,
         parallel_tool_calls: object.flag("parallel_tool_calls")?,
         stream: object.flag("stream")?.unwrap_or(false),
         store: object.flag("store")?,
@@ -30,7 +34,10 @@ pub fn decode(body: &[u8]) -> Result<ModelCall, Failure> {
     if let Some(many) = object.count("n")?.filter(|many| *many != 1) {
         return Err(Failure::new(400, "unsupported_value", format!("`n` must be 1, not {many}")).param("n"));
     }
-    Ok(ModelCall { extra: object.rest(), ..call })
+    let extra = object.rest();
+    let reasoning_effort = member(&extra, "reasoning_effort").and_then(|effort| effort.to().ok());
+    let output_schema = raw_inside(member(&extra, "response_format"), &["json_schema", "schema"]);
+    Ok(ModelCall { reasoning_effort, output_schema, hosted, verbatim, extra, ..call })
 }
 
 fn stop(object: &mut Object<'_>) -> Result<Vec<String>, Failure> {
@@ -130,13 +137,15 @@ fn part(at: &At<'_>) -> Result<Part, Failure> {
     }
 }
 
-fn tools(object: &mut Object<'_>) -> Result<Vec<Tool>, Failure> {
+/// Functions are the client's; others are the service's own.
+fn tools(object: &mut Object<'_>, hosted: &mut Vec<String>) -> Result<Vec<Tool>, Failure> {
     let mut tools = Vec::new();
     for at in object.list("tools")? {
         let mut tool = Object::of(&at)?;
         let kind = tool.must("type")?;
         if kind.text()? != "function" {
-            return Err(kind.unknown(&kind.text()?, &["function"]));
+            hosted.push(kind.text()?);
+            continue;
         }
         let mut function = Object::of(&tool.must("function")?)?;
         tools.push(Tool {
@@ -149,13 +158,16 @@ fn tools(object: &mut Object<'_>) -> Result<Vec<Tool>, Failure> {
     Ok(tools)
 }
 
-fn tool_choice(object: &mut Object<'_>) -> Result<ToolChoice, Failure> {
+fn tool_choice(object: &mut Object<'_>, hosted: &mut Vec<String>) -> Result<ToolChoice, Failure> {
     let Some(at) = object.take("tool_choice") else { return Ok(ToolChoice::Auto) };
     if at.is_object() {
         let mut choice = Object::of(&at)?;
         return match choice.take("function") {
             Some(function) => Ok(ToolChoice::Named(Object::of(&function)?.must_text("name")?)),
-            None => Ok(ToolChoice::Other(at.json())),
+            None => {
+                hosted.extend(choice.text("type")?);
+                Ok(ToolChoice::Other(at.json()))
+            }
         };
     }
     match at.text()?.as_str() {

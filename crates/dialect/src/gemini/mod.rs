@@ -145,7 +145,7 @@ fn failed(ending: &Ending) -> Failure {
 
 fn finish_reason(stop: Stop) -> &'static str {
     match stop {
-        Stop::End | Stop::Refusal | Stop::Sequence => "STOP",
+        Stop::End | Stop::Refusal | Stop::Sequence | Stop::Pause => "STOP",
         Stop::Length => "MAX_TOKENS",
         Stop::Filter => "SAFETY",
     }

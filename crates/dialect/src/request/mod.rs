@@ -42,8 +42,18 @@ pub struct ModelCall {
     pub stop: Vec<String>,
     /// A place in an earlier stream from which this one goes on (Gemini's `continuationToken`).
     pub continuation: Option<String>,
+    /// The JSON Schema that the answer must fit.
+    pub output_schema: Option<RawJson>,
+    /// `low`, `medium`, `high`, or what the dialect has.
+    pub reasoning_effort: Option<String>,
+    /// The types of tools and choices that are no functions: only a service of the same dialect knows them.
+    pub hosted: Vec<String>,
+    /// Where the request carries keys of other services, which the log must not have.
+    pub secrets: Vec<String>,
     /// Members that are not known here, verbatim.
     pub extra: Vec<(String, RawJson)>,
+    /// The whole request but for the model and how it is answered, verbatim.
+    pub verbatim: Vec<(String, RawJson)>,
     /// What `turn.submitted` keeps: `{"dialect":…,"body":{…}}`, the request without its input and its secrets.
     pub request: RawJson,
 }
@@ -169,6 +179,32 @@ impl Failure {
         self.param = Some(path.into());
         self
     }
+}
+
+/// Members that say how the answer comes; they are never sent on.
+pub(crate) const ABOUT_THE_ANSWER: [&str; 5] =
+    ["model", "stream", "stream_options", "background", "previous_response_id"];
+
+/// The member at a path of a raw value; None if it is not there or null.
+pub(crate) fn inside(value: Option<&RawJson>, path: &[&str]) -> Option<serde_json::Value> {
+    let whole: serde_json::Value = value?.to().ok()?;
+    let found = path.iter().try_fold(&whole, |value, name| value.get(name))?;
+    (!found.is_null()).then(|| found.clone())
+}
+
+/// The same, as a text.
+pub(crate) fn text_inside(value: Option<&RawJson>, path: &[&str]) -> Option<String> {
+    inside(value, path)?.as_str().map(str::to_owned)
+}
+
+/// The same, as it stands.
+pub(crate) fn raw_inside(value: Option<&RawJson>, path: &[&str]) -> Option<RawJson> {
+    RawJson::of(&inside(value, path)?).ok()
+}
+
+/// A member that nobody took.
+pub(crate) fn member<'a>(extra: &'a [(String, RawJson)], name: &str) -> Option<&'a RawJson> {
+    extra.iter().find(|(known, _)| known == name).map(|(_, value)| value)
 }
 
 /// Appends `{"dialect":…,"body":{…}}`.

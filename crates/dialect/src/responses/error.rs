@@ -63,8 +63,17 @@ fn kind(status: u16) -> &'static str {
 pub fn failure_of(error: &ErrorInfo) -> Failure {
     let cause = Cause::of(error);
     let own = error.code.clone().filter(|code| code != "model_failed");
-    let code = own.unwrap_or_else(|| cause.code().to_owned());
-    Failure::new(cause.status(), code, error.message.clone())
+    let said = error.upstream.clone().unwrap_or_default();
+    // Anthropic's names of kinds are no codes of OpenAI's.
+    let theirs = said.code.filter(|code| !code.ends_with("_error"));
+    let code = own.or(theirs).unwrap_or_else(|| cause.code().to_owned());
+    let status = said.status.and_then(|status| u16::try_from(status).ok());
+    let status = status.filter(|status| (400..600).contains(status)).unwrap_or(cause.status());
+    Failure {
+        param: said.param,
+        retry_after_seconds: said.retry_after_ms.map(|millis| millis.div_ceil(1000)),
+        ..Failure::new(status, code, error.message.clone())
+    }
 }
 
 /// The member `error` of a failed response. Its codes are a closed list; ours stands beside it.

@@ -139,7 +139,7 @@ fn has_started(view: &View<'_>) -> bool {
 /// There is no `response.cancelled`: `response.incomplete` with the status `cancelled` is what clients take best.
 fn terminal(ending: &Ending) -> &'static str {
     match ending {
-        Ending::Completed(Stop::End | Stop::Refusal | Stop::Sequence) => "response.completed",
+        Ending::Completed(Stop::End | Stop::Refusal | Stop::Sequence | Stop::Pause) => "response.completed",
         Ending::Completed(Stop::Length | Stop::Filter) | Ending::Cancelled => "response.incomplete",
         Ending::Failed { .. } => "response.failed",
     }

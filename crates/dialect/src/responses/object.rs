@@ -32,7 +32,7 @@ const ECHOED: [&str; 17] = [
 
 pub(super) fn status(view: &View<'_>) -> &'static str {
     match &view.ending {
-        Some(Ending::Completed(Stop::End | Stop::Refusal | Stop::Sequence)) => "completed",
+        Some(Ending::Completed(Stop::End | Stop::Refusal | Stop::Sequence | Stop::Pause)) => "completed",
         Some(Ending::Completed(Stop::Length | Stop::Filter)) => "incomplete",
         Some(Ending::Failed { .. }) => "failed",
         Some(Ending::Cancelled) => "cancelled",
@@ -90,7 +90,7 @@ fn incomplete(view: &View<'_>) -> &'static str {
         Some(Ending::Completed(Stop::Length)) => "{\"reason\":\"max_output_tokens\"}",
         Some(Ending::Completed(Stop::Filter)) => "{\"reason\":\"content_filter\"}",
         Some(
-            Ending::Completed(Stop::End | Stop::Refusal | Stop::Sequence)
+            Ending::Completed(Stop::End | Stop::Refusal | Stop::Sequence | Stop::Pause)
             | Ending::Failed { .. }
             | Ending::Cancelled,
         )
@@ -106,7 +106,9 @@ fn write_usage(out: &mut String, usage: &Usage) {
     let (cached, reasoning) = (usage.cached_input_tokens.unwrap_or(0), usage.reasoning_tokens.unwrap_or(0));
     let mut members = Members::open(out);
     members.number("input_tokens", input);
-    members.raw("input_tokens_details", &format!("{{\"cached_tokens\":{cached},\"cache_write_tokens\":0}}"));
+    let written = usage.cache_write_input_tokens.unwrap_or(0);
+    let details = format!("{{\"cached_tokens\":{cached},\"cache_write_tokens\":{written}}}");
+    members.raw("input_tokens_details", &details);
     members.number("output_tokens", output);
     members.raw("output_tokens_details", &format!("{{\"reasoning_tokens\":{reasoning}}}"));
     members.number("total_tokens", usage.total_tokens.unwrap_or(input + output));

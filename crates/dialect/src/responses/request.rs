@@ -3,7 +3,8 @@
 use riverrun_event::{FileBlock, ImageBlock, ImageUrl, Part, RawJson};
 
 use crate::request::reader::{At, Object, checked};
-use crate::request::{Failure, InputItem, ModelCall, Tool, ToolChoice, request_member};
+use crate::request::{ABOUT_THE_ANSWER, Failure, InputItem, ModelCall, Tool, ToolChoice};
+use crate::request::{member, raw_inside, request_member, text_inside};
 
 /// Tools that are not functions may carry keys of other services; the log must not.
 const SECRETS: [&str; 2] = ["authorization", "headers"];
@@ -14,12 +15,15 @@ pub fn decode(body: &[u8]) -> Result<ModelCall, Failure> {
     let mut object = Object::body(&text)?;
     refuse_conversation(&mut object)?;
     let request = record(&object)?;
+    let verbatim = object.without(&ABOUT_THE_ANSWER);
+    let (mut hosted, mut secrets) = (Vec::new(), Vec::new());
+    object.take("stream_options");
     let call = ModelCall {
         model: object.must_text("model")?,
         input: input(&mut object)?,
         instructions: object.text("instructions")?,
-        tools: tools(&mut object)?,
-        tool_choice: tool_choice(&mut object)?,
+        tools: tools(&mut object, &mut hosted, &mut secrets)?,
+        tool_choice: tool_choice(&mut object, &mut hosted)?,
         parallel_tool_calls: object.flag("parallel_tool_calls")?,
         previous: object.text("previous_response_id")?,
         stream: object.flag("stream")?.unwrap_or(false),
@@ -32,7 +36,10 @@ pub fn decode(body: &[u8]) -> Result<ModelCall, Failure> {
         request,
         ..ModelCall::default()
     };
-    Ok(ModelCall { extra: object.rest(), ..call })
+    let extra = object.rest();
+    let reasoning_effort = text_inside(member(&extra, "reasoning"), &["effort"]);
+    let output_schema = raw_inside(member(&extra, "text"), &["format", "schema"]);
+    Ok(ModelCall { reasoning_effort, output_schema, hosted, secrets, verbatim, extra, ..call })
 }
 
 /// It would be answered without what was said before, which is worse than no answer.
@@ -159,11 +166,20 @@ fn part(at: &At<'_>) -> Result<Part, Failure> {
 }
 
 /// Functions are the client's; tools of other types stay in the recorded request.
-fn tools(object: &mut Object<'_>) -> Result<Vec<Tool>, Failure> {
+fn tools(
+    object: &mut Object<'_>,
+    hosted: &mut Vec<String>,
+    secrets: &mut Vec<String>,
+) -> Result<Vec<Tool>, Failure> {
     let mut tools = Vec::new();
     for at in object.list("tools")? {
         let mut tool = Object::of(&at)?;
-        if tool.must_text("type")? == "function" {
+        let kind = tool.must_text("type")?;
+        if kind != "function" {
+            let has = |name: &&str| Object::of(&at).is_ok_and(|mut tool| tool.take(name).is_some());
+            secrets.extend(SECRETS.iter().filter(|name| has(name)).map(|name| format!("{}.{name}", at.path)));
+            hosted.push(kind);
+        } else {
             tools.push(Tool {
                 name: tool.must_text("name")?,
                 description: tool.text("description")?,
@@ -175,14 +191,18 @@ fn tools(object: &mut Object<'_>) -> Result<Vec<Tool>, Failure> {
     Ok(tools)
 }
 
-fn tool_choice(object: &mut Object<'_>) -> Result<ToolChoice, Failure> {
+fn tool_choice(object: &mut Object<'_>, hosted: &mut Vec<String>) -> Result<ToolChoice, Failure> {
     let Some(at) = object.take("tool_choice") else { return Ok(ToolChoice::Auto) };
     if at.is_object() {
         let mut choice = Object::of(&at)?;
-        let is_function = choice.text("type")?.as_deref() == Some("function");
+        let kind = choice.text("type")?;
+        let is_function = kind.as_deref() == Some("function");
         return match choice.text("name")?.filter(|_| is_function) {
             Some(name) => Ok(ToolChoice::Named(name)),
-            None => Ok(ToolChoice::Other(at.json())),
+            None => {
+                hosted.extend(kind);
+                Ok(ToolChoice::Other(at.json()))
+            }
         };
     }
     match at.text()?.as_str() {

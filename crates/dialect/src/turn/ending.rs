@@ -13,6 +13,8 @@ pub enum Stop {
     /// The model said no, in words.
     Refusal,
     Sequence,
+    /// The service runs tools of its own and wants to be asked to go on.
+    Pause,
 }
 
 impl Stop {
@@ -23,6 +25,7 @@ impl Stop {
             "content_filter" | "SAFETY" => Stop::Filter,
             "refusal" => Stop::Refusal,
             "stop_sequence" => Stop::Sequence,
+            "pause_turn" => Stop::Pause,
             _ => Stop::End,
         }
     }

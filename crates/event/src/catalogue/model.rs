@@ -47,6 +47,8 @@ payload! {
         usage: Usage,
         /// Why the model stopped.
         stop_reason "stop_reason": String,
+        /// The stop sequence that came, where the service says which.
+        stop_sequence "stop_sequence": String,
         /// The model that answered.
         model: String,
         /// Who served the model.

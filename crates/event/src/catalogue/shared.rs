@@ -17,6 +17,8 @@ payload! {
         input_tokens "input_tokens": u64,
         /// Tokens of the input that came from a cache.
         cached_input_tokens "cached_input_tokens": u64,
+        /// Tokens of the input that were written to a cache.
+        cache_write_input_tokens "cache_write_input_tokens": u64,
         /// Tokens of the output, reasoning included.
         output_tokens "output_tokens": u64,
         /// Tokens of the output that were reasoning.
@@ -36,6 +38,20 @@ payload! {
         category: String,
         /// True if the same work may succeed later.
         retryable: bool,
+        /// What the service said that failed, in its own words.
+        upstream: UpstreamError,
+    };
+
+    /// A service's own words for its failure, as callers of that service know them.
+    UpstreamError optional {
+        /// The HTTP status of its answer.
+        status: u32,
+        /// Its name of the failure.
+        code: String,
+        /// The member of the request that it complains of.
+        param: String,
+        /// How long it asked to wait, in milliseconds.
+        retry_after_ms "retry_after_ms": u64,
     };
 
     /// A blob that is kept outside the event.

@@ -151,6 +151,7 @@ pub(super) fn add_usage(sum: &mut Usage, more: &Usage) {
     };
     add(&mut sum.input_tokens, more.input_tokens);
     add(&mut sum.cached_input_tokens, more.cached_input_tokens);
+    add(&mut sum.cache_write_input_tokens, more.cache_write_input_tokens);
     add(&mut sum.output_tokens, more.output_tokens);
     add(&mut sum.reasoning_tokens, more.reasoning_tokens);
     add(&mut sum.total_tokens, more.total_tokens);

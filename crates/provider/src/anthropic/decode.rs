@@ -171,7 +171,10 @@ impl Messages {
             "end_turn" => StopReason::End,
             "tool_use" => StopReason::ToolUse,
             "max_tokens" | "model_context_window_exceeded" => StopReason::MaxTokens,
-            "stop_sequence" => StopReason::StopSequence,
+            "stop_sequence" => {
+                let which = frame.value["delta"]["stop_sequence"].as_str();
+                StopReason::StopSequence(which.map(ToOwned::to_owned))
+            }
             "refusal" => StopReason::Refusal,
             other => StopReason::Other(other.to_owned()),
         };
@@ -232,6 +235,7 @@ fn usage(usage: &Value, answer: &mut Answer) -> Usage {
     Usage {
         input_tokens,
         cached_input_tokens: read,
+        cache_write_input_tokens: written.filter(|count| *count > 0),
         output_tokens,
         reasoning_tokens: None,
         total_tokens: input_tokens.zip(output_tokens).map(|(input, output)| input + output),

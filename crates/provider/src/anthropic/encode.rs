@@ -12,6 +12,9 @@ use crate::{History, ModelRequest, ToolChoice, ToolSpec};
 const DEFAULT_MAX_TOKENS: u64 = 8192;
 
 pub fn encode(request: &ModelRequest, provider: &str) -> Value {
+    if let Some(verbatim) = &request.verbatim {
+        return self::verbatim(request, verbatim);
+    }
     let mut body = Map::new();
     body.extend(request.extra.clone());
     let messages = messages(&request.history, provider);
@@ -24,7 +27,9 @@ pub fn encode(request: &ModelRequest, provider: &str) -> Value {
     put(&mut body, "temperature", request.temperature.filter(|_| !thinks));
     put(&mut body, "top_p", request.top_p.filter(|_| !thinks));
     put(&mut body, "stop_sequences", (!request.stop.is_empty()).then_some(&request.stop));
-    if let Some(schema) = &request.output_schema {
+    if let Some(schema) = &request.output_schema
+        && !body.contains_key("output_config")
+    {
         let format = json!({"type": "json_schema", "schema": schema});
         body.insert("output_config".to_owned(), json!({"format": format}));
     }
@@ -32,6 +37,15 @@ pub fn encode(request: &ModelRequest, provider: &str) -> Value {
         body.insert("tools".to_owned(), request.tools.iter().map(tool).collect());
         body.insert("tool_choice".to_owned(), tool_choice(request, thinks));
     }
+    Value::Object(body)
+}
+
+/// The caller's own body, as a stream.
+fn verbatim(request: &ModelRequest, body: &Map<String, Value>) -> Value {
+    let mut body = body.clone();
+    body.remove("anthropic-beta");
+    body.insert("model".to_owned(), json!(request.model));
+    body.insert("stream".to_owned(), json!(true));
     Value::Object(body)
 }
 
@@ -46,7 +60,8 @@ fn thinking(request: &ModelRequest, messages: &[Value], body: &mut Map<String, V
         Some("high" | "xhigh" | "max") => Some(24_576),
         Some(other) => other.parse().ok().filter(|budget| *budget >= 1024),
     };
-    let budget = budget.filter(|_| open_calls_have_thinking(messages));
+    let is_asked = body.contains_key("thinking");
+    let budget = budget.filter(|_| !is_asked && open_calls_have_thinking(messages));
     body.insert("max_tokens".to_owned(), json!(answer + budget.unwrap_or(0)));
     if let Some(budget) = budget {
         body.insert("thinking".to_owned(), json!({"type": "enabled", "budget_tokens": budget}));

@@ -18,6 +18,7 @@ pub(crate) struct Anthropic;
 
 impl Api for Anthropic {
     const BASE_URL: &str = "https://api.anthropic.com/v1";
+    const DIALECT: &str = "anthropic";
 
     fn path(_request: &ModelRequest) -> Result<String, ModelError> {
         Ok("/messages".to_owned())
@@ -27,8 +28,12 @@ impl Api for Anthropic {
         (HeaderName::from_static("x-api-key"), key.expose().to_owned())
     }
 
-    fn headers(_request: &ModelRequest, headers: &mut HeaderMap) {
+    fn headers(request: &ModelRequest, headers: &mut HeaderMap) {
         headers.insert("anthropic-version", HeaderValue::from_static("2023-06-01"));
+        let beta = request.verbatim.as_ref().and_then(|body| body.get("anthropic-beta")?.as_str());
+        if let Some(beta) = beta.and_then(|beta| HeaderValue::from_str(beta).ok()) {
+            headers.insert("anthropic-beta", beta);
+        }
     }
 
     fn encode(request: &ModelRequest, provider: &str) -> Value {

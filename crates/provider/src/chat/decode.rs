@@ -177,8 +177,14 @@ impl Chunks {
         ];
         let [input_tokens, cached_input_tokens, output_tokens, reasoning_tokens, total_tokens] =
             answer.counts(usage, paths);
-        self.usage =
-            Usage { input_tokens, cached_input_tokens, output_tokens, reasoning_tokens, total_tokens };
+        self.usage = Usage {
+            input_tokens,
+            cached_input_tokens,
+            cache_write_input_tokens: None,
+            output_tokens,
+            reasoning_tokens,
+            total_tokens,
+        };
     }
 
     fn complete(&mut self, answer: &mut Answer) {

@@ -7,6 +7,9 @@ use crate::part::{Shown, put, show, text_of, without_text};
 use crate::{History, ModelRequest, ToolChoice, ToolSpec};
 
 pub fn encode(request: &ModelRequest, provider: &str) -> Value {
+    if let Some(verbatim) = &request.verbatim {
+        return self::verbatim(request, verbatim);
+    }
     let mut body = Map::new();
     body.extend(request.extra.clone());
     body.insert("model".to_owned(), json!(request.model));
@@ -18,7 +21,9 @@ pub fn encode(request: &ModelRequest, provider: &str) -> Value {
     put(&mut body, "top_p", request.top_p);
     put(&mut body, "reasoning_effort", request.reasoning_effort.as_ref());
     put(&mut body, "stop", (!request.stop.is_empty()).then_some(&request.stop));
-    if let Some(schema) = &request.output_schema {
+    if let Some(schema) = &request.output_schema
+        && !body.contains_key("response_format")
+    {
         let schema = json!({"name": "output", "schema": schema, "strict": true});
         body.insert("response_format".to_owned(), json!({"type": "json_schema", "json_schema": schema}));
     }
@@ -27,6 +32,15 @@ pub fn encode(request: &ModelRequest, provider: &str) -> Value {
         body.insert("tool_choice".to_owned(), tool_choice(&request.tool_choice));
         put(&mut body, "parallel_tool_calls", request.parallel_tool_calls);
     }
+    Value::Object(body)
+}
+
+/// The caller's own body, as a stream whose tokens are counted.
+fn verbatim(request: &ModelRequest, body: &Map<String, Value>) -> Value {
+    let mut body = body.clone();
+    body.insert("model".to_owned(), json!(request.model));
+    body.insert("stream".to_owned(), json!(true));
+    body.insert("stream_options".to_owned(), json!({"include_usage": true}));
     Value::Object(body)
 }
 

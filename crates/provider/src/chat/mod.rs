@@ -20,6 +20,7 @@ pub(crate) struct Chat;
 
 impl Api for Chat {
     const BASE_URL: &str = "https://api.openai.com/v1";
+    const DIALECT: &str = "chat";
 
     fn path(_request: &ModelRequest) -> Result<String, ModelError> {
         Ok("/chat/completions".to_owned())

@@ -149,8 +149,14 @@ impl Responses {
         let output_tokens =
             said.or(reasoning_tokens).map(|_| said.unwrap_or(0) + reasoning_tokens.unwrap_or(0));
         let input_tokens = prompt.map(|prompt| prompt + by_tools.unwrap_or(0));
-        self.usage =
-            Usage { input_tokens, cached_input_tokens, output_tokens, reasoning_tokens, total_tokens };
+        self.usage = Usage {
+            input_tokens,
+            cached_input_tokens,
+            cache_write_input_tokens: None,
+            output_tokens,
+            reasoning_tokens,
+            total_tokens,
+        };
     }
 }
 

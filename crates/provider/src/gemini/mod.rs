@@ -18,6 +18,7 @@ pub(crate) struct Gemini;
 
 impl Api for Gemini {
     const BASE_URL: &str = "https://generativelanguage.googleapis.com/v1beta";
+    const DIALECT: &str = "gemini";
 
     /// The model is part of the address, so it may hold nothing that could lead elsewhere.
     fn path(request: &ModelRequest) -> Result<String, ModelError> {

@@ -138,6 +138,10 @@ impl<A: Api> Provider for HttpProvider<A> {
         &self.name
     }
 
+    fn speaks(&self) -> Option<&'static str> {
+        Some(A::DIALECT)
+    }
+
     fn price(&self, model: &str) -> Option<Price> {
         let by_prefix = |(name, price): (&String, &Price)| {
             let prefix = name.strip_suffix('*')?;

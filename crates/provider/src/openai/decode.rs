@@ -174,11 +174,25 @@ fn usage(usage: &Value, answer: &mut Answer) -> Usage {
     let paths = [
         "input_tokens",
         "input_tokens_details/cached_tokens",
+        "input_tokens_details/cache_write_tokens",
         "output_tokens",
         "output_tokens_details/reasoning_tokens",
         "total_tokens",
     ];
-    let [input_tokens, cached_input_tokens, output_tokens, reasoning_tokens, total_tokens] =
-        answer.counts(usage, paths);
-    Usage { input_tokens, cached_input_tokens, output_tokens, reasoning_tokens, total_tokens }
+    let [
+        input_tokens,
+        cached_input_tokens,
+        cache_write_input_tokens,
+        output_tokens,
+        reasoning_tokens,
+        total_tokens,
+    ] = answer.counts(usage, paths);
+    Usage {
+        input_tokens,
+        cached_input_tokens,
+        cache_write_input_tokens: cache_write_input_tokens.filter(|count| *count > 0),
+        output_tokens,
+        reasoning_tokens,
+        total_tokens,
+    }
 }

@@ -7,22 +7,29 @@ use crate::part::{Shown, own_opaque, put, show, text_of};
 use crate::{History, ModelRequest, ToolChoice, ToolSpec};
 
 pub fn encode(request: &ModelRequest, provider: &str) -> Value {
+    if let Some(verbatim) = &request.verbatim {
+        return self::verbatim(request, verbatim);
+    }
     let mut body = Map::new();
     body.extend(request.extra.clone());
     body.insert("model".to_owned(), json!(request.model));
     body.insert("stream".to_owned(), json!(true));
     body.insert("store".to_owned(), json!(false));
-    body.insert("include".to_owned(), include(request));
+    body.insert("include".to_owned(), include(&request.extra));
     body.insert("input".to_owned(), Value::Array(input(&request.history, provider)));
     put(&mut body, "instructions", request.instructions.as_ref());
     put(&mut body, "max_output_tokens", request.max_output_tokens);
     put(&mut body, "temperature", request.temperature);
     put(&mut body, "top_p", request.top_p);
     put(&mut body, "parallel_tool_calls", request.parallel_tool_calls);
-    if let Some(effort) = &request.reasoning_effort {
+    if let Some(effort) = &request.reasoning_effort
+        && !body.contains_key("reasoning")
+    {
         body.insert("reasoning".to_owned(), json!({"effort": effort, "summary": "auto"}));
     }
-    if let Some(schema) = &request.output_schema {
+    if let Some(schema) = &request.output_schema
+        && !body.contains_key("text")
+    {
         let format = json!({"type": "json_schema", "name": "output", "schema": schema, "strict": true});
         body.insert("text".to_owned(), json!({"format": format}));
     }
@@ -33,9 +40,25 @@ pub fn encode(request: &ModelRequest, provider: &str) -> Value {
     Value::Object(body)
 }
 
+/// The caller's own body. Nothing is stored there, so the items of earlier answers stand for themselves.
+fn verbatim(request: &ModelRequest, body: &Map<String, Value>) -> Value {
+    let mut body = body.clone();
+    body.insert("model".to_owned(), json!(request.model));
+    body.insert("stream".to_owned(), json!(true));
+    body.insert("store".to_owned(), json!(false));
+    body.insert("include".to_owned(), include(&body));
+    for item in body.get_mut("input").and_then(Value::as_array_mut).into_iter().flatten() {
+        let is_ours = matches!(item["type"].as_str(), None | Some("message" | "function_call"));
+        if let Some(members) = item.as_object_mut().filter(|_| is_ours) {
+            members.remove("id");
+        }
+    }
+    Value::Object(body)
+}
+
 /// What the caller wants included, and the reasoning that must come back.
-fn include(request: &ModelRequest) -> Value {
-    let mut wanted = request.extra.get("include").and_then(Value::as_array).cloned().unwrap_or_default();
+fn include(asked: &Map<String, Value>) -> Value {
+    let mut wanted = asked.get("include").and_then(Value::as_array).cloned().unwrap_or_default();
     let reasoning = json!("reasoning.encrypted_content");
     if !wanted.contains(&reasoning) {
         wanted.push(reasoning);

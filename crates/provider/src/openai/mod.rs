@@ -19,6 +19,7 @@ pub(crate) struct OpenAi;
 
 impl Api for OpenAi {
     const BASE_URL: &str = "https://api.openai.com/v1";
+    const DIALECT: &str = "responses";
 
     fn path(_request: &ModelRequest) -> Result<String, ModelError> {
         Ok("/responses".to_owned())

@@ -254,6 +254,7 @@ fn failure(fail: &Fail, values: &Values) -> Result<ModelError, String> {
         message: fail.message.clone(),
         code: fail.code.clone(),
         status: fail.status,
+        param: None,
         retry_after: fail.retry_after_ms.as_ref().map(|time| Duration::from_millis(time.of(values))),
     })
 }
@@ -270,7 +271,7 @@ fn stop_of(word: &str) -> StopReason {
         "end" => StopReason::End,
         "tool_use" => StopReason::ToolUse,
         "max_tokens" => StopReason::MaxTokens,
-        "stop_sequence" => StopReason::StopSequence,
+        "stop_sequence" => StopReason::StopSequence(None),
         "refusal" => StopReason::Refusal,
         "content_filter" => StopReason::ContentFilter,
         other => StopReason::Other(other.to_owned()),
@@ -284,6 +285,7 @@ fn usage(step: &Step, values: &Values) -> Usage {
     Usage {
         input_tokens: input,
         cached_input_tokens: of(&tokens.cached),
+        cache_write_input_tokens: None,
         output_tokens: output,
         reasoning_tokens: of(&tokens.reasoning),
         total_tokens: input.zip(output).map(|(input, output)| input + output),

@@ -136,7 +136,9 @@ impl Answer {
     pub fn complete(&mut self, stop: StopReason, usage: Usage) {
         let cut = match stop {
             StopReason::MaxTokens | StopReason::ContentFilter | StopReason::Refusal => true,
-            StopReason::End | StopReason::ToolUse | StopReason::StopSequence | StopReason::Other(_) => false,
+            StopReason::End | StopReason::ToolUse | StopReason::StopSequence(_) | StopReason::Other(_) => {
+                false
+            }
         };
         for index in 0..self.items.len() {
             let item = &self.items[index];

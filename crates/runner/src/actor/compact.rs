@@ -190,6 +190,7 @@ impl Actor {
         let completed = ModelCompleted {
             usage: Some(said.usage.clone()),
             stop_reason: Some(stop_word(&said.stop).to_owned()),
+            stop_sequence: None,
             model: said.model,
             provider,
             response_id: said.response,

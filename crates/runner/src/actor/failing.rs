@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use riverrun_event::{
     ErrorInfo, EventType, ItemRetracted, LimitState, ModelFailed, RateLimitHit, RoutingDecision, RunId,
-    Scope, TaskAttempt, TaskId,
+    Scope, TaskAttempt, TaskId, UpstreamError,
 };
 use riverrun_provider::{Category, ModelError};
 
@@ -157,6 +157,7 @@ impl Actor {
             code: Some("interrupted".to_owned()),
             category: Some("interrupted".to_owned()),
             retryable: Some(true),
+            ..ErrorInfo::default()
         };
         self.close_compaction(task, &error, page);
         if self.view.task(task).is_some_and(|(_, view)| view.is_model_open) {
@@ -189,7 +190,19 @@ pub(super) fn error_info(error: &ModelError, retryable: bool) -> ErrorInfo {
         code: Some(error.code.clone().unwrap_or_else(|| error.category.as_str().to_owned())),
         category: Some(error.category.as_str().to_owned()),
         retryable: Some(retryable),
+        upstream: upstream(error),
     }
+}
+
+/// What the service said itself; None if it said nothing.
+fn upstream(error: &ModelError) -> Option<UpstreamError> {
+    let said = UpstreamError {
+        status: error.status.map(u32::from),
+        code: error.code.clone(),
+        param: error.param.clone(),
+        retry_after_ms: error.retry_after.map(|pause| u64::try_from(pause.as_millis()).unwrap_or(u64::MAX)),
+    };
+    (said != UpstreamError::default()).then_some(said)
 }
 
 fn may_fall_back(category: Category) -> bool {

@@ -47,8 +47,8 @@ impl Actor {
         let error = ErrorInfo {
             message: message.to_owned(),
             code: Some(code.to_owned()),
-            category: None,
             retryable: Some(code == "model_failed"),
+            ..ErrorInfo::default()
         };
         self.fail_with(task, error, page);
     }

@@ -184,6 +184,10 @@ impl Actor {
         let completed = ModelCompleted {
             usage: Some(usage.clone()),
             stop_reason: Some(stop_word(stop).to_owned()),
+            stop_sequence: match stop {
+                StopReason::StopSequence(which) => which.clone(),
+                _ => None,
+            },
             model,
             provider: view.provider.as_deref().map(ToOwned::to_owned),
             response_id,
@@ -217,7 +221,7 @@ pub(super) fn stop_word(stop: &StopReason) -> &str {
         StopReason::End => "end",
         StopReason::ToolUse => "tool_use",
         StopReason::MaxTokens => "max_tokens",
-        StopReason::StopSequence => "stop_sequence",
+        StopReason::StopSequence(_) => "stop_sequence",
         StopReason::Refusal => "refusal",
         StopReason::ContentFilter => "content_filter",
         StopReason::Other(word) => word,

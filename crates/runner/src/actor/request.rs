@@ -128,6 +128,8 @@ impl Actor {
         let input = history::last_user_text(&history);
         let guardrails = if steps == 0 && is_root { persona.spec.guardrails.clone() } else { Vec::new() };
         let settings = &persona.settings;
+        let dialect = settings.dialect.as_deref();
+        let is_spoken = dialect.is_none() || dialect == provider.speaks();
         let request = ModelRequest {
             model,
             instructions: persona.instructions(),
@@ -141,7 +143,9 @@ impl Actor {
             top_p: settings.top_p,
             stop: settings.stop.clone(),
             reasoning_effort: settings.reasoning_effort.clone().or(persona.spec.reasoning_effort.clone()),
-            extra: settings.extra.clone(),
+            extra: if is_spoken { settings.extra.clone() } else { Default::default() },
+            // What came since, and what was said in other turns, the caller's request has not.
+            verbatim: settings.verbatim.clone().filter(|_| is_spoken && persona.is_gateway && steps == 0),
             keep_raw: persona.spec.keep_raw,
             idempotency_key,
         };

@@ -220,7 +220,7 @@ impl Actor {
             message: "the server stopped during the tool call".to_owned(),
             code: Some("interrupted".to_owned()),
             retryable: Some(true),
-            category: None,
+            ..ErrorInfo::default()
         };
         self.new_attempt(task, error, page);
         let Some((persona, scope, name, _)) = self.call_parts(task, call) else { return };
@@ -312,7 +312,7 @@ pub(super) fn failed(name: String, kind: ToolErrorKind, message: &str) -> ToolFa
             message: message.to_owned(),
             code: Some(kind.as_str().to_owned()),
             category: Some("tool".to_owned()),
-            retryable: None,
+            ..ErrorInfo::default()
         },
         tool_name: Some(name),
         output_ref: None,

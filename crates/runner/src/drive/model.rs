@@ -54,5 +54,5 @@ async fn speak(call: ModelCall, line: &Line, cancel: CancellationToken) -> Optio
 }
 
 fn failed(category: Category, message: &str) -> ModelError {
-    ModelError { category, message: message.to_owned(), code: None, status: None, retry_after: None }
+    ModelError::new(category, message)
 }

@@ -196,8 +196,9 @@ impl Facts<'_> {
             is_open |= !call.is_answered();
         }
         // A call that the caller runs ends the turn; its result comes with the next one.
-        // A service that runs tools of its own may stop in between and wants to be asked to go on.
-        let is_paused = task.stop.as_deref() == Some(PAUSED);
+        // A service that runs tools of its own may stop in between and wants to be asked to go on. The caller of a bare
+        // model does that itself.
+        let is_paused = task.stop.as_deref() == Some(PAUSED) && !persona.is_gateway;
         let has_more = has_unread || is_paused || (is_answered && !is_open);
         if task.steps == 0 || task.is_call_due || has_more {
             return intents.push(match self.exhausted(task, persona) {

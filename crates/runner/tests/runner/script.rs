@@ -149,8 +149,7 @@ pub fn fails(words: &str, category: Category) -> Say {
     if words.is_empty() {
         events.clear();
     }
-    let error =
-        ModelError { category, message: "it broke".to_owned(), code: None, status: None, retry_after: None };
+    let error = ModelError::new(category, "it broke");
     events.push((NOW, ModelEvent::Failed(error)));
     Say(events)
 }

@@ -1,14 +1,76 @@
 //! A foreign request as a turn: the caller's history becomes items, what is new becomes the input.
 
-use riverrun_dialect::request::{InputItem, ModelCall, Tool, ToolChoice};
+use http::HeaderMap;
+use riverrun_dialect::Dialect;
+use riverrun_dialect::request::{Failure, InputItem, ModelCall, Tool, ToolChoice};
 use riverrun_event::{
     Input, Item, MessageItem, Part, RawJson, ReasoningItem, TextBlock, ToolCallItem, ToolResultItem,
 };
-use riverrun_runner::{Settings, Submit};
+use riverrun_runner::{Route, Settings, Submit};
 use serde_json::{Map, Value, json};
 
-/// The turn that a call asks for. Ids and the thread are the route's business.
-pub fn submit(call: &ModelCall) -> Submit {
+use crate::app::App;
+
+/// The turn that a call asks for, in the words of whoever answers. A service that speaks the caller's dialect gets
+/// the caller's own request; another gets what has a counterpart, and tools that have none are refused.
+pub fn routed(app: &App, call: &ModelCall, dialect: Dialect, headers: &HeaderMap) -> Result<Submit, Failure> {
+    let mut submit = submit(call);
+    submit.source = Some(dialect.name().to_owned());
+    let Some(settings) = &mut submit.settings else { return Ok(submit) };
+    settings.dialect = Some(dialect.name().to_owned());
+    let Some(theirs) = service(app, &call.model) else { return Ok(submit) };
+    if theirs != dialect.name() {
+        return refuse_hosted(call, theirs).map(|()| submit);
+    }
+    refuse_secrets(call)?;
+    // A conversation that is kept here goes on in our words: the caller's request has only its newest part.
+    if call.previous.is_none() && dialect != Dialect::Gemini {
+        let mut verbatim: Map<String, Value> =
+            call.verbatim.iter().map(|(name, value)| (name.clone(), value_of(value))).collect();
+        let beta = headers.get("anthropic-beta").and_then(|beta| beta.to_str().ok());
+        if let Some(beta) = beta.filter(|_| dialect == Dialect::Anthropic) {
+            verbatim.insert("anthropic-beta".to_owned(), beta.into());
+        }
+        settings.verbatim = Some(verbatim);
+        settings.extra.clear();
+    }
+    Ok(submit)
+}
+
+/// True if a bare model of somebody's service answers.
+pub fn is_service(app: &App, model: &str) -> bool {
+    service(app, model).is_some()
+}
+
+/// The dialect of the service whose bare model this is.
+fn service(app: &App, model: &str) -> Option<&'static str> {
+    match app.agents().registry.resolve(model)? {
+        Route::Model { provider, .. } => provider.speaks(),
+        Route::Agent(_) => None,
+    }
+}
+
+fn refuse_hosted(call: &ModelCall, theirs: &str) -> Result<(), Failure> {
+    let Some(kind) = call.hosted.first() else { return Ok(()) };
+    let message = format!(
+        "a tool of the type `{kind}` cannot go to `{}`, whose service speaks `{theirs}`: only functions can; \
+         leave it out, or name a model of a service that has it",
+        call.model
+    );
+    Err(Failure::new(400, "unsupported_value", message).param("tools"))
+}
+
+fn refuse_secrets(call: &ModelCall) -> Result<(), Failure> {
+    let Some(path) = call.secrets.first() else { return Ok(()) };
+    let message = format!(
+        "`{path}` carries a key of another service, and every call is recorded here; call that service from a tool \
+         of an agent instead"
+    );
+    Err(Failure::new(400, "unsupported_parameter", message).param(path.clone()))
+}
+
+/// Ids and the thread are the route's business.
+fn submit(call: &ModelCall) -> Submit {
     let (history, input) = split(&call.input);
     Submit {
         agent: Some(call.model.clone()),
@@ -55,6 +117,8 @@ fn settings(call: &ModelCall) -> Settings {
         temperature: call.temperature,
         top_p: call.top_p,
         stop: call.stop.clone(),
+        output_schema: call.output_schema.as_ref().map(value_of),
+        reasoning_effort: call.reasoning_effort.clone(),
         extra,
         ..Settings::default()
     }

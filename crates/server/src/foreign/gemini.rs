@@ -33,8 +33,7 @@ async fn serve(app: &App, path: &str, asking: Asking) -> Result<Response, Refusa
             (started, Place::Behind(cursor))
         }
         None => {
-            let mut submit = call::submit(&call);
-            submit.source = Some(DIALECT.name().to_owned());
+            let mut submit = call::routed(app, &call, DIALECT, &asking.headers)?;
             let named = ids(caller, DIALECT.name(), &asking.headers)?;
             submit.turn_id = named.as_ref().map(|(_, turn)| turn.clone());
             let (started, _) = start(app, caller, named.map(|(session, _)| session), submit).await?;

@@ -16,6 +16,7 @@ mod chat_agent;
 mod conversation;
 mod decisions;
 mod gemini;
+mod hold;
 mod langgraph;
 mod models;
 mod one_shot;
@@ -32,7 +33,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use bytes::Bytes;
 use http::header::CONTENT_TYPE;
-use http::{HeaderMap, StatusCode};
+use http::{HeaderMap, HeaderValue, StatusCode};
 use riverrun_dialect::Dialect;
 
 use crate::app::App;
@@ -84,7 +85,13 @@ async fn enter(
         let asking = let_in(app, scope, request).await?;
         answer(asking).await
     };
-    answered.await.unwrap_or_else(|refusal| refusal.answer(dialect, id.as_ref()))
+    let mut response = answered.await.unwrap_or_else(|refusal| refusal.answer(dialect, id.as_ref()));
+    // Anthropic's clients look for the name of a request under this name alone.
+    let name = id.filter(|_| dialect == Dialect::Anthropic).and_then(|id| HeaderValue::from_str(&id.0).ok());
+    if let Some(name) = name {
+        response.headers_mut().insert("request-id", name);
+    }
+    response
 }
 
 async fn let_in(app: &App, scope: Scope, request: Request) -> Result<Asking, Refusal> {

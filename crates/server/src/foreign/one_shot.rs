@@ -6,7 +6,7 @@ use riverrun_dialect::request::{Failure, ModelCall};
 use riverrun_dialect::{Answer, Dialect, anthropic, chat};
 
 use super::start::{Seen, finished, ids, start, stream, told};
-use super::{Asking, Refusal, call, enter, json};
+use super::{Asking, Refusal, call, enter, hold, json};
 use crate::app::App;
 use crate::edge::Scope;
 
@@ -34,11 +34,13 @@ async fn serve(
 ) -> Result<Response, Refusal> {
     let call = decode(&asking.body)?;
     let caller = &asking.caller;
-    let mut submit = call::submit(&call);
-    submit.source = Some(dialect.name().to_owned());
+    let mut submit = call::routed(app, &call, dialect, &asking.headers)?;
     let named = ids(caller, dialect.name(), &asking.headers)?;
     submit.turn_id = named.as_ref().map(|(_, turn)| turn.clone());
     let (started, _) = start(app, caller, named.map(|(session, _)| session), submit).await?;
+    if call.stream && call::is_service(app, &call.model) {
+        return hold::stream_or_refuse(app, caller, &started, dialect).await;
+    }
     if call.stream {
         return Ok(stream(app, caller, &started, dialect, Seen::default()).await?);
     }

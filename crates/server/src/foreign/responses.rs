@@ -2,6 +2,7 @@
 
 use axum::extract::{Path, Request, State};
 use axum::response::Response;
+use http::HeaderMap;
 use riverrun_dialect::request::{Failure, InputItem, ModelCall};
 use riverrun_dialect::responses::{Order, Page};
 use riverrun_dialect::{Answer, Dialect, responses};
@@ -11,7 +12,7 @@ use riverrun_runner::{CancelMode, CommandError, Decision};
 use super::branch;
 use super::decisions::{self, decide_all};
 use super::start::{Seen, Started, find, finished, ids, project, start, state, stream, told};
-use super::{Asking, Refusal, call, enter, json};
+use super::{Asking, Refusal, call, enter, hold, json};
 use crate::app::App;
 use crate::edge::{Caller, Params, Problem, Scope};
 use crate::runner::problem;
@@ -28,6 +29,9 @@ async fn begin(app: &App, asking: Asking) -> Result<Response, Refusal> {
     let named = ids(caller, DIALECT.name(), &asking.headers)?;
     let started = submit(app, caller, &call, named).await?;
     match (call.stream, call.background) {
+        (true, false) if call::is_service(app, &call.model) => {
+            hold::stream_or_refuse(app, caller, &started, DIALECT).await
+        }
         (true, _) => Ok(stream(app, caller, &started, DIALECT, Seen::default()).await?),
         (false, true) => object(app, &started).await,
         (false, false) => {
@@ -66,8 +70,7 @@ pub(super) async fn submit(
     if !decided.is_empty() {
         return decide(app, caller, call, decided).await;
     }
-    let mut submit = call::submit(call);
-    submit.source = Some(DIALECT.name().to_owned());
+    let mut submit = call::routed(app, call, DIALECT, &HeaderMap::new())?;
     submit.turn_id = named.as_ref().map(|(_, turn)| turn.clone());
     let Some(previous) = &call.previous else {
         let (started, _) = start(app, caller, named.map(|(session, _)| session), submit).await?;

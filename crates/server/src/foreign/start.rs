@@ -216,7 +216,9 @@ pub async fn told(app: &App, started: &Started, dialect: Dialect) -> Result<Answ
     Ok(match projector.await?.answer() {
         // The turn's error has no word for it; the event before it has.
         Answer::Failed(failure) if failure.status == 429 => Answer::Failed(Failure {
-            retry_after_seconds: retry_after.map(|millis| millis.div_ceil(1000)),
+            retry_after_seconds: failure
+                .retry_after_seconds
+                .or(retry_after.map(|millis| millis.div_ceil(1000))),
             ..failure
         }),
         answer => answer,

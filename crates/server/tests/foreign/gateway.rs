@@ -76,7 +76,10 @@ async fn a_refusal_of_the_service_is_the_callers_refusal() {
     let wanted = [
         ("auth", 401, "authentication_error", "invalid_api_key", "Incorrect API key provided"),
         ("limit", 429, "rate_limit_error", "rate_limit_exceeded", "Slow down please"),
-        ("bad", 400, "invalid_request_error", "invalid_request", "Unknown parameter: frob"),
+        ("bad", 400, "invalid_request_error", "unknown_parameter", "Unknown parameter: frob"),
+        ("forbidden", 403, "permission_error", "no_access", "Not for you"),
+        ("unfit", 422, "invalid_request_error", "unprocessable", "Cannot be processed"),
+        ("busy", 529, "overloaded_error", "overloaded", "Overloaded"),
         ("missing", 404, "not_found_error", "model_not_found", "No such model"),
         ("long", 400, "invalid_request_error", "context_length_exceeded", "prompt is too long"),
         ("broken", 500, "api_error", "server_error", "The server had an error"),
@@ -98,15 +101,13 @@ async fn a_refusal_of_the_service_is_the_callers_refusal() {
                 "/v1/messages" => assert_eq!(error["type"], kind, "{text}"),
                 _ => assert_eq!(error["code"], code, "{text}"),
             }
+            // A stream that has said nothing yet is refused alike.
             let streamed = post(&server, path, &[], &body(path, &model, true)).await;
-            let text = streamed.text();
-            let marker = match path {
-                "/v1/responses" => "event: response.failed",
-                "/v1/messages" => "event: error",
-                _ => "data: {\"error\":",
-            };
-            assert!(text.contains(marker) && text.contains(message), "{path} {model}: {text}");
-            assert!(streamed.is_complete, "{path} {model}");
+            assert_eq!((streamed.status, streamed.header("retry-after")), (status, wait), "{path} {model}");
+            let named = streamed.json()["error"].clone();
+            assert_eq!(named, error, "{path} {model}");
+            let is_named = streamed.header("request-id").is_some();
+            assert_eq!(is_named, path == "/v1/messages", "{path} {model}");
         }
     }
     server.stop().await;
@@ -139,6 +140,97 @@ async fn unknown_members_reach_the_service() {
         assert_eq!(post(&server, path, &[], &body).await.status, 200);
         assert_eq!(upstream.calls().last().expect("a call")["frobnicate"], json!({"level": 7}), "{path}");
     }
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn members_of_another_dialect_are_translated_or_left_out() {
+    let (server, upstream) = gateway().await;
+    let schema = json!({"type": "object"});
+    let chat = json!({"response_format": {"type": "json_schema", "json_schema": {"name": "a", "schema": schema}},
+        "reasoning_effort": "low", "seed": 7, "stream_options": {"include_usage": true}});
+    let responses = json!({"text": {"format": {"type": "json_schema", "name": "a", "schema": schema}},
+        "reasoning": {"effort": "low"}, "truncation": "auto"});
+    for (path, own, extra) in
+        [("/v1/chat/completions", "chat", &chat), ("/v1/responses", "responses", &responses)]
+    {
+        for (_, provider) in DIALECTS.iter().filter(|(_, provider)| *provider != own) {
+            let mut asked = body(path, &format!("{provider}/plain"), true);
+            asked.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
+            assert_eq!(post(&server, path, &[], &asked).await.status, 200);
+            let came = upstream.calls().last().expect("a call").clone();
+            for foreign in ["seed", "truncation"] {
+                assert!(came[foreign].is_null(), "{path} {provider}: {came}");
+            }
+            let (format, effort) = match *provider {
+                "chat" => (&came["response_format"]["json_schema"]["schema"], &came["reasoning_effort"]),
+                "responses" => (&came["text"]["format"]["schema"], &came["reasoning"]["effort"]),
+                _ => (&came["output_config"]["format"]["schema"], &came["thinking"]["type"]),
+            };
+            assert_eq!(format, &schema, "{path} {provider}: {came}");
+            assert!(effort.is_string(), "{path} {provider}: {came}");
+        }
+    }
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_service_of_the_callers_dialect_gets_the_callers_own_words() {
+    let (server, upstream) = gateway().await;
+    let asked = json!({"model": "anthropic/plain", "max_tokens": 50, "metadata": {"user_id": "u"},
+        "system": [{"type": "text", "text": "be brief", "cache_control": {"type": "ephemeral"}}],
+        "tools": [{"type": "web_search_20250305", "name": "web_search"}],
+        "messages": [{"role": "user", "content": [
+            {"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": "d"},
+                "citations": {"enabled": true}},
+            {"type": "image", "source": {"type": "file", "file_id": "file_9"}}]}]});
+    check_verbatim(&server, &upstream, "/v1/messages", asked, &["stream"]).await;
+    let asked = json!({"model": "chat/plain", "max_completion_tokens": 9, "metadata": {"a": "b"},
+        "tools": [{"type": "custom", "custom": {"name": "c"}}],
+        "messages": [{"role": "user", "name": "ann", "content": [
+            {"type": "file", "file": {"file_id": "file-1"}},
+            {"type": "input_audio", "input_audio": {"data": "AA==", "format": "wav"}}]},
+            {"role": "developer", "content": "now briefly"}]});
+    check_verbatim(&server, &upstream, "/v1/chat/completions", asked, &["stream", "stream_options"]).await;
+    let asked = json!({"model": "responses/plain", "metadata": {"a": "b"}, "tools": [{"type": "web_search"}],
+        "input": [{"role": "user", "content": [{"type": "input_image", "file_id": "file-1", "detail": "low"}]}]});
+    check_verbatim(&server, &upstream, "/v1/responses", asked, &["stream", "store", "include"]).await;
+    server.stop().await;
+}
+
+/// The service gets what the caller wrote, but for the model's name and the members that are set on the way.
+async fn check_verbatim(server: &Server, upstream: &Upstream, path: &str, asked: Value, set: &[&str]) {
+    let answer = post(server, path, &[], &asked).await;
+    assert_eq!(answer.status, 200, "{path}: {}", answer.text());
+    let mut came = upstream.calls().last().expect("a call").clone();
+    let mut wanted = asked;
+    wanted["model"] = json!("plain");
+    set.iter().for_each(|name| drop(came.as_object_mut().expect("an object").remove(*name)));
+    assert_eq!(came, wanted, "{path}");
+}
+
+#[tokio::test]
+async fn a_tool_that_the_service_cannot_have_is_refused_by_its_type() {
+    let (server, upstream) = gateway().await;
+    let mut asked = body("/v1/responses", "chat/plain", false);
+    asked["tools"] = json!([{"type": "web_search"}]);
+    let answer = post(&server, "/v1/responses", &[], &asked).await;
+    assert_eq!(answer.status, 400);
+    assert!(answer.text().contains("`web_search`"), "{}", answer.text());
+    asked["model"] = json!("responses/plain");
+    asked["tools"] = json!([{"type": "mcp", "server_label": "a", "authorization": "secret"}]);
+    let answer = post(&server, "/v1/responses", &[], &asked).await;
+    assert_eq!((answer.status, &answer.json()["error"]["param"]), (400, &json!("tools[0].authorization")));
+    assert!(upstream.calls().is_empty());
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_pause_of_the_service_is_the_callers_to_end() {
+    let (server, upstream) = gateway().await;
+    let answer = post(&server, "/v1/messages", &[], &body("/v1/messages", "anthropic/pause", false)).await;
+    assert_eq!(answer.json()["stop_reason"], "pause_turn", "{}", answer.text());
+    assert_eq!(upstream.calls().len(), 1);
     server.stop().await;
 }
 

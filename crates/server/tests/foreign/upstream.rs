@@ -54,6 +54,9 @@ impl Upstream {
                 Some(failure(400, "invalid_request_error", "unknown_parameter", "Unknown parameter: frob"))
             }
             "broken" => Some(failure(500, "api_error", "server_error", "The server had an error")),
+            "forbidden" => Some(failure(403, "permission_error", "no_access", "Not for you")),
+            "unfit" => Some(failure(422, "invalid_request_error", "unprocessable", "Cannot be processed")),
+            "busy" => Some(failure(529, "overloaded_error", "overloaded", "Overloaded")),
             "missing" => Some(failure(404, "not_found_error", "model_not_found", "No such model")),
             "long" => Some(failure(
                 400,
@@ -82,6 +85,8 @@ impl Upstream {
             return;
         }
         let frames = frames(api);
+        let paused = |frame: &String| frame.replace("\"end_turn\"", "\"pause_turn\"");
+        let frames: Vec<String> = if model == "pause" { frames.iter().map(paused).collect() } else { frames };
         for (at, frame) in frames.iter().enumerate() {
             if model == "cut" && at + 3 >= frames.len() {
                 return;
