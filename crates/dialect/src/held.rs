@@ -30,10 +30,10 @@ impl Dialect {
             Dialect::Chat => (&[], "data: {\"error\":"),
             _ => return Weight::Speech,
         };
-        let begins = |word: &&str| frame.starts_with(*word);
+        let begins = |word: &str| frame.starts_with(word);
         match frame {
-            _ if frame.starts_with(':') || openings.iter().any(|word| begins(&word)) => Weight::Opening,
-            _ if begins(&failure) => Weight::Failure,
+            _ if frame.starts_with(':') || openings.iter().any(|word| begins(word)) => Weight::Opening,
+            _ if begins(failure) => Weight::Failure,
             _ => Weight::Speech,
         }
     }

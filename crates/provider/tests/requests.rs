@@ -109,6 +109,7 @@ fn conversation() -> ModelRequest {
         stop: vec!["END".to_owned()],
         reasoning_effort: Some("low".to_owned()),
         extra: json!({"metadata": {"a": "b"}}).as_object().unwrap().clone(),
+        verbatim: None,
         idempotency_key: None,
         keep_raw: false,
     }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::{Call, Flags, Tool, ToolDefinition, ToolError, ToolErrorKind, ToolFuture};
+use crate::{Call, Flags, Runs, Tool, ToolDefinition, ToolError, ToolErrorKind, ToolFuture};
 
 /// Only the definition is known here: the runner waits for the caller's result, and never runs it.
 pub struct ClientTool {
@@ -25,6 +25,7 @@ impl ClientTool {
             // Nothing is measured here: an action waits as long as its agent's limits say.
             timeout: Duration::ZERO,
             source: String::new(),
+            runs: Runs::default(),
         })
     }
 

@@ -611,6 +611,8 @@ class ErrorInfo(TypedDict):
     """A stable name of the failure."""
     retryable: NotRequired["bool"]
     """True if the same work may succeed later."""
+    upstream: NotRequired["UpstreamError"]
+    """What the service said that failed, in its own words."""
 
 
 class ErrorItem(TypedDict):
@@ -1086,6 +1088,8 @@ class ModelCompleted(TypedDict):
     """The provider's name of the response."""
     stopReason: NotRequired["str"]
     """Why the model stopped."""
+    stopSequence: NotRequired["str"]
+    """The stop sequence that came, where the service says which."""
     usage: NotRequired["Usage"]
     """The tokens of this call."""
 
@@ -2140,9 +2144,24 @@ class TurnSubmitted(TypedDict):
     """`accepted` or `queued`."""
 
 
+class UpstreamError(TypedDict):
+    """A service's own words for its failure, as callers of that service know them."""
+
+    code: NotRequired["str"]
+    """Its name of the failure."""
+    param: NotRequired["str"]
+    """The member of the request that it complains of."""
+    retryAfterMs: NotRequired["int"]
+    """How long it asked to wait, in milliseconds."""
+    status: NotRequired["int"]
+    """The HTTP status of its answer."""
+
+
 class Usage(TypedDict):
     """What a model call consumed and produced, in tokens."""
 
+    cacheWriteInputTokens: NotRequired["int"]
+    """Tokens of the input that were written to a cache."""
     cachedInputTokens: NotRequired["int"]
     """Tokens of the input that came from a cache."""
     inputTokens: NotRequired["int"]

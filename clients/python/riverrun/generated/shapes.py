@@ -162,7 +162,7 @@ SHAPES: Final[dict[str, dict[str, Any]]] = {
     "ContextResolved": {"needed": {}, "optional": {"browserRefs": "[BlobRef]", "instructionRefs": "[BlobRef]", "knowledgeRefs": "[BlobRef]", "memoryRefs": "[BlobRef]", "omissions": "[json]", "policyRefs": "[BlobRef]", "workspaceRefs": "[BlobRef]"}},
     "Cost": {"needed": {"amount": "number"}, "optional": {"currency": "text", "model": "text", "provider": "text", "usage": "Usage"}},
     "DataBlock": {"needed": {}, "optional": {"data": "json", "refId": "u64", "tags": "[text]", "text": "text"}},
-    "ErrorInfo": {"needed": {"message": "text"}, "optional": {"category": "text", "code": "text", "retryable": "boolean"}},
+    "ErrorInfo": {"needed": {"message": "text"}, "optional": {"category": "text", "code": "text", "retryable": "boolean", "upstream": "UpstreamError"}},
     "ErrorItem": {"needed": {"id": "text", "message": "text"}, "optional": {"code": "text"}},
     "ErrorPatch": {"needed": {"id": "text"}, "optional": {"code": "text?", "message": "text?"}},
     "EvidenceChanged": {"needed": {}, "optional": {"knownGaps": "[text]", "packRef": "BlobRef", "replayRef": "BlobRef", "reviewRef": "BlobRef", "signal": "text", "traceRef": "BlobRef", "verificationOutcomes": "[VerificationOutcome]"}},
@@ -194,7 +194,7 @@ SHAPES: Final[dict[str, dict[str, Any]]] = {
     "LimitState": {"needed": {}, "optional": {"kind": "text", "limit": "number", "reason": "text", "remaining": "number", "resetAt": "text", "scope": "text", "status": "text", "used": "number"}},
     "MessageItem": {"needed": {"id": "text"}, "optional": {"agent": "text", "blockList": "[Block]", "content": "[Block]", "opaque": "json", "role": "text", "status": "text"}},
     "MessagePatch": {"needed": {"id": "text"}, "optional": {"agent": "text?", "blockList": "[Block]?", "content": "[Block]?", "opaque": "json?", "role": "text?", "status": "text?"}},
-    "ModelCompleted": {"needed": {}, "optional": {"model": "text", "provider": "text", "rawRef": "BlobRef", "responseId": "text", "stopReason": "text", "usage": "Usage"}},
+    "ModelCompleted": {"needed": {}, "optional": {"model": "text", "provider": "text", "rawRef": "BlobRef", "responseId": "text", "stopReason": "text", "stopSequence": "text", "usage": "Usage"}},
     "ModelDelta": {"needed": {"delta": "text"}, "optional": {"blockIndex": "u32", "itemId": "text", "outputIndex": "u32"}},
     "ModelFailed": {"needed": {"error": "ErrorInfo"}, "optional": {"partial": "boolean", "rawRef": "BlobRef"}},
     "ModelRequested": {"needed": {}, "optional": {"inputRef": "BlobRef", "model": "text", "provider": "text"}},
@@ -259,7 +259,8 @@ SHAPES: Final[dict[str, dict[str, Any]]] = {
     "TurnFailed": {"needed": {"error": "ErrorInfo"}, "optional": {"usage": "Usage"}},
     "TurnStarted": {"needed": {}, "optional": {"agent": "text"}},
     "TurnSubmitted": {"needed": {}, "optional": {"agent": "text", "history": "[Item]", "input": "Input", "inputRef": "BlobRef", "metadata": "json", "request": "json", "settings": "json", "source": "text", "status": "text"}},
-    "Usage": {"needed": {}, "optional": {"cachedInputTokens": "u64", "inputTokens": "u64", "outputTokens": "u64", "reasoningTokens": "u64", "totalTokens": "u64"}},
+    "UpstreamError": {"needed": {}, "optional": {"code": "text", "param": "text", "retryAfterMs": "u64", "status": "u32"}},
+    "Usage": {"needed": {}, "optional": {"cacheWriteInputTokens": "u64", "cachedInputTokens": "u64", "inputTokens": "u64", "outputTokens": "u64", "reasoningTokens": "u64", "totalTokens": "u64"}},
     "VerificationOutcome": {"needed": {}, "optional": {"detail": "text", "name": "text", "status": "text"}},
 }
 """The forms, by name."""

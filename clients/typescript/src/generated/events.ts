@@ -594,6 +594,8 @@ export interface ErrorInfo {
   code?: string;
   /** True if the same work may succeed later. */
   retryable?: boolean;
+  /** What the service said that failed, in its own words. */
+  upstream?: UpstreamError;
 }
 
 /** Something went wrong that the user should see. */
@@ -1038,6 +1040,8 @@ export interface ModelCompleted {
   responseId?: string;
   /** Why the model stopped. */
   stopReason?: string;
+  /** The stop sequence that came, where the service says which. */
+  stopSequence?: string;
   /** The tokens of this call. */
   usage?: Usage;
 }
@@ -2028,8 +2032,22 @@ export interface TurnSubmitted {
   status?: string;
 }
 
+/** A service's own words for its failure, as callers of that service know them. */
+export interface UpstreamError {
+  /** Its name of the failure. */
+  code?: string;
+  /** The member of the request that it complains of. */
+  param?: string;
+  /** How long it asked to wait, in milliseconds. */
+  retryAfterMs?: number;
+  /** The HTTP status of its answer. */
+  status?: number;
+}
+
 /** What a model call consumed and produced, in tokens. */
 export interface Usage {
+  /** Tokens of the input that were written to a cache. */
+  cacheWriteInputTokens?: number;
   /** Tokens of the input that came from a cache. */
   cachedInputTokens?: number;
   /** Tokens of the input, cached ones included. */

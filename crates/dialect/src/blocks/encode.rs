@@ -214,7 +214,7 @@ impl Blocks {
         let reason = match turn.status {
             Status::Completed | Status::Archived => match stop_of(told.state, told.turn) {
                 Stop::Refusal => "refusal",
-                Stop::End | Stop::Length | Stop::Filter | Stop::Sequence => "end_turn",
+                Stop::End | Stop::Length | Stop::Filter | Stop::Sequence | Stop::Pause => "end_turn",
             },
             Status::Cancelled => {
                 self.terminal(told, frames, "Stopped by the user.", json!({"block_subtype": "user_stopped"}));

@@ -63,7 +63,7 @@ fn kind(status: u16) -> &'static str {
 pub fn failure_of(error: &ErrorInfo) -> Failure {
     let cause = Cause::of(error);
     let own = error.code.clone().filter(|code| code != "model_failed");
-    let said = error.upstream.clone().unwrap_or_default();
+    let said = error.upstream.as_deref().cloned().unwrap_or_default();
     // Anthropic's names of kinds are no codes of OpenAI's.
     let theirs = said.code.filter(|code| !code.ends_with("_error"));
     let code = own.or(theirs).unwrap_or_else(|| cause.code().to_owned());

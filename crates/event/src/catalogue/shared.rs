@@ -39,7 +39,7 @@ payload! {
         /// True if the same work may succeed later.
         retryable: bool,
         /// What the service said that failed, in its own words.
-        upstream: UpstreamError,
+        upstream: Box<UpstreamError>,
     };
 
     /// A service's own words for its failure, as callers of that service know them.

@@ -195,14 +195,14 @@ pub(super) fn error_info(error: &ModelError, retryable: bool) -> ErrorInfo {
 }
 
 /// What the service said itself; None if it said nothing.
-fn upstream(error: &ModelError) -> Option<UpstreamError> {
+fn upstream(error: &ModelError) -> Option<Box<UpstreamError>> {
     let said = UpstreamError {
         status: error.status.map(u32::from),
         code: error.code.clone(),
         param: error.param.clone(),
         retry_after_ms: error.retry_after.map(|pause| u64::try_from(pause.as_millis()).unwrap_or(u64::MAX)),
     };
-    (said != UpstreamError::default()).then_some(said)
+    (said != UpstreamError::default()).then(|| Box::new(said))
 }
 
 fn may_fall_back(category: Category) -> bool {
