@@ -54,7 +54,10 @@ fn texts(call: &Value) -> Vec<String> {
         Value::String(text) => text.clone(),
         content => content[0]["text"].as_str().unwrap_or_default().to_owned(),
     };
-    call["input"].as_array().expect("a list of items").iter().map(of).collect()
+    match &call["input"] {
+        Value::String(text) => vec![text.clone()],
+        items => items.as_array().expect("a list of items").iter().map(of).collect(),
+    }
 }
 
 async fn sessions(server: &Server) -> usize {
