@@ -33,12 +33,13 @@ impl Modes {
     /// Reads `stream_mode` of a query.
     pub fn of_query(query: Option<&str>) -> Result<Self, Failure> {
         let pairs = query.unwrap_or_default().split('&');
-        let words: Vec<&str> = pairs.filter_map(|pair| pair.strip_prefix("stream_mode=")).collect();
-        if words.is_empty() { Ok(Self::ALL) } else { Self::of(words) }
+        // The official client says nothing by an empty word.
+        Self::of(pairs.filter_map(|pair| pair.strip_prefix("stream_mode=")).filter(|word| !word.is_empty()))
     }
 
     fn of<'a>(words: impl IntoIterator<Item = &'a str>) -> Result<Self, Failure> {
-        let mut modes = Self { messages: false, values: false };
+        let none = Self { messages: false, values: false };
+        let mut modes = none;
         for word in words {
             match word {
                 "messages-tuple" | "messages" => modes.messages = true,
@@ -49,16 +50,15 @@ impl Modes {
                 }
             }
         }
-        Ok(modes)
+        Ok(if modes == none { Self::ALL } else { modes })
     }
 
     /// What a client that comes back by `Location` asks for again.
     pub fn query(self) -> &'static str {
         match (self.messages, self.values) {
-            (true, true) => "",
             (true, false) => "?stream_mode=messages-tuple",
             (false, true) => "?stream_mode=values",
-            (false, false) => "?stream_mode=",
+            (true, true) | (false, false) => "",
         }
     }
 
@@ -143,6 +143,7 @@ mod tests {
         let seen: Vec<u8> = stream.chunks(5).flat_map(|piece| filtered.take(piece).to_vec()).collect();
         assert_eq!(seen, b"event: metadata\ndata: 1\n\n: beat\n\nevent: values\ndata: 3\n\n");
         assert!(Modes::of_query(Some("stream_mode=updates")).is_err());
+        assert_eq!(Modes::of_query(Some("stream_mode=&cancel_on_disconnect=0")).ok(), Some(Modes::ALL));
         assert_eq!(Modes::of_query(Some("stream_mode=values&stream_mode=messages")).ok(), Some(Modes::ALL));
     }
 }
