@@ -1,4 +1,4 @@
-//! Effects: what is done in the world, each as a task of its own that reports back.
+//! Effects: what is done in the world, each reporting back. A model call is read by its actor, the others are tasks of their own.
 
 mod check;
 mod hook;
