@@ -1,4 +1,5 @@
-//! Effects: what is done in the world, each reporting back. A model call is read by its actor, the others are tasks of their own.
+//! Effects: what is done in the world, each reporting back. A model call is read by its actor, the others have tasks of
+//! their own.
 
 mod check;
 mod hook;
