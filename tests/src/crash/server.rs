@@ -2,8 +2,10 @@
 
 use std::fs::{File, OpenOptions};
 use std::net::{SocketAddr, TcpListener};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
@@ -51,14 +53,15 @@ pub struct Place {
     pub data: PathBuf,
     pub said: PathBuf,
     pub address: SocketAddr,
+    /// Held as long as the place: no other test takes its port.
+    pub port: Arc<File>,
 }
 
 impl Place {
-    /// A data directory in `folder` and a port that was free a moment ago.
+    /// A data directory in `folder` and a port that is nobody else's.
     pub fn new(folder: &Path) -> Result<Self> {
-        let listener = TcpListener::bind(("127.0.0.1", 0))?;
-        let address = listener.local_addr()?;
-        Ok(Self { data: folder.join("data"), said: folder.join("said"), address })
+        let (address, port) = take_port()?;
+        Ok(Self { data: folder.join("data"), said: folder.join("said"), address, port })
     }
 
     pub fn key(&self) -> Result<String> {
@@ -99,6 +102,25 @@ impl Place {
         ensure!(status == 200, "exporting session `{session}`: {status} {text}");
         Ok(text.lines().map(str::to_owned).collect())
     }
+}
+
+/// Where the system never puts a connection of its own, so that a server finds its port free after a restart too.
+const PORTS: Range<u16> = 12_000..32_000;
+
+/// A free port and the lock that says whose it is, among all tests of this machine.
+fn take_port() -> Result<(SocketAddr, Arc<File>)> {
+    let folder = std::env::temp_dir().join("riverrun-ports");
+    std::fs::create_dir_all(&folder)?;
+    // Each process begins elsewhere, so that few ask for the same one.
+    let first = std::process::id() as usize % PORTS.len();
+    for port in PORTS.cycle().skip(first).take(PORTS.len()) {
+        let lock = OpenOptions::new().create(true).append(true).open(folder.join(port.to_string()))?;
+        let address = SocketAddr::from(([127, 0, 0, 1], port));
+        if lock.try_lock().is_ok() && TcpListener::bind(address).is_ok() {
+            return Ok((address, Arc::new(lock)));
+        }
+    }
+    bail!("every port of {PORTS:?} is taken")
 }
 
 pub struct Server {
@@ -220,5 +242,19 @@ impl Drop for Server {
             let _ = kill_process(self.pid(), Signal::KILL);
             let _ = self.child.wait();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::take_port;
+
+    #[test]
+    fn a_port_is_given_once_and_again_when_it_is_let_go() {
+        let (first, lock) = take_port().unwrap();
+        let (second, _other) = take_port().unwrap();
+        assert_ne!(first, second);
+        drop(lock);
+        assert_eq!(take_port().unwrap().0, first);
     }
 }

@@ -105,7 +105,8 @@ pub fn stopped(world: &World, server: Server) -> Result<Server> {
     world.submit(session, "t1", "slow")?;
     until(world, session, |event| kind(event) == "model.delta")?;
     server.stop()?;
-    let other = Place { address: Place::new(&world.place.data)?.address, ..world.place.clone() };
+    let mine = world.place.clone();
+    let other = Place { data: mine.data, said: mine.said, ..Place::new(&world.place.data)? };
     let second = Server::start(&world.program, &other);
     ensure!(second.is_err(), "a second server owns the data of one that is stopped");
     std::thread::sleep(STOPPED);
