@@ -89,7 +89,7 @@ codes! {
     ProcessUnavailable = "process_unavailable", 409, -32002, "the process cannot be reached";
     TaskExists = "task_exists", 409, -32013, "the task was created with other contents";
     TaskStatus = "task_status", 409, -32016, "the task does not stand where this can be done";
-    NotPausable = "not_pausable", 409, -32009, "a task here does not pause";
+    NotPausable = "not_pausable", 409, -32009, "the task cannot be paused or resumed";
     UnsupportedOperation = "unsupported_operation", 501, -32004, "this is not done here";
     NotProvided = "not_provided", 501, -32004, "this action of the standard is not provided";
     PushUnsupported = "push_unsupported", 501, -32003, "nothing is pushed from here";

@@ -3,6 +3,7 @@
 use riverrun_event::{
     ActionId, Input, Item, Metadata, ProcessId, RawJson, RunId, Sequence, TaskId, ThreadId, TurnId,
 };
+use riverrun_fold::Status;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -123,6 +124,25 @@ pub struct Cancelled {
     pub sequence: Sequence,
 }
 
+/// Halts a task, or lets it go on.
+#[derive(Debug, Clone)]
+pub struct Pause {
+    /// False lets it go on.
+    pub halts: bool,
+    pub reason: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Paused {
+    pub task_id: TaskId,
+    /// `paused`, or how the task stands that goes on.
+    pub status: Status,
+    /// True if it stood so before.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub duplicate: bool,
+}
+
 #[derive(Debug, Clone)]
 pub struct Decide {
     pub action: ActionId,
@@ -203,6 +223,8 @@ pub enum CommandError {
     ProcessUnavailable { process: String, status: String, why: String },
     #[error("there is no task `{0}` at work in this session")]
     NoTask(String),
+    #[error("task `{task}` cannot be paused or resumed: {why}")]
+    NotPausable { task: String, why: String },
     #[error("{0}")]
     SubagentLimit(String),
     #[error("nothing is named `{name}`; there are: {known}")]

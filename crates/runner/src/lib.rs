@@ -27,8 +27,8 @@ mod view;
 
 pub use agent::AgentSpec;
 pub use command::{
-    Busy, CancelMode, Cancelled, CommandError, Decide, Decided, Decision, ProcessOver, ProcessWrite,
-    QueueEntry, RequestKey, Settings, Spawn, Submit, Submitted,
+    Busy, CancelMode, Cancelled, CommandError, Decide, Decided, Decision, Pause, Paused, ProcessOver,
+    ProcessWrite, QueueEntry, RequestKey, Settings, Spawn, Submit, Submitted,
 };
 pub use journal::{Entry, Journal, JournalError, JournalFuture, Landed};
 pub use named::Named;

@@ -12,8 +12,8 @@ use crate::actor::{Command, Reply};
 use crate::core::Core;
 use crate::named::Named;
 use crate::{
-    CancelMode, Cancelled, CommandError, Decide, Decided, Journal, ProcessOver, ProcessWrite, QueueEntry,
-    Registry, RequestKey, Spawn, Submit, Submitted,
+    CancelMode, Cancelled, CommandError, Decide, Decided, Journal, Pause, Paused, ProcessOver, ProcessWrite,
+    QueueEntry, Registry, RequestKey, Spawn, Submit, Submitted,
 };
 
 #[derive(Debug, Clone)]
@@ -120,6 +120,19 @@ impl Runner {
         reason: Option<String>,
     ) -> Result<Cancelled, CommandError> {
         self.named(None).cancel(key, turn, mode, reason).await
+    }
+
+    /// Halts a task of a running turn at its next boundary, or lets it go on. Resolves when the intent is durable.
+    pub async fn pause(
+        &self,
+        key: &SessionKey,
+        turn: &TurnId,
+        task: &TaskId,
+        pause: Pause,
+        request: Option<RequestKey>,
+    ) -> Result<Paused, CommandError> {
+        let (turn, task) = (turn.clone(), task.clone());
+        self.ask(key, |reply| Command::Pause { turn, task, pause, request, reply }).await
     }
 
     /// A new run of the same task; the ended one stays.

@@ -6,8 +6,8 @@ use tokio::sync::oneshot;
 
 use super::{Actor, Stop};
 use crate::{
-    CancelMode, Cancelled, CommandError, Decide, Decided, JournalError, ProcessOver, ProcessWrite,
-    QueueEntry, RequestKey, Spawn, Submit, Submitted,
+    CancelMode, Cancelled, CommandError, Decide, Decided, JournalError, Pause, Paused, ProcessOver,
+    ProcessWrite, QueueEntry, RequestKey, Spawn, Submit, Submitted,
 };
 
 pub(crate) type Reply<T> = oneshot::Sender<Result<T, CommandError>>;
@@ -22,6 +22,13 @@ pub(crate) enum Command {
         reason: Option<String>,
         request: Option<RequestKey>,
         reply: Reply<Cancelled>,
+    },
+    Pause {
+        turn: TurnId,
+        task: TaskId,
+        pause: Pause,
+        request: Option<RequestKey>,
+        reply: Reply<Paused>,
     },
     Retry(TurnId, Option<RequestKey>, Reply<Submitted>),
     Steer(TurnId, Input, Option<RequestKey>, Reply<Submitted>),
@@ -76,6 +83,9 @@ impl Command {
             Command::Cancel { reply, .. } | Command::Unqueue(_, _, reply) => {
                 let _ = reply.send(Err(error));
             }
+            Command::Pause { reply, .. } => {
+                let _ = reply.send(Err(error));
+            }
             Command::Decide(_, _, reply) => {
                 let _ = reply.send(Err(error));
             }
@@ -101,6 +111,9 @@ impl Actor {
             Command::Submit(submit, reply) => answer(reply, self.submit(*submit).await),
             Command::Cancel { turn, mode, reason, request, reply } => {
                 answer(reply, self.cancel(&turn, mode, reason, request).await)
+            }
+            Command::Pause { turn, task, pause, request, reply } => {
+                answer(reply, self.halt(&turn, &task, pause, request).await)
             }
             Command::Retry(turn, request, reply) => answer(reply, self.retry(&turn, request).await),
             Command::Steer(turn, input, request, reply) => {

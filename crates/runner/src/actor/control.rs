@@ -61,7 +61,7 @@ impl Actor {
     }
 
     /// How a turn ended that is not running.
-    async fn ended(&self, turn: &TurnId) -> Result<Cancelled, Refusal> {
+    pub(super) async fn ended(&self, turn: &TurnId) -> Result<Cancelled, Refusal> {
         let record = self.core.journal.log().turn(&self.key, turn).await?;
         let record = record.ok_or_else(|| CommandError::NoTurn(turn.to_string()))?;
         Ok(Cancelled { turn_id: turn.clone(), status: record.fact.status, sequence: self.state.sequence })

@@ -33,6 +33,7 @@ mod model;
 mod money;
 mod once;
 mod past;
+mod pause;
 mod perform;
 mod process;
 mod process_control;

@@ -36,6 +36,13 @@ impl Facts<'_> {
         is_open
     }
 
+    /// What nobody decided in time, also while the task is halted.
+    pub(super) fn expired(&self, task: &TaskView, intents: &mut Vec<Intent>) {
+        let pending = task.calls.iter().filter_map(CallView::pending);
+        let late = pending.filter(|action| action.expires_at.is_some_and(|at| at <= self.now));
+        intents.extend(late.map(|action| Intent::Expire(action.action.clone())));
+    }
+
     fn call(&self, task: &TaskId, call: &CallView, persona: &Persona, must_wait: bool) -> Option<Intent> {
         let named = |intent: fn(TaskId, String) -> Intent| Some(intent(task.clone(), call.call.clone()));
         if call.is_started {

@@ -23,10 +23,10 @@ impl Facts<'_> {
         // A bare model has no limits of its own.
         let limits = &self.registry.agents.get(&root.agent)?.limits;
         if let Some(time) = limits.time
-            && due(turn.started_at, time) <= self.now
+            && due(turn, time).is_some_and(|at| at <= self.now)
         {
             let message = format!("the turn took longer than {} s", time.as_secs());
-            let used = (self.now.millis() - turn.started_at.millis()) as f64 / 1000.0;
+            let used = (self.now.millis() - turn.started_at.millis() - turn.paused_for) as f64 / 1000.0;
             let passed = Passed { kind: "time", limit: time.as_secs_f64(), used };
             return Some(Failure { code: "max_time_exceeded", message, limit: Some(passed) });
         }
@@ -66,12 +66,14 @@ pub(crate) fn deadline(view: &View, registry: &Registry) -> Option<Timestamp> {
     let actions = calls.filter_map(|call| call.pending().and_then(|action| action.expires_at));
     let turns = ours().filter_map(|turn| {
         let agent = registry.agents.get(&turn.task(&turn.root)?.agent)?;
-        agent.limits.time.map(|time| due(turn.started_at, time))
+        due(turn, agent.limits.time?)
     });
     actions.chain(turns).min()
 }
 
-fn due(from: Timestamp, time: std::time::Duration) -> Timestamp {
-    let millis = i64::try_from(time.as_millis()).unwrap_or(i64::MAX);
-    Timestamp::from_millis(from.millis().saturating_add(millis))
+/// When a turn has used its time; never while it is halted.
+fn due(turn: &TurnView, time: std::time::Duration) -> Option<Timestamp> {
+    let is_paused = turn.task(&turn.root).is_some_and(|root| turn.is_paused(root));
+    let millis = i64::try_from(time.as_millis()).unwrap_or(i64::MAX).saturating_add(turn.paused_for);
+    (!is_paused).then(|| Timestamp::from_millis(turn.started_at.millis().saturating_add(millis)))
 }

@@ -150,6 +150,9 @@ impl Facts<'_> {
         if task.is_model_open || task.compacting.is_some() {
             return intents.push(Intent::Interrupted(id()));
         }
+        if turn.is_paused(task) {
+            return self.expired(task, intents);
+        }
         if task.attempts > MOST_ATTEMPTS {
             let message = format!("the server stopped {MOST_ATTEMPTS} times during this task");
             return intents

@@ -50,6 +50,7 @@ impl View {
             thread,
             root: task,
             started_at: event.timestamp,
+            paused_for: 0,
             ours: false,
             cancel: None,
             tasks: vec![root],
@@ -75,6 +76,10 @@ impl TurnView {
                 let is_immediate = change.native_status.as_deref() != Some("after_turn");
                 let mode = if is_immediate { CancelMode::Immediate } else { CancelMode::AfterTurn };
                 self.cancel = Some(Cancel { mode, reason: change.reason.clone() });
+            }
+            Payload::TaskResumed(_) if task_id == self.root => {
+                let since = self.task(&task_id).and_then(|root| root.paused_at);
+                self.paused_for += since.map_or(0, |since| event.timestamp.millis() - since.millis());
             }
             Payload::InputSteered(_) => self.child_told(event),
             Payload::CostRecorded(cost) => self.cost += cost.amount,
@@ -115,6 +120,8 @@ impl TaskView {
             Payload::TaskCancelled(_) => self.ended = Some(Status::Cancelled),
             Payload::TaskTimedOut(_) => self.ended = Some(Status::TimedOut),
             Payload::TaskLost(_) => self.ended = Some(Status::Lost),
+            Payload::TaskPaused(_) => self.paused_at = Some(self.paused_at.unwrap_or(event.timestamp)),
+            Payload::TaskResumed(_) => self.paused_at = None,
             Payload::TaskCancelRequested(change) if self.parent.is_some() => {
                 self.is_closing = Some(change.reason.clone().unwrap_or_default());
             }

@@ -30,6 +30,8 @@ pub(crate) struct TurnView {
     pub thread: ThreadId,
     pub root: TaskId,
     pub started_at: Timestamp,
+    /// Milliseconds for which the root task was halted; they count for no limit of time.
+    pub paused_for: i64,
     /// False for a turn that somebody else runs and only records here.
     pub ours: bool,
     pub cancel: Option<Cancel>,
@@ -93,6 +95,8 @@ pub(crate) struct TaskView {
     /// The next free place in the output.
     pub next_index: u32,
     pub ended: Option<Status>,
+    /// Since when the task is halted.
+    pub paused_at: Option<Timestamp>,
     pub is_closing: Option<String>,
     /// The parent was told of the end.
     pub is_told: bool,
@@ -129,6 +133,13 @@ impl TurnView {
     /// True for a task that has not ended.
     pub fn is_open(&self, task: &Option<TaskId>) -> bool {
         task.as_ref().and_then(|task| self.task(task)).is_some_and(|task| task.ended.is_none())
+    }
+
+    /// True if the task or one above it is halted. Whoever cancels the turn does not wait for it to go on.
+    pub fn is_paused(&self, task: &TaskView) -> bool {
+        let parent = || task.parent.as_ref().and_then(|parent| self.task(parent));
+        self.cancel.is_none()
+            && (task.paused_at.is_some() || parent().is_some_and(|parent| self.is_paused(parent)))
     }
 
     pub fn is_cancelling(&self) -> bool {
@@ -172,6 +183,7 @@ impl TaskView {
             stops: 0,
             next_index: 0,
             ended: None,
+            paused_at: None,
             is_closing: None,
             is_told: false,
             makers: BTreeMap::new(),

@@ -17,6 +17,7 @@ mod once;
 mod opaque;
 mod outputs;
 mod owners;
+mod pauses;
 mod processes;
 mod races;
 mod script;

@@ -7,13 +7,14 @@ use axum::response::{IntoResponse, Response};
 use http::header::CONTENT_TYPE;
 use riverrun_dialect::{IndexUnit, task};
 use riverrun_event::{ErrorCode, TaskId, TurnId};
-use riverrun_runner::RequestKey;
+use riverrun_runner::{Pause, Paused, RequestKey};
 
 use super::subagents::end;
 use super::turns::{CancelBody, TurnView, cancel_turn, retry_turn};
 use crate::app::App;
 use crate::deliver::index_unit;
 use crate::edge::{Caller, FromParams, Params, PathId, Problem, Scope, StrictQuery, not_found};
+use crate::runner::Asked;
 use crate::session::Hub;
 
 #[derive(Debug)]
@@ -126,7 +127,15 @@ pub(crate) async fn retry(
     retry_turn(app, hub, found.turn.as_str(), request).await
 }
 
-pub(crate) fn not_pausable() -> Problem {
-    let detail = "a task that is run here waits only for a decision; cancel it with `turn.cancel`, mode `after_turn`, and retry it later";
-    Problem::new(ErrorCode::NotPausable, detail)
+/// Halts a task that is run here at its next boundary, or lets it go on.
+pub(crate) async fn pause(
+    app: &App,
+    hub: &Hub,
+    task: &str,
+    pause: Pause,
+    request: Option<RequestKey>,
+) -> Result<Paused, Problem> {
+    let turn = turn_of(app, hub, task).await?;
+    let task = TaskId::new(task).map_err(|_| not_found())?;
+    app.answered(Asked::Pause, app.runner().pause(&hub.key, &turn, &task, pause, request).await)
 }

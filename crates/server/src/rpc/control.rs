@@ -139,8 +139,7 @@ async fn kept(app: &App, caller: &Caller, verb: Verb, params: &str, once: &Once)
         Err(_) => return Err(not_found()),
     };
     if !is_kept && matches!(verb, Verb::Pause | Verb::Resume) {
-        route::turn_of(app, &hub, &task).await?;
-        return Err(route::not_pausable());
+        return Ok(text(&route::pause_run(app, &hub, &task, verb, &body, once).await?));
     }
     Ok(text(&Kept::find(app, &hub, &task).await?.carry_out(verb, &body, once).await?))
 }

@@ -40,6 +40,13 @@ pub(super) struct OfTask {
     reason: Option<String>,
 }
 
+impl OfTask {
+    /// What is said beside the task's name.
+    fn body(&self) -> String {
+        without_null(json!({ "reason": self.reason })).to_string()
+    }
+}
+
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct TaskQuery {
@@ -100,12 +107,8 @@ impl Desk {
                 route::task_json(&self.app, caller, &of.task_id, session, IndexUnit::default()).await
             }
             Tasks::Cancel => cancel(&self.app, caller, params::read(params)?, &Once::unnamed()).await,
-            Tasks::Pause | Tasks::Resume => {
-                let of: OfTask = params::read(params)?;
-                let hub = hub_of(&self.app, caller, &of.task_id, of.session_id.as_deref()).await?;
-                route::turn_of(&self.app, &hub, &of.task_id).await?;
-                Err(route::not_pausable())
-            }
+            Tasks::Pause => pause(&self.app, caller, params::read(params)?, Verb::Pause).await,
+            Tasks::Resume => pause(&self.app, caller, params::read(params)?, Verb::Resume).await,
             Tasks::Resubscribe => {
                 let again: Resubscribe = params::read(params)?;
                 let hub = hub_of(&self.app, caller, &again.task_id, again.session_id.as_deref()).await?;
@@ -228,13 +231,22 @@ pub(super) async fn retry(app: &App, caller: &Caller, of: OfTask, once: &Once) -
     Ok(text(&route::retry_task(app, &hub, &of.task_id, once.request()).await?))
 }
 
+/// Halts a task, or lets it go on, and shows it.
+async fn pause(app: &App, caller: &Caller, of: OfTask, verb: Verb) -> Result<String, Problem> {
+    let hub = hub_of(app, caller, &of.task_id, of.session_id.as_deref()).await?;
+    if kept(app, &hub, verb, &of, &Once::unnamed()).await?.is_none() {
+        route::pause_run(app, &hub, &of.task_id, verb, &of.body(), &Once::unnamed()).await?;
+    }
+    let session = Some(hub.session().as_str());
+    route::task_json(app, caller, &of.task_id, session, IndexUnit::default()).await
+}
+
 /// Does it with a task that a caller keeps; None if the task is run here.
 async fn kept(app: &App, hub: &Hub, verb: Verb, of: &OfTask, once: &Once) -> Result<Option<String>, Problem> {
     let id = TaskId::new(&of.task_id).map_err(|_| not_found())?;
     if !route::keeps(app, hub, &id).await? {
         return Ok(None);
     }
-    let body = without_null(json!({ "reason": of.reason })).to_string();
-    let view = Kept::find(app, hub, &of.task_id).await?.carry_out(verb, &body, once).await?;
+    let view = Kept::find(app, hub, &of.task_id).await?.carry_out(verb, &of.body(), once).await?;
     Ok(Some(text(&view)))
 }

@@ -11,6 +11,7 @@ use crate::edge::{Problem, not_found};
 pub(crate) enum Asked {
     Submit,
     Cancel,
+    Pause,
     Retry,
     Steer,
     Decide,
@@ -24,6 +25,7 @@ impl Asked {
         match self {
             Asked::Submit => "submit",
             Asked::Cancel => "cancel",
+            Asked::Pause => "pause",
             Asked::Retry => "retry",
             Asked::Steer => "steer",
             Asked::Decide => "decide",
@@ -76,6 +78,7 @@ pub(crate) fn problem(error: &CommandError) -> Problem {
         | CommandError::NoSubagent(_)
         | CommandError::NoProcess(_)
         | CommandError::SubagentLimit(_)
+        | CommandError::NotPausable { .. }
         | CommandError::QueueFull(_)
         | CommandError::Fenced
         | CommandError::Draining
@@ -92,6 +95,7 @@ fn code(error: &CommandError) -> ErrorCode {
         | CommandError::NoSubagent(_)
         | CommandError::NoProcess(_) => ErrorCode::NotFound,
         CommandError::ProcessUnavailable { .. } => ErrorCode::ProcessUnavailable,
+        CommandError::NotPausable { .. } => ErrorCode::NotPausable,
         CommandError::SubagentLimit(_) => ErrorCode::SubagentLimit,
         CommandError::UnknownAgent { .. } => ErrorCode::UnknownAgent,
         CommandError::Busy(_) => ErrorCode::ThreadBusy,

@@ -207,10 +207,40 @@ async fn a_task_that_is_run_here_is_not_moved_by_hand() {
     let of = json!({"sessionId": "s", "taskId": turn["taskId"]});
     let (code, name, _) = client.fails("complete_task", of.clone()).await;
     assert_eq!((code, name.as_str()), (-32016, "task_status"));
-    let (code, name, _) = client.fails("pause_task", of.clone()).await;
-    assert_eq!((code, name.as_str()), (-32009, "not_pausable"));
     let taken = json!({"sessionId": "s", "taskId": turn["taskId"], "title": "mine"});
     assert_eq!(client.fails("create_task", taken).await.1, "task_exists");
+}
+
+#[tokio::test]
+async fn a_task_that_is_run_here_is_halted_and_goes_on_under_every_name() {
+    let (server, mut client) = start("s").await;
+    let submit = json!({"sessionId": "s", "input": "weather?", "turnId": "t1", "agent": "scripted/slow"});
+    let turn = client.ok("turn.submit", submit).await;
+    let id = turn["taskId"].as_str().expect("a task").to_owned();
+    let of = json!({"sessionId": "s", "taskId": id});
+    let told = |status: &str, duplicate: bool| match duplicate {
+        true => json!({"taskId": id, "status": status, "duplicate": true}),
+        false => json!({"taskId": id, "status": status}),
+    };
+    assert_eq!(client.ok("pause_task", of.clone()).await, told("paused", false));
+    assert_eq!(client.ok("task.pause", of.clone()).await, told("paused", true));
+    assert_eq!(client.ok("tasks/get", json!({"task_id": id})).await["status"], "paused");
+    assert_eq!(client.ok("resume_task", of.clone()).await, told("running", false));
+    let path = |verb: &str| format!("POST /v1/sessions/s/tasks/{id}/{verb}");
+    assert_eq!(server.json(&path("pause"), json!({"reason": "lunch"})).await, told("paused", false));
+    assert_eq!(server.json(&path("resume"), json!({})).await, told("running", false));
+    assert_eq!(client.ok("tasks/pause", json!({"task_id": id})).await["status"], "paused");
+    assert_eq!(client.ok("tasks/resume", json!({"task_id": id})).await["status"], "working");
+    client.ok("tasks/pause", json!({"task_id": id})).await;
+    client.ok("turn.cancel", json!({"sessionId": "s", "turnId": "t1"})).await;
+    let wait = json!({"sessionId": "s", "turn": "t1", "after": 0});
+    client.ok("session.follow", wait).await;
+    while client.notification().await["params"]["type"] != "stream.end" {}
+    let (code, name, _) = client.fails("tasks/resume", json!({"task_id": id})).await;
+    assert_eq!((code, name.as_str()), (-32009, "not_pausable"));
+    let told = kinds(&mut client, "s").await;
+    let moves = told.iter().filter(|kind| matches!(kind.as_str(), "task.paused" | "task.resumed"));
+    assert_eq!(moves.count(), 7, "{told:?}");
 }
 
 #[tokio::test]

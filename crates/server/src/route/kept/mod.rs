@@ -13,6 +13,7 @@ use axum::response::Response;
 use http::{HeaderMap, StatusCode};
 use riverrun_event::ErrorCode;
 use riverrun_fold::read_model;
+use riverrun_runner::{Pause, Paused};
 use serde::Serialize;
 use serde_json::{Value, json as object};
 
@@ -97,7 +98,7 @@ pub async fn command(verb: Verb, command: Command) -> Result<Response, Problem> 
     }
 }
 
-/// A task that is run here is cancelled and tried again with its turn.
+/// A task that is run here is halted by its runner, and cancelled and tried again with its turn.
 async fn run_here(verb: Verb, command: &Command, problem: Problem) -> Result<Response, Problem> {
     let Command { app, hub, id, once, .. } = command;
     match verb {
@@ -112,7 +113,10 @@ async fn run_here(verb: Verb, command: &Command, problem: Problem) -> Result<Res
                 .answer(StatusCode::ACCEPTED, &super::tasks::retry(app, hub, id, once.request()).await?)
                 .await
         }
-        Verb::Pause | Verb::Resume => Err(super::tasks::not_pausable()),
+        Verb::Pause | Verb::Resume => {
+            let paused = pause_run(app, hub, id, verb, command.text(), once).await?;
+            command.answer(StatusCode::OK, &paused).await
+        }
         Verb::Update
         | Verb::Start
         | Verb::Progress
@@ -121,4 +125,17 @@ async fn run_here(verb: Verb, command: &Command, problem: Problem) -> Result<Res
         | Verb::Link
         | Verb::Unlink => Err(problem),
     }
+}
+
+/// Halts a task that is run here, or lets it go on.
+pub(crate) async fn pause_run(
+    app: &App,
+    hub: &Hub,
+    task: &str,
+    verb: Verb,
+    text: &str,
+    once: &Once,
+) -> Result<Paused, Problem> {
+    let pause = Pause { halts: verb == Verb::Pause, reason: body::reason(text)? };
+    super::tasks::pause(app, hub, task, pause, once.request()).await
 }
