@@ -14,8 +14,8 @@ mod transport;
 
 pub use call::{
     Action, Appended, Backup, Blob, Cancelled, Decision, DecisionKind, Health, Imported, Key, NewKey,
-    NewSession, NewTicket, NewTurn, Page, ProcessInput, Producer, ProducerStamp, QueuedTurn, Session,
-    SessionFilter, Ticket, Turn,
+    NewSession, NewTicket, NewTurn, Page, Pause, Paused, ProcessInput, Producer, ProducerStamp, QueuedTurn,
+    Session, SessionFilter, Ticket, Turn,
 };
 pub use client::Client;
 pub use endpoint::{Endpoint, EndpointError};

@@ -14,6 +14,7 @@ mod gates;
 mod hooks;
 mod limits;
 mod once;
+mod pauses;
 mod process;
 mod recover;
 mod service;

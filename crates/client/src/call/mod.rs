@@ -22,7 +22,7 @@ pub use processes::ProcessInput;
 pub use reads::{NewTicket, Ticket};
 pub use sessions::{NewSession, Page, Session, SessionFilter};
 pub use transfer::Imported;
-pub use turns::{Cancelled, NewTurn, QueuedTurn, Turn};
+pub use turns::{Cancelled, NewTurn, Pause, Paused, QueuedTurn, Turn};
 
 use riverrun_event::SessionId;
 

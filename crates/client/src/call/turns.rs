@@ -51,6 +51,23 @@ pub struct Cancelled {
     pub cursor: String,
 }
 
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Pause {
+    /// False lets the task go on.
+    pub halts: bool,
+    pub reason: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Paused {
+    pub task_id: TaskId,
+    /// `paused`, or how the task stands that goes on.
+    pub status: String,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub duplicate: bool,
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct QueuedTurn {
@@ -75,6 +92,14 @@ impl Client {
     /// `mode` is `immediate` or `after_turn`.
     pub async fn cancel(&self, session: &SessionId, turn: &TurnId, mode: &str) -> Result<Cancelled> {
         self.post(format!("{}/cancel", turn_path(session, turn)), &json!({ "mode": mode })).await
+    }
+
+    /// Halts a task at its next boundary, or lets it go on.
+    pub async fn pause(&self, session: &SessionId, task: &TaskId, pause: &Pause) -> Result<Paused> {
+        let verb = if pause.halts { "pause" } else { "resume" };
+        let path = format!("{}/tasks/{}/{verb}", session_path(session), encode(task.as_str()));
+        let reason = pause.reason.as_ref();
+        self.post(path, &reason.map_or_else(|| json!({}), |reason| json!({ "reason": reason }))).await
     }
 
     pub async fn retry(&self, session: &SessionId, turn: &TurnId) -> Result<Turn> {

@@ -18,6 +18,7 @@ mod export;
 mod import;
 mod keys;
 mod output;
+mod pause;
 mod play;
 mod process;
 mod rpc;
@@ -77,6 +78,10 @@ enum Command {
     Respond(decide::RespondArgs),
     /// Stop a turn.
     Cancel(control::CancelArgs),
+    /// Halt a running turn at its next boundary.
+    Pause(pause::PauseArgs),
+    /// Let a halted turn go on.
+    Resume(pause::PauseArgs),
     /// Run an ended turn again.
     Retry(control::RetryArgs),
     /// Give a running turn more input.
@@ -156,6 +161,8 @@ async fn carry_out(command: Option<Command>, context: &Context) -> Outcome {
         Some(Command::Reject(args)) => decide::reject(args, context).await,
         Some(Command::Respond(args)) => decide::respond(args, context).await,
         Some(Command::Cancel(args)) => control::cancel(args, context).await,
+        Some(Command::Pause(args)) => pause::run(args, true, context).await,
+        Some(Command::Resume(args)) => pause::run(args, false, context).await,
         Some(Command::Retry(args)) => control::retry(args, context).await,
         Some(Command::Steer(args)) => control::steer(args, context).await,
         Some(Command::Queue(args)) => control::queue(args, context).await,

@@ -71,6 +71,8 @@ impl Renderer {
             "action.resolved" => self.decision(event),
             _ if is_kept_task(kind, event) => self.kept_task(kind, event),
             "task.created" => self.task_created(event),
+            "task.paused" => self.marked(event, Mark::Waiting, "paused   ", text(payload, "reason")),
+            "task.resumed" => self.marked(event, Mark::Running, "resumed  ", text(payload, "reason")),
             "task.failed" if error_text(payload) == self.failure => String::new(),
             "task.failed" | "model.failed" | "runtime.error" => self.failed(event, kind),
             "agent.changed" => self.line(event, "agent", text(payload, "agent"), Tone::Id),
