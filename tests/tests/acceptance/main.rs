@@ -11,7 +11,9 @@
 mod configured;
 mod delegate;
 mod gates;
+mod hand_over;
 mod hooks;
+mod leftovers;
 mod limits;
 mod once;
 mod process;
