@@ -18,5 +18,6 @@ mod limits;
 mod once;
 mod process;
 mod recover;
+mod secrets;
 mod service;
 mod stage;

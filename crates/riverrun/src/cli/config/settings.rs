@@ -130,7 +130,7 @@ impl Setting {
     }
 }
 
-fn parse_size(text: &str) -> Result<u64, String> {
+pub(super) fn parse_size(text: &str) -> Result<u64, String> {
     let wrong = || format!("`{text}` is not a size such as 65536, 256KiB or 1MiB");
     let split = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (number, unit) = text.split_at(split);
