@@ -27,6 +27,9 @@ pub struct ProviderConfig {
     pub key: Option<SecretSource>,
     #[serde(default)]
     pub headers: BTreeMap<String, String>,
+    /// Names of headers whose values nobody may read: they are cut out of what the service says of its failures.
+    #[serde(default)]
+    pub secret_headers: Vec<String>,
     /// By model; a name that ends in `*` stands for all that begin so.
     #[serde(default)]
     pub prices: BTreeMap<String, Price>,
@@ -79,6 +82,7 @@ impl ProviderConfig {
             base_url: None,
             key: None,
             headers: BTreeMap::new(),
+            secret_headers: Vec::new(),
             prices: BTreeMap::new(),
             connect_timeout_seconds: None,
             first_byte_timeout_seconds: None,
@@ -96,6 +100,7 @@ impl ProviderConfig {
             base_url: self.base_url.clone(),
             key: self.key.as_ref().map(SecretSource::read).transpose().map_err(wrong)?,
             headers: self.headers.clone(),
+            secret_headers: self.secret_headers.clone(),
             prices: self.prices.clone(),
             limits: self.limits(),
             ca_file: self.ca_file.clone(),

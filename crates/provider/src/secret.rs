@@ -88,6 +88,31 @@ impl Secret {
     }
 }
 
+/// All that a provider sends and nobody may read.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Secrets(std::sync::Arc<Vec<Secret>>);
+
+impl Secrets {
+    /// The key, and the words of headers: `Bearer` in front of one is no secret.
+    pub fn new<'a>(key: Option<&Secret>, headers: impl Iterator<Item = &'a str>) -> Self {
+        let words = headers.flat_map(str::split_whitespace).filter(|word| word.len() >= SHORTEST_SCRUBBED);
+        let schemes = ["Bearer", "bearer"];
+        let words = words.filter(|word| !schemes.contains(word)).map(|word| Secret(word.to_owned()));
+        let mut all: Vec<Secret> = key.cloned().into_iter().chain(words).collect();
+        // None is cut by another that it holds.
+        all.sort_by_key(|secret| std::cmp::Reverse(secret.0.len()));
+        Self(all.into())
+    }
+
+    pub fn scrub(&self, text: &str) -> String {
+        self.0.iter().fold(text.to_owned(), |text, secret| secret.scrub(&text))
+    }
+
+    pub fn scrub_bytes(&self, bytes: Vec<u8>) -> Vec<u8> {
+        self.0.iter().fold(bytes, |bytes, secret| secret.scrub_bytes(bytes))
+    }
+}
+
 impl fmt::Debug for Secret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(HIDDEN)
@@ -110,6 +135,13 @@ mod tests {
         assert_eq!(format!("{key} {key:?}"), "[key] [key]");
         assert_eq!(key.scrub("bad key sk-canary-123!"), "bad key [key]!");
         assert_eq!(key.scrub_bytes(b"a sk-canary-123 b".to_vec()), b"a [key] b");
+    }
+
+    #[test]
+    fn headers_are_hidden_with_the_key_and_without_their_scheme() {
+        let key = Secret::new("sk-canary-123").unwrap();
+        let secrets = Secrets::new(Some(&key), ["Bearer sk-canary-123-long", "no"].into_iter());
+        assert_eq!(secrets.scrub("Bearer sk-canary-123-long sk-canary-123 no"), "Bearer [key] [key] no");
     }
 
     #[test]

@@ -1,7 +1,6 @@
 //! What all sessions share, and the way to a session's actor.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use riverrun_event::Timestamp;
@@ -24,9 +23,10 @@ pub(crate) struct Core {
     /// Sessions whose state is read at the same time.
     pub loads: Semaphore,
     pub timers: Timers,
+    /// Cancelled when nothing new may begin: what is open ends, and is written down.
+    pub hand_over: CancellationToken,
     /// Cancelled when the runner stops.
     pub stop: CancellationToken,
-    is_draining: AtomicBool,
     mailboxes: Mutex<HashMap<SessionKey, mpsc::UnboundedSender<Command>>>,
 }
 
@@ -48,8 +48,8 @@ impl Core {
             places,
             loads: Semaphore::new(64),
             timers: Timers::default(),
+            hand_over: CancellationToken::new(),
             stop: CancellationToken::new(),
-            is_draining: AtomicBool::new(false),
             mailboxes: Mutex::default(),
         }
     }
@@ -62,13 +62,14 @@ impl Core {
         crate::ids::fresh(&*self.clock, &*self.random)
     }
 
+    /// True once nothing new begins.
     pub fn is_draining(&self) -> bool {
-        self.is_draining.load(Ordering::SeqCst)
+        self.hand_over.is_cancelled()
     }
 
     /// Stops every actor; none of them writes anything after its present append.
     pub fn drain(&self) {
-        self.is_draining.store(true, Ordering::SeqCst);
+        self.hand_over.cancel();
         self.stop.cancel();
     }
 

@@ -68,7 +68,7 @@ impl Runner {
         key: &SessionKey,
         command: impl FnOnce(Reply<T>) -> Command,
     ) -> Result<T, CommandError> {
-        if self.core.is_draining() {
+        if self.core.stop.is_cancelled() {
             return Err(CommandError::Draining);
         }
         let (reply, answer) = oneshot::channel();
@@ -231,15 +231,27 @@ impl Runner {
         self.ask(key, |reply| Command::TerminateProcess(process.clone(), terminate, request, reply)).await
     }
 
-    /// Takes no new work and stops what runs, with nothing terminal written. The next owner goes on.
+    /// Begins nothing new, and waits at most this long until every model and tool call that is open has ended and is
+    /// written down. Turns then stand between two steps, where the next owner goes on. What only has to be recorded,
+    /// such as a decision or a cancel, is still taken; new work is refused. True if nothing is open any more.
+    pub async fn hand_over(&self, time: Duration) -> bool {
+        self.core.hand_over.cancel();
+        self.all_gone(time).await
+    }
+
+    /// Takes nothing and stops what runs, with nothing terminal written. The next owner goes on.
     pub async fn drain(&self, grace: Duration) {
-        const LOOK: Duration = Duration::from_millis(10);
         self.core.drain();
+        self.all_gone(grace).await;
+    }
+
+    async fn all_gone(&self, time: Duration) -> bool {
+        const LOOK: Duration = Duration::from_millis(10);
         let all_gone = async {
             while self.core.actors() > 0 {
                 tokio::time::sleep(LOOK).await;
             }
         };
-        let _ = tokio::time::timeout(grace, all_gone).await;
+        tokio::time::timeout(time, all_gone).await.is_ok()
     }
 }

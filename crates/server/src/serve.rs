@@ -18,6 +18,10 @@ use crate::{route, upkeep};
 
 const LEASE_TIME: Duration = Duration::from_secs(10);
 const RENEW_EVERY: Duration = Duration::from_secs(3);
+/// For what is being written when everything stops.
+const LAST_APPENDS: Duration = Duration::from_secs(5);
+/// Readers are told and requests end in this time, however long the calls took.
+const GOODBYE: Duration = Duration::from_secs(2);
 
 /// What a server is started with.
 #[derive(Debug, Clone)]
@@ -66,8 +70,8 @@ pub enum StartError {
     Serve(std::io::Error),
 }
 
-/// Serves until `stop` resolves, then drains: nobody new is let in, streams are told and cut so that no reader takes
-/// the end for the end, and what was acknowledged is in the log.
+/// Serves until `stop` resolves, then drains: no work is taken, calls that are open end or are cut, streams are told and
+/// cut so that no reader takes the end for the end, and what was acknowledged is in the log.
 pub async fn serve(
     log: Arc<dyn Log>,
     options: Options,
@@ -113,9 +117,9 @@ pub async fn serve(
     }
     app.set_takes_work(false);
     edge.readiness().set(Some(NotReady::Draining));
-    // While the runner writes down where everything stands, readers still see it.
-    app.runner().drain(drain_time / 3).await;
-    edge.drain().start();
+    let began = tokio::time::Instant::now();
+    hand_over(&app, drain_time).await;
+    edge.drain().start_for(drain_time.saturating_sub(began.elapsed()).max(GOODBYE));
     app.hubs().wake_all();
     let served = server.await;
     for task in behind {
@@ -158,6 +162,15 @@ async fn recover(app: &App) -> Result<(), StartError> {
         tracing::info!(turns, "went on with open turns");
     }
     Ok(())
+}
+
+/// Lets the calls that are open end, while readers still see it, and then cuts what is left.
+async fn hand_over(app: &App, drain_time: Duration) {
+    if !app.runner().hand_over(drain_time).await {
+        let sessions = app.runner().resident();
+        tracing::warn!(sessions, "calls that did not end in time are cut; the next start goes on with them");
+    }
+    app.runner().drain(LAST_APPENDS).await;
 }
 
 /// Wakes every reader when a key is revoked, so that those who came in with it are cut at once.

@@ -12,6 +12,8 @@ use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
 
+use crate::ProcessLimits;
+
 pub type HostFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 pub trait ProcessHost: Send + Sync {
@@ -40,6 +42,7 @@ pub struct ProcessPlan {
     pub timeout: Duration,
     /// Bytes of each stream that are kept.
     pub output_limit: usize,
+    pub limits: ProcessLimits,
 }
 
 /// What a running process is told.

@@ -11,6 +11,7 @@ mod definition;
 mod function;
 mod host;
 mod http;
+mod limits;
 mod mark;
 mod mcp;
 mod name;
@@ -20,6 +21,7 @@ mod process;
 mod run;
 mod runs;
 mod schema;
+mod scrub;
 mod secret;
 mod set;
 mod tool;
@@ -36,6 +38,7 @@ pub use host::{
     HostFuture, HowEnded, LargeOutput, Orders, OutputPart, ProcessEnd, ProcessHost, ProcessInput,
     ProcessPlan, Stream, Terminate,
 };
+pub use limits::ProcessLimits;
 pub use mark::end_marked;
 pub use mcp::{Endpoint, Known, McpConfig, McpInventory, McpServer, McpTool, Offer, Refused};
 pub use name::{MAX_NAME, is_valid_name};

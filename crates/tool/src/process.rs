@@ -13,7 +13,8 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, wa
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::Secret;
+use crate::scrub::{Scrubber, names_a_secret};
+use crate::{ProcessLimits, Secret};
 
 /// What a child gets of the server's environment without being named.
 const INHERITED: &[&str] = &["PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR"];
@@ -33,6 +34,7 @@ pub struct Program {
     pub inherit: Vec<String>,
     /// Variables of its own.
     pub env: BTreeMap<String, Secret>,
+    pub limits: ProcessLimits,
 }
 
 pub(crate) struct Group {
@@ -64,7 +66,19 @@ impl Program {
         let (Some(((stdin, stdout), stderr)), Some(pid)) = (pipes, pid) else {
             return Err(io::Error::other("the process has no pipes"));
         };
-        Ok((Group { child: Some(child), pid }, Pipes { stdin, stdout, stderr }))
+        // From here on it is ended with its group if something goes wrong.
+        let group = Group { child: Some(child), pid };
+        self.limits.set(pid).map_err(|error| {
+            io::Error::other(format!("its limits could not be set, so it was stopped: {error}"))
+        })?;
+        Ok((group, Pipes { stdin, stdout, stderr }))
+    }
+
+    /// What it is given and must not tell.
+    pub(crate) fn scrubber(&self) -> Scrubber {
+        let given = Scrubber::of(self.env.iter().map(|(name, value)| (name.as_str(), value)));
+        let inherited = self.inherit.iter().filter(|name| names_a_secret(name));
+        given.and(&Scrubber::new(inherited.filter_map(|name| std::env::var(name).ok())))
     }
 
     fn environment(&self) -> io::Result<Vec<(String, String)>> {

@@ -134,6 +134,7 @@ mod tests {
                 ("TOKEN".to_owned(), Secret::Env("T".to_owned())),
             ]
             .into(),
+            ..Program::default()
         };
         let runs = Runs::program(&program("s3cret"));
         let shown =

@@ -214,10 +214,15 @@ impl Server {
         Ok(kill_process(self.pid(), Signal::CONT)?)
     }
 
+    /// Asks it to go.
+    pub fn ask_to_go(&self) -> Result<()> {
+        Ok(kill_process(self.pid(), Signal::TERM)?)
+    }
+
     /// Asks it to go, and waits until it has.
     pub fn terminate(mut self) -> Result<(ExitStatus, Duration)> {
         let began = Instant::now();
-        kill_process(self.pid(), Signal::TERM)?;
+        self.ask_to_go()?;
         let status = self.wait(PATIENCE)?.context("the server did not end after SIGTERM")?;
         Ok((status, began.elapsed()))
     }

@@ -11,7 +11,7 @@ use crate::stage::{Stage, find, kinds};
 const MCP: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../crates/tool/tests/suite/mcp_plain.py");
 
 /// A scenario that makes these calls at once and then says that it is done.
-fn scenario(calls: &[(&str, &str)]) -> String {
+pub fn scenario(calls: &[(&str, &str)]) -> String {
     let calls: Vec<String> = calls
         .iter()
         .enumerate()
@@ -28,7 +28,7 @@ fn scenario(calls: &[(&str, &str)]) -> String {
 }
 
 /// What the model read as the result of the call, and the code of its failure.
-fn outcome(events: &[Value], place: usize) -> (String, Option<String>) {
+pub fn outcome(events: &[Value], place: usize) -> (String, Option<String>) {
     let call = format!("c{place}");
     let of_call = |event: &&Value| event["toolCallId"] == call.as_str();
     let read = events.iter().filter(of_call).find_map(|event| {

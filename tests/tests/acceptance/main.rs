@@ -11,11 +11,14 @@
 mod configured;
 mod delegate;
 mod gates;
+mod hand_over;
 mod hooks;
+mod leftovers;
 mod limits;
 mod once;
 mod pauses;
 mod process;
 mod recover;
+mod secrets;
 mod service;
 mod stage;

@@ -11,8 +11,8 @@ use crate::stage::{Stage, find, kinds};
 const KEY: &str = "key-that-nobody-may-read";
 
 /// Answers calls of Chat Completions in the order of its list, and keeps their bodies.
-struct Service {
-    address: SocketAddr,
+pub struct Service {
+    pub address: SocketAddr,
     bodies: Arc<Mutex<Vec<Vec<u8>>>>,
 }
 
@@ -45,7 +45,7 @@ fn too_long() -> (&'static str, String) {
 }
 
 impl Service {
-    fn start(answers: Vec<(&'static str, String)>) -> Self {
+    pub fn start(answers: Vec<(&'static str, String)>) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
         let service = Self { address: listener.local_addr().unwrap(), bodies: Arc::default() };
         let bodies = service.bodies.clone();

@@ -22,7 +22,7 @@ use super::endpoint::Endpoint;
 use super::header::{rate_limits, retry_after};
 use super::{Limits, TlsConfig};
 use crate::failure::failure;
-use crate::secret::Secret;
+use crate::secret::Secrets;
 use crate::stream::{Decoder, protocol_error};
 use crate::{Category, ModelError, ModelEvent};
 
@@ -33,7 +33,7 @@ pub(super) struct Call {
     tls: Option<TlsConfig>,
     request: Option<Request<Full<Bytes>>>,
     decoder: Box<dyn Decoder>,
-    key: Option<Secret>,
+    secrets: Secrets,
     limits: Limits,
     body: Option<Body>,
     deadline: Instant,
@@ -95,7 +95,7 @@ impl Call {
         tls: Option<TlsConfig>,
         request: Request<Full<Bytes>>,
         decoder: Box<dyn Decoder>,
-        key: Option<Secret>,
+        secrets: Secrets,
         limits: Limits,
         keep_raw: bool,
     ) -> Self {
@@ -104,7 +104,7 @@ impl Call {
             tls,
             request: Some(request),
             decoder,
-            key,
+            secrets,
             limits,
             body: None,
             deadline: Instant::now() + limits.total,
@@ -257,21 +257,17 @@ impl Call {
         Ok(self.decoder.push(data))
     }
 
-    /// Queues events; what ends the call is cleaned of the key and comes after the bytes, if they were asked for.
+    /// Queues events; what ends the call is cleaned of secrets and comes after the bytes, if they were asked for.
     fn give(&mut self, events: Vec<ModelEvent>) {
         for event in events {
-            let event = match (event, &self.key) {
-                (ModelEvent::Failed(error), Some(key)) => ModelEvent::Failed(scrub(error, key)),
-                (event, _) => event,
+            let event = match event {
+                ModelEvent::Failed(error) => ModelEvent::Failed(scrub(error, &self.secrets)),
+                event => event,
             };
             if matches!(event, ModelEvent::Completed { .. } | ModelEvent::Failed(_)) {
                 self.body = None;
                 if let Some(raw) = self.raw.take().filter(|raw| !raw.is_empty()) {
-                    let raw = match &self.key {
-                        Some(key) => key.scrub_bytes(raw),
-                        None => raw,
-                    };
-                    self.events.push_back(ModelEvent::Raw(raw.into()));
+                    self.events.push_back(ModelEvent::Raw(self.secrets.scrub_bytes(raw).into()));
                 }
             }
             self.events.push_back(event);
@@ -347,6 +343,8 @@ fn has_error(body: &serde_json::Value) -> bool {
     !body["error"].is_null() || !body[0]["error"].is_null()
 }
 
-fn scrub(error: ModelError, key: &Secret) -> ModelError {
-    ModelError { message: key.scrub(&error.message), code: error.code.map(|code| key.scrub(&code)), ..error }
+fn scrub(error: ModelError, secrets: &Secrets) -> ModelError {
+    let clean = |text: Option<String>| text.map(|text| secrets.scrub(&text));
+    let message = secrets.scrub(&error.message);
+    ModelError { message, code: clean(error.code), param: clean(error.param), ..error }
 }

@@ -26,7 +26,7 @@ use tokio_util::sync::CancellationToken;
 use crate::api::Api;
 use crate::fnv::fnv;
 use crate::price::Price;
-use crate::secret::Secret;
+use crate::secret::{Secret, Secrets};
 use crate::{Category, ModelError, ModelEvent, ModelRequest, ModelStream, Probe, Provider};
 use call::{Call, Watch};
 use endpoint::Endpoint;
@@ -38,6 +38,8 @@ pub(crate) struct Settings {
     pub base_url: Option<String>,
     pub key: Option<Secret>,
     pub headers: BTreeMap<String, String>,
+    /// Names of headers whose values nobody may read.
+    pub secret_headers: Vec<String>,
     pub prices: BTreeMap<String, Price>,
     pub limits: Limits,
     pub ca_file: Option<PathBuf>,
@@ -72,6 +74,7 @@ pub(crate) struct HttpProvider<A> {
     endpoint: Endpoint,
     tls: Option<TlsConfig>,
     key: Option<Secret>,
+    secrets: Secrets,
     headers: HeaderMap,
     prices: BTreeMap<String, Price>,
     limits: Limits,
@@ -97,8 +100,11 @@ impl<A: Api> HttpProvider<A> {
             }
             headers.insert(key, value);
         }
+        let secret = |(name, _): &(&String, &String)| settings.secret_headers.contains(name);
+        let secret = settings.headers.iter().filter(secret).map(|(_, value)| value.as_str());
+        let secrets = Secrets::new(settings.key.as_ref(), secret);
         let Settings { name, key, prices, limits, .. } = settings;
-        Ok(Self { name, endpoint, tls, key, headers, prices, limits, api: PhantomData })
+        Ok(Self { name, endpoint, tls, key, secrets, headers, prices, limits, api: PhantomData })
     }
 
     /// The message to send, and the seed of the ids in its answer.
@@ -152,11 +158,7 @@ impl<A: Api> Provider for HttpProvider<A> {
     }
 
     fn body(&self, request: &ModelRequest) -> Bytes {
-        let body = A::encode(request, &self.name).to_string().into_bytes();
-        Bytes::from(match &self.key {
-            Some(key) => key.scrub_bytes(body),
-            None => body,
-        })
+        Bytes::from(self.secrets.scrub_bytes(A::encode(request, &self.name).to_string().into_bytes()))
     }
 
     fn probe(&self) -> Probe<'_> {
@@ -173,7 +175,7 @@ impl<A: Api> Provider for HttpProvider<A> {
             self.tls.clone(),
             message,
             A::decoder(&self.name, &seed),
-            self.key.clone(),
+            self.secrets.clone(),
             self.limits,
             request.keep_raw,
         );

@@ -128,7 +128,9 @@ async fn stopped() {
         _ = terminate.recv() => {}
         _ = interrupt.recv() => {}
     }
-    eprintln!("draining: streams are told to come back; press Ctrl-C again to leave at once");
+    eprintln!(
+        "draining: calls that are open may end, and the next start goes on; press Ctrl-C again to leave at once"
+    );
     tokio::spawn(async move {
         tokio::select! {
             _ = terminate.recv() => {}

@@ -15,6 +15,10 @@ impl Actor {
     pub(super) async fn launch_all(&mut self) {
         std::mem::take(&mut self.afterwards).into_iter().for_each(Afterwards::say);
         for (key, launch) in std::mem::take(&mut self.launches) {
+            // Who goes does not wait to try again.
+            if self.is_handing_over && matches!(launch, Launch::Delay(_)) {
+                continue;
+            }
             self.launch(key, launch).await;
         }
     }

@@ -23,6 +23,7 @@ impl Actor {
     ) -> Result<Self, Stop> {
         let state = core.journal.state(&key).await.map_err(Stop::of)?;
         let view = load_view(&core, &key, &state).await?;
+        let is_handing_over = core.is_draining();
         let mut actor = Self {
             core,
             key,
@@ -46,6 +47,7 @@ impl Actor {
             reports,
             deadline_at: None,
             others: 0,
+            is_handing_over,
         };
         actor.count_output();
         actor.restore().await;

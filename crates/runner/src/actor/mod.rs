@@ -112,6 +112,8 @@ pub(crate) struct Actor {
     deadline_at: Option<Instant>,
     /// How often others wrote into the session in between.
     others: u64,
+    /// The server goes: nothing new begins here.
+    is_handing_over: bool,
 }
 
 /// What an actor that is told nothing does, and when.
@@ -173,6 +175,7 @@ impl Actor {
         commands: &mut mpsc::UnboundedReceiver<Command>,
         reported: &mut mpsc::Receiver<Reported>,
     ) -> Result<(), Stop> {
+        let hand_over = self.core.hand_over.clone();
         self.settle().await?;
         let alarm = tokio::time::sleep(LINGER);
         tokio::pin!(alarm);
@@ -187,6 +190,10 @@ impl Actor {
                     Some(command) => self.command(command).await.map(|()| false)?,
                     None => return Ok(()),
                 },
+                () = hand_over.cancelled(), if !self.is_handing_over => {
+                    self.begin_nothing_new();
+                    false
+                }
                 Some(report) = self.calls.next(reported) => self.reports(report, reported).await?,
                 () = &mut alarm, if due != Due::Never => match due {
                     Due::Never | Due::Deadline(_) => false,
@@ -205,12 +212,21 @@ impl Actor {
     /// What the actor does if nobody tells it anything.
     fn due(&self) -> Due {
         let is_idle = self.running.is_empty();
+        if is_idle && self.is_handing_over {
+            return Due::Leave(Instant::now());
+        }
         let linger = Instant::now() + LINGER;
         match self.deadline_at {
             Some(at) if !is_idle || at <= linger => Due::Deadline(at),
             Some(_) | None if is_idle => Due::Leave(linger),
             Some(_) | None => Due::Never,
         }
+    }
+
+    /// From now on calls only end. A pause before another try is no call: the next owner tries at once.
+    fn begin_nothing_new(&mut self) {
+        self.is_handing_over = true;
+        self.stop_effects(|key| matches!(key, EffectKey::Delay(_)));
     }
 
     /// Ends the actor's service, unless a command came just now.

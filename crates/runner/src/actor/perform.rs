@@ -8,16 +8,21 @@ use crate::page::Page;
 use crate::plan::{Facts, Intent, plan};
 
 impl Actor {
+    /// What is to be done now. While the server goes, that is only what ends something.
     pub(super) fn plan(&self) -> Vec<Intent> {
         let running: HashSet<EffectKey> = self.running.keys().cloned().collect();
-        plan(&Facts {
+        let mut intents = plan(&Facts {
             state: &self.state,
             view: &self.view,
             registry: &self.core.registry,
             running: &running,
             checked: &self.checked,
             now: self.core.now(),
-        })
+        });
+        if self.is_handing_over {
+            intents.retain(|intent| !intent.begins_something());
+        }
+        intents
     }
 
     pub(super) async fn perform(&mut self, intents: Vec<Intent>) -> Result<(), Stop> {

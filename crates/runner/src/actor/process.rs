@@ -221,10 +221,18 @@ pub(super) fn process_mark(turn: &TurnView, task: &TaskId, call: &str) -> String
 }
 
 fn started(tool: String, plan: &ProcessPlan) -> ProcessStarted {
-    let limits = json!({
-        "timeoutMs": u64::try_from(plan.timeout.as_millis()).unwrap_or(u64::MAX),
-        "outputBytes": plan.output_limit,
-    });
+    let millis = |time: std::time::Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+    let mut limits = json!({"timeoutMs": millis(plan.timeout), "outputBytes": plan.output_limit});
+    let of_machine = [
+        ("memoryBytes", plan.limits.memory),
+        ("cpuMs", plan.limits.cpu.map(millis)),
+        ("openFiles", plan.limits.open_files),
+        ("processes", plan.limits.processes),
+        ("fileBytes", plan.limits.file_size),
+    ];
+    for (name, limit) in of_machine.into_iter().filter_map(|(name, limit)| Some((name, limit?))) {
+        limits[name] = json!(limit);
+    }
     ProcessStarted {
         tool_name: Some(tool),
         command_summary: Some(plan.command.clone()),

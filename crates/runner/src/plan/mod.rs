@@ -55,6 +55,34 @@ pub(crate) enum Intent {
     Finish(TaskId),
 }
 
+impl Intent {
+    /// True for what may start a call of a model, a tool, a hook or a guardrail, or ask somebody something.
+    pub fn begins_something(&self) -> bool {
+        match self {
+            Intent::Start(_)
+            | Intent::Interrupted(_)
+            | Intent::Compact(_)
+            | Intent::Call(_)
+            | Intent::Judge(..)
+            | Intent::Run(..)
+            | Intent::Unknown(..)
+            | Intent::Hook(..)
+            | Intent::Check(_) => true,
+            Intent::Stop(_)
+            | Intent::Close(_)
+            | Intent::GiveUp(_)
+            | Intent::Decided(..)
+            | Intent::Collect(..)
+            | Intent::Tell(_)
+            | Intent::Expire(_)
+            | Intent::Fail(..)
+            | Intent::Refuse(..)
+            | Intent::Conclude(..)
+            | Intent::Finish(_) => false,
+        }
+    }
+}
+
 /// A task whose server stops this often may be the reason for it.
 const MOST_ATTEMPTS: u32 = 20;
 

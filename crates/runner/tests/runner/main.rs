@@ -7,6 +7,7 @@ mod agents;
 mod compaction;
 mod control;
 mod guards;
+mod hand_over;
 mod hooks;
 mod hooks_kill;
 mod journal;

@@ -56,7 +56,7 @@ pub async fn serve(listener: TcpListener, router: Router, edge: Edge) -> io::Res
         }
     }
     drop(listener);
-    let last = tokio::time::sleep(edge.limits().drain_time);
+    let last = tokio::time::sleep(edge.drain().time().unwrap_or(edge.limits().drain_time));
     tokio::pin!(last);
     loop {
         tokio::select! {

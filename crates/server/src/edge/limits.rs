@@ -50,7 +50,7 @@ pub struct Limits {
     pub ticket_time: Duration,
     /// How many tickets may wait for their use in one tenant.
     pub tickets_per_tenant: usize,
-    /// What a shutdown waits for open requests and streams.
+    /// What a shutdown waits for open model and tool calls, requests and streams.
     pub drain_time: Duration,
     /// The longest time until a revoked key stops working, here and on other processes.
     pub revoke_time: Duration,

@@ -15,6 +15,7 @@ use super::{CommandTool, LATE};
 use crate::host::{HowEnded, Orders, ProcessEnd, ProcessHost, ProcessInput, ProcessPlan, Stream, Terminate};
 use crate::process::{GRACE, Group, MARK, Pipes, Program};
 use crate::run::cancelled;
+use crate::scrub::{Scrubber, Scrubbing};
 use crate::{Call, Secret, ToolError, ToolErrorKind, ToolOutput};
 
 /// Who ends a process when nobody else does.
@@ -32,6 +33,7 @@ impl CommandTool {
         &self,
         mut program: Program,
         call: Call,
+        secrets: &Scrubber,
     ) -> Result<ToolOutput, ToolError> {
         let name = &self.definition.name;
         let Some(host) = call.process.clone() else {
@@ -45,11 +47,11 @@ impl CommandTool {
             Ok(started) => started,
             Err(error) => {
                 let text = format!("cannot be started: {error}");
-                host.end(Talk::new(0).end(HowEnded::Failed(text.clone()), began.elapsed())).await;
+                host.end(Talk::new(0, secrets).end(HowEnded::Failed(text.clone()), began.elapsed())).await;
                 return Err(self.error(ToolErrorKind::Unavailable, &text));
             }
         };
-        let mut talk = Talk::new(self.output_limit);
+        let mut talk = Talk::new(self.output_limit, secrets);
         let how = tokio::select! {
             () = call.cancel.cancelled() => return Err(cancelled(name)),
             how = talk.follow(group, pipes, orders, &*host, self.time) => how,
@@ -67,14 +69,20 @@ impl CommandTool {
             destructive: flags.destructive && !flags.read_only,
             timeout: self.time,
             output_limit: self.output_limit,
+            limits: self.program.limits.clone(),
         }
     }
 
     fn result(&self, talk: &Talk, how: &HowEnded) -> Result<ToolOutput, ToolError> {
+        let limits = &self.program.limits;
+        let hint = limits.hint();
         let (kind, text) = match how {
             HowEnded::Exited(0) => return Ok(ToolOutput::text(talk.stdout.shown(FOR_MODEL).trim_end())),
-            HowEnded::Exited(code) => (ToolErrorKind::Failed, format!("ended with exit code {code}")),
-            HowEnded::Signalled(signal) => (ToolErrorKind::Crashed, format!("was killed by {signal}")),
+            HowEnded::Exited(code) => (ToolErrorKind::Failed, format!("ended with exit code {code}{hint}")),
+            HowEnded::Signalled(signal) => match limits.passed(number(signal)) {
+                Some(text) => (ToolErrorKind::LimitPassed, text),
+                None => (ToolErrorKind::Crashed, format!("was killed by {signal}{hint}")),
+            },
             HowEnded::Failed(text) => (ToolErrorKind::Crashed, text.clone()),
             HowEnded::Terminated(Terminate { by, .. }) if by == TIMEOUT => {
                 let text = format!("did not end within {} ms and was stopped", self.time.as_millis());
@@ -101,15 +109,23 @@ impl CommandTool {
     }
 }
 
+/// The number of a signal that is told as `signal N`.
+fn number(signal: &str) -> Option<i32> {
+    signal.strip_prefix("signal ")?.parse().ok()
+}
+
 /// What a process said so far.
 struct Talk {
     stdout: Spool,
     stderr: Spool,
+    /// What may be the beginning of a secret is held back until more comes, or the end.
+    clean: (Scrubbing, Scrubbing),
 }
 
 impl Talk {
-    fn new(limit: usize) -> Self {
-        Self { stdout: Spool::new(Stream::Stdout, limit), stderr: Spool::new(Stream::Stderr, limit) }
+    fn new(limit: usize, secrets: &Scrubber) -> Self {
+        let (stdout, stderr) = (Spool::new(Stream::Stdout, limit), Spool::new(Stream::Stderr, limit));
+        Self { stdout, stderr, clean: (secrets.stream(), secrets.stream()) }
     }
 
     /// Until the process has ended and all that it wrote was told. Dropping this ends the whole group.
@@ -159,6 +175,10 @@ impl Talk {
         while let Ok((stream, bytes)) = chunks.try_recv() {
             self.told(stream, &bytes, host).await;
         }
+        for stream in [Stream::Stdout, Stream::Stderr] {
+            let rest = self.clean(stream).end();
+            self.spool(stream).push(&rest);
+        }
         self.flush(When::Last, host).await;
         how_ended(stopped, status)
     }
@@ -170,8 +190,16 @@ impl Talk {
         }
     }
 
+    fn clean(&mut self, stream: Stream) -> &mut Scrubbing {
+        match stream {
+            Stream::Stdout => &mut self.clean.0,
+            Stream::Stderr => &mut self.clean.1,
+        }
+    }
+
     async fn told(&mut self, stream: Stream, bytes: &[u8], host: &dyn ProcessHost) {
-        self.spool(stream).push(bytes);
+        let bytes = self.clean(stream).push(bytes);
+        self.spool(stream).push(&bytes);
         self.flush(When::Full, host).await;
     }
 

@@ -21,8 +21,10 @@ use tokio::time::Instant;
 use self::output::parse;
 use self::reader::{Captured, Flood, read_output, read_tail};
 use self::template::Template;
+use crate::limits::signal_of;
 use crate::process::{Group, MARK, Pipes, Program};
 use crate::run::cancelled;
+use crate::scrub::Scrubber;
 use crate::{
     Call, Flags, Runs, Secret, Tool, ToolDefinition, ToolError, ToolErrorKind, ToolFuture, ToolOutput,
 };
@@ -102,10 +104,11 @@ impl CommandTool {
             .template
             .fill(&call.arguments)
             .map_err(|problem| self.error(ToolErrorKind::BadArguments, &problem))?;
+        let secrets = self.program.scrubber();
         let mut program = Program { argv, ..self.program.clone() };
         program.env.insert(KEY.to_owned(), Secret::Plain(call.idempotency_key.clone()));
         if self.is_interactive {
-            return self.run_interactive(program, call).await;
+            return self.run_interactive(program, call, &secrets).await;
         }
         if !call.mark.is_empty() {
             program.env.insert(MARK.to_owned(), Secret::Plain(call.mark.clone()));
@@ -115,25 +118,37 @@ impl CommandTool {
         })?;
         let ended = tokio::select! {
             () = call.cancel.cancelled() => return Err(cancelled(&self.definition.name)),
-            ended = self.follow(group, pipes, &call) => ended?,
+            ended = self.follow(group, pipes, &call, &secrets) => ended?,
         };
-        match ended.status {
-            Ok(status) if status.success() => Ok(parse(ended.output)),
-            // Without a code it was killed by a signal.
-            Ok(status) if status.code().is_none() => {
-                let text = format!("was killed ({status}){}", told(&ended.errors));
-                Err(self.error(ToolErrorKind::Crashed, &text))
-            }
-            Ok(status) => {
-                let text = format!("ended with {status}{}", told(&ended.errors));
-                Err(self.error(ToolErrorKind::Failed, &text))
-            }
-            Err(error) => Err(self.error(ToolErrorKind::Crashed, &format!("was lost: {error}"))),
-        }
+        // What came on the way is clean; what was written as JSON may have hidden it.
+        secrets.result(self.ended(ended))
+    }
+
+    fn ended(&self, ended: Ended) -> Result<ToolOutput, ToolError> {
+        let limits = &self.program.limits;
+        let (kind, text) = match ended.status {
+            Ok(status) if status.success() => return Ok(parse(ended.output)),
+            Ok(status) => match limits.passed(signal_of(status)) {
+                Some(text) => (ToolErrorKind::LimitPassed, text),
+                // Without a code it was killed by a signal.
+                None if status.code().is_none() => {
+                    (ToolErrorKind::Crashed, format!("was killed ({status}){}", limits.hint()))
+                }
+                None => (ToolErrorKind::Failed, format!("ended with {status}{}", limits.hint())),
+            },
+            Err(error) => (ToolErrorKind::Crashed, format!("was lost: {error}")),
+        };
+        Err(self.error(kind, &format!("{text}{}", told(&ended.errors))))
     }
 
     /// Until the program has ended and all that it wrote was read. Dropping this ends the whole group.
-    async fn follow(&self, mut group: Group, pipes: Pipes, call: &Call) -> Result<Ended, ToolError> {
+    async fn follow(
+        &self,
+        mut group: Group,
+        pipes: Pipes,
+        call: &Call,
+        secrets: &Scrubber,
+    ) -> Result<Ended, ToolError> {
         let Pipes { mut stdin, stdout, stderr } = pipes;
         let (mut output, mut errors) = (Captured::new(self.output_limit), Vec::new());
         let mut status = None;
@@ -144,9 +159,9 @@ impl CommandTool {
                 drop(stdin);
                 Ok(())
             };
-            let read = read_output(stdout, &mut output, &call.progress);
-            let mut talk =
-                pin!(async { tokio::try_join!(write, read, read_tail(stderr, &mut errors, STDERR_TAIL)) });
+            let read = read_output(stdout, &mut output, &call.progress, secrets.stream());
+            let read_errors = read_tail(stderr, &mut errors, STDERR_TAIL, secrets.stream());
+            let mut talk = pin!(async { tokio::try_join!(write, read, read_errors) });
             let mut end = pin!(group.wait());
             let mut late = pin!(tokio::time::sleep(Duration::ZERO));
             let mut is_read = false;

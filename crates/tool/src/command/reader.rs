@@ -2,6 +2,7 @@
 
 use tokio::io::{AsyncRead, AsyncReadExt};
 
+use crate::scrub::Scrubbing;
 use crate::{Progress, ProgressSink};
 
 const PREFIX: &[u8] = b"::progress ";
@@ -48,6 +49,7 @@ pub(super) async fn read_output(
     mut from: impl AsyncRead + Unpin,
     into: &mut Captured,
     progress: &ProgressSink,
+    mut secrets: Scrubbing,
 ) -> Result<(), Flood> {
     let mut buffer = vec![0; 16 * 1024];
     // The beginning of a line that is shorter than the prefix.
@@ -58,9 +60,12 @@ pub(super) async fn read_output(
         if seen > FLOOD * into.limit.max(MAX_LINE) as u64 {
             return Err(Flood);
         }
-        for piece in buffer[..read].split_inclusive(|byte| *byte == b'\n') {
+        for piece in secrets.push(&buffer[..read]).split_inclusive(|byte| *byte == b'\n') {
             take(piece, &mut start, into, progress);
         }
+    }
+    for piece in secrets.end().split_inclusive(|byte| *byte == b'\n') {
+        take(piece, &mut start, into, progress);
     }
     match std::mem::take(&mut into.line) {
         Line::Start => into.keep(&start),
@@ -123,12 +128,14 @@ pub(super) async fn read_tail(
     mut from: impl AsyncRead + Unpin,
     into: &mut Vec<u8>,
     limit: usize,
+    mut secrets: Scrubbing,
 ) -> Result<(), Flood> {
     let mut buffer = vec![0; 4096];
     while let Ok(read @ 1..) = from.read(&mut buffer).await {
-        into.extend_from_slice(&buffer[..read]);
+        into.extend(secrets.push(&buffer[..read]));
         let beyond = into.len().saturating_sub(limit);
         into.drain(..beyond);
     }
+    into.extend(secrets.end());
     Ok(())
 }

@@ -8,6 +8,7 @@ use hyper::body::Incoming;
 use riverrun_event::{Block, FileBlock, ImageBlock, ImageUrl};
 
 use crate::ToolOutput;
+use crate::scrub::Scrubber;
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum BodyError {
@@ -30,11 +31,11 @@ pub(crate) async fn read(mut body: Incoming, limit: usize) -> Result<Bytes, Body
     Ok(bytes.into())
 }
 
-/// What there is of the body, for an error text.
-pub(crate) async fn read_tail(body: Incoming, limit: usize) -> String {
+/// What there is of the body, for an error text. It is cleaned before it is cut: half a secret is one too.
+pub(crate) async fn read_tail(body: Incoming, limit: usize, secrets: &Scrubber) -> String {
     const TAIL: usize = 2048;
     let bytes = read(body, limit).await.unwrap_or_default();
-    let text = String::from_utf8_lossy(&bytes);
+    let text = secrets.text(&String::from_utf8_lossy(&bytes));
     let text = text.trim();
     let start = text.char_indices().rev().nth(TAIL).map_or(0, |(at, _)| at);
     text[start..].to_owned()

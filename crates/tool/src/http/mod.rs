@@ -19,6 +19,7 @@ use self::guard::{Blocked, Outbound};
 use self::template::{Template, add_query, escape};
 use crate::placeholder::plain;
 use crate::run::cancelled;
+use crate::scrub::Scrubber;
 use crate::{
     Call, Flags, Runs, Secret, Tool, ToolDefinition, ToolError, ToolErrorKind, ToolFuture, ToolOutput,
 };
@@ -97,7 +98,7 @@ impl HttpTool {
         Ok(Self { definition, method, template, headers, outbound, response_limit })
     }
 
-    async fn run(&self, call: &Call) -> Result<ToolOutput, ToolError> {
+    async fn run(&self, call: &Call, secrets: &Scrubber) -> Result<ToolOutput, ToolError> {
         let bad = |problem: String| self.error(ToolErrorKind::BadArguments, &problem);
         let (mut url, rest) = self.template.fill(&call.arguments).map_err(bad)?;
         let body = self.body(&mut url, rest);
@@ -106,7 +107,7 @@ impl HttpTool {
         let Answer { response, connection } = self.follow(uri, headers, body.unwrap_or_default()).await?;
         let status = response.status();
         if status.is_client_error() || status.is_server_error() {
-            let tail = body::read_tail(response.into_body(), self.response_limit).await;
+            let tail = body::read_tail(response.into_body(), self.response_limit, secrets).await;
             return Err(self.refused(status, &tail));
         }
         let media_type = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
@@ -225,10 +226,11 @@ impl Tool for HttpTool {
     }
 
     fn call(&self, call: Call) -> ToolFuture<'_> {
+        let secrets = Scrubber::of(self.headers.iter().map(|(name, value)| (name.as_str(), value)));
         Box::pin(async move {
             tokio::select! {
                 () = call.cancel.cancelled() => Err(cancelled(&self.definition.name)),
-                done = self.run(&call) => done,
+                done = self.run(&call, &secrets) => secrets.result(done),
             }
         })
     }

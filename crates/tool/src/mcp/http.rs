@@ -21,6 +21,7 @@ use crate::Secret;
 use crate::http::body;
 use crate::http::client::{Answer, SendError, send};
 use crate::http::guard::Outbound;
+use crate::scrub::Scrubber;
 
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
@@ -52,6 +53,10 @@ type Failure = StreamableHttpError<LinkError>;
 type Headers = HashMap<HeaderName, HeaderValue>;
 
 impl HttpLink {
+    fn secrets(&self) -> Scrubber {
+        Scrubber::of(self.headers.iter().map(|(name, value)| (name.as_str(), value)))
+    }
+
     async fn send(
         &self,
         method: Method,
@@ -163,7 +168,7 @@ impl StreamableHttpClient for HttpLink {
             return Err(self.expired());
         }
         if !status.is_success() {
-            let tail = body::read_tail(answer.response.into_body(), self.limit).await;
+            let tail = body::read_tail(answer.response.into_body(), self.limit, &self.secrets()).await;
             return Err(unexpected(format!("HTTP {status}: {tail}")));
         }
         let is_empty = header(&answer, CONTENT_LENGTH).as_deref() == Some("0");

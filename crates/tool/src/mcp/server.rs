@@ -16,6 +16,7 @@ use super::session::Session;
 use super::stdio::{Ending, Reason, Stdio};
 use super::{Endpoint, McpConfig, McpTool, Offer, content, offer};
 use crate::run::cancelled;
+use crate::scrub::Scrubber;
 use crate::{Call, ToolError, ToolErrorKind, ToolOutput};
 
 const MAX_TEXT: usize = 2000;
@@ -66,8 +67,10 @@ impl McpServer {
             self.settle(&session, listed).await
         };
         let listed = tokio::time::timeout(self.config.start_timeout, listing).await;
-        let listed =
+        let mut listed =
             listed.map_err(|_| self.error(ToolErrorKind::Timeout, "did not list its tools in time"))??;
+        let secrets = self.secrets();
+        listed.iter_mut().for_each(|tool| secrets.json(tool));
         let (taken, refused) = offer::sort(&self.config, listed);
         for refused in &refused {
             tracing::warn!(
@@ -99,8 +102,11 @@ impl McpServer {
         }
     }
 
-    async fn call_now(self: &Arc<Self>, remote: &str, call: Call) -> Result<ToolOutput, ToolError> {
+    async fn call_now(self: &Arc<Self>, remote: &str, mut call: Call) -> Result<ToolOutput, ToolError> {
         let session = self.session().await?;
+        // It may still have what it was started with, though the file has another by now.
+        let secrets = session.secrets.and(&self.secrets());
+        call.progress = secrets.progress(call.progress);
         let arguments = call.arguments.as_object().cloned().unwrap_or_default();
         let mut params = CallToolRequestParams::new(remote.to_owned()).with_arguments(arguments);
         let mut meta = RequestMetaObject::default();
@@ -110,7 +116,8 @@ impl McpServer {
         let mut doubt = Doubt { server: Some(self.clone()), session: session.clone() };
         let answer = session.ask(request, Some(&call)).await;
         doubt.server = None;
-        let result = self.settle(&session, answer).await?;
+        let mut result = self.settle(&session, answer).await.map_err(|error| secrets.error(error))?;
+        secrets.json(&mut result);
         content::output(&result, self.config.output_limit).ok_or_else(|| {
             self.error(ToolErrorKind::Failed, "answered with something that is no tool result")
         })
@@ -169,7 +176,7 @@ impl McpServer {
     }
 
     async fn start(&self) -> Result<Session, ToolError> {
-        let reason = Reason::default();
+        let (reason, secrets) = (Reason::default(), self.secrets());
         let handler = Handler::new(self.changes.clone());
         let greeting = async {
             match &self.config.endpoint {
@@ -189,7 +196,17 @@ impl McpServer {
         let timeout = || format!("did not greet within {} ms", self.config.start_timeout.as_millis());
         let service = greeted.unwrap_or_else(|_| Err(timeout()));
         let service = service.map_err(|text| self.error(ToolErrorKind::Unavailable, &text))?;
-        Ok(Session { service, reason })
+        Ok(Session { service, reason, secrets })
+    }
+
+    /// What the server is given today and must not tell.
+    fn secrets(&self) -> Scrubber {
+        match &self.config.endpoint {
+            Endpoint::Stdio(program) => program.scrubber(),
+            Endpoint::Http { headers, .. } => {
+                Scrubber::of(headers.iter().map(|(name, value)| (name.as_str(), value)))
+            }
+        }
     }
 
     fn http(&self) -> Result<HttpLink, String> {
@@ -252,7 +269,7 @@ impl McpServer {
     }
 
     fn error(&self, kind: ToolErrorKind, text: &str) -> ToolError {
-        let mut text = format!("the MCP server `{}` {text}", self.config.name);
+        let mut text = self.secrets().text(&format!("the MCP server `{}` {text}", self.config.name));
         if let Some((at, _)) = text.char_indices().nth(MAX_TEXT) {
             text.truncate(at);
             text.push('…');

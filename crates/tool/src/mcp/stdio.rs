@@ -11,6 +11,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
 
 use crate::process::{Group, Pipes, Program};
+use crate::scrub::Scrubber;
 
 /// Lines in a row that are no messages; a server that writes more is not speaking MCP.
 const MAX_GARBAGE: usize = 100;
@@ -45,7 +46,7 @@ pub(super) struct Stdio {
 impl Stdio {
     pub fn start(server: &str, program: &Program, limit: usize, reason: Reason) -> io::Result<Self> {
         let (group, Pipes { stdin, stdout, stderr }) = program.start()?;
-        tokio::spawn(follow_log(server.to_owned(), stderr));
+        tokio::spawn(follow_log(server.to_owned(), stderr, program.scrubber()));
         Ok(Self {
             server: server.to_owned(),
             stdin: Arc::new(tokio::sync::Mutex::new(Some(stdin))),
@@ -134,20 +135,21 @@ impl Transport<RoleClient> for Stdio {
 }
 
 /// What a server writes about itself goes to our log and nowhere else.
-async fn follow_log(server: String, mut stderr: ChildStderr) {
+async fn follow_log(server: String, mut stderr: ChildStderr, secrets: Scrubber) {
     let mut buffer = BytesMut::new();
     while let Ok(1..) = stderr.read_buf(&mut buffer).await {
         while let Some(at) = buffer.iter().position(|byte| *byte == b'\n') {
-            log_line(&server, &buffer.split_to(at + 1));
+            log_line(&server, &buffer.split_to(at + 1), &secrets);
         }
         if buffer.len() > MAX_LOG_LINE {
-            log_line(&server, &buffer.split());
+            log_line(&server, &buffer.split(), &secrets);
         }
     }
-    log_line(&server, &buffer);
+    log_line(&server, &buffer, &secrets);
 }
 
-fn log_line(server: &str, line: &[u8]) {
+fn log_line(server: &str, line: &[u8], secrets: &Scrubber) {
+    let line = secrets.bytes(line);
     let line = String::from_utf8_lossy(&line[..line.len().min(MAX_LOG_LINE)]);
     let line: String = line.trim_end().chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
     if !line.is_empty() {

@@ -7,5 +7,7 @@ mod function;
 mod http;
 mod interactive;
 mod inventory;
+mod limits;
 mod mcp;
+mod secrets;
 mod support;

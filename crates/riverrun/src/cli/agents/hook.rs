@@ -60,9 +60,9 @@ fn tool(hook: &Hook, directory: &Path) -> Outcome<Arc<dyn Tool>> {
     let name = hook.name.text.clone();
     let limit = usize::try_from(hook.output_bytes.unwrap_or(OUTPUT)).unwrap_or(usize::MAX);
     let built: Result<Arc<dyn Tool>, String> = match &hook.kind {
-        ToolKind::Command { argv, env, cwd, interactive: _ } => {
+        ToolKind::Command { argv, env, cwd, interactive: _, limits } => {
             let argv: Vec<String> = argv.iter().map(|word| literal(word)).collect();
-            let program = program(&argv, env, cwd.as_deref(), directory);
+            let program = program(&argv, env, cwd.as_deref(), limits, directory);
             let config = CommandConfig { name, program, output_limit: limit, ..CommandConfig::default() };
             CommandTool::new(config).map(|tool| Arc::new(tool) as Arc<dyn Tool>)
         }

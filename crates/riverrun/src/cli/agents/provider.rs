@@ -69,6 +69,8 @@ pub fn build(declaration: &Declaration, directory: &Path) -> Outcome<Arc<dyn Pro
         (model.clone(), Price { input: *input, cached_input: Some(*cached), output: *output })
     };
     config.headers = headers(declaration, directory)?;
+    let secret = declaration.headers.iter().filter(|(_, value)| !matches!(value, SecretText::Plain(_)));
+    config.secret_headers = secret.map(|(name, _)| name.clone()).collect();
     let seconds = |time: Option<Duration>| time.map(|time| time.as_secs().max(1));
     config.connect_timeout_seconds = seconds(declaration.patience.connect);
     config.first_byte_timeout_seconds = seconds(declaration.patience.first_byte);

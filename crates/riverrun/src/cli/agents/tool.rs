@@ -7,14 +7,14 @@ use std::time::Duration;
 
 use riverrun_tool::{
     ClientTool, CommandConfig, CommandTool, Endpoint, Flags, HttpConfig, HttpTool, McpConfig, McpServer,
-    Outbound, Program, Secret, Tool,
+    Outbound, ProcessLimits, Program, Secret, Tool,
 };
 use serde_json::{Value, json};
 
 use super::build::json as read_json;
 use super::builtin::{self, Builtin};
 use super::failure::wrong;
-use crate::cli::config::{Mcp, SecretText, Tool as Declaration, ToolKind};
+use crate::cli::config::{Mcp, ProcessLimitsDeclared, SecretText, Tool as Declaration, ToolKind};
 use crate::cli::exit::Outcome;
 
 /// Bytes of each stream of a process that are kept; a blob may have 20 MiB.
@@ -38,9 +38,9 @@ pub fn build(declaration: &Declaration, directory: &Path) -> Outcome<Arc<dyn Too
             let built = ClientTool::new(name, description, parameters).flags(flags);
             Ok(Arc::new(built))
         }
-        ToolKind::Command { argv, env, cwd, interactive } => {
+        ToolKind::Command { argv, env, cwd, interactive, limits } => {
             let parameters = parameters(argv.iter().flat_map(|word| placeholders(word)).collect());
-            let program = program(argv, env, cwd.as_deref(), directory);
+            let program = program(argv, env, cwd.as_deref(), limits, directory);
             let name = name.clone();
             let mut config = CommandConfig {
                 name,
@@ -109,6 +109,7 @@ pub(super) fn program(
     argv: &[String],
     env: &BTreeMap<String, SecretText>,
     cwd: Option<&str>,
+    limits: &ProcessLimitsDeclared,
     directory: &Path,
 ) -> Program {
     let cwd = cwd.map_or_else(|| directory.to_owned(), |cwd| directory.join(cwd));
@@ -116,7 +117,19 @@ pub(super) fn program(
         argv: argv.to_vec(),
         cwd: Some(cwd).filter(|cwd: &PathBuf| !cwd.as_os_str().is_empty()),
         env: secrets(env, directory),
+        limits: process_limits(limits),
         ..Program::default()
+    }
+}
+
+fn process_limits(declared: &ProcessLimitsDeclared) -> ProcessLimits {
+    let usual = ProcessLimits::default();
+    ProcessLimits {
+        memory: declared.memory.or(usual.memory),
+        cpu: declared.cpu.or(usual.cpu),
+        open_files: declared.open_files.or(usual.open_files),
+        processes: declared.processes.or(usual.processes),
+        file_size: declared.file_size.or(usual.file_size),
     }
 }
 
@@ -157,7 +170,13 @@ pub fn server(declaration: &Mcp, directory: &Path) -> Arc<McpServer> {
         },
         None => {
             let cwd = declaration.cwd.as_deref();
-            Endpoint::Stdio(program(&declaration.command, &declaration.env, cwd, directory))
+            Endpoint::Stdio(program(
+                &declaration.command,
+                &declaration.env,
+                cwd,
+                &declaration.limits,
+                directory,
+            ))
         }
     };
     let mut config = McpConfig::new(declaration.name.text.clone(), endpoint);

@@ -16,8 +16,8 @@ use super::exit::Outcome;
 use super::terminal::{Tone, shorten};
 
 pub use declared::{
-    Agent, Approval, Declared, Hook, LimitsDeclared, Mcp, Name, Policy, Provider, SecretText, Source, Tool,
-    ToolKind,
+    Agent, Approval, Declared, Hook, LimitsDeclared, Mcp, Name, Policy, ProcessLimitsDeclared, Provider,
+    SecretText, Source, Tool, ToolKind,
 };
 pub use effective::{Effective, FileRead, FlagValue, find_file};
 pub use schema::schema;

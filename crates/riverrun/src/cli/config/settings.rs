@@ -60,7 +60,7 @@ settings! {
         "allowed_origins": Kind::TextList, "", "Web origins that may call, besides the server's own.";
         "behind_proxy": Kind::Flag, "false", "Believe the forwarding headers of a proxy in front.";
         "log_format": Kind::Word(&["text", "json"]), "text", "How the server writes its own log.";
-        "drain": Kind::Duration, "30s", "How long a shutdown waits for open requests and streams.";
+        "drain": Kind::Duration, "30s", "How long a shutdown waits for open model and tool calls, requests and streams.";
     }
     "log" {
         "retention": Kind::Duration, "30d", "How long finished sessions are kept; 0s keeps them for ever.";
@@ -130,7 +130,7 @@ impl Setting {
     }
 }
 
-fn parse_size(text: &str) -> Result<u64, String> {
+pub(super) fn parse_size(text: &str) -> Result<u64, String> {
     let wrong = || format!("`{text}` is not a size such as 65536, 256KiB or 1MiB");
     let split = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (number, unit) = text.split_at(split);

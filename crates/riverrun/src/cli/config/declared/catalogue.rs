@@ -49,6 +49,18 @@ pub const AGENT: &[Field] = &[
     may("default", Shape::Flag, "The agent of turns that name none."),
 ];
 
+pub const PROCESS_LIMITS: &[Field] = &[
+    may("memory", Shape::Size, "Bytes of address space of each process; not limited without it."),
+    may("cpu", Shape::Duration, "Processor time of each process; not limited without it."),
+    may("open_files", Shape::Count, "Open files of each process; 1024 without it."),
+    may(
+        "processes",
+        Shape::Count,
+        "Processes of the server's user, all of them counted; not limited without it.",
+    ),
+    may("file_size", Shape::Size, "Bytes of the largest file that it writes; 4GiB without it."),
+];
+
 pub const TOOL: &[Field] = &[
     may("description", Shape::Text, "What it does; the model reads it."),
     may(
@@ -69,6 +81,7 @@ pub const TOOL: &[Field] = &[
         Shape::Flag,
         "The command's process can be written to while it runs, and what it writes is told as it comes.",
     ),
+    may("limits", Shape::Table(PROCESS_LIMITS), "What a command may use of the machine (Linux)."),
     may("timeout", Shape::Duration, "How long a call may take."),
     may("approval", Shape::Word(APPROVALS), "When a person must agree to a call."),
     may("read_only", Shape::Flag, "It changes nothing; calls may run at the same time."),
@@ -87,6 +100,7 @@ pub const MCP: &[Field] = &[
     may("url", Shape::Url, "Where a server over HTTP is."),
     may("env", Shape::TextMap, "Variables of the program; secrets by { env } or { file }."),
     may("cwd", Shape::Text, "Where the program runs."),
+    may("limits", Shape::Table(PROCESS_LIMITS), "What the program may use of the machine (Linux)."),
     may("headers", Shape::TextMap, "Headers for a server over HTTP; secrets by { env } or { file }."),
     may("timeout", Shape::Duration, "How long a call may take."),
     may("approval", Shape::Word(APPROVALS), "When a person must agree to a call of its tools."),

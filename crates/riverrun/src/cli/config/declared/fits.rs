@@ -4,6 +4,7 @@ use riverrun_event::nearest;
 
 use super::node::{Node, NodeValue};
 use super::shape::Shape;
+use crate::cli::config::settings::parse_size;
 use crate::cli::duration;
 
 /// Checks everything but the members of tables; the error says what is wanted.
@@ -18,6 +19,7 @@ pub fn fits(node: &Node, shape: Shape) -> Result<(), String> {
         Shape::NumberTables(_) | Shape::Table(_) | Shape::Routes => {
             matches!(node.value, NodeValue::Table(_))
         }
+        Shape::Size => return size(node),
         Shape::Count => return from(node, 1.0, f64::MAX, "a whole number from 1 on"),
         Shape::Money => return from(node, 0.0, f64::MAX, "a number of dollars from 0 on"),
         Shape::Temperature => return from(node, 0.0, 2.0, "a number from 0 to 2"),
@@ -44,6 +46,7 @@ fn wanted(shape: Shape) -> &'static str {
         Shape::TextOrTexts => "a text or a list of texts",
         Shape::TextOrFile => "a text or { file = \"…\" }",
         Shape::Whole => "a whole number from 0 on",
+        Shape::Size => "a number of bytes such as \"64MiB\"",
         Shape::Count | Shape::Money | Shape::Temperature => "a number",
         Shape::Url => "an address such as \"https://example.com/path\"",
         Shape::JsonSchema => "a JSON Schema as a table, or { file = \"….json\" }",
@@ -151,6 +154,15 @@ fn span_of_time(node: &Node) -> Result<(), String> {
         },
         None => wants(node, wanted(Shape::Duration)),
     }
+}
+
+fn size(node: &Node) -> Result<(), String> {
+    let bytes = match &node.value {
+        NodeValue::Whole(number) => u64::try_from(*number).unwrap_or(0),
+        NodeValue::Text(text) => parse_size(text)?,
+        _ => return wants(node, wanted(Shape::Size)),
+    };
+    if bytes > 0 { Ok(()) } else { Err("wants at least one byte; leave it out for no limit".to_owned()) }
 }
 
 fn list_of(node: &Node, words: &[&str]) -> Result<(), String> {

@@ -58,6 +58,7 @@ impl Reader {
                 env: text_map(table, "env"),
                 cwd: text(table, "cwd"),
                 interactive: false,
+                limits: Default::default(),
             }),
             (true, Some(url)) => Some(ToolKind::Http {
                 url,

@@ -19,8 +19,8 @@ pub use node::Node;
 pub use read::read;
 pub use shape::{Form, schema};
 pub use types::{
-    Agent, Approval, Declared, Hook, LimitsDeclared, Mcp, Name, Policy, Provider, SecretText, Source, Tool,
-    ToolKind,
+    Agent, Approval, Declared, Hook, LimitsDeclared, Mcp, Name, Policy, ProcessLimitsDeclared, Provider,
+    SecretText, Source, Tool, ToolKind,
 };
 
 #[cfg(test)]

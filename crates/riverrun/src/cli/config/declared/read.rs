@@ -111,6 +111,7 @@ impl Reader {
             | Shape::TextMap
             | Shape::Duration
             | Shape::Whole
+            | Shape::Size
             | Shape::Count
             | Shape::Money
             | Shape::Temperature

@@ -4,7 +4,9 @@ use super::catalogue::{MCP, PRICE, PROVIDER};
 use super::node::Member;
 use super::read::Reader;
 use super::types::{Mcp, Patience, Provider};
-use super::values::{approval, flag, name, number, peek, secret, text, text_map, texts, time};
+use super::values::{
+    approval, flag, name, number, peek, process_limits, secret, text, text_map, texts, time,
+};
 
 impl Reader {
     pub(super) fn mcp(&mut self, member: &Member) -> Option<Mcp> {
@@ -13,7 +15,7 @@ impl Reader {
         let (command, url) = (texts(table.get("command").copied()), text(&table, "url"));
         match (command.is_empty(), &url) {
             (false, None) => self.foreign(&table, &["headers", "allow_hosts"], &at, "`url`"),
-            (true, Some(_)) => self.foreign(&table, &["env", "cwd"], &at, "`command`"),
+            (true, Some(_)) => self.foreign(&table, &["env", "cwd", "limits"], &at, "`command`"),
             (false, Some(_)) | (true, None) => {
                 self.complain(&member.span, format!("{at} needs `command` or `url`, and not both"));
             }
@@ -24,6 +26,7 @@ impl Reader {
             url,
             env: text_map(&table, "env"),
             cwd: text(&table, "cwd"),
+            limits: process_limits(&table),
             headers: text_map(&table, "headers"),
             timeout: time(&table, "timeout"),
             approval: approval(&table),

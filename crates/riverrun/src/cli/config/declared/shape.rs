@@ -19,6 +19,8 @@ pub enum Shape {
     /// More than no time.
     Duration,
     Whole,
+    /// A number of bytes, or `64MiB`.
+    Size,
     /// A whole number from 1 on.
     Count,
     /// Dollars: a number from 0 on.
@@ -106,6 +108,9 @@ fn of(shape: Shape) -> Value {
         Shape::NumberTables(fields) => json!({ "type": "object", "additionalProperties": table(fields) }),
         Shape::Duration => json!({ "type": "string", "pattern": "^0*[1-9][0-9]*(ms|s|m|h|d)$" }),
         Shape::Whole => json!({ "type": "integer", "minimum": 0 }),
+        Shape::Size => {
+            json!({ "type": ["integer", "string"], "minimum": 1, "pattern": "^0*[1-9][0-9]*(B|KiB|MiB|GiB)?$" })
+        }
         Shape::Count => json!({ "type": "integer", "minimum": 1 }),
         Shape::Money => json!({ "type": "number", "minimum": 0 }),
         Shape::Temperature => json!({ "type": "number", "minimum": 0, "maximum": 2 }),

@@ -4,11 +4,11 @@ use super::catalogue::TOOL;
 use super::node::Member;
 use super::read::Reader;
 use super::types::{Name, Tool, ToolKind};
-use super::values::{Table, approval, flag, json_schema, name, text, text_map, texts, time};
+use super::values::{Table, approval, flag, json_schema, name, process_limits, text, text_map, texts, time};
 
 /// The key that says what a tool is, with those that only make sense beside it.
 const KINDS: [(&str, &[&str]); 4] = [
-    ("command", &["env", "cwd", "interactive"]),
+    ("command", &["env", "cwd", "interactive", "limits"]),
     ("url", &["method", "headers", "allow_hosts"]),
     ("function", &[]),
     ("client", &[]),
@@ -86,6 +86,7 @@ fn tool_kind(kind: &str, table: &Table<'_>) -> Option<ToolKind> {
             env: text_map(table, "env"),
             cwd: text(table, "cwd"),
             interactive: flag(table, "interactive").unwrap_or(false),
+            limits: process_limits(table),
         },
         "url" => ToolKind::Http {
             url: text(table, "url").unwrap_or_default(),

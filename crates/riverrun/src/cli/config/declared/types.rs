@@ -57,6 +57,16 @@ pub struct LimitsDeclared {
     pub action_timeout: Option<Duration>,
 }
 
+/// What a program may use of the machine; what is not said is as the tool has it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ProcessLimitsDeclared {
+    pub memory: Option<u64>,
+    pub cpu: Option<Duration>,
+    pub open_files: Option<u64>,
+    pub processes: Option<u64>,
+    pub file_size: Option<u64>,
+}
+
 /// Something in the file itself, or in a file beside it.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Source<T> {
@@ -93,6 +103,7 @@ pub enum ToolKind {
         cwd: Option<String>,
         /// Its process is told, and can be written to.
         interactive: bool,
+        limits: ProcessLimitsDeclared,
     },
     Http {
         url: String,
@@ -137,6 +148,7 @@ pub struct Mcp {
     pub url: Option<String>,
     pub env: BTreeMap<String, SecretText>,
     pub cwd: Option<String>,
+    pub limits: ProcessLimitsDeclared,
     pub headers: BTreeMap<String, SecretText>,
     pub timeout: Option<Duration>,
     pub approval: Option<Approval>,

@@ -5,9 +5,11 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use super::catalogue::PROCESS_LIMITS;
 use super::node::{Member, Node, NodeValue};
 use super::shape::Field;
-use super::types::{Approval, Name, SecretText, Source};
+use super::types::{Approval, Name, ProcessLimitsDeclared, SecretText, Source};
+use crate::cli::config::settings::parse_size;
 use crate::cli::duration;
 
 /// The known members of a table, by name.
@@ -67,6 +69,27 @@ pub fn flag(table: &Table<'_>, key: &str) -> Option<bool> {
 
 pub fn time(table: &Table<'_>, key: &str) -> Option<Duration> {
     duration::parse(table.get(key)?.text()?).ok()
+}
+
+pub fn size(table: &Table<'_>, key: &str) -> Option<u64> {
+    match &table.get(key)?.value {
+        NodeValue::Text(text) => parse_size(text).ok(),
+        NodeValue::Whole(number) => u64::try_from(*number).ok(),
+        _ => None,
+    }
+}
+
+/// What a program may use of the machine.
+pub fn process_limits(table: &Table<'_>) -> ProcessLimitsDeclared {
+    let Some(node) = table.get("limits") else { return ProcessLimitsDeclared::default() };
+    let limits = peek(node, PROCESS_LIMITS);
+    ProcessLimitsDeclared {
+        memory: size(&limits, "memory"),
+        cpu: time(&limits, "cpu"),
+        open_files: whole(&limits, "open_files"),
+        processes: whole(&limits, "processes"),
+        file_size: size(&limits, "file_size"),
+    }
 }
 
 pub fn approval(table: &Table<'_>) -> Option<Approval> {
