@@ -37,7 +37,7 @@ approval = "never"
 env = {{ SESAME = {{ file = "{file}" }} }}
 
 [tools.talker]
-command = ["sh", "-c", "printf correct-horse-; sleep 0.3; echo battery-staple; echo $SESAME >&2"]
+command = ["sh", "-c", "echo $SESAME | head -c 14; sleep 0.3; echo $SESAME | tail -c +15; echo $SESAME >&2"]
 approval = "never"
 interactive = true
 env = {{ SESAME = {{ file = "{file}" }} }}
@@ -75,5 +75,6 @@ limits = {{ cpu = "1s" }}
     let message = &find(&events, "model.failed")["payload"]["error"]["message"];
     assert_eq!(message, "the service answered with HTTP 401: Incorrect API key: [key]");
     let log = stage.world.place.export("s").unwrap().concat();
-    assert!(!log.contains(VALUE) && !log.contains("battery"), "a secret is in the log");
+    let at = log.find("battery").map(|at| &log[at.saturating_sub(300)..(at + 60).min(log.len())]);
+    assert_eq!((log.contains(VALUE), at), (false, None), "a secret is in the log");
 }
