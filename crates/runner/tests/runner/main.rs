@@ -3,6 +3,7 @@
 // A test that cannot go on ends there.
 #![allow(clippy::unwrap_used)]
 
+mod agent_approvals;
 mod agents;
 mod compaction;
 mod control;
@@ -18,6 +19,7 @@ mod once;
 mod opaque;
 mod outputs;
 mod owners;
+mod predicates;
 mod processes;
 mod races;
 mod script;
