@@ -5,7 +5,6 @@ use axum::response::Response;
 use http::StatusCode;
 use riverrun_runner::AgentSpec;
 use riverrun_runner::agent::{Approval, ToolUse};
-use riverrun_tool::Effect;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -99,7 +98,7 @@ fn tool_view(used: &ToolUse) -> ToolView {
         source: definition.source.clone(),
         is_read_only: definition.flags.read_only,
         is_destructive,
-        is_idempotent: definition.effect() == Effect::Repeatable,
+        is_idempotent: definition.flags.idempotent || definition.flags.read_only,
         is_concurrency_safe: definition.flags.read_only,
         timeout_seconds: definition.timeout.as_secs(),
     }
