@@ -218,6 +218,9 @@ pub struct Turn {
     pub ended_at: Option<Timestamp>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub final_output: Option<RawJson>,
+    /// Why the model stopped, where it did not choose to: `max_tokens`, `refusal`, `content_filter`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stop_reason: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<ErrorInfo>,
     #[serde(default)]

@@ -24,8 +24,13 @@ pub struct AgentSpec {
     pub subagents: Vec<String>,
     /// Agents that this one may hand the conversation to.
     pub handoffs: Vec<String>,
-    /// Names of these, as the model calls them, that the policy does not let it call, and why.
-    pub denied: BTreeMap<String, String>,
+    /// When a person must agree before one of these is called, by the name that the model calls. Nobody is asked about
+    /// one that is not here.
+    pub agent_approvals: BTreeMap<String, Approval>,
+    /// What the model reads of a call that was rejected without a word of the person's; a plain sentence without it.
+    pub rejection: Option<RejectionFormatter>,
+    /// A call of a tool that is not there fails the task, instead of an error that the model reads.
+    pub fails_on_unknown_tool: bool,
     pub guardrails: Vec<Arc<dyn Guardrail>>,
     /// Asked in this order.
     pub hooks: Vec<HookUse>,
@@ -79,12 +84,49 @@ pub enum Approval {
     Always,
     /// The policy forbids the tool; deny beats allow.
     Denied(String),
-    /// Asked with the arguments. One that fails counts as "a person must agree".
+    /// Asked with the call. One that fails or panics counts as "a person must agree".
     Predicate(Predicate),
 }
 
-/// Says of a call's arguments whether a person must agree.
-pub type Predicate = Arc<dyn Fn(&Value) -> Result<bool, String> + Send + Sync>;
+/// Says of a call whether a person must agree. It is asked anew after a restart, and must not block.
+pub type Predicate = Arc<dyn Fn(&AskedCall<'_>) -> Result<bool, String> + Send + Sync>;
+
+/// A call that is to run, and whose it is.
+#[derive(Debug, Clone, Copy)]
+pub struct AskedCall<'a> {
+    pub session: &'a str,
+    pub turn: &'a str,
+    pub task: &'a str,
+    pub agent: &'a str,
+    pub call_id: &'a str,
+    pub tool: &'a str,
+    pub arguments: &'a Value,
+}
+
+/// Words for the model; None leaves it at the usual ones.
+pub type RejectionFormatter = Arc<dyn Fn(&Rejection<'_>) -> Option<String> + Send + Sync>;
+
+/// A call that was rejected.
+#[derive(Debug, Clone, Copy)]
+pub struct Rejection<'a> {
+    pub agent: &'a str,
+    pub call_id: &'a str,
+    pub tool: &'a str,
+    /// Who rejected it: `person`, or `rule` for one who did so for always.
+    pub source: &'a str,
+    /// What the model reads without a formatter.
+    pub usual: &'a str,
+}
+
+/// What becomes of an action that nobody decides in time. It is never an approval.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum OnTimeout {
+    /// The call is rejected, and the model reads so.
+    #[default]
+    Reject,
+    /// The turn fails with `action_timeout`.
+    Fail,
+}
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Limits {
@@ -99,6 +141,7 @@ pub struct Limits {
     pub children: u32,
     /// How long an action waits for its decision.
     pub action_timeout: Duration,
+    pub on_action_timeout: OnTimeout,
 }
 
 impl Default for Limits {
@@ -111,6 +154,7 @@ impl Default for Limits {
             depth: 4,
             children: 64,
             action_timeout: Duration::from_secs(300),
+            on_action_timeout: OnTimeout::Reject,
         }
     }
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use riverrun_event::{ToolCatalogResolved, ToolDescription};
 use riverrun_provider::{Provider, ToolChoice, ToolSpec};
+use riverrun_tool::{Effect, Flags, Runs, ToolDefinition};
 use serde_json::{Value, json};
 
 use crate::agent::{Approval, TRANSFER, ToolUse, Toolbox};
@@ -27,6 +28,18 @@ pub(crate) enum Tooling<'a> {
     Client { schema: Value, waits: bool },
     Subagent(&'a str),
     Handoff(&'a str),
+}
+
+impl Tooling<'_> {
+    /// What a decision about a call of this name is bound to; None for what the caller runs.
+    pub fn definition(&self, name: &str) -> Option<ToolDefinition> {
+        match self {
+            Tooling::Ours(ours) => Some(ours.tool.definition().clone()),
+            Tooling::Subagent(_) => Some(agent_definition(name, "subagent", subagent_schema())),
+            Tooling::Handoff(_) => Some(agent_definition(name, "handoff", handoff_schema())),
+            Tooling::Client { .. } => None,
+        }
+    }
 }
 
 impl Persona {
@@ -85,6 +98,12 @@ impl Persona {
         Some(Tooling::Client { schema: client["parameters"].clone(), waits })
     }
 
+    /// True if the model has anything to call.
+    pub fn has_tools(&self) -> bool {
+        let has_agents = !self.spec.subagents.is_empty() || !self.spec.handoffs.is_empty();
+        has_agents || !self.settings.tools.is_empty() || self.ours().next().is_some()
+    }
+
     /// The tools as the model is told of them. An earlier name hides a later one.
     pub fn tools(&self, registry: &Registry) -> Vec<ToolSpec> {
         let ours = self.ours().map(|known| {
@@ -95,9 +114,8 @@ impl Persona {
             |name: &str| registry.agents.get(name).map(|agent| agent.description.clone()).unwrap_or_default();
         let subagents = self.spec.subagents.iter().map(|name| spec(name, &about(name), subagent_schema()));
         let handoffs = self.spec.handoffs.iter().map(|name| {
-            let parameters = json!({"type": "object", "properties": {}, "additionalProperties": false});
             let about = format!("Hand the conversation to {name}. {}", about(name));
-            spec(&format!("{TRANSFER}{name}"), about.trim(), parameters)
+            spec(&format!("{TRANSFER}{name}"), about.trim(), handoff_schema())
         });
         let client = self.settings.tools.iter().filter_map(client_tool);
         let mut tools: Vec<ToolSpec> = Vec::new();
@@ -148,6 +166,24 @@ pub(crate) fn subagent_schema() -> Value {
     })
 }
 
+/// A handoff takes nothing: the other agent reads the conversation.
+fn handoff_schema() -> Value {
+    json!({"type": "object", "properties": {}, "additionalProperties": false})
+}
+
+/// Another agent as what a decision is bound to. What it does, its own policy guards.
+fn agent_definition(name: &str, source: &str, parameters: Value) -> ToolDefinition {
+    ToolDefinition {
+        name: name.to_owned(),
+        description: String::new(),
+        parameters,
+        flags: Flags { read_only: false, destructive: false, idempotent: false, open_world: false },
+        timeout: std::time::Duration::ZERO,
+        source: source.to_owned(),
+        runs: Runs::default(),
+    }
+}
+
 /// The caller runs what the server only knows of. A tool that the policy denies is the server's to refuse.
 fn of_ours(ours: &ToolUse) -> Tooling<'_> {
     let definition = ours.tool.definition();
@@ -175,6 +211,7 @@ fn described(used: &ToolUse, is_away: bool) -> ToolDescription {
         is_read_only: Some(definition.flags.read_only),
         is_concurrency_safe: Some(definition.flags.read_only),
         is_destructive: Some(definition.flags.destructive && !definition.flags.read_only),
+        is_idempotent: Some(definition.effect() == Effect::Repeatable),
         ..ToolDescription::default()
     }
 }

@@ -78,3 +78,29 @@ fn scenario_11_a_denial_is_a_fact_that_names_its_cause() {
     assert!(stage.world.counter.effects("s", "wipe").is_empty());
     assert_eq!(events.last().unwrap()["type"], "turn.completed");
 }
+
+const CALLER: &str = r#"
+[[step]]
+when = { results = 1 }
+play = [ { text = { pieces = ["it said: {result}"] } } ]
+[[step]]
+play = [ { call = { id = "c1", name = "helper", arguments = ['{"input":"dig"}'] } } ]
+"#;
+
+#[test]
+fn a_sub_agent_that_the_policy_asks_about_waits_for_a_person_over_a_restart() {
+    let config = "[agents.caller]\nmodel = \"scripted/caller\"\nsubagents = [\"helper\"]\n\
+         [agents.helper]\nmodel = \"scripted/text\"\n[policy]\nask = [\"help*\"]\n";
+    let mut stage = Stage::new("ask-agent", config, &[("caller.toml", CALLER)]);
+    stage.submit("t1", "caller");
+    let asked = stage.world.wait_actions("s", 1).unwrap();
+    assert!(!kinds(&stage.events()).contains(&"subagent.spawned"), "nobody agreed yet");
+    stage.restart();
+    assert_eq!(stage.world.decide("s", &asked[0], "approve").unwrap().status, 200);
+    let events = stage.until_ended("t1");
+    assert_eq!(events.last().unwrap()["type"], "turn.completed", "{:?}", kinds(&events));
+    assert!(place(&events, "permission.requested") < place(&events, "action.required"));
+    let resolved = &find(&events, "permission.resolved")["payload"];
+    assert_eq!((&resolved["decision"], &resolved["decisionSource"]), (&json!("allow"), &json!("person")));
+    assert!(place(&events, "permission.resolved") < place(&events, "subagent.spawned"));
+}

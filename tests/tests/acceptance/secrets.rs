@@ -37,7 +37,7 @@ approval = "never"
 env = {{ SESAME = {{ file = "{file}" }} }}
 
 [tools.talker]
-command = ["sh", "-c", "echo $SESAME | head -c 14; sleep 0.3; echo $SESAME | tail -c +15; echo $SESAME >&2"]
+command = ["sh", "-c", "printf %s $(echo $SESAME | cut -c1-14); sleep 0.3; echo $SESAME | cut -c15-; echo $SESAME >&2"]
 approval = "never"
 interactive = true
 env = {{ SESAME = {{ file = "{file}" }} }}

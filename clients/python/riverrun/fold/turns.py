@@ -91,7 +91,7 @@ def turn_started(step: Step, started: dict[str, Any]) -> None:
 
 def _retry_turn(step: Step, turn: dict[str, Any]) -> None:
     """Another run of an ended turn is a retry: the turn and its root task are open again."""
-    for name in ("endedAt", "error", "finalOutput"):
+    for name in ("endedAt", "error", "finalOutput", "stopReason"):
         turn.pop(name, None)
     task = step.derived.tasks.get(turn.get("taskId", ""))
     if task is not None:
@@ -104,6 +104,7 @@ def turn_completed(step: Step, completed: dict[str, Any]) -> None:
     if turn is None:
         return
     put(step.turn(turn), "finalOutput", completed.get("finalOutput"))
+    put(step.turn(turn), "stopReason", completed.get("stopReason"))
     _told_usage(step, turn, completed)
     end_turn(step, turn, "completed")
 

@@ -1951,6 +1951,8 @@ class ToolDescription(TypedDict):
     """True if it may run beside others."""
     isDestructive: NotRequired["bool"]
     """True if it may destroy something."""
+    isIdempotent: NotRequired["bool"]
+    """True if the same call again changes nothing more: it may be repeated."""
     isReadOnly: NotRequired["bool"]
     """True if it changes nothing."""
     metadataRef: NotRequired["BlobRef"]

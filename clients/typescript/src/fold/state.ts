@@ -83,6 +83,8 @@ export interface TurnState {
   startedAt?: string;
   endedAt?: string;
   finalOutput?: Json;
+  /** Why the model stopped, where it did not choose to: `max_tokens`, `refusal`, `content_filter`. */
+  stopReason?: string;
   error?: ErrorInfo;
   usage: Usage;
 }

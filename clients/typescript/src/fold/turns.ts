@@ -98,6 +98,7 @@ function retryTurn(step: Step, at: number): void {
   delete turn.endedAt;
   delete turn.error;
   delete turn.finalOutput;
+  delete turn.stopReason;
   const task = turn.taskId === undefined ? undefined : step.derived.tasks.get(turn.taskId);
   if (task === undefined) return;
   reopenTask(step, task, step.event.scope.runId);
@@ -108,6 +109,7 @@ export function turnCompleted(step: Step, completed: TurnCompleted): void {
   const turn = endingTurn(step);
   if (turn === undefined) return;
   put(step.turn(turn), "finalOutput", completed.finalOutput);
+  put(step.turn(turn), "stopReason", completed.stopReason);
   toldUsage(step, turn, completed.usage);
   endTurn(step, turn, "completed");
 }

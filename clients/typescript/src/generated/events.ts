@@ -1852,6 +1852,8 @@ export interface ToolDescription {
   isConcurrencySafe?: boolean;
   /** True if it may destroy something. */
   isDestructive?: boolean;
+  /** True if the same call again changes nothing more: it may be repeated. */
+  isIdempotent?: boolean;
   /** True if it changes nothing. */
   isReadOnly?: boolean;
   /** Where more is known. */

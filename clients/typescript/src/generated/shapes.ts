@@ -253,7 +253,7 @@ export const SHAPES: Readonly<Record<string, Shape>> = {
   "ToolCallPatch": {"needed": {"id": "text"}, "optional": {"arguments": "text?", "callId": "text?", "language": "text?", "name": "text?", "opaque": "json?", "status": "text?"}},
   "ToolCancelled": {"needed": {}, "optional": {"reason": "text", "toolName": "text"}},
   "ToolCatalogResolved": {"needed": {}, "optional": {"tools": "[ToolDescription]"}},
-  "ToolDescription": {"needed": {}, "optional": {"capabilities": "[text]", "description": "text", "inputSchema": "json", "interruptBehavior": "text", "isConcurrencySafe": "boolean", "isDestructive": "boolean", "isReadOnly": "boolean", "metadataRef": "BlobRef", "policy": "text", "runtimeOwner": "text", "toolName": "text"}},
+  "ToolDescription": {"needed": {}, "optional": {"capabilities": "[text]", "description": "text", "inputSchema": "json", "interruptBehavior": "text", "isConcurrencySafe": "boolean", "isDestructive": "boolean", "isIdempotent": "boolean", "isReadOnly": "boolean", "metadataRef": "BlobRef", "policy": "text", "runtimeOwner": "text", "toolName": "text"}},
   "ToolFailed": {"needed": {"error": "ErrorInfo"}, "optional": {"durationMs": "u64", "outputRef": "BlobRef", "toolName": "text"}},
   "ToolOutcomeUnknown": {"needed": {}, "optional": {"reason": "text", "toolName": "text"}},
   "ToolProgress": {"needed": {}, "optional": {"fraction": "number", "message": "text", "partial": "Block"}},

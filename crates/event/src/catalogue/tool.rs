@@ -32,6 +32,8 @@ payload! {
         is_concurrency_safe "is_concurrency_safe": bool,
         /// True if it may destroy something.
         is_destructive "is_destructive": bool,
+        /// True if the same call again changes nothing more: it may be repeated.
+        is_idempotent "is_idempotent": bool,
         /// What happens to it on a cancel.
         interrupt_behavior "interrupt_behavior": String,
     };

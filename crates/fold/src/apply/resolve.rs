@@ -58,6 +58,7 @@ impl Step<'_> {
             started_at: None,
             ended_at: None,
             final_output: None,
+            stop_reason: None,
             error: None,
             usage: Usage::default(),
         });

@@ -108,6 +108,7 @@ impl Step<'_> {
         state.ended_at = None;
         state.error = None;
         state.final_output = None;
+        state.stop_reason = None;
         let root = state.task_id.clone().and_then(|task| self.state.index.tasks.get(&task).copied());
         if let Some(task) = root {
             self.reopen_task(task, self.event.scope.run_id.clone());
@@ -118,6 +119,7 @@ impl Step<'_> {
     pub(super) fn turn_completed(&mut self, completed: &TurnCompleted) {
         let Some(turn) = self.ending_turn() else { return };
         self.state.turns[turn].final_output.clone_from(&completed.final_output);
+        self.state.turns[turn].stop_reason.clone_from(&completed.stop_reason);
         self.told_usage(turn, &completed.usage);
         self.end_turn(turn, Status::Completed);
     }

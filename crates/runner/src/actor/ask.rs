@@ -1,10 +1,11 @@
 //! Questions to people: may this run, and what does your tool say?
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
 use riverrun_event::{
-    ActionId, ActionRequired, ActionResolved, EventType, Part, RawJson, Scope, TaskId, ToolCancelled,
-    ToolResult,
+    ActionId, ActionRequired, ActionResolved, EventType, Part, PermissionDecision, RawJson, Scope, TaskId,
+    ToolCancelled, ToolResult,
 };
 use riverrun_tool::{ToolDefinition, ToolErrorKind};
 use serde_json::Value;
@@ -12,21 +13,26 @@ use serde_json::Value;
 use super::Actor;
 use super::money::later;
 use super::result::Outcome;
-use super::tools::REJECTED;
+use crate::agent::Rejection;
 use crate::approve::{digest, named};
 use crate::page::Page;
+use crate::view::ActionView;
+
+/// What the model reads when a person said no and gave no reason.
+const REJECTED: &str = "Tool execution was not approved.";
+
+/// A call that somebody must agree to, and why.
+pub(super) struct Question<'a> {
+    pub definition: &'a ToolDefinition,
+    pub value: &'a Value,
+    pub source: &'a str,
+    pub reason: &'a str,
+}
 
 impl Actor {
     /// Somebody must agree before this runs.
-    pub(super) fn ask_person(
-        &mut self,
-        task: &TaskId,
-        call: &str,
-        definition: &ToolDefinition,
-        value: &Value,
-        reason: &str,
-        page: &mut Page,
-    ) {
+    pub(super) fn ask_person(&mut self, task: &TaskId, call: &str, question: &Question<'_>, page: &mut Page) {
+        let Question { definition, value, source, reason } = *question;
         let required = ActionRequired {
             action_type: "tool_permission".to_owned(),
             prompt: Some(format!("May `{}` run? {}", definition.name, reason)),
@@ -37,7 +43,15 @@ impl Actor {
             runs: definition.runs.shown().and_then(|runs| RawJson::of(runs).ok()),
             ..ActionRequired::default()
         };
-        self.require(task, call, required, page);
+        let permission = PermissionDecision {
+            decision: Some("ask".to_owned()),
+            decision_source: Some(source.to_owned()),
+            decision_reason: Some(reason.to_owned()),
+            destructive: Some(definition.flags.destructive && !definition.flags.read_only),
+            prompt: required.prompt.clone(),
+            ..PermissionDecision::default()
+        };
+        self.require(task, call, required, Some(permission), page);
     }
 
     /// The caller runs the tool and tells what came of it.
@@ -62,10 +76,17 @@ impl Actor {
             arguments: RawJson::of(value).ok(),
             ..ActionRequired::default()
         };
-        self.require(task, call, required, page);
+        self.require(task, call, required, None, page);
     }
 
-    fn require(&mut self, task: &TaskId, call: &str, required: ActionRequired, page: &mut Page) {
+    fn require(
+        &mut self,
+        task: &TaskId,
+        call: &str,
+        required: ActionRequired,
+        permission: Option<PermissionDecision>,
+        page: &mut Page,
+    ) {
         let timeout =
             self.persona(task).map_or(Duration::from_secs(300), |persona| persona.spec.limits.action_timeout);
         let action_id = ActionId::from_bytes(self.core.fresh());
@@ -78,6 +99,15 @@ impl Actor {
             batch_id: known.step.as_ref().map(ToString::to_string),
             ..required
         };
+        if let Some(permission) = permission {
+            let requested = PermissionDecision {
+                tool_name: required.tool_name.clone(),
+                approval_action_id: Some(action_id.to_string()),
+                expires_at: required.expires_at.clone(),
+                ..permission
+            };
+            page.push(EventType::PermissionRequested, &view.call_scope(known), &requested);
+        }
         let scope = Scope { action_id: Some(action_id), ..view.call_scope(known) };
         page.push(EventType::ActionRequired, &scope, &required);
     }
@@ -91,7 +121,48 @@ impl Actor {
             message: Some("Nobody decided in time.".to_owned()),
             ..ActionResolved::default()
         };
-        page.push(EventType::ActionResolved, &scope, &resolved);
+        self.resolve(&scope, &resolved, page);
+    }
+
+    /// Writes what was decided, and for a permission whether it was given, by whom and why.
+    pub(super) fn resolve(&self, scope: &Scope, resolved: &ActionResolved, page: &mut Page) {
+        page.push(EventType::ActionResolved, scope, resolved);
+        let (Some(action), Some(task)) = (&scope.action_id, &scope.task_id) else { return };
+        let Some((_, view)) = self.view.task(task) else { return };
+        let is_it = |known: &&ActionView| known.action == *action;
+        let call = view.calls.iter().find(|call| call.action.as_ref().filter(is_it).is_some());
+        let Some(call) = call.filter(|call| call.action.as_ref().is_some_and(|known| known.is_permission))
+        else {
+            return;
+        };
+        let is_given = matches!(resolved.decision.as_str(), "approve" | "edit");
+        let usual = match resolved.decision.as_str() {
+            "approve" => "somebody agreed",
+            "edit" => "somebody agreed, with other arguments",
+            "respond" => "somebody answered in the tool's place",
+            _ => "somebody did not agree, or nobody did in time",
+        };
+        let told = PermissionDecision {
+            tool_name: Some(call.name.clone()),
+            decision: Some(if is_given { "allow" } else { "deny" }.to_owned()),
+            decision_source: resolved.source.clone(),
+            decision_reason: Some(resolved.message.clone().unwrap_or_else(|| usual.to_owned())),
+            approval_action_id: Some(action.to_string()),
+            ..PermissionDecision::default()
+        };
+        page.push(EventType::PermissionResolved, &view.call_scope(call), &told);
+    }
+
+    /// What the model reads of a call that was rejected without a word: the agent's formatter may say it better.
+    pub(super) fn rejection(&self, task: &TaskId, call: &str, source: &str) -> String {
+        let found = self.view.task(task).and_then(|(_, view)| Some((view, view.call(call)?)));
+        let formatter = self.persona(task).and_then(|persona| persona.spec.rejection.clone());
+        let (Some((view, known)), Some(formatter)) = (found, formatter) else { return REJECTED.to_owned() };
+        let (agent, tool) = (view.agent.as_str(), known.name.as_str());
+        let rejection = Rejection { agent, call_id: call, tool, source, usual: REJECTED };
+        // One that breaks down changes nothing of the decision.
+        let words = catch_unwind(AssertUnwindSafe(|| formatter(&rejection))).unwrap_or_default();
+        words.unwrap_or_else(|| REJECTED.to_owned())
     }
 
     /// The links of an action of a running turn.
@@ -124,9 +195,10 @@ impl Actor {
                 &ToolResult { tool_name, status, ..ToolResult::default() },
             );
         }
-        let text = match (&resolved.message, resolved.source.as_deref()) {
-            (Some(message), _) if !message.is_empty() => message.clone(),
-            (_, _) => REJECTED.to_owned(),
+        let source = resolved.source.as_deref().unwrap_or("person");
+        let text = match resolved.message.as_deref() {
+            Some(message) if !message.is_empty() => message.to_owned(),
+            Some(_) | None => self.rejection(task, call, source),
         };
         self.write_result(task, call, &Outcome::error("failed", vec![Part::plain(text)]), page);
         let reason = resolved.source.or(Some(ToolErrorKind::Denied.as_str().to_owned()));

@@ -2,7 +2,7 @@
 
 use riverrun_event::{
     AgentChanged, EventType, HandoffCompleted, HandoffItem, HandoffPatch, HandoffRequested, Item,
-    ItemCompleted, ItemId, ItemPatch, ItemStarted, Part, RunId, Scope, SubagentSpawned, TaskChange,
+    ItemCompleted, ItemId, ItemPatch, ItemStarted, Part, RawJson, RunId, Scope, SubagentSpawned, TaskChange,
     TaskDelegated, TaskId, TaskInfo, ToolCancelled, ToolResult,
 };
 use riverrun_fold::Status;
@@ -21,7 +21,15 @@ use crate::reference::{Keep, Pool};
 
 impl Actor {
     /// Gives work to a sub-agent: a task of its own, named by the call.
-    pub(super) fn spawn(&mut self, task: &TaskId, call: &str, agent: &str, value: &Value, page: &mut Page) {
+    pub(super) fn spawn(
+        &mut self,
+        task: &TaskId,
+        call: &str,
+        agent: &str,
+        value: &Value,
+        edited: Option<RawJson>,
+        page: &mut Page,
+    ) {
         if !self.core.registry.agents.contains_key(agent) {
             let message = format!("There is no agent `{agent}`.");
             return self.refuse_call(task, call, ToolErrorKind::LimitPassed, &message, page);
@@ -46,7 +54,7 @@ impl Actor {
             depth: Some(view.depth + 1),
             ..view.scope.clone()
         };
-        page.push(EventType::ToolStarted, &scope, &started(known, value));
+        page.push(EventType::ToolStarted, &scope, &started(known, value, edited));
         // The child's items are shown inside this result, so it stands before the child's first event.
         self.open_result(task, call, page);
         let delegated = TaskDelegated { to_task_id: call.to_owned(), agent: Some(agent.to_owned()) };

@@ -138,7 +138,7 @@ impl Actor {
                     source: Some(ending.source.to_owned()),
                     ..ActionResolved::default()
                 };
-                page.push(EventType::ActionResolved, &scope, &resolved);
+                self.resolve(&scope, &resolved, page);
             }
             let text = match (call.is_started, call.is_ended) {
                 (true, true) => "The tool ran, and the turn ended before its result could be read.",

@@ -9,7 +9,6 @@ use super::Actor;
 use super::command::Refusal;
 use crate::approve::{Rule, Rules, digest, identity};
 use crate::page::Page;
-use crate::persona::Tooling;
 use crate::{CommandError, Decide, Decided, Decision, RequestKey};
 
 impl Actor {
@@ -41,7 +40,7 @@ impl Actor {
         let mut page = self.page();
         let resolved = self.resolution(&decide, &action)?;
         let (decision, source) = (resolved.decision.clone(), resolved.source.clone().unwrap_or_default());
-        page.push(EventType::ActionResolved, &scope, &resolved);
+        self.resolve(&scope, &resolved, &mut page);
         if decide.always {
             self.write_rule(&action, &decision, &scope, &mut page)?;
         }
@@ -179,10 +178,7 @@ impl Actor {
         let task = action.task_id.as_ref()?;
         let (_, view) = self.view.task(task)?;
         let call = view.call(action.tool_call_id.as_ref()?.as_str())?;
-        match self.persona(task)?.tooling(&call.name)? {
-            Tooling::Ours(ours) => Some(look(ours.tool.definition())),
-            Tooling::Client { .. } | Tooling::Subagent(_) | Tooling::Handoff(_) => None,
-        }
+        self.persona(task)?.tooling(&call.name)?.definition(&call.name).as_ref().map(look)
     }
 
     fn write_rule(

@@ -14,6 +14,8 @@ use crate::page::Page;
 #[derive(Default)]
 pub(super) struct Stream {
     pub items: Vec<StreamItem>,
+    /// A text that has come to its end: whether the model chose that is known with what comes next.
+    done: Option<(u32, Option<RawJson>)>,
     pub model: Option<String>,
     pub response: Option<String>,
     /// The bytes of the service, where they are to be kept.
@@ -33,6 +35,9 @@ pub(super) struct StreamItem {
 impl Actor {
     /// Everything but the end of the call.
     pub(super) fn model_event(&mut self, task: &TaskId, event: ModelEvent, page: &mut Page) {
+        if is_of_item(&event) {
+            self.write_done(task, "completed", page);
+        }
         match event {
             ModelEvent::Started { response_id, model } => {
                 if let Some(stream) = self.streams.get_mut(task) {
@@ -155,12 +160,31 @@ impl Actor {
                 ItemUpdated { item_id, output_index, block_index: 0, block, change, partial_index: None };
             page.push(EventType::ItemUpdated, &scope, &updated);
         }
-        let completed = completed(item, "completed", opaque);
-        page.push(EventType::ItemCompleted, &scope, &completed);
+        match &item.kind {
+            ItemKind::ToolCall { .. } => {
+                let completed = completed(item, "completed", opaque);
+                page.push(EventType::ItemCompleted, &scope, &completed);
+            }
+            ItemKind::Message | ItemKind::Reasoning => {
+                if let Some(stream) = self.streams.get_mut(task) {
+                    stream.done = Some((index, opaque));
+                }
+            }
+        }
+    }
+
+    /// The end of a text that has come to its end.
+    fn write_done(&mut self, task: &TaskId, status: &str, page: &mut Page) {
+        let Some(scope) = self.view.task(task).map(|(_, view)| view.step_scope()) else { return };
+        let Some(stream) = self.streams.get_mut(task) else { return };
+        let Some((index, opaque)) = stream.done.take() else { return };
+        let Some(item) = stream.items.iter().rev().find(|item| item.index == index) else { return };
+        page.push(EventType::ItemCompleted, &scope, &completed(item, status, opaque));
     }
 
     /// Closes what the call left open: unfinished arguments are never run, cut text is marked.
     pub(super) fn close_items(&mut self, task: &TaskId, page: &mut Page) {
+        self.write_done(task, "completed", page);
         let Some(stream) = self.streams.remove(task) else { return };
         let Some((_, view)) = self.view.task(task) else { return };
         let scope = view.step_scope();
@@ -179,6 +203,8 @@ impl Actor {
         let raw_ref = self.keep_answer(task);
         let Some(stream) = self.streams.get(task) else { return };
         let (response_id, model) = (stream.response.clone(), stream.model.clone());
+        let is_cut = matches!(stop, StopReason::MaxTokens | StopReason::ContentFilter);
+        self.write_done(task, if is_cut { "incomplete" } else { "completed" }, page);
         self.close_items(task, page);
         let Some((_, view)) = self.view.task(task) else { return };
         let completed = ModelCompleted {
@@ -196,6 +222,25 @@ impl Actor {
         let scope = view.step_scope();
         page.push(EventType::ModelCompleted, &scope, &completed);
         self.record_cost(task, &usage, &scope, page);
+    }
+}
+
+/// True for what tells of an item. The last text before the end of a call may be one that was cut.
+fn is_of_item(event: &ModelEvent) -> bool {
+    match event {
+        ModelEvent::ItemStarted { .. }
+        | ModelEvent::Text { .. }
+        | ModelEvent::Reasoning { .. }
+        | ModelEvent::Arguments { .. }
+        | ModelEvent::Annotated { .. }
+        | ModelEvent::ItemDone { .. } => true,
+        ModelEvent::Started { .. }
+        | ModelEvent::RateLimited(_)
+        | ModelEvent::State(_)
+        | ModelEvent::Vendor { .. }
+        | ModelEvent::Raw(_)
+        | ModelEvent::Completed { .. }
+        | ModelEvent::Failed(_) => false,
     }
 }
 

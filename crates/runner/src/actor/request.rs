@@ -1,8 +1,9 @@
 //! What the model is asked.
 
 use riverrun_event::{
-    BlobRef, EventType, Input, Item, ItemCompleted, ItemId, ItemPatch, ItemStarted, MessageItem,
-    MessagePatch, ModelRequested, Part, RoutingDecision, Scope, StepId, TaskId,
+    BlobRef, CandidateModels, EventType, Input, Item, ItemCompleted, ItemId, ItemPatch, ItemStarted,
+    MessageItem, MessagePatch, ModelRequested, Part, RawJson, RoutingDecision, Scope, StepId, TaskId,
+    TaskProfile,
 };
 use riverrun_provider::{ModelRequest, Provider};
 
@@ -41,7 +42,7 @@ impl Actor {
         let Some((_, view)) = self.view.task(task) else { return Ok(()) };
         let scope = with_step(&view.scope, Some(&step));
         if !view.is_routed {
-            write_routing(page, &scope, &persona.spec.models);
+            write_routing(page, &scope, &persona);
         }
         self.write_catalogue(&persona, &scope, page);
         let (provider, model) = split(persona.spec.models.get(place));
@@ -153,16 +154,54 @@ impl Actor {
     }
 }
 
-fn write_routing(page: &mut Page, scope: &Scope, models: &[String]) {
+/// Which model answers. Where there is a choice, also what it was made for and from.
+fn write_routing(page: &mut Page, scope: &Scope, persona: &Persona) {
+    let models = &persona.spec.models;
+    let has_choice = models.len() > 1;
+    if has_choice {
+        page.push(EventType::TaskProfileResolved, scope, &profile(persona));
+        page.push(EventType::RoutingCandidatesResolved, scope, &candidates(models));
+    }
     let (selected_provider, selected_model) = split(models.first());
     let decision = RoutingDecision {
         decision_source: Some("agent".to_owned()),
         selected_provider,
         selected_model,
         candidate_count: u32::try_from(models.len()).ok(),
-        fallback_chain: (models.len() > 1).then(|| models.to_vec()),
+        fallback_chain: has_choice.then(|| models.clone()),
         ..RoutingDecision::default()
     };
-    let kind = if models.len() > 1 { EventType::RoutingDecided } else { EventType::RoutingSingleCandidate };
+    let kind = if has_choice { EventType::RoutingDecided } else { EventType::RoutingSingleCandidate };
     page.push(kind, scope, &decision);
+}
+
+fn profile(persona: &Persona) -> TaskProfile {
+    let mut needs = Vec::new();
+    if persona.has_tools() {
+        needs.push("tool_use".to_owned());
+    }
+    if persona.output_schema().is_some() {
+        needs.push("structured_output".to_owned());
+    }
+    TaskProfile {
+        kind: Some(if persona.is_gateway { "completion" } else { "agent" }.to_owned()),
+        source: Some("agent".to_owned()),
+        required_capabilities: Some(needs),
+        fallback_policy: Some("next_in_list".to_owned()),
+        settings_source: Some(persona.spec.name.clone()),
+        ..TaskProfile::default()
+    }
+}
+
+fn candidates(models: &[String]) -> CandidateModels {
+    let candidate = |name: &String| {
+        let (provider, model) = split(Some(name));
+        RawJson::of(&serde_json::json!({"provider": provider, "model": model})).ok()
+    };
+    CandidateModels {
+        candidate_count: u32::try_from(models.len()).ok(),
+        candidates: Some(models.iter().filter_map(candidate).collect()),
+        single_candidate: Some(false),
+        ..CandidateModels::default()
+    }
 }

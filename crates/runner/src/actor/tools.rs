@@ -11,19 +11,17 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::Actor;
+use super::ask::Question;
 use super::hook::INLINE;
 use super::process::process_mark;
 use super::result::Outcome;
-use crate::agent::ToolUse;
+use crate::agent::{Approval, ToolUse};
 use crate::approve::{Verdict, digest};
 use crate::drive::{EffectKey, Launch, ToolRun};
 use crate::hook::HookPoint;
 use crate::page::Page;
-use crate::persona::{Persona, Tooling, subagent_schema};
+use crate::persona::{Persona, Tooling};
 use crate::view::{CallView, TaskView, answers};
-
-/// What the model reads when a person said no and gave no reason.
-pub(super) const REJECTED: &str = "Tool execution was not approved.";
 
 /// Stands for arguments that are not in the store, and is no JSON: such a call never runs.
 const LOST_INPUT: &str = "(what a hook put in their place is lost)";
@@ -76,77 +74,87 @@ impl Actor {
         if self.must_vet(task, call, &persona, &tooling, &value) {
             return self.vet(task, call, &persona, name.clone(), value);
         }
-        match tooling {
-            Tooling::Ours(ours) => self.judge_ours(task, call, ours, &value, &scope, page),
-            Tooling::Client { schema, .. } => self.ask_client(task, call, &schema, &value, page),
-            Tooling::Subagent(_) | Tooling::Handoff(_) if persona.spec.denied.contains_key(&name) => {
-                self.deny_agent(task, call, &persona, &name, &scope, page)
+        match &tooling {
+            Tooling::Client { schema, .. } => self.judge_client(task, call, &name, schema, &value, page),
+            Tooling::Ours(_) | Tooling::Subagent(_) | Tooling::Handoff(_) => {
+                self.judge_by_policy(task, call, &persona, &tooling, value, &scope, page);
             }
-            Tooling::Subagent(agent) => match crate::schema::check(&subagent_schema(), &value) {
-                Ok(()) => self.spawn(task, call, agent, &value, page),
-                Err(problem) => {
-                    let message = format!("The arguments of `{name}` do not fit its schema: {problem}");
-                    self.refuse_call(task, call, ToolErrorKind::BadArguments, &message, page);
-                }
-            },
-            Tooling::Handoff(agent) => self.hand_off(task, call, agent, page),
         }
     }
 
-    /// The policy is against another agent as it may be against a tool.
-    fn deny_agent(
+    /// The caller is not asked to run what its own schema does not allow.
+    fn judge_client(
+        &mut self,
+        task: &TaskId,
+        call: &str,
+        name: &str,
+        schema: &Value,
+        value: &Value,
+        page: &mut Page,
+    ) {
+        // What is no schema here may be one for the caller, who looks at the arguments then.
+        let is_schema = riverrun_tool::check_schema(schema).is_ok();
+        let fits = if is_schema { crate::schema::check(schema, value) } else { Ok(()) };
+        match fits {
+            Ok(()) => self.ask_client(task, call, schema, value, page),
+            Err(problem) => {
+                let message = format!("The arguments of `{name}` do not fit its schema: {problem}");
+                self.refuse_call(task, call, ToolErrorKind::BadArguments, &message, page);
+            }
+        }
+    }
+
+    /// A tool of the server's, or another agent: the policy is asked about either by the name that the model calls.
+    #[allow(clippy::too_many_arguments, reason = "the parts of one call, taken apart by its only caller")]
+    fn judge_by_policy(
         &mut self,
         task: &TaskId,
         call: &str,
         persona: &Persona,
-        name: &str,
+        tooling: &Tooling<'_>,
+        value: Value,
         scope: &Scope,
         page: &mut Page,
     ) {
-        let Some(reason) = persona.spec.denied.get(name) else { return };
-        let denied = PermissionDecision {
-            tool_name: Some(name.to_owned()),
-            decision: Some("deny".to_owned()),
-            decision_source: Some("policy".to_owned()),
-            decision_reason: Some(reason.clone()),
-            ..PermissionDecision::default()
+        let Some(name) = self.view.task(task).and_then(|(_, view)| Some(view.call(call)?.name.clone()))
+        else {
+            return;
         };
-        page.push(EventType::PermissionEvaluated, scope, &denied);
-        let message = format!("The policy does not let `{name}` run: {reason}");
-        self.refuse_call(task, call, ToolErrorKind::Denied, &message, page);
-    }
-
-    fn judge_ours(
-        &mut self,
-        task: &TaskId,
-        call: &str,
-        ours: &ToolUse,
-        value: &Value,
-        scope: &Scope,
-        page: &mut Page,
-    ) {
-        let definition = ours.tool.definition();
-        if let Err(problem) = crate::schema::check(&definition.parameters, value) {
-            let message = format!("The arguments of `{}` do not fit its schema: {problem}", definition.name);
+        let Some(definition) = tooling.definition(&name) else { return };
+        // Models add members to what takes nothing; another agent reads the conversation and not them.
+        let is_handoff = matches!(tooling, Tooling::Handoff(_));
+        if let Err(problem) = crate::schema::check(&definition.parameters, &value)
+            && !is_handoff
+        {
+            let message = format!("The arguments of `{name}` do not fit its schema: {problem}");
             return self.refuse_call(task, call, ToolErrorKind::BadArguments, &message, page);
         }
-        let Some(verdict) = self.verdict(task, call, ours, value) else { return };
-        let rewritten = self.view.task(task).and_then(|(_, view)| view.call(call)?.rewritten());
-        let updated_input_ref = rewritten.map(|reference| BlobRef::Bare(reference.to_owned()));
-        let told = PermissionDecision { updated_input_ref, ..evaluated(definition, &verdict) };
-        page.push(EventType::PermissionEvaluated, scope, &told);
+        let approval = approval_of(persona, tooling, &name);
+        let Some(verdict) = self.verdict(task, call, &definition, &approval, &value) else { return };
+        // Nobody wonders whether an agent may call another one that no rule is about.
+        let is_plain = !matches!(tooling, Tooling::Ours(_)) && matches!(approval, Approval::Never);
+        if !is_plain || !matches!(verdict, Verdict::Allow { .. }) {
+            let rewritten = self.view.task(task).and_then(|(_, view)| view.call(call)?.rewritten());
+            let updated_input_ref = rewritten.map(|reference| BlobRef::Bare(reference.to_owned()));
+            let told = PermissionDecision { updated_input_ref, ..evaluated(&definition, &verdict) };
+            page.push(EventType::PermissionEvaluated, scope, &told);
+        }
         match &verdict {
-            // A call that writes waits for its turn; one that only reads goes at once.
-            Verdict::Allow { .. } if definition.flags.read_only => {
-                self.begin(task, call, ours, value.clone(), None, page)
+            // A call that writes waits for its turn; one that only reads goes at once, and so does another agent.
+            Verdict::Allow { .. } => match tooling {
+                Tooling::Ours(_) if !definition.flags.read_only => {}
+                _ => self.start_call(task, call, tooling, value, None, page),
+            },
+            Verdict::Ask { reason, source } => {
+                let asked = Question { definition: &definition, value: &value, source, reason };
+                self.ask_person(task, call, &asked, page);
             }
-            Verdict::Allow { .. } => {}
-            Verdict::Ask { reason, .. } => self.ask_person(task, call, definition, value, reason, page),
             Verdict::Deny { source: "rule", .. } => {
-                self.refuse_call(task, call, ToolErrorKind::Denied, REJECTED, page)
+                let message = self.rejection(task, call, "rule");
+                self.refuse_call(task, call, ToolErrorKind::Denied, &message, page);
             }
             Verdict::Deny { reason, .. } => {
-                let message = format!("The policy does not let `{}` run: {reason}", definition.name);
+                let message = format!("The policy does not let `{name}` run: {reason}");
                 self.refuse_call(task, call, ToolErrorKind::Denied, &message, page);
             }
         }
@@ -155,24 +163,45 @@ impl Actor {
     /// Runs a call that may run: the policy allowed it, or a person did.
     pub(super) fn run_call(&mut self, task: &TaskId, call: &str, page: &mut Page) {
         let Some((persona, _, name, arguments)) = self.call_parts(task, call) else { return };
-        let Some(Tooling::Ours(ours)) = persona.tooling(&name) else {
+        let found = persona.tooling(&name).and_then(|tooling| Some((tooling.definition(&name)?, tooling)));
+        let Some((definition, tooling)) = found else {
             let message = format!("Tool `{name}` is not there any more.");
             return self.refuse_call(task, call, ToolErrorKind::UnknownTool, &message, page);
         };
         let Some(known) = self.view.task(task).and_then(|(_, view)| view.call(call)) else { return };
-        match what_runs(known, ours, &arguments) {
+        let is_asked = known.action.is_some();
+        let runs = what_runs(known, &definition, &arguments);
+        let is_allowed = |value: &Value| {
+            let approval = approval_of(&persona, &tooling, &name);
+            let verdict = self.verdict(task, call, &definition, &approval, value);
+            matches!(verdict, Some(Verdict::Allow { .. }))
+        };
+        match runs {
             // The policy or the tool may be another one than when it was allowed: a server may have gone in between.
-            Ok((value, None)) if known.action.is_none() && !self.is_allowed(task, call, ours, &value) => {
+            Ok((value, None)) if !is_asked && !is_allowed(&value) => {
                 let message = format!("Tool `{name}` is no longer what was allowed; it was not run.");
                 self.refuse_call(task, call, ToolErrorKind::Denied, &message, page);
             }
-            Ok((value, edited)) => self.begin(task, call, ours, value, edited, page),
+            Ok((value, edited)) => self.start_call(task, call, &tooling, value, edited, page),
             Err(message) => self.refuse_call(task, call, ToolErrorKind::Denied, &message, page),
         }
     }
 
-    fn is_allowed(&self, task: &TaskId, call: &str, ours: &ToolUse, value: &Value) -> bool {
-        matches!(self.verdict(task, call, ours, value), Some(Verdict::Allow { .. }))
+    fn start_call(
+        &mut self,
+        task: &TaskId,
+        call: &str,
+        tooling: &Tooling<'_>,
+        value: Value,
+        edited: Option<RawJson>,
+        page: &mut Page,
+    ) {
+        match tooling {
+            Tooling::Ours(ours) => self.begin(task, call, ours, value, edited, page),
+            Tooling::Subagent(agent) => self.spawn(task, call, agent, &value, edited, page),
+            Tooling::Handoff(agent) => self.hand_off(task, call, agent, page),
+            Tooling::Client { .. } => {}
+        }
     }
 
     /// Writes down that the effect begins, then lets it begin.
@@ -187,13 +216,7 @@ impl Actor {
     ) {
         let Some((turn, view)) = self.view.task(task) else { return };
         let Some(known) = view.call(call) else { return };
-        let started = match edited {
-            Some(_) => {
-                ToolStarted { tool_name: known.name.clone(), safe_args: edited, ..ToolStarted::default() }
-            }
-            None => started(known, &arguments),
-        };
-        page.push(EventType::ToolStarted, &view.call_scope(known), &started);
+        page.push(EventType::ToolStarted, &view.call_scope(known), &started(known, &arguments, edited));
         let run = Call {
             call_id: call.to_owned(),
             arguments,
@@ -276,9 +299,12 @@ impl Actor {
     }
 }
 
-/// The beginning of a call. Where a hook changed its arguments, these are told.
-pub(super) fn started(call: &CallView, arguments: &Value) -> ToolStarted {
-    let plain = ToolStarted { tool_name: call.name.clone(), ..ToolStarted::default() };
+/// The beginning of a call. Where a person or a hook changed its arguments, these are told.
+pub(super) fn started(call: &CallView, arguments: &Value, edited: Option<RawJson>) -> ToolStarted {
+    let plain = ToolStarted { tool_name: call.name.clone(), safe_args: edited, ..ToolStarted::default() };
+    if plain.safe_args.is_some() {
+        return plain;
+    }
     let Some(rewritten) = call.rewritten() else { return plain };
     let text = arguments.to_string();
     let is_short = text.len() <= INLINE;
@@ -287,6 +313,16 @@ pub(super) fn started(call: &CallView, arguments: &Value) -> ToolStarted {
         preview: (!is_short).then(|| preview(&text).to_owned()),
         input_ref: Some(BlobRef::Bare(rewritten.to_owned())),
         ..plain
+    }
+}
+
+/// When a person must agree to what the name stands for.
+fn approval_of(persona: &Persona, tooling: &Tooling<'_>, name: &str) -> Approval {
+    match tooling {
+        Tooling::Ours(ours) => ours.approval.clone(),
+        Tooling::Client { .. } | Tooling::Subagent(_) | Tooling::Handoff(_) => {
+            persona.spec.agent_approvals.get(name).cloned().unwrap_or(Approval::Never)
+        }
     }
 }
 
@@ -321,7 +357,11 @@ pub(super) fn failed(name: String, kind: ToolErrorKind, message: &str) -> ToolFa
 }
 
 /// The arguments that may run, and those that a person put in their place. What was decided upon must be what runs.
-fn what_runs(call: &CallView, ours: &ToolUse, written: &str) -> Result<(Value, Option<RawJson>), String> {
+fn what_runs(
+    call: &CallView,
+    definition: &ToolDefinition,
+    written: &str,
+) -> Result<(Value, Option<RawJson>), String> {
     let resolved = call.action.as_ref().and_then(|action| action.resolved.as_ref());
     let edited = resolved
         .filter(|resolved| resolved.decision == "edit")
@@ -334,7 +374,7 @@ fn what_runs(call: &CallView, ours: &ToolUse, written: &str) -> Result<(Value, O
         Some(_) => resolved.and_then(|resolved| resolved.digest.as_ref()),
         None => action.digest.as_ref(),
     };
-    if decided != Some(&digest(ours.tool.definition(), &value)) {
+    if decided != Some(&digest(definition, &value)) {
         return Err(format!("Tool `{}` is no longer what was approved; it was not run.", call.name));
     }
     Ok((value, edited))

@@ -1,11 +1,11 @@
 //! Guardrails of calls that somebody will be asked about.
 
 use riverrun_event::TaskId;
-use riverrun_tool::ToolErrorKind;
+use riverrun_tool::{ToolDefinition, ToolErrorKind};
 use serde_json::Value;
 
 use super::Actor;
-use crate::agent::ToolUse;
+use crate::agent::{Approval, AskedCall};
 use crate::approve::{Rules, Verdict, judge};
 use crate::drive::{CallCheck, EffectKey, Launch, Tripped};
 use crate::page::Page;
@@ -28,7 +28,8 @@ impl Actor {
         match tooling {
             Tooling::Ours(ours) => {
                 let fits = crate::schema::check(&ours.tool.definition().parameters, value).is_ok();
-                fits && matches!(self.verdict(task, call, ours, value), Some(Verdict::Ask { .. }))
+                let verdict = self.verdict(task, call, ours.tool.definition(), &ours.approval, value);
+                fits && matches!(verdict, Some(Verdict::Ask { .. }))
             }
             Tooling::Client { .. } => true,
             Tooling::Subagent(_) | Tooling::Handoff(_) => false,
@@ -40,11 +41,21 @@ impl Actor {
         &self,
         task: &TaskId,
         call: &str,
-        ours: &ToolUse,
+        definition: &ToolDefinition,
+        approval: &Approval,
         value: &Value,
     ) -> Option<Verdict> {
-        let (_, view) = self.view.task(task)?;
-        let verdict = judge(ours, value, &Rules::of(&self.state), &view.agent);
+        let (turn, view) = self.view.task(task)?;
+        let asked = AskedCall {
+            session: self.key.session.as_str(),
+            turn: turn.turn.as_str(),
+            task: task.as_str(),
+            agent: &view.agent,
+            call_id: call,
+            tool: &definition.name,
+            arguments: value,
+        };
+        let verdict = judge(&asked, definition, approval, &Rules::of(&self.state));
         let asking = view.call(call).and_then(CallView::asking);
         Some(match (verdict, asking) {
             (Verdict::Allow { .. }, Some((hook, answer))) => {

@@ -3,12 +3,14 @@
 mod digest;
 mod rules;
 
-use serde_json::Value;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use riverrun_tool::ToolDefinition;
 
 pub(crate) use digest::{digest, identity, named};
 pub(crate) use rules::{Rule, Rules};
 
-use crate::agent::{Approval, ToolUse};
+use crate::agent::{Approval, AskedCall};
 
 /// What the policy says of one call.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,12 +21,17 @@ pub(crate) enum Verdict {
 }
 
 /// Deny beats allow wherever it comes from, a rule answers what the policy asks, and what fails asks.
-pub(crate) fn judge(tool: &ToolUse, arguments: &Value, rules: &Rules, agent: &str) -> Verdict {
-    if let Approval::Denied(reason) = &tool.approval {
+pub(crate) fn judge(
+    call: &AskedCall<'_>,
+    definition: &ToolDefinition,
+    approval: &Approval,
+    rules: &Rules,
+) -> Verdict {
+    if let Approval::Denied(reason) = approval {
         return Verdict::Deny { source: "policy", reason: reason.clone() };
     }
-    let rule = rules.find(&identity(tool.tool.definition()), agent);
-    match (by_policy(tool, arguments), rule) {
+    let rule = rules.find(&identity(definition), call.agent);
+    match (by_policy(call, definition, approval), rule) {
         (_, Some(rule)) if rule.decision != "approve" => {
             Verdict::Deny { source: "rule", reason: rules::REFUSED.to_owned() }
         }
@@ -36,19 +43,20 @@ pub(crate) fn judge(tool: &ToolUse, arguments: &Value, rules: &Rules, agent: &st
     }
 }
 
-fn by_policy(tool: &ToolUse, arguments: &Value) -> Verdict {
-    let flags = tool.tool.definition().flags;
+fn by_policy(call: &AskedCall<'_>, definition: &ToolDefinition, approval: &Approval) -> Verdict {
+    let flags = definition.flags;
     let ask = |reason: &str| Verdict::Ask { source: "policy", reason: reason.to_owned() };
     let allow = |reason: &str| Verdict::Allow { source: "policy", reason: reason.to_owned() };
-    match &tool.approval {
+    match approval {
         Approval::Never => allow("the agent runs this tool without asking"),
         Approval::Always | Approval::Denied(_) => ask("the agent asks before every call of this tool"),
         Approval::Policy if flags.destructive && !flags.read_only => ask("the call may destroy something"),
         Approval::Policy => allow("the call destroys nothing"),
-        Approval::Predicate(predicate) => match predicate(arguments) {
-            Ok(false) => allow("the arguments need nobody's consent"),
-            Ok(true) => ask("the arguments need somebody's consent"),
-            Err(error) => ask(&format!("the rule for this tool failed: {error}")),
+        Approval::Predicate(predicate) => match catch_unwind(AssertUnwindSafe(|| predicate(call))) {
+            Ok(Ok(false)) => allow("the arguments need nobody's consent"),
+            Ok(Ok(true)) => ask("the arguments need somebody's consent"),
+            Ok(Err(error)) => ask(&format!("the rule for this tool failed: {error}")),
+            Err(_) => ask("the rule for this tool broke down; see the server's log"),
         },
     }
 }

@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 
 use riverrun_event::TaskId;
 
-use super::{Facts, Gate, Intent, gate};
+use super::{Facts, Failure, Gate, Intent, gate};
+use crate::agent::OnTimeout;
 use crate::drive::{EffectKey, HookPlace};
 use crate::hook::HookPoint;
 use crate::persona::{Persona, Tooling};
-use crate::view::{CallView, TaskView};
+use crate::view::{ActionView, CallView, TaskView};
 
 impl Facts<'_> {
     /// What each call needs next. True if the step is not over: something runs, waits or is about to.
@@ -59,7 +60,7 @@ impl Facts<'_> {
                 }
                 Some(_) => named(Intent::Decided),
                 None if action.expires_at.is_some_and(|at| at <= self.now) => {
-                    Some(Intent::Expire(action.action.clone()))
+                    Some(self.expired(task, call, persona, action))
                 }
                 None => None,
             };
@@ -76,11 +77,23 @@ impl Facts<'_> {
                 Gate::Due(hook) if persona.tooling(&call.name).is_some() => {
                     Some(Intent::Hook(task.clone(), before, hook))
                 }
-                Gate::Due(_) | Gate::Open => named(Intent::Judge),
+                Gate::Due(_) | Gate::Open => unknown(task, call, persona).or_else(|| named(Intent::Judge)),
                 Gate::Shut(_) => named(Intent::Refuse),
             },
             (true, true) => None,
             (true, false) => named(Intent::Run),
+        }
+    }
+
+    /// Nobody decided in time: a no, or the end of the turn.
+    fn expired(&self, task: &TaskId, call: &CallView, persona: &Persona, action: &ActionView) -> Intent {
+        let root = self.view.task(task).map(|(turn, _)| turn.root.clone());
+        match (persona.spec.limits.on_action_timeout, root) {
+            (OnTimeout::Fail, Some(root)) => {
+                let message = format!("nobody decided in time about a call of `{}`", call.name);
+                Intent::Fail(root, Failure { code: "action_timeout", message, limit: None })
+            }
+            (OnTimeout::Reject | OnTimeout::Fail, _) => Intent::Expire(action.action.clone()),
         }
     }
 
@@ -120,6 +133,17 @@ impl Facts<'_> {
                 && self.running.contains(&EffectKey::Tool(task.task.clone(), call.call.clone()))
         })
     }
+}
+
+/// The end of a task whose agent does not want its model to be told of such a call. A server that is away has the tool.
+fn unknown(task: &TaskId, call: &CallView, persona: &Persona) -> Option<Intent> {
+    let is_there = persona.tooling(&call.name).is_some() || persona.away(&call.name).is_some();
+    if is_there || !persona.spec.fails_on_unknown_tool {
+        return None;
+    }
+    let message =
+        format!("the model called `{}`, which is no tool of agent `{}`", call.name, persona.spec.name);
+    Some(Intent::Fail(task.clone(), Failure { code: "unknown_tool", message, limit: None }))
 }
 
 fn is_write(tooling: Option<&Tooling<'_>>) -> bool {

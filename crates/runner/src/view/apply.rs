@@ -292,6 +292,7 @@ fn action(event: &Event, required: &ActionRequired) -> Option<ActionView> {
     Some(ActionView {
         action: event.scope.action_id.clone()?,
         digest: required.digest.clone(),
+        is_permission: required.action_type == "tool_permission",
         expires_at: required.expires_at.as_deref().and_then(|text| Timestamp::parse(text).ok()),
         resolved: None,
     })

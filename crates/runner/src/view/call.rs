@@ -32,6 +32,8 @@ pub(crate) struct CallView {
 pub(crate) struct ActionView {
     pub action: ActionId,
     pub digest: Option<String>,
+    /// It asks whether a tool may run.
+    pub is_permission: bool,
     pub expires_at: Option<Timestamp>,
     pub resolved: Option<Resolved>,
 }

@@ -228,11 +228,12 @@ async fn cancelling_a_turn_ends_its_children_first() {
 
 #[tokio::test(start_paused = true)]
 async fn the_policy_reaches_other_agents_too() {
-    let denied = ["transfer_to_expert", "helper"].map(|name| (name.to_owned(), "not here".to_owned()));
+    let denied = ["transfer_to_expert", "helper"]
+        .map(|name| (name.to_owned(), Approval::Denied("not here".to_owned())));
     let main = AgentSpec {
         handoffs: vec!["expert".to_owned()],
         subagents: vec!["helper".to_owned(), "other".to_owned()],
-        denied: denied.into(),
+        agent_approvals: denied.into(),
         ..named("main", "main")
     };
     let asked = [

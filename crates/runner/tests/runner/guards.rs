@@ -103,7 +103,7 @@ async fn a_refusal_for_always_beats_a_policy_that_needs_nobody() {
     let made = Calls::default();
     // Only even numbers need somebody's consent.
     let is_even: riverrun_runner::agent::Predicate =
-        Arc::new(|arguments| Ok(arguments["x"].as_i64().is_some_and(|x| x % 2 == 0)));
+        Arc::new(|call| Ok(call.arguments["x"].as_i64().is_some_and(|x| x % 2 == 0)));
     let tools = vec![tool("erase", ONCE, Approval::Predicate(is_even), &made)];
     let script = Script::new(vec![
         calls(&[("c1", "erase", r#"{"x":2}"#)]),

@@ -3,6 +3,7 @@
 // A test that cannot go on ends there.
 #![allow(clippy::unwrap_used)]
 
+mod agent_approvals;
 mod agents;
 mod compaction;
 mod control;
@@ -19,6 +20,7 @@ mod opaque;
 mod outputs;
 mod owners;
 mod pauses;
+mod predicates;
 mod processes;
 mod races;
 mod script;

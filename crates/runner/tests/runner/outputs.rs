@@ -133,3 +133,52 @@ async fn a_client_run_tool_may_be_waited_for() {
     assert_eq!(stage.ended("turn_1").await, "completed");
     assert_eq!(stage.said("turn_1").await, "thanks");
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_client_is_not_asked_to_run_what_its_schema_refuses() {
+    let schema = json!({"type": "object", "required": ["colour"]});
+    let odd = json!({"type": "colour"});
+    let tools = [("paint", schema), ("odd", odd)];
+    let tools = tools.map(|(name, schema)| json!({"name": name, "parameters": schema})).to_vec();
+    let settings = Settings { tools, client_tools: Some("wait".to_owned()), ..Settings::default() };
+    let asked = [("c1", "paint", "{}"), ("c2", "paint", r#"{"colour":"red"}"#), ("c3", "odd", "{}")];
+    let stage = Stage::new(Script::new(vec![calls(&asked), text("ok")]), vec![agent()]).await;
+    let submit = Submit { settings: Some(settings), ..turn_of("turn_1", "go") };
+    stage.runner.submit(&stage.key, submit).await.unwrap();
+    let open = pending(&stage, 2).await;
+    assert_eq!(stage.count("action.required").await, 2, "what is no schema refuses nothing");
+    for (action, asked) in open {
+        let respond = Decision::Respond(RawJson::parse(r#""done""#).unwrap());
+        stage.runner.decide(&stage.key, decide(&action, respond, asked.digest)).await.unwrap();
+    }
+    assert_eq!(stage.ended("turn_1").await, "completed");
+    let (told, is_error) = crate::tools::result(&stage, "c1");
+    assert!(is_error && told.contains("colour"), "{told}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_text_that_was_cut_is_incomplete_and_the_turn_says_why() {
+    use riverrun_provider::StopReason::{ContentFilter, End, MaxTokens, Refusal};
+    for (stop, status, reason) in [
+        (MaxTokens, "incomplete", Some("max_tokens")),
+        (ContentFilter, "incomplete", Some("content_filter")),
+        (Refusal, "completed", Some("refusal")),
+        (End, "completed", None),
+    ] {
+        let mut say = text("half a sen");
+        *say.0.last_mut().unwrap() = crate::script::completed(stop);
+        let stage = Stage::new(Script::new(vec![say, text("whole")]), vec![agent()]).await;
+        stage.submit("turn_1", "go").await;
+        assert_eq!(stage.ended("turn_1").await, "completed");
+        let state = stage.state().await;
+        let Item::Message(message) = &state.tasks[0].output[0] else { panic!("{:?}", state.tasks[0]) };
+        assert_eq!(
+            (message.status.as_deref(), state.turns[0].stop_reason.as_deref()),
+            (Some(status), reason)
+        );
+        // A run that goes well says nothing of the one before it.
+        stage.runner.retry(&stage.key, &"turn_1".parse().unwrap(), None).await.unwrap();
+        stage.until_count("turn.completed", 2).await;
+        assert_eq!(stage.state().await.turns[0].stop_reason, None);
+    }
+}

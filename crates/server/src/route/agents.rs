@@ -37,6 +37,8 @@ struct ToolView {
     source: String,
     is_read_only: bool,
     is_destructive: bool,
+    /// The same call again changes nothing more: it is repeated where its end was not seen.
+    is_idempotent: bool,
     is_concurrency_safe: bool,
     timeout_seconds: u64,
 }
@@ -80,8 +82,9 @@ fn view(agent: &AgentSpec, default: Option<&str>) -> AgentView {
 
 fn tool_view(used: &ToolUse) -> ToolView {
     let definition = used.tool.definition();
+    let is_destructive = definition.flags.destructive && !definition.flags.read_only;
     let policy = match &used.approval {
-        Approval::Policy if definition.flags.destructive => "ask",
+        Approval::Policy if is_destructive => "ask",
         Approval::Policy | Approval::Never => "allowed",
         Approval::Always => "ask",
         Approval::Denied(_) => "denied",
@@ -94,7 +97,8 @@ fn tool_view(used: &ToolUse) -> ToolView {
         policy,
         source: definition.source.clone(),
         is_read_only: definition.flags.read_only,
-        is_destructive: definition.flags.destructive,
+        is_destructive,
+        is_idempotent: definition.flags.idempotent || definition.flags.read_only,
         is_concurrency_safe: definition.flags.read_only,
         timeout_seconds: definition.timeout.as_secs(),
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use riverrun_runner::agent::{Approval as Rule, Limits, TRANSFER, ToolUse};
+use riverrun_runner::agent::{Approval as Rule, Limits, OnTimeout, TRANSFER, ToolUse};
 use riverrun_runner::{AgentSpec, Registry};
 use riverrun_tool::Tool;
 
@@ -104,7 +104,9 @@ fn spec(
         toolboxes: mcp::toolboxes(agent, declared, servers),
         subagents: texts(&agent.subagents),
         handoffs: texts(&agent.handoffs),
-        denied: denied(agent, &declared.policy),
+        agent_approvals: agent_approvals(agent, &declared.policy),
+        rejection: None,
+        fails_on_unknown_tool: agent.unknown_tool.as_deref() == Some("fail"),
         guardrails: Vec::new(),
         hooks: Vec::new(),
         limits: limits(&agent.limits),
@@ -121,16 +123,16 @@ fn spec(
     })
 }
 
-/// Other agents are called by a name as tools are, and the policy is against them by that name.
-fn denied(agent: &Agent, policy: &Policy) -> BTreeMap<String, String> {
+/// Other agents are called by a name as tools are, and the policy speaks of them by that name.
+fn agent_approvals(agent: &Agent, policy: &Policy) -> BTreeMap<String, Rule> {
     let subagents = agent.subagents.iter().map(|name| name.text.clone());
     let handoffs = agent.handoffs.iter().map(|name| format!("{TRANSFER}{}", name.text));
     let judged = subagents.chain(handoffs).map(|name| (rules::rule(policy, &name, None, None), name));
-    let denied = judged.filter_map(|(rule, name)| match rule {
-        Rule::Denied(reason) => Some((name, reason)),
-        Rule::Policy | Rule::Never | Rule::Always | Rule::Predicate(_) => None,
+    let said = judged.filter_map(|(rule, name)| match rule {
+        Rule::Denied(_) | Rule::Always => Some((name, rule)),
+        Rule::Policy | Rule::Never | Rule::Predicate(_) => None,
     });
-    denied.collect()
+    said.collect()
 }
 
 /// A route stands for its models.
@@ -155,6 +157,10 @@ fn limits(declared: &LimitsDeclared) -> Limits {
         depth: small(declared.depth, default.depth),
         children: small(declared.children, default.children),
         action_timeout: declared.action_timeout.unwrap_or(default.action_timeout),
+        on_action_timeout: match declared.on_action_timeout.as_deref() {
+            Some("fail") => OnTimeout::Fail,
+            Some(_) | None => OnTimeout::Reject,
+        },
     }
 }
 

@@ -21,6 +21,11 @@ pub const LIMITS: &[Field] = &[
     may("depth", Shape::Whole, "How deep sub-agents may call sub-agents."),
     may("children", Shape::Whole, "Sub-agents of one turn."),
     may("action_timeout", Shape::Duration, "How long an action waits for its decision."),
+    may(
+        "on_action_timeout",
+        Shape::Word(&["reject", "fail"]),
+        "What becomes of an action that nobody decides: `reject` the call, without it, or `fail` the turn.",
+    ),
 ];
 
 pub const AGENT: &[Field] = &[
@@ -44,6 +49,11 @@ pub const AGENT: &[Field] = &[
         "compact_at_tokens",
         Shape::Count,
         "Tokens of history at which older turns are replaced by a summary.",
+    ),
+    may(
+        "unknown_tool",
+        Shape::Word(&["tell", "fail"]),
+        "What a call of a tool that is not there does: `tell` the model, without it, or `fail` the task.",
     ),
     may("keep_raw", Shape::Flag, "Keep what each model call was asked and answered."),
     may("default", Shape::Flag, "The agent of turns that name none."),

@@ -152,6 +152,7 @@ impl Reader {
                 depth: whole(&limits, "depth"),
                 children: whole(&limits, "children"),
                 action_timeout: time(&limits, "action_timeout"),
+                on_action_timeout: text(&limits, "on_action_timeout"),
             },
             output_schema: json_schema(&table, "output_schema"),
             reasoning_effort: text(&table, "reasoning_effort"),
@@ -159,6 +160,7 @@ impl Reader {
             max_output_tokens: whole(&table, "max_output_tokens"),
             compact_at_tokens: whole(&table, "compact_at_tokens"),
             keep_raw: flag(&table, "keep_raw").unwrap_or_default(),
+            unknown_tool: text(&table, "unknown_tool"),
             is_default: flag(&table, "default").unwrap_or_default(),
         })
     }

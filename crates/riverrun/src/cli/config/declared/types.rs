@@ -43,6 +43,8 @@ pub struct Agent {
     pub max_output_tokens: Option<u64>,
     pub compact_at_tokens: Option<u64>,
     pub keep_raw: bool,
+    /// `tell` or `fail`.
+    pub unknown_tool: Option<String>,
     pub is_default: bool,
 }
 
@@ -55,6 +57,7 @@ pub struct LimitsDeclared {
     pub depth: Option<u64>,
     pub children: Option<u64>,
     pub action_timeout: Option<Duration>,
+    pub on_action_timeout: Option<String>,
 }
 
 /// What a program may use of the machine; what is not said is as the tool has it.
