@@ -41,7 +41,10 @@ pub(crate) use ingest::{answer, decode_all, put_large, store};
 pub(crate) use kept::{Kept, Verb, create_task, keeps, tasks as task_list};
 pub(crate) use processes::{end_process, environment, process_of, processes, write_stdin};
 pub(crate) use queue::{put_first, unqueue, waiting};
-pub(crate) use sessions::{ListQuery, NewSessionBody, SessionView, create, find, look_at, random_id, remove};
+pub(crate) use sessions::{
+    ListQuery, NewSessionBody, SessionView, change_metadata, create, event, event_time, find, look_at,
+    metadata_of, random_id, remove,
+};
 pub(crate) use state::state_json;
 pub(crate) use subagents::{SpawnBody, child, children, end, spawn, tell, waited};
 pub(crate) use tasks::{
