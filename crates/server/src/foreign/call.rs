@@ -43,7 +43,7 @@ pub fn is_service(app: &App, model: &str) -> bool {
 }
 
 /// The dialect of the service whose bare model this is.
-fn service(app: &App, model: &str) -> Option<&'static str> {
+pub(super) fn service(app: &App, model: &str) -> Option<&'static str> {
     match app.agents().registry.resolve(model)? {
         Route::Model { provider, .. } => provider.speaks(),
         Route::Agent(_) => None,
