@@ -21,7 +21,9 @@ use super::responses::page;
 use super::{Asking, Refusal, call, enter, json};
 use crate::app::App;
 use crate::edge::{Caller, Params, Problem, Scope as Right, not_found};
-use crate::route::{NewSessionBody, change_metadata, create, event, metadata_of, random_id, remove};
+use crate::route::{
+    NewSessionBody, change_metadata, check_addresses, create, event, metadata_of, random_id, remove,
+};
 use crate::session::{Batch, Hub};
 
 const DIALECT: Dialect = Dialect::Responses;
@@ -33,6 +35,7 @@ const TURNS: usize = 50;
 pub async fn post(State(app): State<App>, request: Request) -> Response {
     enter(&app, DIALECT, Right::Write, request, async |asking| {
         let given = decode_given(&asking.body)?;
+        check_addresses(None, &call::items(&given.items))?;
         let metadata = members(&given);
         let new = NewSessionBody { metadata, ..NewSessionBody::default() };
         let (record, _) = create(&app, &asking.caller, new).await?;
@@ -181,6 +184,8 @@ fn object(record: &SessionRecord) -> String {
 
 /// Puts items into the log: a turn that was asked nothing and has ended.
 async fn keep(app: &App, hub: &Hub, items: &[InputItem]) -> Result<TurnId, Problem> {
+    let history = call::items(items);
+    check_addresses(None, &history)?;
     let turn = TurnId::from_bytes(random_id(app)?);
     let scope = Scope {
         turn_id: Some(turn.clone()),
@@ -188,7 +193,7 @@ async fn keep(app: &App, hub: &Hub, items: &[InputItem]) -> Result<TurnId, Probl
         ..Scope::default()
     };
     let submitted = TurnSubmitted {
-        history: Some(call::items(items)),
+        history: Some(history),
         source: Some(DIALECT.name().to_owned()),
         status: Some("accepted".to_owned()),
         ..TurnSubmitted::default()

@@ -51,6 +51,7 @@ pub(crate) use tasks::{
     cancel as cancel_task, newest_with, not_pausable, retry as retry_task, task_json, turn_of,
 };
 pub(crate) use transfer::forked;
+pub(crate) use turn_input::check_addresses;
 pub(crate) use turns::{CancelBody, SubmitBody, TurnView, cancel_turn, retry_turn, steer_turn, submit_turn};
 
 /// Every route, with the edge around it.

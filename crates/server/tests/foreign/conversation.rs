@@ -329,6 +329,50 @@ async fn what_is_not_provided_is_said_by_its_name() {
 }
 
 #[tokio::test]
+async fn turns_beyond_what_is_told_are_counted() {
+    let (server, _) = gateway().await;
+    const ALL: usize = 130;
+    server.make("long").await;
+    for at in 0..ALL {
+        let turn = format!("turn_{at:03}");
+        let event = |kind: &str, payload: Value| json!({"type": kind, "turnId": turn, "payload": payload});
+        let events = [
+            event("turn.submitted", json!({"input": format!("line {at}")})),
+            event("turn.started", json!({})),
+            event("turn.completed", json!({})),
+        ];
+        server.tell("long", &events).await;
+    }
+    let count = |list: &Value, name: &str, word: &str| {
+        list.as_array().expect("a list").iter().filter(|it| it[name] == word).count()
+    };
+    let values = server.get("/threads/long/state").await["values"].clone();
+    let missing = values["earlier_turns"].as_u64().expect("a count") as usize;
+    assert!(missing > 0, "{values}");
+    assert_eq!(count(&values["messages"], "type", "human") + missing, ALL);
+    let history = server.get("/v2/sessions/long/history").await;
+    assert_eq!((&history["has_more"], &history["earlier_turns"]), (&json!(true), &json!(missing)));
+    assert_eq!(count(&history["messages"], "role", "user") + missing, ALL);
+    let path = "GET /v1/sessions/long/events?dialect=ag-ui&turn=turn_129&catchup=snapshot";
+    let opened = server.call(path, &[("accept", "text/event-stream")], "").await.text();
+    let earlier = opened.lines().find(|line| line.contains("riverrun.earlier")).expect("a count");
+    assert!(earlier.contains(&missing.to_string()), "{earlier}");
+    let snapshot = opened.lines().find(|line| line.contains("MESSAGES_SNAPSHOT")).expect("a snapshot");
+    assert_eq!(snapshot.matches("\"role\":\"user\"").count() + missing, ALL);
+    // Lists and histories that go by pages tell all of them.
+    let runs = server.get("/threads/long/runs?limit=1000").await;
+    assert_eq!(runs.as_array().map(Vec::len), Some(ALL));
+    let items = server.get("/v1/conversations/conv_long/items?limit=100&order=asc").await;
+    assert_eq!((said(&items)[0].as_str(), &items["has_more"]), ("line 0", &json!(true)));
+    let rest = format!(
+        "/v1/conversations/conv_long/items?limit=100&order=asc&after={}",
+        items["last_id"].as_str().expect("an id")
+    );
+    assert_eq!(said(&server.get(&rest).await).last().map(String::as_str), Some("line 129"));
+    server.stop().await;
+}
+
+#[tokio::test]
 async fn what_was_said_in_old_turns_is_told_to_those_who_open_a_session() {
     let (server, _) = gateway().await;
     let ids = chain(&server, MANY).await;
