@@ -27,7 +27,7 @@ impl Dialect {
             ),
             Dialect::Anthropic => (&["event: message_start\n", "event: ping\n"], "event: error\n"),
             Dialect::Chat if frame.contains(ROLE) => return Weight::Opening,
-            Dialect::Chat => (&[], "data: {\"error\":"),
+            Dialect::Chat | Dialect::Gemini => (&[], "data: {\"error\":"),
             _ => return Weight::Speech,
         };
         let begins = |word: &str| frame.starts_with(word);
@@ -61,6 +61,8 @@ mod tests {
             "event: message_start\ndata: {}\n\nevent: ping\ndata: {}\n\n",
             Weight::Opening,
         );
+        check(Dialect::Gemini, "data: {\"error\":{\"code\":429}}\n\n", Weight::Failure);
+        check(Dialect::Gemini, "data: {\"candidates\":[]}\n\n", Weight::Speech);
         check(
             Dialect::Anthropic,
             "event: content_block_start\ndata: {}\n\nevent: error\ndata: {}\n\n",

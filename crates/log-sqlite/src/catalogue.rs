@@ -1,6 +1,6 @@
 //! Questions about sessions, actions, turns and tasks. The catalogue's rows are exact; heads come from memory.
 
-use riverrun_event::{ActionId, TaskId, TenantId, TurnId};
+use riverrun_event::{ActionId, Sequence, TaskId, TenantId, TurnId};
 use riverrun_log::{
     ActionQuery, ActionRecord, Error, NewAction, Page, PageRequest, Progress, Resolution, SessionHead,
     SessionKey, SessionQuery, SessionRecord, TaskFact, TaskRecord, TurnFact, TurnRecord,
@@ -201,6 +201,21 @@ pub fn turn(
     let sql = format!("{TURN} WHERE s.tenant = ?1 AND s.session = ?2 AND t.turn = ?3");
     let parameters = params![key.tenant.as_str(), key.session.as_str(), turn.as_str()];
     connection.prepare_cached(&sql)?.query_row(parameters, read_turn).optional()
+}
+
+pub fn turns(
+    connection: &Connection,
+    key: &SessionKey,
+    before: Option<Sequence>,
+    most: usize,
+) -> rusqlite::Result<Vec<TurnRecord>> {
+    let sql = format!(
+        "{TURN} WHERE s.tenant = ?1 AND s.session = ?2 AND t.first < ?3 ORDER BY t.first DESC, t.turn DESC LIMIT ?4"
+    );
+    let before = before.map_or(i64::MAX, |before| i64::try_from(before.get()).unwrap_or(i64::MAX));
+    let most = i64::try_from(most).unwrap_or(i64::MAX);
+    let parameters = params![key.tenant.as_str(), key.session.as_str(), before, most];
+    connection.prepare_cached(&sql)?.query_map(parameters, read_turn)?.collect()
 }
 
 pub fn open_turns(connection: &Connection) -> rusqlite::Result<Vec<TurnRecord>> {

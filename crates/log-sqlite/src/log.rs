@@ -168,6 +168,10 @@ impl Log for SqliteLog {
         let (key, turn) = (key.clone(), turn.clone());
         self.ask(move |connection, _| plain(catalogue::turn(connection, &key, &turn)))
     }
+    fn turns(&self, key: &SessionKey, before: Option<Sequence>, most: usize) -> Ticket<Vec<TurnRecord>> {
+        let key = key.clone();
+        self.ask(move |connection, _| plain(catalogue::turns(connection, &key, before, most)))
+    }
     fn open_turns(&self) -> Ticket<Vec<TurnRecord>> {
         self.ask(move |connection, _| plain(catalogue::open_turns(connection)))
     }

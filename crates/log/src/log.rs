@@ -102,6 +102,9 @@ pub trait Log: Send + Sync + 'static {
 
     fn turn(&self, key: &SessionKey, turn: &TurnId) -> Ticket<Option<TurnRecord>>;
 
+    /// The turns of a session that began before `before`, or all without it: newest first, at most `most`.
+    fn turns(&self, key: &SessionKey, before: Option<Sequence>, most: usize) -> Ticket<Vec<TurnRecord>>;
+
     /// Every turn of the log without a terminal event, in order of session and first event: what a new owner
     /// must close or go on with.
     fn open_turns(&self) -> Ticket<Vec<TurnRecord>>;

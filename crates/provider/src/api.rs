@@ -18,6 +18,11 @@ pub(crate) trait Api: Send + Sync + 'static {
     /// What follows the base URL.
     fn path(request: &ModelRequest) -> Result<String, ModelError>;
 
+    /// Where the service counts the tokens of a request in its own words; None if it does not.
+    fn count_path(_model: &str) -> Result<Option<String>, ModelError> {
+        Ok(None)
+    }
+
     fn key_header(key: &Secret) -> (HeaderName, String);
 
     fn headers(request: &ModelRequest, headers: &mut HeaderMap);

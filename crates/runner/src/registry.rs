@@ -3,9 +3,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use bytes::Bytes;
+use riverrun_event::ErrorInfo;
 use riverrun_provider::Provider;
+use serde_json::Value;
 
 use crate::AgentSpec;
+use crate::actor::error_info;
 
 /// Fixed when the server starts.
 #[derive(Clone, Default)]
@@ -34,6 +38,13 @@ impl Registry {
         let (provider, model) = name.split_once('/')?;
         let provider = self.providers.get(provider)?.clone();
         Some(Route::Model { provider, model: model.to_owned() })
+    }
+
+    /// What the service of a bare model says of the tokens of a request in its own words; None if it counts none.
+    pub async fn count_tokens(&self, name: &str, body: Bytes) -> Result<Option<Value>, ErrorInfo> {
+        let Some(Route::Model { provider, model }) = self.resolve(name) else { return Ok(None) };
+        let counted = provider.count_tokens(&model, body).await;
+        counted.map_err(|error| error_info(&error, error.category.is_retryable()))
     }
 
     /// Every name that `resolve` knows, for error texts and lists.

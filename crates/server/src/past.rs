@@ -5,12 +5,15 @@
 //!     Log::sealed_turns    handed out by the fold    State::turns
 //! ```
 
+use std::collections::HashMap;
+
 use riverrun_event::{Sequence, TurnId};
 use riverrun_fold::{SealedTurn, State, Turn};
 use riverrun_log::{SessionKey, SnapshotFound};
 
 use crate::app::App;
 use crate::edge::Problem;
+use crate::session::Hub;
 
 /// How much of the past is read besides the window. It costs this much at most, however long the session is.
 pub const EARLIER_TURNS: usize = 100;
@@ -20,19 +23,47 @@ impl App {
     /// The state after event `at` with the turns before its window put back. Its `sealed_turns` are those that are
     /// still missing, because there are more than are read.
     pub async fn long_state_at(&self, key: &SessionKey, at: Sequence) -> Result<State, Problem> {
-        let (mut state, mut sealed) = self.state_and_sealed(key, at).await?;
+        let (mut state, mut earlier) = self.state_and_earlier(key, at).await?;
+        let excess = earlier.len().saturating_sub(EARLIER_TURNS);
+        state.put_back(earlier.split_off(excess), EARLIER_TURNS);
+        Ok(state)
+    }
+
+    /// Hands out such a state for each of these places, which rise. The log is read once.
+    pub async fn long_states_at(
+        &self,
+        key: &SessionKey,
+        places: &[Sequence],
+        mut see: impl FnMut(&State) + Send,
+    ) -> Result<(), Problem> {
+        let Some(first) = places.first() else { return Ok(()) };
+        let (mut state, mut earlier) = self.state_and_earlier(key, *first).await?;
+        for place in places {
+            self.fold_to(key, *place, &mut state, |turn| earlier.push(turn)).await?;
+            let recent = earlier[earlier.len().saturating_sub(EARLIER_TURNS)..].to_vec();
+            let mut long = state.clone();
+            long.put_back(recent, EARLIER_TURNS);
+            see(&long);
+        }
+        Ok(())
+    }
+
+    /// The state after event `at`, and the turns that left it, oldest first: a hundred of them at least, if there are.
+    async fn state_and_earlier(
+        &self,
+        key: &SessionKey,
+        at: Sequence,
+    ) -> Result<(State, Vec<SealedTurn>), Problem> {
+        let (state, mut sealed) = self.state_and_sealed(key, at).await?;
         if state.sealed_turns > 0 {
             let stored = self.log().sealed_turns(key, at, EARLIER_TURNS, EARLIER_BYTES).await?;
             let stored = stored.into_iter().filter_map(|turn| self.sealed_turn(Some(turn)));
             let is_new =
                 |turn: &SealedTurn| sealed.iter().all(|known| known.turn.turn_id != turn.turn.turn_id);
-            let mut earlier: Vec<SealedTurn> = stored.filter(is_new).collect();
-            earlier.append(&mut sealed);
-            let excess = earlier.len().saturating_sub(EARLIER_TURNS);
-            sealed = earlier.split_off(excess);
+            let earlier: Vec<SealedTurn> = stored.filter(is_new).collect();
+            sealed.splice(..0, earlier);
         }
-        state.put_back(sealed, EARLIER_TURNS);
-        Ok(state)
+        Ok((state, sealed))
     }
 
     /// A turn as it stands after event `at`, however old it is.
@@ -49,6 +80,30 @@ impl App {
         }
         let stored = self.log().sealed_turn(key, turn).await?;
         Ok(self.sealed_turn(stored).map(|sealed| sealed.turn))
+    }
+
+    /// The turns that began before `before`, or all without it: newest first, at most `most`, as they stand now.
+    pub async fn turns_before(
+        &self,
+        hub: &Hub,
+        before: Option<Sequence>,
+        most: usize,
+    ) -> Result<Vec<Turn>, Problem> {
+        let records = self.log().turns(&hub.key, before, most).await?;
+        let (state, sealed) = self.state_and_sealed(&hub.key, hub.head()).await?;
+        let here = state.turns.into_iter().chain(sealed.into_iter().map(|sealed| sealed.turn));
+        let mut here: HashMap<TurnId, Turn> = here.map(|turn| (turn.turn_id.clone(), turn)).collect();
+        let mut turns = Vec::with_capacity(records.len());
+        for record in records {
+            let id = record.fact.turn;
+            turns.extend(match here.remove(&id) {
+                Some(turn) => Some(turn),
+                None => {
+                    self.sealed_turn(self.log().sealed_turn(&hub.key, &id).await?).map(|sealed| sealed.turn)
+                }
+            });
+        }
+        Ok(turns)
     }
 
     /// The state after event `at`, and the turns that left it since the snapshot which it was made from.

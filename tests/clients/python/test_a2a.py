@@ -8,6 +8,7 @@ from a2a.client import A2ACardResolver, ClientConfig, ClientFactory
 from a2a.client.errors import A2AClientError
 from a2a.types import (
     CancelTaskRequest,
+    GetExtendedAgentCardRequest,
     GetTaskRequest,
     ListTasksRequest,
     Message,
@@ -15,10 +16,12 @@ from a2a.types import (
     Role,
     SendMessageRequest,
     SubscribeToTaskRequest,
+    TaskPushNotificationConfig,
     TaskState,
 )
 from a2a.utils.errors import (
     InvalidParamsError,
+    PushNotificationNotSupportedError,
     TaskNotCancelableError,
     TaskNotFoundError,
     UnsupportedOperationError,
@@ -126,6 +129,51 @@ class Tasks(unittest.IsolatedAsyncioTestCase):
             listed = await own.client.list_tasks(ListTasksRequest(context_id=first.task.context_id))
         self.assertEqual([task.id for task in listed.tasks], [second.task.id, first.task.id])
         self.assertEqual(listed.total_size, 2)
+
+
+    async def test_an_old_task_is_listed_and_read(self):
+        first = Seen(await run("scripted/text"))
+        context = first.task.context_id
+        for _ in range(25):
+            await run("scripted/echo", context_id=context)
+        async with Client() as own:
+            listed, token = [], ""
+            while True:
+                ask = ListTasksRequest(context_id=context, page_size=10, page_token=token, history_length=1)
+                page = await own.client.list_tasks(ask)
+                listed += page.tasks
+                token = page.next_page_token
+                if not token:
+                    break
+            oldest = await own.get(first.task.id)
+        self.assertEqual((len(listed), page.total_size), (26, 26))
+        self.assertEqual(listed[-1].id, first.task.id)
+        self.assertEqual(listed[-1].history[0].parts[0].text, "weather?")
+        self.assertEqual(len(listed[-1].artifacts), 0)
+        self.assertEqual("".join(part.text for part in oldest.artifacts[0].parts), first.text())
+
+    async def test_tasks_are_found_by_their_state(self):
+        first = Seen(await run("scripted/text"))
+        context = first.task.context_id
+        await run("scripted/error", context_id=context)
+        state = TaskState.TASK_STATE_FAILED
+        ask = ListTasksRequest(context_id=context, status=state, include_artifacts=True)
+        async with Client() as own:
+            found = await own.client.list_tasks(ask)
+        self.assertEqual([task.status.state for task in found.tasks], [state])
+        self.assertEqual(found.total_size, 1)
+
+    async def test_the_extended_card_names_the_agents(self):
+        async with Client() as own:
+            self.assertTrue(own.card.capabilities.extended_agent_card)
+            card = await own.client.get_extended_agent_card(GetExtendedAgentCardRequest())
+        self.assertIn("scenario-tool", [skill.id for skill in card.skills])
+
+    async def test_nothing_is_pushed(self):
+        config = TaskPushNotificationConfig(task_id="t", url="https://example.com/hook")
+        with self.assertRaisesRegex(PushNotificationNotSupportedError, "SubscribeToTask"):
+            async with Client() as own:
+                await own.client.create_task_push_notification_config(config)
 
 
 class Approvals(unittest.IsolatedAsyncioTestCase):

@@ -1,10 +1,12 @@
-"""google-genai: generateContent and streamGenerateContent. The client resumes by itself."""
+"""google-genai: generateContent, streamGenerateContent, countTokens, models. The client resumes by itself."""
 
 import unittest
 
 from google import genai
 from google.genai import errors, types
 
+from server import Server
+from service import Service
 from support import BASE, FAULT, KEY, request
 
 WEATHER = {
@@ -14,7 +16,7 @@ WEATHER = {
 }
 
 
-def client(key=KEY, faults=()):
+def client(key=KEY, faults=(), base=BASE):
     """One client for each stream: what one leaves behind must not stand in the next one's way.
 
     The faults are for its first requests, one each.
@@ -26,7 +28,7 @@ def client(key=KEY, faults=()):
             call.headers[FAULT] = faults.pop(0)
 
     transport = {"event_hooks": {"request": [hurt]}}
-    options = types.HttpOptions(base_url=BASE, timeout=30_000, client_args=transport)
+    options = types.HttpOptions(base_url=base, timeout=30_000, client_args=transport)
     return genai.Client(api_key=key, http_options=options)
 
 
@@ -113,6 +115,74 @@ class Resume(unittest.TestCase):
             ask("scripted/text", continuation_token=b"made-up")
         self.assertEqual(wrong.exception.code, 400)
         self.assertIn("continuationToken", wrong.exception.message)
+
+
+class Models(unittest.TestCase):
+    def test_models_are_listed_over_all_pages(self):
+        own = client()
+        names = [model.name for model in own.models.list(config={"page_size": 3})]
+        self.assertIn("models/scripted/text", names)
+        self.assertIn("models/agent/scenario-tool", names)
+        self.assertEqual(len(names), len(set(names)))
+        self.assertEqual(names, [model.name for model in own.models.list(config={"page_size": 1000})])
+
+    def test_a_model_is_told(self):
+        own = client()
+        model = own.models.get(model="scripted/text")
+        self.assertEqual((model.name, model.display_name), ("models/scripted/text", "scripted/text"))
+        self.assertIn("generateContent", model.supported_actions)
+        self.assertNotIn("countTokens", model.supported_actions)
+        with self.assertRaises(errors.ClientError) as unknown:
+            own.models.get(model="nobody/knows")
+        self.assertEqual((unknown.exception.code, unknown.exception.status), (404, "NOT_FOUND"))
+
+    def test_nothing_is_counted_that_nobody_counted(self):
+        own = client()
+        with self.assertRaises(errors.APIError) as refused:
+            own.models.count_tokens(model="scripted/text", contents="weather?")
+        self.assertEqual((refused.exception.code, refused.exception.status), (501, "UNIMPLEMENTED"))
+        self.assertIn("usageMetadata", refused.exception.message)
+
+
+class Gateway(unittest.TestCase):
+    """A server with a service of Gemini's kind behind it."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.service = Service()
+        cls.server = Server(f'[providers.google]\nkind = "gemini"\nbase_url = "{cls.service.url}"\n')
+        cls.client = client(cls.server.key, base=cls.server.url)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.server.stop()
+        cls.service.stop()
+
+    def test_an_answer_comes_from_the_service(self):
+        chunks = ask("google/plain", self.client)
+        self.assertEqual(text(chunks), "Hello there.")
+        whole = self.client.models.generate_content(model="google/plain", contents="hi")
+        self.assertEqual(whole.text, "Hello there.")
+
+    def test_the_service_counts(self):
+        counted = self.client.models.count_tokens(model="google/plain", contents="hi")
+        self.assertEqual(counted.total_tokens, 7)
+        path, body = self.service.calls[-1]
+        self.assertTrue(path.endswith("/models/plain:countTokens"))
+        self.assertEqual(body["contents"][0]["parts"][0]["text"], "hi")
+
+    def test_what_the_service_refuses_is_refused_before_the_stream(self):
+        calls = [
+            lambda: ask("google/limit", self.client),
+            lambda: self.client.models.generate_content(model="google/limit", contents="hi"),
+            lambda: self.client.models.count_tokens(model="google/limit", contents="hi"),
+        ]
+        for call in calls:
+            with self.assertRaises(errors.ClientError) as refused:
+                call()
+            self.assertEqual((refused.exception.code, refused.exception.status), (429, "RESOURCE_EXHAUSTED"))
+            self.assertIn("Slow down please", refused.exception.message)
+            self.assertEqual(refused.exception.response.headers["retry-after"], "600")
 
 
 class Refusals(unittest.TestCase):

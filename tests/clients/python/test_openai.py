@@ -211,6 +211,53 @@ class Errors(unittest.TestCase):
             stranger.responses.create(model="scripted/text", input="x")
 
 
+class Conversations(unittest.TestCase):
+    def test_responses_go_on_in_a_conversation(self):
+        user = {"type": "message", "role": "user", "content": "hello"}
+        made = client.conversations.create(items=[user], metadata={"topic": "weather"})
+        self.assertEqual(client.conversations.retrieve(made.id), made)
+        answers = [
+            client.responses.create(model="scripted/text", input="weather?", conversation=made.id),
+            client.responses.create(model="scripted/text", input="and now?", conversation={"id": made.id}),
+        ]
+        self.assertEqual([answer.conversation.id for answer in answers], [made.id] * 2)
+        added = client.conversations.items.create(made.id, items=[{**user, "content": "bye"}])
+        items = list(client.conversations.items.list(made.id, limit=2, order="asc"))
+        said = [part.text for item in items if item.type == "message" for part in item.content]
+        texts = [answer.output_text for answer in answers]
+        self.assertEqual(said, ["hello", "weather?", texts[0], "and now?", texts[1], "bye"])
+        self.assertEqual(items[-1], added.data[0])
+        newest = client.conversations.items.list(made.id).data
+        self.assertEqual([item.id for item in newest], [item.id for item in reversed(items)])
+        one = client.conversations.items.retrieve(items[1].id, conversation_id=made.id)
+        self.assertEqual(one, items[1])
+        updated = client.conversations.update(made.id, metadata={"topic": "rain"})
+        self.assertEqual(updated.metadata, {"topic": "rain"})
+        self.assertTrue(client.conversations.delete(made.id).deleted)
+        with self.assertRaises(openai.NotFoundError):
+            client.conversations.retrieve(made.id)
+
+    def test_a_tool_goes_back_and_forth_in_a_conversation(self):
+        made = client.conversations.create()
+        first = client.responses.create(model="scripted/tool", input="x", tools=[WEATHER], conversation=made.id)
+        call = next(item for item in first.output if item.type == "function_call")
+        result = {"type": "function_call_output", "call_id": call.call_id, "output": "15C"}
+        events = list(client.responses.create(
+            model="scripted/tool", input=[result], tools=[WEATHER], conversation=made.id, stream=True
+        ))
+        self.assertTrue(events[-1].response.output_text)
+        kinds = [item.type for item in client.conversations.items.list(made.id, order="asc")]
+        self.assertLess(kinds.index("function_call"), kinds.index("function_call_output"))
+
+    def test_what_is_wrong_is_said(self):
+        with self.assertRaises(openai.NotFoundError) as absent:
+            client.responses.create(model="scripted/text", input="x", conversation="conv_nobody")
+        self.assertIn("conv_nobody", str(absent.exception))
+        with self.assertRaises(openai.InternalServerError) as refused:
+            client.conversations.items.delete("msg_1", conversation_id=client.conversations.create().id)
+        self.assertIn("DELETE /v1/conversations", str(refused.exception))
+
+
 class Chat(unittest.TestCase):
     ASK = [{"role": "user", "content": "x"}]
 

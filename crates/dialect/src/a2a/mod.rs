@@ -2,8 +2,8 @@
 //! `README.md` has the mapping and what is lost.
 
 use riverrun_event::json::write_string;
-use riverrun_event::{ActionRequired, Block};
-use riverrun_fold::{State, Status};
+use riverrun_event::{ActionRequired, Block, Input, TurnId};
+use riverrun_fold::{State, Status, Turn};
 use serde_json::{Value, json};
 
 use crate::follow::{Encode, Happening, List, Shell, Spot, Telling, block, pending, spot_id, text, turn};
@@ -116,6 +116,7 @@ fn artifact_update(
 
 fn part_of(block: &Block) -> Value {
     let url = match block {
+        Block::Text(text) => return json!({"text": text.text}),
         Block::Image(image) => {
             image.image_url.as_ref().map(|url| (url.url.as_str(), image.media_type.as_deref()))
         }
@@ -130,11 +131,34 @@ fn part_of(block: &Block) -> Value {
     }
 }
 
-fn agent_message(told: &Telling<'_>, id: &str, parts: Vec<Value>) -> Value {
-    json!({
-        "messageId": id, "role": "ROLE_AGENT", "taskId": told.turn.as_str(), "contextId": told.session(),
-        "parts": parts,
-    })
+fn message(role: &str, id: &str, task: &TurnId, context: &str, parts: Vec<Value>) -> Value {
+    json!({"messageId": id, "role": role, "taskId": task.as_str(), "contextId": context, "parts": parts})
+}
+
+/// What began a task, as its history has it; None if nothing was said.
+pub fn asked(context: &str, turn: &Turn) -> Option<Value> {
+    let parts = match turn.input.as_ref()? {
+        Input::Text(text) => vec![json!({"text": text})],
+        Input::Parts(parts) => parts.iter().map(part_of).collect(),
+    };
+    Some(message("ROLE_USER", &format!("{}.input", turn.turn_id), &turn.turn_id, context, parts))
+}
+
+/// The status of a task that has ended, as its last update told it; None of one that has not.
+pub fn final_status(context: &str, turn: &Turn) -> Option<Value> {
+    if !turn.status.is_terminal() {
+        return None;
+    }
+    let mut status = match ending(context, turn) {
+        (state, Some(message)) => json!({"state": state, "message": message}),
+        (state, None) => json!({"state": state}),
+    };
+    if let Some(time) = turn.ended_at {
+        let mut text = String::new();
+        time.write(&mut text);
+        status["timestamp"] = text.into();
+    }
+    Some(status)
 }
 
 fn question(told: &Telling<'_>) -> Value {
@@ -147,18 +171,24 @@ fn question(told: &Telling<'_>) -> Value {
         parts.push(json!({"text": request.prompt.unwrap_or_else(|| "a decision is needed".to_owned())}));
         parts.push(json!({"data": {"actionId": id, "request": raw}}));
     }
-    agent_message(told, &id, parts)
+    message("ROLE_AGENT", &id, told.turn, told.session(), parts)
 }
 
 fn ended(told: &Telling<'_>, frames: &mut Frames) {
     let Some(turn) = turn(told.state, told.turn) else { return };
+    let (state, message) = ending(told.session(), turn);
+    status_update(told, frames, state, message);
+}
+
+/// How a task ended, and why if it failed.
+fn ending(context: &str, turn: &Turn) -> (&'static str, Option<Value>) {
     match turn.status {
-        Status::Completed | Status::Archived => status_update(told, frames, "TASK_STATE_COMPLETED", None),
-        Status::Cancelled => status_update(told, frames, "TASK_STATE_CANCELED", None),
+        Status::Completed | Status::Archived => ("TASK_STATE_COMPLETED", None),
+        Status::Cancelled => ("TASK_STATE_CANCELED", None),
         _ => {
             let text = turn.error.as_ref().map_or("the run ended without saying why", |error| &error.message);
-            let message = agent_message(told, &format!("{}.error", told.turn), vec![json!({"text": text})]);
-            status_update(told, frames, "TASK_STATE_FAILED", Some(message));
+            let (id, parts) = (format!("{}.error", turn.turn_id), vec![json!({"text": text})]);
+            ("TASK_STATE_FAILED", Some(message("ROLE_AGENT", &id, &turn.turn_id, context, parts)))
         }
     }
 }

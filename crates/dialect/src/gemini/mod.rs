@@ -6,6 +6,7 @@
 
 mod chunk;
 pub mod error;
+pub mod models;
 pub mod request;
 
 use base64::Engine;

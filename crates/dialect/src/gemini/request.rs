@@ -1,4 +1,5 @@
-//! `POST /v1/models/{model}:generateContent` and `:streamGenerateContent`: the request as a [`ModelCall`].
+//! `POST /v1/models/{model}:generateContent` and `:streamGenerateContent`: the request as a [`ModelCall`]; and what
+//! `:countTokens` asks a service.
 
 use riverrun_event::{FileBlock, ImageBlock, ImageUrl, Part, RawJson};
 
@@ -35,6 +36,23 @@ pub fn decode(model: &str, stream: bool, body: &[u8]) -> Result<ModelCall, Failu
     }
     call.extra.extend(object.rest());
     Ok(call)
+}
+
+/// The body of `:countTokens` for the service, which knows its model by another name than the caller does.
+pub fn decode_count(service_model: &str, body: &[u8]) -> Result<String, Failure> {
+    let text = checked(body)?;
+    let mut object = Object::body(&text)?;
+    let (contents, whole) = (object.take("contents"), object.take("generateContentRequest"));
+    if contents.is_none() && whole.is_none() {
+        return Err(object.missing("contents"));
+    }
+    let mut asked: serde_json::Map<String, serde_json::Value> =
+        serde_json::from_str(&text).expect("it was read as an object");
+    if let Some(at) = whole {
+        Object::of(&at)?;
+        asked["generateContentRequest"]["model"] = format!("models/{service_model}").into();
+    }
+    Ok(serde_json::Value::Object(asked).to_string())
 }
 
 fn instruction(at: &At<'_>) -> Result<String, Failure> {

@@ -31,6 +31,8 @@ pub struct ModelCall {
     pub parallel_tool_calls: Option<bool>,
     /// The response that this one goes on from (`previous_response_id`).
     pub previous: Option<String>,
+    /// The conversation that this one goes on with.
+    pub conversation: Option<String>,
     pub stream: bool,
     /// True if the turn goes on without a reader and the answer may come before its end.
     pub background: bool,

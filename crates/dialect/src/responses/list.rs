@@ -38,8 +38,7 @@ impl Default for Page {
 
 /// What the turn was asked: the history that the client sent, and its last message.
 pub fn input_items(turn: &Turn, page: &Page) -> Result<String, Failure> {
-    let mut items: Vec<Entry<'_>> = turn.history.iter().map(|item| Entry::past(turn, item)).collect();
-    items.extend(turn.input.as_ref().map(|input| Entry::asked(turn, input)));
+    let mut items = asked(turn);
     if page.order == Order::NewestFirst {
         items.reverse();
     }
@@ -52,19 +51,43 @@ pub fn input_items(turn: &Turn, page: &Page) -> Result<String, Failure> {
     };
     let rest = &items[from..];
     let shown = &rest[..rest.len().min(page.limit)];
+    Ok(list(shown, shown.len() < rest.len()))
+}
+
+/// An item of a list: its id and its JSON.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listed {
+    pub id: String,
+    pub json: String,
+}
+
+/// A page of items.
+pub fn list(shown: &[Listed], has_more: bool) -> String {
     let mut out = String::new();
     let mut members = Members::open(&mut out);
     members.text("object", "list");
-    members.with("data", |out| write_list(out, shown, |out, entry| entry.write(out)));
-    for (name, entry) in [("first_id", shown.first()), ("last_id", shown.last())] {
-        match entry {
-            Some(entry) => members.text(name, &entry.id),
+    members.with("data", |out| write_list(out, shown, |out, item| out.push_str(&item.json)));
+    for (name, item) in [("first_id", shown.first()), ("last_id", shown.last())] {
+        match item {
+            Some(item) => members.text(name, &item.id),
             None => members.raw(name, "null"),
         }
     }
-    members.flag("has_more", shown.len() < rest.len());
+    members.flag("has_more", has_more);
     members.close();
-    Ok(out)
+    out
+}
+
+/// What a turn was asked, oldest first.
+pub(super) fn asked(turn: &Turn) -> Vec<Listed> {
+    let past = turn.history.iter().map(|item| Entry::past(turn, item));
+    let entries = past.chain(turn.input.as_ref().map(|input| Entry::asked(turn, input)));
+    let listed = |entry: Entry<'_>| {
+        let mut json = String::new();
+        entry.write(&mut json);
+        Listed { id: entry.id, json }
+    };
+    entries.map(listed).collect()
 }
 
 fn unknown(after: &str) -> Failure {

@@ -6,6 +6,7 @@
 //! projecting the turn from its first event and leaving out the frames up to K ([`sequence_number`] reads it back).
 
 mod action;
+pub mod conversation;
 pub mod error;
 mod item;
 mod list;
@@ -22,7 +23,7 @@ use riverrun_fold::{State, Status};
 use crate::members::Members;
 use crate::turn::{Ending, Stop, Teller, TurnProjector, View};
 use crate::{Answer, Frames, Options};
-pub use list::{Order, Page, input_items};
+pub use list::{Listed, Order, Page, input_items, list};
 use object::write_response;
 use told::Told;
 

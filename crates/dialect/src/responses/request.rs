@@ -13,8 +13,8 @@ const SECRETS: [&str; 2] = ["authorization", "headers"];
 pub fn decode(body: &[u8]) -> Result<ModelCall, Failure> {
     let text = checked(body)?;
     let mut object = Object::body(&text)?;
-    refuse_conversation(&mut object)?;
-    let request = record(&object)?;
+    let conversation = conversation(&mut object)?;
+    let request = record(&object, conversation.as_deref())?;
     let verbatim = object.without(&ABOUT_THE_ANSWER);
     let (mut hosted, mut secrets) = (Vec::new(), Vec::new());
     object.take("stream_options");
@@ -25,7 +25,8 @@ pub fn decode(body: &[u8]) -> Result<ModelCall, Failure> {
         tools: tools(&mut object, &mut hosted, &mut secrets)?,
         tool_choice: tool_choice(&mut object, &mut hosted)?,
         parallel_tool_calls: object.flag("parallel_tool_calls")?,
-        previous: object.text("previous_response_id")?,
+        previous: previous(&mut object, conversation.as_deref())?,
+        conversation,
         stream: object.flag("stream")?.unwrap_or(false),
         background: object.flag("background")?.unwrap_or(false),
         store: object.flag("store")?,
@@ -42,21 +43,76 @@ pub fn decode(body: &[u8]) -> Result<ModelCall, Failure> {
     Ok(ModelCall { reasoning_effort, output_schema, hosted, secrets, verbatim, extra, ..call })
 }
 
-/// It would be answered without what was said before, which is worse than no answer.
-fn refuse_conversation(object: &mut Object<'_>) -> Result<(), Failure> {
-    match object.take("conversation").filter(|at| !at.json().is_null()) {
-        None => Ok(()),
-        Some(_) => {
-            let message = "`conversation` is not provided here; name the response before this one in \
-                           `previous_response_id`";
-            Err(Failure::new(400, "unsupported_parameter", message).param("conversation"))
+/// What a conversation is given beside its responses: items, and what is said about it.
+#[derive(Debug, Default, PartialEq)]
+pub struct Given {
+    pub items: Vec<InputItem>,
+    pub metadata: Option<RawJson>,
+}
+
+/// Reads the body of `/v1/conversations` and of what is below it.
+pub fn decode_given(body: &[u8]) -> Result<Given, Failure> {
+    const MOST: usize = 20;
+    let text = checked(if body.is_empty() { b"{}" } else { body })?;
+    let mut object = Object::body(&text)?;
+    let list = object.list("items")?;
+    if list.len() > MOST {
+        let message = format!("`items` has {} entries; give at most {MOST} at a time", list.len());
+        return Err(Failure::new(400, "array_above_max_length", message).param("items"));
+    }
+    let items = list.iter().map(kept_item).collect::<Result<_, _>>()?;
+    let metadata = object.take("metadata").map(|at| Object::of(&at).map(|_| at.json())).transpose()?;
+    Ok(Given { items, metadata })
+}
+
+/// An item that a conversation can keep. What is none of them would be lost, which is worse than a refusal.
+fn kept_item(at: &At<'_>) -> Result<InputItem, Failure> {
+    match item(at)? {
+        InputItem::System { .. } | InputItem::Developer { .. } => {
+            let message = format!(
+                "`{}`: a conversation keeps no instructions; send `instructions` with each response",
+                at.path
+            );
+            Err(Failure::new(400, "unsupported_value", message).param(at.path.clone()))
         }
+        InputItem::Decision { .. } | InputItem::Other { .. } => {
+            let message = format!(
+                "`{}`: a conversation keeps messages of the user and the assistant, function calls and their \
+                 outputs, and reasoning",
+                at.path
+            );
+            Err(Failure::new(400, "unsupported_value", message).param(at.path.clone()))
+        }
+        kept => Ok(kept),
     }
 }
 
-/// What the log keeps: everything but the input and what is secret.
-fn record(object: &Object<'_>) -> Result<RawJson, Failure> {
+/// A conversation's id, alone or in an object.
+fn conversation(object: &mut Object<'_>) -> Result<Option<String>, Failure> {
+    match object.take("conversation") {
+        None => Ok(None),
+        Some(at) if at.is_text() => at.text().map(Some),
+        Some(at) => Object::of(&at)?.must_text("id").map(Some),
+    }
+}
+
+fn previous(object: &mut Object<'_>, conversation: Option<&str>) -> Result<Option<String>, Failure> {
+    let previous = object.text("previous_response_id")?;
+    if previous.is_some() && conversation.is_some() {
+        let message =
+            "`previous_response_id` and `conversation` both say what stands before; give one of them";
+        return Err(Failure::new(400, "mutually_exclusive_parameters", message).param("previous_response_id"));
+    }
+    Ok(previous)
+}
+
+/// What the log keeps: everything but the input and what is secret. A response names its conversation by an object.
+fn record(object: &Object<'_>, conversation: Option<&str>) -> Result<RawJson, Failure> {
     let mut kept = object.without(&["input", "stream"]);
+    if let Some(id) = conversation {
+        let named = RawJson::of(&serde_json::json!({"id": id})).expect("an object with a text is JSON");
+        kept.push(("conversation".to_owned(), named));
+    }
     for (name, value) in &mut kept {
         if name == "tools" && value.get().starts_with('[') {
             let at = At { path: "tools".to_owned(), raw: value.as_raw_value() };

@@ -18,6 +18,7 @@ pub const CASES: &[Case] = &[
     ("a_foreign_page_cursor_is_refused", a_foreign_page_cursor_is_refused),
     ("actions_are_pending_until_resolved_once", actions_are_pending_until_resolved_once),
     ("actions_of_another_tenant_are_not_shown", actions_of_another_tenant_are_not_shown),
+    ("turns_are_listed_newest_first_from_any_place", turns_are_listed_newest_first_from_any_place),
     ("open_turns_are_found_until_terminal", open_turns_are_found_until_terminal),
     ("a_turn_is_found_in_its_oldest_session_first", a_turn_is_found_in_its_oldest_session_first),
     ("a_task_is_found_in_its_own_tenant_only", a_task_is_found_in_its_own_tenant_only),
@@ -209,6 +210,25 @@ fn actions_of_another_tenant_are_not_shown(bench: &mut dyn Bench) {
 
 fn turn(name: &str, first: u64, progress: Progress) -> TurnFact {
     TurnFact { turn: id(name), thread: id("main"), status: "running".to_owned(), progress, first: seq(first) }
+}
+
+fn turns_are_listed_newest_first_from_any_place(bench: &mut dyn Bench) {
+    let log = bench.log();
+    let (epoch, a, b) = (own(&*log), made(&*log, "a"), made(&*log, "b"));
+    for (at, name) in [(1, "turn_z"), (2, "turn_m"), (3, "turn_a")] {
+        with_facts(&*log, &a, epoch, at, vec![Fact::Turn(turn(name, at, Progress::Open))]);
+    }
+    with_facts(&*log, &a, epoch, 4, vec![Fact::Turn(turn("turn_z", 4, Progress::Terminal))]);
+    let turns = |key: &SessionKey, before: Option<u64>, most: usize| -> Vec<String> {
+        let found = ok(log.turns(key, before.map(seq), most));
+        found.into_iter().map(|record| record.fact.turn.to_string()).collect()
+    };
+    assert_eq!(turns(&a, None, 9), ["turn_a", "turn_m", "turn_z"], "a turn stays where it began");
+    assert_eq!(turns(&a, None, 2), ["turn_a", "turn_m"]);
+    assert_eq!(turns(&a, Some(2), 9), ["turn_z"]);
+    assert_eq!(turns(&a, Some(1), 9), Vec::<String>::new());
+    assert_eq!(turns(&b, None, 9), Vec::<String>::new());
+    assert_eq!(turns(&key("nobody"), None, 9), Vec::<String>::new());
 }
 
 fn open_turns_are_found_until_terminal(bench: &mut dyn Bench) {

@@ -100,6 +100,11 @@ impl Log for MemoryLog {
     fn turn(&self, key: &SessionKey, turn: &TurnId) -> Ticket<Option<TurnRecord>> {
         self.run(|state| Ok(state.find(key).ok().and_then(|session| session.turn(turn))))
     }
+    fn turns(&self, key: &SessionKey, before: Option<Sequence>, most: usize) -> Ticket<Vec<TurnRecord>> {
+        self.run(|state| {
+            Ok(state.find(key).map_or_else(|_| Vec::new(), |session| session.turns_before(before, most)))
+        })
+    }
     fn open_turns(&self) -> Ticket<Vec<TurnRecord>> {
         self.run(|state| Ok(state.open_turns()))
     }

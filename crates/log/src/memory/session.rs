@@ -114,6 +114,14 @@ impl Session {
         self.turns.get(turn).map(|fact| TurnRecord { key: self.record.key.clone(), fact: fact.clone() })
     }
 
+    pub fn turns_before(&self, before: Option<Sequence>, most: usize) -> Vec<TurnRecord> {
+        let mut facts: Vec<&TurnFact> = self.turns.values().collect();
+        facts.retain(|fact| before.is_none_or(|before| fact.first < before));
+        facts.sort_by(|a, b| (b.first, &b.turn).cmp(&(a.first, &a.turn)));
+        let record = |fact: &TurnFact| TurnRecord { key: self.record.key.clone(), fact: fact.clone() };
+        facts.into_iter().take(most).map(record).collect()
+    }
+
     pub fn command(&self, id: &CommandId) -> Option<&Command> {
         self.commands.values().find(|command| command.request.id == *id)
     }

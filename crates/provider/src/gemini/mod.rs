@@ -20,15 +20,12 @@ impl Api for Gemini {
     const BASE_URL: &str = "https://generativelanguage.googleapis.com/v1beta";
     const DIALECT: &str = "gemini";
 
-    /// The model is part of the address, so it may hold nothing that could lead elsewhere.
     fn path(request: &ModelRequest) -> Result<String, ModelError> {
-        let model = request.model.strip_prefix("models/").unwrap_or(&request.model);
-        let is_safe = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-        if model.is_empty() || !model.chars().all(is_safe) || model.contains("..") {
-            let message = format!("`{}` is not a model's name: letters, digits, - _ .", request.model);
-            return Err(ModelError::new(Category::InvalidRequest, message));
-        }
-        Ok(format!("/models/{model}:streamGenerateContent?alt=sse"))
+        Ok(format!("{}:streamGenerateContent?alt=sse", place(&request.model)?))
+    }
+
+    fn count_path(model: &str) -> Result<Option<String>, ModelError> {
+        Ok(Some(format!("{}:countTokens", place(model)?)))
     }
 
     fn key_header(key: &Secret) -> (HeaderName, String) {
@@ -44,6 +41,17 @@ impl Api for Gemini {
     fn decoder(provider: &str, seed: &str) -> Box<dyn Decoder> {
         Box::new(SseDecoder::new(decode::Responses::new(provider, seed)))
     }
+}
+
+/// The model is part of the address, so it may hold nothing that could lead elsewhere.
+fn place(name: &str) -> Result<String, ModelError> {
+    let model = name.strip_prefix("models/").unwrap_or(name);
+    let is_safe = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    if model.is_empty() || !model.chars().all(is_safe) || model.contains("..") {
+        let message = format!("`{name}` is not a model's name: letters, digits, - _ .");
+        return Err(ModelError::new(Category::InvalidRequest, message));
+    }
+    Ok(format!("/models/{model}"))
 }
 
 /// The body of a request, and nothing sent.

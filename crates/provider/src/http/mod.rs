@@ -27,7 +27,7 @@ use crate::api::Api;
 use crate::fnv::fnv;
 use crate::price::Price;
 use crate::secret::{Secret, Secrets};
-use crate::{Category, ModelError, ModelEvent, ModelRequest, ModelStream, Probe, Provider};
+use crate::{Category, Count, ModelError, ModelEvent, ModelRequest, ModelStream, Probe, Provider};
 use call::{Call, Watch};
 use endpoint::Endpoint;
 
@@ -163,6 +163,10 @@ impl<A: Api> Provider for HttpProvider<A> {
 
     fn probe(&self) -> Probe<'_> {
         Box::pin(self.ask_for_models())
+    }
+
+    fn count_tokens<'a>(&'a self, model: &'a str, body: Bytes) -> Count<'a> {
+        Box::pin(self.ask_for_count(model, body))
     }
 
     fn call(&self, request: ModelRequest, cancel: CancellationToken) -> ModelStream {

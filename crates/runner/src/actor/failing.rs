@@ -184,7 +184,7 @@ impl Actor {
     }
 }
 
-pub(super) fn error_info(error: &ModelError, retryable: bool) -> ErrorInfo {
+pub(crate) fn error_info(error: &ModelError, retryable: bool) -> ErrorInfo {
     ErrorInfo {
         message: error.message.clone(),
         code: Some(error.code.clone().unwrap_or_else(|| error.category.as_str().to_owned())),

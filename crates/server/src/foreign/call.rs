@@ -24,7 +24,7 @@ pub fn routed(app: &App, call: &ModelCall, dialect: Dialect, headers: &HeaderMap
     }
     refuse_secrets(call)?;
     // A conversation that is kept here goes on in our words: the caller's request has only its newest part.
-    if call.previous.is_none() && dialect != Dialect::Gemini {
+    if call.previous.is_none() && call.conversation.is_none() && dialect != Dialect::Gemini {
         let mut verbatim: Map<String, Value> =
             call.verbatim.iter().map(|(name, value)| (name.clone(), value_of(value))).collect();
         let beta = headers.get("anthropic-beta").and_then(|beta| beta.to_str().ok());
@@ -43,7 +43,7 @@ pub fn is_service(app: &App, model: &str) -> bool {
 }
 
 /// The dialect of the service whose bare model this is.
-fn service(app: &App, model: &str) -> Option<&'static str> {
+pub(super) fn service(app: &App, model: &str) -> Option<&'static str> {
     match app.agents().registry.resolve(model)? {
         Route::Model { provider, .. } => provider.speaks(),
         Route::Agent(_) => None,
@@ -75,7 +75,7 @@ fn submit(call: &ModelCall) -> Submit {
     Submit {
         agent: Some(call.model.clone()),
         input,
-        history: history.iter().enumerate().filter_map(|(at, item)| self::item(at, item)).collect(),
+        history: items(history),
         settings: Some(settings(call)),
         request: Some(call.request.clone()),
         ..Submit::default()
@@ -146,6 +146,11 @@ fn tool_choice(choice: &ToolChoice) -> Option<Value> {
 
 fn value_of(raw: &RawJson) -> Value {
     serde_json::from_str(raw.get()).unwrap_or(Value::Null)
+}
+
+/// Entries that a conversation is given, as items; they are named by their places.
+pub(super) fn items(entries: &[InputItem]) -> Vec<Item> {
+    entries.iter().enumerate().filter_map(|(at, entry)| item(at, entry)).collect()
 }
 
 /// An entry of the history as an item. What stands among the instructions already, and decisions, have none.

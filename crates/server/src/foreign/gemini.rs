@@ -1,26 +1,92 @@
-//! Gemini's `generateContent` and `streamGenerateContent`. A `continuationToken` goes on with the turn that it names.
+//! Gemini's `generateContent`, `streamGenerateContent` and `countTokens`, and its list of models. A
+//! `continuationToken` goes on with the turn that it names.
 
 use axum::extract::{Path, Request, State};
 use axum::response::Response;
-use riverrun_dialect::gemini::{read_token, request::decode};
+use riverrun_dialect::gemini::models::{Model, model, models};
+use riverrun_dialect::gemini::{read_token, request};
 use riverrun_dialect::request::Failure;
-use riverrun_dialect::{Answer, Dialect};
+use riverrun_dialect::{Answer, Dialect, responses};
 
 use super::start::{Place, Started, find, finished, ids, start, stream_from, told};
-use super::{Asking, Refusal, call, enter, json};
+use super::{Asking, Refusal, call, enter, hold, json};
 use crate::app::App;
-use crate::edge::Scope;
+use crate::edge::{Params, Scope};
+use crate::foreign::models::require;
 
 const DIALECT: Dialect = Dialect::Gemini;
 
-/// `POST /v1/models/MODEL:generateContent`, `…:streamGenerateContent`.
-pub async fn generate(State(app): State<App>, Path(path): Path<String>, request: Request) -> Response {
-    enter(&app, DIALECT, Scope::Write, request, async |asking| serve(&app, &path, asking).await).await
+/// As many as the API gives to a client that names no number, and as many as it gives at most.
+const PAGE: (usize, usize) = (50, 1000);
+
+/// `GET /v1beta/models`, and `/v1/models` of Google's clients. A page goes on behind the model that its token names.
+pub async fn list(State(app): State<App>, request: Request) -> Response {
+    enter(&app, DIALECT, Scope::Read, request, async |asking| {
+        let params = Params::parse(asking.query.as_deref(), &["pageSize", "pageToken"])?;
+        let limit = params.limit("pageSize", PAGE.0, PAGE.1)?;
+        let names = app.agents().models();
+        let from = match params.get("pageToken").filter(|token| !token.is_empty()) {
+            None => 0,
+            Some(token) => 1 + names.iter().position(|name| name == token).ok_or_else(lost_page)?,
+        };
+        let rest = &names[from..];
+        let page = &rest[..rest.len().min(limit)];
+        let next = page.last().filter(|_| page.len() < rest.len());
+        let page: Vec<Model<'_>> = page.iter().map(|name| described(&app, name)).collect();
+        Ok(json(models(&page, next.map(String::as_str))))
+    })
+    .await
 }
 
-async fn serve(app: &App, path: &str, asking: Asking) -> Result<Response, Refusal> {
-    let (model, is_stream) = asked(path)?;
-    let call = decode(model, is_stream, &asking.body)?;
+/// `GET /v1beta/models/MODEL`.
+pub async fn one(State(app): State<App>, Path(name): Path<String>, request: Request) -> Response {
+    enter(&app, DIALECT, Scope::Read, request, async |_| {
+        require(&app, &name)?;
+        Ok(json(model(&described(&app, &name))))
+    })
+    .await
+}
+
+fn described<'a>(app: &App, name: &'a str) -> Model<'a> {
+    Model { id: name, counts: call::service(app, name) == Some(DIALECT.name()) }
+}
+
+/// `POST /v1/models/MODEL:generateContent`, `…:streamGenerateContent`, `…:countTokens`.
+pub async fn generate(State(app): State<App>, Path(path): Path<String>, request: Request) -> Response {
+    enter(&app, DIALECT, Scope::Write, request, async |asking| match path.rsplit_once(':') {
+        Some((model, "streamGenerateContent")) => serve(&app, model, true, asking).await,
+        Some((model, "generateContent")) => serve(&app, model, false, asking).await,
+        Some((model, "countTokens")) => count(&app, model, &asking).await,
+        Some(_) | None => {
+            let message =
+                "only `:generateContent`, `:streamGenerateContent` and `:countTokens` are served here";
+            Err(Failure::new(404, "not_found", message).into())
+        }
+    })
+    .await
+}
+
+/// A count is its service's own, or there is none: a guess would be taken for one.
+async fn count(app: &App, model: &str, asking: &Asking) -> Result<Response, Refusal> {
+    require(app, model)?;
+    if call::service(app, model) != Some(DIALECT.name()) {
+        let message = format!(
+            "the tokens of `{model}` cannot be counted here: only a service that speaks Gemini's API counts them; \
+             what a turn used is in `usageMetadata` of its answer"
+        );
+        return Err(Failure::new(501, "not_provided", message).into());
+    }
+    let (_, theirs) = model.split_once('/').unwrap_or_default();
+    let body = request::decode_count(theirs, &asking.body)?;
+    match app.agents().registry.count_tokens(model, body.into()).await {
+        Ok(Some(counted)) => Ok(json(counted.to_string())),
+        Ok(None) => Err(Failure::new(501, "not_provided", "this service counts no tokens").into()),
+        Err(error) => Err(responses::error::failure_of(&error).into()),
+    }
+}
+
+async fn serve(app: &App, model: &str, is_stream: bool, asking: Asking) -> Result<Response, Refusal> {
+    let call = request::decode(model, is_stream, &asking.body)?;
     let caller = &asking.caller;
     let (started, place) = match call.continuation.as_deref() {
         Some(token) => {
@@ -40,6 +106,9 @@ async fn serve(app: &App, path: &str, asking: Asking) -> Result<Response, Refusa
             (started, Place::Start)
         }
     };
+    if is_stream && matches!(place, Place::Start) && call::is_service(app, model) {
+        return hold::stream_or_refuse(app, caller, &started, DIALECT).await;
+    }
     if is_stream {
         return Ok(stream_from(app, caller, &started, DIALECT, place).await?);
     }
@@ -55,16 +124,9 @@ async fn whole(app: &App, started: &Started) -> Result<Response, Refusal> {
     }
 }
 
-/// The model, and whether a stream is asked for.
-fn asked(path: &str) -> Result<(&str, bool), Failure> {
-    match path.rsplit_once(':') {
-        Some((model, "streamGenerateContent")) => Ok((model, true)),
-        Some((model, "generateContent")) => Ok((model, false)),
-        Some(_) | None => {
-            let message = "only `:generateContent` and `:streamGenerateContent` are served here";
-            Err(Failure::new(404, "not_found", message))
-        }
-    }
+fn lost_page() -> Failure {
+    let message = "`pageToken` names no place in this list; begin again without it";
+    Failure::new(400, "invalid_value", message).param("pageToken")
 }
 
 fn lost_token(why: &str) -> Refusal {

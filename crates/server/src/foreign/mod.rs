@@ -14,6 +14,7 @@ mod branch;
 mod call;
 mod chat_agent;
 mod conversation;
+mod conversations;
 mod decisions;
 mod gemini;
 mod hold;
@@ -48,11 +49,25 @@ pub(crate) fn routes() -> Router<App> {
         .route("/v1/responses/{response}", get(responses::retrieve).delete(responses::delete))
         .route("/v1/responses/{response}/cancel", post(responses::cancel))
         .route("/v1/responses/{response}/input_items", get(responses::input_items))
+        .route("/v1/conversations", post(conversations::post))
+        .route(
+            "/v1/conversations/{conversation}",
+            get(conversations::get).post(conversations::update).delete(conversations::delete),
+        )
+        .route(
+            "/v1/conversations/{conversation}/items",
+            get(conversations::items).post(conversations::add_items),
+        )
+        .route(
+            "/v1/conversations/{conversation}/items/{item}",
+            get(conversations::item).delete(conversations::delete_item),
+        )
         .route("/v1/chat/completions", post(one_shot::chat))
         .route("/v1/messages", post(one_shot::messages))
         .route("/v1/models", get(models::list))
         .route("/v1/models/{*model}", get(models::one).post(gemini::generate))
-        .route("/v1beta/models/{*model}", post(gemini::generate))
+        .route("/v1beta/models", get(gemini::list))
+        .route("/v1beta/models/{*model}", get(gemini::one).post(gemini::generate))
         .route("/v1/ws/blocks", get(blocks::open))
         .route("/v2/sessions/{session}/history", get(blocks::history))
         .route("/.well-known/agent-card.json", get(a2a::card))

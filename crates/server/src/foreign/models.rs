@@ -1,4 +1,5 @@
-//! `GET /v1/models`: what can be asked for.
+//! `GET /v1/models`: what can be asked for. OpenAI's, Anthropic's and Google's clients all ask at this address; a
+//! header says which of them it is.
 
 use axum::extract::{Path, Request, State};
 use axum::response::Response;
@@ -6,11 +7,14 @@ use riverrun_dialect::Dialect;
 use riverrun_dialect::request::Failure;
 use riverrun_dialect::responses::models::{Model, model, models};
 
-use super::{enter, json};
+use super::{enter, gemini, json};
 use crate::app::App;
 use crate::edge::Scope;
 
 pub async fn list(State(app): State<App>, request: Request) -> Response {
+    if is_google(&request) {
+        return gemini::list(State(app), request).await;
+    }
     enter(&app, Dialect::Responses, Scope::Read, request, async |_| {
         let names = app.agents().models();
         let all: Vec<Model<'_>> = names.iter().map(|name| described(name)).collect();
@@ -20,18 +24,30 @@ pub async fn list(State(app): State<App>, request: Request) -> Response {
 }
 
 pub async fn one(State(app): State<App>, Path(name): Path<String>, request: Request) -> Response {
+    if is_google(&request) {
+        return gemini::one(State(app), Path(name), request).await;
+    }
     enter(&app, Dialect::Responses, Scope::Read, request, async |_| {
-        let names = app.agents().models();
-        // A gateway takes every name behind its provider's; the list has those that it knows.
-        let is_known = names.contains(&name) || name.contains('/') && app.agents().check(&name).is_ok();
-        if !is_known {
-            let shown: String = name.chars().take(80).collect();
-            let message = format!("The model '{shown}' does not exist; there are: {}", names.join(", "));
-            return Err(Failure::new(404, "model_not_found", message).param("model").into());
-        }
+        require(&app, &name)?;
         Ok(json(model(&described(&name))))
     })
     .await
+}
+
+fn is_google(request: &Request) -> bool {
+    ["x-goog-api-key", "x-goog-api-client"].iter().any(|name| request.headers().contains_key(*name))
+}
+
+/// 404 if no such model can be asked for. A gateway takes every name behind its provider's; the list has those that
+/// it knows.
+pub(super) fn require(app: &App, name: &str) -> Result<(), Failure> {
+    let names = app.agents().models();
+    if names.iter().any(|known| known == name) || name.contains('/') && app.agents().check(name).is_ok() {
+        return Ok(());
+    }
+    let shown: String = name.chars().take(80).collect();
+    let message = format!("The model '{shown}' does not exist; there are: {}", names.join(", "));
+    Err(Failure::new(404, "model_not_found", message).param("model"))
 }
 
 fn described(name: &str) -> Model<'_> {

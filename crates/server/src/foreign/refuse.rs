@@ -83,8 +83,17 @@ impl Refusal {
     }
 }
 
-/// A turn's id is made of the caller's key where the caller has no other name for it.
+/// What is the input here has another name there, and a turn's id is made of the caller's key where the caller has no
+/// other name for it.
 fn in_words_of(dialect: Dialect, failure: Failure) -> Failure {
+    if failure.code == ErrorCode::UrlBlocked.as_str() {
+        return failure.param(match dialect {
+            Dialect::Chat | Dialect::Anthropic | Dialect::AgUi | Dialect::AiSdk => "messages",
+            Dialect::Gemini => "contents",
+            Dialect::A2a => "message.parts",
+            _ => "input",
+        });
+    }
     let has_key =
         matches!(dialect, Dialect::Responses | Dialect::Chat | Dialect::Anthropic | Dialect::Gemini);
     if !has_key || failure.code != ErrorCode::TurnExists.as_str() {

@@ -10,6 +10,7 @@ use riverrun_event::{SessionId, TurnId};
 use riverrun_runner::{CancelMode, CommandError, Decision};
 
 use super::branch;
+use super::conversations::conversation;
 use super::decisions::{self, decide_all};
 use super::start::{Seen, Started, find, finished, ids, project, start, state, stream, told};
 use super::{Asking, Refusal, call, enter, hold, json};
@@ -72,6 +73,11 @@ pub(super) async fn submit(
     }
     let mut submit = call::routed(app, call, DIALECT, &HeaderMap::new())?;
     submit.turn_id = named.as_ref().map(|(_, turn)| turn.clone());
+    if let Some(id) = &call.conversation {
+        let hub = conversation(app, caller, id).await?;
+        let (started, _) = start(app, caller, Some(hub.session().clone()), submit).await?;
+        return Ok(started);
+    }
     let Some(previous) = &call.previous else {
         let (started, _) = start(app, caller, named.map(|(session, _)| session), submit).await?;
         return Ok(started);
@@ -103,13 +109,19 @@ async fn decide(
     call: &ModelCall,
     answers: Vec<decisions::Answer>,
 ) -> Result<Started, Refusal> {
-    let previous = call.previous.as_ref().ok_or_else(|| {
-        let message = "an `mcp_approval_response` needs `previous_response_id`: the response that asked";
-        Failure::new(400, "missing_required_parameter", message).param("previous_response_id")
-    })?;
-    let asked = response(app, caller, previous).await.map_err(|refusal| unknown(refusal, previous))?;
-    let turn = decide_all(app, caller, &asked.hub.key, answers).await?.turn;
-    Ok(Started { hub: asked.hub, turn })
+    let hub = match (&call.conversation, &call.previous) {
+        (Some(id), _) => conversation(app, caller, id).await?,
+        (None, Some(previous)) => {
+            response(app, caller, previous).await.map_err(|refusal| unknown(refusal, previous))?.hub
+        }
+        (None, None) => {
+            let message = "an `mcp_approval_response` needs `previous_response_id`: the response that asked";
+            let failure = Failure::new(400, "missing_required_parameter", message);
+            return Err(failure.param("previous_response_id").into());
+        }
+    };
+    let turn = decide_all(app, caller, &hub.key, answers).await?.turn;
+    Ok(Started { hub, turn })
 }
 
 pub async fn retrieve(State(app): State<App>, Path(id): Path<String>, request: Request) -> Response {
@@ -192,7 +204,7 @@ pub async fn input_items(State(app): State<App>, Path(id): Path<String>, request
     .await
 }
 
-fn page(params: &Params) -> Result<Page, Refusal> {
+pub(super) fn page(params: &Params) -> Result<Page, Refusal> {
     let order = match params.get("order") {
         None | Some("desc") => Order::NewestFirst,
         Some("asc") => Order::OldestFirst,

@@ -41,11 +41,15 @@ pub(crate) use ingest::{answer, decode_all, put_large, store};
 pub(crate) use kept::{Kept, Verb, create_task, keeps, pause_run, tasks as task_list};
 pub(crate) use processes::{end_process, environment, process_of, processes, write_stdin};
 pub(crate) use queue::{put_first, unqueue, waiting};
-pub(crate) use sessions::{ListQuery, NewSessionBody, SessionView, create, find, look_at, random_id, remove};
+pub(crate) use sessions::{
+    ListQuery, NewSessionBody, SessionView, change_metadata, create, event, event_time, find, look_at,
+    metadata_of, random_id, remove,
+};
 pub(crate) use state::state_json;
 pub(crate) use subagents::{SpawnBody, child, children, end, spawn, tell, waited};
 pub(crate) use tasks::{cancel as cancel_task, newest_with, retry as retry_task, task_json, turn_of};
 pub(crate) use transfer::forked;
+pub(crate) use turn_input::check_addresses;
 pub(crate) use turns::{CancelBody, SubmitBody, TurnView, cancel_turn, retry_turn, steer_turn, submit_turn};
 
 /// Every route, with the edge around it.

@@ -5,7 +5,8 @@ use axum::response::{IntoResponse, Response};
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, StatusCode};
 use riverrun_event::{
-    Cursor, Draft, EventType, Origin, RawJson, Sequence, SessionId, SessionInfo, Timestamp, decode,
+    Cursor, Decoded, Draft, EventType, Origin, RawJson, Scope, Sequence, SessionId, SessionInfo, Timestamp,
+    decode,
 };
 use riverrun_log::{Created, NewSession, PageRequest, SessionKey, SessionQuery, SessionRecord};
 use serde::{Deserialize, Serialize};
@@ -13,9 +14,10 @@ use serde::{Deserialize, Serialize};
 use super::{idempotency, json};
 use crate::app::App;
 use crate::edge::{
-    Caller, FromParams, OptionalText, Params, PathId, Problem, Scope, StrictQuery, decode_text, not_found,
+    Caller, FromParams, OptionalText, Params, PathId, Problem, Scope as Right, StrictQuery, decode_text,
+    not_found,
 };
-use crate::session::Batch;
+use crate::session::{Batch, Hub};
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
@@ -79,7 +81,7 @@ pub async fn post(
     headers: HeaderMap,
     OptionalText(text): OptionalText,
 ) -> Result<Response, Problem> {
-    caller.require(Scope::Write)?;
+    caller.require(Right::Write)?;
     let attempt = idempotency::begin(&app, &caller, &headers, "POST /v1/sessions").await?;
     let digest = idempotency::digest(text.as_bytes());
     if let Some(again) = attempt.as_ref().map(|attempt| attempt.again(&digest)).transpose()?.flatten() {
@@ -129,7 +131,7 @@ pub(crate) async fn create(
     let untold = created.record.head.last.get() == 0 && says_something(&body);
     if untold {
         let hub = app.hubs().get(&key).await?.ok_or_else(not_found)?;
-        app.append(&hub, &Batch { events: vec![created_event(&body)?], ..Batch::default() }).await?;
+        say(app, &hub, EventType::SessionCreated, &info(&body)).await?;
     }
     let record = app.log().session(&key).await?.ok_or_else(not_found)?;
     Ok((record, created.new))
@@ -188,19 +190,50 @@ fn says_something(body: &NewSessionBody) -> bool {
     body.title.is_some() || body.agent.is_some() || body.metadata.is_some() || body.tags.is_some()
 }
 
-fn created_event(body: &NewSessionBody) -> Result<riverrun_event::Decoded, Problem> {
-    let metadata = body.metadata.as_ref().and_then(|map| RawJson::of(map).ok());
-    let info = SessionInfo {
+fn info(body: &NewSessionBody) -> SessionInfo {
+    SessionInfo {
         title: body.title.clone(),
         agent: body.agent.clone(),
         tags: body.tags.clone(),
-        metadata,
+        metadata: body.metadata.as_ref().and_then(|map| RawJson::of(map).ok()),
         ..SessionInfo::default()
-    };
-    let draft = Draft::new(EventType::SessionCreated, &Default::default(), &info);
-    let payload = draft.members().to_owned();
-    let text = format!("{{\"type\":\"session.created\",{}", &payload[1..]);
+    }
+}
+
+/// Appends what is said about a session.
+async fn say(app: &App, hub: &Hub, kind: EventType, info: &SessionInfo) -> Result<(), Problem> {
+    let event = event(kind, &Scope::default(), info)?;
+    app.append(hub, &Batch { events: vec![event], ..Batch::default() }).await?;
+    Ok(())
+}
+
+/// An event that the server writes itself, as one that came from outside.
+pub(crate) fn event(kind: EventType, scope: &Scope, payload: &impl Serialize) -> Result<Decoded, Problem> {
+    let name = kind.as_str().to_owned();
+    let draft = Draft::new(kind, scope, payload);
+    let text = format!("{{\"type\":\"{name}\",{}", &draft.members()[1..]);
     decode(&text).map_err(|error| Problem::new(error.code(), error.to_string()))
+}
+
+/// What is kept in the metadata of a session.
+pub(crate) fn metadata_of(record: &SessionRecord) -> serde_json::Map<String, serde_json::Value> {
+    record.metadata.as_deref().and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default()
+}
+
+/// Changes the metadata of a session: the record behind the change.
+pub(crate) async fn change_metadata(
+    app: &App,
+    hub: &Hub,
+    change: impl FnOnce(&mut serde_json::Map<String, serde_json::Value>),
+) -> Result<SessionRecord, Problem> {
+    // Of two who change it at once the second sees what the first did.
+    let _one_by_one = hub.describing.lock().await;
+    let record = app.log().session(&hub.key).await?.ok_or_else(not_found)?;
+    let mut metadata = metadata_of(&record);
+    change(&mut metadata);
+    let metadata = Some(RawJson::of(&metadata).unwrap_or_default());
+    say(app, hub, EventType::SessionUpdated, &SessionInfo { metadata, ..SessionInfo::default() }).await?;
+    app.log().session(&hub.key).await?.ok_or_else(not_found)
 }
 
 #[derive(Debug)]
@@ -236,7 +269,7 @@ pub async fn list(
     caller: Caller,
     StrictQuery(query): StrictQuery<ListQuery>,
 ) -> Result<Response, Problem> {
-    caller.require(Scope::Read)?;
+    caller.require(Right::Read)?;
     Ok(json(StatusCode::OK, &find(&app, &caller, query).await?))
 }
 
@@ -269,7 +302,7 @@ pub async fn get(
     PathId(session): PathId,
     StrictQuery(()): StrictQuery<()>,
 ) -> Result<Response, Problem> {
-    caller.require(Scope::Read)?;
+    caller.require(Right::Read)?;
     Ok(json(StatusCode::OK, &look_at(&app, &caller, &session).await?))
 }
 
@@ -285,7 +318,7 @@ pub async fn delete(
     PathId(session): PathId,
     StrictQuery(()): StrictQuery<()>,
 ) -> Result<Response, Problem> {
-    caller.require(Scope::Write)?;
+    caller.require(Right::Write)?;
     remove(&app, &caller, &session).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }

@@ -1,6 +1,6 @@
 //! What a turn may be given: an input that a model can be shown, and settings that mean something.
 
-use riverrun_event::{Block, ErrorCode, Input, Part};
+use riverrun_event::{Block, ErrorCode, Input, Item, Part};
 use riverrun_runner::{Settings, check_schema, is_blocked};
 use serde_json::{Map, Value};
 
@@ -44,16 +44,46 @@ fn check_part(place: &str, part: &Part) -> Result<(), Problem> {
     }
 }
 
-/// A data URL brings its content along; every other one is fetched by somebody.
-fn check_url(field: &str, url: &str) -> Result<(), Problem> {
+/// The addresses in what a foreign client brings along: the input and what was said before. What has no scheme is the
+/// name of a file at its service, and so is an address of Google's storage.
+pub(crate) fn check_addresses(input: Option<&Input>, history: &[Item]) -> Result<(), Problem> {
+    let given = match input {
+        Some(Input::Parts(parts)) => parts.as_slice(),
+        Some(Input::Text(_)) | None => &[],
+    };
+    let said = history.iter().flat_map(|item| match item {
+        Item::Message(message) => message.block_list.as_deref().unwrap_or_default(),
+        Item::ToolResult(result) => result.content.as_deref().unwrap_or_default(),
+        _ => &[],
+    });
+    let address = |part: &Part| match part {
+        Block::Image(image) => image.image_url.as_ref().map(|found| found.url.clone()),
+        Block::File(file) => file.url.clone(),
+        Block::Audio(audio) => audio.url.clone(),
+        _ => None,
+    };
+    let fetched = |url: &String| url.contains(':') && !url.starts_with("gs://");
+    let mut addresses = given.iter().chain(said).filter_map(address).filter(fetched);
+    addresses.try_for_each(|url| match blocked(&url) {
+        Some(detail) => Err(Problem::new(ErrorCode::UrlBlocked, detail).field("input")),
+        None => Ok(()),
+    })
+}
+
+/// Why nobody is sent to this address, and what to give instead. A data URL brings its content along; every other one is
+/// fetched by somebody.
+fn blocked(url: &str) -> Option<String> {
     if url.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("data:")) {
-        return Ok(());
+        return None;
     }
-    match is_blocked(url) {
-        Some(reason) => {
-            let detail = format!("`{field}`: {reason}; give the content as a data: URL, or a public address");
-            Err(Problem::new(ErrorCode::UrlBlocked, detail).field(field))
-        }
+    let reason = is_blocked(url)?;
+    let shown: String = url.chars().take(80).filter(|c| !c.is_control()).collect();
+    Some(format!("`{shown}`: {reason}; give the content as a data: URL, or a public address"))
+}
+
+fn check_url(field: &str, url: &str) -> Result<(), Problem> {
+    match blocked(url) {
+        Some(detail) => Err(Problem::new(ErrorCode::UrlBlocked, format!("`{field}`: {detail}")).field(field)),
         None => Ok(()),
     }
 }

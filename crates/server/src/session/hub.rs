@@ -24,6 +24,8 @@ pub struct Hub {
     pub(super) owner: tokio::sync::Mutex<Option<SessionHead>>,
     /// Held while a command on a task looks where it stands and says where it goes.
     pub(crate) task_commands: tokio::sync::Mutex<()>,
+    /// Held while what is said about the session is read, changed and said again.
+    pub(crate) describing: tokio::sync::Mutex<()>,
     /// Held while a turn is put behind another one, here or in a branch.
     pub(crate) branching: tokio::sync::Mutex<()>,
     identity: OnceLock<Identity>,
@@ -61,6 +63,7 @@ impl Hub {
             wakers: Wakers::default(),
             owner: tokio::sync::Mutex::new(None),
             task_commands: tokio::sync::Mutex::new(()),
+            describing: tokio::sync::Mutex::new(()),
             branching: tokio::sync::Mutex::new(()),
             identity: OnceLock::new(),
             shared: Mutex::default(),

@@ -89,3 +89,79 @@ async fn errors_are_json_rpc_errors() {
     assert_eq!(stranger.status, 401);
     server.stop().await;
 }
+
+#[tokio::test]
+async fn every_task_of_a_context_is_listed_page_by_page() {
+    let server = scripted().await;
+    let context = "ctx_long";
+    let mut sent = Vec::new();
+    for at in 0..30 {
+        // One fails, the others do not.
+        let mut ask = message(&format!("m{at}"), if at == 3 { "error" } else { "text" });
+        ask["message"]["contextId"] = context.into();
+        sent.push(rpc(&server, "SendMessage", ask).await[0]["result"]["task"].clone());
+    }
+    sent.reverse();
+    let page = async |params: Value| {
+        let mut params = params;
+        params["contextId"] = context.into();
+        rpc(&server, "ListTasks", params).await[0]["result"].clone()
+    };
+    let (mut seen, mut token) = (Vec::new(), String::new());
+    loop {
+        let page = page(json!({"pageSize": 7, "pageToken": token})).await;
+        assert_eq!(page["totalSize"], 30, "{page}");
+        seen.extend(page["tasks"].as_array().expect("tasks").iter().cloned());
+        token = page["nextPageToken"].as_str().expect("a token").to_owned();
+        if token.is_empty() {
+            break;
+        }
+    }
+    let without =
+        |task: &Value| json!({"id": task["id"], "contextId": task["contextId"], "status": task["status"]});
+    assert_eq!(seen, sent.iter().map(without).collect::<Vec<_>>());
+    let failed =
+        page(json!({"status": "TASK_STATE_FAILED", "historyLength": 5, "includeArtifacts": true})).await;
+    assert_eq!((&failed["totalSize"], &failed["tasks"][0]), (&json!(1), &sent[26]), "{failed}");
+    assert_eq!(failed["tasks"][0]["history"][0]["parts"][0]["text"], "hi");
+    let time = seen[10]["status"]["timestamp"].clone();
+    let newer = page(json!({"statusTimestampAfter": time})).await;
+    assert_eq!(newer["totalSize"], 10, "{newer}");
+    let oldest = sent.last().expect("tasks");
+    let kept = &rpc(&server, "GetTask", json!({"id": oldest["id"]})).await[0]["result"];
+    assert_eq!(kept, oldest);
+    let bare = &rpc(&server, "GetTask", json!({"id": oldest["id"], "historyLength": 0})).await[0]["result"];
+    assert!(bare["history"].is_null(), "{bare}");
+    for params in [json!({"pageSize": 0}), json!({"pageSize": 101}), json!({"pageToken": "x"})] {
+        let mut params = params;
+        params["contextId"] = context.into();
+        assert_eq!(rpc(&server, "ListTasks", params).await[0]["error"]["code"], -32602);
+    }
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn nothing_is_pushed_and_agents_are_told_to_those_with_a_key() {
+    let server = scripted().await;
+    let mut ask = message("m9", "text");
+    ask["configuration"] = json!({"taskPushNotificationConfig": {"url": "https://example.com/hook"}});
+    for (method, params) in [
+        ("CreateTaskPushNotificationConfig", json!({"taskId": "t"})),
+        ("ListTaskPushNotificationConfigs", json!({"taskId": "t"})),
+        ("SendMessage", ask),
+    ] {
+        let refused = &rpc(&server, method, params).await[0]["error"];
+        assert_eq!(refused["code"], -32003, "{method}: {refused}");
+        assert!(refused["message"].as_str().is_some_and(|text| text.contains("SubscribeToTask")));
+    }
+    let public = server.get("/.well-known/agent-card.json").await;
+    assert_eq!(public["capabilities"]["extendedAgentCard"], true);
+    let card = &rpc(&server, "GetExtendedAgentCard", json!({})).await[0]["result"];
+    let skills: Vec<&str> =
+        card["skills"].as_array().expect("skills").iter().filter_map(|skill| skill["id"].as_str()).collect();
+    assert_eq!(skills, ["approval", "error", "slow", "text", "tool"]);
+    let body = json!({"jsonrpc": "2.0", "id": 7, "method": "GetTask", "params": {"id": "x"}}).to_string();
+    let old = server.call("POST /a2a", &[JSON, ("a2a-version", "0.3")], body).await.json();
+    assert_eq!(old["error"]["code"], -32009, "{old}");
+    server.stop().await;
+}

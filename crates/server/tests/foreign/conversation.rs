@@ -203,6 +203,111 @@ async fn input_items_are_what_was_sent_in_pages() {
     server.stop().await;
 }
 
+/// A request to what is below `/v1/conversations`; the answer must be 200.
+async fn ask(server: &Server, line: &str, body: Value) -> Value {
+    let (method, rest) = line.split_once(' ').unwrap_or((line, ""));
+    let text = if method == "POST" { body.to_string() } else { String::new() };
+    let answer = server.call(&format!("{method} /v1/conversations{rest}"), &[JSON], text).await;
+    assert_eq!(answer.status, 200, "{line}: {}", answer.text());
+    answer.json()
+}
+
+/// What the items of a page say, in order.
+fn said(page: &Value) -> Vec<String> {
+    let list = page["data"].as_array().expect("a list").iter();
+    list.map(|item| item["content"][0]["text"].as_str().unwrap_or_default().to_owned()).collect()
+}
+
+#[tokio::test]
+async fn a_conversation_is_a_session_that_responses_name() {
+    let (server, upstream) = gateway().await;
+    let user = |text: &str| json!({"role": "user", "content": text});
+    let first = json!({"items": [user("call me Ada")], "metadata": {"topic": "names"}});
+    let made = ask(&server, "POST", first).await;
+    let id = made["id"].as_str().expect("an id").to_owned();
+    assert_eq!((&made["object"], &made["metadata"]["topic"]), (&json!("conversation"), &json!("names")));
+    let respond = async |input: &str, named: Value| {
+        let answer =
+            post(&server, &[], json!({"model": "responses/plain", "input": input, "conversation": named}))
+                .await;
+        assert_eq!(answer.status, 200, "{}", answer.text());
+        answer.json()
+    };
+    let response = respond("who am I?", json!(id)).await;
+    assert_eq!(response["conversation"], json!({"id": id}));
+    assert_eq!(texts(&upstream.calls()[0]), ["call me Ada", "who am I?"]);
+    assert!(upstream.calls()[0]["conversation"].is_null(), "the service knows nothing of it");
+    // The runner knows the session by now; what is added to it is read all the same.
+    let added = ask(&server, &format!("POST /{id}/items"), json!({"items": [user("now call me Bob")]})).await;
+    assert_eq!(said(&added), ["now call me Bob"]);
+    respond("and now?", json!({"id": id})).await;
+    let all = ["call me Ada", "who am I?", TEXT, "now call me Bob", "and now?"];
+    assert_eq!(texts(&upstream.calls()[1]), all);
+    let whole = ask(&server, &format!("GET /{id}/items?order=asc"), Value::Null).await;
+    assert_eq!(said(&whole), [&all[..], &[TEXT]].concat());
+    let (mut seen, mut after) = (Vec::new(), String::new());
+    loop {
+        let page = ask(&server, &format!("GET /{id}/items?limit=2{after}"), Value::Null).await;
+        seen.extend(said(&page));
+        if page["has_more"] == false {
+            break;
+        }
+        after = format!("&after={}", page["last_id"].as_str().expect("the last"));
+    }
+    seen.reverse();
+    assert_eq!(seen, said(&whole), "pages neither skip nor repeat");
+    let one = whole["data"][2].clone();
+    let path = format!("GET /{id}/items/{}", one["id"].as_str().expect("an id"));
+    assert_eq!(ask(&server, &path, Value::Null).await, one);
+    let renamed = ask(&server, &format!("POST /{id}"), json!({"metadata": {"k": "v"}})).await;
+    assert_eq!(renamed["metadata"], json!({"k": "v"}));
+    assert_eq!(ask(&server, &format!("GET /{id}"), Value::Null).await, renamed);
+    let gone = ask(&server, &format!("DELETE /{id}"), Value::Null).await;
+    assert_eq!((&gone["object"], &gone["deleted"]), (&json!("conversation.deleted"), &json!(true)));
+    assert_eq!(server.call(&format!("GET /v1/conversations/{id}"), &[], "").await.status, 404);
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn what_a_conversation_cannot_have_is_refused() {
+    let (server, _) = gateway().await;
+    let made = ask(&server, "POST", json!({})).await;
+    let id = made["id"].as_str().expect("an id");
+    let items = format!("POST /v1/conversations/{id}/items");
+    let many: Vec<Value> = (0..21).map(|_| json!({"role": "user", "content": "x"})).collect();
+    let respond = |more: Value| {
+        let mut body = json!({"model": "responses/plain", "input": "hi"});
+        body.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
+        body
+    };
+    let create = "POST /v1/responses".to_owned();
+    let bad = [
+        (items.clone(), json!({"items": []}), 400, "items"),
+        (items.clone(), json!({"items": many}), 400, "items"),
+        (items.clone(), json!({"items": [{"role": "system", "content": "x"}]}), 400, "items[0]"),
+        (items.clone(), json!({"items": [{"type": "item_reference", "id": "x"}]}), 400, "items[0]"),
+        (items, json!({"items": 7}), 400, "items"),
+        ("POST /v1/conversations".to_owned(), json!({"metadata": 7}), 400, "metadata"),
+        (create.clone(), respond(json!({"conversation": "conv_nobody"})), 404, "conversation"),
+        (create.clone(), respond(json!({"conversation": "nobody"})), 404, "conversation"),
+        (create.clone(), respond(json!({"conversation": 7})), 400, "conversation"),
+        (
+            create,
+            respond(json!({"conversation": id, "previous_response_id": "resp_x"})),
+            400,
+            "previous_response_id",
+        ),
+    ];
+    for (line, body, status, param) in bad {
+        let answer = server.call(&line, &[JSON], body.to_string()).await;
+        let error = &answer.json()["error"];
+        assert_eq!((answer.status, &error["param"]), (status, &json!(param)), "{line} {body}: {error}");
+    }
+    let deleted = server.call(&format!("DELETE /v1/conversations/{id}/items/x"), &[], "").await;
+    assert_eq!((deleted.status, deleted.header("x-should-retry")), (501, Some("false")));
+    server.stop().await;
+}
+
 #[tokio::test]
 async fn what_is_not_provided_is_said_by_its_name() {
     let (server, _) = gateway().await;
@@ -212,9 +317,6 @@ async fn what_is_not_provided_is_said_by_its_name() {
         assert!(answer.json()["error"]["message"].as_str().is_some_and(|text| text.contains(path)));
         assert_eq!(answer.header("x-should-retry"), Some("false"));
     }
-    let in_conversation = json!({"model": "responses/plain", "input": "hi", "conversation": "conv_1"});
-    let refused = post(&server, &[], in_conversation).await;
-    assert_eq!((refused.status, &refused.json()["error"]["param"]), (400, &json!("conversation")));
     let none =
         post(&server, &[], json!({"model": "responses/plain", "input": "hi", "conversation": null})).await;
     assert_eq!(none.status, 200, "{}", none.text());
@@ -223,6 +325,50 @@ async fn what_is_not_provided_is_said_by_its_name() {
     let chained = chain(&server, 2).await;
     let refused = server.call(&format!("DELETE /v1/responses/{}", chained[0]), &[], "").await;
     assert_eq!((refused.status, refused.header("x-should-retry")), (409, Some("false")));
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn turns_beyond_what_is_told_are_counted() {
+    let (server, _) = gateway().await;
+    const ALL: usize = 130;
+    server.make("long").await;
+    for at in 0..ALL {
+        let turn = format!("turn_{at:03}");
+        let event = |kind: &str, payload: Value| json!({"type": kind, "turnId": turn, "payload": payload});
+        let events = [
+            event("turn.submitted", json!({"input": format!("line {at}")})),
+            event("turn.started", json!({})),
+            event("turn.completed", json!({})),
+        ];
+        server.tell("long", &events).await;
+    }
+    let count = |list: &Value, name: &str, word: &str| {
+        list.as_array().expect("a list").iter().filter(|it| it[name] == word).count()
+    };
+    let values = server.get("/threads/long/state").await["values"].clone();
+    let missing = values["earlier_turns"].as_u64().expect("a count") as usize;
+    assert!(missing > 0, "{values}");
+    assert_eq!(count(&values["messages"], "type", "human") + missing, ALL);
+    let history = server.get("/v2/sessions/long/history").await;
+    assert_eq!((&history["has_more"], &history["earlier_turns"]), (&json!(true), &json!(missing)));
+    assert_eq!(count(&history["messages"], "role", "user") + missing, ALL);
+    let path = "GET /v1/sessions/long/events?dialect=ag-ui&turn=turn_129&catchup=snapshot";
+    let opened = server.call(path, &[("accept", "text/event-stream")], "").await.text();
+    let earlier = opened.lines().find(|line| line.contains("riverrun.earlier")).expect("a count");
+    assert!(earlier.contains(&missing.to_string()), "{earlier}");
+    let snapshot = opened.lines().find(|line| line.contains("MESSAGES_SNAPSHOT")).expect("a snapshot");
+    assert_eq!(snapshot.matches("\"role\":\"user\"").count() + missing, ALL);
+    // Lists and histories that go by pages tell all of them.
+    let runs = server.get("/threads/long/runs?limit=1000").await;
+    assert_eq!(runs.as_array().map(Vec::len), Some(ALL));
+    let items = server.get("/v1/conversations/conv_long/items?limit=100&order=asc").await;
+    assert_eq!((said(&items)[0].as_str(), &items["has_more"]), ("line 0", &json!(true)));
+    let rest = format!(
+        "/v1/conversations/conv_long/items?limit=100&order=asc&after={}",
+        items["last_id"].as_str().expect("an id")
+    );
+    assert_eq!(said(&server.get(&rest).await).last().map(String::as_str), Some("line 129"));
     server.stop().await;
 }
 
@@ -240,7 +386,8 @@ async fn what_was_said_in_old_turns_is_told_to_those_who_open_a_session() {
     assert_eq!((&history["has_more"], &history["earlier_turns"]), (&json!(false), &json!(0)));
     let state = server.get(&format!("/threads/{session}/state")).await;
     assert_eq!(asked(&state["values"]["messages"], "type", "human"), MANY, "{state}");
-    assert_eq!(server.get(&format!("/threads/{session}/runs")).await.as_array().map(Vec::len), Some(MANY));
+    let runs = server.get(&format!("/threads/{session}/runs?limit=100&offset=0")).await;
+    assert_eq!(runs.as_array().map(Vec::len), Some(MANY));
     let first = ids[0].strip_prefix("resp_").expect("a response");
     let joined = server.get(&format!("/threads/{session}/runs/{first}/join")).await;
     assert_eq!(asked(&joined["messages"], "type", "human"), 1, "{joined}");

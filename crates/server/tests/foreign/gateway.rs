@@ -19,7 +19,8 @@ const DIALECTS: [(&str, &str); 3] =
 pub async fn gateway() -> (Server, Upstream) {
     let upstream = Upstream::start().await;
     let mut registry = riverrun_runner::Registry::default();
-    for (name, api) in [("responses", "openai"), ("chat", "chat"), ("anthropic", "anthropic")] {
+    let all = [("responses", "openai"), ("chat", "chat"), ("anthropic", "anthropic"), ("gemini", "gemini")];
+    for (name, api) in all {
         let config = json!({"api": api, "base_url": format!("http://{}/v1", upstream.address)});
         let config: ProviderConfig = serde_json::from_value(config).expect("a configuration");
         registry.providers.insert(name.to_owned(), config.build(name).expect("a provider"));

@@ -85,3 +85,51 @@ async fn what_is_wrong_is_said_in_detail() {
     assert!(absent["detail"].is_string());
     server.stop().await;
 }
+
+#[tokio::test]
+async fn threads_are_searched_described_copied_and_deleted() {
+    let server = scripted().await;
+    let post = async |path: &str, body: Value| {
+        let answer = server.call(&format!("POST {path}"), &[JSON], body.to_string()).await;
+        assert_eq!(answer.status, 200, "{path}: {}", answer.text());
+        answer.json()
+    };
+    let made = post("/threads", json!({"metadata": {"user": "ada"}})).await;
+    let thread = made["thread_id"].as_str().expect("a thread").to_owned();
+    post("/threads", json!({})).await;
+    let body = json!({"metadata": {"kind": "chat"}}).to_string();
+    let updated = server.call(&format!("PATCH /threads/{thread}"), &[JSON], body).await.json();
+    assert_eq!(updated["metadata"], json!({"user": "ada", "kind": "chat"}));
+    let run: Value = serde_json::from_str(&run("text")).expect("a body");
+    for _ in 0..2 {
+        post(&format!("/threads/{thread}/runs/wait"), run.clone()).await;
+    }
+    let found = post("/threads/search", json!({"metadata": {"user": "ada"}})).await;
+    assert_eq!((found.as_array().map(Vec::len), &found[0]["thread_id"]), (Some(1), &json!(thread)));
+    assert_eq!(post("/threads/count", json!({})).await, 2);
+    let history = post(&format!("/threads/{thread}/history"), json!({"limit": 9})).await;
+    let counts: Vec<usize> =
+        history.as_array().expect("states").iter().map(|state| messages(state)).collect();
+    assert_eq!(counts, [4, 2], "{history}");
+    let copy = post(&format!("/threads/{thread}/copy"), json!({})).await;
+    assert_eq!(copy["values"], found[0]["values"]);
+    assert_eq!(copy["metadata"], found[0]["metadata"]);
+    assert_eq!(server.call(&format!("DELETE /threads/{thread}"), &[], "").await.status, 204);
+    assert_eq!(server.call(&format!("GET /threads/{thread}"), &[], "").await.status, 404);
+    for (path, body) in [
+        ("/threads/search", json!({"status": "asleep"})),
+        ("/threads/search", json!({"sort_by": "colour"})),
+        ("/runs/cancel", json!({})),
+    ] {
+        let answer = server.call(&format!("POST {path}"), &[JSON], body.to_string()).await;
+        assert_eq!(answer.status, 422, "{path}: {}", answer.text());
+        assert!(answer.json()["detail"].is_string(), "{path}: {}", answer.text());
+    }
+    let absent = server.call("GET /store/items", &[], "").await;
+    assert_eq!((absent.status, &absent.json()["code"]), (501, &json!("not_provided")));
+    server.stop().await;
+}
+
+fn messages(state: &Value) -> usize {
+    state["values"]["messages"].as_array().map_or(0, Vec::len)
+}

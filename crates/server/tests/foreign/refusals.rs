@@ -142,3 +142,82 @@ async fn a_fault_has_one_name_in_every_dialect() {
     }
     server.stop().await;
 }
+
+/// A request of each dialect that sends somebody to this address, where the member at fault stands, and the shape.
+fn requests_with(url: &str) -> Vec<(&'static str, &'static str, &'static str, Value)> {
+    let name = url.len();
+    let part = json!({"type": "image_url", "image_url": {"url": url}});
+    let source = json!({"type": "image", "source": {"type": "url", "url": url}});
+    let file = json!({"type": "file", "mediaType": "image/png", "url": url});
+    let image = json!({"type": "input_image", "image_url": url});
+    let binary = json!({"type": "image", "source": {"type": "url", "value": url, "mimeType": "image/png"}});
+    let user = |content: Value| json!([{"id": "1", "role": "user", "content": [content]}]);
+    let file_data = json!({"fileData": {"fileUri": url, "mimeType": "image/png"}});
+    vec![
+        (
+            "/v1/responses",
+            "openai",
+            "input",
+            json!({"model": "scripted/text", "input": [{"role": "user", "content": [image]}]}),
+        ),
+        (
+            "/v1/chat/completions",
+            "openai",
+            "messages",
+            json!({"model": "scripted/text", "messages": user(part)}),
+        ),
+        (
+            "/v1/messages",
+            "anthropic",
+            "",
+            json!({"model": "scripted/text", "max_tokens": 5, "messages": user(source)}),
+        ),
+        (
+            "/v1/models/scripted/text:generateContent",
+            "gemini",
+            "contents",
+            json!({"contents": [{"parts": [file_data]}]}),
+        ),
+        (
+            "/ag-ui",
+            "ours",
+            "messages",
+            json!({"threadId": format!("t{name}"), "runId": format!("r{name}"), "messages": user(binary), "forwardedProps": {"agent": "text"}}),
+        ),
+        (
+            "/api/chat",
+            "ours",
+            "messages",
+            json!({"id": format!("c{name}"), "messages": [{"id": "1", "role": "user", "parts": [file]}], "agent": "text"}),
+        ),
+        ("/v1/conversations", "openai", "input", json!({"items": [{"role": "user", "content": [image]}]})),
+    ]
+}
+
+#[tokio::test]
+async fn nobody_is_sent_into_the_servers_own_network() {
+    let server = scripted().await;
+    for url in ["http://169.254.169.254/latest", "http://127.0.0.1/x.png", "file:///etc/passwd"] {
+        for (path, dialect, param, body) in requests_with(url) {
+            let answer = server.call(&format!("POST {path}"), &[JSON], body.to_string()).await;
+            let text = answer.text();
+            assert_eq!(answer.status, 422, "{path} {url}: {text}");
+            let told = message(dialect, &answer.json());
+            assert!(told.is_some_and(|told| told.contains(url) && told.contains("data:")), "{path}: {text}");
+            assert!(text.contains(&format!("\"{param}\"")) || param.is_empty(), "{path}: {text}");
+        }
+    }
+    for url in ["https://example.com/x.png", "data:image/png;base64,AA=="] {
+        for (path, _, _, body) in requests_with(url) {
+            let answer = server.call(&format!("POST {path}"), &[JSON], body.to_string()).await;
+            assert_eq!(answer.status, 200, "{path} {url}: {}", answer.text());
+        }
+    }
+    let parts = json!([{"url": "http://10.0.0.1/x", "mediaType": "image/png"}]);
+    let params = json!({"message": {"messageId": "m", "role": "ROLE_USER", "parts": parts}});
+    let call = json!({"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": params}).to_string();
+    let refused = server.call("POST /a2a", &[JSON], call).await.json();
+    assert_eq!(refused["error"]["code"], -32602, "{refused}");
+    assert!(refused["error"]["message"].as_str().is_some_and(|told| told.contains("10.0.0.1")), "{refused}");
+    server.stop().await;
+}

@@ -1,4 +1,4 @@
-//! A model service on a real socket: OpenAI's two APIs and Anthropic's. The model's name says how it behaves.
+//! A model service on a real socket: OpenAI's two APIs, Anthropic's and Gemini's. The model's name says how it behaves.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -42,7 +42,11 @@ impl Upstream {
         let Some((path, body)) = request(&mut stream).await else { return };
         self.calls.lock().expect("no test holds it and panics").push(body.clone());
         let api = path.rsplit('/').next().unwrap_or_default().to_owned();
-        let model = body["model"].as_str().unwrap_or_default().to_owned();
+        // Gemini's model stands in the path.
+        let (model, api) = match api.split_once(':') {
+            Some((model, method)) => (model.to_owned(), method.to_owned()),
+            None => (body["model"].as_str().unwrap_or_default().to_owned(), api),
+        };
         let failure =
             |status: u16, kind: &str, code: &str, message: &str| (status, error(&api, kind, code, message));
         let refused = match model.as_str() {
@@ -68,12 +72,11 @@ impl Upstream {
         };
         if let Some((status, body)) = refused {
             let wait = if status == 429 { "retry-after: 600\r\n" } else { "" };
-            let body = body.to_string();
-            let answer = format!(
-                "HTTP/1.1 {status} No\r\ncontent-type: application/json\r\n{wait}content-length: {}\r\nconnection: close\r\n\r\n{body}",
-                body.len()
-            );
-            let _ = stream.write_all(answer.as_bytes()).await;
+            let _ = stream.write_all(whole(status, wait, &body).as_bytes()).await;
+            return;
+        }
+        if api == "counttokens" {
+            let _ = stream.write_all(whole(200, "", &json!({"totalTokens": 7})).as_bytes()).await;
             return;
         }
         self.stream(&mut stream, &api, &model).await;
@@ -104,6 +107,14 @@ impl Upstream {
     }
 }
 
+fn whole(status: u16, header: &str, body: &Value) -> String {
+    let body = body.to_string();
+    format!(
+        "HTTP/1.1 {status} Said\r\ncontent-type: application/json\r\n{header}content-length: {}\r\nconnection: close\r\n\r\n{body}",
+        body.len()
+    )
+}
+
 async fn request(stream: &mut TcpStream) -> Option<(String, Value)> {
     let mut bytes = Vec::new();
     loop {
@@ -128,6 +139,9 @@ async fn request(stream: &mut TcpStream) -> Option<(String, Value)> {
 fn error(api: &str, kind: &str, code: &str, message: &str) -> Value {
     match api {
         "messages" => json!({"type": "error", "error": {"type": kind, "message": message}}),
+        api if api.starts_with("streamgenerate") || api == "counttokens" => {
+            json!({"error": {"code": 400, "message": message, "status": code}})
+        }
         _ => json!({"error": {"message": message, "type": kind, "param": null, "code": code}}),
     }
 }
@@ -139,6 +153,7 @@ fn frames(api: &str) -> Vec<String> {
     match api {
         "responses" => responses(),
         "messages" => messages(),
+        api if api.starts_with("streamgenerate") => gemini(),
         _ => chat(),
     }
 }
@@ -153,6 +168,17 @@ fn chat() -> Vec<String> {
     all.extend(WORDS.iter().map(|word| chunk(json!({"content": word}), Value::Null)));
     all.push(chunk(json!({}), json!("stop")));
     all.push("data: [DONE]\n\n".to_owned());
+    all
+}
+
+fn gemini() -> Vec<String> {
+    let chunk = |text: &str, finish: Value| {
+        let content = json!({"role": "model", "parts": [{"text": text}]});
+        let candidate = json!({"content": content, "finishReason": finish, "index": 0});
+        format!("data: {}\n\n", json!({"candidates": [candidate], "modelVersion": "m"}))
+    };
+    let mut all: Vec<String> = WORDS.iter().map(|word| chunk(word, Value::Null)).collect();
+    all.push(chunk("", json!("STOP")));
     all
 }
 

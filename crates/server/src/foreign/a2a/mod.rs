@@ -1,5 +1,7 @@
 //! A2A 1.0 as JSON-RPC: a context is a session, a task is a turn.
 
+mod card;
+mod list;
 mod send;
 mod task;
 
@@ -15,8 +17,11 @@ use riverrun_log::Progress;
 use riverrun_runner::CancelMode;
 use serde_json::{Map, Value, json as object};
 
+use self::card::extended;
+pub use self::card::public as card;
+use self::list::list;
 use self::send::{send, settled};
-use self::task::{is_over, list, task};
+use self::task::{History, is_over, task};
 use super::start::{Place, Started, find, finished, subscribe};
 use super::{Asking, Refusal, enter, json};
 use crate::app::App;
@@ -25,20 +30,8 @@ use crate::runner::Asked;
 
 const DIALECT: Dialect = Dialect::A2a;
 
-/// What the server can do. It names no agent: who may know them has a key.
-pub async fn card(State(app): State<App>, request: Request) -> Response {
-    let url = format!("{}/a2a", app.edge().base_url(request.headers()));
-    let card = object!({
-        "name": "Riverrun", "description": "Agents whose runs are recorded and can be resumed.",
-        "version": env!("CARGO_PKG_VERSION"),
-        "supportedInterfaces": [{"url": url, "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}],
-        "capabilities": {"streaming": true, "pushNotifications": false},
-        "defaultInputModes": ["text/plain"], "defaultOutputModes": ["text/plain"],
-        "securitySchemes": {"key": {"httpAuthSecurityScheme": {"scheme": "Bearer"}}},
-        "skills": [{"id": "chat", "name": "Chat", "description": "Answers messages.", "tags": ["chat"]}],
-    });
-    json(card.to_string())
-}
+/// A2A's code for a version of the protocol that is not spoken.
+const VERSION: i64 = -32009;
 
 pub async fn call(State(app): State<App>, request: Request) -> Response {
     enter(&app, DIALECT, Scope::Read, request, async |asking| Ok(answer(&app, &asking).await)).await
@@ -59,9 +52,17 @@ async fn answer(app: &App, asking: &Asking) -> Response {
     if body["jsonrpc"] != "2.0" || method.is_empty() {
         return json(error_envelope(&id, -32600, "this is no JSON-RPC 2.0 request"));
     }
+    if let Some(version) =
+        asking.headers.get("a2a-version").map(|version| version.to_str().unwrap_or_default())
+        && version.split('.').next() != Some("1")
+    {
+        let shown: String = version.chars().take(20).collect();
+        let message = format!("version {shown} of the protocol is not spoken here; the card says 1.0");
+        return json(error_envelope(&id, VERSION, &message));
+    }
     let empty = Map::new();
     let params = body["params"].as_object().unwrap_or(&empty);
-    match serve(app, &asking.caller, &id, method, params).await {
+    match serve(app, asking, &id, method, params).await {
         Ok(response) => response,
         Err(refusal) => {
             let code = match &refusal {
@@ -75,11 +76,12 @@ async fn answer(app: &App, asking: &Asking) -> Response {
 
 async fn serve(
     app: &App,
-    caller: &Caller,
+    asking: &Asking,
     id: &str,
     method: &str,
     params: &Map<String, Value>,
 ) -> Result<Response, Refusal> {
+    let caller = &asking.caller;
     match method {
         "SendStreamingMessage" => {
             let (started, place) = send(app, caller, params).await?;
@@ -87,14 +89,17 @@ async fn serve(
         }
         "SendMessage" => {
             let (started, place) = send(app, caller, params).await?;
-            if params.get("configuration").is_none_or(|given| given["returnImmediately"] != true) {
+            let configured = params.get("configuration");
+            let history = History::read(configured.and_then(|given| given.get("historyLength")))?;
+            if configured.is_none_or(|given| given["returnImmediately"] != true) {
                 settled(app, caller, &started, place).await?;
             }
-            let (task, _) = task(app, &started).await?;
+            let (task, _) = task(app, &started, history).await?;
             Ok(json(envelope(id, &object!({"task": task}).to_string())))
         }
         "GetTask" => {
-            let (task, _) = task(app, &named(app, caller, params).await?).await?;
+            let history = History::read(params.get("historyLength"))?;
+            let (task, _) = task(app, &named(app, caller, params).await?, history).await?;
             Ok(json(envelope(id, &task.to_string())))
         }
         "CancelTask" => {
@@ -109,13 +114,18 @@ async fn serve(
             let cancelled = app.runner().cancel(key, &started.turn, CancelMode::Immediate, None).await;
             app.answered(Asked::Cancel, cancelled)?;
             finished(app, caller, &started).await?;
-            let (task, _) = task(app, &started).await?;
+            let (task, _) = task(app, &started, History::default()).await?;
             Ok(json(envelope(id, &task.to_string())))
         }
         "ListTasks" => Ok(json(envelope(id, &list(app, caller, params).await?.to_string()))),
+        "GetExtendedAgentCard" => Ok(json(envelope(id, &extended(app, &asking.headers).to_string()))),
+        "CreateTaskPushNotificationConfig"
+        | "GetTaskPushNotificationConfig"
+        | "ListTaskPushNotificationConfigs"
+        | "DeleteTaskPushNotificationConfig" => Err(no_push()),
         "SubscribeToTask" => {
             let started = named(app, caller, params).await?;
-            let (task, cursor) = task(app, &started).await?;
+            let (task, cursor) = task(app, &started, History::default()).await?;
             if is_over(&task) {
                 let detail = "this task has ended; read it with `GetTask`";
                 return Err(Problem::new(ErrorCode::UnsupportedOperation, detail).into());
@@ -127,11 +137,16 @@ async fn serve(
             let shown: String = other.chars().take(40).filter(|c| !c.is_control()).collect();
             let detail = format!(
                 "there is no method `{shown}`; there are: SendMessage, SendStreamingMessage, GetTask, \
-                 ListTasks, CancelTask, SubscribeToTask"
+                 ListTasks, CancelTask, SubscribeToTask, GetExtendedAgentCard"
             );
             Err(Problem::new(ErrorCode::MethodUnknown, detail).into())
         }
     }
+}
+
+fn no_push() -> Refusal {
+    let detail = "nothing is pushed from here; follow the task with `SubscribeToTask`, or ask with `GetTask`";
+    Problem::new(ErrorCode::PushUnsupported, detail).into()
 }
 
 async fn named(app: &App, caller: &Caller, params: &Map<String, Value>) -> Result<Started, Refusal> {

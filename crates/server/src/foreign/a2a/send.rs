@@ -7,7 +7,7 @@ use riverrun_event::{ActionId, Cursor, ErrorCode, Input, Part, RawJson, TurnId};
 use riverrun_runner::{Busy, Decision, Submit};
 use serde_json::{Map, Value};
 
-use super::{DIALECT, wrong};
+use super::{DIALECT, no_push, wrong};
 use crate::app::App;
 use crate::edge::{Caller, Problem, Scope, not_found};
 use crate::foreign::Refusal;
@@ -24,6 +24,9 @@ pub(super) async fn send(
     caller.require(Scope::Write)?;
     let message = params.get("message").filter(|message| message.is_object());
     let message = message.ok_or_else(|| wrong("`message` must be an object"))?;
+    if params.get("configuration").is_some_and(|given| given["taskPushNotificationConfig"].is_object()) {
+        return Err(no_push());
+    }
     let parts = message["parts"].as_array().filter(|parts| !parts.is_empty());
     let parts = parts.ok_or_else(|| wrong("`message.parts` must have at least one part"))?;
     if let Some(task) = message["taskId"].as_str().filter(|id| !id.is_empty()) {

@@ -4,15 +4,65 @@ use riverrun_dialect::request::Failure;
 use riverrun_event::{Input, SessionId};
 use riverrun_runner::Busy;
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use crate::foreign::Asking;
+use super::absent::not_provided;
+use crate::foreign::{Asking, Refusal};
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct ThreadBody {
     pub thread_id: Option<String>,
     pub if_exists: Option<String>,
+    pub metadata: Option<Map<String, Value>>,
+    pub ttl: Option<Value>,
+    pub supersteps: Option<Value>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct SearchBody {
+    pub metadata: Option<Map<String, Value>>,
+    pub values: Option<Value>,
+    pub ids: Option<Vec<String>>,
+    pub status: Option<String>,
+    pub limit: Option<usize>,
+    pub offset: Option<usize>,
+    pub sort_by: Option<String>,
+    pub sort_order: Option<String>,
+    pub select: Option<Vec<String>>,
+    pub extract: Option<Value>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct AssistantBody {
+    pub metadata: Option<Map<String, Value>>,
+    pub graph_id: Option<String>,
+    pub name: Option<String>,
+    pub limit: Option<usize>,
+    pub offset: Option<usize>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct StateBody {
+    pub checkpoint: Option<Value>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct HistoryBody {
+    pub limit: Option<usize>,
+    pub before: Option<Value>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct CancelBody {
+    pub thread_id: Option<String>,
+    pub run_ids: Option<Vec<String>>,
+    pub status: Option<String>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -23,6 +73,13 @@ pub struct RunBody {
     pub command: Option<Command>,
     pub multitask_strategy: Option<String>,
     pub stream_mode: Option<Value>,
+    pub if_not_exists: Option<String>,
+    pub checkpoint: Option<Value>,
+    pub checkpoint_id: Option<String>,
+    pub interrupt_before: Option<Value>,
+    pub interrupt_after: Option<Value>,
+    pub webhook: Option<String>,
+    pub after_seconds: Option<f64>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -31,6 +88,28 @@ pub struct Command {
 }
 
 impl RunBody {
+    /// What would be done otherwise than the caller asks for is not done at all.
+    pub fn refuse_unknown(&self) -> Result<(), Refusal> {
+        let stops =
+            |nodes: &Option<Value>| nodes.as_ref().is_some_and(|nodes| *nodes != Value::Array(vec![]));
+        let refused = [
+            (self.checkpoint.is_some(), "checkpoint", "a thread goes on from its end; copy it first"),
+            (self.checkpoint_id.is_some(), "checkpoint_id", "a thread goes on from its end; copy it first"),
+            (
+                stops(&self.interrupt_before),
+                "interrupt_before",
+                "an agent's `[policy] ask` stops before tools",
+            ),
+            (stops(&self.interrupt_after), "interrupt_after", "an agent's `[policy] ask` stops before tools"),
+            (self.webhook.is_some(), "webhook", "follow the run, or give the server a hook"),
+            (self.after_seconds.is_some(), "after_seconds", "begin the run when it is time"),
+        ];
+        match refused.into_iter().find(|(is_asked, ..)| *is_asked) {
+            Some((_, member, instead)) => Err(not_provided(member, instead)),
+            None => Ok(()),
+        }
+    }
+
     pub fn input(&self) -> Result<Input, Failure> {
         self.input.as_ref().and_then(said).ok_or_else(|| {
             let message = "`input.messages` must end with a message of the user";

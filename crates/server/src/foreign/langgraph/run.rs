@@ -1,150 +1,30 @@
-//! Runs: begun, followed, waited for, cancelled.
+//! Runs that are there: told, listed, joined, cancelled.
 
-use axum::body::Body;
 use axum::extract::{Path, Request, State};
 use axum::response::{IntoResponse, Response};
-use http::header::{CONTENT_LOCATION, LOCATION};
-use http::{HeaderValue, StatusCode};
-use http_body_util::BodyExt;
-use riverrun_dialect::Framing;
-use riverrun_dialect::langgraph::{error, values};
+use http::StatusCode;
 use riverrun_dialect::request::Failure;
-use riverrun_event::{Cursor, ErrorCode, SessionId, TurnId};
+use riverrun_event::TurnId;
 use riverrun_fold::{Action, ActionStatus, State as Folded, Status, Turn};
 use riverrun_log::SessionKey;
-use riverrun_runner::{CancelMode, Submit};
+use riverrun_runner::{CancelMode, CommandError};
 use serde_json::{Value, json as object};
 
 use super::DIALECT;
-use super::body::{RunBody, read};
+use super::absent::not_provided;
+use super::begin::{placed, streamed, waited};
+use super::body::{CancelBody, read};
 use super::modes::Modes;
-use super::resume::answers;
 use super::thread::time;
 use crate::app::App;
 use crate::deliver::read_cursor;
-use crate::edge::{Problem, Scope, not_found};
-use crate::foreign::decisions::decide_all;
-use crate::foreign::start::{Place, Started, finished, project, start, state, stream_from, subscribe};
+use crate::edge::{Params, Problem, Scope, not_found};
+use crate::foreign::start::{Place, Started, finished, project, state};
 use crate::foreign::{Asking, Refusal, enter, json};
 use crate::runner::Asked;
 
-pub async fn stream_in(State(app): State<App>, Path(thread): Path<String>, request: Request) -> Response {
-    enter(&app, DIALECT, Scope::Write, request, async |asking| stream(&app, Some(&thread), &asking).await)
-        .await
-}
-
-/// A run in a thread of its own.
-pub async fn stream_alone(State(app): State<App>, request: Request) -> Response {
-    enter(&app, DIALECT, Scope::Write, request, async |asking| stream(&app, None, &asking).await).await
-}
-
-pub async fn wait_in(State(app): State<App>, Path(thread): Path<String>, request: Request) -> Response {
-    enter(&app, DIALECT, Scope::Write, request, async |asking| {
-        let (started, place) = begin(&app, Some(&thread), &asking).await?;
-        waited(&app, &asking, &started, place).await
-    })
-    .await
-}
-
-pub async fn wait_alone(State(app): State<App>, request: Request) -> Response {
-    enter(&app, DIALECT, Scope::Write, request, async |asking| {
-        let (started, place) = begin(&app, None, &asking).await?;
-        waited(&app, &asking, &started, place).await
-    })
-    .await
-}
-
-pub async fn begin_in(State(app): State<App>, Path(thread): Path<String>, request: Request) -> Response {
-    enter(&app, DIALECT, Scope::Write, request, async |asking| {
-        let (started, _) = begin(&app, Some(&thread), &asking).await?;
-        described(&app, &started).await
-    })
-    .await
-}
-
-pub async fn begin_alone(State(app): State<App>, request: Request) -> Response {
-    enter(&app, DIALECT, Scope::Write, request, async |asking| {
-        let (started, _) = begin(&app, None, &asking).await?;
-        described(&app, &started).await
-    })
-    .await
-}
-
-/// What cannot be streamed is refused before anything is begun.
-async fn stream(app: &App, thread: Option<&str>, asking: &Asking) -> Result<Response, Refusal> {
-    let body: RunBody = read(asking)?;
-    let modes = Modes::read(body.stream_mode.as_ref())?;
-    let (started, place) = begin(app, thread, asking).await?;
-    streamed(app, asking, &started, place, modes).await
-}
-
-/// Begins a run, or goes on with the one that the thread waits in.
-async fn begin(app: &App, thread: Option<&str>, asking: &Asking) -> Result<(Started, Place), Refusal> {
-    let caller = &asking.caller;
-    let hub = match thread {
-        Some(thread) => Some(app.hub(caller, thread).await?),
-        None => None,
-    };
-    let body: RunBody = read(asking)?;
-    let resume = body.command.as_ref().and_then(|command| command.resume.as_ref());
-    if let (Some(hub), Some(resume)) = (&hub, resume) {
-        let now = app.state_at(&hub.key, hub.head()).await?;
-        let pending = now.actions.iter().filter(|action| action.status == ActionStatus::Pending);
-        let pending = pending.map(|action| action.action_id.to_string()).collect::<Vec<_>>();
-        let resumed = decide_all(app, caller, &hub.key, answers(&pending, resume)?).await?;
-        let place = Place::Behind(Cursor::after(resumed.before, hub.origin()));
-        return Ok((Started { turn: resumed.turn, hub: hub.clone() }, place));
-    }
-    let submit = Submit {
-        input: Some(body.input()?),
-        busy: body.busy()?,
-        agent: body.assistant_id.or_else(|| app.agents().chat_agent.clone()),
-        source: Some(DIALECT.name().to_owned()),
-        ..Submit::default()
-    };
-    let session: Option<SessionId> = hub.map(|hub| hub.session().clone());
-    let (started, _) = start(app, caller, session, submit).await?;
-    Ok((started, Place::Start))
-}
-
-/// The headers are where the client learns how to come back.
-async fn streamed(
-    app: &App,
-    asking: &Asking,
-    started: &Started,
-    place: Place,
-    modes: Modes,
-) -> Result<Response, Refusal> {
-    let response = stream_from(app, &asking.caller, started, DIALECT, place).await?;
-    Ok(placed(modes.filter(response), started, &format!("stream{}", modes.query())))
-}
-
-fn placed(mut response: Response, started: &Started, how: &str) -> Response {
-    let run = format!("/threads/{}/runs/{}", started.hub.session(), started.turn);
-    for (name, value) in [(LOCATION, format!("{run}/{how}")), (CONTENT_LOCATION, run)] {
-        if let Ok(value) = HeaderValue::from_str(&value) {
-            response.headers_mut().insert(name, value);
-        }
-    }
-    response
-}
-
-/// The values when the run has ended or waits for somebody.
-async fn waited(app: &App, asking: &Asking, started: &Started, place: Place) -> Result<Response, Refusal> {
-    let stream = subscribe(app, &asking.caller, started, DIALECT, Framing::Ndjson, place).await?;
-    let mut body = Body::new(stream);
-    while let Some(frame) = body.frame().await {
-        if frame.is_err() {
-            return Err(Problem::new(ErrorCode::Draining, "the server goes down; the run goes on").into());
-        }
-    }
-    let now = seen(app, started).await?;
-    let told = match error(&now, &started.turn) {
-        Some(error) => object!({"__error__": error}),
-        None => values(&now, Some(&started.turn)),
-    };
-    Ok(placed(json(told.to_string()), started, "join"))
-}
+/// As many runs as the client asks for by itself, and as many as are told at most.
+const RUNS: (usize, usize) = (10, 1000);
 
 pub async fn join(
     State(app): State<App>,
@@ -202,13 +82,27 @@ pub async fn one(
     .await
 }
 
-/// The newest runs, newest first.
+/// Newest first, however old they are.
 pub async fn list(State(app): State<App>, Path(thread): Path<String>, request: Request) -> Response {
     enter(&app, DIALECT, Scope::Read, request, async |asking| {
         let hub = app.hub(&asking.caller, &thread).await?;
-        let now = app.long_state_at(&hub.key, hub.head()).await?;
-        let all = now.turns.iter().rev().map(|turn| run_object(&hub.key, &now, turn));
-        Ok(json(all.collect::<Value>().to_string()))
+        // `select` is a list, which is given by many parameters of that name; whole runs are told.
+        let pairs = asking.query.as_deref().unwrap_or_default().split('&');
+        let query = pairs.filter(|pair| !pair.starts_with("select=")).collect::<Vec<_>>().join("&");
+        let params = Params::parse(Some(query.as_str()), &["limit", "offset", "status"])?;
+        let offset = params.parsed::<usize>("offset")?.unwrap_or(0);
+        let limit = params.limit("limit", RUNS.0, RUNS.1)?;
+        let wanted = params.get("status").filter(|status| !status.is_empty());
+        let now = app.state_at(&hub.key, hub.head()).await?;
+        let (mut found, mut before) = (Vec::new(), None);
+        while found.len() < offset.saturating_add(limit) {
+            let turns = app.turns_before(&hub, before, RUNS.1).await?;
+            let Some(oldest) = turns.last() else { break };
+            before = Some(oldest.first_sequence);
+            let runs = turns.iter().map(|turn| run_object(&hub.key, &now, turn));
+            found.extend(runs.filter(|run| wanted.is_none_or(|status| run["status"] == status)));
+        }
+        Ok(json(found.into_iter().skip(offset).take(limit).collect::<Value>().to_string()))
     })
     .await
 }
@@ -219,6 +113,7 @@ pub async fn cancel(
     request: Request,
 ) -> Response {
     enter(&app, DIALECT, Scope::Write, request, async |asking| {
+        refuse_rollback(&asking)?;
         let started = of(&app, &asking, &thread, &run).await?;
         let cancelled =
             app.runner().cancel(&started.hub.key, &started.turn, CancelMode::Immediate, None).await;
@@ -232,6 +127,50 @@ pub async fn cancel(
     .await
 }
 
+/// Cancels the runs that are named, or those of this status.
+pub async fn cancel_many(State(app): State<App>, request: Request) -> Response {
+    enter(&app, DIALECT, Scope::Write, request, async |asking| {
+        refuse_rollback(&asking)?;
+        let body: CancelBody = read(&asking)?;
+        let statuses: &[&str] = match (body.status.as_deref(), &body.run_ids) {
+            (Some("all"), _) | (None, Some(_)) => &["queued", "accepted", "running"],
+            (Some("pending"), _) => &["queued", "accepted"],
+            (Some("running"), _) => &["running"],
+            (Some(_) | None, _) => {
+                let message = "give `run_ids`, or a `status`, which may be pending, running or all";
+                return Err(Failure::new(422, "invalid_value", message).param("status").into());
+            }
+        };
+        for record in app.log().open_turns().await? {
+            let (key, turn) = (&record.key, &record.fact.turn);
+            let is_named = body.run_ids.as_ref().is_none_or(|ids| ids.iter().any(|id| id == turn.as_str()));
+            let is_there = body.thread_id.as_ref().is_none_or(|thread| thread == key.session.as_str());
+            let is_mine =
+                key.tenant == *asking.caller.tenant() && asking.caller.require_session(&key.session).is_ok();
+            if is_mine && is_named && is_there && statuses.contains(&record.fact.status.as_str()) {
+                match app.runner().cancel(key, turn, CancelMode::Immediate, None).await {
+                    // It may have ended just now.
+                    Ok(_) | Err(CommandError::TurnEnded { .. }) => {}
+                    Err(error) => return Err(error.into()),
+                }
+            }
+        }
+        Ok(StatusCode::NO_CONTENT.into_response())
+    })
+    .await
+}
+
+/// What was said stays in the log.
+fn refuse_rollback(asking: &Asking) -> Result<(), Refusal> {
+    let is_rollback = |pair: &str| pair == "action=rollback";
+    match asking.query.as_deref().is_some_and(|query| query.split('&').any(is_rollback)) {
+        true => {
+            Err(not_provided("action=rollback", "cancel with `interrupt`; what was said stays in the log"))
+        }
+        false => Ok(()),
+    }
+}
+
 async fn of(app: &App, asking: &Asking, thread: &str, run: &str) -> Result<Started, Refusal> {
     let hub = app.hub(&asking.caller, thread).await?;
     let turn = TurnId::new(run).map_err(|_| not_found())?;
@@ -240,7 +179,7 @@ async fn of(app: &App, asking: &Asking, thread: &str, run: &str) -> Result<Start
 }
 
 /// A state that holds the turn, however old it is.
-async fn seen(app: &App, started: &Started) -> Result<Folded, Problem> {
+pub(super) async fn seen(app: &App, started: &Started) -> Result<Folded, Problem> {
     let now = app.long_state_at(&started.hub.key, started.hub.head()).await?;
     if now.turns.iter().any(|turn| turn.turn_id == started.turn) {
         return Ok(now);
@@ -249,7 +188,7 @@ async fn seen(app: &App, started: &Started) -> Result<Folded, Problem> {
     projector.state().cloned().ok_or_else(not_found)
 }
 
-async fn described(app: &App, started: &Started) -> Result<Response, Refusal> {
+pub(super) async fn described(app: &App, started: &Started) -> Result<Response, Refusal> {
     let now = seen(app, started).await?;
     let turn = now.turns.iter().find(|turn| turn.turn_id == started.turn).ok_or_else(not_found)?;
     let run = run_object(&started.hub.key, &now, turn);
