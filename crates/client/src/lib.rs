@@ -14,7 +14,7 @@ mod transport;
 
 pub use call::{
     Action, Appended, Backup, Blob, Cancelled, Decision, DecisionKind, Health, Imported, Key, NewKey,
-    NewSession, NewTicket, NewTurn, Page, ProcessInput, Producer, ProducerStamp, QueuedTurn, Session,
+    NewSession, NewTicket, NewTurn, Page, ProcessInput, Producer, ProducerStamp, QueuedTurn, Rule, Session,
     SessionFilter, Ticket, Turn,
 };
 pub use client::Client;

@@ -43,7 +43,7 @@ impl Actor {
         let (decision, source) = (resolved.decision.clone(), resolved.source.clone().unwrap_or_default());
         page.push(EventType::ActionResolved, &scope, &resolved);
         if decide.always {
-            self.write_rule(&action, &decision, &scope, &mut page)?;
+            self.write_rule(&decide, &action, &decision, &scope, &mut page)?;
         }
         let (action, sequence) = (decide.action.clone(), self.state.sequence);
         let mut told = Decided { action, decision, source, won: true, sequence };
@@ -187,6 +187,7 @@ impl Actor {
 
     fn write_rule(
         &self,
+        decide: &Decide,
         action: &Action,
         decision: &str,
         scope: &Scope,
@@ -203,8 +204,16 @@ impl Actor {
         let (Some(agent), Some((tool, tool_name))) = (agent, named) else {
             return Err(refused("this action is not about a tool of the server"));
         };
-        let rule = Rule { tool, tool_name, agent, decision: decision.to_owned() };
-        page.push(EventType::PolicyChanged, scope, &Rules::of(&self.state).with(rule).payload());
+        let rule = Rule {
+            rule_id: action.action_id.to_string(),
+            tool,
+            tool_name,
+            agent,
+            decision: decision.to_owned(),
+            decided_by: decide.decided_by.clone(),
+            decided_at: Some(page.now),
+        };
+        page.push(EventType::PolicyChanged, scope, &Rules::of(&self.state).with(rule).made());
         Ok(())
     }
 }

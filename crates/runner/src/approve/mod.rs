@@ -6,7 +6,8 @@ mod rules;
 use serde_json::Value;
 
 pub(crate) use digest::{digest, identity, named};
-pub(crate) use rules::{Rule, Rules};
+pub(crate) use rules::Rules;
+pub use rules::{Rule, rules};
 
 use crate::agent::{Approval, ToolUse};
 

@@ -14,6 +14,7 @@ pub(crate) enum Asked {
     Retry,
     Steer,
     Decide,
+    Rule,
     Queue,
     Subagent,
     Process,
@@ -27,6 +28,7 @@ impl Asked {
             Asked::Retry => "retry",
             Asked::Steer => "steer",
             Asked::Decide => "decide",
+            Asked::Rule => "rule",
             Asked::Queue => "queue",
             Asked::Subagent => "subagent",
             Asked::Process => "process",
@@ -73,6 +75,7 @@ pub(crate) fn problem(error: &CommandError) -> Problem {
         CommandError::NoTask(_) => Problem::new(code, error.to_string()).field("parentTaskId"),
         CommandError::NoTurn(_)
         | CommandError::NoAction(_)
+        | CommandError::NoRule(_)
         | CommandError::NoSubagent(_)
         | CommandError::NoProcess(_)
         | CommandError::SubagentLimit(_)
@@ -88,6 +91,7 @@ fn code(error: &CommandError) -> ErrorCode {
         CommandError::NoSession
         | CommandError::NoTurn(_)
         | CommandError::NoAction(_)
+        | CommandError::NoRule(_)
         | CommandError::NoTask(_)
         | CommandError::NoSubagent(_)
         | CommandError::NoProcess(_) => ErrorCode::NotFound,
