@@ -108,6 +108,7 @@ fn spec(
         guardrails: Vec::new(),
         hooks: Vec::new(),
         limits: limits(&agent.limits),
+        merge: None,
         output_schema: agent
             .output_schema
             .as_ref()
