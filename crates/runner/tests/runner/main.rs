@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod agents;
+mod codes;
 mod compaction;
 mod control;
 mod guards;
