@@ -3,6 +3,8 @@
 mod declared;
 mod effective;
 mod file;
+#[cfg(test)]
+mod page;
 mod schema;
 mod settings;
 
@@ -16,8 +18,8 @@ use super::exit::Outcome;
 use super::terminal::{Tone, shorten};
 
 pub use declared::{
-    Agent, Approval, Declared, Hook, LimitsDeclared, Mcp, Name, Policy, Provider, SecretText, Source, Tool,
-    ToolKind,
+    Agent, Approval, Declared, Guardrail, Hook, LimitsDeclared, Mcp, Name, Policy, Provider, SecretText,
+    Source, Tool, ToolKind, callable,
 };
 pub use effective::{Effective, FileRead, FlagValue, find_file};
 pub use schema::schema;
