@@ -11,10 +11,12 @@ fn codes(place: &Path, found: &mut Vec<String>) {
         return;
     }
     let source = std::fs::read_to_string(place).unwrap();
-    // A call names its code on the same line; the name of the function alone has none.
+    // A call names its code on the same line; the function itself has none there.
     let failed = source.split("fail_task(").skip(1).filter_map(|rest| literal(rest.lines().next()?));
-    let planned = source.split(" Failure {").skip(1).filter_map(|rest| literal(rest.split("code: ").nth(1)?));
-    found.extend(failed.chain(planned));
+    let is_plan = place.parent().is_some_and(|folder| folder.ends_with("plan"));
+    let planned =
+        source.split("code: \"").skip(1).filter(|_| is_plan).filter_map(|rest| rest.split('"').next());
+    found.extend(failed.chain(planned.map(str::to_owned)));
 }
 
 fn literal(text: &str) -> Option<String> {

@@ -6,6 +6,7 @@
 mod agents;
 mod codes;
 mod compaction;
+mod consent;
 mod control;
 mod guards;
 mod hooks;
