@@ -16,6 +16,7 @@ mod duration;
 mod exit;
 mod export;
 mod import;
+mod interrupt;
 mod keys;
 mod output;
 mod play;

@@ -57,7 +57,7 @@ pub fn run(args: ConfigArgs, context: &Context) -> Outcome {
         ConfigCommand::Check => {
             let effective = Effective::load(path.as_deref(), std::env::vars(), &[])?;
             for note in super::agents::check(&effective)? {
-                context.output.note(&note);
+                context.output.note(&format!("warning: {note}"));
             }
             let name = path.map_or_else(
                 || "no file; the defaults are".to_owned(),

@@ -21,10 +21,11 @@ use place::Place;
 use watch::{Ending, Watch};
 
 #[derive(Debug, Args)]
+#[command(override_usage = "riverrun run [OPTIONS] [AGENT] [INPUT]")]
 pub struct RunArgs {
     /// The agent and what it is asked. One word that names no agent is the input of the default one. What is missing is
     /// asked for, or read from stdin if that is no terminal; `-` reads stdin always.
-    #[arg(value_name = "[AGENT] INPUT", num_args = 0..=2)]
+    #[arg(value_name = "AGENT INPUT", num_args = 0..=2)]
     words: Vec<String>,
     /// Go on in this session: an id, the beginning of one, or `-` for the one that changed last.
     #[arg(long, value_name = "ID")]

@@ -7,12 +7,12 @@ use std::time::Duration;
 use riverrun_client::{Client, ConnectionState, Error, Follow, FollowOptions, FollowedEvent, Turn, Update};
 use riverrun_event::{ActionId, SessionId};
 use serde_json::{Value, json};
-use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::answer::{Answer, Wanted, answer};
 use super::keyboard::Keyboard;
 use crate::cli::decide::show;
-use crate::cli::exit::{Exit, Failure, Outcome};
+use crate::cli::exit::Outcome;
+use crate::cli::interrupt::Interrupts;
 use crate::cli::output::Output;
 use crate::cli::tail::Renderer;
 use crate::cli::terminal::{Lines, Mark, Tone, escape};
@@ -46,8 +46,7 @@ pub struct Watch {
     asks: bool,
     renderer: Renderer,
     keyboard: Keyboard,
-    /// Listens all the time: a `^C` while something is drawn counts too.
-    interrupts: Signal,
+    interrupts: Interrupts,
     questions: VecDeque<Question>,
     /// The first question was put to the user.
     is_asked: bool,
@@ -67,8 +66,6 @@ enum Heard {
 
 impl Watch {
     pub fn new(client: Client, session: SessionId, turn: Turn, output: Output, asks: bool) -> Outcome<Self> {
-        let interrupts = signal(SignalKind::interrupt())
-            .map_err(|error| Failure::new(Exit::Io, format_args!("cannot listen for ^C: {error}")))?;
         Ok(Self {
             client,
             session,
@@ -78,7 +75,7 @@ impl Watch {
             asks,
             renderer: Renderer::new(output.style()),
             keyboard: Keyboard::new(),
-            interrupts,
+            interrupts: Interrupts::listen()?,
             questions: VecDeque::new(),
             is_asked: false,
             wanted: Wanted::Decision,
@@ -117,7 +114,7 @@ impl Watch {
     async fn listen(&mut self, follow: &mut Follow) -> Heard {
         let is_asked = self.is_asked;
         tokio::select! {
-            _ = self.interrupts.recv() => Heard::Interrupt,
+            () = self.interrupts.next() => Heard::Interrupt,
             line = self.keyboard.line(), if is_asked => Heard::Line(line),
             update = follow.next() => Heard::Update(update),
         }
@@ -277,7 +274,7 @@ impl Watch {
         }
         self.was_stopped = true;
         self.output.note("stopping the turn; ^C again at once leaves it running");
-        if tokio::time::timeout(MOMENT, self.interrupts.recv()).await.is_ok() {
+        if tokio::time::timeout(MOMENT, self.interrupts.next()).await.is_ok() {
             self.output.note("");
             return Ok(Some(Ending::Left));
         }
