@@ -25,11 +25,15 @@ pub use embed::{
     Riverrun, RunEvent, RunStream, STATE_VERSION, run_streamed,
 };
 pub use riverrun_dialect::Dialect;
-pub use riverrun_event::{Event, EventType, Input, Payload, Sequence, SessionId, ThreadId, TurnId, Usage};
-pub use riverrun_provider::{ApiName, Price, Provider, ProviderConfig, Scenario, Scripted, SecretSource};
+pub use riverrun_event::{
+    Event, EventType, Input, Part, Payload, Sequence, SessionId, ThreadId, TurnId, Usage,
+};
+pub use riverrun_provider::{
+    ApiName, History, Price, Provider, ProviderConfig, Scenario, Scripted, SecretSource,
+};
 pub use riverrun_runner::agent::{Approval, Checked, Guardrail, GuardrailFuture, Limits};
 pub use riverrun_runner::hook::{Hook, HookDecision, HookInput, HookOutput, HookPoint, HookUse, OnFailure};
-pub use riverrun_runner::{Busy, CancelMode, CommandError, Decided, Settings, Submit};
+pub use riverrun_runner::{Busy, CancelMode, CommandError, Decided, Rule, Settings, Submit};
 pub use riverrun_tool::{
     Call, ClientTool, CommandConfig, CommandTool, Endpoint, Flags, FunctionTool, HttpConfig, HttpTool,
     IntoOutput, Json, McpConfig, McpServer, Outbound, Program, Progress, Secret, Tool, ToolDefinition,

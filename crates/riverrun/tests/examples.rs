@@ -28,6 +28,8 @@ examples! {
     hook: "../examples/hook.rs",
     handoff: "../examples/handoff.rs",
     hello: "../examples/hello.rs",
+    history: "../examples/history.rs",
+    steer: "../examples/steer.rs",
     structured_output: "../examples/structured_output.rs",
     sub_agent: "../examples/sub_agent.rs",
     tool: "../examples/tool.rs",

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use riverrun_provider::History;
 use riverrun_tool::Tool;
 use serde_json::Value;
 
@@ -34,6 +35,8 @@ pub struct AgentSpec {
     pub guardrails: Vec<Arc<dyn Guardrail>>,
     /// Asked in this order.
     pub hooks: Vec<HookUse>,
+    /// Makes of what was said before and of the new input what the model reads; one behind the other without it.
+    pub merge: Option<Merge>,
     pub limits: Limits,
     pub output_schema: Option<Value>,
     pub reasoning_effort: Option<String>,
@@ -127,6 +130,11 @@ pub enum OnTimeout {
     /// The turn fails with `action_timeout`.
     Fail,
 }
+
+/// Given the turns before and the input of this one, in this order, answers what the model reads. What it says and
+/// reads in this turn comes behind that. It is asked before every model call, and again after a restart: the same
+/// question must have the same answer. Err fails the turn.
+pub type Merge = Arc<dyn Fn(Vec<History>, Vec<History>) -> Result<Vec<History>, String> + Send + Sync>;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Limits {

@@ -7,6 +7,8 @@ use riverrun_fold::Status;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::Rule;
+
 #[derive(Debug, Clone, Default)]
 pub struct Submit {
     /// Names the turn; the same again with the same contents answers the first.
@@ -176,6 +178,22 @@ pub struct Decided {
     pub sequence: Sequence,
 }
 
+/// Takes back a decision that was given for always.
+#[derive(Debug, Clone)]
+pub struct Revoke {
+    /// The id of the rule, as [`rules`](crate::rules) tells it.
+    pub rule: String,
+    /// Who revokes it, for the record.
+    pub revoked_by: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Revoked {
+    /// The rule that holds no longer.
+    pub rule: Rule,
+    pub sequence: Sequence,
+}
+
 /// Something for a running process to read.
 #[derive(Clone)]
 pub struct ProcessWrite {
@@ -215,6 +233,8 @@ pub enum CommandError {
     NoTurn(String),
     #[error("there is no action `{0}` in this session")]
     NoAction(String),
+    #[error("no rule `{0}` holds in this session")]
+    NoRule(String),
     #[error("there is no sub-agent `{0}` in this session")]
     NoSubagent(String),
     #[error("there is no process `{0}` in this session")]

@@ -26,9 +26,10 @@ mod timer;
 mod view;
 
 pub use agent::AgentSpec;
+pub use approve::{Rule, rules};
 pub use command::{
     Busy, CancelMode, Cancelled, CommandError, Decide, Decided, Decision, Pause, Paused, ProcessOver,
-    ProcessWrite, QueueEntry, RequestKey, Settings, Spawn, Submit, Submitted,
+    ProcessWrite, QueueEntry, RequestKey, Revoke, Revoked, Settings, Spawn, Submit, Submitted,
 };
 pub use journal::{Entry, Journal, JournalError, JournalFuture, Landed};
 pub use named::Named;

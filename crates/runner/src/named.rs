@@ -4,7 +4,9 @@ use riverrun_event::{TaskId, TurnId};
 use riverrun_log::SessionKey;
 
 use crate::actor::Command;
-use crate::{CancelMode, Cancelled, CommandError, Decide, Decided, QueueEntry, RequestKey, Runner};
+use crate::{
+    CancelMode, Cancelled, CommandError, Decide, Decided, QueueEntry, RequestKey, Revoke, Revoked, Runner,
+};
 
 /// The runner, for one request. What a command with a name came to is stored with its events: sent again, it answers
 /// that and does nothing.
@@ -27,6 +29,11 @@ impl Named<'_> {
 
     pub async fn decide(&self, key: &SessionKey, decide: Decide) -> Result<Decided, CommandError> {
         self.runner.ask(key, |reply| Command::Decide(Box::new(decide), self.request, reply)).await
+    }
+
+    /// Takes back a decision that was given for always.
+    pub async fn revoke(&self, key: &SessionKey, revoke: Revoke) -> Result<Revoked, CommandError> {
+        self.runner.ask(key, |reply| Command::Revoke(revoke, self.request, reply)).await
     }
 
     pub async fn unqueue(&self, key: &SessionKey, turn: &TurnId) -> Result<Cancelled, CommandError> {

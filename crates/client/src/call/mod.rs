@@ -12,7 +12,7 @@ mod sessions;
 mod transfer;
 mod turns;
 
-pub use actions::{Action, Decision, DecisionKind};
+pub use actions::{Action, Decision, DecisionKind, Rule};
 pub use backups::Backup;
 pub use blobs::Blob;
 pub use health::Health;

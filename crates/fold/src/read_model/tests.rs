@@ -93,6 +93,20 @@ fn a_waiting_thread_is_blocked_and_says_what_it_really_is() {
 }
 
 #[test]
+fn a_thread_tells_what_waits_behind_its_turn_and_what_went_wrong() {
+    let models = models(&[
+        json!({"type": "turn.started", "turnId": "t", "taskId": "k", "payload": {}}),
+        json!({"type": "turn.submitted", "turnId": "u", "taskId": "l", "payload": {"input": "next", "status": "queued"}}),
+        json!({"type": "queue.changed", "turnId": "t", "payload": {"queued": [{"turnId": "u", "position": 0, "preview": "next"}]}}),
+        json!({"type": "tool.started", "turnId": "t", "taskId": "k", "toolCallId": "c", "payload": {"toolName": "read"}}),
+        json!({"type": "tool.failed", "turnId": "t", "taskId": "k", "toolCallId": "c", "payload": {"error": {"message": "no"}}}),
+    ]);
+    let thread = &models["thread_read_model"][0];
+    assert_eq!(thread["queuedTurns"][0]["turnId"], "u", "{thread}");
+    assert_eq!(thread["incidents"].as_array().map(Vec::len), Some(1), "{thread}");
+}
+
+#[test]
 fn a_thread_without_an_active_turn_names_none() {
     let state = fold(&[
         json!({"type": "turn.started", "turnId": "t", "payload": {}}),

@@ -3,29 +3,13 @@
 //! A model name is `SCENARIO` or `SCENARIO?parameter=value&…`. What a step says depends only on the request and on how
 //! often the same request came before.
 //!
-//! A scenario is a TOML or JSON file. The first step whose `when` fits answers the call:
-//!
-//! ```toml
-//! [parameters]
-//! pace_ms = 20
-//!
-//! [[step]]
-//! when = { result_of = "get_weather" }
-//! play = [{ text = { pieces = ["It ", "is ", "{result}."], pace_ms = "$pace_ms" } }]
-//!
-//! [[step]]
-//! play = [
-//!   { reasoning = { pieces = ["I ", "ask."] } },
-//!   { call = { name = "get_weather", arguments = ['{"city":', '"Paris"}'] } },
-//! ]
-//! ```
-//!
-//! `when` knows step, results, result_of, result_is_error, not_called, offers, input_contains and attempt_at_most.
-//! `play` knows reasoning, text, call, wait_ms, state, vendor, rate_limit, fail, cut and hang.
+//! A scenario is a TOML or JSON file; `docs/scripts.md` tells all of it.
 
 mod attempt;
 mod condition;
 mod fill;
+#[cfg(test)]
+mod guide;
 mod parameter;
 mod perform;
 mod scenario;

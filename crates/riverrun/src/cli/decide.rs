@@ -11,7 +11,8 @@ use super::terminal::{Lines, Mark, Tone, escape, shorten};
 
 #[derive(Debug, Args)]
 pub struct ApproveArgs {
-    /// The action: an id, the beginning of one, or `-` for the only one. Without it, what waits is listed.
+    /// The action: an id, the beginning of one, or `-` for the only one. Without it and without a flag, what waits is
+    /// listed; with a flag it is the only one that waits.
     action: Option<String>,
     /// From now on, for this tool and agent.
     #[arg(long)]
@@ -43,7 +44,12 @@ pub struct RespondArgs {
 
 pub async fn approve(args: ApproveArgs, context: &Context) -> Outcome {
     let client = context.connect.client()?;
-    let Some(wanted) = args.action else { return list(&client, context).await };
+    let flagged = args.always || args.edit.is_some();
+    let wanted = match args.action {
+        Some(action) => action,
+        None if flagged => "-".to_owned(),
+        None => return list(&client, context).await,
+    };
     let arguments = args.edit.as_deref().map(edited).transpose()?;
     let kind = if arguments.is_some() { DecisionKind::Edit } else { DecisionKind::Approve };
     let decision = Decision { raw_arguments: arguments, always: args.always.then_some(true), ..plain(kind) };
@@ -166,22 +172,30 @@ async fn pending(client: &Client) -> Outcome<Vec<Action>> {
 }
 
 async fn find(client: &Client, wanted: &str) -> Outcome<Action> {
-    let waiting = pending(client).await?;
-    let count = waiting.len();
-    let mut fits =
-        waiting.into_iter().filter(|action| wanted == "-" || action.action_id.as_str().starts_with(wanted));
-    match (fits.next(), fits.next()) {
-        (Some(one), None) => Ok(one),
-        (Some(_), Some(_)) => Err(Failure::new(
-            Exit::Usage,
-            format_args!("`{wanted}` could be more than one of {count} actions"),
-        )
-        .hint("`riverrun approve` lists them")),
-        (None, _) => Err(Failure::new(
+    choose(wanted, pending(client).await?)
+}
+
+fn choose(wanted: &str, waiting: Vec<Action>) -> Outcome<Action> {
+    let fits = |action: &Action| wanted == "-" || action.action_id.as_str().starts_with(wanted);
+    let mut fits: Vec<Action> = waiting.into_iter().filter(fits).collect();
+    match fits.len() {
+        1 => Ok(fits.remove(0)),
+        0 if wanted == "-" => Err(Failure::new(Exit::NotFound, "nothing waits for a decision")
+            .hint("another decision may have been first; `riverrun tail -` shows the newest session")),
+        0 => Err(Failure::new(
             Exit::NotFound,
             format_args!("no action `{}` waits for a decision", escape(wanted, Lines::One)),
         )
         .hint("`riverrun approve` lists what waits; another decision may have been first")),
+        several => {
+            let named = |action: &Action| {
+                let tool = action.tool_name.as_deref().or(action.action_type.as_deref()).unwrap_or_default();
+                format!("{} ({})", action.action_id, shorten(tool, 40))
+            };
+            let shown: Vec<String> = fits.iter().take(5).map(named).collect();
+            Err(Failure::new(Exit::Usage, format_args!("{several} actions wait; say which one"))
+                .hint(format_args!("give one of: {}", shown.join(", "))))
+        }
     }
 }
 
@@ -220,6 +234,25 @@ async fn list(client: &Client, context: &Context) -> Outcome {
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn one_action_is_enough_to_be_meant_and_several_are_named() {
+        let action = |id: &str| -> Action {
+            serde_json::from_value(json!({"actionId": id, "toolName": "delete_file"})).expect("an action")
+        };
+        let check = |wanted, ids: &[&str]| {
+            choose(wanted, ids.iter().map(|id| action(id)).collect())
+                .map(|action| action.action_id.to_string())
+                .map_err(|failure| (failure.exit, failure.what, failure.hint.unwrap_or_default()))
+        };
+        assert_eq!(check("-", &["act_1"]), Ok("act_1".to_owned()));
+        assert_eq!(check("act_2", &["act_1", "act_2"]), Ok("act_2".to_owned()));
+        let (exit, what, hint) = check("-", &["act_1", "act_2"]).expect_err("two wait");
+        assert_eq!((exit, what.as_str()), (Exit::Usage, "2 actions wait; say which one"));
+        assert_eq!(hint, "give one of: act_1 (delete_file), act_2 (delete_file)");
+        let (exit, what, _) = check("-", &[]).expect_err("none waits");
+        assert_eq!((exit, what.as_str()), (Exit::NotFound, "nothing waits for a decision"));
+    }
 
     #[test]
     fn what_would_run_is_one_line() {

@@ -16,12 +16,14 @@ mod duration;
 mod exit;
 mod export;
 mod import;
+mod interrupt;
 mod keys;
 mod output;
 mod pause;
 mod play;
 mod process;
 mod rpc;
+mod rules;
 mod run;
 mod serve;
 mod sessions;
@@ -70,12 +72,14 @@ enum Command {
     Serve(serve::ServeArgs),
     /// Run an agent and watch it. Without a server, one is started in this process.
     Run(run::RunArgs),
-    /// Approve what an agent waits for; without an id, list what waits.
+    /// Approve what an agent waits for; without an id or a flag, list what waits.
     Approve(decide::ApproveArgs),
     /// Reject what an agent waits for.
     Reject(decide::RejectArgs),
     /// Answer what an agent asks.
     Respond(decide::RespondArgs),
+    /// List the decisions that were given for always, or take one back.
+    Rules(rules::RulesArgs),
     /// Stop a turn.
     Cancel(control::CancelArgs),
     /// Halt a running turn at its next boundary.
@@ -160,6 +164,7 @@ async fn carry_out(command: Option<Command>, context: &Context) -> Outcome {
         Some(Command::Approve(args)) => decide::approve(args, context).await,
         Some(Command::Reject(args)) => decide::reject(args, context).await,
         Some(Command::Respond(args)) => decide::respond(args, context).await,
+        Some(Command::Rules(args)) => rules::run(args, context).await,
         Some(Command::Cancel(args)) => control::cancel(args, context).await,
         Some(Command::Pause(args)) => pause::run(args, true, context).await,
         Some(Command::Resume(args)) => pause::run(args, false, context).await,

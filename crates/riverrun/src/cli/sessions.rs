@@ -10,6 +10,7 @@ use serde_json::json;
 use super::Context;
 use super::duration;
 use super::exit::Outcome;
+use super::interrupt::Interrupts;
 use super::terminal::{Lines, Mark, Style, Tone, escape, shorten, width};
 
 #[derive(Debug, Args)]
@@ -35,6 +36,7 @@ const WATCH_EVERY: Duration = Duration::from_secs(2);
 
 pub async fn run(args: SessionsArgs, context: &Context) -> Outcome {
     let client = context.connect.client()?;
+    let mut interrupts = Interrupts::listen()?;
     loop {
         let sessions = fetch(&client, &args).await?;
         show(&sessions, &args, context)?;
@@ -42,7 +44,7 @@ pub async fn run(args: SessionsArgs, context: &Context) -> Outcome {
             return Ok(());
         }
         tokio::select! {
-            _ = tokio::signal::ctrl_c() => return Ok(()),
+            () = interrupts.next() => return Ok(()),
             () = tokio::time::sleep(WATCH_EVERY) => {}
         }
     }

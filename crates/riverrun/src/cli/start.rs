@@ -142,8 +142,9 @@ async fn stopped() {
 }
 
 fn write_logs(format: LogFormat) {
+    // The MCP library tells of every connection; what matters of it the server says itself.
     let filter = EnvFilter::try_from_env("RIVERRUN_LOG")
-        .unwrap_or_else(|_| EnvFilter::new("info,riverrun::access=warn"));
+        .unwrap_or_else(|_| EnvFilter::new("info,riverrun::access=warn,rmcp=warn"));
     let builder =
         tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_target(false);
     // A second server in one process keeps the first one's log.

@@ -1,5 +1,6 @@
 //! The embedded store, opened with errors that name the fix.
 
+use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -16,6 +17,12 @@ pub fn open_with(options: Options) -> Outcome<Arc<SqliteLog>> {
     SqliteLog::open(options).map(Arc::new).map_err(|error| failure(&error))
 }
 
+/// The directory is the wrong one, rather than the disk.
+fn is_misplaced(kind: ErrorKind) -> bool {
+    use ErrorKind::{AlreadyExists, NotADirectory, PermissionDenied, ReadOnlyFilesystem};
+    matches!(kind, AlreadyExists | NotADirectory | PermissionDenied | ReadOnlyFilesystem)
+}
+
 fn failure(error: &OpenError) -> Failure {
     let (exit, hint) = match error {
         OpenError::Locked(_) => {
@@ -30,6 +37,10 @@ fn failure(error: &OpenError) -> Failure {
         OpenError::Damaged { .. } => (
             Exit::Corrupt,
             "put the file back, or restore a backup; or run `riverrun serve --accept-loss` once to go on without what is missing",
+        ),
+        OpenError::Io { error, .. } if is_misplaced(error.kind()) => (
+            Exit::Config,
+            "name a directory that this user may write to with --data-dir or `server.data_dir`",
         ),
         OpenError::Io { .. } => (Exit::Io, "check that the directory is on a writable disk with free space"),
         OpenError::Store(_) => {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use riverrun_provider::History;
 use riverrun_runner::AgentSpec;
 use riverrun_runner::agent::{Approval, Guardrail, Limits, ToolUse};
 use riverrun_runner::hook::HookUse;
@@ -107,6 +108,17 @@ impl Agent {
     /// Asked at its points, in the order in which hooks are given.
     pub fn hook(mut self, hook: HookUse) -> Self {
         self.spec.hooks.push(hook);
+        self
+    }
+
+    /// Decides what the model reads of the conversation: gets what was said before and the new input, and answers
+    /// what stands in the request; what the model says and reads in this run comes behind it. It is asked before every
+    /// model call, also after a restart, so it must answer the same each time. Err fails the run (`history_refused`).
+    pub fn merge_history(
+        mut self,
+        merge: impl Fn(Vec<History>, Vec<History>) -> Result<Vec<History>, String> + Send + Sync + 'static,
+    ) -> Self {
+        self.spec.merge = Some(Arc::new(merge));
         self
     }
 

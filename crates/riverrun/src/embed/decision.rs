@@ -2,7 +2,7 @@
 
 use riverrun_event::{ActionId, ActionRequired, RawJson};
 use riverrun_fold::{Action, State};
-use riverrun_runner::{Decide, Decided, Decision};
+use riverrun_runner::{Decide, Decided, Decision, Revoke, Rule};
 use serde_json::Value;
 
 use super::{Error, RunStream};
@@ -71,6 +71,20 @@ impl RunStream {
     /// Answers a question, or gives the result of a tool that runs at the caller's.
     pub async fn respond(&self, interruption: &Interruption, answer: &Value) -> Result<Decided, Error> {
         self.decide(interruption, Decision::Respond(raw(answer)?), false, None).await
+    }
+
+    /// What was decided for always in the run's session, the oldest first.
+    pub async fn rules(&self) -> Result<Vec<Rule>, Error> {
+        let app = self.runtime().app();
+        let hub = self.shared().hub().await?;
+        Ok(riverrun_runner::rules(&app.state_at(self.key(), hub.head()).await?))
+    }
+
+    /// Takes back what was decided for always: the tool is asked about anew.
+    pub async fn revoke(&self, rule: &Rule) -> Result<(), Error> {
+        let revoke = Revoke { rule: rule.rule_id.clone(), revoked_by: None };
+        self.runtime().app().runner().named(None).revoke(self.key(), revoke).await?;
+        Ok(())
     }
 
     /// The first decision wins: `Decided::won` says whether it was this one.

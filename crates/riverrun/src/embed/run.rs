@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use riverrun_dialect::{Dialect, before_turn};
-use riverrun_event::{ErrorInfo, RawJson, Sequence, SessionId, TurnId, Usage};
+use riverrun_event::{ErrorInfo, Input, RawJson, Sequence, SessionId, TurnId, Usage};
 use riverrun_fold::{State, Status};
 use riverrun_log::SessionKey;
 use riverrun_runner::{CancelMode, Cancelled};
@@ -125,6 +125,14 @@ impl RunStream {
     pub async fn cancel(&self, mode: CancelMode) -> Result<Cancelled, Error> {
         let runner = self.0.home.app().runner();
         Ok(runner.cancel(&self.0.key, &self.0.turn, mode, None).await?)
+    }
+
+    /// Says more to the run while it works: its model reads it with the next step. Resolves when it is durable; a run
+    /// that has ended takes no more.
+    pub async fn steer(&self, input: impl Into<Input>) -> Result<(), Error> {
+        let runner = self.0.home.app().runner();
+        runner.steer(&self.0.key, &self.0.turn, input.into(), None).await?;
+        Ok(())
     }
 
     /// Everything that the run's events tell, up to now.

@@ -7,7 +7,7 @@ use tokio::sync::oneshot;
 use super::{Actor, Stop};
 use crate::{
     CancelMode, Cancelled, CommandError, Decide, Decided, JournalError, Pause, Paused, ProcessOver,
-    ProcessWrite, QueueEntry, RequestKey, Spawn, Submit, Submitted,
+    ProcessWrite, QueueEntry, RequestKey, Revoke, Revoked, Spawn, Submit, Submitted,
 };
 
 pub(crate) type Reply<T> = oneshot::Sender<Result<T, CommandError>>;
@@ -33,6 +33,7 @@ pub(crate) enum Command {
     Retry(TurnId, Option<RequestKey>, Reply<Submitted>),
     Steer(TurnId, Input, Option<RequestKey>, Reply<Submitted>),
     Decide(Box<Decide>, Option<RequestKey>, Reply<Decided>),
+    Revoke(Revoke, Option<RequestKey>, Reply<Revoked>),
     Queue(Option<ThreadId>, Reply<Vec<QueueEntry>>),
     Unqueue(TurnId, Option<RequestKey>, Reply<Cancelled>),
     Promote(TurnId, Option<RequestKey>, Reply<Vec<QueueEntry>>),
@@ -89,6 +90,9 @@ impl Command {
             Command::Decide(_, _, reply) => {
                 let _ = reply.send(Err(error));
             }
+            Command::Revoke(_, _, reply) => {
+                let _ = reply.send(Err(error));
+            }
             Command::Queue(_, reply) | Command::Promote(_, _, reply) => {
                 let _ = reply.send(Err(error));
             }
@@ -120,6 +124,7 @@ impl Actor {
                 answer(reply, self.steer(&turn, input, request).await)
             }
             Command::Decide(decide, request, reply) => answer(reply, self.decide(*decide, request).await),
+            Command::Revoke(revoke, request, reply) => answer(reply, self.revoke(revoke, request).await),
             Command::Queue(thread, reply) => answer(reply, Ok(self.queue(thread.as_ref()))),
             Command::Unqueue(turn, request, reply) => answer(reply, self.unqueue(&turn, request).await),
             Command::Promote(turn, request, reply) => answer(reply, self.promote(&turn, request).await),

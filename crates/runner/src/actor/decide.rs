@@ -42,7 +42,7 @@ impl Actor {
         let (decision, source) = (resolved.decision.clone(), resolved.source.clone().unwrap_or_default());
         self.resolve(&scope, &resolved, &mut page);
         if decide.always {
-            self.write_rule(&action, &decision, &scope, &mut page)?;
+            self.write_rule(&decide, &action, &decision, &scope, &mut page)?;
         }
         let (action, sequence) = (decide.action.clone(), self.state.sequence);
         let mut told = Decided { action, decision, source, won: true, sequence };
@@ -183,6 +183,7 @@ impl Actor {
 
     fn write_rule(
         &self,
+        decide: &Decide,
         action: &Action,
         decision: &str,
         scope: &Scope,
@@ -199,8 +200,16 @@ impl Actor {
         let (Some(agent), Some((tool, tool_name))) = (agent, named) else {
             return Err(refused("this action is not about a tool of the server"));
         };
-        let rule = Rule { tool, tool_name, agent, decision: decision.to_owned() };
-        page.push(EventType::PolicyChanged, scope, &Rules::of(&self.state).with(rule).payload());
+        let rule = Rule {
+            rule_id: action.action_id.to_string(),
+            tool,
+            tool_name,
+            agent,
+            decision: decision.to_owned(),
+            decided_by: decide.decided_by.clone(),
+            decided_at: Some(page.now),
+        };
+        page.push(EventType::PolicyChanged, scope, &Rules::of(&self.state).with(rule).made());
         Ok(())
     }
 }

@@ -34,7 +34,8 @@ impl Actor {
                 self.streams.insert(task.clone(), Stream::default());
                 let made = match made {
                     Some(call) => Some(*call),
-                    None => self.model_call(task).await,
+                    // An agent whose conversation can fail has its call made before it is announced.
+                    None => self.model_call(task).await.unwrap_or_default(),
                 };
                 let Some(call) = made else { return };
                 let call = call_model(call, line, places, cancel.clone());

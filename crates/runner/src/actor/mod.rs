@@ -41,6 +41,7 @@ mod queue;
 mod request;
 mod result;
 mod retry;
+mod revoke;
 mod spawn;
 mod start;
 mod submit;

@@ -13,15 +13,15 @@ use crate::history::{self, Making};
 use crate::page::Page;
 
 impl Actor {
-    /// What the model of this task reads.
-    pub(super) async fn history(&mut self, task: &TaskId, provider: &str) -> Vec<History> {
-        let mut out = Vec::new();
-        let Some((turn, view)) = self.view.task(task) else { return out };
+    /// What the model of this task reads. Err says why the agent's own way of putting it together failed.
+    pub(super) async fn history(&mut self, task: &TaskId, provider: &str) -> Result<Vec<History>, String> {
+        let (mut past, mut out) = (Vec::new(), Vec::new());
+        let Some((turn, view)) = self.view.task(task) else { return Ok(out) };
         let (turn_id, thread, is_root) = (turn.turn.clone(), turn.thread.clone(), view.parent.is_none());
         if is_root {
-            self.past(&thread, &turn_id, &mut out).await;
+            self.past(&thread, &turn_id, &mut past).await;
         }
-        let Some((_, view)) = self.view.task(task) else { return out };
+        let Some((_, view)) = self.view.task(task) else { return Ok(out) };
         let known = self.state.tasks.iter().find(|known| known.task_id == *task);
         if is_root {
             if let Some(turn) = self.state.turns.iter().find(|known| known.turn_id == turn_id) {
@@ -30,12 +30,14 @@ impl Actor {
         } else if let Some(objective) = known.and_then(|known| known.objective.clone()) {
             history::user(&Input::Text(objective), &mut out);
         }
+        let merge = self.persona(task).and_then(|persona| persona.spec.merge.clone()).filter(|_| is_root);
+        let mut out = history::merged(past, out, merge.as_ref())?;
         out.append(&mut self.own_items(task, provider));
         if view.repairs > 0 && view.is_call_due {
             let text = "Your last answer did not fit the schema that was asked for. Answer again with JSON that fits it, and nothing else.";
             history::user(&Input::Text(text.to_owned()), &mut out);
         }
-        history::pair(out)
+        Ok(history::pair(out))
     }
 
     /// What the task has said and read itself.

@@ -37,7 +37,17 @@ impl Actor {
         }
         self.write_steers(task, page);
         let step = StepId::from_bytes(self.core.fresh());
-        let made = if persona.spec.keep_raw { self.known_call(task, &step, page).await? } else { None };
+        // What the agent makes of the conversation may fail, and is known before the call is announced.
+        let is_known = persona.spec.keep_raw || persona.spec.merge.is_some();
+        let made = if is_known { self.known_call(task, &step, page).await? } else { Ok(None) };
+        let made = match made {
+            Ok(made) => made,
+            Err(reason) => {
+                let message = format!("the history of agent `{}` was refused: {reason}", persona.spec.name);
+                self.fail_task(task, "history_refused", &message, page);
+                return Ok(());
+            }
+        };
         let input_ref = made.as_ref().and_then(|call| self.keep_request(&*call.provider, &call.request));
         let Some((_, view)) = self.view.task(task) else { return Ok(()) };
         let scope = with_step(&view.scope, Some(&step));
@@ -65,15 +75,15 @@ impl Actor {
         task: &TaskId,
         step: &StepId,
         page: &mut Page,
-    ) -> Result<Option<Box<ModelCall>>, Stop> {
+    ) -> Result<Result<Option<Box<ModelCall>>, String>, Stop> {
         let before = std::mem::replace(page, self.page());
         self.put_blobs().await;
         self.append(before).await?;
         let mut made = self.model_call(task).await;
-        if let Some(call) = &mut made {
+        if let Ok(Some(call)) = &mut made {
             call.request.idempotency_key = Some(self.call_key(step));
         }
-        Ok(made.map(Box::new))
+        Ok(made.map(|made| made.map(Box::new)))
     }
 
     pub(super) fn keep_request(
@@ -117,15 +127,16 @@ impl Actor {
         }
     }
 
-    /// The request as the state stands now.
-    pub(super) async fn model_call(&mut self, task: &TaskId) -> Option<ModelCall> {
-        let persona = self.persona(task)?;
-        let (_, view) = self.view.task(task)?;
-        let (provider, model) = persona.model(&self.core.registry, view.model)?;
+    /// The request as the state stands now; none if the task or its model is gone. Err says why the agent's own way
+    /// of putting the conversation together failed.
+    pub(super) async fn model_call(&mut self, task: &TaskId) -> Result<Option<ModelCall>, String> {
+        let Some(persona) = self.persona(task) else { return Ok(None) };
+        let Some((_, view)) = self.view.task(task) else { return Ok(None) };
+        let Some((provider, model)) = persona.model(&self.core.registry, view.model) else { return Ok(None) };
         let provider = provider.clone();
         let (steps, is_root) = (view.steps, view.parent.is_none());
         let idempotency_key = view.step.as_ref().map(|step| self.call_key(step));
-        let history = self.history(task, provider.name()).await;
+        let history = self.history(task, provider.name()).await?;
         let input = history::last_user_text(&history);
         let guardrails = if steps == 0 && is_root { persona.spec.guardrails.clone() } else { Vec::new() };
         let settings = &persona.settings;
@@ -150,7 +161,7 @@ impl Actor {
             keep_raw: persona.spec.keep_raw,
             idempotency_key,
         };
-        Some(ModelCall { provider, request, guardrails, input })
+        Ok(Some(ModelCall { provider, request, guardrails, input }))
     }
 }
 

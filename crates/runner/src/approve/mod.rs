@@ -8,7 +8,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use riverrun_tool::ToolDefinition;
 
 pub(crate) use digest::{digest, identity, named};
-pub(crate) use rules::{Rule, Rules};
+pub(crate) use rules::Rules;
+pub use rules::{Rule, rules};
 
 use crate::agent::{Approval, AskedCall};
 

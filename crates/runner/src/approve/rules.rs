@@ -2,6 +2,7 @@
 //!
 //! They are events: each `policy.changed` holds all rules of the session, and the state keeps the newest.
 
+use riverrun_event::Timestamp;
 use riverrun_fold::State;
 use serde::{Deserialize, Serialize};
 
@@ -11,15 +12,23 @@ pub(crate) const REFUSED: &str = "somebody refused this tool for this agent alwa
 /// More rules than a person makes in one session; the oldest goes.
 const MOST: usize = 200;
 
+/// A decision that holds from now on, until somebody revokes it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Rule {
-    /// The identity of the tool.
+pub struct Rule {
+    /// The action whose decision made it: the same rule made anew has another id.
+    #[serde(default)]
+    pub rule_id: String,
+    /// The identity of the tool: where it comes from, its name, its schema and what it sets in motion.
     pub tool: String,
     pub tool_name: String,
     pub agent: String,
     /// `approve` or `reject`.
     pub decision: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decided_by: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decided_at: Option<Timestamp>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -31,7 +40,17 @@ pub(crate) struct Rules(Vec<Rule>);
 struct Told {
     policy: String,
     source: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+    /// Who revoked a rule; who made one stands with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    changed_by: Option<String>,
     rules: Vec<Rule>,
+}
+
+/// The rules that hold in a session, the oldest first.
+pub fn rules(state: &State) -> Vec<Rule> {
+    Rules::of(state).0
 }
 
 impl Rules {
@@ -40,7 +59,8 @@ impl Rules {
             state.ledger.family("policy").map(|family| family.entries.as_slice()).unwrap_or_default();
         let told = entries.iter().rev().filter(|entry| entry.kind == "policy.changed");
         let mut told = told.filter_map(|entry| entry.payload.as_ref()?.to::<Told>().ok());
-        Self(told.find(|told| told.policy == POLICY).map(|told| told.rules).unwrap_or_default())
+        let rules = told.find(|told| told.policy == POLICY).map(|told| told.rules).unwrap_or_default();
+        Self(rules.into_iter().map(named).collect())
     }
 
     pub fn find(&self, tool: &str, agent: &str) -> Option<&Rule> {
@@ -56,7 +76,31 @@ impl Rules {
         self
     }
 
-    pub fn payload(self) -> impl Serialize {
-        Told { policy: POLICY.to_owned(), source: "person".to_owned(), rules: self.0 }
+    /// Takes a rule out; None if it does not hold.
+    pub fn take(&mut self, id: &str) -> Option<Rule> {
+        let place = self.0.iter().position(|rule| rule.rule_id == id)?;
+        Some(self.0.remove(place))
     }
+
+    pub fn made(self) -> impl Serialize {
+        self.told(None, None)
+    }
+
+    pub fn revoked(self, rule: &Rule, by: Option<String>) -> impl Serialize {
+        let Rule { decision, tool_name, agent, .. } = rule;
+        let reason = format!("`{decision}` of `{tool_name}` for `{agent}` was revoked");
+        self.told(Some(reason), by)
+    }
+
+    fn told(self, reason: Option<String>, changed_by: Option<String>) -> Told {
+        Told { policy: POLICY.to_owned(), source: "person".to_owned(), reason, changed_by, rules: self.0 }
+    }
+}
+
+/// Rules of earlier versions have no id; the tool's identity stands in for it.
+fn named(mut rule: Rule) -> Rule {
+    if rule.rule_id.is_empty() {
+        rule.rule_id.clone_from(&rule.tool);
+    }
+    rule
 }

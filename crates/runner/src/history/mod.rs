@@ -1,6 +1,7 @@
 //! The conversation as a model reads it: pure, and valid for every provider after a stop at any event.
 
 mod items;
+mod merge;
 mod pair;
 #[cfg(test)]
 mod tests;
@@ -10,6 +11,7 @@ use riverrun_fold::{Task, Turn};
 use riverrun_provider::History;
 
 pub(crate) use items::{Making, items};
+pub(crate) use merge::merged;
 pub(crate) use pair::pair;
 
 /// A turn that has ended: what was asked and said. What the model thought is left out, citations are taken out.

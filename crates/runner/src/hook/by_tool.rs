@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use riverrun_event::Part;
 use riverrun_tool::{Call, Tool, ToolOutput};
+use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::{Hook, HookFuture, HookInput, HookOutput};
@@ -16,6 +17,31 @@ impl ToolHook {
     pub fn new(tool: Arc<dyn Tool>) -> Self {
         Self(tool)
     }
+
+    /// A question that belongs to no call: what a guardrail of the configuration is asked.
+    pub async fn question(&self, agent: &str, question: Value) -> Result<HookOutput, String> {
+        self.call(Call {
+            call_id: String::new(),
+            arguments: question,
+            idempotency_key: String::new(),
+            mark: String::new(),
+            session_id: String::new(),
+            turn_id: String::new(),
+            task_id: String::new(),
+            agent: agent.to_owned(),
+            cancel: CancellationToken::new(),
+            progress: Arc::new(|_| {}),
+            process: None,
+        })
+        .await
+    }
+
+    /// Dropping the call, as a timeout does, cancels it.
+    async fn call(&self, call: Call) -> Result<HookOutput, String> {
+        let _end = call.cancel.clone().drop_guard();
+        let output = self.0.call(call).await.map_err(|error| error.message)?;
+        HookOutput::parse(&text(&output))
+    }
 }
 
 impl Hook for ToolHook {
@@ -23,10 +49,7 @@ impl Hook for ToolHook {
         Box::pin(async move {
             let arguments = serde_json::to_value(&input)
                 .map_err(|error| format!("what it is asked is not JSON: {error}"))?;
-            // Dropping the call, as a timeout does, cancels it.
-            let cancel = CancellationToken::new();
-            let _end = cancel.clone().drop_guard();
-            let call = Call {
+            self.call(Call {
                 call_id: input.tool_call_id.unwrap_or_default(),
                 arguments,
                 idempotency_key: input.idempotency_key,
@@ -35,12 +58,11 @@ impl Hook for ToolHook {
                 turn_id: input.turn_id,
                 task_id: input.task_id,
                 agent: input.agent,
-                cancel,
+                cancel: CancellationToken::new(),
                 progress: Arc::new(|_| {}),
                 process: None,
-            };
-            let output = self.0.call(call).await.map_err(|error| error.message)?;
-            HookOutput::parse(&text(&output))
+            })
+            .await
         })
     }
 }

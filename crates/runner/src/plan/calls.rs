@@ -38,10 +38,10 @@ impl Facts<'_> {
     }
 
     /// What nobody decided in time, also while the task is halted.
-    pub(super) fn expired(&self, task: &TaskView, intents: &mut Vec<Intent>) {
-        let pending = task.calls.iter().filter_map(CallView::pending);
-        let late = pending.filter(|action| action.expires_at.is_some_and(|at| at <= self.now));
-        intents.extend(late.map(|action| Intent::Expire(action.action.clone())));
+    pub(super) fn late(&self, task: &TaskView, persona: &Persona, intents: &mut Vec<Intent>) {
+        let pending = task.calls.iter().filter_map(|call| Some((call, call.pending()?)));
+        let late = pending.filter(|(_, action)| action.expires_at.is_some_and(|at| at <= self.now));
+        intents.extend(late.map(|(call, action)| self.expired(&task.task, call, persona, action)));
     }
 
     fn call(&self, task: &TaskId, call: &CallView, persona: &Persona, must_wait: bool) -> Option<Intent> {

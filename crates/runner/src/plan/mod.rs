@@ -178,9 +178,6 @@ impl Facts<'_> {
         if task.is_model_open || task.compacting.is_some() {
             return intents.push(Intent::Interrupted(id()));
         }
-        if turn.is_paused(task) {
-            return self.expired(task, intents);
-        }
         if task.attempts > MOST_ATTEMPTS {
             let message = format!("the server stopped {MOST_ATTEMPTS} times during this task");
             return intents
@@ -190,6 +187,9 @@ impl Facts<'_> {
             let message = format!("there is no agent `{}` any more", task.agent);
             return intents.push(Intent::Fail(id(), Failure { code: "unknown_agent", message, limit: None }));
         };
+        if turn.is_paused(task) {
+            return self.late(task, &persona, intents);
+        }
         if task.failures > 0 {
             let next = match (self.may_retry(task), may_compact(task, &persona)) {
                 (true, _) => Intent::Call(id()),

@@ -5,7 +5,9 @@
 
 mod agent_approvals;
 mod agents;
+mod codes;
 mod compaction;
+mod consent;
 mod control;
 mod guards;
 mod hand_over;

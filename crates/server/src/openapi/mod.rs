@@ -22,6 +22,8 @@ pub const ROUTES: &[(&str, &str)] = &[
     ("POST", "/v1/sessions/{session}/queue/{turn}/promote"),
     ("GET", "/v1/sessions/{session}/actions"),
     ("POST", "/v1/sessions/{session}/actions/{action}"),
+    ("GET", "/v1/sessions/{session}/rules"),
+    ("DELETE", "/v1/sessions/{session}/rules/{rule}"),
     ("GET", "/v1/sessions/{session}/subagents"),
     ("POST", "/v1/sessions/{session}/subagents"),
     ("POST", "/v1/sessions/{session}/subagents/{task}/input"),

@@ -13,6 +13,7 @@ mod ingest;
 mod kept;
 mod processes;
 mod queue;
+mod rules;
 mod sessions;
 mod state;
 mod subagents;
@@ -41,6 +42,7 @@ pub(crate) use ingest::{answer, decode_all, put_large, store};
 pub(crate) use kept::{Kept, Verb, create_task, keeps, pause_run, tasks as task_list};
 pub(crate) use processes::{end_process, environment, process_of, processes, write_stdin};
 pub(crate) use queue::{put_first, unqueue, waiting};
+pub(crate) use rules::{revoke, rules};
 pub(crate) use sessions::{
     ListQuery, NewSessionBody, SessionView, change_metadata, create, event, event_time, find, look_at,
     metadata_of, random_id, remove,
@@ -60,6 +62,8 @@ pub fn router(app: App) -> Router {
         .route("/v1/sessions/{session}/state", get(state::get))
         .route("/v1/sessions/{session}/actions", get(actions::of_session))
         .route("/v1/sessions/{session}/actions/{action}", post(decide::post))
+        .route("/v1/sessions/{session}/rules", get(rules::list))
+        .route("/v1/sessions/{session}/rules/{rule}", delete(rules::remove))
         .route("/v1/sessions/{session}/turns/{turn}/cancel", post(turns::cancel))
         .route("/v1/sessions/{session}/turns/{turn}/retry", post(turns::retry))
         .route("/v1/sessions/{session}/turns/{turn}/steer", post(turns::steer))

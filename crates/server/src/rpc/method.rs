@@ -94,6 +94,8 @@ pub const METHODS: &[Entry] = &[
     entry(Control(QueueRemove), "queue.remove", WRITE, OF_TURN, "takes a turn out of the queue"),
     entry(Control(QueuePromote), "queue.promote", WRITE, OF_TURN, "puts a turn in front of the queue"),
     entry(Control(ActionDecide), "action.decide", APPROVE, DECIDE, "decides; the first decision wins"),
+    entry(Control(RuleList), "rule.list", READ, &[SESSION], "lists the decisions that were given for always"),
+    entry(Control(RuleRevoke), "rule.revoke", APPROVE, OF_RULE, "takes such a decision back; the tool is asked about anew"),
     entry(Control(AgentList), "agent.list", READ, &[], "lists agents, their tools and policies"),
     entry(Control(ThreadGet), "thread.get", READ, OF_THREAD, "tells what is happening in a thread now"),
     entry(Control(EnvironmentGet), "environment.get", READ, &[SESSION], "tells where the session's work runs, and its processes"),

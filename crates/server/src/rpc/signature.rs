@@ -53,6 +53,7 @@ pub(super) const DECIDE: &[Param] = &[
     may("always", "boolean"),
     COMMAND,
 ];
+pub(super) const OF_RULE: &[Param] = &[SESSION, must("ruleId", "string"), COMMAND];
 pub(super) const FOLLOW: &[Param] = &[
     SESSION,
     may("after", "cursor"),

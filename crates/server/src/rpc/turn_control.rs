@@ -117,3 +117,20 @@ pub(super) async fn decide(app: &App, caller: &Caller, params: &str, once: &Once
     let hub = app.hub(caller, &session).await?;
     Ok(text(&route::decide(app, caller, &hub, &action, body, once.request()).await?))
 }
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct OfRule {
+    session_id: String,
+    rule_id: String,
+}
+
+pub(super) async fn rules(app: &App, caller: &Caller, of: params::OfSession) -> Result<String, Problem> {
+    let hub = app.hub(caller, &of.session_id).await?;
+    Ok(text(&route::rules(app, &hub).await?))
+}
+
+pub(super) async fn revoke(app: &App, caller: &Caller, of: OfRule, once: &Once) -> Result<String, Problem> {
+    let hub = app.hub(caller, &of.session_id).await?;
+    Ok(text(&route::revoke(app, caller, &hub, &of.rule_id, once.request()).await?))
+}

@@ -15,6 +15,7 @@ pub(crate) enum Asked {
     Retry,
     Steer,
     Decide,
+    Rule,
     Queue,
     Subagent,
     Process,
@@ -29,6 +30,7 @@ impl Asked {
             Asked::Retry => "retry",
             Asked::Steer => "steer",
             Asked::Decide => "decide",
+            Asked::Rule => "rule",
             Asked::Queue => "queue",
             Asked::Subagent => "subagent",
             Asked::Process => "process",
@@ -75,6 +77,7 @@ pub(crate) fn problem(error: &CommandError) -> Problem {
         CommandError::NoTask(_) => Problem::new(code, error.to_string()).field("parentTaskId"),
         CommandError::NoTurn(_)
         | CommandError::NoAction(_)
+        | CommandError::NoRule(_)
         | CommandError::NoSubagent(_)
         | CommandError::NoProcess(_)
         | CommandError::SubagentLimit(_)
@@ -91,6 +94,7 @@ fn code(error: &CommandError) -> ErrorCode {
         CommandError::NoSession
         | CommandError::NoTurn(_)
         | CommandError::NoAction(_)
+        | CommandError::NoRule(_)
         | CommandError::NoTask(_)
         | CommandError::NoSubagent(_)
         | CommandError::NoProcess(_) => ErrorCode::NotFound,

@@ -219,6 +219,8 @@ async fn a_question_is_answered_once_and_the_turn_goes_on() {
         for wrong in [
             json!([{"type": "approve", "tool_use_id": "another"}]),
             json!([{"type": "edit", "edited_action": edited}]),
+            // One question has one decision.
+            json!([{"type": "approve"}, {"type": "reject"}]),
         ] {
             let mut wrong = answer(wrong);
             wrong["request_id"] = json!("r9");

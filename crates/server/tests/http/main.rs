@@ -18,6 +18,7 @@ mod pages;
 mod queue;
 mod resume;
 mod retention;
+mod rules;
 mod scopes;
 mod secrets;
 mod stream;

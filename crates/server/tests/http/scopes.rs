@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::harness::{JSON, NDJSON, Server};
 
 /// Each route with the scope that it needs.
-const ROUTES: [(&str, &str, &str); 19] = [
+const ROUTES: [(&str, &str, &str); 21] = [
     ("POST /v1/sessions", "write", "{}"),
     ("GET /v1/sessions", "read", ""),
     ("GET /v1/sessions/s1", "read", ""),
@@ -13,6 +13,8 @@ const ROUTES: [(&str, &str, &str); 19] = [
     ("POST /v1/sessions/s1/events", "write", r#"{"type":"x.a"}"#),
     ("GET /v1/sessions/s1/state", "read", ""),
     ("GET /v1/sessions/s1/actions", "read", ""),
+    ("GET /v1/sessions/s1/rules", "read", ""),
+    ("DELETE /v1/sessions/s1/rules/absent", "approve", ""),
     ("GET /v1/sessions/s1/export", "read", ""),
     ("POST /v1/sessions/s1/fork", "write", r#"{"at":1}"#),
     ("GET /v1/tasks/task1", "read", ""),

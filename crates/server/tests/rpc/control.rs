@@ -69,6 +69,9 @@ async fn what_is_wrong_has_its_code() {
         ("turn.submit", json!({"sessionId": "none", "input": "x"}), -32001, "not_found", None),
         ("turn.cancel", json!({"sessionId": "s1", "turnId": "none"}), -32001, "not_found", None),
         ("turn.retry", json!({"sessionId": "s1", "turnId": "none"}), -32001, "not_found", None),
+        ("rule.revoke", json!({"sessionId": "s1", "ruleId": "none"}), -32001, "not_found", None),
+        ("rule.list", json!({"sessionId": "none"}), -32001, "not_found", None),
+        ("rule.revoke", json!({"sessionId": "s1"}), -32602, "invalid_field", Some("ruleId")),
         (
             "action.decide",
             json!({"sessionId": "s1", "actionId": "a", "decision": "approve"}),

@@ -9,7 +9,7 @@ use riverrun_runner::{AgentSpec, Registry};
 use riverrun_tool::Tool;
 
 use super::failure::wrong;
-use super::{hook, mcp, notes, provider, rules, tool};
+use super::{guardrail, hook, mcp, notes, provider, rules, tool};
 use crate::cli::config::{Agent, Approval, Declared, FileRead, LimitsDeclared, Policy, Source};
 use crate::cli::exit::{Failure, Outcome};
 
@@ -52,6 +52,7 @@ pub fn check(declared: &Declared, read: &FileRead) -> Outcome<Vec<String>> {
     let tools = own_tools(declared, read)?;
     agents(declared, &tools, &mcp::Servers::new(), read)?;
     hook::all(declared, read)?;
+    guardrail::all(declared, read)?;
     Ok(notes)
 }
 
@@ -109,6 +110,7 @@ fn spec(
         fails_on_unknown_tool: agent.unknown_tool.as_deref() == Some("fail"),
         guardrails: Vec::new(),
         hooks: Vec::new(),
+        merge: None,
         limits: limits(&agent.limits),
         output_schema: agent
             .output_schema

@@ -12,7 +12,7 @@ use super::tool::{program, secrets};
 use crate::cli::config::{Declared, FileRead, Hook, ToolKind};
 use crate::cli::exit::{Exit, Failure, Outcome};
 
-const TIMEOUT: Duration = Duration::from_secs(10);
+pub const TIMEOUT: Duration = Duration::from_secs(10);
 const OUTPUT: u64 = 1 << 20;
 
 /// Every hook with its declaration, in the order of the file.
@@ -41,7 +41,7 @@ fn of_agent(agent: &str, hooks: &Hooks<'_>) -> Vec<HookUse> {
 }
 
 fn build(hook: &Hook, directory: &Path) -> Outcome<HookUse> {
-    let asked = Arc::new(ToolHook::new(tool(hook, directory)?));
+    let asked = Arc::new(ToolHook::new(tool(&hook.name.text, &hook.kind, hook.output_bytes, directory)?));
     let points: Vec<HookPoint> = hook.points.iter().filter_map(|point| HookPoint::parse(point)).collect();
     let on_failure = hook.on_failure.as_deref().map(|word| match word {
         "allow" => OnFailure::Allow,
@@ -55,20 +55,25 @@ fn build(hook: &Hook, directory: &Path) -> Outcome<HookUse> {
     })
 }
 
-/// A hook is asked as a tool is called, within the same walls.
-fn tool(hook: &Hook, directory: &Path) -> Outcome<Arc<dyn Tool>> {
-    let name = hook.name.text.clone();
-    let limit = usize::try_from(hook.output_bytes.unwrap_or(OUTPUT)).unwrap_or(usize::MAX);
-    let built: Result<Arc<dyn Tool>, String> = match &hook.kind {
+/// Who is asked is called as a tool is, within the same walls.
+pub fn tool(
+    name: &str,
+    kind: &ToolKind,
+    output_bytes: Option<u64>,
+    directory: &Path,
+) -> Outcome<Arc<dyn Tool>> {
+    let limit = usize::try_from(output_bytes.unwrap_or(OUTPUT)).unwrap_or(usize::MAX);
+    let built: Result<Arc<dyn Tool>, String> = match kind {
         ToolKind::Command { argv, env, cwd, interactive: _, limits } => {
             let argv: Vec<String> = argv.iter().map(|word| literal(word)).collect();
             let program = program(&argv, env, cwd.as_deref(), limits, directory);
+            let name = name.to_owned();
             let config = CommandConfig { name, program, output_limit: limit, ..CommandConfig::default() };
             CommandTool::new(config).map(|tool| Arc::new(tool) as Arc<dyn Tool>)
         }
         ToolKind::Http { url, method, headers, allow_hosts } => {
             let config = HttpConfig {
-                name,
+                name: name.to_owned(),
                 method: method.clone(),
                 url: literal(url),
                 headers: secrets(headers, directory).into_iter().collect(),
@@ -82,12 +87,12 @@ fn tool(hook: &Hook, directory: &Path) -> Outcome<Arc<dyn Tool>> {
         ToolKind::Client => Err("cannot be run by the caller".to_owned()),
     };
     built.map_err(|error| {
-        Failure::new(Exit::Config, format_args!("hook `{}`: {error}", hook.name.text))
+        Failure::new(Exit::Config, format_args!("`{name}`: {error}"))
             .hint("`riverrun config check` checks the file; `riverrun config schema` describes it")
     })
 }
 
-/// In the words of a tool braces stand for arguments; a hook has none, and means its braces.
+/// In the words of a tool braces stand for arguments; who is asked has none, and means its braces.
 fn literal(text: &str) -> String {
     text.replace('{', "{{").replace('}', "}}")
 }

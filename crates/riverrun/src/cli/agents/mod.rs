@@ -4,6 +4,7 @@ mod build;
 mod builtin;
 mod demo;
 mod failure;
+mod guardrail;
 mod hook;
 mod mcp;
 mod notes;
@@ -40,6 +41,9 @@ pub fn check(effective: &Effective) -> Outcome<Vec<String>> {
 pub async fn load(effective: &Effective, scripts: Scripts) -> Outcome<Agents> {
     let declared = effective.declared.clone().unwrap_or_default();
     let mut registry = build::registry(&declared, &effective.read).await?;
+    for note in notes::unused(&declared, &effective.read) {
+        eprintln!("warning: {note}");
+    }
     let is_bare = registry.agents.is_empty();
     if is_bare {
         demo::add(&mut registry);
@@ -48,6 +52,7 @@ pub async fn load(effective: &Effective, scripts: Scripts) -> Outcome<Agents> {
         playground::add(&mut registry);
     }
     hook::give(&declared, &effective.read, &mut registry)?;
+    guardrail::give(&declared, &effective.read, &mut registry)?;
     Ok(Agents {
         registry: Arc::new(registry),
         runner: Options::default(),

@@ -3,13 +3,13 @@
 use riverrun_runner::agent::Approval as Rule;
 use riverrun_runner::hook::fits;
 
-use crate::cli::config::{Approval, Policy};
+use crate::cli::config::{Approval, Name, Policy};
 
 /// The rule for a tool: the policy's, then the tool's, then the agent's.
 pub fn rule(policy: &Policy, tool: &str, of_tool: Option<Approval>, of_agent: Option<Approval>) -> Rule {
-    let first = |patterns: &[String]| patterns.iter().find(|pattern| fits(pattern, tool)).cloned();
+    let first = |patterns: &[Name]| patterns.iter().find(|pattern| fits(&pattern.text, tool)).cloned();
     if let Some(pattern) = first(&policy.deny) {
-        return Rule::Denied(format!("the policy denies `{pattern}`"));
+        return Rule::Denied(format!("the policy denies `{}`", pattern.text));
     }
     if first(&policy.ask).is_some() {
         return Rule::Always;
@@ -30,7 +30,8 @@ mod tests {
 
     #[test]
     fn deny_beats_ask_beats_allow_beats_the_tool() {
-        let list = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+        let name = |name: &&str| Name { text: (*name).to_owned(), span: 0..0 };
+        let list = |names: &[&str]| names.iter().map(name).collect();
         let policy =
             Policy { allow: list(&["fs_*", "rm"]), ask: list(&["fs_write"]), deny: list(&["rm", "*_root"]) };
         let word = |tool: &str, said| match rule(&policy, tool, said, Some(Approval::Always)) {

@@ -3,6 +3,8 @@
 mod declared;
 mod effective;
 mod file;
+#[cfg(test)]
+mod page;
 mod schema;
 mod settings;
 
@@ -16,8 +18,8 @@ use super::exit::Outcome;
 use super::terminal::{Tone, shorten};
 
 pub use declared::{
-    Agent, Approval, Declared, Hook, LimitsDeclared, Mcp, Name, Policy, ProcessLimitsDeclared, Provider,
-    SecretText, Source, Tool, ToolKind,
+    Agent, Approval, Declared, Guardrail, Hook, LimitsDeclared, Mcp, Name, Policy, ProcessLimitsDeclared,
+    Provider, SecretText, Source, Tool, ToolKind, callable,
 };
 pub use effective::{Effective, FileRead, FlagValue, find_file};
 pub use schema::schema;
@@ -55,7 +57,7 @@ pub fn run(args: ConfigArgs, context: &Context) -> Outcome {
         ConfigCommand::Check => {
             let effective = Effective::load(path.as_deref(), std::env::vars(), &[])?;
             for note in super::agents::check(&effective)? {
-                context.output.note(&note);
+                context.output.note(&format!("warning: {note}"));
             }
             let name = path.map_or_else(
                 || "no file; the defaults are".to_owned(),

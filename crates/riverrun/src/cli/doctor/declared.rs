@@ -45,6 +45,12 @@ pub async fn checks() -> Vec<Check> {
         checks.extend(program("hook", &hook.name.text, &hook.kind, &place, directory));
         checks.extend(secrets("hook", &hook.name.text, &hook.kind, directory));
     }
+    for guardrail in &declared.guardrails {
+        let Some(kind) = &guardrail.asks else { continue };
+        let place = format!("guardrail `{}`", guardrail.name.text);
+        checks.extend(program("guardrail", &guardrail.name.text, kind, &place, directory));
+        checks.extend(secrets("guardrail", &guardrail.name.text, kind, directory));
+    }
     checks
 }
 
@@ -89,7 +95,7 @@ async fn reach(declaration: &Provider, directory: &Path) -> Check {
 fn program(what: &'static str, name: &str, kind: &ToolKind, place: &str, directory: &Path) -> Option<Check> {
     let ToolKind::Command { argv, cwd, .. } = kind else { return None };
     // A program that the model chooses is not known before the call.
-    let program = argv.first().filter(|program| what == "hook" || !program.contains('{'))?;
+    let program = argv.first().filter(|program| what != "tool" || !program.contains('{'))?;
     let beside = cwd.as_ref().map_or_else(|| directory.to_owned(), |cwd| directory.join(cwd));
     if super::program::is_there(program, &beside) {
         return Some(Check::good(what, format!("{name}: `{program}` can be run")));

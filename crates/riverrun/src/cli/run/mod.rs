@@ -1,11 +1,12 @@
 //! `riverrun run [AGENT] "input"`: submits a turn, shows it, asks what it asks.
 
 mod answer;
+mod input;
 mod keyboard;
 mod place;
 mod watch;
 
-use std::io::{IsTerminal, Read};
+use std::io::IsTerminal;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -20,9 +21,11 @@ use place::Place;
 use watch::{Ending, Watch};
 
 #[derive(Debug, Args)]
+#[command(override_usage = "riverrun run [OPTIONS] [AGENT] [INPUT]")]
 pub struct RunArgs {
-    /// The agent, if there are two words, and what it is asked. `-` reads the input from stdin.
-    #[arg(value_name = "[AGENT] INPUT", num_args = 1..=2, required = true)]
+    /// The agent and what it is asked. One word that names no agent is the input of the default one. What is missing is
+    /// asked for, or read from stdin if that is no terminal; `-` reads stdin always.
+    #[arg(value_name = "AGENT INPUT", num_args = 0..=2)]
     words: Vec<String>,
     /// Go on in this session: an id, the beginning of one, or `-` for the one that changed last.
     #[arg(long, value_name = "ID")]
@@ -48,20 +51,13 @@ pub struct RunArgs {
 }
 
 pub async fn run(args: RunArgs, context: &Context) -> Outcome {
-    let (agent, input) = said(&args.words)?;
     let place = Place::find(context, args.config.as_deref(), args.data_dir.as_deref()).await?;
-    let result = run_at(&args, agent, input, &place, context).await;
+    let result = run_at(&args, &place, context).await;
     let closed = place.close().await;
     result.and(closed)
 }
 
-async fn run_at(
-    args: &RunArgs,
-    agent: Option<String>,
-    input: String,
-    place: &Place,
-    context: &Context,
-) -> Outcome {
+async fn run_at(args: &RunArgs, place: &Place, context: &Context) -> Outcome {
     let client = &place.client;
     if let (true, Some(serve)) = (args.detach, place.needed_server()) {
         return Err(Failure::new(
@@ -70,6 +66,8 @@ async fn run_at(
         )
         .hint(format_args!("start `{serve}` first")));
     }
+    let may_ask = !args.no_input && !context.output.json && std::io::stdin().is_terminal();
+    let (agent, input) = input::said(&args.words, client, may_ask).await?;
     let session = match &args.session {
         Some(typed) => resolve_session(client, typed).await?,
         None => new_session(client, agent.clone(), &input).await?,
@@ -95,8 +93,7 @@ async fn run_at(
     if args.detach {
         return detached(&session, &turn, context);
     }
-    let asks = !args.no_input && !context.output.json && std::io::stdin().is_terminal();
-    let mut watch = Watch::new(client.clone(), session, turn, context.output, asks);
+    let mut watch = Watch::new(client.clone(), session, turn, context.output, may_ask)?;
     let ending = watch.run().await?;
     watch.tell(&ending, place.needed_server().as_deref())?;
     match ending {
@@ -106,29 +103,6 @@ async fn run_at(
         Ending::Waiting => Err(Failure::silent(Exit::Waiting)),
         Ending::Left => Err(Failure::silent(Exit::Interrupted)),
     }
-}
-
-/// One word is the input; two are the agent and the input.
-fn said(words: &[String]) -> Outcome<(Option<String>, String)> {
-    let (agent, input) = match words {
-        [agent, input] => (Some(agent.clone()), input.clone()),
-        [input] => (None, input.clone()),
-        _ => (None, String::new()),
-    };
-    let input = if input == "-" { from_stdin()? } else { input };
-    if input.trim().is_empty() {
-        return Err(Failure::new(Exit::Usage, "the input is empty")
-            .hint("say what the agent should do: riverrun run demo \"what is known about tides\""));
-    }
-    Ok((agent, input))
-}
-
-fn from_stdin() -> Outcome<String> {
-    let mut text = String::new();
-    std::io::stdin()
-        .read_to_string(&mut text)
-        .map_err(|error| Failure::new(Exit::Io, format_args!("stdin: {error}")))?;
-    Ok(text.trim_end().to_owned())
 }
 
 async fn new_session(client: &Client, agent: Option<String>, input: &str) -> Outcome<SessionId> {

@@ -8,10 +8,11 @@ use riverrun_client::{Client, ConnectionState, Error, Follow, FollowOptions, Fol
 use riverrun_event::{ActionId, SessionId};
 use serde_json::{Value, json};
 
-use super::answer::{Answer, answer, choices, edits, takes};
+use super::answer::{Answer, Wanted, answer};
 use super::keyboard::Keyboard;
 use crate::cli::decide::show;
 use crate::cli::exit::Outcome;
+use crate::cli::interrupt::Interrupts;
 use crate::cli::output::Output;
 use crate::cli::tail::Renderer;
 use crate::cli::terminal::{Lines, Mark, Tone, escape};
@@ -45,11 +46,12 @@ pub struct Watch {
     asks: bool,
     renderer: Renderer,
     keyboard: Keyboard,
+    interrupts: Interrupts,
     questions: VecDeque<Question>,
     /// The first question was put to the user.
     is_asked: bool,
-    /// The line that comes is other arguments for the first question.
-    edits: bool,
+    /// What the line that comes is, for the first question.
+    wanted: Wanted,
     was_stopped: bool,
     was_cut: bool,
     end: Option<Value>,
@@ -63,8 +65,8 @@ enum Heard {
 }
 
 impl Watch {
-    pub fn new(client: Client, session: SessionId, turn: Turn, output: Output, asks: bool) -> Self {
-        Self {
+    pub fn new(client: Client, session: SessionId, turn: Turn, output: Output, asks: bool) -> Outcome<Self> {
+        Ok(Self {
             client,
             session,
             cursor: Some(turn.cursor.clone()),
@@ -73,13 +75,14 @@ impl Watch {
             asks,
             renderer: Renderer::new(output.style()),
             keyboard: Keyboard::new(),
+            interrupts: Interrupts::listen()?,
             questions: VecDeque::new(),
             is_asked: false,
-            edits: false,
+            wanted: Wanted::Decision,
             was_stopped: false,
             was_cut: false,
             end: None,
-        }
+        })
     }
 
     pub async fn run(&mut self) -> Outcome<Ending> {
@@ -111,7 +114,7 @@ impl Watch {
     async fn listen(&mut self, follow: &mut Follow) -> Heard {
         let is_asked = self.is_asked;
         tokio::select! {
-            _ = tokio::signal::ctrl_c() => Heard::Interrupt,
+            () = self.interrupts.next() => Heard::Interrupt,
             line = self.keyboard.line(), if is_asked => Heard::Line(line),
             update = follow.next() => Heard::Update(update),
         }
@@ -196,7 +199,7 @@ impl Watch {
     fn forget(&mut self, action: &str) {
         if self.questions.front().is_some_and(|first| first.action.as_str() == action) {
             self.is_asked = false;
-            self.edits = false;
+            self.wanted = Wanted::Decision;
         }
         self.questions.retain(|question| question.action.as_str() != action);
     }
@@ -207,9 +210,9 @@ impl Watch {
             return Ok(());
         };
         show(self.output, None, &first.request);
-        let words = choices(&first.request);
+        let words = self.wanted.prompt(&first.request);
         self.is_asked = true;
-        self.prompt(words);
+        self.prompt(&words);
         Ok(())
     }
 
@@ -231,16 +234,11 @@ impl Watch {
         let Some(line) = line else { return Ok(Some(Ending::Waiting)) };
         let Some(first) = self.questions.front() else { return Ok(None) };
         let (action, digest) = (first.action.clone(), first.digest.clone());
-        let answer = if self.edits {
-            edits(line.trim())
-        } else {
-            answer(line.trim(), takes(&first.request, "approve"))
-        };
-        let mut decision = match answer {
+        let mut decision = match answer(line.trim(), self.wanted, &first.request) {
             Answer::Decision(decision) => decision,
-            Answer::Edits => {
-                self.edits = true;
-                self.prompt("the arguments as one line of JSON, or n");
+            Answer::More(wanted) => {
+                self.wanted = wanted;
+                self.prompt(&wanted.prompt(&first.request));
                 return Ok(None);
             }
             Answer::Unclear(why) => return self.ask_again(&why),
@@ -257,9 +255,9 @@ impl Watch {
 
     fn ask_again(&mut self, why: &str) -> Outcome<Option<Ending>> {
         self.output.note(&format!("  {}", escape(why, Lines::One)));
-        self.edits = false;
+        self.wanted = Wanted::Decision;
         if let Some(first) = self.questions.front() {
-            self.prompt(choices(&first.request));
+            self.prompt(&self.wanted.prompt(&first.request));
         }
         Ok(None)
     }
@@ -276,7 +274,7 @@ impl Watch {
         }
         self.was_stopped = true;
         self.output.note("stopping the turn; ^C again at once leaves it running");
-        if tokio::time::timeout(MOMENT, tokio::signal::ctrl_c()).await.is_ok() {
+        if tokio::time::timeout(MOMENT, self.interrupts.next()).await.is_ok() {
             self.output.note("");
             return Ok(Some(Ending::Left));
         }

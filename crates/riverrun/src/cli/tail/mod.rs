@@ -12,6 +12,7 @@ use serde_json::json;
 use super::Context;
 use super::connect::resolve_session;
 use super::exit::{Exit, Failure, Outcome};
+use super::interrupt::Interrupts;
 use super::output::Output;
 use super::terminal::{Lines, Mark, Tone, escape};
 pub use render::Renderer;
@@ -74,9 +75,10 @@ pub async fn run(args: TailArgs, context: &Context) -> Outcome {
 
 /// Reads to the end; true if the user left before it.
 async fn drive(follow: &mut Follow, tail: &mut Tail) -> Outcome<bool> {
+    let mut interrupts = Interrupts::listen()?;
     loop {
         let update = tokio::select! {
-            _ = tokio::signal::ctrl_c() => return Ok(true),
+            () = interrupts.next() => return Ok(true),
             update = follow.next() => update,
         };
         match update {

@@ -54,7 +54,7 @@ impl Renderer {
         match kind {
             "turn.submitted" => self.line(event, "turn", &quoted(payload), Tone::Strong),
             "turn.completed" => self.turn_completed(event),
-            "turn.failed" => self.failed(event, "turn failed"),
+            "turn.failed" => self.turn_failed(event),
             "turn.cancelled" => self.marked(event, Mark::Stopped, "turn cancelled", text(payload, "reason")),
             "model.delta" => self.delta(event, Voice::Answer),
             "reasoning.delta" => self.delta(event, Voice::Thinking),
@@ -155,6 +155,16 @@ impl Renderer {
     }
 
     /// A failure is shown whole, because its end often says what to do; and once.
+    /// With the code, which finds the section of docs/errors.md.
+    fn turn_failed(&mut self, event: &Value) -> String {
+        let mut out = self.failed(event, "turn failed");
+        if let Some(code) = event["payload"]["error"]["code"].as_str() {
+            out.truncate(out.trim_end_matches('\n').len());
+            out.push_str(&format!("  [{}]\n", escape(code, Lines::One)));
+        }
+        out
+    }
+
     fn failed(&mut self, event: &Value, word: &str) -> String {
         let said = error_text(&event["payload"]);
         if said == self.failure {

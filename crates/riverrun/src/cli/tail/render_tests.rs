@@ -90,10 +90,10 @@ fn a_failure_is_shown_whole_and_once() {
     let mut renderer = Renderer::new(Style::PLAIN);
     let mut shown = String::new();
     for kind in ["model.failed", "task.failed", "turn.failed"] {
-        let event = serde_json::json!({"type": kind, "turnId": "1", "taskId": "t", "payload": {"error": {"message": long}}});
+        let event = serde_json::json!({"type": kind, "turnId": "1", "taskId": "t", "payload": {"error": {"message": long, "code": "model_failed"}}});
         shown.push_str(&renderer.event(kind, &event));
     }
-    assert_eq!(shown, format!("✗ model.failed  {long}\n✗ turn failed\n"));
+    assert_eq!(shown, format!("✗ model.failed  {long}\n✗ turn failed  [model_failed]\n"));
 }
 
 #[test]

@@ -178,6 +178,34 @@ pub const HOOK: &[Field] = &[
     may("allow_hosts", Shape::Texts, "Hosts that may be asked though they are private or without TLS."),
 ];
 
+pub const GUARDRAIL_CHECKS: &[&str] = &["input", "output", "tool_call", "tool_result"];
+
+pub const GUARDRAIL: &[Field] = &[
+    must("name", Shape::Text, "How a refusal names it."),
+    must("checks", Shape::Words(GUARDRAIL_CHECKS), "What it looks at."),
+    may("agents", Shape::Texts, "Agents whose turns it looks at; all without it."),
+    may(
+        "tools",
+        Shape::Texts,
+        "Tools whose calls and results it looks at; `*` stands for anything; all without it.",
+    ),
+    may("deny", Shape::Texts, "Regular expressions; what one of them finds is refused."),
+    may("max_characters", Shape::Count, "More characters than these are refused."),
+    may("reason", Shape::Text, "What is said when `deny` or `max_characters` refuses."),
+    may(
+        "command",
+        Shape::Texts,
+        "A program that reads the question as JSON and writes its answer. No shell.",
+    ),
+    may("url", Shape::Url, "Where the question is posted to, if there is no program."),
+    may("headers", Shape::TextMap, "Headers of that request; secrets by { env } or { file }."),
+    may("env", Shape::TextMap, "Variables of the program; secrets by { env } or { file }."),
+    may("cwd", Shape::Text, "Where the program runs."),
+    may("timeout", Shape::Duration, "How long an answer may take; 10s without it."),
+    may("output_bytes", Shape::Count, "How long an answer may be; 1048576 without it."),
+    may("allow_hosts", Shape::Texts, "Hosts that may be asked though they are private or without TLS."),
+];
+
 pub const SCRIPTS: &[Field] =
     &[may("files", Shape::Texts, "Scenarios beside the built-in ones; each is named as its file.")];
 
@@ -190,6 +218,12 @@ pub const DECLARED: &[Section] = &[
         form: Form::List,
         fields: HOOK,
         about: "Hooks, each as [[hooks]], asked in their order.",
+    },
+    Section {
+        name: "guardrails",
+        form: Form::List,
+        fields: GUARDRAIL,
+        about: "Guardrails, each as [[guardrails]], asked in their order.",
     },
     Section {
         name: "providers",

@@ -4,6 +4,7 @@
 
 mod catalogue;
 mod fits;
+mod guardrail;
 mod hook;
 mod node;
 mod read;
@@ -17,10 +18,13 @@ mod values;
 pub use catalogue::DECLARED;
 pub use node::Node;
 pub use read::read;
+pub use references::callable;
+#[cfg(test)]
+pub use shape::{Field, Section, Shape};
 pub use shape::{Form, schema};
 pub use types::{
-    Agent, Approval, Declared, Hook, LimitsDeclared, Mcp, Name, Policy, ProcessLimitsDeclared, Provider,
-    SecretText, Source, Tool, ToolKind,
+    Agent, Approval, Declared, Guardrail, Hook, LimitsDeclared, Mcp, Name, Policy, ProcessLimitsDeclared,
+    Provider, SecretText, Source, Tool, ToolKind,
 };
 
 #[cfg(test)]

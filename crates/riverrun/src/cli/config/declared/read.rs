@@ -12,7 +12,7 @@ use super::references;
 use super::shape::{Field, Shape};
 use super::types::{Agent, Declared, LimitsDeclared, Name, Policy};
 use super::values::{
-    Table, approval, flag, json_schema, name, names, number, peek, source, text, texts, time, whole,
+    Table, approval, flag, json_schema, name, names, number, peek, source, text, time, whole,
 };
 
 /// What is wrong at a place: the text, and what was meant perhaps.
@@ -26,7 +26,8 @@ pub fn read(sections: &[(String, Node)]) -> (Declared, Vec<Wrong>) {
         match section.as_str() {
             "agents" => declared.agents = reader.named(section, node, Reader::agent),
             "tools" => declared.tools = reader.named(section, node, Reader::tool),
-            "hooks" => declared.hooks = reader.hooks(node),
+            "hooks" => declared.hooks = reader.listed(section, node, Reader::hook),
+            "guardrails" => declared.guardrails = reader.listed(section, node, Reader::guardrail),
             "mcp" => declared.mcp = reader.named(section, node, Reader::mcp),
             "providers" => declared.providers = reader.named(section, node, Reader::provider),
             "routes" => declared.routes = reader.routes(node),
@@ -65,6 +66,22 @@ impl Reader {
                 self.complain(&member.span, what);
             } else {
                 found.extend(one(self, member));
+            }
+        }
+        found
+    }
+
+    /// The entries of a section that is a list of tables, in their order.
+    fn listed<T>(&mut self, section: &str, node: &Node, one: fn(&mut Self, &Node) -> Option<T>) -> Vec<T> {
+        let NodeValue::List(items) = &node.value else {
+            self.complain(&node.span, format!("`{section}` is a list: write [[{section}]]"));
+            return Vec::new();
+        };
+        let mut found = Vec::new();
+        for item in items {
+            match item.value {
+                NodeValue::Table(_) => found.extend(one(self, item)),
+                _ => self.complain(&item.span, format!("an entry is a table: write [[{section}]]")),
             }
         }
         found
@@ -184,7 +201,7 @@ impl Reader {
 
     fn policy(&mut self, node: &Node) -> Policy {
         let table = self.table(node, POLICY, "[policy]");
-        let rules = |key| texts(table.get(key).copied());
+        let rules = |key| names(table.get(key).copied());
         Policy { allow: rules("allow"), ask: rules("ask"), deny: rules("deny") }
     }
 }

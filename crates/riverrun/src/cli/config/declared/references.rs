@@ -43,7 +43,11 @@ pub fn check(declared: &Declared, wrong: &mut Vec<Wrong>) {
             unknown(wrong, &function.span, "built-in function", &function.text, FUNCTIONS);
         }
     }
-    check_hooks(declared, &agents, &tools, wrong);
+    let callable = callable(declared);
+    let hooks = declared.hooks.iter().map(|hook| (&hook.name, &hook.agents[..], &hook.tools[..]));
+    check_listed("hook", &hooks.collect::<Vec<_>>(), &agents, &callable, wrong);
+    let guards = declared.guardrails.iter().map(|guard| (&guard.name, &guard.agents[..], &guard.tools[..]));
+    check_listed("guardrail", &guards.collect::<Vec<_>>(), &agents, &callable, wrong);
     let defaults: Vec<_> = declared.agents.iter().filter(|agent| agent.is_default).collect();
     if let [_, second, ..] = defaults.as_slice() {
         let what = format!("`{}` is a second default agent; one is enough", second.name.text);
@@ -51,31 +55,43 @@ pub fn check(declared: &Declared, wrong: &mut Vec<Wrong>) {
     }
 }
 
-fn check_hooks(declared: &Declared, agents: &[&str], tools: &[&str], wrong: &mut Vec<Wrong>) {
-    let names: Vec<Name> = declared.hooks.iter().map(|hook| hook.name.clone()).collect();
-    for (place, name) in names.iter().enumerate() {
-        if names[..place].iter().any(|before| before.text == name.text) {
-            let what = format!("there are two hooks `{}`; give one of them another name", name.text);
+/// What a hook and a guardrail have in common: a name of its own, and for whom it is.
+type Listed<'a> = (&'a Name, &'a [Name], &'a [Name]);
+
+fn check_listed(
+    kind: &str,
+    listed: &[Listed<'_>],
+    agents: &[&str],
+    callable: &[String],
+    wrong: &mut Vec<Wrong>,
+) {
+    let callable: Vec<&str> = callable.iter().map(String::as_str).collect();
+    for (place, (name, of_agents, of_tools)) in listed.iter().enumerate() {
+        if listed[..place].iter().any(|(before, ..)| before.text == name.text) {
+            let what = format!("there are two {kind}s `{}`; give one of them another name", name.text);
             wrong.push((name.span.clone(), what, None));
         }
-    }
-    let transfers: Vec<String> = agents.iter().map(|agent| format!("transfer_to_{agent}")).collect();
-    let callable: Vec<&str> =
-        tools.iter().chain(agents).copied().chain(transfers.iter().map(String::as_str)).collect();
-    for hook in &declared.hooks {
-        check_twice(&hook.agents, wrong);
-        check_twice(&hook.tools, wrong);
-        for agent in hook.agents.iter().filter(|agent| !agents.contains(&agent.text.as_str())) {
+        check_twice(of_agents, wrong);
+        check_twice(of_tools, wrong);
+        for agent in of_agents.iter().filter(|agent| !agents.contains(&agent.text.as_str())) {
             unknown(wrong, &agent.span, "agent", &agent.text, agents);
         }
         // What MCP servers offer is not known before they are asked.
         let is_open = |tool: &&Name| tool.text.contains('*') || tool.text.contains("__");
-        for tool in hook.tools.iter().filter(|tool| !is_open(tool)) {
+        for tool in of_tools.iter().filter(|tool| !is_open(tool)) {
             if !callable.contains(&tool.text.as_str()) {
                 unknown(wrong, &tool.span, "tool", &tool.text, &callable);
             }
         }
     }
+}
+
+/// Everything that a model may call by a name that the file has: tools, sub-agents, hand-offs.
+pub fn callable(declared: &Declared) -> Vec<String> {
+    let tools = declared.tools.iter().map(|tool| tool.name.text.clone());
+    let agents = declared.agents.iter().map(|agent| agent.name.text.clone());
+    let transfers = declared.agents.iter().map(|agent| format!("transfer_to_{}", agent.name.text));
+    tools.chain(agents).chain(transfers).collect()
 }
 
 /// What the model calls by one name must be one thing.

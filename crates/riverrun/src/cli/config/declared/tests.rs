@@ -47,7 +47,7 @@ files = ["own.toml"]
     assert_eq!(names, ["researcher", "scout"]);
     assert_eq!(declared.agents[0].limits.steps, Some(20));
     assert_eq!(declared.providers[0].prices, [("gpt".to_owned(), 2.5, 2.5, 10.0)]);
-    assert_eq!(declared.policy.deny, ["rm_*"]);
+    assert_eq!(declared.policy.deny[0].text, "rm_*");
     assert_eq!(declared.scripts[0].text, "own.toml");
 }
 

@@ -20,6 +20,7 @@ pub struct Declared {
     pub mcp: Vec<Mcp>,
     /// In the order of the file.
     pub hooks: Vec<Hook>,
+    pub guardrails: Vec<Guardrail>,
     pub providers: Vec<Provider>,
     pub routes: BTreeMap<String, Vec<Name>>,
     pub policy: Policy,
@@ -135,6 +136,25 @@ pub struct Hook {
     pub on_failure: Option<String>,
 }
 
+#[derive(Debug, Clone, PartialEq)]
+pub struct Guardrail {
+    pub name: Name,
+    /// `input`, `output`, `tool_call`, `tool_result`.
+    pub checks: Vec<String>,
+    /// Empty: all.
+    pub agents: Vec<Name>,
+    /// Empty: all.
+    pub tools: Vec<Name>,
+    /// Regular expressions that were tried.
+    pub deny: Vec<String>,
+    pub max_characters: Option<u64>,
+    pub reason: Option<String>,
+    /// A command or a request, never a function.
+    pub asks: Option<ToolKind>,
+    pub timeout: Option<Duration>,
+    pub output_bytes: Option<u64>,
+}
+
 /// A text, or where a secret is. It never holds a secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SecretText {
@@ -183,7 +203,7 @@ pub struct Patience {
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Policy {
-    pub allow: Vec<String>,
-    pub ask: Vec<String>,
-    pub deny: Vec<String>,
+    pub allow: Vec<Name>,
+    pub ask: Vec<Name>,
+    pub deny: Vec<Name>,
 }
