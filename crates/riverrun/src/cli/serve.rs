@@ -43,6 +43,8 @@ pub struct ServeArgs {
     accept_loss: bool,
 }
 
+const LEAVING: Duration = Duration::from_millis(500);
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum LogFormat {
     Text,
@@ -111,7 +113,8 @@ pub async fn private(
         ..ServeArgs::default()
     };
     let effective = Effective::load(path.as_deref(), std::env::vars(), &flags(&args))?;
-    let options = options(&effective, true)?;
+    // Who leaves a command does not wait for a model: a call that is cut is made again by the next server.
+    let options = ServeOptions { drain: LEAVING, ..options(&effective, true)? };
     let agents = agents::load(&effective, Scripts::ForAll).await?;
     Ok((options, agents))
 }

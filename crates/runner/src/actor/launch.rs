@@ -38,6 +38,10 @@ impl Actor {
                     None => self.model_call(task).await.unwrap_or_default(),
                 };
                 let Some(call) = made else { return };
+                let estimate = self.estimate(task, &call.request);
+                if let Some(stream) = self.streams.get_mut(task) {
+                    stream.estimate = estimate;
+                }
                 let call = call_model(call, line, places, cancel.clone());
                 let handle = self.calls.begin(call);
                 self.started(key, cancel, Abort::Call(handle));

@@ -1,7 +1,7 @@
 //! What the model says, as events.
 
 use riverrun_event::{
-    Block, EventType, Item, ItemCompleted, ItemId, ItemPatch, ItemStarted, ItemUpdated, MessageItem,
+    Block, Cost, EventType, Item, ItemCompleted, ItemId, ItemPatch, ItemStarted, ItemUpdated, MessageItem,
     MessagePatch, ModelCompleted, ModelDelta, Patch, RawJson, ReasoningDelta, ReasoningItem, ReasoningPatch,
     TaskId, TextBlock, ToolArgs, ToolCallId, ToolCallItem, ToolCallPatch, Usage,
 };
@@ -16,6 +16,8 @@ pub(super) struct Stream {
     pub items: Vec<StreamItem>,
     /// A text that has come to its end: whether the model chose that is known with what comes next.
     done: Option<(u32, Option<RawJson>)>,
+    /// What reading the request will cost, until it is told.
+    pub estimate: Option<Cost>,
     pub model: Option<String>,
     pub response: Option<String>,
     /// The bytes of the service, where they are to be kept.
@@ -35,6 +37,7 @@ pub(super) struct StreamItem {
 impl Actor {
     /// Everything but the end of the call.
     pub(super) fn model_event(&mut self, task: &TaskId, event: ModelEvent, page: &mut Page) {
+        self.write_estimate(task, page);
         if is_of_item(&event) {
             self.write_done(task, "completed", page);
         }

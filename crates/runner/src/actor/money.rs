@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use riverrun_event::{Cost, EventType, LimitState, RawJson, Scope, TaskId, Timestamp, Usage};
-use riverrun_provider::{RateLimit, cost};
+use riverrun_provider::{ModelRequest, RateLimit, cost};
 
 use super::Actor;
 use super::failing::split;
+use crate::history;
 use crate::page::Page;
 use crate::plan::Passed;
 
@@ -15,6 +16,26 @@ impl Actor {
     pub(super) fn model_of(&self, task: &TaskId) -> Option<String> {
         let (_, view) = self.view.task(task)?;
         self.persona(task)?.spec.models.get(view.model).cloned()
+    }
+
+    /// What the model will have cost once it has read the request, at about four bytes to a token. What it says is not
+    /// known before it is said.
+    pub(super) fn estimate(&self, task: &TaskId, request: &ModelRequest) -> Option<Cost> {
+        let name = self.model_of(task)?;
+        let (provider, model) = split(Some(&name));
+        let price = self.core.registry.providers.get(provider.as_ref()?)?.price(model.as_ref()?)?;
+        let said = request.instructions.as_ref().map_or(0, |text| text.len() as u64 / 4);
+        let input_tokens = Some(history::tokens(&request.history) + said);
+        let usage = Usage { input_tokens, output_tokens: Some(0), ..Usage::default() };
+        let amount = cost(&price, &usage)?;
+        Some(Cost { amount, currency: Some("USD".to_owned()), model, provider, usage: Some(usage) })
+    }
+
+    /// Tells the estimate with the first that the model says.
+    pub(super) fn write_estimate(&mut self, task: &TaskId, page: &mut Page) {
+        let estimate = self.streams.get_mut(task).and_then(|stream| stream.estimate.take());
+        let (Some(estimate), Some((_, view))) = (estimate, self.view.task(task)) else { return };
+        page.push(EventType::CostEstimated, &view.step_scope(), &estimate);
     }
 
     pub(super) fn record_cost(&mut self, task: &TaskId, usage: &Usage, scope: &Scope, page: &mut Page) {

@@ -31,7 +31,7 @@ async fn an_open_model_call_ends_and_the_next_owner_runs_what_it_asked_for() {
     stage.until("reasoning.delta").await;
     assert!(stage.runner.hand_over(60 * SECOND).await, "the call ends in time");
     assert_eq!((stage.script.calls(), stage.count("model.completed").await), (1, 1));
-    assert_eq!((made.lock().unwrap().len(), stage.count("tool.started").await), (0, 0));
+    assert_eq!((stage.count("tool.started").await, made.lock().unwrap().len()), (0, 0));
     stage.runner.drain(SECOND).await;
     stage.take_over().await;
     assert_eq!(stage.ended("turn_1").await, "completed");
@@ -52,7 +52,7 @@ async fn an_open_tool_call_ends_and_its_result_is_read_by_the_next_owners_model(
     stage.submit("turn_1", "go").await;
     stage.until("tool.started").await;
     assert!(stage.runner.hand_over(60 * SECOND).await);
-    assert_eq!((made.lock().unwrap().len(), stage.count("tool.result").await), (1, 1), "the second waits");
+    assert_eq!((stage.count("tool.result").await, made.lock().unwrap().len()), (1, 1), "the second waits");
     stage.runner.drain(SECOND).await;
     stage.take_over().await;
     assert_eq!(stage.ended("turn_1").await, "completed");
@@ -75,7 +75,7 @@ async fn what_outlasts_the_time_is_cut_and_follows_its_effect_class() {
         stage.runner.drain(SECOND).await;
         stage.take_over().await;
         assert_eq!(stage.ended("turn_1").await, "completed");
-        assert_eq!((made.lock().unwrap().len(), stage.count("tool.outcome_unknown").await), (runs, unknown));
+        assert_eq!((stage.count("tool.outcome_unknown").await, made.lock().unwrap().len()), (unknown, runs));
         let keys: Vec<String> = made.lock().unwrap().iter().map(|(_, key, _)| key.clone()).collect();
         assert!(keys.iter().all(|key| *key == keys[0]), "{keys:?}");
     }

@@ -95,6 +95,11 @@ async fn what_a_turn_costs_is_recorded_and_limited() {
     let state = stage.state().await;
     assert_eq!(state.turns[0].error.as_ref().unwrap().code.as_deref(), Some("max_cost_exceeded"));
     assert!((state.cost["USD"] - 0.00006).abs() < 1e-9, "{:?}", state.cost);
+    // What is read is estimated before it is counted, and an estimate costs nothing.
+    let kinds = stage.kinds().await;
+    let costs: Vec<&str> =
+        kinds.iter().map(String::as_str).filter(|kind| kind.starts_with("cost.")).collect();
+    assert_eq!(costs, ["cost.estimated", "cost.recorded"]);
 }
 
 #[tokio::test(start_paused = true)]

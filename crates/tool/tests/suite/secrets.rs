@@ -3,15 +3,16 @@
 use std::sync::{Arc, Mutex};
 
 use riverrun_tool::{
-    Call, CommandConfig, CommandTool, HostFuture, HttpConfig, HttpTool, Orders, Outbound, OutputPart,
-    ProcessEnd, ProcessHost, ProcessPlan, Program, Secret, Tool, ToolErrorKind,
+    Call, CommandConfig, CommandTool, Endpoint, HostFuture, HttpConfig, HttpTool, McpConfig, McpServer,
+    Orders, Outbound, OutputPart, ProcessEnd, ProcessHost, ProcessPlan, Program, Secret, Tool, ToolErrorKind,
+    ToolSet,
 };
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 use tokio::sync::{mpsc, oneshot};
 
-use crate::support::{call, fails, run, text, watched};
+use crate::support::{call, eventually, fails, run, text, watched};
 
 const VALUE: &str = "tr0ub4dor&3-and-more";
 
@@ -140,4 +141,57 @@ async fn an_address_that_repeats_its_headers_tells_no_secret() {
         assert_eq!(told.contains("was answered with 401"), is_error, "{told}");
         assert!(told.contains("authorization: [secret]") && !told.contains(VALUE), "{told}");
     }
+}
+
+/// What the tool `echo` of a server repeats.
+async fn echoed(config: McpConfig, said: &[&str], change: impl FnOnce()) -> String {
+    let server = McpServer::new(config);
+    let mut set = ToolSet::default();
+    for tool in server.offer().await.unwrap().tools {
+        set.insert(Arc::new(tool)).unwrap();
+    }
+    // What the server was started with may be another value by now.
+    change();
+    let output = set.run("hand__echo", call(json!({"say": said.join(" ")})), None).await.unwrap();
+    let told = text(&output).to_owned();
+    server.stop().await;
+    told
+}
+
+#[tokio::test]
+async fn an_mcp_server_that_repeats_its_secrets_tells_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("secret");
+    std::fs::write(&file, VALUE).unwrap();
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/suite/mcp_server.py");
+    let notes = folder.path().join("notes").display().to_string();
+    let argv = ["python3", script, "good", &notes].map(str::to_owned).to_vec();
+    let env = [("SESAME".to_owned(), Secret::File(file.clone()))].into();
+    let stdio = Endpoint::Stdio(Program { argv, env, ..Program::default() });
+    let change = || std::fs::write(&file, "another-value").unwrap();
+    let told = echoed(McpConfig::new("hand", stdio), &[VALUE, "and another-value"], change).await;
+    assert_eq!(told, "[secret] and [secret]");
+
+    std::fs::write(&file, format!("Bearer {VALUE}")).unwrap();
+    std::fs::write(folder.path().join("tools"), "echo").unwrap();
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/suite/mcp_plain.py");
+    let mut child = std::process::Command::new("python3")
+        .args([script, "http"])
+        .args([folder.path().join("tools"), folder.path().join("notes")])
+        .arg(port.to_string())
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    eventually("the server listens", || std::net::TcpStream::connect(("127.0.0.1", port)).is_ok()).await;
+    let http = Endpoint::Http {
+        url: format!("http://127.0.0.1:{port}/mcp"),
+        headers: vec![("authorization".to_owned(), Secret::File(file))],
+        outbound: Outbound { allow: vec!["127.0.0.1".to_owned()] },
+    };
+    let told = tokio::spawn(async move { echoed(McpConfig::new("hand", http), &[VALUE], || ()).await }).await;
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let told = told.unwrap();
+    assert!(told.contains("[secret]") && !told.contains(VALUE), "{told}");
 }

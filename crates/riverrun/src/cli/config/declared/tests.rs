@@ -221,6 +221,26 @@ fn values_without_sense_are_refused() {
             "input: wants a number of dollars from 0 on, not -1",
         ),
         ("[providers.p]\nkind = \"openai\"", "base_url = \"nowhere\"", "base_url: `nowhere` is no address"),
+        (
+            "[tools.t]\ncommand = [\"t\"]",
+            "limits = { memory = \"64MB\" }",
+            "memory: `64MB` is not a size such as 65536, 256KiB or 1MiB",
+        ),
+        (
+            "[tools.t]\ncommand = [\"t\"]",
+            "limits = { file_size = 0 }",
+            "file_size: wants at least one byte; leave it out for no limit",
+        ),
+        (
+            "[mcp.m]\ncommand = [\"m\"]",
+            "limits = { open_file = 9 }",
+            "unknown key `open_file` in [mcp.m] limits; did you mean `open_files`?",
+        ),
+        (
+            agent,
+            "limits = { on_action_timeout = \"approve\" }",
+            "on_action_timeout: `approve` is not one of reject, fail",
+        ),
         ("[routes]", "fast = []", "fast: the list is empty; name a model: PROVIDER/MODEL"),
     ] {
         let said = said_of(table, line);
@@ -234,6 +254,10 @@ fn what_would_do_nothing_is_refused() {
         (
             "[tools.t]\ncommand = [\"t\"]\nmethod = \"GET\"\n",
             "3:10: `method` goes with `url`, which [tools.t] has not; remove it",
+        ),
+        (
+            "[tools.t]\nurl = \"https://x\"\nlimits = { cpu = \"1s\" }\n",
+            "3:10: `limits` goes with `command`, which [tools.t] has not; remove it",
         ),
         (
             "[tools.t]\nurl = \"https://x\"\ncwd = \"/\"\n",
