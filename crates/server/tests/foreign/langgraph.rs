@@ -124,6 +124,14 @@ async fn threads_are_searched_described_copied_and_deleted() {
         assert_eq!(answer.status, 422, "{path}: {}", answer.text());
         assert!(answer.json()["detail"].is_string(), "{path}: {}", answer.text());
     }
+    let asleep = server
+        .call(
+            &format!("GET /threads/{}/runs?status=asleep", copy["thread_id"].as_str().expect("an id")),
+            &[],
+            "",
+        )
+        .await;
+    assert_eq!(asleep.status, 422, "{}", asleep.text());
     let absent = server.call("GET /store/items", &[], "").await;
     assert_eq!((absent.status, &absent.json()["code"]), (501, &json!("not_provided")));
     server.stop().await;

@@ -26,6 +26,9 @@ use crate::runner::Asked;
 /// A thread and one of its runs.
 type Run = Path<(String, String)>;
 
+/// How a run may stand.
+const STATUSES: [&str; 6] = ["pending", "running", "success", "error", "timeout", "interrupted"];
+
 /// As many runs as the client asks for by itself, and as many as are told at most.
 const RUNS: (usize, usize) = (10, 1000);
 
@@ -84,6 +87,10 @@ pub async fn list(State(app): State<App>, Path(thread): Path<String>, request: R
         let offset = params.parsed::<usize>("offset")?.unwrap_or(0);
         let limit = params.limit("limit", RUNS.0, RUNS.1)?;
         let wanted = params.get("status").filter(|status| !status.is_empty());
+        if wanted.is_some_and(|status| !STATUSES.contains(&status)) {
+            let message = format!("`status` may be one of {}", STATUSES.join(", "));
+            return Err(Failure::new(422, "invalid_value", message).param("status").into());
+        }
         let now = app.state_at(&hub.key, hub.head()).await?;
         let (mut found, mut before) = (Vec::new(), None);
         while found.len() < offset.saturating_add(limit) {
