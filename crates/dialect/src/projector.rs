@@ -39,6 +39,9 @@ pub struct Options {
     /// It is `Turn::first_sequence` in the state. Without it such a dialect shows the newest turn that has not
     /// ended, else the next that begins.
     pub turn: Option<Sequence>,
+    /// The last of several decisions that the reader gave together. They stand one behind the other in the log; the
+    /// turn waits for the next of them, and that is no pause to who gave it.
+    pub decided: Option<Sequence>,
 }
 
 /// Projects a log, event by event, into the frames of one dialect.

@@ -77,6 +77,25 @@ test("a tool of the application ends the run, and its result goes on with it", a
   assert.equal(agent.messages.filter((message) => message.toolCallId === call.id).length, 1);
 });
 
+test("several calls of the application's tools are answered at once", async () => {
+  const tools = [{ name: "get_weather", description: "The weather.", parameters: { type: "object" } }];
+  const forwardedProps = { agent: "scripted/parallel" };
+  const agent = make();
+  let pending;
+  await agent.runAgent({ tools, forwardedProps }, { onRunFinishedEvent: (it) => void (pending = it.pendingToolCallIds) });
+  const calls = agent.messages.flatMap((message) => message.toolCalls ?? []);
+  assert.deepEqual(calls.map((call) => JSON.parse(call.function.arguments).city), ["Paris", "Rome", "Oslo"]);
+  assert.deepEqual([...pending].sort(), calls.map((call) => call.id).sort());
+  for (const call of calls) {
+    agent.addMessage({ id: name("t"), role: "tool", toolCallId: call.id, content: "18 degrees" });
+  }
+  const again = await run("unused", { tools, forwardedProps }, agent);
+  assert.equal(again.outcome, "success");
+  const said = again.result.newMessages.filter((message) => message.role === "assistant" && message.content).at(-1);
+  assert.match(said.content, /Paris is sunny.*Oslo is cold/);
+  assert.equal((await turns(agent.threadId)).length, 1);
+});
+
 const turns = async (thread) => {
   const answer = await keyed()(`${BASE}/v1/sessions/${thread}/state`);
   return (await answer.json()).turns;

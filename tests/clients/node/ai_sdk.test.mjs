@@ -121,6 +121,23 @@ test("a tool of the client goes on with its output", async () => {
   }
 });
 
+test("several calls of the client's tools are answered at once", async () => {
+  const chat = chatting({ agent: "scripted/parallel", tools }, { sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithToolCalls });
+  await chat.sendMessage({ text: "weather?" });
+  const calls = chat.lastMessage.parts.filter((one) => one.type === "tool-get_weather");
+  assert.deepEqual(calls.map((part) => part.input.city), ["Paris", "Rome", "Oslo"]);
+  assert.ok(calls.every((part) => part.state === "input-available"));
+  // Behind the last of them the chat goes on by itself, once.
+  for (const { toolCallId, input } of calls) {
+    await chat.addToolOutput({ tool: "get_weather", toolCallId, output: `${input.city}: 18` });
+  }
+  await until("the chat goes on", () => chat.status === "ready" && textOf(chat.lastMessage));
+  assert.match(textOf(chat.lastMessage), /Paris is sunny.*Oslo is cold/);
+  const { turns, actions } = await stateOf(chat);
+  assert.deepEqual(turns.map((turn) => turn.status), ["completed"]);
+  assert.deepEqual(actions.map((action) => action.status), ["resolved", "resolved", "resolved"]);
+});
+
 test("an edited message takes the place of what stood behind it", async () => {
   const chat = chatting({ agent: "scripted/echo" });
   await chat.sendMessage({ text: "first" });

@@ -33,7 +33,7 @@ impl AgUi {
     /// A projector that goes on where `state` stands.
     pub fn new(state: State, options: Options) -> Self {
         let shared = shared_state(&state);
-        let follower = Follower::new(state, options.turn).with_input();
+        let follower = Follower::new(state, options).with_input();
         let steps = follower.turn().map_or(0, |turn| told_steps(follower.state(), turn));
         Self { follower, shared, steps }
     }

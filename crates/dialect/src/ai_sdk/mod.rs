@@ -26,7 +26,7 @@ pub struct AiSdk {
 impl AiSdk {
     /// A projector that goes on where `state` stands.
     pub fn new(state: State, options: Options) -> Self {
-        let follower = Follower::new(state, options.turn);
+        let follower = Follower::new(state, options);
         let steps = follower.turn().map_or(0, |turn| told_steps(follower.state(), turn));
         Self { follower, steps }
     }

@@ -8,6 +8,7 @@ use super::phase::{Phase, phase};
 use super::read::{is_child, is_input, turn};
 use super::sync::Sync;
 use super::told::Told;
+use crate::Options;
 
 #[derive(Debug, Clone)]
 pub(crate) struct Follower {
@@ -18,13 +19,16 @@ pub(crate) struct Follower {
     told: Told,
     changes: Vec<Change>,
     happenings: Vec<Happening>,
+    /// Before it nothing is a pause.
+    decided: Option<Sequence>,
     /// Input that came while the turn ran is told too.
     with_input: bool,
 }
 
 impl Follower {
     /// A follower whose reader was told what `state` has.
-    pub(crate) fn new(state: State, wanted: Option<Sequence>) -> Self {
+    pub(crate) fn new(state: State, options: Options) -> Self {
+        let wanted = options.turn;
         let current = match wanted {
             Some(first) => named(&state, first),
             None => running(&state).or_else(|| last_ended(&state)),
@@ -32,6 +36,7 @@ impl Follower {
         let mut follower = Self {
             state,
             wanted,
+            decided: options.decided,
             current,
             told: Told::default(),
             changes: Vec::new(),
@@ -140,7 +145,10 @@ impl Follower {
     fn tell(&mut self, event: &Event) {
         let Some(id) = self.current.clone() else { return };
         let Some(turn) = turn(&self.state, &id) else { return };
-        let phase = phase(&self.state, turn);
+        let phase = match phase(&self.state, turn) {
+            Phase::Paused if self.decided.is_some_and(|last| self.state.sequence < last) => Phase::Running,
+            phase => phase,
+        };
         if phase == Phase::Absent || (phase == Phase::Ended && self.told.is_ended) {
             return;
         }

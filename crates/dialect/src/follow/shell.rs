@@ -44,7 +44,7 @@ pub(crate) struct Shell<E> {
 impl<E: Encode> Shell<E> {
     /// `encoder` gets the steps that the reader of `state` was told.
     pub(crate) fn new(state: State, options: Options, encoder: impl FnOnce(&State, usize) -> E) -> Self {
-        let follower = Follower::new(state, options.turn);
+        let follower = Follower::new(state, options);
         let steps = follower.turn().map_or(0, |turn| told_steps(follower.state(), turn));
         let encoder = encoder(follower.state(), steps);
         Self { follower, encoder }
@@ -54,7 +54,7 @@ impl<E: Encode> Shell<E> {
 impl<E: Encode + Default> Shell<E> {
     /// The encoder knows what it knows after an opening.
     pub(crate) fn primed(state: State, options: Options) -> Self {
-        let follower = Follower::new(state, options.turn);
+        let follower = Follower::new(state, options);
         let mut encoder = E::default();
         tell_opening(&follower, &mut encoder, &mut Frames::default());
         Self { follower, encoder }

@@ -70,8 +70,11 @@ impl Log {
     }
 
     pub fn projector(&self, dialect: Dialect, after: usize, turn: Option<Sequence>) -> Box<dyn Projector> {
+        self.projector_with(dialect, after, Options { turn, ..Options::default() })
+    }
+
+    fn projector_with(&self, dialect: Dialect, after: usize, options: Options) -> Box<dyn Projector> {
         let session = Session { id: &self.session, incarnation: 1 };
-        let options = Options { turn, ..Options::default() };
         dialect.projector(&session, self.state(after).clone(), options)
     }
 
@@ -83,7 +86,11 @@ impl Log {
 
     /// What a projector that is made after event `after` tells of the rest.
     pub fn tail(&self, dialect: Dialect, after: usize, turn: Option<Sequence>) -> Vec<Delivered> {
-        let mut projector = self.projector(dialect, after, turn);
+        self.tail_with(dialect, after, Options { turn, ..Options::default() })
+    }
+
+    pub fn tail_with(&self, dialect: Dialect, after: usize, options: Options) -> Vec<Delivered> {
+        let mut projector = self.projector_with(dialect, after, options);
         let mut out = Vec::new();
         for sequence in after..self.len() {
             let mut frames = Frames::default();

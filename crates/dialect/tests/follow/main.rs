@@ -6,6 +6,7 @@ mod agents_sdk;
 mod ai_sdk;
 mod blocks;
 mod cuts;
+mod decided;
 mod golden;
 mod langgraph;
 mod log;

@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 use super::chat_agent::{chosen, session_of};
 use super::conversation::{self, state_before};
 use super::decisions::{Answer, decide_all, decision};
-use super::start::{Seen, Started, derived, start_with, stream};
+use super::start::{Seen, Started, derived, start_with, stream, stream_from};
 use super::{Asking, Refusal, call, enter};
 use crate::app::App;
 use crate::deliver::CatchUp;
@@ -43,8 +43,8 @@ async fn serve(app: &App, asking: Asking) -> Result<Response, Refusal> {
     let is_going_on = !input.resume.is_empty() || !input.asks_anew();
     if let Some(resumed) = resumed.filter(|_| is_going_on) {
         let hub = app.hubs().get(&key).await?.ok_or_else(not_found)?;
-        let seen = Seen { event: Some(resumed.before), ..Seen::default() };
-        return Ok(stream(app, caller, &Started { hub, turn: resumed.turn }, DIALECT, seen).await?);
+        let place = resumed.place(&hub);
+        return Ok(stream_from(app, caller, &Started { hub, turn: resumed.turn }, DIALECT, place).await?);
     }
     // The results came before: whoever sends them again gets the run as it stands.
     if let (false, Some(turn)) = (input.asks_anew(), answered(&input, &known)) {

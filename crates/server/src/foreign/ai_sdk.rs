@@ -15,7 +15,7 @@ use riverrun_runner::{Busy, CancelMode, CommandError, Decision, Settings, Submit
 use super::chat_agent::{chosen, session_of};
 use super::conversation::{self, is_last_of_thread, state_before, turn_asked_by};
 use super::decisions::{Answer, decide_all};
-use super::start::{Seen, Started, start, stream};
+use super::start::{Seen, Started, start, stream, stream_from};
 use super::{Asking, Refusal, call, enter, json};
 use crate::app::App;
 use crate::deliver::CatchUp;
@@ -148,9 +148,8 @@ async fn go_on(
 ) -> Result<Response, Refusal> {
     let resumed = decide_all(app, caller, key, answers).await?;
     let hub = app.hubs().get(key).await?.ok_or_else(not_found)?;
-    let started = Started { hub, turn: resumed.turn };
-    let seen = Seen { event: Some(resumed.before), ..Seen::default() };
-    Ok(stream(app, caller, &started, DIALECT, seen).await?)
+    let place = resumed.place(&hub);
+    Ok(stream_from(app, caller, &Started { hub, turn: resumed.turn }, DIALECT, place).await?)
 }
 
 /// The whole message so far and what comes; 204 if no turn is open.

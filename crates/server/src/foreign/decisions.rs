@@ -1,12 +1,14 @@
 //! Decisions that arrive inside a foreign request. The turn then goes on, and its reader with it.
 
-use riverrun_event::{ActionId, ErrorCode, RawJson, Sequence, TurnId};
+use riverrun_event::{ActionId, Cursor, ErrorCode, RawJson, Sequence, TurnId};
 use riverrun_log::SessionKey;
 use riverrun_runner::{Decide, Decision};
 
+use super::start::Place;
 use crate::app::App;
 use crate::edge::{Caller, Problem, Scope, not_found};
 use crate::runner::Asked;
+use crate::session::Hub;
 
 /// One decision, in the words of the dialect's client.
 pub struct Answer {
@@ -15,10 +17,18 @@ pub struct Answer {
     pub message: Option<String>,
 }
 
-/// The turn that the decisions were about, and the place before the first of them.
+/// The turn that the decisions were about, the place before the first of them, and the last.
 pub struct Resumed {
     pub turn: TurnId,
-    pub before: Sequence,
+    before: Sequence,
+    last: Sequence,
+}
+
+impl Resumed {
+    /// Where the reader that decided goes on.
+    pub fn place(&self, hub: &Hub) -> Place {
+        Place::Decided(Cursor::after(self.before, hub.origin()), self.last)
+    }
 }
 
 /// Decides each. A client of these dialects has no word for the digest: it decides what it was shown, and that is
@@ -45,10 +55,11 @@ pub async fn decide_all(
             decided_by: Some(caller.key_id().to_string()),
         };
         let decided = app.answered(Asked::Decide, app.runner().decide(key, decide).await)?;
-        let before = decided.sequence.previous();
+        let (before, last) = (decided.sequence.previous(), decided.sequence);
         resumed = Some(match resumed {
-            Some(first) if first.before <= before => first,
-            Some(_) | None => Resumed { turn, before },
+            Some(known) if known.before <= before => Resumed { last: known.last.max(last), ..known },
+            Some(known) => Resumed { turn, before, last: known.last },
+            None => Resumed { turn, before, last },
         });
     }
     resumed.ok_or_else(|| Problem::new(ErrorCode::InvalidField, "there is no decision in this request"))

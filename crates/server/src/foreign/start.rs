@@ -112,6 +112,8 @@ pub enum Place {
     /// The turn so far in as few frames as the dialect needs, then the tail.
     Now,
     Behind(Cursor),
+    /// Behind the pause that ended with decisions, of which this is the last.
+    Decided(Cursor, Sequence),
     Frames(u64),
 }
 
@@ -159,12 +161,14 @@ pub async fn subscribe(
 ) -> Result<Subscription, Problem> {
     let (after, frames_seen) = match place {
         Place::Start | Place::Now => (None, None),
-        Place::Behind(cursor) => (Some(cursor), None),
+        Place::Behind(cursor) | Place::Decided(cursor, _) => (Some(cursor), None),
         Place::Frames(frames) => (None, Some(frames)),
     };
     let turn = Some(started.turn.clone());
     let catch_up = if matches!(place, Place::Now) { CatchUp::Snapshot } else { CatchUp::Replay };
-    let request = Request { dialect, turn, frames_seen, after, catch_up, ..Request::default() };
+    let decided = if let Place::Decided(_, last) = place { Some(last) } else { None };
+    let options = Options { decided, ..Options::default() };
+    let request = Request { dialect, turn, frames_seen, after, catch_up, options, ..Request::default() };
     let (permit, plan) = open(app, &started.hub, caller, &request, framing).await?;
     let hub = started.hub.clone();
     Ok(Subscription::new(app.clone(), hub, caller.clone(), permit, plan, request.follow))

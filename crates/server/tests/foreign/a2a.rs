@@ -132,7 +132,12 @@ async fn every_task_of_a_context_is_listed_page_by_page() {
     assert_eq!(kept, oldest);
     let bare = &rpc(&server, "GetTask", json!({"id": oldest["id"], "historyLength": 0})).await[0]["result"];
     assert!(bare["history"].is_null(), "{bare}");
-    for params in [json!({"pageSize": 0}), json!({"pageSize": 101}), json!({"pageToken": "x"})] {
+    for params in [
+        json!({"pageSize": 0}),
+        json!({"pageSize": 101}),
+        json!({"pageToken": "x"}),
+        json!({"status": "ASLEEP"}),
+    ] {
         let mut params = params;
         params["contextId"] = context.into();
         assert_eq!(rpc(&server, "ListTasks", params).await[0]["error"]["code"], -32602);

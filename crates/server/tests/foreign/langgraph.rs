@@ -108,8 +108,7 @@ async fn threads_are_searched_described_copied_and_deleted() {
     assert_eq!((found.as_array().map(Vec::len), &found[0]["thread_id"]), (Some(1), &json!(thread)));
     assert_eq!(post("/threads/count", json!({})).await, 2);
     let history = post(&format!("/threads/{thread}/history"), json!({"limit": 9})).await;
-    let counts: Vec<usize> =
-        history.as_array().expect("states").iter().map(|state| messages(state)).collect();
+    let counts: Vec<usize> = history.as_array().expect("states").iter().map(messages).collect();
     assert_eq!(counts, [4, 2], "{history}");
     let copy = post(&format!("/threads/{thread}/copy"), json!({})).await;
     assert_eq!(copy["values"], found[0]["values"]);
@@ -125,6 +124,14 @@ async fn threads_are_searched_described_copied_and_deleted() {
         assert_eq!(answer.status, 422, "{path}: {}", answer.text());
         assert!(answer.json()["detail"].is_string(), "{path}: {}", answer.text());
     }
+    let asleep = server
+        .call(
+            &format!("GET /threads/{}/runs?status=asleep", copy["thread_id"].as_str().expect("an id")),
+            &[],
+            "",
+        )
+        .await;
+    assert_eq!(asleep.status, 422, "{}", asleep.text());
     let absent = server.call("GET /store/items", &[], "").await;
     assert_eq!((absent.status, &absent.json()["code"]), (501, &json!("not_provided")));
     server.stop().await;

@@ -20,6 +20,18 @@ use crate::session::Hub;
 /// As many as the protocol gives to a client that names no number, and as many as it gives at most.
 const PAGE: (u64, u64) = (50, 100);
 
+/// The states of the protocol; tasks here are never in the last two.
+const STATES: [&str; 8] = [
+    "TASK_STATE_SUBMITTED",
+    "TASK_STATE_WORKING",
+    "TASK_STATE_INPUT_REQUIRED",
+    "TASK_STATE_COMPLETED",
+    "TASK_STATE_CANCELED",
+    "TASK_STATE_FAILED",
+    "TASK_STATE_REJECTED",
+    "TASK_STATE_AUTH_REQUIRED",
+];
+
 /// What a client asks for.
 struct Query<'a> {
     status: Option<&'a str>,
@@ -41,6 +53,11 @@ impl<'a> Query<'a> {
                 .filter(|size| (1..=PAGE.1).contains(size))
                 .ok_or_else(|| wrong(&format!("`pageSize` must be 1 to {}", PAGE.1)))?,
         };
+        let status = text("status").filter(|status| *status != "TASK_STATE_UNSPECIFIED");
+        if let Some(unknown) = status.filter(|status| !STATES.contains(status)) {
+            let shown: String = unknown.chars().take(40).filter(|c| !c.is_control()).collect();
+            return Err(wrong(&format!("`status` is `{shown}`; it may be one of {}", STATES.join(", "))));
+        }
         let before = text("pageToken").map(|token| {
             let place = token.parse().ok().and_then(Sequence::new);
             place.ok_or_else(|| wrong("`pageToken` is none of this server's; begin again without it"))
@@ -53,7 +70,7 @@ impl<'a> Query<'a> {
             length => History::read(length)?,
         };
         Ok(Self {
-            status: text("status").filter(|status| *status != "TASK_STATE_UNSPECIFIED"),
+            status,
             size: usize::try_from(size).unwrap_or(usize::MAX),
             before: before.transpose()?,
             changed_after: changed_after.transpose()?,

@@ -3,7 +3,7 @@
 use axum::body::Body;
 use http_body_util::BodyExt;
 use riverrun_dialect::Framing;
-use riverrun_event::{ActionId, Cursor, ErrorCode, Input, Part, RawJson, TurnId};
+use riverrun_event::{ActionId, ErrorCode, Input, Part, RawJson, TurnId};
 use riverrun_runner::{Busy, Decision, Submit};
 use serde_json::{Map, Value};
 
@@ -92,7 +92,7 @@ async fn decide(app: &App, caller: &Caller, started: &Started, parts: &[Value]) 
     let action = named.unwrap_or_else(|| pending.action_id.clone()).to_string();
     let answer = Answer { action, decision, message: None };
     let resumed = decide_all(app, caller, &started.hub.key, vec![answer]).await?;
-    Ok(Place::Behind(Cursor::after(resumed.before, started.hub.origin())))
+    Ok(resumed.place(&started.hub))
 }
 
 /// Resolves when the task has ended or waits for somebody, behind `place`.

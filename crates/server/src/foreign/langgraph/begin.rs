@@ -10,7 +10,7 @@ use http::header::{CONTENT_LOCATION, LOCATION};
 use http_body_util::BodyExt;
 use riverrun_dialect::Framing;
 use riverrun_dialect::langgraph::{error, values};
-use riverrun_event::{Cursor, ErrorCode, SessionId};
+use riverrun_event::{ErrorCode, SessionId};
 use riverrun_fold::ActionStatus;
 use riverrun_runner::Submit;
 use serde_json::json as object;
@@ -72,7 +72,7 @@ async fn begun(app: &App, thread: Option<&String>, asking: &Asking) -> Result<(S
         let pending = now.actions.iter().filter(|action| action.status == ActionStatus::Pending);
         let pending = pending.map(|action| action.action_id.to_string()).collect::<Vec<_>>();
         let resumed = decide_all(app, caller, &hub.key, answers(&pending, resume)?).await?;
-        let place = Place::Behind(Cursor::after(resumed.before, hub.origin()));
+        let place = resumed.place(hub);
         return Ok((Started { turn: resumed.turn, hub: hub.clone() }, place));
     }
     let submit = Submit {

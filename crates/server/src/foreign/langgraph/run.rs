@@ -23,16 +23,18 @@ use crate::foreign::start::{Place, Started, finished, project, state};
 use crate::foreign::{Asking, Refusal, enter, json};
 use crate::runner::Asked;
 
+/// A thread and one of its runs.
+type Run = Path<(String, String)>;
+
+/// How a run may stand.
+const STATUSES: [&str; 6] = ["pending", "running", "success", "error", "timeout", "interrupted"];
+
 /// As many runs as the client asks for by itself, and as many as are told at most.
 const RUNS: (usize, usize) = (10, 1000);
 
-pub async fn join(
-    State(app): State<App>,
-    Path((thread, run)): Path<(String, String)>,
-    request: Request,
-) -> Response {
+pub async fn join(State(app): State<App>, Path(run): Run, request: Request) -> Response {
     enter(&app, DIALECT, Scope::Read, request, async |asking| {
-        let started = of(&app, &asking, &thread, &run).await?;
+        let started = of(&app, &asking, &run).await?;
         let place = beginning(&app, &started).await?;
         waited(&app, &asking, &started, place).await
     })
@@ -40,13 +42,9 @@ pub async fn join(
 }
 
 /// Joins a run, behind `Last-Event-ID` if the client has one.
-pub async fn join_stream(
-    State(app): State<App>,
-    Path((thread, run)): Path<(String, String)>,
-    request: Request,
-) -> Response {
+pub async fn join_stream(State(app): State<App>, Path(run): Run, request: Request) -> Response {
     enter(&app, DIALECT, Scope::Read, request, async |asking| {
-        let started = of(&app, &asking, &thread, &run).await?;
+        let started = of(&app, &asking, &run).await?;
         let place = match asking.headers.get("last-event-id").map(|value| value.to_str()) {
             None | Some(Ok("" | "-1")) => beginning(&app, &started).await?,
             Some(Ok(text)) => Place::Behind(read_cursor(text, "Last-Event-ID")?),
@@ -70,13 +68,9 @@ async fn beginning(app: &App, started: &Started) -> Result<Place, Problem> {
     Ok(if now.actions.iter().any(is_decided) { Place::Now } else { Place::Start })
 }
 
-pub async fn one(
-    State(app): State<App>,
-    Path((thread, run)): Path<(String, String)>,
-    request: Request,
-) -> Response {
+pub async fn one(State(app): State<App>, Path(run): Run, request: Request) -> Response {
     enter(&app, DIALECT, Scope::Read, request, async |asking| {
-        let started = of(&app, &asking, &thread, &run).await?;
+        let started = of(&app, &asking, &run).await?;
         described(&app, &started).await
     })
     .await
@@ -93,6 +87,10 @@ pub async fn list(State(app): State<App>, Path(thread): Path<String>, request: R
         let offset = params.parsed::<usize>("offset")?.unwrap_or(0);
         let limit = params.limit("limit", RUNS.0, RUNS.1)?;
         let wanted = params.get("status").filter(|status| !status.is_empty());
+        if wanted.is_some_and(|status| !STATUSES.contains(&status)) {
+            let message = format!("`status` may be one of {}", STATUSES.join(", "));
+            return Err(Failure::new(422, "invalid_value", message).param("status").into());
+        }
         let now = app.state_at(&hub.key, hub.head()).await?;
         let (mut found, mut before) = (Vec::new(), None);
         while found.len() < offset.saturating_add(limit) {
@@ -107,14 +105,10 @@ pub async fn list(State(app): State<App>, Path(thread): Path<String>, request: R
     .await
 }
 
-pub async fn cancel(
-    State(app): State<App>,
-    Path((thread, run)): Path<(String, String)>,
-    request: Request,
-) -> Response {
+pub async fn cancel(State(app): State<App>, Path(run): Run, request: Request) -> Response {
     enter(&app, DIALECT, Scope::Write, request, async |asking| {
         refuse_rollback(&asking)?;
-        let started = of(&app, &asking, &thread, &run).await?;
+        let started = of(&app, &asking, &run).await?;
         let cancelled =
             app.runner().cancel(&started.hub.key, &started.turn, CancelMode::Immediate, None).await;
         app.answered(Asked::Cancel, cancelled)?;
@@ -171,7 +165,7 @@ fn refuse_rollback(asking: &Asking) -> Result<(), Refusal> {
     }
 }
 
-async fn of(app: &App, asking: &Asking, thread: &str, run: &str) -> Result<Started, Refusal> {
+async fn of(app: &App, asking: &Asking, (thread, run): &(String, String)) -> Result<Started, Refusal> {
     let hub = app.hub(&asking.caller, thread).await?;
     let turn = TurnId::new(run).map_err(|_| not_found())?;
     app.log().turn(&hub.key, &turn).await?.ok_or_else(not_found)?;
