@@ -186,7 +186,17 @@ pub(super) async fn store_once(
 ) -> Result<Landed, Problem> {
     let facts = put_large(app, hub, &mut events).await?;
     let idempotency = idempotency.into_iter().collect();
-    app.append(hub, &Batch { events, producer, idempotency, facts, commands: Vec::new() }).await
+    let batch = Batch { events, producer, idempotency, facts, commands: Vec::new() };
+    let landed = app.append(hub, &batch).await?;
+    go_on(app, hub, &batch);
+    Ok(landed)
+}
+
+/// A turn of the runner's that waited for this decision goes on with it.
+fn go_on(app: &App, hub: &Hub, batch: &Batch) {
+    if batch.events.iter().any(|event| event.draft.kind == EventType::ActionResolved) {
+        app.runner().wake(&hub.key);
+    }
 }
 
 /// Puts large strings into the blob store. The facts keep the blobs alive.
@@ -269,6 +279,7 @@ impl Producing {
             stamp.sequence += 1;
         }
         let (landed, problem) = self.app.append_run(&self.hub, &batches).await;
+        batches.iter().take(landed.len()).for_each(|batch| go_on(&self.app, &self.hub, batch));
         if let Some(producer) = &mut self.producer {
             producer.sequence += landed.len() as u64;
         }
