@@ -14,7 +14,7 @@ use crate::tools::{decide, pending};
 #[tokio::test(start_paused = true)]
 async fn a_rule_over_arguments_that_fails_asks() {
     let made = Calls::default();
-    let fails: Predicate = Arc::new(|arguments| match arguments["x"].as_i64() {
+    let fails: Predicate = Arc::new(|call| match call.arguments["x"].as_i64() {
         Some(1) => Ok(false),
         _ => Err("no number".to_owned()),
     });

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use futures_util::stream;
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, StatusCode};
-use riverrun_event::{Cursor, Decoded, ErrorCode, ProducerId, decode, spill};
+use riverrun_event::{Cursor, Decoded, ErrorCode, EventType, ProducerId, decode, spill};
 use riverrun_log::{BlobRef, Fact, IdempotencyRecord, NewBlob, ProducerStamp};
 use serde_json::value::RawValue;
 
@@ -81,7 +81,7 @@ async fn whole(
         }
         record = Some(attempt.record(digest, Bytes::new()));
     }
-    let events = decode_all(hub, text)?;
+    let events = decode_all(caller, hub, text)?;
     app.edge().take_events(caller, events.len())?;
     let landed = store_once(app, hub, events, producer, record).await?;
     let status = if landed.duplicate { StatusCode::OK } else { StatusCode::CREATED };
@@ -120,9 +120,9 @@ fn bad_producer(field: &'static str, reason: &str) -> Problem {
 }
 
 /// One event, or an array of them. All are checked before any is stored.
-pub(crate) fn decode_all(hub: &Hub, text: &str) -> Result<Vec<Decoded>, Problem> {
+pub(crate) fn decode_all(caller: &Caller, hub: &Hub, text: &str) -> Result<Vec<Decoded>, Problem> {
     if !text.starts_with('[') {
-        return Ok(vec![decode_one(hub, text).map_err(|problem| problem.with("index", 0))?]);
+        return Ok(vec![decode_one(caller, hub, text).map_err(|problem| problem.with("index", 0))?]);
     }
     let parts: Vec<&RawValue> = serde_json::from_str(text).map_err(|error| {
         Problem::new(ErrorCode::InvalidRequest, format!("not an array of events: {error}"))
@@ -135,12 +135,12 @@ pub(crate) fn decode_all(hub: &Hub, text: &str) -> Result<Vec<Decoded>, Problem>
         return Err(Problem::new(ErrorCode::BodyTooLarge, detail).limit(MAX_EVENTS as u64));
     }
     let one = |(index, part): (usize, &&RawValue)| {
-        decode_one(hub, part.get()).map_err(|problem| problem.with("index", index))
+        decode_one(caller, hub, part.get()).map_err(|problem| problem.with("index", index))
     };
     parts.iter().enumerate().map(one).collect()
 }
 
-fn decode_one(hub: &Hub, text: &str) -> Result<Decoded, Problem> {
+fn decode_one(caller: &Caller, hub: &Hub, text: &str) -> Result<Decoded, Problem> {
     let decoded = decode(text).map_err(|error| {
         let problem = Problem::new(error.code(), error.to_string());
         match error.field() {
@@ -152,7 +152,19 @@ fn decode_one(hub: &Hub, text: &str) -> Result<Decoded, Problem> {
         let detail = format!("the event says session `{other}`, the path says `{}`", hub.session());
         return Err(Problem::new(ErrorCode::InvalidEvent, detail).field("sessionId"));
     }
+    may_decide(caller, &decoded)?;
     Ok(decoded)
+}
+
+/// Whoever writes a decision into the log decides: that takes the scope that a decision takes.
+fn may_decide(caller: &Caller, decoded: &Decoded) -> Result<(), Problem> {
+    let kind = &decoded.draft.kind;
+    let is_decision = matches!(kind, EventType::ActionResolved | EventType::PolicyChanged);
+    if !is_decision || caller.has(Scope::Approve) {
+        return Ok(());
+    }
+    let detail = format!("`{}` is a decision: this needs a key with scope `approve` too", kind.as_str());
+    Err(Problem::new(ErrorCode::Forbidden, detail).field("type").with("scope", Scope::Approve.as_str()))
 }
 
 /// Puts large strings into the blob store, then appends.
@@ -174,7 +186,17 @@ pub(super) async fn store_once(
 ) -> Result<Landed, Problem> {
     let facts = put_large(app, hub, &mut events).await?;
     let idempotency = idempotency.into_iter().collect();
-    app.append(hub, &Batch { events, producer, idempotency, facts, commands: Vec::new() }).await
+    let batch = Batch { events, producer, idempotency, facts, commands: Vec::new() };
+    let landed = app.append(hub, &batch).await?;
+    go_on(app, hub, &batch);
+    Ok(landed)
+}
+
+/// A turn of the runner's that waited for this decision goes on with it.
+fn go_on(app: &App, hub: &Hub, batch: &Batch) {
+    if batch.events.iter().any(|event| event.draft.kind == EventType::ActionResolved) {
+        app.runner().wake(&hub.key);
+    }
 }
 
 /// Puts large strings into the blob store. The facts keep the blobs alive.
@@ -257,6 +279,7 @@ impl Producing {
             stamp.sequence += 1;
         }
         let (landed, problem) = self.app.append_run(&self.hub, &batches).await;
+        batches.iter().take(landed.len()).for_each(|batch| go_on(&self.app, &self.hub, batch));
         if let Some(producer) = &mut self.producer {
             producer.sequence += landed.len() as u64;
         }
@@ -277,8 +300,8 @@ impl Producing {
             if !events.is_empty() && !self.lines.has_more().await {
                 break;
             }
-            let hub = &self.hub;
-            let line = self.lines.read_next(|line| decode_one(hub, line)).await;
+            let (caller, hub) = (&self.caller, &self.hub);
+            let line = self.lines.read_next(|line| decode_one(caller, hub, line)).await;
             let number = self.lines.number();
             let line = line.and_then(|line| line.transpose().map_err(|problem| problem.with("line", number)));
             match line {

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use serde_json::{Value, json};
 
 use crate::agents::{agents, kinds};
-use crate::harness::Server;
+use crate::harness::{JSON, NDJSON, Server};
 
 async fn waiting() -> (Server, Arc<AtomicUsize>, Value) {
     let runs = Arc::new(AtomicUsize::new(0));
@@ -151,4 +151,23 @@ async fn a_decision_that_is_not_offered_is_refused() {
     let open = server.get("/v1/sessions/s/actions").await;
     assert_eq!(open["actions"][0]["status"], "pending", "nothing was decided: {open}");
     server.stop().await;
+}
+
+#[tokio::test]
+async fn a_decision_that_is_written_into_the_log_lets_the_turn_go_on() {
+    for media in [JSON, NDJSON] {
+        let (server, runs, action) = waiting().await;
+        let told = server.get("/v1/sessions/s/events?types=action.required&follow=false").await;
+        let mut decision = told["events"][0].clone();
+        for member in ["eventId", "sequence", "timestamp"] {
+            decision.as_object_mut().expect("an event").remove(member);
+        }
+        decision["type"] = json!("action.resolved");
+        decision["payload"] = json!({"decision": "approve", "digest": action["digest"]});
+        let stored = server.call("POST /v1/sessions/s/events", &[media], decision.to_string()).await;
+        assert!([200, 201].contains(&stored.status), "{}", stored.text());
+        assert_eq!(kinds(&server.turn("s", "t1").await).last(), Some(&"turn.completed"));
+        assert_eq!(runs.load(Ordering::SeqCst), 1);
+        server.stop().await;
+    }
 }

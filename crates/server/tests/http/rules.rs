@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use serde_json::{Value, json};
 
 use crate::agents::{agents, kinds};
-use crate::harness::Server;
+use crate::harness::{JSON, NDJSON, Server};
 
 /// A server on which somebody allowed a tool for always, and how often the tool ran.
 async fn allowed() -> (Server, Arc<AtomicUsize>, Value) {
@@ -83,5 +83,30 @@ async fn another_tenant_sees_no_rule_and_revokes_none() {
         assert_eq!(other.call(&line, &[], "").await.refusal(), (404, "not_found".to_owned()), "{line}");
     }
     assert_eq!(server.get("/v1/sessions/s/rules").await["rules"].as_array().map(Vec::len), Some(1));
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_decision_that_is_written_into_the_log_needs_the_scope_of_one() {
+    let server = Server::start().await;
+    server.make("s").await;
+    let rule = json!({"policy": "approvals", "source": "person", "rules": []});
+    let decisions = [
+        json!({"type": "action.resolved", "turnId": "t", "actionId": "a", "payload": {"decision": "approve"}}),
+        json!({"type": "policy.changed", "payload": rule}),
+    ];
+    let (writer, _) = server.key("default", &["write"]).await;
+    let (decider, _) = server.key("default", &["write", "approve"]).await;
+    for decision in decisions {
+        let text = decision.to_string();
+        for media in [JSON, NDJSON] {
+            let refused = writer.call("POST /v1/sessions/s/events", &[media], &text).await;
+            assert_eq!(refused.refusal(), (403, "forbidden".to_owned()), "{text}");
+            assert_eq!(refused.json()["scope"], "approve");
+        }
+        assert_eq!(decider.call("POST /v1/sessions/s/events", &[JSON], &text).await.status, 201, "{text}");
+    }
+    let other = json!({"type": "model.delta", "turnId": "t", "payload": {"delta": "x"}}).to_string();
+    assert_eq!(writer.call("POST /v1/sessions/s/events", &[JSON], &other).await.status, 201);
     server.stop().await;
 }

@@ -70,8 +70,7 @@ fn declaration(section: &Section) -> String {
     };
     let mut text = format!("\n## {heading}\n\n{about}\n");
     if section.fields.is_empty() {
-        let _ =
-            write!(text, "Each key is a name; its value is a model or a list of models, `PROVIDER/MODEL`.\n");
+        text.push_str("Each key is a name; its value is a model or a list of models, `PROVIDER/MODEL`.\n");
         return text;
     }
     text.push_str(&table(section.fields));

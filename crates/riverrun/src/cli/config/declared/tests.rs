@@ -320,3 +320,23 @@ fn a_key_in_the_file_is_not_shown() {
     let shown = complaints("[providers.p]\nkind = \"openai\"\nkey = \"sk-live-secret\"\n").join("\n");
     assert!(!shown.contains("sk-live"), "{shown}");
 }
+
+/// A part of a file may name what stands in another part.
+#[test]
+fn what_the_guides_show_can_be_read() {
+    let guides = [
+        include_str!("../../../../../../docs/cli.md"),
+        include_str!("../../../../../../docs/hooks.md"),
+        include_str!("../../../../../../docs/guardrails.md"),
+        include_str!("../../../../../../docs/scripts.md"),
+    ];
+    let mut count = 0;
+    for text in guides.iter().flat_map(|guide| guide.split("\n```toml\n").skip(1)) {
+        let text = text.split("\n```").next().unwrap_or_default();
+        let wrong: Vec<String> =
+            complaints(text).into_iter().filter(|wrong| !wrong.contains("there is no ")).collect();
+        assert_eq!(wrong, Vec::<String>::new(), "{text}");
+        count += 1;
+    }
+    assert!(count >= 5, "{count}");
+}
