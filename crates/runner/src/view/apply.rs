@@ -1,8 +1,8 @@
 //! Events into the view.
 
 use riverrun_event::{
-    ActionRequired, ActionResolved, Compaction, Event, Item, ItemCompleted, ItemPatch, ItemStarted, Patch,
-    Payload, RunId, TaskId, Timestamp,
+    ActionId, ActionRequired, ActionResolved, Compaction, Event, Item, ItemCompleted, ItemPatch, ItemStarted,
+    Patch, Payload, RunId, TaskId, Timestamp,
 };
 use riverrun_fold::Status;
 
@@ -24,6 +24,11 @@ pub(crate) const RESULTS: &str = "tool_results";
 
 impl View {
     pub fn apply(&mut self, event: &Event) {
+        if let (Ok(Payload::ActionResolved(resolved)), Some(action)) =
+            (&event.payload, &event.scope.action_id)
+        {
+            return self.resolved(action, resolved);
+        }
         let (Ok(payload), Some(turn_id)) = (&event.payload, &event.scope.turn_id) else { return };
         if let Payload::TurnStarted(started) = payload {
             return self.turn_started(event, started.agent.clone().unwrap_or_default());
@@ -34,6 +39,15 @@ impl View {
         }
         let Some(turn) = self.turns.get_mut(turn_id) else { return };
         turn.apply(event, payload);
+    }
+
+    /// An action is known by its id, whatever else its decision names.
+    fn resolved(&mut self, action: &ActionId, resolved: &ActionResolved) {
+        let tasks = self.turns.values_mut().flat_map(|turn| &mut turn.tasks);
+        let actions = tasks.flat_map(|task| &mut task.calls).filter_map(|call| call.action.as_mut());
+        for known in actions.filter(|known| known.action == *action) {
+            known.resolved.get_or_insert_with(|| decision(resolved));
+        }
     }
 
     fn turn_started(&mut self, event: &Event, agent: String) {
@@ -259,13 +273,6 @@ impl TaskView {
     }
 
     fn apply_call(&mut self, event: &Event, payload: &Payload) {
-        if let (Payload::ActionResolved(resolved), Some(action)) = (payload, &event.scope.action_id) {
-            let actions = self.calls.iter_mut().filter_map(|call| call.action.as_mut());
-            for known in actions.filter(|known| known.action == *action) {
-                known.resolved.get_or_insert_with(|| decision(resolved));
-            }
-            return;
-        }
         let Some(call) = event.scope.tool_call_id.as_ref().and_then(|call| self.call_mut(call.as_str()))
         else {
             return;

@@ -192,9 +192,12 @@ pub(super) async fn store_once(
     Ok(landed)
 }
 
-/// A turn of the runner's that waited for this decision goes on with it.
+/// A turn of the runner's hears at once what was written for it: a decision, a wish to halt, to go on or to stop.
 fn go_on(app: &App, hub: &Hub, batch: &Batch) {
-    if batch.events.iter().any(|event| event.draft.kind == EventType::ActionResolved) {
+    use EventType::{ActionResolved, TaskCancelRequested, TaskPaused, TaskResumed};
+    let is_heard =
+        |kind: &EventType| matches!(kind, ActionResolved | TaskCancelRequested | TaskPaused | TaskResumed);
+    if batch.events.iter().any(|event| is_heard(&event.draft.kind)) {
         app.runner().wake(&hub.key);
     }
 }
