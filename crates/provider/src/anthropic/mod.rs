@@ -40,8 +40,8 @@ impl Api for Anthropic {
         encode::encode(request, provider)
     }
 
-    fn decoder(provider: &str, _seed: &str) -> Box<dyn Decoder> {
-        Box::new(SseDecoder::new(decode::Messages::new(provider)))
+    fn decoder(_provider: &str, _seed: &str) -> Box<dyn Decoder> {
+        Box::new(SseDecoder::new(decode::Messages::default()))
     }
 }
 
