@@ -24,6 +24,11 @@ pub(crate) trait Api: Send + Sync + 'static {
 
     fn encode(request: &ModelRequest, provider: &str) -> Value;
 
+    /// Where and how the service is asked for the tokens of a request; None if it cannot be.
+    fn count(_request: &ModelRequest) -> Option<(&'static str, Value)> {
+        None
+    }
+
     /// `seed` makes the ids of calls that the service left without one.
     fn decoder(provider: &str, seed: &str) -> Box<dyn Decoder>;
 }

@@ -4,6 +4,7 @@ use std::pin::Pin;
 
 use bytes::Bytes;
 use futures_util::Stream;
+use riverrun_event::RawJson;
 use tokio_util::sync::CancellationToken;
 
 use crate::{ModelError, ModelEvent, ModelRequest, Price};
@@ -13,6 +14,9 @@ pub type ModelStream = Pin<Box<dyn Stream<Item = ModelEvent> + Send>>;
 
 /// The status that a service answers, or why it does not.
 pub type Probe<'a> = Pin<Box<dyn Future<Output = Result<u16, ModelError>> + Send + 'a>>;
+
+/// What a service answers to a question that is no model call, or why it does not.
+pub type Counting<'a> = Pin<Box<dyn Future<Output = Result<RawJson, ModelError>> + Send + 'a>>;
 
 pub trait Provider: Send + Sync + 'static {
     /// The name it has in the configuration: `openai`, `anthropic`, `scripted`, …
@@ -41,6 +45,12 @@ pub trait Provider: Send + Sync + 'static {
     /// Asks the service whether it is there, without calling a model: the HTTP status that it answers.
     fn probe(&self) -> Probe<'_> {
         Box::pin(std::future::ready(Ok(200)))
+    }
+
+    /// Asks how many tokens a request in the service's own words has, without calling a model: the service's answer as
+    /// it is. None if the service cannot be asked.
+    fn count_tokens(&self, _request: ModelRequest) -> Option<Counting<'_>> {
+        None
     }
 
     /// Calls the model. Dropping the stream or cancelling the token closes the connection to the service.

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use riverrun_provider::Provider;
+use riverrun_event::{ErrorInfo, RawJson};
+use riverrun_provider::{ModelRequest, Provider};
+use serde_json::{Map, Value};
 
 use crate::AgentSpec;
 
@@ -34,6 +36,19 @@ impl Registry {
         let (provider, model) = name.split_once('/')?;
         let provider = self.providers.get(provider)?.clone();
         Some(Route::Model { provider, model: model.to_owned() })
+    }
+
+    /// Asks the service of a bare model how many tokens a request in its own words has: what it answers, or why it does
+    /// not. None if nobody can be asked.
+    pub async fn count_tokens(
+        &self,
+        name: &str,
+        verbatim: Map<String, Value>,
+    ) -> Option<Result<RawJson, ErrorInfo>> {
+        let Route::Model { provider, model } = self.resolve(name)? else { return None };
+        let request = ModelRequest { model, verbatim: Some(verbatim), ..ModelRequest::default() };
+        let counted = provider.count_tokens(request)?.await;
+        Some(counted.map_err(|error| error.info()))
     }
 
     /// Every name that `resolve` knows, for error texts and lists.

@@ -3,6 +3,7 @@
 
 mod block;
 pub mod error;
+pub mod models;
 pub mod request;
 
 use std::collections::BTreeMap;

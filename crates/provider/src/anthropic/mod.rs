@@ -40,6 +40,13 @@ impl Api for Anthropic {
         encode::encode(request, provider)
     }
 
+    fn count(request: &ModelRequest) -> Option<(&'static str, Value)> {
+        let mut body = request.verbatim.clone()?;
+        body.remove("anthropic-beta");
+        body.insert("model".to_owned(), request.model.as_str().into());
+        Some(("/messages/count_tokens", Value::Object(body)))
+    }
+
     fn decoder(_provider: &str, _seed: &str) -> Box<dyn Decoder> {
         Box::new(SseDecoder::new(decode::Messages::default()))
     }

@@ -59,9 +59,9 @@ impl Watch {
 }
 
 /// The answer's body, and what reads its socket.
-struct Body {
-    incoming: Incoming,
-    connection: Connection,
+pub(super) struct Body {
+    pub incoming: Incoming,
+    pub connection: Connection,
 }
 
 impl Body {
@@ -285,7 +285,7 @@ impl Call {
 }
 
 /// As much of an error's body as is needed; one that does not come is no reason to wait.
-async fn whole_body(mut body: Body, limits: Limits) -> Vec<u8> {
+pub(super) async fn whole_body(mut body: Body, limits: Limits) -> Vec<u8> {
     let mut text = Vec::new();
     while text.len() < limits.error_bytes {
         match timeout(limits.idle, body.frame()).await {
@@ -347,6 +347,6 @@ fn has_error(body: &serde_json::Value) -> bool {
     !body["error"].is_null() || !body[0]["error"].is_null()
 }
 
-fn scrub(error: ModelError, key: &Secret) -> ModelError {
+pub(super) fn scrub(error: ModelError, key: &Secret) -> ModelError {
     ModelError { message: key.scrub(&error.message), code: error.code.map(|code| key.scrub(&code)), ..error }
 }

@@ -14,6 +14,7 @@ mod branch;
 mod call;
 mod chat_agent;
 mod conversation;
+mod count_tokens;
 mod decisions;
 mod gemini;
 mod hold;
@@ -50,6 +51,7 @@ pub(crate) fn routes() -> Router<App> {
         .route("/v1/responses/{response}/input_items", get(responses::input_items))
         .route("/v1/chat/completions", post(one_shot::chat))
         .route("/v1/messages", post(one_shot::messages))
+        .route("/v1/messages/count_tokens", post(count_tokens::count))
         .route("/v1/models", get(models::list))
         .route("/v1/models/{*model}", get(models::one).post(gemini::generate))
         .route("/v1beta/models/{*model}", post(gemini::generate))

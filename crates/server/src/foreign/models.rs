@@ -1,18 +1,33 @@
-//! `GET /v1/models`: what can be asked for.
+//! `GET /v1/models`: what can be asked for. Anthropic's clients say which version they speak, and get their own form.
 
 use axum::extract::{Path, Request, State};
 use axum::response::Response;
-use riverrun_dialect::Dialect;
+use http::HeaderMap;
 use riverrun_dialect::request::Failure;
 use riverrun_dialect::responses::models::{Model, model, models};
+use riverrun_dialect::{Dialect, anthropic};
 
 use super::{enter, json};
 use crate::app::App;
-use crate::edge::Scope;
+use crate::edge::{Params, Scope};
 
 pub async fn list(State(app): State<App>, request: Request) -> Response {
-    enter(&app, Dialect::Responses, Scope::Read, request, async |_| {
+    let dialect = asked_in(request.headers());
+    enter(&app, dialect, Scope::Read, request, async |asking| {
         let names = app.agents().models();
+        if dialect == Dialect::Anthropic {
+            let params = Params::parse(asking.query.as_deref(), &["limit", "after_id", "before_id"])?;
+            let page = anthropic::models::Page {
+                limit: params.limit(
+                    "limit",
+                    anthropic::models::Page::DEFAULT,
+                    anthropic::models::Page::MOST,
+                )?,
+                after: params.get("after_id").map(str::to_owned),
+                before: params.get("before_id").map(str::to_owned),
+            };
+            return Ok(json(anthropic::models::models(&names, &page)?));
+        }
         let all: Vec<Model<'_>> = names.iter().map(|name| described(name)).collect();
         Ok(json(models(&all)))
     })
@@ -20,7 +35,8 @@ pub async fn list(State(app): State<App>, request: Request) -> Response {
 }
 
 pub async fn one(State(app): State<App>, Path(name): Path<String>, request: Request) -> Response {
-    enter(&app, Dialect::Responses, Scope::Read, request, async |_| {
+    let dialect = asked_in(request.headers());
+    enter(&app, dialect, Scope::Read, request, async |_| {
         let names = app.agents().models();
         // A gateway takes every name behind its provider's; the list has those that it knows.
         let is_known = names.contains(&name) || name.contains('/') && app.agents().check(&name).is_ok();
@@ -29,9 +45,16 @@ pub async fn one(State(app): State<App>, Path(name): Path<String>, request: Requ
             let message = format!("The model '{shown}' does not exist; there are: {}", names.join(", "));
             return Err(Failure::new(404, "model_not_found", message).param("model").into());
         }
-        Ok(json(model(&described(&name))))
+        Ok(json(match dialect {
+            Dialect::Anthropic => anthropic::models::model(&name),
+            _ => model(&described(&name)),
+        }))
     })
     .await
+}
+
+fn asked_in(headers: &HeaderMap) -> Dialect {
+    if headers.contains_key("anthropic-version") { Dialect::Anthropic } else { Dialect::Responses }
 }
 
 fn described(name: &str) -> Model<'_> {
