@@ -1,4 +1,4 @@
-"""A server of a test's own, for what the shared one cannot show: a restart, and how much memory it takes."""
+"""A server of a test's own, for what the shared one cannot show: a restart, its memory, services behind it."""
 
 import os
 import pathlib
@@ -11,16 +11,23 @@ BINARY = os.environ["RIVERRUN_BINARY"]
 
 
 class Server:
-    def __init__(self):
+    def __init__(self, config=None):
+        """`config` is the text of its riverrun.toml."""
         self.home = tempfile.TemporaryDirectory(prefix="riverrun-clients-")
         self.data = pathlib.Path(self.home.name, "data")
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
+        self.config = []
+        if config is not None:
+            file = pathlib.Path(self.home.name, "riverrun.toml")
+            file.write_text(config)
+            self.config = ["--config", file]
         self.start()
 
     def start(self):
         command = [BINARY, "serve", "--dev", "--listen", f"127.0.0.1:{self.port}", "--data-dir", self.data]
+        command += self.config
         with open(pathlib.Path(self.home.name, "log"), "ab") as log:
             self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         for _ in range(600):
