@@ -121,6 +121,17 @@ async fn the_result_of_a_function_goes_on_in_the_callers_own_words() {
     assert_eq!(came["input"], said);
     riverrun_provider::openai::check::check(&came).expect("the service takes it");
 
+    // A function that the request does not have is the caller's too.
+    let before = upstream.calls().len();
+    let bare =
+        post(&server, "/v1/responses", &[], &body("/v1/responses", "responses/call", false)).await.json();
+    assert_eq!(
+        (&bare["status"], &bare["output"][0]["name"]),
+        (&json!("completed"), &json!("read")),
+        "{bare}"
+    );
+    assert_eq!((bare["output"].as_array().map(Vec::len), upstream.calls().len() - before), (Some(1), 1));
+
     // And once more behind that.
     let third = json!({"model": "responses/plain", "previous_response_id": second["id"], "input": "and?"});
     assert_eq!(post(&server, "/v1/responses", &[], &third).await.status, 200);
