@@ -151,6 +151,8 @@ fn delta_of(sequence: Sequence, bytes: &[u8]) -> Option<(Event, String)> {
         return None;
     }
     let text = match payload {
+        // Odds belong to the tokens of their own delta.
+        Payload::ModelDelta(delta) if delta.logprobs.is_some() => return None,
         Payload::ModelDelta(delta) => delta.delta.clone(),
         Payload::ReasoningDelta(delta) => delta.delta.clone(),
         Payload::ToolArgs(args) => args.delta.clone(),

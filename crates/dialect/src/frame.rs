@@ -8,7 +8,7 @@ pub struct Frame<'a> {
     /// One JSON value on one line; a marker is not JSON.
     pub json: &'a str,
     /// What stands in the `event:` line of dialects that have one; empty otherwise.
-    pub name: &'static str,
+    pub name: &'a str,
     /// A word of the byte stream, such as `[DONE]`, that framings with ends of their own leave out.
     pub is_marker: bool,
     /// The event that it comes from. A reader that saw it, and all frames before it, stands here.
@@ -23,22 +23,35 @@ pub struct Frame<'a> {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Frames {
     text: String,
+    /// The names that only a service knows, one after the other.
+    names: String,
     ends: Vec<End>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct End {
     at: usize,
-    name: &'static str,
+    name: Name,
     is_marker: bool,
     sequence: Sequence,
     part: u32,
     is_last: bool,
 }
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Name {
+    Known(&'static str),
+    /// A stretch of `Frames::names`.
+    Told {
+        from: usize,
+        to: usize,
+    },
+}
+
 impl Frames {
     pub fn clear(&mut self) {
         self.text.clear();
+        self.names.clear();
         self.ends.clear();
     }
 
@@ -63,16 +76,26 @@ impl Frames {
     /// Adds a frame with a name for its `event:` line.
     pub fn push_named(&mut self, sequence: Sequence, name: &'static str, write: impl FnOnce(&mut String)) {
         write(&mut self.text);
-        self.end(sequence, name, false);
+        self.end(sequence, Name::Known(name), false);
+    }
+
+    /// The same with a name that is not ours. One that is no plain word stands in no `event:` line.
+    pub fn push_told(&mut self, sequence: Sequence, name: &str, write: impl FnOnce(&mut String)) {
+        let from = self.names.len();
+        if name.bytes().all(|byte| byte.is_ascii_graphic()) {
+            self.names.push_str(name);
+        }
+        write(&mut self.text);
+        self.end(sequence, Name::Told { from, to: self.names.len() }, false);
     }
 
     /// Adds a word of the byte stream that is not JSON.
     pub fn push_marker(&mut self, sequence: Sequence, word: &str) {
         self.text.push_str(word);
-        self.end(sequence, "", true);
+        self.end(sequence, Name::Known(""), true);
     }
 
-    fn end(&mut self, sequence: Sequence, name: &'static str, is_marker: bool) {
+    fn end(&mut self, sequence: Sequence, name: Name, is_marker: bool) {
         let part = self.next_part(sequence);
         if let Some(before) = self.ends.last_mut().filter(|before| before.sequence == sequence) {
             before.is_last = false;
@@ -92,12 +115,30 @@ impl Frames {
             from = end.at;
             Frame {
                 json,
-                name: end.name,
+                name: match end.name {
+                    Name::Known(name) => name,
+                    Name::Told { from, to } => &self.names[from..to],
+                },
                 is_marker: end.is_marker,
                 sequence: end.sequence,
                 part: end.part,
                 is_last: end.is_last,
             }
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_is_told_cannot_add_a_line() {
+        let mut frames = Frames::default();
+        for name in ["response.new_thing", "a\nid: 7", "", "x y"] {
+            frames.push_told(Sequence::ZERO, name, |out| out.push_str("{}"));
+        }
+        let names: Vec<&str> = frames.iter().map(|frame| frame.name).collect();
+        assert_eq!(names, ["response.new_thing", "", "", ""]);
     }
 }

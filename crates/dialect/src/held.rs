@@ -1,5 +1,11 @@
 //! How much the beginning of a stream says: a failure before the first word can still be a refusal.
 
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::Value;
+
 use crate::Dialect;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,27 +26,48 @@ impl Dialect {
     }
 
     fn weigh_frame(self, frame: &str) -> Weight {
-        let (openings, failure): (&[&str], &str) = match self {
-            Dialect::Responses => (
-                &["event: response.created\n", "event: response.queued\n", "event: response.in_progress\n"],
-                "event: response.failed\n",
-            ),
-            Dialect::Anthropic => (&["event: message_start\n", "event: ping\n"], "event: error\n"),
-            Dialect::Chat if frame.contains(ROLE) => return Weight::Opening,
-            Dialect::Chat | Dialect::Gemini => (&[], "data: {\"error\":"),
-            _ => return Weight::Speech,
-        };
-        let begins = |word: &str| frame.starts_with(word);
-        match frame {
-            _ if frame.starts_with(':') || openings.iter().any(|word| begins(word)) => Weight::Opening,
-            _ if begins(failure) => Weight::Failure,
+        let field = |name: &str| frame.lines().find_map(|line| line.strip_prefix(name));
+        let Some(data) = field("data: ") else { return Weight::Opening };
+        let name = field("event: ").unwrap_or_default();
+        match (self, name) {
+            (Dialect::Responses, "response.created" | "response.queued" | "response.in_progress")
+            | (Dialect::Anthropic, "message_start" | "ping") => Weight::Opening,
+            (Dialect::Responses, "response.failed") | (Dialect::Anthropic, "error") => Weight::Failure,
+            (Dialect::Chat, _) => weigh_chunk(data),
+            (Dialect::Gemini, _) if is_error(data) => Weight::Failure,
             _ => Weight::Speech,
         }
     }
 }
 
-/// The delta of the first chunk of a completion.
-const ROLE: &str = "\"delta\":{\"role\":\"assistant\",\"content\":\"\"}";
+/// Chunks have no names: what they hold says what they are.
+#[derive(Deserialize)]
+struct Chunk {
+    error: Option<IgnoredAny>,
+    #[serde(default)]
+    choices: Vec<Choice>,
+}
+
+#[derive(Deserialize)]
+struct Choice {
+    #[serde(default)]
+    delta: BTreeMap<String, Value>,
+}
+
+/// The first chunk of a completion says who speaks, and nothing yet.
+fn is_error(data: &str) -> bool {
+    serde_json::from_str::<Chunk>(data).is_ok_and(|chunk| chunk.error.is_some())
+}
+
+fn weigh_chunk(data: &str) -> Weight {
+    let Ok(chunk) = serde_json::from_str::<Chunk>(data) else { return Weight::Speech };
+    let says = |(name, value): (&String, &Value)| name != "role" && value != "";
+    match chunk.choices.as_slice() {
+        _ if chunk.error.is_some() => Weight::Failure,
+        [only] if only.delta.contains_key("role") && !only.delta.iter().any(says) => Weight::Opening,
+        _ => Weight::Speech,
+    }
+}
 
 #[cfg(test)]
 mod tests {
@@ -50,8 +77,11 @@ mod tests {
     fn openings_are_told_from_words_and_failures() {
         let check =
             |dialect: Dialect, frames: &str, weight| assert_eq!(dialect.weigh(frames), weight, "{frames}");
-        let role = format!("data: {{\"choices\":[{{{ROLE}}}]}}\n\n");
-        check(Dialect::Chat, &role, Weight::Opening);
+        let role = "data: {\"choices\":[{\"delta\":{\"content\":\"\",\"role\":\"assistant\"}}]}\n\n";
+        check(Dialect::Chat, role, Weight::Opening);
+        let spoken = role.replace("\"\"", "\"hi\"");
+        check(Dialect::Chat, &spoken, Weight::Speech);
+        check(Dialect::Chat, "data: [DONE]\n\n", Weight::Speech);
         check(Dialect::Chat, &format!("{role}data: {{\"error\":{{}}}}\n\n"), Weight::Failure);
         check(Dialect::Chat, &format!("{role}data: {{\"id\":1}}\n\n"), Weight::Speech);
         check(Dialect::Responses, "event: response.created\ndata: {}\n\n: ka\n\n", Weight::Opening);

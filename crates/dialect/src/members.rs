@@ -47,6 +47,16 @@ impl<'a> Members<'a> {
         self.name(name).push_str(json);
     }
 
+    /// The same with a name that is not ours.
+    pub(crate) fn told(&mut self, name: &str, json: &str) {
+        if !std::mem::replace(&mut self.is_first, false) {
+            self.out.push(',');
+        }
+        json::write_string(self.out, name);
+        self.out.push(':');
+        self.out.push_str(json);
+    }
+
     /// The value is what `write` appends.
     pub(crate) fn with(&mut self, name: &str, write: impl FnOnce(&mut String)) {
         write(self.name(name));

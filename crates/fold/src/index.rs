@@ -139,6 +139,11 @@ pub(crate) fn call_id(item: &Item) -> Option<&str> {
     match item {
         Item::ToolCall(item) => Some(&item.call_id),
         Item::ToolResult(item) => Some(&item.call_id),
-        Item::Message(_) | Item::Reasoning(_) | Item::Handoff(_) | Item::Error(_) | Item::Other(_) => None,
+        Item::Message(_)
+        | Item::Reasoning(_)
+        | Item::Handoff(_)
+        | Item::Error(_)
+        | Item::Hosted(_)
+        | Item::Other(_) => None,
     }
 }

@@ -83,6 +83,7 @@ pub(crate) fn references(item: &Item) -> impl Iterator<Item = u64> {
         | Item::ToolCall(_)
         | Item::Handoff(_)
         | Item::Error(_)
+        | Item::Hosted(_)
         | Item::Other(_) => (None, None),
     };
     content.unwrap_or_default().iter().chain(blocks.unwrap_or_default()).filter_map(Block::ref_id)

@@ -89,6 +89,7 @@ fn without_content(item: &mut Item) {
         | Item::ToolResult(_)
         | Item::Handoff(_)
         | Item::Error(_)
+        | Item::Hosted(_)
         | Item::Other(_) => {}
     }
 }

@@ -42,7 +42,12 @@ fn what_the_model_reads_is_not_shown() {
     let shows_content = |item: &Item| match item {
         Item::Message(item) => item.content.is_some(),
         Item::ToolResult(item) => item.content.is_some(),
-        Item::Reasoning(_) | Item::ToolCall(_) | Item::Handoff(_) | Item::Error(_) | Item::Other(_) => false,
+        Item::Reasoning(_)
+        | Item::ToolCall(_)
+        | Item::Handoff(_)
+        | Item::Error(_)
+        | Item::Hosted(_)
+        | Item::Other(_) => false,
     };
     assert!(!output.iter().any(shows_content));
 }

@@ -18,16 +18,16 @@ pub(crate) trait Api: Send + Sync + 'static {
     /// What follows the base URL.
     fn path(request: &ModelRequest) -> Result<String, ModelError>;
 
-    /// Where the service counts the tokens of a request in its own words; None if it does not.
-    fn count_path(_model: &str) -> Result<Option<String>, ModelError> {
-        Ok(None)
-    }
-
     fn key_header(key: &Secret) -> (HeaderName, String);
 
     fn headers(request: &ModelRequest, headers: &mut HeaderMap);
 
     fn encode(request: &ModelRequest, provider: &str) -> Value;
+
+    /// Where and how the service is asked for the tokens of a request; None if it cannot be.
+    fn count(_request: &ModelRequest) -> Option<(String, Value)> {
+        None
+    }
 
     /// `seed` makes the ids of calls that the service left without one.
     fn decoder(provider: &str, seed: &str) -> Box<dyn Decoder>;

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use riverrun_event::{ErrorInfo, UpstreamError};
+
 /// A failure in words that are safe to show: no key, no header, no request body.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
@@ -21,6 +23,23 @@ pub struct ModelError {
 impl ModelError {
     pub fn new(category: Category, message: impl Into<String>) -> Self {
         Self { category, message: message.into(), code: None, status: None, param: None, retry_after: None }
+    }
+
+    /// The failure as the log and callers have it.
+    pub fn info(&self) -> ErrorInfo {
+        let said = UpstreamError {
+            status: self.status.map(u32::from),
+            code: self.code.clone(),
+            param: self.param.clone(),
+            retry_after_ms: self.retry_after.map(|wait| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX)),
+        };
+        ErrorInfo {
+            message: self.message.clone(),
+            code: Some(self.code.clone().unwrap_or_else(|| self.category.as_str().to_owned())),
+            category: Some(self.category.as_str().to_owned()),
+            retryable: Some(self.category.is_retryable()),
+            upstream: (said != UpstreamError::default()).then(|| Box::new(said)),
+        }
     }
 }
 

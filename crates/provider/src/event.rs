@@ -24,6 +24,17 @@ pub enum ModelEvent {
         index: u32,
         delta: String,
     },
+    /// Text of a message with the odds of its tokens, as the service counts them.
+    Scored {
+        index: u32,
+        delta: String,
+        logprobs: Vec<RawJson>,
+    },
+    /// Text of a message by which the model refuses to answer.
+    Refusal {
+        index: u32,
+        delta: String,
+    },
     /// Text of a reasoning item: of a summary part, or of the reasoning itself.
     Reasoning {
         index: u32,
@@ -40,7 +51,12 @@ pub enum ModelEvent {
         index: u32,
         annotation: Annotation,
     },
-    /// The item is whole. `opaque` goes back verbatim with the next request.
+    /// A word about a hosted item, as the service said it but for the numbers of the stream.
+    Frame {
+        index: u32,
+        frame: RawJson,
+    },
+    /// The item is whole. `opaque` of a hosted item is the item itself; that of another goes back verbatim with the next request.
     ItemDone {
         index: u32,
         opaque: Option<RawJson>,
@@ -58,16 +74,26 @@ pub enum ModelEvent {
     Completed {
         stop: StopReason,
         usage: Usage,
+        /// Members of the answer that have no place here, in the service's words.
+        members: Option<RawJson>,
     },
     /// The call failed; items that are not done stay unfinished, whatever they hold.
     Failed(ModelError),
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum ItemKind {
     Message,
     Reasoning,
-    ToolCall { call_id: String, name: String },
+    ToolCall {
+        call_id: String,
+        name: String,
+    },
+    /// What has no place here: a tool that the service runs itself, or what is newer than this. It is kept as it came.
+    Hosted {
+        kind: String,
+        begun: RawJson,
+    },
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -46,7 +46,7 @@ pub use config::{ApiName, ConfigError, ProviderConfig};
 pub use error::{Category, ModelError};
 pub use event::{ItemKind, ModelEvent, RateLimit, StopReason};
 pub use price::{Price, cost};
-pub use provider::{Count, ModelStream, Probe, Provider};
+pub use provider::{Counting, ModelStream, Probe, Provider};
 pub use request::{History, ModelRequest, ToolChoice, ToolSpec};
 pub use scripted::{Scenario, ScenarioError, Scripted};
 pub use secret::{Secret, SecretSource};

@@ -59,6 +59,11 @@ pub(crate) fn text_of(parts: &[Part]) -> String {
     texts.collect::<Vec<String>>().join("\n")
 }
 
+/// True for a text by which the model refused to answer.
+pub(crate) fn is_refusal(part: &Part) -> bool {
+    matches!(part, Block::Text(block) if block.is_refusal())
+}
+
 /// Pictures and files among the parts, for services whose tool results are text alone.
 pub(crate) fn without_text(parts: &[Part]) -> impl Iterator<Item = &Part> {
     parts.iter().filter(|part| matches!(show(part), Some(Shown::Image { .. } | Shown::File { .. })))

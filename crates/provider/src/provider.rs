@@ -4,7 +4,7 @@ use std::pin::Pin;
 
 use bytes::Bytes;
 use futures_util::Stream;
-use serde_json::Value;
+use riverrun_event::RawJson;
 use tokio_util::sync::CancellationToken;
 
 use crate::{ModelError, ModelEvent, ModelRequest, Price};
@@ -15,8 +15,8 @@ pub type ModelStream = Pin<Box<dyn Stream<Item = ModelEvent> + Send>>;
 /// The status that a service answers, or why it does not.
 pub type Probe<'a> = Pin<Box<dyn Future<Output = Result<u16, ModelError>> + Send + 'a>>;
 
-/// What a service says of the tokens of a request, in its own words; None if it counts none.
-pub type Count<'a> = Pin<Box<dyn Future<Output = Result<Option<Value>, ModelError>> + Send + 'a>>;
+/// What a service answers to a question that is no model call, or why it does not.
+pub type Counting<'a> = Pin<Box<dyn Future<Output = Result<RawJson, ModelError>> + Send + 'a>>;
 
 pub trait Provider: Send + Sync + 'static {
     /// The name it has in the configuration: `openai`, `anthropic`, `scripted`, …
@@ -47,9 +47,10 @@ pub trait Provider: Send + Sync + 'static {
         Box::pin(std::future::ready(Ok(200)))
     }
 
-    /// Asks the service how many tokens a request in its own words has. No model is called.
-    fn count_tokens<'a>(&'a self, _model: &'a str, _body: Bytes) -> Count<'a> {
-        Box::pin(std::future::ready(Ok(None)))
+    /// Asks how many tokens a request in the service's own words has, without calling a model: the service's answer as
+    /// it is. None if the service cannot be asked.
+    fn count_tokens(&self, _request: ModelRequest) -> Option<Counting<'_>> {
+        None
     }
 
     /// Calls the model. Dropping the stream or cancelling the token closes the connection to the service.

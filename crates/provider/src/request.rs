@@ -22,7 +22,7 @@ pub struct ModelRequest {
     /// Members of the caller's own request that are not known here; sent along as they are.
     pub extra: Map<String, Value>,
     /// The caller's whole request, in this service's own words: it is sent as it is, but for what a call from here
-    /// needs. Everything above then says the same and is not looked at, but for the model.
+    /// needs. The history is then what was said before it, and goes before it; of the rest only the model is looked at.
     pub verbatim: Option<Map<String, Value>>,
     /// Names this call to the service, so that a repeated request is not served twice where it knows how.
     pub idempotency_key: Option<String>,
@@ -61,6 +61,15 @@ pub enum History {
         name: String,
         parts: Vec<Part>,
         is_error: bool,
+    },
+    /// What a service did itself; it goes back verbatim to the provider that made it and to no other.
+    Hosted {
+        provider: String,
+        object: RawJson,
+    },
+    /// What the caller said in an earlier request, in this service's own words.
+    Given {
+        object: RawJson,
     },
 }
 

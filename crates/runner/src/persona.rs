@@ -93,9 +93,15 @@ impl Persona {
         if let Some(agent) = self.spec.handoffs.iter().find(|known| Some(known.as_str()) == handoff) {
             return Some(Tooling::Handoff(agent));
         }
-        let client = self.settings.tools.iter().find(|tool| tool["name"] == name)?;
+        let client = self.settings.tools.iter().find(|tool| tool["name"] == name);
+        let schema = match client {
+            Some(client) => client["parameters"].clone(),
+            // A service may know functions from elsewhere; nobody but the caller can run them.
+            None if self.is_gateway => json!({}),
+            None => return None,
+        };
         let waits = self.settings.client_tools.as_deref() == Some("wait");
-        Some(Tooling::Client { schema: client["parameters"].clone(), waits })
+        Some(Tooling::Client { schema, waits })
     }
 
     /// True if the model has anything to call.

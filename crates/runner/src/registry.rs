@@ -3,13 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use bytes::Bytes;
-use riverrun_event::ErrorInfo;
-use riverrun_provider::Provider;
-use serde_json::Value;
+use riverrun_event::{ErrorInfo, RawJson};
+use riverrun_provider::{ModelRequest, Provider};
+use serde_json::{Map, Value};
 
 use crate::AgentSpec;
-use crate::actor::error_info;
 
 /// Fixed when the server starts.
 #[derive(Clone, Default)]
@@ -40,11 +38,21 @@ impl Registry {
         Some(Route::Model { provider, model: model.to_owned() })
     }
 
-    /// What the service of a bare model says of the tokens of a request in its own words; None if it counts none.
-    pub async fn count_tokens(&self, name: &str, body: Bytes) -> Result<Option<Value>, ErrorInfo> {
-        let Some(Route::Model { provider, model }) = self.resolve(name) else { return Ok(None) };
-        let counted = provider.count_tokens(&model, body).await;
-        counted.map_err(|error| error_info(&error, error.category.is_retryable()))
+    /// Asks the service of a bare model how many tokens a request in its own words has: what it answers, or why it does
+    /// not. None if it speaks another dialect, or counts none.
+    pub async fn count_tokens(
+        &self,
+        name: &str,
+        dialect: &str,
+        verbatim: Map<String, Value>,
+    ) -> Option<Result<RawJson, ErrorInfo>> {
+        let Route::Model { provider, model } = self.resolve(name)? else { return None };
+        if provider.speaks() != Some(dialect) {
+            return None;
+        }
+        let request = ModelRequest { model, verbatim: Some(verbatim), ..ModelRequest::default() };
+        let counted = provider.count_tokens(request)?.await;
+        Some(counted.map_err(|error| error.info()))
     }
 
     /// Every name that `resolve` knows, for error texts and lists.

@@ -10,8 +10,8 @@ Block = dict[str, Any]
 PREFIXES: Final = {"message": "msg_", "reasoning": "rs_", "tool_call": "fc_"}
 """The kinds of items that deltas go to, with the prefix of the ids of those that nobody named."""
 
-HAVE_STATUS: Final = frozenset({"message", "reasoning", "tool_call", "tool_result"})
-HAVE_BLOCKS: Final = frozenset({"message", "tool_result"})
+HAVE_STATUS: Final = frozenset({"message", "reasoning", "tool_call", "tool_result", "hosted"})
+HAVE_BLOCKS: Final = frozenset({"message", "tool_result", "hosted"})
 HAVE_REF_ID: Final = frozenset({"text", "html", "image", "file", "audio", "table", "json"})
 
 _NEEDED: dict[str, tuple[str, ...]] = {
@@ -21,6 +21,7 @@ _NEEDED: dict[str, tuple[str, ...]] = {
     "tool_result": ("callId",),
     "handoff": ("to",),
     "error": ("message",),
+    "hosted": ("dialect", "kind"),
 }
 """The known types, and the members that such an item cannot be without: cleared, they are empty."""
 
@@ -67,7 +68,12 @@ def status_of(patch: Item) -> str | None:
 
 def keeps_contents(patch: Item) -> bool:
     """True if the patch leaves the blocks, the parts and the call as they are."""
-    told = {"message": ("blockList",), "tool_call": ("callId",), "tool_result": ("blockList", "content", "callId")}
+    told = {
+        "message": ("blockList",),
+        "hosted": ("blockList",),
+        "tool_call": ("callId",),
+        "tool_result": ("blockList", "content", "callId"),
+    }
     return not any(name in patch for name in told.get(patch["type"], ()))
 
 

@@ -27,6 +27,8 @@ def model_delta(step: Step, delta: dict[str, Any]) -> None:
     if not is_text(block):
         return step.problem("wrong_item_type", f"block {part} is not text")
     add_text(block, "text", delta["delta"])
+    if "logprobs" in delta and block["type"] == "text":
+        step.own_list(block, "logprobs").extend(delta["logprobs"])
     step.change()
     cite(step, at, part)
 

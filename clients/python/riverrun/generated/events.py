@@ -841,6 +841,38 @@ class HookRun(TypedDict):
     """Where the changed tool output is."""
 
 
+class HostedItem(TypedDict):
+    """What a service's own tool did, or anything else of its answer that has no other place, in the service's words."""
+
+    type: Literal["hosted"]
+    dialect: "str"
+    """The dialect of these words: `responses`, `anthropic`."""
+    id: "str"
+    """The item's id, unique in its task."""
+    kind: "str"
+    """What that dialect calls it: `web_search_call`, `server_tool_use`, …"""
+    blockList: NotRequired["list[Block]"]
+    """The words, in order. Tags say what a block is: `begun` and `whole` are the thing itself as it began and as it ended, `frame` is a word in between; `part` marks a text that goes on in the next block."""
+    status: NotRequired["str"]
+    """`in_progress`, `completed`, `incomplete`."""
+
+
+class HostedPatch(TypedDict):
+    """What a service's own tool did, or anything else of its answer that has no other place, in the service's words. As a patch: an absent member is kept, `null` clears it, anything else replaces it."""
+
+    type: Literal["hosted"]
+    id: "str"
+    """The item's id, unique in its task."""
+    blockList: NotRequired["Union[list[Block], None]"]
+    """The words, in order. Tags say what a block is: `begun` and `whole` are the thing itself as it began and as it ended, `frame` is a word in between; `part` marks a text that goes on in the next block."""
+    dialect: NotRequired["Union[str, None]"]
+    """The dialect of these words: `responses`, `anthropic`."""
+    kind: NotRequired["Union[str, None]"]
+    """What that dialect calls it: `web_search_call`, `server_tool_use`, …"""
+    status: NotRequired["Union[str, None]"]
+    """`in_progress`, `completed`, `incomplete`."""
+
+
 class ImageBlock(TypedDict):
     """A picture, complete or the newest draft of it."""
 
@@ -885,7 +917,7 @@ class UnknownItem(TypedDict):
     type: str
 
 
-Item = Union["MessageItem", "ReasoningItem", "ToolCallItem", "ToolResultItem", "HandoffItem", "ErrorItem", "UnknownItem"]
+Item = Union["MessageItem", "ReasoningItem", "ToolCallItem", "ToolResultItem", "HandoffItem", "ErrorItem", "HostedItem", "UnknownItem"]
 """One entry of a task's output, tagged by `type`."""
 
 
@@ -914,7 +946,7 @@ class UnknownItemPatch(TypedDict):
     type: str
 
 
-ItemPatch = Union["MessagePatch", "ReasoningPatch", "ToolCallPatch", "ToolResultPatch", "HandoffPatch", "ErrorPatch", "UnknownItemPatch"]
+ItemPatch = Union["MessagePatch", "ReasoningPatch", "ToolCallPatch", "ToolResultPatch", "HandoffPatch", "ErrorPatch", "HostedPatch", "UnknownItemPatch"]
 """A change of an item. Only `type` and `id` must be there: absent keeps, `null` clears, present replaces."""
 
 
@@ -1078,6 +1110,10 @@ class MessagePatch(TypedDict):
 class ModelCompleted(TypedDict):
     """A model call ended well."""
 
+    dialect: NotRequired["str"]
+    """The dialect that the provider speaks."""
+    members: NotRequired["Any"]
+    """Members of its answer that have no place here, in the words of that dialect; `usage` as it came."""
     model: NotRequired["str"]
     """The model that answered."""
     provider: NotRequired["str"]
@@ -1103,6 +1139,8 @@ class ModelDelta(TypedDict):
     """The block's place in the item, 0 if absent."""
     itemId: NotRequired["str"]
     """The item."""
+    logprobs: NotRequired["list[Any]"]
+    """The odds of the tokens of this text; they follow those that are there."""
     outputIndex: NotRequired["int"]
     """The item's place in the task's output."""
 
@@ -1852,6 +1890,8 @@ class TextBlock(TypedDict):
     """The text."""
     annotations: NotRequired["list[Annotation]"]
     """What stretches of the text point to."""
+    logprobs: NotRequired["list[Any]"]
+    """The odds of the text's tokens, in the words of the service that counts them."""
     refId: NotRequired["int"]
     """The number by which this part is cited; parts of one result share it."""
     tags: NotRequired["list[str]"]

@@ -2,7 +2,7 @@
 
 import type { ItemUpdated } from "../generated/events.js";
 import { citeUnlessAnnotated, resetScanner } from "./cite.js";
-import { refIdOf } from "./contents.js";
+import { hasBlocks, refIdOf } from "./contents.js";
 import { decrease, increase } from "./derived.js";
 import { itemById, liveTask } from "./find.js";
 import { isOpen, markDone } from "./open.js";
@@ -15,11 +15,11 @@ export function itemUpdated(step: Step, updated: ItemUpdated): void {
   if (at === undefined) return step.problem("unknown_item", `item \`${updated.itemId}\``);
   if (!isOpen(step, at)) return step.problem("after_terminal", `item \`${updated.itemId}\` was complete`);
   const { type } = step.peekItem(at);
-  if (type !== "message" && type !== "tool_result") {
+  if (!hasBlocks(step.peekItem(at))) {
     return step.problem("wrong_item_type", `item \`${updated.itemId}\` has no blocks`);
   }
   const item = step.item(at);
-  if (item.type !== "message" && item.type !== "tool_result") return;
+  if (!hasBlocks(item)) return;
   const blocks = step.ownList(item, "blockList");
   const [index, present] = [updated.blockIndex, blocks.length];
   const part = { ...at, part: Math.min(index, present) };

@@ -8,8 +8,9 @@ export const PREFIXES = { message: "msg_", reasoning: "rs_", tool_call: "fc_" } 
 export type DeltaKind = keyof typeof PREFIXES;
 
 type WithStatus = Extract<Item, { status?: string }>;
+type WithBlocks = Extract<Item, { blockList?: Block[] }>;
 
-const HAVE_STATUS: ReadonlySet<string> = new Set(["message", "reasoning", "tool_call", "tool_result"]);
+const HAVE_STATUS: ReadonlySet<string> = new Set(["message", "reasoning", "tool_call", "tool_result", "hosted"]);
 
 export function hasStatus(item: Item): item is WithStatus {
   return HAVE_STATUS.has(item.type);
@@ -23,8 +24,14 @@ export function callIdOf(item: Item): string | undefined {
   return item.type === "tool_call" || item.type === "tool_result" ? item.callId : undefined;
 }
 
+const HAVE_BLOCKS: ReadonlySet<string> = new Set(["message", "tool_result", "hosted"]);
+
+export function hasBlocks(item: Item): item is WithBlocks {
+  return HAVE_BLOCKS.has(item.type);
+}
+
 export function blocksOf(item: Item): readonly Block[] {
-  return item.type === "message" || item.type === "tool_result" ? (item.blockList ?? []) : [];
+  return hasBlocks(item) ? (item.blockList ?? []) : [];
 }
 
 /** The number by which a block is cited. */
@@ -70,6 +77,7 @@ export function statusOf(patch: ItemPatch): string | undefined {
 export function keepsContents(patch: ItemPatch): boolean {
   switch (patch.type) {
     case "message":
+    case "hosted":
       return patch.blockList === undefined;
     case "tool_call":
       return patch.callId === undefined;
@@ -86,6 +94,7 @@ const NEEDED: Readonly<Record<string, readonly string[]>> = {
   tool_result: ["callId"],
   handoff: ["to"],
   error: ["message"],
+  hosted: ["dialect", "kind"],
 };
 
 /** The patched item: an absent member keeps, null clears, a present one replaces. An unknown type is replaced. */

@@ -22,6 +22,7 @@ export function modelDelta(step: Step, delta: ModelDelta): void {
   const block = step.block(part);
   if (!isText(block)) return step.problem("wrong_item_type", `block ${part.part} is not text`);
   block.text += delta.delta;
+  if (delta.logprobs !== undefined && block.type === "text") step.ownList(block, "logprobs").push(...delta.logprobs);
   step.change();
   cite(step, part, delta.delta);
 }

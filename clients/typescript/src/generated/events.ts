@@ -811,6 +811,36 @@ export interface HookRun {
   updatedToolOutputRef?: BlobRef;
 }
 
+/** What a service's own tool did, or anything else of its answer that has no other place, in the service's words. */
+export interface HostedItem {
+  type: "hosted";
+  /** The dialect of these words: `responses`, `anthropic`. */
+  dialect: string;
+  /** The item's id, unique in its task. */
+  id: string;
+  /** What that dialect calls it: `web_search_call`, `server_tool_use`, … */
+  kind: string;
+  /** The words, in order. Tags say what a block is: `begun` and `whole` are the thing itself as it began and as it ended, `frame` is a word in between; `part` marks a text that goes on in the next block. */
+  blockList?: Block[];
+  /** `in_progress`, `completed`, `incomplete`. */
+  status?: string;
+}
+
+/** What a service's own tool did, or anything else of its answer that has no other place, in the service's words. As a patch: an absent member is kept, `null` clears it, anything else replaces it. */
+export interface HostedPatch {
+  type: "hosted";
+  /** The item's id, unique in its task. */
+  id: string;
+  /** The words, in order. Tags say what a block is: `begun` and `whole` are the thing itself as it began and as it ended, `frame` is a word in between; `part` marks a text that goes on in the next block. */
+  blockList?: Block[] | null;
+  /** The dialect of these words: `responses`, `anthropic`. */
+  dialect?: string | null;
+  /** What that dialect calls it: `web_search_call`, `server_tool_use`, … */
+  kind?: string | null;
+  /** `in_progress`, `completed`, `incomplete`. */
+  status?: string | null;
+}
+
 /** A picture, complete or the newest draft of it. */
 export interface ImageBlock {
   type: "image";
@@ -846,7 +876,7 @@ export interface InputSteered {
 }
 
 /** One entry of a task's output, tagged by `type`. */
-export type Item = MessageItem | ReasoningItem | ToolCallItem | ToolResultItem | HandoffItem | ErrorItem | UnknownItem;
+export type Item = MessageItem | ReasoningItem | ToolCallItem | ToolResultItem | HandoffItem | ErrorItem | HostedItem | UnknownItem;
 
 /** A type of Item that is not known here, as it came. */
 export interface UnknownItem {
@@ -872,7 +902,7 @@ export interface ItemCompleted {
 }
 
 /** A change of an item. Only `type` and `id` must be there: absent keeps, `null` clears, present replaces. */
-export type ItemPatch = MessagePatch | ReasoningPatch | ToolCallPatch | ToolResultPatch | HandoffPatch | ErrorPatch | UnknownItemPatch;
+export type ItemPatch = MessagePatch | ReasoningPatch | ToolCallPatch | ToolResultPatch | HandoffPatch | ErrorPatch | HostedPatch | UnknownItemPatch;
 
 /** A type of ItemPatch that is not known here, as it came. */
 export interface UnknownItemPatch {
@@ -1030,6 +1060,10 @@ export interface MessagePatch {
 
 /** A model call ended well. */
 export interface ModelCompleted {
+  /** The dialect that the provider speaks. */
+  dialect?: string;
+  /** Members of its answer that have no place here, in the words of that dialect; `usage` as it came. */
+  members?: Json;
   /** The model that answered. */
   model?: string;
   /** Who served the model. */
@@ -1054,6 +1088,8 @@ export interface ModelDelta {
   blockIndex?: number;
   /** The item. */
   itemId?: string;
+  /** The odds of the tokens of this text; they follow those that are there. */
+  logprobs?: Json[];
   /** The item's place in the task's output. */
   outputIndex?: number;
 }
@@ -1760,6 +1796,8 @@ export interface TextBlock {
   text: string;
   /** What stretches of the text point to. */
   annotations?: Annotation[];
+  /** The odds of the text's tokens, in the words of the service that counts them. */
+  logprobs?: Json[];
   /** The number by which this part is cited; parts of one result share it. */
   refId?: number;
   /** Marks of whoever made the part. */

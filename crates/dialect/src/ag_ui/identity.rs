@@ -34,8 +34,12 @@ pub(super) fn parent_message(state: &State, at: ItemAt) -> String {
                 parent = place;
                 break;
             }
-            Item::Reasoning(_) | Item::ToolResult(_) | Item::Handoff(_) | Item::Error(_) | Item::Other(_) => {
-            }
+            Item::Reasoning(_)
+            | Item::ToolResult(_)
+            | Item::Handoff(_)
+            | Item::Error(_)
+            | Item::Hosted(_)
+            | Item::Other(_) => {}
         }
         if place.item == 0 || begins_step(state, place) {
             break;

@@ -125,7 +125,7 @@ fn add_brought(brought: &Item, out: &mut Vec<Message>) {
             message.tool_call_id = Some(result.call_id.clone());
             add_result(message, &result.call_id, out);
         }
-        Item::Reasoning(_) | Item::Handoff(_) | Item::Error(_) | Item::Other(_) => {}
+        Item::Reasoning(_) | Item::Handoff(_) | Item::Error(_) | Item::Hosted(_) | Item::Other(_) => {}
     }
 }
 

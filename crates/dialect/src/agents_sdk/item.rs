@@ -34,7 +34,7 @@ pub(super) fn name(state: &State, at: ItemAt) -> Option<Name> {
         Item::Message(_) => Some(MESSAGE),
         Item::Reasoning(_) => Some(REASONING),
         Item::ToolCall(call) => (!hands_over(state, at, call)).then_some(CALLED),
-        Item::ToolResult(_) | Item::Handoff(_) | Item::Error(_) => None,
+        Item::ToolResult(_) | Item::Handoff(_) | Item::Error(_) | Item::Hosted(_) => None,
         Item::Other(other) => match other.tag.as_str() {
             "tool_search_call" => Some(SEARCHED),
             "tool_search_output" => Some(FOUND),
@@ -91,7 +91,7 @@ pub(super) fn is_broken_off(item: &Item) -> bool {
         Item::Reasoning(item) => &item.status,
         Item::ToolCall(item) => &item.status,
         Item::ToolResult(item) => &item.status,
-        Item::Handoff(_) | Item::Error(_) | Item::Other(_) => return false,
+        Item::Handoff(_) | Item::Error(_) | Item::Hosted(_) | Item::Other(_) => return false,
     };
     status.as_deref() == Some("incomplete")
 }
@@ -117,7 +117,9 @@ pub(super) fn write_occurred(out: &mut String, handoff: &HandoffItem) {
 pub(super) fn write_raw(out: &mut String, state: &State, at: ItemAt, extent: Extent) {
     let (id, is_whole) = (item_id(state, at), extent == Extent::Whole);
     let mut members = match item(state, at) {
-        Item::Error(_) | Item::Other(_) => return write_other(out, item(state, at), extent),
+        Item::Error(_) | Item::Hosted(_) | Item::Other(_) => {
+            return write_other(out, item(state, at), extent);
+        }
         _ => Members::open(out),
     };
     match item(state, at) {
@@ -155,7 +157,7 @@ pub(super) fn write_raw(out: &mut String, state: &State, at: ItemAt, extent: Ext
             members.text("name", &format!("transfer_to_{}", handoff.to));
             members.text("type", "function_call");
         }
-        Item::Error(_) | Item::Other(_) => {}
+        Item::Error(_) | Item::Hosted(_) | Item::Other(_) => {}
     }
     members.close();
 }

@@ -150,7 +150,7 @@ impl AgentsSdk {
                 raw::item_added(told, at, frames);
                 raw::item_done(told, at, frames);
             }
-            Item::Error(_) | Item::Message(_) | Item::Reasoning(_) | Item::ToolCall(_) => {}
+            Item::Error(_) | Item::Hosted(_) | Item::Message(_) | Item::Reasoning(_) | Item::ToolCall(_) => {}
             Item::ToolResult(_) => {}
         }
     }

@@ -56,7 +56,10 @@ impl Response {
         also: Option<ItemAt>,
     ) -> impl Iterator<Item = ItemAt> + use<'a> {
         let retracted = &state.tasks[self.first.task].retracted;
-        self.items(state).filter(move |at| !retracted.contains(&at.item) || also == Some(*at))
+        let output = &state.tasks[self.first.task].output;
+        let is_told = move |at: &ItemAt| !matches!(output[at.item], Item::Hosted(_));
+        let is_kept = move |at: &ItemAt| !retracted.contains(&at.item) || also == Some(*at);
+        self.items(state).filter(move |at| is_told(at) && is_kept(at))
     }
 
     /// True if every item that was not taken back came to its end.
@@ -76,7 +79,9 @@ impl Response {
         is_taken_back
             || self.kept(state, None).any(|at| match &task.output[at.item] {
                 Item::ToolCall(call) => has_consequence(state, task, &call.call_id),
-                Item::Message(_) | Item::Reasoning(_) | Item::Other(_) | Item::Error(_) => false,
+                Item::Message(_) | Item::Reasoning(_) | Item::Other(_) | Item::Error(_) | Item::Hosted(_) => {
+                    false
+                }
                 Item::ToolResult(_) | Item::Handoff(_) => false,
             })
     }
@@ -87,7 +92,7 @@ fn is_border(item: &Item) -> bool {
     match item {
         Item::ToolResult(_) | Item::Handoff(_) => true,
         Item::Message(message) => message.role.as_deref() == Some("user"),
-        Item::Reasoning(_) | Item::ToolCall(_) | Item::Error(_) | Item::Other(_) => false,
+        Item::Reasoning(_) | Item::ToolCall(_) | Item::Error(_) | Item::Hosted(_) | Item::Other(_) => false,
     }
 }
 

@@ -43,7 +43,7 @@ fn item_data(state: &State, at: ItemAt) -> Value {
             let is_error = is_failed(state, item);
             json!({"type": "tool-result", "id": result.call_id, "text": result_text(item), "isError": is_error})
         }
-        Item::Handoff(_) | Item::Error(_) | Item::Other(_) => {
+        Item::Handoff(_) | Item::Error(_) | Item::Hosted(_) | Item::Other(_) => {
             json!({"type": "item", "id": id, "item": serde_json::to_value(item).unwrap_or_default()})
         }
     }

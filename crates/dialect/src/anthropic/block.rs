@@ -1,11 +1,14 @@
 //! The JSON of content blocks.
 
-use riverrun_event::{Block, Item, json};
+use riverrun_event::{Block, Item, RawJson, json};
 
 use crate::members::Members;
 use crate::turn::{Citation, Shown, View, citations, redacted, signature};
 
 pub(super) fn write_start(out: &mut String, shown: Shown, item: &Item) {
+    if let Item::Hosted(hosted) = item {
+        return out.push_str(&hosted.word(0).map_or_else(|| "null".into(), |(_, begun, _)| begun));
+    }
     let mut members = Members::open(out);
     match (shown, item) {
         (Shown::Call, Item::ToolCall(call)) => {
@@ -25,7 +28,7 @@ pub(super) fn write_start(out: &mut String, shown: Shown, item: &Item) {
                 members.text("signature", "");
             }
         },
-        (Shown::Text | Shown::Call, _) => {
+        (Shown::Text | Shown::Refusal | Shown::Call | Shown::Hosted, _) => {
             members.text("type", "text");
             members.text("text", "");
         }
@@ -43,7 +46,7 @@ fn has_text(item: &Item) -> bool {
 pub(super) fn write_delta(out: &mut String, shown: Shown, news: &str) {
     let (name, member) = match shown {
         Shown::Thinking => ("thinking_delta", "thinking"),
-        Shown::Text => ("text_delta", "text"),
+        Shown::Text | Shown::Refusal | Shown::Hosted => ("text_delta", "text"),
         Shown::Call => ("input_json_delta", "partial_json"),
     };
     let mut members = Members::open(out);
@@ -62,11 +65,11 @@ pub(super) fn last_deltas(view: &View<'_>, shown: Shown, item: &Item, block: Opt
             delta.push('}');
             vec![delta]
         }
-        Shown::Text => {
+        Shown::Text | Shown::Refusal => {
             let wrap = |citation: String| format!("{{\"type\":\"citations_delta\",\"citation\":{citation}}}");
             cited(view, block).into_iter().map(wrap).collect()
         }
-        Shown::Call => Vec::new(),
+        Shown::Call | Shown::Hosted => Vec::new(),
     }
 }
 
@@ -93,6 +96,9 @@ pub(super) fn write_whole(
         list.push(',');
     }
     match (shown, item) {
+        (_, Item::Hosted(hosted)) => {
+            list.push_str(hosted.object().as_ref().map_or("null", RawJson::get));
+        }
         (Shown::Thinking, item) if !is_redacted(item) => {
             let mut members = Members::open(list);
             members.text("type", "thinking");
@@ -109,7 +115,7 @@ pub(super) fn write_whole(
             members.raw("input", &input(&call.arguments));
             members.close();
         }
-        (Shown::Text | Shown::Call, _) => {
+        (Shown::Text | Shown::Refusal | Shown::Call | Shown::Hosted, _) => {
             let mut members = Members::open(list);
             members.text("type", "text");
             members.text("text", text);

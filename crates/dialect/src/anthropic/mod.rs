@@ -3,9 +3,12 @@
 
 mod block;
 pub mod error;
+pub mod models;
 pub mod request;
 
-use riverrun_event::{Item, TurnId, Usage};
+use std::collections::BTreeMap;
+
+use riverrun_event::{Item, RawJson, TurnId, Usage};
 use riverrun_fold::State;
 
 use crate::members::Members;
@@ -35,39 +38,73 @@ pub struct Telling {
     /// The index of the next block.
     blocks: u64,
     calls: usize,
+    /// The next block has begun.
+    is_open: bool,
     line: Line,
 }
 
+const SHOWN: [Shown; 4] = [Shown::Thinking, Shown::Text, Shown::Call, Shown::Hosted];
+
 impl Default for Telling {
     fn default() -> Self {
-        let line = Line::of(&[Shown::Thinking, Shown::Text, Shown::Call]);
-        Self { has_begun: false, blocks: 0, calls: 0, line }
+        Self { has_begun: false, blocks: 0, calls: 0, is_open: false, line: Line::of(&SHOWN) }
     }
 }
 
 impl Telling {
     fn blocks(&mut self, view: &View<'_>, frames: &mut Frames) {
-        let Self { blocks, calls, line, .. } = self;
+        let Self { blocks, calls, is_open, line, .. } = self;
         line.advance(view, &mut |step| match step {
             Step::Opened(shown, item) => {
                 *calls += usize::from(shown == Shown::Call);
+                *is_open = true;
                 push(frames, view, "content_block_start", |members| {
                     members.number("index", *blocks);
                     members.with("content_block", |out| block::write_start(out, shown, item));
                 });
             }
-            Step::Text(shown, news) => {
+            Step::Text(shown, news, _) => {
                 delta(frames, view, *blocks, |out| block::write_delta(out, shown, news))
             }
+            Step::Frame(frame) => frame_of(frames, view, *blocks, frame),
             Step::Closed(shown, item, text) => {
                 for last in block::last_deltas(view, shown, item, text) {
                     delta(frames, view, *blocks, |out| out.push_str(&last));
                 }
                 push(frames, view, "content_block_stop", |members| members.number("index", *blocks));
                 *blocks += 1;
+                *is_open = false;
             }
         });
     }
+
+    /// A word of the service's that is not known here. One about a block is told of the block that is open.
+    fn vendor(&self, view: &View<'_>, frames: &mut Frames) {
+        let Some((name, members)) = view.vendor.and_then(|vendor| vendor.frame()) else { return };
+        let is_of_block = members.contains_key("index");
+        // Another dialect's service has words of its own.
+        if name.starts_with("response.") || is_of_block && !self.is_open {
+            return;
+        }
+        frames.push_told(view.at, &name, |out| {
+            let mut frame = Members::open(out);
+            for (name, value) in &members {
+                match name.as_str() {
+                    "index" => frame.number("index", self.blocks),
+                    _ => frame.told(name, value.get()),
+                }
+            }
+            frame.close();
+        });
+    }
+}
+
+/// A word about the open block, as the service said it but for the number.
+fn frame_of(frames: &mut Frames, view: &View<'_>, index: u64, frame: &str) {
+    frames.push_named(view.at, "content_block_delta", |out| {
+        out.push_str(frame.strip_suffix('}').unwrap_or(frame));
+        out.push_str(&format!(",\"index\":{index}}}"));
+    });
 }
 
 fn push(frames: &mut Frames, view: &View<'_>, name: &'static str, write: impl FnOnce(&mut Members<'_>)) {
@@ -90,16 +127,21 @@ impl Teller for Telling {
     fn tell(&mut self, view: &View<'_>, frames: &mut Frames) {
         if !std::mem::replace(&mut self.has_begun, true) {
             push(frames, view, "message_start", |members| {
-                members.with("message", |out| write_message(out, view, "[]", None, &Usage::default()));
+                members.with("message", |out| write_message(out, view, "[]", None));
             });
         }
         self.blocks(view, frames);
+        self.vendor(view, frames);
         match &view.ending {
             Some(Ending::Completed(stop)) => {
-                let reason = stop_reason(*stop, self.calls);
+                let (reason, mut said) = (stop_reason(*stop, self.calls), view.said("anthropic"));
+                let (usage, context) = (said.remove("usage"), said.remove(CONTEXT));
                 push(frames, view, "message_delta", |members| {
-                    members.with("delta", |out| write_stop(out, reason));
-                    members.with("usage", |out| write_usage(out, &view.turn.usage));
+                    members.with("delta", |out| write_stop(out, view, reason, &said));
+                    members.with("usage", |out| write_usage(out, &view.turn.usage, usage.as_ref()));
+                    if let Some(context) = &context {
+                        members.raw(CONTEXT, context.get());
+                    }
                 });
                 push(frames, view, "message_stop", |_| {});
             }
@@ -119,7 +161,7 @@ impl Teller for Telling {
         let (content, calls) = content(view);
         let object = |reason: Option<&str>| {
             let mut out = String::new();
-            write_message(&mut out, view, &content, reason, &view.turn.usage);
+            write_message(&mut out, view, &content, reason);
             out
         };
         match &view.ending {
@@ -151,15 +193,32 @@ fn stop_reason(stop: Stop, calls: usize) -> &'static str {
     }
 }
 
-fn write_stop(out: &mut String, reason: &str) {
+/// The one member of a message that `message_delta` has beside `delta`.
+const CONTEXT: &str = "context_management";
+
+fn write_stop(out: &mut String, view: &View<'_>, reason: &str, said: &BTreeMap<String, RawJson>) {
     let mut members = Members::open(out);
     members.text("stop_reason", reason);
-    members.raw("stop_sequence", "null");
+    write_sequence(&mut members, view, Some(reason));
+    said.iter().for_each(|(name, value)| members.told(name, value.get()));
+    members.maybe_text("riverrun_model", view.service_model());
     members.close();
 }
 
-/// The input tokens are without those that came from a cache or went into one, as this protocol counts.
-fn write_usage(out: &mut String, usage: &Usage) {
+fn write_sequence(members: &mut Members<'_>, view: &View<'_>, reason: Option<&str>) {
+    let which = view.completed.and_then(|completed| completed.stop_sequence.as_deref());
+    match which.filter(|_| reason == Some("stop_sequence")) {
+        Some(which) => members.text("stop_sequence", which),
+        None => members.raw("stop_sequence", "null"),
+    }
+}
+
+/// As the service tells it, else as this protocol counts: the input tokens are without those that came from a cache or
+/// went into one.
+fn write_usage(out: &mut String, usage: &Usage, told: Option<&RawJson>) {
+    if let Some(told) = told {
+        return out.push_str(told.get());
+    }
     let cached = usage.cached_input_tokens.unwrap_or(0);
     let written = usage.cache_write_input_tokens.unwrap_or(0);
     let mut members = Members::open(out);
@@ -174,7 +233,11 @@ fn write_usage(out: &mut String, usage: &Usage) {
     members.close();
 }
 
-fn write_message(out: &mut String, view: &View<'_>, content: &str, reason: Option<&str>, usage: &Usage) {
+/// A message has no reason while it is open, and then its tokens are not counted.
+fn write_message(out: &mut String, view: &View<'_>, content: &str, reason: Option<&str>) {
+    let mut said = if reason.is_some() { view.said("anthropic") } else { BTreeMap::new() };
+    let told = said.remove("usage");
+    let counted = if view.ending.is_some() { view.turn.usage.clone() } else { Usage::default() };
     let mut members = Members::open(out);
     members.text("id", &message_id(&view.turn.turn_id));
     members.text("type", "message");
@@ -185,29 +248,32 @@ fn write_message(out: &mut String, view: &View<'_>, content: &str, reason: Optio
         Some(reason) => members.text("stop_reason", reason),
         None => members.raw("stop_reason", "null"),
     }
-    members.raw("stop_sequence", "null");
-    members.with("usage", |out| write_usage(out, usage));
+    write_sequence(&mut members, view, reason);
+    members.with("usage", |out| write_usage(out, &counted, told.as_ref()));
+    said.iter().for_each(|(name, value)| members.told(name, value.get()));
+    members.maybe_text("riverrun_model", view.service_model().filter(|_| reason.is_some()));
     members.close();
 }
 
 /// The blocks as a list, and how many of them are calls. A call that is still open is left out.
 fn content(view: &View<'_>) -> (String, usize) {
     let (mut list, mut text, mut calls) = (String::from("["), String::new(), 0);
-    let mut line = Line::of(&[Shown::Thinking, Shown::Text, Shown::Call]);
+    let mut line = Line::of(&SHOWN);
     let mut open: Option<(Shown, Item)> = None;
     line.advance(view, &mut |step| match step {
         Step::Opened(shown, item) => {
             text.clear();
             open = Some((shown, item.clone()));
         }
-        Step::Text(_, news) => text.push_str(news),
+        Step::Text(_, news, _) => text.push_str(news),
+        Step::Frame(_) => {}
         Step::Closed(shown, item, block) => {
             block::write_whole(&mut list, view, shown, item, block, &text);
             calls += usize::from(shown == Shown::Call);
             open = None;
         }
     });
-    if let Some((shown @ (Shown::Thinking | Shown::Text), item)) = open {
+    if let Some((shown @ (Shown::Thinking | Shown::Text | Shown::Hosted), item)) = open {
         block::write_whole(&mut list, view, shown, &item, None, &text);
     }
     list.push(']');

@@ -43,6 +43,16 @@ pub fn decode(body: &[u8]) -> Result<ModelCall, Failure> {
     Ok(ModelCall { reasoning_effort, output_schema, hosted, secrets, verbatim, extra, ..call })
 }
 
+/// Reads a question for the tokens of a request: the model, and the rest as it is.
+pub fn decode_count(body: &[u8]) -> Result<(String, Vec<(String, RawJson)>), Failure> {
+    let text = checked(body)?;
+    let mut object = Object::body(&text)?;
+    let verbatim = object.without(&ABOUT_THE_ANSWER);
+    let model = object.must_text("model")?;
+    messages(&mut object)?;
+    Ok((model, verbatim))
+}
+
 fn output_schema(extra: &[(String, RawJson)]) -> Option<RawJson> {
     let now = raw_inside(member(extra, "output_config"), &["format", "schema"]);
     now.or_else(|| raw_inside(member(extra, "output_format"), &["schema"]))

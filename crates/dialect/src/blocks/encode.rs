@@ -252,7 +252,7 @@ fn is_last(told: &Telling<'_>, at: Spot) -> bool {
         Item::Message(_) => !is_input(told.state, ItemAt { item, ..at.item }),
         Item::Reasoning(_) => true,
         Item::ToolCall(_) | Item::ToolResult(_) => !task.open.contains(item),
-        Item::Handoff(_) | Item::Error(_) | Item::Other(_) => false,
+        Item::Handoff(_) | Item::Error(_) | Item::Hosted(_) | Item::Other(_) => false,
     };
     at.part + 1 == shown_blocks(&task.output[at.item.item]).len()
         && !(at.item.item + 1..task.output.len()).any(is_told)

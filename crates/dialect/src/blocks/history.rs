@@ -116,7 +116,7 @@ fn message(state: &State, happening: Happening) -> Option<Value> {
             let content = result_text(item(state, at));
             json!({"role": "tool", "tool_use_id": result.call_id, "content": content})
         }
-        Item::Handoff(_) | Item::Error(_) | Item::Other(_) => return None,
+        Item::Handoff(_) | Item::Error(_) | Item::Hosted(_) | Item::Other(_) => return None,
     };
     if is_child(state, at.task) {
         message["subagent"] = json!(state.tasks[at.task].agent);

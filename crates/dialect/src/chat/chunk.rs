@@ -1,8 +1,10 @@
 //! The JSON of chunks and completions.
 
-use riverrun_event::Usage;
+use std::collections::BTreeMap;
 
-use super::{Delta, completion_id};
+use riverrun_event::{RawJson, Usage};
+
+use super::{Delta, Said, completion_id};
 use crate::members::{Members, write_list};
 use crate::turn::View;
 
@@ -11,24 +13,35 @@ pub(super) struct Chunk {
     id: String,
     created: u64,
     model: String,
+    service_model: Option<String>,
 }
 
 impl Chunk {
     pub(super) fn of(view: &View<'_>) -> Self {
-        Self { id: completion_id(&view.turn.turn_id), created: view.created(), model: view.model() }
+        Self {
+            id: completion_id(&view.turn.turn_id),
+            created: view.created(),
+            model: view.model(),
+            service_model: view.service_model().map(str::to_owned),
+        }
     }
 
     pub(super) fn role(&self, out: &mut String) {
-        self.choice(out, None, |delta| {
+        self.choice(out, None, &[], &BTreeMap::new(), |delta| {
             delta.text("role", "assistant");
             delta.text("content", "");
         });
     }
 
     pub(super) fn delta(&self, out: &mut String, news: &Delta<'_>) {
-        self.choice(out, None, |delta| match news {
+        let odds = match news {
+            Delta::Content(_, odds) => *odds,
+            Delta::Reasoning(_) | Delta::Refusal(_) | Delta::Call(..) | Delta::Arguments(..) => &[],
+        };
+        self.choice(out, None, odds, &BTreeMap::new(), |delta| match news {
             Delta::Reasoning(text) => delta.text("reasoning_content", text),
-            Delta::Content(text) => delta.text("content", text),
+            Delta::Content(text, _) => delta.text("content", text),
+            Delta::Refusal(text) => delta.text("refusal", text),
             Delta::Call(index, item) => call(delta, *index, |call| {
                 call.text("id", &item.call_id);
                 call.text("type", "function");
@@ -40,16 +53,33 @@ impl Chunk {
         });
     }
 
-    pub(super) fn finish(&self, out: &mut String, reason: &str) {
-        self.choice(out, Some(reason), |_| {});
+    /// `said` is what the service says of its answer.
+    pub(super) fn finish(&self, out: &mut String, reason: &str, said: &BTreeMap<String, RawJson>) {
+        self.choice(out, Some(reason), &[], said, |_| {});
     }
 
-    pub(super) fn usage(&self, out: &mut String, usage: &Usage) {
+    /// `told` is the usage as the service tells it.
+    pub(super) fn usage(
+        &self,
+        out: &mut String,
+        usage: &Usage,
+        told: Option<&str>,
+        said: &BTreeMap<String, RawJson>,
+    ) {
         let mut members = Members::open(out);
         self.head(&mut members, "chat.completion.chunk");
         members.raw("choices", "[]");
-        members.with("usage", |out| write_usage(out, usage));
+        members.with("usage", |out| write_usage(out, usage, told));
+        self.tail(&mut members, said);
         members.close();
+    }
+
+    /// What the service says of its answer.
+    fn tail(&self, members: &mut Members<'_>, said: &BTreeMap<String, RawJson>) {
+        said.iter().for_each(|(name, value)| members.told(name, value.get()));
+        if !said.is_empty() {
+            members.maybe_text("riverrun_model", self.service_model.as_deref());
+        }
     }
 
     fn head(&self, members: &mut Members<'_>, object: &str) {
@@ -59,7 +89,14 @@ impl Chunk {
         members.text("model", &self.model);
     }
 
-    fn choice(&self, out: &mut String, finish: Option<&str>, write: impl FnOnce(&mut Members<'_>)) {
+    fn choice(
+        &self,
+        out: &mut String,
+        finish: Option<&str>,
+        odds: &[RawJson],
+        said: &BTreeMap<String, RawJson>,
+        write: impl FnOnce(&mut Members<'_>),
+    ) {
         let mut members = Members::open(out);
         self.head(&mut members, "chat.completion.chunk");
         members.with("choices", |out| {
@@ -71,12 +108,23 @@ impl Chunk {
                 write(&mut delta);
                 delta.close();
             });
+            if !odds.is_empty() {
+                choice.with("logprobs", |out| write_logprobs(out, odds));
+            }
             write_finish(&mut choice, finish);
             choice.close();
             out.push(']');
         });
+        self.tail(&mut members, said);
         members.close();
     }
+}
+
+fn write_logprobs(out: &mut String, odds: &[RawJson]) {
+    let mut members = Members::open(out);
+    members.with("content", |out| write_list(out, odds, |out, one| out.push_str(one.get())));
+    members.raw("refusal", "null");
+    members.close();
 }
 
 fn write_finish(choice: &mut Members<'_>, finish: Option<&str>) {
@@ -104,7 +152,10 @@ fn write_function(out: &mut String, name: Option<&str>, arguments: &str) {
     function.close();
 }
 
-fn write_usage(out: &mut String, usage: &Usage) {
+fn write_usage(out: &mut String, usage: &Usage, told: Option<&str>) {
+    if let Some(told) = told {
+        return out.push_str(told);
+    }
     let (input, output) = (usage.input_tokens.unwrap_or(0), usage.output_tokens.unwrap_or(0));
     let mut members = Members::open(out);
     members.number("prompt_tokens", input);
@@ -119,41 +170,45 @@ fn write_usage(out: &mut String, usage: &Usage) {
     members.close();
 }
 
-/// The completion as one object. Calls are (id, name, arguments).
-pub(super) fn write_object(
-    out: &mut String,
-    view: &View<'_>,
-    content: &str,
-    reasoning: &str,
-    calls: &[(String, String, String)],
-    finish: Option<&str>,
-) {
+/// The completion as one object.
+pub(super) fn write_object(out: &mut String, view: &View<'_>, said: &Said, finish: Option<&str>) {
     let mut members = Members::open(out);
-    Chunk::of(view).head(&mut members, "chat.completion");
+    let chunk = Chunk::of(view);
+    chunk.head(&mut members, "chat.completion");
     members.with("choices", |out| {
         out.push('[');
         let mut choice = Members::open(out);
         choice.number("index", 0);
-        choice.with("message", |out| write_message(out, content, reasoning, calls));
+        choice.with("message", |out| write_message(out, said));
         write_finish(&mut choice, finish);
-        choice.raw("logprobs", "null");
+        match said.odds.as_slice() {
+            [] => choice.raw("logprobs", "null"),
+            odds => choice.with("logprobs", |out| write_logprobs(out, odds)),
+        }
         choice.close();
         out.push(']');
     });
-    members.with("usage", |out| write_usage(out, &view.turn.usage));
+    let mut service = view.said("chat");
+    let usage = service.remove("usage");
+    members.with("usage", |out| write_usage(out, &view.turn.usage, usage.as_ref().map(RawJson::get)));
+    chunk.tail(&mut members, &service);
     members.close();
 }
 
-fn write_message(out: &mut String, content: &str, reasoning: &str, calls: &[(String, String, String)]) {
+fn write_message(out: &mut String, said: &Said) {
+    let Said { content, refusal, reasoning, calls, .. } = said;
     let mut message = Members::open(out);
     message.text("role", "assistant");
-    if content.is_empty() && !calls.is_empty() {
+    if content.is_empty() && !(calls.is_empty() && refusal.is_empty()) {
         message.raw("content", "null");
     } else {
         message.text("content", content);
     }
-    message.raw("refusal", "null");
-    message.maybe_text("reasoning_content", Some(reasoning).filter(|text| !text.is_empty()));
+    match refusal.as_str() {
+        "" => message.raw("refusal", "null"),
+        refusal => message.text("refusal", refusal),
+    }
+    message.maybe_text("reasoning_content", Some(reasoning.as_str()).filter(|text| !text.is_empty()));
     if !calls.is_empty() {
         message.with("tool_calls", |out| {
             write_list(out, calls, |out, (id, name, arguments)| {

@@ -3,7 +3,7 @@
 mod chunk;
 pub mod request;
 
-use riverrun_event::{Item, ToolCallItem};
+use riverrun_event::{Item, RawJson, ToolCallItem};
 use riverrun_fold::State;
 
 use crate::request::Failure;
@@ -36,7 +36,7 @@ impl Default for Telling {
             has_begun: false,
             has_text: false,
             calls: 0,
-            text: Line::of(&[Shown::Text]),
+            text: Line::of(&[Shown::Text, Shown::Refusal]),
             thinking: Line::of(&[Shown::Thinking]),
             call: Line::of(&[Shown::Call]),
         }
@@ -47,31 +47,46 @@ impl Telling {
     fn lines(&mut self, view: &View<'_>, tell: &mut dyn FnMut(Delta<'_>)) {
         let Self { has_text, calls, text, thinking, call, .. } = self;
         thinking.advance(view, &mut |step| {
-            if let Step::Text(_, news) = step {
+            if let Step::Text(_, news, _) = step {
                 tell(Delta::Reasoning(news));
             }
         });
         text.advance(view, &mut |step| match step {
             // Messages of one turn are one content here.
-            Step::Opened(..) if std::mem::replace(has_text, true) => tell(Delta::Content("\n\n")),
-            Step::Text(_, news) => tell(Delta::Content(news)),
-            Step::Opened(..) | Step::Closed(..) => {}
+            Step::Opened(Shown::Text, _) if std::mem::replace(has_text, true) => {
+                tell(Delta::Content("\n\n", &[]));
+            }
+            Step::Text(Shown::Refusal, news, _) => tell(Delta::Refusal(news)),
+            Step::Text(_, news, odds) => tell(Delta::Content(news, odds)),
+            Step::Opened(..) | Step::Frame(_) | Step::Closed(..) => {}
         });
         call.advance(view, &mut |step| match step {
             Step::Opened(_, Item::ToolCall(item)) => {
                 *calls += 1;
                 tell(Delta::Call(*calls - 1, item));
             }
-            Step::Text(_, news) => tell(Delta::Arguments(*calls - 1, news)),
-            Step::Opened(..) | Step::Closed(..) => {}
+            Step::Text(_, news, _) => tell(Delta::Arguments(*calls - 1, news)),
+            Step::Opened(..) | Step::Frame(_) | Step::Closed(..) => {}
         });
     }
+}
+
+/// The one message of a completion. Calls are (id, name, arguments).
+#[derive(Default)]
+struct Said {
+    content: String,
+    odds: Vec<RawJson>,
+    refusal: String,
+    reasoning: String,
+    calls: Vec<(String, String, String)>,
 }
 
 /// What a chunk adds.
 enum Delta<'a> {
     Reasoning(&'a str),
-    Content(&'a str),
+    /// With the odds of its tokens.
+    Content(&'a str, &'a [RawJson]),
+    Refusal(&'a str),
     Call(usize, &'a ToolCallItem),
     Arguments(usize, &'a str),
 }
@@ -85,9 +100,12 @@ impl Teller for Telling {
         self.lines(view, &mut |delta| frames.push(view.at, |out| chunk.delta(out, &delta)));
         match &view.ending {
             Some(Ending::Completed(stop)) => {
-                frames.push(view.at, |out| chunk.finish(out, finish_reason(*stop, self.calls)));
+                let mut said = view.said("chat");
+                let usage = said.remove("usage");
+                frames.push(view.at, |out| chunk.finish(out, finish_reason(*stop, self.calls), &said));
                 if wants_usage(view) {
-                    frames.push(view.at, |out| chunk.usage(out, &view.turn.usage));
+                    let usage = usage.as_ref().map(RawJson::get);
+                    frames.push(view.at, |out| chunk.usage(out, &view.turn.usage, usage, &said));
                 }
                 frames.push_marker(view.at, "[DONE]");
             }
@@ -140,20 +158,23 @@ pub fn completion_id(turn: &riverrun_event::TurnId) -> String {
 }
 
 fn object(view: &View<'_>) -> String {
-    let (mut content, mut reasoning) = (String::new(), String::new());
-    let mut calls: Vec<(String, String, String)> = Vec::new();
+    let mut said = Said::default();
     let mut telling = Telling::default();
     telling.lines(view, &mut |delta| match delta {
-        Delta::Reasoning(text) => reasoning.push_str(text),
-        Delta::Content(text) => content.push_str(text),
-        Delta::Call(_, item) => calls.push((item.call_id.clone(), item.name.clone(), String::new())),
-        Delta::Arguments(at, text) => calls[at].2.push_str(text),
+        Delta::Reasoning(text) => said.reasoning.push_str(text),
+        Delta::Content(text, odds) => {
+            said.content.push_str(text);
+            said.odds.extend(odds.iter().cloned());
+        }
+        Delta::Refusal(text) => said.refusal.push_str(text),
+        Delta::Call(_, item) => said.calls.push((item.call_id.clone(), item.name.clone(), String::new())),
+        Delta::Arguments(at, text) => said.calls[at].2.push_str(text),
     });
     let finish = match view.ending {
-        Some(Ending::Completed(stop)) => Some(finish_reason(stop, calls.len())),
+        Some(Ending::Completed(stop)) => Some(finish_reason(stop, said.calls.len())),
         Some(Ending::Failed { .. } | Ending::Cancelled) | None => None,
     };
     let mut out = String::new();
-    write_object(&mut out, view, &content, &reasoning, &calls, finish);
+    write_object(&mut out, view, &said, finish);
     out
 }

@@ -15,7 +15,12 @@ pub(crate) fn shown_blocks(item: &Item) -> &[Block] {
     let (blocks, content) = match item {
         Item::Message(item) => (&item.block_list, &item.content),
         Item::ToolResult(item) => (&item.block_list, &item.content),
-        Item::Reasoning(_) | Item::ToolCall(_) | Item::Handoff(_) | Item::Error(_) | Item::Other(_) => {
+        Item::Reasoning(_)
+        | Item::ToolCall(_)
+        | Item::Handoff(_)
+        | Item::Error(_)
+        | Item::Hosted(_)
+        | Item::Other(_) => {
             return &[];
         }
     };
@@ -46,6 +51,7 @@ pub(crate) fn arguments(state: &State, at: ItemAt) -> &str {
         | Item::ToolResult(_)
         | Item::Handoff(_)
         | Item::Error(_)
+        | Item::Hosted(_)
         | Item::Other(_) => "",
     }
 }
@@ -141,7 +147,7 @@ pub(crate) fn told_steps(state: &State, turn: &TurnId) -> usize {
     let is_told = |item: &usize| match &of.output[*item] {
         Item::Message(_) | Item::Reasoning(_) => true,
         Item::ToolCall(call) => !call.name.is_empty() || !of.open.contains(*item),
-        Item::ToolResult(_) => false,
+        Item::ToolResult(_) | Item::Hosted(_) => false,
         Item::Handoff(_) | Item::Error(_) | Item::Other(_) => !of.open.contains(*item),
     };
     let told = (0..of.output.len()).rev().find(is_told).map_or(0, |last| last + 1);

@@ -79,6 +79,8 @@ impl Sync<'_> {
             Item::Handoff(_) | Item::Error(_) | Item::Other(_) => {
                 self.whole(at, &mut told, Happening::Other(at));
             }
+            // In the words of a dialect that is none of these.
+            Item::Hosted(_) => {}
         }
         *entry(&mut self.task_told(at.task).items, at.item) = told;
     }

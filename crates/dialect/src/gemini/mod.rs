@@ -69,7 +69,7 @@ impl Telling {
             Step::Opened(Shown::Text, _) if std::mem::replace(has_text, true) => {
                 tell(&write_text("\n\n", false));
             }
-            Step::Text(shown @ (Shown::Thinking | Shown::Text), news) => {
+            Step::Text(shown @ (Shown::Thinking | Shown::Text), news, _) => {
                 tell(&write_text(news, shown == Shown::Thinking));
             }
             // The proof of the reasoning follows it, as a thought without words.
@@ -81,7 +81,7 @@ impl Telling {
             Step::Closed(Shown::Call, Item::ToolCall(call), _) => {
                 tell(&write_call(call));
             }
-            Step::Opened(..) | Step::Text(..) | Step::Closed(..) => {}
+            Step::Opened(..) | Step::Text(..) | Step::Frame(_) | Step::Closed(..) => {}
         });
     }
 

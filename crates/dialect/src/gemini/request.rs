@@ -39,7 +39,10 @@ pub fn decode(model: &str, stream: bool, body: &[u8]) -> Result<ModelCall, Failu
 }
 
 /// The body of `:countTokens` for the service, which knows its model by another name than the caller does.
-pub fn decode_count(service_model: &str, body: &[u8]) -> Result<String, Failure> {
+pub fn decode_count(
+    service_model: &str,
+    body: &[u8],
+) -> Result<serde_json::Map<String, serde_json::Value>, Failure> {
     let text = checked(body)?;
     let mut object = Object::body(&text)?;
     let (contents, whole) = (object.take("contents"), object.take("generateContentRequest"));
@@ -52,7 +55,7 @@ pub fn decode_count(service_model: &str, body: &[u8]) -> Result<String, Failure>
         Object::of(&at)?;
         asked["generateContentRequest"]["model"] = format!("models/{service_model}").into();
     }
-    Ok(serde_json::Value::Object(asked).to_string())
+    Ok(asked)
 }
 
 fn instruction(at: &At<'_>) -> Result<String, Failure> {

@@ -114,7 +114,7 @@ fn message_of(state: &State, at: ItemAt) -> Option<Value> {
             let content = result_text(item(state, at));
             Some(json!({"type": "tool", "id": id, "content": content, "tool_call_id": result.call_id}))
         }
-        Item::Reasoning(_) | Item::Handoff(_) | Item::Error(_) | Item::Other(_) => None,
+        Item::Reasoning(_) | Item::Handoff(_) | Item::Error(_) | Item::Hosted(_) | Item::Other(_) => None,
     }
 }
 

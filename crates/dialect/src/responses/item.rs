@@ -1,6 +1,8 @@
 //! The JSON of output items.
 
-use riverrun_event::{Block, Item, MessageItem, Part, TextBlock, ToolCallItem, ToolResultItem};
+use riverrun_event::{
+    Block, HostedItem, Item, MessageItem, Part, RawJson, TextBlock, ToolCallItem, ToolResultItem,
+};
 use riverrun_fold::Task;
 
 use super::told::{Source, Told};
@@ -27,7 +29,9 @@ pub(super) fn is_final(view: &View<'_>, told: &Told) -> bool {
     let Some(task) = view.root else { return true };
     match &told.source {
         _ if view.ending.is_some() => true,
-        Source::Message(at) | Source::Reasoning(at) | Source::Function(at) => !task.open.contains(*at),
+        Source::Message(at) | Source::Reasoning(at) | Source::Function(at) | Source::Hosted(at) => {
+            !task.open.contains(*at)
+        }
         Source::ServerCall(at) => {
             task.retracted.contains(at) || result_of(task, *at).is_some_and(|(_, is_open)| !is_open)
         }
@@ -42,6 +46,7 @@ pub(super) fn write_told(out: &mut String, view: &View<'_>, told: &Told) {
         | Source::Reasoning(at)
         | Source::Function(at)
         | Source::ServerCall(at)
+        | Source::Hosted(at)
         | Source::Picture { item: at, .. } => view.root.is_some_and(|task| task.retracted.contains(at)),
         Source::ApprovalRequest(_) | Source::ApprovalResponse(_) => false,
     };
@@ -71,9 +76,48 @@ pub(super) fn write(out: &mut String, view: &View<'_>, told: &Told, form: Form) 
                 write_server_call(out, view, *at, call, form);
             }
         }
+        Source::Hosted(at) => {
+            if let Some(Item::Hosted(hosted)) = item(at) {
+                write_hosted(out, hosted, form);
+            }
+        }
         Source::Picture { item, block } => picture::write(out, view, *item, *block, form),
         Source::ApprovalRequest(id) => action::write_request(out, view, id),
         Source::ApprovalResponse(id) => action::write_response(out, view, id),
+    }
+}
+
+/// The id that clients know an item by; None for what is not one item of ours.
+pub(super) fn id_of(view: &View<'_>, told: &Told) -> Option<String> {
+    let at = match &told.source {
+        Source::Message(at) | Source::Reasoning(at) | Source::Function(at) | Source::ServerCall(at) => at,
+        Source::Hosted(_)
+        | Source::Picture { .. }
+        | Source::ApprovalRequest(_)
+        | Source::ApprovalResponse(_) => return None,
+    };
+    view.root?.output.get(*at)?.id().map(|id| id.into_owned())
+}
+
+/// As the service told it. What was cut or taken back is what it began as, and says so.
+fn write_hosted(out: &mut String, hosted: &HostedItem, form: Form) {
+    let begun = || hosted.word(0).and_then(|(_, begun, _)| RawJson::parse(begun).ok());
+    let is_cut = form == Form::Withdrawn || hosted.status.as_deref() == Some("incomplete");
+    let object = match form {
+        Form::Begun => begun(),
+        Form::Whole if !is_cut => hosted.object(),
+        Form::Whole | Form::Withdrawn => begun(),
+    };
+    let Some(object) = object else { return out.push_str("null") };
+    match object.to::<std::collections::BTreeMap<String, RawJson>>() {
+        Ok(known) if is_cut && form != Form::Begun => {
+            let mut members = Members::open(out);
+            let others = known.iter().filter(|(name, _)| *name != "status");
+            others.for_each(|(name, value)| members.told(name, value.get()));
+            members.text("status", "incomplete");
+            members.close();
+        }
+        Ok(_) | Err(_) => out.push_str(object.get()),
     }
 }
 
@@ -98,21 +142,33 @@ fn write_message(out: &mut String, view: &View<'_>, message: &MessageItem, form:
         _ => None,
     });
     members.with("content", |out| {
-        write_list(out, blocks, |out, block| write_text_part(out, view, Some(block)));
+        write_list(out, blocks, |out, block| write_text_part(out, view, block, form));
     });
     members.close();
 }
 
-/// A text part; None as it begins.
-pub(super) fn write_text_part(out: &mut String, view: &View<'_>, block: Option<&TextBlock>) {
+/// A text part as it stands, or with nothing in it as it begins.
+pub(super) fn write_text_part(out: &mut String, view: &View<'_>, block: &TextBlock, form: Form) {
+    let is_whole = form == Form::Whole;
+    let text = if is_whole { block.text.as_str() } else { "" };
     let mut members = Members::open(out);
+    if block.is_refusal() {
+        members.text("type", "refusal");
+        members.text("refusal", text);
+        return members.close();
+    }
     members.text("type", "output_text");
-    members.text("text", block.map_or("", |block| &block.text));
-    let cited = block.map(|block| citations(view, block)).unwrap_or_default();
+    members.text("text", text);
+    let cited = if is_whole { citations(view, block) } else { Vec::new() };
     let annotations: Vec<String> = cited.iter().filter_map(annotation).collect();
     members.raw("annotations", &format!("[{}]", annotations.join(",")));
-    members.raw("logprobs", "[]");
+    let odds = block.logprobs.as_deref().filter(|_| is_whole).unwrap_or_default();
+    members.with("logprobs", |out| write_odds(out, odds));
     members.close();
+}
+
+pub(super) fn write_odds(out: &mut String, odds: &[RawJson]) {
+    write_list(out, odds, |out, one| out.push_str(one.get()));
 }
 
 /// Our references are `url_citation`s, the only kind with a stretch of text; a provider's own are kept if they are

@@ -117,7 +117,7 @@ impl<'a> Entry<'a> {
             Item::Reasoning(_) => "rs",
             Item::ToolCall(_) => "fc",
             Item::ToolResult(_) => "fco",
-            Item::Message(_) | Item::Handoff(_) | Item::Error(_) | Item::Other(_) => "msg",
+            Item::Message(_) | Item::Handoff(_) | Item::Error(_) | Item::Hosted(_) | Item::Other(_) => "msg",
         };
         let place = item.id().unwrap_or_default();
         Self { id: format!("{prefix}_in_{}_{place}", turn.turn_id), what: What::Past(item) }
@@ -162,7 +162,9 @@ impl<'a> Entry<'a> {
                 members.text("status", "completed");
                 members.close();
             }
-            Item::Handoff(_) | Item::Error(_) | Item::Other(_) => self.message(out, "assistant", &[]),
+            Item::Handoff(_) | Item::Error(_) | Item::Hosted(_) | Item::Other(_) => {
+                self.message(out, "assistant", &[])
+            }
         }
     }
 

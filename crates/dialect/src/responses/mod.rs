@@ -17,8 +17,9 @@ mod picture;
 pub mod request;
 mod told;
 
-use riverrun_event::TurnId;
+use riverrun_event::{RawJson, TurnId};
 use riverrun_fold::{State, Status};
+use serde::Deserialize;
 
 use crate::members::Members;
 use crate::turn::{Ending, Stop, Teller, TurnProjector, View};
@@ -62,6 +63,13 @@ pub struct Telling {
     told: Vec<Told>,
 }
 
+/// The name of a frame.
+#[derive(Deserialize)]
+struct Named {
+    #[serde(rename = "type")]
+    name: String,
+}
+
 /// Where frames go, each with its number.
 struct Out<'a> {
     frames: &'a mut Frames,
@@ -77,6 +85,41 @@ impl Out<'_> {
             write(&mut members);
             members.number("sequence_number", *self.next);
             members.close();
+        });
+        *self.next += 1;
+    }
+
+    /// A frame of the service's, without its numbers.
+    fn push_told(&mut self, frame: &str, output_index: usize) {
+        let name = RawJson::parse(frame).ok().and_then(|raw| raw.to::<Named>().ok());
+        let (Some(Named { name }), Some(stem)) = (name, frame.strip_suffix('}')) else { return };
+        let next = *self.next;
+        self.frames.push_told(self.view.at, &name, |out| {
+            out.push_str(stem);
+            out.push_str(&format!(",\"output_index\":{output_index},\"sequence_number\":{next}}}"));
+        });
+        *self.next += 1;
+    }
+
+    /// A word of the service's that is not known here, with our numbers and our names of items.
+    fn vendor(&mut self, told: &[Told]) {
+        let Some((name, members)) = self.view.vendor.and_then(|vendor| vendor.frame()) else { return };
+        if !name.starts_with("response.") {
+            return;
+        }
+        let place = members.get("output_index").and_then(|place| place.to::<usize>().ok());
+        let item = place.and_then(|place| item::id_of(self.view, told.get(place)?));
+        let next = *self.next;
+        self.frames.push_told(self.view.at, &name, |out| {
+            let mut frame = Members::open(out);
+            for (name, value) in members.iter().filter(|(name, _)| *name != "sequence_number") {
+                match (name.as_str(), &item) {
+                    ("item_id", Some(id)) => frame.text("item_id", id),
+                    _ => frame.told(name, value.get()),
+                }
+            }
+            frame.number("sequence_number", next);
+            frame.close();
         });
         *self.next += 1;
     }
@@ -106,6 +149,7 @@ impl Teller for Telling {
         }
         told::tell_items(told, view, &mut out);
         action::tell_actions(told, view, &mut out);
+        out.vendor(told);
         if let Some(ending) = &view.ending {
             told::close_all(told, view, &mut out);
             let status = object::status(view);

@@ -1,6 +1,8 @@
 //! The response object.
 
-use riverrun_event::Usage;
+use std::collections::BTreeMap;
+
+use riverrun_event::{RawJson, Usage};
 
 use super::error::write_response_error;
 use super::item::write_told;
@@ -30,6 +32,10 @@ const ECHOED: [&str; 17] = [
     "context_management",
 ];
 
+/// Members that every response has and that a service may say too.
+const WRITTEN: [&str; 6] =
+    ["parallel_tool_calls", "tool_choice", "tools", "instructions", "metadata", "background"];
+
 pub(super) fn status(view: &View<'_>) -> &'static str {
     match &view.ending {
         Some(Ending::Completed(Stop::End | Stop::Refusal | Stop::Sequence | Stop::Pause)) => "completed",
@@ -44,6 +50,9 @@ pub(super) fn status(view: &View<'_>) -> &'static str {
 /// Members stand in the order in which clients are used to see them; what is unknown is `null` where the protocol
 /// demands the member.
 pub(super) fn write_response(out: &mut String, view: &View<'_>, status: &str, told: &[Told]) {
+    let mut service = view.said("responses");
+    let usage = service.remove("usage");
+    let said = Said { view, service };
     let mut members = Members::open(out);
     members.text("id", &response_id(&view.turn.turn_id));
     members.text("object", "response");
@@ -55,34 +64,51 @@ pub(super) fn write_response(out: &mut String, view: &View<'_>, status: &str, to
         told.iter().for_each(|told| write_told(list.entry(), view, told));
         list.close();
     });
-    members.raw("parallel_tool_calls", echoed(view, "parallel_tool_calls").unwrap_or("true"));
-    members.raw("tool_choice", echoed(view, "tool_choice").unwrap_or("\"auto\""));
-    members.raw("tools", echoed(view, "tools").unwrap_or("[]"));
+    members.raw("parallel_tool_calls", said.get("parallel_tool_calls").unwrap_or("true"));
+    members.raw("tool_choice", said.get("tool_choice").unwrap_or("\"auto\""));
+    members.raw("tools", said.get("tools").unwrap_or("[]"));
     match &view.ending {
         Some(Ending::Failed { error }) => members.with("error", |out| write_response_error(out, error)),
         Some(Ending::Completed(_) | Ending::Cancelled) | None => members.raw("error", "null"),
     }
     members.raw("incomplete_details", incomplete(view));
-    members.raw("instructions", echoed(view, "instructions").unwrap_or("null"));
-    members.raw("metadata", echoed(view, "metadata").unwrap_or("{}"));
-    members.raw("background", echoed(view, "background").unwrap_or("false"));
-    match view.ending {
-        Some(_) => members.with("usage", |out| write_usage(out, &view.turn.usage)),
-        None => members.raw("usage", "null"),
+    members.raw("instructions", said.get("instructions").unwrap_or("null"));
+    members.raw("metadata", said.get("metadata").unwrap_or("{}"));
+    members.raw("background", said.get("background").unwrap_or("false"));
+    match (view.ending.as_ref(), usage) {
+        (Some(_), Some(told)) => members.raw("usage", told.get()),
+        (Some(_), None) => members.with("usage", |out| write_usage(out, &view.turn.usage)),
+        (None, _) => members.raw("usage", "null"),
     }
     for name in ECHOED {
-        if let Some(value) = echoed(view, name) {
+        if let Some(value) = said.get(name) {
             members.raw(name, value);
         }
     }
+    for (name, value) in said.service.iter().filter(|(name, _)| !is_written(name)) {
+        members.told(name, value.get());
+    }
+    members.maybe_text("riverrun_model", view.service_model());
     if let (Some(Ending::Completed(_)), Some(ended)) = (&view.ending, view.turn.ended_at) {
         members.number("completed_at", seconds(ended));
     }
     members.close();
 }
 
-fn echoed<'a>(view: &View<'a>, name: &str) -> Option<&'a str> {
-    view.facts.get(name).map(|value| value.get())
+/// What the service says of its answer, else what the client asked for.
+struct Said<'a> {
+    view: &'a View<'a>,
+    service: BTreeMap<String, RawJson>,
+}
+
+impl Said<'_> {
+    fn get(&self, name: &str) -> Option<&str> {
+        self.service.get(name).or_else(|| self.view.facts.get(name)).map(RawJson::get)
+    }
+}
+
+fn is_written(name: &str) -> bool {
+    ECHOED.contains(&name) || WRITTEN.contains(&name)
 }
 
 fn incomplete(view: &View<'_>) -> &'static str {

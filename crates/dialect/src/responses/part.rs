@@ -4,7 +4,7 @@ use riverrun_event::{Block, MessageItem, ReasoningItem, TextBlock};
 use riverrun_fold::Task;
 
 use super::Out;
-use super::item;
+use super::item::{self, Form};
 use crate::members::Members;
 use crate::turn::{Citation, Progress, View, citations};
 
@@ -17,6 +17,8 @@ pub(super) struct Part {
     /// Annotations of the block that were looked at, and those of them that were told.
     seen: usize,
     annotations: u64,
+    /// Odds of tokens that were told.
+    odds: usize,
     is_added: bool,
     is_done: bool,
     is_stale: bool,
@@ -81,30 +83,41 @@ fn tell_text(
     if !std::mem::replace(&mut part.is_added, true) {
         out.push("response.content_part.added", |members| {
             place.write(members, "content_index", index);
-            members.with("part", |out| item::write_text_part(out, view, None));
+            members.with("part", |out| item::write_text_part(out, view, block, Form::Begun));
         });
     }
     // A text that was replaced is told by its `done` alone.
     let is_replaced = part.is_stale || (is_done && !part.progress.is_beginning_of(&block.text));
     let news = if is_replaced { "" } else { part.progress.news(&block.text) };
-    if !news.is_empty() {
-        out.push("response.output_text.delta", |members| {
+    let all_odds = block.logprobs.as_deref().unwrap_or_default();
+    let odds = all_odds.get(part.odds..).filter(|_| !is_replaced).unwrap_or_default();
+    part.odds += odds.len();
+    let is_refusal = block.is_refusal();
+    if !news.is_empty() || !odds.is_empty() {
+        let name = if is_refusal { "response.refusal.delta" } else { "response.output_text.delta" };
+        out.push(name, |members| {
             place.write(members, "content_index", index);
             members.text("delta", news);
-            members.raw("logprobs", "[]");
+            if !is_refusal {
+                members.with("logprobs", |out| item::write_odds(out, odds));
+            }
         });
     }
     tell_annotations(part, index, view, block, place, out);
     if is_done {
         part.is_done = true;
-        out.push("response.output_text.done", |members| {
+        let name = if is_refusal { "response.refusal.done" } else { "response.output_text.done" };
+        out.push(name, |members| {
             place.write(members, "content_index", index);
+            if is_refusal {
+                return members.text("refusal", &block.text);
+            }
             members.text("text", &block.text);
-            members.raw("logprobs", "[]");
+            members.with("logprobs", |out| item::write_odds(out, all_odds));
         });
         out.push("response.content_part.done", |members| {
             place.write(members, "content_index", index);
-            members.with("part", |out| item::write_text_part(out, view, Some(block)));
+            members.with("part", |out| item::write_text_part(out, view, block, Form::Whole));
         });
     }
 }

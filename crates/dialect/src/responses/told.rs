@@ -1,6 +1,6 @@
 //! What was told of each output item, and the frames that tell the rest.
 
-use riverrun_event::{ActionId, Item};
+use riverrun_event::{ActionId, HostedItem, HostedWord, Item};
 use riverrun_fold::Task;
 
 use super::Out;
@@ -21,6 +21,8 @@ pub(super) struct Told {
     raw: Vec<Part>,
     arguments: Progress,
     are_arguments_done: bool,
+    /// Blocks of a hosted item that were told.
+    words: usize,
 }
 
 /// Where an output item comes from.
@@ -33,6 +35,8 @@ pub(super) enum Source {
     Function(usize),
     /// A call that the server runs, with its result.
     ServerCall(usize),
+    /// What a service of this dialect did itself.
+    Hosted(usize),
     /// A block of a message.
     Picture {
         item: usize,
@@ -53,6 +57,7 @@ impl Told {
             raw: Vec::new(),
             arguments: Progress::default(),
             are_arguments_done: false,
+            words: 0,
         }
     }
 
@@ -63,9 +68,8 @@ impl Told {
 
     fn position(&self) -> Option<usize> {
         match self.source {
-            Source::Message(at) | Source::Reasoning(at) | Source::Function(at) | Source::ServerCall(at) => {
-                Some(at)
-            }
+            Source::Message(at) | Source::Reasoning(at) | Source::Hosted(at) => Some(at),
+            Source::Function(at) | Source::ServerCall(at) => Some(at),
             Source::Picture { .. } | Source::ApprovalRequest(_) | Source::ApprovalResponse(_) => None,
         }
     }
@@ -122,7 +126,15 @@ fn source(view: &View<'_>, task: &Task, at: usize) -> Option<Source> {
         Item::ToolCall(call) if call.name.is_empty() && task.open.contains(at) => None,
         Item::ToolCall(call) if view.facts.is_client_run(&call.name) => Some(Source::Function(at)),
         Item::ToolCall(_) => Some(Source::ServerCall(at)),
-        Item::Message(_) | Item::ToolResult(_) | Item::Handoff(_) | Item::Error(_) | Item::Other(_) => None,
+        Item::Hosted(hosted) if hosted.dialect == "responses" && hosted.word(0).is_some() => {
+            Some(Source::Hosted(at))
+        }
+        Item::Message(_)
+        | Item::ToolResult(_)
+        | Item::Handoff(_)
+        | Item::Error(_)
+        | Item::Hosted(_)
+        | Item::Other(_) => None,
     }
 }
 
@@ -160,6 +172,7 @@ fn tell(told: &mut Told, index: usize, view: &View<'_>, task: &Task, out: &mut O
         (Source::Function(_) | Source::ServerCall(_), Item::ToolCall(_)) => {
             tell_arguments(told, index, task, position, is_final, out);
         }
+        (Source::Hosted(_), Item::Hosted(hosted)) => tell_words(told, index, hosted, out),
         _ => {}
     }
     if is_final {
@@ -175,6 +188,16 @@ fn tell(told: &mut Told, index: usize, view: &View<'_>, task: &Task, out: &mut O
             members.number("output_index", index as u64);
             members.with("item", |out| write_told(out, view, told));
         });
+    }
+}
+
+/// What the service said of a tool of its own while it worked.
+fn tell_words(told: &mut Told, index: usize, hosted: &HostedItem, out: &mut Out<'_>) {
+    while let Some((word, text, next)) = hosted.word(told.words) {
+        told.words = next;
+        if word == HostedWord::Frame {
+            out.push_told(&text, index);
+        }
     }
 }
 

@@ -44,6 +44,15 @@ impl Teller<'_> {
             Change::SummaryDone(part) => Some(Telling::SummaryDone(*part)),
             Change::Arguments { at, from } => self.arguments(*at, *from),
             Change::ArgumentsDone(item) => Some(Telling::ArgumentsDone(*item)),
+            // The words of a hosted item are another dialect's.
+            Change::BlockAdded(part)
+            | Change::BlockText { at: part, .. }
+            | Change::BlockReplaced { at: part, .. }
+            | Change::BlockDone(part)
+                if self.is_hosted(part.item) =>
+            {
+                None
+            }
             // A block that comes whole is one `done`.
             Change::BlockAdded(part) | Change::BlockText { at: part, .. }
                 if self.ahead.is_block_done(*part) =>
@@ -67,6 +76,10 @@ impl Teller<'_> {
             | Change::Ledger
             | Change::Problem => None,
         }
+    }
+
+    fn is_hosted(&self, at: ItemAt) -> bool {
+        matches!(self.state.tasks[at.task].output[at.item], Item::Hosted(_))
     }
 
     /// Says the status too, unless a frame of its own follows for it.
@@ -160,6 +173,7 @@ fn sets_blocks(patch: &ItemPatch) -> bool {
         | ItemPatch::ToolCall(_)
         | ItemPatch::Handoff(_)
         | ItemPatch::Error(_)
+        | ItemPatch::Hosted(_)
         | ItemPatch::Other(_) => false,
     }
 }

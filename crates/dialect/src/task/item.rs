@@ -1,8 +1,8 @@
 //! Items in AgentLin's spelling.
 
 use riverrun_event::{
-    ErrorItem, HandoffItem, Item, ItemPatch, MessageItem, Opaque, Part, ReasoningItem, ToolCallItem,
-    ToolResultItem,
+    ErrorItem, HandoffItem, HostedItem, Item, ItemPatch, MessageItem, Opaque, Part, ReasoningItem,
+    ToolCallItem, ToolResultItem,
 };
 use serde_json::value::RawValue;
 
@@ -70,6 +70,7 @@ pub(super) fn write_item(out: &mut String, item: &Item, form: &ItemForm<'_>) {
         Item::ToolResult(item) => write_result(out, item, form),
         Item::Handoff(item) => write_handoff(out, item, form),
         Item::Error(item) => write_error(out, item, form),
+        Item::Hosted(item) => write_hosted(out, item, form),
         Item::Other(item) => write_other(out, item, form),
     }
 }
@@ -152,6 +153,15 @@ fn write_error(out: &mut String, item: &ErrorItem, form: &ItemForm<'_>) {
     close(members, form);
 }
 
+/// That a service's own tool was at work, and how it ended; what it said are the words of another dialect.
+fn write_hosted(out: &mut String, item: &HostedItem, form: &ItemForm<'_>) {
+    let mut members = open(out, "hosted", &item.id, form);
+    members.text("dialect", &item.dialect);
+    members.text("kind", &item.kind);
+    members.maybe_text("status", form.status.or(item.status.as_deref()));
+    close(members, form);
+}
+
 /// An item of a type that is not known here is passed on as it came; what we know of it stands behind.
 fn write_other(out: &mut String, item: &Opaque, form: &ItemForm<'_>) {
     type Known = std::collections::BTreeMap<String, Box<RawValue>>;
@@ -209,6 +219,6 @@ pub(super) fn cleared(patch: &ItemPatch) -> Vec<&'static str> {
             named(&[(patch.from == Clear, "from"), (patch.call_id == Clear, "call_id")])
         }
         ItemPatch::Error(patch) => named(&[(patch.code == Clear, "code")]),
-        ItemPatch::Reasoning(_) | ItemPatch::Other(_) => Vec::new(),
+        ItemPatch::Reasoning(_) | ItemPatch::Hosted(_) | ItemPatch::Other(_) => Vec::new(),
     }
 }

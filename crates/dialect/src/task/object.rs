@@ -110,6 +110,7 @@ fn answered_call(item: &Item) -> Option<&str> {
         | Item::ToolCall(_)
         | Item::Handoff(_)
         | Item::Error(_)
+        | Item::Hosted(_)
         | Item::Other(_) => None,
     }
 }

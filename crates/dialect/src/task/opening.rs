@@ -75,6 +75,6 @@ fn tell_parts(task: &Task, at: ItemAt, told: &mut Vec<Telling>) {
                 });
             }
         }
-        Item::ToolCall(_) | Item::Handoff(_) | Item::Error(_) | Item::Other(_) => {}
+        Item::ToolCall(_) | Item::Handoff(_) | Item::Error(_) | Item::Hosted(_) | Item::Other(_) => {}
     }
 }

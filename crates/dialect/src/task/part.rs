@@ -9,7 +9,12 @@ pub(super) fn blocks(item: &Item) -> &[Block] {
     match item {
         Item::Message(item) => item.block_list.as_deref().unwrap_or_default(),
         Item::ToolResult(item) => item.block_list.as_deref().unwrap_or_default(),
-        Item::Reasoning(_) | Item::ToolCall(_) | Item::Handoff(_) | Item::Error(_) | Item::Other(_) => &[],
+        Item::Reasoning(_)
+        | Item::ToolCall(_)
+        | Item::Handoff(_)
+        | Item::Error(_)
+        | Item::Hosted(_)
+        | Item::Other(_) => &[],
     }
 }
 
@@ -48,9 +53,12 @@ pub(super) fn place_of(item: &Item) -> BlockPlace {
     match item {
         Item::Message(_) => BlockPlace::Message,
         Item::ToolResult(_) => BlockPlace::ToolResult,
-        Item::Reasoning(_) | Item::ToolCall(_) | Item::Handoff(_) | Item::Error(_) | Item::Other(_) => {
-            BlockPlace::Content
-        }
+        Item::Reasoning(_)
+        | Item::ToolCall(_)
+        | Item::Handoff(_)
+        | Item::Error(_)
+        | Item::Hosted(_)
+        | Item::Other(_) => BlockPlace::Content,
     }
 }
 
@@ -62,6 +70,7 @@ pub(super) fn summary_part(state: &State, at: PartAt) -> Option<&Block> {
         | Item::ToolResult(_)
         | Item::Handoff(_)
         | Item::Error(_)
+        | Item::Hosted(_)
         | Item::Other(_) => None,
     }
 }
@@ -74,6 +83,7 @@ pub(super) fn arguments_of(item: &Item) -> &str {
         | Item::ToolResult(_)
         | Item::Handoff(_)
         | Item::Error(_)
+        | Item::Hosted(_)
         | Item::Other(_) => "",
     }
 }

@@ -139,7 +139,7 @@ impl Task {
 
 /// `done`: what is there replaces, what is absent stays, null goes.
 fn merge(item: &mut Map<String, Value>, done: &Value) {
-    let known = ["reasoning", "tool_call", "tool_result", "message", "handoff", "error"];
+    let known = ["reasoning", "tool_call", "tool_result", "message", "handoff", "error", "hosted"];
     if !known.iter().any(|kind| item["type"] == *kind) {
         *item = done.as_object().cloned().unwrap_or_default();
         return;
@@ -154,7 +154,7 @@ fn merge(item: &mut Map<String, Value>, done: &Value) {
 
 fn retract(item: &mut Map<String, Value>) {
     item.insert("retracted".to_owned(), true.into());
-    let has_status = ["reasoning", "tool_call", "tool_result", "message"];
+    let has_status = ["reasoning", "tool_call", "tool_result", "message", "hosted"];
     if has_status.iter().any(|kind| item["type"] == *kind) {
         item.insert("status".to_owned(), "incomplete".into());
     }

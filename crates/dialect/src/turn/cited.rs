@@ -46,6 +46,7 @@ fn source<'a>(view: &View<'a>, number: u64) -> Source<'a> {
         | Item::ToolCall(_)
         | Item::Handoff(_)
         | Item::Error(_)
+        | Item::Hosted(_)
         | Item::Other(_) => &[],
     });
     let mut numbered = blocks.filter(|block| block.ref_id() == Some(number));

@@ -3,7 +3,7 @@
 //! Items of a turn may grow side by side; many protocols cannot say that. A line goes through the output in its
 //! order: what comes later waits until what comes before is final. So the order never depends on who read when.
 
-use riverrun_event::{Block, Item};
+use riverrun_event::{Block, HostedWord, Item, RawJson};
 use riverrun_fold::Task;
 
 use super::View;
@@ -15,6 +15,10 @@ pub(crate) enum Shown {
     Thinking,
     /// One text block of a message.
     Text,
+    /// A text by which the model refuses to answer; a line that does not show it apart shows it as text.
+    Refusal,
+    /// What a service of this dialect did itself, in its own words.
+    Hosted,
     /// A call that the client runs.
     Call,
 }
@@ -22,7 +26,10 @@ pub(crate) enum Shown {
 /// A step along the line.
 pub(crate) enum Step<'a> {
     Opened(Shown, &'a Item),
-    Text(Shown, &'a str),
+    /// What is new of a text, and the odds of its tokens where they are known.
+    Text(Shown, &'a str, &'a [RawJson]),
+    /// A word about what a service does itself.
+    Frame(&'a str),
     Closed(Shown, &'a Item, Option<&'a Block>),
 }
 
@@ -32,6 +39,8 @@ pub(crate) struct Line {
     item: usize,
     part: usize,
     progress: Progress,
+    /// Odds that were told.
+    odds: usize,
     is_open: bool,
     /// The text was replaced: what comes now does not continue what was told.
     is_stale: bool,
@@ -54,6 +63,7 @@ impl Line {
             item: 0,
             part: 0,
             progress: Progress::default(),
+            odds: 0,
             is_open: false,
             is_stale: false,
             has_thought: false,
@@ -72,6 +82,7 @@ impl Line {
                     (Shown::Thinking, Item::Reasoning(_)) => self.thinking(task, item, tell),
                     (Shown::Text, Item::Message(_)) => self.text(task, item, tell),
                     (Shown::Call, Item::ToolCall(_)) => self.call(task, item, tell),
+                    (Shown::Hosted, Item::Hosted(_)) => self.hosted(task, item, tell),
                     _ => Then::GoOn,
                 },
                 Some(_) | None => Then::GoOn,
@@ -90,6 +101,7 @@ impl Line {
     fn next_part(&mut self) {
         self.part += 1;
         self.progress = Progress::default();
+        self.odds = 0;
         self.is_stale = false;
     }
 
@@ -147,10 +159,10 @@ impl Line {
             tell(Step::Opened(Shown::Thinking, item));
         }
         if is_first_of_part && self.has_thought {
-            tell(Step::Text(Shown::Thinking, "\n\n"));
+            tell(Step::Text(Shown::Thinking, "\n\n", &[]));
         }
         self.has_thought = true;
-        tell(Step::Text(Shown::Thinking, news));
+        tell(Step::Text(Shown::Thinking, news, &[]));
     }
 
     fn text(&mut self, task: &Task, item: &Item, tell: &mut dyn FnMut(Step<'_>)) -> Then {
@@ -158,14 +170,18 @@ impl Line {
         let blocks = message.block_list.as_deref().unwrap_or_default();
         while let Some(block) = blocks.get(self.part) {
             let is_done = self.is_done(task);
+            let mut shown = Shown::Text;
             if let Block::Text(text) = block {
-                self.grow(Shown::Text, item, &text.text, is_done, tell);
+                let is_apart = text.is_refusal() && self.shows.contains(&Shown::Refusal);
+                shown = if is_apart { Shown::Refusal } else { Shown::Text };
+                let odds = text.logprobs.as_deref().unwrap_or_default();
+                self.grow(shown, item, &text.text, odds, is_done, tell);
             }
             if !is_done {
                 return Then::Wait;
             }
             if std::mem::replace(&mut self.is_open, false) {
-                tell(Step::Closed(Shown::Text, item, Some(block)));
+                tell(Step::Closed(shown, item, Some(block)));
             }
             self.next_part();
         }
@@ -181,7 +197,7 @@ impl Line {
         if !std::mem::replace(&mut self.is_open, true) {
             tell(Step::Opened(Shown::Call, item));
         }
-        self.grow(Shown::Call, item, &call.arguments, is_done, tell);
+        self.grow(Shown::Call, item, &call.arguments, &[], is_done, tell);
         if !is_done {
             return Then::Wait;
         }
@@ -189,19 +205,51 @@ impl Line {
         Then::GoOn
     }
 
+    fn hosted(&mut self, task: &Task, item: &Item, tell: &mut dyn FnMut(Step<'_>)) -> Then {
+        let Item::Hosted(hosted) = item else { return Then::GoOn };
+        while let Some((word, text, next)) = hosted.word(self.part) {
+            match word {
+                HostedWord::Begun => {
+                    self.is_open = true;
+                    tell(Step::Opened(Shown::Hosted, item));
+                }
+                HostedWord::Frame => tell(Step::Frame(&text)),
+                HostedWord::Whole => {}
+            }
+            self.part = next;
+        }
+        if !self.is_item_done(task) {
+            return Then::Wait;
+        }
+        if self.is_open {
+            tell(Step::Closed(Shown::Hosted, item, None));
+        }
+        Then::GoOn
+    }
+
     /// Tells what is new of a text, if it continues what was told.
-    fn grow(&mut self, shown: Shown, item: &Item, text: &str, is_done: bool, tell: &mut dyn FnMut(Step<'_>)) {
+    fn grow(
+        &mut self,
+        shown: Shown,
+        item: &Item,
+        text: &str,
+        odds: &[RawJson],
+        is_done: bool,
+        tell: &mut dyn FnMut(Step<'_>),
+    ) {
         if self.is_stale || (is_done && !self.progress.is_beginning_of(text)) {
             return;
         }
         let news = self.progress.news(text);
-        if news.is_empty() {
+        let odds = odds.get(self.odds..).unwrap_or_default();
+        self.odds += odds.len();
+        if news.is_empty() && odds.is_empty() {
             return;
         }
         if !std::mem::replace(&mut self.is_open, true) {
             tell(Step::Opened(shown, item));
         }
-        tell(Step::Text(shown, news));
+        tell(Step::Text(shown, news, odds));
     }
 }
 
@@ -214,11 +262,14 @@ fn shown(view: &View<'_>, item: &Item) -> Option<Shown> {
         Item::ToolCall(call) if call.name.is_empty() || view.facts.is_client_run(&call.name) => {
             Some(Shown::Call)
         }
+        // The only dialect with a line whose services have such.
+        Item::Hosted(hosted) if hosted.dialect == "anthropic" => Some(Shown::Hosted),
         Item::Message(_)
         | Item::ToolCall(_)
         | Item::ToolResult(_)
         | Item::Handoff(_)
         | Item::Error(_)
+        | Item::Hosted(_)
         | Item::Other(_) => None,
     }
 }

@@ -10,8 +10,9 @@ mod facts;
 mod line;
 mod place;
 mod progress;
+mod service;
 
-use riverrun_event::{Event, Payload, Record, Sequence, SessionId, Timestamp, TurnId};
+use riverrun_event::{Event, ModelCompleted, Payload, Record, Sequence, SessionId, Timestamp, TurnId};
 use riverrun_fold::{Change, Outcome, State, Task, Turn};
 
 use crate::{Answer, Frames, IndexUnit, Options, Projector};
@@ -21,8 +22,9 @@ pub use ending::{Ending, Stop};
 pub use facts::Facts;
 pub(crate) use line::{Line, Shown, Step, encrypted, is_assistant, redacted, signature, thought_signature};
 pub(crate) use place::stop_of;
-use place::{item_of, position_of, root_of};
+use place::{completed_of, item_of, position_of, root_of};
 pub(crate) use progress::Progress;
+pub use service::Vendor;
 
 /// The turn as it stands.
 pub struct View<'a> {
@@ -37,6 +39,10 @@ pub struct View<'a> {
     pub touched: Option<&'a [usize]>,
     /// Parts that the event replaced as a whole.
     pub replaced: &'a [(usize, usize)],
+    /// How the last model call of the root task ended.
+    pub completed: Option<&'a ModelCompleted>,
+    /// The event is a word of the service's that has no place here.
+    pub vendor: Option<Vendor<'a>>,
     pub at: Sequence,
 }
 
@@ -97,7 +103,7 @@ pub struct TurnProjector<T> {
     turn: Option<TurnId>,
     facts: Facts,
     was_queued: bool,
-    stop: Stop,
+    completed: Option<Box<ModelCompleted>>,
     is_over: bool,
     teller: T,
     changes: Vec<Change>,
@@ -112,33 +118,46 @@ impl<T: Teller> TurnProjector<T> {
         let known = state.turns.iter().rev().find(is_wanted);
         let facts = known.and_then(|turn| turn.request.as_ref()).map(Facts::of_request).unwrap_or_default();
         let turn = known.map(|turn| turn.turn_id.clone());
-        let stop = turn.as_ref().map(|turn| stop_of(&state, turn)).unwrap_or_default();
+        let completed = turn.as_ref().and_then(|turn| completed_of(&state, turn)).map(Box::new);
         let mut projector = Self {
             state,
             options,
             turn,
             facts,
             was_queued: false,
-            stop,
+            completed,
             is_over: false,
             teller,
             changes: Vec::new(),
         };
         // A reader of the tail has been told everything so far, by an opening.
-        projector.tell(None, &[], &mut Frames::default());
+        projector.tell(None, &[], None, &mut Frames::default());
         projector
     }
 
     fn view<'a>(&'a self, touched: Option<&'a [usize]>, replaced: &'a [(usize, usize)]) -> Option<View<'a>> {
-        view(&self.state, self.turn.as_ref()?, &self.facts, self.stop, self.options.index_unit)
-            .map(|view| View { was_queued: self.was_queued, touched, replaced, ..view })
+        view(
+            &self.state,
+            self.turn.as_ref()?,
+            &self.facts,
+            self.completed.as_deref(),
+            self.options.index_unit,
+        )
+        .map(|view| View { was_queued: self.was_queued, touched, replaced, ..view })
     }
 
-    fn tell(&mut self, touched: Option<&[usize]>, replaced: &[(usize, usize)], frames: &mut Frames) {
+    fn tell(
+        &mut self,
+        touched: Option<&[usize]>,
+        replaced: &[(usize, usize)],
+        vendor: Option<Vendor<'_>>,
+        frames: &mut Frames,
+    ) {
         let Some(turn) = &self.turn else { return };
-        let view = view(&self.state, turn, &self.facts, self.stop, self.options.index_unit);
+        let completed = self.completed.as_deref();
+        let view = view(&self.state, turn, &self.facts, completed, self.options.index_unit);
         let Some(view) = view.filter(|_| !self.is_over) else { return };
-        let view = View { was_queued: self.was_queued, touched, replaced, ..view };
+        let view = View { was_queued: self.was_queued, touched, replaced, vendor, ..view };
         self.teller.tell(&view, frames);
         self.is_over = view.ending.is_some();
     }
@@ -161,7 +180,7 @@ impl<T: Teller> TurnProjector<T> {
                 self.was_queued = submitted.status.as_deref() == Some("queued");
             }
             Ok(Payload::ModelCompleted(completed)) if self.is_of_root(event) => {
-                self.stop = completed.stop_reason.as_deref().map(Stop::parse).unwrap_or_default();
+                self.completed = Some(completed.clone());
             }
             Ok(_) | Err(_) => {}
         }
@@ -197,7 +216,8 @@ impl<T: Teller> Projector for TurnProjector<T> {
             }
         }
         self.changes = changes;
-        self.tell(Some(&touched), &replaced, frames);
+        let vendor = Vendor::of(event).filter(|_| event.scope.turn_id == self.turn && self.is_of_root(event));
+        self.tell(Some(&touched), &replaced, vendor, frames);
     }
 
     fn opening(&self, frames: &mut Frames) {
@@ -230,9 +250,11 @@ fn view<'a>(
     state: &'a State,
     turn: &TurnId,
     facts: &'a Facts,
-    stop: Stop,
+    completed: Option<&'a ModelCompleted>,
     unit: IndexUnit,
 ) -> Option<View<'a>> {
+    let stop = completed.and_then(|completed| completed.stop_reason.as_deref());
+    let stop = stop.map(Stop::parse).unwrap_or_default();
     let turn = state.turns.iter().rev().find(|known| known.turn_id == *turn)?;
     Some(View {
         state,
@@ -244,6 +266,8 @@ fn view<'a>(
         unit,
         touched: None,
         replaced: &[],
+        completed,
+        vendor: None,
         at: state.sequence,
     })
 }

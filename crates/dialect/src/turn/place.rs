@@ -20,13 +20,17 @@ pub(super) fn position_of(state: &State, task: Option<&Task>) -> Option<usize> {
 
 /// Why the last model call of the turn stopped, as far as the state knows.
 pub(crate) fn stop_of(state: &State, turn: &TurnId) -> Stop {
+    let told = completed_of(state, turn);
+    told.and_then(|told| told.stop_reason).as_deref().map(Stop::parse).unwrap_or_default()
+}
+
+/// How the last model call of the turn ended, as far as the state knows.
+pub(super) fn completed_of(state: &State, turn: &TurnId) -> Option<ModelCompleted> {
     let family = state.ledger.family("model");
     let entries = family.into_iter().flat_map(|family| family.entries.iter().rev());
     let mut completed =
         entries.filter(|entry| entry.kind == "model.completed" && entry.turn_id.as_ref() == Some(turn));
-    let payload = completed.next().and_then(|entry| entry.payload.as_ref());
-    let told = payload.and_then(|payload| payload.to::<ModelCompleted>().ok());
-    told.and_then(|told| told.stop_reason).as_deref().map(Stop::parse).unwrap_or_default()
+    completed.next().and_then(|entry| entry.payload.as_ref())?.to().ok()
 }
 
 /// The item that a change is about.

@@ -31,7 +31,9 @@ impl Client {
             "message_delta" => {
                 assert!(self.open.is_none(), "blocks stop before the message does");
                 let message = self.message.as_mut().expect("message_start comes first");
-                message["stop_reason"] = event["delta"]["stop_reason"].clone();
+                for (name, value) in event["delta"].as_object().expect("the delta is an object") {
+                    message[name] = value.clone();
+                }
                 for (name, value) in event["usage"].as_object().expect("usage is an object") {
                     message["usage"][name] = value.clone();
                 }
@@ -41,6 +43,7 @@ impl Client {
                 self.error = event["error"].clone();
                 self.is_over = true;
             }
+            "future_event" => assert_eq!(event["note"], "new", "what is new comes as it is"),
             other => panic!("no such event: {other}"),
         }
     }
@@ -79,6 +82,7 @@ impl Client {
                 Some(list) => list.push(delta["citation"].clone()),
                 None => block["citations"] = json!([delta["citation"]]),
             },
+            "future_delta" => {}
             other => panic!("no such delta: {other}"),
         }
     }

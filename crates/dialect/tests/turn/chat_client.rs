@@ -8,6 +8,10 @@ use crate::log::Got;
 pub struct Client {
     id: Option<Value>,
     content: String,
+    refusal: String,
+    odds: Vec<Value>,
+    /// What the service says of the whole; the official client takes it from the last chunk.
+    fingerprint: Value,
     reasoning: String,
     calls: Vec<Value>,
     finish: Value,
@@ -34,6 +38,7 @@ impl Client {
         }
         let id = self.id.get_or_insert_with(|| chunk["id"].clone());
         assert_eq!(*id, chunk["id"], "every chunk has the same id");
+        self.fingerprint = chunk["system_fingerprint"].clone();
         match chunk["choices"].as_array().map(Vec::as_slice) {
             Some([]) => self.usage = chunk["usage"].clone(),
             Some([choice]) => self.choice(choice),
@@ -45,6 +50,8 @@ impl Client {
         let delta = &choice["delta"];
         assert!(self.finish.is_null(), "there is one finish_reason, and it is last");
         self.content.push_str(delta["content"].as_str().unwrap_or_default());
+        self.refusal.push_str(delta["refusal"].as_str().unwrap_or_default());
+        self.odds.extend(choice["logprobs"]["content"].as_array().into_iter().flatten().cloned());
         self.reasoning.push_str(delta["reasoning_content"].as_str().unwrap_or_default());
         for call in delta["tool_calls"].as_array().into_iter().flatten() {
             self.call(call);
@@ -78,6 +85,7 @@ impl Client {
         assert!(self.is_over, "the stream ended");
         json!({
             "content": self.content, "reasoning": self.reasoning, "calls": self.calls,
+            "refusal": self.refusal, "odds": self.odds, "fingerprint": self.fingerprint,
             "finish": self.finish, "usage": self.usage, "error": self.error,
         })
     }

@@ -111,6 +111,10 @@ fn check_completion(name: &str, held: &Value, object: &Value) {
         held["calls"].as_array().map_or(0, Vec::len),
         message["tool_calls"].as_array().map_or(0, Vec::len)
     );
+    assert_eq!(held["refusal"].as_str(), Some(message["refusal"].as_str().unwrap_or_default()), "{name}");
+    let odds = object["choices"][0]["logprobs"]["content"].as_array().map_or(0, Vec::len);
+    assert_eq!(held["odds"].as_array().map_or(0, Vec::len), odds, "{name}");
+    assert_eq!(held["fingerprint"], object["system_fingerprint"], "{name}");
     assert_eq!(held["finish"], object["choices"][0]["finish_reason"], "{name}");
 }
 

@@ -36,6 +36,8 @@ payload! {
         ref_id "ref_id": u64,
         /// What stretches of the text point to.
         annotations: Vec<Annotation>,
+        /// The odds of the text's tokens, in the words of the service that counts them.
+        logprobs: Vec<RawJson>,
         /// Marks of whoever made the part.
         tags: Vec<String>,
     };
@@ -112,6 +114,15 @@ payload! {
         /// The child task.
         task_id "task_id": String,
     };
+}
+
+impl TextBlock {
+    /// Marks a text by which the model refuses to answer.
+    pub const REFUSAL: &str = "refusal";
+
+    pub fn is_refusal(&self) -> bool {
+        self.tags.iter().flatten().any(|tag| tag == Self::REFUSAL)
+    }
 }
 
 impl Block {

@@ -18,7 +18,13 @@ pub(crate) fn delta(kind: &EventType, text: &str) -> Option<Payload> {
     let (output_index, place) = (number_or_none(output_index)?, number_or_none(place)?);
     match (kind, members.place_name) {
         (EventType::ModelDelta, None | Some("blockIndex")) if call_id.is_none() => {
-            Some(Payload::ModelDelta(ModelDelta { delta, item_id, output_index, block_index: place }))
+            Some(Payload::ModelDelta(ModelDelta {
+                delta,
+                item_id,
+                output_index,
+                block_index: place,
+                logprobs: None,
+            }))
         }
         (EventType::ReasoningDelta, None | Some("summaryIndex")) if call_id.is_none() => {
             Some(Payload::ReasoningDelta(ReasoningDelta {

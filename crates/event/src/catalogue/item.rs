@@ -14,6 +14,7 @@ tagged! {
         ToolResult(ToolResultItem) = "tool_result",
         Handoff(HandoffItem) = "handoff",
         Error(ErrorItem) = "error",
+        Hosted(HostedItem) = "hosted",
     }
 }
 
@@ -26,6 +27,7 @@ tagged! {
         ToolResult(ToolResultPatch) = "tool_result",
         Handoff(HandoffPatch) = "handoff",
         Error(ErrorPatch) = "error",
+        Hosted(HostedPatch) = "hosted",
     }
 }
 
@@ -109,6 +111,20 @@ item! {
         /// A stable name of the failure.
         code: String,
     };
+
+    /// What a service's own tool did, or anything else of its answer that has no other place, in the service's words.
+    HostedItem / HostedPatch {
+        /// The dialect of these words: `responses`, `anthropic`.
+        dialect: String,
+        /// What that dialect calls it: `web_search_call`, `server_tool_use`, …
+        kind: String,
+    } optional {
+        /// The words, in order. Tags say what a block is: `begun` and `whole` are the thing itself as it began and as it
+        /// ended, `frame` is a word in between; `part` marks a text that goes on in the next block.
+        block_list "block_list": Vec<Block>,
+        /// `in_progress`, `completed`, `incomplete`.
+        status: String,
+    };
 }
 
 impl Item {
@@ -121,6 +137,7 @@ impl Item {
             Item::ToolResult(item) => Some(Cow::Borrowed(item.id.as_str())),
             Item::Handoff(item) => Some(Cow::Borrowed(item.id.as_str())),
             Item::Error(item) => Some(Cow::Borrowed(item.id.as_str())),
+            Item::Hosted(item) => Some(Cow::Borrowed(item.id.as_str())),
             Item::Other(opaque) => opaque.raw.to::<ItemName>().ok().map(|name| Cow::Owned(name.id)),
         }
     }
@@ -130,6 +147,7 @@ impl Item {
         match self {
             Item::Message(item) => Some(item.block_list.get_or_insert_default()),
             Item::ToolResult(item) => Some(item.block_list.get_or_insert_default()),
+            Item::Hosted(item) => Some(item.block_list.get_or_insert_default()),
             Item::Reasoning(_) | Item::ToolCall(_) | Item::Handoff(_) | Item::Error(_) | Item::Other(_) => {
                 None
             }
@@ -163,6 +181,7 @@ impl ItemPatch {
             ItemPatch::ToolResult(patch) => Some(Cow::Borrowed(patch.id.as_str())),
             ItemPatch::Handoff(patch) => Some(Cow::Borrowed(patch.id.as_str())),
             ItemPatch::Error(patch) => Some(Cow::Borrowed(patch.id.as_str())),
+            ItemPatch::Hosted(patch) => Some(Cow::Borrowed(patch.id.as_str())),
             ItemPatch::Other(opaque) => opaque.raw.to::<ItemName>().ok().map(|name| Cow::Owned(name.id)),
         }
     }
@@ -176,6 +195,7 @@ impl ItemPatch {
             (ItemPatch::ToolResult(patch), Item::ToolResult(item)) => patch.apply(item),
             (ItemPatch::Handoff(patch), Item::Handoff(item)) => patch.apply(item),
             (ItemPatch::Error(patch), Item::Error(item)) => patch.apply(item),
+            (ItemPatch::Hosted(patch), Item::Hosted(item)) => patch.apply(item),
             (ItemPatch::Other(patch), Item::Other(item)) if patch.tag == item.tag => *item = patch,
             (patch, item) => {
                 return Err(PatchMismatch { item: item.tag().to_owned(), patch: patch.tag().to_owned() });
@@ -200,6 +220,7 @@ impl ItemPatch {
             ItemPatch::ToolResult(patch) => fill!(ToolResult, ToolResultItem, patch),
             ItemPatch::Handoff(patch) => fill!(Handoff, HandoffItem, patch),
             ItemPatch::Error(patch) => fill!(Error, ErrorItem, patch),
+            ItemPatch::Hosted(patch) => fill!(Hosted, HostedItem, patch),
             ItemPatch::Other(opaque) => Item::Other(opaque),
         }
     }
@@ -214,6 +235,7 @@ impl From<Item> for ItemPatch {
             Item::ToolResult(item) => ItemPatch::ToolResult(item.into()),
             Item::Handoff(item) => ItemPatch::Handoff(item.into()),
             Item::Error(item) => ItemPatch::Error(item.into()),
+            Item::Hosted(item) => ItemPatch::Hosted(item.into()),
             Item::Other(opaque) => ItemPatch::Other(opaque),
         }
     }

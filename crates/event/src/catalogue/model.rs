@@ -39,6 +39,8 @@ payload! {
         output_index "output_index": u32,
         /// The block's place in the item, 0 if absent.
         block_index "block_index": u32,
+        /// The odds of the tokens of this text; they follow those that are there.
+        logprobs: Vec<RawJson>,
     };
 
     /// A model call ended well.
@@ -55,6 +57,10 @@ payload! {
         provider: String,
         /// The provider's name of the response.
         response_id "response_id": String,
+        /// The dialect that the provider speaks.
+        dialect: String,
+        /// Members of its answer that have no place here, in the words of that dialect; `usage` as it came.
+        members: RawJson,
         /// Where the provider's bytes are kept.
         raw_ref "raw_ref": BlobRef,
     };

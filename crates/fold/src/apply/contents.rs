@@ -18,7 +18,7 @@ impl ItemKind {
             Item::Reasoning(_) => Some(ItemKind::Reasoning),
             Item::ToolCall(_) => Some(ItemKind::ToolCall),
             Item::ToolResult(_) => Some(ItemKind::ToolResult),
-            Item::Handoff(_) | Item::Error(_) | Item::Other(_) => None,
+            Item::Handoff(_) | Item::Error(_) | Item::Hosted(_) | Item::Other(_) => None,
         }
     }
 
@@ -39,6 +39,7 @@ pub(super) fn set_status(item: &mut Item, status: &str) {
         Item::Reasoning(item) => &mut item.status,
         Item::ToolCall(item) => &mut item.status,
         Item::ToolResult(item) => &mut item.status,
+        Item::Hosted(item) => &mut item.status,
         Item::Handoff(_) | Item::Error(_) | Item::Other(_) => return,
     };
     *field = Some(status.to_owned());
@@ -50,6 +51,7 @@ pub(super) fn has_status(item: &Item) -> bool {
         Item::Reasoning(item) => item.status.is_some(),
         Item::ToolCall(item) => item.status.is_some(),
         Item::ToolResult(item) => item.status.is_some(),
+        Item::Hosted(item) => item.status.is_some(),
         Item::Handoff(_) | Item::Error(_) | Item::Other(_) => true,
     }
 }
@@ -74,7 +76,7 @@ pub(super) fn contents(item: &Item) -> Contents {
         Item::ToolCall(item) => {
             Contents { kind: PartKind::Arguments, parts: usize::from(!item.arguments.is_empty()) }
         }
-        Item::Message(_) | Item::ToolResult(_) => {
+        Item::Message(_) | Item::ToolResult(_) | Item::Hosted(_) => {
             Contents { kind: PartKind::Block, parts: blocks(item).len() }
         }
         Item::Handoff(_) | Item::Error(_) | Item::Other(_) => Contents { kind: PartKind::Block, parts: 0 },
@@ -85,6 +87,7 @@ pub(super) fn blocks(item: &Item) -> &[Block] {
     match item {
         Item::Message(item) => item.block_list.as_deref().unwrap_or_default(),
         Item::ToolResult(item) => item.block_list.as_deref().unwrap_or_default(),
+        Item::Hosted(item) => item.block_list.as_deref().unwrap_or_default(),
         Item::Reasoning(_) | Item::ToolCall(_) | Item::Handoff(_) | Item::Error(_) | Item::Other(_) => &[],
     }
 }
@@ -95,6 +98,7 @@ pub(super) fn status_of(patch: &ItemPatch) -> Option<String> {
         ItemPatch::Reasoning(patch) => patch.status.as_set().cloned(),
         ItemPatch::ToolCall(patch) => patch.status.as_set().cloned(),
         ItemPatch::ToolResult(patch) => patch.status.as_set().cloned(),
+        ItemPatch::Hosted(patch) => patch.status.as_set().cloned(),
         ItemPatch::Handoff(_) | ItemPatch::Error(_) | ItemPatch::Other(_) => None,
     }
 }
@@ -103,6 +107,7 @@ pub(super) fn status_of(patch: &ItemPatch) -> Option<String> {
 pub(super) fn keeps_contents(patch: &ItemPatch) -> bool {
     match patch {
         ItemPatch::Message(patch) => patch.block_list.is_keep(),
+        ItemPatch::Hosted(patch) => patch.block_list.is_keep(),
         ItemPatch::ToolCall(patch) => matches!(patch.call_id, Patch::Keep),
         ItemPatch::ToolResult(patch) => {
             patch.block_list.is_keep() && patch.content.is_keep() && matches!(patch.call_id, Patch::Keep)

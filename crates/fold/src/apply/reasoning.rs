@@ -58,6 +58,7 @@ impl Step<'_> {
             | Item::ToolResult(_)
             | Item::Handoff(_)
             | Item::Error(_)
+            | Item::Hosted(_)
             | Item::Other(_) => None,
         }
     }

@@ -24,6 +24,9 @@ impl Step<'_> {
         };
         let from = text.len();
         text.push_str(&delta.delta);
+        if let (Some(odds), Some(Block::Text(block))) = (&delta.logprobs, self.block_mut(part)) {
+            block.logprobs.get_or_insert_default().extend(odds.iter().cloned());
+        }
         self.change(Change::BlockText { at: part, from });
         self.cite(part);
     }
@@ -143,9 +146,12 @@ impl Step<'_> {
         match &mut self.state.tasks[at.item.task].output[at.item.item] {
             Item::Message(item) => item.block_list.as_mut()?.get_mut(at.part),
             Item::ToolResult(item) => item.block_list.as_mut()?.get_mut(at.part),
-            Item::Reasoning(_) | Item::ToolCall(_) | Item::Handoff(_) | Item::Error(_) | Item::Other(_) => {
-                None
-            }
+            Item::Reasoning(_)
+            | Item::ToolCall(_)
+            | Item::Handoff(_)
+            | Item::Error(_)
+            | Item::Hosted(_)
+            | Item::Other(_) => None,
         }
     }
 

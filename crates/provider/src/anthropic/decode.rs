@@ -1,14 +1,11 @@
 //! The events of a message stream.
 
-use riverrun_event::Usage;
+use riverrun_event::{RawJson, Usage};
 use serde_json::{Value, json};
 
 use crate::failure::failure;
 use crate::stream::{Answer, Json, Protocol, protocol_error};
 use crate::{ItemKind, StopReason};
-
-/// The member of an item's opaque value that holds the blocks before it.
-pub(super) const BEFORE: &str = "before";
 
 #[derive(Default)]
 pub(crate) struct Messages {
@@ -17,19 +14,18 @@ pub(crate) struct Messages {
     /// Calls that the service closed with arguments that are no JSON, or none: whether they were cut, the stop reason
     /// says.
     doubtful: Vec<u32>,
-    /// Blocks of the service's own tools that go back before the next item.
-    foreign: Vec<Value>,
-    provider: String,
     usage: Value,
     stop: Option<StopReason>,
 }
 
+/// Members of a message that have a place here.
+const PLACED: [&str; 8] = ["id", "type", "role", "model", "content", "stop_reason", "stop_sequence", "usage"];
+
 struct Block {
-    /// None: a kind of block that has no place here.
-    index: Option<u32>,
+    index: u32,
     /// The block as it opened, with what came since.
     value: Value,
-    /// The text of thinking, or the arguments of a block that has no place here.
+    /// The text of thinking, or the input of a hosted block.
     gathered: String,
 }
 
@@ -43,13 +39,18 @@ impl Block {
         }
         value
     }
+
+    /// A hosted block as it ended.
+    fn whole(self) -> Value {
+        let mut value = self.value;
+        if let Ok(input) = serde_json::from_str::<Value>(&self.gathered) {
+            value["input"] = input;
+        }
+        value
+    }
 }
 
 impl Messages {
-    pub fn new(provider: &str) -> Self {
-        Self { provider: provider.to_owned(), ..Self::default() }
-    }
-
     fn block_start(&mut self, frame: &Json, answer: &mut Answer) {
         if self.open.is_some() || frame.number("index") != Some(self.next) {
             let index = &frame.value["index"];
@@ -59,21 +60,23 @@ impl Messages {
         let value = frame.value["content_block"].clone();
         let text = |name: &str| value[name].as_str().unwrap_or_default().to_owned();
         let kind = match text("type").as_str() {
-            "text" => Some(ItemKind::Message),
-            "thinking" | "redacted_thinking" => Some(ItemKind::Reasoning),
-            "tool_use" => Some(ItemKind::ToolCall { call_id: text("id"), name: text("name") }),
-            _ => None,
+            "text" => ItemKind::Message,
+            "thinking" | "redacted_thinking" => ItemKind::Reasoning,
+            "tool_use" => ItemKind::ToolCall { call_id: text("id"), name: text("name") },
+            kind => {
+                ItemKind::Hosted { kind: kind.to_owned(), begun: RawJson::of(&value).unwrap_or_default() }
+            }
         };
-        let index = kind.map(|kind| answer.open(kind));
-        if let Some(index) = index {
-            match value["type"].as_str().unwrap_or_default() {
-                "text" => answer.text(index, &text("text")),
-                "thinking" => answer.reasoning(index, None, &text("thinking")),
-                _ => {}
+        let index = answer.open(kind);
+        match value["type"].as_str().unwrap_or_default() {
+            "text" => {
+                answer.text(index, &text("text"));
+                for citation in value["citations"].as_array().into_iter().flatten() {
+                    answer.annotate(index, citation);
+                }
             }
-            for citation in value["citations"].as_array().into_iter().flatten() {
-                answer.annotate(index, citation);
-            }
+            "thinking" => answer.reasoning(index, None, &text("thinking")),
+            _ => {}
         }
         self.open = Some(Block { index, value, gathered: String::new() });
     }
@@ -88,10 +91,11 @@ impl Messages {
         };
         let delta = &frame.value["delta"];
         let text = |name: &str| delta[name].as_str().unwrap_or_default();
-        let Some(index) = block.index else {
+        let index = block.index;
+        if matches!(answer.kind_of(index), Some(ItemKind::Hosted { .. })) {
             block.gathered.push_str(text("partial_json"));
-            return;
-        };
+            return answer.frame(index, &frame.value, &["index"]);
+        }
         match text("type") {
             "text_delta" => answer.text(index, text("text")),
             "input_json_delta" => answer.arguments(index, text("partial_json")),
@@ -101,7 +105,7 @@ impl Messages {
             }
             "signature_delta" => block.value["signature"] = json!(text("signature")),
             "citations_delta" => answer.annotate(index, &delta["citation"]),
-            name => answer.vendor(name, delta),
+            _ => answer.vendor(frame.text("type"), &frame.value),
         }
     }
 
@@ -111,16 +115,12 @@ impl Messages {
             return answer
                 .fail(protocol_error(format!("block {} stopped but was not open", frame.value["index"])));
         };
-        let Some(index) = block.index else {
-            return self.foreign_block(block, answer);
-        };
+        let index = block.index;
         match answer.kind_of(index) {
             Some(ItemKind::ToolCall { .. }) => self.call_done(index, &block.value["input"], answer),
             Some(ItemKind::Reasoning) => answer.done(index, Some(block.thought())),
-            Some(ItemKind::Message) | None => {
-                let own = self.own();
-                answer.done(index, own);
-            }
+            Some(ItemKind::Hosted { .. }) => answer.done(index, Some(block.whole())),
+            Some(ItemKind::Message) | None => answer.done(index, None),
         }
     }
 
@@ -129,28 +129,9 @@ impl Messages {
             answer.arguments(index, &input.to_string());
         }
         match serde_json::from_str::<serde::de::IgnoredAny>(answer.arguments_of(index)) {
-            Ok(_) => {
-                let own = self.own();
-                answer.done(index, own);
-            }
+            Ok(_) => answer.done(index, None),
             Err(_) => self.doubtful.push(index),
         }
-    }
-
-    /// What came of the service's own tools since the last item goes back with this one, in its place before it.
-    fn own(&mut self) -> Option<Value> {
-        let blocks = std::mem::take(&mut self.foreign);
-        (!blocks.is_empty()).then(|| json!({ self.provider.as_str(): { BEFORE: blocks } }))
-    }
-
-    /// Tools that the service runs itself, and whatever else it has.
-    fn foreign_block(&mut self, mut block: Block, answer: &mut Answer) {
-        if let Ok(input) = serde_json::from_str::<Value>(&block.gathered) {
-            block.value["input"] = input;
-        }
-        let name = block.value["type"].as_str().unwrap_or("block").to_owned();
-        answer.vendor(&name, &block.value);
-        self.foreign.push(block.value);
     }
 
     /// Counts are running totals: a later one replaces an earlier one.
@@ -166,6 +147,8 @@ impl Messages {
 
     fn message_delta(&mut self, frame: &Json, answer: &mut Answer) {
         self.add_usage(&frame.value["usage"]);
+        answer.members(&frame.value, &["type", "delta", "usage"]);
+        answer.members(&frame.value["delta"], &["stop_reason", "stop_sequence"]);
         let Some(reason) = frame.value["delta"]["stop_reason"].as_str() else { return };
         let stop = match reason {
             "end_turn" => StopReason::End,
@@ -197,6 +180,7 @@ impl Messages {
         }
         match self.stop.take() {
             Some(stop) => {
+                answer.member("usage", &self.usage);
                 let usage = usage(&self.usage, answer);
                 answer.complete(stop, usage);
             }
@@ -213,6 +197,7 @@ impl Protocol for Messages {
                 let text = |name: &str| message[name].as_str().unwrap_or_default();
                 answer.started(text("id"), text("model"));
                 self.add_usage(&message["usage"]);
+                answer.members(message, &PLACED);
             }
             "content_block_start" => self.block_start(frame, answer),
             "content_block_delta" => self.block_delta(frame, answer),

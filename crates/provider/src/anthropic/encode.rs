@@ -1,10 +1,9 @@
 //! A request in the words of the Messages API.
 
-use riverrun_event::{Part, RawJson};
+use riverrun_event::Part;
 use serde_json::{Map, Value, json};
 
-use super::decode::BEFORE;
-use crate::part::{Shown, arguments_object, data_url, own_opaque, put, show};
+use crate::part::{Shown, arguments_object, data_url, put, show};
 use crate::turns::Turns;
 use crate::{History, ModelRequest, ToolChoice, ToolSpec};
 
@@ -96,16 +95,14 @@ fn messages(history: &[History], provider: &str) -> Vec<Value> {
         match entry {
             History::System { .. } => {}
             History::User { parts } => parts.iter().filter_map(block).for_each(|block| turns.user(block)),
-            History::Assistant { parts, opaque } => {
-                blocks_before(opaque, provider).for_each(|block| turns.model(block));
+            History::Assistant { parts, .. } => {
                 parts.iter().filter_map(block).for_each(|block| turns.model(block));
             }
             History::Reasoning { provider: maker, opaque, .. } => {
                 let block = opaque.as_ref().filter(|_| maker == provider).and_then(|raw| raw.to().ok());
                 block.into_iter().for_each(|block| turns.thought(block));
             }
-            History::ToolCall { call_id, name, arguments, opaque } => {
-                blocks_before(opaque, provider).for_each(|block| turns.model(block));
+            History::ToolCall { call_id, name, arguments, .. } => {
                 let input = arguments_object(arguments);
                 turns
                     .model(json!({"type": "tool_use", "id": safe_id(call_id), "name": name, "input": input}));
@@ -113,20 +110,15 @@ fn messages(history: &[History], provider: &str) -> Vec<Value> {
             History::ToolResult { call_id, parts, is_error, .. } => {
                 turns.answer(tool_result(call_id, parts, *is_error));
             }
+            History::Hosted { provider: maker, object } => {
+                let block = object.to().ok().filter(|_| maker == provider);
+                block.into_iter().for_each(|block| turns.model(block));
+            }
+            History::Given { .. } => {}
         }
     }
     let opening = json!({"type": "text", "text": "(the conversation goes on)"});
     turns.finish(opening).into_iter().map(|(role, blocks)| json!({"role": role, "content": blocks})).collect()
-}
-
-/// Blocks of the service's own tools, as they came.
-fn blocks_before(opaque: &Option<RawJson>, provider: &str) -> impl Iterator<Item = Value> + use<> {
-    let blocks = own_opaque(opaque, provider).and_then(|mut own| own.remove(BEFORE));
-    let blocks = match blocks {
-        Some(Value::Array(blocks)) => blocks,
-        Some(_) | None => Vec::new(),
-    };
-    blocks.into_iter()
 }
 
 fn tool_result(call_id: &str, parts: &[Part], is_error: bool) -> Value {

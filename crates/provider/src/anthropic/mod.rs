@@ -40,8 +40,15 @@ impl Api for Anthropic {
         encode::encode(request, provider)
     }
 
-    fn decoder(provider: &str, _seed: &str) -> Box<dyn Decoder> {
-        Box::new(SseDecoder::new(decode::Messages::new(provider)))
+    fn count(request: &ModelRequest) -> Option<(String, Value)> {
+        let mut body = request.verbatim.clone()?;
+        body.remove("anthropic-beta");
+        body.insert("model".to_owned(), request.model.as_str().into());
+        Some(("/messages/count_tokens".to_owned(), Value::Object(body)))
+    }
+
+    fn decoder(_provider: &str, _seed: &str) -> Box<dyn Decoder> {
+        Box::new(SseDecoder::new(decode::Messages::default()))
     }
 }
 

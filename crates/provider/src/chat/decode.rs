@@ -1,5 +1,7 @@
 //! The chunks of a chat completion.
 
+use std::collections::BTreeMap;
+
 use riverrun_event::Usage;
 use serde_json::{Value, json};
 
@@ -18,6 +20,8 @@ pub(crate) struct Chunks {
     refused: bool,
     usage: Usage,
     finish: Option<StopReason>,
+    /// Members that were kept of plain chunks.
+    said: BTreeMap<&'static str, String>,
 }
 
 /// A call whose fragments are still coming. It is an item as soon as its name is known.
@@ -30,6 +34,9 @@ struct Call {
     index: Option<u32>,
 }
 
+/// Members of a chunk that have a place here, or say nothing to anybody else.
+const PLACED: [&str; 6] = ["id", "object", "created", "model", "choices", "obfuscation"];
+
 impl Chunks {
     pub fn new(seed: &str) -> Self {
         Self {
@@ -41,10 +48,20 @@ impl Chunks {
             refused: false,
             usage: Usage::default(),
             finish: None,
+            said: BTreeMap::new(),
         }
     }
 
-    fn delta(&mut self, delta: &Value, answer: &mut Answer) {
+    /// What nearly every chunk says again.
+    fn said_of_all(&mut self, name: &'static str, said: Option<&str>, answer: &mut Answer) {
+        let Some(said) = said else { return };
+        if self.said.get(name).is_none_or(|known| known != said) {
+            self.said.insert(name, said.to_owned());
+            answer.member(name, &json!(said));
+        }
+    }
+
+    fn delta(&mut self, delta: &Value, logprobs: &Value, answer: &mut Answer) {
         let text = |name: &str| delta[name].as_str().filter(|text| !text.is_empty());
         // Two names for the same text; some servers send both.
         if let Some(thought) = text("reasoning_content").or_else(|| text("reasoning")) {
@@ -54,10 +71,12 @@ impl Chunks {
         self.details.extend(delta["reasoning_details"].as_array().into_iter().flatten().cloned());
         if let Some(refusal) = text("refusal") {
             self.refused = true;
-            self.say(refusal, answer);
+            let index = self.message(answer);
+            answer.refusal(index, refusal);
         }
         if let Some(content) = text("content") {
-            self.say(content, answer);
+            let index = self.message(answer);
+            answer.scored(index, content, &logprobs["content"]);
         }
         for annotation in delta["annotations"].as_array().into_iter().flatten() {
             let index = self.message(answer);
@@ -198,6 +217,11 @@ impl Protocol for Chunks {
     fn plain_frame(&mut self, data: &str, answer: &mut Answer) -> bool {
         let Some(plain) = Plain::read(data).filter(|_| self.finish.is_none()) else { return false };
         answer.started(&plain.id, &plain.model);
+        for (name, said) in
+            [("system_fingerprint", plain.system_fingerprint), ("service_tier", plain.service_tier)]
+        {
+            self.said_of_all(name, said, answer);
+        }
         let [choice] = &plain.choices;
         if let Some(text) = choice.delta.content.as_deref().filter(|text| !text.is_empty()) {
             self.say(text, answer);
@@ -211,6 +235,7 @@ impl Protocol for Chunks {
             return answer.fail(failure(None, value));
         }
         answer.started(frame.text("id"), frame.text("model"));
+        answer.members(value, &PLACED);
         if value["usage"].is_object() {
             self.usage(&value["usage"], answer);
         }
@@ -219,7 +244,7 @@ impl Protocol for Chunks {
             if self.finish.is_some() {
                 continue;
             }
-            self.delta(&choice["delta"], answer);
+            self.delta(&choice["delta"], &choice["logprobs"], answer);
             if let Some(reason) = choice["finish_reason"].as_str().filter(|reason| !reason.is_empty()) {
                 self.finish(reason, answer);
             }

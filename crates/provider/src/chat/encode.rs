@@ -95,6 +95,7 @@ impl Messages {
                 let function = json!({"name": name, "arguments": arguments});
                 self.called(json!({"id": call_id, "type": "function", "function": function}));
             }
+            History::Hosted { .. } | History::Given { .. } => {}
             History::ToolResult { call_id, parts, .. } => {
                 self.close_answer();
                 let content = text_of(parts);

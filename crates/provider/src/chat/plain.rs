@@ -18,10 +18,10 @@ pub(super) struct Plain<'a> {
     _object: Option<&'a str>,
     #[serde(default, rename = "created")]
     _created: Option<u64>,
-    #[serde(borrow, default, rename = "system_fingerprint")]
-    _system_fingerprint: Option<&'a str>,
-    #[serde(borrow, default, rename = "service_tier")]
-    _service_tier: Option<&'a str>,
+    #[serde(borrow, default)]
+    pub system_fingerprint: Option<&'a str>,
+    #[serde(borrow, default)]
+    pub service_tier: Option<&'a str>,
     #[serde(default, rename = "usage")]
     _usage: (),
 }

@@ -71,7 +71,7 @@ impl Responses {
         let signature = self.signature.take();
         let opaque = signature.map(|signature| match kind {
             ItemKind::Reasoning => json!({"thoughtSignature": signature}),
-            ItemKind::Message | ItemKind::ToolCall { .. } => {
+            ItemKind::Message | ItemKind::ToolCall { .. } | ItemKind::Hosted { .. } => {
                 json!({ self.provider.clone(): {"thoughtSignature": signature} })
             }
         });

@@ -77,6 +77,7 @@ fn contents(history: &[History], provider: &str) -> Vec<Value> {
         match entry {
             // Its thoughts stay with the service; only the signatures of what followed go back.
             History::System { .. } | History::Reasoning { .. } => {}
+            History::Hosted { .. } | History::Given { .. } => {}
             History::User { parts } => parts.iter().filter_map(part).for_each(|part| turns.user(part)),
             History::Assistant { parts, opaque } => said(parts, opaque, provider, &mut turns),
             History::ToolCall { call_id, name, arguments, opaque } => {

@@ -24,8 +24,9 @@ impl Api for Gemini {
         Ok(format!("{}:streamGenerateContent?alt=sse", place(&request.model)?))
     }
 
-    fn count_path(model: &str) -> Result<Option<String>, ModelError> {
-        Ok(Some(format!("{}:countTokens", place(model)?)))
+    fn count(request: &ModelRequest) -> Option<(String, Value)> {
+        let path = format!("{}:countTokens", place(&request.model).ok()?);
+        Some((path, Value::Object(request.verbatim.clone()?)))
     }
 
     fn key_header(key: &Secret) -> (HeaderName, String) {

@@ -3,6 +3,7 @@
 //! No redirect is followed, so a key goes only where the configuration says. Every wait has a limit, and so has the
 //! size of everything that is read. Dropping the stream or cancelling its token closes the socket.
 
+mod ask;
 mod call;
 mod endpoint;
 mod header;
@@ -27,7 +28,7 @@ use crate::api::Api;
 use crate::fnv::fnv;
 use crate::price::Price;
 use crate::secret::{Secret, Secrets};
-use crate::{Category, Count, ModelError, ModelEvent, ModelRequest, ModelStream, Probe, Provider};
+use crate::{Category, Counting, ModelError, ModelEvent, ModelRequest, ModelStream, Probe, Provider};
 use call::{Call, Watch};
 use endpoint::Endpoint;
 
@@ -113,7 +114,19 @@ impl<A: Api> HttpProvider<A> {
             .map_err(|error| invalid(format!("the request cannot be written as JSON: {error}")))?;
         // Every call of a conversation has another history, so its bytes name it.
         let seed = format!("{:012x}", fnv(&body) & 0xffff_ffff_ffff);
-        let target = self.endpoint.target(&A::path(request)?);
+        let message = self.message(&A::path(request)?, body, "text/event-stream", request)?;
+        Ok((message, seed))
+    }
+
+    /// What is posted to a path of the service.
+    fn message(
+        &self,
+        path: &str,
+        body: Vec<u8>,
+        accept: &'static str,
+        request: &ModelRequest,
+    ) -> Result<Request<Full<Bytes>>, ModelError> {
+        let target = self.endpoint.target(path);
         let mut message = Request::new(Full::new(Bytes::from(body)));
         *message.method_mut() = Method::POST;
         *message.uri_mut() = target.parse().map_err(|_| invalid(format!("`{target}` is not a path")))?;
@@ -121,11 +134,11 @@ impl<A: Api> HttpProvider<A> {
         headers.extend(self.headers.clone());
         headers.insert(names::HOST, self.endpoint.host_header());
         headers.insert(names::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        headers.insert(names::ACCEPT, HeaderValue::from_static("text/event-stream"));
+        headers.insert(names::ACCEPT, HeaderValue::from_static(accept));
         headers.insert(names::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
         A::headers(request, headers);
         self.put_key(headers)?;
-        Ok((message, seed))
+        Ok(message)
     }
 
     fn put_key(&self, headers: &mut HeaderMap) -> Result<(), ModelError> {
@@ -165,8 +178,9 @@ impl<A: Api> Provider for HttpProvider<A> {
         Box::pin(self.ask_for_models())
     }
 
-    fn count_tokens<'a>(&'a self, model: &'a str, body: Bytes) -> Count<'a> {
-        Box::pin(self.ask_for_count(model, body))
+    fn count_tokens(&self, request: ModelRequest) -> Option<Counting<'_>> {
+        let (path, body) = A::count(&request)?;
+        Some(Box::pin(async move { self.ask(&path, &body, &request).await }))
     }
 
     fn call(&self, request: ModelRequest, cancel: CancellationToken) -> ModelStream {

@@ -83,8 +83,10 @@ fn reasoning(place: &str, item: &Value, next: Option<&Value>) -> Result<(), Refu
     if !item["encrypted_content"].is_string() {
         return refuse(place, "the item is not stored and brings no encrypted_content");
     }
+    // What has no role and is no output is the model's: a call, or what the service did itself.
     let led_to = next.is_some_and(|next| {
-        next["role"] == "assistant" || next["type"] == "function_call" || next["type"] == "reasoning"
+        let is_result = next["type"].as_str().is_some_and(|kind| kind.ends_with("_output"));
+        next["role"] == "assistant" || next["role"].is_null() && !is_result
     });
     match led_to {
         true => Ok(()),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use riverrun_event::Usage;
+use riverrun_event::{RawJson, Usage};
 use serde_json::{Map, Value, json};
 
 use crate::failure::failure;
@@ -11,10 +11,33 @@ use crate::{ItemKind, StopReason};
 
 pub(crate) struct Responses {
     provider: String,
-    /// The service's output index → ours. None: an item of a kind that has no place here.
-    items: BTreeMap<u64, Option<u32>>,
+    /// The service's output index → ours.
+    items: BTreeMap<u64, u32>,
     refused: bool,
 }
+
+/// Members of a response that have a place here, or that the caller said.
+const PLACED: [&str; 19] = [
+    "id",
+    "object",
+    "created_at",
+    "completed_at",
+    "status",
+    "model",
+    "output",
+    "output_text",
+    "error",
+    "incomplete_details",
+    "instructions",
+    "tools",
+    "metadata",
+    "background",
+    "store",
+    "previous_response_id",
+    "conversation",
+    "prompt",
+    "parallel_tool_calls",
+];
 
 impl Responses {
     pub fn new(provider: &str) -> Self {
@@ -28,26 +51,26 @@ impl Responses {
         let item = &frame.value["item"];
         let text = |name: &str| item[name].as_str().unwrap_or_default().to_owned();
         let kind = match item["type"].as_str().unwrap_or_default() {
-            "message" => Some(ItemKind::Message),
-            "reasoning" => Some(ItemKind::Reasoning),
-            "function_call" => Some(ItemKind::ToolCall { call_id: text("call_id"), name: text("name") }),
-            _ => None,
+            "message" => ItemKind::Message,
+            "reasoning" => ItemKind::Reasoning,
+            "function_call" => ItemKind::ToolCall { call_id: text("call_id"), name: text("name") },
+            kind => ItemKind::Hosted { kind: kind.to_owned(), begun: RawJson::of(item).unwrap_or_default() },
         };
         if self.items.contains_key(&place) {
             return answer.fail(protocol_error(format!("two items were added at output_index {place}")));
         }
-        if let Some(ItemKind::ToolCall { call_id, name }) = &kind
+        if let ItemKind::ToolCall { call_id, name } = &kind
             && (call_id.is_empty() || name.is_empty())
         {
             return answer.fail(protocol_error("a function call came without its call_id or name"));
         }
-        self.items.insert(place, kind.map(|kind| answer.open(kind)));
+        self.items.insert(place, answer.open(kind));
     }
 
     /// Our index of the item that a frame speaks of; a frame of an item that was never added ends the answer.
     fn index(&self, frame: &Json, answer: &mut Answer) -> Option<u32> {
         match frame.number("output_index").and_then(|place| self.items.get(&place)) {
-            Some(index) => *index,
+            Some(index) => Some(*index),
             None => {
                 let name = frame.text("type");
                 answer.fail(protocol_error(format!("`{name}` came for an item that was not added")));
@@ -58,19 +81,33 @@ impl Responses {
 
     fn item_done(&mut self, frame: &Json, answer: &mut Answer) {
         let item = &frame.value["item"];
-        let Some(index) = self.index(frame, answer) else {
-            return answer.vendor(item["type"].as_str().unwrap_or("item"), item);
-        };
+        let Some(index) = self.index(frame, answer) else { return };
         match answer.kind_of(index) {
+            Some(ItemKind::Hosted { .. }) => answer.done(index, Some(item.clone())),
             Some(ItemKind::ToolCall { .. }) => self.call_done(index, item, answer),
             Some(ItemKind::Reasoning) => answer.done(index, Some(item.clone())),
             Some(ItemKind::Message) => {
-                let whole: String = parts(item).filter_map(|part| part["text"].as_str()).collect();
-                answer.whole_text(index, &whole);
+                self.whole_parts(index, item, answer);
                 let own = self.own(item, &["phase"]);
                 answer.done(index, own);
             }
             None => {}
+        }
+    }
+
+    /// The service repeats what the message says; it is news only if no delta came.
+    fn whole_parts(&mut self, index: u32, item: &Value, answer: &mut Answer) {
+        if answer.has_text(index) {
+            return;
+        }
+        for part in item["content"].as_array().into_iter().flatten() {
+            if let Some(text) = part["text"].as_str() {
+                answer.scored(index, text, &part["logprobs"]);
+            }
+            if let Some(refusal) = part["refusal"].as_str() {
+                self.refused = true;
+                answer.refusal(index, refusal);
+            }
         }
     }
 
@@ -96,7 +133,14 @@ impl Responses {
         }
     }
 
+    /// The hosted item that a frame speaks of.
+    fn hosted(&self, frame: &Json, answer: &Answer) -> Option<u32> {
+        let index = *self.items.get(&frame.number("output_index")?)?;
+        matches!(answer.kind_of(index), Some(ItemKind::Hosted { .. })).then_some(index)
+    }
+
     fn ended(&mut self, response: &Value, answer: &mut Answer) {
+        answer.members(response, &PLACED);
         let usage = usage(&response["usage"], answer);
         let stop = match response["incomplete_details"]["reason"].as_str() {
             Some("max_output_tokens") => StopReason::MaxTokens,
@@ -113,6 +157,11 @@ impl Responses {
 impl Protocol for Responses {
     fn frame(&mut self, frame: &Json, answer: &mut Answer) {
         let value = &frame.value;
+        let is_word =
+            !matches!(frame.text("type"), "response.output_item.added" | "response.output_item.done");
+        if let Some(index) = self.hosted(frame, answer).filter(|_| is_word) {
+            return answer.frame(index, value, &["output_index", "sequence_number"]);
+        }
         match frame.text("type") {
             "response.created" | "response.queued" | "response.in_progress" => {
                 let response = &value["response"];
@@ -122,11 +171,13 @@ impl Protocol for Responses {
             "response.output_item.added" => self.item_added(frame, answer),
             "response.output_item.done" => self.item_done(frame, answer),
             "response.output_text.delta" => {
-                self.delta(frame, answer, |to, index, _, text| to.text(index, text))
+                self.delta(frame, answer, |to, index, frame, text| {
+                    to.scored(index, text, &frame.value["logprobs"]);
+                });
             }
             "response.refusal.delta" => {
                 self.refused = true;
-                self.delta(frame, answer, |to, index, _, text| to.text(index, text));
+                self.delta(frame, answer, |to, index, _, text| to.refusal(index, text));
             }
             "response.reasoning_summary_text.delta" => self.delta(frame, answer, |to, index, frame, text| {
                 let part = frame.number("summary_index").and_then(|part| u32::try_from(part).ok());
@@ -144,6 +195,7 @@ impl Protocol for Responses {
             "response.completed" | "response.incomplete" => self.ended(&value["response"], answer),
             "response.failed" => answer.fail(failure(None, &value["response"])),
             "error" => answer.fail(failure(None, value)),
+            "keepalive" => {}
             name if is_repetition(name) => {}
             "" if value["error"].is_object() => answer.fail(failure(None, value)),
             "" => answer.fail(protocol_error("a frame has no `type`")),
@@ -164,10 +216,6 @@ fn is_repetition(name: &str) -> bool {
                 | "response.reasoning_text.done"
                 | "response.function_call_arguments.done"
         )
-}
-
-fn parts(item: &Value) -> impl Iterator<Item = &Value> {
-    item["content"].as_array().into_iter().flatten()
 }
 
 fn usage(usage: &Value, answer: &mut Answer) -> Usage {

@@ -3,12 +3,12 @@
 use riverrun_event::Part;
 use serde_json::{Map, Value, json};
 
-use crate::part::{Shown, own_opaque, put, show, text_of};
+use crate::part::{Shown, is_refusal, own_opaque, put, show, text_of};
 use crate::{History, ModelRequest, ToolChoice, ToolSpec};
 
 pub fn encode(request: &ModelRequest, provider: &str) -> Value {
     if let Some(verbatim) = &request.verbatim {
-        return self::verbatim(request, verbatim);
+        return self::verbatim(request, verbatim, provider);
     }
     let mut body = Map::new();
     body.extend(request.extra.clone());
@@ -40,9 +40,19 @@ pub fn encode(request: &ModelRequest, provider: &str) -> Value {
     Value::Object(body)
 }
 
-/// The caller's own body. Nothing is stored there, so the items of earlier answers stand for themselves.
-fn verbatim(request: &ModelRequest, body: &Map<String, Value>) -> Value {
+/// The caller's own body, behind what was said before. Nothing is stored there, so the items of earlier answers stand
+/// for themselves.
+fn verbatim(request: &ModelRequest, body: &Map<String, Value>, provider: &str) -> Value {
     let mut body = body.clone();
+    if !request.history.is_empty() {
+        let mut said = input(&request.history, provider);
+        match body.remove("input") {
+            Some(Value::Array(items)) => said.extend(items),
+            Some(Value::String(text)) => said.push(json!({"role": "user", "content": text})),
+            Some(_) | None => {}
+        }
+        body.insert("input".to_owned(), Value::Array(said));
+    }
     body.insert("model".to_owned(), json!(request.model));
     body.insert("stream".to_owned(), json!(true));
     body.insert("store".to_owned(), json!(false));
@@ -72,7 +82,8 @@ fn input(history: &[History], provider: &str) -> Vec<Value> {
     // Reasoning stands only before what it led to; what a cancelled step thought led to nothing.
     for item in items.into_iter().rev() {
         let led_to = kept.last().is_some_and(|next| {
-            next["role"] == "assistant" || next["type"] == "function_call" || next["type"] == "reasoning"
+            let is_result = next["type"].as_str().is_some_and(|kind| kind.ends_with("_output"));
+            next["role"] == "assistant" || next["role"].is_null() && !is_result
         });
         if item["type"] != "reasoning" || led_to {
             kept.push(item);
@@ -90,20 +101,22 @@ fn item(entry: &History, provider: &str) -> Option<Value> {
             (!content.is_empty()).then(|| json!({"role": "user", "content": content}))
         }
         History::Assistant { parts, opaque } => {
-            let text = text_of(parts);
-            let mut message =
-                json!({"role": "assistant", "content": [{"type": "output_text", "text": text}]});
+            let content = said(parts);
+            let is_said = !content.is_empty();
+            let mut message = json!({"role": "assistant", "content": content});
             if let (Some(members), Some(own)) = (message.as_object_mut(), own_opaque(opaque, provider)) {
                 members.extend(own);
             }
-            (!text.is_empty()).then_some(message)
+            is_said.then_some(message)
         }
         History::Reasoning { provider: maker, opaque, .. } if maker == provider => {
             // Nothing is stored there, so only an item that carries its own content can be given back.
             let item: Value = opaque.as_ref()?.to().ok()?;
             item["encrypted_content"].is_string().then_some(item)
         }
-        History::Reasoning { .. } => None,
+        History::Hosted { provider: maker, object } if maker == provider => object.to().ok(),
+        History::Given { object } => object.to().ok(),
+        History::Reasoning { .. } | History::Hosted { .. } => None,
         History::ToolCall { call_id, name, arguments, opaque } => {
             let mut call =
                 json!({"type": "function_call", "call_id": call_id, "name": name, "arguments": arguments});
@@ -116,6 +129,15 @@ fn item(entry: &History, provider: &str) -> Option<Value> {
             Some(json!({"type": "function_call_output", "call_id": call_id, "output": output(parts)}))
         }
     }
+}
+
+/// What the model said: its text as one, and by what it refused.
+fn said(parts: &[Part]) -> Vec<Value> {
+    let (refused, spoken): (Vec<Part>, Vec<Part>) = parts.iter().cloned().partition(is_refusal);
+    let text = text_of(&spoken);
+    let spoken = (!text.is_empty()).then(|| json!({"type": "output_text", "text": text}));
+    let refused = refused.iter().filter_map(Part::text);
+    spoken.into_iter().chain(refused.map(|text| json!({"type": "refusal", "refusal": text}))).collect()
 }
 
 fn output(parts: &[Part]) -> Value {

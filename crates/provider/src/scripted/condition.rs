@@ -87,6 +87,7 @@ impl Situation {
                 }),
                 History::System { .. } | History::User { .. } => {}
                 History::Assistant { .. } | History::Reasoning { .. } => {}
+                History::Hosted { .. } | History::Given { .. } => {}
             }
         }
     }
@@ -116,6 +117,7 @@ fn call_id(entry: &History) -> Option<&str> {
         History::ToolCall { call_id, .. } | History::ToolResult { call_id, .. } => Some(call_id),
         History::System { .. } | History::User { .. } => None,
         History::Assistant { .. } | History::Reasoning { .. } => None,
+        History::Hosted { .. } | History::Given { .. } => None,
     }
 }
 

@@ -60,7 +60,7 @@ impl Performance {
             None if layout.calls > 0 => StopReason::ToolUse,
             None => StopReason::End,
         };
-        layout.say(ModelEvent::Completed { stop, usage: usage(step, values) });
+        layout.say(ModelEvent::Completed { stop, usage: usage(step, values), members: None });
         Ok(layout.done())
     }
 

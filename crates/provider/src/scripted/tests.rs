@@ -78,7 +78,7 @@ async fn text_is_a_reasoning_summary_and_a_message() {
     let reasoning = ModelEvent::Reasoning { index: 0, summary_index: Some(0), delta: "Think".to_owned() };
     assert_eq!(events[1], ModelEvent::ItemStarted { index: 0, kind: ItemKind::Reasoning });
     assert_eq!(events[2], reasoning);
-    let Some(ModelEvent::Completed { stop: StopReason::End, usage }) = events.last() else { panic!() };
+    let Some(ModelEvent::Completed { stop: StopReason::End, usage, .. }) = events.last() else { panic!() };
     assert_eq!((usage.input_tokens, usage.output_tokens, usage.total_tokens), (Some(10), Some(12), Some(22)));
 }
 

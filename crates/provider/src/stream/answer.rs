@@ -19,7 +19,12 @@ pub(crate) struct Answer {
     over: bool,
     has_lone_surrogates: bool,
     has_calls: bool,
+    /// What the service says of its answer and has no place here.
+    members: Map<String, Value>,
 }
+
+/// Members that are larger in all are not worth an event.
+const MOST_MEMBERS: usize = 64 << 10;
 
 struct OpenItem {
     kind: ItemKind,
@@ -64,6 +69,26 @@ impl Answer {
         self.delta(index, delta, |index, delta| ModelEvent::Text { index, delta });
     }
 
+    /// Text with the odds of its tokens.
+    pub fn scored(&mut self, index: u32, delta: &str, logprobs: &Value) {
+        let odds = logprobs.as_array().into_iter().flatten();
+        let odds: Vec<RawJson> = odds.filter_map(|one| RawJson::of(one).ok()).collect();
+        if odds.is_empty() {
+            return self.text(index, delta);
+        }
+        let said = self.events.len();
+        self.delta(index, delta, |index, delta| ModelEvent::Scored { index, delta, logprobs: Vec::new() });
+        match self.events.get_mut(said) {
+            Some(ModelEvent::Scored { logprobs, .. }) => *logprobs = odds,
+            // Half a character says nothing yet, but it has its odds.
+            _ => self.say(ModelEvent::Scored { index, delta: String::new(), logprobs: odds }),
+        }
+    }
+
+    pub fn refusal(&mut self, index: u32, delta: &str) {
+        self.delta(index, delta, |index, delta| ModelEvent::Refusal { index, delta });
+    }
+
     pub fn reasoning(&mut self, index: u32, summary_index: Option<u32>, delta: &str) {
         self.delta(index, delta, |index, delta| ModelEvent::Reasoning { index, summary_index, delta });
     }
@@ -83,11 +108,8 @@ impl Answer {
         self.arguments(index, &rest);
     }
 
-    /// The service repeats the text whole; it is news only if no delta came.
-    pub fn whole_text(&mut self, index: u32, whole: &str) {
-        if self.item(index).is_some_and(|item| !item.has_text) {
-            self.text(index, whole);
-        }
+    pub fn has_text(&self, index: u32) -> bool {
+        self.item(index).is_some_and(|item| item.has_text)
     }
 
     pub fn arguments_of(&self, index: u32) -> &str {
@@ -113,7 +135,7 @@ impl Answer {
         if item.joiner.end() {
             let lost = char::REPLACEMENT_CHARACTER.to_string();
             let event = match item.kind {
-                ItemKind::Message => ModelEvent::Text { index, delta: lost },
+                ItemKind::Message | ItemKind::Hosted { .. } => ModelEvent::Text { index, delta: lost },
                 ItemKind::Reasoning => ModelEvent::Reasoning { index, summary_index: None, delta: lost },
                 ItemKind::ToolCall { .. } => ModelEvent::Arguments { index, delta: lost },
             };
@@ -123,6 +145,32 @@ impl Answer {
         self.has_calls |= matches!(self.items[index as usize].kind, ItemKind::ToolCall { .. });
         let opaque = opaque.and_then(|value| RawJson::of(&value).ok());
         self.say(ModelEvent::ItemDone { index, opaque });
+    }
+
+    /// Keeps a member of the answer; a later one replaces an earlier one, and null says nothing.
+    pub fn member(&mut self, name: &str, value: &Value) {
+        if !value.is_null() {
+            self.members.insert(name.to_owned(), value.clone());
+        }
+    }
+
+    /// Keeps the members of an object but for those that have a place.
+    pub fn members(&mut self, object: &Value, placed: &[&str]) {
+        let members = object.as_object().into_iter().flatten();
+        members
+            .filter(|(name, _)| !placed.contains(&name.as_str()))
+            .for_each(|(name, value)| self.member(name, value));
+    }
+
+    /// A word about a hosted item, without the members that number it in the stream.
+    pub fn frame(&mut self, index: u32, frame: &Value, numbers: &[&str]) {
+        let mut frame = frame.clone();
+        if let Some(members) = frame.as_object_mut() {
+            numbers.iter().for_each(|name| drop(members.remove(*name)));
+        }
+        if let Ok(frame) = RawJson::of(&frame) {
+            self.say(ModelEvent::Frame { index, frame });
+        }
     }
 
     pub fn vendor(&mut self, name: &str, data: &Value) {
@@ -144,7 +192,9 @@ impl Answer {
             let item = &self.items[index];
             match &item.kind {
                 _ if item.done => {}
-                ItemKind::Message | ItemKind::Reasoning => self.done(index as u32, None),
+                ItemKind::Message | ItemKind::Reasoning | ItemKind::Hosted { .. } => {
+                    self.done(index as u32, None);
+                }
                 ItemKind::ToolCall { .. } if cut => {}
                 ItemKind::ToolCall { name, .. } => {
                     let message =
@@ -157,7 +207,10 @@ impl Answer {
             StopReason::End if self.has_calls => StopReason::ToolUse,
             other => other,
         };
-        self.say(ModelEvent::Completed { stop, usage });
+        let members = std::mem::take(&mut self.members);
+        let members = (!members.is_empty()).then(|| RawJson::of(&members).ok()).flatten();
+        let members = members.filter(|members| members.get().len() <= MOST_MEMBERS);
+        self.say(ModelEvent::Completed { stop, usage, members });
         self.over = true;
     }
 

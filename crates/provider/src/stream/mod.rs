@@ -52,8 +52,8 @@ pub(crate) struct SseDecoder<P> {
     answer: Answer,
 }
 
-/// A frame larger than this is no frame of a model.
-pub(crate) const MOST_FRAME_BYTES: usize = 1 << 20;
+/// A frame larger than this is no frame of a model; one that holds a picture may be some megabytes.
+pub(crate) const MOST_FRAME_BYTES: usize = 16 << 20;
 
 impl<P: Protocol> SseDecoder<P> {
     pub fn new(protocol: P) -> Self {

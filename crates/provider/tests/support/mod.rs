@@ -68,6 +68,11 @@ pub fn to_json(event: &ModelEvent) -> Value {
         }
         ModelEvent::ItemStarted { index, kind } => json!({"itemStarted": index, "kind": kind_json(kind)}),
         ModelEvent::Text { index, delta } => json!({"text": delta, "index": index}),
+        ModelEvent::Scored { index, delta, logprobs } => {
+            json!({"text": delta, "index": index, "logprobs": logprobs})
+        }
+        ModelEvent::Refusal { index, delta } => json!({"refusal": delta, "index": index}),
+        ModelEvent::Frame { index, frame } => json!({"frame": frame, "index": index}),
         ModelEvent::Reasoning { index, summary_index, delta } => {
             json!({"reasoning": delta, "index": index, "summaryIndex": summary_index})
         }
@@ -80,7 +85,12 @@ pub fn to_json(event: &ModelEvent) -> Value {
         ModelEvent::State(state) => json!({"state": raw(state)}),
         ModelEvent::Vendor { name, data } => json!({"vendor": name, "data": raw(data)}),
         ModelEvent::Raw(bytes) => json!({"raw": String::from_utf8_lossy(bytes)}),
-        ModelEvent::Completed { stop, usage } => json!({"completed": stop_word(stop), "usage": usage}),
+        ModelEvent::Completed { stop, usage, members: None } => {
+            json!({"completed": stop_word(stop), "usage": usage})
+        }
+        ModelEvent::Completed { stop, usage, members } => {
+            json!({"completed": stop_word(stop), "usage": usage, "members": members})
+        }
         ModelEvent::Failed(error) => json!({"failed": {
             "category": error.category.as_str(),
             "code": error.code,
@@ -96,6 +106,7 @@ fn kind_json(kind: &ItemKind) -> Value {
         ItemKind::Message => json!("message"),
         ItemKind::Reasoning => json!("reasoning"),
         ItemKind::ToolCall { call_id, name } => json!({"toolCall": name, "callId": call_id}),
+        ItemKind::Hosted { kind, begun } => json!({"hosted": kind, "begun": begun}),
     }
 }
 

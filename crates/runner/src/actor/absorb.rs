@@ -18,8 +18,8 @@ impl Actor {
             self.running.remove(&key);
         }
         match (key, report) {
-            (EffectKey::Model(task), Report::Model(ModelEvent::Completed { stop, usage })) => {
-                self.model_completed(&task, &stop, usage, page);
+            (EffectKey::Model(task), Report::Model(ModelEvent::Completed { stop, usage, members })) => {
+                self.model_completed(&task, &stop, usage, members, page);
             }
             (EffectKey::Model(task), Report::Model(ModelEvent::Failed(error))) => {
                 self.model_failed(&task, &error, page);

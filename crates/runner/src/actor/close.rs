@@ -1,8 +1,9 @@
 //! Open work, closed honestly: nothing that was shown is lost, nothing goes on, every call has its result.
 
 use riverrun_event::{
-    ActionResolved, ErrorInfo, EventType, Item, ItemCompleted, ItemPatch, MessagePatch, ModelFailed, Part,
-    Patch, ReasoningPatch, SubagentClosed, TaskChange, TaskId, ToolCallPatch, ToolCancelled,
+    ActionResolved, ErrorInfo, EventType, HostedPatch, Item, ItemCompleted, ItemPatch, MessagePatch,
+    ModelFailed, Part, Patch, ReasoningPatch, SubagentClosed, TaskChange, TaskId, ToolCallPatch,
+    ToolCancelled,
 };
 
 use super::Actor;
@@ -114,6 +115,11 @@ impl Actor {
                     id: item.id.clone(),
                     status: status(),
                     ..ToolCallPatch::default()
+                }),
+                Item::Hosted(item) => ItemPatch::Hosted(HostedPatch {
+                    id: item.id.clone(),
+                    status: status(),
+                    ..HostedPatch::default()
                 }),
                 Item::ToolResult(_) | Item::Handoff(_) | Item::Error(_) | Item::Other(_) => return None,
             };

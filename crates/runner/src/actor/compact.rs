@@ -103,7 +103,7 @@ impl Actor {
         let Some((provider, model)) = persona.model(&self.core.registry, place) else { return false };
         let provider = provider.clone();
         let mut past = Vec::new();
-        self.past(&thread, &turn_id, &mut past).await;
+        self.past(&thread, &turn_id, None, &mut past).await;
         let before = history::tokens(&past);
         let turns = self.past_turns(&thread, &turn_id);
         match trigger {
@@ -194,6 +194,8 @@ impl Actor {
             model: said.model,
             provider,
             response_id: said.response,
+            dialect: None,
+            members: None,
             raw_ref,
         };
         page.push(EventType::ModelCompleted, scope, &completed);

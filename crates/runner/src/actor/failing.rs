@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use riverrun_event::{
     ErrorInfo, EventType, ItemRetracted, LimitState, ModelFailed, RateLimitHit, RoutingDecision, RunId,
-    Scope, TaskAttempt, TaskId, UpstreamError,
+    Scope, TaskAttempt, TaskId,
 };
 use riverrun_provider::{Category, ModelError};
 
@@ -184,25 +184,8 @@ impl Actor {
     }
 }
 
-pub(crate) fn error_info(error: &ModelError, retryable: bool) -> ErrorInfo {
-    ErrorInfo {
-        message: error.message.clone(),
-        code: Some(error.code.clone().unwrap_or_else(|| error.category.as_str().to_owned())),
-        category: Some(error.category.as_str().to_owned()),
-        retryable: Some(retryable),
-        upstream: upstream(error),
-    }
-}
-
-/// What the service said itself; None if it said nothing.
-fn upstream(error: &ModelError) -> Option<Box<UpstreamError>> {
-    let said = UpstreamError {
-        status: error.status.map(u32::from),
-        code: error.code.clone(),
-        param: error.param.clone(),
-        retry_after_ms: error.retry_after.map(|pause| u64::try_from(pause.as_millis()).unwrap_or(u64::MAX)),
-    };
-    (said != UpstreamError::default()).then(|| Box::new(said))
+pub(super) fn error_info(error: &ModelError, retryable: bool) -> ErrorInfo {
+    ErrorInfo { retryable: Some(retryable), ..error.info() }
 }
 
 fn may_fall_back(category: Category) -> bool {

@@ -61,7 +61,6 @@ use tokio::time::Instant;
 
 pub(crate) use append::Stop;
 pub(crate) use command::{Command, Reply};
-pub(crate) use failing::error_info;
 
 use crate::core::Core;
 use crate::drive::{EffectKey, Launch, Report, Reported, Running};

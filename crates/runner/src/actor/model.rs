@@ -1,9 +1,10 @@
 //! What the model says, as events.
 
 use riverrun_event::{
-    Block, Cost, EventType, Item, ItemCompleted, ItemId, ItemPatch, ItemStarted, ItemUpdated, MessageItem,
-    MessagePatch, ModelCompleted, ModelDelta, Patch, RawJson, ReasoningDelta, ReasoningItem, ReasoningPatch,
-    TaskId, TextBlock, ToolArgs, ToolCallId, ToolCallItem, ToolCallPatch, Usage,
+    Block, BlockChange, Cost, EventType, HostedItem, HostedPatch, HostedWord, Item, ItemCompleted, ItemId,
+    ItemPatch, ItemStarted, ItemUpdated, MessageItem, MessagePatch, ModelCompleted, ModelDelta, Patch,
+    RawJson, ReasoningDelta, ReasoningItem, ReasoningPatch, TaskId, TextBlock, ToolArgs, ToolCallId,
+    ToolCallItem, ToolCallPatch, Usage,
 };
 use riverrun_provider::{ItemKind, ModelEvent, StopReason};
 
@@ -29,9 +30,33 @@ pub(super) struct StreamItem {
     pub item: String,
     pub output_index: u32,
     kind: ItemKind,
+    /// Blocks so far, and which of them hold the text and the refusal of a message.
+    blocks: u32,
+    text_block: Option<u32>,
+    refusal_block: Option<u32>,
     text: String,
+    logprobs: Vec<RawJson>,
     annotations: Vec<riverrun_event::Annotation>,
     pub is_done: bool,
+}
+
+impl StreamItem {
+    fn next_block(&mut self) -> u32 {
+        self.blocks += 1;
+        self.blocks - 1
+    }
+
+    fn delta(&self, delta: String, block: u32) -> ModelDelta {
+        let (item_id, output_index) = (Some(self.item.clone()), Some(self.output_index));
+        let block_index = (block > 0).then_some(block);
+        ModelDelta { delta, item_id, output_index, block_index, logprobs: None }
+    }
+
+    /// A block that comes as a whole.
+    fn told(&self, block_index: u32, block: Block, change: BlockChange) -> ItemUpdated {
+        let (item_id, output_index) = (self.item.clone(), self.output_index);
+        ItemUpdated { item_id, output_index, block_index, block, change, partial_index: None }
+    }
 }
 
 impl Actor {
@@ -48,7 +73,12 @@ impl Actor {
                 }
             }
             ModelEvent::ItemStarted { index, kind } => self.item_started(task, index, kind, page),
-            ModelEvent::Text { index, delta } => self.text(task, index, delta, page),
+            ModelEvent::Text { index, delta } => self.text(task, index, delta, Vec::new(), page),
+            ModelEvent::Scored { index, delta, logprobs } => self.text(task, index, delta, logprobs, page),
+            ModelEvent::Refusal { index, delta } => self.refusal(task, index, delta, page),
+            ModelEvent::Frame { index, frame } => {
+                self.hosted_word(task, index, HostedWord::Frame, &frame, page);
+            }
             ModelEvent::Reasoning { index, summary_index, delta } => {
                 let Some((scope, item)) = self.stream_item(task, index) else { return };
                 let (item_id, output_index) = (Some(item.item.clone()), Some(item.output_index));
@@ -80,9 +110,16 @@ impl Actor {
         }
     }
 
+    /// The dialect of the service that this task calls.
+    fn spoken(&self, task: &TaskId) -> Option<&'static str> {
+        let provider = self.view.task(task)?.1.provider.as_deref()?;
+        self.core.registry.providers.get(provider)?.speaks()
+    }
+
     fn item_started(&mut self, task: &TaskId, index: u32, kind: ItemKind, page: &mut Page) {
         let id = ItemId::from_bytes(self.core.fresh()).to_string();
         let kind = self.own_call_id(task, kind);
+        let dialect = self.spoken(task);
         let Some(view) = self.view.task_mut(task) else { return };
         let (output_index, scope) = (view.take_index(), view.step_scope());
         let agent = view.agent.clone();
@@ -102,18 +139,35 @@ impl Actor {
                 name: name.clone(),
                 ..ToolCallItem::default()
             }),
+            ItemKind::Hosted { kind, .. } => Item::Hosted(HostedItem {
+                id: id.clone(),
+                dialect: dialect.unwrap_or_default().to_owned(),
+                kind: kind.clone(),
+                ..HostedItem::default()
+            }),
         };
         page.push(EventType::ItemStarted, &scope, &ItemStarted { item, output_index });
+        let begun = match &kind {
+            ItemKind::Hosted { begun, .. } => Some(begun.clone()),
+            ItemKind::Message | ItemKind::Reasoning | ItemKind::ToolCall { .. } => None,
+        };
         let item = StreamItem {
             index,
             item: id,
             output_index,
             kind,
+            blocks: 0,
+            text_block: None,
+            refusal_block: None,
             text: String::new(),
+            logprobs: Vec::new(),
             annotations: Vec::new(),
             is_done: false,
         };
         self.streams.entry(task.clone()).or_default().items.push(item);
+        if let Some(begun) = begun {
+            self.hosted_word(task, index, HostedWord::Begun, &begun, page);
+        }
     }
 
     /// A call id names a call for ever, and a child task is named by it: one that is in use, or is no id, is replaced.
@@ -142,29 +196,62 @@ impl Actor {
         items.iter_mut().rev().find(|item| item.index == index && !item.is_done).map(|item| (scope, item))
     }
 
-    fn text(&mut self, task: &TaskId, index: u32, delta: String, page: &mut Page) {
+    fn text(&mut self, task: &TaskId, index: u32, delta: String, logprobs: Vec<RawJson>, page: &mut Page) {
         let Some((scope, item)) = self.stream_item(task, index) else { return };
         item.text.push_str(&delta);
-        let (item_id, output_index) = (Some(item.item.clone()), Some(item.output_index));
-        let delta = ModelDelta { delta, item_id, output_index, block_index: None };
+        let block = item.text_block.unwrap_or_else(|| item.next_block());
+        item.text_block = Some(block);
+        let logprobs = Some(logprobs).filter(|odds| !odds.is_empty());
+        item.logprobs.extend(logprobs.iter().flatten().cloned());
+        let delta = ModelDelta { logprobs, ..item.delta(delta, block) };
         page.push(EventType::ModelDelta, &scope, &delta);
     }
 
+    /// By what the model refuses to answer is a block of its own.
+    fn refusal(&mut self, task: &TaskId, index: u32, delta: String, page: &mut Page) {
+        let Some((scope, item)) = self.stream_item(task, index) else { return };
+        if item.refusal_block.is_none() {
+            let block = item.next_block();
+            item.refusal_block = Some(block);
+            let tags = Some(vec![TextBlock::REFUSAL.to_owned()]);
+            let text = Block::Text(TextBlock { tags, ..TextBlock::default() });
+            page.push(EventType::ItemUpdated, &scope, &item.told(block, text, BlockChange::Added));
+        }
+        let delta = item.delta(delta, item.refusal_block.unwrap_or_default());
+        page.push(EventType::ModelDelta, &scope, &delta);
+    }
+
+    /// What a service says of a tool of its own.
+    fn hosted_word(&mut self, task: &TaskId, index: u32, word: HostedWord, json: &RawJson, page: &mut Page) {
+        let Some((scope, item)) = self.stream_item(task, index) else { return };
+        for block in word.blocks(json) {
+            let place = item.next_block();
+            page.push(EventType::ItemUpdated, &scope, &item.told(place, block, BlockChange::Done));
+        }
+    }
+
     fn item_done(&mut self, task: &TaskId, index: u32, opaque: Option<RawJson>, page: &mut Page) {
+        let is_hosted = |item: &StreamItem| matches!(item.kind, ItemKind::Hosted { .. });
+        // What came whole is not told twice.
+        let has_grown = |item: &StreamItem, whole: &RawJson| matches!(&item.kind, ItemKind::Hosted { begun, .. } if begun != whole);
+        if let (Some((_, item)), Some(whole)) = (self.stream_item(task, index), &opaque)
+            && has_grown(item, whole)
+        {
+            self.hosted_word(task, index, HostedWord::Whole, whole, page);
+        }
         let Some((scope, item)) = self.stream_item(task, index) else { return };
         item.is_done = true;
+        let opaque = opaque.filter(|_| !is_hosted(item));
         if !item.annotations.is_empty() {
             let text = std::mem::take(&mut item.text);
             let annotations = Some(std::mem::take(&mut item.annotations));
-            let block = Block::Text(TextBlock { text, annotations, ..TextBlock::default() });
-            let (item_id, output_index) = (item.item.clone(), item.output_index);
-            let change = riverrun_event::BlockChange::Done;
-            let updated =
-                ItemUpdated { item_id, output_index, block_index: 0, block, change, partial_index: None };
+            let logprobs = Some(std::mem::take(&mut item.logprobs)).filter(|odds| fits(odds));
+            let block = Block::Text(TextBlock { text, annotations, logprobs, ..TextBlock::default() });
+            let updated = item.told(item.text_block.unwrap_or_default(), block, BlockChange::Done);
             page.push(EventType::ItemUpdated, &scope, &updated);
         }
         match &item.kind {
-            ItemKind::ToolCall { .. } => {
+            ItemKind::ToolCall { .. } | ItemKind::Hosted { .. } => {
                 let completed = completed(item, "completed", opaque);
                 page.push(EventType::ItemCompleted, &scope, &completed);
             }
@@ -201,8 +288,10 @@ impl Actor {
         task: &TaskId,
         stop: &StopReason,
         usage: Usage,
+        members: Option<RawJson>,
         page: &mut Page,
     ) {
+        let dialect = self.spoken(task).map(ToOwned::to_owned);
         let raw_ref = self.keep_answer(task);
         let Some(stream) = self.streams.get(task) else { return };
         let (response_id, model) = (stream.response.clone(), stream.model.clone());
@@ -220,6 +309,8 @@ impl Actor {
             model,
             provider: view.provider.as_deref().map(ToOwned::to_owned),
             response_id,
+            dialect: dialect.filter(|_| members.is_some()),
+            members,
             raw_ref,
         };
         let scope = view.step_scope();
@@ -233,6 +324,9 @@ fn is_of_item(event: &ModelEvent) -> bool {
     match event {
         ModelEvent::ItemStarted { .. }
         | ModelEvent::Text { .. }
+        | ModelEvent::Scored { .. }
+        | ModelEvent::Refusal { .. }
+        | ModelEvent::Frame { .. }
         | ModelEvent::Reasoning { .. }
         | ModelEvent::Arguments { .. }
         | ModelEvent::Annotated { .. }
@@ -260,8 +354,15 @@ fn completed(item: &StreamItem, status: &str, opaque: Option<RawJson>) -> ItemCo
         ItemKind::ToolCall { .. } => {
             ItemPatch::ToolCall(ToolCallPatch { id, status, opaque, ..ToolCallPatch::default() })
         }
+        ItemKind::Hosted { .. } => ItemPatch::Hosted(HostedPatch { id, status, ..HostedPatch::default() }),
     };
     ItemCompleted { item: patch, output_index: item.output_index }
+}
+
+/// The odds of a long text are too many for one event; readers of its deltas have had them.
+fn fits(odds: &[RawJson]) -> bool {
+    const MOST: usize = 64 << 10;
+    !odds.is_empty() && odds.iter().map(|one| one.get().len()).sum::<usize>() <= MOST
 }
 
 pub(super) fn stop_word(stop: &StopReason) -> &str {

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::Actor;
 use super::whole::{is_cut_output, is_cut_turn};
-use crate::history::{self, Making};
+use crate::history::{self, Making, Reader};
 use crate::page::Page;
 
 impl Actor {
@@ -19,7 +19,7 @@ impl Actor {
         let Some((turn, view)) = self.view.task(task) else { return Ok(out) };
         let (turn_id, thread, is_root) = (turn.turn.clone(), turn.thread.clone(), view.parent.is_none());
         if is_root {
-            self.past(&thread, &turn_id, &mut past).await;
+            self.past(&thread, &turn_id, None, &mut past).await;
         }
         let Some((_, view)) = self.view.task(task) else { return Ok(out) };
         let known = self.state.tasks.iter().find(|known| known.task_id == *task);
@@ -40,6 +40,25 @@ impl Actor {
         Ok(history::pair(out))
     }
 
+    /// What was said before a request that goes out in the caller's own words.
+    pub(super) async fn said_before(&mut self, task: &TaskId, reader: &Reader<'_>) -> Vec<History> {
+        let mut out = Vec::new();
+        let Some((turn, _)) = self.view.task(task) else { return out };
+        let (turn_id, thread) = (turn.turn.clone(), turn.thread.clone());
+        self.past(&thread, &turn_id, Some(reader), &mut out).await;
+        if out.is_empty() {
+            return out;
+        }
+        // What the request itself says may answer a call before it.
+        let turn = self.state.turns.iter().find(|known| known.turn_id == turn_id);
+        let asked = turn.and_then(|turn| history::given(turn, reader)).unwrap_or_default();
+        let count = asked.len();
+        out.extend(asked);
+        let mut out = history::pair(out);
+        out.truncate(out.len().saturating_sub(count));
+        out
+    }
+
     /// What the task has said and read itself.
     pub(super) fn own_items(&self, task: &TaskId, provider: &str) -> Vec<History> {
         let mut out = Vec::new();
@@ -54,7 +73,13 @@ impl Actor {
     }
 
     /// The turns of the thread before this one.
-    pub(super) async fn past(&mut self, thread: &ThreadId, before: &TurnId, out: &mut Vec<History>) {
+    pub(super) async fn past(
+        &mut self,
+        thread: &ThreadId,
+        before: &TurnId,
+        reader: Option<&Reader<'_>>,
+        out: &mut Vec<History>,
+    ) {
         let told = self.told_summary();
         let of_thread = self.past_turns(thread, before);
         let covered: Vec<&str> =
@@ -71,7 +96,7 @@ impl Actor {
             if let Some(sealed) = self.sealed_turn(&turn).await {
                 let root =
                     sealed.tasks.iter().find(|task| Some(&task.task_id) == sealed.turn.task_id.as_ref());
-                history::past_turn(&sealed.turn, root, out);
+                history::past_turn(&sealed.turn, root, reader, out);
             }
         }
         let ended =
@@ -80,7 +105,7 @@ impl Actor {
             .filter(|turn| turn.status.is_terminal() && turn.started_at.is_some() && !is_told(&turn.turn_id))
         {
             let root = self.state.tasks.iter().find(|task| Some(&task.task_id) == turn.task_id.as_ref());
-            history::past_turn(turn, root, out);
+            history::past_turn(turn, root, reader, out);
         }
     }
 

@@ -11,7 +11,7 @@ use super::failing::split;
 use super::keep::JSON;
 use super::{Actor, Stop};
 use crate::drive::{EffectKey, Launch, ModelCall};
-use crate::history;
+use crate::history::{self, Reader};
 use crate::page::{Page, with_step};
 use crate::persona::Persona;
 
@@ -136,7 +136,14 @@ impl Actor {
         let provider = provider.clone();
         let (steps, is_root) = (view.steps, view.parent.is_none());
         let idempotency_key = view.step.as_ref().map(|step| self.call_key(step));
-        let history = self.history(task, provider.name()).await?;
+        let spoken = persona.settings.dialect.as_deref().filter(|dialect| provider.speaks() == Some(dialect));
+        let verbatim = persona.settings.verbatim.as_ref().filter(|_| persona.is_gateway && steps == 0);
+        let history = match (spoken, verbatim) {
+            (Some(dialect), Some(_)) => {
+                self.said_before(task, &Reader { provider: provider.name(), dialect }).await
+            }
+            (None, _) | (_, None) => self.history(task, provider.name()).await?,
+        };
         let input = history::last_user_text(&history);
         let guardrails = if steps == 0 && is_root { persona.spec.guardrails.clone() } else { Vec::new() };
         let settings = &persona.settings;
@@ -156,7 +163,7 @@ impl Actor {
             stop: settings.stop.clone(),
             reasoning_effort: settings.reasoning_effort.clone().or(persona.spec.reasoning_effort.clone()),
             extra: if is_spoken { settings.extra.clone() } else { Default::default() },
-            // What came since, and what was said in other turns, the caller's request has not.
+            // What came since the caller's request has not.
             verbatim: settings.verbatim.clone().filter(|_| is_spoken && persona.is_gateway && steps == 0),
             keep_raw: persona.spec.keep_raw,
             idempotency_key,

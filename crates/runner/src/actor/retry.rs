@@ -97,6 +97,14 @@ fn ended_as(item: &Item) -> Option<ItemPatch> {
             id: item.id.clone(),
             ..riverrun_event::ErrorPatch::default()
         }),
+        Item::Hosted(item) => {
+            let (id, status) = (item.id.clone(), status(&item.status));
+            ItemPatch::Hosted(riverrun_event::HostedPatch {
+                id,
+                status,
+                ..riverrun_event::HostedPatch::default()
+            })
+        }
         Item::Other(_) => return None,
     })
 }

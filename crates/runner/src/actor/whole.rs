@@ -26,6 +26,7 @@ impl Actor {
             };
             turn.input.clone_from(&found.input);
             turn.history.clone_from(&found.history);
+            turn.settings.clone_from(&found.settings);
             let ours =
                 self.state.tasks.iter_mut().filter(|task| task.turn_id.as_ref() == Some(&turn.turn_id));
             for task in ours {
@@ -88,7 +89,7 @@ impl Actor {
 }
 
 pub(super) fn is_cut_turn(turn: &Turn) -> bool {
-    is_cut(&turn.input) || is_cut(&turn.history)
+    is_cut(&turn.input) || is_cut(&turn.history) || is_cut(&turn.settings)
 }
 
 pub(super) fn is_cut_output(output: &[Item]) -> bool {

@@ -68,9 +68,9 @@ async fn ask(
     while let Some(event) = stream.next().await {
         match event {
             ModelEvent::Started { response_id, model } => named = (response_id, model),
-            ModelEvent::Text { delta, .. } => text.push_str(&delta),
+            ModelEvent::Text { delta, .. } | ModelEvent::Scored { delta, .. } => text.push_str(&delta),
             ModelEvent::Raw(bytes) => *raw = bytes.to_vec(),
-            ModelEvent::Completed { stop, usage } => {
+            ModelEvent::Completed { stop, usage, .. } => {
                 let (response, model) = named;
                 return Ok((text, Said { stop, usage, model, response }));
             }
@@ -80,6 +80,8 @@ async fn ask(
             | ModelEvent::Arguments { .. }
             | ModelEvent::Annotated { .. }
             | ModelEvent::ItemDone { .. }
+            | ModelEvent::Refusal { .. }
+            | ModelEvent::Frame { .. }
             | ModelEvent::RateLimited(_)
             | ModelEvent::State(_)
             | ModelEvent::Vendor { .. } => {}

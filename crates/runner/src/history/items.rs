@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use riverrun_event::{Annotation, Block, Item, MessageItem, Part, ReasoningItem, TextBlock, ToolCallItem};
+use riverrun_event::{
+    Annotation, Block, HostedItem, Item, MessageItem, Part, ReasoningItem, TextBlock, ToolCallItem,
+};
 use riverrun_provider::History;
 
 /// Whose items they are, which decides what goes back verbatim.
@@ -52,6 +54,7 @@ pub(crate) fn items(
                     out.push(History::ToolResult { call_id, name: String::new(), parts, is_error });
                 }
             }
+            Item::Hosted(hosted) => out.extend(hosted_entry(hosted, making)),
             Item::Handoff(_) | Item::Error(_) | Item::Other(_) => {}
         }
     }
@@ -124,6 +127,13 @@ fn reasoning_entry(reasoning: &ReasoningItem, making: &Making<'_>) -> Option<His
         provider,
         opaque: reasoning.opaque.clone(),
     })
+}
+
+/// What a service did itself and did not finish is left out: it would refuse it.
+fn hosted_entry(hosted: &HostedItem, making: &Making<'_>) -> Option<History> {
+    let provider = making.provider(&hosted.id)?.to_owned();
+    let object = hosted.object().filter(|_| hosted.status.as_deref() == Some("completed"))?;
+    Some(History::Hosted { provider, object })
 }
 
 /// A call that was not written to its end was never run and is left out.

@@ -6,20 +6,55 @@ mod pair;
 #[cfg(test)]
 mod tests;
 
-use riverrun_event::{Input, Part};
+use riverrun_event::{Input, Part, RawJson};
 use riverrun_fold::{Task, Turn};
 use riverrun_provider::History;
+use serde_json::{Value, json};
+
+use crate::Settings;
 
 pub(crate) use items::{Making, items};
 pub(crate) use merge::merged;
 pub(crate) use pair::pair;
 
-/// A turn that has ended: what was asked and said. What the model thought is left out, citations are taken out.
-pub(crate) fn past_turn(turn: &Turn, root: Option<&Task>, out: &mut Vec<History>) {
-    asked(turn, &Making::Past, out);
-    if let Some(root) = root {
-        items(&root.output, |place| root.retracted.contains(&place), &Making::Past, out);
+/// A service that reads the conversation in its own words.
+pub(crate) struct Reader<'a> {
+    pub provider: &'a str,
+    pub dialect: &'a str,
+}
+
+/// A turn that has ended: what was asked and said. What the model thought is left out, citations are taken out. A reader
+/// gets back in its own words what it made, and what it was asked.
+pub(crate) fn past_turn(
+    turn: &Turn,
+    root: Option<&Task>,
+    reader: Option<&Reader<'_>>,
+    out: &mut Vec<History>,
+) {
+    match reader.and_then(|reader| given(turn, reader)) {
+        Some(given) => out.extend(given),
+        None => asked(turn, &Making::Past, out),
     }
+    let model = turn.agent.as_deref().and_then(|agent| agent.split_once('/'));
+    let is_maker = |reader: &&Reader<'_>| model.is_some_and(|(provider, _)| provider == reader.provider);
+    let making = match reader.filter(is_maker) {
+        Some(reader) => Making::Given { provider: reader.provider },
+        None => Making::Past,
+    };
+    if let Some(root) = root {
+        items(&root.output, |place| root.retracted.contains(&place), &making, out);
+    }
+}
+
+/// What the caller asked in the words of the reader; None if that was said in others.
+pub(crate) fn given(turn: &Turn, reader: &Reader<'_>) -> Option<Vec<History>> {
+    let settings: Settings = turn.settings.as_ref()?.to().ok()?;
+    let mut asked = settings.verbatim.filter(|_| settings.dialect.as_deref() == Some(reader.dialect))?;
+    let entry = |item: &Value| RawJson::of(item).ok().map(|object| History::Given { object });
+    Some(match asked.remove("input")? {
+        Value::Array(items) => items.iter().filter_map(entry).collect(),
+        text => entry(&json!({"role": "user", "content": text})).into_iter().collect(),
+    })
 }
 
 /// What the caller brought along, then the input.
@@ -62,6 +97,7 @@ pub(crate) fn tokens(history: &[History]) -> u64 {
                 summary.iter().map(String::len).sum::<usize>() + text.as_ref().map_or(0, String::len)
             }
             History::ToolCall { name, arguments, .. } => name.len() + arguments.len(),
+            History::Hosted { object, .. } | History::Given { object } => object.get().len(),
         })
         .sum();
     (size as u64).div_ceil(4)
@@ -86,6 +122,7 @@ pub(crate) fn cut(history: &mut [History], tokens: u64) {
                 }
             }
             History::Reasoning { .. } | History::ToolCall { .. } => {}
+            History::Hosted { .. } | History::Given { .. } => {}
         }
     }
 }

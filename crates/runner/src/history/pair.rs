@@ -1,6 +1,6 @@
 //! Every call has exactly one result, right behind the step that asked for it.
 
-use riverrun_event::Part;
+use riverrun_event::{Part, RawJson};
 use riverrun_provider::History;
 
 /// What the model reads of a call whose result never came.
@@ -10,7 +10,7 @@ const NO_RESULT: &str = "The call was not run: no result was given.";
 ///
 /// ```text
 /// call a, call b, result b, user, result a   ▶   call a, call b, result a, result b, user
-/// reasoning, message                         ▶   message            (a thought goes back only with its calls)
+/// reasoning, message                         ▶   message            (a thought goes back only with what it led to: calls, or what the service did itself)
 /// ```
 pub(crate) fn pair(history: Vec<History>) -> Vec<History> {
     let mut rest: Vec<Option<History>> = history.into_iter().map(Some).collect();
@@ -18,12 +18,17 @@ pub(crate) fn pair(history: Vec<History>) -> Vec<History> {
     let mut at = 0;
     while at < rest.len() {
         match &rest[at] {
-            Some(History::Assistant { .. } | History::Reasoning { .. } | History::ToolCall { .. }) => {
+            Some(
+                History::Assistant { .. }
+                | History::Reasoning { .. }
+                | History::Hosted { .. }
+                | History::ToolCall { .. },
+            ) => {
                 at = step(&mut rest, at, &mut out);
             }
             // Nobody asked for this result, or it was taken to its call before.
             Some(History::ToolResult { .. }) | None => at += 1,
-            Some(History::System { .. } | History::User { .. }) => {
+            Some(History::System { .. } | History::User { .. } | History::Given { .. }) => {
                 out.extend(rest[at].take());
                 at += 1;
             }
@@ -39,8 +44,11 @@ fn step(rest: &mut [Option<History>], from: usize, out: &mut Vec<History>) -> us
     while let Some(entry) = rest.get_mut(end) {
         match entry {
             Some(History::ToolCall { .. }) => calls.extend(entry.take()),
-            Some(History::Assistant { .. } | History::Reasoning { .. }) => said.extend(entry.take()),
-            Some(History::System { .. } | History::User { .. } | History::ToolResult { .. }) => break,
+            Some(History::Assistant { .. } | History::Reasoning { .. } | History::Hosted { .. }) => {
+                said.extend(entry.take());
+            }
+            Some(History::System { .. } | History::User { .. } | History::Given { .. }) => break,
+            Some(History::ToolResult { .. }) => break,
             None => {}
         }
         end += 1;
@@ -53,30 +61,40 @@ fn step(rest: &mut [Option<History>], from: usize, out: &mut Vec<History>) -> us
         }
         _ => false,
     });
-    if calls.is_empty() {
+    let did_something = |entry: &History| matches!(entry, History::Hosted { .. });
+    if calls.is_empty() && !said.iter().any(did_something) {
         said.retain(|entry| !matches!(entry, History::Reasoning { .. }));
     }
     out.append(&mut said);
     out.extend(calls.iter().cloned());
     for call in calls {
         let History::ToolCall { call_id, name, .. } = call else { continue };
-        out.push(result(rest, end, call_id, name));
+        out.extend(result(rest, end, call_id, name));
     }
     end
 }
 
-/// Finds the result of a call, before the next call with the same id.
-fn result(rest: &mut [Option<History>], from: usize, id: String, tool: String) -> History {
+/// Finds the result of a call, before the next call with the same id. None if the caller gave it in words that stay
+/// where they are.
+fn result(rest: &mut [Option<History>], from: usize, id: String, tool: String) -> Option<History> {
     for entry in rest.iter_mut().skip(from) {
         match entry {
             Some(History::ToolResult { call_id, .. }) if *call_id == id => {
                 if let Some(History::ToolResult { parts, is_error, .. }) = entry.take() {
-                    return History::ToolResult { call_id: id, name: tool, parts, is_error };
+                    return Some(History::ToolResult { call_id: id, name: tool, parts, is_error });
                 }
             }
+            Some(History::Given { object }) if answers(object, &id) => return None,
             Some(History::ToolCall { call_id, .. }) if *call_id == id => break,
             Some(_) | None => {}
         }
     }
-    History::ToolResult { call_id: id, name: tool, parts: vec![Part::plain(NO_RESULT)], is_error: true }
+    let parts = vec![Part::plain(NO_RESULT)];
+    Some(History::ToolResult { call_id: id, name: tool, parts, is_error: true })
+}
+
+/// True if this is the result of the call, in OpenAI's words.
+fn answers(object: &RawJson, call: &str) -> bool {
+    let object: serde_json::Value = object.to().unwrap_or_default();
+    object["call_id"] == call && object["type"] == "function_call_output"
 }

@@ -54,6 +54,8 @@ fn short(entry: &History) -> Value {
         History::Assistant { parts, .. } => json!(["assistant", text(parts)]),
         History::Reasoning { provider, .. } => json!(["reasoning", provider]),
         History::ToolCall { call_id, arguments, .. } => json!(["call", call_id, arguments]),
+        History::Hosted { provider, object } => json!(["hosted", provider, object]),
+        History::Given { object } => json!(["given", object]),
         History::ToolResult { call_id, parts, is_error, .. } => {
             json!(["result", call_id, text(parts), is_error])
         }

@@ -242,7 +242,12 @@ impl TaskView {
                 }
             }
             Item::Message(message) if message.role.as_deref() == Some("user") => self.steers_read += 1,
-            Item::Message(_) | Item::Reasoning(_) | Item::Handoff(_) | Item::Error(_) | Item::Other(_) => {}
+            Item::Message(_)
+            | Item::Reasoning(_)
+            | Item::Handoff(_)
+            | Item::Error(_)
+            | Item::Hosted(_)
+            | Item::Other(_) => {}
         }
     }
 
@@ -268,6 +273,7 @@ impl TaskView {
             | ItemPatch::Reasoning(_)
             | ItemPatch::Handoff(_)
             | ItemPatch::Error(_)
+            | ItemPatch::Hosted(_)
             | ItemPatch::Other(_) => {}
         }
     }

@@ -104,7 +104,7 @@ fn usage() -> Usage {
 }
 
 pub fn completed(stop: StopReason) -> (Duration, ModelEvent) {
-    (NOW, ModelEvent::Completed { stop, usage: usage() })
+    (NOW, ModelEvent::Completed { stop, usage: usage(), members: None })
 }
 
 /// A message, word by word.

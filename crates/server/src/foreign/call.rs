@@ -23,18 +23,31 @@ pub fn routed(app: &App, call: &ModelCall, dialect: Dialect, headers: &HeaderMap
         return refuse_hosted(call, theirs).map(|()| submit);
     }
     refuse_secrets(call)?;
-    // A conversation that is kept here goes on in our words: the caller's request has only its newest part.
-    if call.previous.is_none() && call.conversation.is_none() && dialect != Dialect::Gemini {
-        let mut verbatim: Map<String, Value> =
-            call.verbatim.iter().map(|(name, value)| (name.clone(), value_of(value))).collect();
-        let beta = headers.get("anthropic-beta").and_then(|beta| beta.to_str().ok());
-        if let Some(beta) = beta.filter(|_| dialect == Dialect::Anthropic) {
-            verbatim.insert("anthropic-beta".to_owned(), beta.into());
-        }
-        settings.verbatim = Some(verbatim);
+    if dialect != Dialect::Gemini {
+        settings.verbatim = Some(verbatim(&call.verbatim, dialect, headers));
         settings.extra.clear();
     }
     Ok(submit)
+}
+
+/// The caller's own request, with the header that belongs to it.
+pub(super) fn verbatim(
+    members: &[(String, RawJson)],
+    dialect: Dialect,
+    headers: &HeaderMap,
+) -> Map<String, Value> {
+    let mut verbatim: Map<String, Value> =
+        members.iter().map(|(name, value)| (name.clone(), value_of(value))).collect();
+    let beta = headers.get("anthropic-beta").and_then(|beta| beta.to_str().ok());
+    if let Some(beta) = beta.filter(|_| dialect == Dialect::Anthropic) {
+        verbatim.insert("anthropic-beta".to_owned(), beta.into());
+    }
+    verbatim
+}
+
+/// True if the model's service speaks this dialect, and so gets the caller's own request.
+pub fn is_spoken(app: &App, model: &str, dialect: Dialect) -> bool {
+    service(app, model) == Some(dialect.name())
 }
 
 /// True if a bare model of somebody's service answers.

@@ -78,10 +78,10 @@ async fn count(app: &App, model: &str, asking: &Asking) -> Result<Response, Refu
     }
     let (_, theirs) = model.split_once('/').unwrap_or_default();
     let body = request::decode_count(theirs, &asking.body)?;
-    match app.agents().registry.count_tokens(model, body.into()).await {
-        Ok(Some(counted)) => Ok(json(counted.to_string())),
-        Ok(None) => Err(Failure::new(501, "not_provided", "this service counts no tokens").into()),
-        Err(error) => Err(responses::error::failure_of(&error).into()),
+    match app.agents().registry.count_tokens(model, DIALECT.name(), body).await {
+        Some(Ok(counted)) => Ok(json(counted.get().to_owned())),
+        Some(Err(error)) => Err(responses::error::failure_of(&error).into()),
+        None => Err(Failure::new(501, "not_provided", "this service counts no tokens").into()),
     }
 }
 

@@ -15,6 +15,7 @@ mod call;
 mod chat_agent;
 mod conversation;
 mod conversations;
+mod count_tokens;
 mod decisions;
 mod gemini;
 mod hold;
@@ -64,6 +65,7 @@ pub(crate) fn routes() -> Router<App> {
         )
         .route("/v1/chat/completions", post(one_shot::chat))
         .route("/v1/messages", post(one_shot::messages))
+        .route("/v1/messages/count_tokens", post(count_tokens::count))
         .route("/v1/models", get(models::list))
         .route("/v1/models/{*model}", get(models::one).post(gemini::generate))
         .route("/v1beta/models", get(gemini::list))

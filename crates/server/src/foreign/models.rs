@@ -3,20 +3,35 @@
 
 use axum::extract::{Path, Request, State};
 use axum::response::Response;
-use riverrun_dialect::Dialect;
+use http::HeaderMap;
 use riverrun_dialect::request::Failure;
 use riverrun_dialect::responses::models::{Model, model, models};
+use riverrun_dialect::{Dialect, anthropic};
 
 use super::{enter, gemini, json};
 use crate::app::App;
-use crate::edge::Scope;
+use crate::edge::{Params, Scope};
 
 pub async fn list(State(app): State<App>, request: Request) -> Response {
     if is_google(&request) {
         return gemini::list(State(app), request).await;
     }
-    enter(&app, Dialect::Responses, Scope::Read, request, async |_| {
+    let dialect = asked_in(request.headers());
+    enter(&app, dialect, Scope::Read, request, async |asking| {
         let names = app.agents().models();
+        if dialect == Dialect::Anthropic {
+            let params = Params::parse(asking.query.as_deref(), &["limit", "after_id", "before_id"])?;
+            let page = anthropic::models::Page {
+                limit: params.limit(
+                    "limit",
+                    anthropic::models::Page::DEFAULT,
+                    anthropic::models::Page::MOST,
+                )?,
+                after: params.get("after_id").map(str::to_owned),
+                before: params.get("before_id").map(str::to_owned),
+            };
+            return Ok(json(anthropic::models::models(&names, &page)?));
+        }
         let all: Vec<Model<'_>> = names.iter().map(|name| described(name)).collect();
         Ok(json(models(&all)))
     })
@@ -27,11 +42,19 @@ pub async fn one(State(app): State<App>, Path(name): Path<String>, request: Requ
     if is_google(&request) {
         return gemini::one(State(app), Path(name), request).await;
     }
-    enter(&app, Dialect::Responses, Scope::Read, request, async |_| {
+    let dialect = asked_in(request.headers());
+    enter(&app, dialect, Scope::Read, request, async |_| {
         require(&app, &name)?;
-        Ok(json(model(&described(&name))))
+        Ok(json(match dialect {
+            Dialect::Anthropic => anthropic::models::model(&name),
+            _ => model(&described(&name)),
+        }))
     })
     .await
+}
+
+fn asked_in(headers: &HeaderMap) -> Dialect {
+    if headers.contains_key("anthropic-version") { Dialect::Anthropic } else { Dialect::Responses }
 }
 
 fn is_google(request: &Request) -> bool {

@@ -67,7 +67,8 @@ pub(super) async fn submit(
     call: &ModelCall,
     named: Option<(SessionId, TurnId)>,
 ) -> Result<Started, Refusal> {
-    let decided = decided(call);
+    // What a service asked is the service's to hear.
+    let decided = if call::is_spoken(app, &call.model, DIALECT) { Vec::new() } else { decided(call) };
     if !decided.is_empty() {
         return decide(app, caller, call, decided).await;
     }

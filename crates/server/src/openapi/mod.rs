@@ -77,6 +77,7 @@ pub const ROUTES: &[(&str, &str)] = &[
     ("GET", "/v1/responses/{response}/input_items"),
     ("POST", "/v1/chat/completions"),
     ("POST", "/v1/messages"),
+    ("POST", "/v1/messages/count_tokens"),
     ("GET", "/v1/models"),
     ("GET", "/v1/models/{model}"),
     ("POST", "/v1/models/{model}"),

@@ -29,7 +29,7 @@ pub async fn gateway() -> (Server, Upstream) {
     (Server::with_agents(agents).await, upstream)
 }
 
-fn body(path: &str, model: &str, stream: bool) -> Value {
+pub fn body(path: &str, model: &str, stream: bool) -> Value {
     match path {
         "/v1/responses" => json!({"model": model, "input": "hi", "stream": stream}),
         _ => {
@@ -38,7 +38,7 @@ fn body(path: &str, model: &str, stream: bool) -> Value {
     }
 }
 
-async fn post(server: &Server, path: &str, headers: &[(&str, &str)], body: &Value) -> Answer {
+pub async fn post(server: &Server, path: &str, headers: &[(&str, &str)], body: &Value) -> Answer {
     let headers = [&[JSON], headers].concat();
     server.call(&format!("POST {path}"), &headers, body.to_string()).await
 }

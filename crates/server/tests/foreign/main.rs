@@ -6,12 +6,14 @@ mod a2a;
 mod agents;
 mod blocks;
 mod conversation;
+mod faithful;
 mod faults;
 mod gateway;
 mod gemini;
 #[path = "../http/harness.rs"]
 #[allow(dead_code, reason = "the harness is shared with other tests")]
 mod harness;
+mod hosted;
 mod langgraph;
 mod refusals;
 mod responses_socket;

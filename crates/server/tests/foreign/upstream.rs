@@ -9,11 +9,15 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
+use crate::hosted;
+
 #[derive(Clone)]
 pub struct Upstream {
     pub address: SocketAddr,
     /// The bodies that came, in order.
     pub calls: Arc<Mutex<Vec<Value>>>,
+    /// The heads of the same requests, in lower case.
+    pub heads: Arc<Mutex<Vec<String>>>,
     /// Streams whose reader went away before the end.
     pub dropped: Arc<AtomicUsize>,
     pub finished: Arc<AtomicUsize>,
@@ -23,8 +27,13 @@ impl Upstream {
     pub async fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = listener.local_addr().expect("an address");
-        let upstream =
-            Self { address, calls: Arc::default(), dropped: Arc::default(), finished: Arc::default() };
+        let upstream = Self {
+            address,
+            calls: Arc::default(),
+            heads: Arc::default(),
+            dropped: Arc::default(),
+            finished: Arc::default(),
+        };
         let serving = upstream.clone();
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
@@ -39,7 +48,9 @@ impl Upstream {
     }
 
     async fn serve(self, mut stream: TcpStream) {
-        let Some((path, body)) = request(&mut stream).await else { return };
+        let Some((head, body)) = request(&mut stream).await else { return };
+        let path = head.split(' ').nth(1).unwrap_or_default().to_owned();
+        self.heads.lock().expect("no test holds it and panics").push(head);
         self.calls.lock().expect("no test holds it and panics").push(body.clone());
         let api = path.rsplit('/').next().unwrap_or_default().to_owned();
         // Gemini's model stands in the path.
@@ -79,6 +90,16 @@ impl Upstream {
             let _ = stream.write_all(whole(200, "", &json!({"totalTokens": 7})).as_bytes()).await;
             return;
         }
+        if api == "count_tokens" {
+            let body =
+                json!({"input_tokens": 14, "context_management": {"original_input_tokens": 70}}).to_string();
+            let head = format!(
+                "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}",
+                body.len()
+            );
+            let _ = stream.write_all(format!("{head}\r\nconnection: close\r\n\r\n{body}").as_bytes()).await;
+            return;
+        }
         self.stream(&mut stream, &api, &model).await;
     }
 
@@ -87,7 +108,11 @@ impl Upstream {
         if stream.write_all(head.as_bytes()).await.is_err() {
             return;
         }
-        let frames = frames(api);
+        let frames = match model {
+            "hosted" => hosted::frames(api),
+            "call" => hosted::call().iter().map(named).collect(),
+            _ => frames(api),
+        };
         let paused = |frame: &String| frame.replace("\"end_turn\"", "\"pause_turn\"");
         let frames: Vec<String> = if model == "pause" { frames.iter().map(paused).collect() } else { frames };
         for (at, frame) in frames.iter().enumerate() {
@@ -130,15 +155,14 @@ async fn request(stream: &mut TcpStream) -> Option<(String, Value)> {
             .parse::<usize>()
             .ok()?;
         if bytes.len() >= end + 4 + length {
-            let path = head.split(' ').nth(1)?.to_owned();
-            return Some((path, serde_json::from_slice(&bytes[end + 4..]).ok()?));
+            return Some((head, serde_json::from_slice(&bytes[end + 4..]).ok()?));
         }
     }
 }
 
 fn error(api: &str, kind: &str, code: &str, message: &str) -> Value {
     match api {
-        "messages" => json!({"type": "error", "error": {"type": kind, "message": message}}),
+        "messages" | "count_tokens" => json!({"type": "error", "error": {"type": kind, "message": message}}),
         api if api.starts_with("streamgenerate") || api == "counttokens" => {
             json!({"error": {"code": 400, "message": message, "status": code}})
         }
@@ -182,7 +206,7 @@ fn gemini() -> Vec<String> {
     all
 }
 
-fn named(value: &Value) -> String {
+pub fn named(value: &Value) -> String {
     format!("event: {}\ndata: {value}\n\n", value["type"].as_str().unwrap_or_default())
 }
 
