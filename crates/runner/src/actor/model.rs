@@ -319,7 +319,7 @@ impl Actor {
     }
 }
 
-/// True for what tells of an item. The last text before the end of a call may be one that was cut.
+/// True for what tells of an item, or keeps its place between two. The last text before the end of a call may be one that was cut.
 fn is_of_item(event: &ModelEvent) -> bool {
     match event {
         ModelEvent::ItemStarted { .. }
@@ -330,11 +330,11 @@ fn is_of_item(event: &ModelEvent) -> bool {
         | ModelEvent::Reasoning { .. }
         | ModelEvent::Arguments { .. }
         | ModelEvent::Annotated { .. }
-        | ModelEvent::ItemDone { .. } => true,
+        | ModelEvent::ItemDone { .. }
+        | ModelEvent::Vendor { .. } => true,
         ModelEvent::Started { .. }
         | ModelEvent::RateLimited(_)
         | ModelEvent::State(_)
-        | ModelEvent::Vendor { .. }
         | ModelEvent::Raw(_)
         | ModelEvent::Completed { .. }
         | ModelEvent::Failed(_) => false,
