@@ -1,13 +1,18 @@
 //! What a program of a tool may use of the machine, as the kernel counts it.
 //!
 //! The limits are set from outside, right after the program was started, and on whatever it started in that moment;
-//! what comes later inherits them. Only Linux can do this; elsewhere nothing is limited.
+//! what comes later inherits them. A child that was being made just then is not seen yet, so it is looked for a few
+//! times more. Only Linux can do this; elsewhere nothing is limited.
 
 use std::io;
 use std::process::ExitStatus;
 use std::time::Duration;
 
 use rustix::process::Pid;
+
+/// When children are looked for again; no fork takes this long.
+#[cfg(target_os = "linux")]
+const LATER: [Duration; 3] = [Duration::from_millis(1), Duration::from_millis(9), Duration::from_millis(40)];
 
 /// None is no limit beyond the server's own. Every limit counts for each process by itself, except `processes`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,9 +71,27 @@ impl ProcessLimits {
 
     #[cfg(target_os = "linux")]
     pub(crate) fn set(&self, pid: Pid) -> io::Result<()> {
+        self.set_all(pid)?;
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            let limits = self.clone();
+            runtime.spawn(async move {
+                for pause in LATER {
+                    tokio::time::sleep(pause).await;
+                    // It has its limits itself; what cannot be reached any more has ended.
+                    for child in children(pid) {
+                        let _ = limits.set_all(child);
+                    }
+                }
+            });
+        }
+        Ok(())
+    }
+
+    #[cfg(target_os = "linux")]
+    fn set_all(&self, pid: Pid) -> io::Result<()> {
         self.set_one(pid)?;
         for child in children(pid) {
-            self.set(child)?;
+            self.set_all(child)?;
         }
         Ok(())
     }
