@@ -13,21 +13,20 @@ BINARY = os.environ["RIVERRUN_BINARY"]
 class Server:
     def __init__(self, config=None):
         """`config` is the text of its riverrun.toml."""
+        self.config = config
         self.home = tempfile.TemporaryDirectory(prefix="riverrun-clients-")
         self.data = pathlib.Path(self.home.name, "data")
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
-        self.config = []
-        if config is not None:
-            file = pathlib.Path(self.home.name, "riverrun.toml")
-            file.write_text(config)
-            self.config = ["--config", file]
         self.start()
 
     def start(self):
         command = [BINARY, "serve", "--dev", "--listen", f"127.0.0.1:{self.port}", "--data-dir", self.data]
-        command += self.config
+        if self.config is not None:
+            file = pathlib.Path(self.home.name, "riverrun.toml")
+            file.write_text(self.config)
+            command += ["--config", file]
         with open(pathlib.Path(self.home.name, "log"), "ab") as log:
             self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         for _ in range(600):
@@ -42,10 +41,18 @@ class Server:
         self.process.terminate()
         self.process.wait(30)
 
+    @property
+    def url(self):
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def key(self):
+        return (self.data / "admin.key").read_text().strip()
+
     def environment(self):
         """Makes `support` and `recorded` speak to this server; before they are imported."""
-        os.environ["RIVERRUN_URL"] = f"http://127.0.0.1:{self.port}"
-        os.environ["RIVERRUN_KEY"] = (self.data / "admin.key").read_text().strip()
+        os.environ["RIVERRUN_URL"] = self.url
+        os.environ["RIVERRUN_KEY"] = self.key
 
     def resident(self):
         """Kilobytes of memory in use."""

@@ -186,20 +186,7 @@ pub(super) async fn store_once(
 ) -> Result<Landed, Problem> {
     let facts = put_large(app, hub, &mut events).await?;
     let idempotency = idempotency.into_iter().collect();
-    let batch = Batch { events, producer, idempotency, facts, commands: Vec::new() };
-    let landed = app.append(hub, &batch).await?;
-    go_on(app, hub, &batch);
-    Ok(landed)
-}
-
-/// A turn of the runner's hears at once what was written for it: a decision, a wish to halt, to go on or to stop.
-fn go_on(app: &App, hub: &Hub, batch: &Batch) {
-    use EventType::{ActionResolved, TaskCancelRequested, TaskPaused, TaskResumed};
-    let is_heard =
-        |kind: &EventType| matches!(kind, ActionResolved | TaskCancelRequested | TaskPaused | TaskResumed);
-    if batch.events.iter().any(|event| is_heard(&event.draft.kind)) {
-        app.runner().wake(&hub.key);
-    }
+    app.append(hub, &Batch { events, producer, idempotency, facts, commands: Vec::new() }).await
 }
 
 /// Puts large strings into the blob store. The facts keep the blobs alive.
@@ -282,7 +269,6 @@ impl Producing {
             stamp.sequence += 1;
         }
         let (landed, problem) = self.app.append_run(&self.hub, &batches).await;
-        batches.iter().take(landed.len()).for_each(|batch| go_on(&self.app, &self.hub, batch));
         if let Some(producer) = &mut self.producer {
             producer.sequence += landed.len() as u64;
         }

@@ -169,6 +169,8 @@ async fn a_decision_that_is_written_into_the_log_lets_the_turn_go_on() {
         decision["payload"] = json!({"decision": "approve", "digest": action["digest"]});
         let stored = server.call("POST /v1/sessions/s/events", &[media], decision.to_string()).await;
         assert!([200, 201].contains(&stored.status), "{}", stored.text());
+        // The runner reads what others wrote when it next looks at the session.
+        server.submit("s", json!({"input": "and y", "agent": "deleter", "turnId": "t2"})).await;
         assert_eq!(kinds(&server.turn("s", "t1").await).last(), Some(&"turn.completed"));
         assert_eq!(runs.load(Ordering::SeqCst), 1);
         server.stop().await;
