@@ -265,9 +265,9 @@ impl Actor {
 
     /// The end of a text that has come to its end.
     fn write_done(&mut self, task: &TaskId, status: &str, page: &mut Page) {
-        let Some(scope) = self.view.task(task).map(|(_, view)| view.step_scope()) else { return };
         let Some(stream) = self.streams.get_mut(task) else { return };
         let Some((index, opaque)) = stream.done.take() else { return };
+        let Some(scope) = self.view.task(task).map(|(_, view)| view.step_scope()) else { return };
         let Some(item) = stream.items.iter().rev().find(|item| item.index == index) else { return };
         page.push(EventType::ItemCompleted, &scope, &completed(item, status, opaque));
     }
