@@ -54,11 +54,11 @@ struct Choice {
     delta: BTreeMap<String, Value>,
 }
 
-/// The first chunk of a completion says who speaks, and nothing yet.
 fn is_error(data: &str) -> bool {
     serde_json::from_str::<Chunk>(data).is_ok_and(|chunk| chunk.error.is_some())
 }
 
+/// The first chunk of a completion says who speaks, and nothing yet.
 fn weigh_chunk(data: &str) -> Weight {
     let Ok(chunk) = serde_json::from_str::<Chunk>(data) else { return Weight::Speech };
     let says = |(name, value): (&String, &Value)| name != "role" && value != "";
