@@ -1,6 +1,8 @@
 //! Writes JSON objects member by member, in the order of the calls.
 
-use riverrun_event::json;
+use std::collections::BTreeMap;
+
+use riverrun_event::{RawJson, json};
 
 /// An object that is being written.
 pub(crate) struct Members<'a> {
@@ -55,6 +57,12 @@ impl<'a> Members<'a> {
         json::write_string(self.out, name);
         self.out.push(':');
         self.out.push_str(json);
+    }
+
+    /// The members of an object as they are.
+    pub(crate) fn all(&mut self, object: &RawJson) {
+        let members: BTreeMap<String, RawJson> = object.to().unwrap_or_default();
+        members.iter().for_each(|(name, value)| self.told(name, value.get()));
     }
 
     /// The value is what `write` appends.

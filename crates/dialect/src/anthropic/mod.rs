@@ -47,7 +47,7 @@ const SHOWN: [Shown; 4] = [Shown::Thinking, Shown::Text, Shown::Call, Shown::Hos
 
 impl Default for Telling {
     fn default() -> Self {
-        Self { has_begun: false, blocks: 0, calls: 0, is_open: false, line: Line::of(&SHOWN) }
+        Self { has_begun: false, blocks: 0, calls: 0, is_open: false, line: line() }
     }
 }
 
@@ -255,10 +255,14 @@ fn write_message(out: &mut String, view: &View<'_>, content: &str, reason: Optio
     members.close();
 }
 
+fn line() -> Line {
+    Line::of(&SHOWN).hosting(|item| item.dialect == "anthropic")
+}
+
 /// The blocks as a list, and how many of them are calls. A call that is still open is left out.
 fn content(view: &View<'_>) -> (String, usize) {
     let (mut list, mut text, mut calls) = (String::from("["), String::new(), 0);
-    let mut line = Line::of(&SHOWN);
+    let mut line = line();
     let mut open: Option<(Shown, Item)> = None;
     line.advance(view, &mut |step| match step {
         Step::Opened(shown, item) => {

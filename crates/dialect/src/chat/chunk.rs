@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use riverrun_event::{RawJson, Usage};
 
-use super::{Delta, Said, completion_id};
+use super::{Called, Delta, Said, completion_id};
 use crate::members::{Members, write_list};
 use crate::turn::View;
 
@@ -36,7 +36,7 @@ impl Chunk {
     pub(super) fn delta(&self, out: &mut String, news: &Delta<'_>) {
         let odds = match news {
             Delta::Content(_, odds) => *odds,
-            Delta::Reasoning(_) | Delta::Refusal(_) | Delta::Call(..) | Delta::Arguments(..) => &[],
+            _ => &[],
         };
         self.choice(out, None, odds, &BTreeMap::new(), |delta| match news {
             Delta::Reasoning(text) => delta.text("reasoning_content", text),
@@ -50,6 +50,10 @@ impl Chunk {
             Delta::Arguments(index, text) => call(delta, *index, |call| {
                 call.with("function", |out| write_function(out, None, text));
             }),
+            Delta::Other(index, words) | Delta::OtherWhole(index, words) => {
+                call(delta, *index, |call| call.all(words));
+            }
+            Delta::Beside(words) | Delta::BesideWhole(words) => delta.all(words),
         });
     }
 
@@ -76,7 +80,8 @@ impl Chunk {
 
     /// What the service says of its answer.
     fn tail(&self, members: &mut Members<'_>, said: &BTreeMap<String, RawJson>) {
-        said.iter().for_each(|(name, value)| members.told(name, value.get()));
+        let of_answer = said.iter().filter(|(name, _)| name.as_str() != CHOICE);
+        of_answer.for_each(|(name, value)| members.told(name, value.get()));
         if !said.is_empty() {
             members.maybe_text("riverrun_model", self.service_model.as_deref());
         }
@@ -112,6 +117,7 @@ impl Chunk {
                 choice.with("logprobs", |out| write_logprobs(out, odds));
             }
             write_finish(&mut choice, finish);
+            said.get(CHOICE).into_iter().for_each(|own| choice.all(own));
             choice.close();
             out.push(']');
         });
@@ -119,6 +125,9 @@ impl Chunk {
         members.close();
     }
 }
+
+/// The member under which the provider keeps what the service says of its one choice.
+const CHOICE: &str = "choices";
 
 fn write_logprobs(out: &mut String, odds: &[RawJson]) {
     let mut members = Members::open(out);
@@ -175,6 +184,7 @@ pub(super) fn write_object(out: &mut String, view: &View<'_>, said: &Said, finis
     let mut members = Members::open(out);
     let chunk = Chunk::of(view);
     chunk.head(&mut members, "chat.completion");
+    let mut service = view.said("chat");
     members.with("choices", |out| {
         out.push('[');
         let mut choice = Members::open(out);
@@ -185,10 +195,10 @@ pub(super) fn write_object(out: &mut String, view: &View<'_>, said: &Said, finis
             [] => choice.raw("logprobs", "null"),
             odds => choice.with("logprobs", |out| write_logprobs(out, odds)),
         }
+        service.get(CHOICE).into_iter().for_each(|own| choice.all(own));
         choice.close();
         out.push(']');
     });
-    let mut service = view.said("chat");
     let usage = service.remove("usage");
     members.with("usage", |out| write_usage(out, &view.turn.usage, usage.as_ref().map(RawJson::get)));
     chunk.tail(&mut members, &service);
@@ -196,7 +206,7 @@ pub(super) fn write_object(out: &mut String, view: &View<'_>, said: &Said, finis
 }
 
 fn write_message(out: &mut String, said: &Said) {
-    let Said { content, refusal, reasoning, calls, .. } = said;
+    let Said { content, refusal, reasoning, calls, beside, .. } = said;
     let mut message = Members::open(out);
     message.text("role", "assistant");
     if content.is_empty() && !(calls.is_empty() && refusal.is_empty()) {
@@ -211,14 +221,18 @@ fn write_message(out: &mut String, said: &Said) {
     message.maybe_text("reasoning_content", Some(reasoning.as_str()).filter(|text| !text.is_empty()));
     if !calls.is_empty() {
         message.with("tool_calls", |out| {
-            write_list(out, calls, |out, (id, name, arguments)| {
-                let mut call = Members::open(out);
-                call.text("id", id);
-                call.text("type", "function");
-                call.with("function", |out| write_function(out, Some(name), arguments));
-                call.close();
+            write_list(out, calls, |out, call| match call {
+                Called::Function { id, name, arguments } => {
+                    let mut call = Members::open(out);
+                    call.text("id", id);
+                    call.text("type", "function");
+                    call.with("function", |out| write_function(out, Some(name), arguments));
+                    call.close();
+                }
+                Called::Other(whole) => out.push_str(whole.get()),
             });
         });
     }
+    beside.iter().for_each(|own| message.all(own));
     message.close();
 }

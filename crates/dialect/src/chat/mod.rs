@@ -19,7 +19,7 @@ pub fn projector(state: State, options: Options) -> Chat {
     TurnProjector::with(state, options, Telling::default())
 }
 
-/// What was told so far. Text, reasoning and calls are three lines: a chunk may carry any of them.
+/// What was told so far. Text, reasoning, calls and the rest are lines of their own: a chunk may carry any of them.
 #[derive(Debug, Clone)]
 pub struct Telling {
     has_begun: bool,
@@ -28,7 +28,11 @@ pub struct Telling {
     text: Line,
     thinking: Line,
     call: Line,
+    beside: Line,
 }
+
+/// The kind of an item that holds members of a service's message which have no place elsewhere.
+const BESIDE: &str = "message";
 
 impl Default for Telling {
     fn default() -> Self {
@@ -38,14 +42,16 @@ impl Default for Telling {
             calls: 0,
             text: Line::of(&[Shown::Text, Shown::Refusal]),
             thinking: Line::of(&[Shown::Thinking]),
-            call: Line::of(&[Shown::Call]),
+            call: Line::of(&[Shown::Call, Shown::Hosted])
+                .hosting(|item| item.dialect == "chat" && item.kind != BESIDE),
+            beside: Line::of(&[Shown::Hosted]).hosting(|item| item.dialect == "chat" && item.kind == BESIDE),
         }
     }
 }
 
 impl Telling {
     fn lines(&mut self, view: &View<'_>, tell: &mut dyn FnMut(Delta<'_>)) {
-        let Self { has_text, calls, text, thinking, call, .. } = self;
+        let Self { has_text, calls, text, thinking, call, beside, .. } = self;
         thinking.advance(view, &mut |step| {
             if let Step::Text(_, news, _) = step {
                 tell(Delta::Reasoning(news));
@@ -65,20 +71,57 @@ impl Telling {
                 *calls += 1;
                 tell(Delta::Call(*calls - 1, item));
             }
+            Step::Opened(_, Item::Hosted(item)) => {
+                *calls += 1;
+                if let Some(begun) = item.word(0).and_then(|(_, begun, _)| RawJson::parse(begun).ok()) {
+                    tell(Delta::Other(*calls - 1, &begun));
+                }
+            }
             Step::Text(_, news, _) => tell(Delta::Arguments(*calls - 1, news)),
-            Step::Opened(..) | Step::Frame(_) | Step::Closed(..) => {}
+            Step::Frame(frame) => {
+                if let Ok(frame) = RawJson::parse(frame) {
+                    tell(Delta::Other(*calls - 1, &frame));
+                }
+            }
+            Step::Closed(_, Item::Hosted(item), _) => {
+                item.object().iter().for_each(|whole| tell(Delta::OtherWhole(*calls - 1, whole)));
+            }
+            Step::Opened(..) | Step::Closed(..) => {}
+        });
+        beside.advance(view, &mut |step| match step {
+            Step::Frame(frame) => {
+                if let Ok(frame) = RawJson::parse(frame) {
+                    tell(Delta::Beside(&frame));
+                }
+            }
+            Step::Closed(_, Item::Hosted(item), _) => {
+                item.object().iter().for_each(|whole| tell(Delta::BesideWhole(whole)));
+            }
+            Step::Opened(..) | Step::Text(..) | Step::Closed(..) => {}
         });
     }
 }
 
-/// The one message of a completion. Calls are (id, name, arguments).
+/// The one message of a completion.
 #[derive(Default)]
 struct Said {
     content: String,
     odds: Vec<RawJson>,
     refusal: String,
     reasoning: String,
-    calls: Vec<(String, String, String)>,
+    calls: Vec<Called>,
+    /// Members that only the service knows.
+    beside: Vec<RawJson>,
+}
+
+enum Called {
+    Function {
+        id: String,
+        name: String,
+        arguments: String,
+    },
+    /// A call that is no function's, as the service wrote it.
+    Other(RawJson),
 }
 
 /// What a chunk adds.
@@ -89,6 +132,21 @@ enum Delta<'a> {
     Refusal(&'a str),
     Call(usize, &'a ToolCallItem),
     Arguments(usize, &'a str),
+    /// What a service says of a call that is no function's.
+    Other(usize, &'a RawJson),
+    /// The same at its end; a chunk does not repeat it.
+    OtherWhole(usize, &'a RawJson),
+    /// What a service says in members of its own.
+    Beside(&'a RawJson),
+    /// The same at its end.
+    BesideWhole(&'a RawJson),
+}
+
+impl Delta<'_> {
+    /// True for what chunks said already.
+    fn is_repeated(&self) -> bool {
+        matches!(self, Delta::OtherWhole(..) | Delta::BesideWhole(_))
+    }
 }
 
 impl Teller for Telling {
@@ -97,7 +155,11 @@ impl Teller for Telling {
         if !std::mem::replace(&mut self.has_begun, true) {
             frames.push(view.at, |out| chunk.role(out));
         }
-        self.lines(view, &mut |delta| frames.push(view.at, |out| chunk.delta(out, &delta)));
+        self.lines(view, &mut |delta| {
+            if !delta.is_repeated() {
+                frames.push(view.at, |out| chunk.delta(out, &delta));
+            }
+        });
         match &view.ending {
             Some(Ending::Completed(stop)) => {
                 let mut said = view.said("chat");
@@ -167,8 +229,25 @@ fn object(view: &View<'_>) -> String {
             said.odds.extend(odds.iter().cloned());
         }
         Delta::Refusal(text) => said.refusal.push_str(text),
-        Delta::Call(_, item) => said.calls.push((item.call_id.clone(), item.name.clone(), String::new())),
-        Delta::Arguments(at, text) => said.calls[at].2.push_str(text),
+        Delta::Call(_, item) => said.calls.push(Called::Function {
+            id: item.call_id.clone(),
+            name: item.name.clone(),
+            arguments: String::new(),
+        }),
+        Delta::Arguments(at, text) => {
+            if let Some(Called::Function { arguments, .. }) = said.calls.get_mut(at) {
+                arguments.push_str(text);
+            }
+        }
+        // Its first word is the call as it began; what is added to it comes whole at its end.
+        Delta::Other(at, begun) if at == said.calls.len() => said.calls.push(Called::Other(begun.clone())),
+        Delta::OtherWhole(at, whole) => {
+            if let Some(call) = said.calls.get_mut(at) {
+                *call = Called::Other(whole.clone());
+            }
+        }
+        Delta::BesideWhole(whole) => said.beside.push(whole.clone()),
+        Delta::Other(..) | Delta::Beside(_) => {}
     });
     let finish = match view.ending {
         Some(Ending::Completed(stop)) => Some(finish_reason(stop, said.calls.len())),

@@ -89,6 +89,10 @@ fn assistant(object: &mut Object<'_>, items: &mut Vec<InputItem>) -> Result<(), 
     }
     for at in object.list("tool_calls")? {
         let mut call = Object::of(&at)?;
+        if call.text("type")?.is_some_and(|kind| kind != "function") {
+            items.push(InputItem::Other { opaque: at.json() });
+            continue;
+        }
         let call_id = call.must_text("id")?;
         let mut function = Object::of(&call.must("function")?)?;
         items.push(InputItem::ToolCall {

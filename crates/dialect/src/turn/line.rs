@@ -3,7 +3,7 @@
 //! Items of a turn may grow side by side; many protocols cannot say that. A line goes through the output in its
 //! order: what comes later waits until what comes before is final. So the order never depends on who read when.
 
-use riverrun_event::{Block, HostedWord, Item, RawJson};
+use riverrun_event::{Block, HostedItem, HostedWord, Item, RawJson};
 use riverrun_fold::Task;
 
 use super::View;
@@ -17,7 +17,7 @@ pub(crate) enum Shown {
     Text,
     /// A text by which the model refuses to answer; a line that does not show it apart shows it as text.
     Refusal,
-    /// What a service of this dialect did itself, in its own words.
+    /// What a service did itself, in its own words.
     Hosted,
     /// A call that the client runs.
     Call,
@@ -36,6 +36,8 @@ pub(crate) enum Step<'a> {
 #[derive(Debug, Clone)]
 pub(crate) struct Line {
     shows: &'static [Shown],
+    /// Which of the things that services did themselves stand on this line.
+    hosts: fn(&HostedItem) -> bool,
     item: usize,
     part: usize,
     progress: Progress,
@@ -60,6 +62,7 @@ impl Line {
     pub(crate) fn of(shows: &'static [Shown]) -> Self {
         Self {
             shows,
+            hosts: |_| false,
             item: 0,
             part: 0,
             progress: Progress::default(),
@@ -69,6 +72,11 @@ impl Line {
             has_thought: false,
             is_raw: false,
         }
+    }
+
+    /// A line that shows these things of services too.
+    pub(crate) fn hosting(self, hosts: fn(&HostedItem) -> bool) -> Self {
+        Self { hosts, ..self }
     }
 
     /// Tells everything that can be told now.
@@ -82,7 +90,9 @@ impl Line {
                     (Shown::Thinking, Item::Reasoning(_)) => self.thinking(task, item, tell),
                     (Shown::Text, Item::Message(_)) => self.text(task, item, tell),
                     (Shown::Call, Item::ToolCall(_)) => self.call(task, item, tell),
-                    (Shown::Hosted, Item::Hosted(_)) => self.hosted(task, item, tell),
+                    (Shown::Hosted, Item::Hosted(hosted)) if (self.hosts)(hosted) => {
+                        self.hosted(task, item, tell)
+                    }
                     _ => Then::GoOn,
                 },
                 Some(_) | None => Then::GoOn,
@@ -95,7 +105,7 @@ impl Line {
     }
 
     fn next_item(&mut self) {
-        *self = Self { item: self.item + 1, ..Self::of(self.shows) };
+        *self = Self { item: self.item + 1, ..Self::of(self.shows).hosting(self.hosts) };
     }
 
     fn next_part(&mut self) {
@@ -262,14 +272,12 @@ fn shown(view: &View<'_>, item: &Item) -> Option<Shown> {
         Item::ToolCall(call) if call.name.is_empty() || view.facts.is_client_run(&call.name) => {
             Some(Shown::Call)
         }
-        // The only dialect with a line whose services have such.
-        Item::Hosted(hosted) if hosted.dialect == "anthropic" => Some(Shown::Hosted),
+        Item::Hosted(_) => Some(Shown::Hosted),
         Item::Message(_)
         | Item::ToolCall(_)
         | Item::ToolResult(_)
         | Item::Handoff(_)
         | Item::Error(_)
-        | Item::Hosted(_)
         | Item::Other(_) => None,
     }
 }

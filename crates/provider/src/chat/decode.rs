@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use riverrun_event::Usage;
-use serde_json::{Value, json};
+use riverrun_event::{RawJson, Usage};
+use serde_json::{Map, Value, json};
 
 use super::plain::Plain;
 use crate::failure::failure;
@@ -17,6 +17,10 @@ pub(crate) struct Chunks {
     calls: Vec<Call>,
     /// OpenRouter's reasoning blocks, which must come back as they are.
     details: Vec<Value>,
+    /// Members of the message that have no place here, joined, and the item that tells them.
+    beside: Option<(u32, Value)>,
+    /// Members of the choice that have none.
+    choice: Map<String, Value>,
     refused: bool,
     usage: Usage,
     finish: Option<StopReason>,
@@ -31,11 +35,25 @@ struct Call {
     name: String,
     /// Arguments that came before the name.
     waiting: String,
+    /// A call that is no function's, joined.
+    other: Option<Value>,
     index: Option<u32>,
 }
 
 /// Members of a chunk that have a place here, or say nothing to anybody else.
 const PLACED: [&str; 6] = ["id", "object", "created", "model", "choices", "obfuscation"];
+
+const PLACED_IN_CHOICE: [&str; 5] = ["index", "delta", "message", "finish_reason", "logprobs"];
+const PLACED_IN_DELTA: [&str; 8] = [
+    "role",
+    "content",
+    "refusal",
+    "reasoning",
+    "reasoning_content",
+    "reasoning_details",
+    "annotations",
+    "tool_calls",
+];
 
 impl Chunks {
     pub fn new(seed: &str) -> Self {
@@ -45,6 +63,8 @@ impl Chunks {
             message: None,
             calls: Vec::new(),
             details: Vec::new(),
+            beside: None,
+            choice: Map::new(),
             refused: false,
             usage: Usage::default(),
             finish: None,
@@ -86,6 +106,19 @@ impl Chunks {
             self.end_reasoning(answer);
             self.fragment(at as u64, fragment, answer);
         }
+        self.beside(without(delta, &PLACED_IN_DELTA), answer);
+    }
+
+    fn beside(&mut self, news: Value, answer: &mut Answer) {
+        if news.is_null() {
+            return;
+        }
+        let (index, whole) = self.beside.get_or_insert_with(|| {
+            let begun = RawJson::of(&json!({})).unwrap_or_default();
+            (answer.open(ItemKind::Hosted { kind: "message".to_owned(), begun }), json!({}))
+        });
+        answer.frame(*index, &news, &[]);
+        join(whole, &news);
     }
 
     fn say(&mut self, text: &str, answer: &mut Answer) {
@@ -112,6 +145,10 @@ impl Chunks {
         let place = fragment["index"].as_u64();
         let number = self.call_at(place, at, &id);
         let call = &mut self.calls[number];
+        let is_other = fragment["type"].as_str().is_some_and(|kind| !matches!(kind, "function" | ""));
+        if call.other.is_some() || (is_other && call.index.is_none()) {
+            return call.other_fragment(id, fragment, answer);
+        }
         if call.id.is_empty() {
             call.id = id;
         }
@@ -152,6 +189,7 @@ impl Chunks {
                 id: String::new(),
                 name: String::new(),
                 waiting: String::new(),
+                other: None,
                 index: None,
             });
             self.calls.len() - 1
@@ -177,6 +215,15 @@ impl Chunks {
         // A cut answer ends inside its last call; those before it are whole.
         let cut = matches!(stop, StopReason::MaxTokens | StopReason::ContentFilter);
         let whole = self.calls.len().saturating_sub(usize::from(cut));
+        for call in self.calls.iter_mut() {
+            if let (Some(index), Some(other)) = (call.index, call.other.take()) {
+                answer.done(index, Some(other));
+                call.index = None;
+            }
+        }
+        if let Some((index, whole)) = self.beside.take() {
+            answer.done(index, Some(whole));
+        }
         for index in self.calls[..whole].iter().filter_map(|call| call.index) {
             if answer.arguments_of(index).is_empty() {
                 answer.arguments(index, "{}");
@@ -208,8 +255,73 @@ impl Chunks {
 
     fn complete(&mut self, answer: &mut Answer) {
         if let Some(stop) = self.finish.take() {
+            if !self.choice.is_empty() {
+                answer.member("choices", &Value::Object(std::mem::take(&mut self.choice)));
+            }
             answer.complete(stop, self.usage.clone());
         }
+    }
+}
+
+impl Call {
+    /// Calls that are no function's are told in the service's own words.
+    fn other_fragment(&mut self, id: String, fragment: &Value, answer: &mut Answer) {
+        if self.id.is_empty() {
+            self.id = id;
+        }
+        let news = without(fragment, &["index"]);
+        match (&mut self.other, self.index) {
+            (Some(whole), Some(index)) => {
+                answer.frame(index, &news, &[]);
+                join(whole, &news);
+            }
+            _ => {
+                let kind = fragment["type"].as_str().unwrap_or_default().to_owned();
+                let begun = RawJson::of(&news).unwrap_or_default();
+                self.index = Some(answer.open(ItemKind::Hosted { kind, begun }));
+                self.other = Some(news);
+            }
+        }
+    }
+}
+
+/// The members of an object but for these, and for those that say nothing; null if none is left.
+fn without(object: &Value, names: &[&str]) -> Value {
+    let is_left = |(name, value): &(&String, &Value)| !names.contains(&name.as_str()) && !value.is_null();
+    let left: Map<String, Value> = object
+        .as_object()
+        .into_iter()
+        .flatten()
+        .filter(is_left)
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect();
+    if left.is_empty() { Value::Null } else { Value::Object(left) }
+}
+
+/// Adds what a chunk says to what was said: texts and lists grow, names and numbers are replaced.
+fn join(whole: &mut Value, news: &Value) {
+    match (whole, news) {
+        (Value::Object(whole), Value::Object(news)) => {
+            for (name, value) in news {
+                match whole.get_mut(name) {
+                    Some(known) if !matches!(name.as_str(), "id" | "type" | "name") => join(known, value),
+                    _ => drop(whole.insert(name.clone(), value.clone())),
+                }
+            }
+        }
+        (Value::String(whole), Value::String(news)) => whole.push_str(news),
+        (Value::Array(whole), Value::Array(news)) => {
+            for value in news {
+                let place = value["index"].as_u64();
+                let same = |known: &&mut Value| place.is_some() && known["index"].as_u64() == place;
+                match whole.iter_mut().find(same) {
+                    Some(known) => join(known, value),
+                    None => whole.push(value.clone()),
+                }
+            }
+        }
+        (_, Value::Null) => {}
+        (whole, news) => *whole = news.clone(),
     }
 }
 
@@ -245,6 +357,9 @@ impl Protocol for Chunks {
                 continue;
             }
             self.delta(&choice["delta"], &choice["logprobs"], answer);
+            if let Value::Object(news) = without(choice, &PLACED_IN_CHOICE) {
+                self.choice.extend(news);
+            }
             if let Some(reason) = choice["finish_reason"].as_str().filter(|reason| !reason.is_empty()) {
                 self.finish(reason, answer);
             }

@@ -214,6 +214,53 @@ async fn a_completion_has_what_the_service_says_of_it() {
     server.stop().await;
 }
 
+/// Calls of other types than functions, and what stands in members that nobody here knows.
+#[tokio::test]
+async fn a_completion_has_calls_and_members_of_any_kind() {
+    let (server, upstream) = gateway().await;
+    let path = "/v1/chat/completions";
+    let mut asked = body(path, "chat/custom", false);
+    asked["tools"] = json!([{"type": "custom", "custom": {"name": "code_exec", "format": {"type": "text"}}},
+        {"type": "function", "function": {"name": "read", "parameters": {"type": "object"}}}]);
+    let whole = post(&server, path, &[], &asked).await.json();
+    let choice = &whole["choices"][0];
+    let calls = json!([
+        {"id": "call_a", "type": "custom", "custom": {"name": "code_exec", "input": "print(\"hi\")"}},
+        {"id": "call_b", "type": "function", "function": {"name": "read", "arguments": "{}"}}]);
+    assert_eq!(choice["message"]["tool_calls"], calls, "{whole}");
+    assert_eq!(choice["message"]["audio"], json!({"id": "audio_1", "transcript": "Let me see."}));
+    assert_eq!(choice["finish_reason"], "tool_calls");
+    assert_eq!(choice["content_filter_results"], json!({"hate": {"filtered": false}}));
+    assert_eq!(upstream.calls().last().expect("a call")["tools"], asked["tools"]);
+
+    asked["stream"] = true.into();
+    let chunks = frames(&post(&server, path, &[], &asked).await.text());
+    let of = |member: &str, deltas: Vec<Value>| -> Vec<Value> {
+        deltas.into_iter().filter(|delta| !delta[member].is_null()).collect()
+    };
+    let deltas: Vec<Value> = chunks.iter().map(|chunk| chunk["choices"][0]["delta"].clone()).collect();
+    for member in ["audio", "tool_calls"] {
+        assert_eq!(of(member, deltas.clone()), of(member, hosted::custom_deltas()), "{member}");
+    }
+    let last = &chunks.last().expect("the end")["choices"][0];
+    assert_eq!(
+        (&last["finish_reason"], last["content_filter_results"].is_object()),
+        (&json!("tool_calls"), true)
+    );
+
+    // And back again, with what the caller made of the calls.
+    let mut said = choice["message"].clone();
+    said.as_object_mut().expect("an object").remove("refusal");
+    let next = json!({"model": "chat/plain", "tools": asked["tools"], "messages": [
+        {"role": "user", "content": "hi"}, said,
+        {"role": "tool", "tool_call_id": "call_a", "content": "hi"},
+        {"role": "tool", "tool_call_id": "call_b", "content": "read"}]});
+    let answered = post(&server, path, &[], &next).await;
+    assert_eq!(answered.status, 200, "{}", answered.text());
+    assert_eq!(upstream.calls().last().expect("a call")["messages"], next["messages"]);
+    server.stop().await;
+}
+
 /// Others see what they have words for, and the tokens counted their way.
 #[tokio::test]
 async fn other_dialects_leave_out_what_they_have_no_words_for() {

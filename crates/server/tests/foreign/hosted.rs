@@ -171,12 +171,43 @@ pub fn messages() -> Vec<Value> {
     all
 }
 
+fn chunk(delta: Value, odds: Value, finish: Value) -> Value {
+    let choice = json!({"index": 0, "delta": delta, "logprobs": odds, "finish_reason": finish});
+    json!({"id": "c1", "object": "chat.completion.chunk", "created": 1, "model": "gpt-4.1-2025-04-14",
+        "system_fingerprint": "fp_9", "service_tier": "priority", "choices": [choice]})
+}
+
+fn data(chunks: &[Value]) -> Vec<String> {
+    let mut frames: Vec<String> = chunks.iter().map(|chunk| format!("data: {chunk}\n\n")).collect();
+    frames.push("data: [DONE]\n\n".to_owned());
+    frames
+}
+
+/// What the deltas of `custom` say, in order: a call that is no function's, one that is, and members that only the
+/// service knows.
+pub fn custom_deltas() -> Vec<Value> {
+    vec![
+        json!({"audio": {"id": "audio_1", "transcript": "Let me "}}),
+        json!({"tool_calls": [{"index": 0, "id": "call_a", "type": "custom",
+            "custom": {"name": "code_exec", "input": ""}}]}),
+        json!({"tool_calls": [{"index": 0, "custom": {"input": "print("}}]}),
+        json!({"audio": {"transcript": "see."}}),
+        json!({"tool_calls": [{"index": 0, "custom": {"input": "\"hi\")"}}]}),
+        json!({"tool_calls": [{"index": 1, "id": "call_b", "type": "function",
+            "function": {"name": "read", "arguments": ""}}]}),
+        json!({"tool_calls": [{"index": 1, "function": {"arguments": "{}"}}]}),
+    ]
+}
+
+pub fn custom() -> Vec<String> {
+    let mut all = vec![chunk(json!({"role": "assistant", "content": null}), Value::Null, Value::Null)];
+    all.extend(custom_deltas().into_iter().map(|delta| chunk(delta, Value::Null, Value::Null)));
+    all.push(chunk(json!({}), Value::Null, json!("tool_calls")));
+    all[3]["choices"][0]["content_filter_results"] = json!({"hate": {"filtered": false}});
+    data(&all)
+}
+
 fn chat() -> Vec<String> {
-    let chunk = |delta: Value, odds: Value, finish: Value| {
-        let choice = json!({"index": 0, "delta": delta, "logprobs": odds, "finish_reason": finish});
-        json!({"id": "c1", "object": "chat.completion.chunk", "created": 1, "model": "gpt-4.1-2025-04-14",
-            "system_fingerprint": "fp_9", "service_tier": "priority", "choices": [choice]})
-    };
     let mut last = chunk(json!({}), Value::Null, json!("stop"));
     let mut usage = last.clone();
     usage["choices"] = json!([]);
@@ -191,7 +222,5 @@ fn chat() -> Vec<String> {
         last,
         usage,
     ];
-    let mut frames: Vec<String> = all.iter().map(|chunk| format!("data: {chunk}\n\n")).collect();
-    frames.push("data: [DONE]\n\n".to_owned());
-    frames
+    data(&all)
 }

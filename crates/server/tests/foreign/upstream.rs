@@ -110,6 +110,7 @@ impl Upstream {
         }
         let frames = match model {
             "hosted" => hosted::frames(api),
+            "custom" => hosted::custom(),
             "call" => hosted::call().iter().map(named).collect(),
             _ => frames(api),
         };
