@@ -8,6 +8,7 @@
 mod catalogue;
 mod cursor;
 mod decode;
+mod delta_maker;
 mod envelope;
 mod error;
 mod hosted;
@@ -23,6 +24,7 @@ mod timestamp;
 pub use catalogue::*;
 pub use cursor::{Cursor, CursorError, Origin};
 pub use decode::{DecodeError, Decoded, decode, decode_wire};
+pub use delta_maker::DeltaMaker;
 pub use envelope::{Draft, Event, SCHEMA_VERSION};
 pub use error::ErrorCode;
 pub use hosted::HostedWord;

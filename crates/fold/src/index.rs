@@ -1,7 +1,8 @@
 //! Places by id and counts, derived from the state: every event finds what it is about without a search.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
+use foldhash::HashMap;
 use riverrun_event::{ActionId, Item, TaskId, ThreadId, ToolCallId, TurnId};
 
 use crate::state::{Action, ActionStatus, State};

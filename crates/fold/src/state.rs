@@ -1,7 +1,8 @@
 //! The folded state. Its JSON form is public, and reading it back gives the same state: a snapshot is this JSON.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
+use foldhash::HashMap;
 use riverrun_event::{
     ActionId, BlobRef, ErrorInfo, Input, Item, RawJson, RunId, Sequence, SessionId, TaskId, ThreadId,
     Timestamp, ToolCallId, TurnId, Usage,

@@ -25,7 +25,7 @@ pub struct Core {
     /// The newest epoch of the one shard.
     pub epoch: Epoch,
     /// The sessions that were written to, and where in `writings` they are: found once per append by their key.
-    open: HashMap<SessionKey, usize>,
+    open: foldhash::HashMap<SessionKey, usize>,
     writings: Slab<Writing>,
     group_number: i64,
     stored: Vec<Stored>,
@@ -69,7 +69,7 @@ impl Core {
             connection,
             shared,
             epoch: Epoch::default(),
-            open: HashMap::new(),
+            open: foldhash::HashMap::default(),
             writings: Slab::new(),
             group_number,
             stored: Vec::new(),

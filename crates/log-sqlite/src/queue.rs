@@ -72,8 +72,9 @@ struct State {
     closed: bool,
     /// The writer sleeps and must be woken once so many wait.
     wake_at: Option<usize>,
-    /// How many the last group had.
-    last: usize,
+    /// How many the largest of the last groups had. It is forgotten by and by, so that one small group between large
+    /// ones does not end the waiting.
+    crowd: usize,
 }
 
 impl Queue {
@@ -109,10 +110,6 @@ impl Queue {
     /// The next group, in order. Blocks while there is nothing; None once closed and empty.
     pub fn next(&self) -> Option<Vec<Work>> {
         let mut state = self.lock();
-        // A writer that finds nothing has time to spare: then the first is not kept waiting for others.
-        if state.last >= CROWD && !state.waiting.is_empty() {
-            state = self.gather(state);
-        }
         while state.waiting.is_empty() {
             if state.closed {
                 return None;
@@ -120,13 +117,16 @@ impl Queue {
             state.wake_at = Some(1);
             state = self.filled.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
+        if state.crowd >= CROWD {
+            state = self.gather(state);
+        }
         let mut bytes = 0;
         let mut fits = |work: &Work| {
             bytes += if let Work::Append(append, _) = work { append.chunk.bytes().len() } else { 0 };
             bytes <= GROUP_BYTES
         };
         let count = state.waiting.iter().take_while(|work| fits(work)).count().max(1);
-        state.last = count;
+        state.crowd = count.max(state.crowd * 3 / 4);
         if count == state.waiting.len() {
             return Some(std::mem::take(&mut state.waiting));
         }
@@ -134,15 +134,15 @@ impl Queue {
         Some(std::mem::replace(&mut state.waiting, later))
     }
 
-    /// Waits until as many wait as the last group had, but not for long.
+    /// Waits until as many wait as the last groups had, but not for long.
     fn gather<'a>(&'a self, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
         let until = Instant::now() + PATIENCE;
-        while state.waiting.len() < state.last && !state.closed {
+        while state.waiting.len() < state.crowd && !state.closed {
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 break;
             }
-            state.wake_at = Some(state.last);
+            state.wake_at = Some(state.crowd);
             state = self.filled.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
         }
         state.wake_at = None;

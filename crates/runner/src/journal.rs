@@ -4,15 +4,16 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use riverrun_event::{Decoded, Draft, Sequence};
+use riverrun_event::{Decoded, Sequence};
 use riverrun_fold::State;
 use riverrun_log::{Chunk, CommandChange, Fact, IdempotencyRecord, Log, SessionKey};
 
 pub type JournalFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, JournalError>> + Send + 'a>>;
 
 pub trait Journal: Send + Sync + 'static {
-    /// Appends at the end of the session's log; resolves when durable. All of the entry, or nothing.
-    fn append<'a>(&'a self, key: &'a SessionKey, entry: Entry) -> JournalFuture<'a, Landed>;
+    /// Appends at the end of the session's log; resolves when durable. All of the entry, or nothing: it is taken, and
+    /// given back if the store is full.
+    fn append<'a>(&'a self, key: &'a SessionKey, entry: &'a mut Entry) -> JournalFuture<'a, Landed>;
 
     /// The state at the head, from the nearest snapshot on. `NoSession` if absent.
     fn state<'a>(&'a self, key: &'a SessionKey) -> JournalFuture<'a, State>;
@@ -27,7 +28,7 @@ pub trait Journal: Send + Sync + 'static {
 /// What commits together.
 #[derive(Debug, Default)]
 pub struct Entry {
-    pub events: Vec<Draft>,
+    pub events: Vec<Decoded>,
     /// Facts beside those that the events tell by themselves.
     pub facts: Vec<Fact>,
     pub commands: Vec<CommandChange>,
@@ -38,7 +39,7 @@ pub struct Entry {
 pub struct Landed {
     pub first: Sequence,
     pub last: Sequence,
-    /// The events as they were read on their way, so that nobody reads them twice.
+    /// The events of the entry, so that nobody reads them twice.
     pub events: Vec<Decoded>,
 }
 

@@ -233,7 +233,7 @@ impl Step<'_> {
     }
 }
 
-pub(super) fn forget_reference(counts: &mut std::collections::HashMap<u64, usize>, number: u64) {
+pub(super) fn forget_reference(counts: &mut foldhash::HashMap<u64, usize>, number: u64) {
     if let Some(count) = counts.get_mut(&number) {
         *count -= 1;
         if *count == 0 {

@@ -64,10 +64,10 @@ impl Actor {
     }
 
     /// Appends work in progress. A full disk is waited for: nothing that was done is given up.
-    pub(super) async fn append(&mut self, page: Page) -> Result<(), Stop> {
+    pub(super) async fn append(&mut self, mut page: Page) -> Result<(), Stop> {
         const PAUSE: Duration = Duration::from_secs(1);
         loop {
-            match self.append_once(&page).await {
+            match self.append_once(&mut page).await {
                 Ok(_) => return Ok(()),
                 Err(JournalError::Full) => tokio::time::sleep(PAUSE).await,
                 Err(JournalError::Invalid(reason)) => return self.refused(&reason).await,
@@ -95,15 +95,22 @@ impl Actor {
             let message = format!("what the turn wrote could not be recorded: {reason}");
             self.fail_task(root, "not_recordable", &message, &mut page);
         }
-        self.append_once(&page).await.map(|_| ()).map_err(Stop::of)
+        self.append_once(&mut page).await.map(|_| ()).map_err(Stop::of)
     }
 
     /// Appends what a command asked for; if that is not possible, who asked is told.
-    pub(super) async fn append_once(&mut self, page: &Page) -> Result<Option<Place>, JournalError> {
+    pub(super) async fn append_once(&mut self, page: &mut Page) -> Result<Option<Place>, JournalError> {
         if page.is_empty() {
             return Ok(None);
         }
-        let Landed { first, last, events } = self.core.journal.append(&self.key, page.entry()).await?;
+        let mut entry = page.take_entry()?;
+        let Landed { first, last, events } = match self.core.journal.append(&self.key, &mut entry).await {
+            Ok(landed) => landed,
+            Err(error) => {
+                page.put_back(entry);
+                return Err(error);
+            }
+        };
         if self.state.sequence.next() == Some(first) {
             for (place, event) in (0..).zip(events) {
                 let sequence = first.plus(place).unwrap_or(Sequence::MAX);

@@ -21,7 +21,7 @@ type Call = Abortable<Pin<Box<dyn Future<Output = ()> + Send>>>;
 pub(super) struct Calls {
     /// Never locked: a lock lets others hold a reference to what only its owner may touch.
     open: Mutex<FuturesUnordered<Call>>,
-    /// Until when nothing is read, so that text comes in larger bites.
+    /// Until when text is held back, so that it comes in larger bites.
     rest: Option<Instant>,
 }
 
@@ -38,22 +38,26 @@ impl Calls {
         self.open.get_mut().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Leaves the answers alone for so long.
+    /// Holds text back for so long.
     pub fn rest(&mut self, time: Duration) {
         self.rest = (!time.is_zero()).then(|| Instant::now() + time);
     }
 
+    /// Waits until text may be written, and reads what was said meanwhile. Most text comes when nothing holds it back:
+    /// no timer is set for that.
+    pub async fn breathe(&mut self) {
+        let Some(until) = self.rest.take().filter(|until| *until > Instant::now()) else { return };
+        tokio::time::sleep_until(until).await;
+        let open = self.open();
+        poll_fn(|context| {
+            while let Poll::Ready(Some(_)) = open.poll_next_unpin(context) {}
+            Poll::Ready(())
+        })
+        .await;
+    }
+
     /// The next report of any effect. The calls are read until one of them has something to tell.
     pub async fn next(&mut self, reported: &mut mpsc::Receiver<Reported>) -> Option<Reported> {
-        if let Some(until) = self.rest
-            && !self.open().is_empty()
-        {
-            tokio::select! {
-                biased;
-                report = reported.recv() => return report,
-                () = tokio::time::sleep_until(until) => self.rest = None,
-            }
-        }
         let open = self.open();
         poll_fn(|context| {
             // An ended call has told its end before.

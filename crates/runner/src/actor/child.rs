@@ -69,7 +69,8 @@ impl Actor {
         if view.depth >= limits.depth {
             return Some(Crowd::Depth(limits.depth));
         }
-        let coming = page.drafts.iter().filter(|draft| draft.kind == EventType::SubagentSpawned).count();
+        let coming =
+            page.events.iter().filter(|event| event.draft.kind == EventType::SubagentSpawned).count();
         let there = turn.tasks.iter().filter(|task| task.parent.is_some()).count() + coming;
         (there >= limits.children as usize).then_some(Crowd::Children(limits.children))
     }

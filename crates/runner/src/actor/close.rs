@@ -166,7 +166,6 @@ impl Actor {
 fn completed_in(page: &Page, completed: &ItemCompleted) -> bool {
     let Some(id) = completed.item.id() else { return false };
     let quoted = format!("\"id\":\"{id}\"");
-    page.drafts
-        .iter()
-        .any(|draft| draft.kind == EventType::ItemCompleted && draft.members().contains(&quoted))
+    let mut drafts = page.events.iter().map(|event| &event.draft);
+    drafts.any(|draft| draft.kind == EventType::ItemCompleted && draft.members().contains(&quoted))
 }

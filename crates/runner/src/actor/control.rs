@@ -39,7 +39,7 @@ impl Actor {
             let mut page = self.page();
             self.write_cancel(turn, mode, reason, &mut page);
             self.remember_answer(request, &told, &mut page);
-            told.sequence = self.append_once(&page).await?.map_or(sequence, |landed| landed.first);
+            told.sequence = self.append_once(&mut page).await?.map_or(sequence, |landed| landed.first);
         }
         Ok(told)
     }
@@ -79,7 +79,7 @@ impl Actor {
         let mut page = self.page();
         let mut told = self.write_steer(turn, input, &mut page)?;
         self.remember_request(request, &told, &mut page);
-        if let Some(landed) = self.append_once(&page).await? {
+        if let Some(landed) = self.append_once(&mut page).await? {
             told.first = landed.first;
         }
         Ok(told)
@@ -155,7 +155,7 @@ impl Actor {
         let (turn_id, status, first) = (turn.clone(), "accepted".to_owned(), Sequence::ZERO);
         let told = Submitted { turn_id, task_id: task, run_id: run, status, first, duplicate: false };
         self.remember_request(request, &told, &mut page);
-        let landed = self.append_once(&page).await?;
+        let landed = self.append_once(&mut page).await?;
         Ok(Submitted { first: landed.map_or(first, |landed| landed.first), ..told })
     }
 
@@ -203,7 +203,7 @@ impl Actor {
         }
         let told = SubagentInput { input: Some(input), input_ref: None };
         page.push(EventType::SubagentInput, &subagent(&scope, task), &told);
-        self.append_once(&page).await?;
+        self.append_once(&mut page).await?;
         Ok(())
     }
 
@@ -222,7 +222,7 @@ impl Actor {
         let change =
             TaskChange { reason, native_status: Some("immediate".to_owned()), ..TaskChange::default() };
         page.push(EventType::TaskCancelRequested, &scope, &change);
-        self.append_once(&page).await?;
+        self.append_once(&mut page).await?;
         Ok(())
     }
 

@@ -47,7 +47,7 @@ impl Actor {
         let (action, sequence) = (decide.action.clone(), self.state.sequence);
         let mut told = Decided { action, decision, source, won: true, sequence };
         self.remember_answer(request, &told, &mut page);
-        let landed = self.append_once(&page).await?;
+        let landed = self.append_once(&mut page).await?;
         told.sequence = landed.map_or(Sequence::ZERO, |landed| landed.first);
         Ok(self.still_holds(&decide, told, |holds| *holds == resolved))
     }

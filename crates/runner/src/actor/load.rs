@@ -1,8 +1,9 @@
 //! Where a session stands, from its log.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::sync::Arc;
 
+use foldhash::HashMap;
 use riverrun_event::{Record, Sequence};
 use riverrun_fold::State;
 use riverrun_log::SessionKey;
@@ -29,18 +30,18 @@ impl Actor {
             key,
             state,
             view,
-            running: HashMap::new(),
+            running: HashMap::default(),
             calls: Calls::default(),
-            streams: HashMap::new(),
+            streams: HashMap::default(),
             checked: HashSet::new(),
             vetted: HashSet::new(),
             taken_over: HashSet::new(),
             launches: Vec::new(),
-            pools: HashMap::new(),
+            pools: HashMap::default(),
             blobs: Vec::new(),
-            kept: HashMap::new(),
+            kept: HashMap::default(),
             compacted: HashSet::new(),
-            sealed: HashMap::new(),
+            sealed: HashMap::default(),
             processes: Processes::default(),
             afterwards: Vec::new(),
             generation: 0,

@@ -49,10 +49,11 @@ mod tools;
 mod vet;
 mod whole;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use foldhash::HashMap;
 use riverrun_event::{TaskId, TurnId};
 use riverrun_fold::{SealedTurn, State};
 use riverrun_log::{NewBlob, SessionKey};
@@ -178,8 +179,8 @@ impl Actor {
     ) -> Result<(), Stop> {
         let hand_over = self.core.hand_over.clone();
         self.settle().await?;
-        let alarm = tokio::time::sleep(LINGER);
-        tokio::pin!(alarm);
+        let (alarm, handing_over) = (tokio::time::sleep(LINGER), hand_over.cancelled());
+        tokio::pin!(alarm, handing_over);
         loop {
             let due = self.due();
             if let Some(at) = due.at().filter(|at| *at != alarm.deadline()) {
@@ -191,7 +192,7 @@ impl Actor {
                     Some(command) => self.command(command).await.map(|()| false)?,
                     None => return Ok(()),
                 },
-                () = hand_over.cancelled(), if !self.is_handing_over => {
+                () = &mut handing_over, if !self.is_handing_over => {
                     self.begin_nothing_new();
                     false
                 }
@@ -243,9 +244,12 @@ impl Actor {
     async fn reports(&mut self, first: Reported, more: &mut mpsc::Receiver<Reported>) -> Result<bool, Stop> {
         const LARGEST: usize = 256 << 10;
         let mut is_text = first.report.is_text();
+        if is_text {
+            self.calls.breathe().await;
+        }
         let (mut page, mut held) = (self.page(), first);
         // The end of an effect may end the turn: nothing is written behind it unseen.
-        while !held.report.is_last() && page.size() < LARGEST && page.drafts.len() < REPORTS {
+        while !held.report.is_last() && page.size() < LARGEST && page.events.len() < REPORTS {
             let Ok(report) = more.try_recv() else { break };
             if let Some(next) = held.join(report) {
                 is_text &= held.report.is_text();

@@ -1,10 +1,10 @@
 //! What the model says, as events.
 
 use riverrun_event::{
-    Block, BlockChange, Cost, EventType, HostedItem, HostedPatch, HostedWord, Item, ItemCompleted, ItemId,
-    ItemPatch, ItemStarted, ItemUpdated, MessageItem, MessagePatch, ModelCompleted, ModelDelta, Patch,
-    RawJson, ReasoningDelta, ReasoningItem, ReasoningPatch, TaskId, TextBlock, ToolArgs, ToolCallId,
-    ToolCallItem, ToolCallPatch, Usage,
+    Block, BlockChange, Cost, DeltaMaker, EventType, HostedItem, HostedPatch, HostedWord, Item,
+    ItemCompleted, ItemId, ItemPatch, ItemStarted, ItemUpdated, MessageItem, MessagePatch, ModelCompleted,
+    ModelDelta, Patch, RawJson, ReasoningDelta, ReasoningItem, ReasoningPatch, TaskId, TextBlock, ToolArgs,
+    ToolCallId, ToolCallItem, ToolCallPatch, Usage,
 };
 use riverrun_provider::{ItemKind, ModelEvent, StopReason};
 
@@ -33,6 +33,8 @@ pub(super) struct StreamItem {
     /// Blocks so far, and which of them hold the text and the refusal of a message.
     blocks: u32,
     text_block: Option<u32>,
+    /// Makes the pieces of the text.
+    maker: Option<DeltaMaker>,
     refusal_block: Option<u32>,
     text: String,
     logprobs: Vec<RawJson>,
@@ -158,6 +160,7 @@ impl Actor {
             kind,
             blocks: 0,
             text_block: None,
+            maker: None,
             refusal_block: None,
             text: String::new(),
             logprobs: Vec::new(),
@@ -197,13 +200,23 @@ impl Actor {
     }
 
     fn text(&mut self, task: &TaskId, index: u32, delta: String, logprobs: Vec<RawJson>, page: &mut Page) {
-        let Some((scope, item)) = self.stream_item(task, index) else { return };
+        let Some(items) = self.streams.get_mut(task).map(|stream| &mut stream.items) else { return };
+        let is_meant = |item: &&mut StreamItem| item.index == index && !item.is_done;
+        let Some(item) = items.iter_mut().rev().find(is_meant) else { return };
         item.text.push_str(&delta);
         let block = item.text_block.unwrap_or_else(|| item.next_block());
         item.text_block = Some(block);
-        let logprobs = Some(logprobs).filter(|odds| !odds.is_empty());
-        item.logprobs.extend(logprobs.iter().flatten().cloned());
-        let delta = ModelDelta { logprobs, ..item.delta(delta, block) };
+        if item.maker.is_none() {
+            let Some((_, view)) = self.view.task(task) else { return };
+            item.maker = Some(DeltaMaker::new(view.step_scope(), item.delta(String::new(), block)));
+        }
+        let Some(maker) = &item.maker else { return };
+        if logprobs.is_empty() {
+            return page.push_delta(maker, delta);
+        }
+        item.logprobs.extend(logprobs.iter().cloned());
+        let scope = maker.scope().clone();
+        let delta = ModelDelta { logprobs: Some(logprobs), ..item.delta(delta, block) };
         page.push(EventType::ModelDelta, &scope, &delta);
     }
 

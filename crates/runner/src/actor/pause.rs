@@ -60,7 +60,7 @@ impl Actor {
             }
         }
         self.remember_answer(request, &told, &mut page);
-        self.append_once(&page).await?;
+        self.append_once(&mut page).await?;
         Ok(told)
     }
 

@@ -50,7 +50,7 @@ impl Actor {
         if let Some(request) = request {
             self.remember_process_request(&task, request, &mut page);
         }
-        self.append_once(&page).await?;
+        self.append_once(&mut page).await?;
         if let Some(held) = self.processes.held.get_mut(process) {
             held.is_closed |= write.end_of_input;
             let input =

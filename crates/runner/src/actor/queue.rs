@@ -80,7 +80,7 @@ impl Actor {
         let (turn_id, sequence) = (turn.clone(), self.state.sequence);
         let mut told = Cancelled { turn_id, status: "cancelled".to_owned(), sequence };
         self.remember_answer(request, &told, &mut page);
-        let landed = self.append_once(&page).await?;
+        let landed = self.append_once(&mut page).await?;
         told.sequence = landed.map_or(sequence, |landed| landed.last);
         Ok(told)
     }
@@ -102,7 +102,7 @@ impl Actor {
         let mut page = self.page();
         write_queue(&mut page, &scope, queued, "promoted");
         self.remember_answer(request, &(), &mut page);
-        self.append_once(&page).await?;
+        self.append_once(&mut page).await?;
         Ok(self.queue(None))
     }
 

@@ -24,7 +24,7 @@ impl Actor {
         page.push(EventType::PolicyChanged, &Scope::default(), &rules.revoked(&rule, revoke.revoked_by));
         let mut told = Revoked { rule, sequence: self.state.sequence };
         self.remember_answer(request, &told, &mut page);
-        let landed = self.append_once(&page).await?;
+        let landed = self.append_once(&mut page).await?;
         told.sequence = landed.map_or(Sequence::ZERO, |landed| landed.first);
         Ok(told)
     }

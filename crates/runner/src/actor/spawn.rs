@@ -62,7 +62,7 @@ impl Actor {
         let mut page = self.page();
         let mut told = self.write_spawn(&spawn, &mut page)?;
         self.remember_request(request, &told, &mut page);
-        if let Some(landed) = self.append_once(&page).await? {
+        if let Some(landed) = self.append_once(&mut page).await? {
             told.first = landed.first;
         }
         Ok(told)

@@ -70,7 +70,7 @@ impl Actor {
         } else {
             self.write_start(&mut page, &scope, agent, 1);
         }
-        let landed = self.append_once(&page).await?;
+        let landed = self.append_once(&mut page).await?;
         let first = landed.map_or(Sequence::ZERO, |landed| landed.first);
         Ok(told.answer(first, false))
     }
@@ -93,7 +93,7 @@ impl Actor {
             };
             self.remember(&mut page, turn, digest, &remembered);
         }
-        if let Some(landed) = self.append_once(&page).await? {
+        if let Some(landed) = self.append_once(&mut page).await? {
             told.first = landed.first;
         }
         Ok(told)

@@ -53,9 +53,9 @@ impl TestJournal {
         Timestamp::from_millis(self.clock.now().millis() as i64)
     }
 
-    async fn try_append(&self, key: &SessionKey, entry: Entry) -> Result<Landed, JournalError> {
+    async fn try_append(&self, key: &SessionKey, entry: &mut Entry) -> Result<Landed, JournalError> {
         const LARGEST: usize = 1 << 20;
-        if entry.events.iter().any(|draft| draft.size() > LARGEST) {
+        if entry.events.iter().any(|event| event.draft.size() > LARGEST) {
             return Err(JournalError::Invalid("an event is too large".to_owned()));
         }
         let _order = self.order.lock().await;
@@ -64,8 +64,9 @@ impl TestJournal {
         }
         let head = self.log.head(key).await.map_err(failed)?.ok_or(JournalError::NoSession)?;
         let mut builder = head.next_chunk(self.clock.now()).expect("the log is not exhausted");
+        let entry = std::mem::take(entry);
         let (mut record, mut facts) = (Vec::new(), entry.facts);
-        for draft in &entry.events {
+        for draft in entry.events.iter().map(|event| &event.draft) {
             let sequence = builder.next().expect("the log is not exhausted");
             record.clear();
             write_record(draft, self.now(), &mut record);
@@ -84,8 +85,7 @@ impl TestJournal {
         drop(_order);
         self.reached(appended.last);
         tokio::task::yield_now().await;
-        let events = entry.events.into_iter().map(|draft| draft.into_decoded().expect("it was written"));
-        Ok(Landed { first: appended.first, last: appended.last, events: events.collect() })
+        Ok(Landed { first: appended.first, last: appended.last, events: entry.events })
     }
 }
 
@@ -99,7 +99,7 @@ fn failed(error: Error) -> JournalError {
 }
 
 impl Journal for TestJournal {
-    fn append<'a>(&'a self, key: &'a SessionKey, entry: Entry) -> JournalFuture<'a, Landed> {
+    fn append<'a>(&'a self, key: &'a SessionKey, entry: &'a mut Entry) -> JournalFuture<'a, Landed> {
         Box::pin(self.try_append(key, entry))
     }
 

@@ -53,8 +53,9 @@ async fn others_may_write_in_between() {
     for count in 1..4 {
         stage.until_count("model.delta", count).await;
         let info = SessionInfo { title: Some(format!("title {count}")), ..SessionInfo::default() };
-        let events = vec![Draft::new(EventType::SessionUpdated, &Scope::default(), &info)];
-        stage.journal.append(&stage.key, Entry { events, ..Entry::default() }).await.unwrap();
+        let events =
+            vec![Draft::new(EventType::SessionUpdated, &Scope::default(), &info).into_decoded().unwrap()];
+        stage.journal.append(&stage.key, &mut Entry { events, ..Entry::default() }).await.unwrap();
     }
     assert_eq!(stage.ended("turn_1").await, "completed");
     assert_eq!(stage.said("turn_1").await, "a b c d");
@@ -75,8 +76,9 @@ async fn a_turn_that_somebody_else_ended_is_left_alone() {
         task_id: Some(submitted.task_id),
         ..Scope::default()
     };
-    let events = vec![Draft::new(EventType::TurnCancelled, &scope, &TurnCancelled::default())];
-    stage.journal.append(&stage.key, Entry { events, ..Entry::default() }).await.unwrap();
+    let events =
+        vec![Draft::new(EventType::TurnCancelled, &scope, &TurnCancelled::default()).into_decoded().unwrap()];
+    stage.journal.append(&stage.key, &mut Entry { events, ..Entry::default() }).await.unwrap();
     stage.runner.wake(&stage.key);
     tokio::time::sleep(30 * SECOND).await;
     assert_eq!(stage.kinds().await.last().map(String::as_str), Some("turn.cancelled"));

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use riverrun_event::{Draft, EventType, Sequence};
+use riverrun_event::{EventType, Sequence};
 use riverrun_fold::State;
 use riverrun_log::{Chunk, Error, Log, SessionKey};
 use riverrun_runner::{Entry, Journal, JournalError, JournalFuture, Landed};
@@ -27,19 +27,33 @@ impl ServerJournal {
         self.app.upgrade().ok_or_else(|| JournalError::Unavailable("the server is gone".to_owned()))
     }
 
-    async fn store(&self, key: &SessionKey, entry: Entry) -> Result<Landed, JournalError> {
+    async fn store(&self, key: &SessionKey, entry: &mut Entry) -> Result<Landed, JournalError> {
         let app = self.app()?;
         let hub = hub(&app, key).await?;
-        let decoded = entry.events.into_iter().map(Draft::into_decoded).collect::<Result<Vec<_>, _>>();
-        let mut events = decoded.map_err(|error| JournalError::Invalid(error.to_string()))?;
-        if events.is_empty() {
+        if entry.events.is_empty() {
             return Err(JournalError::Invalid("it has no events".to_owned()));
         }
-        let mut facts = put_large(&app, &hub, &mut events).await.map_err(|problem| from_problem(&problem))?;
-        facts.extend(entry.facts);
-        let batch =
-            Batch { events, producer: None, idempotency: entry.idempotency, facts, commands: entry.commands };
-        let landed = app.append_from("runner", &hub, &batch).await.map_err(from_append)?;
+        let Entry { mut events, mut facts, commands, idempotency } = std::mem::take(entry);
+        // Large texts are taken out of their events: who tries again needs them whole.
+        let limit = app.edge().limits().event_bytes;
+        let whole = events.iter().any(|event| event.draft.size() > limit).then(|| events.clone());
+        let large = put_large(&app, &hub, &mut events).await.map_err(|problem| from_problem(&problem));
+        let own_facts = facts.len();
+        let is_stored = large.map(|large| facts.extend(large));
+        let batch = Batch { events, producer: None, idempotency, facts, commands };
+        let landed = match is_stored {
+            Ok(()) => app.append_from("runner", &hub, &batch).await.map_err(from_append),
+            Err(error) => Err(error),
+        };
+        let landed = match landed {
+            Ok(landed) => landed,
+            Err(error) => {
+                let Batch { events, idempotency, mut facts, commands, .. } = batch;
+                facts.truncate(own_facts);
+                *entry = Entry { events: whole.unwrap_or(events), facts, commands, idempotency };
+                return Err(error);
+            }
+        };
         count(&app, &batch);
         // Only a producer's repeat has no place, and the runner is no producer.
         let place = landed.place.ok_or_else(|| JournalError::Invalid("it was stored before".to_owned()));
@@ -58,7 +72,7 @@ impl ServerJournal {
 }
 
 impl Journal for ServerJournal {
-    fn append<'a>(&'a self, key: &'a SessionKey, entry: Entry) -> JournalFuture<'a, Landed> {
+    fn append<'a>(&'a self, key: &'a SessionKey, entry: &'a mut Entry) -> JournalFuture<'a, Landed> {
         Box::pin(self.store(key, entry))
     }
 

@@ -1,10 +1,11 @@
 //! All sessions in use. A session that nobody follows or appends to leaves after a while.
 
-use std::collections::HashMap;
-use std::hash::{BuildHasher, RandomState};
+use std::hash::BuildHasher;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
+use foldhash::HashMap;
+use foldhash::fast::RandomState;
 use riverrun_log::{Clock, Committed, Error, Log, SessionKey};
 
 use super::hub::{Hub, lock};
@@ -32,7 +33,7 @@ impl Hubs {
                 hub.wake_all();
             }
         });
-        let hubs = Arc::new(Self { log: log.clone(), clock, hasher: RandomState::new(), shards, crowds });
+        let hubs = Arc::new(Self { log: log.clone(), clock, hasher: RandomState::default(), shards, crowds });
         let listener = Arc::downgrade(&hubs);
         log.set_listener(Arc::new(move |committed: &[Committed]| {
             if let Some(hubs) = listener.upgrade() {
