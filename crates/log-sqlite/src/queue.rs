@@ -58,7 +58,7 @@ const GROUP_BYTES: usize = 4 << 20;
 /// A group of this many is a crowd, whose like is waited for. Fewer are written at once.
 const CROWD: usize = 8;
 /// The longest that a crowd is waited for.
-const PATIENCE: Duration = Duration::from_micros(1_500);
+const PATIENCE: Duration = Duration::from_millis(1);
 
 #[derive(Default)]
 pub struct Queue {

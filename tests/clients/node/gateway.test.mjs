@@ -63,6 +63,17 @@ test("a tool of the service comes through and goes back", async () => {
   assert.deepEqual(calls.at(-1).input[1], final.output[0]);
 });
 
+test("a call that is no function's comes through", async () => {
+  const messages = [{ role: "user", content: "x" }];
+  const tools = [{ type: "custom", custom: { name: "code_exec" } }];
+  const whole = await client.chat.completions.create({ model: "chat/custom_call", messages, tools });
+  const [call] = whole.choices[0].message.tool_calls;
+  assert.deepEqual([call.type, call.custom], ["custom", { name: "code_exec", input: 'print("hi")' }]);
+  const chunks = await collect(await client.chat.completions.create({ model: "chat/custom_call", messages, tools, stream: true }));
+  const calls = chunks.flatMap((chunk) => chunk.choices[0].delta.tool_calls ?? []).filter((one) => one.index === 0);
+  assert.equal(calls.map((one) => one.custom.input).join(""), 'print("hi")');
+});
+
 test("a refusal and the odds of tokens are those of the service", async () => {
   const refused = await client.responses.stream({ model: "openai/refusal", input: "x" }).finalResponse();
   const [part] = refused.output[0].content;

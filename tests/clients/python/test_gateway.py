@@ -107,6 +107,40 @@ class Completions(unittest.TestCase):
             message = completion.choices[0].message
             self.assertEqual((message.refusal, message.content or ""), ("No.", ""))
 
+    def test_a_call_that_is_no_functions_comes_through_and_goes_back(self):
+        tools = [
+            {"type": "custom", "custom": {"name": "code_exec"}},
+            {"type": "function", "function": {"name": "get_time", "parameters": {"type": "object"}}},
+        ]
+        ask = {"model": "chat/custom_call", "messages": ASK["messages"], "tools": tools}
+        whole = gpt.chat.completions.create(**ask)
+        self.assertEqual(whole.choices[0].finish_reason, "tool_calls")
+        custom, function = whole.choices[0].message.tool_calls
+        self.assertIsInstance(custom, openai.types.chat.ChatCompletionMessageCustomToolCall)
+        self.assertEqual((custom.id, custom.custom.name, custom.custom.input), ("call_a", "code_exec", 'print("hi")'))
+        self.assertEqual((function.id, function.function.arguments), ("call_b", "{}"))
+        with gpt.chat.completions.create(**ask, stream=True) as chunks:
+            deltas = [call.to_dict() for chunk in chunks for call in chunk.choices[0].delta.tool_calls or []]
+        inputs = [delta["custom"]["input"] for delta in deltas if delta["index"] == 0]
+        self.assertEqual((deltas[0]["type"], "".join(inputs)), ("custom", 'print("hi")'))
+        said = whole.choices[0].message.to_dict()
+        results = [{"role": "tool", "tool_call_id": call.id, "content": "ok"} for call in (custom, function)]
+        gpt.chat.completions.create(model="chat/text", messages=[*ASK["messages"], said, *results], tools=tools)
+        _, _, sent = upstream.calls[-1]
+        self.assertEqual(sent["messages"][1]["tool_calls"][0], custom.to_dict())
+        self.assertEqual((sent["messages"][2:], sent["tools"]), (results, tools))
+
+    def test_members_that_only_the_service_knows_come_through(self):
+        ask = {"model": "chat/unknown_members", "messages": ASK["messages"]}
+        whole = gpt.chat.completions.create(**ask).choices[0]
+        self.assertEqual((whole.message.audio.id, whole.message.audio.data), ("audio_1", "UklGRg=="))
+        self.assertEqual(whole.message.audio.transcript, "Good day.")
+        self.assertEqual((len(whole.message.images), whole.native_finish_reason), (1, "end_turn"))
+        with gpt.chat.completions.create(**ask, stream=True) as chunks:
+            deltas = [chunk.choices[0].delta.to_dict() for chunk in chunks]
+        heard = [delta["audio"].get("transcript", "") for delta in deltas if "audio" in delta]
+        self.assertEqual("".join(heard), "Good day.")
+
 
 class Messages(unittest.TestCase):
     def test_a_tool_of_the_service_comes_through_and_goes_back(self):

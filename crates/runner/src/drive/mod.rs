@@ -11,7 +11,7 @@ mod tool;
 use riverrun_event::TaskId;
 use riverrun_provider::ModelEvent;
 use riverrun_tool::{Progress, ToolError, ToolOutput};
-use tokio::sync::mpsc;
+use tokio::sync::mpsc::{self, error::TrySendError};
 use tokio_util::sync::CancellationToken;
 
 use crate::hook::HookOutput;
@@ -187,7 +187,12 @@ impl Line {
     /// False if nobody listens any more.
     pub async fn tell(&self, report: Report) -> bool {
         let reported = Reported { key: self.key.clone(), generation: self.generation, report };
-        self.reports.send(reported).await.is_ok()
+        // There is nearly always room, and then nothing waits.
+        match self.reports.try_send(reported) {
+            Ok(()) => true,
+            Err(TrySendError::Closed(_)) => false,
+            Err(TrySendError::Full(reported)) => self.reports.send(reported).await.is_ok(),
+        }
     }
 
     /// Tells if there is room; progress that nobody can take is dropped.
