@@ -30,6 +30,8 @@ struct Shared<T> {
 struct Slot<T> {
     value: Option<Result<T, Error>>,
     waker: Option<Waker>,
+    /// The waker is for a failure alone.
+    only_failure: bool,
     blocked: bool,
     resolved: bool,
 }
@@ -49,9 +51,46 @@ impl<T> Ticket<T> {
 
     /// A ticket and the promise that resolves it.
     pub fn pending() -> (Promise<T>, Self) {
-        let slot = Mutex::new(Slot { value: None, waker: None, blocked: false, resolved: false });
+        let slot = Mutex::new(Slot {
+            value: None,
+            waker: None,
+            only_failure: false,
+            blocked: false,
+            resolved: false,
+        });
         let shared = Arc::new(Shared { slot, resolved: Condvar::new() });
         (Promise(Arc::clone(&shared)), Self(Inner::Pending(shared)))
+    }
+
+    /// True if the answer is there.
+    pub fn is_resolved(&self) -> bool {
+        match &self.0 {
+            Inner::Ready(_) => true,
+            Inner::Pending(shared) => shared.lock().resolved,
+        }
+    }
+
+    /// For who does not need to hear at once that all went well: ready when the call failed, and woken only then.
+    pub fn poll_failed(&self, context: &mut Context<'_>) -> Poll<()> {
+        let is_failed = |value: &Option<Result<T, Error>>| matches!(value, Some(Err(_)));
+        let (is_failed, slot) = match &self.0 {
+            Inner::Ready(value) => (is_failed(value), None),
+            Inner::Pending(shared) => {
+                let slot = shared.lock();
+                (is_failed(&slot.value), Some(slot))
+            }
+        };
+        if is_failed {
+            return Poll::Ready(());
+        }
+        if let Some(mut slot) = slot.filter(|slot| !slot.resolved) {
+            slot.only_failure = true;
+            match &slot.waker {
+                Some(known) if known.will_wake(context.waker()) => {}
+                Some(_) | None => slot.waker = Some(context.waker().clone()),
+            }
+        }
+        Poll::Pending
     }
 
     /// Blocks the calling thread until the answer is there. Not for async code: await the ticket there.
@@ -83,8 +122,9 @@ impl<T> Promise<T> {
             return;
         }
         slot.resolved = true;
+        let is_news = result.is_err() || !slot.only_failure;
         slot.value = Some(result);
-        let waker = slot.waker.take();
+        let waker = slot.waker.take().filter(|_| is_news);
         let blocked = slot.blocked;
         drop(slot);
         if let Some(waker) = waker {
@@ -114,6 +154,7 @@ impl<T> Future for Ticket<T> {
                     return Poll::Ready(value);
                 }
                 slot.waker = Some(context.waker().clone());
+                slot.only_failure = false;
                 Poll::Pending
             }
         }
@@ -133,6 +174,39 @@ mod tests {
         let thread = std::thread::spawn(move || promise.resolve(Ok(7)));
         assert_eq!(ticket.wait(), Ok(7));
         assert!(thread.join().is_ok());
+    }
+
+    #[test]
+    fn who_waits_for_a_failure_hears_of_nothing_else() {
+        use std::sync::atomic::{AtomicUsize, Ordering};
+        #[derive(Default)]
+        struct Count(AtomicUsize);
+        impl std::task::Wake for Count {
+            fn wake(self: Arc<Self>) {
+                self.0.fetch_add(1, Ordering::SeqCst);
+            }
+        }
+        for (result, woken) in [(Ok(7), 0), (Err(Error::Full), 1)] {
+            let count = Arc::new(Count::default());
+            let waker = Waker::from(Arc::clone(&count));
+            let mut context = Context::from_waker(&waker);
+            let (promise, ticket) = Ticket::<u8>::pending();
+            assert!(ticket.poll_failed(&mut context).is_pending() && !ticket.is_resolved());
+            promise.resolve(result.clone());
+            assert_eq!(count.0.load(Ordering::SeqCst), woken);
+            assert_eq!(ticket.poll_failed(&mut context).is_ready(), result.is_err());
+            assert!(ticket.is_resolved());
+            assert_eq!(ticket.wait(), result);
+        }
+        // Who waits for the answer after all is woken by it.
+        let count = Arc::new(Count::default());
+        let waker = Waker::from(Arc::clone(&count));
+        let mut context = Context::from_waker(&waker);
+        let (promise, mut ticket) = Ticket::<u8>::pending();
+        assert!(ticket.poll_failed(&mut context).is_pending());
+        assert!(Pin::new(&mut ticket).poll(&mut context).is_pending());
+        promise.resolve(Ok(7));
+        assert_eq!(count.0.load(Ordering::SeqCst), 1);
     }
 
     #[test]

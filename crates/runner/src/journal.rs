@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use riverrun_event::{Decoded, Sequence};
 use riverrun_fold::State;
-use riverrun_log::{Chunk, CommandChange, Fact, IdempotencyRecord, Log, SessionKey};
+use riverrun_log::{Appended, Chunk, CommandChange, Error, Fact, IdempotencyRecord, Log, SessionKey, Ticket};
 
 pub type JournalFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, JournalError>> + Send + 'a>>;
 
@@ -14,6 +14,15 @@ pub trait Journal: Send + Sync + 'static {
     /// Appends at the end of the session's log; resolves when durable. All of the entry, or nothing: it is taken, and
     /// given back if the store is full.
     fn append<'a>(&'a self, key: &'a SessionKey, entry: &'a mut Entry) -> JournalFuture<'a, Landed>;
+
+    /// Hands an entry over without waiting until it is durable. None if that is not possible: nothing was taken.
+    fn begin<'a>(
+        &'a self,
+        _key: &'a SessionKey,
+        _entry: &'a mut Entry,
+    ) -> JournalFuture<'a, Option<Box<dyn Landing>>> {
+        Box::pin(std::future::ready(Ok(None)))
+    }
 
     /// The state at the head, from the nearest snapshot on. `NoSession` if absent.
     fn state<'a>(&'a self, key: &'a SessionKey) -> JournalFuture<'a, State>;
@@ -34,6 +43,16 @@ pub struct Entry {
     pub commands: Vec<CommandChange>,
     pub idempotency: Vec<IdempotencyRecord>,
 }
+
+/// An entry that was handed over.
+pub trait Landing: Send + Sync {
+    fn ticket(&mut self) -> &mut Ticket<Appended>;
+
+    /// What the log's answer means for the entry, which is given back if the log did not take it.
+    fn land(self: Box<Self>, answer: Result<Appended, Error>) -> LandingFuture;
+}
+
+pub type LandingFuture = Pin<Box<dyn Future<Output = Result<Landed, (JournalError, Entry)>> + Send>>;
 
 #[derive(Debug)]
 pub struct Landed {

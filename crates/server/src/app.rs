@@ -8,7 +8,9 @@ use axum::extract::FromRef;
 use riverrun_event::{Sequence, SessionId, TenantId, Timestamp};
 use riverrun_fold::{Change, State};
 use riverrun_log::seeded::{self, Bug};
-use riverrun_log::{Clock, Epoch, Error, Log, SealedTurn, SessionKey, Snapshot, SnapshotFound};
+use riverrun_log::{
+    Appended, Clock, Epoch, Error, Log, SealedTurn, SessionHead, SessionKey, Snapshot, SnapshotFound, Ticket,
+};
 use riverrun_runner::Runner;
 
 use crate::edge::{Caller, Edge, Problem, not_found};
@@ -167,6 +169,15 @@ impl App {
         Ok(landed)
     }
 
+    /// Hands over a batch that ends no turn. Who gets the answer says so with [`App::appended`].
+    pub(crate) async fn begin(
+        &self,
+        hub: &Hub,
+        batch: &Batch,
+    ) -> Result<(Ticket<Appended>, SessionHead), AppendError> {
+        hub.submit(&self.0.log, self.0.epoch, self.now(), batch, &[]).await
+    }
+
     /// Appends batches that stand each for itself, in order. A failure comes with what was appended before it.
     pub async fn append_run(&self, hub: &Hub, batches: &[Batch]) -> (Vec<Landed>, Option<Problem>) {
         let (landed, error) = hub.append_run(&self.0.log, self.0.epoch, self.now(), batches).await;
@@ -176,7 +187,7 @@ impl App {
         (landed, error.map(refusal))
     }
 
-    fn appended(&self, source: &str, hub: &Hub, batch: &Batch) {
+    pub(crate) fn appended(&self, source: &str, hub: &Hub, batch: &Batch) {
         self.edge().metrics().events_appended.with(&[source]).add(batch.events.len() as u64);
         self.0.upkeep.appended(hub, batch);
     }

@@ -1,16 +1,18 @@
 //! Into the log, and from the log into the state.
 
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
-use riverrun_event::{Event, Record, Sequence, TaskId};
+use riverrun_event::{Event, Record, Sequence, TaskId, Timestamp};
+use tokio::time::Instant;
 
 use riverrun_fold::Change;
 
-use super::Actor;
+use super::{Actor, LONGEST_BREATH, QUICK};
 use crate::drive::EffectKey;
 use crate::page::Page;
-use crate::{CommandError, JournalError, Landed};
+use crate::{CommandError, JournalError, Landed, Landing};
 
 /// Why an actor ends before its work does. The log has everything; who comes next goes on from there.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -25,6 +27,20 @@ pub(crate) enum Stop {
     Unavailable(String),
     #[error("{0}")]
     Broken(String),
+}
+
+/// Text that was handed to the log.
+pub(super) struct InFlight {
+    landing: Box<dyn Landing>,
+    now: Timestamp,
+    began: Instant,
+}
+
+impl InFlight {
+    /// Ready when the log did not take it.
+    pub fn poll_failed(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        self.landing.ticket().poll_failed(context)
+    }
 }
 
 /// Where a page went.
@@ -104,23 +120,77 @@ impl Actor {
             return Ok(None);
         }
         let mut entry = page.take_entry()?;
-        let Landed { first, last, events } = match self.core.journal.append(&self.key, &mut entry).await {
-            Ok(landed) => landed,
+        match self.core.journal.append(&self.key, &mut entry).await {
+            Ok(landed) => self.landed(landed, page.now).await.map(Some),
             Err(error) => {
                 page.put_back(entry);
-                return Err(error);
+                Err(error)
             }
-        };
+        }
+    }
+
+    async fn landed(&mut self, landed: Landed, now: Timestamp) -> Result<Place, JournalError> {
+        let Landed { first, last, events } = landed;
         if self.state.sequence.next() == Some(first) {
             for (place, event) in (0..).zip(events) {
                 let sequence = first.plus(place).unwrap_or(Sequence::MAX);
-                self.apply(&event.into_event(sequence, page.now));
+                self.apply(&event.into_event(sequence, now));
             }
         } else {
             self.others += 1;
             self.catch_up().await?;
         }
-        Ok(Some(Place { first, last }))
+        Ok(Place { first, last })
+    }
+
+    /// Appends text, which changes no plan: nobody waits until it is durable, but nothing else happens before.
+    pub(super) async fn append_text(&mut self, mut page: Page) -> Result<(), Stop> {
+        let now = page.now;
+        let mut entry = match page.take_entry() {
+            Ok(entry) => entry,
+            Err(error) => return self.not_appended(error, page).await,
+        };
+        match self.core.journal.begin(&self.key, &mut entry).await {
+            Ok(Some(landing)) => {
+                self.in_flight = Some(InFlight { landing, now, began: Instant::now() });
+                Ok(())
+            }
+            Ok(None) => {
+                page.put_back(entry);
+                self.append(page).await
+            }
+            Err(error) => {
+                page.put_back(entry);
+                self.not_appended(error, page).await
+            }
+        }
+    }
+
+    /// Waits for the text that is on its way, and takes it into the state.
+    pub(super) async fn land(&mut self) -> Result<(), Stop> {
+        let Some(InFlight { mut landing, now, began }) = self.in_flight.take() else { return Ok(()) };
+        let was_there = landing.ticket().is_resolved();
+        let answer = landing.ticket().await;
+        if !was_there {
+            // Text that comes while everything is busy is written in larger bites.
+            self.calls.rest(began.elapsed().saturating_sub(QUICK).min(LONGEST_BREATH));
+        }
+        match landing.land(answer).await {
+            Ok(landed) => self.landed(landed, now).await.map(drop).map_err(Stop::of),
+            Err((error, entry)) => {
+                let mut page = Page::new(now);
+                page.put_back(entry);
+                self.not_appended(error, page).await
+            }
+        }
+    }
+
+    async fn not_appended(&mut self, error: JournalError, page: Page) -> Result<(), Stop> {
+        match error {
+            JournalError::Full => self.append(page).await,
+            JournalError::Invalid(reason) => self.refused(&reason).await,
+            error => Err(Stop::of(error)),
+        }
     }
 
     /// Others wrote into this session too: what they wrote is read, in its place.

@@ -33,6 +33,7 @@ impl Actor {
             running: HashMap::default(),
             calls: Calls::default(),
             streams: HashMap::default(),
+            in_flight: None,
             checked: HashSet::new(),
             vetted: HashSet::new(),
             taken_over: HashSet::new(),

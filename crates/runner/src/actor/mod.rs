@@ -50,7 +50,9 @@ mod vet;
 mod whole;
 
 use std::collections::HashSet;
+use std::future::poll_fn;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use foldhash::HashMap;
@@ -60,6 +62,7 @@ use riverrun_log::{NewBlob, SessionKey};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
+use append::InFlight;
 pub(crate) use append::Stop;
 pub(crate) use command::{Command, Reply};
 
@@ -112,6 +115,8 @@ pub(crate) struct Actor {
     reports: mpsc::Sender<Reported>,
     /// When something happens by itself, as of the last plan.
     deadline_at: Option<Instant>,
+    /// Text that the log has not answered yet.
+    in_flight: Option<InFlight>,
     /// How often others wrote into the session in between.
     others: u64,
     /// The server goes: nothing new begins here.
@@ -164,6 +169,15 @@ pub(crate) async fn run(core: Arc<Core>, key: SessionKey, mut commands: mpsc::Un
     refuse(&core, &key, &mut commands, &Stop::Draining);
 }
 
+/// Ends when the log did not take text that was handed to it.
+async fn failed(in_flight: &mut Option<InFlight>) {
+    poll_fn(|context| match in_flight {
+        Some(in_flight) => in_flight.poll_failed(context),
+        None => Poll::Pending,
+    })
+    .await;
+}
+
 /// Answers everything that waits with the reason why nothing more is done here.
 fn refuse(core: &Core, key: &SessionKey, commands: &mut mpsc::UnboundedReceiver<Command>, stop: &Stop) {
     while let Some(command) = core.let_go(key, commands) {
@@ -189,16 +203,27 @@ impl Actor {
             let is_settled = tokio::select! {
                 biased;
                 command = commands.recv() => match command {
-                    Some(command) => self.command(command).await.map(|()| false)?,
+                    Some(command) => {
+                        self.land().await?;
+                        self.command(command).await.map(|()| false)?
+                    }
                     None => return Ok(()),
                 },
                 () = &mut handing_over, if !self.is_handing_over => {
+                    self.land().await?;
                     self.begin_nothing_new();
+                    false
+                }
+                () = failed(&mut self.in_flight) => {
+                    self.land().await?;
                     false
                 }
                 Some(report) = self.calls.next(reported) => self.reports(report, reported).await?,
                 () = &mut alarm, if due != Due::Never => match due {
-                    Due::Never | Due::Deadline(_) => false,
+                    Due::Never | Due::Deadline(_) => {
+                        self.land().await?;
+                        false
+                    }
                     Due::Leave(_) => match self.leave(commands) {
                         Some(command) => self.command(command).await.map(|()| false)?,
                         None => return Ok(()),
@@ -243,6 +268,8 @@ impl Actor {
     /// text, which changes no plan.
     async fn reports(&mut self, first: Reported, more: &mut mpsc::Receiver<Reported>) -> Result<bool, Stop> {
         const LARGEST: usize = 256 << 10;
+        let before = self.others;
+        self.land().await?;
         let mut is_text = first.report.is_text();
         if is_text {
             self.calls.breathe().await;
@@ -258,12 +285,13 @@ impl Actor {
         }
         is_text &= held.report.is_text();
         self.absorb(held, &mut page);
-        self.put_blobs().await;
-        let (before, began) = (self.others, Instant::now());
-        self.append(page).await?;
-        // Text that comes while everything is busy is written in larger bites.
-        self.calls.rest(began.elapsed().saturating_sub(QUICK).min(LONGEST_BREATH));
-        self.launch_all().await;
+        if is_text {
+            self.append_text(page).await?;
+        } else {
+            self.put_blobs().await;
+            self.append(page).await?;
+            self.launch_all().await;
+        }
         Ok(is_text && self.others == before)
     }
 

@@ -7,10 +7,10 @@ use bytes::Bytes;
 use riverrun_event::{Event, Payload, Record, Sequence, Timestamp, write_record};
 use riverrun_fold::{Change, State};
 use riverrun_log::{
-    Append, Chunk, Clock, Epoch, Error, Fact, Log, NewAction, Progress, SealedTurn, SessionKey, TaskFact,
-    TurnFact,
+    Append, Appended, Chunk, Clock, Epoch, Error, Fact, Link, Log, NewAction, Progress, SealedTurn,
+    SessionKey, TaskFact, Ticket, TurnFact,
 };
-use riverrun_runner::{Entry, Journal, JournalError, JournalFuture, Landed};
+use riverrun_runner::{Entry, Journal, JournalError, JournalFuture, Landed, Landing, LandingFuture};
 use tokio::sync::Mutex;
 
 type Then = Box<dyn FnOnce() + Send>;
@@ -22,6 +22,8 @@ pub struct TestJournal {
     order: Mutex<()>,
     /// Appends that may still happen; after that the owner counts as dead and every append is refused.
     pub left: AtomicI64,
+    /// Texts that the log takes, and says a while later that it has no room for them.
+    pub late: AtomicI64,
     /// What to do once the log has so many events.
     then: std::sync::Mutex<Option<(u64, Then)>>,
 }
@@ -34,6 +36,7 @@ impl TestJournal {
             clock,
             order: Mutex::new(()),
             left: AtomicI64::new(i64::MAX),
+            late: AtomicI64::new(0),
             then: std::sync::Mutex::default(),
         }
     }
@@ -98,7 +101,63 @@ fn failed(error: Error) -> JournalError {
     }
 }
 
+/// An entry that the log will not have taken.
+struct Late {
+    entry: Entry,
+    ticket: Ticket<Appended>,
+}
+
+impl Landing for Late {
+    fn ticket(&mut self) -> &mut Ticket<Appended> {
+        &mut self.ticket
+    }
+
+    fn land(self: Box<Self>, answer: Result<Appended, Error>) -> LandingFuture {
+        assert_eq!(answer.err(), Some(Error::Full));
+        Box::pin(std::future::ready(Err((JournalError::Full, self.entry))))
+    }
+}
+
+/// An entry that is durable already.
+struct Done {
+    landed: Landed,
+    ticket: Ticket<Appended>,
+}
+
+impl Landing for Done {
+    fn ticket(&mut self) -> &mut Ticket<Appended> {
+        &mut self.ticket
+    }
+
+    fn land(self: Box<Self>, _answer: Result<Appended, Error>) -> LandingFuture {
+        Box::pin(std::future::ready(Ok(self.landed)))
+    }
+}
+
 impl Journal for TestJournal {
+    fn begin<'a>(
+        &'a self,
+        key: &'a SessionKey,
+        entry: &'a mut Entry,
+    ) -> JournalFuture<'a, Option<Box<dyn Landing>>> {
+        Box::pin(async move {
+            if self.late.fetch_sub(1, Ordering::SeqCst) > 0 {
+                let (promise, ticket) = Ticket::pending();
+                tokio::spawn(async move {
+                    tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+                    promise.resolve(Err(Error::Full));
+                });
+                let late: Box<dyn Landing> = Box::new(Late { entry: std::mem::take(entry), ticket });
+                return Ok(Some(late));
+            }
+            let landed = self.try_append(key, entry).await?;
+            let (first, last) = (landed.first, landed.last);
+            let appended = Appended { first, last, link: Link::START, duplicate: false };
+            let done: Box<dyn Landing> = Box::new(Done { landed, ticket: Ticket::ready(Ok(appended)) });
+            Ok(Some(done))
+        })
+    }
+
     fn append<'a>(&'a self, key: &'a SessionKey, entry: &'a mut Entry) -> JournalFuture<'a, Landed> {
         Box::pin(self.try_append(key, entry))
     }

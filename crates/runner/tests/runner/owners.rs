@@ -46,6 +46,22 @@ async fn a_runner_that_lost_its_lease_writes_nothing_more() {
     assert!(matches!(refused, Err(CommandError::Fenced)), "{refused:?}");
 }
 
+/// Nobody waits for text to be durable, but the failure is heard though nothing else happens, and nothing is lost.
+#[tokio::test(start_paused = true)]
+async fn text_that_finds_no_room_later_is_written_again_in_its_place() {
+    let script = Script::new(vec![slow_text("a b c d", 60 * SECOND)]);
+    let stage = Stage::new(script, vec![agent()]).await;
+    stage.journal.late.store(3, Ordering::SeqCst);
+    stage.submit("turn_1", "go").await;
+    // The next word is a minute away: who wrote the first is woken by its failure.
+    let began = tokio::time::Instant::now();
+    stage.until("model.delta").await;
+    let waited = began.elapsed();
+    assert!(waited < 61 * SECOND, "{waited:?}");
+    assert_eq!(stage.ended("turn_1").await, "completed");
+    assert_eq!(stage.said("turn_1").await, "a b c d");
+}
+
 #[tokio::test(start_paused = true)]
 async fn others_may_write_in_between() {
     let stage = Stage::new(Script::new(vec![slow_text("a b c d", SECOND), text("ok")]), vec![agent()]).await;

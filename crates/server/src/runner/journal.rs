@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use riverrun_event::{EventType, Sequence};
+use riverrun_event::{Decoded, EventType, Sequence};
 use riverrun_fold::State;
-use riverrun_log::{Chunk, Error, Log, SessionKey};
-use riverrun_runner::{Entry, Journal, JournalError, JournalFuture, Landed};
+use riverrun_log::{Appended, Chunk, Error, Log, SessionHead, SessionKey, Ticket};
+use riverrun_runner::{Entry, Journal, JournalError, JournalFuture, Landed, Landing, LandingFuture};
 
 use crate::app::{App, READ_BYTES, WeakApp};
 use crate::edge::Problem;
@@ -40,7 +40,7 @@ impl ServerJournal {
         let large = put_large(&app, &hub, &mut events).await.map_err(|problem| from_problem(&problem));
         let own_facts = facts.len();
         let is_stored = large.map(|large| facts.extend(large));
-        let batch = Batch { events, producer: None, idempotency, facts, commands };
+        let batch = into_batch(Entry { events, facts, commands, idempotency });
         let landed = match is_stored {
             Ok(()) => app.append_from("runner", &hub, &batch).await.map_err(from_append),
             Err(error) => Err(error),
@@ -48,9 +48,11 @@ impl ServerJournal {
         let landed = match landed {
             Ok(landed) => landed,
             Err(error) => {
-                let Batch { events, idempotency, mut facts, commands, .. } = batch;
-                facts.truncate(own_facts);
-                *entry = Entry { events: whole.unwrap_or(events), facts, commands, idempotency };
+                *entry = into_entry(batch);
+                entry.facts.truncate(own_facts);
+                if let Some(whole) = whole {
+                    entry.events = whole;
+                }
                 return Err(error);
             }
         };
@@ -58,6 +60,28 @@ impl ServerJournal {
         // Only a producer's repeat has no place, and the runner is no producer.
         let place = landed.place.ok_or_else(|| JournalError::Invalid("it was stored before".to_owned()));
         place.map(|(first, last)| Landed { first, last, events: batch.events })
+    }
+
+    async fn hand_over(
+        &self,
+        key: &SessionKey,
+        entry: &mut Entry,
+    ) -> Result<Option<Box<dyn Landing>>, JournalError> {
+        let app = self.app()?;
+        let hub = hub(&app, key).await?;
+        let limit = app.edge().limits().event_bytes;
+        let is_plain = |event: &Decoded| event.draft.size() <= limit && !event.draft.kind.is_turn_terminal();
+        if entry.events.is_empty() || !entry.events.iter().all(is_plain) {
+            return Ok(None);
+        }
+        let batch = into_batch(std::mem::take(entry));
+        match app.begin(&hub, &batch).await {
+            Ok((ticket, built_on)) => Ok(Some(Box::new(HandedOver { app, hub, batch, built_on, ticket }))),
+            Err(error) => {
+                *entry = into_entry(batch);
+                Err(from_append(error))
+            }
+        }
     }
 
     async fn read_all(&self, key: &SessionKey, mut after: Sequence) -> Result<Vec<Chunk>, JournalError> {
@@ -71,9 +95,69 @@ impl ServerJournal {
     }
 }
 
+/// A batch of which the log has not said yet whether it is durable.
+struct HandedOver {
+    app: App,
+    hub: Arc<Hub>,
+    batch: Batch,
+    built_on: SessionHead,
+    ticket: Ticket<Appended>,
+}
+
+impl Landing for HandedOver {
+    fn ticket(&mut self) -> &mut Ticket<Appended> {
+        &mut self.ticket
+    }
+
+    fn land(self: Box<Self>, answer: Result<Appended, Error>) -> LandingFuture {
+        let Self { app, hub, batch, built_on, .. } = *self;
+        match answer {
+            Ok(Appended { first, last, .. }) => {
+                app.appended("runner", &hub, &batch);
+                Box::pin(std::future::ready(Ok(Landed { first, last, events: batch.events })))
+            }
+            Err(error) => Box::pin(async move {
+                hub.reset(built_on).await;
+                // Somebody else wrote just then: it goes behind that.
+                let landed = match error {
+                    Error::Conflict { .. } => {
+                        app.append_from("runner", &hub, &batch).await.map_err(from_append)
+                    }
+                    error => Err(from_log(error)),
+                };
+                match landed.map(|landed| landed.place) {
+                    Ok(Some((first, last))) => Ok(Landed { first, last, events: batch.events }),
+                    Ok(None) => {
+                        Err((JournalError::Invalid("it was stored before".to_owned()), into_entry(batch)))
+                    }
+                    Err(error) => Err((error, into_entry(batch))),
+                }
+            }),
+        }
+    }
+}
+
+fn into_batch(entry: Entry) -> Batch {
+    let Entry { events, facts, commands, idempotency } = entry;
+    Batch { events, producer: None, idempotency, facts, commands }
+}
+
+fn into_entry(batch: Batch) -> Entry {
+    let Batch { events, idempotency, facts, commands, .. } = batch;
+    Entry { events, facts, commands, idempotency }
+}
+
 impl Journal for ServerJournal {
     fn append<'a>(&'a self, key: &'a SessionKey, entry: &'a mut Entry) -> JournalFuture<'a, Landed> {
         Box::pin(self.store(key, entry))
+    }
+
+    fn begin<'a>(
+        &'a self,
+        key: &'a SessionKey,
+        entry: &'a mut Entry,
+    ) -> JournalFuture<'a, Option<Box<dyn Landing>>> {
+        Box::pin(self.hand_over(key, entry))
     }
 
     fn state<'a>(&'a self, key: &'a SessionKey) -> JournalFuture<'a, State> {

@@ -146,7 +146,7 @@ impl Hub {
     }
 
     /// Builds the chunk at the end of the log and hands it over, in order. Nobody waits here for the disk.
-    async fn submit(
+    pub(crate) async fn submit(
         &self,
         log: &Arc<dyn Log>,
         epoch: Epoch,
@@ -190,7 +190,7 @@ impl Hub {
     }
 
     /// Forgets the owner's place if it still rests on the chunk that failed.
-    async fn reset(&self, built_on: SessionHead) {
+    pub(crate) async fn reset(&self, built_on: SessionHead) {
         let mut owner = self.owner.lock().await;
         if owner.is_some_and(|head| head.last > built_on.last) {
             *owner = None;
