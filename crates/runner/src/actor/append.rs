@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 use riverrun_fold::Change;
 
-use super::{Actor, LONGEST_BREATH, QUICK};
+use super::{Actor, LONGEST_BREATH};
 use crate::drive::EffectKey;
 use crate::page::Page;
 use crate::{CommandError, JournalError, Landed, Landing};
@@ -172,8 +172,8 @@ impl Actor {
         let was_there = landing.ticket().is_resolved();
         let answer = landing.ticket().await;
         if !was_there {
-            // Text that comes while everything is busy is written in larger bites.
-            self.calls.rest(began.elapsed().saturating_sub(QUICK).min(LONGEST_BREATH));
+            // The next word came before: everything is busy, and text is written in larger bites.
+            self.calls.rest(began.elapsed().min(LONGEST_BREATH));
         }
         match landing.land(answer).await {
             Ok(landed) => self.landed(landed, now).await.map(drop).map_err(Stop::of),

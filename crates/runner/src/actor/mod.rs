@@ -8,7 +8,8 @@
 //! ```
 //!
 //! There is one append at a time. What effects report in the meantime waits and goes into the next append together,
-//! so a fast model makes large chunks, and a slow one is shown at once.
+//! so a fast model makes large chunks, and a slow one is shown at once. Only text is not waited for: it lands when the
+//! next thing happens, or at once if the log did not take it.
 
 mod absorb;
 mod append;
@@ -76,8 +77,7 @@ use process::{Afterwards, Processes};
 
 /// Reports that may wait; a provider that is faster than the disk is slowed down by it.
 const REPORTS: usize = 1024;
-/// An append that takes no longer than this tells of a server that is not busy.
-const QUICK: Duration = Duration::from_millis(2);
+/// The longest that text is held back on a busy server.
 const LONGEST_BREATH: Duration = Duration::from_millis(8);
 /// How long an actor with nothing to do stays, so that the next command need not read the state again.
 const LINGER: Duration = Duration::from_secs(1);
