@@ -95,11 +95,12 @@ class Generate(unittest.TestCase):
 
 class Resume(unittest.TestCase):
     def test_a_cut_stream_goes_on_by_itself(self):
-        whole = text(ask("scripted/text"))
+        # Slow enough that a busy machine joins no words: the cuts must fall before the last frame.
+        whole = text(ask("scripted/slow"))
         for fault in ("drop-after", "reset-after", "end-after"):
             for frames in (1, 2, 3):
                 # Three cuts, one behind the other; the fourth request is left alone.
-                chunks = ask("scripted/text", client(faults=[f"{fault}={frames}"] * 3))
+                chunks = ask("scripted/slow", client(faults=[f"{fault}={frames}"] * 3))
                 self.assertEqual(text(chunks), whole, f"{fault}={frames}")
                 self.assertEqual(chunks[-1].candidates[0].finish_reason, types.FinishReason.STOP)
 

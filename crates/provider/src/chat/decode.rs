@@ -145,7 +145,9 @@ impl Chunks {
         let place = fragment["index"].as_u64();
         let number = self.call_at(place, at, &id);
         let call = &mut self.calls[number];
-        let is_other = fragment["type"].as_str().is_some_and(|kind| !matches!(kind, "function" | ""));
+        // A function is one whatever a server calls its type.
+        let is_other = fragment["type"].as_str().is_some_and(|kind| !matches!(kind, "function" | ""))
+            && fragment["function"].is_null();
         if call.other.is_some() || (is_other && call.index.is_none()) {
             return call.other_fragment(id, fragment, answer);
         }
