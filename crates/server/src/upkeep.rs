@@ -32,7 +32,10 @@ const RESTED_MILLIS: u64 = 1_500;
 const PACKING: Duration = Duration::from_millis(200);
 /// Sessions that one sweep looks at; more than can be packed in its time.
 const LOOKED_AT: usize = 1024;
+/// How long a session that nobody uses stays in memory, and how long when there are many of them.
 const HUB_IDLE_MILLIS: u64 = 60_000;
+const HUB_IDLE_IN_CROWD_MILLIS: u64 = 3_000;
+const CROWD: usize = 1_000;
 const MEASURE_EVERY: u32 = 30;
 
 /// Sessions that want a snapshot.
@@ -115,8 +118,13 @@ async fn pack_rested(app: &App, rested: Vec<Arc<Hub>>, retention: Option<Duratio
 
 /// Lets go of what nobody uses, and says which sessions rest.
 async fn sweep_once(app: &App, sweeps: u32) -> Vec<Arc<Hub>> {
-    if sweeps.is_multiple_of(MEASURE_EVERY) {
+    let measures = sweeps.is_multiple_of(MEASURE_EVERY);
+    if app.hubs().count() > CROWD {
+        app.hubs().sweep(HUB_IDLE_IN_CROWD_MILLIS);
+    } else if measures {
         app.hubs().sweep(HUB_IDLE_MILLIS);
+    }
+    if measures {
         measure(app).await;
     }
     let before = u64::try_from(app.now().millis()).unwrap_or(0).saturating_sub(RESTED_MILLIS);
