@@ -42,6 +42,9 @@ pub fn fill(piece: &str, situation: &Situation, into: Into) -> String {
 }
 
 pub fn fill_round(piece: &str, round: u64) -> String {
+    if !piece.contains("{n}") {
+        return piece.to_owned();
+    }
     piece.replace("{n}", &round.to_string())
 }
 

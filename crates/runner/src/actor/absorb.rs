@@ -9,6 +9,9 @@ use crate::page::Page;
 impl Actor {
     pub(super) fn absorb(&mut self, reported: Reported, page: &mut Page) {
         let Reported { key, generation, report } = reported;
+        if !report.is_text() {
+            self.fold_text();
+        }
         // An effect that was ended may have spoken just before.
         let Some(running) = self.running.get(&key).filter(|running| running.generation == generation) else {
             return;

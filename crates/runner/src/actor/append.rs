@@ -14,6 +14,10 @@ use crate::drive::EffectKey;
 use crate::page::Page;
 use crate::{CommandError, JournalError, Landed, Landing};
 
+/// Pieces of text that are taken into the state together, and the largest of them in bytes.
+const TOGETHER: usize = 32;
+const SMALL: usize = 4 << 10;
+
 /// Why an actor ends before its work does. The log has everything; who comes next goes on from there.
 #[derive(Debug, Clone, thiserror::Error)]
 pub(crate) enum Stop {
@@ -33,6 +37,7 @@ pub(crate) enum Stop {
 pub(super) struct InFlight {
     landing: Box<dyn Landing>,
     now: Timestamp,
+    size: usize,
     began: Instant,
 }
 
@@ -130,6 +135,7 @@ impl Actor {
     }
 
     async fn landed(&mut self, landed: Landed, now: Timestamp) -> Result<Place, JournalError> {
+        self.fold_text();
         let Landed { first, last, events } = landed;
         if self.state.sequence.next() == Some(first) {
             for (place, event) in (0..).zip(events) {
@@ -145,14 +151,14 @@ impl Actor {
 
     /// Appends text, which changes no plan: nobody waits until it is durable, but nothing else happens before.
     pub(super) async fn append_text(&mut self, mut page: Page) -> Result<(), Stop> {
-        let now = page.now;
+        let (now, size) = (page.now, page.size());
         let mut entry = match page.take_entry() {
             Ok(entry) => entry,
             Err(error) => return self.not_appended(error, page).await,
         };
         match self.core.journal.begin(&self.key, &mut entry).await {
             Ok(Some(landing)) => {
-                self.in_flight = Some(InFlight { landing, now, began: Instant::now() });
+                self.in_flight = Some(InFlight { landing, now, size, began: Instant::now() });
                 Ok(())
             }
             Ok(None) => {
@@ -166,9 +172,16 @@ impl Actor {
         }
     }
 
-    /// Waits for the text that is on its way, and takes it into the state.
+    /// Waits for the text that is on its way, and takes all text into the state.
     pub(super) async fn land(&mut self) -> Result<(), Stop> {
-        let Some(InFlight { mut landing, now, began }) = self.in_flight.take() else { return Ok(()) };
+        self.land_text().await?;
+        self.fold_text();
+        Ok(())
+    }
+
+    /// Waits for the text that is on its way.
+    pub(super) async fn land_text(&mut self) -> Result<(), Stop> {
+        let Some(InFlight { mut landing, now, size, began }) = self.in_flight.take() else { return Ok(()) };
         let was_there = landing.ticket().is_resolved();
         let answer = landing.ticket().await;
         if !was_there {
@@ -176,6 +189,15 @@ impl Actor {
             self.calls.rest(began.elapsed().min(LONGEST_BREATH));
         }
         match landing.land(answer).await {
+            Ok(landed) if size <= SMALL && self.is_next(landed.first) => {
+                let sequences = (0..).map(|place| landed.first.plus(place).unwrap_or(Sequence::MAX));
+                let texts = sequences.zip(landed.events);
+                self.unfolded.extend(texts.map(|(sequence, event)| event.into_event(sequence, now)));
+                if self.unfolded.len() >= TOGETHER {
+                    self.fold_text();
+                }
+                Ok(())
+            }
             Ok(landed) => self.landed(landed, now).await.map(drop).map_err(Stop::of),
             Err((error, entry)) => {
                 let mut page = Page::new(now);
@@ -183,6 +205,22 @@ impl Actor {
                 self.not_appended(error, page).await
             }
         }
+    }
+
+    /// True for the event behind all that is known here.
+    fn is_next(&self, sequence: Sequence) -> bool {
+        let known = self.unfolded.last().map_or(self.state.sequence, |event| event.sequence);
+        known.next() == Some(sequence)
+    }
+
+    /// Takes the text that landed into the state. Until something else happens nobody looks for it there, and word by
+    /// word each would find the state gone from the processor's cache.
+    pub(super) fn fold_text(&mut self) {
+        let mut unfolded = std::mem::take(&mut self.unfolded);
+        for event in unfolded.drain(..) {
+            self.apply(&event);
+        }
+        self.unfolded = unfolded;
     }
 
     async fn not_appended(&mut self, error: JournalError, page: Page) -> Result<(), Stop> {
@@ -195,6 +233,7 @@ impl Actor {
 
     /// Others wrote into this session too: what they wrote is read, in its place.
     pub(super) async fn catch_up(&mut self) -> Result<(), JournalError> {
+        self.fold_text();
         for chunk in self.core.journal.read(&self.key, self.state.sequence).await? {
             let after = self.state.sequence;
             for (sequence, record) in chunk.records_after(after) {

@@ -3,39 +3,81 @@
 
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
-use std::sync::{Mutex, PoisonError};
-use std::task::{Context, Poll, Waker};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
-use futures_util::StreamExt;
 use futures_util::future::{AbortHandle, Abortable};
-use futures_util::stream::FuturesUnordered;
+use futures_util::task::AtomicWaker;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use crate::drive::Reported;
 
-type Call = Abortable<Pin<Box<dyn Future<Output = ()> + Send>>>;
-
 #[derive(Default)]
 pub(super) struct Calls {
     /// Never locked: a lock lets others hold a reference to what only its owner may touch.
-    open: Mutex<FuturesUnordered<Call>>,
+    open: Mutex<Vec<Call>>,
+    actor: Arc<AtomicWaker>,
     /// Until when text is held back, so that it comes in larger bites.
     rest: Option<Instant>,
+}
+
+struct Call {
+    future: Abortable<Pin<Box<dyn Future<Output = ()> + Send>>>,
+    bell: Arc<Bell>,
+    /// Rings the bell.
+    waker: Waker,
+}
+
+/// Tells which call has something to say. A set of futures of a library would wake the actor once more after every
+/// word, to see whether there is another.
+struct Bell {
+    rang: AtomicBool,
+    actor: Arc<AtomicWaker>,
+}
+
+impl Wake for Bell {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        self.rang.store(true, Ordering::Release);
+        self.actor.wake();
+    }
+}
+
+impl Call {
+    /// Reads on if there is something to read. False once it is over.
+    fn goes_on(&mut self) -> bool {
+        !self.bell.rang.swap(false, Ordering::AcqRel)
+            || Pin::new(&mut self.future).poll(&mut Context::from_waker(&self.waker)).is_pending()
+    }
 }
 
 impl Calls {
     pub fn begin(&mut self, call: impl Future<Output = ()> + Send + 'static) -> AbortHandle {
         let (handle, registration) = AbortHandle::new_pair();
-        self.open().push(Abortable::new(Box::pin(call), registration));
-        // It begins now, whatever the actor does next; who wakes it until then is remembered among the calls.
-        let _ = self.open().poll_next_unpin(&mut Context::from_waker(Waker::noop()));
+        let bell = Arc::new(Bell { rang: AtomicBool::new(true), actor: Arc::clone(&self.actor) });
+        let waker = Waker::from(Arc::clone(&bell));
+        let mut call = Call { future: Abortable::new(Box::pin(call), registration), bell, waker };
+        // It begins now, whatever the actor does next.
+        if call.goes_on() {
+            self.open().push(call);
+        }
         handle
     }
 
-    fn open(&mut self) -> &mut FuturesUnordered<Call> {
+    fn open(&mut self) -> &mut Vec<Call> {
         self.open.get_mut().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Reads all that the calls have to say now, and wakes the actor when there is more.
+    fn read(&mut self, context: &Context<'_>) {
+        self.actor.register(context.waker());
+        self.open().retain_mut(Call::goes_on);
     }
 
     /// Holds text back for so long.
@@ -48,9 +90,8 @@ impl Calls {
     pub async fn breathe(&mut self) {
         let Some(until) = self.rest.take().filter(|until| *until > Instant::now()) else { return };
         tokio::time::sleep_until(until).await;
-        let open = self.open();
         poll_fn(|context| {
-            while let Poll::Ready(Some(_)) = open.poll_next_unpin(context) {}
+            self.read(context);
             Poll::Ready(())
         })
         .await;
@@ -58,10 +99,14 @@ impl Calls {
 
     /// The next report of any effect. The calls are read until one of them has something to tell.
     pub async fn next(&mut self, reported: &mut mpsc::Receiver<Reported>) -> Option<Reported> {
-        let open = self.open();
         poll_fn(|context| {
+            // What a call tells here is taken at once: the actor need not be woken for it, as it would if it still
+            // waited at the channel.
+            if let Poll::Ready(report) = reported.poll_recv(&mut Context::from_waker(Waker::noop())) {
+                return Poll::Ready(report);
+            }
             // An ended call has told its end before.
-            while let Poll::Ready(Some(_)) = open.poll_next_unpin(context) {}
+            self.read(context);
             reported.poll_recv(context)
         })
         .await

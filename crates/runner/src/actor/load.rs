@@ -34,6 +34,7 @@ impl Actor {
             calls: Calls::default(),
             streams: HashMap::default(),
             in_flight: None,
+            unfolded: Vec::new(),
             checked: HashSet::new(),
             vetted: HashSet::new(),
             taken_over: HashSet::new(),
@@ -60,6 +61,7 @@ impl Actor {
 
     /// Goes back to what the log has.
     pub(super) async fn reload(&mut self) -> Result<(), Stop> {
+        self.unfolded.clear();
         self.state = self.core.journal.state(&self.key).await.map_err(Stop::of)?;
         self.view = load_view(&self.core, &self.key, &self.state).await?;
         self.streams.clear();

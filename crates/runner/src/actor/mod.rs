@@ -57,7 +57,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use foldhash::HashMap;
-use riverrun_event::{TaskId, TurnId};
+use riverrun_event::{Event, TaskId, TurnId};
 use riverrun_fold::{SealedTurn, State};
 use riverrun_log::{NewBlob, SessionKey};
 use tokio::sync::mpsc;
@@ -117,6 +117,8 @@ pub(crate) struct Actor {
     deadline_at: Option<Instant>,
     /// Text that the log has not answered yet.
     in_flight: Option<InFlight>,
+    /// Text that is in the log, and not in the state and the view yet.
+    unfolded: Vec<Event>,
     /// How often others wrote into the session in between.
     others: u64,
     /// The server goes: nothing new begins here.
@@ -269,7 +271,7 @@ impl Actor {
     async fn reports(&mut self, first: Reported, more: &mut mpsc::Receiver<Reported>) -> Result<bool, Stop> {
         const LARGEST: usize = 256 << 10;
         let before = self.others;
-        self.land().await?;
+        self.land_text().await?;
         let mut is_text = first.report.is_text();
         if is_text {
             self.calls.breathe().await;
@@ -329,7 +331,7 @@ impl Drop for Actor {
 
 impl Report {
     /// True for text that is only shown.
-    fn is_text(&self) -> bool {
+    pub(crate) fn is_text(&self) -> bool {
         use riverrun_provider::ModelEvent::*;
         matches!(self, Report::Model(Text { .. } | Reasoning { .. } | Arguments { .. }))
     }

@@ -87,7 +87,7 @@ impl Caller {
 
     /// False once the key is revoked or has expired. Streams ask before each batch of frames.
     pub fn is_live(&self) -> bool {
-        self.0.key.is_live(self.0.clock.now())
+        self.0.key.is_live(|| self.0.clock.now())
     }
 
     /// Resolves when the key is revoked or expires: a WebSocket then closes with 4401, a stream is cut.
@@ -173,7 +173,7 @@ impl Edge {
 
     /// The caller that a ticket stands for; the ticket is used up.
     pub fn redeem(&self, ticket: &str, ip: Option<IpAddr>) -> Result<Caller, Problem> {
-        let grant = self.tickets().redeem(ticket).filter(|grant| grant.key.is_live(self.clock().now()));
+        let grant = self.tickets().redeem(ticket).filter(|grant| grant.key.is_live(|| self.clock().now()));
         let Some(grant) = grant else { return Err(self.refuse(ip)) };
         Ok(Caller(Arc::new(Identity {
             key: grant.key,

@@ -68,8 +68,9 @@ impl KeyState {
         Self { stored, scopes, live, last_used }
     }
 
-    pub(super) fn is_live(&self, now: Timestamp) -> bool {
-        *self.live.borrow() && self.stored.expires_at.is_none_or(|at| now < at)
+    /// Asks for the time only if the key expires: streams look here with every batch of frames.
+    pub(super) fn is_live(&self, now: impl FnOnce() -> Timestamp) -> bool {
+        *self.live.borrow() && self.stored.expires_at.is_none_or(|at| now() < at)
     }
 
     pub(super) fn watch(&self) -> watch::Receiver<bool> {
@@ -113,7 +114,7 @@ impl Keys {
     pub async fn ensure_admin(&self, path: &Path) -> Result<bool, Problem> {
         let now = self.clock.now();
         let has_admin =
-            self.states().iter().any(|key| key.is_live(now) && key.scopes.contains(&Scope::Admin));
+            self.states().iter().any(|key| key.is_live(|| now) && key.scopes.contains(&Scope::Admin));
         if has_admin {
             return Ok(false);
         }
@@ -169,7 +170,7 @@ impl Keys {
         let stored = state.as_ref().map_or([0; 32], |state| state.stored.hash);
         let now = self.clock.now();
         let good = equal(&digest, &stored);
-        let state = state.filter(|state| good && state.is_live(now))?;
+        let state = state.filter(|state| good && state.is_live(|| now))?;
         state.last_used.fetch_max(now.millis(), Ordering::Relaxed);
         Some(state)
     }
