@@ -1,21 +1,23 @@
 //! Readers of many streams on one thread, so that reading costs little beside what is measured.
 
-use std::io::{ErrorKind, Read, Write};
+use std::io::{IoSliceMut, Read, Write};
 use std::net::TcpStream;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, AsRawFd};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
+use nix::errno::Errno;
+use nix::sys::socket::{ControlMessageOwned, MsgFlags, recvmsg, setsockopt, sockopt};
+use nix::sys::time::TimeSpec;
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 
-use super::overhead::micros;
 use crate::crash::server::Place;
 
 const ENDS: [&[u8]; 3] = [b"turn.completed\"", b"turn.failed\"", b"turn.cancelled\""];
 const LONGEST: Duration = Duration::from_secs(300);
-/// How often the streams are looked at. What comes in between waits that much longer, and that is counted; but a
-/// reader that is woken by every frame takes from the server the core on which both run here.
-const LOOK: Duration = Duration::from_micros(500);
+/// How often the streams are looked at. When a frame came is told by the kernel and not by the clock of who looks: a
+/// reader that is woken by every frame would take from the server the core on which both run here.
+const LOOK: Duration = Duration::from_millis(2);
 
 /// One session's stream.
 pub struct Reader {
@@ -57,28 +59,32 @@ impl Reader {
             rest.extend_from_slice(&buffer[..count]);
         }
         stream.set_nonblocking(true)?;
+        setsockopt(&stream, sockopt::ReceiveTimestampns, &true)?;
         // As a client that is far away: its acknowledgements come for several frames together, and not from this core.
         rustix::net::sockopt::set_tcp_quickack(&stream, false)?;
         Ok(Self { stream, rest: Vec::new(), took: Vec::new(), came: Vec::new(), is_over: false })
     }
 
-    /// Reads what is there.
-    fn read(&mut self, buffer: &mut [u8]) -> Result<()> {
-        loop {
-            match self.stream.read(buffer) {
-                Ok(0) => anyhow::bail!("a stream ended before its turn"),
-                Ok(count) => {
-                    self.rest.extend_from_slice(&buffer[..count]);
-                    if count < buffer.len() {
-                        break;
-                    }
+    /// Reads what is there. When it came is the time of its last segment.
+    fn read(&mut self, buffer: &mut [u8], notes: &mut Vec<u8>) -> Result<()> {
+        let (count, came_at) = {
+            let mut into = [IoSliceMut::new(buffer)];
+            match recvmsg::<()>(self.stream.as_raw_fd(), &mut into, Some(notes), MsgFlags::empty()) {
+                Ok(message) => {
+                    let stamp = message.cmsgs()?.find_map(|note| match note {
+                        ControlMessageOwned::ScmTimestampns(time) => Some(micros_of(&time)),
+                        _ => None,
+                    });
+                    (message.bytes, stamp.context("the kernel does not tell when a segment came")?)
                 }
-                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+                Err(Errno::EAGAIN) => return Ok(()),
                 Err(error) => return Err(error.into()),
             }
-        }
+        };
+        ensure!(count > 0, "a stream ended before its turn");
+        self.rest.extend_from_slice(&buffer[..count]);
         let Some(end) = self.rest.iter().rposition(|byte| *byte == b'\n') else { return Ok(()) };
-        let (lines, now) = (&self.rest[..=end], micros());
+        let lines = &self.rest[..=end];
         for line in lines.split(|byte| *byte == b'\n') {
             let Some(rest) = line.strip_prefix(b"{\"type\":\"") else { continue };
             self.is_over |= ENDS.iter().any(|end| rest.starts_with(end));
@@ -92,11 +98,15 @@ impl Reader {
             let written = written(text).context("an event has its time")?;
             // The time of the event has no more than milliseconds.
             self.came.extend(sent.iter().map(|sent| (written + 999).saturating_sub(sent % DAY)));
-            self.took.extend(sent.iter().map(|sent| now.saturating_sub(*sent)));
+            self.took.extend(sent.iter().map(|sent| came_at.saturating_sub(*sent)));
         }
         self.rest.drain(..=end);
         Ok(())
     }
+}
+
+fn micros_of(time: &TimeSpec) -> u64 {
+    u64::try_from(time.tv_sec() * 1_000_000 + time.tv_nsec() / 1000).unwrap_or(0)
 }
 
 fn contains(bytes: &[u8], what: &[u8]) -> bool {
@@ -109,7 +119,8 @@ pub fn read_all(readers: &mut [Reader]) -> Result<()> {
     for (number, reader) in readers.iter().enumerate() {
         epoll::add(&epoll, reader.stream.as_fd(), EventData::new_u64(number as u64), EventFlags::IN)?;
     }
-    let (began, mut buffer, mut open) = (Instant::now(), vec![0; 64 << 10], readers.len());
+    let (began, mut open) = (Instant::now(), readers.len());
+    let (mut buffer, mut notes) = (vec![0; 64 << 10], nix::cmsg_space!(TimeSpec));
     while open > 0 {
         ensure!(began.elapsed() < LONGEST, "{open} turns did not end");
         let mut events: Vec<Event> = Vec::with_capacity(256);
@@ -120,7 +131,7 @@ pub fn read_all(readers: &mut [Reader]) -> Result<()> {
         )?;
         for event in events {
             let reader = &mut readers[event.data.u64() as usize];
-            reader.read(&mut buffer)?;
+            reader.read(&mut buffer, &mut notes)?;
             if reader.is_over {
                 epoll::delete(&epoll, reader.stream.as_fd())?;
                 open -= 1;
