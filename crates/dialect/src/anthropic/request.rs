@@ -15,12 +15,12 @@ pub fn decode(body: &[u8]) -> Result<ModelCall, Failure> {
     let request = request_member("anthropic", &object.without(&["messages", "stream", "mcp_servers"]));
     let verbatim = object.without(&ABOUT_THE_ANSWER);
     let (tool_choice, parallel) = tool_choice(&mut object)?;
-    let mut hosted = Vec::new();
+    let (mut hosted, mut unknown) = (Vec::new(), Vec::new());
     let call = ModelCall {
         model: object.must_text("model")?,
         max_output_tokens: Some(object.count("max_tokens")?.ok_or_else(|| object.missing("max_tokens"))?),
-        input: messages(&mut object)?,
-        instructions: object.take("system").map(|at| content(&at)).transpose()?.map(|it| text_of(&it)),
+        input: messages(&mut object, &mut unknown)?,
+        instructions: system(&mut object, &mut unknown)?,
         tools: tools(&mut object, &mut hosted)?,
         tool_choice,
         parallel_tool_calls: parallel,
@@ -40,7 +40,7 @@ pub fn decode(body: &[u8]) -> Result<ModelCall, Failure> {
         secrets.push("mcp_servers".to_owned());
     }
     let (output_schema, reasoning_effort) = (output_schema(&extra), reasoning_effort(&extra));
-    Ok(ModelCall { reasoning_effort, output_schema, hosted, secrets, verbatim, extra, ..call })
+    Ok(ModelCall { reasoning_effort, output_schema, hosted, secrets, unknown, verbatim, extra, ..call })
 }
 
 /// Reads a question for the tokens of a request: the model, and the rest as it is.
@@ -49,7 +49,7 @@ pub fn decode_count(body: &[u8]) -> Result<(String, Vec<(String, RawJson)>), Fai
     let mut object = Object::body(&text)?;
     let verbatim = object.without(&ABOUT_THE_ANSWER);
     let model = object.must_text("model")?;
-    messages(&mut object)?;
+    messages(&mut object, &mut Vec::new())?;
     Ok((model, verbatim))
 }
 
@@ -71,10 +71,15 @@ fn reasoning_effort(extra: &[(String, RawJson)]) -> Option<String> {
     Some(word.to_owned())
 }
 
-fn messages(object: &mut Object<'_>) -> Result<Vec<InputItem>, Failure> {
+fn system(object: &mut Object<'_>, unknown: &mut Vec<Failure>) -> Result<Option<String>, Failure> {
+    let said = object.take("system").map(|at| content(&at, unknown)).transpose()?;
+    Ok(said.map(|parts| text_of(&parts)))
+}
+
+fn messages(object: &mut Object<'_>, unknown: &mut Vec<Failure>) -> Result<Vec<InputItem>, Failure> {
     let mut items = Vec::new();
     for at in object.must("messages")?.list()? {
-        message(&at, &mut items)?;
+        message(&at, &mut items, unknown)?;
     }
     if items.is_empty() {
         let message = "`messages` must have at least one message";
@@ -84,7 +89,7 @@ fn messages(object: &mut Object<'_>) -> Result<Vec<InputItem>, Failure> {
 }
 
 /// One message may hold text, thinking, calls and results; each becomes an entry of its own, in order.
-fn message(at: &At<'_>, items: &mut Vec<InputItem>) -> Result<(), Failure> {
+fn message(at: &At<'_>, items: &mut Vec<InputItem>, unknown: &mut Vec<Failure>) -> Result<(), Failure> {
     let mut object = Object::of(at)?;
     let role_at = object.must("role")?;
     let role = role_at.text()?;
@@ -98,8 +103,13 @@ fn message(at: &At<'_>, items: &mut Vec<InputItem>) -> Result<(), Failure> {
     }
     let mut parts = Vec::new();
     for at in said.list()? {
-        match block(&at)? {
+        match block(&at, unknown)? {
             Entry::Part(part) => parts.push(part),
+            // What the user says in a way that is newer than this must not be lost unheard.
+            Entry::Item(InputItem::Other { .. }) if role == "user" => {
+                parts
+                    .push(at.other(&["text", "image", "document", "search_result", "tool_result"], unknown)?);
+            }
             Entry::Item(item) => {
                 say(&role, std::mem::take(&mut parts), items);
                 items.push(item);
@@ -124,11 +134,11 @@ enum Entry {
     Item(InputItem),
 }
 
-fn block(at: &At<'_>) -> Result<Entry, Failure> {
+fn block(at: &At<'_>, unknown: &mut Vec<Failure>) -> Result<Entry, Failure> {
     let mut object = Object::of(at)?;
     let kind = object.must_text("type")?;
     Ok(match kind.as_str() {
-        "text" | "image" | "document" | "search_result" => Entry::Part(part(at)?),
+        "text" | "image" | "document" | "search_result" => Entry::Part(part(at, unknown)?),
         "thinking" | "redacted_thinking" => Entry::Item(InputItem::Reasoning { opaque: at.json() }),
         "tool_use" => Entry::Item(InputItem::ToolCall {
             call_id: object.must_text("id")?,
@@ -137,7 +147,7 @@ fn block(at: &At<'_>) -> Result<Entry, Failure> {
         }),
         "tool_result" => Entry::Item(InputItem::ToolResult {
             call_id: object.must_text("tool_use_id")?,
-            parts: object.take("content").map_or(Ok(Vec::new()), |at| content(&at))?,
+            parts: object.take("content").map_or(Ok(Vec::new()), |at| content(&at, unknown))?,
             is_error: object.flag("is_error")?.unwrap_or(false),
         }),
         // Blocks of hosted tools, and what is newer than this: kept, and the runner decides.
@@ -145,51 +155,58 @@ fn block(at: &At<'_>) -> Result<Entry, Failure> {
     })
 }
 
-fn content(at: &At<'_>) -> Result<Vec<Part>, Failure> {
+fn content(at: &At<'_>, unknown: &mut Vec<Failure>) -> Result<Vec<Part>, Failure> {
     if at.is_text() {
         return Ok(vec![Part::plain(at.text()?)]);
     }
     if !at.is_list() {
         return Err(at.wrong("a string or an array"));
     }
-    at.list()?.iter().map(part).collect()
+    at.list()?.iter().map(|at| part(at, unknown)).collect()
 }
 
-fn part(at: &At<'_>) -> Result<Part, Failure> {
+fn part(at: &At<'_>, unknown: &mut Vec<Failure>) -> Result<Part, Failure> {
     let mut object = Object::of(at)?;
     let kind = object.must("type")?;
     match kind.text()?.as_str() {
         "text" => Ok(Part::plain(object.must_text("text")?)),
         "image" => {
-            let url = source(&object.must("source")?)?;
-            let image_url = Some(ImageUrl { url, detail: None });
+            let url = source(&object.must("source")?, unknown)?;
+            let image_url = url.map(|url| ImageUrl { url, detail: None });
             Ok(Part::Image(ImageBlock { image_url, ..ImageBlock::default() }))
         }
         "document" => {
-            let url = Some(source(&object.must("source")?)?);
+            let url = source(&object.must("source")?, unknown)?;
             Ok(Part::File(FileBlock { name: object.text("title")?, url, ..FileBlock::default() }))
         }
         "search_result" => {
-            let found = content(&object.must("content")?)?;
+            let found = content(&object.must("content")?, unknown)?;
             Ok(Part::plain(format!("{}\n{}", object.must_text("title")?, text_of(&found))))
         }
-        other => Err(kind.unknown(other, &["text", "image", "document", "search_result"])),
+        _ => at.other(&["text", "image", "document", "search_result"], unknown),
     }
 }
 
-/// An address, or the bytes as one.
-fn source(at: &At<'_>) -> Result<String, Failure> {
+/// An address, or the bytes as one; none where only a service of this dialect knows where to look.
+fn source(at: &At<'_>, unknown: &mut Vec<Failure>) -> Result<Option<String>, Failure> {
     let mut object = Object::of(at)?;
     let kind = object.must("type")?;
     match kind.text()?.as_str() {
         "base64" => {
             let (media, data) = (object.must_text("media_type")?, object.must_text("data")?);
-            Ok(format!("data:{media};base64,{data}"))
+            Ok(Some(format!("data:{media};base64,{data}")))
         }
-        "url" => object.must_text("url"),
-        "file" => object.must_text("file_id"),
-        "text" => Ok(format!("data:text/plain,{}", object.must_text("data")?)),
-        other => Err(kind.unknown(other, &["base64", "url", "file", "text"])),
+        "url" => object.must_text("url").map(Some),
+        "file" => object.must_text("file_id").map(Some),
+        "text" => Ok(Some(format!("data:text/plain,{}", object.must_text("data")?))),
+        "content" => {
+            let said = text_of(&content(&object.must("content")?, unknown)?);
+            Ok(Some(format!("data:text/plain,{said}")))
+        }
+        other => {
+            unknown.push(kind.unknown(other, &["base64", "url", "file", "text", "content"]));
+            Ok(None)
+        }
     }
 }
 

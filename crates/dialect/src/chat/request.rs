@@ -13,11 +13,11 @@ pub fn decode(body: &[u8]) -> Result<ModelCall, Failure> {
     let mut object = Object::body(&text)?;
     let request = request_member("chat", &object.without(&["messages", "stream"]));
     let verbatim = object.without(&ABOUT_THE_ANSWER);
-    let mut hosted = Vec::new();
+    let (mut hosted, mut unknown) = (Vec::new(), Vec::new());
     object.take("stream_options");
     let call = ModelCall {
         model: object.must_text("model")?,
-        input: messages(&mut object)?,
+        input: messages(&mut object, &mut unknown)?,
         tools: tools(&mut object, &mut hosted)?,
         tool_choice: tool_choice(&mut object, &mut hosted)?,
         parallel_tool_calls: object.flag("parallel_tool_calls")?,
@@ -37,7 +37,7 @@ pub fn decode(body: &[u8]) -> Result<ModelCall, Failure> {
     let extra = object.rest();
     let reasoning_effort = member(&extra, "reasoning_effort").and_then(|effort| effort.to().ok());
     let output_schema = raw_inside(member(&extra, "response_format"), &["json_schema", "schema"]);
-    Ok(ModelCall { reasoning_effort, output_schema, hosted, verbatim, extra, ..call })
+    Ok(ModelCall { reasoning_effort, output_schema, hosted, unknown, verbatim, extra, ..call })
 }
 
 fn stop(object: &mut Object<'_>) -> Result<Vec<String>, Failure> {
@@ -48,10 +48,10 @@ fn stop(object: &mut Object<'_>) -> Result<Vec<String>, Failure> {
     }
 }
 
-fn messages(object: &mut Object<'_>) -> Result<Vec<InputItem>, Failure> {
+fn messages(object: &mut Object<'_>, unknown: &mut Vec<Failure>) -> Result<Vec<InputItem>, Failure> {
     let mut items = Vec::new();
     for at in object.must("messages")?.list()? {
-        message(&at, &mut items)?;
+        message(&at, &mut items, unknown)?;
     }
     if items.is_empty() {
         let message = "`messages` must have at least one message";
@@ -60,19 +60,21 @@ fn messages(object: &mut Object<'_>) -> Result<Vec<InputItem>, Failure> {
     Ok(items)
 }
 
-fn message(at: &At<'_>, items: &mut Vec<InputItem>) -> Result<(), Failure> {
+fn message(at: &At<'_>, items: &mut Vec<InputItem>, unknown: &mut Vec<Failure>) -> Result<(), Failure> {
     let mut object = Object::of(at)?;
     let role = object.must("role")?;
     match role.text()?.as_str() {
-        "user" => items.push(InputItem::User { parts: content(&object.must("content")?)? }),
-        "system" => items.push(InputItem::System { text: text_of(&content(&object.must("content")?)?) }),
-        "developer" => {
-            items.push(InputItem::Developer { text: text_of(&content(&object.must("content")?)?) });
+        "user" => items.push(InputItem::User { parts: content(&object.must("content")?, unknown)? }),
+        "system" => {
+            items.push(InputItem::System { text: text_of(&content(&object.must("content")?, unknown)?) })
         }
-        "assistant" => assistant(&mut object, items)?,
+        "developer" => {
+            items.push(InputItem::Developer { text: text_of(&content(&object.must("content")?, unknown)?) });
+        }
+        "assistant" => assistant(&mut object, items, unknown)?,
         "tool" => items.push(InputItem::ToolResult {
             call_id: object.must_text("tool_call_id")?,
-            parts: content(&object.must("content")?)?,
+            parts: content(&object.must("content")?, unknown)?,
             is_error: false,
         }),
         other => return Err(role.unknown(other, &["user", "assistant", "system", "developer", "tool"])),
@@ -80,8 +82,12 @@ fn message(at: &At<'_>, items: &mut Vec<InputItem>) -> Result<(), Failure> {
     Ok(())
 }
 
-fn assistant(object: &mut Object<'_>, items: &mut Vec<InputItem>) -> Result<(), Failure> {
-    let said = object.take("content").map(|at| content(&at)).transpose()?;
+fn assistant(
+    object: &mut Object<'_>,
+    items: &mut Vec<InputItem>,
+    unknown: &mut Vec<Failure>,
+) -> Result<(), Failure> {
+    let said = object.take("content").map(|at| content(&at, unknown)).transpose()?;
     let refusal = object.text("refusal")?.map(Part::plain);
     let parts: Vec<Part> = said.into_iter().flatten().chain(refusal).collect();
     if !parts.is_empty() {
@@ -104,7 +110,7 @@ fn assistant(object: &mut Object<'_>, items: &mut Vec<InputItem>) -> Result<(), 
     Ok(())
 }
 
-fn content(at: &At<'_>) -> Result<Vec<Part>, Failure> {
+fn content(at: &At<'_>, unknown: &mut Vec<Failure>) -> Result<Vec<Part>, Failure> {
     if at.is_text() {
         let text = at.text()?;
         return Ok(if text.is_empty() { Vec::new() } else { vec![Part::plain(text)] });
@@ -112,10 +118,10 @@ fn content(at: &At<'_>) -> Result<Vec<Part>, Failure> {
     if !at.is_list() {
         return Err(at.wrong("a string or an array"));
     }
-    at.list()?.iter().map(part).collect()
+    at.list()?.iter().map(|at| part(at, unknown)).collect()
 }
 
-fn part(at: &At<'_>) -> Result<Part, Failure> {
+fn part(at: &At<'_>, unknown: &mut Vec<Failure>) -> Result<Part, Failure> {
     let mut object = Object::of(at)?;
     let kind = object.must("type")?;
     match kind.text()?.as_str() {
@@ -137,7 +143,7 @@ fn part(at: &At<'_>) -> Result<Part, Failure> {
             let (name, url) = (file.text("filename")?, file.text("file_id")?);
             Ok(Part::File(FileBlock { name, url, data: file.text("file_data")?, ..FileBlock::default() }))
         }
-        other => Err(kind.unknown(other, &["text", "image_url", "input_audio", "file", "refusal"])),
+        _ => at.other(&["text", "image_url", "input_audio", "file", "refusal"], unknown),
     }
 }
 

@@ -50,6 +50,8 @@ pub struct ModelCall {
     pub reasoning_effort: Option<String>,
     /// The types of tools and choices that are no functions: only a service of the same dialect knows them.
     pub hosted: Vec<String>,
+    /// Why nobody but a service of the same dialect can take this call: its content has parts that only that one knows.
+    pub unknown: Vec<Failure>,
     /// Where the request carries keys of other services, which the log must not have.
     pub secrets: Vec<String>,
     /// Members that are not known here, verbatim.

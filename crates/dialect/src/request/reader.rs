@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use riverrun_event::{RawJson, json};
+use riverrun_event::{Part, RawJson, json};
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
@@ -152,6 +152,19 @@ impl<'a> At<'a> {
         let found = if expected == found { "something else" } else { found };
         Failure::new(400, "invalid_type", format!("`{}` must be {expected}, not {found}", self.path))
             .param(self.path.clone())
+    }
+
+    /// A part whose type is none of those that are known: kept as it is, with what everybody but a service of the same
+    /// dialect says to it. A type that means something in the log is not taken for another's.
+    pub(crate) fn other(&self, known: &[&str], unknown: &mut Vec<Failure>) -> Result<Part, Failure> {
+        let kind = Object::of(self)?.must("type")?;
+        let failure = kind.unknown(&kind.text()?, known);
+        let part: Part = self.read("a part").map_err(|_| failure.clone())?;
+        if !matches!(part, Part::Other(_)) {
+            return Err(failure);
+        }
+        unknown.push(failure);
+        Ok(part)
     }
 
     /// The value is none of those that are known.

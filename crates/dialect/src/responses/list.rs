@@ -213,6 +213,8 @@ fn write_part(out: &mut String, part: &Part) {
             members.maybe_text("file_data", file.data.as_deref());
             members.close();
         }
+        // As the service that knows it was told.
+        Block::Other(part) => out.push_str(part.raw.get()),
         part => write_plain(out, "input_text", part.text().unwrap_or_default()),
     }
 }

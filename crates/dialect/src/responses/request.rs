@@ -16,11 +16,11 @@ pub fn decode(body: &[u8]) -> Result<ModelCall, Failure> {
     let conversation = conversation(&mut object)?;
     let request = record(&object, conversation.as_deref())?;
     let verbatim = object.without(&ABOUT_THE_ANSWER);
-    let (mut hosted, mut secrets) = (Vec::new(), Vec::new());
+    let (mut hosted, mut secrets, mut unknown) = (Vec::new(), Vec::new(), Vec::new());
     object.take("stream_options");
     let call = ModelCall {
         model: object.must_text("model")?,
-        input: input(&mut object)?,
+        input: input(&mut object, &mut unknown)?,
         instructions: object.text("instructions")?,
         tools: tools(&mut object, &mut hosted, &mut secrets)?,
         tool_choice: tool_choice(&mut object, &mut hosted)?,
@@ -40,7 +40,7 @@ pub fn decode(body: &[u8]) -> Result<ModelCall, Failure> {
     let extra = object.rest();
     let reasoning_effort = text_inside(member(&extra, "reasoning"), &["effort"]);
     let output_schema = raw_inside(member(&extra, "text"), &["format", "schema"]);
-    Ok(ModelCall { reasoning_effort, output_schema, hosted, secrets, verbatim, extra, ..call })
+    Ok(ModelCall { reasoning_effort, output_schema, hosted, secrets, unknown, verbatim, extra, ..call })
 }
 
 /// What a conversation is given beside its responses: items, and what is said about it.
@@ -67,7 +67,12 @@ pub fn decode_given(body: &[u8]) -> Result<Given, Failure> {
 
 /// An item that a conversation can keep. What is none of them would be lost, which is worse than a refusal.
 fn kept_item(at: &At<'_>) -> Result<InputItem, Failure> {
-    match item(at)? {
+    let mut unknown = Vec::new();
+    let item = item(at, &mut unknown)?;
+    if let Some(failure) = unknown.pop() {
+        return Err(failure);
+    }
+    match item {
         InputItem::System { .. } | InputItem::Developer { .. } => {
             let message = format!(
                 "`{}`: a conversation keeps no instructions; send `instructions` with each response",
@@ -133,7 +138,7 @@ fn without_secrets(tool: &At<'_>) -> Result<String, Failure> {
     Ok(format!("{{{}}}", members.into_iter().map(member).collect::<Vec<_>>().join(",")))
 }
 
-fn input(object: &mut Object<'_>) -> Result<Vec<InputItem>, Failure> {
+fn input(object: &mut Object<'_>, unknown: &mut Vec<Failure>) -> Result<Vec<InputItem>, Failure> {
     let Some(at) = object.take("input") else { return Err(object.missing("input")) };
     if at.is_text() {
         return Ok(vec![InputItem::User { parts: vec![Part::plain(at.text()?)] }]);
@@ -141,14 +146,14 @@ fn input(object: &mut Object<'_>) -> Result<Vec<InputItem>, Failure> {
     if !at.is_list() {
         return Err(at.wrong("a string or an array"));
     }
-    at.list()?.iter().map(item).collect()
+    at.list()?.iter().map(|at| item(at, unknown)).collect()
 }
 
-fn item(at: &At<'_>) -> Result<InputItem, Failure> {
+fn item(at: &At<'_>, unknown: &mut Vec<Failure>) -> Result<InputItem, Failure> {
     let mut object = Object::of(at)?;
     let kind = object.text("type")?.unwrap_or_else(|| "message".to_owned());
     match kind.as_str() {
-        "message" => message(&mut object),
+        "message" => message(&mut object, unknown),
         "function_call" => Ok(InputItem::ToolCall {
             call_id: object.must_text("call_id")?,
             name: object.must_text("name")?,
@@ -156,7 +161,7 @@ fn item(at: &At<'_>) -> Result<InputItem, Failure> {
         }),
         "function_call_output" => Ok(InputItem::ToolResult {
             call_id: object.must_text("call_id")?,
-            parts: content(&object.must("output")?)?,
+            parts: content(&object.must("output")?, unknown)?,
             is_error: false,
         }),
         "mcp_approval_response" => Ok(InputItem::Decision {
@@ -170,9 +175,9 @@ fn item(at: &At<'_>) -> Result<InputItem, Failure> {
     }
 }
 
-fn message(object: &mut Object<'_>) -> Result<InputItem, Failure> {
+fn message(object: &mut Object<'_>, unknown: &mut Vec<Failure>) -> Result<InputItem, Failure> {
     let role = object.must("role")?;
-    let parts = content(&object.must("content")?)?;
+    let parts = content(&object.must("content")?, unknown)?;
     match role.text()?.as_str() {
         "user" => Ok(InputItem::User { parts }),
         "assistant" => Ok(InputItem::Assistant { parts }),
@@ -186,17 +191,17 @@ pub(crate) fn text_of(parts: &[Part]) -> String {
     parts.iter().filter_map(Part::text).collect::<Vec<_>>().join("\n")
 }
 
-fn content(at: &At<'_>) -> Result<Vec<Part>, Failure> {
+fn content(at: &At<'_>, unknown: &mut Vec<Failure>) -> Result<Vec<Part>, Failure> {
     if at.is_text() {
         return Ok(vec![Part::plain(at.text()?)]);
     }
     if !at.is_list() {
         return Err(at.wrong("a string or an array"));
     }
-    at.list()?.iter().map(part).collect()
+    at.list()?.iter().map(|at| part(at, unknown)).collect()
 }
 
-fn part(at: &At<'_>) -> Result<Part, Failure> {
+fn part(at: &At<'_>, unknown: &mut Vec<Failure>) -> Result<Part, Failure> {
     let mut object = Object::of(at)?;
     let kind = object.must("type")?;
     match kind.text()?.as_str() {
@@ -214,10 +219,7 @@ fn part(at: &At<'_>) -> Result<Part, Failure> {
             data: object.text("file_data")?,
             ..FileBlock::default()
         })),
-        other => {
-            let known = ["input_text", "input_image", "input_file", "output_text", "refusal"];
-            Err(kind.unknown(other, &known))
-        }
+        _ => at.other(&["input_text", "input_image", "input_file", "output_text", "refusal"], unknown),
     }
 }
 

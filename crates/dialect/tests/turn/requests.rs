@@ -211,6 +211,44 @@ fn a_refusal_names_the_place_and_the_fix() {
     assert_eq!((failure.status, failure.code.as_str()), (400, "invalid_json"));
 }
 
+/// Content that is newer than this is the service's to know; everybody else says where it stands.
+#[test]
+fn parts_of_another_type_are_kept_as_they_are() {
+    let film = json!({"type": "film", "film": {"url": "https://example.com/a.mp4"}});
+    let said = json!([{"role": "user", "content": [film]}]);
+    let cases: [(Decode, Value, &str); 3] = [
+        (chat::request::decode, json!({"model": "m", "messages": said}), "messages[0].content[0].type"),
+        (responses::request::decode, json!({"model": "m", "input": said}), "input[0].content[0].type"),
+        (
+            anthropic::request::decode,
+            json!({"model": "m", "max_tokens": 1, "messages": [{"role": "user", "content": [
+                {"type": "tool_result", "tool_use_id": "c", "content": [film]}]}]}),
+            "messages[0].content[0].content[0].type",
+        ),
+    ];
+    for (decode, body, place) in cases {
+        let call = decoded(decode, body);
+        assert_eq!(items(&call)[0]["parts"], json!([film]));
+        let complaint = call.unknown.first().expect("a complaint");
+        assert_eq!((complaint.code.as_str(), complaint.param.as_deref()), ("invalid_value", Some(place)));
+        assert!(complaint.message.ends_with("not `film`"), "{complaint}");
+    }
+    // A type that means something in the log is nobody else's.
+    let ours =
+        json!({"model": "m", "messages": [{"role": "user", "content": [{"type": "item", "item": {}}]}]});
+    assert_eq!(refused(chat::request::decode, ours).0, "invalid_value");
+    let source = |source: Value| {
+        let document = json!({"type": "document", "source": source});
+        let said = json!([{"role": "user", "content": [document]}]);
+        decoded(anthropic::request::decode, json!({"model": "m", "max_tokens": 1, "messages": said}))
+    };
+    let inside = source(json!({"type": "content", "content": [{"type": "text", "text": "notes"}]}));
+    assert_eq!(items(&inside)[0]["parts"][0]["url"], "data:text/plain,notes");
+    let newer = source(json!({"type": "drawer", "drawer": 7}));
+    let place = newer.unknown.first().and_then(|failure| failure.param.as_deref());
+    assert_eq!(place, Some("messages[0].content[0].source.type"));
+}
+
 #[test]
 fn errors_have_the_shape_of_their_dialect() {
     let failure = Failure::new(404, "not_found", "no such model").param("model");

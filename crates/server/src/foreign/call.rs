@@ -12,13 +12,17 @@ use serde_json::{Map, Value, json};
 use crate::app::App;
 
 /// The turn that a call asks for, in the words of whoever answers. A service that speaks the caller's dialect gets
-/// the caller's own request; another gets what has a counterpart, and tools that have none are refused.
+/// the caller's own request; another gets what has a counterpart, and tools and parts that have none are refused.
 pub fn routed(app: &App, call: &ModelCall, dialect: Dialect, headers: &HeaderMap) -> Result<Submit, Failure> {
     let mut submit = submit(call);
     submit.source = Some(dialect.name().to_owned());
     let Some(settings) = &mut submit.settings else { return Ok(submit) };
     settings.dialect = Some(dialect.name().to_owned());
-    let Some(theirs) = service(app, &call.model) else { return Ok(submit) };
+    let theirs = service(app, &call.model);
+    if let Some(failure) = call.unknown.first().filter(|_| theirs != Some(dialect.name())) {
+        return Err(failure.clone());
+    }
+    let Some(theirs) = theirs else { return Ok(submit) };
     if theirs != dialect.name() {
         return refuse_hosted(call, theirs).map(|()| submit);
     }

@@ -119,6 +119,8 @@ impl Desk {
         // The same reading as a request's: a text, or messages with parts.
         let body = json!({"model": "-", "input": input}).to_string();
         let call = responses::request::decode(body.as_bytes()).map_err(refused("invalid_input"))?;
+        // What is said in between goes to the model in our words, not in the caller's.
+        call.unknown.first().cloned().map_or(Ok(()), Err).map_err(refused("invalid_input"))?;
         let input: Input = call.turn_input();
         let key = &started.hub.key;
         match self.app.runner().steer(key, &started.turn, input, None).await {

@@ -261,6 +261,42 @@ async fn a_completion_has_calls_and_members_of_any_kind() {
     server.stop().await;
 }
 
+/// Content of a type that is not known here goes to a service of the caller's dialect as it is, now and with the next
+/// response; everybody else says where it stands.
+#[tokio::test]
+async fn content_of_any_type_goes_to_the_service_that_knows_it() {
+    let (server, upstream) = gateway().await;
+    let film = json!({"type": "film", "film": {"url": "https://example.com/a.mp4"}});
+    for (path, model, place) in [
+        ("/v1/chat/completions", "chat/plain", "messages"),
+        ("/v1/responses", "responses/plain", "input"),
+        ("/v1/messages", "anthropic/plain", "messages"),
+    ] {
+        let mut asked = body(path, model, false);
+        asked[place] = json!([{"role": "user", "content": [film]}]);
+        let answer = post(&server, path, &[], &asked).await;
+        assert_eq!(answer.status, 200, "{path}: {}", answer.text());
+        assert_eq!(upstream.calls().last().expect("a call")[place], asked[place], "{path}");
+        if path == "/v1/responses" {
+            let id = answer.json()["id"].as_str().expect("an id").to_owned();
+            let listed = server.get(&format!("/v1/responses/{id}/input_items")).await;
+            assert_eq!(listed["data"][0]["content"], json!([film]), "{listed}");
+            let next = json!({"model": model, "input": "and then?", "previous_response_id": id});
+            assert_eq!(post(&server, path, &[], &next).await.status, 200);
+            let call = upstream.calls().last().expect("a call").clone();
+            assert_eq!(call[place][0]["content"], json!([film]), "{call}");
+        }
+        let others = if path == "/v1/messages" { "chat/plain" } else { "anthropic/plain" };
+        for model in [others, "demo"] {
+            asked["model"] = model.into();
+            let refused = post(&server, path, &[], &asked).await;
+            assert_eq!(refused.status, 400, "{path} to {model}: {}", refused.text());
+            assert!(refused.text().contains("not `film`"), "{path} to {model}: {}", refused.text());
+        }
+    }
+    server.stop().await;
+}
+
 /// Others see what they have words for, and the tokens counted their way.
 #[tokio::test]
 async fn other_dialects_leave_out_what_they_have_no_words_for() {
