@@ -66,7 +66,7 @@ impl Reader {
     }
 
     /// Reads what is there. When it came is the time of its last segment.
-    fn read(&mut self, buffer: &mut [u8], notes: &mut Vec<u8>) -> Result<()> {
+    fn read(&mut self, buffer: &mut [u8], notes: &mut [u8]) -> Result<()> {
         let (count, came_at) = {
             let mut into = [IoSliceMut::new(buffer)];
             match recvmsg::<()>(self.stream.as_raw_fd(), &mut into, Some(notes), MsgFlags::empty()) {
