@@ -102,12 +102,10 @@ impl Calls {
         poll_fn(|context| {
             // What a call tells here is taken at once: the actor need not be woken for it, as it would if it still
             // waited at the channel.
-            if let Poll::Ready(report) = reported.poll_recv(&mut Context::from_waker(Waker::noop())) {
-                return Poll::Ready(report);
-            }
+            let told = reported.poll_recv(&mut Context::from_waker(Waker::noop()));
             // An ended call has told its end before.
             self.read(context);
-            reported.poll_recv(context)
+            if told.is_ready() { told } else { reported.poll_recv(context) }
         })
         .await
     }
