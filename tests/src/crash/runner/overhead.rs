@@ -60,6 +60,15 @@ fn load() -> String {
     text.split(' ').take(3).collect::<Vec<_>>().join(" ")
 }
 
+/// The processors' time that the host gave to others, and all of it, in ticks.
+fn stolen() -> (u64, u64) {
+    let text = std::fs::read_to_string("/proc/stat").unwrap_or_default();
+    let line = text.lines().next().unwrap_or_default();
+    let ticks: Vec<u64> =
+        line.split_whitespace().skip(1).take(8).filter_map(|word| word.parse().ok()).collect();
+    (ticks.get(7).copied().unwrap_or(0), ticks.iter().sum())
+}
+
 pub(super) fn micros() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_micros()).unwrap_or(u64::MAX)
@@ -152,7 +161,7 @@ fn latency(world: &World, server: &Server, plan: &Plan) -> Result<()> {
     for turn in 0..plan.turns {
         world.place.create_session(&format!("l{turn}"))?;
     }
-    let (began, idle) = (Instant::now(), server.computed()?);
+    let (began, idle, before) = (Instant::now(), server.computed()?, stolen());
     let mut readers = Vec::new();
     for turn in 0..plan.turns {
         readers.push(Reader::open(&world.place, &format!("l{turn}"))?);
@@ -168,6 +177,8 @@ fn latency(world: &World, server: &Server, plan: &Plan) -> Result<()> {
     came.sort_unstable();
     let mut all: Vec<u64> = readers.into_iter().flat_map(|reader| reader.took).collect();
     let computed = server.computed()?.saturating_sub(idle);
+    let after = stolen();
+    let stolen = 100.0 * (after.0 - before.0) as f64 / (after.1 - before.1).max(1) as f64;
     all.sort_unstable();
     ensure!(all.len() as u64 == plan.turns as u64 * plan.tokens, "{} tokens came", all.len());
     let at = |share: f64| all[((all.len() - 1) as f64 * share) as usize] as f64 / 1000.0;
@@ -175,7 +186,7 @@ fn latency(world: &World, server: &Server, plan: &Plan) -> Result<()> {
     println!(
         "overhead: {} turns of {} tokens at {}/s each, {} tokens in {:.1} s; provider byte to subscriber frame p50 {:.1} ms, \
          p90 {:.1} ms, p99 {:.1} ms, max {:.1} ms, of it until it was written p50 {:.0} ms, p99 {:.0} ms; the server \
-         computed {:.0} µs for each; load average {}",
+         computed {:.0} µs for each; the host took {stolen:.1} % for others; load average {}",
         plan.turns,
         plan.tokens,
         plan.rate,
