@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use riverrun_event::{Part, RawJson, json};
+use riverrun_event::{DataBlock, Part, RawJson, json};
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
@@ -155,16 +155,14 @@ impl<'a> At<'a> {
     }
 
     /// A part whose type is none of those that are known: kept as it is, with what everybody but a service of the same
-    /// dialect says to it. A type that means something in the log is not taken for another's.
+    /// dialect says to it. A type that means something else in the log is kept there as data.
     pub(crate) fn other(&self, known: &[&str], unknown: &mut Vec<Failure>) -> Result<Part, Failure> {
         let kind = Object::of(self)?.must("type")?;
-        let failure = kind.unknown(&kind.text()?, known);
-        let part: Part = self.read("a part").map_err(|_| failure.clone())?;
-        if !matches!(part, Part::Other(_)) {
-            return Err(failure);
-        }
-        unknown.push(failure);
-        Ok(part)
+        unknown.push(kind.unknown(&kind.text()?, known));
+        Ok(match self.read("a part") {
+            Ok(part @ Part::Other(_)) => part,
+            Ok(_) | Err(_) => Part::Json(DataBlock { data: Some(self.json()), ..DataBlock::default() }),
+        })
     }
 
     /// The value is none of those that are known.

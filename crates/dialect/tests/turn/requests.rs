@@ -233,10 +233,12 @@ fn parts_of_another_type_are_kept_as_they_are() {
         assert_eq!((complaint.code.as_str(), complaint.param.as_deref()), ("invalid_value", Some(place)));
         assert!(complaint.message.ends_with("not `film`"), "{complaint}");
     }
-    // A type that means something in the log is nobody else's.
-    let ours =
-        json!({"model": "m", "messages": [{"role": "user", "content": [{"type": "item", "item": {}}]}]});
-    assert_eq!(refused(chat::request::decode, ours).0, "invalid_value");
+    // A type that means something else in the log.
+    let sound = json!({"type": "audio", "source": {"type": "base64", "data": "AA=="}});
+    let said = json!([{"role": "user", "content": [sound]}]);
+    let call = decoded(anthropic::request::decode, json!({"model": "m", "max_tokens": 1, "messages": said}));
+    assert_eq!(items(&call)[0]["parts"], json!([{"type": "json", "data": sound}]));
+    assert_eq!(call.unknown.len(), 1);
     let source = |source: Value| {
         let document = json!({"type": "document", "source": source});
         let said = json!([{"role": "user", "content": [document]}]);

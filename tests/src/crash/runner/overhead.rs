@@ -178,7 +178,8 @@ fn latency(world: &World, server: &Server, plan: &Plan) -> Result<()> {
     let mut all: Vec<u64> = readers.into_iter().flat_map(|reader| reader.took).collect();
     let computed = server.computed()?.saturating_sub(idle);
     let after = stolen();
-    let stolen = 100.0 * (after.0 - before.0) as f64 / (after.1 - before.1).max(1) as f64;
+    let stolen =
+        100.0 * after.0.saturating_sub(before.0) as f64 / after.1.saturating_sub(before.1).max(1) as f64;
     all.sort_unstable();
     ensure!(all.len() as u64 == plan.turns as u64 * plan.tokens, "{} tokens came", all.len());
     let at = |share: f64| all[((all.len() - 1) as f64 * share) as usize] as f64 / 1000.0;

@@ -71,6 +71,7 @@ impl Reader {
             let mut into = [IoSliceMut::new(buffer)];
             match recvmsg::<()>(self.stream.as_raw_fd(), &mut into, Some(notes), MsgFlags::empty()) {
                 Ok(message) => {
+                    ensure!(message.bytes > 0, "a stream ended before its turn");
                     let stamp = message.cmsgs()?.find_map(|note| match note {
                         ControlMessageOwned::ScmTimestampns(time) => Some(micros_of(&time)),
                         _ => None,
@@ -81,7 +82,6 @@ impl Reader {
                 Err(error) => return Err(error.into()),
             }
         };
-        ensure!(count > 0, "a stream ended before its turn");
         self.rest.extend_from_slice(&buffer[..count]);
         let Some(end) = self.rest.iter().rposition(|byte| *byte == b'\n') else { return Ok(()) };
         let lines = &self.rest[..=end];
