@@ -44,6 +44,9 @@ impl Writer {
     }
 
     pub fn run(mut self) {
+        // Everybody waits for this thread, and it computes little: it need not wait for those who compute much. Where
+        // the system does not grant that, commits are only later.
+        let _ = riverrun_slice::take_slices_of(riverrun_slice::SHORTEST);
         let shared = Arc::clone(&self.shared);
         while let Some(works) = shared.queue.next() {
             match shared.failure() {

@@ -15,7 +15,8 @@ const EDGES: &[(&str, &[&str])] = &[
     ("riverrun-fold", &["riverrun-event"]),
     ("riverrun-dialect", &["riverrun-event", "riverrun-fold"]),
     ("riverrun-log", &["riverrun-event"]),
-    ("riverrun-log-sqlite", &["riverrun-event", "riverrun-log"]),
+    ("riverrun-slice", &[]),
+    ("riverrun-log-sqlite", &["riverrun-event", "riverrun-log", "riverrun-slice"]),
     ("riverrun-provider", &["riverrun-event"]),
     ("riverrun-tool", &["riverrun-event"]),
     (
