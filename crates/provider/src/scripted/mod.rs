@@ -19,7 +19,7 @@ mod tests;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use futures_util::{StreamExt, stream};
 use tokio::time::Instant;
@@ -152,7 +152,7 @@ impl Speech {
                     self.pace.due += time;
                     tokio::select! {
                         () = self.cancel.cancelled() => {}
-                        () = tokio::time::sleep_until(self.pace.due) => {}
+                        () = tokio::time::sleep_until(self.pace.rings_at()) => {}
                     }
                 }
                 Beat::Hang => self.cancel.cancelled().await,
@@ -174,10 +174,17 @@ impl Pace {
         Self { began, due: began, began_at: SystemTime::now() }
     }
 
+    /// What the timer is set to. It counts whole milliseconds and rounds up: every piece would be half a millisecond
+    /// late on the whole. So it is as often early as late.
+    fn rings_at(&self) -> Instant {
+        const HALF_TICK: Duration = Duration::from_micros(500);
+        self.due.checked_sub(HALF_TICK).unwrap_or(self.due)
+    }
+
     /// `{due}` in text is the time at which it was due, in microseconds since 1970.
     fn stamp(&self, event: ModelEvent) -> ModelEvent {
         match event {
-            ModelEvent::Text { index, delta } if delta.contains(DUE) => {
+            ModelEvent::Text { index, delta } if delta.contains('{') && delta.contains(DUE) => {
                 let due = self.began_at + (self.due - self.began);
                 let micros = due.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_micros();
                 ModelEvent::Text { index, delta: delta.replace(DUE, &micros.to_string()) }
