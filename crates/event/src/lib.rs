@@ -29,7 +29,9 @@ pub use envelope::{Draft, Event, SCHEMA_VERSION};
 pub use error::ErrorCode;
 pub use hosted::HostedWord;
 pub use id::*;
-pub use record::{Composer, Composing, Record, RecordBytes, RecordError, Surround, write_record};
+pub use record::{
+    Composer, Composing, Record, RecordBytes, RecordError, Surround, record_length, write_record,
+};
 pub use scope::Scope;
 pub use sequence::Sequence;
 pub use spill::{PREVIEW_CHARACTERS, Spilled, preview, spill};

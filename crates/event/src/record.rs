@@ -16,6 +16,8 @@ use crate::decode::decode_members;
 use crate::{Draft, Event, EventId, EventType, Sequence, Timestamp};
 
 const HAS_EVENT_ID: u8 = 1;
+/// The longest text whose length takes one byte.
+const SHORT: usize = 255;
 
 /// The parts of a record, borrowed from its bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,6 +32,13 @@ pub struct Record<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the bytes are not an event record")]
 pub struct RecordError;
+
+/// How many bytes [`write_record`] writes.
+pub fn record_length(draft: &Draft) -> usize {
+    let short = |text: &str| 1 + text.len().min(SHORT);
+    let id = draft.event_id.as_ref().map_or(0, |id| short(id.as_str()));
+    7 + short(draft.kind.as_str()) + id + draft.members.len()
+}
 
 /// Writes the stored form of a draft; `now` is its time unless it brought one.
 pub fn write_record(draft: &Draft, now: Timestamp, out: &mut Vec<u8>) {
@@ -46,7 +55,7 @@ pub fn write_record(draft: &Draft, now: Timestamp, out: &mut Vec<u8>) {
 
 /// Type names and ids are at most 128 bytes long.
 fn push_short(out: &mut Vec<u8>, text: &str) {
-    let text = &text.as_bytes()[..text.len().min(255)];
+    let text = &text.as_bytes()[..text.len().min(SHORT)];
     out.push(text.len() as u8);
     out.extend_from_slice(text);
 }

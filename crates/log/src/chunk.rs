@@ -18,7 +18,7 @@
 use std::fmt;
 use std::sync::OnceLock;
 
-use bytes::{BufMut, Bytes, BytesMut};
+use bytes::{BufMut, Bytes};
 use riverrun_event::Sequence;
 use sha2::{Digest, Sha256};
 
@@ -231,20 +231,41 @@ impl<'a> Iterator for Records<'a> {
 #[derive(Debug)]
 pub struct ChunkBuilder {
     first: Sequence,
-    previous: Link,
-    time: Timestamp,
     count: u32,
-    body: BytesMut,
+    /// The chunk as it will be, with one byte for its count: nearly every chunk has fewer than 128 records.
+    bytes: Vec<u8>,
+    /// Where the records begin.
+    records: usize,
 }
 
 impl ChunkBuilder {
     pub fn new(first: Sequence, previous: Link, time: Timestamp) -> Self {
-        Self { first, previous, time, count: 0, body: BytesMut::new() }
+        Self::with_room(first, previous, time, 0)
+    }
+
+    /// With room for so many bytes of records and their lengths.
+    pub fn with_room(first: Sequence, previous: Link, time: Timestamp, room: usize) -> Self {
+        let mut bytes = Vec::with_capacity(TIME.end + 9 + room);
+        bytes.put_u8(FORMAT);
+        bytes.put_u32_le(0);
+        bytes.put_slice(&previous.0);
+        bytes.put_slice(&time.millis().to_le_bytes()[..6]);
+        varint::write(&mut bytes, first.get());
+        bytes.put_u8(0);
+        let records = bytes.len();
+        Self { first, count: 0, bytes, records }
     }
 
     pub fn push(&mut self, record: &[u8]) {
-        varint::write(&mut self.body, record.len() as u64);
-        self.body.put_slice(record);
+        self.push_with(record.len(), |out| out.extend_from_slice(record));
+    }
+
+    /// Pushes a record of `length` bytes, which `write` appends.
+    pub fn push_with(&mut self, length: usize, write: impl FnOnce(&mut Vec<u8>)) {
+        varint::write(&mut self.bytes, length as u64);
+        let begin = self.bytes.len();
+        write(&mut self.bytes);
+        debug_assert_eq!(self.bytes.len() - begin, length, "a record is as long as it was said to be");
         self.count += 1;
     }
 
@@ -254,7 +275,7 @@ impl ChunkBuilder {
 
     /// The bytes that the records take so far.
     pub fn size(&self) -> usize {
-        self.body.len()
+        self.bytes.len() - self.records
     }
 
     /// The sequence that the next pushed record gets, or None when the log would be exhausted.
@@ -267,22 +288,22 @@ impl ChunkBuilder {
         if self.count == 0 || self.first == Sequence::ZERO {
             return None;
         }
-        self.first.plus(u64::from(self.count) - 1)?;
-        let mut bytes = BytesMut::with_capacity(TIME.end + 14 + self.body.len());
-        bytes.put_u8(FORMAT);
-        bytes.put_u32_le(0);
-        bytes.put_slice(&self.previous.0);
-        bytes.put_slice(&self.time.millis().to_le_bytes()[..6]);
-        varint::write(&mut bytes, self.first.get());
-        varint::write(&mut bytes, u64::from(self.count));
-        let records = bytes.len() as u32;
-        bytes.put_slice(&self.body);
+        let Self { first, count, mut bytes, mut records } = self;
+        first.plus(u64::from(count) - 1)?;
+        let mut told = Vec::with_capacity(5);
+        varint::write(&mut told, u64::from(count));
+        let place = records - 1;
+        records = place + told.len();
+        match told.as_slice() {
+            [only] => bytes[place] = *only,
+            longer => drop(bytes.splice(place..=place, longer.iter().copied())),
+        }
         if bytes.len() > MAX_CHUNK_BYTES {
             return None;
         }
         let crc = checksum(&bytes);
         bytes[CRC].copy_from_slice(&crc.to_le_bytes());
-        let (first, count) = (self.first, self.count);
-        Some(Chunk { bytes: bytes.freeze(), first, count, records, link: OnceLock::new() })
+        let records = u32::try_from(records).ok()?;
+        Some(Chunk { bytes: bytes.into(), first, count, records, link: OnceLock::new() })
     }
 }

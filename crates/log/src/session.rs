@@ -42,6 +42,11 @@ impl SessionHead {
         Some(ChunkBuilder::new(self.last.next()?, self.link, time))
     }
 
+    /// The same, with room for so many bytes of records.
+    pub fn next_chunk_with_room(&self, time: Timestamp, room: usize) -> Option<ChunkBuilder> {
+        Some(ChunkBuilder::with_room(self.last.next()?, self.link, time, room))
+    }
+
     /// The head after `chunk` is committed. An owner that pipelines appends moves its own copy on.
     pub fn advance(&mut self, chunk: &Chunk) {
         self.last = chunk.last();

@@ -1,8 +1,8 @@
 //! Whole numbers in as few bytes as they need: 7 bits a byte, low bits first.
 
-use bytes::{BufMut, BytesMut};
+use bytes::BufMut;
 
-pub fn write(out: &mut BytesMut, mut value: u64) {
+pub fn write(out: &mut impl BufMut, mut value: u64) {
     while value >= 0x80 {
         out.put_u8(value as u8 | 0x80);
         value >>= 7;

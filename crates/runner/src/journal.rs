@@ -48,8 +48,15 @@ pub struct Entry {
 pub trait Landing: Send + Sync {
     fn ticket(&mut self) -> &mut Ticket<Appended>;
 
-    /// What the log's answer means for the entry, which is given back if the log did not take it.
-    fn land(self: Box<Self>, answer: Result<Appended, Error>) -> LandingFuture;
+    /// What the log's answer means for the entry.
+    fn land(self: Box<Self>, answer: Result<Appended, Error>) -> Landfall;
+}
+
+/// What became of an entry that was handed over.
+pub enum Landfall {
+    There(Landed),
+    /// The log did not take it at first. It is given back if it is not taken in the end.
+    Later(LandingFuture),
 }
 
 pub type LandingFuture = Pin<Box<dyn Future<Output = Result<Landed, (JournalError, Entry)>> + Send>>;

@@ -42,6 +42,10 @@ impl Page {
     fn put(&mut self, event: Result<Decoded, DecodeError>) {
         match event {
             Ok(event) => {
+                if self.events.capacity() == 0 {
+                    // Most pages hold one piece of text, and an event is large.
+                    self.events.reserve_exact(1);
+                }
                 self.size += event.draft.size();
                 self.events.push(event);
             }

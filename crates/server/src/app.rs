@@ -14,6 +14,7 @@ use riverrun_log::{
 use riverrun_runner::Runner;
 
 use crate::edge::{Caller, Edge, Problem, not_found};
+use crate::metrics::Counter;
 use crate::route::InFlight;
 use crate::runner::{Agents, ServerJournal, SystemRandom};
 use crate::session::{AppendError, Batch, Hub, Hubs, Landed};
@@ -25,6 +26,13 @@ pub const READ_BYTES: usize = 256 * 1024;
 #[derive(Clone)]
 pub struct App(Arc<Inner>);
 
+/// Who appends, in the metrics.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Source {
+    Ingest,
+    Runner,
+}
+
 struct Inner {
     log: Arc<dyn Log>,
     clock: Arc<dyn Clock>,
@@ -32,6 +40,9 @@ struct Inner {
     hubs: Arc<Hubs>,
     epoch: Epoch,
     upkeep: Upkeep,
+    /// Events that were appended, by their source.
+    ingested: Arc<Counter>,
+    run: Arc<Counter>,
     idempotency: InFlight,
     backups: OnceLock<PathBuf>,
     config_schema: OnceLock<String>,
@@ -66,6 +77,8 @@ impl App {
             takes_work: AtomicBool::new(false),
             log,
             clock,
+            ingested: edge.metrics().events_appended.with(&["ingest"]),
+            run: edge.metrics().events_appended.with(&["runner"]),
             edge,
             hubs,
             epoch,
@@ -154,13 +167,13 @@ impl App {
 
     /// Appends and resolves when durable.
     pub async fn append(&self, hub: &Hub, batch: &Batch) -> Result<Landed, Problem> {
-        self.append_from("ingest", hub, batch).await.map_err(refusal)
+        self.append_from(Source::Ingest, hub, batch).await.map_err(refusal)
     }
 
-    /// The same, for those who read the errors themselves. `source` says in the metrics who appends.
+    /// The same, for those who read the errors themselves.
     pub(crate) async fn append_from(
         &self,
-        source: &str,
+        source: Source,
         hub: &Hub,
         batch: &Batch,
     ) -> Result<Landed, AppendError> {
@@ -182,13 +195,17 @@ impl App {
     pub async fn append_run(&self, hub: &Hub, batches: &[Batch]) -> (Vec<Landed>, Option<Problem>) {
         let (landed, error) = hub.append_run(&self.0.log, self.0.epoch, self.now(), batches).await;
         for batch in &batches[..landed.len()] {
-            self.appended("ingest", hub, batch);
+            self.appended(Source::Ingest, hub, batch);
         }
         (landed, error.map(refusal))
     }
 
-    pub(crate) fn appended(&self, source: &str, hub: &Hub, batch: &Batch) {
-        self.edge().metrics().events_appended.with(&[source]).add(batch.events.len() as u64);
+    pub(crate) fn appended(&self, source: Source, hub: &Hub, batch: &Batch) {
+        let counter = match source {
+            Source::Ingest => &self.0.ingested,
+            Source::Runner => &self.0.run,
+        };
+        counter.add(batch.events.len() as u64);
         self.0.upkeep.appended(hub, batch);
     }
 

@@ -102,6 +102,7 @@ proptest::proptest! {
         let draft = Draft::new(EventType::parse("x.y"), &crate::Scope::default(), &());
         let mut bytes = Vec::new();
         write_record(&draft, Timestamp::from_millis(millis), &mut bytes);
+        assert_eq!(bytes.len(), record_length(&draft));
         proptest::prop_assert_eq!(Record::read(&bytes).map(|r| r.timestamp.millis()), Ok(millis));
     }
 }

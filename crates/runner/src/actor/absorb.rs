@@ -16,7 +16,7 @@ impl Actor {
         let Some(running) = self.running.get(&key).filter(|running| running.generation == generation) else {
             return;
         };
-        let elapsed = running.since.elapsed();
+        let since = running.since;
         if report.is_last() {
             self.running.remove(&key);
         }
@@ -36,7 +36,7 @@ impl Actor {
                 self.process_told(&task, &call, &process, *told, page);
             }
             (EffectKey::Tool(task, call), Report::Tool(ended)) => {
-                self.tool_ended(&task, &call, ended, elapsed, page);
+                self.tool_ended(&task, &call, ended, since.elapsed(), page);
             }
             (EffectKey::Check(task), Report::Checked(Ok(()))) => {
                 self.checked.insert(task);
@@ -46,7 +46,7 @@ impl Actor {
             }
             (EffectKey::Vet(task, call), Report::Vetted(passed)) => self.vetted(task, call, passed, page),
             (EffectKey::Hook(task, place), Report::Hooked(answer)) => {
-                self.hook_answered(&task, &place, answer, elapsed, page);
+                self.hook_answered(&task, &place, answer, since.elapsed(), page);
             }
             (EffectKey::Summary(task), Report::Summary(made)) => self.compacted(&task, *made, page),
             (EffectKey::Delay(_), Report::Delayed) => {}

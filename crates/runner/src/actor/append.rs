@@ -12,7 +12,7 @@ use riverrun_fold::Change;
 use super::{Actor, LONGEST_BREATH};
 use crate::drive::EffectKey;
 use crate::page::Page;
-use crate::{CommandError, JournalError, Landed, Landing};
+use crate::{CommandError, JournalError, Landed, Landfall, Landing};
 
 /// Pieces of text that are taken into the state together, and the largest of them in bytes.
 const TOGETHER: usize = 32;
@@ -188,7 +188,11 @@ impl Actor {
             // The next word came before: everything is busy, and text is written in larger bites.
             self.calls.rest(began.elapsed().min(LONGEST_BREATH));
         }
-        match landing.land(answer).await {
+        let landed = match landing.land(answer) {
+            Landfall::There(landed) => Ok(landed),
+            Landfall::Later(landed) => landed.await,
+        };
+        match landed {
             Ok(landed) if size <= SMALL && self.is_next(landed.first) => {
                 let sequences = (0..).map(|place| landed.first.plus(place).unwrap_or(Sequence::MAX));
                 let texts = sequences.zip(landed.events);

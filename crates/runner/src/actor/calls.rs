@@ -13,13 +13,15 @@ use futures_util::task::AtomicWaker;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-use crate::drive::Reported;
+use crate::drive::{Near, Reported, Reports};
 
 #[derive(Default)]
 pub(super) struct Calls {
     /// Never locked: a lock lets others hold a reference to what only its owner may touch.
     open: Mutex<Vec<Call>>,
     actor: Arc<AtomicWaker>,
+    /// What they told.
+    told: Arc<Near>,
     /// Until when text is held back, so that it comes in larger bites.
     rest: Option<Instant>,
 }
@@ -70,6 +72,11 @@ impl Calls {
         handle
     }
 
+    /// Where a call reports to.
+    pub fn reports(&self) -> Reports {
+        Reports::Near(Arc::clone(&self.told))
+    }
+
     fn open(&mut self) -> &mut Vec<Call> {
         self.open.get_mut().unwrap_or_else(PoisonError::into_inner)
     }
@@ -100,13 +107,19 @@ impl Calls {
     /// The next report of any effect. The calls are read until one of them has something to tell.
     pub async fn next(&mut self, reported: &mut mpsc::Receiver<Reported>) -> Option<Reported> {
         poll_fn(|context| {
-            // What a call tells here is taken at once: the actor need not be woken for it, as it would if it still
-            // waited at the channel.
-            let told = reported.poll_recv(&mut Context::from_waker(Waker::noop()));
             // An ended call has told its end before.
             self.read(context);
-            if told.is_ready() { told } else { reported.poll_recv(context) }
+            // Others are heard first: a model that never pauses must not silence them, and they speak rarely.
+            match reported.poll_recv(context) {
+                Poll::Ready(report) => Poll::Ready(report),
+                Poll::Pending => self.told.take().map_or(Poll::Pending, |report| Poll::Ready(Some(report))),
+            }
         })
         .await
+    }
+
+    /// A report that waits already.
+    pub fn next_now(&mut self, reported: &mut mpsc::Receiver<Reported>) -> Option<Reported> {
+        self.told.take().or_else(|| reported.try_recv().ok())
     }
 }

@@ -7,8 +7,8 @@ use super::Actor;
 use super::model::Stream;
 use super::process::Afterwards;
 use crate::drive::{
-    Abort, EffectKey, Host, Launch, Line, Report, Running, ask_hook, call_model, check_call, check_output,
-    run_tool, summarise,
+    Abort, EffectKey, Host, Launch, Line, Report, Reports, Running, ask_hook, call_model, check_call,
+    check_output, run_tool, summarise,
 };
 
 impl Actor {
@@ -26,7 +26,11 @@ impl Actor {
     async fn launch(&mut self, key: EffectKey, launch: Launch) {
         self.generation += 1;
         let cancel = CancellationToken::new();
-        let line = Line { key: key.clone(), generation: self.generation, reports: self.reports.clone() };
+        let reports = match launch {
+            Launch::Model(_) => self.calls.reports(),
+            _ => Reports::Far(self.reports.clone()),
+        };
+        let line = Line { key: key.clone(), generation: self.generation, reports };
         let places = self.core.places.clone();
         let spawned = match launch {
             Launch::Model(made) => {

@@ -279,7 +279,7 @@ impl Actor {
         let (mut page, mut held) = (self.page(), first);
         // The end of an effect may end the turn: nothing is written behind it unseen.
         while !held.report.is_last() && page.size() < LARGEST && page.events.len() < REPORTS {
-            let Ok(report) = more.try_recv() else { break };
+            let Some(report) = self.calls.next_now(more) else { break };
             if let Some(next) = held.join(report) {
                 is_text &= held.report.is_text();
                 self.absorb(std::mem::replace(&mut held, next), &mut page);

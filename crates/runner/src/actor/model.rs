@@ -25,6 +25,13 @@ pub(super) struct Stream {
     pub raw: Vec<u8>,
 }
 
+impl Stream {
+    /// True if something is to be written before what comes next.
+    fn owes(&self) -> bool {
+        self.done.is_some() || self.estimate.is_some()
+    }
+}
+
 pub(super) struct StreamItem {
     index: u32,
     pub item: String,
@@ -64,9 +71,12 @@ impl StreamItem {
 impl Actor {
     /// Everything but the end of the call.
     pub(super) fn model_event(&mut self, task: &TaskId, event: ModelEvent, page: &mut Page) {
-        self.write_estimate(task, page);
-        if is_of_item(&event) {
-            self.write_done(task, "completed", page);
+        // Nearly every event is a piece of text behind another one, and nothing is to be written before it.
+        if self.streams.get(task).is_none_or(Stream::owes) {
+            self.write_estimate(task, page);
+            if is_of_item(&event) {
+                self.write_done(task, "completed", page);
+            }
         }
         match event {
             ModelEvent::Started { response_id, model } => {

@@ -8,6 +8,9 @@ mod process;
 mod summary;
 mod tool;
 
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
 use riverrun_event::TaskId;
 use riverrun_provider::ModelEvent;
 use riverrun_tool::{Progress, ToolError, ToolOutput};
@@ -180,24 +183,73 @@ pub(crate) enum Abort {
 pub(crate) struct Line {
     pub key: EffectKey,
     pub generation: u64,
-    pub reports: mpsc::Sender<Reported>,
+    pub reports: Reports,
+}
+
+#[derive(Clone)]
+pub(crate) enum Reports {
+    /// To the actor in whose own task the effect is.
+    Near(Arc<Near>),
+    /// To an actor elsewhere.
+    Far(mpsc::Sender<Reported>),
+}
+
+/// What calls in the actor's own task told and the actor has not taken yet. Nobody is woken: who fills it is read by
+/// who empties it.
+#[derive(Default)]
+pub(crate) struct Near(Mutex<VecDeque<Reported>>);
+
+impl Near {
+    /// As many as may wait before who tells more must wait.
+    const MOST: usize = 1024;
+
+    fn queue(&self) -> MutexGuard<'_, VecDeque<Reported>> {
+        // Single pushes and pops: a panic elsewhere leaves it whole.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub fn take(&self) -> Option<Reported> {
+        self.queue().pop_front()
+    }
+
+    fn put(&self, reported: Reported) -> Result<(), Reported> {
+        let mut queue = self.queue();
+        if queue.len() >= Self::MOST {
+            return Err(reported);
+        }
+        queue.push_back(reported);
+        Ok(())
+    }
 }
 
 impl Line {
     /// False if nobody listens any more.
     pub async fn tell(&self, report: Report) -> bool {
-        let reported = Reported { key: self.key.clone(), generation: self.generation, report };
+        let mut reported = Reported { key: self.key.clone(), generation: self.generation, report };
         // There is nearly always room, and then nothing waits.
-        match self.reports.try_send(reported) {
-            Ok(()) => true,
-            Err(TrySendError::Closed(_)) => false,
-            Err(TrySendError::Full(reported)) => self.reports.send(reported).await.is_ok(),
+        match &self.reports {
+            Reports::Near(near) => {
+                while let Err(back) = near.put(reported) {
+                    reported = back;
+                    // The actor takes what waits before it comes here again.
+                    tokio::task::yield_now().await;
+                }
+                true
+            }
+            Reports::Far(actor) => match actor.try_send(reported) {
+                Ok(()) => true,
+                Err(TrySendError::Closed(_)) => false,
+                Err(TrySendError::Full(reported)) => actor.send(reported).await.is_ok(),
+            },
         }
     }
 
     /// Tells if there is room; progress that nobody can take is dropped.
     pub fn try_tell(&self, report: Report) {
-        let _ =
-            self.reports.try_send(Reported { key: self.key.clone(), generation: self.generation, report });
+        let reported = Reported { key: self.key.clone(), generation: self.generation, report };
+        match &self.reports {
+            Reports::Near(near) => drop(near.put(reported)),
+            Reports::Far(actor) => drop(actor.try_send(reported)),
+        }
     }
 }

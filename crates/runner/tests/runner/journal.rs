@@ -10,7 +10,7 @@ use riverrun_log::{
     Append, Appended, Chunk, Clock, Epoch, Error, Fact, Link, Log, NewAction, Progress, SealedTurn,
     SessionKey, TaskFact, Ticket, TurnFact,
 };
-use riverrun_runner::{Entry, Journal, JournalError, JournalFuture, Landed, Landing, LandingFuture};
+use riverrun_runner::{Entry, Journal, JournalError, JournalFuture, Landed, Landfall, Landing};
 use tokio::sync::Mutex;
 
 type Then = Box<dyn FnOnce() + Send>;
@@ -112,9 +112,9 @@ impl Landing for Late {
         &mut self.ticket
     }
 
-    fn land(self: Box<Self>, answer: Result<Appended, Error>) -> LandingFuture {
+    fn land(self: Box<Self>, answer: Result<Appended, Error>) -> Landfall {
         assert_eq!(answer.err(), Some(Error::Full));
-        Box::pin(std::future::ready(Err((JournalError::Full, self.entry))))
+        Landfall::Later(Box::pin(std::future::ready(Err((JournalError::Full, self.entry)))))
     }
 }
 
@@ -129,8 +129,8 @@ impl Landing for Done {
         &mut self.ticket
     }
 
-    fn land(self: Box<Self>, _answer: Result<Appended, Error>) -> LandingFuture {
-        Box::pin(std::future::ready(Ok(self.landed)))
+    fn land(self: Box<Self>, _answer: Result<Appended, Error>) -> Landfall {
+        Landfall::There(self.landed)
     }
 }
 

@@ -55,7 +55,7 @@ pub(super) async fn write(
     let mut writer = Writer {
         stream,
         body,
-        pieces: VecDeque::from([Piece { size: Bytes::new(), data: head, end: b"" }]),
+        pieces: VecDeque::from([Piece { size: SizeLine::default(), data: head, end: b"" }]),
         written: 0,
         queued: 0,
         chunked,
@@ -124,6 +124,8 @@ fn head_bytes(response: Response, chunked: bool) -> (Bytes, Body) {
 /// What is gathered before a write; it bounds the memory of a reader that does not read.
 const GATHER: usize = 32 * 1024;
 const MAX_SLICES: usize = 48;
+/// Room that a stream keeps for the next frame.
+const FEW_PIECES: usize = 4;
 
 struct Timing {
     /// After which silence of the peer's kernel the connection is dead.
@@ -147,18 +149,41 @@ struct Writer {
 
 /// One chunk on the wire: size line, data, line end. Each part may be empty.
 struct Piece {
-    size: Bytes,
+    size: SizeLine,
     data: Bytes,
     end: &'static [u8],
 }
 
 impl Piece {
     fn parts(&self) -> [&[u8]; 3] {
-        [&self.size, &self.data, self.end]
+        [self.size.as_bytes(), &self.data, self.end]
     }
 
     fn len(&self) -> usize {
-        self.size.len() + self.data.len() + self.end.len()
+        self.parts().iter().map(|part| part.len()).sum()
+    }
+}
+
+/// The line before a chunk: its length in hexadecimal digits. There is one for every frame, so it needs no memory of
+/// its own.
+#[derive(Default)]
+struct SizeLine {
+    bytes: [u8; 18],
+    length: u8,
+}
+
+impl SizeLine {
+    fn of(size: usize) -> Self {
+        let mut bytes = [0; 18];
+        let mut rest = &mut bytes[..];
+        // 16 digits and the end of the line are the most that a length takes.
+        let _ = write!(rest, "{size:x}\r\n");
+        let length = 18 - rest.len() as u8;
+        Self { bytes, length }
+    }
+
+    fn as_bytes(&self) -> &[u8] {
+        &self.bytes[..usize::from(self.length)]
     }
 }
 
@@ -205,7 +230,7 @@ impl Writer {
                     self.ended = true;
                     if self.chunked {
                         self.pieces.push_back(Piece {
-                            size: Bytes::new(),
+                            size: SizeLine::default(),
                             data: Bytes::new(),
                             end: b"0\r\n\r\n",
                         });
@@ -221,11 +246,9 @@ impl Writer {
         if data.is_empty() {
             return;
         }
-        let mut piece = Piece { size: Bytes::new(), data, end: b"" };
+        let mut piece = Piece { size: SizeLine::default(), data, end: b"" };
         if self.chunked {
-            let mut size = Vec::with_capacity(10);
-            let _ = write!(size, "{:x}\r\n", piece.data.len());
-            (piece.size, piece.end) = (size.into(), b"\r\n");
+            (piece.size, piece.end) = (SizeLine::of(piece.data.len()), b"\r\n");
         }
         self.queued += piece.len();
         self.pieces.push_back(piece);
@@ -266,8 +289,8 @@ impl Writer {
             self.queued = self.queued.saturating_sub(length);
             self.pieces.pop_front();
         }
-        if self.pieces.is_empty() {
-            // An idle stream keeps no buffer.
+        if self.pieces.is_empty() && self.pieces.capacity() > FEW_PIECES {
+            // An idle stream keeps no large buffer.
             self.pieces = VecDeque::new();
         }
         if self.stalled.take().is_some() {

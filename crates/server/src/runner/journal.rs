@@ -5,9 +5,9 @@ use std::sync::Arc;
 use riverrun_event::{Decoded, EventType, Sequence};
 use riverrun_fold::State;
 use riverrun_log::{Appended, Chunk, Error, Log, SessionHead, SessionKey, Ticket};
-use riverrun_runner::{Entry, Journal, JournalError, JournalFuture, Landed, Landing, LandingFuture};
+use riverrun_runner::{Entry, Journal, JournalError, JournalFuture, Landed, Landfall, Landing};
 
-use crate::app::{App, READ_BYTES, WeakApp};
+use crate::app::{App, READ_BYTES, Source, WeakApp};
 use crate::edge::Problem;
 use crate::route::put_large;
 use crate::session::{AppendError, Batch, Hub};
@@ -42,7 +42,7 @@ impl ServerJournal {
         let is_stored = large.map(|large| facts.extend(large));
         let batch = into_batch(Entry { events, facts, commands, idempotency });
         let landed = match is_stored {
-            Ok(()) => app.append_from("runner", &hub, &batch).await.map_err(from_append),
+            Ok(()) => app.append_from(Source::Runner, &hub, &batch).await.map_err(from_append),
             Err(error) => Err(error),
         };
         let landed = match landed {
@@ -109,19 +109,19 @@ impl Landing for HandedOver {
         &mut self.ticket
     }
 
-    fn land(self: Box<Self>, answer: Result<Appended, Error>) -> LandingFuture {
+    fn land(self: Box<Self>, answer: Result<Appended, Error>) -> Landfall {
         let Self { app, hub, batch, built_on, .. } = *self;
         match answer {
             Ok(Appended { first, last, .. }) => {
-                app.appended("runner", &hub, &batch);
-                Box::pin(std::future::ready(Ok(Landed { first, last, events: batch.events })))
+                app.appended(Source::Runner, &hub, &batch);
+                Landfall::There(Landed { first, last, events: batch.events })
             }
-            Err(error) => Box::pin(async move {
+            Err(error) => Landfall::Later(Box::pin(async move {
                 hub.reset(built_on).await;
                 // Somebody else wrote just then: it goes behind that.
                 let landed = match error {
                     Error::Conflict { .. } => {
-                        app.append_from("runner", &hub, &batch).await.map_err(from_append)
+                        app.append_from(Source::Runner, &hub, &batch).await.map_err(from_append)
                     }
                     error => Err(from_log(error)),
                 };
@@ -132,7 +132,7 @@ impl Landing for HandedOver {
                     }
                     Err(error) => Err((error, into_entry(batch))),
                 }
-            }),
+            })),
         }
     }
 }

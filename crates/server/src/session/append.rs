@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use riverrun_event::{Decoded, ErrorCode, Sequence, Timestamp, write_record};
+use riverrun_event::{Decoded, Draft, ErrorCode, EventId, Sequence, Timestamp, record_length, write_record};
 use riverrun_log::seeded::{self, Bug};
 use riverrun_log::{
-    ActionQuery, Append, Appended, Chunk, CommandChange, Epoch, Error, Fact, IdempotencyRecord, Log,
-    PageRequest, ProducerStamp, SessionHead, Ticket, Urgency,
+    ActionQuery, Append, Appended, Chunk, ChunkBuilder, CommandChange, Epoch, Error, Fact, IdempotencyRecord,
+    Log, PageRequest, ProducerStamp, SessionHead, Ticket, Urgency,
 };
 
 use super::facts::{facts, log_time};
@@ -256,19 +256,22 @@ fn build(
     session: &riverrun_event::SessionId,
 ) -> Result<(Chunk, Vec<Fact>), AppendError> {
     let exhausted = || Error::SequenceExhausted(session.clone());
-    let mut builder = head.next_chunk(log_time(now)).ok_or_else(exhausted)?;
-    let (mut record, mut all) = (Vec::with_capacity(512), Vec::new());
+    // A length takes up to three bytes of its own where the events are as large as they usually are.
+    let room = batch.events.iter().map(|event| record_length(&event.draft) + 3).sum();
+    let mut builder = head.next_chunk_with_room(log_time(now), room).ok_or_else(exhausted)?;
+    let mut all = Vec::new();
+    let push = |builder: &mut ChunkBuilder, draft: &Draft| {
+        builder.push_with(record_length(draft), |out| write_record(draft, now, out));
+    };
     for event in &batch.events {
         let sequence = builder.next().ok_or_else(exhausted)?;
-        record.clear();
         if seeded::is_on(Bug::IdIsMilliseconds) {
             let mut draft = event.draft.clone();
-            draft.event_id = riverrun_event::EventId::new(format!("evt_{}", now.millis())).ok();
-            write_record(&draft, now, &mut record);
+            draft.event_id = EventId::new(format!("evt_{}", now.millis())).ok();
+            push(&mut builder, &draft);
         } else {
-            write_record(&event.draft, now, &mut record);
+            push(&mut builder, &event.draft);
         }
-        builder.push(&record);
         facts(event, sequence, event.draft.timestamp.unwrap_or(now), &mut all);
     }
     let chunk = builder.finish().ok_or(AppendError::TooLarge)?;

@@ -10,8 +10,9 @@ use riverrun_log::Chunk;
 
 /// Chunk bytes that a session keeps in memory while somebody follows it.
 const RING_BYTES: usize = 1 << 20;
-/// A chunk of one delta is small beside its frames, so their number is limited too: a second and more of a fast model.
-const RING_CHUNKS: usize = 256;
+/// A chunk of one delta is small beside its frames, so their number is limited too: a third of a second of a fast model.
+/// What a reader's socket takes is gone from here at once, and memory that is used again soon is still in the cache.
+const RING_CHUNKS: usize = 64;
 
 /// Readers with the same key get the same bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
