@@ -7,6 +7,7 @@ use riverrun_event::{
 };
 
 use super::Actor;
+use super::ask::undecided;
 use super::finish::subagent;
 use super::result::Outcome;
 use crate::page::Page;
@@ -41,6 +42,15 @@ impl Ending {
             reason: None,
             begun: "The turn failed while the call ran. Whether it had an effect is not known.",
             unbegun: "The turn failed before the call ran. It had no effect.",
+        }
+    }
+
+    /// What becomes of a question that nobody answers any more.
+    fn decision(&self) -> ActionResolved {
+        ActionResolved {
+            decision: "reject".to_owned(),
+            source: Some(self.source.to_owned()),
+            ..ActionResolved::default()
         }
     }
 }
@@ -139,11 +149,9 @@ impl Actor {
             let scope = view.call_scope(call);
             if let Some(action) = call.pending() {
                 let scope = riverrun_event::Scope { action_id: Some(action.action.clone()), ..scope.clone() };
-                let resolved = ActionResolved {
-                    decision: "reject".to_owned(),
-                    source: Some(ending.source.to_owned()),
-                    ..ActionResolved::default()
-                };
+                // What ran out may be why the turn ends.
+                let is_late = action.expires_at.is_some_and(|at| at <= page.now);
+                let resolved = if is_late { undecided() } else { ending.decision() };
                 self.resolve(&scope, &resolved, page);
             }
             let text = match (call.is_started, call.is_ended) {
