@@ -106,7 +106,7 @@ impl Desk {
                 let session = of.session_id.as_deref();
                 route::task_json(&self.app, caller, &of.task_id, session, IndexUnit::default()).await
             }
-            Tasks::Cancel => cancel(&self.app, caller, params::read(params)?, &Once::unnamed()).await,
+            Tasks::Cancel => end(&self.app, caller, params::read(params)?).await,
             Tasks::Pause => pause(&self.app, caller, params::read(params)?, Verb::Pause).await,
             Tasks::Resume => pause(&self.app, caller, params::read(params)?, Verb::Resume).await,
             Tasks::Resubscribe => {
@@ -221,6 +221,29 @@ pub(super) async fn cancel(app: &App, caller: &Caller, of: OfTask, once: &Once) 
     }
     let status = route::cancel_task(app, &hub, &of.task_id, of.reason, once.request()).await?;
     Ok(json!({ "task_id": of.task_id, "status": status }).to_string())
+}
+
+/// The same in AgentLin's words. Once the wish is in the log the task cannot end otherwise, so it is canceled.
+async fn end(app: &App, caller: &Caller, of: OfTask) -> Result<String, Problem> {
+    let hub = hub_of(app, caller, &of.task_id, of.session_id.as_deref()).await?;
+    must_be_open(app, &hub, &of.task_id).await?;
+    let (task_id, once) = (of.task_id.clone(), Once::unnamed());
+    if kept(app, &hub, Verb::Cancel, &of, &once).await?.is_none() {
+        route::cancel_task(app, &hub, &of.task_id, of.reason, None).await?;
+    }
+    Ok(json!({ "task_id": task_id, "status": task::status(Status::Cancelled) }).to_string())
+}
+
+async fn must_be_open(app: &App, hub: &Hub, task: &str) -> Result<(), Problem> {
+    let state = app.state_at(&hub.key, hub.head()).await?;
+    let known = state.tasks.iter().find(|known| known.task_id.as_str() == task);
+    let status = match known {
+        Some(known) if !known.status.is_terminal() => return Ok(()),
+        Some(known) => task::status(known.status),
+        // One that left the state ended before.
+        None => route::turn_of(app, hub, task).await.map(|_| "long ago")?,
+    };
+    Err(Problem::new(ErrorCode::TurnEnded, format!("task `{task}` has ended: {status}")))
 }
 
 pub(super) async fn retry(app: &App, caller: &Caller, of: OfTask, once: &Once) -> Result<String, Problem> {

@@ -125,3 +125,17 @@ async fn agentlins_methods_make_show_and_follow_a_task() {
     let again = client.ok("tasks/resubscribe", json!({"task_id": task})).await;
     assert_eq!(again["dialect"], "task");
 }
+
+#[tokio::test]
+async fn agentlins_cancel_speaks_its_words_and_knows_what_has_ended() {
+    let server = server().await;
+    let mut client = server.connect().await;
+    let made = client.ok("tasks/create", json!({"input": "go", "agent": "scripted/slow"})).await;
+    let of = json!({"task_id": made["task_id"]});
+    let ended = client.ok("tasks/cancel", of.clone()).await;
+    assert_eq!(ended, json!({"task_id": made["task_id"], "status": "canceled"}));
+    while client.ok("tasks/get", of.clone()).await["status"] != "canceled" {
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
+    assert_eq!(client.fails("tasks/cancel", of).await.0, -32002);
+}
