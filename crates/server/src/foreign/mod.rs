@@ -41,6 +41,7 @@ use riverrun_dialect::Dialect;
 use crate::app::App;
 use crate::edge::{Caller, RequestId, Scope, read_all, refuse_encoding};
 pub(crate) use refuse::Refusal;
+pub(crate) use start::derived;
 
 pub(crate) fn routes() -> Router<App> {
     Router::new()

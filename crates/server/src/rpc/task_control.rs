@@ -12,6 +12,7 @@ use super::carry::{Desk, text};
 use super::params;
 use crate::app::App;
 use crate::edge::{Caller, Problem, decode_text, invalid, not_found};
+use crate::foreign::derived;
 use crate::route::{self, Kept, NewSessionBody, Once, Verb};
 use crate::session::Hub;
 
@@ -141,7 +142,11 @@ async fn create_task(
     let session = match create.session_id {
         Some(session) => session,
         None => {
-            let (record, _) = route::create(app, caller, NewSessionBody::default()).await?;
+            // The same request again finds the session that the first one made.
+            let words = create.request_id.as_ref().map(TurnId::as_str);
+            let id = words.map(|id| derived(caller, &["tasks/create", caller.key_id().as_str(), id]).0);
+            let new = NewSessionBody { session_id: id, ..NewSessionBody::default() };
+            let (record, _) = route::create(app, caller, new).await?;
             record.key.session.to_string()
         }
     };

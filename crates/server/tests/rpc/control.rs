@@ -139,3 +139,18 @@ async fn agentlins_cancel_speaks_its_words_and_knows_what_has_ended() {
     }
     assert_eq!(client.fails("tasks/cancel", of).await.0, -32002);
 }
+
+#[tokio::test]
+async fn the_same_request_without_a_session_is_the_same_task() {
+    let server = server().await;
+    let mut client = server.connect().await;
+    let request = |id: &str| json!({"input": "weather?", "request_id": id});
+    let first = client.ok("tasks/create", request("r1")).await;
+    let again = client.ok("tasks/create", request("r1")).await;
+    let names = |made: &Value| [made["session_id"].clone(), made["task_id"].clone()];
+    assert_eq!(names(&again), names(&first));
+    let other = client.ok("tasks/create", request("r2")).await;
+    assert_ne!(other["session_id"], first["session_id"]);
+    let sessions = server.json("GET /v1/sessions", Value::Null).await;
+    assert_eq!(sessions["sessions"].as_array().map(Vec::len), Some(2), "{sessions}");
+}
