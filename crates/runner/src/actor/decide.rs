@@ -145,10 +145,10 @@ impl Actor {
             return Err(CommandError::DigestMismatch);
         }
         self.still_the_tool(decide, action, &asked)?;
-        let (arguments, digest) = match &decide.decision {
-            Decision::Approve | Decision::Reject => (None, asked.digest),
-            Decision::Respond(answer) => (Some(answer.clone()), asked.digest),
-            Decision::Edit(arguments) => (Some(arguments.clone()), self.edited_digest(action, arguments)?),
+        let (arguments, response, digest) = match &decide.decision {
+            Decision::Approve | Decision::Reject => (None, None, asked.digest),
+            Decision::Respond(answer) => (Some(answer.clone()), Some(answer.clone()), asked.digest),
+            Decision::Edit(edited) => (Some(edited.clone()), None, self.edited_digest(action, edited)?),
         };
         Ok(ActionResolved {
             decision: decision.to_owned(),
@@ -156,6 +156,7 @@ impl Actor {
             decided_by: decide.decided_by.clone(),
             message: decide.message.clone(),
             arguments,
+            response,
             always: decide.always.then_some(true),
             digest,
         })
@@ -269,7 +270,7 @@ fn is_same(decide: &Decide, asked: &ActionRequired, first: &ActionResolved) -> b
     };
     let value = |raw: Option<&RawJson>| raw.and_then(|raw| raw.to::<Value>().ok());
     first.decision == word(&decide.decision)
-        && value(arguments) == value(first.arguments.as_ref())
+        && value(arguments) == value(first.response.as_ref().or(first.arguments.as_ref()))
         && decide.always == first.always.unwrap_or(false)
         && decide.message == first.message
         && (decide.digest.is_none() || decide.digest == asked.digest)

@@ -83,6 +83,18 @@ async fn a_second_decision_that_differs_is_told_who_was_first() {
 }
 
 #[tokio::test]
+async fn an_answer_stands_in_the_log_as_one() {
+    let (server, runs, action) = waiting().await;
+    let answer = json!({"decision": "respond", "digest": action["digest"], "response": {"done": true}});
+    assert_eq!(server.post(&path(&action), answer).await.status, 200);
+    let told = server.turn("s", "t1").await;
+    let resolved = told.iter().find(|event| event["type"] == "action.resolved").expect("it is resolved");
+    assert_eq!(resolved["payload"]["response"], json!({"done": true}), "{resolved}");
+    assert_eq!(runs.load(Ordering::SeqCst), 0);
+    server.stop().await;
+}
+
+#[tokio::test]
 async fn a_rejection_runs_nothing() {
     let (server, runs, action) = waiting().await;
     let decided = server.post(&path(&action), json!({"decision": "reject", "message": "not today"})).await;
