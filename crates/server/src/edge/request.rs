@@ -147,7 +147,7 @@ fn foreign_problem(response: &Response) -> Option<Problem> {
     })
 }
 
-pub(super) fn no_route() -> Problem {
+pub(crate) fn no_route() -> Problem {
     let detail = "there is no such path; `GET /openapi.json` lists those that there are";
     Problem::new(ErrorCode::NotFound, detail)
 }
