@@ -254,6 +254,7 @@ fn each_checker_refuses_what_its_service_refuses() {
     refused(check, chat(json!([hi, tool])), "must answer a preceding call");
     refused(check, chat(json!([hi, ask, tool, tool])), "must answer a preceding call");
     refused(check, chat(json!([{"role": "user", "content": ""}])), "content must not be empty");
+    refused(check, chat(json!([hi, {"role": "assistant", "content": "It"}])), "must not end with");
 
     let claude = |messages: Value| json!({"model": "m", "max_tokens": 9, "messages": messages});
     let text = |role: &str| json!({"role": role, "content": [{"type": "text", "text": "x"}]});
@@ -275,6 +276,7 @@ fn each_checker_refuses_what_its_service_refuses() {
     refused(check, claude(json!([text("user"), ask, late])), "must come first");
     refused(check, claude(json!([answer])), "has no tool_use in the message before");
     refused(check, claude(json!([text("user"), ask, answer, ask, answer])), "must be unique");
+    refused(check, claude(json!([text("user"), text("assistant")])), "must end with a user message");
     let mut thinking = claude(json!([text("user"), ask, answer]));
     thinking["max_tokens"] = json!(9000);
     thinking["thinking"] = json!({"type": "enabled", "budget_tokens": 2048});
@@ -291,6 +293,7 @@ fn each_checker_refuses_what_its_service_refuses() {
     refused(check, google(json!([text("user"), ask, text("user")])), "must be those of the function calls");
     refused(check, google(json!([answer])), "must be those of the function calls");
     refused(check, google(json!([text("user"), ask])), "has no function response");
+    refused(check, google(json!([text("user"), text("model")])), "must end with a user turn");
     refused(check, google(json!([{"role": "user", "parts": []}])), "must not be empty");
     refused(check, google(json!([{"role": "user", "parts": [{"text": ""}]}])), "must not be empty");
 }

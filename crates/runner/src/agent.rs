@@ -85,6 +85,8 @@ pub enum Approval {
     Policy,
     Never,
     Always,
+    /// Somebody must agree to every call; the text names the pattern or the declaration that says so.
+    Asked(String),
     /// The policy forbids the tool; deny beats allow.
     Denied(String),
     /// Asked with the call. One that fails or panics counts as "a person must agree".

@@ -174,8 +174,17 @@ pub struct Decided {
     /// The decision that holds. If another was first, it is that one and `won` is false.
     pub decision: String,
     pub source: String,
+    /// Who made it, where that is known.
+    #[serde(default)]
+    pub decided_by: Option<String>,
     pub won: bool,
+    /// True if the decision that holds is exactly the one that was sent, whoever sent it first.
+    #[serde(default)]
+    pub is_same: bool,
     pub sequence: Sequence,
+    /// A place at or behind the decision that holds.
+    #[serde(default)]
+    pub behind: Sequence,
 }
 
 /// Takes back a decision that was given for always.

@@ -207,7 +207,7 @@ fn described(used: &ToolUse, is_away: bool) -> ToolDescription {
         Approval::Denied(_) => "denied",
         Approval::Never => "allowed",
         Approval::Policy if !definition.flags.destructive || definition.flags.read_only => "allowed",
-        Approval::Policy | Approval::Always | Approval::Predicate(_) => "ask",
+        Approval::Policy | Approval::Always | Approval::Asked(_) | Approval::Predicate(_) => "ask",
     };
     ToolDescription {
         tool_name: Some(definition.name.clone()),

@@ -279,15 +279,17 @@ class ActionResolved(TypedDict):
     always: NotRequired["bool"]
     """True if the decision holds for this tool from now on."""
     arguments: NotRequired["Any"]
-    """The arguments that run instead, opaque to us."""
+    """The arguments that run instead, opaque to us. Readers of older logs find the answer here too."""
     decidedBy: NotRequired["str"]
     """Who decided."""
     digest: NotRequired["str"]
     """The digest of what was decided upon."""
     message: NotRequired["str"]
     """What the decider said."""
+    response: NotRequired["Any"]
+    """The answer in the tool's place, opaque to us."""
     source: NotRequired["str"]
-    """Where the decision came from: `user`, `rule`, `timeout`, `cancel`."""
+    """Where the decision came from: `person`, `rule`, `timeout`, `cancel`, `turn_ended`."""
 
 
 AgentChanged = TypedDict(

@@ -142,7 +142,7 @@ PAYLOADS: Final[dict[str, str]] = {
 
 SHAPES: Final[dict[str, dict[str, Any]]] = {
     "ActionRequired": {"needed": {"actionType": "text"}, "optional": {"arguments": "json", "batchId": "text", "decisionKind": "text", "decisions": "[text]", "digest": "text", "expiresAt": "text", "policy": "json", "prompt": "text", "runs": "json", "schema": "json", "scope": "json", "timeoutSeconds": "u64", "toolName": "text"}},
-    "ActionResolved": {"needed": {"decision": "text"}, "optional": {"always": "boolean", "arguments": "json", "decidedBy": "text", "digest": "text", "message": "text", "source": "text"}},
+    "ActionResolved": {"needed": {"decision": "text"}, "optional": {"always": "boolean", "arguments": "json", "decidedBy": "text", "digest": "text", "message": "text", "response": "json", "source": "text"}},
     "AgentChanged": {"needed": {"agent": "text"}, "optional": {"from": "text"}},
     "Annotation": {"tags": {"reference_to_block": "ReferenceToBlock"}},
     "ArtifactChanged": {"needed": {}, "optional": {"change": "text", "diffRef": "BlobRef", "mediaType": "text", "previewRef": "BlobRef", "readRef": "BlobRef", "title": "text", "versionId": "text"}},

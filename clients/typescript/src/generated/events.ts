@@ -282,7 +282,7 @@ export interface ActionResolved {
   decision: string;
   /** True if the decision holds for this tool from now on. */
   always?: boolean;
-  /** The arguments that run instead, opaque to us. */
+  /** The arguments that run instead, opaque to us. Readers of older logs find the answer here too. */
   arguments?: Json;
   /** Who decided. */
   decidedBy?: string;
@@ -290,7 +290,9 @@ export interface ActionResolved {
   digest?: string;
   /** What the decider said. */
   message?: string;
-  /** Where the decision came from: `user`, `rule`, `timeout`, `cancel`. */
+  /** The answer in the tool's place, opaque to us. */
+  response?: Json;
+  /** Where the decision came from: `person`, `rule`, `timeout`, `cancel`, `turn_ended`. */
   source?: string;
 }
 

@@ -150,7 +150,7 @@ export const PAYLOADS: Readonly<Record<string, string>> = {
 /** The forms, by name. */
 export const SHAPES: Readonly<Record<string, Shape>> = {
   "ActionRequired": {"needed": {"actionType": "text"}, "optional": {"arguments": "json", "batchId": "text", "decisionKind": "text", "decisions": "[text]", "digest": "text", "expiresAt": "text", "policy": "json", "prompt": "text", "runs": "json", "schema": "json", "scope": "json", "timeoutSeconds": "u64", "toolName": "text"}},
-  "ActionResolved": {"needed": {"decision": "text"}, "optional": {"always": "boolean", "arguments": "json", "decidedBy": "text", "digest": "text", "message": "text", "source": "text"}},
+  "ActionResolved": {"needed": {"decision": "text"}, "optional": {"always": "boolean", "arguments": "json", "decidedBy": "text", "digest": "text", "message": "text", "response": "json", "source": "text"}},
   "AgentChanged": {"needed": {"agent": "text"}, "optional": {"from": "text"}},
   "Annotation": {"tags": {"reference_to_block": "ReferenceToBlock"}},
   "ArtifactChanged": {"needed": {}, "optional": {"change": "text", "diffRef": "BlobRef", "mediaType": "text", "previewRef": "BlobRef", "readRef": "BlobRef", "title": "text", "versionId": "text"}},

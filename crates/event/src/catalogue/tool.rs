@@ -166,14 +166,16 @@ payload! {
         /// `approve`, `edit`, `reject`, `respond`.
         decision: String,
     } optional {
-        /// Where the decision came from: `user`, `rule`, `timeout`, `cancel`.
+        /// Where the decision came from: `person`, `rule`, `timeout`, `cancel`, `turn_ended`.
         source: String,
         /// Who decided.
         decided_by "decided_by": String,
         /// What the decider said.
         message: String,
-        /// The arguments that run instead, opaque to us.
+        /// The arguments that run instead, opaque to us. Readers of older logs find the answer here too.
         arguments: RawJson,
+        /// The answer in the tool's place, opaque to us.
+        response: RawJson,
         /// True if the decision holds for this tool from now on.
         always: bool,
         /// The digest of what was decided upon.

@@ -42,7 +42,20 @@ pub fn check(body: &Value) -> Result<(), Refusal> {
     }
     match waiting.first() {
         Some(id) => refuse("messages", &format!("tool_use `{id}` has no tool_result directly after it")),
-        None => Ok(()),
+        None => no_prefill(messages.last()),
+    }
+}
+
+/// Newer models take no beginning of their answer, older ones none that ends in white space. An answer that the
+/// service itself cut short in its own tools ends in one of their blocks, and goes on.
+fn no_prefill(last: Option<&Value>) -> Result<(), Refusal> {
+    let last = last.filter(|message| message["role"] == "assistant");
+    let block = last.and_then(|message| message["content"].as_array()?.last());
+    match block.is_some_and(|block| block["type"] == "text") {
+        true => {
+            refuse("messages", "the conversation must end with a user message, not with the model's text")
+        }
+        false => Ok(()),
     }
 }
 

@@ -33,7 +33,12 @@ pub fn check(body: &Value) -> Result<(), Refusal> {
             other => return refuse(&place, &format!("role `{other}` is not known")),
         }
     }
-    all_answered("messages", &waiting)
+    all_answered("messages", &waiting)?;
+    // Some servers of this API refuse it, others go on in the middle of a word.
+    match messages.last().is_some_and(|message| message["role"] == "assistant") {
+        true => refuse("messages", "the conversation must not end with the assistant's text"),
+        false => Ok(()),
+    }
 }
 
 fn all_answered(place: &str, waiting: &BTreeSet<String>) -> Result<(), Refusal> {

@@ -35,6 +35,9 @@ pub fn check(body: &Value) -> Result<(), Refusal> {
     }
     match waiting.first() {
         Some(name) => refuse("contents", &format!("the function call `{name}` has no function response")),
+        None if contents.len() % 2 == 0 => {
+            refuse("contents", "the conversation must end with a user turn or a function response")
+        }
         None => Ok(()),
     }
 }

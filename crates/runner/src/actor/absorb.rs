@@ -28,7 +28,12 @@ impl Actor {
                 self.model_failed(&task, &error, page);
             }
             (EffectKey::Model(task), Report::Model(event)) => self.model_event(&task, event, page),
-            (EffectKey::Model(task), Report::Guarded(tripped)) => self.input_tripped(&task, &tripped, page),
+            (EffectKey::Admit(task), Report::Admitted(text, Ok(()))) => {
+                self.admitted.insert(task, text);
+            }
+            (EffectKey::Admit(task), Report::Admitted(_, Err(tripped))) => {
+                self.input_tripped(&task, &tripped, page);
+            }
             (EffectKey::Tool(task, call), Report::Progress(told)) => {
                 self.tool_progress(&task, &call, told, page)
             }

@@ -115,13 +115,7 @@ impl Actor {
     /// Nobody decided in time, which is a no.
     pub(super) fn expire(&mut self, action: &ActionId, page: &mut Page) {
         let Some(scope) = self.action_scope(action) else { return };
-        let resolved = ActionResolved {
-            decision: "reject".to_owned(),
-            source: Some("timeout".to_owned()),
-            message: Some("Nobody decided in time.".to_owned()),
-            ..ActionResolved::default()
-        };
-        self.resolve(&scope, &resolved, page);
+        self.resolve(&scope, &undecided(), page);
     }
 
     /// Writes what was decided, and for a permission whether it was given, by whom and why.
@@ -203,6 +197,16 @@ impl Actor {
         self.write_result(task, call, &Outcome::error("failed", vec![Part::plain(text)]), page);
         let reason = resolved.source.or(Some(ToolErrorKind::Denied.as_str().to_owned()));
         page.push(EventType::ToolCancelled, &scope, &ToolCancelled { tool_name: Some(name), reason });
+    }
+}
+
+/// The decision that stands where none was made in time.
+pub(super) fn undecided() -> ActionResolved {
+    ActionResolved {
+        decision: "reject".to_owned(),
+        source: Some("timeout".to_owned()),
+        message: Some("Nobody decided in time.".to_owned()),
+        ..ActionResolved::default()
     }
 }
 

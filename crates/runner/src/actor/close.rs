@@ -7,10 +7,14 @@ use riverrun_event::{
 };
 
 use super::Actor;
+use super::ask::undecided;
 use super::finish::subagent;
 use super::result::Outcome;
 use crate::page::Page;
 use crate::view::CallView;
+
+/// What the model reads beside of a call that may have changed something.
+const UNKNOWN: &str = "Whether it had an effect is not known.";
 
 /// Why open work is closed.
 pub(super) struct Ending {
@@ -29,7 +33,7 @@ impl Ending {
             source: "cancel",
             code: "cancelled",
             reason: reason.map(ToOwned::to_owned),
-            begun: "The call was cancelled while it ran. Whether it had an effect is not known.",
+            begun: "The call was cancelled while it ran.",
             unbegun: "The call was cancelled before it ran. It had no effect.",
         }
     }
@@ -39,8 +43,17 @@ impl Ending {
             source: "turn_ended",
             code: "interrupted",
             reason: None,
-            begun: "The turn failed while the call ran. Whether it had an effect is not known.",
+            begun: "The turn failed while the call ran.",
             unbegun: "The turn failed before the call ran. It had no effect.",
+        }
+    }
+
+    /// What becomes of a question that nobody answers any more.
+    fn decision(&self) -> ActionResolved {
+        ActionResolved {
+            decision: "reject".to_owned(),
+            source: Some(self.source.to_owned()),
+            ..ActionResolved::default()
         }
     }
 }
@@ -139,17 +152,18 @@ impl Actor {
             let scope = view.call_scope(call);
             if let Some(action) = call.pending() {
                 let scope = riverrun_event::Scope { action_id: Some(action.action.clone()), ..scope.clone() };
-                let resolved = ActionResolved {
-                    decision: "reject".to_owned(),
-                    source: Some(ending.source.to_owned()),
-                    ..ActionResolved::default()
-                };
+                // What ran out may be why the turn ends.
+                let is_late = action.expires_at.is_some_and(|at| at <= page.now);
+                let resolved = if is_late { undecided() } else { ending.decision() };
                 self.resolve(&scope, &resolved, page);
             }
             let text = match (call.is_started, call.is_ended) {
-                (true, true) => "The tool ran, and the turn ended before its result could be read.",
-                (true, false) => ending.begun,
-                (false, _) => ending.unbegun,
+                (true, true) => {
+                    "The tool ran, and the turn ended before its result could be read.".to_owned()
+                }
+                (true, false) if self.only_reads(task, &call.name) => ending.begun.to_owned(),
+                (true, false) => format!("{} {UNKNOWN}", ending.begun),
+                (false, _) => ending.unbegun.to_owned(),
             };
             let (name, is_ended) = (call.name.clone(), call.is_ended);
             self.end_processes(task, &id, ending.source, ending.reason.as_deref(), page);
@@ -159,6 +173,12 @@ impl Actor {
                 page.push(EventType::ToolCancelled, &scope, &cancelled);
             }
         }
+    }
+
+    fn only_reads(&self, task: &TaskId, tool: &str) -> bool {
+        let persona = self.persona(task);
+        let definition = persona.as_ref().and_then(|persona| persona.tooling(tool)?.definition(tool));
+        definition.is_some_and(|definition| definition.flags.read_only)
     }
 }
 

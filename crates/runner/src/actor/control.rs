@@ -8,7 +8,7 @@ use riverrun_fold::Status;
 use super::Actor;
 use super::command::Refusal;
 use super::finish::{mode_word, subagent};
-use super::retry::{Ended, retract_output, write_again, write_output};
+use super::retry::{Ended, retract_cut, retract_output, write_again, write_output};
 use crate::page::{Page, turn_scope};
 use crate::{CancelMode, Cancelled, CommandError, RequestKey, Submitted};
 
@@ -120,7 +120,7 @@ impl Actor {
         })
     }
 
-    /// A new run of an ended turn. One that went well begins anew; one that failed goes on from what it has.
+    /// A new run of an ended turn. One that went well begins anew; another goes on behind its last result or input.
     pub(super) async fn retry(
         &mut self,
         turn: &TurnId,
@@ -148,9 +148,8 @@ impl Actor {
             if ended.is_sealed {
                 write_output(root, &scope, &mut page);
             }
-            if ended.turn.status == Status::Completed {
-                retract_output(root, &scope, &mut page);
-            }
+            let retract = if ended.turn.status == Status::Completed { retract_output } else { retract_cut };
+            retract(root, &scope, &mut page);
         }
         let (turn_id, status, first) = (turn.clone(), "accepted".to_owned(), Sequence::ZERO);
         let told = Submitted { turn_id, task_id: task, run_id: run, status, first, duplicate: false };

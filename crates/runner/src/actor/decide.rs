@@ -19,6 +19,7 @@ impl Actor {
     ) -> Result<Decided, Refusal> {
         if let Some(first) = self.answered_before::<Decided>(request).await? {
             let decision = first.decision.clone();
+            let first = Decided { behind: self.state.sequence, ..first };
             return Ok(self.still_holds(&decide, first, |holds| holds.decision == decision));
         }
         if seeded::is_on(Bug::ApprovalByPosition) {
@@ -26,14 +27,8 @@ impl Actor {
         }
         let known = self.state.actions.iter().find(|known| known.action_id == decide.action);
         let Some(action) = known else { return self.decided_long_ago(&decide).await };
-        match action.status {
-            ActionStatus::Pending => {}
-            ActionStatus::Resolved => return Ok(lost(&decide, action.resolution.as_ref(), action.sequence)),
-            ActionStatus::Abandoned => {
-                let (decision, source) = ("reject".to_owned(), "turn_ended".to_owned());
-                let (action, sequence) = (decide.action, action.sequence);
-                return Ok(Decided { action, decision, source, won: false, sequence });
-            }
+        if let Some(settled) = self.settled(&decide, action) {
+            return Ok(settled);
         }
         let action = action.clone();
         let scope = self.action_scope(&decide.action).unwrap_or_else(|| self.told_scope(&action));
@@ -45,11 +40,29 @@ impl Actor {
             self.write_rule(&decide, &action, &decision, &scope, &mut page)?;
         }
         let (action, sequence) = (decide.action.clone(), self.state.sequence);
-        let mut told = Decided { action, decision, source, won: true, sequence };
+        let (decided_by, won, is_same, behind) = (decide.decided_by.clone(), true, true, sequence);
+        let mut told = Decided { action, decision, source, decided_by, won, is_same, sequence, behind };
         self.remember_answer(request, &told, &mut page);
         let landed = self.append_once(&mut page).await?;
         told.sequence = landed.map_or(Sequence::ZERO, |landed| landed.first);
+        told.behind = told.sequence;
         Ok(self.still_holds(&decide, told, |holds| *holds == resolved))
+    }
+
+    /// What became of an action that waits no more.
+    fn settled(&self, decide: &Decide, action: &Action) -> Option<Decided> {
+        let first = match action.status {
+            ActionStatus::Pending => return None,
+            ActionStatus::Resolved => {
+                action.resolution.as_ref().and_then(|raw| raw.to().ok()).unwrap_or_default()
+            }
+            ActionStatus::Abandoned => {
+                let (decision, source) = ("reject".to_owned(), Some("turn_ended".to_owned()));
+                ActionResolved { decision, source, ..ActionResolved::default() }
+            }
+        };
+        let asked = action.request.to::<ActionRequired>().unwrap_or_default();
+        Some(self.lost(decide, &asked, first, action.sequence))
     }
 
     /// Somebody who writes into the log directly may have been first.
@@ -59,10 +72,14 @@ impl Actor {
         told: Decided,
         is_ours: impl Fn(&ActionResolved) -> bool,
     ) -> Decided {
-        let holds = self.state.actions.iter().find(|known| known.action_id == decide.action);
-        let raw = holds.and_then(|known| known.resolution.as_ref());
-        match raw.and_then(|raw| raw.to::<ActionResolved>().ok()) {
-            Some(holds) if !is_ours(&holds) => lost(decide, raw, told.sequence),
+        let Some(known) = self.state.actions.iter().find(|known| known.action_id == decide.action) else {
+            return told;
+        };
+        match known.resolution.as_ref().and_then(|raw| raw.to::<ActionResolved>().ok()) {
+            Some(holds) if !is_ours(&holds) => {
+                let asked = known.request.to::<ActionRequired>().unwrap_or_default();
+                self.lost(decide, &asked, holds, told.sequence)
+            }
             Some(_) | None => told,
         }
     }
@@ -82,8 +99,29 @@ impl Actor {
         let absent = || CommandError::NoAction(decide.action.to_string());
         let record = record.ok_or_else(absent)?;
         let Some(resolution) = record.resolution else { return Err(absent().into()) };
-        let raw = std::str::from_utf8(&resolution.body).ok().and_then(|text| RawJson::parse(text).ok());
-        Ok(lost(decide, raw.as_ref(), record.opened.sequence))
+        let first = serde_json::from_slice(&resolution.body).unwrap_or_default();
+        let asked = serde_json::from_slice(&record.opened.body).unwrap_or_default();
+        Ok(self.lost(decide, &asked, first, record.opened.sequence))
+    }
+
+    /// Another decision was first, or the same.
+    fn lost(
+        &self,
+        decide: &Decide,
+        asked: &ActionRequired,
+        first: ActionResolved,
+        sequence: Sequence,
+    ) -> Decided {
+        Decided {
+            action: decide.action.clone(),
+            is_same: is_same(decide, asked, &first),
+            decision: first.decision,
+            source: first.source.unwrap_or_default(),
+            decided_by: first.decided_by,
+            won: false,
+            sequence,
+            behind: self.state.sequence,
+        }
     }
 
     fn resolution(&self, decide: &Decide, action: &Action) -> Result<ActionResolved, CommandError> {
@@ -107,10 +145,10 @@ impl Actor {
             return Err(CommandError::DigestMismatch);
         }
         self.still_the_tool(decide, action, &asked)?;
-        let (arguments, digest) = match &decide.decision {
-            Decision::Approve | Decision::Reject => (None, asked.digest),
-            Decision::Respond(answer) => (Some(answer.clone()), asked.digest),
-            Decision::Edit(arguments) => (Some(arguments.clone()), self.edited_digest(action, arguments)?),
+        let (arguments, response, digest) = match &decide.decision {
+            Decision::Approve | Decision::Reject => (None, None, asked.digest),
+            Decision::Respond(answer) => (Some(answer.clone()), Some(answer.clone()), asked.digest),
+            Decision::Edit(edited) => (Some(edited.clone()), None, self.edited_digest(action, edited)?),
         };
         Ok(ActionResolved {
             decision: decision.to_owned(),
@@ -118,6 +156,7 @@ impl Actor {
             decided_by: decide.decided_by.clone(),
             message: decide.message.clone(),
             arguments,
+            response,
             always: decide.always.then_some(true),
             digest,
         })
@@ -223,8 +262,16 @@ fn word(decision: &Decision) -> &'static str {
     }
 }
 
-fn lost(decide: &Decide, first: Option<&RawJson>, sequence: Sequence) -> Decided {
-    let first = first.and_then(|raw| raw.to::<ActionResolved>().ok()).unwrap_or_default();
-    let source = first.source.unwrap_or_default();
-    Decided { action: decide.action.clone(), decision: first.decision, source, won: false, sequence }
+/// True if it says what was decided, about what was asked. Who decided makes no difference.
+fn is_same(decide: &Decide, asked: &ActionRequired, first: &ActionResolved) -> bool {
+    let arguments = match &decide.decision {
+        Decision::Approve | Decision::Reject => None,
+        Decision::Edit(arguments) | Decision::Respond(arguments) => Some(arguments),
+    };
+    let value = |raw: Option<&RawJson>| raw.and_then(|raw| raw.to::<Value>().ok());
+    first.decision == word(&decide.decision)
+        && value(arguments) == value(first.response.as_ref().or(first.arguments.as_ref()))
+        && decide.always == first.always.unwrap_or(false)
+        && decide.message == first.message
+        && (decide.digest.is_none() || decide.digest == asked.digest)
 }

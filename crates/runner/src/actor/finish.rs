@@ -101,6 +101,7 @@ impl Actor {
         self.stop_effects(|key| tasks.contains(key.task()));
         self.vetted.retain(|(task, _)| !tasks.contains(task));
         for task in &tasks {
+            self.admitted.remove(task);
             self.checked.remove(task);
             self.streams.remove(task);
             self.pools.remove(task);

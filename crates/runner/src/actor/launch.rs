@@ -8,7 +8,7 @@ use super::model::Stream;
 use super::process::Afterwards;
 use crate::drive::{
     Abort, EffectKey, Host, Launch, Line, Report, Reports, Running, ask_hook, call_model, check_call,
-    check_output, run_tool, summarise,
+    check_input, check_output, run_tool, summarise,
 };
 
 impl Actor {
@@ -66,6 +66,7 @@ impl Actor {
                 line.tell(Report::Delayed).await;
             }),
             Launch::Summary(call) => tokio::spawn(summarise(*call, line, cancel.clone())),
+            Launch::Admit(check) => tokio::spawn(check_input(check, line)),
             Launch::Check(check) => tokio::spawn(check_output(check, line)),
             Launch::Hook(call) => tokio::spawn(ask_hook(*call, line, places)),
             Launch::Vet(check) => tokio::spawn(check_call(check, line)),

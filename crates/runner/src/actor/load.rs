@@ -35,6 +35,7 @@ impl Actor {
             streams: HashMap::default(),
             in_flight: None,
             unfolded: Vec::new(),
+            admitted: HashMap::default(),
             checked: HashSet::new(),
             vetted: HashSet::new(),
             taken_over: HashSet::new(),

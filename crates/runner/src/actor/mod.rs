@@ -12,6 +12,7 @@
 //! next thing happens, or at once if the log did not take it.
 
 mod absorb;
+mod admit;
 mod append;
 mod ask;
 mod calls;
@@ -91,6 +92,8 @@ pub(crate) struct Actor {
     calls: Calls,
     /// The items of open model calls.
     streams: HashMap<TaskId, Stream>,
+    /// Inputs that passed the guardrails, by their tasks.
+    admitted: HashMap<TaskId, String>,
     /// Tasks whose final output passed the guardrails.
     checked: HashSet<TaskId>,
     /// Calls that passed the guardrails before somebody is asked about them.
@@ -348,7 +351,7 @@ impl Report {
             | Report::Delayed
             | Report::Checked(_)
             | Report::Vetted(_)
-            | Report::Guarded(_)
+            | Report::Admitted(..)
             | Report::Summary(_)
             | Report::Hooked(_) => true,
         }

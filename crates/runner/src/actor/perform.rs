@@ -32,6 +32,7 @@ impl Actor {
             let ends =
                 matches!(&intent, Intent::Stop(_) | Intent::Fail(..) | Intent::Finish(_) | Intent::GiveUp(_));
             match &intent {
+                Intent::Call(task) if self.must_admit(task).await => {}
                 Intent::Call(task) if self.compact(task, &mut page).await => {}
                 Intent::Call(task) => self.request_model(task, &mut page).await?,
                 Intent::Compact(task) => self.shorten(task, &mut page).await,

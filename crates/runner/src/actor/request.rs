@@ -11,7 +11,7 @@ use super::failing::split;
 use super::keep::JSON;
 use super::{Actor, Stop};
 use crate::drive::{EffectKey, Launch, ModelCall};
-use crate::history::{self, Reader};
+use crate::history::Reader;
 use crate::page::{Page, with_step};
 use crate::persona::Persona;
 
@@ -134,7 +134,7 @@ impl Actor {
         let Some((_, view)) = self.view.task(task) else { return Ok(None) };
         let Some((provider, model)) = persona.model(&self.core.registry, view.model) else { return Ok(None) };
         let provider = provider.clone();
-        let (steps, is_root) = (view.steps, view.parent.is_none());
+        let steps = view.steps;
         let idempotency_key = view.step.as_ref().map(|step| self.call_key(step));
         let spoken = persona.settings.dialect.as_deref().filter(|dialect| provider.speaks() == Some(dialect));
         let verbatim = persona.settings.verbatim.as_ref().filter(|_| persona.is_gateway && steps == 0);
@@ -144,8 +144,6 @@ impl Actor {
             }
             (None, _) | (_, None) => self.history(task, provider.name()).await?,
         };
-        let input = history::last_user_text(&history);
-        let guardrails = if steps == 0 && is_root { persona.spec.guardrails.clone() } else { Vec::new() };
         let settings = &persona.settings;
         let dialect = settings.dialect.as_deref();
         let is_spoken = dialect.is_none() || dialect == provider.speaks();
@@ -168,7 +166,7 @@ impl Actor {
             keep_raw: persona.spec.keep_raw,
             idempotency_key,
         };
-        Ok(Some(ModelCall { provider, request, guardrails, input }))
+        Ok(Some(ModelCall { provider, request }))
     }
 }
 

@@ -63,6 +63,34 @@ pub(super) fn retract_output(root: &Task, scope: &Scope, page: &mut Page) {
     }
 }
 
+/// Takes back what the model said since the last result or input: it is asked for that anew, and no service lets it
+/// go on in the middle of its own words. Calls that were made stay with their results.
+pub(super) fn retract_cut(root: &Task, scope: &Scope, page: &mut Page) {
+    let mut standing = (0..root.output.len()).rev().filter(|place| !root.retracted.contains(place));
+    let last = standing.find(|place| is_settled(&root.output[*place]));
+    let rest = last.map_or(0, |place| place + 1)..root.output.len();
+    for place in rest.filter(|place| !root.retracted.contains(place) && is_said(&root.output[*place])) {
+        retract(root, place, scope, page);
+    }
+}
+
+/// True for what another run goes on from.
+fn is_settled(item: &Item) -> bool {
+    match item {
+        Item::ToolResult(_) => true,
+        Item::ToolCall(call) => {
+            !matches!(call.status.as_deref(), Some("incomplete" | "in_progress" | "failed"))
+        }
+        Item::Message(message) => message.role.as_deref() == Some("user"),
+        Item::Reasoning(_) | Item::Handoff(_) | Item::Error(_) | Item::Hosted(_) | Item::Other(_) => false,
+    }
+}
+
+/// True for what a model makes.
+fn is_said(item: &Item) -> bool {
+    matches!(item, Item::Message(_) | Item::Reasoning(_) | Item::ToolCall(_) | Item::Hosted(_))
+}
+
 fn retract(root: &Task, place: usize, scope: &Scope, page: &mut Page) {
     let Some(item_id) = root.output.get(place).and_then(Item::id).map(|id| id.into_owned()) else { return };
     let (output_index, reason) = (u32::try_from(place).unwrap_or(u32::MAX), "retry".to_owned());

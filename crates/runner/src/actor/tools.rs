@@ -53,7 +53,10 @@ impl Actor {
             }
             let known: Vec<String> =
                 persona.tools(&self.core.registry).into_iter().map(|tool| tool.name).collect();
-            let message = format!("There is no tool `{name}`. There are: {}.", known.join(", "));
+            let message = match known.is_empty() {
+                true => format!("There is no tool `{name}`. This agent has no tools."),
+                false => format!("There is no tool `{name}`. There are: {}.", known.join(", ")),
+            };
             return self.refuse_call(task, call, ToolErrorKind::UnknownTool, &message, page);
         };
         if arguments.len() > MAX_ARGUMENTS {

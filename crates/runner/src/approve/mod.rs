@@ -50,6 +50,7 @@ fn by_policy(call: &AskedCall<'_>, definition: &ToolDefinition, approval: &Appro
     let allow = |reason: &str| Verdict::Allow { source: "policy", reason: reason.to_owned() };
     match approval {
         Approval::Never => allow("the agent runs this tool without asking"),
+        Approval::Asked(reason) => ask(reason),
         Approval::Always | Approval::Denied(_) => ask("the agent asks before every call of this tool"),
         Approval::Policy if flags.destructive && !flags.read_only => ask("the call may destroy something"),
         Approval::Policy => allow("the call destroys nothing"),

@@ -1,4 +1,4 @@
-//! The guardrails of a final output.
+//! The guardrails of an input, of a final output, and of a call.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -8,6 +8,16 @@ use serde_json::Value;
 
 use super::{Line, Report, Tripped};
 use crate::agent::{Checked, Guardrail};
+
+pub(crate) struct InputCheck {
+    pub guardrails: Vec<Arc<dyn Guardrail>>,
+    pub text: String,
+}
+
+pub(crate) async fn check_input(check: InputCheck, line: Line) {
+    let passed = ask(&check.guardrails, Checked::Input(&check.text)).await;
+    line.tell(Report::Admitted(check.text, passed)).await;
+}
 
 pub(crate) struct OutputCheck {
     pub guardrails: Vec<Arc<dyn Guardrail>>,

@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::hook::HookOutput;
 
-pub(crate) use check::{CallCheck, OutputCheck, check_call, check_output};
+pub(crate) use check::{CallCheck, InputCheck, OutputCheck, check_call, check_input, check_output};
 pub(crate) use hook::{HookCall, HookFailure, ask_hook};
 pub(crate) use model::{ModelCall, call_model};
 pub(crate) use process::{Handle, Host, ProcessReport, failed as failed_process};
@@ -32,6 +32,8 @@ pub(crate) enum EffectKey {
     Model(TaskId),
     Tool(TaskId, String),
     Delay(TaskId),
+    /// The guardrails of the input.
+    Admit(TaskId),
     /// The guardrails of the final output.
     Check(TaskId),
     /// The guardrails of a call that somebody will be asked about.
@@ -62,6 +64,7 @@ impl EffectKey {
             | EffectKey::Tool(task, _)
             | EffectKey::Vet(task, _)
             | EffectKey::Delay(task)
+            | EffectKey::Admit(task)
             | EffectKey::Check(task)
             | EffectKey::Hook(task, _)
             | EffectKey::Summary(task) => task,
@@ -75,6 +78,7 @@ pub(crate) enum Launch {
     Model(Option<Box<ModelCall>>),
     Tool(Box<ToolRun>),
     Delay(std::time::Duration),
+    Admit(InputCheck),
     Check(OutputCheck),
     Vet(CallCheck),
     Summary(Box<SummaryCall>),
@@ -92,8 +96,8 @@ pub(crate) enum Report {
     Delayed,
     Checked(Result<(), Tripped>),
     Vetted(Result<(), Tripped>),
-    /// A guardrail stopped the input before the model's answer.
-    Guarded(Tripped),
+    /// What the guardrails say of this input.
+    Admitted(String, Result<(), Tripped>),
     Summary(Box<Summarised>),
     Hooked(Result<HookOutput, HookFailure>),
 }

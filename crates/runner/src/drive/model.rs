@@ -8,16 +8,11 @@ use riverrun_provider::{Category, ModelError, ModelEvent, ModelRequest, Provider
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
-use super::check::ask;
 use super::{Line, Report};
-use crate::agent::{Checked, Guardrail};
 
 pub(crate) struct ModelCall {
     pub provider: Arc<dyn Provider>,
     pub request: ModelRequest,
-    /// Asked about the input while the model begins; what the model says waits for their answer.
-    pub guardrails: Vec<Arc<dyn Guardrail>>,
-    pub input: String,
 }
 
 /// Calls the model and reports everything it says. The last report is `Completed` or `Failed`, whatever happens.
@@ -28,10 +23,6 @@ pub(crate) async fn call_model(
     cancel: CancellationToken,
 ) {
     let Ok(_place) = places.acquire_owned().await else { return };
-    if let Err(tripped) = ask(&call.guardrails, Checked::Input(&call.input)).await {
-        line.tell(Report::Guarded(tripped)).await;
-        return;
-    }
     let spoken = AssertUnwindSafe(speak(call, &line, cancel)).catch_unwind().await;
     let failure = match spoken {
         Ok(None) => return,

@@ -255,7 +255,8 @@ impl Facts<'_> {
     }
 
     fn is_at_work(&self, task: &TaskId) -> bool {
-        let names = [EffectKey::Model, EffectKey::Delay, EffectKey::Check, EffectKey::Summary];
+        let names =
+            [EffectKey::Model, EffectKey::Delay, EffectKey::Admit, EffectKey::Check, EffectKey::Summary];
         let places = [HookPlace::Prompt, HookPlace::Stop];
         names.into_iter().any(|name| self.running.contains(&name(task.clone())))
             || places.into_iter().any(|at| self.running.contains(&EffectKey::Hook(task.clone(), at)))

@@ -316,7 +316,7 @@ fn decision(resolved: &ActionResolved) -> Resolved {
         decision: resolved.decision.clone(),
         source: resolved.source.clone(),
         message: resolved.message.clone(),
-        arguments: resolved.arguments.clone(),
+        arguments: resolved.response.clone().or_else(|| resolved.arguments.clone()),
         digest: resolved.digest.clone(),
     }
 }

@@ -10,7 +10,7 @@ use riverrun_runner::{AgentSpec, Busy, CancelMode, CommandError, Submit};
 use crate::script::{Script, calls, fails, slow_text, text};
 use crate::stage::{Stage, agent, turn_of};
 use crate::tool::{Calls, ONCE, READ, slow_tool};
-use crate::tools::pending;
+use crate::tools::{pending, result};
 
 fn turn(id: &str) -> TurnId {
     TurnId::new(id).unwrap()
@@ -77,11 +77,26 @@ async fn cancel_ends_tools_and_actions_and_the_next_turn_goes_on() {
     stage.submit("turn_2", "and now").await;
     assert_eq!(stage.ended("turn_2").await, "completed");
     let requests = stage.script.requests.lock().unwrap();
-    let results = requests[1]
+    let results: Vec<&str> = requests[1]
         .history
         .iter()
-        .filter(|entry| matches!(entry, History::ToolResult { is_error: true, .. }));
-    assert_eq!(results.count(), 2);
+        .filter_map(|entry| match entry {
+            History::ToolResult { is_error: true, parts, .. } => parts[0].text(),
+            _ => None,
+        })
+        .collect();
+    let unbegun = "The call was cancelled before it ran. It had no effect.";
+    assert_eq!(results, ["The call was cancelled while it ran.", unbegun], "`read` changes nothing");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_of_what_an_agent_without_tools_does_not_have_is_told_so() {
+    let stage =
+        Stage::new(Script::new(vec![calls(&[("c1", "danger", "{}")]), text("so")]), vec![agent()]).await;
+    stage.submit("turn_1", "go").await;
+    assert_eq!(stage.ended("turn_1").await, "completed");
+    let (told, _) = result(&stage, "c1");
+    assert_eq!(told, "There is no tool `danger`. This agent has no tools.");
 }
 
 #[tokio::test(start_paused = true)]

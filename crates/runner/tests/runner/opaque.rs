@@ -143,6 +143,17 @@ async fn signatures_go_back_to_their_maker_alone_and_over_a_crash() {
 async fn a_model_that_pauses_is_asked_to_go_on() {
     let mut paused = text("I look");
     paused.0.pop();
+    // The service stops in the middle of what its own tools do.
+    let search =
+        RawJson::of(&json!({"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {}}));
+    let (kind, whole) = ("server_tool_use".to_owned(), search.unwrap());
+    let begun = ItemKind::Hosted { kind, begun: whole.clone() };
+    for event in [
+        ModelEvent::ItemStarted { index: 1, kind: begun },
+        ModelEvent::ItemDone { index: 1, opaque: Some(whole) },
+    ] {
+        paused.0.push((Duration::ZERO, event));
+    }
     paused.0.push(completed(StopReason::Other("pause_turn".to_owned())));
     let stage = Stage::new(Script::new(vec![paused, text("It rains")]), vec![agent()]).await;
     stage.submit("turn_1", "weather?").await;

@@ -1,11 +1,12 @@
 //! Guardrails, structured output, and tools that the caller runs.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use riverrun_event::{Item, Part, RawJson, ToolResultItem};
 use riverrun_provider::History;
 use riverrun_runner::agent::{Approval, Checked, Guardrail, GuardrailFuture};
-use riverrun_runner::{AgentSpec, Decision, Settings, Submit};
+use riverrun_runner::{AgentSpec, Busy, Decision, Settings, Submit};
 use serde_json::json;
 
 use crate::script::{Script, calls, text};
@@ -48,6 +49,9 @@ async fn guardrails_stop_inputs_outputs_and_calls() {
         stage.submit("turn_1", "bad").await;
         assert_eq!(stage.ended("turn_1").await, ended, "{bad}");
         assert_eq!(stage.count("item.retracted").await, retracted, "{bad}");
+        if bad == "input bad" {
+            assert_eq!((stage.count("model.requested").await, stage.count("model.failed").await), (0, 0));
+        }
         let state = stage.state().await;
         let code = state.turns[0].error.as_ref().and_then(|error| error.code.clone());
         assert_eq!(code.as_deref(), (ended == "failed").then_some("guardrail_tripped"));
@@ -66,6 +70,36 @@ async fn guardrails_stop_inputs_outputs_and_calls() {
             );
         }
     }
+}
+
+/// Takes its time with inputs.
+struct Slow(No);
+
+impl Guardrail for Slow {
+    fn name(&self) -> &str {
+        "slow"
+    }
+
+    fn check<'a>(&'a self, checked: Checked<'a>) -> GuardrailFuture<'a> {
+        let answer = self.0.check(checked);
+        Box::pin(async move {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            answer.await
+        })
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_input_that_comes_while_guardrails_are_asked_meets_them_too() {
+    let spec = AgentSpec { guardrails: vec![Arc::new(Slow(No("input bad")))], ..agent() };
+    let mut stage = Stage::new(Script::new(vec![text("word")]), vec![spec]).await;
+    stage.submit("turn_1", "fine").await;
+    let busy = Submit { busy: Busy::Steer, ..turn_of("turn_s", "bad") };
+    assert_eq!(stage.runner.submit(&stage.key, busy).await.unwrap().status, "steered");
+    // Who takes over asks them again.
+    stage.take_over().await;
+    assert_eq!(stage.ended("turn_1").await, "failed");
+    assert_eq!((stage.script.calls(), stage.count("model.requested").await), (0, 0));
 }
 
 #[tokio::test(start_paused = true)]

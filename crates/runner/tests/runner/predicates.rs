@@ -62,9 +62,13 @@ async fn an_agent_may_fail_a_turn_that_nobody_decides_in_time_also_over_a_restar
     };
     let tools = vec![tool("erase", ONCE, Approval::Policy, &made)];
     let mut stage = stage(&[("c1", "erase", "{}")], AgentSpec { tools, limits, ..agent() }).await;
-    pending(&stage, 1).await;
+    let open = pending(&stage, 1).await;
     stage.take_over().await;
     assert_eq!(stage.ended("turn_1").await, "failed");
+    let late = decide(&open[0].0, Decision::Reject, open[0].1.digest.clone());
+    let late = stage.runner.decide(&stage.key, late).await.unwrap();
+    assert_eq!((late.source.as_str(), late.won, late.is_same), ("timeout", false, false));
+    assert_eq!(stage.count("action.resolved").await, 1);
     let error = stage.state().await.turns[0].error.clone().unwrap();
     assert_eq!(error.code.as_deref(), Some("action_timeout"));
     assert!(error.message.contains("`erase`"), "{}", error.message);

@@ -1,9 +1,9 @@
-//! A turn is stopped at every one of its events; every provider takes the next turn's history.
+//! A turn is stopped at every one of its events; every provider takes the history of the next turn, and of a retry.
 
 use std::time::Duration;
 
-use riverrun_event::TurnId;
-use riverrun_provider::{ModelRequest, anthropic, chat, gemini, openai};
+use riverrun_event::{Item, TurnId};
+use riverrun_provider::{History, ModelRequest, anthropic, chat, gemini, openai};
 use riverrun_runner::agent::Approval;
 use riverrun_runner::{AgentSpec, CancelMode};
 
@@ -17,6 +17,9 @@ fn paced(say: Say) -> Say {
 }
 
 fn refused(request: &ModelRequest) -> Option<String> {
+    if matches!(request.history.last(), Some(History::Assistant { .. } | History::Reasoning { .. })) {
+        return Some("the model is asked to go on with its own words".to_owned());
+    }
     let checks = [
         ("anthropic", anthropic::check::check(&anthropic::encode(request, "another"))),
         ("chat", chat::check::check(&chat::encode(request, "another"))),
@@ -26,8 +29,8 @@ fn refused(request: &ModelRequest) -> Option<String> {
     checks.into_iter().find_map(|(name, check)| Some(format!("{name}: {}", check.err()?)))
 }
 
-/// Stops the turn at its nth event; false if it had ended before.
-async fn stop_at(place: u64) -> bool {
+/// A turn that was stopped at its nth event; None if it had ended before.
+async fn stopped_at(place: u64) -> Option<Stage> {
     let made = Calls::default();
     let pause = Duration::from_millis(20);
     let three = [("c1", "read", r#"{"x":1}"#), ("c2", "note", "{}"), ("c3", "erase", "{}")];
@@ -47,26 +50,63 @@ async fn stop_at(place: u64) -> bool {
         tokio::spawn(async move { runner.cancel(&key, &turn, CancelMode::Immediate, None).await });
     });
     stage.submit("turn_1", "go").await;
-    let ended = stage.ended("turn_1").await;
-    let asked = stage.script.calls();
-    stage.submit("turn_2", "and now").await;
-    assert_eq!(stage.ended("turn_2").await, "completed");
+    (stage.ended("turn_1").await == "cancelled").then_some(stage)
+}
+
+fn check_requests(stage: &Stage, place: u64, asked: usize) {
     let requests = stage.script.requests.lock().unwrap();
     for request in &requests[..] {
         assert_eq!(refused(request), None, "stopped at {place}: {:#?}", request.history);
     }
     assert!(requests.len() > asked);
-    ended == "cancelled"
+}
+
+/// Goes on with another turn.
+async fn next_turn(stage: Stage, place: u64) {
+    let asked = stage.script.calls();
+    stage.submit("turn_2", "and now").await;
+    assert_eq!(stage.ended("turn_2").await, "completed");
+    check_requests(&stage, place, asked);
+}
+
+/// Goes on with the same turn, whose answer is given once.
+async fn retried(stage: Stage, place: u64) {
+    let (asked, turn) = (stage.script.calls(), TurnId::new("turn_1").unwrap());
+    let results = |stage: &riverrun_fold::State| {
+        stage.tasks[0].output.iter().filter(|item| matches!(item, Item::ToolResult(_))).count()
+    };
+    let before = results(&stage.state().await);
+    stage.runner.retry(&stage.key, &turn, None).await.unwrap();
+    stage.until("turn.completed").await;
+    stage.check(&turn).await;
+    check_requests(&stage, place, asked);
+    let state = stage.state().await;
+    let root = &state.tasks[0];
+    let standing = root.output.iter().enumerate().filter(|(place, _)| !root.retracted.contains(place));
+    let standing: Vec<&Item> = standing.map(|(_, item)| item).collect();
+    let texts = standing.iter().filter(|item| matches!(item, Item::Message(_))).count();
+    assert_eq!(texts, 1, "stopped at {place}: {standing:#?}");
+    let kept = standing.iter().filter(|item| matches!(item, Item::ToolResult(_))).count();
+    assert!(kept >= before, "stopped at {place}: results are kept");
+}
+
+/// Stops turns at every event, and goes on with each.
+async fn at_every_event<F: Future<Output = ()>>(go_on: impl Fn(Stage, u64) -> F) {
+    let mut stopped = 0;
+    for place in 1..200 {
+        let Some(stage) = stopped_at(place).await else { break };
+        go_on(stage, place).await;
+        stopped += 1;
+    }
+    assert!(stopped > 40, "only {stopped} stops");
 }
 
 #[tokio::test(start_paused = true)]
 async fn every_provider_takes_the_history_after_a_stop_at_any_event() {
-    let mut stopped = 0;
-    for place in 1..200 {
-        if !stop_at(place).await {
-            break;
-        }
-        stopped += 1;
-    }
-    assert!(stopped > 40, "only {stopped} stops");
+    at_every_event(next_turn).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_provider_takes_a_retry_after_a_stop_at_any_event() {
+    at_every_event(retried).await;
 }

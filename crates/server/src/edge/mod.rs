@@ -50,6 +50,7 @@ pub use problem::Problem;
 pub use query::{FromParams, Params, StrictQuery, invalid};
 pub use quota::StreamPermit;
 pub use request::RequestId;
+pub(crate) use request::no_route;
 pub(crate) use riverrun_event::nearest;
 pub use routes::routes;
 pub use stream::stream_response;
@@ -122,7 +123,6 @@ impl Edge {
     /// Puts the edge around a complete router. Call it last, after every route and fallback.
     pub fn wrap(&self, router: Router) -> Router {
         router
-            .fallback(async || request::no_route())
             .method_not_allowed_fallback(async || request::method_not_allowed())
             .layer(axum::middleware::from_fn_with_state(self.clone(), request::observe))
     }

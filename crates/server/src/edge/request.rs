@@ -133,7 +133,8 @@ fn foreign_problem(response: &Response) -> Option<Problem> {
         return None;
     }
     Some(match status {
-        StatusCode::NOT_FOUND => no_route(),
+        // A path whose ids cannot be read: as one that names nothing, so that a malformed id tells nothing.
+        StatusCode::NOT_FOUND => super::auth::not_found(),
         StatusCode::METHOD_NOT_ALLOWED => method_not_allowed(),
         StatusCode::PAYLOAD_TOO_LARGE => Problem::new(ErrorCode::BodyTooLarge, "the body is over the limit"),
         StatusCode::UNSUPPORTED_MEDIA_TYPE => {
@@ -146,9 +147,9 @@ fn foreign_problem(response: &Response) -> Option<Problem> {
     })
 }
 
-/// Absent routes and absent objects answer with the same bytes, so a malformed id tells nothing.
-pub(super) fn no_route() -> Problem {
-    super::auth::not_found()
+pub(crate) fn no_route() -> Problem {
+    let detail = "there is no such path; `GET /openapi.json` lists those that there are";
+    Problem::new(ErrorCode::NotFound, detail)
 }
 
 pub(super) fn method_not_allowed() -> Problem {

@@ -39,8 +39,9 @@ use http::{HeaderMap, HeaderValue, StatusCode};
 use riverrun_dialect::Dialect;
 
 use crate::app::App;
-use crate::edge::{Caller, RequestId, Scope, read_all, refuse_encoding};
+use crate::edge::{Caller, RequestId, Scope, no_route as no_such_path, read_all, refuse_encoding};
 pub(crate) use refuse::Refusal;
+pub(crate) use start::derived;
 
 pub(crate) fn routes() -> Router<App> {
     Router::new()
@@ -79,6 +80,30 @@ pub(crate) fn routes() -> Router<App> {
         .route("/api/chat/{chat}/stream", get(ai_sdk::reconnect))
         .route("/api/chat/{chat}/stop", post(ai_sdk::stop))
         .merge(langgraph::routes())
+}
+
+/// Beginnings of the paths on which a dialect is spoken.
+const SPOKEN: [(&str, Dialect); 10] = [
+    ("/v1/responses", Dialect::Responses),
+    ("/v1/conversations", Dialect::Responses),
+    ("/v1/chat", Dialect::Chat),
+    ("/v1/messages", Dialect::Anthropic),
+    ("/v1beta", Dialect::Gemini),
+    ("/ag-ui", Dialect::AgUi),
+    ("/api/chat", Dialect::AiSdk),
+    ("/assistants", Dialect::LangGraph),
+    ("/threads", Dialect::LangGraph),
+    ("/runs", Dialect::LangGraph),
+];
+
+/// A path that is not there, in the shape that those read who look for it.
+pub(crate) async fn no_route(request: Request) -> Response {
+    let path = request.uri().path();
+    let is_below =
+        |known: &str| path.strip_prefix(known).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+    let dialect = SPOKEN.iter().find(|(known, _)| is_below(known)).map(|(_, dialect)| *dialect);
+    let id = request.extensions().get::<RequestId>();
+    Refusal::Problem(no_such_path()).answer(dialect.unwrap_or(Dialect::Native), id)
 }
 
 /// A foreign request: who asks, and what.

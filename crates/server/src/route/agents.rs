@@ -86,7 +86,7 @@ fn tool_view(used: &ToolUse) -> ToolView {
     let policy = match &used.approval {
         Approval::Policy if is_destructive => "ask",
         Approval::Policy | Approval::Never => "allowed",
-        Approval::Always => "ask",
+        Approval::Always | Approval::Asked(_) => "ask",
         Approval::Denied(_) => "denied",
         Approval::Predicate(_) => "depends",
     };

@@ -42,17 +42,6 @@ enum Kind {
     Respond,
 }
 
-impl Kind {
-    const fn as_str(self) -> &'static str {
-        match self {
-            Kind::Approve => "approve",
-            Kind::Edit => "edit",
-            Kind::Reject => "reject",
-            Kind::Respond => "respond",
-        }
-    }
-}
-
 impl DecideBody {
     fn decision(&self) -> Result<Decision, Problem> {
         if self.digest.is_none() && self.kind() != Kind::Reject {
@@ -135,7 +124,6 @@ pub(crate) async fn decide(
     request: Option<RequestKey>,
 ) -> Result<DecidedView, Problem> {
     let action = ActionId::new(action).map_err(|_| not_found())?;
-    let wanted = body.kind();
     let decision = body.decision()?;
     let decide = Decide {
         action,
@@ -147,24 +135,33 @@ pub(crate) async fn decide(
     };
     let decided = app.runner().named(request).decide(&hub.key, decide).await;
     let decided = app.answered(Asked::Decide, decided)?;
-    if !decided.won && decided.decision != wanted.as_str() {
-        return Err(too_late(&decided));
+    if !decided.won && !decided.is_same {
+        return Err(too_late(hub, &decided));
     }
     Ok(DecidedView {
         action_id: decided.action,
         decision: decided.decision,
         source: decided.source,
         won: decided.won,
-        cursor: place(hub, decided.sequence),
+        cursor: place(hub, decided.behind),
     })
 }
 
-fn too_late(decided: &Decided) -> Problem {
-    let (code, detail) = match decided.source.as_str() {
-        "timeout" => (ErrorCode::ActionExpired, "nobody decided in time"),
-        _ => (ErrorCode::ActionResolved, "another decision was first"),
+fn too_late(hub: &Hub, decided: &Decided) -> Problem {
+    let holds = &decided.decision;
+    let (code, detail) = match (decided.source.as_str(), &decided.decided_by) {
+        ("timeout", _) => (ErrorCode::ActionExpired, format!("nobody decided in time; `{holds}` holds")),
+        (_, Some(who)) => {
+            (ErrorCode::ActionResolved, format!("another decision was first: `{who}` decided `{holds}`"))
+        }
+        (_, None) => (ErrorCode::ActionResolved, format!("another decision was first; `{holds}` holds")),
     };
-    Problem::new(code, format!("{detail}; `{}` holds", decided.decision))
-        .with("decision", decided.decision.clone())
+    let problem = Problem::new(code, detail)
+        .with("decision", holds.clone())
         .with("source", decided.source.clone())
+        .with("cursor", place(hub, decided.behind));
+    match &decided.decided_by {
+        Some(who) => problem.with("decidedBy", who.clone()),
+        None => problem,
+    }
 }

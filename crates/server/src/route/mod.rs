@@ -97,6 +97,7 @@ pub fn router(app: App) -> Router {
         .route("/schemas/config.json", get(config_schema))
         .merge(crate::foreign::routes())
         .merge(edge::routes())
+        .fallback(crate::foreign::no_route)
         .with_state(app.clone());
     app.edge().wrap(router)
 }

@@ -262,6 +262,8 @@ pub async fn fork(
         wanted = Some(id);
     }
     let target = forked(&app, &caller, &hub, at, wanted, |_, _| true).await?;
+    // A turn that is open in the copy goes on there, and its timers run, as they would after a restart.
+    app.runner().wake(&target.key);
     let record = app.log().session(&target.key).await?.ok_or_else(not_found)?;
     let view = serde_json::to_string(&super::SessionView::new(record)).expect("a view has string keys");
     if let Some(attempt) = &attempt {

@@ -166,7 +166,7 @@ pub const METHODS: &[Entry] = &[
     entry(Tasks(CreateSubscribe), "tasks/createSubscribe", WRITE, LIN_CREATE, "the same, and follows it in the `task` dialect"),
     entry(Tasks(List), "tasks/list", READ, &[must("session_id", "string"), may("status", "string")], "as `task.list`"),
     entry(Tasks(Get), "tasks/get", READ, LIN_TASK, "shows a task with its output"),
-    entry(Tasks(Cancel), "tasks/cancel", WRITE, LIN_TASK, "as `task.cancel`; -32002 if the task has ended"),
+    entry(Tasks(Cancel), "tasks/cancel", WRITE, LIN_TASK, "`{task_id, status}`, which is `canceled`; -32002 if the task has ended"),
     entry(Tasks(Pause), "tasks/pause", WRITE, LIN_TASK, "halts a task at its next boundary and shows it; -32009 if it cannot be halted"),
     entry(Tasks(Resume), "tasks/resume", WRITE, LIN_TASK, "lets a halted task go on and shows it; -32009 if it cannot"),
     entry(Tasks(Resubscribe), "tasks/resubscribe", READ,

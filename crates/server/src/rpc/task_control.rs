@@ -12,6 +12,7 @@ use super::carry::{Desk, text};
 use super::params;
 use crate::app::App;
 use crate::edge::{Caller, Problem, decode_text, invalid, not_found};
+use crate::foreign::derived;
 use crate::route::{self, Kept, NewSessionBody, Once, Verb};
 use crate::session::Hub;
 
@@ -106,7 +107,7 @@ impl Desk {
                 let session = of.session_id.as_deref();
                 route::task_json(&self.app, caller, &of.task_id, session, IndexUnit::default()).await
             }
-            Tasks::Cancel => cancel(&self.app, caller, params::read(params)?, &Once::unnamed()).await,
+            Tasks::Cancel => end(&self.app, caller, params::read(params)?).await,
             Tasks::Pause => pause(&self.app, caller, params::read(params)?, Verb::Pause).await,
             Tasks::Resume => pause(&self.app, caller, params::read(params)?, Verb::Resume).await,
             Tasks::Resubscribe => {
@@ -141,7 +142,11 @@ async fn create_task(
     let session = match create.session_id {
         Some(session) => session,
         None => {
-            let (record, _) = route::create(app, caller, NewSessionBody::default()).await?;
+            // The same request again finds the session that the first one made.
+            let words = create.request_id.as_ref().map(TurnId::as_str);
+            let id = words.map(|id| derived(caller, &["tasks/create", caller.key_id().as_str(), id]).0);
+            let new = NewSessionBody { session_id: id, ..NewSessionBody::default() };
+            let (record, _) = route::create(app, caller, new).await?;
             record.key.session.to_string()
         }
     };
@@ -221,6 +226,29 @@ pub(super) async fn cancel(app: &App, caller: &Caller, of: OfTask, once: &Once) 
     }
     let status = route::cancel_task(app, &hub, &of.task_id, of.reason, once.request()).await?;
     Ok(json!({ "task_id": of.task_id, "status": status }).to_string())
+}
+
+/// The same in AgentLin's words. Once the wish is in the log the task cannot end otherwise, so it is canceled.
+async fn end(app: &App, caller: &Caller, of: OfTask) -> Result<String, Problem> {
+    let hub = hub_of(app, caller, &of.task_id, of.session_id.as_deref()).await?;
+    must_be_open(app, &hub, &of.task_id).await?;
+    let (task_id, once) = (of.task_id.clone(), Once::unnamed());
+    if kept(app, &hub, Verb::Cancel, &of, &once).await?.is_none() {
+        route::cancel_task(app, &hub, &of.task_id, of.reason, None).await?;
+    }
+    Ok(json!({ "task_id": task_id, "status": task::status(Status::Cancelled) }).to_string())
+}
+
+async fn must_be_open(app: &App, hub: &Hub, task: &str) -> Result<(), Problem> {
+    let state = app.state_at(&hub.key, hub.head()).await?;
+    let known = state.tasks.iter().find(|known| known.task_id.as_str() == task);
+    let status = match known {
+        Some(known) if !known.status.is_terminal() => return Ok(()),
+        Some(known) => task::status(known.status),
+        // One that left the state ended before.
+        None => route::turn_of(app, hub, task).await.map(|_| "long ago")?,
+    };
+    Err(Problem::new(ErrorCode::TurnEnded, format!("task `{task}` has ended: {status}")))
 }
 
 pub(super) async fn retry(app: &App, caller: &Caller, of: OfTask, once: &Once) -> Result<String, Problem> {

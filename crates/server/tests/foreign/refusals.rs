@@ -22,6 +22,26 @@ fn message(dialect: &str, body: &Value) -> Option<String> {
 }
 
 #[tokio::test]
+async fn a_path_that_is_not_there_is_told_in_the_shape_of_its_dialect() {
+    let server = scripted().await;
+    for (path, dialect) in [
+        ("/v1/responses/r/nothing", "openai"),
+        ("/v1/chat/nothing", "openai"),
+        ("/v1/messages/nothing", "anthropic"),
+        ("/v1beta/nothing", "gemini"),
+        ("/v1/nothing", "ours"),
+        ("/v1/messagesnothing", "ours"),
+    ] {
+        let answer = server.call(&format!("GET {path}"), &[], "").await;
+        let told = message(dialect, &answer.json()).unwrap_or_default();
+        assert!(answer.status == 404 && told.contains("no such path"), "{path}: {}", answer.text());
+        let is_ours = answer.header("content-type") == Some("application/problem+json");
+        assert_eq!(is_ours, dialect == "ours", "{path}");
+    }
+    server.stop().await;
+}
+
+#[tokio::test]
 async fn every_bad_body_is_refused_in_the_dialects_shape() {
     let server = scripted().await;
     let routes = [

@@ -45,6 +45,56 @@ async fn an_approval_runs_exactly_what_it_names_once() {
 }
 
 #[tokio::test]
+async fn a_second_decision_that_differs_is_told_who_was_first() {
+    let approve = json!({"decision": "approve"});
+    let edit = |path: &str| json!({"decision": "edit", "arguments": {"path": path}});
+    let respond = |words: &str| json!({"decision": "respond", "message": words});
+    let always = json!({"decision": "approve", "always": true});
+    let no = |why: &str| json!({"decision": "reject", "message": why});
+    for (first, second) in [
+        (edit("a"), edit("b")),
+        (respond("A"), respond("B")),
+        (approve.clone(), always),
+        (approve, edit("a")),
+        (no("not today"), no("never")),
+    ] {
+        let (server, _, action) = waiting().await;
+        let named = |mut body: Value| {
+            body["digest"] = action["digest"].clone();
+            body
+        };
+        let won = server.post(&path(&action), named(first.clone())).await;
+        assert_eq!((won.status, &won.json()["won"]), (200, &json!(true)), "{}", won.text());
+        let again = server.post(&path(&action), named(first.clone())).await;
+        assert_eq!((again.status, &again.json()["won"]), (200, &json!(false)), "{}", again.text());
+        let other = server.post(&path(&action), named(second.clone())).await;
+        assert_eq!(other.refusal(), (409, "action_resolved".to_owned()), "{first} then {second}");
+        assert_eq!(other.json()["decision"], first["decision"]);
+        let who = other.json()["decidedBy"].as_str().expect("who decided").to_owned();
+        assert!(other.json()["detail"].as_str().is_some_and(|detail| detail.contains(&who)));
+        // Who is told so need not read the decision again.
+        for told in [again, other] {
+            let cursor = told.json()["cursor"].as_str().expect("a cursor").to_owned();
+            let rest = server.get(&format!("/v1/sessions/s/events?after={cursor}&follow=false")).await;
+            assert!(!rest.to_string().contains("action.resolved"), "{rest}");
+        }
+        server.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn an_answer_stands_in_the_log_as_one() {
+    let (server, runs, action) = waiting().await;
+    let answer = json!({"decision": "respond", "digest": action["digest"], "response": {"done": true}});
+    assert_eq!(server.post(&path(&action), answer).await.status, 200);
+    let told = server.turn("s", "t1").await;
+    let resolved = told.iter().find(|event| event["type"] == "action.resolved").expect("it is resolved");
+    assert_eq!(resolved["payload"]["response"], json!({"done": true}), "{resolved}");
+    assert_eq!(runs.load(Ordering::SeqCst), 0);
+    server.stop().await;
+}
+
+#[tokio::test]
 async fn a_rejection_runs_nothing() {
     let (server, runs, action) = waiting().await;
     let decided = server.post(&path(&action), json!({"decision": "reject", "message": "not today"})).await;

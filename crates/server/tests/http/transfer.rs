@@ -1,9 +1,12 @@
 //! Sessions as files: what goes out comes in again, the same.
 
+use std::sync::Arc;
+
 use riverrun_event::Sequence;
 use riverrun_log::SessionKey;
 use serde_json::{Value, json};
 
+use crate::agents::{agents, kinds};
 use crate::generate::session;
 use crate::harness::{JSON, NDJSON, Server};
 
@@ -173,5 +176,24 @@ async fn an_export_is_imported_under_another_id_beside_its_source() {
         }
     };
     assert_eq!(events("two").await, events("one").await);
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_turn_that_is_open_in_a_fork_goes_on_by_itself() {
+    let server = Server::with_agents(agents(&Arc::default())).await;
+    server.make("s").await;
+    server.submit("s", json!({"input": "go", "agent": "slow", "turnId": "t1"})).await;
+    let at = loop {
+        let told = server.get("/v1/sessions/s/events?types=model.delta&follow=false").await;
+        if let Some(at) = told["events"][0]["sequence"].as_u64() {
+            break at;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    };
+    let forked = server.post("/v1/sessions/s/fork", json!({"at": at, "sessionId": "f"})).await;
+    assert_eq!(forked.status, 201, "{}", forked.text());
+    let told = server.turn("f", "t1").await;
+    assert_eq!(kinds(&told).last(), Some(&"turn.completed"));
     server.stop().await;
 }

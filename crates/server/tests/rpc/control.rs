@@ -125,3 +125,32 @@ async fn agentlins_methods_make_show_and_follow_a_task() {
     let again = client.ok("tasks/resubscribe", json!({"task_id": task})).await;
     assert_eq!(again["dialect"], "task");
 }
+
+#[tokio::test]
+async fn agentlins_cancel_speaks_its_words_and_knows_what_has_ended() {
+    let server = server().await;
+    let mut client = server.connect().await;
+    let made = client.ok("tasks/create", json!({"input": "go", "agent": "scripted/slow"})).await;
+    let of = json!({"task_id": made["task_id"]});
+    let ended = client.ok("tasks/cancel", of.clone()).await;
+    assert_eq!(ended, json!({"task_id": made["task_id"], "status": "canceled"}));
+    while client.ok("tasks/get", of.clone()).await["status"] != "canceled" {
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
+    assert_eq!(client.fails("tasks/cancel", of).await.0, -32002);
+}
+
+#[tokio::test]
+async fn the_same_request_without_a_session_is_the_same_task() {
+    let server = server().await;
+    let mut client = server.connect().await;
+    let request = |id: &str| json!({"input": "weather?", "request_id": id});
+    let first = client.ok("tasks/create", request("r1")).await;
+    let again = client.ok("tasks/create", request("r1")).await;
+    let names = |made: &Value| [made["session_id"].clone(), made["task_id"].clone()];
+    assert_eq!(names(&again), names(&first));
+    let other = client.ok("tasks/create", request("r2")).await;
+    assert_ne!(other["session_id"], first["session_id"]);
+    let sessions = server.json("GET /v1/sessions", Value::Null).await;
+    assert_eq!(sessions["sessions"].as_array().map(Vec::len), Some(2), "{sessions}");
+}

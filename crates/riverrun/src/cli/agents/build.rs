@@ -131,7 +131,7 @@ fn agent_approvals(agent: &Agent, policy: &Policy) -> BTreeMap<String, Rule> {
     let handoffs = agent.handoffs.iter().map(|name| format!("{TRANSFER}{}", name.text));
     let judged = subagents.chain(handoffs).map(|name| (rules::rule(policy, &name, None, None), name));
     let said = judged.filter_map(|(rule, name)| match rule {
-        Rule::Denied(_) | Rule::Always => Some((name, rule)),
+        Rule::Denied(_) | Rule::Asked(_) | Rule::Always => Some((name, rule)),
         Rule::Policy | Rule::Never | Rule::Predicate(_) => None,
     });
     said.collect()
