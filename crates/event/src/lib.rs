@@ -32,7 +32,7 @@ pub use id::*;
 pub use record::{Composer, Composing, Record, RecordBytes, RecordError, Surround, write_record};
 pub use scope::Scope;
 pub use sequence::Sequence;
-pub use spill::{PREVIEW_CHARACTERS, Spilled, preview, spill};
+pub use spill::{PREVIEW_CHARACTERS, Spilled, cut_text, preview, spill};
 pub use suggest::nearest;
 pub use timestamp::{Timestamp, TimestampError};
 

@@ -9,6 +9,7 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use super::check::ask;
+use super::piece::{is_long, pieces};
 use super::{Line, Report};
 use crate::agent::{Checked, Guardrail};
 
@@ -45,6 +46,14 @@ pub(crate) async fn call_model(
 async fn speak(call: ModelCall, line: &Line, cancel: CancellationToken) -> Option<ModelError> {
     let mut stream = call.provider.call(call.request, cancel);
     while let Some(event) = stream.next().await {
+        if is_long(&event) {
+            for piece in pieces(event) {
+                if !line.tell(Report::Model(piece)).await {
+                    return None;
+                }
+            }
+            continue;
+        }
         let is_last = matches!(event, ModelEvent::Completed { .. } | ModelEvent::Failed(_));
         if !line.tell(Report::Model(event)).await || is_last {
             return None;

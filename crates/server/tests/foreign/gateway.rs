@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::harness::{JSON, Server};
-use crate::upstream::{TEXT, Upstream};
+use crate::upstream::{TEXT, Upstream, huge};
 use crate::wire::Answer;
 
 /// The path of each dialect, and the provider that speaks it too.
@@ -50,6 +50,18 @@ fn said(path: &str, answer: &Value) -> String {
         _ => &answer["choices"][0]["message"]["content"],
     };
     text.as_str().unwrap_or_default().to_owned()
+}
+
+#[tokio::test]
+async fn a_delta_that_fits_no_event_comes_through_whole() {
+    let (server, _upstream) = gateway().await;
+    for (path, provider) in DIALECTS {
+        let answer = post(&server, path, &[], &body(path, &format!("{provider}/huge"), false)).await;
+        assert_eq!(answer.status, 200, "{path}");
+        let said = said(path, &answer.json());
+        assert!(said == TEXT.replace("One ", &huge()), "{path}: {} bytes", said.len());
+    }
+    server.stop().await;
 }
 
 #[tokio::test]
