@@ -25,6 +25,7 @@ mod schema;
 mod timer;
 mod view;
 
+pub use actor::blob_named;
 pub use agent::AgentSpec;
 pub use approve::{Rule, rules};
 pub use command::{

@@ -65,6 +65,36 @@ async fn a_delta_that_fits_no_event_comes_through_whole() {
 }
 
 #[tokio::test]
+async fn what_is_named_in_the_blob_store_reaches_every_service() {
+    let (server, upstream) = gateway().await;
+    let stored = server.call("PUT /v1/blobs", &[("content-type", "image/png")], "hi").await.json();
+    let reference = stored["ref"].as_str().expect("a reference").to_owned();
+    server.make("s").await;
+    for provider in ["responses", "chat", "anthropic", "gemini"] {
+        let parts = json!([{"type": "text", "text": "look"}, {"type": "image", "fileRef": reference},
+            {"type": "file", "name": "a.pdf", "fileRef": reference, "mediaType": "application/pdf"}]);
+        let turn = json!({"agent": format!("{provider}/plain"), "input": parts, "turnId": provider});
+        let answer = server.post("/v1/sessions/s/turns", turn).await;
+        assert_eq!(answer.status, 202, "{}", answer.text());
+        server.turn("s", provider).await;
+        let asked = upstream.calls().pop().expect("a request").to_string();
+        assert!(!asked.contains("blob_"), "{provider}: {asked}");
+        for word in ["aGk=", "image/png", "application/pdf"] {
+            assert!(asked.contains(word), "{provider} is not shown {word}: {asked}");
+        }
+    }
+    // A client of the Responses API names files by their ids.
+    for (id, status) in [(reference, 200), (format!("blob_{}", "0".repeat(64)), 404)] {
+        let content = json!([{"type": "input_text", "text": "look"}, {"type": "input_image", "file_id": id}]);
+        let asked = json!({"model": "chat/plain", "input": [{"role": "user", "content": content}]});
+        let answer = post(&server, "/v1/responses", &[], &asked).await;
+        assert_eq!(answer.status, status, "{}", answer.text());
+    }
+    assert!(upstream.calls().pop().expect("a request").to_string().contains("data:image/png;base64,aGk="));
+    server.stop().await;
+}
+
+#[tokio::test]
 async fn every_dialect_reaches_every_service_whole_and_streamed() {
     let (server, upstream) = gateway().await;
     for (path, _) in DIALECTS {
