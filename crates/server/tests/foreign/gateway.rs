@@ -95,6 +95,24 @@ async fn what_is_named_in_the_blob_store_reaches_every_service() {
 }
 
 #[tokio::test]
+async fn a_request_does_not_say_where_it_goes() {
+    let (server, upstream) = gateway().await;
+    for (path, provider) in DIALECTS {
+        for name in ["base_url", "api_base", "api_key", "custom_llm_provider", "extra_headers"] {
+            for model in [format!("{provider}/plain"), "agent/none".to_owned()] {
+                let mut asked = body(path, &model, false);
+                asked[name] = json!("http://elsewhere.example");
+                let answer = post(&server, path, &[], &asked).await;
+                assert_eq!(answer.status, 400, "{path} {name} {model}: {}", answer.text());
+                assert!(answer.text().contains(&format!("`{name}`")), "{}", answer.text());
+            }
+        }
+    }
+    assert!(upstream.calls().is_empty());
+    server.stop().await;
+}
+
+#[tokio::test]
 async fn every_dialect_reaches_every_service_whole_and_streamed() {
     let (server, upstream) = gateway().await;
     for (path, _) in DIALECTS {
