@@ -17,7 +17,7 @@ use crate::plan::TRIES;
 use crate::view::TOO_LONG;
 
 /// A service that asks for a longer pause counts as one that will not answer.
-const LONGEST_PAUSE: Duration = Duration::from_secs(120);
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
 impl Actor {
     pub(super) fn model_failed(&mut self, task: &TaskId, error: &ModelError, page: &mut Page) {
