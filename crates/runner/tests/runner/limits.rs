@@ -90,6 +90,21 @@ async fn an_empty_account_blocks_and_the_next_model_is_tried() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn it_is_told_that_no_model_is_left() {
+    let models = vec!["script/a".to_owned(), "script/b".to_owned()];
+    let empty = || vec![failing(Category::Quota, None, None)];
+    let script = Script::new(vec![]).model("a", empty()).model("b", empty());
+    let stage = Stage::new(script, vec![AgentSpec { models: models.clone(), ..agent() }]).await;
+    stage.submit("turn_1", "go").await;
+    assert_eq!(stage.ended("turn_1").await, "failed");
+    let events = stage.events().await;
+    let Ok(Payload::RoutingNotPossible(told)) = &of(&events, "routing.not_possible").payload else {
+        panic!()
+    };
+    assert_eq!((told.requested_model.as_deref(), &told.fallback_chain), (Some("b"), &Some(models)));
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_budget_that_is_used_up_is_told_before_the_turn_fails() {
     let limits = Limits { cost: Some(0.5), ..Limits::default() };
     let price = Price { input: 1e5, cached_input: None, output: 0.0 };
