@@ -34,7 +34,7 @@ pub use record::{
 };
 pub use scope::Scope;
 pub use sequence::Sequence;
-pub use spill::{PREVIEW_CHARACTERS, Spilled, preview, spill};
+pub use spill::{PREVIEW_CHARACTERS, Spilled, cut_text, preview, spill};
 pub use suggest::nearest;
 pub use timestamp::{Timestamp, TimestampError};
 

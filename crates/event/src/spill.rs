@@ -2,6 +2,7 @@
 //!
 //! The payload keeps its shape, so every reader still understands it. `refs.spilled` lists what was taken out:
 //! path, reference, media type, size and digest. Nothing is lost: the bytes are in the store before the event is.
+//! What the event keeps says itself that it is cut, for states and dialects have no place for the references.
 
 use serde_json::value::RawValue;
 
@@ -11,6 +12,8 @@ use crate::{Draft, json};
 const SMALLEST: usize = 1024;
 /// How much of a string the event keeps, in characters.
 pub const PREVIEW_CHARACTERS: usize = 512;
+/// Stands between the two.
+const MARK: &str = "\u{2026} [cut: ";
 
 /// One string that left the payload.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,9 +36,9 @@ pub fn spill(draft: &mut Draft, limit: usize) -> Result<Vec<Spilled>, usize> {
     strings.retain(|s| s.path.starts_with("/payload/") && s.end - s.start >= SMALLEST);
     strings.sort_by_key(|s| std::cmp::Reverse(s.end - s.start));
     let (mut size, mut taken) = (draft.size(), 0);
-    // What a reference costs in the envelope, besides the preview.
+    // What a reference and the words about the cut cost, besides the preview.
     while size > limit && taken < strings.len() {
-        size = size + PREVIEW_CHARACTERS + 256 - (strings[taken].end - strings[taken].start).min(size);
+        size = size + PREVIEW_CHARACTERS + 384 - (strings[taken].end - strings[taken].start).min(size);
         taken += 1;
     }
     if size > limit {
@@ -48,9 +51,23 @@ pub fn spill(draft: &mut Draft, limit: usize) -> Result<Vec<Spilled>, usize> {
     Ok(spilled)
 }
 
-/// Puts what was taken out back in; the inverse of [`spill`] for one string.
+/// The beginning of a text.
 pub fn preview(content: &str) -> &str {
     content.char_indices().nth(PREVIEW_CHARACTERS).map_or(content, |(end, _)| &content[..end])
+}
+
+/// What the event keeps of a string: its beginning, its size, and where the whole of it is.
+fn marked(content: &str, digest: &str) -> String {
+    format!("{}{MARK}{} bytes, whole in blob_{digest}]", preview(content), content.len())
+}
+
+/// The beginning of a string that was cut, and the blob that holds the whole of it. None for any other string.
+pub fn cut_text(text: &str) -> Option<(&str, &str)> {
+    let (start, words) = text.rsplit_once(MARK)?;
+    let (size, reference) = words.strip_suffix(']')?.split_once(" bytes, whole in ")?;
+    let is_digest = |digest: &str| digest.len() == 64 && digest.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let is_ours = size.parse::<u64>().is_ok() && is_digest(reference.strip_prefix("blob_")?);
+    is_ours.then_some((start, reference))
 }
 
 fn cut(members: &str, strings: &[Found]) -> (String, Vec<Spilled>) {
@@ -59,9 +76,10 @@ fn cut(members: &str, strings: &[Found]) -> (String, Vec<Spilled>) {
         let quoted = &members[found.start..found.end];
         let content: String = serde_json::from_str(quoted).unwrap_or_default();
         out.push_str(&members[kept_from..found.start]);
-        json::write_string(&mut out, preview(&content));
+        let digest = sha256(content.as_bytes());
+        json::write_string(&mut out, &marked(&content, &digest));
         kept_from = found.end;
-        spilled.push(Spilled { path: found.path.clone(), digest: sha256(content.as_bytes()), content });
+        spilled.push(Spilled { path: found.path.clone(), digest, content });
     }
     out.push_str(&members[kept_from..]);
     (out, spilled)

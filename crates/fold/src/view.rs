@@ -2,9 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use riverrun_event::{Block, Item, ItemBlock, TaskId, ToolCatalogResolved, ToolDescription};
+use riverrun_event::{
+    Block, Item, ItemBlock, RawJson, TaskId, ToolCatalogResolved, ToolDescription, cut_text,
+};
 
-use crate::state::{Action, ActionStatus, State, Task};
+use crate::state::{Action, ActionStatus, State, Task, Turn};
 
 /// The task and every task below it, as far as the state holds them.
 pub fn descendants(state: &State, task: &TaskId) -> BTreeSet<TaskId> {
@@ -39,6 +41,32 @@ pub fn tool_inventory(state: &State) -> Option<Vec<ToolDescription>> {
     let family = state.ledger.family("tool")?;
     let told = family.entries.iter().rev().find(|entry| entry.kind == "tool.catalog.resolved")?;
     told.payload.as_ref()?.to::<ToolCatalogResolved>().ok()?.tools
+}
+
+/// What the turn came to, whole. An event that was too large keeps the beginning of it; its message has all.
+pub fn final_output(state: &State, turn: &Turn) -> Option<RawJson> {
+    let told = turn.final_output.as_ref()?;
+    let is_cut = told.get().contains(" bytes, whole in blob_");
+    let said = turn.task_id.as_ref().filter(|_| is_cut).and_then(|task| final_text(state, task));
+    let whole = said.and_then(|said| match told.as_text() {
+        Some(text) => {
+            cut_text(&text).filter(|(start, _)| said.starts_with(start)).map(|_| RawJson::of(&said).ok())
+        }
+        None => Some(RawJson::parse(&said).ok()),
+    });
+    whole.flatten().or_else(|| Some(told.clone()))
+}
+
+/// The text of the newest message that the task gave and did not take back.
+fn final_text(state: &State, task: &TaskId) -> Option<String> {
+    let task = state.tasks.iter().find(|known| known.task_id == *task)?;
+    let stands = |(place, _): &(usize, &Item)| !task.retracted.contains(place);
+    task.output.iter().enumerate().rev().filter(stands).find_map(|(_, item)| match item {
+        Item::Message(message) if message.role.as_deref() != Some("user") => {
+            Some(message.block_list.iter().flatten().filter_map(Block::text).collect())
+        }
+        _ => None,
+    })
 }
 
 /// The output of a task with the items of its children inside the results that answer their calls, at any depth.

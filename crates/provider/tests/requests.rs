@@ -226,6 +226,33 @@ fn a_picture_of_a_tool_reaches_every_service() {
 }
 
 #[test]
+fn thoughts_go_back_to_a_chat_service_under_the_name_that_they_came_under() {
+    let thought = |text: &str, opaque: Value| History::Reasoning {
+        summary: Vec::new(),
+        text: Some(text.to_owned()),
+        provider: "chat".to_owned(),
+        opaque: raw(opaque),
+    };
+    let block = |signature: &str| json!({"thinking_blocks": [{"type": "thinking", "signature": signature}]});
+    let history = vec![
+        user("Look."),
+        thought("Hm. ", json!({"sent_as": "reasoning_content"})),
+        thought("So.", json!({"sent_as": "reasoning_content"})),
+        thought("not sent back", block("a")),
+        thought("nor this", block("b")),
+        call("c", "look"),
+        result("c", "15C", false),
+    ];
+    let request = ModelRequest { model: "m".to_owned(), history, ..ModelRequest::default() };
+    let body = chat::encode(&request, "chat");
+    let message = &body["messages"][1];
+    assert_eq!(message["reasoning_content"], "Hm. So.");
+    assert_eq!(message["thinking_blocks"].as_array().map(Vec::len), Some(2), "{message:#}");
+    assert!(!body.to_string().contains("sent_as"));
+    assert!(!chat::encode(&request, "other").to_string().contains("Hm."), "it is of no use to others");
+}
+
+#[test]
 fn each_checker_refuses_what_its_service_refuses() {
     let refused = |check: Check, body: Value, reason: &str| {
         let found = check(&body).expect_err(&format!("accepted: {body}")).to_string();

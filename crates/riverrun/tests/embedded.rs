@@ -214,3 +214,28 @@ async fn a_closed_runtime_ends_its_streams_with_an_error() {
     }
     panic!("the stream ended as if the run had");
 }
+
+/// One that says what is too long for an event, as it is and as the one member of an object.
+fn talkative() -> Builder {
+    let long = "x".repeat(400_000);
+    let scene = |said: &str| format!("[[step]]\nplay = [{{ text = {{ pieces = ['{said}'] }} }}]");
+    Riverrun::builder()
+        .script("plain", scene(&long))
+        .script("object", scene(&json!({"path": long}).to_string()))
+        .agent(Agent::new("plain").model("scripted/plain"))
+        .agent(Agent::new("object").model("scripted/object").output_type::<File>())
+}
+
+#[tokio::test]
+async fn a_long_final_output_is_whole() {
+    let runtime = talkative().start().await.unwrap();
+    let run = runtime.run_streamed("plain", "Talk").await.unwrap();
+    rest(&run).await;
+    assert!(run.final_output().await.unwrap().unwrap().as_str().unwrap() == "x".repeat(400_000));
+    let Outcome::Completed(output) = run.outcome().await.unwrap() else { panic!() };
+    assert_eq!(output.as_str().unwrap().len(), 400_000);
+    let run = runtime.run_streamed("object", "Talk").await.unwrap();
+    rest(&run).await;
+    let file: File = run.final_output_as().await.unwrap().unwrap();
+    assert_eq!(file.path.len(), 400_000);
+}

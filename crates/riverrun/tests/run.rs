@@ -37,6 +37,19 @@ fn a_turn_without_a_server_runs_in_this_process() {
 }
 
 #[test]
+fn the_result_has_a_long_output_whole() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let file =
+        |name: &str, text: &str| std::fs::write(directory.path().join(name), text).expect("it is written");
+    let long = "x".repeat(400_000);
+    file("much.json", &serde_json::json!({"step": [{"play": [{"text": {"pieces": [long]}}]}]}).to_string());
+    file("riverrun.toml", "[scripts]\nfiles = [\"much.json\"]\n[agents.much]\nmodel = \"scripted/much\"\n");
+    let output = riverrun(directory.path(), &["run", "much", "talk", "--json", "--data-dir", "data"]);
+    let result = result(&output);
+    assert_eq!(result["finalOutput"].as_str().map(str::len), Some(400_000), "{}", result["outcome"]);
+}
+
+#[test]
 fn a_decision_that_nobody_can_make_is_exit_code_5() {
     let directory = tempfile::tempdir().expect("a directory");
     let output = riverrun(directory.path(), &["run", "demo", "tides", "--json", "--data-dir", "data"]);

@@ -10,6 +10,7 @@ mod approve;
 mod command;
 mod core;
 mod drive;
+mod exact;
 mod history;
 pub mod hook;
 mod ids;
@@ -25,6 +26,7 @@ mod schema;
 mod timer;
 mod view;
 
+pub use actor::blob_named;
 pub use agent::AgentSpec;
 pub use approve::{Rule, rules};
 pub use command::{

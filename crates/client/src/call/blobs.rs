@@ -3,6 +3,7 @@
 use bytes::Bytes;
 use http::Method;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::client::{Client, decode};
 use crate::error::Result;
@@ -33,5 +34,20 @@ impl Client {
     pub async fn blob(&self, reference: &str) -> Result<Bytes> {
         let call = Call::new(Method::GET, format!("/v1/blobs/{}", encode(reference))).accept("*/*");
         Ok(self.http().fetch(call).await?.into_body())
+    }
+
+    /// Puts the texts back that an event gave away because it was too large.
+    pub async fn restore(&self, event: &mut Value) -> Result<()> {
+        let spilled = event["refs"]["spilled"].as_array().cloned().unwrap_or_default();
+        for text in &spilled {
+            let (Some(path), Some(reference)) = (text["path"].as_str(), text["ref"].as_str()) else {
+                continue;
+            };
+            let whole = self.blob(reference).await?;
+            if let Some(place) = event.pointer_mut(path) {
+                *place = String::from_utf8_lossy(&whole).into();
+            }
+        }
+        Ok(())
     }
 }

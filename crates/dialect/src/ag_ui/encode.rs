@@ -1,6 +1,7 @@
 //! Happenings as AG-UI events.
 
 use riverrun_event::{Annotation, Block, Item, Timestamp, TurnId, Usage};
+use riverrun_fold::view::final_output;
 use riverrun_fold::{Action, ActionStatus, ItemAt, PartAt, State, Status};
 use serde_json::{Value, json};
 
@@ -168,7 +169,7 @@ impl Encoder<'_> {
     fn finished(&mut self, outcome: Outcome) {
         let (thread, run) = (self.thread(), run_id(self.state, self.turn));
         let told = turn(self.state, self.turn);
-        let output = told.and_then(|turn| turn.final_output.as_ref());
+        let output = told.and_then(|turn| final_output(self.state, turn));
         let result = outcome.is_whole().then(|| match output {
             Some(output) => json!({"ok": true, "output": output}),
             None => json!({"ok": true}),

@@ -7,6 +7,7 @@ mod response;
 
 use riverrun_event::json::write_string;
 use riverrun_event::{ActionRequired, Event, Item};
+use riverrun_fold::view::final_output;
 use riverrun_fold::{ItemAt, State};
 use serde_json::{Value, json};
 
@@ -210,7 +211,7 @@ fn complete(told: &Telling<'_>, frames: &mut Frames) {
         })
     };
     let interruptions: Vec<Value> = pending(told.state, told.turn).map(interruption).collect();
-    let output: Option<Value> = turn.final_output.as_ref().and_then(|raw| raw.to().ok());
+    let output: Option<Value> = final_output(told.state, turn).and_then(|raw| raw.to().ok());
     told.push(
         frames,
         &json!({

@@ -4,7 +4,7 @@ use riverrun_event::{FileBlock, ImageBlock, ImageUrl, Part, RawJson};
 
 use crate::request::reader::{At, Object, checked};
 use crate::request::{ABOUT_THE_ANSWER, Failure, InputItem, ModelCall, Tool, ToolChoice};
-use crate::request::{inside, member, raw_inside, request_member, text_inside};
+use crate::request::{inside, member, raw_inside, refuse_routing, request_member, text_inside};
 use crate::responses::request::text_of;
 
 /// Reads the body, or says what is wrong and where.
@@ -34,6 +34,7 @@ pub fn decode(body: &[u8]) -> Result<ModelCall, Failure> {
     };
     let mut secrets = Vec::new();
     let mut extra = object.rest();
+    refuse_routing(&extra)?;
     if member(&extra, "mcp_servers").is_some_and(|servers| servers.get().contains("\"authorization_token\""))
     {
         extra.retain(|(name, _)| name != "mcp_servers");
@@ -48,6 +49,7 @@ pub fn decode_count(body: &[u8]) -> Result<(String, Vec<(String, RawJson)>), Fai
     let text = checked(body)?;
     let mut object = Object::body(&text)?;
     let verbatim = object.without(&ABOUT_THE_ANSWER);
+    refuse_routing(&verbatim)?;
     let model = object.must_text("model")?;
     messages(&mut object, &mut Vec::new())?;
     Ok((model, verbatim))

@@ -4,7 +4,7 @@ use riverrun_event::{AudioBlock, FileBlock, ImageBlock, ImageUrl, Part};
 
 use crate::request::reader::{At, Object, checked};
 use crate::request::{ABOUT_THE_ANSWER, Failure, InputItem, ModelCall, Tool, ToolChoice};
-use crate::request::{member, raw_inside, request_member};
+use crate::request::{member, raw_inside, refuse_routing, request_member};
 use crate::responses::request::text_of;
 
 /// Reads the body, or says what is wrong and where.
@@ -35,6 +35,7 @@ pub fn decode(body: &[u8]) -> Result<ModelCall, Failure> {
         return Err(Failure::new(400, "unsupported_value", format!("`n` must be 1, not {many}")).param("n"));
     }
     let extra = object.rest();
+    refuse_routing(&extra)?;
     let reasoning_effort = member(&extra, "reasoning_effort").and_then(|effort| effort.to().ok());
     let output_schema = raw_inside(member(&extra, "response_format"), &["json_schema", "schema"]);
     Ok(ModelCall { reasoning_effort, output_schema, hosted, unknown, verbatim, extra, ..call })

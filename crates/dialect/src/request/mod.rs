@@ -211,6 +211,35 @@ pub(crate) fn member<'a>(extra: &'a [(String, RawJson)], name: &str) -> Option<&
     extra.iter().find(|(known, _)| known == name).map(|(_, value)| value)
 }
 
+/// Members by which other gateways let a caller choose a service, its address and its key.
+const ROUTING: [&str; 14] = [
+    "api_base",
+    "api_key",
+    "api_type",
+    "api_version",
+    "apiKey",
+    "baseURL",
+    "base_url",
+    "custom_llm_provider",
+    "default_headers",
+    "extra_body",
+    "extra_headers",
+    "extra_query",
+    "headers",
+    "organization",
+];
+
+/// Where a request goes, and with which key, is the server's to say: a caller who could would be sent its key.
+pub(crate) fn refuse_routing(extra: &[(String, RawJson)]) -> Result<(), Failure> {
+    let Some((name, _)) = extra.iter().find(|(name, _)| ROUTING.contains(&name.as_str())) else {
+        return Ok(());
+    };
+    let message = format!(
+        "`{name}` is not taken from a request; leave it out, declare the service under [providers] in riverrun.toml, and ask for the model as `PROVIDER/MODEL`"
+    );
+    Err(Failure::new(400, "unsupported_parameter", message).param(name.clone()))
+}
+
 /// Appends `{"dialect":…,"body":{…}}`.
 pub(crate) fn request_member(dialect: &str, body: &[(String, RawJson)]) -> RawJson {
     let mut out = String::from("{\"dialect\":");

@@ -4,7 +4,7 @@ use riverrun_event::{FileBlock, ImageBlock, ImageUrl, Part, RawJson};
 
 use crate::request::reader::{At, Object, checked};
 use crate::request::{ABOUT_THE_ANSWER, Failure, InputItem, ModelCall, Tool, ToolChoice};
-use crate::request::{member, raw_inside, request_member, text_inside};
+use crate::request::{member, raw_inside, refuse_routing, request_member, text_inside};
 
 /// Tools that are not functions may carry keys of other services; the log must not.
 const SECRETS: [&str; 2] = ["authorization", "headers"];
@@ -38,6 +38,7 @@ pub fn decode(body: &[u8]) -> Result<ModelCall, Failure> {
         ..ModelCall::default()
     };
     let extra = object.rest();
+    refuse_routing(&extra)?;
     let reasoning_effort = text_inside(member(&extra, "reasoning"), &["effort"]);
     let output_schema = raw_inside(member(&extra, "text"), &["format", "schema"]);
     Ok(ModelCall { reasoning_effort, output_schema, hosted, secrets, unknown, verbatim, extra, ..call })

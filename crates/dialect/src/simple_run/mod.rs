@@ -4,6 +4,7 @@
 mod aggregator;
 
 use riverrun_event::{Item, RawJson};
+use riverrun_fold::view::final_output;
 use riverrun_fold::{ItemAt, State};
 use serde::Serialize;
 
@@ -47,7 +48,7 @@ struct RunResult<'a> {
     run_id: &'a str,
     status: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    final_output: Option<&'a RawJson>,
+    final_output: Option<RawJson>,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<&'a riverrun_event::ErrorInfo>,
     usage: &'a riverrun_event::Usage,
@@ -86,7 +87,7 @@ impl Encode for SimpleRun {
                 let run_result = RunResult {
                     run_id: turn.turn_id.as_str(),
                     status: turn.status.as_str(),
-                    final_output: turn.final_output.as_ref(),
+                    final_output: final_output(told.state, turn),
                     error: turn.error.as_ref(),
                     usage: &turn.usage,
                 };

@@ -1,6 +1,6 @@
 use super::*;
 use crate::SessionId;
-use crate::{decode, decode_wire, json, spill};
+use crate::{cut_text, decode, decode_wire, json, spill};
 
 fn session() -> SessionId {
     SessionId::new("ses_1").expect("a good id")
@@ -80,13 +80,33 @@ fn a_large_payload_keeps_its_shape_and_gives_its_strings_away() {
     assert_eq!((spilled[0].path.as_str(), &spilled[0].content), ("/payload/item/blockList/0/text", &long));
     assert!(draft.size() <= 4096);
     let members: serde_json::Value = serde_json::from_str(&draft.members).expect("JSON");
-    assert_eq!(members["payload"]["item"]["blockList"][0]["text"], "é".repeat(512));
+    let kept = members["payload"]["item"]["blockList"][0]["text"].as_str().expect("a text");
+    let reference = members["refs"]["spilled"][0]["ref"].as_str().expect("a reference");
+    assert_eq!(kept, format!("{}… [cut: 10000 bytes, whole in {reference}]", "é".repeat(512)));
+    assert_eq!(cut_text(kept), Some(("é".repeat(512).as_str(), reference)));
     assert_eq!(members["payload"]["item"]["blockList"][1]["text"], "short");
     assert_eq!((&members["refs"]["a"], &members["refs"]["spilled"][0]["size"]), (&1.into(), &10_000.into()));
     assert_eq!(spill(&mut draft, 4096), Ok(Vec::new()), "what fits is left alone");
     let digits = format!("[{}1]", "1,".repeat(5000));
     let mut stuck = decode(&format!(r#"{{"type":"x.y","payload":{digits}}}"#)).expect("an event").draft;
     assert!(spill(&mut stuck, 4096).is_err(), "there is no string to take out");
+}
+
+#[test]
+fn only_what_was_cut_here_counts_as_cut() {
+    let digest = "0".repeat(64);
+    let whole = format!("a… [cut: 9 bytes, whole in blob_{digest}]");
+    assert_eq!(cut_text(&whole), Some(("a", format!("blob_{digest}").as_str())));
+    let others = [
+        "a".repeat(512),
+        whole.clone() + ".",
+        whole.replace('9', "nine"),
+        whole.replace("00", "0"),
+        whole.replace("blob_", "bulb_"),
+    ];
+    for other in others {
+        assert_eq!(cut_text(&other), None, "{other}");
+    }
 }
 
 proptest::proptest! {

@@ -6,6 +6,7 @@ use riverrun_event::{RawJson, Usage};
 use serde_json::{Map, Value, json};
 
 use super::plain::Plain;
+use super::think::{Think, Told};
 use crate::failure::failure;
 use crate::stream::{Answer, Json, Protocol, protocol_error};
 use crate::{Category, ItemKind, ModelError, StopReason};
@@ -17,6 +18,11 @@ pub(crate) struct Chunks {
     calls: Vec<Call>,
     /// OpenRouter's reasoning blocks, which must come back as they are.
     details: Vec<Value>,
+    /// LiteLLM's, joined: they have the signatures of the model's maker.
+    blocks: Vec<Value>,
+    /// The service named its thoughts `reasoning_content`, and reads them so.
+    is_content: bool,
+    think: Think,
     /// Members of the message that have no place here, joined, and the item that tells them.
     beside: Option<(u32, Value)>,
     /// Members of the choice that have none.
@@ -40,17 +46,21 @@ struct Call {
     index: Option<u32>,
 }
 
+/// By this member of what is opaque the text of the thoughts goes back under the name that it came under.
+pub(super) const SENT_AS: &str = "sent_as";
+
 /// Members of a chunk that have a place here, or say nothing to anybody else.
 const PLACED: [&str; 6] = ["id", "object", "created", "model", "choices", "obfuscation"];
 
 const PLACED_IN_CHOICE: [&str; 5] = ["index", "delta", "message", "finish_reason", "logprobs"];
-const PLACED_IN_DELTA: [&str; 8] = [
+const PLACED_IN_DELTA: [&str; 9] = [
     "role",
     "content",
     "refusal",
     "reasoning",
     "reasoning_content",
     "reasoning_details",
+    "thinking_blocks",
     "annotations",
     "tool_calls",
 ];
@@ -63,6 +73,9 @@ impl Chunks {
             message: None,
             calls: Vec::new(),
             details: Vec::new(),
+            blocks: Vec::new(),
+            is_content: false,
+            think: Think::Before(String::new()),
             beside: None,
             choice: Map::new(),
             refused: false,
@@ -84,9 +97,18 @@ impl Chunks {
     fn delta(&mut self, delta: &Value, logprobs: &Value, answer: &mut Answer) {
         let text = |name: &str| delta[name].as_str().filter(|text| !text.is_empty());
         // Two names for the same text; some servers send both.
-        if let Some(thought) = text("reasoning_content").or_else(|| text("reasoning")) {
-            let index = *self.reasoning.get_or_insert_with(|| answer.open(ItemKind::Reasoning));
-            answer.reasoning(index, None, thought);
+        let thought = text("reasoning_content").or_else(|| text("reasoning"));
+        if let Some(thought) = thought {
+            self.held_back(answer);
+            self.is_content |= text("reasoning_content").is_some();
+            self.thought(thought, answer);
+        }
+        for block in delta["thinking_blocks"].as_array().into_iter().flatten() {
+            self.held_back(answer);
+            // The same text stands beside the blocks, or nowhere else.
+            let said = if thought.is_none() { block["thinking"].as_str() } else { None };
+            self.thought(said.unwrap_or_default(), answer);
+            gather(&mut self.blocks, block);
         }
         self.details.extend(delta["reasoning_details"].as_array().into_iter().flatten().cloned());
         if let Some(refusal) = text("refusal") {
@@ -95,14 +117,14 @@ impl Chunks {
             answer.refusal(index, refusal);
         }
         if let Some(content) = text("content") {
-            let index = self.message(answer);
-            answer.scored(index, content, &logprobs["content"]);
+            self.content(content, &logprobs["content"], answer);
         }
         for annotation in delta["annotations"].as_array().into_iter().flatten() {
             let index = self.message(answer);
             answer.annotate(index, annotation);
         }
         for (at, fragment) in delta["tool_calls"].as_array().into_iter().flatten().enumerate() {
+            self.held_back(answer);
             self.end_reasoning(answer);
             self.fragment(at as u64, fragment, answer);
         }
@@ -121,9 +143,37 @@ impl Chunks {
         join(whole, &news);
     }
 
+    fn thought(&mut self, text: &str, answer: &mut Answer) {
+        let index = *self.reasoning.get_or_insert_with(|| answer.open(ItemKind::Reasoning));
+        answer.reasoning(index, None, text);
+    }
+
     fn say(&mut self, text: &str, answer: &mut Answer) {
         let index = self.message(answer);
         answer.text(index, text);
+    }
+
+    fn content(&mut self, text: &str, logprobs: &Value, answer: &mut Answer) {
+        let told = self.think.take(text);
+        if told.said == text {
+            let index = self.message(answer);
+            return answer.scored(index, text, logprobs);
+        }
+        self.told(&told, answer);
+    }
+
+    fn told(&mut self, told: &Told, answer: &mut Answer) {
+        if !told.thought.is_empty() {
+            self.thought(&told.thought, answer);
+        }
+        if !told.said.is_empty() {
+            self.say(&told.said, answer);
+        }
+    }
+
+    fn held_back(&mut self, answer: &mut Answer) {
+        let told = self.think.rest();
+        self.told(&told, answer);
     }
 
     fn message(&mut self, answer: &mut Answer) -> u32 {
@@ -134,9 +184,22 @@ impl Chunks {
     /// Reasoning that goes on after the message began is another item.
     fn end_reasoning(&mut self, answer: &mut Answer) {
         if let Some(index) = self.reasoning.take() {
-            let details = std::mem::take(&mut self.details);
-            answer.done(index, (!details.is_empty()).then(|| json!({"reasoning_details": details})));
+            let opaque = self.opaque();
+            answer.done(index, (!opaque.is_empty()).then_some(Value::Object(opaque)));
         }
+    }
+
+    /// What the service wants back with these thoughts.
+    fn opaque(&mut self) -> Map<String, Value> {
+        let lists = [("reasoning_details", &mut self.details), ("thinking_blocks", &mut self.blocks)];
+        let mut opaque = Map::new();
+        for (name, list) in lists.into_iter().filter(|(_, list)| !list.is_empty()) {
+            opaque.insert(name.to_owned(), Value::Array(std::mem::take(list)));
+        }
+        if std::mem::take(&mut self.is_content) {
+            opaque.insert(SENT_AS.to_owned(), json!("reasoning_content"));
+        }
+        opaque
     }
 
     fn fragment(&mut self, at: u64, fragment: &Value, answer: &mut Answer) {
@@ -207,6 +270,7 @@ impl Chunks {
             "content_filter" => StopReason::ContentFilter,
             other => StopReason::Other(other.to_owned()),
         };
+        self.held_back(answer);
         self.end_reasoning(answer);
         if let Some(index) = self.message.take() {
             answer.done(index, None);
@@ -287,6 +351,17 @@ impl Call {
     }
 }
 
+/// Adds a piece to the thinking block that it belongs to: one that has its signature is whole.
+fn gather(blocks: &mut Vec<Value>, piece: &Value) {
+    let is_open = |block: &&mut Value| {
+        block["type"] == piece["type"] && block["signature"].as_str().is_none_or(str::is_empty)
+    };
+    match blocks.last_mut().filter(is_open).filter(|block| block["thinking"].is_string()) {
+        Some(block) => join(block, &without(piece, &["type"])),
+        None => blocks.push(without(piece, &[])),
+    }
+}
+
 /// The members of an object but for these, and for those that say nothing; null if none is left.
 fn without(object: &Value, names: &[&str]) -> Value {
     let is_left = |(name, value): &(&String, &Value)| !names.contains(&name.as_str()) && !value.is_null();
@@ -337,8 +412,10 @@ impl Protocol for Chunks {
             self.said_of_all(name, said, answer);
         }
         let [choice] = &plain.choices;
-        if let Some(text) = choice.delta.content.as_deref().filter(|text| !text.is_empty()) {
-            self.say(text, answer);
+        match choice.delta.content.as_deref().filter(|text| !text.is_empty()) {
+            Some(text) if self.think.is_off() => self.say(text, answer),
+            Some(text) => self.content(text, &Value::Null, answer),
+            None => {}
         }
         true
     }

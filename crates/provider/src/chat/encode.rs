@@ -3,6 +3,7 @@
 use riverrun_event::{Part, RawJson};
 use serde_json::{Map, Value, json};
 
+use super::decode::SENT_AS;
 use crate::part::{Shown, put, show, text_of, without_text};
 use crate::{History, ModelRequest, ToolChoice, ToolSpec};
 
@@ -84,10 +85,10 @@ impl Messages {
                 self.show_pictures();
                 self.said(&text_of(parts));
             }
-            History::Reasoning { provider: maker, opaque, .. } => {
+            History::Reasoning { provider: maker, opaque, text, .. } => {
                 if maker == provider {
                     self.show_pictures();
-                    self.thought(opaque);
+                    self.thought(opaque, text.as_deref());
                 }
             }
             History::ToolCall { call_id, name, arguments, .. } => {
@@ -129,9 +130,20 @@ impl Messages {
         }
     }
 
-    fn thought(&mut self, opaque: &Option<RawJson>) {
+    fn thought(&mut self, opaque: &Option<RawJson>, text: Option<&str>) {
         let opaque = opaque.as_ref().and_then(|raw| raw.to::<Map<String, Value>>().ok());
-        self.assistant.extend(opaque.unwrap_or_default());
+        let mut opaque = opaque.unwrap_or_default();
+        if let (Some(Value::String(name)), Some(text)) = (opaque.remove(SENT_AS), text) {
+            opaque.insert(name, json!(text));
+        }
+        // What was thought in several stretches goes back as one.
+        for (name, value) in opaque {
+            match (self.assistant.get_mut(&name), value) {
+                (Some(Value::Array(known)), Value::Array(more)) => known.extend(more),
+                (Some(Value::String(known)), Value::String(more)) => known.push_str(&more),
+                (_, value) => drop(self.assistant.insert(name, value)),
+            }
+        }
     }
 
     fn push(&mut self, message: Value) {

@@ -7,6 +7,7 @@ pub mod check;
 mod decode;
 mod encode;
 mod plain;
+mod think;
 
 use http::{HeaderMap, HeaderName};
 use serde_json::Value;

@@ -36,6 +36,16 @@ struct OpenItem {
     has_text: bool,
 }
 
+impl OpenItem {
+    /// True for arguments that are the beginning of JSON and not the whole of it.
+    fn is_unfinished(&self) -> bool {
+        let read = || serde_json::from_str::<serde::de::IgnoredAny>(&self.arguments);
+        matches!(self.kind, ItemKind::ToolCall { .. })
+            && !self.arguments.trim().is_empty()
+            && read().is_err_and(|error| error.is_eof())
+    }
+}
+
 impl Answer {
     pub fn begin_frame(&mut self, has_lone_surrogates: bool) {
         self.has_lone_surrogates = has_lone_surrogates;
@@ -129,7 +139,8 @@ impl Answer {
 
     pub fn done(&mut self, index: u32, opaque: Option<Value>) {
         let Some(item) = self.items.get_mut(index as usize) else { return };
-        if self.over || std::mem::replace(&mut item.done, true) {
+        // Arguments that go on are not done, whatever the service says: the answer's end tells what they are.
+        if self.over || item.is_unfinished() || std::mem::replace(&mut item.done, true) {
             return;
         }
         if item.joiner.end() {

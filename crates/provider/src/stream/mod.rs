@@ -105,7 +105,7 @@ impl<P: Protocol> Decoder for SseDecoder<P> {
         }
         self.answer.fail(ModelError::new(
             Category::Truncated,
-            "the stream ended without its terminal event; what came before it is kept",
+            "the stream ended without its terminal event: the answer was cut",
         ));
         self.answer.take()
     }

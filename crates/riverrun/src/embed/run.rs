@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use riverrun_dialect::{Dialect, before_turn};
 use riverrun_event::{ErrorInfo, Input, RawJson, Sequence, SessionId, TurnId, Usage};
+use riverrun_fold::view::final_output;
 use riverrun_fold::{State, Status};
 use riverrun_log::SessionKey;
 use riverrun_runner::{CancelMode, Cancelled};
@@ -152,7 +153,7 @@ impl RunStream {
             return Outcome::Paused(self.interruptions_in(state));
         };
         match (&known.status, &known.error) {
-            (Status::Completed, _) => Outcome::Completed(value(known.final_output.as_ref())),
+            (Status::Completed, _) => Outcome::Completed(value(final_output(state, known).as_ref())),
             (Status::Cancelled, _) => Outcome::Cancelled,
             (_, Some(error)) => Outcome::Failed(error.clone()),
             (status, None) => {
@@ -179,7 +180,7 @@ impl RunStream {
     pub async fn final_output(&self) -> Result<Option<Value>, Error> {
         let state = self.state().await?;
         let known = turn(&state, &self.0.turn).filter(|turn| turn.status == Status::Completed);
-        Ok(known.map(|turn| value(turn.final_output.as_ref())))
+        Ok(known.map(|turn| value(final_output(&state, turn).as_ref())))
     }
 
     /// The same as a type of yours, for an agent with an output type.

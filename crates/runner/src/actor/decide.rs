@@ -185,6 +185,7 @@ impl Actor {
     fn edited_digest(&self, action: &Action, arguments: &RawJson) -> Result<Option<String>, CommandError> {
         let invalid = |detail: String| CommandError::Invalid { field: "arguments".to_owned(), detail };
         let value: Value = arguments.to().map_err(|error| invalid(error.to_string()))?;
+        crate::exact::check(arguments.get()).map_err(invalid)?;
         if self.action_scope(&action.action_id).is_none() {
             // Somebody else runs the tool, and knows what fits it.
             return Ok(None);

@@ -17,7 +17,7 @@ use crate::plan::TRIES;
 use crate::view::TOO_LONG;
 
 /// A service that asks for a longer pause counts as one that will not answer.
-const LONGEST_PAUSE: Duration = Duration::from_secs(120);
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
 impl Actor {
     pub(super) fn model_failed(&mut self, task: &TaskId, error: &ModelError, page: &mut Page) {
@@ -102,24 +102,29 @@ impl Actor {
             matches!(error.category.as_deref(), Some("invalid_request" | "content_filter" | "cancelled"));
         let (scope, place) = (view.step_scope(), view.model);
         let next = self.next_model(task).filter(|_| !is_fatal);
-        let Some(next) = next else {
-            let error = self.last_words(task, error);
-            return self.fail_with(task, error, page);
-        };
         let models = self.persona(task).map(|persona| persona.spec.models.clone()).unwrap_or_default();
+        let has_choice = models.len() > 1;
         let (requested_provider, requested_model) = split(models.get(place));
-        let (selected_provider, selected_model) = split(Some(&next));
         let decision = RoutingDecision {
-            decision_reason: Some("the model before it failed".to_owned()),
-            selected_provider,
-            selected_model,
             requested_provider,
             requested_model,
             candidate_count: u32::try_from(models.len()).ok(),
             fallback_chain: Some(models),
-            error: Some(error),
+            error: Some(error.clone()),
             ..RoutingDecision::default()
         };
+        let Some(next) = next else {
+            if has_choice && !is_fatal {
+                let decision_reason = Some("every model failed".to_owned());
+                let decision = RoutingDecision { decision_reason, ..decision };
+                page.push(EventType::RoutingNotPossible, &scope, &decision);
+            }
+            let error = self.last_words(task, error);
+            return self.fail_with(task, error, page);
+        };
+        let decision_reason = Some("the model before it failed".to_owned());
+        let (selected_provider, selected_model) = split(Some(&next));
+        let decision = RoutingDecision { decision_reason, selected_provider, selected_model, ..decision };
         page.push(EventType::RoutingFallbackApplied, &scope, &decision);
     }
 

@@ -15,6 +15,7 @@ mod absorb;
 mod admit;
 mod append;
 mod ask;
+mod attach;
 mod calls;
 mod child;
 mod close;
@@ -66,6 +67,7 @@ use tokio::time::Instant;
 
 use append::InFlight;
 pub(crate) use append::Stop;
+pub use attach::blob_named;
 pub(crate) use command::{Command, Reply};
 
 use crate::core::Core;

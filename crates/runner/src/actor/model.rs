@@ -11,6 +11,9 @@ use riverrun_provider::{ItemKind, ModelEvent, StopReason};
 use super::Actor;
 use crate::page::Page;
 
+/// The longest text that one event tells again, with what it cites.
+const LONGEST_TOLD: usize = 32 << 10;
+
 /// An open model call and the items that it began.
 #[derive(Default)]
 pub(super) struct Stream {
@@ -265,7 +268,8 @@ impl Actor {
         let Some((scope, item)) = self.stream_item(task, index) else { return };
         item.is_done = true;
         let opaque = opaque.filter(|_| !is_hosted(item));
-        if !item.annotations.is_empty() {
+        // A text that is too long for one event is told by its deltas alone: an event with all of it would be cut.
+        if !item.annotations.is_empty() && item.text.len() <= LONGEST_TOLD {
             let text = std::mem::take(&mut item.text);
             let annotations = Some(std::mem::take(&mut item.annotations));
             let logprobs = Some(std::mem::take(&mut item.logprobs)).filter(|odds| fits(odds));

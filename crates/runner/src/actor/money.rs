@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use riverrun_event::{Cost, EventType, LimitState, RawJson, Scope, TaskId, Timestamp, Usage};
+use riverrun_event::{Cost, EventType, LimitState, RawJson, RuntimeNotice, Scope, TaskId, Timestamp, Usage};
 use riverrun_provider::{ModelRequest, RateLimit, cost};
 
 use super::Actor;
@@ -42,11 +42,28 @@ impl Actor {
         let Some(name) = self.model_of(task) else { return };
         let (Some(provider), Some(model)) = split(Some(&name)) else { return };
         let price = self.core.registry.providers.get(&provider).and_then(|known| known.price(&model));
-        // What nobody priced or the service did not count is unknown, and unknown is not nothing.
-        let Some(amount) = price.and_then(|price| cost(&price, usage)) else { return };
+        let Some(price) = price else { return };
+        // What the service did not count is unknown, and unknown is not nothing.
+        let Some(amount) = cost(&price, usage) else { return self.warn_of_cost(task, &name, scope, page) };
         let currency = Some("USD".to_owned());
         let cost = Cost { amount, currency, model: Some(model), provider: Some(provider), usage: None };
         page.push(EventType::CostRecorded, scope, &cost);
+    }
+
+    /// A limit that cannot be kept exactly is told, once for each call.
+    fn warn_of_cost(&self, task: &TaskId, model: &str, scope: &Scope, page: &mut Page) {
+        if self.persona(task).is_none_or(|persona| persona.spec.limits.cost.is_none()) {
+            return;
+        }
+        let message = format!(
+            "the service of `{model}` did not count its tokens: the cost limit counts what reading the request was estimated to cost, and not what the model said"
+        );
+        let notice = RuntimeNotice {
+            code: Some("cost_unknown".to_owned()),
+            message: Some(message),
+            ..RuntimeNotice::default()
+        };
+        page.push(EventType::RuntimeWarning, scope, &notice);
     }
 
     /// Tells when little is left; what is plenty is no news.

@@ -138,12 +138,13 @@ impl Actor {
         let idempotency_key = view.step.as_ref().map(|step| self.call_key(step));
         let spoken = persona.settings.dialect.as_deref().filter(|dialect| provider.speaks() == Some(dialect));
         let verbatim = persona.settings.verbatim.as_ref().filter(|_| persona.is_gateway && steps == 0);
-        let history = match (spoken, verbatim) {
+        let mut history = match (spoken, verbatim) {
             (Some(dialect), Some(_)) => {
                 self.said_before(task, &Reader { provider: provider.name(), dialect }).await
             }
             (None, _) | (_, None) => self.history(task, provider.name()).await?,
         };
+        self.attach(&mut history).await;
         let settings = &persona.settings;
         let dialect = settings.dialect.as_deref();
         let is_spoken = dialect.is_none() || dialect == provider.speaks();

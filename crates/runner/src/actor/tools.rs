@@ -59,18 +59,9 @@ impl Actor {
             };
             return self.refuse_call(task, call, ToolErrorKind::UnknownTool, &message, page);
         };
-        if arguments.len() > MAX_ARGUMENTS {
-            let size = arguments.len();
-            let message = format!(
-                "The arguments of `{name}` have {size} bytes; at most {MAX_ARGUMENTS} are taken. Say less at once."
-            );
-            return self.refuse_call(task, call, ToolErrorKind::BadArguments, &message, page);
-        }
-        let value: Value = match serde_json::from_str(&arguments) {
+        let value = match read(&name, &arguments) {
             Ok(value) => value,
-            Err(error) => {
-                let message =
-                    format!("The arguments of `{name}` are not JSON: {error}. They were: {arguments}");
+            Err(message) => {
                 return self.refuse_call(task, call, ToolErrorKind::BadArguments, &message, page);
             }
         };
@@ -357,6 +348,22 @@ pub(super) fn failed(name: String, kind: ToolErrorKind, message: &str) -> ToolFa
         output_ref: None,
         duration_ms: None,
     }
+}
+
+/// The arguments as a value; Err is what the model reads of those that are none.
+fn read(name: &str, arguments: &str) -> Result<Value, String> {
+    if arguments.len() > MAX_ARGUMENTS {
+        let size = arguments.len();
+        return Err(format!(
+            "The arguments of `{name}` have {size} bytes; at most {MAX_ARGUMENTS} are taken. Say less at once."
+        ));
+    }
+    let value = serde_json::from_str(arguments).map_err(|error| {
+        format!("The arguments of `{name}` are not JSON: {error}. They were: {arguments}")
+    })?;
+    crate::exact::check(arguments)
+        .map_err(|problem| format!("The arguments of `{name}` cannot be taken: {problem}."))?;
+    Ok(value)
 }
 
 /// The arguments that may run, and those that a person put in their place. What was decided upon must be what runs.

@@ -3,7 +3,7 @@
 //! The log's events keep a preview of such a text and a reference. An actor that wrote them has them whole; one that
 //! read them from the log would let its model read 512 characters of a result and take that for all.
 
-use riverrun_event::{Composer, Event, Item, PREVIEW_CHARACTERS, Record, Sequence, decode_wire};
+use riverrun_event::{Composer, Event, Item, PREVIEW_CHARACTERS, Record, Sequence, cut_text, decode_wire};
 use riverrun_fold::{Density, State, Turn};
 use riverrun_log::BlobRef;
 use serde_json::Value;
@@ -96,12 +96,13 @@ pub(super) fn is_cut_output(output: &[Item]) -> bool {
     is_cut(&output)
 }
 
-/// A text that is as long as a preview may be one.
+/// A text that says so, or is as long as a preview: those of older logs say nothing.
 fn is_cut(value: &impl serde::Serialize) -> bool {
     fn any(value: &Value) -> bool {
         match value {
             Value::String(text) => {
-                text.len() >= PREVIEW_CHARACTERS && text.chars().count() == PREVIEW_CHARACTERS
+                text.len() >= PREVIEW_CHARACTERS
+                    && (cut_text(text).is_some() || text.chars().count() == PREVIEW_CHARACTERS)
             }
             Value::Array(list) => list.iter().any(any),
             Value::Object(members) => members.values().any(any),

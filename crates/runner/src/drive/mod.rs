@@ -4,6 +4,7 @@
 mod check;
 mod hook;
 mod model;
+mod piece;
 mod process;
 mod summary;
 mod tool;

@@ -8,6 +8,7 @@ use riverrun_provider::{Category, ModelError, ModelEvent, ModelRequest, Provider
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
+use super::piece::{is_long, pieces};
 use super::{Line, Report};
 
 pub(crate) struct ModelCall {
@@ -36,6 +37,14 @@ pub(crate) async fn call_model(
 async fn speak(call: ModelCall, line: &Line, cancel: CancellationToken) -> Option<ModelError> {
     let mut stream = call.provider.call(call.request, cancel);
     while let Some(event) = stream.next().await {
+        if is_long(&event) {
+            for piece in pieces(event) {
+                if !line.tell(Report::Model(piece)).await {
+                    return None;
+                }
+            }
+            continue;
+        }
         let is_last = matches!(event, ModelEvent::Completed { .. } | ModelEvent::Failed(_));
         if !line.tell(Report::Model(event)).await || is_last {
             return None;

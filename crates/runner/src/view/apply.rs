@@ -2,7 +2,7 @@
 
 use riverrun_event::{
     ActionId, ActionRequired, ActionResolved, Compaction, Event, Item, ItemCompleted, ItemPatch, ItemStarted,
-    Patch, Payload, RunId, TaskId, Timestamp,
+    Patch, Payload, RunId, TaskId, Timestamp, Usage,
 };
 use riverrun_fold::Status;
 
@@ -69,6 +69,7 @@ impl View {
             cancel: None,
             tasks: vec![root],
             cost: 0.0,
+            estimates: Default::default(),
         };
         self.turns.insert(turn, view);
     }
@@ -96,7 +97,11 @@ impl TurnView {
                 self.paused_for += since.map_or(0, |since| event.timestamp.millis() - since.millis());
             }
             Payload::InputSteered(_) => self.child_told(event),
+            Payload::CostEstimated(cost) => drop(self.estimates.insert(task_id.clone(), cost.amount)),
             Payload::CostRecorded(cost) => self.cost += cost.amount,
+            Payload::ModelCompleted(completed) if !is_counted(completed.usage.as_ref()) => {
+                self.cost += self.estimates.get(&task_id).copied().unwrap_or_default();
+            }
             _ => {}
         }
         if let Some(task) = self.task_mut(&task_id) {
@@ -119,6 +124,11 @@ impl TurnView {
             self.tasks.push(TaskView::new(event.scope.clone(), task.clone(), run, agent));
         }
     }
+}
+
+/// True if the service said what its answer cost in tokens.
+fn is_counted(usage: Option<&Usage>) -> bool {
+    usage.is_some_and(|usage| usage.input_tokens.is_some() && usage.output_tokens.is_some())
 }
 
 impl TaskView {

@@ -37,8 +37,10 @@ pub(crate) struct TurnView {
     pub cancel: Option<Cancel>,
     /// The root task first, parents before children.
     pub tasks: Vec<TaskView>,
-    /// Recorded cost in US dollars.
+    /// Recorded cost in US dollars; of calls whose service counted nothing, what reading them was estimated to cost.
     pub cost: f64,
+    /// Of each task's newest call.
+    pub estimates: BTreeMap<TaskId, f64>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

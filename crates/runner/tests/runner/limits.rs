@@ -90,6 +90,21 @@ async fn an_empty_account_blocks_and_the_next_model_is_tried() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn it_is_told_that_no_model_is_left() {
+    let models = vec!["script/a".to_owned(), "script/b".to_owned()];
+    let empty = || vec![failing(Category::Quota, None, None)];
+    let script = Script::new(vec![]).model("a", empty()).model("b", empty());
+    let stage = Stage::new(script, vec![AgentSpec { models: models.clone(), ..agent() }]).await;
+    stage.submit("turn_1", "go").await;
+    assert_eq!(stage.ended("turn_1").await, "failed");
+    let events = stage.events().await;
+    let Ok(Payload::RoutingNotPossible(told)) = &of(&events, "routing.not_possible").payload else {
+        panic!()
+    };
+    assert_eq!((told.requested_model.as_deref(), &told.fallback_chain), (Some("b"), &Some(models)));
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_budget_that_is_used_up_is_told_before_the_turn_fails() {
     let limits = Limits { cost: Some(0.5), ..Limits::default() };
     let price = Price { input: 1e5, cached_input: None, output: 0.0 };
@@ -106,6 +121,35 @@ async fn a_budget_that_is_used_up_is_told_before_the_turn_fails() {
     let Ok(Payload::TurnFailed(failed)) = &of(&events, "turn.failed").payload else { panic!() };
     assert_eq!(failed.error.code.as_deref(), Some("max_cost_exceeded"));
     assert_eq!(stage.script.calls(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_budget_holds_for_a_service_that_counts_nothing() {
+    let limits = Limits { cost: Some(0.5), ..Limits::default() };
+    let price = Price { input: 1e5, cached_input: None, output: 0.0 };
+    let mut uncounted = crate::script::calls(&[("c1", "nothing", "{}")]);
+    let Some((_, ModelEvent::Completed { usage, .. })) = uncounted.0.last_mut() else { panic!() };
+    *usage = Default::default();
+    let script = Script::new(vec![uncounted, text("never")]);
+    let stage = Stage::new(script.priced(price), vec![AgentSpec { limits, ..agent() }]).await;
+    stage.submit("turn_1", &"go ".repeat(100)).await;
+    assert_eq!(stage.ended("turn_1").await, "failed");
+    assert_eq!((stage.count("cost.recorded").await, stage.count("cost.estimated").await), (0, 1));
+    let events = stage.events().await;
+    let Ok(Payload::RuntimeWarning(warning)) = &of(&events, "runtime.warning").payload else { panic!() };
+    assert_eq!(warning.code.as_deref(), Some("cost_unknown"));
+    let Ok(Payload::TurnFailed(failed)) = &of(&events, "turn.failed").payload else { panic!() };
+    assert_eq!(failed.error.code.as_deref(), Some("max_cost_exceeded"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_service_that_asks_for_more_than_a_minute_is_not_waited_for() {
+    for (seconds, ended) in [(60, "completed"), (61, "failed")] {
+        let hit = failing(Category::RateLimit, None, Some(Duration::from_secs(seconds)));
+        let stage = Stage::new(Script::new(vec![hit, text("now")]), vec![agent()]).await;
+        stage.submit("turn_1", "go").await;
+        assert_eq!(stage.ended("turn_1").await, ended, "{seconds}");
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -71,6 +71,8 @@ async fn what_goes_wrong_with_a_call_is_read_by_the_model() {
         ("c5", "read", r#"{"panic":true}"#),
         ("c6", "slow", "{}"),
         ("c7", "denied", "{}"),
+        ("c8", "read", r#"{"y":18446744073709551616}"#),
+        ("c9", "read", r#"{"x":1,"x":2}"#),
     ];
     let tools = vec![
         tool("read", READ, Approval::Policy, &made),
@@ -88,6 +90,8 @@ async fn what_goes_wrong_with_a_call_is_read_by_the_model() {
         ("c5", "failed"),
         ("c6", "longer"),
         ("c7", "not here"),
+        ("c8", "`/y`: the number 18446744073709551616"),
+        ("c9", "`/x` is there twice"),
     ] {
         let (told, is_error) = result(&stage, id);
         assert!(is_error && told.contains(words), "{id}: {told}");

@@ -18,7 +18,7 @@ use sha2::{Digest, Sha256};
 use crate::app::App;
 use crate::deliver::{CatchUp, Request, Subscription, TypePattern, open};
 use crate::edge::{Caller, Media, Problem, not_found, stream_response};
-use crate::route::{NewSessionBody, check_addresses, create};
+use crate::route::{NewSessionBody, check_addresses, check_blobs, create};
 use crate::runner::Asked;
 use crate::session::Hub;
 
@@ -78,6 +78,7 @@ pub async fn start_with(
         app.agents().check(agent)?;
     }
     check_addresses(submit.input.as_ref(), &submit.history)?;
+    check_blobs(app, caller.tenant(), submit.input.as_ref(), &submit.history).await?;
     let known = match &new.session_id {
         Some(id) => {
             caller.require_session(id)?;

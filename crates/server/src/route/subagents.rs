@@ -14,7 +14,7 @@ use serde_json::json as object;
 use super::command::Command;
 use super::idempotency::Once;
 use super::json;
-use super::turn_input::check_input;
+use super::turn_input::{check_blobs, check_input};
 use super::turns::{InputBody, place};
 use crate::app::App;
 use crate::edge::{
@@ -235,6 +235,7 @@ pub(crate) async fn tell(
     request: Option<RequestKey>,
 ) -> Result<(), Problem> {
     check_input(&input)?;
+    check_blobs(app, &hub.key.tenant, Some(&input), &[]).await?;
     let task = TaskId::new(task).map_err(|_| not_found())?;
     let told = app.runner().subagent_input(&hub.key, &task, input, request).await;
     app.answered(Asked::Subagent, told)

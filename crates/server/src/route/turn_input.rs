@@ -1,9 +1,11 @@
 //! What a turn may be given: an input that a model can be shown, and settings that mean something.
 
-use riverrun_event::{Block, ErrorCode, Input, Item, Part};
-use riverrun_runner::{Settings, check_schema, is_blocked};
+use riverrun_event::{Block, ErrorCode, Input, Item, Part, TenantId};
+use riverrun_log::BlobRef;
+use riverrun_runner::{Settings, blob_named, check_schema, is_blocked};
 use serde_json::{Map, Value};
 
+use crate::app::App;
 use crate::edge::{Problem, invalid};
 
 /// Nothing to say is nothing to do, and what no model can be shown is nothing to say.
@@ -33,6 +35,10 @@ fn check_part(place: &str, part: &Part) -> Result<(), Problem> {
             None if file.data.is_some() || file.file_ref.is_some() => Ok(()),
             None => Err(invalid(place, &"a file needs `url`, `data` or `file_ref`")),
         },
+        Block::Audio(audio) if audio.transcript.is_none() => {
+            let reason = "no model is shown sound from here; give its words as `transcript`";
+            Err(invalid(place, &reason))
+        }
         Block::Audio(audio) => {
             audio.url.as_ref().map_or(Ok(()), |url| check_url(&format!("{place}.url"), url))
         }
@@ -68,6 +74,51 @@ pub(crate) fn check_addresses(input: Option<&Input>, history: &[Item]) -> Result
         Some(detail) => Err(Problem::new(ErrorCode::UrlBlocked, detail).field("input")),
         None => Ok(()),
     })
+}
+
+/// The blobs that are named: each is a reference and the caller's own, before anybody is told that it was taken.
+pub(crate) async fn check_blobs(
+    app: &App,
+    tenant: &TenantId,
+    input: Option<&Input>,
+    history: &[Item],
+) -> Result<(), Problem> {
+    for (place, part) in placed(input, history) {
+        let Some(name) = blob_named(part) else { continue };
+        let field = format!("{place}.file_ref");
+        let shown: String = name.chars().take(80).filter(|c| !c.is_control()).collect();
+        let Some(reference) = BlobRef::parse(name) else {
+            let detail =
+                format!("`{field}`: `{shown}` is no reference; give the `ref` that PUT /v1/blobs answered");
+            return Err(Problem::new(ErrorCode::BadRef, detail).field(field));
+        };
+        if app.log().blob_info(tenant, &reference).await?.is_none() {
+            let detail = format!("`{field}`: there is no blob `{shown}`; store it with PUT /v1/blobs first");
+            return Err(Problem::new(ErrorCode::NotFound, detail).field(field));
+        }
+    }
+    Ok(())
+}
+
+/// The parts of an input and of what was said before, each with its place.
+fn placed<'a>(input: Option<&'a Input>, history: &'a [Item]) -> Vec<(String, &'a Part)> {
+    let mut all = Vec::new();
+    let mut add = |at: String, parts: &'a [Part]| {
+        all.extend(parts.iter().enumerate().map(|(place, part)| (format!("{at}[{place}]"), part)));
+    };
+    if let Some(Input::Parts(parts)) = input {
+        add("input".to_owned(), parts);
+    }
+    for (place, item) in history.iter().enumerate() {
+        let (content, blocks) = match item {
+            Item::Message(message) => (&message.content, &message.block_list),
+            Item::ToolResult(result) => (&result.content, &result.block_list),
+            _ => continue,
+        };
+        add(format!("history[{place}].content"), content.as_deref().unwrap_or_default());
+        add(format!("history[{place}].block_list"), blocks.as_deref().unwrap_or_default());
+    }
+    all
 }
 
 /// Why nobody is sent to this address, and what to give instead. A data URL brings its content along; every other one is

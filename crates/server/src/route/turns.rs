@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 
 use super::command::Command;
 use super::idempotency::Once;
-use super::turn_input::{check_input, settings};
+use super::turn_input::{check_blobs, check_input, settings};
 use super::turn_stream::{Wanted, stream};
 use crate::app::App;
 use crate::edge::{Caller, CompactJson, PathId, Problem, Scope, decode_text, not_found};
@@ -145,6 +145,7 @@ pub(crate) async fn submit_turn(app: &App, hub: &Arc<Hub>, body: SubmitBody) -> 
         app.agents().check(agent)?;
     }
     check_input(&body.input)?;
+    check_blobs(app, &hub.key.tenant, Some(&body.input), &body.history).await?;
     let submit = Submit {
         turn_id: body.turn_id,
         thread_id: body.thread_id,
@@ -213,6 +214,7 @@ pub(crate) async fn steer_turn(
     request: Option<RequestKey>,
 ) -> Result<TurnView, Problem> {
     check_input(&input)?;
+    check_blobs(app, &hub.key.tenant, Some(&input), &[]).await?;
     let steered = app.runner().steer(&hub.key, &turn_id(turn)?, input, request).await;
     Ok(TurnView::new(hub, app.answered(Asked::Steer, steered)?))
 }

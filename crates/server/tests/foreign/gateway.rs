@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::harness::{JSON, Server};
-use crate::upstream::{TEXT, Upstream};
+use crate::upstream::{TEXT, Upstream, huge};
 use crate::wire::Answer;
 
 /// The path of each dialect, and the provider that speaks it too.
@@ -50,6 +50,66 @@ fn said(path: &str, answer: &Value) -> String {
         _ => &answer["choices"][0]["message"]["content"],
     };
     text.as_str().unwrap_or_default().to_owned()
+}
+
+#[tokio::test]
+async fn a_delta_that_fits_no_event_comes_through_whole() {
+    let (server, _upstream) = gateway().await;
+    for (path, provider) in DIALECTS {
+        let answer = post(&server, path, &[], &body(path, &format!("{provider}/huge"), false)).await;
+        assert_eq!(answer.status, 200, "{path}");
+        let said = said(path, &answer.json());
+        assert!(said == TEXT.replace("One ", &huge()), "{path}: {} bytes", said.len());
+    }
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn what_is_named_in_the_blob_store_reaches_every_service() {
+    let (server, upstream) = gateway().await;
+    let stored = server.call("PUT /v1/blobs", &[("content-type", "image/png")], "hi").await.json();
+    let reference = stored["ref"].as_str().expect("a reference").to_owned();
+    server.make("s").await;
+    for provider in ["responses", "chat", "anthropic", "gemini"] {
+        let parts = json!([{"type": "text", "text": "look"}, {"type": "image", "fileRef": reference},
+            {"type": "file", "name": "a.pdf", "fileRef": reference, "mediaType": "application/pdf"}]);
+        let turn = json!({"agent": format!("{provider}/plain"), "input": parts, "turnId": provider});
+        let answer = server.post("/v1/sessions/s/turns", turn).await;
+        assert_eq!(answer.status, 202, "{}", answer.text());
+        server.turn("s", provider).await;
+        let asked = upstream.calls().pop().expect("a request").to_string();
+        assert!(!asked.contains("blob_"), "{provider}: {asked}");
+        for word in ["aGk=", "image/png", "application/pdf"] {
+            assert!(asked.contains(word), "{provider} is not shown {word}: {asked}");
+        }
+    }
+    // A client of the Responses API names files by their ids.
+    for (id, status) in [(reference, 200), (format!("blob_{}", "0".repeat(64)), 404)] {
+        let content = json!([{"type": "input_text", "text": "look"}, {"type": "input_image", "file_id": id}]);
+        let asked = json!({"model": "chat/plain", "input": [{"role": "user", "content": content}]});
+        let answer = post(&server, "/v1/responses", &[], &asked).await;
+        assert_eq!(answer.status, status, "{}", answer.text());
+    }
+    assert!(upstream.calls().pop().expect("a request").to_string().contains("data:image/png;base64,aGk="));
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_request_does_not_say_where_it_goes() {
+    let (server, upstream) = gateway().await;
+    for (path, provider) in DIALECTS {
+        for name in ["base_url", "api_base", "api_key", "custom_llm_provider", "extra_headers"] {
+            for model in [format!("{provider}/plain"), "agent/none".to_owned()] {
+                let mut asked = body(path, &model, false);
+                asked[name] = json!("http://elsewhere.example");
+                let answer = post(&server, path, &[], &asked).await;
+                assert_eq!(answer.status, 400, "{path} {name} {model}: {}", answer.text());
+                assert!(answer.text().contains(&format!("`{name}`")), "{}", answer.text());
+            }
+        }
+    }
+    assert!(upstream.calls().is_empty());
+    server.stop().await;
 }
 
 #[tokio::test]

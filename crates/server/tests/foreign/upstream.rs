@@ -115,7 +115,11 @@ impl Upstream {
             _ => frames(api),
         };
         let paused = |frame: &String| frame.replace("\"end_turn\"", "\"pause_turn\"");
-        let frames: Vec<String> = if model == "pause" { frames.iter().map(paused).collect() } else { frames };
+        let frames: Vec<String> = match model {
+            "pause" => frames.iter().map(paused).collect(),
+            "huge" => frames.iter().map(|frame| frame.replace("One ", &huge())).collect(),
+            _ => frames,
+        };
         for (at, frame) in frames.iter().enumerate() {
             if model == "cut" && at + 3 >= frames.len() {
                 return;
@@ -173,6 +177,11 @@ fn error(api: &str, kind: &str, code: &str, message: &str) -> Value {
 
 const WORDS: [&str; 8] = ["One ", "two ", "three ", "four ", "five ", "six ", "seven ", "eight."];
 pub const TEXT: &str = "One two three four five six seven eight.";
+
+/// A word that fits no event, as the model `huge` says it.
+pub fn huge() -> String {
+    "é1".repeat(500_000)
+}
 
 fn frames(api: &str) -> Vec<String> {
     match api {

@@ -75,6 +75,8 @@ async fn a_large_string_goes_into_a_blob_whatever_the_form_of_the_body() {
     let page = server.get("/v1/sessions/s1/events").await;
     let reference = page["events"][1]["refs"]["spilled"][0]["ref"].as_str().expect("a reference").to_owned();
     assert_eq!(server.call(&format!("GET /v1/blobs/{reference}"), &[], "").await.text(), large);
+    let kept = page["events"][1]["payload"]["text"].as_str().expect("a text");
+    assert!(kept.ends_with(&format!("… [cut: 307200 bytes, whole in {reference}]")), "{kept}");
     server.stop().await;
 }
 

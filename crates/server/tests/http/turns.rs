@@ -367,6 +367,19 @@ async fn what_no_model_can_be_shown_is_refused_with_its_place() {
             "url_blocked",
             "input[0].url",
         ),
+        (
+            json!({"input": [{"type": "text", "text": "x"}, {"type": "image", "fileRef": "../../etc/passwd"}]}),
+            400,
+            "bad_ref",
+            "input[1].file_ref",
+        ),
+        (
+            json!({"input": [{"type": "file", "file_ref": format!("blob_{}", "0".repeat(64))}]}),
+            404,
+            "not_found",
+            "input[0].file_ref",
+        ),
+        (json!({"input": [{"type": "audio", "data": "aGk="}]}), 400, "invalid_field", "input[0]"),
         (given(json!({"tools": [{"nme": "x"}]})), 400, "unknown_field", "settings.tools[0].nme"),
         (given(json!({"tools": [{}]})), 400, "invalid_field", "settings.tools[0].name"),
         (

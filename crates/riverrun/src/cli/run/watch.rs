@@ -105,6 +105,9 @@ impl Watch {
                 Heard::Update(None) => Some(self.ended()),
             };
             if let Some(ending) = ending {
+                if let Some(end) = &mut self.end {
+                    self.client.restore(end).await?;
+                }
                 self.cursor = follow.cursor().map(str::to_owned).or(self.cursor.take());
                 return Ok(ending);
             }

@@ -83,6 +83,10 @@ fn address(node: &Node) -> Result<(), String> {
     if is_whole || host.is_some_and(is_host) {
         return Ok(());
     }
+    if let Some((_, place)) = text.rsplit_once('@') {
+        let reason = "holds a user or password, which stands in messages and logs; leave it out";
+        return Err(format!("`…@{place}` {reason}, and give secrets as {{ env = … }} or {{ file = … }}"));
+    }
     Err(format!(
         "`{text}` is no address; write {}",
         wanted(Shape::Url).trim_start_matches("an address such as ")

@@ -222,6 +222,11 @@ fn values_without_sense_are_refused() {
         ),
         ("[providers.p]\nkind = \"openai\"", "base_url = \"nowhere\"", "base_url: `nowhere` is no address"),
         (
+            "[providers.p]\nkind = \"openai\"",
+            "base_url = \"https://me:hunter2@x.example/\"",
+            "base_url: `…@x.example/` holds a user or password",
+        ),
+        (
             "[tools.t]\ncommand = [\"t\"]",
             "limits = { memory = \"64MB\" }",
             "memory: `64MB` is not a size such as 65536, 256KiB or 1MiB",
