@@ -1,21 +1,23 @@
 //! A turn from its first event to its end, drawn as it happens, with its questions asked.
 
+mod asking;
+mod telling;
+
 use std::collections::VecDeque;
-use std::io::Write;
 use std::time::Duration;
 
 use riverrun_client::{Client, ConnectionState, Error, Follow, FollowOptions, FollowedEvent, Turn, Update};
-use riverrun_event::{ActionId, SessionId};
-use serde_json::{Value, json};
+use riverrun_event::SessionId;
+use serde_json::Value;
 
-use super::answer::{Answer, Wanted, answer};
+use super::answer::Wanted;
 use super::keyboard::Keyboard;
-use crate::cli::decide::show;
 use crate::cli::exit::Outcome;
 use crate::cli::interrupt::Interrupts;
 use crate::cli::output::Output;
 use crate::cli::tail::Renderer;
-use crate::cli::terminal::{Lines, Mark, Tone, escape};
+use crate::cli::terminal::{Lines, Mark, escape};
+use asking::Question;
 
 /// How long after a first `^C` a second one leaves the turn running.
 const MOMENT: Duration = Duration::from_millis(600);
@@ -29,13 +31,6 @@ pub enum Ending {
     Waiting,
     /// The user left; the turn goes on.
     Left,
-}
-
-/// An action that waits for the user.
-struct Question {
-    action: ActionId,
-    digest: Option<String>,
-    request: Value,
 }
 
 pub struct Watch {
@@ -177,91 +172,6 @@ impl Watch {
         }
     }
 
-    fn required(&mut self, event: &Value) -> Outcome<Option<Ending>> {
-        let Some(action) = event["actionId"].as_str().and_then(|id| ActionId::new(id).ok()) else {
-            return Ok(None);
-        };
-        let request = event["payload"].clone();
-        let digest = request["digest"].as_str().map(str::to_owned);
-        self.questions.push_back(Question { action, digest, request });
-        if !self.asks {
-            return Ok(Some(Ending::Waiting));
-        }
-        self.ask()?;
-        Ok(None)
-    }
-
-    fn asks_about(&self, resolved: &Value) -> bool {
-        self.questions.front().is_some_and(|first| resolved["actionId"] == first.action.as_str())
-    }
-
-    /// Drops a question that was decided, here or elsewhere.
-    fn forget(&mut self, action: &str) {
-        if self.questions.front().is_some_and(|first| first.action.as_str() == action) {
-            self.is_asked = false;
-            self.wanted = Wanted::Decision;
-        }
-        self.questions.retain(|question| question.action.as_str() != action);
-    }
-
-    /// Puts the first question to the user, if it was not put before.
-    fn ask(&mut self) -> Outcome {
-        let Some(first) = self.questions.front().filter(|_| !self.is_asked && self.asks) else {
-            return Ok(());
-        };
-        show(self.output, None, &first.request);
-        let words = self.wanted.prompt(&first.request);
-        self.is_asked = true;
-        self.prompt(&words);
-        Ok(())
-    }
-
-    fn prompt(&self, words: &str) {
-        let style = self.output.style_of_notes();
-        let mut stderr = std::io::stderr();
-        // A terminal that is gone is no reason to stop.
-        let _ = write!(
-            stderr,
-            "  {} {} ",
-            style.mark(Mark::Waiting, "your decision"),
-            style.paint(Tone::Dim, &format!("[{words}]"))
-        );
-        let _ = stderr.flush();
-    }
-
-    async fn answered(&mut self, line: Option<String>) -> Outcome<Option<Ending>> {
-        // The end of input: nobody can be asked any more.
-        let Some(line) = line else { return Ok(Some(Ending::Waiting)) };
-        let Some(first) = self.questions.front() else { return Ok(None) };
-        let (action, digest) = (first.action.clone(), first.digest.clone());
-        let mut decision = match answer(line.trim(), self.wanted, &first.request) {
-            Answer::Decision(decision) => decision,
-            Answer::More(wanted) => {
-                self.wanted = wanted;
-                self.prompt(&wanted.prompt(&first.request));
-                return Ok(None);
-            }
-            Answer::Unclear(why) => return self.ask_again(&why),
-        };
-        decision.digest = digest;
-        match self.client.decide(&self.session, &action, &decision).await {
-            // The event that tells the decision closes the question.
-            Ok(_) => self.is_asked = false,
-            Err(Error::Problem(problem)) => return self.ask_again(&problem.detail),
-            Err(error) => return Err(error.into()),
-        }
-        Ok(None)
-    }
-
-    fn ask_again(&mut self, why: &str) -> Outcome<Option<Ending>> {
-        self.output.note(&format!("  {}", escape(why, Lines::One)));
-        self.wanted = Wanted::Decision;
-        if let Some(first) = self.questions.front() {
-            self.prompt(&self.wanted.prompt(&first.request));
-        }
-        Ok(None)
-    }
-
     /// The first stops the turn, after a moment in which a second one leaves it running.
     async fn interrupted(&mut self) -> Outcome<Option<Ending>> {
         self.close_line()?;
@@ -291,67 +201,5 @@ impl Watch {
     fn close_line(&mut self) -> Outcome {
         let text = self.renderer.close_line();
         if text.is_empty() { Ok(()) } else { self.output.data(&text) }
-    }
-
-    /// How it ended, and how to go on.
-    pub fn tell(&mut self, ending: &Ending, needed: Option<&str>) -> Outcome {
-        self.close_line()?;
-        if self.output.json {
-            return self.output.line(&self.result(ending).to_string());
-        }
-        let (session, turn) = (&self.session, &self.turn.turn_id);
-        let first = needed.map(|serve| format!("start `{serve}` first, then: ")).unwrap_or_default();
-        match ending {
-            Ending::Completed | Ending::Failed | Ending::Cancelled => {
-                let style = self.output.style_of_notes();
-                self.output
-                    .note(&style.paint(Tone::Dim, &format!("go on: riverrun run --session {session} \"…\"")));
-            }
-            Ending::Waiting => {
-                let action = self.questions.front().map(|question| question.action.as_str()).unwrap_or("-");
-                self.output.note(&format!("a decision is needed; {first}riverrun approve {action}"));
-                self.output.note(&format!("then watch: riverrun tail {session} --turn {turn}"));
-            }
-            Ending::Left => {
-                let note = match needed {
-                    Some(serve) => {
-                        format!("left; it goes on with the next server: `{serve}`. Watch it there: ")
-                    }
-                    None => "left; the turn goes on. Watch it: ".to_owned(),
-                };
-                self.output.note(&format!("{note}riverrun tail {session} --turn {turn}"));
-            }
-        }
-        Ok(())
-    }
-
-    /// The last line of `--json`, so that a script knows how it ended and where to go on.
-    fn result(&self, ending: &Ending) -> Value {
-        let outcome = match ending {
-            Ending::Completed => "completed",
-            Ending::Failed => "failed",
-            Ending::Cancelled => "cancelled",
-            Ending::Waiting => "waiting",
-            Ending::Left => "detached",
-        };
-        let mut line = json!({
-            "type": "result", "schemaVersion": "riverrun-cli/1", "sessionId": self.session,
-            "turnId": self.turn.turn_id, "taskId": self.turn.task_id, "outcome": outcome,
-        });
-        if let Some(payload) = self.end.as_ref().map(|end| &end["payload"]) {
-            for name in ["finalOutput", "stopReason", "usage", "error"] {
-                if !payload[name].is_null() {
-                    line[name] = payload[name].clone();
-                }
-            }
-        }
-        let waiting: Vec<&str> = self.questions.iter().map(|question| question.action.as_str()).collect();
-        if !waiting.is_empty() {
-            line["actions"] = json!(waiting);
-        }
-        if let Some(cursor) = &self.cursor {
-            line["cursor"] = cursor.as_str().into();
-        }
-        line
     }
 }

@@ -1,0 +1,107 @@
+//! What the turn asks the user, one question after the other.
+
+use std::io::Write;
+
+use riverrun_client::Error;
+use riverrun_event::ActionId;
+use serde_json::Value;
+
+use super::{Ending, Watch};
+use crate::cli::decide::show;
+use crate::cli::exit::Outcome;
+use crate::cli::run::answer::{Answer, Wanted, answer};
+use crate::cli::terminal::{Lines, Mark, Tone, escape};
+
+/// An action that waits for the user.
+pub(super) struct Question {
+    pub(super) action: ActionId,
+    digest: Option<String>,
+    request: Value,
+}
+
+impl Watch {
+    pub(super) fn required(&mut self, event: &Value) -> Outcome<Option<Ending>> {
+        let Some(action) = event["actionId"].as_str().and_then(|id| ActionId::new(id).ok()) else {
+            return Ok(None);
+        };
+        let request = event["payload"].clone();
+        let digest = request["digest"].as_str().map(str::to_owned);
+        self.questions.push_back(Question { action, digest, request });
+        if !self.asks {
+            return Ok(Some(Ending::Waiting));
+        }
+        self.ask()?;
+        Ok(None)
+    }
+
+    pub(super) fn asks_about(&self, resolved: &Value) -> bool {
+        self.questions.front().is_some_and(|first| resolved["actionId"] == first.action.as_str())
+    }
+
+    /// Drops a question that was decided, here or elsewhere.
+    pub(super) fn forget(&mut self, action: &str) {
+        if self.questions.front().is_some_and(|first| first.action.as_str() == action) {
+            self.is_asked = false;
+            self.wanted = Wanted::Decision;
+        }
+        self.questions.retain(|question| question.action.as_str() != action);
+    }
+
+    /// Puts the first question to the user, if it was not put before.
+    pub(super) fn ask(&mut self) -> Outcome {
+        let Some(first) = self.questions.front().filter(|_| !self.is_asked && self.asks) else {
+            return Ok(());
+        };
+        show(self.output, None, &first.request);
+        let words = self.wanted.prompt(&first.request);
+        self.is_asked = true;
+        self.prompt(&words);
+        Ok(())
+    }
+
+    fn prompt(&self, words: &str) {
+        let style = self.output.style_of_notes();
+        let mut stderr = std::io::stderr();
+        // A terminal that is gone is no reason to stop.
+        let _ = write!(
+            stderr,
+            "  {} {} ",
+            style.mark(Mark::Waiting, "your decision"),
+            style.paint(Tone::Dim, &format!("[{words}]"))
+        );
+        let _ = stderr.flush();
+    }
+
+    pub(super) async fn answered(&mut self, line: Option<String>) -> Outcome<Option<Ending>> {
+        // The end of input: nobody can be asked any more.
+        let Some(line) = line else { return Ok(Some(Ending::Waiting)) };
+        let Some(first) = self.questions.front() else { return Ok(None) };
+        let (action, digest) = (first.action.clone(), first.digest.clone());
+        let mut decision = match answer(line.trim(), self.wanted, &first.request) {
+            Answer::Decision(decision) => decision,
+            Answer::More(wanted) => {
+                self.wanted = wanted;
+                self.prompt(&wanted.prompt(&first.request));
+                return Ok(None);
+            }
+            Answer::Unclear(why) => return self.ask_again(&why),
+        };
+        decision.digest = digest;
+        match self.client.decide(&self.session, &action, &decision).await {
+            // The event that tells the decision closes the question.
+            Ok(_) => self.is_asked = false,
+            Err(Error::Problem(problem)) => return self.ask_again(&problem.detail),
+            Err(error) => return Err(error.into()),
+        }
+        Ok(None)
+    }
+
+    fn ask_again(&mut self, why: &str) -> Outcome<Option<Ending>> {
+        self.output.note(&format!("  {}", escape(why, Lines::One)));
+        self.wanted = Wanted::Decision;
+        if let Some(first) = self.questions.front() {
+            self.prompt(&self.wanted.prompt(&first.request));
+        }
+        Ok(None)
+    }
+}
