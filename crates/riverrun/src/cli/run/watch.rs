@@ -11,7 +11,7 @@ use riverrun_event::SessionId;
 use serde_json::Value;
 
 use super::answer::Wanted;
-use super::keyboard::Keyboard;
+use super::keyboard::{Keyboard, Line};
 use crate::cli::exit::Outcome;
 use crate::cli::interrupt::Interrupts;
 use crate::cli::output::Output;
@@ -55,7 +55,7 @@ pub struct Watch {
 
 enum Heard {
     Update(Option<Result<Update, Error>>),
-    Line(Option<String>),
+    Line(Option<Line>),
     Interrupt,
 }
 

@@ -10,6 +10,7 @@ use super::{Ending, Watch};
 use crate::cli::decide::show;
 use crate::cli::exit::Outcome;
 use crate::cli::run::answer::{Answer, Wanted, answer};
+use crate::cli::run::keyboard::Line;
 use crate::cli::terminal::{Lines, Mark, Tone, escape};
 
 /// An action that waits for the user.
@@ -53,6 +54,10 @@ impl Watch {
             return Ok(());
         };
         show(self.output, None, &first.request);
+        // Nobody can have answered what was not shown yet.
+        if self.keyboard.forget() {
+            self.output.note("  what was typed before this question does not count");
+        }
         let words = self.wanted.prompt(&first.request);
         self.is_asked = true;
         self.prompt(&words);
@@ -72,9 +77,15 @@ impl Watch {
         let _ = stderr.flush();
     }
 
-    pub(super) async fn answered(&mut self, line: Option<String>) -> Outcome<Option<Ending>> {
-        // The end of input: nobody can be asked any more.
-        let Some(line) = line else { return Ok(Some(Ending::Waiting)) };
+    pub(super) async fn answered(&mut self, line: Option<Line>) -> Outcome<Option<Ending>> {
+        let line = match line {
+            Some(Line::Whole(line)) => line,
+            Some(Line::Late) => {
+                return self.ask_again("that line was begun before this question; it does not count");
+            }
+            // The end of input: nobody can be asked any more.
+            None => return Ok(Some(Ending::Waiting)),
+        };
         let Some(first) = self.questions.front() else { return Ok(None) };
         let (action, digest) = (first.action.clone(), first.digest.clone());
         let mut decision = match answer(line.trim(), self.wanted, &first.request) {
