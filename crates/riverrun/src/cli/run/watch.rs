@@ -48,6 +48,8 @@ pub struct Watch {
     /// What the line that comes is, for the first question.
     wanted: Wanted,
     was_stopped: bool,
+    /// The server was asked to stop the turn; whether it heard so is another matter.
+    is_stop_asked: bool,
     was_cut: bool,
     end: Option<Value>,
     cursor: Option<String>,
@@ -75,6 +77,7 @@ impl Watch {
             is_asked: false,
             wanted: Wanted::Decision,
             was_stopped: false,
+            is_stop_asked: false,
             was_cut: false,
             end: None,
         })
@@ -188,14 +191,23 @@ impl Watch {
             self.output.note("");
             return Ok(Some(Ending::Left));
         }
-        match self.client.cancel(&self.session, &self.turn.turn_id, "immediate").await {
-            Ok(_) => Ok(None),
-            Err(error) => {
-                self.output
-                    .note(&format!("it could not be stopped: {}", escape(&error.to_string(), Lines::One)));
-                Ok(Some(Ending::Left))
+        self.stop().await
+    }
+
+    /// Asks for the end of the turn. The answer may be slow, and the user need not wait for it.
+    async fn stop(&mut self) -> Outcome<Option<Ending>> {
+        self.is_stop_asked = true;
+        let asked = tokio::select! {
+            () = self.interrupts.next() => {
+                self.output.note("");
+                return Ok(Some(Ending::Left));
             }
-        }
+            asked = self.client.cancel(&self.session, &self.turn.turn_id, "immediate") => asked,
+        };
+        let Err(error) = asked else { return Ok(None) };
+        self.is_stop_asked = false;
+        self.output.note(&format!("it could not be stopped: {}", escape(&error.to_string(), Lines::One)));
+        Ok(Some(Ending::Left))
     }
 
     fn close_line(&mut self) -> Outcome {

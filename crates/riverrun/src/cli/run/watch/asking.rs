@@ -98,7 +98,15 @@ impl Watch {
             Answer::Unclear(why) => return self.ask_again(&why),
         };
         decision.digest = digest;
-        match self.client.decide(&self.session, &action, &decision).await {
+        let decided = tokio::select! {
+            () = self.interrupts.next() => {
+                self.output.note("");
+                self.output.note("the decision was sent, and the server has not answered");
+                return self.interrupted().await;
+            }
+            decided = self.client.decide(&self.session, &action, &decision) => decided,
+        };
+        match decided {
             // The event that tells the decision closes the question.
             Ok(_) => self.is_asked = false,
             Err(Error::Problem(problem)) => return self.ask_again(&problem.detail),

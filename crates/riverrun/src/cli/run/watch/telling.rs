@@ -27,11 +27,15 @@ impl Watch {
                 self.output.note(&format!("then watch: riverrun tail {session} --turn {turn}"));
             }
             Ending::Left => {
-                let note = match needed {
-                    Some(serve) => {
+                let note = match (self.is_stop_asked, needed) {
+                    (true, Some(serve)) => {
+                        format!("left; a stop was asked for. Watch it with the next server, `{serve}`: ")
+                    }
+                    (true, None) => "left; a stop was asked for. Watch it: ".to_owned(),
+                    (false, Some(serve)) => {
                         format!("left; it goes on with the next server: `{serve}`. Watch it there: ")
                     }
-                    None => "left; the turn goes on. Watch it: ".to_owned(),
+                    (false, None) => "left; the turn goes on. Watch it: ".to_owned(),
                 };
                 self.output.note(&format!("{note}riverrun tail {session} --turn {turn}"));
             }
