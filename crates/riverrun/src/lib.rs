@@ -41,5 +41,6 @@ pub use riverrun_tool::{
     IntoOutput, Json, McpConfig, McpServer, Outbound, Program, Progress, Secret, Tool, ToolDefinition,
     ToolError, ToolErrorKind, ToolFuture, ToolOutput,
 };
-/// For the arguments of tools: derive its `JsonSchema`.
+/// For the arguments of tools: derive its `JsonSchema`. What the derive writes names the crate `schemars`, so bring both:
+/// `use riverrun::schemars::{self, JsonSchema};`.
 pub use schemars;
