@@ -12,11 +12,20 @@ use support::{Server, Terminal, lines};
 /// Two calls in one step, each of which waits for a person.
 const CONFIG: &str = r#"
 [scripts]
-files = ["two.toml"]
+files = ["two.toml", "beside.toml"]
 
 [agents.clerk]
 model = "scripted/two"
 tools = ["erase"]
+
+[agents.busy]
+model = "scripted/beside"
+tools = ["erase", "wait"]
+
+[tools.wait]
+description = "Takes its time."
+command = ["sleep", "1"]
+read_only = true
 
 [tools.erase]
 description = "Erases a file."
@@ -36,9 +45,23 @@ play = [
 ]
 "#;
 
+/// A call that waits for a person, and one beside it that does not.
+const BESIDE: &str = r#"
+[[step]]
+when = { results = 2 }
+play = [{ text = { pieces = ["That is all."] } }]
+
+[[step]]
+play = [
+  { call = { name = "erase", arguments = ['{"path":"one"}'] } },
+  { call = { name = "wait", arguments = ['{}'] } },
+]
+"#;
+
 fn server(directory: &Path) -> Server {
     std::fs::write(directory.join("riverrun.toml"), CONFIG).unwrap();
     std::fs::write(directory.join("two.toml"), TWO).unwrap();
+    std::fs::write(directory.join("beside.toml"), BESIDE).unwrap();
     Server::start(directory, &[])
 }
 
@@ -96,6 +119,22 @@ fn the_end_of_input_still_leaves_the_question_to_others() {
     let mut terminal = Terminal::open(directory.path(), &["run", "clerk", "go"], &server.environment());
     terminal.see("r respond]");
     terminal.type_in("\x04");
-    terminal.see("a decision is needed");
+    let shown = terminal.see("a decision is needed");
+    assert!(shown.ends_with("\na decision is needed"), "{shown:?}");
     assert_eq!(terminal.end().0, Some(5));
+}
+
+#[test]
+fn what_happens_beside_an_open_question_stands_below_it_and_it_is_put_again() {
+    let directory = tempfile::tempdir().unwrap();
+    let server = server(directory.path());
+    let mut terminal = Terminal::open(directory.path(), &["run", "busy", "go"], &server.environment());
+    terminal.see("r respond]");
+    let shown = terminal.see("✓ done");
+    assert!(shown.lines().last().is_some_and(|line| line == "✓ done"), "{shown:?}");
+    let shown = terminal.see("r respond]");
+    let question = shown.lines().last().unwrap_or_default();
+    assert!(question.trim_start().starts_with("⏸ your decision"), "{shown:?}");
+    terminal.type_in("n\n");
+    assert_eq!(terminal.end().0, Some(0));
 }

@@ -47,6 +47,8 @@ pub struct Watch {
     is_asked: bool,
     /// What the line that comes is, for the first question.
     wanted: Wanted,
+    /// A line that is not whole yet, while a question is open.
+    held: String,
     was_stopped: bool,
     /// The server was asked to stop the turn; whether it heard so is another matter.
     is_stop_asked: bool,
@@ -76,6 +78,7 @@ impl Watch {
             questions: VecDeque::new(),
             is_asked: false,
             wanted: Wanted::Decision,
+            held: String::new(),
             was_stopped: false,
             is_stop_asked: false,
             was_cut: false,
@@ -97,6 +100,7 @@ impl Watch {
                 Heard::Line(line) => self.answered(line).await?,
                 Heard::Update(Some(Ok(update))) => self.update(update)?,
                 Heard::Update(Some(Err(error))) => {
+                    self.leave_question();
                     self.close_line()?;
                     return Err(error.into());
                 }
@@ -133,11 +137,11 @@ impl Watch {
                 self.close_line()?;
                 self.was_cut = true;
                 let mark = self.output.style_of_notes().mark(Mark::Waiting, "cut");
-                self.output.note(&format!("{mark}  trying to go on ({attempt})"));
+                self.note(&format!("{mark}  trying to go on ({attempt})"));
             }
             Update::Connection(ConnectionState::Live) if self.was_cut => {
                 self.was_cut = false;
-                self.output.note(&self.output.style_of_notes().mark(Mark::Done, "resumed"));
+                self.note(&self.output.style_of_notes().mark(Mark::Done, "resumed"));
             }
             Update::Connection(_) | Update::Opened(_) | Update::Snapshot(_) | Update::Frame(_) => {}
         }
@@ -149,10 +153,9 @@ impl Watch {
         if matches!(event.kind.as_str(), "turn.completed" | "turn.failed" | "turn.cancelled") {
             self.end = Some(value.clone());
         }
-        let is_asked = self.is_asked && event.kind == "action.resolved" && self.asks_about(&value);
-        if is_asked && !self.output.json {
+        if event.kind == "action.resolved" && self.asks_about(&value) {
             // Somebody else decided; the question still stands on the line.
-            self.output.note("");
+            self.leave_question();
         }
         if self.output.json {
             self.output.json_line(&event.json)?;
@@ -161,7 +164,7 @@ impl Watch {
             self.close_line()?;
         } else {
             let text = self.renderer.event(&event.kind, &value);
-            self.output.data(&text)?;
+            self.draw(&text)?;
         }
         match event.kind.as_str() {
             "action.required" => self.required(&value),
@@ -177,11 +180,9 @@ impl Watch {
 
     /// The first stops the turn, after a moment in which a second one leaves it running.
     async fn interrupted(&mut self) -> Outcome<Option<Ending>> {
+        // The terminal shows `^C` behind the question.
+        self.leave_question();
         self.close_line()?;
-        if self.is_asked {
-            // The terminal shows `^C` behind the question.
-            self.output.note("");
-        }
         if self.was_stopped {
             return Ok(Some(Ending::Left));
         }
@@ -212,6 +213,28 @@ impl Watch {
 
     fn close_line(&mut self) -> Outcome {
         let text = self.renderer.close_line();
-        if text.is_empty() { Ok(()) } else { self.output.data(&text) }
+        self.draw(&text)
+    }
+
+    /// Writes what happened. Below an open question only whole lines are written, and the question is put again.
+    fn draw(&mut self, text: &str) -> Outcome {
+        self.held.push_str(text);
+        let ready =
+            if self.is_asked { self.held.rfind('\n').map_or(0, |end| end + 1) } else { self.held.len() };
+        if ready == 0 {
+            return Ok(());
+        }
+        let rest = self.held.split_off(ready);
+        let text = std::mem::replace(&mut self.held, rest);
+        self.break_line();
+        self.output.data(&text)?;
+        self.put_again();
+        Ok(())
+    }
+
+    fn note(&mut self, text: &str) {
+        self.break_line();
+        self.output.note(text);
+        self.put_again();
     }
 }

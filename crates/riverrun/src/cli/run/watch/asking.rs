@@ -50,7 +50,8 @@ impl Watch {
 
     /// Puts the first question to the user, if it was not put before.
     pub(super) fn ask(&mut self) -> Outcome {
-        let Some(first) = self.questions.front().filter(|_| !self.is_asked && self.asks) else {
+        let Some(first) = self.questions.front().filter(|_| !self.is_asked && self.asks && !self.was_stopped)
+        else {
             return Ok(());
         };
         show(self.output, None, &first.request);
@@ -62,6 +63,26 @@ impl Watch {
         self.is_asked = true;
         self.prompt(&words);
         Ok(())
+    }
+
+    /// Whatever is written next begins below the question that stands on the line.
+    pub(super) fn break_line(&self) {
+        if self.is_asked {
+            self.output.note("");
+        }
+    }
+
+    /// Puts the question again, behind what was written while it was open.
+    pub(super) fn put_again(&self) {
+        if let Some(first) = self.questions.front().filter(|_| self.is_asked) {
+            self.prompt(&self.wanted.prompt(&first.request));
+        }
+    }
+
+    /// The user is asked no more, by this question at least.
+    pub(super) fn leave_question(&mut self) {
+        self.break_line();
+        self.is_asked = false;
     }
 
     fn prompt(&self, words: &str) {
@@ -84,7 +105,10 @@ impl Watch {
                 return self.ask_again("that line was begun before this question; it does not count");
             }
             // The end of input: nobody can be asked any more.
-            None => return Ok(Some(Ending::Waiting)),
+            None => {
+                self.leave_question();
+                return Ok(Some(Ending::Waiting));
+            }
         };
         let Some(first) = self.questions.front() else { return Ok(None) };
         let (action, digest) = (first.action.clone(), first.digest.clone());
@@ -100,7 +124,7 @@ impl Watch {
         decision.digest = digest;
         let decided = tokio::select! {
             () = self.interrupts.next() => {
-                self.output.note("");
+                self.leave_question();
                 self.output.note("the decision was sent, and the server has not answered");
                 return self.interrupted().await;
             }
@@ -118,9 +142,7 @@ impl Watch {
     fn ask_again(&mut self, why: &str) -> Outcome<Option<Ending>> {
         self.output.note(&format!("  {}", escape(why, Lines::One)));
         self.wanted = Wanted::Decision;
-        if let Some(first) = self.questions.front() {
-            self.prompt(&self.wanted.prompt(&first.request));
-        }
+        self.put_again();
         Ok(None)
     }
 }

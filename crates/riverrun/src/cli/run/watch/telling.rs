@@ -9,6 +9,7 @@ use crate::cli::terminal::Tone;
 impl Watch {
     /// How it ended, and how to go on.
     pub fn tell(&mut self, ending: &Ending, needed: Option<&str>) -> Outcome {
+        self.leave_question();
         self.close_line()?;
         if self.output.json {
             return self.output.line(&self.result(ending).to_string());
