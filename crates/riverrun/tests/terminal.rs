@@ -131,6 +131,7 @@ fn one_interrupt_stops_the_turn() {
     terminal.see("stopping the turn; ^C again at once leaves it running");
     let (code, shown) = terminal.end();
     assert_eq!(code, Some(6), "{shown}");
+    assert!(!shown.contains("model.failed"), "{shown}");
     let state = server.run(&["state", "-", "--json"]);
     assert_eq!(support::lines(&state)[0]["turns"][0]["status"], "cancelled");
 }

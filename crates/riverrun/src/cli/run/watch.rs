@@ -162,6 +162,9 @@ impl Watch {
         } else if self.asks && event.kind == "action.required" {
             // The question that follows says the same, and more.
             self.close_line()?;
+        } else if self.is_stop_asked && event.kind == "model.failed" {
+            // That the model's call ended with the turn is what was asked for, no failure.
+            self.close_line()?;
         } else {
             let text = self.renderer.event(&event.kind, &value);
             self.draw(&text)?;

@@ -46,6 +46,8 @@ pub struct Renderer {
     children: HashMap<String, String>,
     /// The sub-agent that spoke last.
     speaker: Option<String>,
+    /// Why calls were rejected, by call id.
+    rejected: HashMap<String, String>,
     width: usize,
     /// Text is broken at the width: somebody looks at a screen.
     breaks: bool,
@@ -57,7 +59,7 @@ impl Renderer {
     pub fn new(style: Style) -> Self {
         let (depths, tools, calls) = (HashMap::new(), HashMap::new(), HashMap::new());
         let (running, begun, failure) = (None, HashSet::new(), String::new());
-        let (children, speaker) = (HashMap::new(), None);
+        let (children, speaker, rejected) = (HashMap::new(), None, HashMap::new());
         let column = Column { start: 0, at: 0, width: None };
         let (width, breaks) = (width(), std::io::stdout().is_terminal());
         Self {
@@ -70,6 +72,7 @@ impl Renderer {
             column,
             children,
             speaker,
+            rejected,
             width,
             breaks,
             failure,
@@ -100,7 +103,7 @@ impl Renderer {
             "tool.progress" => self.line(event, "", text(payload, "message"), Tone::Dim),
             "tool.result" => self.tool_result(event),
             "tool.failed" => self.tool(event, Mark::Failed, "failed", &error_text(payload)),
-            "tool.cancelled" => self.tool(event, Mark::Stopped, "cancelled", text(payload, "reason")),
+            "tool.cancelled" => self.tool_cancelled(event),
             "action.required" => self.action(event),
             "action.resolved" => self.decision(event),
             _ if is_kept_task(kind, event) => self.kept_task(kind, event),
@@ -294,6 +297,16 @@ impl Renderer {
         self.marked(event, mark, &format!("{word:9}"), &said)
     }
 
+    /// A call that a person rejected says why.
+    fn tool_cancelled(&mut self, event: &Value) -> String {
+        let rejected = event["toolCallId"].as_str().and_then(|call| self.rejected.remove(call));
+        match rejected {
+            Some(why) if !why.is_empty() => self.tool(event, Mark::Stopped, "rejected:", &why),
+            Some(_) => self.tool(event, Mark::Stopped, "rejected", ""),
+            None => self.tool(event, Mark::Stopped, "cancelled", text(&event["payload"], "reason")),
+        }
+    }
+
     fn tool_name(&self, event: &Value) -> String {
         let call = event["toolCallId"].as_str().unwrap_or_default();
         let named = event["payload"]["toolName"].as_str();
@@ -325,6 +338,9 @@ impl Renderer {
     fn decision(&mut self, event: &Value) -> String {
         let payload = &event["payload"];
         let decision = text(payload, "decision");
+        if let ("reject", Some(call)) = (decision, event["toolCallId"].as_str()) {
+            self.rejected.insert(call.to_owned(), text(payload, "message").to_owned());
+        }
         let mark = if decision == "reject" { Mark::Failed } else { Mark::Done };
         let by = payload["decidedBy"].as_str().or(payload["source"].as_str()).unwrap_or_default();
         self.marked(event, mark, "decided  ", &format!("{decision} by {by}"))

@@ -197,3 +197,17 @@ fn a_long_text_of_a_sub_agent_keeps_its_column_on_a_screen() {
     let whole = "│ sub-agent  scout  North\n│ answer     a cold wind blows here now\n";
     assert_eq!(draw(&events, renderer(false)), whole);
 }
+
+#[test]
+fn a_rejected_call_says_why() {
+    let told = |message: Option<&str>| {
+        let decided = json!({"type": "action.resolved", "toolCallId": "c",
+            "payload": {"decision": "reject", "source": "person", "message": message}});
+        let ended = json!({"type": "tool.cancelled", "toolCallId": "c", "payload": {"toolName": "publish", "reason": "person"}});
+        check(&[decided, ended])
+    };
+    assert_eq!(told(Some("not today")), "✗ decided    reject by person\n■ rejected:  publish  not today\n");
+    assert_eq!(told(None), "✗ decided    reject by person\n■ rejected   publish\n");
+    let ended = json!({"type": "tool.cancelled", "toolCallId": "c", "payload": {"toolName": "publish", "reason": "turn"}});
+    assert_eq!(check(&[ended]), "■ cancelled  publish  turn\n");
+}
