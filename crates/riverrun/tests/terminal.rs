@@ -4,6 +4,7 @@
 
 mod support;
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use serde_json::Value;
@@ -115,6 +116,16 @@ fn approve_always_without_an_id_takes_the_only_action() {
     let several = server.run(&["approve", "--always"]);
     assert_eq!(several.status.code(), Some(2), "{}", said(&several));
     assert!(said(&several).contains("2 actions wait; say which one"), "{}", said(&several));
+}
+
+#[test]
+fn agents_stand_in_columns() {
+    let directory = tempfile::tempdir().unwrap();
+    let server = Server::start(directory.path(), &["--dev"]);
+    let listed = server.run(&["agents"]);
+    let listed = String::from_utf8_lossy(&listed.stdout).into_owned();
+    let columns: BTreeSet<usize> = listed.lines().filter_map(|line| line.find("Plays ")).collect();
+    assert_eq!(columns.len(), 1, "{listed}");
 }
 
 #[test]
