@@ -103,6 +103,7 @@ enum Command {
     /// Show a session's folded state, now or at any sequence.
     State(state::StateArgs),
     /// Play a recording through ingest, with its pauses.
+    #[command(visible_alias = "replay")]
     Play(play::PlayArgs),
     /// Write a session to a file.
     Export(export::ExportArgs),
@@ -199,5 +200,12 @@ mod tests {
     #[test]
     fn the_command_line_is_well_formed() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn a_recording_is_played_by_either_name() {
+        for name in ["play", "replay"] {
+            assert!(Cli::try_parse_from(["riverrun", name, "file.ndjson"]).is_ok(), "{name}");
+        }
     }
 }
