@@ -68,6 +68,16 @@ fn a_turn_cannot_be_left_with_a_server_that_ends_with_the_command() {
 }
 
 #[test]
+fn the_server_that_goes_on_is_named_with_its_configuration() {
+    let directory = tempfile::tempdir().expect("a directory");
+    std::fs::write(directory.path().join("own.toml"), "[log]\nretention = \"1d\"\n").expect("our file");
+    let words = ["run", "demo", "tides", "--config", "own.toml", "--data-dir", "data"];
+    let output = riverrun(directory.path(), &words);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("start `riverrun serve --config own.toml --data-dir data` first"), "{said}");
+}
+
+#[test]
 fn what_a_terminal_would_obey_is_written_as_an_escape() {
     let directory = tempfile::tempdir().expect("a directory");
     let words = ["run", "scripted/echo", "a\u{1b}[2Jb", "--data-dir", "data", "--color", "never"];
