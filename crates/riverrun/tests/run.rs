@@ -78,6 +78,15 @@ fn the_server_that_goes_on_is_named_with_its_configuration() {
 }
 
 #[test]
+fn a_mistyped_agent_is_not_taken_as_the_input() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let output = riverrun(directory.path(), &["run", "dmo", "--data-dir", "data"]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("there is no agent `dmo`; did you mean `demo`?"), "{said}");
+}
+
+#[test]
 fn what_a_terminal_would_obey_is_written_as_an_escape() {
     let directory = tempfile::tempdir().expect("a directory");
     let words = ["run", "scripted/echo", "a\u{1b}[2Jb", "--data-dir", "data", "--color", "never"];
