@@ -87,6 +87,28 @@ fn a_mistyped_agent_is_not_taken_as_the_input() {
 }
 
 #[test]
+fn with_json_a_usage_error_is_json_too() {
+    let directory = tempfile::tempdir().expect("a directory");
+    for words in [&["respond", "--json", "act_1"][..], &["--json", "--nonsense"]] {
+        let output = riverrun(directory.path(), words);
+        let said: Value = serde_json::from_slice(&output.stderr).expect("one JSON document");
+        assert_eq!((output.status.code(), &said["error"]["exit"]), (Some(2), &Value::from(2)), "{said}");
+    }
+    let help = riverrun(directory.path(), &["--json", "--help"]);
+    assert_eq!(help.status.code(), Some(0));
+    assert!(String::from_utf8_lossy(&help.stdout).contains("Usage: riverrun"));
+}
+
+#[test]
+fn a_usage_line_names_no_flag_that_the_environment_stands_in_for() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_riverrun"));
+    command.args(["respond", "act_1"]).env("RIVERRUN_URL", "http://127.0.0.1:1");
+    let output = command.output().expect("the binary runs");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("Usage: riverrun respond <ACTION> <ANSWER>"), "{said}");
+}
+
+#[test]
 fn what_a_terminal_would_obey_is_written_as_an_escape() {
     let directory = tempfile::tempdir().expect("a directory");
     let words = ["run", "scripted/echo", "a\u{1b}[2Jb", "--data-dir", "data", "--color", "never"];

@@ -32,6 +32,7 @@ mod state;
 mod store;
 mod tail;
 mod terminal;
+mod usage;
 mod version;
 
 use std::process::ExitCode;
@@ -134,7 +135,10 @@ pub struct Context {
 }
 
 pub fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return usage::told(&error),
+    };
     let output = Output { json: cli.json, quiet: cli.quiet, color: cli.color };
     let context = Context { connect: cli.connect, output };
     match start(cli.command, &context) {

@@ -27,7 +27,7 @@ struct Private {
 impl Place {
     pub async fn find(context: &Context, config: Option<&Path>, data_dir: Option<&Path>) -> Outcome<Self> {
         let client = context.connect.client()?;
-        if context.connect.named_url.is_some() {
+        if context.connect.named_url().is_some() {
             return Ok(Self { client, private: None });
         }
         // Whoever says where or what to run does not mean the server that happens to be there.
