@@ -119,6 +119,21 @@ fn approve_always_without_an_id_takes_the_only_action() {
 }
 
 #[test]
+fn who_comes_too_late_is_told_who_decided() {
+    let directory = tempfile::tempdir().unwrap();
+    let server = Server::start(directory.path(), &["--dev"]);
+    server.run(&["run", "scenario-approval", "delete x", "--no-input"]);
+    let rejected = server.run(&["reject", "-", "--json"]);
+    let action = support::lines(&rejected)[0]["actionId"].as_str().unwrap().to_owned();
+    let late = server.run(&["approve", &action]);
+    assert_eq!(late.status.code(), Some(3), "{}", said(&late));
+    let expected = format!("action `{action}` is decided: reject by person with ");
+    assert!(said(&late).contains(&expected), "{}", said(&late));
+    let unknown = server.run(&["approve", "act_nothing"]);
+    assert!(said(&unknown).contains("no action `act_nothing` waits"), "{}", said(&unknown));
+}
+
+#[test]
 fn agents_stand_in_columns() {
     let directory = tempfile::tempdir().unwrap();
     let server = Server::start(directory.path(), &["--dev"]);
