@@ -105,6 +105,14 @@ def decide(session_id: str, action_id: str, decision: Mapping[str, Any]) -> Call
     return _post(f"{session_path(session_id)}/actions/{_segment(action_id)}", decision)
 
 
+def rules(session_id: str) -> Call:
+    return Call("GET", f"{session_path(session_id)}/rules")
+
+
+def revoke_rule(session_id: str, rule_id: str) -> Call:
+    return Call("DELETE", f"{session_path(session_id)}/rules/{_segment(rule_id)}")
+
+
 def _post(path: str, body: Mapping[str, Any] | Sequence[Any], headers: Mapping[str, str] | None = None) -> Call:
     text = json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return Call("POST", path, text.encode(), {"content-type": "application/json", **(headers or {})})

@@ -154,3 +154,11 @@ class Riverrun:
     def decide(self, session_id: str, action_id: str, decision: str, **members: Any) -> Any:
         """Decisions: `approve`, `edit`, `reject`, `respond`. Members: `digest`, `arguments`, `message`, `always`."""
         return self._transport.json(calls.decide(session_id, action_id, {"decision": decision, **members}))
+
+    def rules(self, session_id: str) -> list[dict[str, Any]]:
+        """The decisions that were given for always in a session: `ruleId`, `toolName`, `agent`, `decision`, and who."""
+        return self._transport.json(calls.rules(session_id))["rules"]
+
+    def revoke_rule(self, session_id: str, rule_id: str) -> None:
+        """Takes such a decision back: the tool is asked about anew."""
+        self._transport.json(calls.revoke_rule(session_id, rule_id))

@@ -38,6 +38,23 @@ class Calls(unittest.TestCase):
             "submit", {"session_id": "s", "input": "hi"}, {"turnId": "u"}, "/v1/sessions/s/turns", {"input": "hi"}
         )
 
+    def test_what_was_decided_for_always_is_listed_and_taken_back(self) -> None:
+        rule = {"ruleId": "rule_1", "toolName": "delete_file", "agent": "clerk", "decision": "approve"}
+        answers = (Scripted(json.dumps({"rules": [rule]})), Scripted(status=204))
+        waiting, asynchronous = Script(*answers), Script(*answers)
+        client, async_client = waiting.client(), asynchronous.async_client()
+        self.assertEqual(client.rules("a:b"), [rule])
+        client.revoke_rule("a:b", "rule/1")
+
+        async def both() -> None:
+            self.assertEqual(await async_client.rules("a:b"), [rule])
+            await async_client.revoke_rule("a:b", "rule/1")
+
+        asyncio.run(both())
+        for script in (waiting, asynchronous):
+            self.assertEqual(script.paths(), ["/v1/sessions/a%3Ab/rules", "/v1/sessions/a%3Ab/rules/rule%2F1"])
+            self.assertEqual([request.method for request in script.requests], ["GET", "DELETE"])
+
     def test_an_append_carries_its_stamp(self) -> None:
         script = Script(Scripted('{"first":1,"last":1,"cursor":"1"}'))
         script.client().append("s", {"type": "x.y"}, ProducerStamp("p", 1, 0))

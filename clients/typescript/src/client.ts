@@ -20,6 +20,7 @@ import type {
   NewTurn,
   Page,
   ProducerStamp,
+  Rule,
   Session,
   SessionFilter,
   SubmittedTurn,
@@ -179,6 +180,18 @@ export class Riverrun {
     return this.#post(`${sessionPath(sessionId)}/actions/${encodeURIComponent(actionId)}`, decision);
   }
 
+  /** The decisions that were given for always in a session. */
+  async rules(sessionId: string): Promise<readonly Rule[]> {
+    const { data } = await this.#page<Rule>("rules", `${sessionPath(sessionId)}/rules`);
+    return data;
+  }
+
+  /** Takes such a decision back: the tool is asked about anew. */
+  async revokeRule(sessionId: string, ruleId: string): Promise<void> {
+    const path = `${sessionPath(sessionId)}/rules/${encodeURIComponent(ruleId)}`;
+    await this.#transport.text({ method: "DELETE", path });
+  }
+
   #get<T>(path: string): Promise<T> {
     return this.#transport.json({ method: "GET", path });
   }
@@ -188,7 +201,7 @@ export class Riverrun {
   }
 
   /** The server names a list after what is in it. */
-  async #page<T>(member: "sessions" | "actions", path: string): Promise<Page<T>> {
+  async #page<T>(member: "sessions" | "actions" | "rules", path: string): Promise<Page<T>> {
     const page = await this.#get<Record<string, unknown>>(path);
     const data = page[member];
     if (!Array.isArray(data)) throw new MalformedError(`a page without ${member}`);

@@ -135,3 +135,15 @@ export interface Decision {
   readonly response?: unknown;
   readonly always?: boolean;
 }
+
+/** A decision that holds from now on, for one tool and one agent. */
+export interface Rule {
+  readonly ruleId: string;
+  /** The identity of the tool, with its schema and what it sets in motion. */
+  readonly tool: string;
+  readonly toolName: string;
+  readonly agent: string;
+  readonly decision: "approve" | "reject";
+  readonly decidedBy?: string;
+  readonly decidedAt?: string;
+}

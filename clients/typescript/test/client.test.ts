@@ -39,6 +39,16 @@ test("a page holds what the server lists", async () => {
   ]);
 });
 
+test("what was decided for always is listed and taken back", async () => {
+  const rule = { ruleId: "rule_1", tool: "delete_file@1", toolName: "delete_file", agent: "clerk", decision: "approve" };
+  const { client, requests, methods } = script([{ body: JSON.stringify({ rules: [rule] }) }, { status: 204 }, { body: "{}" }]);
+  assert.deepEqual(await client.rules("a:b"), [rule]);
+  assert.equal(await client.revokeRule("a:b", "rule/1"), undefined);
+  await assert.rejects(client.rules("s"));
+  assert.deepEqual(requests.slice(0, 2), ["/v1/sessions/a%3Ab/rules", "/v1/sessions/a%3Ab/rules/rule%2F1"]);
+  assert.deepEqual(methods.slice(0, 2), ["GET", "DELETE"]);
+});
+
 test("an append carries its stamp", async () => {
   const { client, headers } = script([{ body: '{"first":1,"last":1,"cursor":"1"}' }]);
   await client.append("s", { type: "x.y" }, { id: "p", epoch: 1, sequence: 0 });

@@ -17,6 +17,7 @@ export interface Script {
   readonly client: Riverrun;
   /** Paths with queries, in the order of the requests. */
   readonly requests: string[];
+  readonly methods: string[];
   readonly bodies: (string | undefined)[];
   readonly headers: Record<string, string>[];
   readonly pauses: number[];
@@ -26,6 +27,7 @@ const SILENCE = 45_000;
 
 export function script(answers: readonly Scripted[]): Script {
   const [requests, bodies, headers, pauses]: [string[], (string | undefined)[], Record<string, string>[], number[]] = [[], [], [], []];
+  const methods: string[] = [];
   const clock: Clock = {
     sleep: (millis, signal) => {
       if (millis !== SILENCE) {
@@ -42,14 +44,17 @@ export function script(answers: readonly Scripted[]): Script {
   };
   const send = (async (url: string, init: RequestInit) => {
     requests.push(url.replace("http://test", ""));
+    methods.push(init.method ?? "GET");
     bodies.push(init.body as string | undefined);
     headers.push(init.headers as Record<string, string>);
     const answer = answers[requests.length - 1];
     if (answer === undefined) throw new Error(`no answer for ${url}`);
     if (answer.unreachable) throw new TypeError("fetch failed", { cause: new Error("refused") });
-    return new Response(bodyOf(answer), { status: answer.status ?? 200, headers: answer.headers ?? {} });
+    // An answer without a body may not have an empty one.
+    const body = answer.status === 204 ? null : bodyOf(answer);
+    return new Response(body, { status: answer.status ?? 200, headers: answer.headers ?? {} });
   }) as unknown as typeof fetch;
-  return { client: new Riverrun({ url: "http://test/", key: "k", fetch: send, clock }), requests, bodies, headers, pauses };
+  return { client: new Riverrun({ url: "http://test/", key: "k", fetch: send, clock }), requests, methods, bodies, headers, pauses };
 }
 
 function bodyOf(answer: Scripted): ReadableStream<Uint8Array> {

@@ -1,6 +1,6 @@
 //! A call that may destroy something waits for a person.
 
-use riverrun::schemars::JsonSchema;
+use riverrun::schemars::{self, JsonSchema};
 use riverrun::{Agent, Error, FunctionTool, Outcome, run_streamed};
 use serde::Deserialize;
 

@@ -1,6 +1,6 @@
 //! A hook looks at every call before it runs, and changes its arguments.
 
-use riverrun::schemars::JsonSchema;
+use riverrun::schemars::{self, JsonSchema};
 use riverrun::{Agent, Error, FunctionTool, HookInput, HookOutput, HookPoint, HookUse, run_streamed};
 use serde::Deserialize;
 use serde_json::json;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use riverrun::schemars::JsonSchema;
+use riverrun::schemars::{self, JsonSchema};
 use riverrun::{Agent, Error, FunctionTool, Outcome, Riverrun};
 use serde::Deserialize;
 

@@ -1,6 +1,6 @@
 //! The final output is a value of a Rust type; what does not fit goes back to the model.
 
-use riverrun::schemars::JsonSchema;
+use riverrun::schemars::{self, JsonSchema};
 use riverrun::{Agent, Error, Riverrun};
 use serde::Deserialize;
 

@@ -1,6 +1,6 @@
 //! A Rust function as a tool.
 
-use riverrun::schemars::JsonSchema;
+use riverrun::schemars::{self, JsonSchema};
 use riverrun::{Agent, Error, FunctionTool, run_streamed};
 use serde::Deserialize;
 

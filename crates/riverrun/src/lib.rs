@@ -22,7 +22,7 @@ mod embed;
 
 pub use embed::{
     Agent, Builder, Error, EventStream, InputCheck, Interruption, Outcome, OutputCheck, ProjectedStream,
-    Riverrun, RunEvent, RunStream, STATE_VERSION, run_streamed,
+    Riverrun, RunEvent, RunStream, STATE_VERSION, ask_when, run_streamed,
 };
 pub use riverrun_dialect::Dialect;
 pub use riverrun_event::{
@@ -31,7 +31,9 @@ pub use riverrun_event::{
 pub use riverrun_provider::{
     ApiName, History, Price, Provider, ProviderConfig, Scenario, Scripted, SecretSource,
 };
-pub use riverrun_runner::agent::{Approval, Checked, Guardrail, GuardrailFuture, Limits};
+pub use riverrun_runner::agent::{
+    Approval, AskedCall, Checked, Guardrail, GuardrailFuture, Limits, OnTimeout, Predicate, Rejection,
+};
 pub use riverrun_runner::hook::{Hook, HookDecision, HookInput, HookOutput, HookPoint, HookUse, OnFailure};
 pub use riverrun_runner::{Busy, CancelMode, CommandError, Decided, Rule, Settings, Submit};
 pub use riverrun_tool::{
@@ -39,5 +41,6 @@ pub use riverrun_tool::{
     IntoOutput, Json, McpConfig, McpServer, Outbound, Program, Progress, Secret, Tool, ToolDefinition,
     ToolError, ToolErrorKind, ToolFuture, ToolOutput,
 };
-/// For the arguments of tools: derive its `JsonSchema`.
+/// For the arguments of tools: derive its `JsonSchema`. What the derive writes names the crate `schemars`, so bring both:
+/// `use riverrun::schemars::{self, JsonSchema};`.
 pub use schemars;

@@ -167,7 +167,7 @@ fn a_mistake_in_the_file_is_exit_code_78_with_its_place() {
         ),
         (
             "[agents.a]\nmodel = \"scripted/text\"\ninstructions = { file = \"no.md\" }\n",
-            "riverrun.toml:1:9: no.md: ",
+            "riverrun.toml:3:16: no.md: ",
         ),
         ("[scripts]\nfiles = [\"no.toml\"]\n", "riverrun.toml:2:10: [scripts] "),
         (
@@ -196,12 +196,13 @@ fn a_key_that_is_not_here_is_a_note_of_the_check_and_a_failure_of_the_start() {
     let directory = tempfile::tempdir().expect("a directory");
     let text = "[providers.p]\nkind = \"openai\"\nkey = { env = \"NO_SUCH_KEY\" }\n";
     std::fs::write(directory.path().join("riverrun.toml"), text).expect("our file");
-    let place = "riverrun.toml:1:12: [providers.p] environment variable `NO_SUCH_KEY` is not set";
+    let place = "riverrun.toml:3:7: [providers.p] key: environment variable `NO_SUCH_KEY` is not set";
     for (words, code) in [(&["config", "check"][..], 0), (&["serve", "--listen", "127.0.0.1:0"], 78)] {
         let output = riverrun(directory.path(), words);
         let said = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(code), "{words:?}: {said}");
         assert!(said.contains(place), "{words:?}: {said}");
+        assert_eq!(said.contains("hint: set NO_SUCH_KEY"), code != 0, "{words:?}: {said}");
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use riverrun::schemars::JsonSchema;
+use riverrun::schemars::{self, JsonSchema};
 use riverrun::{
     Agent, Builder, Error, FunctionTool, Input, Outcome, Riverrun, RunEvent, RunStream, STATE_VERSION,
 };

@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 
 use futures_util::StreamExt;
-use riverrun::schemars::JsonSchema;
+use riverrun::schemars::{self, JsonSchema};
 use riverrun::{
     Agent, Approval, CancelMode, Dialect, FunctionTool, InputCheck, Outcome, OutputCheck, Riverrun,
     RunStream, Sequence, SessionId, Submit, ThreadId,

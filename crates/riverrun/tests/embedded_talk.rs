@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use riverrun::schemars::JsonSchema;
+use riverrun::schemars::{self, JsonSchema};
 use riverrun::{
     Agent, CommandError, Error, FunctionTool, History, Outcome, Part, Riverrun, RunStream, SessionId,
 };

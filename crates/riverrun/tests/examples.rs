@@ -63,3 +63,16 @@ fn no_example_is_forgotten() -> Result<(), Box<dyn Error>> {
     }
     Ok(())
 }
+
+/// Here the crate `schemars` is there anyway; in the crate of whoever copies an example it is not.
+#[test]
+fn an_example_brings_what_its_derives_name() -> Result<(), Box<dyn Error>> {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples");
+    for entry in std::fs::read_dir(directory)? {
+        let path = entry?.path();
+        let text = std::fs::read_to_string(&path)?;
+        let is_whole = text.contains("use riverrun::schemars::{self, JsonSchema};");
+        assert!(is_whole || !text.contains("JsonSchema"), "{}: import `schemars` itself too", path.display());
+    }
+    Ok(())
+}

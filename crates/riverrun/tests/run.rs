@@ -81,6 +81,47 @@ fn a_turn_cannot_be_left_with_a_server_that_ends_with_the_command() {
 }
 
 #[test]
+fn the_server_that_goes_on_is_named_with_its_configuration() {
+    let directory = tempfile::tempdir().expect("a directory");
+    std::fs::write(directory.path().join("own.toml"), "[log]\nretention = \"1d\"\n").expect("our file");
+    let words = ["run", "demo", "tides", "--config", "own.toml", "--data-dir", "data"];
+    let output = riverrun(directory.path(), &words);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("start `riverrun serve --config own.toml --data-dir data` first"), "{said}");
+}
+
+#[test]
+fn a_mistyped_agent_is_not_taken_as_the_input() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let output = riverrun(directory.path(), &["run", "dmo", "--data-dir", "data"]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("there is no agent `dmo`; did you mean `demo`?"), "{said}");
+}
+
+#[test]
+fn with_json_a_usage_error_is_json_too() {
+    let directory = tempfile::tempdir().expect("a directory");
+    for words in [&["respond", "--json", "act_1"][..], &["--json", "--nonsense"]] {
+        let output = riverrun(directory.path(), words);
+        let said: Value = serde_json::from_slice(&output.stderr).expect("one JSON document");
+        assert_eq!((output.status.code(), &said["error"]["exit"]), (Some(2), &Value::from(2)), "{said}");
+    }
+    let help = riverrun(directory.path(), &["--json", "--help"]);
+    assert_eq!(help.status.code(), Some(0));
+    assert!(String::from_utf8_lossy(&help.stdout).contains("Usage: riverrun"));
+}
+
+#[test]
+fn a_usage_line_names_no_flag_that_the_environment_stands_in_for() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_riverrun"));
+    command.args(["respond", "act_1"]).env("RIVERRUN_URL", "http://127.0.0.1:1");
+    let output = command.output().expect("the binary runs");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("Usage: riverrun respond <ACTION> <ANSWER>"), "{said}");
+}
+
+#[test]
 fn what_a_terminal_would_obey_is_written_as_an_escape() {
     let directory = tempfile::tempdir().expect("a directory");
     let words = ["run", "scripted/echo", "a\u{1b}[2Jb", "--data-dir", "data", "--color", "never"];

@@ -4,6 +4,7 @@
 
 mod support;
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use serde_json::Value;
@@ -118,6 +119,31 @@ fn approve_always_without_an_id_takes_the_only_action() {
 }
 
 #[test]
+fn who_comes_too_late_is_told_who_decided() {
+    let directory = tempfile::tempdir().unwrap();
+    let server = Server::start(directory.path(), &["--dev"]);
+    server.run(&["run", "scenario-approval", "delete x", "--no-input"]);
+    let rejected = server.run(&["reject", "-", "--json"]);
+    let action = support::lines(&rejected)[0]["actionId"].as_str().unwrap().to_owned();
+    let late = server.run(&["approve", &action]);
+    assert_eq!(late.status.code(), Some(3), "{}", said(&late));
+    let expected = format!("action `{action}` is decided: reject by person with ");
+    assert!(said(&late).contains(&expected), "{}", said(&late));
+    let unknown = server.run(&["approve", "act_nothing"]);
+    assert!(said(&unknown).contains("no action `act_nothing` waits"), "{}", said(&unknown));
+}
+
+#[test]
+fn agents_stand_in_columns() {
+    let directory = tempfile::tempdir().unwrap();
+    let server = Server::start(directory.path(), &["--dev"]);
+    let listed = server.run(&["agents"]);
+    let listed = String::from_utf8_lossy(&listed.stdout).into_owned();
+    let columns: BTreeSet<usize> = listed.lines().filter_map(|line| line.find("Plays ")).collect();
+    assert_eq!(columns.len(), 1, "{listed}");
+}
+
+#[test]
 fn one_interrupt_stops_the_turn() {
     let directory = tempfile::tempdir().unwrap();
     let server = Server::start(directory.path(), &["--dev"]);
@@ -131,6 +157,7 @@ fn one_interrupt_stops_the_turn() {
     terminal.see("stopping the turn; ^C again at once leaves it running");
     let (code, shown) = terminal.end();
     assert_eq!(code, Some(6), "{shown}");
+    assert!(!shown.contains("model.failed"), "{shown}");
     let state = server.run(&["state", "-", "--json"]);
     assert_eq!(support::lines(&state)[0]["turns"][0]["status"], "cancelled");
 }

@@ -55,7 +55,7 @@ async fn copy_store(args: &BackupArgs, context: &Context) -> Outcome {
 /// The server writes into its own directory; from there the copy moves to where it was wanted.
 async fn ask_server(args: &BackupArgs, context: &Context) -> Outcome {
     let key = context.connect.key_in(&args.data_dir)?;
-    let client = Client::new(context.connect.url(), key.as_deref())?;
+    let client = Client::new(&context.connect.url(), key.as_deref())?;
     context.output.note(&format!("{} is in use; its server makes the copy", args.data_dir.display()));
     let backup = client.back_up().await?;
     let made = args.data_dir.join("backups").join(&backup.file);

@@ -15,27 +15,28 @@ pub const DEFAULT_DATA_DIR: &str = "./.riverrun";
 
 #[derive(Debug, Clone, Args)]
 pub struct ConnectArgs {
-    /// The server; http://127.0.0.1:7777 without it.
-    #[arg(
-        long = "url",
-        global = true,
-        env = "RIVERRUN_URL",
-        value_name = "URL",
-        help_heading = "Connection"
-    )]
-    pub named_url: Option<String>,
+    /// The server. Without it: RIVERRUN_URL, then http://127.0.0.1:7777.
+    // The variable is not read by the parser, whose usage lines would then name the flag as if it were needed.
+    #[arg(long = "url", global = true, value_name = "URL", help_heading = "Connection")]
+    given_url: Option<String>,
     /// A file that holds the key. Without it: RIVERRUN_KEY, then ./.riverrun/admin.key.
     #[arg(long, global = true, value_name = "FILE", help_heading = "Connection")]
     pub key_file: Option<PathBuf>,
 }
 
 impl ConnectArgs {
-    pub fn url(&self) -> &str {
-        self.named_url.as_deref().filter(|url| !url.is_empty()).unwrap_or(DEFAULT_URL)
+    /// The server that somebody named.
+    pub fn named_url(&self) -> Option<String> {
+        let given = self.given_url.clone().or_else(|| std::env::var("RIVERRUN_URL").ok());
+        given.filter(|url| !url.is_empty())
+    }
+
+    pub fn url(&self) -> String {
+        self.named_url().unwrap_or_else(|| DEFAULT_URL.to_owned())
     }
 
     pub fn client(&self) -> Outcome<Client> {
-        Ok(Client::new(self.url(), self.key()?.as_deref())?)
+        Ok(Client::new(&self.url(), self.key()?.as_deref())?)
     }
 
     /// Keys never come from the command line: other users of the machine can read it.

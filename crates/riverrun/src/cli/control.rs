@@ -129,24 +129,21 @@ pub async fn agents(context: &Context) -> Outcome {
         return context.output.document(&found);
     }
     let style = context.output.style();
-    for agent in found["agents"].as_array().into_iter().flatten() {
+    let agents: Vec<&Value> = found["agents"].as_array().into_iter().flatten().collect();
+    let name = |agent: &Value| shorten(text(agent, "name"), 40);
+    let models = |agent: &Value| {
+        shorten(&words(&agent["models"], |model| model.as_str().unwrap_or_default().to_owned()), 40)
+    };
+    let (names_width, models_width) = (widest(&agents, name), widest(&agents, models));
+    for agent in agents {
         let mark = if agent["isDefault"] == true { "*" } else { " " };
-        let name = style.paint(Tone::Id, &format!("{:14}", shorten(text(agent, "name"), 40)));
-        let models = words(&agent["models"], |model| model.as_str().unwrap_or_default().to_owned());
+        let name = style.paint(Tone::Id, &format!("{:names_width$}", name(agent)));
         context.output.line(&format!(
-            "{mark} {name} {:24} {}",
-            shorten(&models, 40),
+            "{mark} {name} {:models_width$} {}",
+            models(agent),
             shorten(text(agent, "description"), 80)
         ))?;
-        let tool = |tool: &Value| match text(tool, "policy") {
-            "allowed" => text(tool, "name").to_owned(),
-            policy => format!("{} ({policy})", text(tool, "name")),
-        };
-        for (label, said) in [
-            ("tools", words(&agent["tools"], tool)),
-            ("sub-agents", words(&agent["subagents"], |name| name.as_str().unwrap_or_default().to_owned())),
-            ("hands to", words(&agent["handoffs"], |name| name.as_str().unwrap_or_default().to_owned())),
-        ] {
+        for (label, said) in details(agent) {
             if !said.is_empty() {
                 let label = style.paint(Tone::Dim, &format!("{label:10}"));
                 context.output.line(&format!("    {label} {}", shorten(&said, 100)))?;
@@ -158,6 +155,25 @@ pub async fn agents(context: &Context) -> Outcome {
         context.output.note(&format!("also: {}", shorten(&providers, 100)));
     }
     Ok(())
+}
+
+/// What an agent may use, with labels.
+fn details(agent: &Value) -> [(&'static str, String); 3] {
+    let name = |name: &Value| name.as_str().unwrap_or_default().to_owned();
+    let tool = |tool: &Value| match text(tool, "policy") {
+        "allowed" => text(tool, "name").to_owned(),
+        policy => format!("{} ({policy})", text(tool, "name")),
+    };
+    [
+        ("tools", words(&agent["tools"], tool)),
+        ("sub-agents", words(&agent["subagents"], name)),
+        ("hands to", words(&agent["handoffs"], name)),
+    ]
+}
+
+/// How wide a column must be.
+fn widest(agents: &[&Value], said: impl Fn(&Value) -> String) -> usize {
+    agents.iter().map(|agent| said(agent).chars().count()).max().unwrap_or_default()
 }
 
 fn text<'a>(value: &'a Value, name: &str) -> &'a str {

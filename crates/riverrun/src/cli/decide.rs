@@ -1,7 +1,10 @@
 //! `riverrun approve|reject|respond`: decisions about what agents wait for.
 
+mod earlier;
+
 use clap::Args;
-use riverrun_client::{Action, Client, Decision, DecisionKind};
+use riverrun_client::{Action, Client, Decision, DecisionKind, Error};
+use riverrun_event::{ErrorCode, SessionId};
 use serde_json::Value;
 
 use super::Context;
@@ -95,13 +98,30 @@ async fn decide(client: &Client, wanted: &str, mut decision: Decision, context: 
     if !context.output.json {
         show(context.output, action.tool_name.as_deref(), &action.request);
     }
-    let decided = client.decide(&session, &action.action_id, &decision).await?;
+    let decided = match client.decide(&session, &action.action_id, &decision).await {
+        Ok(decided) => decided,
+        Err(error) => return Err(too_late(client, &session, action.action_id.as_str(), error).await),
+    };
     if context.output.json {
         return context.output.document(&decided);
     }
     let word = decided["decision"].as_str().unwrap_or_default();
     let mark = if word == "reject" { Mark::Stopped } else { Mark::Done };
     context.output.line(&format!("{}  {}", context.output.style().mark(mark, word), action.action_id))
+}
+
+/// Whoever lost is told to whom.
+async fn too_late(client: &Client, session: &SessionId, action: &str, error: Error) -> Failure {
+    let is_late = matches!(&error, Error::Problem(problem)
+        if matches!(problem.error_code(), Some(ErrorCode::ActionResolved | ErrorCode::ActionExpired)));
+    let failure = Failure::from(error);
+    if !is_late {
+        return failure;
+    }
+    match earlier::of_session(client, session, action).await {
+        Some(told) => Failure { what: format!("{}: {told}", failure.what), ..failure },
+        None => failure,
+    }
 }
 
 /// Exactly what would run: nothing is shortened, and what a terminal would obey or hide is made visible.
@@ -172,7 +192,17 @@ async fn pending(client: &Client) -> Outcome<Vec<Action>> {
 }
 
 async fn find(client: &Client, wanted: &str) -> Outcome<Action> {
-    choose(wanted, pending(client).await?)
+    let chosen = choose(wanted, pending(client).await?);
+    match chosen {
+        Err(failure) if failure.exit == Exit::NotFound && wanted != "-" => {
+            // Another decision may have been first.
+            let told = earlier::anywhere(client, wanted).await;
+            Err(told.map_or(failure, |told| {
+                Failure::new(Exit::NotFound, told).hint("`riverrun approve` lists what waits")
+            }))
+        }
+        chosen => chosen,
+    }
 }
 
 fn choose(wanted: &str, waiting: Vec<Action>) -> Outcome<Action> {

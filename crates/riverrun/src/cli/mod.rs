@@ -32,6 +32,7 @@ mod state;
 mod store;
 mod tail;
 mod terminal;
+mod usage;
 mod version;
 
 use std::process::ExitCode;
@@ -103,6 +104,7 @@ enum Command {
     /// Show a session's folded state, now or at any sequence.
     State(state::StateArgs),
     /// Play a recording through ingest, with its pauses.
+    #[command(visible_alias = "replay")]
     Play(play::PlayArgs),
     /// Write a session to a file.
     Export(export::ExportArgs),
@@ -133,7 +135,10 @@ pub struct Context {
 }
 
 pub fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return usage::told(&error),
+    };
     let output = Output { json: cli.json, quiet: cli.quiet, color: cli.color };
     let context = Context { connect: cli.connect, output };
     match start(cli.command, &context) {
@@ -199,5 +204,12 @@ mod tests {
     #[test]
     fn the_command_line_is_well_formed() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn a_recording_is_played_by_either_name() {
+        for name in ["play", "replay"] {
+            assert!(Cli::try_parse_from(["riverrun", name, "file.ndjson"]).is_ok(), "{name}");
+        }
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use riverrun_provider::History;
 use riverrun_runner::AgentSpec;
-use riverrun_runner::agent::{Approval, Guardrail, Limits, ToolUse};
+use riverrun_runner::agent::{Approval, Guardrail, Limits, Rejection, ToolUse};
 use riverrun_runner::hook::HookUse;
 use riverrun_tool::{McpServer, Tool};
 use schemars::JsonSchema;
@@ -119,6 +119,22 @@ impl Agent {
         merge: impl Fn(Vec<History>, Vec<History>) -> Result<Vec<History>, String> + Send + Sync + 'static,
     ) -> Self {
         self.spec.merge = Some(Arc::new(merge));
+        self
+    }
+
+    /// Words what the model reads of a call that was rejected without a word of the person's. None leaves it at the
+    /// usual sentence.
+    pub fn rejection(
+        mut self,
+        words: impl Fn(&Rejection<'_>) -> Option<String> + Send + Sync + 'static,
+    ) -> Self {
+        self.spec.rejection = Some(Arc::new(words));
+        self
+    }
+
+    /// A call of a tool that is not there fails the run (`unknown_tool`). Without it the model reads that there is none.
+    pub fn fail_on_unknown_tool(mut self) -> Self {
+        self.spec.fails_on_unknown_tool = true;
         self
     }
 

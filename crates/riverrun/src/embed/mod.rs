@@ -1,6 +1,7 @@
 //! The embedded API: agents as values, runs as streams.
 
 mod agent;
+mod approval;
 mod builder;
 mod decision;
 mod error;
@@ -15,6 +16,7 @@ mod saved;
 mod standing;
 
 pub use agent::Agent;
+pub use approval::ask_when;
 pub use builder::Builder;
 pub use decision::Interruption;
 pub use error::Error;

@@ -1,7 +1,6 @@
 //! The registry: agents with their tools, and the providers of their models.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::Arc;
 
 use riverrun_runner::agent::{Approval as Rule, Limits, OnTimeout, TRANSFER, ToolUse};
@@ -10,8 +9,8 @@ use riverrun_tool::Tool;
 
 use super::failure::wrong;
 use super::{guardrail, hook, mcp, notes, provider, rules, tool};
-use crate::cli::config::{Agent, Approval, Declared, FileRead, LimitsDeclared, Policy, Source};
-use crate::cli::exit::{Failure, Outcome};
+use crate::cli::config::{Agent, Approval, Declared, FileRead, LimitsDeclared, Name, Policy, Source};
+use crate::cli::exit::{Exit, Failure, Outcome};
 
 /// Tools by the name that agents give, with what they say of approvals.
 type Tools = BTreeMap<String, Vec<(Arc<dyn Tool>, Option<Approval>)>>;
@@ -20,7 +19,10 @@ pub async fn registry(declared: &Declared, read: &FileRead) -> Outcome<Registry>
     let directory = read.directory();
     let mut registry = Registry::default();
     registry.providers.insert("scripted".to_owned(), Arc::new(provider::scripted(declared, read)?));
-    for declaration in declared.providers.iter().filter(|provider| provider.kind != "scripted") {
+    for declaration in &declared.providers {
+        if let Some(failure) = provider::absent_key(declaration, read) {
+            return Err(failure);
+        }
         let built = provider::build(declaration, directory);
         let built = built.map_err(|failure| read.at(&declaration.name, failure))?;
         registry.providers.insert(declaration.name.text.clone(), built);
@@ -37,12 +39,14 @@ pub async fn registry(declared: &Declared, read: &FileRead) -> Outcome<Registry>
 pub fn check(declared: &Declared, read: &FileRead) -> Outcome<Vec<String>> {
     provider::scripted(declared, read)?;
     let mut notes = Vec::new();
-    for declaration in declared.providers.iter().filter(|provider| provider.kind != "scripted") {
+    for declaration in &declared.providers {
         let at = |failure| read.at(&declaration.name, failure);
         // The one who checks the file need not be the one who has the keys.
         let keyless = provider::without_absent_keys(declaration);
         provider::build(&keyless, read.directory()).map_err(at)?;
-        if keyless != *declaration
+        if let Some(failure) = provider::absent_key(declaration, read) {
+            notes.push(failure.what);
+        } else if keyless != *declaration
             && let Err(failure) = provider::build(declaration, read.directory())
         {
             notes.push(at(failure).what);
@@ -59,7 +63,9 @@ pub fn check(declared: &Declared, read: &FileRead) -> Outcome<Vec<String>> {
 fn own_tools(declared: &Declared, read: &FileRead) -> Outcome<Tools> {
     let mut tools = Tools::new();
     for declaration in &declared.tools {
-        let built = tool::build(declaration, read.directory());
+        let given = declaration.parameters.as_ref();
+        let given = given.map(|source| json(source, read, "tools", &declaration.name.text)).transpose()?;
+        let built = tool::build(declaration, given, read.directory());
         let built = built.map_err(|failure| read.at(&declaration.name, failure))?;
         tools.insert(declaration.name.text.clone(), vec![(built, declaration.approval)]);
     }
@@ -74,8 +80,7 @@ fn agents(
 ) -> Outcome<BTreeMap<String, Arc<AgentSpec>>> {
     let mut agents = BTreeMap::new();
     for agent in &declared.agents {
-        let spec = spec(agent, declared, tools, servers, read.directory());
-        let spec = spec.map_err(|failure| read.at(&agent.name, failure))?;
+        let spec = spec(agent, declared, tools, servers, read)?;
         agents.insert(agent.name.text.clone(), Arc::new(spec));
     }
     Ok(agents)
@@ -86,9 +91,9 @@ fn spec(
     declared: &Declared,
     tools: &Tools,
     servers: &mcp::Servers,
-    directory: &Path,
+    read: &FileRead,
 ) -> Outcome<AgentSpec> {
-    let texts = |names: &[crate::cli::config::Name]| names.iter().map(|name| name.text.clone()).collect();
+    let texts = |names: &[Name]| names.iter().map(|name| name.text.clone()).collect();
     let mut used = Vec::new();
     for name in &agent.tools {
         for (tool, approval) in tools.get(&name.text).into_iter().flatten() {
@@ -99,7 +104,7 @@ fn spec(
     Ok(AgentSpec {
         name: agent.name.text.clone(),
         description: agent.description.clone(),
-        instructions: agent.instructions.as_ref().map(|source| text(source, directory)).transpose()?,
+        instructions: agent.instructions.as_ref().map(|source| text(source, read)).transpose()?,
         models: models(agent, declared),
         tools: used,
         toolboxes: mcp::toolboxes(agent, declared, servers),
@@ -115,7 +120,7 @@ fn spec(
         output_schema: agent
             .output_schema
             .as_ref()
-            .map(|source| json(source, directory, "agents", &agent.name.text))
+            .map(|source| json(source, read, "agents", &agent.name.text))
             .transpose()?,
         reasoning_effort: agent.reasoning_effort.clone(),
         temperature: agent.temperature,
@@ -166,32 +171,34 @@ fn limits(declared: &LimitsDeclared) -> Limits {
     }
 }
 
-fn text(source: &Source<String>, directory: &Path) -> Outcome<String> {
+fn text(source: &Source<String>, read: &FileRead) -> Outcome<String> {
     match source {
         Source::Here(text) => Ok(text.clone()),
-        Source::File(file) => {
-            let path = directory.join(file);
-            std::fs::read_to_string(&path).map_err(|error| Failure {
-                exit: crate::cli::exit::Exit::Config,
-                ..Failure::file(&path, &error)
-            })
-        }
+        Source::File(file) => contents(file, read),
     }
+}
+
+/// What is in a file that the configuration names.
+fn contents(file: &Name, read: &FileRead) -> Outcome<String> {
+    let path = read.directory().join(&file.text);
+    std::fs::read_to_string(&path)
+        .map_err(|error| read.at(file, Failure { exit: Exit::Config, ..Failure::file(&path, &error) }))
 }
 
 /// A JSON Schema in the file itself or beside it.
 pub fn json(
     source: &Source<serde_json::Value>,
-    directory: &Path,
+    read: &FileRead,
     section: &str,
     name: &str,
 ) -> Outcome<serde_json::Value> {
     match source {
         Source::Here(value) => Ok(value.clone()),
         Source::File(file) => {
-            let text = text(&Source::File(file.clone()), directory)?;
-            let said = |error: &dyn std::fmt::Display| wrong(section, name, format_args!("{file}: {error}"));
-            let schema = serde_json::from_str(&text).map_err(|error| said(&error))?;
+            let said = |error: &dyn std::fmt::Display| {
+                read.at(file, wrong(section, name, format_args!("{}: {error}", file.text)))
+            };
+            let schema = serde_json::from_str(&contents(file, read)?).map_err(|error| said(&error))?;
             riverrun_tool::check_schema(&schema).map_err(|error| said(&error))?;
             Ok(schema)
         }

@@ -52,6 +52,19 @@ pub fn without_absent_keys(declaration: &Declaration) -> Declaration {
     declaration
 }
 
+/// What is wrong if the key stands in a variable that this environment has not.
+pub fn absent_key(declaration: &Declaration, read: &FileRead) -> Option<Failure> {
+    let (Some(SecretText::Env(variable)), Some(place)) = (&declaration.key, &declaration.key_place) else {
+        return None;
+    };
+    if std::env::var_os(variable).is_some() {
+        return None;
+    }
+    let what =
+        format!("[providers.{}] key: environment variable `{variable}` is not set", declaration.name.text);
+    Some(read.at(place, Failure::new(Exit::Config, what).hint(format_args!("set {variable}"))))
+}
+
 /// A provider that needs a service. Nobody is called yet, but the key must be there.
 pub fn build(declaration: &Declaration, directory: &Path) -> Outcome<Arc<dyn Provider>> {
     let name = &declaration.name.text;

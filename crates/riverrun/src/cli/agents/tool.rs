@@ -11,7 +11,6 @@ use riverrun_tool::{
 };
 use serde_json::{Value, json};
 
-use super::build::json as read_json;
 use super::builtin::{self, Builtin};
 use super::failure::wrong;
 use crate::cli::config::{Mcp, ProcessLimitsDeclared, SecretText, Tool as Declaration, ToolKind};
@@ -21,11 +20,10 @@ use crate::cli::exit::Outcome;
 const KEPT_OF_PROCESS: usize = 16 << 20;
 const TIMEOUT: Duration = Duration::from_secs(60);
 
-pub fn build(declaration: &Declaration, directory: &Path) -> Outcome<Arc<dyn Tool>> {
+/// `given` is the schema of the arguments, if the declaration has one.
+pub fn build(declaration: &Declaration, given: Option<Value>, directory: &Path) -> Outcome<Arc<dyn Tool>> {
     let name = declaration.name.text.clone();
     let (description, timeout) = (declaration.description.clone(), declaration.timeout.unwrap_or(TIMEOUT));
-    let given = declaration.parameters.as_ref();
-    let given = given.map(|source| read_json(source, directory, "tools", &name)).transpose()?;
     let parameters = |used: Vec<String>| given.clone().unwrap_or_else(|| texts(used));
     let flags = flags(declaration);
     match &declaration.kind {

@@ -85,7 +85,11 @@ impl Reader<'_> {
             let section = name.get_ref().as_ref();
             if !known_sections().any(|known| known == section) {
                 let near = nearest(section, known_sections());
-                self.complain(name.span(), format!("unknown section `{section}`"), near);
+                let what = match is_section(value.get_ref()) {
+                    true => format!("unknown section `{section}`"),
+                    false => format!("unknown key `{section}`: keys stand in sections such as [server]"),
+                };
+                self.complain(name.span(), what, near);
                 continue;
             }
             let declared = DECLARED.iter().find(|declared| declared.name == section);
@@ -168,6 +172,12 @@ fn kind_of(value: &DeValue<'_>) -> &'static str {
     }
 }
 
+/// `[name]` or `[[name]]`.
+fn is_section(value: &DeValue<'_>) -> bool {
+    let is_table = |item: &Spanned<DeValue<'_>>| item.get_ref().as_table().is_some();
+    value.as_table().is_some() || value.as_array().is_some_and(|items| items.iter().any(is_table))
+}
+
 pub fn place(text: &str, offset: usize) -> (usize, usize) {
     let before = text.get(..offset).unwrap_or(text);
     let line_start = before.rfind('\n').map_or(0, |at| at + 1);
@@ -225,6 +235,12 @@ mod tests {
                 "6:2: unknown section `limit`; did you mean `limits`?",
             ]
         );
+    }
+
+    #[test]
+    fn what_stands_outside_of_every_section_is_a_key() {
+        assert_eq!(complaints("x = 1\n"), ["1:1: unknown key `x`: keys stand in sections such as [server]"]);
+        assert_eq!(complaints("[[x]]\n"), ["1:3: unknown section `x`"]);
     }
 
     #[test]

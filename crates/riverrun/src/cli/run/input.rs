@@ -3,6 +3,7 @@
 use std::io::{IsTerminal, Read, Write};
 
 use riverrun_client::Client;
+use riverrun_event::nearest;
 use serde_json::Value;
 
 use crate::cli::exit::{Exit, Failure, Outcome};
@@ -13,7 +14,15 @@ use crate::cli::terminal::{Lines, escape};
 pub async fn said(words: &[String], client: &Client, may_ask: bool) -> Outcome<(Option<String>, String)> {
     let (agent, input) = match words {
         [agent, input] => (Some(agent.clone()), Some(input.clone())),
-        [word] if word != "-" && is_named(client, word).await => (Some(word.clone()), None),
+        [word] if word != "-" => match Known::of(client).await {
+            Some(known) if known.has(word) => (Some(word.clone()), None),
+            Some(known) => {
+                known.refuse_mistyped(word, is_something_piped())?;
+                (None, Some(word.clone()))
+            }
+            // A key that may not list agents may still run one.
+            None => (None, Some(word.clone())),
+        },
         [input] => (None, Some(input.clone())),
         _ => (None, None),
     };
@@ -35,22 +44,59 @@ pub async fn said(words: &[String], client: &Client, may_ask: bool) -> Outcome<(
         .hint(format_args!("give it an input: riverrun run {example} \"what is known about tides\"")))
 }
 
-/// True if the server runs something by this name: an agent, or a model of one of its providers.
-async fn is_named(client: &Client, word: &str) -> bool {
-    // A key that may not list agents may still run one.
-    let Ok(known) = client.agents().await else { return false };
-    let entries = |list: &str| known[list].as_array().cloned().unwrap_or_default();
-    let is_agent = |name: &str| entries("agents").iter().any(|agent| agent["name"] == name);
-    // A provider is told by one of its models, or as `NAME/…`.
-    let is_provider = |name: &str| {
-        let of = |entry: &Value| entry.as_str().and_then(|text| text.split('/').next().map(str::to_owned));
-        entries("providers").iter().any(|entry| of(entry).as_deref() == Some(name))
-    };
-    match word.split_once('/') {
-        Some(("agent", name)) => is_agent(name),
-        Some((provider, model)) => !model.contains(char::is_whitespace) && is_provider(provider),
-        None => is_agent(word),
+/// What the server runs by name: agents, and models of its providers.
+struct Known {
+    agents: Vec<String>,
+    /// Each is told by one of its models, or as `NAME/…`.
+    providers: Vec<String>,
+}
+
+impl Known {
+    async fn of(client: &Client) -> Option<Self> {
+        let known = client.agents().await.ok()?;
+        let entries = |list: &str| known[list].as_array().cloned().unwrap_or_default();
+        let agent = |agent: &Value| agent["name"].as_str().map(str::to_owned);
+        let provider = |entry: &Value| Some(entry.as_str()?.split('/').next()?.to_owned());
+        Some(Self {
+            agents: entries("agents").iter().filter_map(agent).collect(),
+            providers: entries("providers").iter().filter_map(provider).collect(),
+        })
     }
+
+    fn has(&self, word: &str) -> bool {
+        let is_agent = |name: &str| self.agents.iter().any(|agent| agent == name);
+        match word.split_once('/') {
+            Some(("agent", name)) => is_agent(name),
+            Some((provider, model)) => {
+                !model.contains(char::is_whitespace) && self.providers.iter().any(|known| known == provider)
+            }
+            None => is_agent(word),
+        }
+    }
+
+    /// A single word that is nearly an agent, or that stands beside an input, was not meant as the input.
+    fn refuse_mistyped(&self, word: &str, is_input_piped: bool) -> Outcome {
+        let is_single = !word.contains(char::is_whitespace);
+        let near = nearest(word, self.agents.iter().map(String::as_str)).filter(|_| is_single);
+        if near.is_none() && !(is_single && is_input_piped) {
+            return Ok(());
+        }
+        let said = escape(word, Lines::One);
+        let what = match near {
+            Some(near) => format!("there is no agent `{said}`; did you mean `{near}`?"),
+            None => format!("there is no agent `{said}`, and stdin has an input too"),
+        };
+        let example = near.or(self.agents.first().map(String::as_str)).unwrap_or("AGENT");
+        Err(Failure::new(Exit::Usage, what).hint(format_args!(
+            "`riverrun agents` lists them; if it is the input, name the agent too: riverrun run {example} \"{said}\""
+        )))
+    }
+}
+
+/// True if something can be read from stdin now. It does not wait: a pipe that nobody writes to is no input.
+fn is_something_piped() -> bool {
+    let stdin = std::io::stdin();
+    !stdin.is_terminal() && rustix::io::ioctl_fionread(&stdin).is_ok_and(|waiting| waiting > 0)
 }
 
 /// Asks whoever sits at the terminal. Reading cannot be cancelled, so it has a thread of its own.
@@ -76,4 +122,23 @@ fn from_stdin() -> Outcome<String> {
 
 fn unreadable(error: &std::io::Error) -> Failure {
     Failure::new(Exit::Io, format_args!("stdin: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_that_is_nearly_an_agent_or_stands_beside_an_input_is_refused() {
+        let known = Known { agents: vec!["demo".to_owned()], providers: vec!["scripted".to_owned()] };
+        let check = |word: &str, piped| known.refuse_mistyped(word, piped).map_err(|failure| failure.what);
+        let near = Err("there is no agent `dmo`; did you mean `demo`?".to_owned());
+        assert_eq!(check("dmo", false), near);
+        assert_eq!(check("dmo", true), near);
+        assert_eq!(check("weather", false), Ok(()));
+        assert!(check("weather", true).is_err());
+        assert_eq!(check("what is the weather", true), Ok(()));
+        assert!(known.has("demo") && known.has("agent/demo") && known.has("scripted/echo"));
+        assert!(!known.has("dmo") && !known.has("scripted/a b"));
+    }
 }

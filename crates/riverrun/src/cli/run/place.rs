@@ -17,6 +17,8 @@ pub struct Place {
 
 /// A server that lives as long as the command.
 struct Private {
+    /// The file, if it was named: another server would run something else without it.
+    config: Option<PathBuf>,
     data_dir: PathBuf,
     stop: oneshot::Sender<()>,
     served: JoinHandle<Outcome>,
@@ -25,7 +27,7 @@ struct Private {
 impl Place {
     pub async fn find(context: &Context, config: Option<&Path>, data_dir: Option<&Path>) -> Outcome<Self> {
         let client = context.connect.client()?;
-        if context.connect.named_url.is_some() {
+        if context.connect.named_url().is_some() {
             return Ok(Self { client, private: None });
         }
         // Whoever says where or what to run does not mean the server that happens to be there.
@@ -62,13 +64,18 @@ impl Place {
         };
         let key = std::fs::read_to_string(&key_file).map_err(|error| Failure::file(&key_file, &error))?;
         let client = Client::new(&format!("http://{address}"), Some(key.trim()))?;
-        Ok(Self { client, private: Some(Private { data_dir, stop, served }) })
+        Ok(Self {
+            client,
+            private: Some(Private { config: config.map(Path::to_path_buf), data_dir, stop, served }),
+        })
     }
 
     /// The server that could go on with what this process leaves; None if one does.
     pub fn needed_server(&self) -> Option<String> {
         let private = self.private.as_ref()?;
-        Some(format!("riverrun serve --data-dir {}", private.data_dir.display()))
+        let config = private.config.as_ref().map(|config| format!(" --config {}", config.display()));
+        let config = config.unwrap_or_default();
+        Some(format!("riverrun serve{config} --data-dir {}", private.data_dir.display()))
     }
 
     /// Drains the server of this process. What was under way goes on with the next one.

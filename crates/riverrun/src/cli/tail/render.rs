@@ -4,9 +4,11 @@
 //! and, when the first goes on, opened again with an ellipsis.
 
 use std::collections::{HashMap, HashSet};
+use std::io::IsTerminal;
 
 use serde_json::Value;
 
+use super::flow::Column;
 use super::hook::{self, HookLine};
 use super::process;
 use crate::cli::terminal::{Lines, Mark, Style, Tone, escape, shorten, width};
@@ -14,6 +16,9 @@ use crate::cli::terminal::{Lines, Mark, Style, Tone, escape, shorten, width};
 #[cfg(test)]
 #[path = "render_tests.rs"]
 mod tests;
+
+/// The columns of a label and the space behind it.
+const LABEL: usize = 11;
 
 /// Which text is on the running line: (task, item, part of the item, voice).
 type Place = (String, String, u64, Voice);
@@ -35,7 +40,17 @@ pub struct Renderer {
     running: Option<Place>,
     /// Texts that were on the running line before.
     begun: HashSet<Place>,
+    /// Where the running line is.
+    column: Column,
+    /// What sub-agents are called, by task.
+    children: HashMap<String, String>,
+    /// The sub-agent that spoke last.
+    speaker: Option<String>,
+    /// Why calls were rejected, by call id.
+    rejected: HashMap<String, String>,
     width: usize,
+    /// Text is broken at the width: somebody looks at a screen.
+    breaks: bool,
     /// What failed last, so that it is said once and not by all who pass it on.
     failure: String,
 }
@@ -44,12 +59,34 @@ impl Renderer {
     pub fn new(style: Style) -> Self {
         let (depths, tools, calls) = (HashMap::new(), HashMap::new(), HashMap::new());
         let (running, begun, failure) = (None, HashSet::new(), String::new());
-        Self { style, depths, tools, calls, running, begun, width: width(), failure }
+        let (children, speaker, rejected) = (HashMap::new(), None, HashMap::new());
+        let column = Column { start: 0, at: 0, width: None };
+        let (width, breaks) = (width(), std::io::stdout().is_terminal());
+        Self {
+            style,
+            depths,
+            tools,
+            calls,
+            running,
+            begun,
+            column,
+            children,
+            speaker,
+            rejected,
+            width,
+            breaks,
+            failure,
+        }
     }
 
     /// The text to print for one event; empty for those that a person does not need.
     pub fn event(&mut self, kind: &str, event: &Value) -> String {
         self.learn_depth(event);
+        let said = self.said(kind, event);
+        self.with_speaker(event, said)
+    }
+
+    fn said(&mut self, kind: &str, event: &Value) -> String {
         let payload = &event["payload"];
         match kind {
             "turn.submitted" => self.line(event, "turn", &quoted(payload), Tone::Strong),
@@ -66,7 +103,7 @@ impl Renderer {
             "tool.progress" => self.line(event, "", text(payload, "message"), Tone::Dim),
             "tool.result" => self.tool_result(event),
             "tool.failed" => self.tool(event, Mark::Failed, "failed", &error_text(payload)),
-            "tool.cancelled" => self.tool(event, Mark::Stopped, "cancelled", text(payload, "reason")),
+            "tool.cancelled" => self.tool_cancelled(event),
             "action.required" => self.action(event),
             "action.resolved" => self.decision(event),
             _ if is_kept_task(kind, event) => self.kept_task(kind, event),
@@ -130,7 +167,7 @@ impl Renderer {
     /// One whole line with a label in its column.
     fn line(&mut self, event: &Value, label: &str, said: &str, tone: Tone) -> String {
         let mut out = self.close_line();
-        let said = shorten(said, self.room(event, 11));
+        let said = shorten(said, self.room(event, LABEL));
         out.push_str(&format!(
             "{}{} {}\n",
             self.indent(event),
@@ -194,14 +231,23 @@ impl Renderer {
             out.push_str(&indent);
             out.push_str(&self.label(voice.label()));
             out.push(' ');
+            let start = 2 * self.depth(event) + LABEL;
+            self.column = Column { start, at: start, width: self.breaks.then_some(self.width) };
             if !self.begun.insert(place.clone()) {
                 out.push('…');
+                self.column.at += 1;
             }
             self.running = Some(place);
         }
-        // A line end inside the text keeps the column.
-        let said = escape(text(payload, "delta"), Lines::Keep).replace('\n', &format!("\n{indent}{:11}", ""));
-        out.push_str(&if voice == Voice::Thinking { self.style.paint(Tone::Dim, &said) } else { said });
+        // Each line keeps the column.
+        let said = escape(text(payload, "delta"), Lines::Keep);
+        let style = self.style;
+        let paint = |line: String| match voice {
+            Voice::Thinking => style.paint(Tone::Dim, &line),
+            Voice::Answer | Voice::Arguments => line,
+        };
+        let lines: Vec<String> = self.column.lines(&said).into_iter().map(paint).collect();
+        out.push_str(&lines.join(&format!("\n{indent}{:LABEL$}", "")));
         out
     }
 
@@ -251,6 +297,16 @@ impl Renderer {
         self.marked(event, mark, &format!("{word:9}"), &said)
     }
 
+    /// A call that a person rejected says why.
+    fn tool_cancelled(&mut self, event: &Value) -> String {
+        let rejected = event["toolCallId"].as_str().and_then(|call| self.rejected.remove(call));
+        match rejected {
+            Some(why) if !why.is_empty() => self.tool(event, Mark::Stopped, "rejected:", &why),
+            Some(_) => self.tool(event, Mark::Stopped, "rejected", ""),
+            None => self.tool(event, Mark::Stopped, "cancelled", text(&event["payload"], "reason")),
+        }
+    }
+
     fn tool_name(&self, event: &Value) -> String {
         let call = event["toolCallId"].as_str().unwrap_or_default();
         let named = event["payload"]["toolName"].as_str();
@@ -282,6 +338,9 @@ impl Renderer {
     fn decision(&mut self, event: &Value) -> String {
         let payload = &event["payload"];
         let decision = text(payload, "decision");
+        if let ("reject", Some(call)) = (decision, event["toolCallId"].as_str()) {
+            self.rejected.insert(call.to_owned(), text(payload, "message").to_owned());
+        }
         let mark = if decision == "reject" { Mark::Failed } else { Mark::Done };
         let by = payload["decidedBy"].as_str().or(payload["source"].as_str()).unwrap_or_default();
         self.marked(event, mark, "decided  ", &format!("{decision} by {by}"))
@@ -310,8 +369,31 @@ impl Renderer {
             return String::new();
         }
         let payload = &event["payload"];
-        let said = format!("{}  {}", text(payload, "agent"), text(payload, "title"));
+        let said = format!("{}  {}", text(payload, "agent"), text(payload, "title")).trim_end().to_owned();
+        let task = text(event, "taskId").to_owned();
+        // Two of one agent with one title are told apart by their ids.
+        let is_known = self.children.values().any(|name| *name == said);
+        let name = if is_known { format!("{said}  {task}") } else { said.clone() };
+        self.children.insert(task.clone(), name);
+        self.speaker = Some(task);
         self.line(event, "sub-agent", &said, Tone::Id)
+    }
+
+    /// Sub-agents that run at the same time look alike: the one that begins to speak is named.
+    fn with_speaker(&mut self, event: &Value, said: String) -> String {
+        let task = text(event, "taskId");
+        let Some(name) = self.children.get(task).filter(|_| !said.trim().is_empty()) else { return said };
+        if self.speaker.as_deref() == Some(task) {
+            return said;
+        }
+        self.speaker = Some(task.to_owned());
+        let name = self.style.paint(Tone::Id, &shorten(name, self.room(event, LABEL)));
+        let named = format!("{}{} {name}\n", self.indent(event), self.label("sub-agent"));
+        // What was being said before ends first.
+        match said.strip_prefix('\n') {
+            Some(rest) => format!("\n{named}{rest}"),
+            None => format!("{named}{said}"),
+        }
     }
 }
 

@@ -4,7 +4,10 @@ use super::*;
 
 /// Draws events, plain and 100 wide.
 fn check(events: &[Value]) -> String {
-    let mut renderer = Renderer { width: 100, ..Renderer::new(Style::PLAIN) };
+    draw(events, Renderer { width: 100, breaks: false, ..Renderer::new(Style::PLAIN) })
+}
+
+fn draw(events: &[Value], mut renderer: Renderer) -> String {
     let mut out: String =
         events.iter().map(|event| renderer.event(event["type"].as_str().expect("a type"), event)).collect();
     out.push_str(&renderer.close_line());
@@ -143,4 +146,68 @@ fn a_hook_that_changes_or_stops_something_has_one_line_and_others_have_none() {
     let failed =
         json!({"type": "hook.failed", "payload": {"hookName": "slow", "error": {"message": "no answer"}}});
     assert!(check(&[failed]).ends_with(" hook failed  slow  no answer\n"));
+}
+
+fn child(task: &str, agent: &str, title: &str) -> Value {
+    json!({"type": "task.created", "taskId": task, "parentTaskId": "t",
+        "payload": {"agent": agent, "title": title}})
+}
+
+#[test]
+fn sub_agents_that_run_at_the_same_time_are_named_when_another_speaks() {
+    let events = [
+        child("one", "scout", "North"),
+        child("two", "scout", "South"),
+        delta("one", "m", "cold"),
+        delta("two", "n", "warm"),
+        delta("two", "n", " and wet"),
+        delta("t", "o", "so"),
+        delta("two", "n", "!"),
+        delta("one", "m", " and dry"),
+    ];
+    let shown = "│ sub-agent  scout  North\n│ sub-agent  scout  South\n│ sub-agent  scout  North\n│ answer     cold\n\
+                 │ sub-agent  scout  South\n│ answer     warm and wet\nanswer     so\n│ answer     …!\n\
+                 │ sub-agent  scout  North\n│ answer     … and dry\n";
+    assert_eq!(check(&events), shown);
+}
+
+#[test]
+fn sub_agents_with_one_name_have_their_ids() {
+    let events = [
+        child("one", "scout", ""),
+        child("two", "scout", ""),
+        delta("one", "m", "a"),
+        delta("two", "n", "b"),
+    ];
+    let shown = "│ sub-agent  scout\n│ sub-agent  scout\n│ sub-agent  scout\n│ answer     a\n\
+                 │ sub-agent  scout  two\n│ answer     b\n";
+    assert_eq!(check(&events), shown);
+}
+
+#[test]
+fn a_long_text_of_a_sub_agent_keeps_its_column_on_a_screen() {
+    let events = [
+        child("one", "scout", "North"),
+        delta("one", "m", "a cold wind blows "),
+        delta("one", "m", "here now"),
+    ];
+    let renderer = |breaks| Renderer { width: 30, breaks, ..Renderer::new(Style::PLAIN) };
+    let shown = "│ sub-agent  scout  North\n│ answer     a cold wind blows\n│            here now\n";
+    assert_eq!(draw(&events, renderer(true)), shown);
+    let whole = "│ sub-agent  scout  North\n│ answer     a cold wind blows here now\n";
+    assert_eq!(draw(&events, renderer(false)), whole);
+}
+
+#[test]
+fn a_rejected_call_says_why() {
+    let told = |message: Option<&str>| {
+        let decided = json!({"type": "action.resolved", "toolCallId": "c",
+            "payload": {"decision": "reject", "source": "person", "message": message}});
+        let ended = json!({"type": "tool.cancelled", "toolCallId": "c", "payload": {"toolName": "publish", "reason": "person"}});
+        check(&[decided, ended])
+    };
+    assert_eq!(told(Some("not today")), "✗ decided    reject by person\n■ rejected:  publish  not today\n");
+    assert_eq!(told(None), "✗ decided    reject by person\n■ rejected   publish\n");
+    let ended = json!({"type": "tool.cancelled", "toolCallId": "c", "payload": {"toolName": "publish", "reason": "turn"}});
+    assert_eq!(check(&[ended]), "■ cancelled  publish  turn\n");
 }

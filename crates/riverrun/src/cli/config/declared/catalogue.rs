@@ -11,7 +11,7 @@ const fn must(key: &'static str, shape: Shape, about: &'static str) -> Field {
 }
 
 pub const APPROVALS: &[&str] = &["policy", "never", "always"];
-pub const PROVIDER_KINDS: &[&str] = &["openai", "openai-chat", "anthropic", "gemini", "scripted"];
+pub const PROVIDER_KINDS: &[&str] = &["openai", "openai-chat", "anthropic", "gemini"];
 
 pub const LIMITS: &[Field] = &[
     may("steps", Shape::Count, "Model calls in one turn."),

@@ -3,7 +3,7 @@
 use super::catalogue::{MCP, PRICE, PROVIDER};
 use super::node::Member;
 use super::read::Reader;
-use super::types::{Mcp, Patience, Provider};
+use super::types::{Mcp, Name, Patience, Provider};
 use super::values::{
     approval, flag, name, number, peek, process_limits, secret, text, text_map, texts, time,
 };
@@ -36,6 +36,9 @@ impl Reader {
     }
 
     pub(super) fn provider(&mut self, member: &Member) -> Option<Provider> {
+        if self.is_scripted(member) {
+            return None;
+        }
         let table = self.table(&member.node, PROVIDER, &format!("[providers.{}]", member.key));
         let mut prices = Vec::new();
         for price in table.get("prices").map_or(&[][..], |node| node.members()) {
@@ -45,12 +48,12 @@ impl Reader {
             prices.push((price.key.clone(), input, cached, number(&found, "output").unwrap_or_default()));
         }
         let kind = text(&table, "kind").unwrap_or_default();
-        self.check_scripted(member, &kind);
         Some(Provider {
             name: name(member),
             kind,
             base_url: text(&table, "base_url"),
             key: table.get("key").map(|node| secret(node)),
+            key_place: table.get("key").map(|node| Name { text: "key".to_owned(), span: node.span.clone() }),
             headers: text_map(&table, "headers"),
             prices,
             patience: Patience {
@@ -63,22 +66,23 @@ impl Reader {
         })
     }
 
-    /// Scripts are there without a declaration, under one name.
-    fn check_scripted(&mut self, member: &Member, kind: &str) {
+    /// Scripts are there without a declaration, under one name. True if this one declares them, rightly or not.
+    fn is_scripted(&mut self, member: &Member) -> bool {
         let name = &member.key;
-        match (name.as_str(), kind) {
-            ("scripted", "scripted" | "") => {}
-            ("scripted", _) => {
-                let what = "`scripted` is the provider of scripts; give yours another name";
-                self.complain(&member.span, what);
+        let kind = member.node.members().iter().find(|member| member.key == "kind");
+        let is_scripted = kind.is_some_and(|kind| kind.node.text() == Some("scripted"));
+        let what = match (name.as_str(), is_scripted) {
+            // It says what is so anyway.
+            ("scripted", true) => return true,
+            ("scripted", false) => {
+                "`scripted` is the provider of scripts; give yours another name".to_owned()
             }
-            (_, "scripted") => {
-                let what = format!(
-                    "scripts need no provider; remove [providers.{name}] and write `scripted/SCENARIO` for `{name}/SCENARIO`"
-                );
-                self.complain(&member.span, what);
-            }
-            _ => {}
-        }
+            (_, true) => format!(
+                "scripts need no provider; remove [providers.{name}] and write `scripted/SCENARIO` for `{name}/SCENARIO`"
+            ),
+            (_, false) => return false,
+        };
+        self.complain(&member.span, what);
+        true
     }
 }

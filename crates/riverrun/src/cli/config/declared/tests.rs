@@ -89,7 +89,7 @@ fn every_mistake_is_named_with_its_place_and_what_was_meant() {
         (
             "[providers.p]\nkind = \"opena\"\n",
             &[
-                "2:8: kind: `opena` is not one of openai, openai-chat, anthropic, gemini, scripted; did you mean `openai`?",
+                "2:8: kind: `opena` is not one of openai, openai-chat, anthropic, gemini; did you mean `openai`?",
             ],
         ),
         (

@@ -75,7 +75,7 @@ pub struct ProcessLimitsDeclared {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Source<T> {
     Here(T),
-    File(String),
+    File(Name),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -185,6 +185,8 @@ pub struct Provider {
     pub kind: String,
     pub base_url: Option<String>,
     pub key: Option<SecretText>,
+    /// Where the key is said, to point at it.
+    pub key_place: Option<Name>,
     pub headers: BTreeMap<String, SecretText>,
     /// Model, input, cached input, output.
     pub prices: Vec<(String, f64, f64, f64)>,

@@ -102,7 +102,7 @@ pub fn approval(table: &Table<'_>) -> Option<Approval> {
 
 pub fn source<T>(node: &Node, here: impl Fn(&Node) -> T) -> Source<T> {
     match node.single("file") {
-        Some(file) => Source::File(file.to_owned()),
+        Some(file) => Source::File(Name { text: file.to_owned(), span: node.span.clone() }),
         None => Source::Here(here(node)),
     }
 }
