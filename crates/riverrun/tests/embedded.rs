@@ -189,6 +189,8 @@ async fn mistakes_are_told_before_anything_runs() {
     let wrong =
         async |agent: Agent| Riverrun::builder().agent(agent).start().await.err().unwrap().to_string();
     assert!(wrong(Agent::new("a")).await.contains("`a`: it has no model"));
+    let promises = Agent::new("a").model("scripted/text").output_schema(serde_json::json!({"type": "objet"}));
+    assert!(wrong(promises).await.contains("its output schema: this is no valid JSON Schema at `/type`"));
     assert!(wrong(Agent::new("a").model("nobody/x")).await.contains("`nobody/x`"));
     assert!(wrong(Agent::new("a").model("scripted/text").handoff_to("b")).await.contains("`b`"));
     let twice = Agent::new("a").model("scripted/text");

@@ -36,7 +36,7 @@ pub use command::{
 pub use journal::{Entry, Journal, JournalError, JournalFuture, Landed, Landfall, Landing, LandingFuture};
 pub use named::Named;
 pub use registry::{Registry, Route};
-pub use riverrun_tool::{Terminate, check_schema, is_blocked};
+pub use riverrun_tool::{SchemaError, Terminate, check_schema, is_blocked};
 pub use runner::{Options, Runner};
 
 /// The thread of a turn that names none.

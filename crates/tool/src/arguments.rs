@@ -4,7 +4,8 @@ use std::fmt::Write;
 
 use serde_json::{Map, Value};
 
-use crate::{ToolError, ToolErrorKind, schema};
+use crate::schema::Schema;
+use crate::{ToolError, ToolErrorKind};
 
 /// The most that a model may write as arguments.
 pub const MAX_ARGUMENTS: usize = 256 * 1024;
@@ -15,15 +16,17 @@ const MAX_FAULT: usize = 300;
 /// A tool's schema, compiled once.
 pub struct Arguments {
     tool: String,
-    validator: jsonschema::Validator,
+    schema: Schema,
 }
 
 impl Arguments {
     /// Err says why the schema is not taken.
     pub fn new(tool: &str, schema: &Value) -> Result<Self, String> {
-        schema::check(schema)?;
-        let validator = jsonschema::validator_for(schema).map_err(|error| cut(&error.to_string()))?;
-        Ok(Self { tool: tool.to_owned(), validator })
+        if !schema.is_object() {
+            return Err("the schema is not an object; use {\"type\": \"object\"}".to_owned());
+        }
+        let schema = Schema::new(schema).map_err(|error| cut(&error.to_string()))?;
+        Ok(Self { tool: tool.to_owned(), schema })
     }
 
     /// The text that the model wrote, as a value that fits the schema. No text at all stands for no arguments.
@@ -47,8 +50,10 @@ impl Arguments {
         if !arguments.is_object() {
             return Err(bad(format!("the arguments of `{}` must be a JSON object", self.tool)));
         }
+        let faults = self.schema.faults(arguments);
+        let faults = faults.map_err(|problem| bad(format!("the arguments of `{}`: {problem}", self.tool)))?;
         let mut text = String::new();
-        for fault in self.validator.iter_errors(arguments).take(MAX_FAULTS) {
+        for fault in faults.take(MAX_FAULTS) {
             let path = fault.instance_path().to_string();
             let place = if path.is_empty() { "the arguments" } else { path.as_str() };
             let _ = write!(text, "; {place}: {}", cut(&fault.to_string()));

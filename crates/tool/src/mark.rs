@@ -1,4 +1,4 @@
-//! Processes that a server which is gone left behind.
+//! Processes that were left behind: by a server which is gone, or by a program that put them out of its group.
 //!
 //! A process id says nothing after its owner died: the number may belong to somebody else by now. Every process that a
 //! host names carries its name in the environment, and so does whatever it starts; only what carries the name is ended,
@@ -6,17 +6,23 @@
 
 use std::collections::BTreeSet;
 
+use std::sync::Mutex;
+use std::time::Duration;
+
 use crate::process::MARK;
 
 /// Ends whatever carries the mark of this process on this machine. Says how many there were; None if that cannot be
 /// found out here.
 pub fn end_marked(process: &str) -> Option<usize> {
-    let wanted = format!("{MARK}={process}");
+    end_all(&[format!("{MARK}={process}")])
+}
+
+fn end_all(wanted: &[String]) -> Option<usize> {
     let mut ended = BTreeSet::new();
     // What is ended may just have started something.
     for _ in 0..ROUNDS {
         let before = ended.len();
-        ended.extend(sweep(wanted.as_bytes())?);
+        ended.extend(sweep(wanted)?);
         if ended.len() == before {
             break;
         }
@@ -24,10 +30,43 @@ pub fn end_marked(process: &str) -> Option<usize> {
     Some(ended.len())
 }
 
+/// Variables whose carriers are to be ended, and whether somebody is at it.
+static WAITING: Mutex<(Vec<String>, bool)> = Mutex::new((Vec::new(), false));
+/// Between two looks at all processes: however many programs end, this is what it costs.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// Ends whatever carries this variable, soon. One look serves all that were asked for meanwhile.
+pub(crate) fn end_soon(variable: String) {
+    if !cfg!(target_os = "linux") {
+        return;
+    }
+    let mut waiting = WAITING.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    waiting.0.push(variable);
+    if !waiting.1 {
+        // A thread of its own: a runtime may be about to end.
+        waiting.1 = std::thread::Builder::new().name("leftovers".to_owned()).spawn(end_waiting).is_ok();
+    }
+}
+
+fn end_waiting() {
+    loop {
+        let wanted = {
+            let mut waiting = WAITING.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+            waiting.1 = !waiting.0.is_empty();
+            std::mem::take(&mut waiting.0)
+        };
+        if wanted.is_empty() {
+            return;
+        }
+        end_all(&wanted);
+        std::thread::sleep(PAUSE);
+    }
+}
+
 const ROUNDS: usize = 8;
 
 #[cfg(target_os = "linux")]
-fn sweep(wanted: &[u8]) -> Option<Vec<u32>> {
+fn sweep(wanted: &[String]) -> Option<Vec<u32>> {
     use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
     let ours = std::process::id();
     let mut found = Vec::new();
@@ -41,7 +80,9 @@ fn sweep(wanted: &[u8]) -> Option<Vec<u32>> {
         let Ok(handle) = pidfd_open(number, PidfdFlags::empty()) else { continue };
         // Of a process that ended this is empty, of one that is not ours it cannot be read.
         let Ok(environment) = std::fs::read(entry.path().join("environ")) else { continue };
-        if environment.split(|byte| *byte == 0).any(|variable| variable == wanted)
+        if environment
+            .split(|byte| *byte == 0)
+            .any(|variable| wanted.iter().any(|wanted| wanted.as_bytes() == variable))
             && pidfd_send_signal(&handle, Signal::KILL).is_ok()
         {
             found.push(pid);
@@ -51,6 +92,6 @@ fn sweep(wanted: &[u8]) -> Option<Vec<u32>> {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn sweep(_wanted: &[u8]) -> Option<Vec<u32>> {
+fn sweep(_wanted: &[String]) -> Option<Vec<u32>> {
     None
 }

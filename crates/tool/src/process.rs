@@ -1,18 +1,21 @@
 //! A child process and everything that it started.
 //!
 //! The child leads a process group of its own. Signals go to the group, and only while the child has not been reaped:
-//! until then nobody else can get the group's number.
+//! until then nobody else can get the group's number. What left the group is found by a variable that it inherited.
 
 use std::collections::BTreeMap;
 use std::io;
 use std::path::PathBuf;
 use std::process::{ExitStatus, Stdio};
-use std::time::Duration;
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, SystemTime};
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::signal::unix::{SignalKind, signal};
 
+use crate::mark::end_soon;
 use crate::scrub::{Scrubber, names_a_secret};
 use crate::{ProcessLimits, Secret};
 
@@ -22,6 +25,8 @@ const INHERITED: &[&str] = &["PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR"];
 pub(crate) const GRACE: Duration = Duration::from_secs(2);
 /// The variable that names the process to whoever looks for what it left behind.
 pub(crate) const MARK: &str = "RIVERRUN_PROCESS_ID";
+/// The variable that is different for every start of every program.
+const START: &str = "RIVERRUN_START_ID";
 /// A signal that was missed is made up for after this time.
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
@@ -40,6 +45,8 @@ pub struct Program {
 pub(crate) struct Group {
     child: Option<Child>,
     pid: Pid,
+    /// Carried by whatever it started.
+    start: String,
 }
 
 pub(crate) struct Pipes {
@@ -53,8 +60,9 @@ impl Program {
         let Some((program, arguments)) = self.argv.split_first() else {
             return Err(io::Error::other("the command line is empty"));
         };
+        let start = fresh();
         let mut command = Command::new(program);
-        command.args(arguments).env_clear().envs(self.environment()?);
+        command.args(arguments).env_clear().envs(self.environment()?).env(START, &start);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command.process_group(0).kill_on_drop(true);
         if let Some(cwd) = &self.cwd {
@@ -67,7 +75,7 @@ impl Program {
             return Err(io::Error::other("the process has no pipes"));
         };
         // From here on it is ended with its group if something goes wrong.
-        let group = Group { child: Some(child), pid };
+        let group = Group { child: Some(child), pid, start };
         self.limits.set(pid).map_err(|error| {
             io::Error::other(format!("its limits could not be set, so it was stopped: {error}"))
         })?;
@@ -111,6 +119,7 @@ impl Group {
             return Err(io::Error::other("the process was waited for before"));
         };
         let _ = kill_process_group(self.pid, Signal::KILL);
+        end_soon(format!("{START}={}", self.start));
         child.wait().await
     }
 }
@@ -119,7 +128,7 @@ impl Drop for Group {
     fn drop(&mut self) {
         let Some(child) = self.child.take() else { return };
         let _ = kill_process_group(self.pid, Signal::TERM);
-        let last = LastResort { _child: child, pid: self.pid };
+        let last = LastResort { _child: child, pid: self.pid, start: std::mem::take(&mut self.start) };
         // Without a runtime, or with one that ends, the last resort comes at once.
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             runtime.spawn(async move {
@@ -130,15 +139,27 @@ impl Drop for Group {
     }
 }
 
+/// A name that no other start has, of this server or of one before it.
+fn fresh() -> String {
+    static SERVER: LazyLock<u128> = LazyLock::new(|| {
+        let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        since.map_or(0, |since| since.as_nanos())
+    });
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    format!("{}-{}-{}", std::process::id(), *SERVER, COUNT.fetch_add(1, Ordering::Relaxed))
+}
+
 /// Ends the group for certain. The child itself is reaped by the runtime.
 struct LastResort {
     _child: Child,
     pid: Pid,
+    start: String,
 }
 
 impl Drop for LastResort {
     fn drop(&mut self) {
         let _ = kill_process_group(self.pid, Signal::KILL);
+        end_soon(format!("{START}={}", self.start));
     }
 }
 

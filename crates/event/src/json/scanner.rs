@@ -149,8 +149,8 @@ impl<'a> Scanner<'a> {
             let key_at = self.at;
             let escaped = self.string()?;
             if !keys.insert(&source[key_at..self.at], escaped) {
+                let shown = short(&source[key_at..self.at]);
                 self.at = key_at;
-                let shown: String = self.source[key_at..].chars().take(40).collect();
                 return Err(self.error(ErrorCode::JsonDuplicateKey, format!("the key {shown} is repeated")));
             }
             self.skip_space();
@@ -362,5 +362,14 @@ impl<'a> Keys<'a> {
             self.many.extend(self.few[..self.count].iter().map(|key| Cow::Borrowed(*key)));
         }
         self.many.insert(key)
+    }
+}
+
+/// A key in its quotes, as much of it as an error needs.
+fn short(key: &str) -> String {
+    const LONGEST: usize = 40;
+    match key.char_indices().nth(LONGEST) {
+        Some((at, _)) => format!("{}…\"", &key[..at]),
+        None => key.to_owned(),
     }
 }

@@ -52,6 +52,17 @@ fn every_bad_text_has_its_code_and_place() {
 }
 
 #[test]
+fn a_repeated_key_is_named_and_nothing_behind_it() {
+    let told = |text: &str| compact(text.as_bytes(), &Limits::default()).unwrap_err().to_string();
+    let text = r#"{"decision":"a","decision":"reject","digest":"sha256:9bb"}"#;
+    assert_eq!(told(text), "the key \"decision\" is repeated at line 1, column 17");
+    let long = "k".repeat(100);
+    let shown = "k".repeat(39);
+    let text = format!("{{\"{long}\":1,\n\"{long}\":2}}");
+    assert_eq!(told(&text), format!("the key \"{shown}…\" is repeated at line 2, column 1"));
+}
+
+#[test]
 fn many_keys_are_still_compared() {
     let keys: Vec<String> = (0..40).map(|n| format!("\"k{n}\":0")).collect();
     assert!(check(&format!("{{{}}}", keys.join(","))).is_ok());

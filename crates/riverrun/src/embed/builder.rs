@@ -8,7 +8,7 @@ use riverrun_log::memory::MemoryLog;
 use riverrun_log::{Clock, Log, Shard, SystemClock};
 use riverrun_log_sqlite::SqliteLog;
 use riverrun_provider::{Provider, ProviderConfig, Scenario, Scripted};
-use riverrun_runner::{Options, Registry};
+use riverrun_runner::{AgentSpec, Options, Registry, check_schema};
 use riverrun_server::edge::{Config, Edge, Keys, Limits};
 use riverrun_server::metrics::Metrics;
 use riverrun_server::{Agents, App};
@@ -125,6 +125,17 @@ fn add(registry: &mut Registry, agent: &Agent) -> Result<(), Error> {
     agent.others.iter().try_for_each(|other| add(registry, other))
 }
 
+/// A schema that no value can be held against would fail every call, or hold it up.
+fn check_schemas(agent: &AgentSpec) -> Result<(), String> {
+    for used in &agent.tools {
+        let definition = used.tool.definition();
+        check_schema(&definition.parameters)
+            .map_err(|error| format!("the schema of its tool `{}`: {error}", definition.name))?;
+    }
+    let output = agent.output_schema.as_ref().map_or(Ok(()), check_schema);
+    output.map_err(|error| format!("its output schema: {error}"))
+}
+
 /// Every name that an agent uses stands for something.
 fn check(registry: &Registry) -> Result<(), Error> {
     for (name, agent) in &registry.agents {
@@ -137,6 +148,7 @@ fn check(registry: &Registry) -> Result<(), Error> {
                 return Err(wrong(format!("its model `{model}` has no provider; there are: {known}")));
             }
         }
+        check_schemas(agent).map_err(wrong)?;
         for (place, hook) in agent.hooks.iter().enumerate() {
             if agent.hooks[..place].iter().any(|before| before.name == hook.name) {
                 return Err(wrong(format!(

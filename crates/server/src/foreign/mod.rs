@@ -25,6 +25,7 @@ mod one_shot;
 mod refuse;
 mod responses;
 mod responses_socket;
+mod schemas;
 mod start;
 mod talk;
 mod upgrade;

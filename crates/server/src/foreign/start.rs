@@ -15,6 +15,7 @@ use riverrun_log::SessionKey;
 use riverrun_runner::{Submit, Submitted};
 use sha2::{Digest, Sha256};
 
+use super::schemas::check_schemas;
 use crate::app::App;
 use crate::deliver::{CatchUp, Request, Subscription, TypePattern, open};
 use crate::edge::{Caller, Media, Problem, not_found, stream_response};
@@ -79,6 +80,7 @@ pub async fn start_with(
     }
     check_addresses(submit.input.as_ref(), &submit.history)?;
     check_blobs(app, caller.tenant(), submit.input.as_ref(), &submit.history).await?;
+    check_schemas(app, &submit)?;
     let known = match &new.session_id {
         Some(id) => {
             caller.require_session(id)?;

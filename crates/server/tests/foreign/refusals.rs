@@ -241,3 +241,84 @@ async fn nobody_is_sent_into_the_servers_own_network() {
     assert!(refused["error"]["message"].as_str().is_some_and(|told| told.contains("10.0.0.1")), "{refused}");
     server.stop().await;
 }
+
+/// Each definition leads to the one before it four times: a kilobyte that is asked about until the end of time.
+fn fan() -> Value {
+    let mut defs = serde_json::Map::from_iter([("a0".to_owned(), json!({"type": "integer"}))]);
+    for level in 1..=31 {
+        let before = json!({"$ref": format!("#/$defs/a{}", level - 1)});
+        defs.insert(format!("a{level}"), json!({"allOf": [before, before, before, before]}));
+    }
+    json!({"type": "object", "$defs": defs, "properties": {"a": {"$ref": "#/$defs/a31"}}})
+}
+
+#[tokio::test]
+async fn a_schema_that_cannot_be_used_is_refused_at_the_door() {
+    let server = scripted().await;
+    let messages = json!([{"role": "user", "content": "hi"}]);
+    let asked = |schema: &Value| {
+        let chat = json!({"type": "json_schema", "json_schema": {"name": "a", "schema": schema}});
+        let format = json!({"type": "json_schema", "name": "a", "schema": schema});
+        [
+            (
+                "/v1/chat/completions",
+                "response_format.json_schema.schema",
+                json!({"model": "agent/text", "messages": messages, "response_format": chat}),
+            ),
+            (
+                "/v1/responses",
+                "text.format.schema",
+                json!({"model": "agent/text", "input": "hi", "text": {"format": format}}),
+            ),
+            (
+                "/v1/messages",
+                "output_config.format.schema",
+                json!({"model": "agent/text", "max_tokens": 5, "messages": messages, "output_config": {"format": format}}),
+            ),
+        ]
+    };
+    for schema in [json!({"type": "objet"}), json!({"$ref": "https://a.test/s.json"}), json!(5), fan()] {
+        for (path, place, body) in asked(&schema) {
+            let answer = server.call(&format!("POST {path}"), &[JSON], body.to_string()).await;
+            let text = answer.text();
+            assert_eq!(answer.status, 400, "{path}, {schema}: {text}");
+            let dialect = if path == "/v1/messages" { "anthropic" } else { "openai" };
+            let told = message(dialect, &answer.json()).expect("an error of the dialect");
+            assert!(told.contains(place), "{path}, {schema}: {text}");
+            if dialect == "openai" {
+                assert_eq!(answer.json()["error"]["param"], place, "{text}");
+            }
+        }
+    }
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_tool_of_the_callers_whose_schema_never_ends_is_refused_for_every_model() {
+    let server = scripted().await;
+    let messages = json!([{"role": "user", "content": "hi"}]);
+    let function = json!({"name": "f", "description": "", "parameters": fan()});
+    for model in ["agent/text", "scripted/text"] {
+        for (path, body) in [
+            (
+                "/v1/chat/completions",
+                json!({"model": model, "messages": messages, "tools": [{"type": "function", "function": function}]}),
+            ),
+            (
+                "/v1/messages",
+                json!({"model": model, "max_tokens": 5, "messages": messages, "tools": [{"name": "f", "input_schema": fan()}]}),
+            ),
+            (
+                "/ag-ui",
+                json!({"threadId": "t1", "runId": "r1", "messages": [{"id": "1", "role": "user", "content": "hi"}],
+                    "tools": [function], "context": [], "forwardedProps": {"agent": model}}),
+            ),
+        ] {
+            let answer = server.call(&format!("POST {path}"), &[JSON], body.to_string()).await;
+            let text = answer.text();
+            assert_eq!(answer.status, 400, "{path}: {text}");
+            assert!(text.contains("tools[0]") && text.contains("the tool `f`"), "{path}: {text}");
+        }
+    }
+    server.stop().await;
+}

@@ -391,6 +391,13 @@ async fn what_no_model_can_be_shown_is_refused_with_its_place() {
         (given(json!({"toolChoice": "bogus"})), 400, "invalid_field", "settings.toolChoice"),
         (given(json!({"clientTools": "bogus"})), 400, "invalid_field", "settings.clientTools"),
         (given(json!({"outputSchema": 5})), 400, "invalid_field", "settings.outputSchema"),
+        (given(json!({"outputSchema": fan_out()})), 400, "invalid_field", "settings.outputSchema"),
+        (
+            given(json!({"tools": [{"name": "x", "parameters": fan_out()}]})),
+            400,
+            "invalid_field",
+            "settings.tools[0].parameters",
+        ),
     ] {
         let answer = server.post("/v1/sessions/s/turns", body.clone()).await;
         assert_eq!(answer.refusal(), (status, code.to_owned()), "{body}");
@@ -399,4 +406,14 @@ async fn what_no_model_can_be_shown_is_refused_with_its_place() {
     let shown = image("data:image/png;base64,aGk=");
     assert_eq!(server.post("/v1/sessions/s/turns", shown).await.status, 202);
     server.stop().await;
+}
+
+/// A kilobyte that leads to four to the thirty-first parts.
+fn fan_out() -> Value {
+    let mut schema = json!({"$defs": {"a0": {}}, "$ref": "#/$defs/a31"});
+    for level in 1..=31 {
+        let before = json!({"$ref": format!("#/$defs/a{}", level - 1)});
+        schema["$defs"][format!("a{level}")] = json!({"allOf": [before, before, before, before]});
+    }
+    schema
 }

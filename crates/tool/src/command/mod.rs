@@ -2,6 +2,7 @@
 //!
 //! The arguments arrive on standard input as JSON, and wherever the command line names them. Standard output is the
 //! result: text, or a JSON object with `content` and `blockList`. A line `::progress …` tells progress instead.
+//! `docs/tools.md` has the whole format.
 
 mod interactive;
 mod output;

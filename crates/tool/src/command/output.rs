@@ -7,14 +7,16 @@ use serde_json::Value;
 use super::reader::Captured;
 use crate::ToolOutput;
 
-/// What a program may write instead of text.
+/// What a program may write instead of text, in our words or in AgentLin's.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Written {
-    content: Option<Vec<Block>>,
-    block_list: Option<Vec<Block>>,
+    #[serde(alias = "message_content")]
+    content: Option<Vec<Value>>,
+    #[serde(alias = "block_list")]
+    block_list: Option<Vec<Value>>,
     structured: Option<Value>,
-    #[serde(default)]
+    #[serde(default, alias = "is_error")]
     is_error: bool,
 }
 
@@ -39,6 +41,24 @@ fn written(text: &str) -> Option<ToolOutput> {
         return None;
     }
     let Written { content, block_list, structured, is_error } = written;
-    let content = content.unwrap_or_default();
-    Some(ToolOutput { content, block_list: block_list.unwrap_or_default(), structured, is_error })
+    let (content, block_list) = (parts(content)?, parts(block_list)?);
+    Some(ToolOutput { content, block_list, structured, is_error })
+}
+
+/// None if one of them is no part.
+fn parts(written: Option<Vec<Value>>) -> Option<Vec<Block>> {
+    let part = |value: Value| serde_json::from_value(numbered(value)).ok();
+    written.unwrap_or_default().into_iter().map(part).collect()
+}
+
+/// AgentLin's number of a group is the part's `id`.
+fn numbered(mut part: Value) -> Value {
+    if let Some(members) = part.as_object_mut()
+        && !(members.contains_key("refId") || members.contains_key("ref_id"))
+        && members.get("id").is_some_and(Value::is_u64)
+        && let Some(number) = members.remove("id")
+    {
+        members.insert("refId".to_owned(), number);
+    }
+    part
 }

@@ -1,5 +1,6 @@
 //! Reads what a program writes, within limits.
 
+use riverrun_event::Block;
 use tokio::io::{AsyncRead, AsyncReadExt};
 
 use crate::scrub::Scrubbing;
@@ -7,7 +8,7 @@ use crate::{Progress, ProgressSink};
 
 const PREFIX: &[u8] = b"::progress ";
 /// A progress line longer than this is cut.
-const MAX_LINE: usize = 4096;
+const MAX_LINE: usize = 16 * 1024;
 /// A program that writes this many times its limit is stopped.
 const FLOOD: u64 = 64;
 
@@ -104,20 +105,21 @@ fn take(piece: &[u8], start: &mut Vec<u8>, into: &mut Captured, progress: &Progr
     }
 }
 
-/// JSON with `message` and `fraction`, or a message.
+/// JSON with `message`, `fraction` and `partial`, which is a block of the output so far; or a message.
 fn parse(line: &[u8]) -> Progress {
     #[derive(serde::Deserialize)]
     #[serde(deny_unknown_fields)]
     struct Told {
         message: Option<String>,
         fraction: Option<f64>,
+        partial: Option<Block>,
     }
     let text = String::from_utf8_lossy(line);
     let text = text.trim();
     match serde_json::from_str::<Told>(text) {
         Ok(told) => {
             let fraction = told.fraction.map(|fraction| fraction.clamp(0.0, 1.0));
-            Progress { message: told.message, fraction, partial: None }
+            Progress { message: told.message, fraction, partial: told.partial }
         }
         Err(_) => Progress { message: Some(text.to_owned()), ..Progress::default() },
     }

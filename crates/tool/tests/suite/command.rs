@@ -198,3 +198,21 @@ async fn a_call_has_its_key_and_carries_its_mark() {
     eventually("the program is gone", || !is_alive(&pid)).await;
     assert_eq!(task.await.unwrap().unwrap_err().kind, ToolErrorKind::Crashed);
 }
+
+/// A grandchild that leaves the group, and writes down its id.
+const AWAY: &str = "setsid sh -c 'echo $$ > pid.new; mv pid.new pid; exec sleep 77' &";
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn what_leaves_the_group_ends_with_the_call_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let tool = stubborn(folder.path(), Duration::from_secs(2), &format!("{AWAY} sleep 60"));
+    let (_, pid) = tokio::join!(fails(tool, call(q("x")), ToolErrorKind::Timeout), started(folder.path()));
+    eventually("it is gone after a timeout", || !is_alive(&pid)).await;
+
+    let folder = tempfile::tempdir().unwrap();
+    let script = format!("{AWAY} while [ ! -e pid ]; do sleep 0.02; done; cat pid");
+    let output = run(stubborn(folder.path(), Duration::from_secs(60), &script), call(q("x"))).await.unwrap();
+    let pid = text(&output).to_owned();
+    eventually("it is gone after the end", || !is_alive(&pid)).await;
+}

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a panic is how a test fails, in its helpers too")]
 
 mod command;
+mod documented;
 mod function;
 mod http;
 mod interactive;

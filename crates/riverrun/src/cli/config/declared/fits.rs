@@ -100,7 +100,7 @@ fn json_schema(node: &Node) -> Result<(), String> {
     }
     match node.single("file") {
         Some(_) => Ok(()),
-        None => riverrun_tool::check_schema(&node.to_json()),
+        None => riverrun_tool::check_schema(&node.to_json()).map_err(|error| error.to_string()),
     }
 }
 

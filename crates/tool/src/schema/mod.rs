@@ -1,0 +1,74 @@
+//! Which schemas are taken: those that need nothing from elsewhere, and that end soon whatever they are asked about.
+//!
+//! A schema comes from whoever wrote the tool or the request, and is asked about in the middle of a session's work.
+
+mod bounds;
+
+use jsonschema::{PatternOptions, Validator};
+use serde_json::Value;
+
+use self::bounds::Bounds;
+
+/// A pattern that looks around is tried in steps; this many are one value's share.
+const MAX_BACKTRACKS: usize = 10_000;
+/// Bytes of one compiled pattern.
+const MAX_PATTERN: usize = 1024 * 1024;
+
+/// Why a schema is not taken.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SchemaError {
+    /// Whoever is asked about it may not come to an end.
+    #[error("{0}")]
+    TooLarge(String),
+    /// It is no JSON Schema, or not all of it is here.
+    #[error("{0}")]
+    Unusable(String),
+}
+
+/// A schema that was checked, ready to be asked.
+pub(crate) struct Schema {
+    validator: Validator,
+    bounds: Bounds,
+}
+
+impl Schema {
+    pub fn new(schema: &Value) -> Result<Self, SchemaError> {
+        let bounds = Bounds::of(schema)?;
+        let patterns = PatternOptions::fancy_regex().backtrack_limit(MAX_BACKTRACKS).size_limit(MAX_PATTERN);
+        let built = jsonschema::options().with_pattern_options(patterns).build(schema);
+        let validator = built.map_err(|error| {
+            let place = error.instance_path().to_string();
+            let place = if place.is_empty() { String::new() } else { format!(" at `{place}`") };
+            SchemaError::Unusable(format!("this is no valid JSON Schema{place}: {error}"))
+        })?;
+        Ok(Self { validator, bounds })
+    }
+
+    /// What does not fit, or that the value is too deep for a schema that comes back to itself.
+    pub fn faults<'a>(
+        &'a self,
+        value: &'a Value,
+    ) -> Result<impl Iterator<Item = jsonschema::ValidationError<'a>>, String> {
+        self.bounds.check(value)?;
+        Ok(self.validator.iter_errors(value))
+    }
+}
+
+/// Whether this is a JSON Schema that is taken; the error says where it is none.
+pub fn check_schema(schema: &Value) -> Result<(), SchemaError> {
+    Schema::new(schema).map(drop)
+}
+
+/// Whether the value fits the schema; the error says what does not, or why the schema is not taken.
+pub fn check_value(schema: &Value, value: &Value) -> Result<(), String> {
+    let schema = Schema::new(schema).map_err(|error| format!("the schema is not usable: {error}"))?;
+    let first = schema.faults(value)?.next();
+    first.map_or(Ok(()), |fault| {
+        let place = fault.instance_path().to_string();
+        let place = if place.is_empty() { "the value" } else { &place };
+        Err(format!("{place}: {fault}"))
+    })
+}
+
+#[cfg(test)]
+mod tests;
