@@ -33,6 +33,9 @@ impl Tool for Counting {
             if call.arguments["fail"] == true {
                 return Err(ToolError::new(ToolErrorKind::Failed, "it does not work"));
             }
+            if call.arguments["vanish"] == true {
+                return Err(ToolError::new(ToolErrorKind::OutcomeUnknown, "it answered with a cough"));
+            }
             if call.arguments["panic"] == true {
                 panic!("the tool is broken");
             }

@@ -205,6 +205,19 @@ async fn lines_that_are_no_messages_are_skipped_but_not_forever() {
 }
 
 #[tokio::test]
+async fn an_answer_that_is_no_message_ends_its_call_at_once() {
+    for mode in ["surrogate", "no_result", "deep", "half"] {
+        let bench = Bench::new(mode);
+        let set = bench.set().await;
+        let asked = set.run("hand__boom", call(json!({})), None);
+        let error = tokio::time::timeout(Duration::from_secs(10), asked).await.expect("at once").unwrap_err();
+        assert_eq!(error.kind, ToolErrorKind::OutcomeUnknown, "{mode}: {error}");
+        assert!(error.message.contains("answered with a line that is no message"), "{mode}: {error}");
+        assert!(error.message.contains("what the call did is not known"), "{mode}: {error}");
+    }
+}
+
+#[tokio::test]
 async fn a_message_without_end_is_cut_off() {
     let bench = Bench::with("huge", |config| config.message_limit = 1_000_000);
     let message = bench.fails("boom", ToolErrorKind::LimitPassed).await;

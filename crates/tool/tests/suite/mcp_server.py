@@ -51,6 +51,13 @@ TOOLS = [
     ],
 ]
 
+BROKEN = {
+    "surrogate": '{"jsonrpc":"2.0","id":%d,"result":{"content":[{"type":"text","text":"\\ud800"}]}}',
+    "no_result": '{"jsonrpc":"2.0","id":%d}',
+    "deep": '{"jsonrpc":"2.0","id":%d,"result":{"content":' + "[" * 200 + "]" * 200 + "}}",
+    "half": '{"jsonrpc":"2.0","id":%d,"result":{"content":[',
+}
+
 
 def call(request):
     name, arguments = request["params"]["name"], request["params"].get("arguments", {})
@@ -113,6 +120,9 @@ def answer(request):
         if MODE == "huge":
             raw("x" * 3_000_000)
             time.sleep(30)
+        if MODE in BROKEN:
+            raw(BROKEN[MODE] % request["id"] + "\n")
+            return None
         if MODE == "nonsense":
             return {"tools": 5}
         return call(request)
