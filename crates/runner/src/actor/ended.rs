@@ -94,7 +94,8 @@ impl Actor {
     }
 
     /// What both the model and the user see gets a number, by which the model may cite it.
-    pub(super) fn numbered(&mut self, task: &TaskId, output: ToolOutput) -> Outcome {
+    pub(super) fn numbered(&mut self, task: &TaskId, mut output: ToolOutput) -> Outcome {
+        self.detach(&mut output);
         let is_error = output.is_error;
         let mut content = output.content;
         if content.is_empty() {
