@@ -72,10 +72,11 @@ async fn all_pages_are_listed_and_hostile_tools_are_refused() {
         "remote: its schema",
         "endless: its schema",
         "shapeless: it is no tool",
+        ": it has no name",
     ]) {
         assert!(refused.contains(expected) && refused.len() < 300, "{refused}");
     }
-    assert_eq!(refused.len(), 7);
+    assert_eq!(refused.len(), 8);
     assert!(
         offer.tools.iter().all(|tool| tool.definition().flags == Flags::default()),
         "hints are not believed"

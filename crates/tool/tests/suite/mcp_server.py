@@ -48,6 +48,7 @@ TOOLS = [
         {"name": "remote", "inputSchema": {"$ref": "http://127.0.0.1:1/s.json"}},
         {"name": "endless", "inputSchema": {"$ref": "#"}},
         {"name": "shapeless", "inputSchema": 7},
+        {"name": "", "inputSchema": ANY},
     ],
 ]
 
