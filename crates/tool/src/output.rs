@@ -41,6 +41,8 @@ pub enum ToolErrorKind {
     Timeout,
     /// The process or the connection went away.
     Crashed,
+    /// The call was taken and its answer cannot be read: whether it had its effect is not known.
+    OutcomeUnknown,
     /// The tool's server cannot be reached or refused us.
     Unavailable,
     /// A limit on output, memory or calls was passed.
@@ -59,6 +61,7 @@ impl ToolErrorKind {
             ToolErrorKind::Failed => "tool_failed",
             ToolErrorKind::Timeout => "timeout",
             ToolErrorKind::Crashed => "crashed",
+            ToolErrorKind::OutcomeUnknown => "outcome_unknown",
             ToolErrorKind::Unavailable => "unavailable",
             ToolErrorKind::LimitPassed => "limit_passed",
             ToolErrorKind::Denied => "denied",

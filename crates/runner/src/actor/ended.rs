@@ -2,13 +2,16 @@
 
 use std::time::Duration;
 
-use riverrun_event::{EventType, Part, Scope, TaskId, ToolFailed, ToolProgress, ToolResult};
-use riverrun_tool::{Progress, ToolError, ToolErrorKind, ToolOutput};
+use riverrun_event::{
+    EventType, Part, Scope, TaskId, ToolFailed, ToolOutcomeUnknown, ToolProgress, ToolResult,
+};
+use riverrun_tool::{Effect, Progress, ToolError, ToolErrorKind, ToolOutput};
 
 use super::Actor;
 use super::result::Outcome;
 use super::tools::failed;
 use crate::page::Page;
+use crate::persona::Tooling;
 use crate::reference::Pool;
 
 impl Actor {
@@ -42,6 +45,9 @@ impl Actor {
         let output = match ended {
             Ok(output) => output,
             Err(error) => {
+                if error.kind == ToolErrorKind::OutcomeUnknown && self.is_once(task, &name) {
+                    return self.unsure(task, call, name, error.message, page);
+                }
                 let told = format!("The tool {name} failed. Error: {}", error.message);
                 self.write_result(task, call, &Outcome::error("failed", vec![Part::plain(told)]), page);
                 let failed = failed(name, error.kind, &error.message);
@@ -65,8 +71,31 @@ impl Actor {
         }
     }
 
+    fn is_once(&self, task: &TaskId, name: &str) -> bool {
+        let persona = self.persona(task);
+        match persona.as_ref().and_then(|persona| persona.tooling(name)) {
+            Some(Tooling::Ours(ours)) => ours.tool.definition().effect() == Effect::Once,
+            Some(Tooling::Client { .. } | Tooling::Subagent(_) | Tooling::Handoff(_)) | None => true,
+        }
+    }
+
+    /// The call was made, and what came of it nobody can say: it may have had its effect, and must not be made again
+    /// without a look.
+    fn unsure(&mut self, task: &TaskId, call: &str, name: String, reason: String, page: &mut Page) {
+        let Some((_, view)) = self.view.task(task) else { return };
+        let Some(known) = view.call(call) else { return };
+        let scope = view.call_scope(known);
+        let text = format!(
+            "Whether `{name}` had its effect is not known: {reason}. Find out before you call it again."
+        );
+        self.write_result(task, call, &Outcome::error("failed", vec![Part::plain(text)]), page);
+        let unknown = ToolOutcomeUnknown { tool_name: Some(name), reason: Some(reason) };
+        page.push(EventType::ToolOutcomeUnknown, &scope, &unknown);
+    }
+
     /// What both the model and the user see gets a number, by which the model may cite it.
-    pub(super) fn numbered(&mut self, task: &TaskId, output: ToolOutput) -> Outcome {
+    pub(super) fn numbered(&mut self, task: &TaskId, mut output: ToolOutput) -> Outcome {
+        self.detach(&mut output);
         let is_error = output.is_error;
         let mut content = output.content;
         if content.is_empty() {

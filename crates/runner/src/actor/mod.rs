@@ -23,6 +23,7 @@ mod command;
 mod compact;
 mod control;
 mod decide;
+mod detach;
 mod ended;
 mod failing;
 mod finish;

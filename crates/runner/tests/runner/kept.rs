@@ -1,6 +1,6 @@
 //! What models were asked and answered, kept byte for byte.
 
-use riverrun_event::{BlobRef, Event, Payload};
+use riverrun_event::{BlobRef, Block, Event, Item, Payload, ToolResultItem};
 use riverrun_provider::{Category, ModelEvent, Provider};
 use riverrun_runner::AgentSpec;
 use riverrun_runner::agent::Approval;
@@ -111,4 +111,56 @@ async fn nothing_is_kept_unless_it_is_asked_for() {
     assert_eq!(stage.ended("turn_1").await, "completed");
     let events = stage.events().await;
     assert_eq!((asked(&events), answered(&events)), (vec![None], vec![None]));
+}
+
+/// The result of a tool that gives a picture, a file and a sound of this size.
+async fn pictured(size: usize) -> (Stage, ToolResultItem) {
+    let arguments = format!("{{\"picture\":{size}}}");
+    let script = Script::new(vec![calls(&[("c", "read", &arguments)]), text("seen")]);
+    let tools = vec![tool("read", READ, Approval::Policy, &Calls::default())];
+    let stage = Stage::new(script, vec![AgentSpec { tools, ..agent() }]).await;
+    stage.submit("turn_1", "go").await;
+    assert_eq!(stage.ended("turn_1").await, "completed");
+    let state = stage.state().await;
+    let mut items = state.tasks.iter().flat_map(|task| &task.output);
+    let found = items.find_map(|item| match item {
+        Item::ToolResult(result) => Some(result.clone()),
+        _ => None,
+    });
+    (stage, found.expect("the call has a result"))
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_large_picture_of_a_tool_is_a_blob_with_its_media_type() {
+    let (stage, result) = pictured(5 << 20).await;
+    let (content, blocks) = (result.content.unwrap(), result.block_list.unwrap());
+    let mut kept = Vec::new();
+    for block in content.iter().chain(&blocks) {
+        let (inline, file_ref) = match block {
+            Block::Image(image) => (image.image_url.is_some(), image.file_ref.clone()),
+            Block::File(file) => (file.data.is_some(), file.file_ref.clone()),
+            Block::Audio(audio) => (audio.data.is_some(), audio.file_ref.clone()),
+            // The words around what can be cited.
+            block if block.text().is_some() => continue,
+            block => panic!("{block:?}"),
+        };
+        assert!(!inline, "{block:?}");
+        let (bytes, media_type) = blob(&stage, &file_ref.expect("a reference")).await;
+        assert_eq!(bytes, vec![7; 5 << 20]);
+        kept.push(media_type);
+    }
+    // The same bytes are one blob, which has the media type that came first.
+    assert_eq!(kept, ["image/png"; 4]);
+    let Block::File(file) = &blocks[1] else { panic!("a file") };
+    assert_eq!((file.size, file.media_type.as_deref()), (Some(5 << 20), Some("a/b")));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_small_picture_of_a_tool_stays_in_its_event() {
+    let (_, result) = pictured(20 << 10).await;
+    let content = result.content.unwrap();
+    let image =
+        content.iter().find_map(|part| if let Block::Image(image) = part { Some(image) } else { None });
+    let image = image.expect("an image");
+    assert!(image.file_ref.is_none() && image.image_url.as_ref().unwrap().url.len() > 20 << 10);
 }

@@ -3,6 +3,8 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use riverrun_runner::agent::{Approval, ToolUse};
 use riverrun_tool::{
     Call, Flags, Runs, Tool, ToolDefinition, ToolError, ToolErrorKind, ToolFuture, ToolOutput,
@@ -33,12 +35,28 @@ impl Tool for Counting {
             if call.arguments["fail"] == true {
                 return Err(ToolError::new(ToolErrorKind::Failed, "it does not work"));
             }
+            if call.arguments["vanish"] == true {
+                return Err(ToolError::new(ToolErrorKind::OutcomeUnknown, "it answered with a cough"));
+            }
             if call.arguments["panic"] == true {
                 panic!("the tool is broken");
+            }
+            if let Some(size) = call.arguments["picture"].as_u64() {
+                return Ok(picture(size as usize));
             }
             Ok(ToolOutput::text(format!("{} says {}", self.definition.name, call.arguments)))
         })
     }
+}
+
+/// A picture for both, and its bytes as a file and a sound for the user.
+fn picture(size: usize) -> ToolOutput {
+    let data = STANDARD.encode(vec![7; size]);
+    let part = |part: serde_json::Value| -> riverrun_event::Block { serde_json::from_value(part).unwrap() };
+    let image = part(json!({"type": "image", "image_url": format!("data:image/png;base64,{data}")}));
+    let file = part(json!({"type": "file", "name": "p", "media_type": "a/b", "data": data}));
+    let audio = part(json!({"type": "audio", "media_type": "audio/wav", "data": data}));
+    ToolOutput { content: vec![image.clone()], block_list: vec![image, file, audio], ..ToolOutput::default() }
 }
 
 pub const READ: Flags = Flags { read_only: true, destructive: false, idempotent: true, open_world: false };

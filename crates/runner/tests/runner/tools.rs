@@ -373,3 +373,20 @@ async fn an_answer_that_is_not_whole_says_why() {
     }
     assert_eq!(told, ["max_tokens", "refusal", "content_filter", ""]);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_call_whose_answer_cannot_be_read_is_told_as_unknown_unless_it_may_be_repeated() {
+    for (flags, unknown, words) in
+        [(ONCE, 1, "Find out before you call it again"), (READ, 0, "failed. Error")]
+    {
+        let made = Calls::default();
+        let script = Script::new(vec![calls(&[("c", "send", r#"{"vanish":true}"#)]), text("oh")]);
+        let stage = Stage::new(script, vec![with(vec![tool("send", flags, Approval::Never, &made)])]).await;
+        stage.submit("turn_1", "go").await;
+        assert_eq!(stage.ended("turn_1").await, "completed");
+        let (told, is_error) = result(&stage, "c");
+        assert!(told.contains("it answered with a cough") && told.contains(words) && is_error, "{told}");
+        assert_eq!(stage.count("tool.outcome_unknown").await, unknown);
+        assert_eq!(stage.count("tool.failed").await, 1 - unknown);
+    }
+}

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytes::Bytes;
 use futures_util::StreamExt;
@@ -10,13 +11,16 @@ use futures_util::stream::{self, BoxStream};
 use http::header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE};
 use http::{HeaderName, HeaderValue, Method, Request, StatusCode};
 use http_body_util::{BodyExt, Full};
-use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
+use rmcp::model::{
+    ClientJsonRpcMessage, ClientRequest, ErrorCode, JsonRpcRequest, RequestId, ServerJsonRpcMessage,
+};
 use rmcp::transport::streamable_http_client::{
     StreamableHttpClient, StreamableHttpError, StreamableHttpPostResponse,
 };
 use sse_stream::{Error as SseError, Sse, SseStream};
 use tokio::sync::watch;
 
+use super::unread;
 use crate::Secret;
 use crate::http::body;
 use crate::http::client::{Answer, SendError, send};
@@ -83,16 +87,51 @@ impl HttpLink {
         send(&self.outbound, request).await.map_err(|error| Failure::Client(error.into()))
     }
 
+    async fn post(
+        &self,
+        uri: Arc<str>,
+        message: ClientJsonRpcMessage,
+        session_id: Option<Arc<str>>,
+        mut headers: Headers,
+        call: Option<RequestId>,
+    ) -> Result<StreamableHttpPostResponse, Failure> {
+        let json = serde_json::to_vec(&message)?;
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static(JSON));
+        headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
+        let answer = self.send(Method::POST, &uri, json.into(), session_id.as_deref(), headers).await?;
+        let status = answer.response.status();
+        if status == StatusCode::NOT_FOUND && session_id.is_some() {
+            return Err(self.expired());
+        }
+        if !status.is_success() {
+            let tail = body::read_tail(answer.response.into_body(), self.limit, &self.secrets()).await;
+            let text = format!("HTTP {status}: {tail}");
+            let Some(id) = call else { return Err(unexpected(text)) };
+            return Ok(StreamableHttpPostResponse::Json(unread::answer(id, meaning(status), text), None));
+        }
+        let is_empty = header(&answer, CONTENT_LENGTH).as_deref() == Some("0");
+        if matches!(status, StatusCode::ACCEPTED | StatusCode::NO_CONTENT)
+            || (is_empty && !is_request(&message))
+        {
+            if call.is_some() {
+                return Err(unexpected(format!("HTTP {status} and no result")));
+            }
+            return Ok(StreamableHttpPostResponse::Accepted);
+        }
+        self.answered(answer, is_request(&message), call).await
+    }
+
     /// What came of a message that the server took.
     async fn answered(
         &self,
         answer: Answer,
         is_awaited: bool,
+        call: Option<RequestId>,
     ) -> Result<StreamableHttpPostResponse, Failure> {
         let session = header(&answer, SESSION);
         let media_type = header(&answer, CONTENT_TYPE).unwrap_or_default();
         if media_type.starts_with(EVENTS) {
-            return Ok(StreamableHttpPostResponse::Sse(self.events(answer), session));
+            return Ok(StreamableHttpPostResponse::Sse(self.events(answer, call), session));
         }
         if !media_type.starts_with(JSON) {
             return Err(StreamableHttpError::UnexpectedContentType(Some(media_type)));
@@ -102,7 +141,7 @@ impl HttpLink {
         match serde_json::from_slice::<ServerJsonRpcMessage>(&bytes) {
             Ok(message) => Ok(StreamableHttpPostResponse::Json(message, session)),
             Err(_) if !is_awaited => Ok(StreamableHttpPostResponse::Accepted),
-            Err(error) => Err(unexpected(format!("the answer is no message: {error}"))),
+            Err(error) => Err(unexpected(format!("JSON that is no message of the protocol: {error}"))),
         }
     }
 
@@ -112,19 +151,77 @@ impl HttpLink {
         StreamableHttpError::SessionExpired
     }
 
-    fn events(&self, answer: Answer) -> BoxStream<'static, Result<Sse, SseError>> {
+    /// A message without end closes the stream; the call that it answers is told why.
+    fn events(&self, answer: Answer, call: Option<RequestId>) -> BoxStream<'static, Result<Sse, SseError>> {
         let limit = self.limit;
         let Answer { response, connection } = answer;
         let pieces = response.into_body().into_data_stream();
-        let bounded =
-            stream::unfold((pieces, connection, 0), move |(mut pieces, connection, length)| async move {
+        let is_cut = Arc::new(AtomicBool::new(false));
+        let cut = is_cut.clone();
+        let bounded = stream::unfold((pieces, connection, 0), move |(mut pieces, connection, length)| {
+            let cut = cut.clone();
+            async move {
                 let piece = pieces.next().await?.ok()?;
                 let length = since_event(length, &piece);
-                // A message without end closes the stream; its call then fails.
+                cut.store(length > limit, Ordering::Relaxed);
                 (length <= limit)
                     .then_some((Ok::<Bytes, std::convert::Infallible>(piece), (pieces, connection, length)))
-            });
-        SseStream::from_bytes_stream(bounded).boxed()
+            }
+        });
+        let last = stream::once(async move {
+            let id = call.filter(|_| is_cut.load(Ordering::Relaxed))?;
+            let told = unread::answer(id, unread::TOO_LONG, too_long(limit));
+            Some(Ok(Sse { data: serde_json::to_string(&told).ok(), ..Sse::default() }))
+        });
+        SseStream::from_bytes_stream(bounded).chain(last.filter_map(std::future::ready)).boxed()
+    }
+}
+
+fn too_long(limit: usize) -> String {
+    format!("wrote a message of more than {limit} bytes and was cut off")
+}
+
+/// A failure that came behind the call, as the call's own end; the server has the call then.
+fn behind(id: RequestId, failure: Failure) -> Result<StreamableHttpPostResponse, Failure> {
+    let (code, text) = match failure {
+        StreamableHttpError::UnexpectedServerResponse(text) => (unread::UNREAD, text.into_owned()),
+        StreamableHttpError::UnexpectedContentType(found) => {
+            let found = found.filter(|found| !found.is_empty());
+            let found = found.unwrap_or_else(|| "nothing that says what it is".to_owned());
+            (unread::UNREAD, format!("{found} instead of JSON or an event stream"))
+        }
+        StreamableHttpError::Client(LinkError::Body(body::BodyError::TooLong(limit))) => {
+            (unread::TOO_LONG, too_long(limit))
+        }
+        StreamableHttpError::Client(LinkError::Body(broken)) => {
+            (unread::UNREAD, format!("something that cannot be read: {broken}"))
+        }
+        StreamableHttpError::Client(LinkError::Send(error @ SendError::Exchange { .. })) => {
+            (unread::UNREAD, format!("nothing: {error}"))
+        }
+        failure => return Err(failure),
+    };
+    Ok(StreamableHttpPostResponse::Json(unread::answer(id, code, text), None))
+}
+
+/// What a status says about a call that it answers.
+fn meaning(status: StatusCode) -> ErrorCode {
+    match status.as_u16() {
+        429 | 503 => unread::AWAY,
+        300..=499 => unread::REFUSED,
+        _ => unread::UNREAD,
+    }
+}
+
+/// The id of a tool call.
+fn call_id(message: &ClientJsonRpcMessage) -> Option<RequestId> {
+    match message {
+        ClientJsonRpcMessage::Request(JsonRpcRequest {
+            id,
+            request: ClientRequest::CallToolRequest(_),
+            ..
+        }) => Some(id.clone()),
+        _ => None,
     }
 }
 
@@ -157,27 +254,14 @@ impl StreamableHttpClient for HttpLink {
         message: ClientJsonRpcMessage,
         session_id: Option<Arc<str>>,
         _auth: Option<String>,
-        mut headers: Headers,
+        headers: Headers,
     ) -> Result<StreamableHttpPostResponse, Failure> {
-        let json = serde_json::to_vec(&message)?;
-        headers.insert(CONTENT_TYPE, HeaderValue::from_static(JSON));
-        headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
-        let answer = self.send(Method::POST, &uri, json.into(), session_id.as_deref(), headers).await?;
-        let status = answer.response.status();
-        if status == StatusCode::NOT_FOUND && session_id.is_some() {
-            return Err(self.expired());
+        let call = call_id(&message);
+        let posted = self.post(uri, message, session_id, headers, call.clone()).await;
+        match (posted, call) {
+            (Err(failure), Some(id)) => behind(id, failure),
+            (posted, _) => posted,
         }
-        if !status.is_success() {
-            let tail = body::read_tail(answer.response.into_body(), self.limit, &self.secrets()).await;
-            return Err(unexpected(format!("HTTP {status}: {tail}")));
-        }
-        let is_empty = header(&answer, CONTENT_LENGTH).as_deref() == Some("0");
-        if matches!(status, StatusCode::ACCEPTED | StatusCode::NO_CONTENT)
-            || (is_empty && !is_request(&message))
-        {
-            return Ok(StreamableHttpPostResponse::Accepted);
-        }
-        self.answered(answer, is_request(&message)).await
     }
 
     async fn delete_session(
@@ -211,7 +295,7 @@ impl StreamableHttpClient for HttpLink {
         match answer.response.status() {
             StatusCode::METHOD_NOT_ALLOWED => Err(StreamableHttpError::ServerDoesNotSupportSse),
             StatusCode::NOT_FOUND if session_id.is_some() => Err(self.expired()),
-            status if status.is_success() => Ok(self.events(answer)),
+            status if status.is_success() => Ok(self.events(answer, None)),
             status => Err(unexpected(format!("HTTP {status}"))),
         }
     }

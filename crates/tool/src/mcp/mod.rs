@@ -13,6 +13,7 @@ mod server;
 mod session;
 mod stdio;
 mod tool;
+mod unread;
 
 use std::time::Duration;
 

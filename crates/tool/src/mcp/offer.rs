@@ -47,6 +47,9 @@ pub(super) fn sort(config: &McpConfig, listed: Vec<Value>) -> (Vec<(ToolDefiniti
 
 fn define(config: &McpConfig, entry: Value) -> Result<ToolDefinition, String> {
     let tool: Listed = serde_json::from_value(entry).map_err(|error| format!("it is no tool: {error}"))?;
+    if tool.name.is_empty() {
+        return Err("it has no name".to_owned());
+    }
     // Model services take neither; the server gets its own name back.
     let name = format!("{}__{}", config.name, tool.name.replace(['.', '/'], "_"));
     if !is_valid_name(&name) {

@@ -14,7 +14,7 @@ use super::handler::Handler;
 use super::http::HttpLink;
 use super::session::Session;
 use super::stdio::{Ending, Reason, Stdio};
-use super::{Endpoint, McpConfig, McpTool, Offer, content, offer};
+use super::{Endpoint, McpConfig, McpTool, Offer, content, offer, unread};
 use crate::run::cancelled;
 use crate::scrub::Scrubber;
 use crate::{Call, ToolError, ToolErrorKind, ToolOutput};
@@ -238,11 +238,18 @@ impl McpServer {
     fn failure(&self, session: &Session, error: ServiceError) -> ToolError {
         match error {
             ServiceError::McpError(error) => {
+                if let Some((kind, text)) = unread::told(&error) {
+                    return self.error(kind, &text);
+                }
                 let text = format!("answered with an error: {} ({})", error.message, error.code.0);
                 self.error(ToolErrorKind::Failed, &text)
             }
             ServiceError::TransportSend(error) => {
-                self.error(ToolErrorKind::Crashed, &format!("could not be told: {}", error.error))
+                let kind = match self.config.endpoint {
+                    Endpoint::Stdio(_) => ToolErrorKind::Crashed,
+                    Endpoint::Http { .. } => ToolErrorKind::Unavailable,
+                };
+                self.error(kind, &format!("could not be told: {}", error.error))
             }
             ServiceError::TransportClosed => self.gone(session),
             ServiceError::Cancelled { .. } => self.error(ToolErrorKind::Cancelled, "gave the call up"),

@@ -10,6 +10,7 @@ use rmcp::transport::Transport;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
 
+use super::unread;
 use crate::process::{Group, Pipes, Program};
 use crate::scrub::Scrubber;
 
@@ -118,10 +119,14 @@ impl Transport<RoleClient> for Stdio {
                 Err(error) => {
                     self.garbage += 1;
                     tracing::warn!(server = self.server, %error, "a line of an MCP server is no message");
+                    if self.garbage >= MAX_GARBAGE {
+                        return self.end(Ending::Garbage);
+                    }
+                    if let Some(id) = unread::answered_id(&line) {
+                        let text = format!("a line that is no message of the protocol: {error}");
+                        return Some(unread::answer(id, unread::UNREAD, text));
+                    }
                 }
-            }
-            if self.garbage >= MAX_GARBAGE {
-                return self.end(Ending::Garbage);
             }
         }
     }

@@ -143,3 +143,41 @@ async fn a_server_over_http_that_is_down_is_found_later_and_again_after_a_kill()
     assert_eq!(bench.ask_until("hand__echo").await, "echo {\"x\": 1}");
     bench.lists(&["hand__echo", "hand__other"]).await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_call_over_http_that_was_answered_somehow_is_not_told_as_undelivered() {
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let outbound = Outbound { allow: vec![format!("127.0.0.1:{port}")] };
+    let url = format!("http://127.0.0.1:{port}/mcp");
+    let endpoint = Endpoint::Http { url, headers: Vec::new(), outbound };
+    let bench = Bench::new(tempfile::tempdir().unwrap(), endpoint);
+    let unknown = ToolErrorKind::OutcomeUnknown;
+    let cases = [
+        ("html", unknown, "answered with text/html instead of JSON or an event stream; what the call did"),
+        ("words", unknown, "answered with JSON that is no message of the protocol: "),
+        ("broken", unknown, "answered with something that cannot be read: "),
+        ("cut", unknown, "answered with nothing: "),
+        (
+            "s500",
+            unknown,
+            "answered with HTTP 500 Internal Server Error: oops; what the call did is not known",
+        ),
+        ("s202", unknown, "answered with HTTP 202 Accepted and no result; what the call did is not known"),
+        ("s403", ToolErrorKind::Failed, "refused the call: HTTP 403 Forbidden: oops"),
+        ("s503", ToolErrorKind::Unavailable, "cannot take the call now: HTTP 503"),
+        ("stream", ToolErrorKind::LimitPassed, "wrote a message of more than 33554432 bytes"),
+    ];
+    bench.offer(&cases.map(|(name, ..)| name).join(" "));
+    let listening = Listening::start(&bench, port).await;
+    bench.lists(&cases.map(|(name, ..)| format!("hand__{name}")).each_ref().map(String::as_str)).await;
+    for (name, kind, words) in cases {
+        let asked = tokio::time::timeout(PATIENCE, bench.ask(&format!("hand__{name}"))).await;
+        let error = asked.expect("it is told at once").unwrap_err();
+        assert_eq!(error.kind, kind, "{name}: {error}");
+        assert!(error.message.contains(words), "{name}: {error}");
+    }
+    drop(listening);
+    let error = bench.ask("hand__html").await.unwrap_err();
+    assert_eq!(error.kind, ToolErrorKind::Unavailable, "{error}");
+    assert!(error.message.contains("could not be told"), "{error}");
+}

@@ -72,10 +72,11 @@ async fn all_pages_are_listed_and_hostile_tools_are_refused() {
         "remote: its schema",
         "endless: its schema",
         "shapeless: it is no tool",
+        ": it has no name",
     ]) {
         assert!(refused.contains(expected) && refused.len() < 300, "{refused}");
     }
-    assert_eq!(refused.len(), 7);
+    assert_eq!(refused.len(), 8);
     assert!(
         offer.tools.iter().all(|tool| tool.definition().flags == Flags::default()),
         "hints are not believed"
@@ -202,6 +203,19 @@ async fn lines_that_are_no_messages_are_skipped_but_not_forever() {
     let error = set.run("hand__boom", call(json!({})), None).await.unwrap_err();
     assert_eq!(error.kind, ToolErrorKind::Crashed);
     assert!(error.message.contains("no message"), "{error}");
+}
+
+#[tokio::test]
+async fn an_answer_that_is_no_message_ends_its_call_at_once() {
+    for mode in ["surrogate", "no_result", "deep", "half"] {
+        let bench = Bench::new(mode);
+        let set = bench.set().await;
+        let asked = set.run("hand__boom", call(json!({})), None);
+        let error = tokio::time::timeout(Duration::from_secs(10), asked).await.expect("at once").unwrap_err();
+        assert_eq!(error.kind, ToolErrorKind::OutcomeUnknown, "{mode}: {error}");
+        assert!(error.message.contains("answered with a line that is no message"), "{mode}: {error}");
+        assert!(error.message.contains("what the call did is not known"), "{mode}: {error}");
+    }
 }
 
 #[tokio::test]

@@ -2,6 +2,7 @@
 
 TOOLS is a file with a tool's name in each line; NOTES is a file to which the process adds its id.
 Every tool answers with its name and arguments. `crash` ends the process, `big` answers with three million letters.
+Over HTTP there are more ways to answer, below.
 """
 
 import json
@@ -63,7 +64,41 @@ class Handler(BaseHTTPRequestHandler):
             return self.reply(404)
         if "id" not in message:
             return self.reply(202)
+        if message["method"] == "tools/call" and self.misbehaves(message["params"]["name"]):
+            return
         self.reply(200, json.dumps(answer(message)).encode(), headers)
+
+    def misbehaves(self, tool):
+        """Over HTTP, some names are ways to answer a call that no client can make sense of."""
+        kind = {"html": "text/html", "words": "application/json", "broken": "application/json", "stream": "text/event-stream"}
+        status = {"s500": 500, "s403": 403, "s503": 503, "s202": 202}
+        if tool in status:
+            self.reply(status[tool], b"oops", [("content-type", "text/plain")])
+        elif tool == "broken":
+            self.send_response(200)
+            self.send_header("content-type", kind[tool])
+            self.send_header("content-length", "1000")
+            self.end_headers()
+            self.wfile.write(b"{")
+            self.close_connection = True
+        elif tool == "cut":
+            self.close_connection = True
+        elif tool == "stream":
+            self.send_response(200)
+            self.send_header("content-type", kind[tool])
+            self.send_header("connection", "close")
+            self.end_headers()
+            try:
+                for _ in range(40):
+                    self.wfile.write(b"data: " + b"x" * 1_000_000)
+            except OSError:
+                pass
+            self.close_connection = True
+        elif tool in kind:
+            self.reply(200, b"<html>", [("content-type", kind[tool])])
+        else:
+            return False
+        return True
 
     def do_GET(self):
         self.reply(405)

@@ -48,8 +48,16 @@ TOOLS = [
         {"name": "remote", "inputSchema": {"$ref": "http://127.0.0.1:1/s.json"}},
         {"name": "endless", "inputSchema": {"$ref": "#"}},
         {"name": "shapeless", "inputSchema": 7},
+        {"name": "", "inputSchema": ANY},
     ],
 ]
+
+BROKEN = {
+    "surrogate": '{"jsonrpc":"2.0","id":%d,"result":{"content":[{"type":"text","text":"\\ud800"}]}}',
+    "no_result": '{"jsonrpc":"2.0","id":%d}',
+    "deep": '{"jsonrpc":"2.0","id":%d,"result":{"content":' + "[" * 200 + "]" * 200 + "}}",
+    "half": '{"jsonrpc":"2.0","id":%d,"result":{"content":[',
+}
 
 
 def call(request):
@@ -113,6 +121,9 @@ def answer(request):
         if MODE == "huge":
             raw("x" * 3_000_000)
             time.sleep(30)
+        if MODE in BROKEN:
+            raw(BROKEN[MODE] % request["id"] + "\n")
+            return None
         if MODE == "nonsense":
             return {"tools": 5}
         return call(request)

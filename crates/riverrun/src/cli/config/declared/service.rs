@@ -11,6 +11,15 @@ use super::values::{
 impl Reader {
     pub(super) fn mcp(&mut self, member: &Member) -> Option<Mcp> {
         let at = format!("[mcp.{}]", member.key);
+        // `a` with the tool `b__c` and `a__b` with the tool `c` would both be `a__b__c`.
+        if member.key.contains("__") || member.key.ends_with('_') {
+            let what = format!(
+                "`{}` is no name for an MCP server: `__` stands between it and its tools; write one `_`, and none at \
+                 its end",
+                member.key
+            );
+            self.complain(&member.span, what);
+        }
         let table = self.table(&member.node, MCP, &at);
         let (command, url) = (texts(table.get("command").copied()), text(&table, "url"));
         match (command.is_empty(), &url) {

@@ -334,6 +334,7 @@ fn what_the_guides_show_can_be_read() {
         include_str!("../../../../../../docs/hooks.md"),
         include_str!("../../../../../../docs/guardrails.md"),
         include_str!("../../../../../../docs/scripts.md"),
+        include_str!("../../../../../../docs/tools.md"),
     ];
     let mut count = 0;
     for text in guides.iter().flat_map(|guide| guide.split("\n```toml\n").skip(1)) {
@@ -344,4 +345,14 @@ fn what_the_guides_show_can_be_read() {
         count += 1;
     }
     assert!(count >= 5, "{count}");
+}
+
+#[test]
+fn an_mcp_server_s_name_cannot_be_taken_for_another_with_a_tool() {
+    for name in ["a__b", "a_", "a__"] {
+        let said = complaints(&format!("[mcp.{name}]\ncommand = [\"m\"]\n"));
+        let expected = format!("1:6: `{name}` is no name for an MCP server: `__` stands between");
+        assert!(said.iter().any(|said| said.contains(&expected)), "{said:?}");
+    }
+    assert_eq!(complaints("[mcp._a_b]\ncommand = [\"m\"]\n"), Vec::<String>::new());
 }
