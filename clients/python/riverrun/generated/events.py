@@ -2077,6 +2077,8 @@ class ToolResultItem(TypedDict):
     """The result for the model."""
     isError: NotRequired["bool"]
     """True if the tool failed."""
+    references: NotRequired["Any"]
+    """Of a sub-agent: what the numbers that it cites are in this task, `{"1":2}`. What they stand for is shown by the sub-agent's own items, under its numbers."""
     status: NotRequired["str"]
     """`in_progress`, `completed`, `incomplete`, `failed`."""
 
@@ -2095,6 +2097,8 @@ class ToolResultPatch(TypedDict):
     """The result for the model."""
     isError: NotRequired["Union[bool, None]"]
     """True if the tool failed."""
+    references: NotRequired["Union[Any, None]"]
+    """Of a sub-agent: what the numbers that it cites are in this task, `{"1":2}`. What they stand for is shown by the sub-agent's own items, under its numbers."""
     status: NotRequired["Union[str, None]"]
     """`in_progress`, `completed`, `incomplete`, `failed`."""
 

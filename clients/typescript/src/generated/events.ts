@@ -1971,6 +1971,8 @@ export interface ToolResultItem {
   content?: Block[];
   /** True if the tool failed. */
   isError?: boolean;
+  /** Of a sub-agent: what the numbers that it cites are in this task, `{"1":2}`. What they stand for is shown by the sub-agent's own items, under its numbers. */
+  references?: Json;
   /** `in_progress`, `completed`, `incomplete`, `failed`. */
   status?: string;
 }
@@ -1988,6 +1990,8 @@ export interface ToolResultPatch {
   content?: Block[] | null;
   /** True if the tool failed. */
   isError?: boolean | null;
+  /** Of a sub-agent: what the numbers that it cites are in this task, `{"1":2}`. What they stand for is shown by the sub-agent's own items, under its numbers. */
+  references?: Json | null;
   /** `in_progress`, `completed`, `incomplete`, `failed`. */
   status?: string | null;
 }

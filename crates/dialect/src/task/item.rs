@@ -135,6 +135,9 @@ fn write_result(out: &mut String, item: &ToolResultItem, form: &ItemForm<'_>) {
     }
     members.maybe_text("status", form.status.or(item.status.as_deref()));
     write_flag(&mut members, "is_error", item.is_error);
+    if let Some(references) = &item.references {
+        members.raw("references", references.get());
+    }
     close(members, form);
 }
 
@@ -214,7 +217,9 @@ pub(super) fn cleared(patch: &ItemPatch) -> Vec<&'static str> {
     match patch {
         ItemPatch::Message(patch) => named(&[(patch.role == Clear, "role"), (patch.agent == Clear, "agent")]),
         ItemPatch::ToolCall(patch) => named(&[(patch.language == Clear, "language")]),
-        ItemPatch::ToolResult(patch) => named(&[(patch.is_error == Clear, "is_error")]),
+        ItemPatch::ToolResult(patch) => {
+            named(&[(patch.is_error == Clear, "is_error"), (patch.references == Clear, "references")])
+        }
         ItemPatch::Handoff(patch) => {
             named(&[(patch.from == Clear, "from"), (patch.call_id == Clear, "call_id")])
         }

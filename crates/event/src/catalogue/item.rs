@@ -90,6 +90,9 @@ item! {
         status: String,
         /// True if the tool failed.
         is_error "is_error": bool,
+        /// Of a sub-agent: what the numbers that it cites are in this task, `{"1":2}`. What they stand for is shown by
+        /// the sub-agent's own items, under its numbers.
+        references: RawJson,
     };
 
     /// One agent gave the work to another.

@@ -180,7 +180,7 @@ impl Actor {
         if resolved.decision == "respond" {
             let content = answer(resolved.arguments.as_ref(), resolved.message.as_deref());
             let blocks = Some(content.clone());
-            let outcome = Outcome { status: "completed", content, blocks, is_error: false };
+            let outcome = Outcome { status: "completed", content, blocks, is_error: false, references: None };
             self.write_result(task, call, &outcome, page);
             let (tool_name, status) = (Some(name), Some("answered".to_owned()));
             return page.push(

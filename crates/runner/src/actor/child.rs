@@ -86,8 +86,10 @@ impl Actor {
         if let Some(message) = message {
             let of_child = self.pools.remove(&child).unwrap_or_else(|| self.restored(&child));
             let adopted = self.pool(task).adopt(&of_child, &message, Keep::Cited);
-            let outcome =
-                Outcome { status: "completed", content: adopted.content, blocks: None, is_error: false };
+            // A user who reads `[^2]` here finds what it cites among the child's items, as its `[^1]`.
+            let references = RawJson::of(&adopted.numbers).ok().filter(|_| !adopted.numbers.is_empty());
+            let (status, content) = ("completed", adopted.content);
+            let outcome = Outcome { status, content, blocks: None, is_error: false, references };
             self.write_result(task, call, &outcome, page);
             let (tool_name, status) = (Some(name), Some("completed".to_owned()));
             return page.push(
@@ -166,7 +168,8 @@ impl Actor {
         let requested = HandoffRequested { to: to.to_owned(), item_id: Some(item) };
         page.push(EventType::HandoffRequested, &scope, &requested);
         let content = vec![Part::plain(format!("The conversation was handed to {to}."))];
-        let outcome = Outcome { status: "completed", content, blocks: None, is_error: false };
+        let outcome =
+            Outcome { status: "completed", content, blocks: None, is_error: false, references: None };
         self.write_result(task, call, &outcome, page);
         let (tool_name, status) = (Some(name), Some("completed".to_owned()));
         page.push(EventType::ToolResult, &scope, &ToolResult { tool_name, status, ..ToolResult::default() });

@@ -109,11 +109,11 @@ impl Actor {
             // Some services have no word for a failed call, and nobody cites one.
             content.insert(0, Part::plain("The tool says that it failed:\n"));
             let blocks = (!output.block_list.is_empty()).then_some(output.block_list);
-            return Outcome { status: "failed", content, blocks, is_error };
+            return Outcome { status: "failed", content, blocks, is_error, references: None };
         }
         let numbered = self.pool(task).number(content, output.block_list);
         let blocks = (!numbered.block_list.is_empty()).then_some(numbered.block_list);
-        Outcome { status: "completed", content: numbered.content, blocks, is_error }
+        Outcome { status: "completed", content: numbered.content, blocks, is_error, references: None }
     }
 
     /// What the task can cite.

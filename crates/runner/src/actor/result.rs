@@ -1,8 +1,8 @@
 //! Results of tool calls as items.
 
 use riverrun_event::{
-    Block, EventType, Item, ItemCompleted, ItemId, ItemPatch, ItemStarted, Part, Patch, Scope, TaskId,
-    ToolResultItem, ToolResultPatch,
+    Block, EventType, Item, ItemCompleted, ItemId, ItemPatch, ItemStarted, Part, Patch, RawJson, Scope,
+    TaskId, ToolResultItem, ToolResultPatch,
 };
 
 use super::Actor;
@@ -17,12 +17,14 @@ pub(super) struct Outcome {
     /// For the user; None keeps what is shown.
     pub blocks: Option<Vec<Block>>,
     pub is_error: bool,
+    /// What the numbers that a sub-agent cites are here.
+    pub references: Option<RawJson>,
 }
 
 impl Outcome {
     /// The same for the model and the user.
     pub fn error(status: &'static str, content: Vec<Part>) -> Self {
-        Self { status, blocks: None, content, is_error: true }
+        Self { status, blocks: None, content, is_error: true, references: None }
     }
 }
 
@@ -62,6 +64,7 @@ impl Actor {
             block_list: outcome.blocks.clone().map_or(Patch::Keep, Patch::Set),
             status: Patch::Set(outcome.status.to_owned()),
             is_error: if outcome.is_error { Patch::Set(true) } else { Patch::Keep },
+            references: outcome.references.clone().map_or(Patch::Keep, Patch::Set),
             ..ToolResultPatch::default()
         };
         page.push(

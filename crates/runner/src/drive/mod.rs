@@ -217,13 +217,14 @@ impl Near {
         self.queue().pop_front()
     }
 
-    fn put(&self, reported: Reported) -> Result<(), Reported> {
+    /// Gives it back if there is no room.
+    fn put(&self, reported: Reported) -> Option<Reported> {
         let mut queue = self.queue();
         if queue.len() >= Self::MOST {
-            return Err(reported);
+            return Some(reported);
         }
         queue.push_back(reported);
-        Ok(())
+        None
     }
 }
 
@@ -234,7 +235,7 @@ impl Line {
         // There is nearly always room, and then nothing waits.
         match &self.reports {
             Reports::Near(near) => {
-                while let Err(back) = near.put(reported) {
+                while let Some(back) = near.put(reported) {
                     reported = back;
                     // The actor takes what waits before it comes here again.
                     tokio::task::yield_now().await;

@@ -62,6 +62,30 @@ async fn a_sub_agent_works_and_its_parent_reads_its_message_alone() {
     assert!(blocks.len() >= 4, "{blocks:?}");
 }
 
+/// Who reads `[^2]` in the parent's answer must find out that it is the child's `[^1]`.
+#[tokio::test(start_paused = true)]
+async fn a_result_tells_what_the_numbers_of_a_sub_agent_are_here() {
+    let made = Calls::default();
+    let script = Script::new(vec![])
+        .model("main", vec![calls(&[("k", "look", "{}")]), ask("c1", "find it"), text("It is there [^2]")])
+        .model("helper", vec![calls(&[("c2", "read", "{}")]), text("Found [^1] it")]);
+    let mut agents = family(vec![tool("read", READ, Approval::Policy, &made)]);
+    agents[0].tools = vec![tool("look", READ, Approval::Policy, &made)];
+    let stage = Stage::new(script, agents).await;
+    stage.submit("turn_1", "go").await;
+    assert_eq!(stage.ended("turn_1").await, "completed");
+    let state = stage.state().await;
+    let references: Vec<_> = state.tasks[0]
+        .output
+        .iter()
+        .filter_map(|item| match item {
+            Item::ToolResult(result) => Some(result.references.as_ref().map(|raw| raw.get().to_owned())),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(references, [None, Some(r#"{"1":2}"#.to_owned())]);
+}
+
 #[tokio::test(start_paused = true)]
 async fn an_action_in_a_child_shows_on_the_root_and_resumes_it() {
     let made = Calls::default();
