@@ -87,3 +87,31 @@ fn an_empty_chunk_and_one_past_the_last_sequence_cannot_be_built() {
     assert_eq!(build(Sequence::MAX.get(), [0; 8], 0, &[vec![], vec![]]), None);
     assert!(build(Sequence::MAX.get(), [0; 8], 0, &[vec![]]).is_some());
 }
+
+/// The count is written behind the records, and takes more than one byte from 128 on: it must not move them.
+#[test]
+fn a_chunk_has_its_documented_bytes_however_many_records_it_holds() {
+    for count in [1_usize, 127, 128, 129, 16_383, 16_384, 20_000] {
+        let records: Vec<Vec<u8>> = (0..count).map(|n| n.to_le_bytes()[..n % 4].to_vec()).collect();
+        let chunk = build(300, [7; 8], 1_700_000_000_123, &records).expect("in range");
+        let mut expected = vec![0xA1, 0, 0, 0, 0];
+        expected.extend([7; 8]);
+        expected.extend(&1_700_000_000_123_u64.to_le_bytes()[..6]);
+        expected.extend([0xAC, 0x02]);
+        let mut rest = count;
+        while rest >= 0x80 {
+            expected.push(rest as u8 | 0x80);
+            rest >>= 7;
+        }
+        expected.push(rest as u8);
+        for record in &records {
+            expected.push(record.len() as u8);
+            expected.extend(record);
+        }
+        assert_eq!(&chunk.bytes()[5..], &expected[5..], "{count} records");
+        let decoded = Chunk::decode(chunk.bytes().clone()).expect("just built");
+        assert_eq!((decoded.first(), decoded.count() as usize), (chunk.first(), count));
+        let read: Vec<Vec<u8>> = chunk.records().map(|(_, record)| record.to_vec()).collect();
+        assert_eq!(read, records, "{count} records");
+    }
+}
