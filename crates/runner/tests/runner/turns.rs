@@ -21,6 +21,16 @@ async fn a_turn_is_answered() {
     assert_eq!(kinds.join(" "), expected);
 }
 
+/// More than may wait: the model is held up until its words are taken, and none is lost or out of place.
+#[tokio::test(start_paused = true)]
+async fn a_model_that_says_thousands_of_words_at_once_is_heard_to_the_end() {
+    let words: String = (0..5000).map(|number| format!("{number} ")).collect();
+    let stage = Stage::new(Script::new(vec![text(&words)]), vec![agent()]).await;
+    stage.submit("turn_1", "Hi").await;
+    assert_eq!(stage.ended("turn_1").await, "completed");
+    assert_eq!(stage.said("turn_1").await, words);
+}
+
 #[tokio::test(start_paused = true)]
 async fn the_same_submit_again_answers_the_first() {
     let stage = Stage::new(Script::new(vec![]), vec![agent()]).await;
