@@ -9,6 +9,7 @@ use riverrun_tool::Tool;
 use serde_json::Value;
 
 use crate::hook::HookUse;
+use crate::reference::References;
 
 /// A configured agent. Names of models are `PROVIDER/MODEL` or `scripted/SCENARIO`.
 #[derive(Clone, Default)]
@@ -38,6 +39,7 @@ pub struct AgentSpec {
     /// Makes of what was said before and of the new input what the model reads; one behind the other without it.
     pub merge: Option<Merge>,
     pub limits: Limits,
+    pub references: References,
     pub output_schema: Option<Value>,
     pub reasoning_effort: Option<String>,
     pub temperature: Option<f64>,

@@ -146,7 +146,9 @@ impl Persona {
     }
 
     pub fn instructions(&self) -> Option<String> {
-        let parts = [self.spec.instructions.as_deref(), self.settings.instructions.as_deref()];
+        let citing = self.spec.references.explanation();
+        let parts =
+            [self.spec.instructions.as_deref(), citing.as_deref(), self.settings.instructions.as_deref()];
         let parts: Vec<&str> = parts.into_iter().flatten().filter(|part| !part.is_empty()).collect();
         (!parts.is_empty()).then(|| parts.join("\n\n"))
     }

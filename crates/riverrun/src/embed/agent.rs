@@ -6,6 +6,7 @@ use riverrun_provider::History;
 use riverrun_runner::AgentSpec;
 use riverrun_runner::agent::{Approval, Guardrail, Limits, Rejection, ToolUse};
 use riverrun_runner::hook::HookUse;
+use riverrun_runner::reference::References;
 use riverrun_tool::{McpServer, Tool};
 use schemars::JsonSchema;
 use serde_json::Value;
@@ -135,6 +136,13 @@ impl Agent {
     /// A call of a tool that is not there fails the run (`unknown_tool`). Without it the model reads that there is none.
     pub fn fail_on_unknown_tool(mut self) -> Self {
         self.spec.fails_on_unknown_tool = true;
+        self
+    }
+
+    /// What the model reads of what it can cite: the words around it, which of its sub-agents' sources, and whether it
+    /// is told how to cite.
+    pub fn references(mut self, references: References) -> Self {
+        self.spec.references = references;
         self
     }
 

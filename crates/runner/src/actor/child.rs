@@ -17,7 +17,7 @@ use super::spawn::Crowd;
 use super::start::write_attempt;
 use super::tools::{failed, started};
 use crate::page::Page;
-use crate::reference::{Keep, Pool};
+use crate::reference::Pool;
 
 impl Actor {
     /// Gives work to a sub-agent: a task of its own, named by the call.
@@ -85,7 +85,8 @@ impl Actor {
         let message = self.child_message(&child).filter(|_| status == Status::Completed);
         if let Some(message) = message {
             let of_child = self.pools.remove(&child).unwrap_or_else(|| self.restored(&child));
-            let adopted = self.pool(task).adopt(&of_child, &message, Keep::Cited);
+            let keep = self.references(task).keep;
+            let adopted = self.pool(task).adopt(&of_child, &message, keep);
             // A user who reads `[^2]` here finds what it cites among the child's items, as its `[^1]`.
             let references = RawJson::of(&adopted.numbers).ok().filter(|_| !adopted.numbers.is_empty());
             let (status, content) = ("completed", adopted.content);

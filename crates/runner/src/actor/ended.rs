@@ -12,7 +12,7 @@ use super::result::Outcome;
 use super::tools::failed;
 use crate::page::Page;
 use crate::persona::Tooling;
-use crate::reference::Pool;
+use crate::reference::{Pool, References};
 
 impl Actor {
     pub(super) fn tool_progress(&mut self, task: &TaskId, call: &str, told: Progress, page: &mut Page) {
@@ -116,11 +116,18 @@ impl Actor {
         Outcome { status: "completed", content: numbered.content, blocks, is_error, references: None }
     }
 
+    /// What its agent's model reads of the numbers.
+    pub(super) fn references(&self, task: &TaskId) -> References {
+        self.persona(task).map(|persona| persona.spec.references).unwrap_or_default()
+    }
+
     /// What the task can cite.
     pub(super) fn pool(&mut self, task: &TaskId) -> &mut Pool {
+        let wrapper = self.references(task).wrapper;
         let known = self.state.tasks.iter().find(|known| known.task_id == *task);
         let items = known.map(|known| known.output.as_slice()).unwrap_or_default();
-        self.pools.entry(task.clone()).or_insert_with(|| Pool::restore(Default::default(), items))
+        let pool = self.pools.entry(task.clone()).or_insert_with(|| Pool::restore(wrapper, items));
+        pool.with_wrapper(wrapper)
     }
 }
 

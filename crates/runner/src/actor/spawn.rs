@@ -11,7 +11,7 @@ use super::child::write_child;
 use super::command::Refusal;
 use super::finish::subagent;
 use crate::page::Page;
-use crate::reference::Pool;
+use crate::reference::{Keep, Pool};
 use crate::{CommandError, RequestKey, Spawn, Submitted};
 
 /// What the answer to a started sub-agent says.
@@ -143,7 +143,7 @@ impl Actor {
                 let opening =
                     format!("The sub-agent {agent} ({child}), which was started beside you, answered:");
                 let mut parts = vec![Part::plain(opening)];
-                parts.extend(uncited(&of_child, &message));
+                parts.extend(uncited(&of_child, &message, self.references(&parent).keep));
                 Input::Parts(parts)
             }
             None => {
@@ -161,11 +161,16 @@ impl Actor {
 }
 
 /// The message, with what it cites behind it. Input has no numbers in the parent's pool, so they are plain ones.
-fn uncited(pool: &Pool, message: &[Part]) -> Vec<Part> {
+fn uncited(pool: &Pool, message: &[Part], keep: Keep) -> Vec<Part> {
     let mut scratch = Pool::default();
-    let mut parts = scratch.adopt(&Pool::default(), message, crate::reference::Keep::Cited);
+    let mut parts = scratch.adopt(&Pool::default(), message, Keep::Cited);
     let mut out = std::mem::take(&mut parts.content);
-    for number in parts.unknown {
+    let mut told = parts.unknown;
+    if keep == Keep::All {
+        let rest: Vec<u64> = pool.groups().map(|(number, _)| number).filter(|n| !told.contains(n)).collect();
+        told.extend(rest);
+    }
+    for number in told {
         let Some(group) = pool.group(number) else { continue };
         out.push(Part::plain(format!("[{number}]:")));
         out.extend(group.unnumbered().content);

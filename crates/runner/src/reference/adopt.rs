@@ -13,8 +13,10 @@ use super::wrapper::{disarm, set_number};
 /// Which of the child's groups the parent's model reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Keep {
+    /// Those that its message cites.
     #[default]
     Cited,
+    /// Those behind them too.
     All,
 }
 

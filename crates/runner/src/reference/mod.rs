@@ -15,5 +15,30 @@ pub use citation::{Citations, Found, annotate, without_citations};
 pub use pool::{Group, Numbered, Pool, Problem};
 pub use wrapper::Wrapper;
 
+/// What an agent's model reads of the numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct References {
+    /// The words around what can be cited.
+    pub wrapper: Wrapper,
+    /// What the model reads of its sub-agents' sources beside their messages.
+    pub keep: Keep,
+    /// Tells the model how to cite, behind its instructions. Without it the instructions must say so.
+    pub explain: bool,
+}
+
+impl References {
+    /// What the model is told, if it is to be told anything.
+    pub(crate) fn explanation(self) -> Option<String> {
+        self.explain.then(|| {
+            let name = self.wrapper.name();
+            format!(
+                "Some results of tools stand between <{name}> and </{name}>, with a number behind \"ID:\". \
+                 When you say something that such a result tells, put its number behind the sentence as [^1]. \
+                 Cite only numbers that you were given, and never write the tags yourself."
+            )
+        })
+    }
+}
+
 #[cfg(test)]
 mod tests;

@@ -78,6 +78,12 @@ impl Pool {
         pool
     }
 
+    /// The same numbers in other words: another agent may have taken the task over.
+    pub fn with_wrapper(&mut self, wrapper: Wrapper) -> &mut Self {
+        self.wrapper = wrapper;
+        self
+    }
+
     pub fn contains(&self, number: u64) -> bool {
         self.groups.contains_key(&number)
     }

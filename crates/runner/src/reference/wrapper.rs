@@ -8,24 +8,31 @@ const TAG: &str = "added_by_reference_manager";
 /// The words around a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Wrapper {
+    /// `<referencable-item>`
     #[default]
     Item,
+    /// `<referencable-result>`
     Result,
 }
 
 impl Wrapper {
-    fn opening(self, number: u64) -> String {
+    pub(super) fn name(self) -> &'static str {
         match self {
-            Wrapper::Item => format!("<referencable-item>\nID: {number}"),
-            Wrapper::Result => format!("<referencable-result>\nID: {number}\n"),
+            Wrapper::Item => "referencable-item",
+            Wrapper::Result => "referencable-result",
         }
     }
 
-    fn closing(self) -> &'static str {
-        match self {
-            Wrapper::Item => "</referencable-item>",
-            Wrapper::Result => "</referencable-result>",
-        }
+    fn opening(self, number: u64) -> String {
+        let last = match self {
+            Wrapper::Item => "",
+            Wrapper::Result => "\n",
+        };
+        format!("<{}>\nID: {number}{last}", self.name())
+    }
+
+    fn closing(self) -> String {
+        format!("</{}>", self.name())
     }
 
     /// Puts markers around each run of parts with the same number. Runs never overlap, so markers never cross.
@@ -35,13 +42,13 @@ impl Wrapper {
         for part in parts {
             let number = part.ref_id();
             if number != open {
-                out.extend(open.map(|number| marker(self.closing().to_owned(), number)));
+                out.extend(open.map(|number| marker(self.closing(), number)));
                 out.extend(number.map(|number| marker(self.opening(number), number)));
                 open = number;
             }
             out.push(part);
         }
-        out.extend(open.map(|number| marker(self.closing().to_owned(), number)));
+        out.extend(open.map(|number| marker(self.closing(), number)));
         out
     }
 }

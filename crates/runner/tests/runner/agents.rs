@@ -5,6 +5,7 @@ use std::time::Duration;
 use riverrun_event::{Item, Part, TaskId};
 use riverrun_provider::History;
 use riverrun_runner::agent::{Approval, Limits};
+use riverrun_runner::reference::{Keep, References, Wrapper};
 use riverrun_runner::{AgentSpec, Decision};
 
 use crate::script::{Script, calls, slow_text, text};
@@ -84,6 +85,52 @@ async fn a_result_tells_what_the_numbers_of_a_sub_agent_are_here() {
         })
         .collect();
     assert_eq!(references, [None, Some(r#"{"1":2}"#.to_owned())]);
+}
+
+/// What an agent says of references decides what its model reads of its own results and of its sub-agents' sources.
+#[tokio::test(start_paused = true)]
+async fn an_agent_says_what_its_model_reads_of_references() {
+    for (references, marker, reads_all) in [
+        (References::default(), "<referencable-item>\nID: 1", false),
+        (
+            References { wrapper: Wrapper::Result, keep: Keep::All, explain: true },
+            "<referencable-result>\nID: 1\n",
+            true,
+        ),
+    ] {
+        let made = Calls::default();
+        let script = Script::new(vec![])
+            .model("main", vec![calls(&[("k", "look", "{}")]), ask("c1", "find it"), text("It is there")])
+            .model(
+                "helper",
+                vec![calls(&[("c2", "read", "{}"), ("c3", "look", "{}")]), text("Found [^2] it")],
+            );
+        let tools =
+            || vec![tool("read", READ, Approval::Policy, &made), tool("look", READ, Approval::Policy, &made)];
+        let mut agents = family(tools());
+        let instructions = Some("Look.".to_owned());
+        let main = AgentSpec { tools: tools(), references, instructions, ..agents.remove(0) };
+        agents.insert(0, main);
+        let stage = Stage::new(script, agents).await;
+        stage.submit("turn_1", "go").await;
+        assert_eq!(stage.ended("turn_1").await, "completed");
+        let told: Vec<String> = read_by(&stage, "main")
+            .iter()
+            .filter_map(|entry| match entry {
+                History::ToolResult { parts, .. } => Some(parts.iter().filter_map(Part::text).collect()),
+                _ => None,
+            })
+            .collect();
+        assert!(told[0].starts_with(marker), "{told:?}");
+        assert_eq!(told[1].contains("read says"), reads_all, "{told:?}");
+        let instructions = {
+            let requests = stage.script.requests.lock().unwrap();
+            let asked = requests.iter().find(|request| request.model == "main").expect("it was asked");
+            asked.instructions.clone().expect("it has some")
+        };
+        assert!(instructions.starts_with("Look."), "{instructions}");
+        assert_eq!(instructions.contains("[^1]"), references.explain, "{instructions}");
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -4,12 +4,15 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use riverrun_runner::agent::{Approval as Rule, Limits, OnTimeout, TRANSFER, ToolUse};
+use riverrun_runner::reference::{Keep, References, Wrapper};
 use riverrun_runner::{AgentSpec, Registry};
 use riverrun_tool::Tool;
 
 use super::failure::wrong;
 use super::{guardrail, hook, mcp, notes, provider, rules, tool};
-use crate::cli::config::{Agent, Approval, Declared, FileRead, LimitsDeclared, Name, Policy, Source};
+use crate::cli::config::{
+    Agent, Approval, Declared, FileRead, LimitsDeclared, Name, Policy, ReferencesDeclared, Source,
+};
 use crate::cli::exit::{Exit, Failure, Outcome};
 
 /// Tools by the name that agents give, with what they say of approvals.
@@ -117,6 +120,7 @@ fn spec(
         hooks: Vec::new(),
         merge: None,
         limits: limits(&agent.limits),
+        references: references(&agent.references),
         output_schema: agent
             .output_schema
             .as_ref()
@@ -128,6 +132,20 @@ fn spec(
         compact_at_tokens: agent.compact_at_tokens,
         keep_raw: agent.keep_raw,
     })
+}
+
+fn references(declared: &ReferencesDeclared) -> References {
+    References {
+        wrapper: match declared.marker.as_deref() {
+            Some("result") => Wrapper::Result,
+            Some(_) | None => Wrapper::Item,
+        },
+        keep: match declared.subagents.as_deref() {
+            Some("all") => Keep::All,
+            Some(_) | None => Keep::Cited,
+        },
+        explain: declared.explain,
+    }
 }
 
 /// Other agents are called by a name as tools are, and the policy speaks of them by that name.

@@ -28,6 +28,20 @@ pub const LIMITS: &[Field] = &[
     ),
 ];
 
+pub const REFERENCES: &[Field] = &[
+    may(
+        "marker",
+        Shape::Word(&["item", "result"]),
+        "The words around what can be cited: `<referencable-item>`, without it, or `<referencable-result>`.",
+    ),
+    may(
+        "subagents",
+        Shape::Word(&["cited", "all"]),
+        "Which of a sub-agent's sources the model reads: those `cited` in its message, without it, or `all`.",
+    ),
+    may("explain", Shape::Flag, "Tell the model how to cite, behind its instructions."),
+];
+
 pub const AGENT: &[Field] = &[
     must(
         "model",
@@ -41,6 +55,7 @@ pub const AGENT: &[Field] = &[
     may("handoffs", Shape::Texts, "Agents that this one may hand the conversation to."),
     may("approval", Shape::Word(APPROVALS), "When a person must agree to a call, for tools that do not say."),
     may("limits", Shape::Table(LIMITS), "What one turn may use."),
+    may("references", Shape::Table(REFERENCES), "What the model reads of what it can cite."),
     may("output_schema", Shape::JsonSchema, "The JSON Schema that the final message must fit."),
     may("reasoning_effort", Shape::Text, "`low`, `medium`, `high`, or what the provider knows."),
     may("temperature", Shape::Temperature, "The model's temperature."),

@@ -5,12 +5,12 @@ use std::ops::Range;
 
 use riverrun_event::nearest;
 
-use super::catalogue::{AGENT, LIMITS, POLICY, SCRIPTS};
+use super::catalogue::{AGENT, LIMITS, POLICY, REFERENCES, SCRIPTS};
 use super::fits::fits;
 use super::node::{Member, Node, NodeValue};
 use super::references;
 use super::shape::{Field, Shape};
-use super::types::{Agent, Declared, LimitsDeclared, Name, Policy};
+use super::types::{Agent, Declared, LimitsDeclared, Name, Policy, ReferencesDeclared};
 use super::values::{
     Table, approval, flag, json_schema, name, names, number, peek, source, text, time, whole,
 };
@@ -146,6 +146,8 @@ impl Reader {
         let at = format!("[agents.{}]", member.key);
         let table = self.table(&member.node, AGENT, &at);
         let limits = table.get("limits").copied().map(|node| peek(node, LIMITS)).unwrap_or_default();
+        let references =
+            table.get("references").copied().map(|node| peek(node, REFERENCES)).unwrap_or_default();
         let models = names(table.get("model").copied());
         if models.is_empty() && table.contains_key("model") {
             self.complain(&member.node.span, format!("model: the list is empty in {at}"));
@@ -170,6 +172,11 @@ impl Reader {
                 children: whole(&limits, "children"),
                 action_timeout: time(&limits, "action_timeout"),
                 on_action_timeout: text(&limits, "on_action_timeout"),
+            },
+            references: ReferencesDeclared {
+                marker: text(&references, "marker"),
+                subagents: text(&references, "subagents"),
+                explain: flag(&references, "explain").unwrap_or_default(),
             },
             output_schema: json_schema(&table, "output_schema"),
             reasoning_effort: text(&table, "reasoning_effort"),

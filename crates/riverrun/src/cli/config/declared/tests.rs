@@ -22,6 +22,7 @@ instructions = { file = "prompts/researcher.md" }
 tools = ["weather", "mcp:fs"]
 subagents = ["scout"]
 limits = { steps = 20, cost = 0.5, action_timeout = "10m" }
+references = { marker = "result", subagents = "all", explain = true }
 
 [agents.scout]
 model = ["scripted/text"]
@@ -46,6 +47,9 @@ files = ["own.toml"]
     let names: Vec<&str> = declared.agents.iter().map(|agent| agent.name.text.as_str()).collect();
     assert_eq!(names, ["researcher", "scout"]);
     assert_eq!(declared.agents[0].limits.steps, Some(20));
+    let references = &declared.agents[0].references;
+    let words = (references.marker.as_deref(), references.subagents.as_deref(), references.explain);
+    assert_eq!(words, (Some("result"), Some("all"), true));
     assert_eq!(declared.providers[0].prices, [("gpt".to_owned(), 2.5, 2.5, 10.0)]);
     assert_eq!(declared.policy.deny[0].text, "rm_*");
     assert_eq!(declared.scripts[0].text, "own.toml");
@@ -85,6 +89,10 @@ fn every_mistake_is_named_with_its_place_and_what_was_meant() {
         (
             "[agents.a]\nmodel = \"scripted/text\"\nlimits = { stepps = 3 }\n",
             &["3:12: unknown key `stepps` in [agents.a] limits; did you mean `steps`?"],
+        ),
+        (
+            "[agents.a]\nmodel = \"scripted/text\"\nreferences = { marker = \"reslt\" }\n",
+            &["3:25: marker: `reslt` is not one of item, result; did you mean `result`?"],
         ),
         (
             "[providers.p]\nkind = \"opena\"\n",

@@ -38,6 +38,7 @@ pub struct Agent {
     pub handoffs: Vec<Name>,
     pub approval: Option<Approval>,
     pub limits: LimitsDeclared,
+    pub references: ReferencesDeclared,
     pub output_schema: Option<Source<Value>>,
     pub reasoning_effort: Option<String>,
     pub temperature: Option<f64>,
@@ -59,6 +60,15 @@ pub struct LimitsDeclared {
     pub children: Option<u64>,
     pub action_timeout: Option<Duration>,
     pub on_action_timeout: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ReferencesDeclared {
+    /// `item` or `result`.
+    pub marker: Option<String>,
+    /// `cited` or `all`.
+    pub subagents: Option<String>,
+    pub explain: bool,
 }
 
 /// What a program may use of the machine; what is not said is as the tool has it.
