@@ -246,6 +246,8 @@ pub enum CommandError {
     NoRule(String),
     #[error("there is no sub-agent `{0}` in this session")]
     NoSubagent(String),
+    #[error("sub-agent `{subagent}` has ended: {status}")]
+    SubagentEnded { subagent: String, status: String },
     #[error("there is no process `{0}` in this session")]
     NoProcess(String),
     #[error("process `{process}` is {status} and cannot be reached: {why}")]

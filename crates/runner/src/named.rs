@@ -1,6 +1,7 @@
 //! Commands with the name of their request.
 
 use riverrun_event::{TaskId, TurnId};
+use riverrun_fold::Status;
 use riverrun_log::SessionKey;
 
 use crate::actor::Command;
@@ -49,7 +50,7 @@ impl Named<'_> {
         key: &SessionKey,
         task: &TaskId,
         reason: Option<String>,
-    ) -> Result<(), CommandError> {
+    ) -> Result<Option<Status>, CommandError> {
         self.runner.ask(key, |reply| Command::CloseSubagent(task.clone(), reason, self.request, reply)).await
     }
 }

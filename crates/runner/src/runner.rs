@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use riverrun_event::{Input, ProcessId, TaskId, ThreadId, TurnId};
+use riverrun_fold::Status;
 use riverrun_log::{Clock, Random, SessionKey};
 use riverrun_tool::Terminate;
 use tokio::sync::oneshot;
@@ -200,13 +201,13 @@ impl Runner {
         self.ask(key, |reply| Command::TellSubagent(task.clone(), input, request, reply)).await
     }
 
-    /// Stops a sub-agent; its parent goes on and reads that it was closed.
+    /// Stops a sub-agent; its parent goes on and reads that it was closed. Answers how it ended if it had.
     pub async fn close_subagent(
         &self,
         key: &SessionKey,
         task: &TaskId,
         reason: Option<String>,
-    ) -> Result<(), CommandError> {
+    ) -> Result<Option<Status>, CommandError> {
         self.named(None).close_subagent(key, task, reason).await
     }
 

@@ -94,6 +94,11 @@ model = "scripted/slow"
     for wanted in ["subagent.input", "subagent.closed", "turn.completed"] {
         assert!(kinds(&events).contains(&wanted), "no {wanted} in {:?}", kinds(&events));
     }
+    // What has ended can be closed once more, and is not told anything.
+    let (status, answer) = stage.world.post(&format!("{path}/close"), &json!({})).unwrap();
+    assert_eq!((status, &answer["status"]), (200, &json!("cancelled")), "{answer}");
+    let (status, answer) = stage.world.post(&format!("{path}/input"), &json!({"input": "hurry"})).unwrap();
+    assert_eq!((status, &answer["code"]), (409, &json!("turn_ended")), "{answer}");
 }
 
 #[test]

@@ -28,8 +28,8 @@ impl Actor {
                 self.model_failed(&task, &error, page);
             }
             (EffectKey::Model(task), Report::Model(event)) => self.model_event(&task, event, page),
-            (EffectKey::Admit(task), Report::Admitted(text, Ok(()))) => {
-                self.admitted.insert(task, text);
+            (EffectKey::Admit(task), Report::Admitted(texts, Ok(()))) => {
+                self.admitted.entry(task).or_default().extend(texts);
             }
             (EffectKey::Admit(task), Report::Admitted(_, Err(tripped))) => {
                 self.input_tripped(&task, &tripped, page);

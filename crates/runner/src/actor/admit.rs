@@ -7,11 +7,11 @@ use crate::drive::{EffectKey, InputCheck, Launch};
 use crate::history;
 
 impl Actor {
-    /// Has the guardrails asked about what the model is to read first. False if there are none, or if they have let
-    /// exactly this pass. Nothing is written: a new owner asks them again.
+    /// Has the guardrails asked about what the user said and the model is to read. False if there is nothing new, if
+    /// there are none, or if they have let it pass. Nothing is written: a new owner asks them again.
     pub(super) async fn must_admit(&mut self, task: &TaskId) -> bool {
         let Some((_, view)) = self.view.task(task) else { return false };
-        if view.steps > 0 || view.parent.is_some() {
+        if view.parent.is_some() {
             return false;
         }
         let guardrails =
@@ -19,26 +19,32 @@ impl Actor {
         if guardrails.is_empty() {
             return false;
         }
-        let Some(text) = self.newest_input(task).await else { return false };
-        if self.admitted.get(task) == Some(&text) {
+        let Some(mut texts) = self.unread_input(task).await else { return false };
+        if let Some(admitted) = self.admitted.get(task) {
+            texts.retain(|text| !admitted.contains(text));
+        }
+        if texts.is_empty() {
             return false;
         }
-        let check = InputCheck { guardrails, text };
+        let check = InputCheck { guardrails, texts };
         self.launches.push((EffectKey::Admit(task.clone()), Launch::Admit(check)));
         true
     }
 
-    /// The newest words of the user, also those that came while the turn waited. None if no call can be made.
-    async fn newest_input(&mut self, task: &TaskId) -> Option<String> {
+    /// What the user said and the model has not read: the turn's input before its first step, and what came since. None
+    /// if no call can be made.
+    async fn unread_input(&mut self, task: &TaskId) -> Option<Vec<String>> {
         let (_, view) = self.view.task(task)?;
-        let mut said = Vec::new();
-        for input in view.steers.iter().skip(view.steers_read) {
-            history::user(input, &mut said);
+        let (is_first, mut said) = (view.steps == 0, Vec::new());
+        for steer in view.steers.iter().skip(view.steers_read).filter(|steer| steer.is_of_user) {
+            history::user(&steer.input, &mut said);
         }
-        if !said.is_empty() {
-            return Some(history::last_user_text(&said));
+        let mut texts = Vec::new();
+        if is_first {
+            let call = self.model_call(task).await.ok()??;
+            texts.push(history::last_user_text(&call.request.history));
         }
-        let call = self.model_call(task).await.ok()??;
-        Some(history::last_user_text(&call.request.history))
+        texts.extend(said.iter().map(|entry| history::last_user_text(std::slice::from_ref(entry))));
+        Some(texts)
     }
 }

@@ -2,8 +2,8 @@
 
 use riverrun_event::{
     AgentChanged, EventType, HandoffCompleted, HandoffItem, HandoffPatch, HandoffRequested, Item,
-    ItemCompleted, ItemId, ItemPatch, ItemStarted, Part, RawJson, RunId, Scope, SubagentSpawned, TaskChange,
-    TaskDelegated, TaskId, TaskInfo, ToolCancelled, ToolResult,
+    ItemCompleted, ItemId, ItemPatch, ItemStarted, Part, RawJson, RunId, Scope, SubagentSpawned,
+    SubagentStatus, TaskChange, TaskDelegated, TaskId, TaskInfo, ToolCancelled, ToolResult,
 };
 use riverrun_fold::Status;
 use riverrun_tool::ToolErrorKind;
@@ -134,6 +134,18 @@ impl Actor {
     pub(super) fn restored(&self, task: &TaskId) -> Pool {
         let known = self.state.tasks.iter().find(|known| known.task_id == *task);
         Pool::restore(Default::default(), known.map(|known| known.output.as_slice()).unwrap_or_default())
+    }
+
+    /// Whoever reads the parent is told that the child waits, or goes on.
+    pub(super) fn tell_status(&mut self, child: &TaskId, page: &mut Page) {
+        let Some((_, view)) = self.view.task(child) else { return };
+        let Some(known) = self.state.tasks.iter().find(|known| known.task_id == *child) else { return };
+        let told = SubagentStatus {
+            status: Some(known.status.as_str().to_owned()),
+            reason: known.status_reason.clone(),
+            ..SubagentStatus::default()
+        };
+        page.push(EventType::SubagentStatus, &subagent(&view.scope, child), &told);
     }
 
     /// Somebody closed the sub-agent; its parent goes on.

@@ -77,6 +77,8 @@ impl Actor {
         self.close_hooks(task, ending.code, page);
         self.close_model(task, ending, page);
         self.close_calls(task, ending, page);
+        // What was said and not read yet is part of the conversation: another run or the next turn reads it.
+        self.write_steers(task, page);
     }
 
     fn open_children(&self, task: &TaskId) -> Vec<TaskId> {

@@ -1,6 +1,7 @@
 //! The commands of one session, one after the other.
 
 use riverrun_event::{Input, ProcessId, TaskId, ThreadId, TurnId};
+use riverrun_fold::Status;
 use riverrun_tool::Terminate;
 use tokio::sync::oneshot;
 
@@ -39,7 +40,7 @@ pub(crate) enum Command {
     Promote(TurnId, Option<RequestKey>, Reply<Vec<QueueEntry>>),
     SpawnSubagent(Box<Spawn>, Option<RequestKey>, Reply<Submitted>),
     TellSubagent(TaskId, Input, Option<RequestKey>, Reply<()>),
-    CloseSubagent(TaskId, Option<String>, Option<RequestKey>, Reply<()>),
+    CloseSubagent(TaskId, Option<String>, Option<RequestKey>, Reply<Option<Status>>),
     WriteProcess(Box<ProcessWrite>, Option<RequestKey>, Reply<()>),
     TerminateProcess(ProcessId, Terminate, Option<RequestKey>, Reply<ProcessOver>),
 }
@@ -96,9 +97,10 @@ impl Command {
             Command::Queue(_, reply) | Command::Promote(_, _, reply) => {
                 let _ = reply.send(Err(error));
             }
-            Command::TellSubagent(_, _, _, reply)
-            | Command::CloseSubagent(_, _, _, reply)
-            | Command::WriteProcess(_, _, reply) => {
+            Command::TellSubagent(_, _, _, reply) | Command::WriteProcess(_, _, reply) => {
+                let _ = reply.send(Err(error));
+            }
+            Command::CloseSubagent(_, _, _, reply) => {
                 let _ = reply.send(Err(error));
             }
             Command::TerminateProcess(_, _, _, reply) => {

@@ -10,6 +10,7 @@ use super::command::Refusal;
 use super::finish::{mode_word, subagent};
 use super::retry::{Ended, retract_cut, retract_output, write_again, write_output};
 use crate::page::{Page, turn_scope};
+use crate::view::TaskView;
 use crate::{CancelMode, Cancelled, CommandError, RequestKey, Submitted};
 
 impl Actor {
@@ -192,7 +193,14 @@ impl Actor {
         if self.done_before(request).await?.is_some() {
             return Ok(());
         }
-        let scope = self.child_scope(task)?;
+        let scope = match self.child(task) {
+            Child::Open(view) => view.scope.clone(),
+            Child::Ended(status) => {
+                let (subagent, status) = (task.to_string(), status.as_str().to_owned());
+                return Err(CommandError::SubagentEnded { subagent, status }.into());
+            }
+            Child::Absent => return Err(CommandError::NoSubagent(task.to_string()).into()),
+        };
         let mut page = self.page();
         if let (Some((turn, view)), Some(_)) = (self.view.task(task), request) {
             let (turn_id, task_id, run_id) = (turn.turn.clone(), task.clone(), view.run.clone());
@@ -211,22 +219,44 @@ impl Actor {
         task: &TaskId,
         reason: Option<String>,
         request: Option<RequestKey>,
-    ) -> Result<(), Refusal> {
+    ) -> Result<Option<Status>, Refusal> {
         if self.answered_before::<()>(request).await?.is_some() {
-            return Ok(());
+            return Ok(None);
         }
-        let scope = self.child_scope(task)?;
+        let view = match self.child(task) {
+            Child::Open(view) => view,
+            Child::Ended(status) => return Ok(Some(status)),
+            Child::Absent => return Err(CommandError::NoSubagent(task.to_string()).into()),
+        };
+        if view.is_closing.is_some() {
+            return Ok(None);
+        }
+        let scope = view.scope.clone();
         let mut page = self.page();
         self.remember_answer(request, &(), &mut page);
         let change =
             TaskChange { reason, native_status: Some("immediate".to_owned()), ..TaskChange::default() };
         page.push(EventType::TaskCancelRequested, &scope, &change);
         self.append_once(&mut page).await?;
-        Ok(())
+        Ok(None)
     }
 
-    fn child_scope(&self, task: &TaskId) -> Result<riverrun_event::Scope, CommandError> {
+    fn child(&self, task: &TaskId) -> Child<'_> {
         let open = self.view.task(task).filter(|(_, view)| view.parent.is_some() && view.ended.is_none());
-        open.map(|(_, view)| view.scope.clone()).ok_or_else(|| CommandError::NoSubagent(task.to_string()))
+        if let Some((_, view)) = open {
+            return Child::Open(view);
+        }
+        let mut known = self.state.tasks.iter().filter(|known| known.parent_task_id.is_some());
+        match known.find(|known| known.task_id == *task && known.status.is_terminal()) {
+            Some(known) => Child::Ended(known.status),
+            None => Child::Absent,
+        }
     }
+}
+
+/// A sub-agent that somebody speaks of.
+enum Child<'a> {
+    Open(&'a TaskView),
+    Ended(Status),
+    Absent,
 }

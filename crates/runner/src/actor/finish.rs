@@ -12,6 +12,9 @@ use crate::drive::{EffectKey, Launch, OutputCheck, Tripped};
 use crate::page::Page;
 use crate::plan::is_early;
 
+/// The code of a task whose input or output a guardrail refused.
+pub(super) const TRIPPED: &str = "guardrail_tripped";
+
 impl Actor {
     pub(super) fn finish(&mut self, task: &TaskId, page: &mut Page) {
         let text = self.final_text(task);
@@ -124,16 +127,20 @@ impl Actor {
     pub(super) fn output_tripped(&mut self, task: &TaskId, tripped: &Tripped, page: &mut Page) {
         if let Some((item_id, output_index)) = self.final_message(task) {
             let Some((_, view)) = self.view.task(task) else { return };
-            let retracted = ItemRetracted { item_id, output_index, reason: "guardrail_tripped".to_owned() };
+            let retracted = ItemRetracted { item_id, output_index, reason: TRIPPED.to_owned() };
             page.push(EventType::ItemRetracted, &view.scope, &retracted);
         }
         let message = format!("guardrail `{}` refused the output: {}", tripped.guardrail, tripped.reason);
-        self.fail_task(task, "guardrail_tripped", &message, page);
+        self.fail_task(task, TRIPPED, &message, page);
     }
 
     pub(super) fn input_tripped(&mut self, task: &TaskId, tripped: &Tripped, page: &mut Page) {
+        if let Some(view) = self.view.task_mut(task) {
+            // What was refused has no place in the conversation.
+            view.steers_read = view.steers.len();
+        }
         let message = format!("guardrail `{}` refused the input: {}", tripped.guardrail, tripped.reason);
-        self.fail_task(task, "guardrail_tripped", &message, page);
+        self.fail_task(task, TRIPPED, &message, page);
     }
 
     /// The newest message of the task that stands, and its place.

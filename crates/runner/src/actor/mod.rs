@@ -96,7 +96,7 @@ pub(crate) struct Actor {
     /// The items of open model calls.
     streams: HashMap<TaskId, Stream>,
     /// Inputs that passed the guardrails, by their tasks.
-    admitted: HashMap<TaskId, String>,
+    admitted: HashMap<TaskId, Vec<String>>,
     /// Tasks whose final output passed the guardrails.
     checked: HashSet<TaskId>,
     /// Calls that passed the guardrails before somebody is asked about them.

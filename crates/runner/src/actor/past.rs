@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use riverrun_event::{EventType, Input, Record, Scope, Sequence, TaskId, ThreadId, TurnId};
-use riverrun_fold::{Density, SealedTurn, State};
+use riverrun_fold::{Density, SealedTurn, State, Task, Turn};
 use riverrun_provider::History;
 use serde_json::{Value, json};
 
 use super::Actor;
+use super::finish::TRIPPED;
 use super::whole::{is_cut_output, is_cut_turn};
 use crate::history::{self, Making, Reader};
 use crate::page::Page;
@@ -96,6 +97,9 @@ impl Actor {
             if let Some(sealed) = self.sealed_turn(&turn).await {
                 let root =
                     sealed.tasks.iter().find(|task| Some(&task.task_id) == sealed.turn.task_id.as_ref());
+                if is_refused(&sealed.turn, root) {
+                    continue;
+                }
                 history::past_turn(&sealed.turn, root, reader, out);
             }
         }
@@ -105,6 +109,9 @@ impl Actor {
             .filter(|turn| turn.status.is_terminal() && turn.started_at.is_some() && !is_told(&turn.turn_id))
         {
             let root = self.state.tasks.iter().find(|task| Some(&task.task_id) == turn.task_id.as_ref());
+            if is_refused(turn, root) {
+                continue;
+            }
             history::past_turn(turn, root, reader, out);
         }
     }
@@ -197,4 +204,10 @@ impl Actor {
         let turn = state.turns.swap_remove(place);
         Some(SealedTurn { turn, tasks: state.tasks, tool_calls: Vec::new(), actions: Vec::new() })
     }
+}
+
+/// True for a turn whose input a guardrail refused before a model read it: no later one reads it either.
+fn is_refused(turn: &Turn, root: Option<&Task>) -> bool {
+    let code = turn.error.as_ref().and_then(|error| error.code.as_deref());
+    code == Some(TRIPPED) && root.is_none_or(|root| root.output.is_empty())
 }

@@ -63,6 +63,7 @@ impl Actor {
             Intent::Unknown(task, call) => self.unknown_outcome(&task, &call, page),
             Intent::Collect(task, call) => self.collect(&task, &call, page),
             Intent::Tell(child) => self.tell_parent(&child, page),
+            Intent::Status(child) => self.tell_status(&child, page),
             Intent::Expire(action) => self.expire(&action, page),
             Intent::Fail(task, failure) => {
                 self.limit_passed(&task, failure.limit.as_ref(), page);

@@ -100,9 +100,11 @@ impl Actor {
     }
 
     /// Input that came in the meantime takes its place in the conversation now.
-    fn write_steers(&mut self, task: &TaskId, page: &mut Page) {
-        let Some(view) = self.view.task(task).map(|(_, view)| view) else { return };
-        let unread: Vec<Input> = view.steers[view.steers_read.min(view.steers.len())..].to_vec();
+    pub(super) fn write_steers(&mut self, task: &TaskId, page: &mut Page) {
+        let Some(view) = self.view.task_mut(task) else { return };
+        let unread: Vec<Input> =
+            view.steers.iter().skip(view.steers_read).map(|steer| steer.input.clone()).collect();
+        view.steers_read = view.steers.len();
         for input in unread {
             let id = ItemId::from_bytes(self.core.fresh()).to_string();
             let Some(view) = self.view.task_mut(task) else { return };

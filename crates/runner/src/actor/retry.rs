@@ -56,18 +56,21 @@ pub(super) fn write_output(root: &Task, scope: &Scope, page: &mut Page) {
     }
 }
 
-/// Takes back what stands: the turn begins anew.
+/// Takes back what stands: the turn begins anew. What its user said stays.
 pub(super) fn retract_output(root: &Task, scope: &Scope, page: &mut Page) {
-    for place in (0..root.output.len()).filter(|place| !root.retracted.contains(place)) {
+    let stands = |place: &usize| !root.retracted.contains(place) && !is_input(&root.output[*place]);
+    for place in (0..root.output.len()).filter(stands) {
         retract(root, place, scope, page);
     }
 }
 
 /// Takes back what the model said since the last result or input: it is asked for that anew, and no service lets it
-/// go on in the middle of its own words. Calls that were made stay with their results.
+/// go on in the middle of its own words. Calls that were made stay with their results, and so does what was said to it
+/// meanwhile and is read now.
 pub(super) fn retract_cut(root: &Task, scope: &Scope, page: &mut Page) {
-    let mut standing = (0..root.output.len()).rev().filter(|place| !root.retracted.contains(place));
-    let last = standing.find(|place| is_settled(&root.output[*place]));
+    let standing = (0..root.output.len()).rev().filter(|place| !root.retracted.contains(place));
+    let mut read = standing.skip_while(|place| is_input(&root.output[*place]));
+    let last = read.find(|place| is_settled(&root.output[*place]));
     let rest = last.map_or(0, |place| place + 1)..root.output.len();
     for place in rest.filter(|place| !root.retracted.contains(place) && is_said(&root.output[*place])) {
         retract(root, place, scope, page);
@@ -81,14 +84,20 @@ fn is_settled(item: &Item) -> bool {
         Item::ToolCall(call) => {
             !matches!(call.status.as_deref(), Some("incomplete" | "in_progress" | "failed"))
         }
-        Item::Message(message) => message.role.as_deref() == Some("user"),
+        Item::Message(_) => is_input(item),
         Item::Reasoning(_) | Item::Handoff(_) | Item::Error(_) | Item::Hosted(_) | Item::Other(_) => false,
     }
 }
 
+/// True for what was said to the task.
+fn is_input(item: &Item) -> bool {
+    matches!(item, Item::Message(message) if message.role.as_deref() == Some("user"))
+}
+
 /// True for what a model makes.
 fn is_said(item: &Item) -> bool {
-    matches!(item, Item::Message(_) | Item::Reasoning(_) | Item::ToolCall(_) | Item::Hosted(_))
+    let may_be = matches!(item, Item::Message(_) | Item::Reasoning(_) | Item::ToolCall(_) | Item::Hosted(_));
+    may_be && !is_input(item)
 }
 
 fn retract(root: &Task, place: usize, scope: &Scope, page: &mut Page) {

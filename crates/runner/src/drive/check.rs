@@ -11,12 +11,19 @@ use crate::agent::{Checked, Guardrail};
 
 pub(crate) struct InputCheck {
     pub guardrails: Vec<Arc<dyn Guardrail>>,
-    pub text: String,
+    /// In the order in which they were said.
+    pub texts: Vec<String>,
 }
 
 pub(crate) async fn check_input(check: InputCheck, line: Line) {
-    let passed = ask(&check.guardrails, Checked::Input(&check.text)).await;
-    line.tell(Report::Admitted(check.text, passed)).await;
+    let mut passed = Ok(());
+    for text in &check.texts {
+        passed = ask(&check.guardrails, Checked::Input(text)).await;
+        if passed.is_err() {
+            break;
+        }
+    }
+    line.tell(Report::Admitted(check.texts, passed)).await;
 }
 
 pub(crate) struct OutputCheck {

@@ -98,7 +98,7 @@ pub(crate) enum Report {
     Checked(Result<(), Tripped>),
     Vetted(Result<(), Tripped>),
     /// What the guardrails say of this input.
-    Admitted(String, Result<(), Tripped>),
+    Admitted(Vec<String>, Result<(), Tripped>),
     Summary(Box<Summarised>),
     Hooked(Result<HookOutput, HookFailure>),
 }

@@ -7,7 +7,7 @@ mod limits;
 use std::collections::{BTreeSet, HashSet};
 
 use riverrun_event::{ActionId, TaskId, Timestamp, TurnId};
-use riverrun_fold::State;
+use riverrun_fold::{State, Status};
 
 pub(crate) use hooks::{Gate, gate};
 pub(crate) use limits::{TRIES, deadline};
@@ -43,6 +43,8 @@ pub(crate) enum Intent {
     Collect(TaskId, String),
     /// A child that no model called has ended; its parent's model is told.
     Tell(TaskId),
+    /// A child begins to wait or goes on.
+    Status(TaskId),
     Expire(ActionId),
     Fail(TaskId, Failure),
     /// A hook is to be asked, by its name.
@@ -74,6 +76,7 @@ impl Intent {
             | Intent::Decided(..)
             | Intent::Collect(..)
             | Intent::Tell(_)
+            | Intent::Status(_)
             | Intent::Expire(_)
             | Intent::Fail(..)
             | Intent::Refuse(..)
@@ -162,6 +165,8 @@ impl Facts<'_> {
         }
         let untold = turn.uncalled().filter(|child| child.ended.is_some() && turn.is_open(&child.parent));
         intents.extend(untold.map(|child| Intent::Tell(child.task.clone())));
+        let changed = turn.tasks.iter().filter(|child| self.stands(child).is_some());
+        intents.extend(changed.map(|child| Intent::Status(child.task.clone())));
         for task in turn.tasks.iter().filter(|task| task.ended.is_none()) {
             if task.is_closing.is_some() {
                 return intents.push(Intent::Close(task.task.clone()));
@@ -252,6 +257,14 @@ impl Facts<'_> {
         }
         let is_unchecked = !persona.spec.guardrails.is_empty() && !self.checked.contains(&task.task);
         intents.push(if is_unchecked && !is_open { Intent::Check(id) } else { Intent::Finish(id) });
+    }
+
+    /// How an open sub-agent stands, if its readers were told something else.
+    fn stands(&self, child: &TaskView) -> Option<Status> {
+        let told =
+            child.told_status.as_deref().filter(|_| child.parent.is_some() && child.ended.is_none())?;
+        let known = self.state.tasks.iter().find(|known| known.task_id == child.task)?;
+        Some(known.status).filter(|status| status.as_str() != told && !status.is_terminal())
     }
 
     fn is_at_work(&self, task: &TaskId) -> bool {

@@ -6,7 +6,7 @@ use riverrun_event::{
 };
 use riverrun_fold::Status;
 
-use super::{ActionView, CallView, Cancel, Resolved, ResultView, TaskView, TurnView, View};
+use super::{ActionView, CallView, Cancel, Resolved, ResultView, Steer, TaskView, TurnView, View};
 use crate::CancelMode;
 use crate::hook::HookPoint;
 
@@ -149,8 +149,15 @@ impl TaskView {
             Payload::TaskCancelRequested(change) if self.parent.is_some() => {
                 self.is_closing = Some(change.reason.clone().unwrap_or_default());
             }
-            Payload::InputSteered(steered) => self.steers.push(steered.input.clone()),
-            Payload::SubagentInput(told) => self.steers.extend(told.input.clone()),
+            Payload::InputSteered(steered) => {
+                let (input, is_of_user) = (steered.input.clone(), steered.source.is_none());
+                self.steers.push(Steer { input, is_of_user });
+            }
+            Payload::SubagentSpawned(spawned) => self.told_status.clone_from(&spawned.status),
+            Payload::SubagentStatus(told) => self.told_status.clone_from(&told.status),
+            Payload::SubagentInput(told) => {
+                self.steers.extend(told.input.clone().map(|input| Steer { input, is_of_user: true }));
+            }
             Payload::RuntimeWarning(notice) if notice.code.as_deref() == Some("output_mismatch") => {
                 self.repairs += 1;
                 self.is_call_due = true;
@@ -251,7 +258,10 @@ impl TaskView {
                     call.result = ResultView::Open { item: id, index };
                 }
             }
-            Item::Message(message) if message.role.as_deref() == Some("user") => self.steers_read += 1,
+            // What is told again of an earlier run was read then.
+            Item::Message(message) if message.role.as_deref() == Some("user") => {
+                self.steers_read = self.steers.len().min(self.steers_read + 1);
+            }
             Item::Message(_)
             | Item::Reasoning(_)
             | Item::Handoff(_)

@@ -75,7 +75,7 @@ pub(crate) struct TaskView {
     pub model: usize,
     pub is_routed: bool,
     /// Inputs that came after the first, and how many the model has read.
-    pub steers: Vec<Input>,
+    pub steers: Vec<Steer>,
     pub steers_read: usize,
     pub calls: Vec<CallView>,
     /// Steps in which the work was handed to another agent.
@@ -100,10 +100,20 @@ pub(crate) struct TaskView {
     /// Since when the task is halted.
     pub paused_at: Option<Timestamp>,
     pub is_closing: Option<String>,
+    /// How a sub-agent stands, as its readers were told.
+    pub told_status: Option<String>,
     /// The parent was told of the end.
     pub is_told: bool,
     /// Who made an item, for what goes back to its maker alone.
     pub makers: BTreeMap<String, Arc<str>>,
+}
+
+/// Something that a task is told while it works.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Steer {
+    pub input: Input,
+    /// Not of a hook or of another agent.
+    pub is_of_user: bool,
 }
 
 impl View {
@@ -187,6 +197,7 @@ impl TaskView {
             ended: None,
             paused_at: None,
             is_closing: None,
+            told_status: None,
             is_told: false,
             makers: BTreeMap::new(),
         }

@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use riverrun_event::{Item, Part, TaskId};
+use riverrun_event::{Item, Part, Payload, TaskId, TurnId};
+use riverrun_fold::Status;
 use riverrun_provider::History;
 use riverrun_runner::agent::{Approval, Limits};
 use riverrun_runner::reference::{Keep, References, Wrapper};
-use riverrun_runner::{AgentSpec, Decision};
+use riverrun_runner::{AgentSpec, CommandError, Decision, Pause};
 
 use crate::script::{Script, calls, slow_text, text};
 use crate::stage::{Stage, agent};
@@ -155,6 +156,53 @@ async fn an_action_in_a_child_shows_on_the_root_and_resumes_it() {
     assert_eq!(made.lock().unwrap().len(), 1);
 }
 
+/// What the parent's readers are told of the child, in order.
+async fn told_of_child(stage: &Stage) -> Vec<String> {
+    let events = stage.events().await;
+    let told = events.iter().filter_map(|event| match event.payload.as_ref().ok()? {
+        Payload::SubagentSpawned(spawned) => spawned.status.clone(),
+        Payload::SubagentStatus(told) => told.status.clone(),
+        Payload::SubagentCompleted(_) => Some("completed".to_owned()),
+        _ => None,
+    });
+    told.collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_sub_agent_tells_when_it_waits_and_when_it_goes_on() {
+    let made = Calls::default();
+    let script = Script::new(vec![]).model("main", vec![ask("c1", "erase it"), text("Gone")]).model(
+        "helper",
+        vec![calls(&[("k", "erase", "{}")]), slow_text("Erased it", Duration::from_secs(5))],
+    );
+    let mut stage = Stage::new(script, family(vec![tool("erase", ONCE, Approval::Policy, &made)])).await;
+    stage.submit("turn_1", "go").await;
+    let open = pending(&stage, 1).await;
+    stage.until("subagent.status").await;
+    stage.take_over().await;
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    assert_eq!(
+        told_of_child(&stage).await,
+        ["running", "waiting_permission"],
+        "a new owner says nothing again"
+    );
+    let decision = decide(&open[0].0, Decision::Approve, open[0].1.digest.clone());
+    stage.runner.decide(&stage.key, decision).await.unwrap();
+    stage.until("model.delta").await;
+    let (turn, child) = (TurnId::new("turn_1").unwrap(), TaskId::new("c1").unwrap());
+    for halts in [true, false] {
+        let pause = Pause { halts, reason: None };
+        stage.runner.pause(&stage.key, &turn, &child, pause, None).await.unwrap();
+        tokio::time::sleep(Duration::from_secs(20)).await;
+    }
+    assert_eq!(stage.ended("turn_1").await, "completed");
+    let told = told_of_child(&stage).await;
+    assert_eq!(told, ["running", "waiting_permission", "running", "paused", "running", "completed"]);
+    let events = stage.events().await;
+    let status = events.iter().find(|event| event.kind.as_str() == "subagent.status").unwrap();
+    assert_eq!(status.scope.subagent_id.as_deref(), Some("c1"));
+}
+
 #[tokio::test(start_paused = true)]
 async fn children_run_side_by_side_within_their_limits() {
     let two = calls(&[
@@ -230,8 +278,20 @@ async fn a_sub_agent_is_told_things_and_closed() {
         panic!("{history:?}")
     };
     assert!(parts[0].text().unwrap().contains("too slow"));
-    let gone = stage.runner.close_subagent(&stage.key, &TaskId::new("c2").unwrap(), None).await;
-    assert!(gone.is_err());
+    let before = stage.events().await.len();
+    for (child, ended) in [("c1", Status::Completed), ("c2", Status::Cancelled)] {
+        let child = TaskId::new(child).unwrap();
+        let closed = stage.runner.close_subagent(&stage.key, &child, None).await.unwrap();
+        assert_eq!(closed, Some(ended), "closing what has ended is no error");
+        let told = stage.runner.subagent_input(&stage.key, &child, "more".into(), None).await.unwrap_err();
+        assert!(
+            matches!(&told, CommandError::SubagentEnded { status, .. } if status == ended.as_str()),
+            "{told}"
+        );
+    }
+    let nobody = stage.runner.close_subagent(&stage.key, &TaskId::new("c9").unwrap(), None).await;
+    assert!(matches!(nobody, Err(CommandError::NoSubagent(_))));
+    assert_eq!(stage.events().await.len(), before, "nothing was written");
 }
 
 #[tokio::test(start_paused = true)]

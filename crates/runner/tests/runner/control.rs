@@ -262,7 +262,7 @@ async fn steps_tokens_and_time_are_limited() {
 }
 
 /// Submits turns until this one is not in the state any more.
-async fn seal(stage: &Stage, sealed: &str, from: usize) -> usize {
+pub async fn seal(stage: &Stage, sealed: &str, from: usize) -> usize {
     let mut number = from;
     while stage.state().await.turns.iter().any(|known| known.turn_id == turn(sealed)) {
         stage.submit(&format!("turn_{number}"), "go on").await;

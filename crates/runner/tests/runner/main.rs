@@ -28,6 +28,7 @@ mod races;
 mod script;
 mod spawned;
 mod stage;
+mod steers;
 mod stops;
 mod threads;
 mod tool;

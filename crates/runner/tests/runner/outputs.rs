@@ -91,15 +91,17 @@ impl Guardrail for Slow {
 
 #[tokio::test(start_paused = true)]
 async fn an_input_that_comes_while_guardrails_are_asked_meets_them_too() {
-    let spec = AgentSpec { guardrails: vec![Arc::new(Slow(No("input bad")))], ..agent() };
-    let mut stage = Stage::new(Script::new(vec![text("word")]), vec![spec]).await;
-    stage.submit("turn_1", "fine").await;
-    let busy = Submit { busy: Busy::Steer, ..turn_of("turn_s", "bad") };
-    assert_eq!(stage.runner.submit(&stage.key, busy).await.unwrap().status, "steered");
-    // Who takes over asks them again.
-    stage.take_over().await;
-    assert_eq!(stage.ended("turn_1").await, "failed");
-    assert_eq!((stage.script.calls(), stage.count("model.requested").await), (0, 0));
+    for (first, then) in [("fine", "bad"), ("bad", "fine")] {
+        let spec = AgentSpec { guardrails: vec![Arc::new(Slow(No("input bad")))], ..agent() };
+        let mut stage = Stage::new(Script::new(vec![text("word")]), vec![spec]).await;
+        stage.submit("turn_1", first).await;
+        let busy = Submit { busy: Busy::Steer, ..turn_of("turn_s", then) };
+        assert_eq!(stage.runner.submit(&stage.key, busy).await.unwrap().status, "steered");
+        // Who takes over asks them again.
+        stage.take_over().await;
+        assert_eq!(stage.ended("turn_1").await, "failed", "{first}, {then}");
+        assert_eq!((stage.script.calls(), stage.count("model.requested").await), (0, 0));
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -71,6 +71,11 @@ impl Script {
         self.answers.lock().unwrap().pop_front().unwrap_or_else(|| text("done"))
     }
 
+    /// One more answer, behind all others.
+    pub fn push(&self, say: Say) {
+        self.answers.lock().unwrap().push_back(say);
+    }
+
     pub fn calls(&self) -> usize {
         self.requests.lock().unwrap().len()
     }

@@ -29,8 +29,8 @@ fn refused(request: &ModelRequest) -> Option<String> {
     checks.into_iter().find_map(|(name, check)| Some(format!("{name}: {}", check.err()?)))
 }
 
-/// A turn that was stopped at its nth event; None if it had ended before.
-async fn stopped_at(place: u64) -> Option<Stage> {
+/// A turn that was stopped at its nth event, maybe right after somebody said more to it; None if it had ended before.
+async fn stopped_at(place: u64, said: Option<&'static str>) -> Option<Stage> {
     let made = Calls::default();
     let pause = Duration::from_millis(20);
     let three = [("c1", "read", r#"{"x":1}"#), ("c2", "note", "{}"), ("c3", "erase", "{}")];
@@ -47,7 +47,12 @@ async fn stopped_at(place: u64) -> Option<Stage> {
     let stage = Stage::new(script, vec![AgentSpec { tools, ..agent() }]).await;
     let (runner, key, turn) = (stage.runner.clone(), stage.key.clone(), TurnId::new("turn_1").unwrap());
     stage.journal.at(place, move || {
-        tokio::spawn(async move { runner.cancel(&key, &turn, CancelMode::Immediate, None).await });
+        tokio::spawn(async move {
+            if let Some(said) = said {
+                runner.steer(&key, &turn, said.into(), None).await.ok();
+            }
+            runner.cancel(&key, &turn, CancelMode::Immediate, None).await
+        });
     });
     stage.submit("turn_1", "go").await;
     (stage.ended("turn_1").await == "cancelled").then_some(stage)
@@ -84,29 +89,57 @@ async fn retried(stage: Stage, place: u64) {
     let root = &state.tasks[0];
     let standing = root.output.iter().enumerate().filter(|(place, _)| !root.retracted.contains(place));
     let standing: Vec<&Item> = standing.map(|(_, item)| item).collect();
-    let texts = standing.iter().filter(|item| matches!(item, Item::Message(_))).count();
+    let is_answer =
+        |item: &&&Item| matches!(item, Item::Message(said) if said.role.as_deref() != Some("user"));
+    let texts = standing.iter().filter(is_answer).count();
     assert_eq!(texts, 1, "stopped at {place}: {standing:#?}");
     let kept = standing.iter().filter(|item| matches!(item, Item::ToolResult(_))).count();
     assert!(kept >= before, "stopped at {place}: results are kept");
 }
 
 /// Stops turns at every event, and goes on with each.
-async fn at_every_event<F: Future<Output = ()>>(go_on: impl Fn(Stage, u64) -> F) {
+async fn at_every_event<F: Future<Output = ()>>(said: Option<&'static str>, go_on: impl Fn(Stage, u64) -> F) {
     let mut stopped = 0;
     for place in 1..200 {
-        let Some(stage) = stopped_at(place).await else { break };
+        let Some(stage) = stopped_at(place, said).await else { break };
         go_on(stage, place).await;
         stopped += 1;
     }
     assert!(stopped > 40, "only {stopped} stops");
 }
 
+/// What was said to the turn in its last moment is read once, by whatever comes next.
+fn check_said(stage: &Stage, place: u64, more: &str) {
+    let requests = stage.script.requests.lock().unwrap();
+    let read = &requests.last().expect("a model was asked").history;
+    let is_it = |entry: &&History| matches!(entry, History::User { parts } if parts[0].text() == Some(more));
+    assert_eq!(read.iter().filter(is_it).count(), 1, "stopped at {place}: {read:#?}");
+}
+
 #[tokio::test(start_paused = true)]
 async fn every_provider_takes_the_history_after_a_stop_at_any_event() {
-    at_every_event(next_turn).await;
+    at_every_event(None, next_turn).await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn every_provider_takes_a_retry_after_a_stop_at_any_event() {
-    at_every_event(retried).await;
+    at_every_event(None, retried).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_said_right_before_a_stop_at_any_event_is_read_later() {
+    let go_on = async |stage: Stage, place: u64| {
+        let (runner, key) = (stage.runner.clone(), stage.key.clone());
+        let (asked, turn) = (stage.script.calls(), TurnId::new("turn_1").unwrap());
+        if place.is_multiple_of(2) {
+            runner.retry(&key, &turn, None).await.unwrap();
+            stage.until("turn.completed").await;
+        } else {
+            stage.submit("turn_2", "and now").await;
+            assert_eq!(stage.ended("turn_2").await, "completed");
+        }
+        check_requests(&stage, place, asked);
+        check_said(&stage, place, "and this");
+    };
+    at_every_event(Some("and this"), go_on).await;
 }

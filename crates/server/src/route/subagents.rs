@@ -243,9 +243,31 @@ pub(crate) async fn tell(
 
 pub async fn close(command: Command) -> Result<Response, Problem> {
     let CloseBody { reason } = command.body_or_default()?;
-    end(&command.app, &command.hub, &command.id, reason, command.once.request()).await?;
-    command.answer(StatusCode::ACCEPTED, &object!({"subagentId": command.id})).await
+    let closed = end(&command.app, &command.hub, &command.id, reason, command.once.request()).await?;
+    let code = if closed.is_ended() { StatusCode::OK } else { StatusCode::ACCEPTED };
+    command.answer(code, &closed).await
 }
+
+/// A sub-agent that somebody closed, in answers.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ClosedView {
+    subagent_id: TaskId,
+    /// `cancelling`, or how it had ended before.
+    status: &'static str,
+}
+
+impl ClosedView {
+    pub fn is_ended(&self) -> bool {
+        self.status != CANCELLING
+    }
+
+    pub fn status(&self) -> &'static str {
+        self.status
+    }
+}
+
+const CANCELLING: &str = "cancelling";
 
 pub(crate) async fn end(
     app: &App,
@@ -253,8 +275,9 @@ pub(crate) async fn end(
     task: &str,
     reason: Option<String>,
     request: Option<RequestKey>,
-) -> Result<(), Problem> {
+) -> Result<ClosedView, Problem> {
     let task = TaskId::new(task).map_err(|_| not_found())?;
     let closed = app.runner().named(request).close_subagent(&hub.key, &task, reason).await;
-    app.answered(Asked::Subagent, closed)
+    let ended = app.answered(Asked::Subagent, closed)?;
+    Ok(ClosedView { subagent_id: task, status: ended.map_or(CANCELLING, |status| status.as_str()) })
 }

@@ -101,15 +101,22 @@ pub(crate) async fn cancel(
 ) -> Result<String, Problem> {
     let found = running(app, hub, task).await?;
     if !found.is_root {
-        end(app, hub, task, reason, request).await?;
-        return Ok("cancelling".to_owned());
+        let closed = end(app, hub, task, reason, request).await?;
+        return match (closed.is_ended(), closed.status()) {
+            (false, status) | (true, status @ "cancelled") => Ok(status.to_owned()),
+            (true, status) => Err(has_ended(task, status)),
+        };
     }
     let body = CancelBody { reason, ..CancelBody::default() };
     let status = cancel_turn(app, hub, found.turn.as_str(), body, request).await?.status;
     if status != "cancelling" && status != "cancelled" {
-        return Err(Problem::new(ErrorCode::TurnEnded, format!("task `{task}` has ended: {status}")));
+        return Err(has_ended(task, &status));
     }
     Ok(status)
+}
+
+fn has_ended(task: &str, status: &str) -> Problem {
+    Problem::new(ErrorCode::TurnEnded, format!("task `{task}` has ended: {status}"))
 }
 
 /// Runs a root task again.

@@ -85,6 +85,5 @@ pub(super) async fn tell(app: &App, caller: &Caller, params: Tell, once: &Once) 
 
 pub(super) async fn close(app: &App, caller: &Caller, params: Close, once: &Once) -> Result<String, Problem> {
     let hub = app.hub(caller, &params.session_id).await?;
-    route::end(app, &hub, &params.subagent_id, params.reason, once.request()).await?;
-    Ok(json!({ "subagentId": params.subagent_id }).to_string())
+    Ok(text(&route::end(app, &hub, &params.subagent_id, params.reason, once.request()).await?))
 }

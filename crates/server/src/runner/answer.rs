@@ -59,6 +59,9 @@ pub(crate) fn problem(error: &CommandError) -> Problem {
         | CommandError::TooOld { status, .. } => {
             Problem::new(code, error.to_string()).with("turnStatus", status.clone())
         }
+        CommandError::SubagentEnded { status, .. } => {
+            Problem::new(code, error.to_string()).with("subagentStatus", status.clone())
+        }
         CommandError::ProcessUnavailable { status, .. } => {
             Problem::new(code, error.to_string()).with("processStatus", status.clone())
         }
@@ -105,7 +108,9 @@ fn code(error: &CommandError) -> ErrorCode {
         CommandError::Busy(_) => ErrorCode::ThreadBusy,
         CommandError::QueueFull(_) => ErrorCode::QueueFull,
         CommandError::TurnExists { .. } => ErrorCode::TurnExists,
-        CommandError::TurnEnded { .. } | CommandError::TooOld { .. } => ErrorCode::TurnEnded,
+        CommandError::TurnEnded { .. } | CommandError::TooOld { .. } | CommandError::SubagentEnded { .. } => {
+            ErrorCode::TurnEnded
+        }
         CommandError::TurnRunning { .. } => ErrorCode::TurnRunning,
         CommandError::RequestMismatch => ErrorCode::IdempotencyMismatch,
         CommandError::DigestMismatch | CommandError::ToolChanged(_) => ErrorCode::DigestMismatch,

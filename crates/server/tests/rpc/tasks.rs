@@ -289,7 +289,11 @@ async fn a_sub_agent_is_started_under_either_name_and_once() {
     assert_eq!(waited["subagents"].as_array().map(Vec::len), Some(1), "{waited}");
     assert_eq!(waited["subagents"][0]["subagentId"], child["subagentId"]);
     let close = json!({"sessionId": "s", "subagentId": child["subagentId"]});
-    assert_eq!(client.fails("close_subagent", close).await.1, "not_found", "it has ended");
+    assert_eq!(client.ok("close_subagent", close).await["status"], "completed", "it has ended");
+    let input = json!({"sessionId": "s", "subagentId": child["subagentId"], "input": "more"});
+    assert_eq!(client.fails("send_subagent_input", input).await.1, "turn_ended");
+    let nobody = json!({"sessionId": "s", "subagentId": "nobody"});
+    assert_eq!(client.fails("close_subagent", nobody).await.1, "not_found");
 }
 
 #[tokio::test]

@@ -19,7 +19,7 @@ use super::terminal::{Tone, shorten};
 
 pub use declared::{
     Agent, Approval, Declared, Guardrail, Hook, LimitsDeclared, Mcp, Name, Policy, ProcessLimitsDeclared,
-    Provider, SecretText, Source, Tool, ToolKind, callable,
+    Provider, ReferencesDeclared, SecretText, Source, Tool, ToolKind, callable,
 };
 pub use effective::{Effective, FileRead, FlagValue, find_file};
 pub use schema::schema;

@@ -24,7 +24,7 @@ pub use shape::{Field, Section, Shape};
 pub use shape::{Form, schema};
 pub use types::{
     Agent, Approval, Declared, Guardrail, Hook, LimitsDeclared, Mcp, Name, Policy, ProcessLimitsDeclared,
-    Provider, SecretText, Source, Tool, ToolKind,
+    Provider, ReferencesDeclared, SecretText, Source, Tool, ToolKind,
 };
 
 #[cfg(test)]
