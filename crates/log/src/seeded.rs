@@ -60,6 +60,28 @@ bugs! {
     TenantBlind = "tenant-blind";
     /// A snapshot is trusted without its hash.
     TrustSnapshot = "trust-snapshot";
+    /// A tool whose end nobody knows is run again, whatever it does.
+    RerunUnknown = "rerun-unknown";
+    /// Another attempt at a call has another idempotency key.
+    FreshToolKey = "fresh-tool-key";
+    /// A tool begins before its intent is durable.
+    EffectBeforeIntent = "effect-before-intent";
+    /// A model's answer without a terminal event counts as a whole one.
+    CutIsComplete = "cut-is-complete";
+    /// What a failed model call showed stays when it is tried again.
+    KeepCutText = "keep-cut-text";
+    /// What was said to a turn and not read is dropped at its end.
+    ForgetSaid = "forget-said";
+    /// A sub-agent's numbers are taken as the parent's own.
+    KeepChildNumbers = "keep-child-numbers";
+    /// Nobody's decision is ever late.
+    ForgetTimers = "forget-timers";
+    /// A second decision replaces the first.
+    LastDecisionWins = "last-decision-wins";
+    /// A predicate that fails lets the call run.
+    PredicateFailsOpen = "predicate-fails-open";
+    /// An always-rule holds for every agent.
+    RuleForAllAgents = "rule-for-all-agents";
 }
 
 #[cfg(feature = "seeded-bugs")]

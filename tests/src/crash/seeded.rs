@@ -28,9 +28,11 @@ enum Suite {
     Runner,
     /// Tests of the engine: the file, and which of them.
     Engine(&'static str, &'static str),
+    /// Tests of the run loop.
+    Loop(&'static str),
 }
 
-use Suite::{Edge, Engine, FailingSync, Kill, Power, Runner, Syncs};
+use Suite::{Edge, Engine, FailingSync, Kill, Loop, Power, Runner, Syncs};
 
 /// Which suites must notice which bug: each of them, not one of them.
 const CAUGHT_BY: &[(&str, &[Suite])] = &[
@@ -54,6 +56,17 @@ const CAUGHT_BY: &[(&str, &[Suite])] = &[
     ("tenant-blind", &[Edge]),
     ("approval-by-position", &[Runner]),
     ("disconnect-cancels", &[Runner]),
+    ("rerun-unknown", &[Loop("kill::")]),
+    ("fresh-tool-key", &[Loop("kill::")]),
+    ("effect-before-intent", &[Loop("kill::a_turn_is_finished")]),
+    ("cut-is-complete", &[Loop("turns::")]),
+    ("keep-cut-text", &[Loop("control::a_model_that_fails")]),
+    ("forget-said", &[Loop("steers::"), Loop("stops::what_was_said")]),
+    ("keep-child-numbers", &[Loop("agents::a_result_tells")]),
+    ("forget-timers", &[Loop("owners::a_thousand_waiting")]),
+    ("last-decision-wins", &[Loop("races::")]),
+    ("predicate-fails-open", &[Loop("predicates::"), Loop("consent::")]),
+    ("rule-for-all-agents", &[Loop("consent::an_always")]),
 ];
 
 /// Builds with the bugs in place, shows that the suites pass with none of them on, then that each is caught.
@@ -117,7 +130,10 @@ fn control(built: &Built) -> Result<()> {
 
 fn attempt(suite: Suite, built: &Built, bug: Option<&str>) -> Result<Outcome> {
     if let Engine(file, filter) = suite {
-        return engine(&built.engine_test(file)?, filter, bug);
+        return tests(&built.engine_test(file)?, filter, bug);
+    }
+    if let Loop(filter) = suite {
+        return tests(&built.loop_test()?, filter, bug);
     }
     let program = Program { bug: bug.map(str::to_owned), ..Program::new(&built.binary) };
     let result = match suite {
@@ -131,7 +147,7 @@ fn attempt(suite: Suite, built: &Built, bug: Option<&str>) -> Result<Outcome> {
         FailingSync => faults::failing_sync(&program, FAILING_SYNCS),
         Edge => faults::edge(&program).map(|()| true),
         Runner => runner::short(&program).map(|()| true),
-        Engine(..) => unreachable!("handled above"),
+        Engine(..) | Loop(_) => unreachable!("handled above"),
     };
     Ok(match result {
         Ok(true) => Outcome::Passed,
@@ -145,7 +161,7 @@ fn attempt(suite: Suite, built: &Built, bug: Option<&str>) -> Result<Outcome> {
     })
 }
 
-fn engine(test: &Path, filter: &str, bug: Option<&str>) -> Result<Outcome> {
+fn tests(test: &Path, filter: &str, bug: Option<&str>) -> Result<Outcome> {
     let mut command = Command::new(test);
     command.arg(filter).stdout(Stdio::null()).stderr(Stdio::null()).env_remove("RIVERRUN_SEEDED_BUG");
     if let Some(bug) = bug {

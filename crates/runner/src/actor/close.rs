@@ -5,6 +5,7 @@ use riverrun_event::{
     ModelFailed, Part, Patch, ReasoningPatch, SubagentClosed, TaskChange, TaskId, ToolCallPatch,
     ToolCancelled,
 };
+use riverrun_log::seeded::{self, Bug};
 
 use super::Actor;
 use super::ask::undecided;
@@ -78,7 +79,9 @@ impl Actor {
         self.close_model(task, ending, page);
         self.close_calls(task, ending, page);
         // What was said and not read yet is part of the conversation: another run or the next turn reads it.
-        self.write_steers(task, page);
+        if !seeded::is_on(Bug::ForgetSaid) {
+            self.write_steers(task, page);
+        }
     }
 
     fn open_children(&self, task: &TaskId) -> Vec<TaskId> {

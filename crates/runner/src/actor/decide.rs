@@ -53,6 +53,7 @@ impl Actor {
     fn settled(&self, decide: &Decide, action: &Action) -> Option<Decided> {
         let first = match action.status {
             ActionStatus::Pending => return None,
+            ActionStatus::Resolved if seeded::is_on(Bug::LastDecisionWins) => return None,
             ActionStatus::Resolved => {
                 action.resolution.as_ref().and_then(|raw| raw.to().ok()).unwrap_or_default()
             }

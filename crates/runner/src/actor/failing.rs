@@ -6,6 +6,7 @@ use riverrun_event::{
     ErrorInfo, EventType, ItemRetracted, LimitState, ModelFailed, RateLimitHit, RoutingDecision, RunId,
     Scope, TaskAttempt, TaskId,
 };
+use riverrun_log::seeded::{self, Bug};
 use riverrun_provider::{Category, ModelError};
 
 use super::Actor;
@@ -29,7 +30,7 @@ impl Actor {
         let (failures, scope) = (view.failures + 1, view.step_scope());
         let will_retry = retryable && failures < TRIES;
         let goes_on = will_retry || (may_fall_back(error.category) && self.next_model(task).is_some());
-        if goes_on {
+        if goes_on && !seeded::is_on(Bug::KeepCutText) {
             self.retract_step(task, "model_failed", page);
         } else {
             self.close_items(task, page);

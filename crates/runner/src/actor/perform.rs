@@ -2,6 +2,8 @@
 
 use std::collections::HashSet;
 
+use riverrun_log::seeded::{self, Bug};
+
 use super::{Actor, Stop};
 use crate::drive::EffectKey;
 use crate::page::Page;
@@ -41,6 +43,9 @@ impl Actor {
             if ends {
                 break;
             }
+        }
+        if seeded::is_on(Bug::EffectBeforeIntent) {
+            self.launch_all().await;
         }
         self.put_blobs().await;
         self.append(page).await?;

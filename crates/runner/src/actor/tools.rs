@@ -6,6 +6,7 @@ use riverrun_event::{
     BlobRef, ErrorInfo, EventType, Item, Part, PermissionDecision, RawJson, Scope, TaskId, ToolFailed,
     ToolStarted, preview,
 };
+use riverrun_log::seeded::{self, Bug};
 use riverrun_tool::{Call, Effect, MAX_ARGUMENTS, ToolDefinition, ToolErrorKind};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -211,10 +212,14 @@ impl Actor {
         let Some((turn, view)) = self.view.task(task) else { return };
         let Some(known) = view.call(call) else { return };
         page.push(EventType::ToolStarted, &view.call_scope(known), &started(known, &arguments, edited));
+        let mut idempotency_key = format!("{}/{}/{call}", self.key.session, turn.turn);
+        if seeded::is_on(Bug::FreshToolKey) {
+            idempotency_key.push_str(&self.state.sequence.to_string());
+        }
         let run = Call {
             call_id: call.to_owned(),
             arguments,
-            idempotency_key: format!("{}/{}/{call}", self.key.session, turn.turn),
+            idempotency_key,
             mark: process_mark(turn, task, call),
             session_id: self.key.session.to_string(),
             turn_id: turn.turn.to_string(),

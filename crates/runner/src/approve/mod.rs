@@ -5,6 +5,7 @@ mod rules;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use riverrun_log::seeded::{self, Bug};
 use riverrun_tool::ToolDefinition;
 
 pub(crate) use digest::{digest, identity, named};
@@ -57,6 +58,7 @@ fn by_policy(call: &AskedCall<'_>, definition: &ToolDefinition, approval: &Appro
         Approval::Predicate(predicate) => match catch_unwind(AssertUnwindSafe(|| predicate(call))) {
             Ok(Ok(false)) => allow("the arguments need nobody's consent"),
             Ok(Ok(true)) => ask("the arguments need somebody's consent"),
+            Ok(Err(_)) if seeded::is_on(Bug::PredicateFailsOpen) => allow("the rule failed"),
             Ok(Err(error)) => ask(&format!("the rule for this tool failed: {error}")),
             Err(_) => ask("the rule for this tool broke down; see the server's log"),
         },

@@ -4,7 +4,8 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use futures_util::{FutureExt, StreamExt};
-use riverrun_provider::{Category, ModelError, ModelEvent, ModelRequest, Provider};
+use riverrun_log::seeded::{self, Bug};
+use riverrun_provider::{Category, ModelError, ModelEvent, ModelRequest, Provider, StopReason};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
@@ -49,6 +50,11 @@ async fn speak(call: ModelCall, line: &Line, cancel: CancellationToken) -> Optio
         if !line.tell(Report::Model(event)).await || is_last {
             return None;
         }
+    }
+    if seeded::is_on(Bug::CutIsComplete) {
+        let (stop, usage, members) = (StopReason::End, Default::default(), None);
+        line.tell(Report::Model(ModelEvent::Completed { stop, usage, members })).await;
+        return None;
     }
     Some(failed(Category::Truncated, "the model's answer ended without its terminal event"))
 }

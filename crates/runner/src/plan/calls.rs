@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use riverrun_event::TaskId;
+use riverrun_log::seeded::{self, Bug};
 
 use super::{Facts, Failure, Gate, Intent, gate};
 use crate::agent::OnTimeout;
@@ -111,6 +112,9 @@ impl Facts<'_> {
             return child.ended.is_some().then(|| Intent::Collect(task.clone(), call.call.clone()));
         }
         let is_running = self.running.contains(&EffectKey::Tool(task.clone(), call.call.clone()));
+        if seeded::is_on(Bug::RerunUnknown) && !is_running {
+            return Some(Intent::Run(task.clone(), call.call.clone()));
+        }
         (!is_running).then(|| Intent::Unknown(task.clone(), call.call.clone()))
     }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use riverrun_event::{Annotation, Block, Opaque, Part, RawJson, TextBlock};
+use riverrun_log::seeded::{self, Bug};
 use serde_json::Value;
 
 use super::Pool;
@@ -57,7 +58,7 @@ impl Pool {
             // A grandchild's blocks stand in its own items; what the model read is the next best thing to show.
             group.block_list = group.content.clone();
         }
-        let new = self.admit(group);
+        let new = if seeded::is_on(Bug::KeepChildNumbers) { number } else { self.admit(group) };
         adopted.numbers.insert(number, new);
         let Some(group) = self.group(new) else { return };
         let is_there = adopted.content.iter().any(|part| part.ref_id() == Some(new));

@@ -5,6 +5,7 @@ use riverrun_event::{
     Patch, Payload, RunId, TaskId, Timestamp, Usage,
 };
 use riverrun_fold::Status;
+use riverrun_log::seeded::{self, Bug};
 
 use super::{ActionView, CallView, Cancel, Resolved, ResultView, Steer, TaskView, TurnView, View};
 use crate::CancelMode;
@@ -326,7 +327,11 @@ fn action(event: &Event, required: &ActionRequired) -> Option<ActionView> {
         action: event.scope.action_id.clone()?,
         digest: required.digest.clone(),
         is_permission: required.action_type == "tool_permission",
-        expires_at: required.expires_at.as_deref().and_then(|text| Timestamp::parse(text).ok()),
+        expires_at: required
+            .expires_at
+            .as_deref()
+            .and_then(|text| Timestamp::parse(text).ok())
+            .filter(|_| !seeded::is_on(Bug::ForgetTimers)),
         resolved: None,
     })
 }

@@ -63,6 +63,8 @@ impl TestJournal {
         }
         let _order = self.order.lock().await;
         if self.left.fetch_sub(1, Ordering::SeqCst) <= 0 {
+            // Whatever was begun before it was durable has time to do its work.
+            tokio::time::sleep(std::time::Duration::from_millis(100)).await;
             return Err(JournalError::Fenced);
         }
         let head = self.log.head(key).await.map_err(failed)?.ok_or(JournalError::NoSession)?;

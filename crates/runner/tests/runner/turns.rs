@@ -1,9 +1,11 @@
 //! Turns from their submit to their end.
 
-use riverrun_runner::{CommandError, Submit};
+use riverrun_runner::agent::Approval;
+use riverrun_runner::{AgentSpec, CommandError, Submit};
 
-use crate::script::{Script, text};
+use crate::script::{Script, calls, text};
 use crate::stage::{Stage, agent, turn_of};
+use crate::tool::{Calls, READ, tool};
 
 #[tokio::test(start_paused = true)]
 async fn a_turn_is_answered() {
@@ -64,4 +66,19 @@ async fn the_next_turn_reads_what_was_said() {
     stage.ended("turn_2").await;
     let requests = stage.script.requests.lock().unwrap();
     assert_eq!(requests[1].history.len(), 3, "{:?}", requests[1].history);
+}
+
+/// A model whose answer just ends, without saying so, has not said all of it.
+#[tokio::test(start_paused = true)]
+async fn an_answer_without_its_end_is_never_whole() {
+    let mut cut = calls(&[("c1", "read", "{}")]);
+    cut.0.pop();
+    let made = Calls::default();
+    let tools = vec![tool("read", READ, Approval::Never, &made)];
+    let script = Script::new(vec![cut.clone(), cut.clone(), cut.clone(), cut.clone(), cut.clone(), cut]);
+    let stage = Stage::new(script, vec![AgentSpec { tools, ..agent() }]).await;
+    stage.submit("turn_1", "go").await;
+    assert_eq!(stage.ended("turn_1").await, "failed");
+    assert_eq!(stage.count("model.completed").await, 0);
+    assert_eq!(made.lock().unwrap().len(), 0);
 }

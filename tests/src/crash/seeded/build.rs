@@ -9,11 +9,15 @@ use serde_json::Value;
 pub struct Built {
     pub binary: PathBuf,
     engine_tests: Vec<PathBuf>,
+    loop_tests: Vec<PathBuf>,
 }
 
 const BINARY: &[&str] = &["build", "--profile", "suite", "--package", "riverrun", "--message-format", "json"];
 const FEATURE: &[&str] = &["--features", "seeded-bugs"];
 const ENGINE: &[&str] = &["test", "--package", "riverrun-log-sqlite", "--no-run", "--message-format", "json"];
+
+const LOOP: &[&str] =
+    &["test", "--package", "riverrun-runner", "--test", "runner", "--no-run", "--message-format", "json"];
 
 impl Built {
     pub fn make(root: &Path) -> Result<Self> {
@@ -23,15 +27,27 @@ impl Built {
         std::fs::copy(&made, &binary)?;
         // The path of the plain binary belongs to the plain binary.
         executables(root, BINARY)?;
-        Ok(Self { binary, engine_tests: executables(root, &[ENGINE, FEATURE].concat())? })
+        Ok(Self {
+            binary,
+            engine_tests: executables(root, &[ENGINE, FEATURE].concat())?,
+            loop_tests: executables(root, &[LOOP, FEATURE].concat())?,
+        })
     }
 
     pub fn engine_test(&self, name: &str) -> Result<PathBuf> {
-        let is_it = |path: &&PathBuf| {
-            path.file_name().is_some_and(|file| file.to_string_lossy().starts_with(&format!("{name}-")))
-        };
-        self.engine_tests.iter().find(is_it).cloned().with_context(|| format!("no test `{name}` was built"))
+        named(&self.engine_tests, name)
     }
+
+    pub fn loop_test(&self) -> Result<PathBuf> {
+        named(&self.loop_tests, "runner")
+    }
+}
+
+fn named(tests: &[PathBuf], name: &str) -> Result<PathBuf> {
+    let is_it = |path: &&PathBuf| {
+        path.file_name().is_some_and(|file| file.to_string_lossy().starts_with(&format!("{name}-")))
+    };
+    tests.iter().find(is_it).cloned().with_context(|| format!("no test `{name}` was built"))
 }
 
 /// Runs cargo and tells what it made.
