@@ -8,31 +8,50 @@ use riverrun_provider::History;
 
 use super::Actor;
 
+/// Bytes that one request brings along, before they are encoded; services take about as much, and memory is finite.
+const MOST: usize = 32 << 20;
+
 impl Actor {
-    /// Gives the parts that name a blob its content. The model is told of one that is gone: it was not said in vain.
+    /// Gives the parts that name a blob its content, the newest first as long as there is room. The model is told of one
+    /// that is left out or gone: it was not said in vain.
     pub(super) async fn attach(&self, history: &mut [History]) {
-        let parts = history.iter_mut().flat_map(|entry| match entry {
+        let parts = history.iter_mut().rev().flat_map(|entry| match entry {
             History::User { parts }
             | History::Assistant { parts, .. }
-            | History::ToolResult { parts, .. } => parts.as_mut_slice(),
+            | History::ToolResult { parts, .. } => parts.iter_mut().rev(),
             History::System { .. }
             | History::Reasoning { .. }
             | History::ToolCall { .. }
             | History::Hosted { .. }
-            | History::Given { .. } => &mut [],
+            | History::Given { .. } => [].iter_mut().rev(),
         });
+        let mut room = MOST;
         for part in parts {
             let Some(name) = blob_named(part).map(ToOwned::to_owned) else { continue };
-            match self.blob_of(&name).await {
-                Some(blob) => fill(part, &blob),
+            match self.blob_within(&name, room).await {
+                Some(Ok(blob)) => {
+                    room -= blob.bytes.len();
+                    fill(part, &blob);
+                }
+                Some(Err(size)) => {
+                    *part = Part::plain(format!(
+                        "[{name} with {size} bytes was given here and is left out: a request takes {} MiB]",
+                        MOST >> 20
+                    ));
+                }
                 None => *part = Part::plain(format!("[{name} was given here and is no longer stored]")),
             }
         }
     }
 
-    async fn blob_of(&self, name: &str) -> Option<Blob> {
-        let reference = BlobRef::parse(name)?;
-        self.core.journal.log().blob(&self.key.tenant, &reference).await.ok().flatten()
+    /// Err has the size of one that is too large.
+    async fn blob_within(&self, name: &str, room: usize) -> Option<Result<Blob, u64>> {
+        let (reference, log) = (BlobRef::parse(name)?, self.core.journal.log());
+        let info = log.blob_info(&self.key.tenant, &reference).await.ok().flatten()?;
+        if info.size > room as u64 {
+            return Some(Err(info.size));
+        }
+        log.blob(&self.key.tenant, &reference).await.ok().flatten().map(Ok)
     }
 }
 

@@ -164,3 +164,31 @@ async fn a_small_picture_of_a_tool_stays_in_its_event() {
     let image = image.expect("an image");
     assert!(image.file_ref.is_none() && image.image_url.as_ref().unwrap().url.len() > 20 << 10);
 }
+
+/// A conversation may name more than a request takes: the newest come along, and the model is told of the rest.
+#[tokio::test(start_paused = true)]
+async fn a_request_brings_along_only_so_much() {
+    let stage = Stage::new(Script::new(vec![text("seen")]), vec![agent()]).await;
+    let mut parts = Vec::new();
+    for byte in 1..=3_u8 {
+        let new = riverrun_log::NewBlob {
+            session: None,
+            media_type: "image/png".to_owned(),
+            bytes: vec![byte; 12 << 20].into(),
+        };
+        let stored = stage.log.put_blob(&stage.key.tenant, new).await.unwrap();
+        let file_ref = Some(BlobRef::Bare(stored.reference.to_string()));
+        parts.push(Block::Image(riverrun_event::ImageBlock { file_ref, ..Default::default() }));
+    }
+    let submit =
+        riverrun_runner::Submit { input: Some(riverrun_event::Input::Parts(parts)), ..turn_of("turn_1", "") };
+    stage.runner.submit(&stage.key, submit).await.unwrap();
+    assert_eq!(stage.ended("turn_1").await, "completed");
+    let requests = stage.script.requests.lock().unwrap();
+    let [riverrun_provider::History::User { parts }] = requests[0].history.as_slice() else {
+        panic!("{:?}", requests[0].history.len())
+    };
+    let inline = |part: &Block| matches!(part, Block::Image(image) if image.image_url.is_some());
+    assert_eq!(parts.iter().map(inline).collect::<Vec<_>>(), [false, true, true]);
+    assert!(parts[0].text().is_some_and(|text| text.contains("is left out")), "{:?}", parts[0].text());
+}
