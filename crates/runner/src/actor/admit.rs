@@ -41,8 +41,9 @@ impl Actor {
         }
         let mut texts = Vec::new();
         if is_first {
-            let call = self.model_call(task).await.ok()??;
-            texts.push(history::last_user_text(&call.request.history));
+            // Whose words the opaque parts are in makes no difference to the text.
+            let read = self.history(task, "").await.ok()?;
+            texts.push(history::last_user_text(&read));
         }
         texts.extend(said.iter().map(|entry| history::last_user_text(std::slice::from_ref(entry))));
         Some(texts)
