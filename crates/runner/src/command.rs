@@ -187,6 +187,32 @@ pub struct Decided {
     pub behind: Sequence,
 }
 
+/// What became of a decision.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fate {
+    Won,
+    /// Exactly this was decided before.
+    AlreadyDecided,
+    /// Something else was decided before.
+    DecidedByOther,
+    /// Nobody decided in time.
+    Expired,
+    /// The run ended, or was cancelled, before anybody decided.
+    RunEnded,
+}
+
+impl Decided {
+    pub fn fate(&self) -> Fate {
+        match self.source.as_str() {
+            _ if self.won => Fate::Won,
+            "timeout" => Fate::Expired,
+            "cancel" | "turn_ended" => Fate::RunEnded,
+            _ if self.is_same => Fate::AlreadyDecided,
+            _ => Fate::DecidedByOther,
+        }
+    }
+}
+
 /// Takes back a decision that was given for always.
 #[derive(Debug, Clone)]
 pub struct Revoke {
@@ -282,6 +308,10 @@ pub enum CommandError {
     ToolChanged(String),
     #[error("action `{action}` does not take `{decision}`; it takes: {possible}")]
     DecisionNotPossible { action: String, decision: String, possible: String },
+    #[error(
+        "arguments: they have {size} bytes with the message, and an edit may have {limit}; the action still waits for a decision"
+    )]
+    ArgumentsTooLarge { size: usize, limit: usize },
     #[error("{field}: {detail}")]
     Invalid { field: String, detail: String },
     #[error("another server owns this session now")]

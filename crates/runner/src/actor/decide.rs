@@ -9,7 +9,12 @@ use super::Actor;
 use super::command::Refusal;
 use crate::approve::{Rule, Rules, digest, identity};
 use crate::page::Page;
+use crate::schema::find_misfit;
 use crate::{CommandError, Decide, Decided, Decision, RequestKey};
+
+/// What an edit may hold, with its message. An event may have 256 KiB, and there are words beside it; what was taken
+/// out of an event would not be what was decided upon.
+const LARGEST_EDIT: usize = 248 << 10;
 
 impl Actor {
     pub(super) async fn decide(
@@ -148,7 +153,13 @@ impl Actor {
         let (arguments, response, digest) = match &decide.decision {
             Decision::Approve | Decision::Reject => (None, None, asked.digest),
             Decision::Respond(answer) => (Some(answer.clone()), Some(answer.clone()), asked.digest),
-            Decision::Edit(edited) => (Some(edited.clone()), None, self.edited_digest(action, edited)?),
+            Decision::Edit(edited) => {
+                let size = edited.get().len() + decide.message.as_ref().map_or(0, String::len);
+                if size > LARGEST_EDIT {
+                    return Err(CommandError::ArgumentsTooLarge { size, limit: LARGEST_EDIT });
+                }
+                (Some(edited.clone()), None, self.edited_digest(action, edited)?)
+            }
         };
         Ok(ActionResolved {
             decision: decision.to_owned(),
@@ -183,7 +194,8 @@ impl Actor {
 
     /// The digest of the call with other arguments, which must fit the tool too.
     fn edited_digest(&self, action: &Action, arguments: &RawJson) -> Result<Option<String>, CommandError> {
-        let invalid = |detail: String| CommandError::Invalid { field: "arguments".to_owned(), detail };
+        let at = |field: &str, detail: String| CommandError::Invalid { field: field.to_owned(), detail };
+        let invalid = |detail: String| at("arguments", detail);
         let value: Value = arguments.to().map_err(|error| invalid(error.to_string()))?;
         crate::exact::check(arguments.get()).map_err(invalid)?;
         if self.action_scope(&action.action_id).is_none() {
@@ -191,10 +203,11 @@ impl Actor {
             return Ok(None);
         }
         let found = self.with_tool(action, |definition| {
-            crate::schema::check(&definition.parameters, &value).map(|()| digest(definition, &value))
+            find_misfit(&definition.parameters, &value).map(|()| digest(definition, &value))
         });
         let fits = found.ok_or_else(|| invalid("the tool is not there any more".to_owned()))?;
-        fits.map(Some).map_err(invalid)
+        let path = |place: Option<String>| place.unwrap_or_default().replace('/', ".");
+        fits.map(Some).map_err(|misfit| at(&format!("arguments{}", path(misfit.place)), misfit.fault))
     }
 
     /// The links of an action in a turn that somebody else runs.
