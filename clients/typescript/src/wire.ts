@@ -71,6 +71,8 @@ export interface CancelledTurn {
 /** The decision that holds. */
 export interface Decided {
   readonly actionId: string;
+  /** `already_decided` if the same decision was made before. */
+  readonly status: "decided" | "already_decided";
   readonly decision: string;
   readonly source: string;
   /** False if the same decision was made before. */

@@ -80,8 +80,9 @@ codes! {
     TurnEnded = "turn_ended", 409, -32002, "the turn has ended";
     TurnRunning = "turn_running", 409, -32016, "the turn has not ended";
     SubagentLimit = "subagent_limit", 409, -32016, "the turn may have no more sub-agents, or none so deep";
-    ActionResolved = "action_resolved", 409, -32017, "another decision was first";
+    DecidedByOther = "decided_by_other", 409, -32017, "another decision was first";
     ActionExpired = "action_expired", 410, -32017, "nobody decided in time";
+    RunTerminal = "run_terminal", 409, -32017, "the run ended before anybody decided";
     DigestMismatch = "digest_mismatch", 409, -32018, "the digest does not name what would run";
     DecisionNotPossible = "decision_not_possible", 422, -32602, "the action does not take this decision";
     ArgumentsInvalid = "arguments_invalid", 422, -32602, "the arguments do not fit the tool";
@@ -120,9 +121,11 @@ impl ErrorCode {
             | Forbidden | OriginForbidden | HostUnknown | NotFound | SessionExists | SessionClosed
             | IdempotencyMismatch | ProducerStale | ProducerGap | SequenceExhausted | Expired
             | LogCorrupt | UnknownAgent | ThreadBusy | TurnExists | TurnEnded | TurnRunning
-            | SubagentLimit | ActionResolved | ActionExpired | DigestMismatch | DecisionNotPossible
-            | ArgumentsInvalid | UrlBlocked | ProcessUnavailable | TaskExists | TaskStatus | NotPausable
-            | UnsupportedOperation | NotProvided | PushUnsupported | Internal => false,
+            | SubagentLimit | DecidedByOther | ActionExpired | RunTerminal | DigestMismatch
+            | DecisionNotPossible | ArgumentsInvalid | UrlBlocked | ProcessUnavailable | TaskExists
+            | TaskStatus | NotPausable | UnsupportedOperation | NotProvided | PushUnsupported | Internal => {
+                false
+            }
         }
     }
 
@@ -140,9 +143,9 @@ impl ErrorCode {
             | IdempotencyMismatch | IdempotencyInFlight | ProducerStale | ProducerGap | SequenceExhausted
             | NotOwner | Expired | RateLimited | TooManyStreams | StorageFull | LogCorrupt | Draining
             | Overloaded | UnknownAgent | ThreadBusy | QueueFull | TurnExists | TurnEnded | TurnRunning
-            | SubagentLimit | ActionResolved | ActionExpired | DigestMismatch | DecisionNotPossible
-            | ArgumentsInvalid | UrlBlocked | ProcessUnavailable | TaskExists | TaskStatus | NotPausable
-            | UnsupportedOperation | NotProvided | PushUnsupported => true,
+            | SubagentLimit | DecidedByOther | ActionExpired | RunTerminal | DigestMismatch
+            | DecisionNotPossible | ArgumentsInvalid | UrlBlocked | ProcessUnavailable | TaskExists
+            | TaskStatus | NotPausable | UnsupportedOperation | NotProvided | PushUnsupported => true,
         }
     }
 }

@@ -112,6 +112,11 @@ impl Index {
         self.pending_by_turn.contains_key(turn)
     }
 
+    /// How many decisions a turn waits for.
+    pub fn waits_in(&self, turn: &TurnId) -> usize {
+        self.pending_by_turn.get(turn).copied().unwrap_or(0)
+    }
+
     pub fn task_waits(&self, task: &TaskId) -> bool {
         self.pending_by_task.contains_key(task)
     }

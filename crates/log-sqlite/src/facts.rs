@@ -4,6 +4,7 @@ use riverrun_log::{Fact, NewAction, Progress, SessionChange, SessionKey, TaskFac
 use rusqlite::{Connection, params};
 
 use crate::rows::{bound, millis};
+use crate::standing;
 
 pub fn apply(
     connection: &Connection,
@@ -11,7 +12,25 @@ pub fn apply(
     key: &SessionKey,
     facts: &[Fact],
 ) -> rusqlite::Result<()> {
-    facts.iter().try_for_each(|fact| match fact {
+    let mut newest = None;
+    for fact in facts {
+        match fact {
+            Fact::Session(SessionChange { status: Some(_), .. }) => newest = None,
+            Fact::Told(told) => newest = Some(told.clone()),
+            Fact::Halted { task, halted } => {
+                newest = standing::halt(connection, session, task, *halted)?.or(newest);
+            }
+            _ => {}
+        }
+        apply_one(connection, session, key, fact)?;
+    }
+    // How the session stands is weighed once, behind all of them.
+    newest.map_or(Ok(()), |told| standing::weigh(connection, session, key, &told))
+}
+
+fn apply_one(connection: &Connection, session: i64, key: &SessionKey, fact: &Fact) -> rusqlite::Result<()> {
+    match fact {
+        Fact::Told(_) | Fact::Halted { .. } => Ok(()),
         Fact::Session(change) => change_session(connection, session, key, change),
         Fact::ActionOpened(action) => open_action(connection, session, key, action),
         Fact::ActionResolved { action, resolution, resolved_at } => {
@@ -28,7 +47,7 @@ pub fn apply(
             let parameters = params![session, key.tenant.as_str(), &reference.digest()[..]];
             connection.prepare_cached(sql)?.execute(parameters).map(drop)
         }
-    })
+    }
 }
 
 fn change_session(

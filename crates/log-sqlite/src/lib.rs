@@ -36,6 +36,7 @@ mod sessions;
 mod shared;
 mod sidecar;
 mod slot;
+mod standing;
 mod verify;
 mod wal;
 mod witness;

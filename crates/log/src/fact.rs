@@ -11,6 +11,14 @@ use crate::{BlobRef, PageRequest, SessionKey, Timestamp};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fact {
     Session(SessionChange),
+    /// The newest word on a turn or an action. With the other facts of its append it says how the session stands.
+    Told(Told),
+    /// The task is halted, or goes on. If it is the outermost of a turn at work, the turn is too, and the session's
+    /// standing is weighed anew.
+    Halted {
+        task: TaskId,
+        halted: bool,
+    },
     ActionOpened(NewAction),
     /// Resolving an action that is resolved or absent changes nothing.
     ActionResolved {
@@ -34,6 +42,44 @@ pub struct SessionChange {
     pub agent: Option<String>,
     pub tags: Option<Vec<String>>,
     pub metadata: Option<String>,
+}
+
+/// What an event says of its session, without the rest of the log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Told {
+    pub status: String,
+    /// Terminal if it is the end of a turn.
+    pub progress: Progress,
+}
+
+/// What is open in a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct OpenWork {
+    /// An action waits for a decision in a turn that is not halted, or in none.
+    pub waits: bool,
+    /// A turn is at work and not halted.
+    pub works: bool,
+    /// A turn is halted.
+    pub is_halted: bool,
+}
+
+/// A turn that is at work, and one that is halted, in the catalogue's words.
+pub const AT_WORK: &str = "running";
+pub const HALTED: &str = "paused";
+
+impl OpenWork {
+    /// The session's status: as it was told, unless somebody must decide, another turn is at work, or what is halted
+    /// is all that is left. The fold weighs the same.
+    pub fn weigh(self, told: &Told) -> &str {
+        if self.waits {
+            return "waiting_permission";
+        }
+        match (self.works, self.is_halted, told.progress) {
+            (true, true, _) | (true, false, Progress::Terminal) => AT_WORK,
+            (false, true, _) => HALTED,
+            (true, false, Progress::Open) | (false, false, _) => &told.status,
+        }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

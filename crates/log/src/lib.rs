@@ -34,8 +34,8 @@ pub use command::{
 };
 pub use error::Error;
 pub use fact::{
-    ActionQuery, ActionRecord, Fact, NewAction, Progress, Resolution, SessionChange, TaskFact, TaskRecord,
-    TurnFact, TurnRecord,
+    AT_WORK, ActionQuery, ActionRecord, Fact, HALTED, NewAction, OpenWork, Progress, Resolution,
+    SessionChange, TaskFact, TaskRecord, Told, TurnFact, TurnRecord,
 };
 pub use key::ApiKey;
 pub use lease::{Epoch, Lease, Shard};

@@ -152,7 +152,7 @@ pub struct Decide {
     /// The digest of what is decided upon. Absent is allowed only to reject.
     pub digest: Option<String>,
     pub message: Option<String>,
-    /// Holds for this tool and agent from now on.
+    /// Holds for this tool and agent from now on, also for calls of it that wait already.
     pub always: bool,
     /// Who decides, for the record.
     pub decided_by: Option<String>,
@@ -185,6 +185,32 @@ pub struct Decided {
     /// A place at or behind the decision that holds.
     #[serde(default)]
     pub behind: Sequence,
+}
+
+/// What became of a decision.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fate {
+    Won,
+    /// Exactly this was decided before.
+    AlreadyDecided,
+    /// Something else was decided before.
+    DecidedByOther,
+    /// Nobody decided in time.
+    Expired,
+    /// The run ended, or was cancelled, before anybody decided.
+    RunEnded,
+}
+
+impl Decided {
+    pub fn fate(&self) -> Fate {
+        match self.source.as_str() {
+            _ if self.won => Fate::Won,
+            "timeout" => Fate::Expired,
+            "cancel" | "turn_ended" => Fate::RunEnded,
+            _ if self.is_same => Fate::AlreadyDecided,
+            _ => Fate::DecidedByOther,
+        }
+    }
 }
 
 /// Takes back a decision that was given for always.
@@ -284,6 +310,10 @@ pub enum CommandError {
     ToolChanged(String),
     #[error("action `{action}` does not take `{decision}`; it takes: {possible}")]
     DecisionNotPossible { action: String, decision: String, possible: String },
+    #[error(
+        "arguments: they have {size} bytes with the message, and an edit may have {limit}; the action still waits for a decision"
+    )]
+    ArgumentsTooLarge { size: usize, limit: usize },
     #[error("{field}: {detail}")]
     Invalid { field: String, detail: String },
     #[error("another server owns this session now")]

@@ -30,7 +30,7 @@ pub use actor::blob_named;
 pub use agent::AgentSpec;
 pub use approve::{Rule, rules};
 pub use command::{
-    Busy, CancelMode, Cancelled, CommandError, Decide, Decided, Decision, Pause, Paused, ProcessOver,
+    Busy, CancelMode, Cancelled, CommandError, Decide, Decided, Decision, Fate, Pause, Paused, ProcessOver,
     ProcessWrite, QueueEntry, RequestKey, Revoke, Revoked, Settings, Spawn, Submit, Submitted,
 };
 pub use journal::{Entry, Journal, JournalError, JournalFuture, Landed, Landfall, Landing, LandingFuture};

@@ -46,7 +46,7 @@ pub use output::{ToolError, ToolErrorKind, ToolOutput};
 pub use process::Program;
 pub use run::run;
 pub use runs::Runs;
-pub use schema::{SchemaError, check_schema, check_value};
+pub use schema::{Misfit, SchemaError, check_schema, check_value, find_misfit};
 pub use secret::Secret;
 pub use set::{Listing, SetError, ToolSet};
 pub use tool::{Tool, ToolFuture};

@@ -73,8 +73,9 @@ def action_resolved(step: Step, _: dict[str, Any]) -> None:
 
 
 def _wait_task(step: Step, at: int) -> None:
+    """What is paused waits for that first."""
     status = step.peek_task(at)["status"]
-    if not is_terminal(status) and status != "waiting_permission":
+    if not is_terminal(status) and status not in ("waiting_permission", "paused"):
         step.task(at)["status"] = "waiting_permission"
         step.change()
 
@@ -91,8 +92,9 @@ def _wake_task(step: Step, task_id: str | None) -> None:
 
 def _wait_turn(step: Step, turn_id: str | None) -> None:
     at = None if turn_id is None else step.derived.turns.get(turn_id)
-    if at is not None and not is_terminal(step.state["turns"][at]["status"]):
-        _set_turn_status(step, at, "waiting_permission")
+    status = "paused" if at is None else step.state["turns"][at]["status"]
+    if at is not None and not is_terminal(status) and status != "paused":
+        set_turn_status(step, at, "waiting_permission")
 
 
 def _wake_turn(step: Step, turn_id: str | None) -> None:
@@ -100,10 +102,10 @@ def _wake_turn(step: Step, turn_id: str | None) -> None:
     if turn_id is None or at is None or step.derived.turn_waits(turn_id):
         return
     if step.state["turns"][at]["status"] == "waiting_permission":
-        _set_turn_status(step, at, "running")
+        set_turn_status(step, at, "running")
 
 
-def _set_turn_status(step: Step, at: int, status: str) -> None:
+def set_turn_status(step: Step, at: int, status: str) -> None:
     turn = step.turn(at)
     turn["status"] = status
     step.thread(thread_of(step, turn["threadId"]))["status"] = status

@@ -75,6 +75,10 @@ class Derived:
     def turn_waits(self, turn_id: str) -> bool:
         return turn_id in self._pending_by_turn
 
+    def waits_in(self, turn_id: str) -> int:
+        """How many decisions a turn waits for."""
+        return self._pending_by_turn.get(turn_id, 0)
+
     def task_waits(self, task_id: str) -> bool:
         return task_id in self._pending_by_task
 

@@ -9,12 +9,12 @@ from ..decode.payload import PayloadError
 from .actions import action_required, action_resolved
 from .blocks import item_updated
 from .find import touch_turn
+from .halt import follow_status
 from .hooks import hook
 from .items import item_completed, item_retracted, item_started
 from .plain import (
     agent_changed,
     cost_recorded,
-    follow_status,
     handoff_completed,
     ledger,
     model_completed,

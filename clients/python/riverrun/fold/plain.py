@@ -6,23 +6,12 @@ import sys
 from typing import Any
 
 from .find import find_task, named_turn
-from .status import is_terminal
 from .step import Step, put
 
 _KEPT = 64
 """Entries kept per family; the longest unchanged one goes first, and is counted."""
 _LARGEST_COUNT = 2**64 - 1
 _COUNTS = ("inputTokens", "cachedInputTokens", "cacheWriteInputTokens", "outputTokens", "reasoningTokens", "totalTokens")
-_SESSION_STATUS = {
-    "turn.submitted": "running",
-    "turn.started": "running",
-    "action.resolved": "running",
-    "action.required": "waiting_permission",
-    "turn.completed": "completed",
-    "turn.failed": "failed",
-    "turn.cancelled": "cancelled",
-}
-"""What an event says about its session, without the rest of the log."""
 
 
 def model_completed(step: Step, completed: dict[str, Any]) -> None:
@@ -104,21 +93,6 @@ def _ledger_key(step: Step, payload: dict[str, Any]) -> str:
     kind = payload.get("kind") if event.type == "task.dependency.updated" else None
     parts = (event.type, task_id, None if target is None else payload.get(target), kind)
     return " ".join(part for part in parts if part is not None)
-
-
-def follow_status(step: Step) -> None:
-    """The session's status is that of the newest word on a turn or an action, unless somebody must decide."""
-    status = _SESSION_STATUS.get(step.event.type)
-    if status is None:
-        return
-    if step.derived.pending > 0:
-        status = "waiting_permission"
-    elif is_terminal(status) and step.derived.active_threads > 0:
-        # Another thread is at work.
-        status = "running"
-    if step.state["session"]["status"] != status:
-        step.own(step.state, "session")["status"] = status
-        step.change()
 
 
 def add_usage(total: dict[str, int], more: dict[str, int]) -> dict[str, int]:

@@ -8,6 +8,7 @@ from typing import Any
 from ..decode.payload import is_id
 from .close import end_task
 from .find import depth_below, find_task, is_after_the_end, is_ancestor, task_cycle, task_of
+from .halt import halt_turn
 from .status import is_terminal, is_waiting, parse_status
 from .step import Step, put, put_if_told
 
@@ -107,10 +108,12 @@ def _set_task_status(step: Step, at: int, status: str) -> None:
         return step.problem("already_ended", f"task `{task['taskId']}` was {task['status']} before")
     if is_terminal(status) and not is_terminal(task["status"]):
         return end_task(step, at, status)
+    before = task["status"]
     task["status"] = status
     if not is_terminal(status):
         task.pop("endedAt", None)
     step.change()
+    halt_turn(step, at, before)
 
 
 def attempt(status: str) -> Callable[[Step, dict[str, Any]], None]:

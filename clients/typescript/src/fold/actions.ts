@@ -50,9 +50,10 @@ export function actionResolved(step: Step): void {
   wakeTurn(step, action.turnId);
 }
 
+/** What is paused waits for that first. */
 function waitTask(step: Step, at: number): void {
   const { status } = step.peekTask(at);
-  if (isTerminal(status) || status === "waiting_permission") return;
+  if (isTerminal(status) || status === "waiting_permission" || status === "paused") return;
   step.task(at).status = "waiting_permission";
   step.change();
 }
@@ -67,7 +68,8 @@ function wakeTask(step: Step, taskId: string): void {
 
 function waitTurn(step: Step, turnId: string | undefined): void {
   const at = findTurn(step, turnId);
-  if (at !== undefined && !isTerminal(step.turn(at).status)) setTurnStatus(step, at, "waiting_permission");
+  if (at === undefined || isTerminal(step.turn(at).status) || step.turn(at).status === "paused") return;
+  setTurnStatus(step, at, "waiting_permission");
 }
 
 function wakeTurn(step: Step, turnId: string | undefined): void {
@@ -76,7 +78,7 @@ function wakeTurn(step: Step, turnId: string | undefined): void {
   if (step.turn(at).status === "waiting_permission") setTurnStatus(step, at, "running");
 }
 
-function setTurnStatus(step: Step, at: number, status: Status): void {
+export function setTurnStatus(step: Step, at: number, status: Status): void {
   const turn = step.turn(at);
   turn.status = status;
   step.thread(threadOf(step, turn.threadId)).status = status;

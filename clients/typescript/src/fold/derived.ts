@@ -86,6 +86,11 @@ export class Derived {
     return this.#pendingByTurn.has(turnId);
   }
 
+  /** How many decisions a turn waits for. */
+  waitsIn(turnId: string): number {
+    return this.#pendingByTurn.get(turnId) ?? 0;
+  }
+
   taskWaits(taskId: string): boolean {
     return this.#pendingByTask.has(taskId);
   }

@@ -2,8 +2,7 @@
 
 import type { AgentChanged, Cost, HandoffCompleted, ModelCompleted, QueueChanged, Usage } from "../generated/events.js";
 import { findTask, namedTurn } from "./find.js";
-import type { LedgerEntry, QueueEntry, Status } from "./state.js";
-import { isTerminal } from "./status.js";
+import type { LedgerEntry, QueueEntry } from "./state.js";
 import type { Step } from "./step.js";
 import { put } from "./step.js";
 
@@ -91,30 +90,6 @@ function ledgerKey(step: Step): string {
   const task = type.startsWith("task.") ? scope.taskId : undefined;
   return [type, task, target, kind].filter((part) => part !== undefined).join(" ");
 }
-
-/** The session's status is that of the newest word on a turn or an action, unless somebody must decide. */
-export function followStatus(step: Step): void {
-  const told = SESSION_STATUS.get(step.event.type);
-  if (told === undefined) return;
-  let status = told;
-  if (step.derived.pending > 0) status = "waiting_permission";
-  // Another thread may be at work.
-  else if (isTerminal(told) && step.derived.activeThreads > 0) status = "running";
-  if (step.state.session.status === status) return;
-  step.own(step.state, "session").status = status;
-  step.change();
-}
-
-/** What an event says about its session, without the rest of the log. */
-const SESSION_STATUS: ReadonlyMap<string, Status> = new Map([
-  ["turn.submitted", "running"],
-  ["turn.started", "running"],
-  ["action.resolved", "running"],
-  ["action.required", "waiting_permission"],
-  ["turn.completed", "completed"],
-  ["turn.failed", "failed"],
-  ["turn.cancelled", "cancelled"],
-]);
 
 const COUNTS = ["inputTokens", "cachedInputTokens", "cacheWriteInputTokens", "outputTokens", "reasoningTokens", "totalTokens"] as const;
 

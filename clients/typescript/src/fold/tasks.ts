@@ -4,6 +4,7 @@ import { isId } from "../decode/payload.js";
 import type { TaskAttempt, TaskChange, TaskCompleted, TaskFailed, TaskInfo } from "../generated/events.js";
 import { endTask } from "./close.js";
 import { depthBelow, findTask, findTurn, isAfterTheEnd, isAncestor, taskCycle, taskOf } from "./find.js";
+import { haltTurn } from "./halt.js";
 import type { Attempt, Status, TaskState } from "./state.js";
 import { isTerminal, isWaiting, parseStatus } from "./status.js";
 import type { Step } from "./step.js";
@@ -88,9 +89,11 @@ function setTaskStatus(step: Step, at: number, status: Status): void {
     return step.problem("already_ended", `task \`${task.taskId}\` was ${task.status} before`);
   }
   if (isTerminal(status) && !isTerminal(task.status)) return endTask(step, at, status);
+  const before = task.status;
   task.status = status;
   if (!isTerminal(status)) delete task.endedAt;
   step.change();
+  haltTurn(step, at, before);
 }
 
 export function attempt(status: Status): (step: Step, told: TaskAttempt) => void {

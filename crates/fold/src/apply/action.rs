@@ -80,9 +80,11 @@ impl Step<'_> {
         self.wake_turn(turn_id.as_ref());
     }
 
+    /// What is paused waits for that first.
     fn wait_task(&mut self, task: usize) {
         let state = &mut self.state.tasks[task];
-        if !state.status.is_terminal() && state.status != Status::WaitingPermission {
+        let stays = matches!(state.status, Status::WaitingPermission | Status::Paused);
+        if !state.status.is_terminal() && !stays {
             state.status = Status::WaitingPermission;
             self.change(Change::TaskStatus { task });
         }
@@ -103,7 +105,8 @@ impl Step<'_> {
 
     fn wait_turn(&mut self, turn_id: Option<&TurnId>) {
         let Some(turn) = turn_id.and_then(|turn| self.find_turn(turn)) else { return };
-        if !self.state.turns[turn].status.is_terminal() {
+        let status = self.state.turns[turn].status;
+        if !status.is_terminal() && status != Status::Paused {
             self.set_turn_status(turn, Status::WaitingPermission);
         }
     }
@@ -116,7 +119,7 @@ impl Step<'_> {
         }
     }
 
-    fn set_turn_status(&mut self, turn: usize, status: Status) {
+    pub(super) fn set_turn_status(&mut self, turn: usize, status: Status) {
         self.state.turns[turn].status = status;
         let thread_id = self.state.turns[turn].thread_id.clone();
         let thread = self.thread_of(thread_id);

@@ -4,6 +4,7 @@ mod action;
 mod block;
 mod close;
 mod contents;
+mod halt;
 mod hook;
 mod item;
 mod plain;

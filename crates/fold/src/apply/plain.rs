@@ -80,23 +80,6 @@ impl Step<'_> {
         );
         self.change(Change::Ledger);
     }
-
-    /// The session's status is that of the newest word on a turn or an action, unless somebody must decide or
-    /// another thread is at work.
-    pub(super) fn session_status(&mut self) {
-        let Some(told) = session_status(&self.event.kind) else { return };
-        let status = if self.state.index.pending > 0 {
-            Status::WaitingPermission
-        } else if told.is_terminal() && self.state.index.active_threads > 0 {
-            Status::Running
-        } else {
-            told
-        };
-        if self.state.session.status != status {
-            self.state.session.status = status;
-            self.change(Change::Session);
-        }
-    }
 }
 
 /// What the event is about: the thing that it names, a hook at its point, an edge of the task graph, its task, or its type alone.

@@ -114,6 +114,7 @@ impl Step<'_> {
             state.ended_at = None;
         }
         self.change(Change::TaskStatus { task });
+        self.halt_turn(task, before);
     }
 
     pub(super) fn attempt(&mut self, status: Status, attempt: &TaskAttempt) {

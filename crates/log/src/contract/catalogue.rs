@@ -26,7 +26,7 @@ pub const CASES: &[Case] = &[
 
 /// Appends one event with these facts.
 #[track_caller]
-fn with_facts(log: &dyn Log, key: &SessionKey, epoch: Epoch, at: u64, facts: Vec<Fact>) {
+pub(super) fn with_facts(log: &dyn Log, key: &SessionKey, epoch: Epoch, at: u64, facts: Vec<Fact>) {
     let chunk = chunk_after(&head(log, key), time(at), &[b"x"]);
     ok(log.append(Append { facts, ..Append::new(key.clone(), epoch, chunk) }));
 }
@@ -142,7 +142,7 @@ fn a_foreign_page_cursor_is_refused(bench: &mut dyn Bench) {
     assert!(matches!(refused(log.pending_actions(actions)), Error::Invalid { .. }));
 }
 
-fn action(name: &str, sequence: u64) -> NewAction {
+pub(super) fn action(name: &str, sequence: u64) -> NewAction {
     NewAction {
         action: id(name),
         turn: Some(id("turn_1")),
@@ -208,7 +208,7 @@ fn actions_of_another_tenant_are_not_shown(bench: &mut dyn Bench) {
     assert_eq!(pending(&*log, Some("a")), Vec::<String>::new());
 }
 
-fn turn(name: &str, first: u64, progress: Progress) -> TurnFact {
+pub(super) fn turn(name: &str, first: u64, progress: Progress) -> TurnFact {
     TurnFact { turn: id(name), thread: id("main"), status: "running".to_owned(), progress, first: seq(first) }
 }
 

@@ -15,6 +15,7 @@ mod leases;
 mod races;
 mod reopen;
 mod sidecar;
+mod standing;
 mod upkeep;
 
 use std::sync::Arc;
@@ -33,6 +34,7 @@ pub fn cases() -> Vec<Case> {
         appends::CASES,
         races::CASES,
         catalogue::CASES,
+        standing::CASES,
         commands::CASES,
         sidecar::CASES,
         upkeep::CASES,

@@ -6,9 +6,9 @@ use bytes::Bytes;
 use riverrun_event::{ActionId, CommandId, ProducerId, Sequence, TaskId, TurnId};
 
 use crate::{
-    ActionRecord, Chunk, Command, CommandChange, CommandState, Error, Fact, NewCommand, ProducerState,
-    Resolution, Sealed, SealedTurn, SessionChange, SessionRecord, Snapshot, SnapshotFound, TaskFact,
-    Timestamp, TurnFact, TurnRecord,
+    AT_WORK, ActionRecord, Chunk, Command, CommandChange, CommandState, Error, Fact, HALTED, NewCommand,
+    OpenWork, ProducerState, Progress, Resolution, Sealed, SealedTurn, SessionChange, SessionRecord,
+    Snapshot, SnapshotFound, TaskFact, Timestamp, Told, TurnFact, TurnRecord,
 };
 
 pub struct Session {
@@ -63,8 +63,26 @@ impl Session {
         Ok(self.chunks.range(begin..).map(|(_, chunk)| chunk).take_while(within).cloned().collect())
     }
 
-    pub fn apply_fact(&mut self, fact: Fact, numbers: &mut u64) {
+    /// How the session stands is weighed once, behind all of them.
+    pub fn apply_facts(&mut self, facts: Vec<Fact>, numbers: &mut u64) {
+        let mut newest = None;
+        for fact in facts {
+            match &fact {
+                Fact::Session(SessionChange { status: Some(_), .. }) => newest = None,
+                Fact::Told(told) => newest = Some(told.clone()),
+                Fact::Halted { task, halted } => newest = self.halt(task, *halted).or(newest),
+                _ => {}
+            }
+            self.apply_fact(fact, numbers);
+        }
+        if let Some(told) = newest {
+            self.record.status = self.open_work().weigh(&told).to_owned();
+        }
+    }
+
+    fn apply_fact(&mut self, fact: Fact, numbers: &mut u64) {
         match fact {
+            Fact::Told(_) | Fact::Halted { .. } => {}
             Fact::Session(change) => self.change(change),
             Fact::ActionOpened(opened) => {
                 if self.action(&opened.action).is_none() {
@@ -88,6 +106,29 @@ impl Session {
             }
             // The blob notes its sessions itself.
             Fact::Blob(_) => {}
+        }
+    }
+
+    fn halt(&mut self, task: &TaskId, halted: bool) -> Option<Told> {
+        let task = self.tasks.get(task).filter(|task| task.parent.is_none())?;
+        let turn = self.turns.get_mut(&task.turn).filter(|turn| turn.progress == Progress::Open)?;
+        let (from, to) = if halted { (AT_WORK, HALTED) } else { (HALTED, AT_WORK) };
+        if turn.status != from {
+            return None;
+        }
+        turn.status = to.to_owned();
+        Some(Told { status: to.to_owned(), progress: Progress::Open })
+    }
+
+    fn open_work(&self) -> OpenWork {
+        let is_open =
+            |turn: &TurnFact, status: &str| turn.progress == Progress::Open && turn.status == status;
+        let mut pending = self.actions.values().filter(|action| action.resolution.is_none());
+        let halted = |turn: &TurnId| self.turns.get(turn).is_some_and(|turn| is_open(turn, HALTED));
+        OpenWork {
+            waits: pending.any(|action| !action.opened.turn.as_ref().is_some_and(halted)),
+            works: self.turns.values().any(|turn| is_open(turn, AT_WORK)),
+            is_halted: self.turns.values().any(|turn| is_open(turn, HALTED)),
         }
     }
 

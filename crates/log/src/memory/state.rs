@@ -139,9 +139,7 @@ impl State {
         }
         let mut numbers = self.numbers;
         let Some(session) = self.sessions.get_mut(&key) else { return };
-        for fact in facts {
-            session.apply_fact(fact, &mut numbers);
-        }
+        session.apply_facts(facts, &mut numbers);
         for change in commands {
             apply_command(session, change, &mut numbers);
         }

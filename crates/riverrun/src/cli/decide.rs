@@ -107,13 +107,15 @@ async fn decide(client: &Client, wanted: &str, mut decision: Decision, context: 
     }
     let word = decided["decision"].as_str().unwrap_or_default();
     let mark = if word == "reject" { Mark::Stopped } else { Mark::Done };
-    context.output.line(&format!("{}  {}", context.output.style().mark(mark, word), action.action_id))
+    let before = if decided["status"] == "already_decided" { "  (decided so before)" } else { "" };
+    let word = context.output.style().mark(mark, word);
+    context.output.line(&format!("{word}  {}{before}", action.action_id))
 }
 
 /// Whoever lost is told to whom.
 async fn too_late(client: &Client, session: &SessionId, action: &str, error: Error) -> Failure {
     let is_late = matches!(&error, Error::Problem(problem)
-        if matches!(problem.error_code(), Some(ErrorCode::ActionResolved | ErrorCode::ActionExpired)));
+        if matches!(problem.error_code(), Some(ErrorCode::DecidedByOther | ErrorCode::ActionExpired)));
     let failure = Failure::from(error);
     if !is_late {
         return failure;

@@ -1,15 +1,19 @@
 //! Decisions: the first one wins, and everybody is told which it was.
 
-use riverrun_event::{ActionRequired, ActionResolved, EventType, RawJson, Scope, Sequence};
+use riverrun_event::{ActionRequired, ActionResolved, RawJson, Scope, Sequence};
 use riverrun_fold::{Action, ActionStatus};
 use riverrun_log::seeded::{self, Bug};
 use serde_json::Value;
 
 use super::Actor;
 use super::command::Refusal;
-use crate::approve::{Rule, Rules, digest, identity};
-use crate::page::Page;
+use crate::approve::digest;
+use crate::schema::find_misfit;
 use crate::{CommandError, Decide, Decided, Decision, RequestKey};
+
+/// What an edit may hold, with its message. An event may have 256 KiB, and there are words beside it; what was taken
+/// out of an event would not be what was decided upon.
+const LARGEST_EDIT: usize = 248 << 10;
 
 impl Actor {
     pub(super) async fn decide(
@@ -149,7 +153,13 @@ impl Actor {
         let (arguments, response, digest) = match &decide.decision {
             Decision::Approve | Decision::Reject => (None, None, asked.digest),
             Decision::Respond(answer) => (Some(answer.clone()), Some(answer.clone()), asked.digest),
-            Decision::Edit(edited) => (Some(edited.clone()), None, self.edited_digest(action, edited)?),
+            Decision::Edit(edited) => {
+                let size = edited.get().len() + decide.message.as_ref().map_or(0, String::len);
+                if size > LARGEST_EDIT {
+                    return Err(CommandError::ArgumentsTooLarge { size, limit: LARGEST_EDIT });
+                }
+                (Some(edited.clone()), None, self.edited_digest(action, edited)?)
+            }
         };
         Ok(ActionResolved {
             decision: decision.to_owned(),
@@ -184,7 +194,8 @@ impl Actor {
 
     /// The digest of the call with other arguments, which must fit the tool too.
     fn edited_digest(&self, action: &Action, arguments: &RawJson) -> Result<Option<String>, CommandError> {
-        let invalid = |detail: String| CommandError::Invalid { field: "arguments".to_owned(), detail };
+        let at = |field: &str, detail: String| CommandError::Invalid { field: field.to_owned(), detail };
+        let invalid = |detail: String| at("arguments", detail);
         let value: Value = arguments.to().map_err(|error| invalid(error.to_string()))?;
         crate::exact::check(arguments.get()).map_err(invalid)?;
         if self.action_scope(&action.action_id).is_none() {
@@ -192,10 +203,11 @@ impl Actor {
             return Ok(None);
         }
         let found = self.with_tool(action, |definition| {
-            crate::schema::check(&definition.parameters, &value).map(|()| digest(definition, &value))
+            find_misfit(&definition.parameters, &value).map(|()| digest(definition, &value))
         });
         let fits = found.ok_or_else(|| invalid("the tool is not there any more".to_owned()))?;
-        fits.map(Some).map_err(invalid)
+        let path = |place: Option<String>| place.unwrap_or_default().replace('/', ".");
+        fits.map(Some).map_err(|misfit| at(&format!("arguments{}", path(misfit.place)), misfit.fault))
     }
 
     /// The links of an action in a turn that somebody else runs.
@@ -211,7 +223,7 @@ impl Actor {
         }
     }
 
-    fn with_tool<T>(
+    pub(super) fn with_tool<T>(
         &self,
         action: &Action,
         look: impl FnOnce(&riverrun_tool::ToolDefinition) -> T,
@@ -220,38 +232,6 @@ impl Actor {
         let (_, view) = self.view.task(task)?;
         let call = view.call(action.tool_call_id.as_ref()?.as_str())?;
         self.persona(task)?.tooling(&call.name)?.definition(&call.name).as_ref().map(look)
-    }
-
-    fn write_rule(
-        &self,
-        decide: &Decide,
-        action: &Action,
-        decision: &str,
-        scope: &Scope,
-        page: &mut Page,
-    ) -> Result<(), CommandError> {
-        let refused =
-            |detail: &str| CommandError::Invalid { field: "always".to_owned(), detail: detail.to_owned() };
-        if !matches!(decision, "approve" | "reject") {
-            return Err(refused("only `approve` and `reject` can hold always"));
-        }
-        let agent =
-            action.task_id.as_ref().and_then(|task| self.view.task(task)).map(|(_, view)| view.agent.clone());
-        let named = self.with_tool(action, |definition| (identity(definition), definition.name.clone()));
-        let (Some(agent), Some((tool, tool_name))) = (agent, named) else {
-            return Err(refused("this action is not about a tool of the server"));
-        };
-        let rule = Rule {
-            rule_id: action.action_id.to_string(),
-            tool,
-            tool_name,
-            agent,
-            decision: decision.to_owned(),
-            decided_by: decide.decided_by.clone(),
-            decided_at: Some(page.now),
-        };
-        page.push(EventType::PolicyChanged, scope, &Rules::of(&self.state).with(rule).made());
-        Ok(())
     }
 }
 

@@ -46,6 +46,7 @@ mod request;
 mod result;
 mod retry;
 mod revoke;
+mod rule;
 mod spawn;
 mod start;
 mod submit;

@@ -5,6 +5,7 @@
 
 mod agent_approvals;
 mod agents;
+mod always;
 mod codes;
 mod compaction;
 mod consent;

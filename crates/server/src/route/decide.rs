@@ -4,7 +4,7 @@ use axum::extract::State;
 use axum::response::Response;
 use http::{HeaderMap, StatusCode};
 use riverrun_event::{ActionId, ErrorCode, RawJson};
-use riverrun_runner::{Decide, Decided, Decision, RequestKey};
+use riverrun_runner::{Decide, Decided, Decision, Fate, RequestKey};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -88,6 +88,8 @@ fn raw(field: &'static str, value: &Value) -> Result<RawJson, Problem> {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct DecidedView {
     action_id: ActionId,
+    /// `decided`, or `already_decided` if the same decision was made before.
+    status: &'static str,
     /// The decision that holds.
     decision: String,
     source: String,
@@ -135,10 +137,11 @@ pub(crate) async fn decide(
     };
     let decided = app.runner().named(request).decide(&hub.key, decide).await;
     let decided = app.answered(Asked::Decide, decided)?;
-    if !decided.won && !decided.is_same {
-        return Err(too_late(hub, &decided));
+    if let Some(problem) = too_late(hub, &decided) {
+        return Err(problem);
     }
     Ok(DecidedView {
+        status: if decided.won { "decided" } else { "already_decided" },
         action_id: decided.action,
         decision: decided.decision,
         source: decided.source,
@@ -147,21 +150,28 @@ pub(crate) async fn decide(
     })
 }
 
-fn too_late(hub: &Hub, decided: &Decided) -> Problem {
+/// What whoever decides too late is told: the decision that holds, and who made it. None for one that holds.
+pub(crate) fn too_late(hub: &Hub, decided: &Decided) -> Option<Problem> {
     let holds = &decided.decision;
-    let (code, detail) = match (decided.source.as_str(), &decided.decided_by) {
-        ("timeout", _) => (ErrorCode::ActionExpired, format!("nobody decided in time; `{holds}` holds")),
-        (_, Some(who)) => {
-            (ErrorCode::ActionResolved, format!("another decision was first: `{who}` decided `{holds}`"))
+    let (code, detail) = match (decided.fate(), &decided.decided_by) {
+        (Fate::Won | Fate::AlreadyDecided, _) => return None,
+        (Fate::Expired, _) => (ErrorCode::ActionExpired, format!("nobody decided in time; `{holds}` holds")),
+        (Fate::RunEnded, _) => {
+            (ErrorCode::RunTerminal, "the run ended before anybody decided; nothing runs any more".to_owned())
         }
-        (_, None) => (ErrorCode::ActionResolved, format!("another decision was first; `{holds}` holds")),
+        (Fate::DecidedByOther, Some(who)) => {
+            (ErrorCode::DecidedByOther, format!("another decision was first: `{who}` decided `{holds}`"))
+        }
+        (Fate::DecidedByOther, None) => {
+            (ErrorCode::DecidedByOther, format!("another decision was first; `{holds}` holds"))
+        }
     };
     let problem = Problem::new(code, detail)
         .with("decision", holds.clone())
         .with("source", decided.source.clone())
         .with("cursor", place(hub, decided.behind));
-    match &decided.decided_by {
+    Some(match &decided.decided_by {
         Some(who) => problem.with("decidedBy", who.clone()),
         None => problem,
-    }
+    })
 }

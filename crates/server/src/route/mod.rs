@@ -35,7 +35,7 @@ use crate::{edge, rpc};
 
 pub(crate) use actions::pending;
 pub(crate) use agents::inventory;
-pub(crate) use decide::{DecideBody, decide};
+pub(crate) use decide::{DecideBody, decide, too_late};
 pub(crate) use evidence::evidence;
 pub(crate) use idempotency::{InFlight, Once, stored_answer};
 pub(crate) use ingest::{answer, decode_all, put_large, store};

@@ -53,6 +53,9 @@ pub(crate) fn problem(error: &CommandError) -> Problem {
     match error {
         CommandError::NoSession => not_found(),
         CommandError::UnknownAgent { .. } => Problem::new(code, error.to_string()).field("agent"),
+        CommandError::ArgumentsTooLarge { limit, .. } => {
+            Problem::new(code, error.to_string()).field("arguments").limit(*limit as u64)
+        }
         CommandError::Invalid { field, .. } => Problem::new(code, error.to_string()).field(field.clone()),
         CommandError::TurnEnded { status, .. }
         | CommandError::TurnRunning { status, .. }
@@ -116,6 +119,7 @@ fn code(error: &CommandError) -> ErrorCode {
         CommandError::DigestMismatch | CommandError::ToolChanged(_) => ErrorCode::DigestMismatch,
         CommandError::DecisionNotPossible { .. } => ErrorCode::DecisionNotPossible,
         CommandError::Invalid { field, .. } if field.starts_with("arguments") => ErrorCode::ArgumentsInvalid,
+        CommandError::ArgumentsTooLarge { .. } => ErrorCode::ArgumentsInvalid,
         CommandError::Invalid { .. } => ErrorCode::InvalidField,
         CommandError::Fenced => ErrorCode::NotOwner,
         CommandError::Draining => ErrorCode::Draining,

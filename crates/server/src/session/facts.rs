@@ -3,15 +3,13 @@
 use bytes::Bytes;
 use riverrun_event::{Decoded, EventType, Payload, Sequence, ThreadId, Timestamp};
 use riverrun_fold::session_status;
-use riverrun_log::{Fact, NewAction, Progress, SessionChange, TaskFact, TurnFact};
+use riverrun_log::{Fact, NewAction, Progress, SessionChange, TaskFact, Told, TurnFact};
 
 /// The facts of one event at its place. Deltas have none.
 pub fn facts(decoded: &Decoded, sequence: Sequence, time: Timestamp, out: &mut Vec<Fact>) {
     if let Some(status) = session_status(&decoded.draft.kind) {
-        out.push(Fact::Session(SessionChange {
-            status: Some(status.as_str().to_owned()),
-            ..Default::default()
-        }));
+        let progress = if status.is_terminal() { Progress::Terminal } else { Progress::Open };
+        out.push(Fact::Told(Told { status: status.as_str().to_owned(), progress }));
     }
     match &decoded.payload {
         Payload::SessionCreated(info) | Payload::SessionUpdated(info) => {
@@ -48,9 +46,21 @@ pub fn facts(decoded: &Decoded, sequence: Sequence, time: Timestamp, out: &mut V
                 });
             }
         }
+        Payload::TaskPaused(_) => halted(decoded, true, out),
+        Payload::TaskResumed(_)
+        | Payload::TaskWaiting(_)
+        | Payload::TaskBlocked(_)
+        | Payload::TaskRetrying(_)
+        | Payload::TaskCancelRequested(_) => halted(decoded, false, out),
         _ => {}
     }
     task(decoded, out);
+}
+
+fn halted(decoded: &Decoded, halted: bool, out: &mut Vec<Fact>) {
+    if let Some(task) = decoded.scope.task_id.clone() {
+        out.push(Fact::Halted { task, halted });
+    }
 }
 
 /// Says where a task lives, when it first shows.

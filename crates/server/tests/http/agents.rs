@@ -83,6 +83,15 @@ pub fn agents(runs: &Arc<AtomicUsize>) -> Agents {
     Agents { registry: Arc::new(registry), ..Agents::default() }
 }
 
+/// The same, but `deleter` waits hardly a moment for a decision.
+pub fn hurried() -> Agents {
+    let mut agents = agents(&Arc::default());
+    let registry = Arc::get_mut(&mut agents.registry).expect("nobody else has it yet");
+    let deleter = registry.agents.get_mut("deleter").and_then(Arc::get_mut).expect("an agent");
+    deleter.limits.action_timeout = Duration::from_millis(20);
+    agents
+}
+
 pub async fn server() -> Server {
     Server::with_agents(agents(&Arc::default())).await
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::{Value, json};
 
-use crate::agents::{agents, kinds};
+use crate::agents::{agents, hurried, kinds};
 use crate::harness::{JSON, NDJSON, Server};
 
 async fn waiting() -> (Server, Arc<AtomicUsize>, Value) {
@@ -37,8 +37,9 @@ async fn an_approval_runs_exactly_what_it_names_once() {
     // The same again is no error; another one is told which decision holds.
     let again = server.post(&path(&action), approve).await;
     assert_eq!((again.status, &again.json()["won"]), (200, &json!(false)), "{}", again.text());
+    assert_eq!(again.json()["status"], "already_decided");
     let other = server.post(&path(&action), json!({"decision": "reject"})).await;
-    assert_eq!(other.refusal(), (409, "action_resolved".to_owned()));
+    assert_eq!(other.refusal(), (409, "decided_by_other".to_owned()));
     assert_eq!(other.json()["decision"], "approve");
     assert_eq!(runs.load(Ordering::SeqCst), 1);
     server.stop().await;
@@ -68,7 +69,7 @@ async fn a_second_decision_that_differs_is_told_who_was_first() {
         let again = server.post(&path(&action), named(first.clone())).await;
         assert_eq!((again.status, &again.json()["won"]), (200, &json!(false)), "{}", again.text());
         let other = server.post(&path(&action), named(second.clone())).await;
-        assert_eq!(other.refusal(), (409, "action_resolved".to_owned()), "{first} then {second}");
+        assert_eq!(other.refusal(), (409, "decided_by_other".to_owned()), "{first} then {second}");
         assert_eq!(other.json()["decision"], first["decision"]);
         let who = other.json()["decidedBy"].as_str().expect("who decided").to_owned();
         assert!(other.json()["detail"].as_str().is_some_and(|detail| detail.contains(&who)));
@@ -109,13 +110,94 @@ async fn edited_arguments_must_fit_the_tool() {
     let (server, runs, action) = waiting().await;
     let edit =
         |arguments: Value| json!({"decision": "edit", "digest": action["digest"], "arguments": arguments});
-    let wrong = server.post(&path(&action), edit(json!({"path": 7}))).await;
-    assert_eq!(wrong.refusal(), (422, "arguments_invalid".to_owned()), "{}", wrong.text());
+    let large = "x".repeat(248 * 1024);
+    for (arguments, field, limit) in [
+        (json!({"path": 7}), "arguments.path", Value::Null),
+        (json!({}), "arguments", Value::Null),
+        (json!({"path": large}), "arguments", json!(248 * 1024)),
+    ] {
+        let wrong = server.post(&path(&action), edit(arguments)).await;
+        assert_eq!(wrong.refusal(), (422, "arguments_invalid".to_owned()), "{}", wrong.text());
+        assert_eq!((&wrong.json()["field"], &wrong.json()["limit"]), (&json!(field), &limit));
+        assert_eq!(server.get("/v1/sessions/s/actions").await["actions"][0]["status"], "pending");
+    }
     let decided = server.post(&path(&action), edit(json!({"path": "y"}))).await;
     assert_eq!(decided.status, 200, "{}", decided.text());
     let told = server.turn("s", "t1").await;
     assert_eq!(runs.load(Ordering::SeqCst), 1);
     assert!(told.iter().any(|event| event.to_string().contains("deleted \\\"y\\\"")), "{told:#?}");
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn arguments_up_to_the_limit_run_whole() {
+    let (server, runs, action) = waiting().await;
+    let path_of = "x".repeat(248 * 1024 - json!({"path": ""}).to_string().len());
+    let edit = json!({"decision": "edit", "digest": action["digest"], "arguments": {"path": path_of}});
+    let decided = server.post(&path(&action), edit).await;
+    assert_eq!(decided.status, 200, "{}", decided.text());
+    let told = server.turn("s", "t1").await;
+    assert_eq!(kinds(&told).last(), Some(&"turn.completed"));
+    assert_eq!(runs.load(Ordering::SeqCst), 1);
+    // After a crash the log must tell what was decided upon, whole.
+    let resolved = told.iter().find(|event| event["type"] == "action.resolved").expect("it is resolved");
+    assert_eq!(resolved["payload"]["arguments"]["path"], path_of);
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_decision_that_cannot_be_read_or_names_nothing_is_refused() {
+    let (server, runs, action) = waiting().await;
+    let wrong = [
+        (json!({"decision": "approve"}), "digest", "it is missing"),
+        (json!({"decision": "edit", "arguments": {"path": "y"}}), "digest", "it is missing"),
+        (
+            json!({"decision": "APPROVE ", "digest": action["digest"]}),
+            "decision",
+            "approve`, `edit`, `reject`, `respond",
+        ),
+    ];
+    for (body, field, told) in wrong {
+        let refused = server.post(&path(&action), body.clone()).await;
+        assert_eq!(refused.refusal(), (400, "invalid_field".to_owned()), "{body}");
+        assert_eq!(refused.json()["field"], field, "{body}");
+        assert!(
+            refused.json()["detail"].as_str().is_some_and(|said| said.contains(told)),
+            "{}",
+            refused.text()
+        );
+    }
+    assert_eq!(runs.load(Ordering::SeqCst), 0);
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn after_a_cancel_nothing_can_be_decided() {
+    let (server, runs, action) = waiting().await;
+    assert_eq!(server.post("/v1/sessions/s/turns/t1/cancel", json!({})).await.status, 202);
+    assert_eq!(kinds(&server.turn("s", "t1").await).last(), Some(&"turn.cancelled"));
+    for decision in ["approve", "reject"] {
+        let body = json!({"decision": decision, "digest": action["digest"]});
+        let late = server.post(&path(&action), body).await;
+        assert_eq!(late.refusal(), (409, "run_terminal".to_owned()), "{}", late.text());
+    }
+    assert_eq!(runs.load(Ordering::SeqCst), 0);
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn after_its_time_nothing_can_be_decided() {
+    let server = Server::with_agents(hurried()).await;
+    server.make("s").await;
+    server.submit("s", json!({"input": "delete x", "agent": "deleter", "turnId": "t1"})).await;
+    let told = server.turn("s", "t1").await;
+    let asked = told.iter().find(|event| event["type"] == "action.required").expect("it asked");
+    for decision in ["approve", "reject"] {
+        let body = json!({"decision": decision, "digest": asked["payload"]["digest"]});
+        let late = server.post(&path(asked), body).await;
+        assert_eq!(late.refusal(), (410, "action_expired".to_owned()), "{}", late.text());
+        assert_eq!((&late.json()["decision"], &late.json()["source"]), (&json!("reject"), &json!("timeout")));
+    }
     server.stop().await;
 }
 
@@ -138,7 +220,7 @@ async fn of_fifty_who_decide_at_once_one_wins() {
             200 if answer.json()["won"] == true => won.push(answer.json()["decision"].clone()),
             200 => lost.push(answer.json()["decision"].clone()),
             409 => {
-                assert_eq!(answer.refusal().1, "action_resolved");
+                assert_eq!(answer.refusal().1, "decided_by_other");
                 lost.push(answer.json()["decision"].clone());
             }
             status => panic!("{status}: {}", answer.text()),
@@ -168,12 +250,12 @@ async fn a_decision_on_one_call_beats_an_always() {
         };
         let decision =
             |decision: &str, action: &Value| json!({"decision": decision, "digest": action["digest"]});
+        let decided = server.post(&path(&both[1]), decision(one, &both[1])).await;
+        assert_eq!((decided.status, &decided.json()["won"]), (200, &json!(true)), "{}", decided.text());
         let mut sticky = decision(always, &both[0]);
         sticky["always"] = json!(true);
         let decided = server.post(&path(&both[0]), sticky).await;
         assert_eq!(decided.status, 200, "{}", decided.text());
-        let decided = server.post(&path(&both[1]), decision(one, &both[1])).await;
-        assert_eq!((decided.status, &decided.json()["won"]), (200, &json!(true)), "{}", decided.text());
         server.turn("s", "t1").await;
         assert_eq!(runs.load(Ordering::SeqCst), runs_expected, "always {always}, this one {one}");
         // From the next turn on the always holds, and nobody is asked.

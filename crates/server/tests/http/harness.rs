@@ -66,6 +66,12 @@ impl Server {
         Self::running(log, TempDir::new().expect("a temporary directory"), Limits::default(), agents).await
     }
 
+    /// A server that runs agents, on a log on disk.
+    pub async fn on_disk_with(agents: Agents) -> Self {
+        let directory = TempDir::new().expect("a temporary directory");
+        Self::running(sqlite(directory.path()), directory, Limits::default(), agents).await
+    }
+
     pub async fn on(log: Arc<dyn Log>, directory: TempDir, limits: Limits) -> Self {
         Self::running(log, directory, limits, Agents::default()).await
     }
@@ -122,10 +128,14 @@ impl Server {
 
     /// Stops, opens the directory anew and serves it again, as after a restart.
     pub async fn restart(self) -> Self {
+        self.restart_with(Agents::default()).await
+    }
+
+    pub async fn restart_with(self, agents: Agents) -> Self {
         let (log, directory) = self.stop().await;
         log.close().await.expect("the log closes");
         drop(log);
-        Self::on(sqlite(directory.path()), directory, Limits::default()).await
+        Self::running(sqlite(directory.path()), directory, Limits::default(), agents).await
     }
 
     pub async fn assert_no_panic(&self) {

@@ -15,6 +15,7 @@ mod ingest;
 mod kept;
 mod openapi;
 mod pages;
+mod pauses;
 mod queue;
 mod resume;
 mod retention;

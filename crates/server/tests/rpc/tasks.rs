@@ -225,6 +225,10 @@ async fn a_task_that_is_run_here_is_halted_and_goes_on_under_every_name() {
     assert_eq!(client.ok("pause_task", of.clone()).await, told("paused", false));
     assert_eq!(client.ok("task.pause", of.clone()).await, told("paused", true));
     assert_eq!(client.ok("tasks/get", json!({"task_id": id})).await["status"], "paused");
+    let thread = client.ok("thread.get", json!({"sessionId": "s"})).await;
+    let found = (&thread["status"], &thread["nativeStatus"], &thread["turns"][0]["status"]);
+    assert_eq!(found, (&json!("blocked"), &json!("paused"), &json!("paused")), "{thread}");
+    assert_eq!(client.ok("session.get", json!({"sessionId": "s"})).await["status"], "paused");
     assert_eq!(client.ok("resume_task", of.clone()).await, told("running", false));
     let path = |verb: &str| format!("POST /v1/sessions/s/tasks/{id}/{verb}");
     assert_eq!(server.json(&path("pause"), json!({"reason": "lunch"})).await, told("paused", false));

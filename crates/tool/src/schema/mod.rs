@@ -61,12 +61,28 @@ pub fn check_schema(schema: &Value) -> Result<(), SchemaError> {
 
 /// Whether the value fits the schema; the error says what does not, or why the schema is not taken.
 pub fn check_value(schema: &Value, value: &Value) -> Result<(), String> {
-    let schema = Schema::new(schema).map_err(|error| format!("the schema is not usable: {error}"))?;
-    let first = schema.faults(value)?.next();
+    find_misfit(schema, value).map_err(|misfit| match misfit.place.as_deref() {
+        None => misfit.fault,
+        Some("") => format!("the value: {}", misfit.fault),
+        Some(place) => format!("{place}: {}", misfit.fault),
+    })
+}
+
+/// What does not fit, and where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Misfit {
+    /// A JSON pointer into the value, empty for the whole; None if the schema itself is not taken.
+    pub place: Option<String>,
+    pub fault: String,
+}
+
+/// As [`check_value`], with the place by itself.
+pub fn find_misfit(schema: &Value, value: &Value) -> Result<(), Misfit> {
+    let whole = |fault: String| Misfit { place: None, fault };
+    let schema = Schema::new(schema).map_err(|error| whole(format!("the schema is not usable: {error}")))?;
+    let first = schema.faults(value).map_err(whole)?.next();
     first.map_or(Ok(()), |fault| {
-        let place = fault.instance_path().to_string();
-        let place = if place.is_empty() { "the value" } else { &place };
-        Err(format!("{place}: {fault}"))
+        Err(Misfit { place: Some(fault.instance_path().to_string()), fault: fault.to_string() })
     })
 }
 

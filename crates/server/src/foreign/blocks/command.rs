@@ -7,8 +7,8 @@ use riverrun_dialect::blocks::server::APPROVAL_ALREADY_RESOLVED;
 use riverrun_dialect::blocks::{Display, DisplayMode, EventId, server, status};
 use riverrun_dialect::{Dialect, Framing};
 use riverrun_event::{Cursor, FileBlock, Input, Part, RawJson, Sequence, TurnId};
-use riverrun_fold::{Action, ActionStatus};
-use riverrun_runner::{CancelMode, Decide, Submit};
+use riverrun_fold::Action;
+use riverrun_runner::{CancelMode, Decide, Fate, Submit};
 
 use super::desk::Desk;
 use super::fault::Fault;
@@ -17,6 +17,7 @@ use crate::deliver::{CatchUp, Request, Subscription, open};
 use crate::edge::{Caller, Scope};
 use crate::foreign::start::{derived, start};
 use crate::foreign::talk::{Said, Stream};
+use crate::route::too_late;
 use crate::runner::Asked;
 use crate::session::Hub;
 
@@ -165,13 +166,16 @@ impl Desk {
         let action = action.ok_or_else(|| {
             Fault::new("APPROVAL_NOT_FOUND", format!("there is no question `{}`", shown(approval_key)))
         })?;
-        let resolved = || Fault::new(APPROVAL_ALREADY_RESOLVED, "this question was answered already");
-        if action.status != ActionStatus::Pending {
-            return Err(resolved());
-        }
+        let resolved = |why: &str| Fault::new(APPROVAL_ALREADY_RESOLVED, why);
         let decide = decision(caller, action, decisions)?;
         let decided = self.app.answered(Asked::Decide, self.app.runner().decide(&hub.key, decide).await)?;
-        if decided.won { Ok(()) } else { Err(resolved()) }
+        // A second answer is told so in the words of this dialect, even if it is the same.
+        match (decided.fate(), too_late(&hub, &decided)) {
+            (Fate::Won, _) => Ok(()),
+            (Fate::Expired | Fate::RunEnded, Some(problem)) => Err(problem.into()),
+            (_, Some(problem)) => Err(resolved(problem.detail())),
+            (_, None) => Err(resolved("this question was answered already")),
+        }
     }
 }
 

@@ -127,9 +127,9 @@ pub async fn cancel_many(State(app): State<App>, request: Request) -> Response {
         refuse_rollback(&asking)?;
         let body: CancelBody = read(&asking)?;
         let statuses: &[&str] = match (body.status.as_deref(), &body.run_ids) {
-            (Some("all"), _) | (None, Some(_)) => &["queued", "accepted", "running"],
+            (Some("all"), _) | (None, Some(_)) => &["queued", "accepted", "running", "paused"],
             (Some("pending"), _) => &["queued", "accepted"],
-            (Some("running"), _) => &["running"],
+            (Some("running"), _) => &["running", "paused"],
             (Some(_) | None, _) => {
                 let message = "give `run_ids`, or a `status`, which may be pending, running or all";
                 return Err(Failure::new(422, "invalid_value", message).param("status").into());
