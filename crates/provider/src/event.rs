@@ -69,6 +69,14 @@ pub enum ModelEvent {
         name: String,
         data: RawJson,
     },
+    /// The answer goes on with something that the service said wrongly left out or mended.
+    Warning {
+        /// A stable name, as `docs/errors.md` has it.
+        code: &'static str,
+        /// What was done, for a person.
+        message: &'static str,
+        detail: RawJson,
+    },
     /// Every byte of the service's answer, if the request asked to keep them. It comes right before the terminal event.
     Raw(Bytes),
     Completed {

@@ -217,9 +217,8 @@ impl Call {
         }
         let body = serde_json::from_slice(&text).unwrap_or_default();
         if status.is_success() && !has_error(&body) {
-            let mut error = protocol_error("the service answered with something that is no stream of events");
-            error.code = Some("provider_bad_content_type".to_owned());
-            return Err(error);
+            let error = protocol_error("the service answered with something that is no stream of events");
+            return Err(ModelError { fault: Some("provider_bad_content_type"), ..error });
         }
         Err(failure(Some(status.as_u16()).filter(|_| !status.is_success()), &body))
     }

@@ -186,7 +186,7 @@ async fn a_redirect_is_an_error_and_the_key_goes_nowhere() {
 #[tokio::test]
 async fn a_page_instead_of_a_stream_is_told() {
     let page = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 4\r\n\r\n<p>x".to_owned();
-    assert_eq!(failure(&answer_to(page).await).code.as_deref(), Some("provider_bad_content_type"));
+    assert_eq!(failure(&answer_to(page).await).fault, Some("provider_bad_content_type"));
     let error =
         json_answer("200 OK", "", r#"{"error":{"message":"no such model","code":"model_not_found"}}"#);
     assert_eq!(failure(&answer_to(error).await).category, Category::ModelNotFound);

@@ -210,7 +210,8 @@ impl Answer {
                 ItemKind::ToolCall { name, .. } => {
                     let message =
                         format!("the service completed with the arguments of a call of `{name}` unfinished");
-                    return self.fail(ModelError::new(Category::Truncated, message));
+                    let error = ModelError::new(Category::Truncated, message);
+                    return self.fail(ModelError { fault: Some("unfinished_arguments"), ..error });
                 }
             }
         }
@@ -242,7 +243,8 @@ impl Answer {
             })
         });
         if !wrong.is_empty() {
-            self.vendor("usage_ignored", &Value::Object(wrong));
+            let message = "the service counted tokens with what is no count; it is left out";
+            self.warn("usage_ignored", message, &Value::Object(wrong));
         }
         counts
     }
@@ -267,7 +269,13 @@ impl Answer {
     }
 
     fn repaired(&mut self, index: u32, count: usize) {
-        self.vendor("text_repaired", &json!({"index": index, "count": count}));
+        let message = "the service sent half of a character without its other half; U+FFFD stands for it";
+        self.warn("text_repaired", message, &json!({"index": index, "count": count}));
+    }
+
+    fn warn(&mut self, code: &'static str, message: &'static str, detail: &Value) {
+        let detail = RawJson::of(detail).unwrap_or_default();
+        self.say(ModelEvent::Warning { code, message, detail });
     }
 
     fn item(&self, index: u32) -> Option<&OpenItem> {

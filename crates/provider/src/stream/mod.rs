@@ -121,7 +121,5 @@ impl<P: Protocol> Decoder for SseDecoder<P> {
 }
 
 pub(crate) fn protocol_error(message: impl Into<String>) -> ModelError {
-    let mut error = ModelError::new(Category::Protocol, message);
-    error.code = Some("provider_protocol_error".to_owned());
-    error
+    ModelError::new(Category::Protocol, message)
 }

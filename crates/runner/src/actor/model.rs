@@ -116,6 +116,9 @@ impl Actor {
             ModelEvent::RateLimited(limit) => self.rate_limited(task, &limit, page),
             ModelEvent::State(state) => self.shared_state(&state, page),
             ModelEvent::Vendor { name, data } => self.vendor(task, &name, &data, page),
+            ModelEvent::Warning { code, message, detail } => {
+                self.warning(task, code, message, detail, page);
+            }
             ModelEvent::Raw(bytes) => {
                 if let Some(stream) = self.streams.get_mut(task) {
                     stream.raw.extend_from_slice(&bytes);
@@ -358,7 +361,8 @@ fn is_of_item(event: &ModelEvent) -> bool {
         | ModelEvent::Arguments { .. }
         | ModelEvent::Annotated { .. }
         | ModelEvent::ItemDone { .. }
-        | ModelEvent::Vendor { .. } => true,
+        | ModelEvent::Vendor { .. }
+        | ModelEvent::Warning { .. } => true,
         ModelEvent::Started { .. }
         | ModelEvent::RateLimited(_)
         | ModelEvent::State(_)

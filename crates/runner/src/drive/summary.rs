@@ -84,7 +84,8 @@ async fn ask(
             | ModelEvent::Frame { .. }
             | ModelEvent::RateLimited(_)
             | ModelEvent::State(_)
-            | ModelEvent::Vendor { .. } => {}
+            | ModelEvent::Vendor { .. }
+            | ModelEvent::Warning { .. } => {}
         }
     }
     Err(ModelError::new(Category::Truncated, "the model's answer ended without its terminal event"))
