@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use riverrun_event::{Annotation, RawJson, Usage};
+use riverrun_event::{Annotation, Block, RawJson, Usage};
 
 use crate::ModelError;
 
@@ -45,6 +45,11 @@ pub enum ModelEvent {
     Arguments {
         index: u32,
         delta: String,
+    },
+    /// A picture, a sound or a file in a message, whole. Text that comes after it stands behind it.
+    Block {
+        index: u32,
+        block: Block,
     },
     /// A citation that the service made.
     Annotated {

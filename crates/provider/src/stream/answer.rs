@@ -3,7 +3,7 @@
 //! Items start once and are done once, text goes only to a started item, an unfinished tool call is never done, and
 //! exactly one terminal event comes last.
 
-use riverrun_event::{Annotation, RawJson, Usage};
+use riverrun_event::{Annotation, Block, RawJson, Usage};
 use serde_json::{Map, Value, json};
 
 use super::json::tokens;
@@ -128,6 +128,10 @@ impl Answer {
 
     pub fn kind_of(&self, index: u32) -> Option<&ItemKind> {
         self.item(index).map(|item| &item.kind)
+    }
+
+    pub fn block(&mut self, index: u32, block: Block) {
+        self.say(ModelEvent::Block { index, block });
     }
 
     pub fn annotate(&mut self, index: u32, annotation: &Value) {

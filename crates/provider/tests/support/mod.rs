@@ -78,6 +78,7 @@ pub fn to_json(event: &ModelEvent) -> Value {
         }
         ModelEvent::Arguments { index, delta } => json!({"arguments": delta, "index": index}),
         ModelEvent::Annotated { index, annotation } => json!({"annotated": annotation, "index": index}),
+        ModelEvent::Block { index, block } => json!({"block": block, "index": index}),
         ModelEvent::ItemDone { index, opaque } => {
             json!({"itemDone": index, "opaque": opaque.as_ref().map(raw)})
         }

@@ -107,6 +107,7 @@ impl Actor {
                 let (item_id, output_index) = (Some(item.item.clone()), Some(item.output_index));
                 page.push(EventType::ToolArgs, &scope, &ToolArgs { delta, item_id, output_index, call_id });
             }
+            ModelEvent::Block { index, block } => self.whole_block(task, index, block, page),
             ModelEvent::Annotated { index, annotation } => {
                 if let Some((_, item)) = self.stream_item(task, index) {
                     item.annotations.push(annotation);
@@ -236,6 +237,16 @@ impl Actor {
         page.push(EventType::ModelDelta, &scope, &delta);
     }
 
+    /// A picture, a sound or a file that the model made. What it says next is a text of its own.
+    fn whole_block(&mut self, task: &TaskId, index: u32, mut block: Block, page: &mut Page) {
+        self.detach_block(&mut block);
+        let Some((scope, item)) = self.stream_item(task, index) else { return };
+        let place = item.next_block();
+        (item.text_block, item.maker) = (None, None);
+        item.text.clear();
+        page.push(EventType::ItemUpdated, &scope, &item.told(place, block, BlockChange::Done));
+    }
+
     /// By what the model refuses to answer is a block of its own.
     fn refusal(&mut self, task: &TaskId, index: u32, delta: String, page: &mut Page) {
         let Some((scope, item)) = self.stream_item(task, index) else { return };
@@ -359,6 +370,7 @@ fn is_of_item(event: &ModelEvent) -> bool {
         | ModelEvent::Frame { .. }
         | ModelEvent::Reasoning { .. }
         | ModelEvent::Arguments { .. }
+        | ModelEvent::Block { .. }
         | ModelEvent::Annotated { .. }
         | ModelEvent::ItemDone { .. }
         | ModelEvent::Vendor { .. }

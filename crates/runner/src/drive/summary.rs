@@ -78,6 +78,7 @@ async fn ask(
             ModelEvent::ItemStarted { .. }
             | ModelEvent::Reasoning { .. }
             | ModelEvent::Arguments { .. }
+            | ModelEvent::Block { .. }
             | ModelEvent::Annotated { .. }
             | ModelEvent::ItemDone { .. }
             | ModelEvent::Refusal { .. }

@@ -22,6 +22,7 @@ mod opaque;
 mod outputs;
 mod owners;
 mod pauses;
+mod pictures;
 mod predicates;
 mod processes;
 mod races;
