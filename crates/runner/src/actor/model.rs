@@ -305,7 +305,7 @@ impl Actor {
     }
 
     /// The end of a text that has come to its end.
-    fn write_done(&mut self, task: &TaskId, status: &str, page: &mut Page) {
+    pub(super) fn write_done(&mut self, task: &TaskId, status: &str, page: &mut Page) {
         let Some(stream) = self.streams.get_mut(task) else { return };
         let Some((index, opaque)) = stream.done.take() else { return };
         let Some(scope) = self.view.task(task).map(|(_, view)| view.step_scope()) else { return };

@@ -9,6 +9,7 @@ mod codes;
 mod compaction;
 mod consent;
 mod control;
+mod cut;
 mod guards;
 mod hand_over;
 mod hooks;
