@@ -23,7 +23,7 @@ use super::header::{rate_limits, retry_after};
 use super::{Limits, TlsConfig};
 use crate::failure::failure;
 use crate::secret::Secrets;
-use crate::stream::{Decoder, protocol_error};
+use crate::stream::{Decoder, protocol_error, too_large};
 use crate::{Category, ModelError, ModelEvent};
 
 const INCOMPLETE: &str = "the answer was not complete";
@@ -248,7 +248,7 @@ impl Call {
         self.received += data.len();
         if self.received > self.limits.stream_bytes {
             let most = self.limits.stream_bytes;
-            return Err(protocol_error(format!("the answer is over {most} bytes")));
+            return Err(too_large(format!("the answer is over {most} bytes, the most that is read of one")));
         }
         if let Some(raw) = &mut self.raw {
             raw.extend_from_slice(data);

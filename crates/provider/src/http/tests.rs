@@ -284,11 +284,13 @@ async fn what_is_too_large_is_cut_off() {
     let (port, closed) = silent(format!("{OPEN}{}", chunk.repeat(17))).await;
     let error = failure(&call_all(&provider(port, |_| {}), request()).await);
     assert_eq!(error.message, "a frame of the stream is over 16777216 bytes");
+    assert_eq!(error.info().code.as_deref(), Some("answer_too_large"));
     closed.await.unwrap();
 
     let (port, closed) = silent(format!("{OPEN}{}", frame(TEXT).repeat(100))).await;
     let error = failure(&call_all(&provider(port, |limits| limits.stream_bytes = 2000), request()).await);
-    assert_eq!(error.message, "the answer is over 2000 bytes");
+    assert_eq!(error.message, "the answer is over 2000 bytes, the most that is read of one");
+    assert_eq!(error.info().code.as_deref(), Some("answer_too_large"));
     closed.await.unwrap();
 
     let huge = json_answer("500 Internal Server Error", "", &"x".repeat(1 << 20));

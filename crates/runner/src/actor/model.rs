@@ -220,7 +220,10 @@ impl Actor {
         let Some(items) = self.streams.get_mut(task).map(|stream| &mut stream.items) else { return };
         let is_meant = |item: &&mut StreamItem| item.index == index && !item.is_done;
         let Some(item) = items.iter_mut().rev().find(is_meant) else { return };
-        item.text.push_str(&delta);
+        // It is told again only if it is short, so no more of a long one is kept here.
+        if item.text.len() <= LONGEST_TOLD {
+            item.text.push_str(&delta);
+        }
         let block = item.text_block.unwrap_or_else(|| item.next_block());
         item.text_block = Some(block);
         if item.maker.is_none() {
