@@ -11,6 +11,8 @@ pub struct ModelError {
     pub category: Category,
     /// What happened and what to do, for a person.
     pub message: String,
+    /// Our word for it, where it is more exact than the category's.
+    pub fault: Option<&'static str>,
     /// The service's own word for it.
     pub code: Option<String>,
     /// The HTTP status of the service's answer.
@@ -22,7 +24,15 @@ pub struct ModelError {
 
 impl ModelError {
     pub fn new(category: Category, message: impl Into<String>) -> Self {
-        Self { category, message: message.into(), code: None, status: None, param: None, retry_after: None }
+        Self {
+            category,
+            message: message.into(),
+            fault: None,
+            code: None,
+            status: None,
+            param: None,
+            retry_after: None,
+        }
     }
 
     /// The failure as the log and callers have it.
@@ -35,7 +45,9 @@ impl ModelError {
         };
         ErrorInfo {
             message: self.message.clone(),
-            code: Some(self.code.clone().unwrap_or_else(|| self.category.as_str().to_owned())),
+            code: Some(
+                self.code.clone().unwrap_or_else(|| self.fault.unwrap_or(self.category.code()).to_owned()),
+            ),
             category: Some(self.category.as_str().to_owned()),
             retryable: Some(self.category.is_retryable()),
             upstream: (said != UpstreamError::default()).then(|| Box::new(said)),
@@ -103,6 +115,15 @@ impl Category {
             | Category::ContentFilter
             | Category::Protocol
             | Category::Cancelled => false,
+        }
+    }
+
+    /// The code of a failure that has no word of its own.
+    pub fn code(self) -> &'static str {
+        match self {
+            Category::Truncated => "no_terminal",
+            Category::Protocol => "provider_protocol_error",
+            other => other.as_str(),
         }
     }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use riverrun_event::{Annotation, RawJson, Usage};
+use riverrun_event::{Annotation, Block, RawJson, Usage};
 
 use crate::ModelError;
 
@@ -46,6 +46,11 @@ pub enum ModelEvent {
         index: u32,
         delta: String,
     },
+    /// A picture, a sound or a file in a message, whole. Text that comes after it stands behind it.
+    Block {
+        index: u32,
+        block: Block,
+    },
     /// A citation that the service made.
     Annotated {
         index: u32,
@@ -68,6 +73,14 @@ pub enum ModelEvent {
     Vendor {
         name: String,
         data: RawJson,
+    },
+    /// The answer goes on with something that the service said wrongly left out or mended.
+    Warning {
+        /// A stable name, as `docs/errors.md` has it.
+        code: &'static str,
+        /// What was done, for a person.
+        message: &'static str,
+        detail: RawJson,
     },
     /// Every byte of the service's answer, if the request asked to keep them. It comes right before the terminal event.
     Raw(Bytes),

@@ -31,6 +31,7 @@ pub(crate) fn failure(status: Option<u16>, body: &Value) -> ModelError {
     ModelError {
         category,
         message: message(category, status, said),
+        fault: None,
         code,
         status,
         param: error["param"].as_str().map(|param| param.chars().take(MOST_PARAM_CHARS).collect()),

@@ -135,6 +135,28 @@ fn one_conversation_is_written_as_each_vector_says() {
     }
 }
 
+#[test]
+fn what_a_model_drew_goes_back_to_its_maker_and_no_service_refuses_it() {
+    let sound = json!({"type": "audio", "data": "AAE=", "mediaType": "audio/wav"});
+    let parts = vec![Part::plain("Here:"), picture(), serde_json::from_value(sound).unwrap()];
+    let signed =
+        json!({"gemini": {"thoughtSignatures": {"0": "own-0", "1": "own-1"}, "thoughtSignature": "own-2"}});
+    let history = vec![user("Draw."), History::Assistant { parts, opaque: raw(signed) }, user("More.")];
+    let request = ModelRequest { model: "m".to_owned(), history, ..ModelRequest::default() };
+    for (api, encode, check) in APIS {
+        let body = encode(&request, api);
+        assert_eq!(check(&body), Ok(()), "{api}");
+        assert!(body.to_string().contains("Here:"), "{api}: {body:#}");
+        assert_eq!(body.to_string().contains("own-"), api == "gemini", "{api}: {body:#}");
+    }
+    let parts = json!([
+        {"text": "Here:", "thoughtSignature": "own-0"},
+        {"inlineData": {"mimeType": "image/png", "data": "aGk="}, "thoughtSignature": "own-1"},
+        {"inlineData": {"mimeType": "audio/wav", "data": "AAE="}, "thoughtSignature": "own-2"},
+    ]);
+    assert_eq!(gemini::encode(&request, "gemini")["contents"][1]["parts"], parts);
+}
+
 /// A step of a conversation as the runner keeps it: every call has its result, whatever else was cut.
 fn step() -> impl Strategy<Value = Vec<History>> {
     let maker = prop_oneof![Just("openai"), Just("chat"), Just("anthropic"), Just("gemini")];

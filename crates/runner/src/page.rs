@@ -2,18 +2,26 @@
 
 use riverrun_event::{
     DecodeError, Decoded, DeltaMaker, Draft, EventType, RunId, Scope, StepId, TaskId, ThreadId, Timestamp,
-    ToolCallId, TurnId,
+    ToolCallId, TurnId, spill,
 };
-use riverrun_log::CommandChange;
+use riverrun_log::{BlobRef, CommandChange, Fact, NewBlob};
 use serde::Serialize;
 
 use crate::{Entry, JournalError};
+
+/// An event larger than this has its texts taken out as it is made, and has so much left.
+const HUGE: usize = 4 << 20;
+const LIGHT: usize = 256 << 10;
 
 /// What one append will hold. All of it has the same time.
 pub(crate) struct Page {
     pub now: Timestamp,
     pub events: Vec<Decoded>,
     pub commands: Vec<CommandChange>,
+    /// Texts that were too large for their events; they are stored before the page is.
+    pub spilled: Vec<(BlobRef, NewBlob)>,
+    /// What keeps them.
+    pub facts: Vec<Fact>,
     size: usize,
     /// Why the log would not take it.
     problem: Option<DecodeError>,
@@ -21,11 +29,28 @@ pub(crate) struct Page {
 
 impl Page {
     pub fn new(now: Timestamp) -> Self {
-        Self { now, events: Vec::new(), commands: Vec::new(), size: 0, problem: None }
+        let (spilled, facts) = (Vec::new(), Vec::new());
+        Self { now, events: Vec::new(), commands: Vec::new(), spilled, facts, size: 0, problem: None }
     }
 
     pub fn push(&mut self, kind: EventType, scope: &Scope, payload: &impl Serialize) {
-        self.put(Draft::new(kind, scope, payload).at(self.now).into_decoded());
+        let mut draft = Draft::new(kind, scope, payload).at(self.now);
+        if draft.size() > HUGE {
+            self.lighten(&mut draft);
+        }
+        self.put(draft.into_decoded());
+    }
+
+    /// The log would do the same later, and hold the text as often as there are forms of the event.
+    fn lighten(&mut self, draft: &mut Draft) {
+        for part in spill(draft, LIGHT).unwrap_or_default() {
+            let reference = BlobRef::of(part.content.as_bytes());
+            if self.spilled.iter().all(|(known, _)| *known != reference) {
+                let media_type = "text/plain; charset=utf-8".to_owned();
+                let blob = NewBlob { session: None, media_type, bytes: part.content.into() };
+                self.spilled.push((reference, blob));
+            }
+        }
     }
 
     /// A piece of a text.
@@ -68,11 +93,12 @@ impl Page {
             return Err(JournalError::Invalid(problem.to_string()));
         }
         let (events, commands) = (std::mem::take(&mut self.events), std::mem::take(&mut self.commands));
-        Ok(Entry { events, commands, ..Entry::default() })
+        let facts = std::mem::take(&mut self.facts);
+        Ok(Entry { events, commands, facts, ..Entry::default() })
     }
 
     pub fn put_back(&mut self, entry: Entry) {
-        (self.events, self.commands) = (entry.events, entry.commands);
+        (self.events, self.commands, self.facts) = (entry.events, entry.commands, entry.facts);
     }
 }
 

@@ -26,7 +26,7 @@ mod secret;
 mod set;
 mod tool;
 
-pub use self::http::guard::{Outbound, is_blocked};
+pub use self::http::guard::{Outbound, Unreachable, is_blocked};
 pub use self::http::{HttpConfig, HttpTool};
 pub use arguments::{Arguments, MAX_ARGUMENTS};
 pub use call::{Call, Progress, ProgressSink};

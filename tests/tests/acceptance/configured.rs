@@ -97,7 +97,7 @@ command = ["sh", "-c", "head -c 3000000 /dev/zero | tr '\\0' x"]
 approval = "never"
 
 [tools.private]
-url = "http://127.0.0.1:9/"
+url = "https://127.1:9/"
 approval = "never"
 "#,
         pids = pids.display()

@@ -32,6 +32,10 @@ pub fn check(body: &Value) -> Result<(), Refusal> {
             return refuse(&place, &format!("roles must take turns: this one must be `{role}`"));
         }
         let blocks = blocks(&place, message)?;
+        let is_shown = |block: &Value| matches!(block["type"].as_str(), Some("image" | "document"));
+        if role == "assistant" && blocks.iter().any(is_shown) {
+            return refuse(&place, "an assistant message holds no images and no documents");
+        }
         waiting = match role {
             "user" => answers(&place, blocks, waiting)?,
             _ => calls(&place, blocks, &mut ids)?,

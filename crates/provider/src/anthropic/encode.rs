@@ -96,7 +96,9 @@ fn messages(history: &[History], provider: &str) -> Vec<Value> {
             History::System { .. } => {}
             History::User { parts } => parts.iter().filter_map(block).for_each(|block| turns.user(block)),
             History::Assistant { parts, .. } => {
-                parts.iter().filter_map(block).for_each(|block| turns.model(block));
+                // Pictures that another model made have no place in what this one said.
+                let said = parts.iter().filter_map(block).filter(|block| block["type"] == "text");
+                said.for_each(|block| turns.model(block));
             }
             History::Reasoning { provider: maker, opaque, .. } => {
                 let block = opaque.as_ref().filter(|_| maker == provider).and_then(|raw| raw.to().ok());

@@ -1,6 +1,8 @@
 //! The responses of a content stream.
 
-use riverrun_event::Usage;
+use std::collections::BTreeMap;
+
+use riverrun_event::{AudioBlock, Block, FileBlock, ImageBlock, ImageUrl, Usage};
 use serde_json::{Map, Value, json};
 
 use crate::failure::failure;
@@ -10,13 +12,21 @@ use crate::{Category, ItemKind, ModelError, StopReason};
 pub(crate) struct Responses {
     provider: String,
     seed: String,
-    /// The message or reasoning that parts are added to, and its signature.
+    /// The message or reasoning that parts are added to, and the signatures of its blocks.
     open: Option<(u32, ItemKind)>,
-    signature: Option<Value>,
+    signatures: BTreeMap<usize, Value>,
+    /// The open item's blocks so far. A text grows until a picture, a sound or a file follows it.
+    blocks: usize,
+    is_text: bool,
     calls: usize,
     usage: Usage,
     finish: Option<StopReason>,
 }
+
+/// The member of a part that proves where it comes from.
+const SIGNATURE: &str = "thoughtSignature";
+/// Where the signatures of a message's earlier blocks are kept, by their place.
+pub(super) const SIGNATURES: &str = "thoughtSignatures";
 
 impl Responses {
     pub fn new(provider: &str, seed: &str) -> Self {
@@ -24,7 +34,9 @@ impl Responses {
             provider: provider.to_owned(),
             seed: seed.to_owned(),
             open: None,
-            signature: None,
+            signatures: BTreeMap::new(),
+            blocks: 0,
+            is_text: false,
             calls: 0,
             usage: Usage::default(),
             finish: None,
@@ -36,9 +48,12 @@ impl Responses {
             self.call(part, answer);
         } else if let Some(text) = part["text"].as_str() {
             self.text(text, part["thought"] == true, answer);
-            if !part["thoughtSignature"].is_null() {
-                self.signature = Some(part["thoughtSignature"].clone());
-            }
+            self.sign(part);
+        } else if let Some(block) = content(&part["inlineData"]).filter(|_| part["thought"] != true) {
+            let index = self.item(ItemKind::Message, answer);
+            answer.block(index, block);
+            (self.blocks, self.is_text) = (self.blocks + 1, false);
+            self.sign(part);
         } else if let Some(members) = part.as_object().filter(|members| !members.is_empty()) {
             let name = members.keys().find(|name| *name != "thoughtSignature").map_or("part", String::as_str);
             answer.vendor(name, part);
@@ -46,33 +61,51 @@ impl Responses {
     }
 
     fn text(&mut self, text: &str, is_thought: bool, answer: &mut Answer) {
+        // An empty text at the end carries only the signature of what stands before.
+        if text.is_empty() {
+            return;
+        }
         let kind = if is_thought { ItemKind::Reasoning } else { ItemKind::Message };
-        let index = match &self.open {
-            Some((index, open)) if *open == kind => *index,
-            // An empty text at the end carries only the signature of what stands before.
-            Some((index, _)) if text.is_empty() => *index,
-            None if text.is_empty() => return,
-            Some(_) | None => {
-                self.close(answer);
-                let index = answer.open(kind.clone());
-                self.open = Some((index, kind));
-                index
-            }
-        };
-        match (text.is_empty(), is_thought) {
-            (true, _) => {}
-            (false, true) => answer.reasoning(index, Some(0), text),
-            (false, false) => answer.text(index, text),
+        let index = self.item(kind, answer);
+        self.blocks += usize::from(!std::mem::replace(&mut self.is_text, true));
+        match is_thought {
+            true => answer.reasoning(index, Some(0), text),
+            false => answer.text(index, text),
+        }
+    }
+
+    /// The open item, which is of this kind from now on.
+    fn item(&mut self, kind: ItemKind, answer: &mut Answer) -> u32 {
+        if let Some((index, _)) = self.open.as_ref().filter(|(_, open)| *open == kind) {
+            return *index;
+        }
+        self.close(answer);
+        let index = answer.open(kind.clone());
+        self.open = Some((index, kind));
+        index
+    }
+
+    /// A signature belongs to the block that it comes with, or behind.
+    fn sign(&mut self, part: &Value) {
+        if let Some(newest) = self.blocks.checked_sub(1).filter(|_| !part["thoughtSignature"].is_null()) {
+            self.signatures.insert(newest, part["thoughtSignature"].clone());
         }
     }
 
     fn close(&mut self, answer: &mut Answer) {
         let Some((index, kind)) = self.open.take() else { return };
-        let signature = self.signature.take();
-        let opaque = signature.map(|signature| match kind {
-            ItemKind::Reasoning => json!({"thoughtSignature": signature}),
+        let mut signatures = std::mem::take(&mut self.signatures);
+        let last = signatures.remove(&std::mem::take(&mut self.blocks).saturating_sub(1));
+        self.is_text = false;
+        let mut own: Map<String, Value> = last.map(|last| (SIGNATURE.to_owned(), last)).into_iter().collect();
+        if !signatures.is_empty() {
+            let by_place = signatures.into_iter().map(|(place, signature)| (place.to_string(), signature));
+            own.insert(SIGNATURES.to_owned(), Value::Object(by_place.collect()));
+        }
+        let opaque = (!own.is_empty()).then(|| match kind {
+            ItemKind::Reasoning => Value::Object(own),
             ItemKind::Message | ItemKind::ToolCall { .. } | ItemKind::Hosted { .. } => {
-                json!({ self.provider.clone(): {"thoughtSignature": signature} })
+                json!({ self.provider.clone(): own })
             }
         });
         answer.done(index, opaque);
@@ -158,6 +191,24 @@ impl Responses {
             total_tokens,
         };
     }
+}
+
+/// What the user sees of bytes in an answer. None if there are none.
+fn content(inline: &Value) -> Option<Block> {
+    let (media_type, data) = (inline["mimeType"].as_str()?, inline["data"].as_str()?.to_owned());
+    let named = Some(media_type.to_owned());
+    Some(match media_type.split('/').next().unwrap_or_default() {
+        "image" => {
+            let url = format!("data:{media_type};base64,{data}");
+            let image_url = Some(ImageUrl { url, detail: None });
+            Block::Image(ImageBlock { image_url, media_type: named, ..ImageBlock::default() })
+        }
+        "audio" => Block::Audio(AudioBlock { data: Some(data), media_type: named, ..AudioBlock::default() }),
+        _ => {
+            let name = inline["displayName"].as_str().map(ToOwned::to_owned);
+            Block::File(FileBlock { data: Some(data), media_type: named, name, ..FileBlock::default() })
+        }
+    })
 }
 
 impl Protocol for Responses {

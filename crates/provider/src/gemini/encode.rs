@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use riverrun_event::{Part, RawJson};
+use riverrun_event::{AudioBlock, Block, Part, RawJson};
 use serde_json::{Map, Value, json};
 
+use super::decode::SIGNATURES;
 use crate::part::{Shown, arguments_object, data_url, own_opaque, put, show, text_of, without_text};
 use crate::turns::Turns;
 use crate::{History, ModelRequest, ToolChoice, ToolSpec};
@@ -124,8 +125,16 @@ fn in_call_order(history: &[History]) -> Vec<&History> {
 }
 
 fn said(parts: &[Part], opaque: &Option<RawJson>, provider: &str, turns: &mut Turns) {
-    let mut shown: Vec<Value> = parts.iter().filter_map(part).collect();
-    let own = own_opaque(opaque, provider).unwrap_or_default();
+    let mut own = own_opaque(opaque, provider).unwrap_or_default();
+    let earlier = own.remove(SIGNATURES).unwrap_or_default();
+    let signed = |(place, shown): (usize, &Part)| {
+        let mut shown = part(shown)?;
+        if let Some(signature) = earlier.get(place.to_string()) {
+            shown["thoughtSignature"] = signature.clone();
+        }
+        Some(shown)
+    };
+    let mut shown: Vec<Value> = parts.iter().enumerate().filter_map(signed).collect();
     if let Some(last) = shown.last_mut().and_then(Value::as_object_mut) {
         last.extend(own);
     }
@@ -147,6 +156,9 @@ fn function_response(name: &str, id: Option<Value>, parts: &[Part], is_error: bo
 }
 
 fn part(part: &Part) -> Option<Value> {
+    if let Block::Audio(AudioBlock { data: Some(data), media_type: Some(media_type), .. }) = part {
+        return Some(json!({"inlineData": {"mimeType": media_type, "data": data}}));
+    }
     match show(part)? {
         Shown::Text(text) => Some(json!({"text": text})),
         Shown::Image { url, .. } | Shown::File { url, .. } => Some(match data_url(&url) {

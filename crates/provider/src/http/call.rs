@@ -23,7 +23,7 @@ use super::header::{rate_limits, retry_after};
 use super::{Limits, TlsConfig};
 use crate::failure::failure;
 use crate::secret::Secrets;
-use crate::stream::{Decoder, protocol_error};
+use crate::stream::{Decoder, protocol_error, too_large};
 use crate::{Category, ModelError, ModelEvent};
 
 const INCOMPLETE: &str = "the answer was not complete";
@@ -217,9 +217,8 @@ impl Call {
         }
         let body = serde_json::from_slice(&text).unwrap_or_default();
         if status.is_success() && !has_error(&body) {
-            let mut error = protocol_error("the service answered with something that is no stream of events");
-            error.code = Some("provider_bad_content_type".to_owned());
-            return Err(error);
+            let error = protocol_error("the service answered with something that is no stream of events");
+            return Err(ModelError { fault: Some("provider_bad_content_type"), ..error });
         }
         Err(failure(Some(status.as_u16()).filter(|_| !status.is_success()), &body))
     }
@@ -249,7 +248,7 @@ impl Call {
         self.received += data.len();
         if self.received > self.limits.stream_bytes {
             let most = self.limits.stream_bytes;
-            return Err(protocol_error(format!("the answer is over {most} bytes")));
+            return Err(too_large(format!("the answer is over {most} bytes, the most that is read of one")));
         }
         if let Some(raw) = &mut self.raw {
             raw.extend_from_slice(data);

@@ -186,7 +186,7 @@ async fn a_redirect_is_an_error_and_the_key_goes_nowhere() {
 #[tokio::test]
 async fn a_page_instead_of_a_stream_is_told() {
     let page = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 4\r\n\r\n<p>x".to_owned();
-    assert_eq!(failure(&answer_to(page).await).code.as_deref(), Some("provider_bad_content_type"));
+    assert_eq!(failure(&answer_to(page).await).fault, Some("provider_bad_content_type"));
     let error =
         json_answer("200 OK", "", r#"{"error":{"message":"no such model","code":"model_not_found"}}"#);
     assert_eq!(failure(&answer_to(error).await).category, Category::ModelNotFound);
@@ -284,11 +284,13 @@ async fn what_is_too_large_is_cut_off() {
     let (port, closed) = silent(format!("{OPEN}{}", chunk.repeat(17))).await;
     let error = failure(&call_all(&provider(port, |_| {}), request()).await);
     assert_eq!(error.message, "a frame of the stream is over 16777216 bytes");
+    assert_eq!(error.info().code.as_deref(), Some("answer_too_large"));
     closed.await.unwrap();
 
     let (port, closed) = silent(format!("{OPEN}{}", frame(TEXT).repeat(100))).await;
     let error = failure(&call_all(&provider(port, |limits| limits.stream_bytes = 2000), request()).await);
-    assert_eq!(error.message, "the answer is over 2000 bytes");
+    assert_eq!(error.message, "the answer is over 2000 bytes, the most that is read of one");
+    assert_eq!(error.info().code.as_deref(), Some("answer_too_large"));
     closed.await.unwrap();
 
     let huge = json_answer("500 Internal Server Error", "", &"x".repeat(1 << 20));

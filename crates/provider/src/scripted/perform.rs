@@ -252,6 +252,7 @@ fn failure(fail: &Fail, values: &Values) -> Result<ModelError, String> {
     Ok(ModelError {
         category: category_of(&word(&fail.category, values))?,
         message: fail.message.clone(),
+        fault: None,
         code: fail.code.clone(),
         status: fail.status,
         param: None,

@@ -3,7 +3,7 @@
 //! Items start once and are done once, text goes only to a started item, an unfinished tool call is never done, and
 //! exactly one terminal event comes last.
 
-use riverrun_event::{Annotation, RawJson, Usage};
+use riverrun_event::{Annotation, Block, RawJson, Usage};
 use serde_json::{Map, Value, json};
 
 use super::json::tokens;
@@ -130,6 +130,10 @@ impl Answer {
         self.item(index).map(|item| &item.kind)
     }
 
+    pub fn block(&mut self, index: u32, block: Block) {
+        self.say(ModelEvent::Block { index, block });
+    }
+
     pub fn annotate(&mut self, index: u32, annotation: &Value) {
         match serde_json::from_value::<Annotation>(annotation.clone()) {
             Ok(annotation) => self.say(ModelEvent::Annotated { index, annotation }),
@@ -210,7 +214,8 @@ impl Answer {
                 ItemKind::ToolCall { name, .. } => {
                     let message =
                         format!("the service completed with the arguments of a call of `{name}` unfinished");
-                    return self.fail(ModelError::new(Category::Truncated, message));
+                    let error = ModelError::new(Category::Truncated, message);
+                    return self.fail(ModelError { fault: Some("unfinished_arguments"), ..error });
                 }
             }
         }
@@ -242,7 +247,8 @@ impl Answer {
             })
         });
         if !wrong.is_empty() {
-            self.vendor("usage_ignored", &Value::Object(wrong));
+            let message = "the service counted tokens with what is no count; it is left out";
+            self.warn("usage_ignored", message, &Value::Object(wrong));
         }
         counts
     }
@@ -267,7 +273,13 @@ impl Answer {
     }
 
     fn repaired(&mut self, index: u32, count: usize) {
-        self.vendor("text_repaired", &json!({"index": index, "count": count}));
+        let message = "the service sent half of a character without its other half; U+FFFD stands for it";
+        self.warn("text_repaired", message, &json!({"index": index, "count": count}));
+    }
+
+    fn warn(&mut self, code: &'static str, message: &'static str, detail: &Value) {
+        let detail = RawJson::of(detail).unwrap_or_default();
+        self.say(ModelEvent::Warning { code, message, detail });
     }
 
     fn item(&self, index: u32) -> Option<&OpenItem> {

@@ -93,7 +93,10 @@ impl<P: Protocol> Decoder for SseDecoder<P> {
             self.frame(frame);
         }
         if let Err(error) = result {
-            self.answer.fail(protocol_error(error.to_string()));
+            self.answer.fail(match error {
+                SseError::TooLong { .. } => too_large(error.to_string()),
+                SseError::InvalidUtf8 => protocol_error(error.to_string()),
+            });
         }
         self.answer.take()
     }
@@ -121,7 +124,10 @@ impl<P: Protocol> Decoder for SseDecoder<P> {
 }
 
 pub(crate) fn protocol_error(message: impl Into<String>) -> ModelError {
-    let mut error = ModelError::new(Category::Protocol, message);
-    error.code = Some("provider_protocol_error".to_owned());
-    error
+    ModelError::new(Category::Protocol, message)
+}
+
+/// More than is read of one answer.
+pub(crate) fn too_large(message: String) -> ModelError {
+    ModelError { fault: Some("answer_too_large"), ..protocol_error(message) }
 }

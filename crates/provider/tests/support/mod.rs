@@ -78,12 +78,14 @@ pub fn to_json(event: &ModelEvent) -> Value {
         }
         ModelEvent::Arguments { index, delta } => json!({"arguments": delta, "index": index}),
         ModelEvent::Annotated { index, annotation } => json!({"annotated": annotation, "index": index}),
+        ModelEvent::Block { index, block } => json!({"block": block, "index": index}),
         ModelEvent::ItemDone { index, opaque } => {
             json!({"itemDone": index, "opaque": opaque.as_ref().map(raw)})
         }
         ModelEvent::RateLimited(limit) => json!({"rateLimited": format!("{limit:?}")}),
         ModelEvent::State(state) => json!({"state": raw(state)}),
         ModelEvent::Vendor { name, data } => json!({"vendor": name, "data": raw(data)}),
+        ModelEvent::Warning { code, detail, .. } => json!({"warning": code, "detail": raw(detail)}),
         ModelEvent::Raw(bytes) => json!({"raw": String::from_utf8_lossy(bytes)}),
         ModelEvent::Completed { stop, usage, members: None } => {
             json!({"completed": stop_word(stop), "usage": usage})
@@ -93,7 +95,7 @@ pub fn to_json(event: &ModelEvent) -> Value {
         }
         ModelEvent::Failed(error) => json!({"failed": {
             "category": error.category.as_str(),
-            "code": error.code,
+            "code": error.info().code,
             "status": error.status,
             "retryAfterMs": error.retry_after.map(|wait| wait.as_millis() as u64),
             "message": error.message,

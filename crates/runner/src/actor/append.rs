@@ -8,6 +8,7 @@ use riverrun_event::{Event, Record, Sequence, TaskId, Timestamp};
 use tokio::time::Instant;
 
 use riverrun_fold::Change;
+use riverrun_log::{Error, Fact, NewBlob};
 
 use super::{Actor, LONGEST_BREATH};
 use crate::drive::EffectKey;
@@ -124,6 +125,7 @@ impl Actor {
         if page.is_empty() {
             return Ok(None);
         }
+        self.put_spilled(page).await?;
         let mut entry = page.take_entry()?;
         match self.core.journal.append(&self.key, &mut entry).await {
             Ok(landed) => self.landed(landed, page.now).await.map(Some),
@@ -132,6 +134,20 @@ impl Actor {
                 Err(error)
             }
         }
+    }
+
+    /// Stores the texts that are too large for the page's events. One that was not stored stays with the page.
+    async fn put_spilled(&mut self, page: &mut Page) -> Result<(), JournalError> {
+        while let Some((reference, blob)) = page.spilled.last() {
+            let blob = NewBlob { session: Some(self.key.session.clone()), ..blob.clone() };
+            match self.core.journal.log().put_blob(&self.key.tenant, blob).await {
+                Ok(_) => page.facts.push(Fact::Blob(reference.clone())),
+                Err(Error::Full) => return Err(JournalError::Full),
+                Err(error) => return Err(JournalError::Unavailable(error.to_string())),
+            }
+            page.spilled.pop();
+        }
+        Ok(())
     }
 
     async fn landed(&mut self, landed: Landed, now: Timestamp) -> Result<Place, JournalError> {
@@ -151,6 +167,9 @@ impl Actor {
 
     /// Appends text, which changes no plan: nobody waits until it is durable, but nothing else happens before.
     pub(super) async fn append_text(&mut self, mut page: Page) -> Result<(), Stop> {
+        if !page.spilled.is_empty() {
+            return self.append(page).await;
+        }
         let (now, size) = (page.now, page.size());
         let mut entry = match page.take_entry() {
             Ok(entry) => entry,

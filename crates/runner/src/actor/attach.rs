@@ -1,4 +1,4 @@
-//! Pictures and files of the blob store, put into the conversation as their content: no service can read the store.
+//! Pictures, files and sounds of the blob store, put into the conversation as their content: no service can read the store.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -63,6 +63,7 @@ pub fn blob_named(part: &Part) -> Option<&str> {
             (None, &image.file_ref, image.image_url.as_ref().map(|found| found.url.as_str()))
         }
         Block::File(file) => (file.data.as_deref(), &file.file_ref, file.url.as_deref()),
+        Block::Audio(audio) => (audio.data.as_deref(), &audio.file_ref, audio.url.as_deref()),
         _ => return None,
     };
     match (brought, url) {
@@ -84,6 +85,10 @@ fn fill(part: &mut Part, blob: &Blob) {
         Block::File(file) => {
             file.media_type.get_or_insert_with(|| blob.info.media_type.clone());
             (file.data, file.url) = (Some(content), None);
+        }
+        Block::Audio(audio) => {
+            audio.media_type.get_or_insert_with(|| blob.info.media_type.clone());
+            (audio.data, audio.url) = (Some(content), None);
         }
         _ => {}
     }

@@ -1,4 +1,4 @@
-//! Pictures, files and sounds that a tool gave back whole, taken out to the blob store: an event has no room for them,
+//! Pictures, files and sounds that a tool or a model gave whole, taken out to the blob store: an event has no room for them,
 //! and half of a data URL is worth nothing.
 
 use base64::Engine as _;
@@ -23,22 +23,31 @@ impl Actor {
         // The model's part and the user's block are often the same bytes.
         let mut known: Vec<(String, BlobRef, u64)> = Vec::new();
         for block in output.content.iter_mut().chain(&mut output.block_list) {
-            let Some(Brought { base64, media_type }) = brought(block) else { continue };
-            if base64.len() <= SMALL {
-                continue;
-            }
-            let (kept, size) = match known.iter().find(|(of, ..)| of == base64) {
+            let Some(found) = brought(block).filter(|found| found.base64.len() > SMALL) else { continue };
+            let (kept, size) = match known.iter().find(|(of, ..)| of == found.base64) {
                 Some((_, kept, size)) => (kept.clone(), *size),
                 None => {
-                    let Ok(bytes) = STANDARD.decode(base64) else { continue };
-                    let size = bytes.len() as u64;
-                    let Some(kept) = self.keep(bytes, media_type) else { continue };
-                    known.push((base64.to_owned(), kept.clone(), size));
+                    let Some((kept, size)) = self.keep_brought(&found) else { continue };
+                    known.push((found.base64.to_owned(), kept.clone(), size));
                     (kept, size)
                 }
             };
             refer(block, kept, size);
         }
+    }
+
+    /// The same for one block that is an event of its own.
+    pub(super) fn detach_block(&mut self, block: &mut Block) {
+        let found = brought(block).filter(|found| found.base64.len() > INLINE);
+        if let Some((kept, size)) = found.and_then(|found| self.keep_brought(&found)) {
+            refer(block, kept, size);
+        }
+    }
+
+    fn keep_brought(&mut self, found: &Brought<'_>) -> Option<(BlobRef, u64)> {
+        let bytes = STANDARD.decode(found.base64).ok()?;
+        let size = bytes.len() as u64;
+        Some((self.keep(bytes, found.media_type)?, size))
     }
 }
 

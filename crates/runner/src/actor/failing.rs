@@ -33,6 +33,8 @@ impl Actor {
         if goes_on && !seeded::is_on(Bug::KeepCutText) {
             self.retract_step(task, "model_failed", page);
         } else {
+            // A message that the service closed last is not known to be all that it had to say.
+            self.write_done(task, "incomplete", page);
             self.close_items(task, page);
         }
         self.limits_hit(task, error, &scope, page);

@@ -107,6 +107,7 @@ impl Actor {
                 let (item_id, output_index) = (Some(item.item.clone()), Some(item.output_index));
                 page.push(EventType::ToolArgs, &scope, &ToolArgs { delta, item_id, output_index, call_id });
             }
+            ModelEvent::Block { index, block } => self.whole_block(task, index, block, page),
             ModelEvent::Annotated { index, annotation } => {
                 if let Some((_, item)) = self.stream_item(task, index) {
                     item.annotations.push(annotation);
@@ -116,6 +117,9 @@ impl Actor {
             ModelEvent::RateLimited(limit) => self.rate_limited(task, &limit, page),
             ModelEvent::State(state) => self.shared_state(&state, page),
             ModelEvent::Vendor { name, data } => self.vendor(task, &name, &data, page),
+            ModelEvent::Warning { code, message, detail } => {
+                self.warning(task, code, message, detail, page);
+            }
             ModelEvent::Raw(bytes) => {
                 if let Some(stream) = self.streams.get_mut(task) {
                     stream.raw.extend_from_slice(&bytes);
@@ -216,7 +220,10 @@ impl Actor {
         let Some(items) = self.streams.get_mut(task).map(|stream| &mut stream.items) else { return };
         let is_meant = |item: &&mut StreamItem| item.index == index && !item.is_done;
         let Some(item) = items.iter_mut().rev().find(is_meant) else { return };
-        item.text.push_str(&delta);
+        // It is told again only if it is short, so no more of a long one is kept here.
+        if item.text.len() <= LONGEST_TOLD {
+            item.text.push_str(&delta);
+        }
         let block = item.text_block.unwrap_or_else(|| item.next_block());
         item.text_block = Some(block);
         if item.maker.is_none() {
@@ -231,6 +238,16 @@ impl Actor {
         let scope = maker.scope().clone();
         let delta = ModelDelta { logprobs: Some(logprobs), ..item.delta(delta, block) };
         page.push(EventType::ModelDelta, &scope, &delta);
+    }
+
+    /// A picture, a sound or a file that the model made. What it says next is a text of its own.
+    fn whole_block(&mut self, task: &TaskId, index: u32, mut block: Block, page: &mut Page) {
+        self.detach_block(&mut block);
+        let Some((scope, item)) = self.stream_item(task, index) else { return };
+        let place = item.next_block();
+        (item.text_block, item.maker) = (None, None);
+        item.text.clear();
+        page.push(EventType::ItemUpdated, &scope, &item.told(place, block, BlockChange::Done));
     }
 
     /// By what the model refuses to answer is a block of its own.
@@ -291,7 +308,7 @@ impl Actor {
     }
 
     /// The end of a text that has come to its end.
-    fn write_done(&mut self, task: &TaskId, status: &str, page: &mut Page) {
+    pub(super) fn write_done(&mut self, task: &TaskId, status: &str, page: &mut Page) {
         let Some(stream) = self.streams.get_mut(task) else { return };
         let Some((index, opaque)) = stream.done.take() else { return };
         let Some(scope) = self.view.task(task).map(|(_, view)| view.step_scope()) else { return };
@@ -356,9 +373,11 @@ fn is_of_item(event: &ModelEvent) -> bool {
         | ModelEvent::Frame { .. }
         | ModelEvent::Reasoning { .. }
         | ModelEvent::Arguments { .. }
+        | ModelEvent::Block { .. }
         | ModelEvent::Annotated { .. }
         | ModelEvent::ItemDone { .. }
-        | ModelEvent::Vendor { .. } => true,
+        | ModelEvent::Vendor { .. }
+        | ModelEvent::Warning { .. } => true,
         ModelEvent::Started { .. }
         | ModelEvent::RateLimited(_)
         | ModelEvent::State(_)

@@ -99,6 +99,14 @@ impl Actor {
         page.push(EventType::LimitChanged, &view.scope, &blocked);
     }
 
+    /// What was left out or mended of a service's answer.
+    pub(super) fn warning(&self, task: &TaskId, code: &str, message: &str, detail: RawJson, page: &mut Page) {
+        let Some((_, view)) = self.view.task(task) else { return };
+        let (code, message) = (Some(code.to_owned()), Some(message.to_owned()));
+        let notice = RuntimeNotice { code, message, detail: Some(detail), ..RuntimeNotice::default() };
+        page.push(EventType::RuntimeWarning, &view.step_scope(), &notice);
+    }
+
     /// What has no place here is kept under the provider's name.
     pub(super) fn vendor(&self, task: &TaskId, name: &str, data: &RawJson, page: &mut Page) {
         let Some((_, view)) = self.view.task(task) else { return };

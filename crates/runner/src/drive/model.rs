@@ -29,7 +29,10 @@ pub(crate) async fn call_model(
     let failure = match spoken {
         Ok(None) => return,
         Ok(Some(failure)) => failure,
-        Err(_) => failed(Category::Protocol, "the provider's code failed; see the server's log"),
+        Err(_) => {
+            let error = failed(Category::Protocol, "the provider's code failed; see the server's log");
+            ModelError { fault: Some("internal"), ..error }
+        }
     };
     line.tell(Report::Model(ModelEvent::Failed(failure))).await;
 }

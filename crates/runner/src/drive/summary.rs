@@ -78,13 +78,15 @@ async fn ask(
             ModelEvent::ItemStarted { .. }
             | ModelEvent::Reasoning { .. }
             | ModelEvent::Arguments { .. }
+            | ModelEvent::Block { .. }
             | ModelEvent::Annotated { .. }
             | ModelEvent::ItemDone { .. }
             | ModelEvent::Refusal { .. }
             | ModelEvent::Frame { .. }
             | ModelEvent::RateLimited(_)
             | ModelEvent::State(_)
-            | ModelEvent::Vendor { .. } => {}
+            | ModelEvent::Vendor { .. }
+            | ModelEvent::Warning { .. } => {}
         }
     }
     Err(ModelError::new(Category::Truncated, "the model's answer ended without its terminal event"))

@@ -75,7 +75,10 @@ fn message_entry(message: &MessageItem, making: &Making<'_>) -> Option<History> 
         }
         Some(_) | None => {
             let is_whole = message.status.as_deref() != Some("incomplete");
-            let opaque = making.provider(&message.id).and(message.opaque.clone()).filter(|_| is_whole);
+            // What a model drew or spoke is read by its maker with its proof; others are not sent that.
+            let is_drawn = parts.iter().any(|part| matches!(part, Block::Image(_) | Block::Audio(_)));
+            let is_maker = making.provider(&message.id).is_some() || is_drawn;
+            let opaque = message.opaque.clone().filter(|_| is_maker && is_whole);
             let parts = match making {
                 Making::Past => parts.into_iter().map(without_citations).collect(),
                 Making::Present { .. } | Making::Given { .. } => parts,

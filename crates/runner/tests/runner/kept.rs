@@ -165,6 +165,29 @@ async fn a_small_picture_of_a_tool_stays_in_its_event() {
     assert!(image.file_ref.is_none() && image.image_url.as_ref().unwrap().url.len() > 20 << 10);
 }
 
+#[tokio::test(start_paused = true)]
+async fn the_end_of_a_huge_answer_names_the_whole_of_it_and_does_not_repeat_it() {
+    let whole = "word".repeat(5 << 18);
+    let stage = Stage::new(Script::new(vec![text(&whole)]), vec![agent()]).await;
+    stage.submit("turn_1", "go").await;
+    assert_eq!(stage.ended("turn_1").await, "completed");
+    let mut ends = 0;
+    for event in stage.events().await {
+        let (Some(payload), "task.completed" | "turn.completed") = (&event.raw_payload, event.kind.as_str())
+        else {
+            continue;
+        };
+        ends += 1;
+        assert!(payload.get().len() < 2000, "{} repeats the answer", event.kind.as_str());
+        let told: serde_json::Value = payload.to().unwrap();
+        let (start, reference) = riverrun_event::cut_text(told["finalOutput"].as_str().unwrap()).unwrap();
+        assert!(whole.starts_with(start));
+        let (bytes, media_type) = blob(&stage, &BlobRef::Bare(reference.to_owned())).await;
+        assert_eq!((bytes == whole.as_bytes(), media_type.as_str()), (true, "text/plain; charset=utf-8"));
+    }
+    assert_eq!(ends, 2);
+}
+
 /// A conversation may name more than a request takes: the newest come along, and the model is told of the rest.
 #[tokio::test(start_paused = true)]
 async fn a_request_brings_along_only_so_much() {

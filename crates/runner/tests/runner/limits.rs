@@ -180,3 +180,23 @@ async fn what_an_agent_shares_stands_in_the_session() {
     let metadata = stage.state().await.session.metadata.unwrap();
     assert_eq!(metadata.get(), r#"{"state":{"step":2}}"#);
 }
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_without_its_end_and_one_that_was_mended_are_told_by_their_codes() {
+    let mended = ModelEvent::Warning {
+        code: "text_repaired",
+        message: "half of a character",
+        detail: RawJson::parse(r#"{"count":1}"#.to_owned()).unwrap(),
+    };
+    let script = Script::new(vec![failing(Category::Truncated, None, None), before(mended, text("x"))]);
+    let stage = Stage::new(script, vec![agent()]).await;
+    stage.submit("turn_1", "go").await;
+    assert_eq!(stage.ended("turn_1").await, "completed");
+    let events = stage.events().await;
+    let Ok(Payload::ModelFailed(failed)) = &of(&events, "model.failed").payload else { panic!() };
+    let words = (failed.error.code.as_deref(), failed.error.category.as_deref(), &failed.error.upstream);
+    assert_eq!(words, (Some("no_terminal"), Some("truncated"), &None));
+    let Ok(Payload::RuntimeWarning(warning)) = &of(&events, "runtime.warning").payload else { panic!() };
+    let detail = warning.detail.as_ref().map(RawJson::get);
+    assert_eq!((warning.code.as_deref(), detail), (Some("text_repaired"), Some(r#"{"count":1}"#)));
+}

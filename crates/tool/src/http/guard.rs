@@ -23,6 +23,13 @@ pub(crate) struct Target {
     is_allowed: bool,
 }
 
+/// Why an address is never reached, whatever its name stands for. It has the host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Unreachable {
+    NotPublic(String),
+    NotSecure(String),
+}
+
 /// The refusals tell nothing of what was found behind a name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Blocked {
@@ -37,6 +44,24 @@ pub(crate) enum Blocked {
 }
 
 impl Outbound {
+    /// What can be said before the first call: no name is resolved. None also for what is no address at all.
+    pub fn never_reaches(&self, url: &str) -> Option<Unreachable> {
+        // Behind the host there may be places for arguments.
+        let (scheme, rest) = url.split_once("://")?;
+        let host = rest.split(['/', '?', '#', '{']).next()?;
+        let (is_allowed, host) = match self.check(&format!("{scheme}://{host}/").parse().ok()?) {
+            Ok(target) => (target.is_allowed, target.host),
+            Err(Blocked::NotSecure(host)) => (false, host),
+            Err(_) => return None,
+        };
+        let is_inside = host == "localhost" || host.parse().is_ok_and(|address: IpAddr| !is_public(address));
+        match (is_allowed, is_inside) {
+            (true, _) => None,
+            (false, true) => Some(Unreachable::NotPublic(host)),
+            (false, false) => (scheme == "http").then_some(Unreachable::NotSecure(host)),
+        }
+    }
+
     pub(crate) fn check(&self, uri: &Uri) -> Result<Target, Blocked> {
         let authority = uri.authority().ok_or(Blocked::NotAUrl)?;
         let host = authority.host().trim_start_matches('[').trim_end_matches(']').to_ascii_lowercase();

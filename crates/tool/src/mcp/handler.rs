@@ -1,13 +1,18 @@
 //! What a server tells without being asked.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard};
 
 use rmcp::ClientHandler;
-use rmcp::model::{ClientConfig, Implementation, ProgressNotificationParam, ProgressToken};
+#[expect(deprecated, reason = "servers log until the protocol does without it")]
+use rmcp::model::LoggingMessageNotificationParam;
+use rmcp::model::{
+    ClientConfig, Implementation, NotificationMetaObject, ProgressNotificationParam, ProgressToken, RequestId,
+};
 use rmcp::service::{NotificationContext, RoleClient};
 use tokio::sync::watch;
 
+use super::log_line;
 use crate::{Progress, ProgressSink};
 
 /// Progress that came before its call was known here.
@@ -16,59 +21,120 @@ const EARLY: usize = 64;
 pub(super) struct Handler {
     /// Counts the changes of the server's list.
     changes: watch::Sender<u64>,
-    watchers: Mutex<Watchers>,
+    calls: Mutex<Calls>,
 }
 
 #[derive(Default)]
-struct Watchers {
-    sinks: HashMap<ProgressToken, ProgressSink>,
-    early: VecDeque<(ProgressToken, Progress)>,
+struct Calls {
+    /// Calls that were sent, or are about to be.
+    open: usize,
+    known: Vec<Known>,
+    early: VecDeque<(Whose, Progress)>,
+}
+
+struct Known {
+    token: ProgressToken,
+    id: RequestId,
+    sink: ProgressSink,
+}
+
+/// The call that something is about.
+#[derive(PartialEq)]
+enum Whose {
+    Token(ProgressToken),
+    Id(RequestId),
+    /// That of the only call; if there are several, of none.
+    Only,
+}
+
+impl Whose {
+    fn is(&self, call: &Known, open: usize) -> bool {
+        match self {
+            Whose::Token(token) => *token == call.token,
+            Whose::Id(id) => *id == call.id,
+            Whose::Only => open == 1,
+        }
+    }
+}
+
+/// A call that the server may have.
+pub(super) struct Open<'a>(&'a Handler);
+
+impl Drop for Open<'_> {
+    fn drop(&mut self) {
+        let mut calls = self.0.calls();
+        calls.open -= 1;
+        calls.early.retain(|(whose, _)| *whose != Whose::Only);
+    }
 }
 
 impl Handler {
     pub fn new(changes: watch::Sender<u64>) -> Self {
-        Self { changes, watchers: Mutex::default() }
+        Self { changes, calls: Mutex::default() }
     }
 
-    pub fn watch(&self, token: ProgressToken, sink: ProgressSink) {
-        let mut watchers = self.watchers();
-        let Watchers { sinks, early } = &mut *watchers;
-        early.retain(|(of, progress)| {
-            if *of == token {
-                sink(progress.clone());
+    /// Before the call is sent: what the server says of it may be here first.
+    pub fn open(&self) -> Open<'_> {
+        self.calls().open += 1;
+        Open(self)
+    }
+
+    pub fn watch(&self, token: ProgressToken, id: RequestId, sink: ProgressSink) {
+        let mut calls = self.calls();
+        let Calls { open, known, early } = &mut *calls;
+        let call = Known { token, id, sink };
+        early.retain(|(whose, progress)| {
+            let is_meant = whose.is(&call, *open);
+            if is_meant {
+                (call.sink)(progress.clone());
             }
-            *of != token
+            !is_meant
         });
-        sinks.insert(token, sink);
+        known.push(call);
     }
 
     pub fn unwatch(&self, token: &ProgressToken) {
-        self.watchers().sinks.remove(token);
+        self.calls().known.retain(|call| call.token != *token);
     }
 
-    fn watchers(&self) -> MutexGuard<'_, Watchers> {
-        self.watchers.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    fn calls(&self) -> MutexGuard<'_, Calls> {
+        self.calls.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    fn tell(&self, told: ProgressNotificationParam) {
-        let fraction =
-            told.total.filter(|total| *total > 0.0).map(|total| (told.progress / total).clamp(0.0, 1.0));
-        let progress = Progress { message: told.message, fraction, partial: None };
-        let mut watchers = self.watchers();
-        match watchers.sinks.get(&told.progress_token) {
-            Some(sink) => sink(progress),
-            None => {
-                watchers.early.push_back((told.progress_token, progress));
-                let beyond = watchers.early.len().saturating_sub(EARLY);
-                watchers.early.drain(..beyond);
-            }
+    fn tell(&self, whose: Whose, progress: Progress) {
+        let mut calls = self.calls();
+        let open = calls.open;
+        if let Some(call) = calls.known.iter().find(|call| whose.is(call, open)) {
+            return (call.sink)(progress);
+        }
+        if whose != Whose::Only || open == 1 {
+            calls.early.push_back((whose, progress));
+            let beyond = calls.early.len().saturating_sub(EARLY);
+            calls.early.drain(..beyond);
         }
     }
 }
 
 impl ClientHandler for Handler {
     async fn on_progress(&self, told: ProgressNotificationParam, _: NotificationContext<RoleClient>) {
-        self.tell(told);
+        let fraction =
+            told.total.filter(|total| *total > 0.0).map(|total| (told.progress / total).clamp(0.0, 1.0));
+        let progress = Progress { message: told.message, fraction, partial: None };
+        self.tell(Whose::Token(told.progress_token), progress);
+    }
+
+    #[expect(deprecated, reason = "servers log until the protocol does without it")]
+    async fn on_logging_message(
+        &self,
+        told: LoggingMessageNotificationParam,
+        context: NotificationContext<RoleClient>,
+    ) {
+        let Some(message) = log_line::words(&told) else { return };
+        // The SDK leaves what stands in `_meta` among the extensions.
+        let meta = context.extensions.get::<NotificationMetaObject>().unwrap_or(&context.meta);
+        let call = log_line::call_of(meta);
+        let whose = call.map_or(Whose::Only, Whose::Id);
+        self.tell(whose, Progress { message: Some(message), ..Progress::default() });
     }
 
     async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {

@@ -20,7 +20,7 @@ use rmcp::transport::streamable_http_client::{
 use sse_stream::{Error as SseError, Sse, SseStream};
 use tokio::sync::watch;
 
-use super::unread;
+use super::{log_line, unread};
 use crate::Secret;
 use crate::http::body;
 use crate::http::client::{Answer, SendError, send};
@@ -114,7 +114,8 @@ impl HttpLink {
             || (is_empty && !is_request(&message))
         {
             if call.is_some() {
-                return Err(unexpected(format!("HTTP {status} and no result")));
+                // Only what asks nothing is taken this way; an answer may come on no other stream than its own.
+                return Err(unexpected(format!("HTTP {status}, which takes a call and never answers it")));
             }
             return Ok(StreamableHttpPostResponse::Accepted);
         }
@@ -156,7 +157,7 @@ impl HttpLink {
         let limit = self.limit;
         let Answer { response, connection } = answer;
         let pieces = response.into_body().into_data_stream();
-        let is_cut = Arc::new(AtomicBool::new(false));
+        let (is_cut, named) = (Arc::new(AtomicBool::new(false)), call.clone());
         let cut = is_cut.clone();
         let bounded = stream::unfold((pieces, connection, 0), move |(mut pieces, connection, length)| {
             let cut = cut.clone();
@@ -173,7 +174,11 @@ impl HttpLink {
             let told = unread::answer(id, unread::TOO_LONG, too_long(limit));
             Some(Ok(Sse { data: serde_json::to_string(&told).ok(), ..Sse::default() }))
         });
-        SseStream::from_bytes_stream(bounded).chain(last.filter_map(std::future::ready)).boxed()
+        let told = SseStream::from_bytes_stream(bounded).map(move |event| match &named {
+            Some(id) => event.map(|event| log_line::name_call(event, id)),
+            None => event,
+        });
+        told.chain(last.filter_map(std::future::ready)).boxed()
     }
 }
 

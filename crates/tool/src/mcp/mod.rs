@@ -1,13 +1,14 @@
 //! Tools of MCP servers, over standard input and output or streamable HTTP.
 //!
-//! The server is not trusted: its names are put under its own, its hints count only if the operator says so, its log
-//! stays out of events, and every message has a limit. It is started when it is first needed, and again after it
+//! The server is not trusted: its names are put under its own, its hints count only if the operator says so, what it
+//! writes to standard error stays out of events, and every message has a limit. It is started when it is first needed, and again after it
 //! went away.
 
 mod content;
 mod handler;
 mod http;
 mod inventory;
+mod log_line;
 mod offer;
 mod server;
 mod session;

@@ -51,11 +51,12 @@ impl Session {
 
     /// The result as JSON. If this is dropped, the server is told that nobody waits any more.
     pub async fn ask(&self, request: ClientRequest, call: Option<&Call>) -> Result<Value, ServiceError> {
+        let _open = call.map(|_| self.service.service().open());
         let handle =
             self.service.peer().send_cancellable_request(request, PeerRequestOptions::no_options()).await?;
         let handler = self.service.service();
         if let Some(call) = call {
-            handler.watch(handle.progress_token.clone(), call.progress.clone());
+            handler.watch(handle.progress_token.clone(), handle.id.clone(), call.progress.clone());
         }
         let mut waiting = Waiting::new(&handle, handler);
         let answer = handle.await_response().await;

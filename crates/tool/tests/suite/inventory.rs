@@ -11,7 +11,7 @@ use riverrun_tool::{
 use serde_json::json;
 use tempfile::TempDir;
 
-use crate::support::{call, eventually};
+use crate::support::{call, eventually, watched};
 
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/suite/mcp_plain.py");
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -145,6 +145,26 @@ async fn a_server_over_http_that_is_down_is_found_later_and_again_after_a_kill()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_log_line_on_the_stream_of_a_call_is_progress_of_that_call() {
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let outbound = Outbound { allow: vec![format!("127.0.0.1:{port}")] };
+    let url = format!("http://127.0.0.1:{port}/mcp");
+    let bench =
+        Bench::new(tempfile::tempdir().unwrap(), Endpoint::Http { url, headers: Vec::new(), outbound });
+    bench.offer("tells_a tells_b");
+    let _listening = Listening::start(&bench, port).await;
+    bench.lists(&["hand__tells_a", "hand__tells_b"]).await;
+    let ask = async |name: &str| {
+        let (call, seen) = watched(json!({}));
+        bench.tool(name).call(call).await.unwrap();
+        let told = seen.lock().unwrap();
+        told.iter().filter_map(|progress| progress.message.clone()).collect::<Vec<String>>()
+    };
+    let told = tokio::join!(ask("hand__tells_a"), ask("hand__tells_b"));
+    assert_eq!(told, (vec!["tells_a".to_owned()], vec!["tells_b".to_owned()]));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_call_over_http_that_was_answered_somehow_is_not_told_as_undelivered() {
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let outbound = Outbound { allow: vec![format!("127.0.0.1:{port}")] };
@@ -162,7 +182,11 @@ async fn a_call_over_http_that_was_answered_somehow_is_not_told_as_undelivered()
             unknown,
             "answered with HTTP 500 Internal Server Error: oops; what the call did is not known",
         ),
-        ("s202", unknown, "answered with HTTP 202 Accepted and no result; what the call did is not known"),
+        (
+            "s202",
+            unknown,
+            "answered with HTTP 202 Accepted, which takes a call and never answers it; what the call did is not known",
+        ),
         ("s403", ToolErrorKind::Failed, "refused the call: HTTP 403 Forbidden: oops"),
         ("s503", ToolErrorKind::Unavailable, "cannot take the call now: HTTP 503"),
         ("stream", ToolErrorKind::LimitPassed, "wrote a message of more than 33554432 bytes"),

@@ -61,7 +61,7 @@ async fn all_pages_are_listed_and_hostile_tools_are_refused() {
     let offer = bench.server.offer().await.unwrap();
     let names: Vec<&str> = offer.tools.iter().map(|tool| tool.definition().name.as_str()).collect();
     assert_eq!(names[..3], ["hand__echo", "hand__files_read", "hand__boom"]);
-    assert_eq!(names.len(), 10);
+    assert_eq!(names.len(), 12);
     let refused: Vec<String> =
         offer.refused.iter().map(|refused| format!("{}: {}", refused.name, refused.reason)).collect();
     for (refused, expected) in refused.iter().zip([
@@ -123,6 +123,23 @@ async fn calls_give_text_errors_progress_and_other_kinds() {
     assert_eq!(message, "the MCP server `hand` answered with an error: no tool 'boom' (-32602)");
     bench.fails("echo", ToolErrorKind::BadArguments).await;
     assert_eq!(bench.noted().matches("initialize").count(), 1, "one process for all of it");
+}
+
+#[tokio::test]
+async fn what_a_server_logs_during_a_call_is_progress_of_the_call() {
+    let bench = Bench::new("good");
+    let set = bench.set().await;
+    let (chatty, seen) = watched(json!({}));
+    set.run("hand__chatty", chatty, None).await.unwrap();
+    let mut told: Vec<_> = seen.lock().unwrap().iter().filter_map(|p| p.message.clone()).collect();
+    told.sort();
+    assert_eq!(told, ["error: [1,2]", "looking", "warning: slow disk"]);
+    // Standard output is one for all calls: a line that may be another's is nobody's.
+    let (one, by_one) = watched(json!({}));
+    let (other, by_other) = watched(json!({}));
+    let (one, other) = tokio::join!(set.run("hand__both", one, None), set.run("hand__both", other, None));
+    assert_eq!((text(&one.unwrap()), text(&other.unwrap())), ("both", "both"));
+    assert!(by_one.lock().unwrap().is_empty() && by_other.lock().unwrap().is_empty());
 }
 
 #[tokio::test]

@@ -8,10 +8,13 @@ Over HTTP there are more ways to answer, below.
 import json
 import os
 import sys
+import threading
+import time
 import uuid
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 TOOLS, NOTES = sys.argv[2], sys.argv[3]
+BOTH = threading.Barrier(2)
 
 
 def listed():
@@ -64,11 +67,11 @@ class Handler(BaseHTTPRequestHandler):
             return self.reply(404)
         if "id" not in message:
             return self.reply(202)
-        if message["method"] == "tools/call" and self.misbehaves(message["params"]["name"]):
+        if message["method"] == "tools/call" and self.misbehaves(message["params"]["name"], message):
             return
         self.reply(200, json.dumps(answer(message)).encode(), headers)
 
-    def misbehaves(self, tool):
+    def misbehaves(self, tool, message):
         """Over HTTP, some names are ways to answer a call that no client can make sense of."""
         kind = {"html": "text/html", "words": "application/json", "broken": "application/json", "stream": "text/event-stream"}
         status = {"s500": 500, "s403": 403, "s503": 503, "s202": 202}
@@ -96,9 +99,25 @@ class Handler(BaseHTTPRequestHandler):
             self.close_connection = True
         elif tool in kind:
             self.reply(200, b"<html>", [("content-type", kind[tool])])
+        elif tool in ("tells_a", "tells_b"):
+            self.tells(tool, message)
         else:
             return False
         return True
+
+    def tells(self, tool, message):
+        """Two calls that are open together, each with a line of log on its own stream."""
+        self.send_response(200)
+        self.send_header("content-type", "text/event-stream")
+        self.send_header("connection", "close")
+        self.end_headers()
+        BOTH.wait(10)
+        note = {"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "info", "data": tool}}
+        for said in (note, answer(message)):
+            self.wfile.write(f"data: {json.dumps(said)}\n\n".encode())
+            self.wfile.flush()
+            time.sleep(0.3)
+        self.close_connection = True
 
     def do_GET(self):
         self.reply(405)

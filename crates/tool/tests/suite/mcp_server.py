@@ -11,6 +11,9 @@ import time
 MODE, NOTES = sys.argv[1], sys.argv[2]
 
 
+WAITING = []
+
+
 def note(word):
     with open(NOTES, "a") as notes:
         notes.write(word + "\n")
@@ -39,7 +42,7 @@ ECHO = {
 }
 TOOLS = [
     [ECHO, {"name": "files.read", "inputSchema": ANY, "annotations": {"destructiveHint": False, "idempotentHint": True}}],
-    [{"name": name, "inputSchema": ANY} for name in ("boom", "fail", "wait", "steps", "kinds", "change", "crash", "big")],
+    [{"name": name, "inputSchema": ANY} for name in ("boom", "fail", "wait", "steps", "kinds", "change", "crash", "big", "chatty", "both")],
     [
         {"name": "a b", "inputSchema": ANY},
         {"name": "a\u202eb", "inputSchema": ANY},
@@ -77,6 +80,21 @@ def call(request):
                   "params": {"progressToken": token, "progress": step, "total": 2, "message": f"step {step}"}})
         time.sleep(0.3)
         return text("two steps")
+    if name == "chatty":
+        for level, data in (("debug", "noise"), ("info", "looking"), ("warning", {"msg": "slow disk"}), ("error", [1, 2])):
+            send({"method": "notifications/message", "params": {"level": level, "logger": "disk", "data": data}})
+        time.sleep(0.3)
+        return text("said")
+    if name == "both":
+        # Answers when a second call is there, so that two are open while it speaks.
+        WAITING.append(request["id"])
+        if len(WAITING) < 2:
+            return None
+        send({"method": "notifications/message", "params": {"level": "info", "data": "whose?"}})
+        time.sleep(0.3)
+        for waiting in WAITING:
+            send({"id": waiting, "result": text("both")})
+        return None
     if name == "kinds":
         return {"content": [{"type": "image", "mimeType": "image/png", "data": "iVBO"},
                             {"type": "from_the_future", "x": 1}],

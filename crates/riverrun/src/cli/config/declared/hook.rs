@@ -50,6 +50,7 @@ impl Reader {
         } else if argv.is_empty() {
             self.foreign(table, &["env", "cwd"], at, "`command`");
         }
+        self.reach(table);
         match (argv.is_empty(), text(table, "url")) {
             (false, None) => Some(Some(ToolKind::Command {
                 argv,

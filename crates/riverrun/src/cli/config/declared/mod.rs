@@ -7,6 +7,7 @@ mod fits;
 mod guardrail;
 mod hook;
 mod node;
+mod reach;
 mod read;
 mod references;
 mod service;

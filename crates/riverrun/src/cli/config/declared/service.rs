@@ -29,6 +29,7 @@ impl Reader {
                 self.complain(&member.span, format!("{at} needs `command` or `url`, and not both"));
             }
         }
+        self.reach(&table);
         Some(Mcp {
             name: name(member),
             command,

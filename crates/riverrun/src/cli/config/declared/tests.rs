@@ -111,7 +111,7 @@ fn every_mistake_is_named_with_its_place_and_what_was_meant() {
             &["1:8: [tools.t] says not what it is: give `command`, `url`, `function` or `client = true`"],
         ),
         (
-            "[tools.t]\ncommand = [\"a\"]\nurl = \"http://x\"\n",
+            "[tools.t]\ncommand = [\"a\"]\nurl = \"https://x\"\n",
             &["1:8: [tools.t] has command and url: give one of them"],
         ),
         (
@@ -135,7 +135,7 @@ fn every_mistake_is_named_with_its_place_and_what_was_meant() {
             &["5:14: on_failure: `blok` is not one of block, allow; did you mean `block`?"],
         ),
         (
-            "[[hooks]]\nname = \"h\"\npoints = [\"stop\"]\nurl = \"http://x\"\nheaders = { Authorization = \"Bearer sk-live-secret\" }\n",
+            "[[hooks]]\nname = \"h\"\npoints = [\"stop\"]\nurl = \"https://x\"\nheaders = { Authorization = \"Bearer sk-live-secret\" }\n",
             &[
                 "5:11: headers: `Authorization`: a key does not belong in this file; write { env = \"NAME\" } or { file = \"PATH\" }",
             ],
@@ -173,7 +173,7 @@ fn every_mistake_is_named_with_its_place_and_what_was_meant() {
             &["3:15: `w` is in this list twice; once is enough"],
         ),
         (
-            "[tools.t]\nurl = \"http://x\"\nheaders = { Authorization = \"Bearer sk-live-secret\" }\n",
+            "[tools.t]\nurl = \"https://x\"\nheaders = { Authorization = \"Bearer sk-live-secret\" }\n",
             &[
                 "3:11: headers: `Authorization`: a key does not belong in this file; write { env = \"NAME\" } or { file = \"PATH\" }",
             ],
@@ -363,4 +363,44 @@ fn an_mcp_server_s_name_cannot_be_taken_for_another_with_a_tool() {
         assert!(said.iter().any(|said| said.contains(&expected)), "{said:?}");
     }
     assert_eq!(complaints("[mcp._a_b]\ncommand = [\"m\"]\n"), Vec::<String>::new());
+}
+
+#[test]
+fn an_address_that_no_call_may_reach_is_told_with_what_allows_it() {
+    let hook = "[[hooks]]\nname = \"h\"\npoints = [\"stop\"]";
+    let rail = "[[guardrails]]\nname = \"g\"\nchecks = [\"input\"]";
+    for table in ["[mcp.m]", "[tools.t]", hook, rail] {
+        for (url, expected) in [
+            (
+                "https://10.0.0.1/",
+                "url: `10.0.0.1` is not public and is not reached; if that is meant, write allow_hosts = [\"10.0.0.1\"]",
+            ),
+            (
+                "http://10.0.0.1:80/x",
+                "url: `10.0.0.1` is not public and is not reached; if that is meant, write allow_hosts = [\"10.0.0.1\"]",
+            ),
+            (
+                "https://[::1]:8443/",
+                "url: `::1` is not public and is not reached; if that is meant, write allow_hosts = [\"::1\"]",
+            ),
+            (
+                "https://LocalHost/",
+                "url: `localhost` is not public and is not reached; if that is meant, write allow_hosts = [\"localhost\"]",
+            ),
+            (
+                "http://example.com/",
+                "url: `example.com` is not reached without TLS; write https://, or allow_hosts = [\"example.com\"]",
+            ),
+        ] {
+            let place = table.lines().count() + 1;
+            assert_eq!(said_of(table, &format!("url = \"{url}\"")), [format!("{place}:7: {expected}")]);
+            let host = expected.rsplit('"').nth(1).unwrap();
+            let allowed = format!("url = \"{url}\"\nallow_hosts = [\"{host}\"]");
+            assert_eq!(said_of(table, &allowed), [""; 0], "what it says helps");
+        }
+        assert_eq!(said_of(table, "url = \"https://example.com/a\""), [""; 0]);
+    }
+    assert_eq!(said_of("[tools.t]", "url = \"https://example.com/{city}\""), [""; 0]);
+    let ollama = "[providers.p]\nkind = \"openai-chat\"";
+    assert_eq!(said_of(ollama, "base_url = \"http://127.0.0.1:11434/v1\""), [""; 0], "a model at home");
 }

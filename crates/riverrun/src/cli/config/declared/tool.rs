@@ -22,6 +22,7 @@ impl Reader {
         if matches!(&kind, ToolKind::Command { argv, .. } if argv.is_empty()) {
             self.complain(&member.node.span, format!("command: the list is empty in {at}"));
         }
+        self.reach(&table);
         Some(Tool {
             name: name(member),
             description: text(&table, "description").unwrap_or_default(),
