@@ -217,7 +217,8 @@ fn a_hook_over_http_is_asked_within_the_walls_of_http_tools() {
     let request = served.join().unwrap();
     assert!(request.starts_with("POST /hook ") && request.contains("\"output\":\"rm\""), "{request}");
 
-    let walled = "url = \"http://127.0.0.1:9/hook\"";
+    // What the file can tell by itself does not start; this one is an address only to the resolver.
+    let walled = "url = \"https://127.1:9/hook\"";
     let stage = stage("hook_walled", &hook("web", "pre_tool_use", walled));
     stage.submit("t1", "doer");
     let events = stage.until_ended("t1");
