@@ -25,7 +25,7 @@ pub fn apply(
         apply_one(connection, session, key, fact)?;
     }
     // How the session stands is weighed once, behind all of them.
-    newest.map_or(Ok(()), |told| standing::weigh(connection, session, key, &told))
+    newest.map_or(Ok(()), |told| standing::weigh(connection, session, &told))
 }
 
 fn apply_one(connection: &Connection, session: i64, key: &SessionKey, fact: &Fact) -> rusqlite::Result<()> {

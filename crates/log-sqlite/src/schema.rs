@@ -29,7 +29,7 @@ pub const FORMAT: i64 = 1;
 /// "RIVR": says that a SQLite file is a Riverrun log.
 const APPLICATION: i64 = 0x5249_5652;
 
-const TABLES: &str = "
+pub const TABLES: &str = "
 CREATE TABLE meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 CREATE TABLE leases (
     shard INTEGER PRIMARY KEY, epoch INTEGER NOT NULL, owner TEXT, expires INTEGER) STRICT;
@@ -96,6 +96,10 @@ CREATE TABLE keys (
     created_at INTEGER NOT NULL, expires_at INTEGER, revoked_at INTEGER, last_used_at INTEGER) STRICT;
 ";
 
+/// Came after stores were in use. The store does without it where it cannot be made, as on a full disk.
+pub const WAITING: &str =
+    "CREATE INDEX IF NOT EXISTS actions_waiting ON actions (session, turn) WHERE resolved_at IS NULL";
+
 /// The tables whose rows belong to a session and go with it.
 pub const OF_SESSION: &[&str] = &[
     "tags",
@@ -145,8 +149,10 @@ pub fn open(
     if is_new {
         connection.execute_batch(&format!(
             "BEGIN; PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {FORMAT}; {TABLES}
-             INSERT INTO meta VALUES ('incarnation', 0); COMMIT;"
+             INSERT INTO meta VALUES ('incarnation', 0); {WAITING}; COMMIT;"
         ))?;
+    } else {
+        let _ = connection.execute_batch(WAITING);
     }
     let incarnation = renew(&connection, random, found_there.lost.is_some())?;
     mark_open(&connection, true)?;
