@@ -152,7 +152,7 @@ pub struct Decide {
     /// The digest of what is decided upon. Absent is allowed only to reject.
     pub digest: Option<String>,
     pub message: Option<String>,
-    /// Holds for this tool and agent from now on, also for calls of it that wait already.
+    /// Holds for this tool and agent from now on.
     pub always: bool,
     /// Who decides, for the record.
     pub decided_by: Option<String>,

@@ -48,7 +48,7 @@ impl Interruption {
 }
 
 impl RunStream {
-    /// Lets the call run. `always` holds for this tool and agent for the rest of the session, and for what waits already.
+    /// Lets the call run. `always` holds for this tool and agent for the rest of the session.
     pub async fn approve(&self, interruption: &Interruption, always: bool) -> Result<Decided, Error> {
         self.decide(interruption, Decision::Approve, always, None).await
     }

@@ -14,7 +14,7 @@ use super::Actor;
 use super::money::later;
 use super::result::Outcome;
 use crate::agent::Rejection;
-use crate::approve::{ALLOWED, REFUSED, digest, named};
+use crate::approve::{digest, named};
 use crate::page::Page;
 use crate::view::ActionView;
 
@@ -131,13 +131,6 @@ impl Actor {
         };
         let is_given = matches!(resolved.decision.as_str(), "approve" | "edit");
         let usual = match resolved.decision.as_str() {
-            _ if resolved.source.as_deref() == Some("rule") => {
-                if is_given {
-                    ALLOWED
-                } else {
-                    REFUSED
-                }
-            }
             "approve" => "somebody agreed",
             "edit" => "somebody agreed, with other arguments",
             "respond" => "somebody answered in the tool's place",

@@ -1,13 +1,14 @@
 //! Decisions: the first one wins, and everybody is told which it was.
 
-use riverrun_event::{ActionRequired, ActionResolved, RawJson, Scope, Sequence};
+use riverrun_event::{ActionRequired, ActionResolved, EventType, RawJson, Scope, Sequence};
 use riverrun_fold::{Action, ActionStatus};
 use riverrun_log::seeded::{self, Bug};
 use serde_json::Value;
 
 use super::Actor;
 use super::command::Refusal;
-use crate::approve::digest;
+use crate::approve::{Rule, Rules, digest, identity};
+use crate::page::Page;
 use crate::schema::find_misfit;
 use crate::{CommandError, Decide, Decided, Decision, RequestKey};
 
@@ -223,7 +224,7 @@ impl Actor {
         }
     }
 
-    pub(super) fn with_tool<T>(
+    fn with_tool<T>(
         &self,
         action: &Action,
         look: impl FnOnce(&riverrun_tool::ToolDefinition) -> T,
@@ -232,6 +233,38 @@ impl Actor {
         let (_, view) = self.view.task(task)?;
         let call = view.call(action.tool_call_id.as_ref()?.as_str())?;
         self.persona(task)?.tooling(&call.name)?.definition(&call.name).as_ref().map(look)
+    }
+
+    fn write_rule(
+        &self,
+        decide: &Decide,
+        action: &Action,
+        decision: &str,
+        scope: &Scope,
+        page: &mut Page,
+    ) -> Result<(), CommandError> {
+        let refused =
+            |detail: &str| CommandError::Invalid { field: "always".to_owned(), detail: detail.to_owned() };
+        if !matches!(decision, "approve" | "reject") {
+            return Err(refused("only `approve` and `reject` can hold always"));
+        }
+        let agent =
+            action.task_id.as_ref().and_then(|task| self.view.task(task)).map(|(_, view)| view.agent.clone());
+        let named = self.with_tool(action, |definition| (identity(definition), definition.name.clone()));
+        let (Some(agent), Some((tool, tool_name))) = (agent, named) else {
+            return Err(refused("this action is not about a tool of the server"));
+        };
+        let rule = Rule {
+            rule_id: action.action_id.to_string(),
+            tool,
+            tool_name,
+            agent,
+            decision: decision.to_owned(),
+            decided_by: decide.decided_by.clone(),
+            decided_at: Some(page.now),
+        };
+        page.push(EventType::PolicyChanged, scope, &Rules::of(&self.state).with(rule).made());
+        Ok(())
     }
 }
 

@@ -46,7 +46,6 @@ mod request;
 mod result;
 mod retry;
 mod revoke;
-mod rule;
 mod spawn;
 mod start;
 mod submit;

@@ -316,7 +316,7 @@ pub(super) fn started(call: &CallView, arguments: &Value, edited: Option<RawJson
 }
 
 /// When a person must agree to what the name stands for.
-pub(super) fn approval_of(persona: &Persona, tooling: &Tooling<'_>, name: &str) -> Approval {
+fn approval_of(persona: &Persona, tooling: &Tooling<'_>, name: &str) -> Approval {
     match tooling {
         Tooling::Ours(ours) => ours.approval.clone(),
         Tooling::Client { .. } | Tooling::Subagent(_) | Tooling::Handoff(_) => {

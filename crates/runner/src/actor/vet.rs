@@ -45,18 +45,6 @@ impl Actor {
         approval: &Approval,
         value: &Value,
     ) -> Option<Verdict> {
-        self.verdict_by(&Rules::of(&self.state), task, call, definition, approval, value)
-    }
-
-    pub(super) fn verdict_by(
-        &self,
-        rules: &Rules,
-        task: &TaskId,
-        call: &str,
-        definition: &ToolDefinition,
-        approval: &Approval,
-        value: &Value,
-    ) -> Option<Verdict> {
         let (turn, view) = self.view.task(task)?;
         let asked = AskedCall {
             session: self.key.session.as_str(),
@@ -67,7 +55,7 @@ impl Actor {
             tool: &definition.name,
             arguments: value,
         };
-        let verdict = judge(&asked, definition, approval, rules);
+        let verdict = judge(&asked, definition, approval, &Rules::of(&self.state));
         let asking = view.call(call).and_then(CallView::asking);
         Some(match (verdict, asking) {
             (Verdict::Allow { .. }, Some((hook, answer))) => {

@@ -9,7 +9,7 @@ use riverrun_log::seeded::{self, Bug};
 use riverrun_tool::ToolDefinition;
 
 pub(crate) use digest::{digest, identity, named};
-pub(crate) use rules::{ALLOWED, REFUSED, Rules};
+pub(crate) use rules::Rules;
 pub use rules::{Rule, rules};
 
 use crate::agent::{Approval, AskedCall};
@@ -37,9 +37,10 @@ pub(crate) fn judge(
         (_, Some(rule)) if rule.decision != "approve" => {
             Verdict::Deny { source: "rule", reason: rules::REFUSED.to_owned() }
         }
-        (Verdict::Ask { .. }, Some(_)) => {
-            Verdict::Allow { source: "rule", reason: rules::ALLOWED.to_owned() }
-        }
+        (Verdict::Ask { .. }, Some(_)) => Verdict::Allow {
+            source: "rule",
+            reason: "somebody allowed this tool for this agent always".to_owned(),
+        },
         (verdict, _) => verdict,
     }
 }

@@ -9,7 +9,6 @@ use serde::{Deserialize, Serialize};
 
 /// The policy that the events name.
 pub(crate) const POLICY: &str = "approvals";
-pub(crate) const ALLOWED: &str = "somebody allowed this tool for this agent always";
 pub(crate) const REFUSED: &str = "somebody refused this tool for this agent always";
 /// More rules than a person makes in one session; the oldest goes.
 const MOST: usize = 200;

@@ -5,7 +5,6 @@
 
 mod agent_approvals;
 mod agents;
-mod always;
 mod codes;
 mod compaction;
 mod consent;

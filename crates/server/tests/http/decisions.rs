@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::{Value, json};
 
-use crate::agents::{agents, hurried, kinds};
+use crate::agents::{agents, kinds};
 use crate::harness::{JSON, NDJSON, Server};
 
 async fn waiting() -> (Server, Arc<AtomicUsize>, Value) {
@@ -187,9 +187,9 @@ async fn after_a_cancel_nothing_can_be_decided() {
 
 #[tokio::test]
 async fn after_its_time_nothing_can_be_decided() {
-    let server = Server::with_agents(hurried()).await;
+    let server = Server::with_agents(agents(&Arc::default())).await;
     server.make("s").await;
-    server.submit("s", json!({"input": "delete x", "agent": "deleter", "turnId": "t1"})).await;
+    server.submit("s", json!({"input": "delete x", "agent": "hurried", "turnId": "t1"})).await;
     let told = server.turn("s", "t1").await;
     let asked = told.iter().find(|event| event["type"] == "action.required").expect("it asked");
     for decision in ["approve", "reject"] {
@@ -250,12 +250,12 @@ async fn a_decision_on_one_call_beats_an_always() {
         };
         let decision =
             |decision: &str, action: &Value| json!({"decision": decision, "digest": action["digest"]});
-        let decided = server.post(&path(&both[1]), decision(one, &both[1])).await;
-        assert_eq!((decided.status, &decided.json()["won"]), (200, &json!(true)), "{}", decided.text());
         let mut sticky = decision(always, &both[0]);
         sticky["always"] = json!(true);
         let decided = server.post(&path(&both[0]), sticky).await;
         assert_eq!(decided.status, 200, "{}", decided.text());
+        let decided = server.post(&path(&both[1]), decision(one, &both[1])).await;
+        assert_eq!((decided.status, &decided.json()["won"]), (200, &json!(true)), "{}", decided.text());
         server.turn("s", "t1").await;
         assert_eq!(runs.load(Ordering::SeqCst), runs_expected, "always {always}, this one {one}");
         // From the next turn on the always holds, and nobody is asked.
