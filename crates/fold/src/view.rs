@@ -57,16 +57,54 @@ pub fn final_output(state: &State, turn: &Turn) -> Option<RawJson> {
     whole.flatten().or_else(|| Some(told.clone()))
 }
 
-/// The text of the newest message that the task gave and did not take back.
+/// The text of the task's answer.
 fn final_text(state: &State, task: &TaskId) -> Option<String> {
     let task = state.tasks.iter().find(|known| known.task_id == *task)?;
-    let stands = |(place, _): &(usize, &Item)| !task.retracted.contains(place);
-    task.output.iter().enumerate().rev().filter(stands).find_map(|(_, item)| match item {
-        Item::Message(message) if message.role.as_deref() != Some("user") => {
-            Some(message.block_list.iter().flatten().filter_map(Block::text).collect())
+    let answer = answer(task);
+    let messages = answer.iter().map(|place| &task.output[*place]);
+    (!answer.is_empty()).then(|| messages.flat_map(blocks).filter_map(Block::text).collect())
+}
+
+/// The places of the messages that the task ended with: those that stand side by side behind everything else. Some
+/// services give one text in several.
+pub fn answer(task: &Task) -> Vec<usize> {
+    let last = last_words(task);
+    let mut answer: Vec<usize> = Vec::new();
+    for place in last.into_iter().rev() {
+        let next = answer.last().copied().unwrap_or(place);
+        let is_beside = (place + 1..next).all(|between| task.retracted.contains(&between));
+        if !is_beside {
+            break;
         }
-        _ => None,
-    })
+        answer.push(place);
+    }
+    answer.reverse();
+    answer
+}
+
+/// The places of all messages since the last call, result or input, also those before what a service's own tools did.
+pub fn last_words(task: &Task) -> Vec<usize> {
+    let mut words = Vec::new();
+    for (place, item) in task.output.iter().enumerate().rev() {
+        match item {
+            _ if task.retracted.contains(&place) => {}
+            Item::Message(message) if message.role.as_deref() == Some("user") => break,
+            Item::Message(_) => words.push(place),
+            Item::ToolCall(_) | Item::ToolResult(_) | Item::Handoff(_) => break,
+            Item::Reasoning(_) | Item::Hosted(_) | Item::Error(_) | Item::Other(_) => {}
+        }
+    }
+    words.reverse();
+    words
+}
+
+fn blocks(item: &Item) -> impl Iterator<Item = &Block> {
+    let list = match item {
+        Item::Message(message) => message.block_list.as_deref(),
+        Item::Reasoning(_) | Item::ToolCall(_) | Item::ToolResult(_) | Item::Handoff(_) => None,
+        Item::Error(_) | Item::Hosted(_) | Item::Other(_) => None,
+    };
+    list.unwrap_or_default().iter()
 }
 
 /// The output of a task with the items of its children inside the results that answer their calls, at any depth.

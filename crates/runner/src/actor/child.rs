@@ -82,17 +82,20 @@ impl Actor {
         let Some((_, view)) = self.view.task(task) else { return };
         let Some(known) = view.call(call) else { return };
         let (scope, name) = (view.call_scope(known), known.name.clone());
-        let message = self.child_message(&child).filter(|_| status == Status::Completed);
+        let message = self.final_blocks(&child).filter(|_| status == Status::Completed);
+        let cut = self.view.task(&child).and_then(|(_, child)| cut_note(&child.agent, child.cut_short()?));
         if let Some(message) = message {
             let of_child = self.pools.remove(&child).unwrap_or_else(|| self.restored(&child));
             let keep = self.references(task).keep;
             let adopted = self.pool(task).adopt(&of_child, &message, keep);
             // A user who reads `[^2]` here finds what it cites among the child's items, as its `[^1]`.
             let references = RawJson::of(&adopted.numbers).ok().filter(|_| !adopted.numbers.is_empty());
-            let (status, content) = ("completed", adopted.content);
+            let (status, mut content) =
+                (if cut.is_some() { "incomplete" } else { "completed" }, adopted.content);
+            content.extend(cut.map(Part::plain));
             let outcome = Outcome { status, content, blocks: None, is_error: false, references };
             self.write_result(task, call, &outcome, page);
-            let (tool_name, status) = (Some(name), Some("completed".to_owned()));
+            let (tool_name, status) = (Some(name), Some(status.to_owned()));
             return page.push(
                 EventType::ToolResult,
                 &scope,
@@ -122,13 +125,6 @@ impl Actor {
             (_, Some(why)) => format!("The agent {name} failed. Error: {why}"),
             (_, None) => format!("The agent {name} ended without a message."),
         }
-    }
-
-    pub(super) fn child_message(&self, child: &TaskId) -> Option<Vec<Part>> {
-        let (_, place) = self.final_message(child)?;
-        let known = self.state.tasks.iter().find(|known| known.task_id == *child)?;
-        let Item::Message(message) = known.output.get(place as usize)? else { return None };
-        message.block_list.clone().filter(|blocks| !blocks.is_empty())
     }
 
     pub(super) fn restored(&self, task: &TaskId) -> Pool {
@@ -224,6 +220,17 @@ impl Actor {
             &HandoffCompleted { to: to.to_owned(), from: Some(from) },
         );
     }
+}
+
+/// What a parent's model reads behind a child's answer that is not all of it.
+pub(super) fn cut_note(agent: &str, stop: &str) -> Option<String> {
+    let why = match stop {
+        "max_tokens" => "it reached its limit of output tokens",
+        "refusal" => "its model refused to go on",
+        "content_filter" => "a content filter stopped it",
+        _ => return None,
+    };
+    Some(format!("\n[The answer of {agent} is incomplete: {why}.]"))
 }
 
 pub(super) fn write_child(page: &mut Page, scope: &Scope, child: &TaskId, agent: &str, input: &str) {

@@ -1,16 +1,18 @@
 //! The end of tasks and turns: one terminal event each, tasks before their turn.
 
 use riverrun_event::{
-    ErrorInfo, EventType, Item, ItemRetracted, Part, RawJson, SubagentCompleted, SubagentFailed, TaskAttempt,
-    TaskChange, TaskCompleted, TaskFailed, TaskId, TurnCancelled, TurnCompleted, TurnFailed, TurnId, Usage,
+    ErrorInfo, EventType, Item, ItemRetracted, Part, RawJson, Scope, SubagentCompleted, SubagentFailed,
+    TaskAttempt, TaskChange, TaskCompleted, TaskFailed, TaskId, TurnCancelled, TurnCompleted, TurnFailed,
+    TurnId, Usage,
 };
+use riverrun_fold::Task;
+use riverrun_fold::view::{answer, last_words};
 
 use super::Actor;
 use super::close::Ending;
 use crate::CancelMode;
 use crate::drive::{EffectKey, Launch, OutputCheck, Tripped};
 use crate::page::Page;
-use crate::plan::is_early;
 
 /// The code of a task whose input or output a guardrail refused.
 pub(super) const TRIPPED: &str = "guardrail_tripped";
@@ -27,6 +29,7 @@ impl Actor {
         let usage = self.usage_of(task);
         page.push(EventType::TaskAttemptCompleted, &scope, &TaskAttempt::default());
         let completed = TaskCompleted {
+            reason: view.cut_short().map(ToOwned::to_owned),
             final_output: value.clone(),
             usage: Some(usage.clone()),
             ..TaskCompleted::default()
@@ -34,13 +37,15 @@ impl Actor {
         page.push(EventType::TaskCompleted, &scope, &completed);
         if is_root {
             let usage = self.turn_usage(&turn.turn);
-            let stop_reason = view.stop.clone().filter(|stop| is_early(stop));
+            let stop_reason = view.cut_short().map(ToOwned::to_owned);
             let completed = TurnCompleted { final_output: value, usage, stop_reason };
             page.push(EventType::TurnCompleted, &scope, &completed);
             self.forget_turn(task);
         } else {
             let summary = text.filter(|text| text.len() <= 200);
-            let completed = SubagentCompleted { summary, usage: Some(usage), ..SubagentCompleted::default() };
+            let status = view.cut_short().map(|_| "incomplete".to_owned());
+            let completed =
+                SubagentCompleted { status, summary, usage: Some(usage), ..SubagentCompleted::default() };
             page.push(EventType::SubagentCompleted, &subagent(&scope, task), &completed);
         }
     }
@@ -117,7 +122,12 @@ impl Actor {
     }
 
     pub(super) fn check_output(&mut self, task: &TaskId, _page: &mut Page) {
-        let text = self.final_text(task).unwrap_or_default();
+        // Also what it said before its service's own tools ran: that was shown as well.
+        let known = self.known(task);
+        let parts = known
+            .into_iter()
+            .flat_map(|known| last_words(known).into_iter().flat_map(|place| said(known, place)));
+        let text = parts.filter_map(|part| part.text().map(ToOwned::to_owned)).collect();
         let Some(persona) = self.persona(task) else { return };
         let guardrails = persona.spec.guardrails.clone();
         self.launches.push((EffectKey::Check(task.clone()), Launch::Check(OutputCheck { guardrails, text })));
@@ -125,10 +135,8 @@ impl Actor {
 
     /// What was shown and must not be is taken back before the turn fails.
     pub(super) fn output_tripped(&mut self, task: &TaskId, tripped: &Tripped, page: &mut Page) {
-        if let Some((item_id, output_index)) = self.final_message(task) {
-            let Some((_, view)) = self.view.task(task) else { return };
-            let retracted = ItemRetracted { item_id, output_index, reason: TRIPPED.to_owned() };
-            page.push(EventType::ItemRetracted, &view.scope, &retracted);
+        if let Some((_, view)) = self.view.task(task) {
+            self.retract_words(task, &view.scope, TRIPPED, page);
         }
         let message = format!("guardrail `{}` refused the output: {}", tripped.guardrail, tripped.reason);
         self.fail_task(task, TRIPPED, &message, page);
@@ -143,30 +151,34 @@ impl Actor {
         self.fail_task(task, TRIPPED, &message, page);
     }
 
-    /// The newest message of the task that stands, and its place.
-    pub(super) fn final_message(&self, task: &TaskId) -> Option<(String, u32)> {
-        let known = self.state.tasks.iter().find(|known| known.task_id == *task)?;
-        let place = known.output.iter().enumerate().rev().find_map(|(place, item)| match item {
-            Item::Message(message)
-                if message.role.as_deref() != Some("user") && !known.retracted.contains(&place) =>
-            {
-                Some((message.id.clone(), place))
-            }
-            _ => None,
-        })?;
-        Some((place.0, u32::try_from(place.1).unwrap_or(u32::MAX)))
+    fn known(&self, task: &TaskId) -> Option<&Task> {
+        self.state.tasks.iter().find(|known| known.task_id == *task)
     }
 
-    /// Its text; None if the model ended with calls that the caller runs.
+    /// Takes back everything that the model said last.
+    fn retract_words(&self, task: &TaskId, scope: &Scope, reason: &str, page: &mut Page) {
+        let Some(known) = self.known(task) else { return };
+        for place in last_words(known) {
+            let Some(item_id) = known.output[place].id().map(|id| id.into_owned()) else { continue };
+            let (output_index, reason) = (u32::try_from(place).unwrap_or(u32::MAX), reason.to_owned());
+            page.push(EventType::ItemRetracted, scope, &ItemRetracted { item_id, output_index, reason });
+        }
+    }
+
+    /// The blocks of the messages that the task ended with.
+    pub(super) fn final_blocks(&self, task: &TaskId) -> Option<Vec<Part>> {
+        let known = self.known(task)?;
+        let parts: Vec<Part> = answer(known).into_iter().flat_map(|place| said(known, place)).collect();
+        (!parts.is_empty()).then_some(parts)
+    }
+
+    /// Their text; None if there is none, or if the model ended with calls that the caller runs.
     pub(super) fn final_text(&self, task: &TaskId) -> Option<String> {
         let (_, view) = self.view.task(task)?;
         if view.calls.iter().any(|call| call.is_complete && call.step == view.step) {
             return None;
         }
-        let (_, place) = self.final_message(task)?;
-        let known = self.state.tasks.iter().find(|known| known.task_id == *task)?;
-        let Item::Message(message) = &known.output[place as usize] else { return None };
-        Some(message.block_list.iter().flatten().filter_map(Part::text).collect())
+        Some(self.final_blocks(task)?.iter().filter_map(Part::text).collect())
     }
 
     fn usage_of(&self, task: &TaskId) -> Usage {
@@ -180,6 +192,15 @@ impl Actor {
 
     fn turn_usage(&self, turn: &TurnId) -> Option<Usage> {
         self.state.turns.iter().find(|known| known.turn_id == *turn).map(|known| known.usage.clone())
+    }
+}
+
+/// The blocks of the message at this place.
+fn said(task: &Task, place: usize) -> Vec<Part> {
+    match &task.output[place] {
+        Item::Message(message) => message.block_list.clone().unwrap_or_default(),
+        Item::Reasoning(_) | Item::ToolCall(_) | Item::ToolResult(_) | Item::Handoff(_) => Vec::new(),
+        Item::Error(_) | Item::Hosted(_) | Item::Other(_) => Vec::new(),
     }
 }
 
@@ -227,10 +248,7 @@ impl Actor {
             let message = format!("the final output does not fit its schema: {problem}");
             return self.fail_task(task, "output_mismatch", &message, page);
         }
-        if let Some((item_id, output_index)) = self.final_message(task) {
-            let retracted = ItemRetracted { item_id, output_index, reason: "output_mismatch".to_owned() };
-            page.push(EventType::ItemRetracted, &scope, &retracted);
-        }
+        self.retract_words(task, &scope, "output_mismatch", page);
         let notice = riverrun_event::RuntimeNotice {
             code: Some("output_mismatch".to_owned()),
             message: Some(problem.to_owned()),

@@ -7,7 +7,7 @@ use riverrun_event::{EventType, Input, InputSteered, Part, RunId, Scope, Sequenc
 use riverrun_fold::Status;
 
 use super::Actor;
-use super::child::write_child;
+use super::child::{cut_note, write_child};
 use super::command::Refusal;
 use super::finish::subagent;
 use crate::page::Page;
@@ -136,7 +136,8 @@ impl Actor {
         let Some((_, view)) = self.view.task(child) else { return };
         let (Some(status), Some(parent)) = (view.ended, view.parent.clone()) else { return };
         let agent = view.agent.clone();
-        let message = self.child_message(child).filter(|_| status == Status::Completed);
+        let cut = view.cut_short().and_then(|stop| cut_note(&agent, stop));
+        let message = self.final_blocks(child).filter(|_| status == Status::Completed);
         let input = match message {
             Some(message) => {
                 let of_child = self.pools.remove(child).unwrap_or_else(|| self.restored(child));
@@ -144,6 +145,7 @@ impl Actor {
                     format!("The sub-agent {agent} ({child}), which was started beside you, answered:");
                 let mut parts = vec![Part::plain(opening)];
                 parts.extend(uncited(&of_child, &message, self.references(&parent).keep));
+                parts.extend(cut.map(Part::plain));
                 Input::Parts(parts)
             }
             None => {

@@ -203,6 +203,11 @@ impl TaskView {
         }
     }
 
+    /// Why the model's newest answer is not all that it had to say, if it is not.
+    pub fn cut_short(&self) -> Option<&str> {
+        self.stop.as_deref().filter(|stop| crate::plan::is_early(stop))
+    }
+
     /// Takes the next place in the output.
     pub fn take_index(&mut self) -> u32 {
         self.next_index += 1;

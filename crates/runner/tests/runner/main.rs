@@ -5,6 +5,7 @@
 
 mod agent_approvals;
 mod agents;
+mod answers;
 mod codes;
 mod compaction;
 mod consent;

@@ -102,7 +102,7 @@ impl Provider for Script {
     }
 }
 
-const NOW: Duration = Duration::ZERO;
+pub const NOW: Duration = Duration::ZERO;
 
 fn usage() -> Usage {
     Usage { input_tokens: Some(10), output_tokens: Some(5), total_tokens: Some(15), ..Usage::default() }
