@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use riverrun_event::{Event, Record, Sequence, TaskId, Timestamp};
+use riverrun_event::{Event, Sequence, TaskId, Timestamp};
 use tokio::time::Instant;
 
 use riverrun_fold::Change;
@@ -260,7 +260,9 @@ impl Actor {
         for chunk in self.core.journal.read(&self.key, self.state.sequence).await? {
             let after = self.state.sequence;
             for (sequence, record) in chunk.records_after(after) {
-                self.apply_record(record, sequence)?;
+                let unreadable = || JournalError::Invalid(format!("event {sequence} cannot be read back"));
+                let event = self.whole_event(record, sequence).await.ok_or_else(unreadable)?;
+                self.apply(&event);
             }
         }
         // They may have ended a turn of ours.
@@ -268,13 +270,6 @@ impl Actor {
             self.running.keys().filter(|key| self.view.task(key.task()).is_none()).cloned().collect();
         self.stop_effects(|key| gone.contains(key));
         self.processes.held.retain(|_, held| self.view.task(&held.task).is_some());
-        Ok(())
-    }
-
-    fn apply_record(&mut self, record: &[u8], sequence: Sequence) -> Result<(), JournalError> {
-        let unreadable = |_| JournalError::Invalid(format!("event {sequence} cannot be read back"));
-        let event = Record::read(record).map_err(unreadable)?.to_event(sequence).map_err(unreadable)?;
-        self.apply(&event);
         Ok(())
     }
 

@@ -4,13 +4,14 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use foldhash::HashMap;
-use riverrun_event::{Record, Sequence};
+use riverrun_event::{EventType, Record, Sequence};
 use riverrun_fold::State;
 use riverrun_log::SessionKey;
 use tokio::sync::mpsc;
 
 use super::calls::Calls;
 use super::process::Processes;
+use super::whole::whole_event;
 use super::{Actor, Stop};
 use crate::core::Core;
 use crate::drive::Reported;
@@ -100,11 +101,21 @@ async fn load_view(core: &Core, key: &SessionKey, state: &State) -> Result<View,
                 if sequence > state.sequence {
                     return Ok(view);
                 }
+                let broken = || Stop::Broken(format!("event {sequence} cannot be read"));
                 let event = Record::read(record).and_then(|record| record.to_event(sequence));
-                view.apply(&event.map_err(|_| Stop::Broken(format!("event {sequence} cannot be read")))?);
+                let mut event = event.map_err(|_| broken())?;
+                if is_kept(&event.kind) {
+                    event = whole_event(core, key, record, sequence).await.ok_or_else(broken)?;
+                }
+                view.apply(&event);
             }
         }
         after = last;
     }
     Ok(view)
+}
+
+/// True for events whose texts the view keeps for the model or for a tool.
+fn is_kept(kind: &EventType) -> bool {
+    matches!(kind, EventType::InputSteered | EventType::SubagentInput | EventType::ActionResolved)
 }

@@ -4,22 +4,31 @@
 //! read them from the log would let its model read 512 characters of a result and take that for all.
 
 use riverrun_event::{Composer, Event, Item, PREVIEW_CHARACTERS, Record, Sequence, cut_text, decode_wire};
-use riverrun_fold::{Density, State, Turn};
-use riverrun_log::BlobRef;
+use riverrun_fold::{ActionStatus, Density, State, Turn};
+use riverrun_log::{BlobRef, SessionKey};
 use serde_json::Value;
 
 use super::Actor;
+use crate::core::Core;
 
 impl Actor {
     /// Gives the turns of the state their texts back.
     pub(super) async fn restore(&mut self) {
         let is_cut = |turn: &&Turn| {
             let tasks = self.state.tasks.iter().filter(|task| task.turn_id.as_ref() == Some(&turn.turn_id));
-            is_cut_turn(turn) || tasks.into_iter().any(|task| is_cut(&task.output) || is_cut(&task.objective))
+            let mut actions =
+                self.state.actions.iter().filter(|action| action.turn_id.as_ref() == Some(&turn.turn_id));
+            is_cut_turn(turn)
+                || tasks.into_iter().any(|task| is_cut(&task.output) || is_cut(&task.objective))
+                || actions.any(|action| action.status == ActionStatus::Pending && is_cut(&action.request))
         };
         let first = self.state.turns.iter().filter(is_cut).map(|turn| turn.first_sequence).min();
         let Some(first) = first else { return };
         let Some(whole) = self.fold_from(first).await else { return };
+        for action in self.state.actions.iter_mut().filter(|action| action.status == ActionStatus::Pending) {
+            let found = whole.actions.iter().find(|found| found.action_id == action.action_id);
+            action.request = found.map_or_else(|| action.request.clone(), |found| found.request.clone());
+        }
         for turn in self.state.turns.iter_mut().filter(|turn| turn.first_sequence >= first) {
             let Some(found) = whole.turns.iter().find(|found| found.turn_id == turn.turn_id) else {
                 continue;
@@ -58,34 +67,40 @@ impl Actor {
 
     /// The event as it was before texts were taken out of it.
     pub(super) async fn whole_event(&self, bytes: &[u8], sequence: Sequence) -> Option<Event> {
-        let record = Record::read(bytes).ok()?;
-        const MARK: &[u8] = b"\"spilled\":[";
-        if !bytes.windows(MARK.len()).any(|window| window == MARK) {
-            return record.to_event(sequence).ok();
-        }
-        let mut wire = String::new();
-        Composer::new(&self.key.session, 0).write(&record, sequence, &mut wire);
-        let mut event: Value = serde_json::from_str(&wire).ok()?;
-        for spilled in event["refs"]["spilled"].as_array().cloned().unwrap_or_default() {
-            let (Some(path), Some(name)) = (spilled["path"].as_str(), spilled["ref"].as_str()) else {
-                continue;
-            };
-            let Some(reference) = BlobRef::parse(name) else { continue };
-            let blob = self.core.journal.log().blob(&self.key.tenant, &reference).await.ok().flatten();
-            let text = blob.and_then(|blob| String::from_utf8(blob.bytes.to_vec()).ok());
-            match (text, event.pointer_mut(path)) {
-                (Some(text), Some(place)) => *place = Value::String(text),
-                (None, _) | (_, None) => {
-                    tracing::warn!(
-                        session = self.key.session.as_str(),
-                        name,
-                        "a text is not in the blob store"
-                    );
-                }
+        whole_event(&self.core, &self.key, bytes, sequence).await
+    }
+}
+
+/// The event as it was before texts were taken out of it. None if it cannot be read.
+pub(super) async fn whole_event(
+    core: &Core,
+    key: &SessionKey,
+    bytes: &[u8],
+    sequence: Sequence,
+) -> Option<Event> {
+    let record = Record::read(bytes).ok()?;
+    const MARK: &[u8] = b"\"spilled\":[";
+    if !bytes.windows(MARK.len()).any(|window| window == MARK) {
+        return record.to_event(sequence).ok();
+    }
+    let mut wire = String::new();
+    Composer::new(&key.session, 0).write(&record, sequence, &mut wire);
+    let mut event: Value = serde_json::from_str(&wire).ok()?;
+    for spilled in event["refs"]["spilled"].as_array().cloned().unwrap_or_default() {
+        let (Some(path), Some(name)) = (spilled["path"].as_str(), spilled["ref"].as_str()) else {
+            continue;
+        };
+        let Some(reference) = BlobRef::parse(name) else { continue };
+        let blob = core.journal.log().blob(&key.tenant, &reference).await.ok().flatten();
+        let text = blob.and_then(|blob| String::from_utf8(blob.bytes.to_vec()).ok());
+        match (text, event.pointer_mut(path)) {
+            (Some(text), Some(place)) => *place = Value::String(text),
+            (None, _) | (_, None) => {
+                tracing::warn!(session = key.session.as_str(), name, "a text is not in the blob store");
             }
         }
-        decode_wire(&event.to_string()).ok()
     }
+    decode_wire(&event.to_string()).ok()
 }
 
 pub(super) fn is_cut_turn(turn: &Turn) -> bool {

@@ -9,7 +9,7 @@ use riverrun_runner::{AgentSpec, CancelMode, Decide, Decision, Submit};
 use crate::script::{Script, calls, text};
 use crate::stage::{Stage, agent, turn_of};
 use crate::tool::{Calls, ONCE, READ, slow_tool, tool};
-use crate::tools::{decide, pending};
+use crate::tools::{decide, pending, result};
 
 #[tokio::test(start_paused = true)]
 async fn a_rule_over_arguments_that_fails_asks() {
@@ -109,4 +109,22 @@ async fn the_wish_to_cancel_is_written_before_anything_ends() {
     let place = |kind: &str| kinds.iter().position(|known| known == kind).unwrap();
     assert!(place("task.cancel_requested") < place("tool.cancelled"), "{kinds:?}");
     assert!(place("tool.cancelled") < place("turn.cancelled"), "{kinds:?}");
+}
+
+/// What is approved is what runs, also where it is longer than an event and somebody else reads it from the log.
+#[tokio::test(start_paused = true)]
+async fn long_arguments_are_approved_at_the_next_owner() {
+    let made = Calls::default();
+    let arguments = format!(r#"{{"text":"{}"}}"#, "word ".repeat(52_400));
+    let script = Script::new(vec![calls(&[("c1", "erase", &arguments)]), text("done")]);
+    let tools = vec![tool("erase", ONCE, Approval::Always, &made)];
+    let mut stage = Stage::new(script, vec![AgentSpec { tools, ..agent() }]).await;
+    stage.submit("turn_1", "go").await;
+    let open = pending(&stage, 1).await;
+    stage.take_over().await;
+    let decision = decide(&open[0].0, Decision::Approve, open[0].1.digest.clone());
+    stage.runner.decide(&stage.key, decision).await.unwrap();
+    assert_eq!(stage.ended("turn_1").await, "completed");
+    assert_eq!(made.lock().unwrap().len(), 1);
+    assert!(!result(&stage, "c1").1, "the model reads no error");
 }

@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use bytes::Bytes;
-use riverrun_event::{Event, Payload, Record, Sequence, Timestamp, write_record};
+use riverrun_event::{Event, Payload, Record, Sequence, Timestamp, spill, write_record};
 use riverrun_fold::{Change, State};
 use riverrun_log::{
-    Append, Appended, Chunk, Clock, Epoch, Error, Fact, Link, Log, NewAction, Progress, SealedTurn,
+    Append, Appended, Chunk, Clock, Epoch, Error, Fact, Link, Log, NewAction, NewBlob, Progress, SealedTurn,
     SessionKey, TaskFact, Ticket, TurnFact,
 };
 use riverrun_runner::{Entry, Journal, JournalError, JournalFuture, Landed, Landfall, Landing};
@@ -58,6 +58,7 @@ impl TestJournal {
 
     async fn try_append(&self, key: &SessionKey, entry: &mut Entry) -> Result<Landed, JournalError> {
         const LARGEST: usize = 1 << 20;
+        const SPILLS_AT: usize = 256 << 10;
         if entry.events.iter().any(|event| event.draft.size() > LARGEST) {
             return Err(JournalError::Invalid("an event is too large".to_owned()));
         }
@@ -73,8 +74,14 @@ impl TestJournal {
         let (mut record, mut facts) = (Vec::new(), entry.facts);
         for draft in entry.events.iter().map(|event| &event.draft) {
             let sequence = builder.next().expect("the log is not exhausted");
+            let mut draft = draft.clone();
+            for part in spill(&mut draft, SPILLS_AT).expect("it can be made to fit") {
+                let (session, media_type) = (Some(key.session.clone()), "text/plain".to_owned());
+                let blob = NewBlob { session, media_type, bytes: part.content.into() };
+                self.log.put_blob(&key.tenant, blob).await.map_err(failed)?;
+            }
             record.clear();
-            write_record(draft, self.now(), &mut record);
+            write_record(&draft, self.now(), &mut record);
             builder.push(&record);
             let event =
                 Record::read(&record).expect("just written").to_event(sequence).expect("just written");

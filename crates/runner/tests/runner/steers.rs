@@ -6,11 +6,12 @@ use std::time::Duration;
 use riverrun_event::TurnId;
 use riverrun_provider::{Category, History};
 use riverrun_runner::agent::{Approval, Checked, Guardrail, GuardrailFuture};
-use riverrun_runner::{AgentSpec, CancelMode};
+use riverrun_runner::{AgentSpec, CancelMode, Decision};
 
 use crate::script::{Script, calls, fails, slow_text, text};
 use crate::stage::{Stage, agent};
-use crate::tool::{Calls, READ, slow_tool};
+use crate::tool::{Calls, ONCE, READ, slow_tool};
+use crate::tools::{decide, pending};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -167,4 +168,22 @@ async fn a_call_stands_before_what_was_said_meanwhile() {
     stage.runner.retry(&stage.key, &turn("turn_1"), None).await.unwrap();
     stage.until("turn.completed").await;
     assert_eq!(asked(&stage), ["user: go", "call: read", "result", "user: and this"]);
+}
+
+/// An owner that reads it from the log reads all of it, however long it is.
+#[tokio::test(start_paused = true)]
+async fn a_long_input_is_read_whole_by_the_next_owner() {
+    let made = Calls::default();
+    let tools = vec![slow_tool("erase", ONCE, Approval::Always, &made, SECOND)];
+    let script = Script::new(vec![calls(&[("c1", "erase", "{}")]), text("done")]);
+    let mut stage = Stage::new(script, vec![AgentSpec { tools, ..agent() }]).await;
+    stage.submit("turn_1", "go").await;
+    let open = pending(&stage, 1).await;
+    let long = "word ".repeat(80_000);
+    steer(&stage, "turn_1", &long).await;
+    stage.take_over().await;
+    let decision = decide(&open[0].0, Decision::Approve, open[0].1.digest.clone());
+    stage.runner.decide(&stage.key, decision).await.unwrap();
+    assert_eq!(stage.ended("turn_1").await, "completed");
+    assert_eq!(asked(&stage).last().map(String::len), Some("user: ".len() + long.len()));
 }
