@@ -136,9 +136,7 @@ impl Actor {
     /// Every turn that the model would read, those of an earlier summary included.
     pub(super) fn past_turns(&self, thread: &ThreadId, before: &TurnId) -> Vec<String> {
         let mut turns: Vec<String> = self.older_turns(thread).iter().map(ToString::to_string).collect();
-        let ended =
-            self.state.turns.iter().filter(|turn| turn.thread_id == *thread && turn.status.is_terminal());
-        turns.extend(ended.filter(|turn| turn.turn_id != *before).map(|turn| turn.turn_id.to_string()));
+        turns.extend(self.ended_turns(thread, before).iter().map(|turn| turn.turn_id.to_string()));
         turns
     }
 

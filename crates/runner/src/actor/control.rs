@@ -1,14 +1,14 @@
 //! Commands to turns that are there: cancel, steer, retry, and word to their sub-agents.
 
 use riverrun_event::{
-    EventType, Input, InputSteered, RunId, Sequence, SubagentInput, TaskChange, TaskId, TurnId,
+    AgentChanged, EventType, Input, InputSteered, RunId, Sequence, SubagentInput, TaskChange, TaskId, TurnId,
 };
 use riverrun_fold::Status;
 
 use super::Actor;
 use super::command::Refusal;
 use super::finish::{mode_word, subagent};
-use super::retry::{Ended, retract_cut, retract_output, write_again, write_output};
+use super::retry::{Ended, handed_to, retract_cut, retract_output, write_again, write_output};
 use crate::page::{Page, turn_scope};
 use crate::view::TaskView;
 use crate::{CancelMode, Cancelled, CommandError, RequestKey, Submitted};
@@ -149,8 +149,16 @@ impl Actor {
             if ended.is_sealed {
                 write_output(root, &scope, &mut page);
             }
-            let retract = if ended.turn.status == Status::Completed { retract_output } else { retract_cut };
-            retract(root, &scope, &mut page);
+            if ended.turn.status == Status::Completed {
+                retract_output(root, &scope, &mut page);
+            } else {
+                retract_cut(root, &scope, &mut page);
+                // Who had the conversation goes on with it.
+                if let Some(to) = handed_to(root).filter(|to| *to != agent) {
+                    let changed = AgentChanged { agent: to.to_owned(), from: Some(agent) };
+                    page.push(EventType::AgentChanged, &scope, &changed);
+                }
+            }
         }
         let (turn_id, status, first) = (turn.clone(), "accepted".to_owned(), Sequence::ZERO);
         let told = Submitted { turn_id, task_id: task, run_id: run, status, first, duplicate: false };

@@ -103,17 +103,24 @@ impl Actor {
                 history::past_turn(&sealed.turn, root, reader, out);
             }
         }
-        let ended =
-            self.state.turns.iter().filter(|turn| turn.thread_id == *thread && turn.turn_id != *before);
-        for turn in ended
-            .filter(|turn| turn.status.is_terminal() && turn.started_at.is_some() && !is_told(&turn.turn_id))
-        {
+        for turn in self.ended_turns(thread, before).into_iter().filter(|turn| !is_told(&turn.turn_id)) {
             let root = self.state.tasks.iter().find(|task| Some(&task.task_id) == turn.task_id.as_ref());
             if is_refused(turn, root) {
                 continue;
             }
             history::past_turn(turn, root, reader, out);
         }
+    }
+
+    /// The turns of the state that ran and ended, in the order in which they did: one that waited, or was tried again,
+    /// comes behind what was said meanwhile.
+    pub(super) fn ended_turns(&self, thread: &ThreadId, before: &TurnId) -> Vec<&Turn> {
+        let of_thread =
+            self.state.turns.iter().filter(|turn| turn.thread_id == *thread && turn.turn_id != *before);
+        let mut ended: Vec<&Turn> =
+            of_thread.filter(|turn| turn.status.is_terminal() && turn.started_at.is_some()).collect();
+        ended.sort_by_key(|turn| (turn.ended_at, turn.last_sequence));
+        ended
     }
 
     /// Turns that left the state, as the newest turn's context told.
@@ -134,18 +141,13 @@ impl Actor {
     /// Tells which turns the model reads: the state forgets older ones, and the next turn finds them by this list.
     pub(super) fn write_context(&self, page: &mut Page, scope: &Scope) {
         const MOST: usize = 256;
-        let Some(thread) = &scope.thread_id else { return };
+        let (Some(thread), Some(this)) = (&scope.thread_id, &scope.turn_id) else { return };
         let mut turns = self.told_turns();
         let mut listed = turns[thread.as_str()].as_array().cloned().unwrap_or_default();
-        let ended =
-            self.state.turns.iter().filter(|turn| turn.thread_id == *thread && turn.status.is_terminal());
-        for turn in
-            ended.filter(|turn| turn.started_at.is_some() && Some(&turn.turn_id) != scope.turn_id.as_ref())
-        {
+        for turn in self.ended_turns(thread, this) {
             let id = Value::from(turn.turn_id.as_str());
-            if !listed.contains(&id) {
-                listed.push(id);
-            }
+            listed.retain(|known| *known != id);
+            listed.push(id);
         }
         if listed.is_empty() {
             return;

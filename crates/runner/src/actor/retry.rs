@@ -80,13 +80,22 @@ pub(super) fn retract_cut(root: &Task, scope: &Scope, page: &mut Page) {
 /// True for what another run goes on from.
 fn is_settled(item: &Item) -> bool {
     match item {
-        Item::ToolResult(_) => true,
+        Item::ToolResult(_) | Item::Handoff(_) => true,
         Item::ToolCall(call) => {
             !matches!(call.status.as_deref(), Some("incomplete" | "in_progress" | "failed"))
         }
         Item::Message(_) => is_input(item),
-        Item::Reasoning(_) | Item::Handoff(_) | Item::Error(_) | Item::Hosted(_) | Item::Other(_) => false,
+        Item::Reasoning(_) | Item::Error(_) | Item::Hosted(_) | Item::Other(_) => false,
     }
+}
+
+/// The agent that has the conversation, if it was handed over.
+pub(super) fn handed_to(root: &Task) -> Option<&str> {
+    let standing = root.output.iter().enumerate().filter(|(place, _)| !root.retracted.contains(place));
+    standing.rev().find_map(|(_, item)| match item {
+        Item::Handoff(handoff) => Some(handoff.to.as_str()),
+        _ => None,
+    })
 }
 
 /// True for what was said to the task.

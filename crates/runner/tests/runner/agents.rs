@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use riverrun_event::{Item, Part, Payload, TaskId, TurnId};
 use riverrun_fold::Status;
-use riverrun_provider::History;
+use riverrun_provider::{Category, History};
 use riverrun_runner::agent::{Approval, Limits};
 use riverrun_runner::reference::{Keep, References, Wrapper};
 use riverrun_runner::{AgentSpec, CommandError, Decision, Pause};
 
-use crate::script::{Script, calls, slow_text, text};
+use crate::script::{Script, calls, fails, slow_text, text};
 use crate::stage::{Stage, agent};
 use crate::tool::{Calls, ONCE, READ, tool};
 use crate::tools::{decide, pending};
@@ -292,6 +292,30 @@ async fn a_sub_agent_is_told_things_and_closed() {
     let nobody = stage.runner.close_subagent(&stage.key, &TaskId::new("c9").unwrap(), None).await;
     assert!(matches!(nobody, Err(CommandError::NoSubagent(_))));
     assert_eq!(stage.events().await.len(), before, "nothing was written");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_retry_goes_on_with_the_agent_that_had_the_conversation() {
+    let main = AgentSpec { handoffs: vec!["expert".to_owned()], ..named("main", "main") };
+    let script = Script::new(vec![])
+        .model("main", vec![calls(&[("h", "transfer_to_expert", "{}")]), text("me again")])
+        .model("expert", vec![fails("half", Category::InvalidRequest), text("done"), text("anew")]);
+    let mut stage = Stage::new(script, vec![main, named("expert", "expert")]).await;
+    stage.submit("turn_1", "go").await;
+    assert_eq!(stage.ended("turn_1").await, "failed");
+    stage.take_over().await;
+    let turn = TurnId::new("turn_1").unwrap();
+    stage.runner.retry(&stage.key, &turn, None).await.unwrap();
+    stage.until("turn.completed").await;
+    assert_eq!(stage.said("turn_1").await, "done");
+    let models = |stage: &Stage| -> Vec<String> {
+        stage.script.requests.lock().unwrap().iter().map(|request| request.model.clone()).collect()
+    };
+    assert_eq!(models(&stage), ["main", "expert", "expert"]);
+    // One that went well begins anew, with the agent that it was given to.
+    stage.runner.retry(&stage.key, &turn, None).await.unwrap();
+    stage.until_count("turn.completed", 2).await;
+    assert_eq!(models(&stage).last().map(String::as_str), Some("main"));
 }
 
 #[tokio::test(start_paused = true)]

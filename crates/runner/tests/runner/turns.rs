@@ -3,7 +3,7 @@
 use riverrun_runner::agent::Approval;
 use riverrun_runner::{AgentSpec, CommandError, Submit};
 
-use crate::script::{Script, calls, text};
+use crate::script::{Script, calls, slow_text, text};
 use crate::stage::{Stage, agent, turn_of};
 use crate::tool::{Calls, READ, tool};
 
@@ -81,4 +81,36 @@ async fn an_answer_without_its_end_is_never_whole() {
     assert_eq!(stage.ended("turn_1").await, "failed");
     assert_eq!(stage.count("model.completed").await, 0);
     assert_eq!(made.lock().unwrap().len(), 0);
+}
+
+/// What a model reads is what was said, in the order in which it was said.
+#[tokio::test(start_paused = true)]
+async fn the_conversation_is_read_in_the_order_in_which_turns_ran() {
+    let second = std::time::Duration::from_secs(1);
+    let stage = Stage::new(Script::new(vec![slow_text("a b", second)]), vec![agent()]).await;
+    for (turn, input) in [("turn_1", "one"), ("turn_2", "two"), ("turn_3", "three")] {
+        stage.submit(turn, input).await;
+    }
+    stage.runner.promote(&stage.key, &riverrun_event::TurnId::new("turn_3").unwrap()).await.unwrap();
+    for turn in ["turn_3", "turn_2"] {
+        assert_eq!(stage.ended(turn).await, "completed");
+    }
+    stage.runner.retry(&stage.key, &riverrun_event::TurnId::new("turn_1").unwrap(), None).await.unwrap();
+    stage.until_count("turn.completed", 4).await;
+    stage.submit("turn_4", "four").await;
+    assert_eq!(stage.ended("turn_4").await, "completed");
+    let requests = stage.script.requests.lock().unwrap();
+    let asked: Vec<Vec<&str>> = requests
+        .iter()
+        .map(|request| {
+            let asked = request.history.iter().filter_map(|entry| match entry {
+                riverrun_provider::History::User { parts } => parts[0].text(),
+                _ => None,
+            });
+            asked.collect()
+        })
+        .collect();
+    assert_eq!(asked[1..3], [vec!["one", "three"], vec!["one", "three", "two"]]);
+    assert_eq!(asked[3], ["three", "two", "one"], "tried again");
+    assert_eq!(asked[4], ["three", "two", "one", "four"]);
 }
