@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use riverrun_event::{EventType, Input, Record, Scope, Sequence, TaskId, ThreadId, TurnId};
+use riverrun_event::{EventType, Input, Item, Part, Record, Scope, Sequence, TaskId, ThreadId, TurnId};
 use riverrun_fold::{Density, SealedTurn, State, Task, Turn};
 use riverrun_provider::History;
 use serde_json::{Value, json};
@@ -35,8 +35,8 @@ impl Actor {
         let mut out = history::merged(past, out, merge.as_ref())?;
         out.append(&mut self.own_items(task, provider));
         if view.repairs > 0 && view.is_call_due {
-            let text = "Your last answer did not fit the schema that was asked for. Answer again with JSON that fits it, and nothing else.";
-            history::user(&Input::Text(text.to_owned()), &mut out);
+            let told = repair(known, view.misfit.as_deref().unwrap_or("it does not fit"));
+            history::user(&Input::Text(told), &mut out);
         }
         Ok(history::pair(out))
     }
@@ -212,4 +212,23 @@ impl Actor {
 fn is_refused(turn: &Turn, root: Option<&Task>) -> bool {
     let code = turn.error.as_ref().and_then(|error| error.code.as_deref());
     code == Some(TRIPPED) && root.is_none_or(|root| root.output.is_empty())
+}
+
+/// What a model reads of an answer that was taken back because it did not fit its schema.
+fn repair(task: Option<&Task>, problem: &str) -> String {
+    const LONGEST: usize = 4_000;
+    let tail = task.into_iter().flat_map(|task| {
+        let tail = task.output.iter().enumerate().rev();
+        tail.take_while(|(place, _)| task.retracted.contains(place)).map(|(_, item)| item)
+    });
+    let said: Vec<&Item> = tail.filter(|item| matches!(item, Item::Message(_))).collect();
+    let blocks = said.iter().rev().flat_map(|item| match item {
+        Item::Message(message) => message.block_list.as_deref().unwrap_or_default(),
+        _ => &[],
+    });
+    let text: String = blocks.filter_map(Part::text).collect();
+    let text = &text[..text.floor_char_boundary(LONGEST)];
+    format!(
+        "Your last answer was not taken: {problem}. It was:\n{text}\n\nAnswer again with JSON that fits the schema, and nothing else."
+    )
 }

@@ -7,6 +7,7 @@ use riverrun_event::{
 
 use super::Actor;
 use crate::page::Page;
+use crate::reference::disarm_all;
 use crate::view::ResultView;
 
 /// What a call came to.
@@ -58,6 +59,7 @@ impl Actor {
         let Some((id, output_index, scope)) = self.open_result(task, call, page) else { return };
         let mut content = outcome.content.clone();
         content.extend(self.hook_context(task, call));
+        disarm_all(&mut content);
         let patch = ToolResultPatch {
             id,
             content: Patch::Set(content),

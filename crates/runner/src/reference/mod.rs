@@ -14,6 +14,7 @@ pub use adopt::{Adopted, Keep};
 pub use citation::{Citations, Found, annotate, without_citations};
 pub use pool::{Group, Numbered, Pool, Problem};
 pub use wrapper::Wrapper;
+pub(crate) use wrapper::disarm_all;
 
 /// What an agent's model reads of the numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

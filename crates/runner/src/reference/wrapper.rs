@@ -77,6 +77,11 @@ pub(super) fn disarm(part: &mut Part) {
     }
 }
 
+/// The same for all that is not ours, of a result that has no number.
+pub(crate) fn disarm_all(parts: &mut [Part]) {
+    parts.iter_mut().filter(|part| !is_marker(part)).for_each(disarm);
+}
+
 /// Gives the part a number, or takes it away. False if parts of this type cannot carry one.
 pub(super) fn set_number(part: &mut Part, number: Option<u64>) -> bool {
     let place = match part {

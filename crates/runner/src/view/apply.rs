@@ -161,6 +161,7 @@ impl TaskView {
             }
             Payload::RuntimeWarning(notice) if notice.code.as_deref() == Some("output_mismatch") => {
                 self.repairs += 1;
+                self.misfit.clone_from(&notice.message);
                 self.is_call_due = true;
             }
             Payload::ContextCompactionStarted(told)

@@ -90,6 +90,8 @@ pub(crate) struct TaskView {
     pub results_fit: Option<u64>,
     pub cuts: u32,
     pub repairs: u32,
+    /// Why the newest output did not fit its schema.
+    pub misfit: Option<String>,
     /// Hooks at points that are about no call.
     pub hooks: Vec<HookView>,
     /// How often hooks did not let the turn end.
@@ -191,6 +193,7 @@ impl TaskView {
             results_fit: None,
             cuts: 0,
             repairs: 0,
+            misfit: None,
             hooks: Vec::new(),
             stops: 0,
             next_index: 0,
