@@ -122,6 +122,10 @@ impl Answer {
         !self.items.is_empty()
     }
 
+    pub fn is_done(&self, index: u32) -> bool {
+        self.item(index).is_some_and(|item| item.done)
+    }
+
     pub fn has_text(&self, index: u32) -> bool {
         self.item(index).is_some_and(|item| item.has_text)
     }
