@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use riverrun_event::{RawJson, Usage};
 use serde_json::{Map, Value, json};
 
+use super::calls::Calls;
+use super::join::{gather, join, without};
 use super::plain::Plain;
 use super::think::{Think, Told};
 use crate::failure::failure;
@@ -12,10 +14,11 @@ use crate::stream::{Answer, Json, Protocol, protocol_error};
 use crate::{Category, ItemKind, ModelError, StopReason};
 
 pub(crate) struct Chunks {
-    seed: String,
     reasoning: Option<u32>,
     message: Option<u32>,
-    calls: Vec<Call>,
+    calls: Calls,
+    /// The message came whole, and not in deltas.
+    is_whole: bool,
     /// OpenRouter's reasoning blocks, which must come back as they are.
     details: Vec<Value>,
     /// LiteLLM's, joined: they have the signatures of the model's maker.
@@ -34,18 +37,6 @@ pub(crate) struct Chunks {
     said: BTreeMap<&'static str, String>,
 }
 
-/// A call whose fragments are still coming. It is an item as soon as its name is known.
-struct Call {
-    place: u64,
-    id: String,
-    name: String,
-    /// Arguments that came before the name.
-    waiting: String,
-    /// A call that is no function's, joined.
-    other: Option<Value>,
-    index: Option<u32>,
-}
-
 /// By this member of what is opaque the text of the thoughts goes back under the name that it came under.
 pub(super) const SENT_AS: &str = "sent_as";
 
@@ -53,7 +44,7 @@ pub(super) const SENT_AS: &str = "sent_as";
 const PLACED: [&str; 6] = ["id", "object", "created", "model", "choices", "obfuscation"];
 
 const PLACED_IN_CHOICE: [&str; 5] = ["index", "delta", "message", "finish_reason", "logprobs"];
-const PLACED_IN_DELTA: [&str; 9] = [
+const PLACED_IN_DELTA: [&str; 10] = [
     "role",
     "content",
     "refusal",
@@ -63,15 +54,16 @@ const PLACED_IN_DELTA: [&str; 9] = [
     "thinking_blocks",
     "annotations",
     "tool_calls",
+    "function_call",
 ];
 
 impl Chunks {
     pub fn new(seed: &str) -> Self {
         Self {
-            seed: seed.to_owned(),
             reasoning: None,
             message: None,
-            calls: Vec::new(),
+            calls: Calls::new(seed),
+            is_whole: false,
             details: Vec::new(),
             blocks: Vec::new(),
             is_content: false,
@@ -116,19 +108,68 @@ impl Chunks {
             let index = self.message(answer);
             answer.refusal(index, refusal);
         }
-        if let Some(content) = text("content") {
-            self.content(content, &logprobs["content"], answer);
+        match &delta["content"] {
+            Value::Array(parts) => parts.iter().for_each(|part| self.part(part, answer)),
+            Value::String(text) => self.content(text, &logprobs["content"], answer),
+            Value::Null => {}
+            part => self.part(part, answer),
         }
         for annotation in delta["annotations"].as_array().into_iter().flatten() {
             let index = self.message(answer);
             answer.annotate(index, annotation);
         }
-        for (at, fragment) in delta["tool_calls"].as_array().into_iter().flatten().enumerate() {
+        self.tool_calls(delta, answer);
+        self.beside(without(delta, &PLACED_IN_DELTA), answer);
+    }
+
+    fn tool_calls(&mut self, delta: &Value, answer: &mut Answer) {
+        let calls = delta["tool_calls"].as_array().map_or(&[][..], Vec::as_slice);
+        // The older way; who sends both says the same by them.
+        let older = &delta["function_call"];
+        let says = |name: &str| older[name].as_str().map_or(older[name].is_object(), |text| !text.is_empty());
+        let older =
+            (calls.is_empty() && (says("name") || says("arguments"))).then(|| json!({"function": older}));
+        for (at, fragment) in calls.iter().chain(&older).enumerate() {
             self.held_back(answer);
             self.end_reasoning(answer);
-            self.fragment(at as u64, fragment, answer);
+            self.calls.fragment(at, fragment, answer);
         }
-        self.beside(without(delta, &PLACED_IN_DELTA), answer);
+    }
+
+    /// A part of a content that is a list.
+    fn part(&mut self, part: &Value, answer: &mut Answer) {
+        let is_text = matches!(part["type"].as_str(), Some("text") | None);
+        let text = part.as_str().or_else(|| part["text"].as_str().filter(|_| is_text));
+        if let Some(text) = text {
+            return self.content(text, &Value::Null, answer);
+        }
+        if part["type"] != "thinking" {
+            return self.beside(json!({"content": [part]}), answer);
+        }
+        self.held_back(answer);
+        let pieces = match &part["thinking"] {
+            Value::Array(pieces) => pieces.as_slice(),
+            piece => std::slice::from_ref(piece),
+        };
+        for piece in pieces {
+            match piece.as_str().or_else(|| piece["text"].as_str()) {
+                Some("") => {}
+                Some(text) => self.thought(text, answer),
+                None => self.beside(json!({"content": [{"type": "thinking", "thinking": [piece]}]}), answer),
+            }
+        }
+    }
+
+    /// A message that stands where its deltas should. Behind deltas it repeats them.
+    fn whole(&mut self, message: &Value, logprobs: &Value, answer: &mut Answer) {
+        if !answer.has_items() {
+            self.is_whole = true;
+            return self.delta(message, logprobs, answer);
+        }
+        let says = |name: &str| !is_empty(&message[name]);
+        if self.is_whole && (says("content") || says("reasoning_content") || says("tool_calls")) {
+            answer.fail(protocol_error("a choice had more than one message"));
+        }
     }
 
     fn beside(&mut self, news: Value, answer: &mut Answer) {
@@ -154,6 +195,9 @@ impl Chunks {
     }
 
     fn content(&mut self, text: &str, logprobs: &Value, answer: &mut Answer) {
+        if text.is_empty() {
+            return;
+        }
         let told = self.think.take(text);
         if told.said == text {
             let index = self.message(answer);
@@ -202,65 +246,6 @@ impl Chunks {
         opaque
     }
 
-    fn fragment(&mut self, at: u64, fragment: &Value, answer: &mut Answer) {
-        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-        let (id, name) = (text(&fragment["id"]), text(&fragment["function"]["name"]));
-        let place = fragment["index"].as_u64();
-        let number = self.call_at(place, at, &id);
-        let call = &mut self.calls[number];
-        // A function is one whatever a server calls its type.
-        let is_other = fragment["type"].as_str().is_some_and(|kind| !matches!(kind, "function" | ""))
-            && fragment["function"].is_null();
-        if call.other.is_some() || (is_other && call.index.is_none()) {
-            return call.other_fragment(id, fragment, answer);
-        }
-        if call.id.is_empty() {
-            call.id = id;
-        }
-        if call.name.is_empty() {
-            call.name = name;
-        }
-        let arguments = match &fragment["function"]["arguments"] {
-            Value::String(text) => text.clone(),
-            Value::Null => String::new(),
-            // Some servers send the object itself.
-            other => other.to_string(),
-        };
-        call.waiting.push_str(&arguments);
-        if call.name.is_empty() {
-            return;
-        }
-        if call.id.is_empty() {
-            call.id = format!("call_{}_{number}", self.seed);
-        }
-        let kind = ItemKind::ToolCall { call_id: call.id.clone(), name: call.name.clone() };
-        let index = *call.index.get_or_insert_with(|| answer.open(kind));
-        answer.arguments(index, &std::mem::take(&mut call.waiting));
-    }
-
-    /// The call that a fragment belongs to. Servers that know no index start a call with its id; some number every
-    /// call 0, and only the id tells them apart.
-    fn call_at(&mut self, place: Option<u64>, at: u64, id: &str) -> usize {
-        let is_same = |call: &Call| id.is_empty() || call.id.is_empty() || call.id == id;
-        let found = match place {
-            Some(place) => self.calls.iter().rposition(|call| call.place == place && is_same(call)),
-            None if id.is_empty() => self.calls.len().checked_sub(1),
-            None => self.calls.iter().position(|call| call.id == id),
-        };
-        found.unwrap_or_else(|| {
-            let place = place.unwrap_or(self.calls.len() as u64 + at);
-            self.calls.push(Call {
-                place,
-                id: String::new(),
-                name: String::new(),
-                waiting: String::new(),
-                other: None,
-                index: None,
-            });
-            self.calls.len() - 1
-        })
-    }
-
     fn finish(&mut self, reason: &str, answer: &mut Answer) {
         let stop = match reason {
             "stop" if self.refused => StopReason::Refusal,
@@ -275,27 +260,10 @@ impl Chunks {
         if let Some(index) = self.message.take() {
             answer.done(index, None);
         }
-        if self.calls.iter().any(|call| call.index.is_none()) {
-            return answer.fail(protocol_error("a tool call came without the name of its tool"));
-        }
-        // A cut answer ends inside its last call; those before it are whole.
-        let cut = matches!(stop, StopReason::MaxTokens | StopReason::ContentFilter);
-        let whole = self.calls.len().saturating_sub(usize::from(cut));
-        for call in self.calls.iter_mut() {
-            if let (Some(index), Some(other)) = (call.index, call.other.take()) {
-                answer.done(index, Some(other));
-                call.index = None;
-            }
-        }
         if let Some((index, whole)) = self.beside.take() {
             answer.done(index, Some(whole));
         }
-        for index in self.calls[..whole].iter().filter_map(|call| call.index) {
-            if answer.arguments_of(index).is_empty() {
-                answer.arguments(index, "{}");
-            }
-            answer.done(index, None);
-        }
+        self.calls.finish(matches!(stop, StopReason::MaxTokens | StopReason::ContentFilter), answer);
         self.finish = Some(stop);
     }
 
@@ -329,76 +297,13 @@ impl Chunks {
     }
 }
 
-impl Call {
-    /// Calls that are no function's are told in the service's own words.
-    fn other_fragment(&mut self, id: String, fragment: &Value, answer: &mut Answer) {
-        if self.id.is_empty() {
-            self.id = id;
-        }
-        let news = without(fragment, &["index"]);
-        match (&mut self.other, self.index) {
-            (Some(whole), Some(index)) => {
-                answer.frame(index, &news, &[]);
-                join(whole, &news);
-            }
-            _ => {
-                let kind = fragment["type"].as_str().unwrap_or_default().to_owned();
-                let begun = RawJson::of(&news).unwrap_or_default();
-                self.index = Some(answer.open(ItemKind::Hosted { kind, begun }));
-                self.other = Some(news);
-            }
-        }
-    }
-}
-
-/// Adds a piece to the thinking block that it belongs to: one that has its signature is whole.
-fn gather(blocks: &mut Vec<Value>, piece: &Value) {
-    let is_open = |block: &&mut Value| {
-        block["type"] == piece["type"] && block["signature"].as_str().is_none_or(str::is_empty)
-    };
-    match blocks.last_mut().filter(is_open).filter(|block| block["thinking"].is_string()) {
-        Some(block) => join(block, &without(piece, &["type"])),
-        None => blocks.push(without(piece, &[])),
-    }
-}
-
-/// The members of an object but for these, and for those that say nothing; null if none is left.
-fn without(object: &Value, names: &[&str]) -> Value {
-    let is_left = |(name, value): &(&String, &Value)| !names.contains(&name.as_str()) && !value.is_null();
-    let left: Map<String, Value> = object
-        .as_object()
-        .into_iter()
-        .flatten()
-        .filter(is_left)
-        .map(|(name, value)| (name.clone(), value.clone()))
-        .collect();
-    if left.is_empty() { Value::Null } else { Value::Object(left) }
-}
-
-/// Adds what a chunk says to what was said: texts and lists grow, names and numbers are replaced.
-fn join(whole: &mut Value, news: &Value) {
-    match (whole, news) {
-        (Value::Object(whole), Value::Object(news)) => {
-            for (name, value) in news {
-                match whole.get_mut(name) {
-                    Some(known) if !matches!(name.as_str(), "id" | "type" | "name") => join(known, value),
-                    _ => drop(whole.insert(name.clone(), value.clone())),
-                }
-            }
-        }
-        (Value::String(whole), Value::String(news)) => whole.push_str(news),
-        (Value::Array(whole), Value::Array(news)) => {
-            for value in news {
-                let place = value["index"].as_u64();
-                let same = |known: &&mut Value| place.is_some() && known["index"].as_u64() == place;
-                match whole.iter_mut().find(same) {
-                    Some(known) => join(known, value),
-                    None => whole.push(value.clone()),
-                }
-            }
-        }
-        (_, Value::Null) => {}
-        (whole, news) => *whole = news.clone(),
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::String(text) => text.is_empty(),
+        Value::Array(list) => list.is_empty(),
+        Value::Object(members) => members.is_empty(),
+        Value::Bool(_) | Value::Number(_) => false,
     }
 }
 
@@ -427,15 +332,22 @@ impl Protocol for Chunks {
         }
         answer.started(frame.text("id"), frame.text("model"));
         answer.members(value, &PLACED);
-        if value["usage"].is_object() {
-            self.usage(&value["usage"], answer);
+        // Moonshot has it in the choice, Groq in a member of its own.
+        let usages = [&value["usage"], &value["choices"][0]["usage"], &value["x_groq"]["usage"]];
+        if let Some(usage) = usages.into_iter().find(|usage| usage.is_object()) {
+            self.usage(usage, answer);
         }
         let choices = value["choices"].as_array().into_iter().flatten();
         for choice in choices.filter(|choice| choice["index"].as_u64().unwrap_or(0) == 0) {
             if self.finish.is_some() {
                 continue;
             }
-            self.delta(&choice["delta"], &choice["logprobs"], answer);
+            match &choice["message"] {
+                message @ Value::Object(_) if is_empty(&choice["delta"]) => {
+                    self.whole(message, &choice["logprobs"], answer);
+                }
+                _ => self.delta(&choice["delta"], &choice["logprobs"], answer),
+            }
             if let Value::Object(news) = without(choice, &PLACED_IN_CHOICE) {
                 self.choice.extend(news);
             }

@@ -1,11 +1,14 @@
 //! OpenAI-compatible Chat Completions: `POST /chat/completions`, chunks, `[DONE]`.
 //!
-//! Many servers speak it, each with its own gaps: reasoning under two names, call ids or indexes that are absent,
-//! usage in one chunk or another, no `[DONE]`. All of that is read; `finish_reason` alone is never missing.
+//! Many servers speak it, each with its own gaps: reasoning under two names or among the parts of the content, call
+//! ids or indexes that are absent or all alike, a whole message, usage in one of three places, no `[DONE]`. All of that
+//! is read; `finish_reason` alone is never missing.
 
+mod calls;
 pub mod check;
 mod decode;
 mod encode;
+mod join;
 mod plain;
 mod think;
 

@@ -120,7 +120,7 @@ impl Responses {
             return answer.fail(protocol_error("arguments came in parts, which was not asked for"));
         }
         self.close(answer);
-        let own_id = call["id"].as_str();
+        let own_id = call["id"].as_str().filter(|id| !id.is_empty());
         let call_id = own_id.map_or_else(|| format!("call_{}_{}", self.seed, self.calls), str::to_owned);
         self.calls += 1;
         let mut own = Map::new();
@@ -163,7 +163,7 @@ impl Responses {
             }
             other => StopReason::Other(other.to_owned()),
         };
-        self.close(answer);
+        // Some servers say so in every chunk: what comes behind it goes on with the open item.
         self.finish = Some(stop);
     }
 
@@ -234,6 +234,7 @@ impl Protocol for Responses {
 
     fn end(&mut self, answer: &mut Answer) {
         if let Some(stop) = self.finish.take() {
+            self.close(answer);
             answer.complete(stop, self.usage.clone());
         }
     }

@@ -1,6 +1,6 @@
 //! The named events of a response stream.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use riverrun_event::{RawJson, Usage};
 use serde_json::{Map, Value, json};
@@ -11,9 +11,14 @@ use crate::{ItemKind, StopReason};
 
 pub(crate) struct Responses {
     provider: String,
+    seed: String,
     /// The service's output index → ours.
     items: BTreeMap<u64, u32>,
     refused: bool,
+    /// What each message was said to cite.
+    cited: BTreeSet<(u32, String)>,
+    /// A message that is done. The whole response, if it comes next, may say what it cites.
+    done: Option<(u32, Option<Value>)>,
 }
 
 /// Members of a response that have a place here, or that the caller said.
@@ -40,8 +45,15 @@ const PLACED: [&str; 19] = [
 ];
 
 impl Responses {
-    pub fn new(provider: &str) -> Self {
-        Self { provider: provider.to_owned(), items: BTreeMap::new(), refused: false }
+    pub fn new(provider: &str, seed: &str) -> Self {
+        Self {
+            provider: provider.to_owned(),
+            seed: seed.to_owned(),
+            items: BTreeMap::new(),
+            refused: false,
+            cited: BTreeSet::new(),
+            done: None,
+        }
     }
 
     fn item_added(&mut self, frame: &Json, answer: &mut Answer) {
@@ -53,16 +65,18 @@ impl Responses {
         let kind = match item["type"].as_str().unwrap_or_default() {
             "message" => ItemKind::Message,
             "reasoning" => ItemKind::Reasoning,
-            "function_call" => ItemKind::ToolCall { call_id: text("call_id"), name: text("name") },
+            "function_call" => {
+                let own = || format!("call_{}_{place}", self.seed);
+                let call_id = Some(text("call_id")).filter(|id| !id.is_empty()).unwrap_or_else(own);
+                ItemKind::ToolCall { call_id, name: text("name") }
+            }
             kind => ItemKind::Hosted { kind: kind.to_owned(), begun: RawJson::of(item).unwrap_or_default() },
         };
         if self.items.contains_key(&place) {
             return answer.fail(protocol_error(format!("two items were added at output_index {place}")));
         }
-        if let ItemKind::ToolCall { call_id, name } = &kind
-            && (call_id.is_empty() || name.is_empty())
-        {
-            return answer.fail(protocol_error("a function call came without its call_id or name"));
+        if matches!(&kind, ItemKind::ToolCall { name, .. } if name.is_empty()) {
+            return answer.fail(protocol_error("a function call came without its name"));
         }
         self.items.insert(place, answer.open(kind));
     }
@@ -88,27 +102,51 @@ impl Responses {
             Some(ItemKind::Reasoning) => answer.done(index, Some(item.clone())),
             Some(ItemKind::Message) => {
                 self.whole_parts(index, item, answer);
-                let own = self.own(item, &["phase"]);
-                answer.done(index, own);
+                self.done = Some((index, self.own(item, &["phase"])));
             }
             None => {}
         }
     }
 
-    /// The service repeats what the message says; it is news only if no delta came.
+    /// The service repeats what the message says and cites; that is news only if it did not come before.
     fn whole_parts(&mut self, index: u32, item: &Value, answer: &mut Answer) {
-        if answer.has_text(index) {
-            return;
-        }
+        let has_text = answer.has_text(index);
         for part in item["content"].as_array().into_iter().flatten() {
-            if let Some(text) = part["text"].as_str() {
+            if let Some(text) = part["text"].as_str().filter(|_| !has_text) {
                 answer.scored(index, text, &part["logprobs"]);
             }
-            if let Some(refusal) = part["refusal"].as_str() {
+            if let Some(refusal) = part["refusal"].as_str().filter(|_| !has_text) {
                 self.refused = true;
                 answer.refusal(index, refusal);
             }
+            for annotation in part["annotations"].as_array().into_iter().flatten() {
+                self.annotate(index, annotation, answer);
+            }
         }
+    }
+
+    fn annotate(&mut self, index: u32, annotation: &Value, answer: &mut Answer) {
+        if self.cited.insert((index, annotation.to_string())) {
+            answer.annotate(index, annotation);
+        }
+    }
+
+    fn write_done(&mut self, answer: &mut Answer) {
+        if let Some((index, own)) = self.done.take() {
+            answer.done(index, own);
+        }
+    }
+
+    /// What the messages that are still open cite may stand only in the whole response.
+    fn whole_output(&mut self, response: &Value, answer: &mut Answer) {
+        let output = response["output"].as_array().into_iter().flatten();
+        for (place, item) in (0..).zip(output).filter(|(_, item)| item["type"] == "message") {
+            let Some(index) = self.items.get(&place).copied() else { continue };
+            if matches!(answer.kind_of(index), Some(ItemKind::Message)) && !answer.is_done(index) {
+                self.whole_parts(index, item, answer);
+            }
+        }
+        self.write_done(answer);
     }
 
     fn call_done(&mut self, index: u32, item: &Value, answer: &mut Answer) {
@@ -140,6 +178,7 @@ impl Responses {
     }
 
     fn ended(&mut self, response: &Value, answer: &mut Answer) {
+        self.whole_output(response, answer);
         answer.members(response, &PLACED);
         let usage = usage(&response["usage"], answer);
         let stop = match response["incomplete_details"]["reason"].as_str() {
@@ -157,6 +196,9 @@ impl Responses {
 impl Protocol for Responses {
     fn frame(&mut self, frame: &Json, answer: &mut Answer) {
         let value = &frame.value;
+        if !matches!(frame.text("type"), "response.completed" | "response.incomplete" | "keepalive") {
+            self.write_done(answer);
+        }
         let is_word =
             !matches!(frame.text("type"), "response.output_item.added" | "response.output_item.done");
         if let Some(index) = self.hosted(frame, answer).filter(|_| is_word) {
@@ -189,9 +231,11 @@ impl Protocol for Responses {
             "response.function_call_arguments.delta" => {
                 self.delta(frame, answer, |to, index, _, text| to.arguments(index, text));
             }
-            "response.output_text.annotation.added" => self.delta(frame, answer, |to, index, frame, _| {
-                to.annotate(index, &frame.value["annotation"]);
-            }),
+            "response.output_text.annotation.added" => {
+                if let Some(index) = self.index(frame, answer) {
+                    self.annotate(index, &value["annotation"], answer);
+                }
+            }
             "response.completed" | "response.incomplete" => self.ended(&value["response"], answer),
             "response.failed" => answer.fail(failure(None, &value["response"])),
             "error" => answer.fail(failure(None, value)),

@@ -37,8 +37,8 @@ impl Api for OpenAi {
         encode::encode(request, provider)
     }
 
-    fn decoder(provider: &str, _seed: &str) -> Box<dyn Decoder> {
-        Box::new(SseDecoder::new(decode::Responses::new(provider)))
+    fn decoder(provider: &str, seed: &str) -> Box<dyn Decoder> {
+        Box::new(SseDecoder::new(decode::Responses::new(provider, seed)))
     }
 }
 

@@ -118,6 +118,14 @@ impl Answer {
         self.arguments(index, &rest);
     }
 
+    pub fn has_items(&self) -> bool {
+        !self.items.is_empty()
+    }
+
+    pub fn is_done(&self, index: u32) -> bool {
+        self.item(index).is_some_and(|item| item.done)
+    }
+
     pub fn has_text(&self, index: u32) -> bool {
         self.item(index).is_some_and(|item| item.has_text)
     }
