@@ -6,6 +6,7 @@ mod bad_input;
 mod client;
 mod cursors;
 mod decisions;
+mod deleted;
 mod delivery;
 mod filters;
 mod generate;
