@@ -22,6 +22,7 @@ mod resume;
 mod retention;
 mod rules;
 mod scopes;
+mod sealed;
 mod secrets;
 mod stream;
 mod tasks;
