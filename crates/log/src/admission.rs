@@ -32,6 +32,10 @@ pub fn admit(
         return Err(Error::Fenced { used: append.epoch, current: standing.epoch });
     }
     let (first, head) = (append.chunk.first(), standing.head);
+    // What was built for a session that was deleted must not go into the next one with its id.
+    if append.incarnation.is_some_and(|meant| meant != head.incarnation) {
+        return Err(Error::NoSession(append.key.session.clone()));
+    }
     if first <= head.last {
         if stored(first)?.is_some_and(|chunk| chunk == append.chunk) {
             return Ok(Admission::Duplicate);

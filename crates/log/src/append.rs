@@ -8,6 +8,8 @@ use crate::{Chunk, CommandChange, Epoch, Fact, IdempotencyRecord, Link, SessionK
 #[derive(Debug, Clone)]
 pub struct Append {
     pub key: SessionKey,
+    /// Which of the sessions that ever had this key it is for. None is for any: of one who cannot be late.
+    pub incarnation: Option<u32>,
     pub epoch: Epoch,
     pub chunk: Chunk,
     pub producer: Option<ProducerStamp>,
@@ -22,6 +24,7 @@ impl Append {
     pub fn new(key: SessionKey, epoch: Epoch, chunk: Chunk) -> Self {
         Self {
             key,
+            incarnation: None,
             epoch,
             chunk,
             producer: None,

@@ -27,7 +27,20 @@ pub(crate) struct Core {
     pub hand_over: CancellationToken,
     /// Cancelled when the runner stops.
     pub stop: CancellationToken,
-    mailboxes: Mutex<HashMap<SessionKey, mpsc::UnboundedSender<Command>>>,
+    mailboxes: Mutex<HashMap<SessionKey, Mailbox>>,
+}
+
+/// The way to an actor.
+struct Mailbox {
+    commands: mpsc::UnboundedSender<Command>,
+    /// Cancelled when the session was deleted.
+    ended: CancellationToken,
+}
+
+/// An actor's end of it.
+pub(crate) struct Mail {
+    pub commands: mpsc::UnboundedReceiver<Command>,
+    pub ended: CancellationToken,
 }
 
 impl Core {
@@ -77,7 +90,7 @@ impl Core {
         self.mailboxes().len()
     }
 
-    fn mailboxes(&self) -> MutexGuard<'_, HashMap<SessionKey, mpsc::UnboundedSender<Command>>> {
+    fn mailboxes(&self) -> MutexGuard<'_, HashMap<SessionKey, Mailbox>> {
         // The map is changed by single inserts and removes, so a panic elsewhere leaves it whole.
         self.mailboxes.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -86,7 +99,7 @@ impl Core {
     pub fn send(self: &Arc<Self>, key: &SessionKey, command: Command) {
         let mut mailboxes = self.mailboxes();
         let command = match mailboxes.get(key) {
-            Some(mailbox) => match mailbox.send(command) {
+            Some(mailbox) => match mailbox.commands.send(command) {
                 Ok(()) => return,
                 Err(mpsc::error::SendError(command)) => command,
             },
@@ -95,9 +108,18 @@ impl Core {
         let (sender, receiver) = mpsc::unbounded_channel();
         // The receiver is in our hands, so this cannot fail.
         let _ = sender.send(command);
-        mailboxes.insert(key.clone(), sender);
+        let ended = CancellationToken::new();
+        mailboxes.insert(key.clone(), Mailbox { commands: sender, ended: ended.clone() });
         drop(mailboxes);
-        tokio::spawn(actor::run(self.clone(), key.clone(), receiver));
+        tokio::spawn(actor::run(self.clone(), key.clone(), Mail { commands: receiver, ended }));
+    }
+
+    /// Ends the session's actor where it stands. Who comes later finds another one, or none.
+    pub fn end(&self, key: &SessionKey) {
+        let mailbox = self.mailboxes().remove(key);
+        if let Some(mailbox) = mailbox {
+            mailbox.ended.cancel();
+        }
     }
 
     /// Lets an actor go, unless a command came in the meantime. Commands are sent under the same lock.
@@ -111,7 +133,10 @@ impl Core {
             return Some(command);
         }
         receiver.close();
-        mailboxes.remove(key);
+        // One that was ended may have a successor, whose mailbox is open.
+        if mailboxes.get(key).is_some_and(|mailbox| mailbox.commands.is_closed()) {
+            mailboxes.remove(key);
+        }
         None
     }
 }

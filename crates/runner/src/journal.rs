@@ -11,27 +11,37 @@ use riverrun_log::{Appended, Chunk, CommandChange, Error, Fact, IdempotencyRecor
 pub type JournalFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, JournalError>> + Send + 'a>>;
 
 pub trait Journal: Send + Sync + 'static {
+    /// The session that has this key now. `NoSession` if none has.
+    fn open<'a>(&'a self, key: &'a SessionKey) -> JournalFuture<'a, Incarnation>;
+
     /// Appends at the end of the session's log; resolves when durable. All of the entry, or nothing: it is taken, and
-    /// given back if the store is full.
-    fn append<'a>(&'a self, key: &'a SessionKey, entry: &'a mut Entry) -> JournalFuture<'a, Landed>;
+    /// given back if the store is full. `NoSession` if the session was deleted, also if its key has another one now.
+    fn append<'a>(&'a self, of: &'a Incarnation, entry: &'a mut Entry) -> JournalFuture<'a, Landed>;
 
     /// Hands an entry over without waiting until it is durable. None if that is not possible: nothing was taken.
     fn begin<'a>(
         &'a self,
-        _key: &'a SessionKey,
+        _of: &'a Incarnation,
         _entry: &'a mut Entry,
     ) -> JournalFuture<'a, Option<Box<dyn Landing>>> {
         Box::pin(std::future::ready(Ok(None)))
     }
 
-    /// The state at the head, from the nearest snapshot on. `NoSession` if absent.
-    fn state<'a>(&'a self, key: &'a SessionKey) -> JournalFuture<'a, State>;
+    /// The state at the head, from the nearest snapshot on. `NoSession` as for an append.
+    fn state<'a>(&'a self, of: &'a Incarnation) -> JournalFuture<'a, State>;
 
     /// The chunks behind `after`.
     fn read<'a>(&'a self, key: &'a SessionKey, after: Sequence) -> JournalFuture<'a, Vec<Chunk>>;
 
     /// Commands, leases, the catalogue, blobs.
     fn log(&self) -> &Arc<dyn Log>;
+}
+
+/// A session, and which of all that ever had its key: what is done for one never reaches the next.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Incarnation {
+    pub key: SessionKey,
+    pub number: u32,
 }
 
 /// What commits together.

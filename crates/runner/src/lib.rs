@@ -33,7 +33,9 @@ pub use command::{
     Busy, CancelMode, Cancelled, CommandError, Decide, Decided, Decision, Fate, Pause, Paused, ProcessOver,
     ProcessWrite, QueueEntry, RequestKey, Revoke, Revoked, Settings, Spawn, Submit, Submitted,
 };
-pub use journal::{Entry, Journal, JournalError, JournalFuture, Landed, Landfall, Landing, LandingFuture};
+pub use journal::{
+    Entry, Incarnation, Journal, JournalError, JournalFuture, Landed, Landfall, Landing, LandingFuture,
+};
 pub use named::Named;
 pub use registry::{Registry, Route};
 pub use riverrun_tool::{SchemaError, Terminate, check_schema, is_blocked};

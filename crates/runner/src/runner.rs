@@ -97,6 +97,12 @@ impl Runner {
         }
     }
 
+    /// Ends all work of a session that is deleted, where it stands: nothing more of it is written. Whoever waits for an
+    /// answer is told that there is no such session.
+    pub fn end(&self, key: &SessionKey) {
+        self.core.end(key);
+    }
+
     /// Sessions that are held in memory now: those at work, and those that were a moment ago.
     pub fn resident(&self) -> usize {
         self.core.actors()

@@ -165,6 +165,30 @@ impl App {
         self.0.hubs.get(&key).await?.ok_or_else(not_found)
     }
 
+    /// The one way in which a session goes. Its readers are cut, its runner and all that it does end at once, and
+    /// nothing of it comes into a session that is made with the same id. False if it was gone before.
+    ///
+    /// It goes on though who asked for it does not wait: half a delete would leave a session that nobody can open.
+    pub async fn delete(&self, hub: &Arc<Hub>) -> Result<bool, Error> {
+        if !self.hubs().close(hub) {
+            return Ok(false);
+        }
+        let (app, hub) = (self.clone(), hub.clone());
+        let deleting = tokio::spawn(async move {
+            app.runner().end(&hub.key);
+            let not_tended = hub.tending.lock().await;
+            let deleted = app.log().delete_session(&hub.key).await;
+            drop(not_tended);
+            app.hubs().forget(&hub);
+            if deleted.is_err() {
+                // It is still there, with the turns that were open.
+                app.runner().wake(&hub.key);
+            }
+            deleted
+        });
+        deleting.await.unwrap_or_else(|error| Err(Error::Failed(error.to_string())))
+    }
+
     /// Appends and resolves when durable.
     pub async fn append(&self, hub: &Hub, batch: &Batch) -> Result<Landed, Problem> {
         self.append_from(Source::Ingest, hub, batch).await.map_err(refusal)

@@ -7,13 +7,20 @@
 
 use std::collections::HashMap;
 
-use riverrun_event::{Sequence, TurnId};
+use riverrun_event::{Sequence, TaskId, TurnId};
 use riverrun_fold::{SealedTurn, State, Turn};
 use riverrun_log::{SessionKey, SnapshotFound};
 
 use crate::app::App;
 use crate::edge::Problem;
 use crate::session::Hub;
+
+/// Where a task is kept.
+pub enum TaskPlace {
+    Here(Box<State>),
+    /// With its turn, which left the state.
+    Sealed(Box<SealedTurn>),
+}
 
 /// How much of the past is read besides the window. It costs this much at most, however long the session is.
 pub const EARLIER_TURNS: usize = 100;
@@ -80,6 +87,36 @@ impl App {
         }
         let stored = self.log().sealed_turn(key, turn).await?;
         Ok(self.sealed_turn(stored).map(|sealed| sealed.turn))
+    }
+
+    /// Where a task is after event `at`, however old it is.
+    pub async fn place_of_task(
+        &self,
+        key: &SessionKey,
+        at: Sequence,
+        task: &TaskId,
+    ) -> Result<Option<TaskPlace>, Problem> {
+        let (state, sealed) = self.state_and_sealed(key, at).await?;
+        if state.tasks.iter().any(|known| known.task_id == *task) {
+            return Ok(Some(TaskPlace::Here(Box::new(state))));
+        }
+        let has_it = |turn: &SealedTurn| turn.tasks.iter().any(|known| known.task_id == *task);
+        // A turn that was tried again was sealed more than once: the last time counts.
+        if let Some(turn) = sealed.into_iter().rev().find(has_it) {
+            return Ok(Some(TaskPlace::Sealed(Box::new(turn))));
+        }
+        let stored = match self.log().sealed_turn_of_task(key, task).await? {
+            Some(stored) => Some(stored),
+            // Turns are stored under their roots: for others the catalogue says which turn it is.
+            None => {
+                let found = self.log().find_task(&key.tenant, task).await?;
+                match found.into_iter().find(|record| record.key == *key) {
+                    Some(record) => self.log().sealed_turn(key, &record.fact.turn).await?,
+                    None => None,
+                }
+            }
+        };
+        Ok(self.sealed_turn(stored).filter(has_it).map(|turn| TaskPlace::Sealed(Box::new(turn))))
     }
 
     /// The turns that began before `before`, or all without it: newest first, at most `most`, as they stand now.

@@ -150,12 +150,21 @@ async fn tend(
     unsealed: u64,
     retention: Option<Duration>,
 ) -> Result<(), Problem> {
+    // Upkeep is no use: it does not keep the session in memory.
+    let hub = match app.hubs().known(key) {
+        Some(hub) => hub,
+        None => match app.hubs().get(key).await? {
+            Some(hub) => hub,
+            None => return Ok(()),
+        },
+    };
+    let _not_deleted = hub.tending.lock().await;
+    if hub.is_gone() {
+        return Ok(());
+    }
     let Some(head) = app.log().head(key).await? else { return Ok(()) };
     let size = snapshot(app, key, head.last).await?;
-    // Upkeep is no use: it does not keep the session in memory.
-    if let Some(hub) = app.hubs().known(key) {
-        hub.upkeep_after.store(SNAPSHOT_BYTES.max(size), Ordering::Relaxed);
-    }
+    hub.upkeep_after.store(SNAPSHOT_BYTES.max(size), Ordering::Relaxed);
     let through = Sequence::new(head.last.get().saturating_sub(unsealed)).unwrap_or_default();
     if through.get() > 0 {
         app.log().seal(key, through).await?;

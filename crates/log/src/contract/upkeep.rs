@@ -13,6 +13,7 @@ pub const CASES: &[Case] = &[
     ("everything_can_be_retired", everything_can_be_retired),
     ("a_deleted_session_is_gone_with_all_it_had", a_deleted_session_is_gone),
     ("a_session_made_again_is_another_incarnation", a_session_made_again_is_another_incarnation),
+    ("what_is_meant_for_a_deleted_session_goes_into_no_other", what_is_meant_for_a_deleted_session),
     ("verify_counts_and_finds_nothing_wrong", verify_counts_and_finds_nothing_wrong),
     ("stats_count_events_and_blobs", stats_count_events_and_blobs),
     ("a_closed_log_refuses_everything", a_closed_log_refuses_everything),
@@ -135,6 +136,23 @@ fn a_session_made_again_is_another_incarnation(bench: &mut dyn Bench) {
     assert_eq!((again.last, ok(log.producer(&key, &id("prod_1")))), (seq(0), None));
     append_numbered(&*log, &key, epoch, 1..=2);
     assert_eq!(all_records(&*log, &key), numbered(1..=2));
+}
+
+/// Also where the two logs look alike: both are empty.
+fn what_is_meant_for_a_deleted_session(bench: &mut dyn Bench) {
+    let log = bench.log();
+    let (epoch, key) = (own(&*log), made(&*log, "s"));
+    let before = head(&*log, &key);
+    let append = |incarnation: u32| {
+        let chunk = chunk_after(&before, time(1), &[b"record 1"]);
+        Append { incarnation: Some(incarnation), ..Append::new(key.clone(), epoch, chunk) }
+    };
+    ok(log.delete_session(&key));
+    made(&*log, "s");
+    assert_eq!(refused(log.append(append(before.incarnation))), Error::NoSession(key.session.clone()));
+    assert!(all_records(&*log, &key).is_empty());
+    ok(log.append(append(head(&*log, &key).incarnation)));
+    assert_eq!(all_records(&*log, &key), numbered(1..=1));
 }
 
 fn verify_counts_and_finds_nothing_wrong(bench: &mut dyn Bench) {

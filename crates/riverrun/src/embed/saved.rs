@@ -116,8 +116,7 @@ impl Riverrun {
             let batch = Batch { events: group.to_vec(), ..Batch::default() };
             if let Err(problem) = self.app().append(&hub, &batch).await {
                 // Half a session would look like a whole one.
-                self.app().hubs().forget(&hub);
-                self.app().log().delete_session(&key).await?;
+                self.app().delete(&hub).await?;
                 return Err(problem.into());
             }
         }

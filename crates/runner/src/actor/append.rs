@@ -127,7 +127,7 @@ impl Actor {
         }
         self.put_spilled(page).await?;
         let mut entry = page.take_entry()?;
-        match self.core.journal.append(&self.key, &mut entry).await {
+        match self.core.journal.append(&self.incarnation, &mut entry).await {
             Ok(landed) => self.landed(landed, page.now).await.map(Some),
             Err(error) => {
                 page.put_back(entry);
@@ -175,7 +175,7 @@ impl Actor {
             Ok(entry) => entry,
             Err(error) => return self.not_appended(error, page).await,
         };
-        match self.core.journal.begin(&self.key, &mut entry).await {
+        match self.core.journal.begin(&self.incarnation, &mut entry).await {
             Ok(Some(landing)) => {
                 self.in_flight = Some(InFlight { landing, now, size, began: Instant::now() });
                 Ok(())

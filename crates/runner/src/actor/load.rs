@@ -23,12 +23,14 @@ impl Actor {
         key: SessionKey,
         reports: mpsc::Sender<Reported>,
     ) -> Result<Self, Stop> {
-        let state = core.journal.state(&key).await.map_err(Stop::of)?;
+        let incarnation = core.journal.open(&key).await.map_err(Stop::of)?;
+        let state = core.journal.state(&incarnation).await.map_err(Stop::of)?;
         let view = load_view(&core, &key, &state).await?;
         let is_handing_over = core.is_draining();
         let mut actor = Self {
             core,
             key,
+            incarnation,
             state,
             view,
             running: HashMap::default(),
@@ -64,7 +66,7 @@ impl Actor {
     /// Goes back to what the log has.
     pub(super) async fn reload(&mut self) -> Result<(), Stop> {
         self.unfolded.clear();
-        self.state = self.core.journal.state(&self.key).await.map_err(Stop::of)?;
+        self.state = self.core.journal.state(&self.incarnation).await.map_err(Stop::of)?;
         self.view = load_view(&self.core, &self.key, &self.state).await?;
         self.streams.clear();
         self.pools.clear();

@@ -71,7 +71,8 @@ pub(crate) use append::Stop;
 pub use attach::blob_named;
 pub(crate) use command::{Command, Reply};
 
-use crate::core::Core;
+use crate::Incarnation;
+use crate::core::{Core, Mail};
 use crate::drive::{EffectKey, Launch, Report, Reported, Running};
 use crate::reference::Pool;
 use crate::view::View;
@@ -89,6 +90,8 @@ const LINGER: Duration = Duration::from_secs(1);
 pub(crate) struct Actor {
     core: Arc<Core>,
     key: SessionKey,
+    /// The session that this actor serves: never another one with the same key.
+    incarnation: Incarnation,
     state: State,
     view: View,
     running: HashMap<EffectKey, Running>,
@@ -151,7 +154,8 @@ impl Due {
 }
 
 /// Serves a session until it has nothing to do.
-pub(crate) async fn run(core: Arc<Core>, key: SessionKey, mut commands: mpsc::UnboundedReceiver<Command>) {
+pub(crate) async fn run(core: Arc<Core>, key: SessionKey, mail: Mail) {
+    let Mail { mut commands, ended } = mail;
     let (reports, mut reported) = mpsc::channel(REPORTS);
     let stop = core.stop.clone();
     let served = async {
@@ -169,12 +173,14 @@ pub(crate) async fn run(core: Arc<Core>, key: SessionKey, mut commands: mpsc::Un
             refuse(&core, &key, &mut commands, &stop);
         }
     };
-    tokio::select! {
+    // Whoever is not served any more is dropped where it stands, and what it began ends with it.
+    let stop = tokio::select! {
         biased;
-        () = stop.cancelled() => {}
+        () = stop.cancelled() => Stop::Draining,
+        () = ended.cancelled() => Stop::NoSession,
         () = served => return,
-    }
-    refuse(&core, &key, &mut commands, &Stop::Draining);
+    };
+    refuse(&core, &key, &mut commands, &stop);
 }
 
 /// Ends when the log did not take text that was handed to it.

@@ -10,7 +10,7 @@ use riverrun_log::{
     Append, Appended, Chunk, Clock, Epoch, Error, Fact, Link, Log, NewAction, NewBlob, Progress, SealedTurn,
     SessionKey, TaskFact, Ticket, TurnFact,
 };
-use riverrun_runner::{Entry, Journal, JournalError, JournalFuture, Landed, Landfall, Landing};
+use riverrun_runner::{Entry, Incarnation, Journal, JournalError, JournalFuture, Landed, Landfall, Landing};
 use tokio::sync::Mutex;
 
 type Then = Box<dyn FnOnce() + Send>;
@@ -56,7 +56,7 @@ impl TestJournal {
         Timestamp::from_millis(self.clock.now().millis() as i64)
     }
 
-    async fn try_append(&self, key: &SessionKey, entry: &mut Entry) -> Result<Landed, JournalError> {
+    async fn try_append(&self, of: &Incarnation, entry: &mut Entry) -> Result<Landed, JournalError> {
         const LARGEST: usize = 1 << 20;
         const SPILLS_AT: usize = 256 << 10;
         if entry.events.iter().any(|event| event.draft.size() > LARGEST) {
@@ -68,7 +68,7 @@ impl TestJournal {
             tokio::time::sleep(std::time::Duration::from_millis(100)).await;
             return Err(JournalError::Fenced);
         }
-        let head = self.log.head(key).await.map_err(failed)?.ok_or(JournalError::NoSession)?;
+        let head = self.log.head(&of.key).await.map_err(failed)?.ok_or(JournalError::NoSession)?;
         let mut builder = head.next_chunk(self.clock.now()).expect("the log is not exhausted");
         let entry = std::mem::take(entry);
         let (mut record, mut facts) = (Vec::new(), entry.facts);
@@ -89,7 +89,8 @@ impl TestJournal {
             facts_of(&event, &mut facts);
         }
         let chunk = builder.finish().ok_or_else(|| JournalError::Invalid("an empty entry".to_owned()))?;
-        let mut append = Append::new(key.clone(), self.epoch, chunk);
+        let mut append = Append::new(of.key.clone(), self.epoch, chunk);
+        append.incarnation = Some(of.number);
         append.facts = facts;
         append.commands = entry.commands;
         append.idempotency = entry.idempotency;
@@ -144,9 +145,16 @@ impl Landing for Done {
 }
 
 impl Journal for TestJournal {
+    fn open<'a>(&'a self, key: &'a SessionKey) -> JournalFuture<'a, Incarnation> {
+        Box::pin(async move {
+            let head = self.log.head(key).await.map_err(failed)?.ok_or(JournalError::NoSession)?;
+            Ok(Incarnation { key: key.clone(), number: head.incarnation })
+        })
+    }
+
     fn begin<'a>(
         &'a self,
-        key: &'a SessionKey,
+        of: &'a Incarnation,
         entry: &'a mut Entry,
     ) -> JournalFuture<'a, Option<Box<dyn Landing>>> {
         Box::pin(async move {
@@ -159,7 +167,7 @@ impl Journal for TestJournal {
                 let late: Box<dyn Landing> = Box::new(Late { entry: std::mem::take(entry), ticket });
                 return Ok(Some(late));
             }
-            let landed = self.try_append(key, entry).await?;
+            let landed = self.try_append(of, entry).await?;
             let (first, last) = (landed.first, landed.last);
             let appended = Appended { first, last, link: Link::START, duplicate: false };
             let done: Box<dyn Landing> = Box::new(Done { landed, ticket: Ticket::ready(Ok(appended)) });
@@ -167,12 +175,16 @@ impl Journal for TestJournal {
         })
     }
 
-    fn append<'a>(&'a self, key: &'a SessionKey, entry: &'a mut Entry) -> JournalFuture<'a, Landed> {
-        Box::pin(self.try_append(key, entry))
+    fn append<'a>(&'a self, of: &'a Incarnation, entry: &'a mut Entry) -> JournalFuture<'a, Landed> {
+        Box::pin(self.try_append(of, entry))
     }
 
-    fn state<'a>(&'a self, key: &'a SessionKey) -> JournalFuture<'a, State> {
+    fn state<'a>(&'a self, of: &'a Incarnation) -> JournalFuture<'a, State> {
         Box::pin(async move {
+            let key = &of.key;
+            if self.open(key).await? != *of {
+                return Err(JournalError::NoSession);
+            }
             let mut state = State::new(key.session.clone());
             for event in events(&self.log, key).await? {
                 let mut changes = Vec::new();

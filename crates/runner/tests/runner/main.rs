@@ -11,6 +11,7 @@ mod compaction;
 mod consent;
 mod control;
 mod cut;
+mod deleted;
 mod guards;
 mod hand_over;
 mod hooks;

@@ -71,7 +71,11 @@ async fn others_may_write_in_between() {
         let info = SessionInfo { title: Some(format!("title {count}")), ..SessionInfo::default() };
         let events =
             vec![Draft::new(EventType::SessionUpdated, &Scope::default(), &info).into_decoded().unwrap()];
-        stage.journal.append(&stage.key, &mut Entry { events, ..Entry::default() }).await.unwrap();
+        stage
+            .journal
+            .append(&stage.journal.open(&stage.key).await.unwrap(), &mut Entry { events, ..Entry::default() })
+            .await
+            .unwrap();
     }
     assert_eq!(stage.ended("turn_1").await, "completed");
     assert_eq!(stage.said("turn_1").await, "a b c d");
@@ -94,7 +98,11 @@ async fn a_turn_that_somebody_else_ended_is_left_alone() {
     };
     let events =
         vec![Draft::new(EventType::TurnCancelled, &scope, &TurnCancelled::default()).into_decoded().unwrap()];
-    stage.journal.append(&stage.key, &mut Entry { events, ..Entry::default() }).await.unwrap();
+    stage
+        .journal
+        .append(&stage.journal.open(&stage.key).await.unwrap(), &mut Entry { events, ..Entry::default() })
+        .await
+        .unwrap();
     stage.runner.wake(&stage.key);
     tokio::time::sleep(30 * SECOND).await;
     assert_eq!(stage.kinds().await.last().map(String::as_str), Some("turn.cancelled"));

@@ -96,7 +96,7 @@ impl Stage {
     }
 
     pub async fn state(&self) -> State {
-        self.journal.state(&self.key).await.unwrap()
+        self.journal.state(&self.journal.open(&self.key).await.unwrap()).await.unwrap()
     }
 
     /// Waits for an event of this type, and for as many as are asked for.

@@ -53,7 +53,9 @@ pub(super) async fn session_behind(
     caller.require_all_sessions()?;
     if let Some(branch) = &branch {
         // Nobody else can have this id: it is what a crash left of the same request.
-        app.log().delete_session(branch).await?;
+        if let Some(left) = app.hubs().get(branch).await? {
+            app.delete(&left).await?;
+        }
     }
     let line = Line::to(app, own, record.fact.first, turn.last_sequence).await?;
     let session = branch.map(|branch| branch.session);

@@ -323,15 +323,8 @@ pub async fn delete(
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
-/// Deletes a session and cuts its readers.
+/// Deletes a session, ends its runs and cuts its readers.
 pub(crate) async fn remove(app: &App, caller: &Caller, session: &str) -> Result<(), Problem> {
     let hub = app.hub(caller, session).await?;
-    // Forgotten first: whoever makes the session anew must not get the hub of the old one.
-    app.hubs().forget(&hub);
-    let deleted = app.log().delete_session(&hub.key).await?;
-    // A hub that was loaded before the delete was committed stands for the old session too.
-    if let Some(late) = app.hubs().known(&hub.key).filter(|late| late.incarnation() == hub.incarnation()) {
-        app.hubs().forget(&late);
-    }
-    if deleted { Ok(()) } else { Err(not_found()) }
+    if app.delete(&hub).await? { Ok(()) } else { Err(not_found()) }
 }

@@ -14,6 +14,7 @@ use super::turns::{CancelBody, TurnView, cancel_turn, retry_turn};
 use crate::app::App;
 use crate::deliver::index_unit;
 use crate::edge::{Caller, FromParams, Params, PathId, Problem, Scope, StrictQuery, not_found};
+use crate::past::TaskPlace;
 use crate::runner::Asked;
 use crate::session::Hub;
 
@@ -58,13 +59,12 @@ pub(crate) async fn task_json(
         Some(session) => app.hub(caller, session).await?,
         None => newest_with(app, caller, &id).await?,
     };
-    let state = app.state_at(&hub.key, hub.head()).await?;
-    let mut object = task::object(&state, &id, unit);
-    if object.is_none() {
-        let stored = app.log().sealed_turn_of_task(&hub.key, &id).await?;
-        object = app.sealed_turn(stored).and_then(|turn| task::object_of_sealed(&turn, &id, unit));
-    }
-    object.map(|object| object.to_string()).ok_or_else(not_found)
+    let object = match app.place_of_task(&hub.key, hub.head(), &id).await? {
+        Some(TaskPlace::Here(state)) => task::object(&state, &id, unit),
+        Some(TaskPlace::Sealed(turn)) => task::object_of_sealed(&turn, &id, unit),
+        None => None,
+    };
+    object.ok_or_else(not_found)
 }
 
 pub(crate) async fn newest_with(app: &App, caller: &Caller, id: &TaskId) -> Result<Arc<Hub>, Problem> {

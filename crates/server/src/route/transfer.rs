@@ -123,8 +123,7 @@ pub async fn import(
 
 /// Half a session would look like a whole one.
 async fn discard(app: &App, hub: &Arc<Hub>) -> Result<(), Problem> {
-    app.hubs().forget(hub);
-    app.log().delete_session(&hub.key).await?;
+    app.delete(hub).await?;
     Ok(())
 }
 
@@ -258,7 +257,10 @@ pub async fn fork(
     if let (None, Some(attempt)) = (&wanted, &attempt) {
         let id = SessionId::from_bytes(attempt.id(&digest));
         // Nobody else can have this id: it is what a crash left of the same request.
-        app.log().delete_session(&SessionKey::new(caller.tenant().clone(), id.clone())).await?;
+        let key = SessionKey::new(caller.tenant().clone(), id.clone());
+        if let Some(left) = app.hubs().get(&key).await? {
+            app.delete(&left).await?;
+        }
         wanted = Some(id);
     }
     let target = forked(&app, &caller, &hub, at, wanted, |_, _| true).await?;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use riverrun_event::{Decoded, EventType, Sequence};
 use riverrun_fold::State;
 use riverrun_log::{Appended, Chunk, Error, Log, SessionHead, SessionKey, Ticket};
-use riverrun_runner::{Entry, Journal, JournalError, JournalFuture, Landed, Landfall, Landing};
+use riverrun_runner::{Entry, Incarnation, Journal, JournalError, JournalFuture, Landed, Landfall, Landing};
 
 use crate::app::{App, READ_BYTES, Source, WeakApp};
 use crate::edge::Problem;
@@ -27,9 +27,9 @@ impl ServerJournal {
         self.app.upgrade().ok_or_else(|| JournalError::Unavailable("the server is gone".to_owned()))
     }
 
-    async fn store(&self, key: &SessionKey, entry: &mut Entry) -> Result<Landed, JournalError> {
+    async fn store(&self, of: &Incarnation, entry: &mut Entry) -> Result<Landed, JournalError> {
         let app = self.app()?;
-        let hub = hub(&app, key).await?;
+        let hub = hub_of(&app, of).await?;
         if entry.events.is_empty() {
             return Err(JournalError::Invalid("it has no events".to_owned()));
         }
@@ -64,11 +64,11 @@ impl ServerJournal {
 
     async fn hand_over(
         &self,
-        key: &SessionKey,
+        of: &Incarnation,
         entry: &mut Entry,
     ) -> Result<Option<Box<dyn Landing>>, JournalError> {
         let app = self.app()?;
-        let hub = hub(&app, key).await?;
+        let hub = hub_of(&app, of).await?;
         let limit = app.edge().limits().event_bytes;
         let is_plain = |event: &Decoded| event.draft.size() <= limit && !event.draft.kind.is_turn_terminal();
         if entry.events.is_empty() || !entry.events.iter().all(is_plain) {
@@ -148,23 +148,30 @@ fn into_entry(batch: Batch) -> Entry {
 }
 
 impl Journal for ServerJournal {
-    fn append<'a>(&'a self, key: &'a SessionKey, entry: &'a mut Entry) -> JournalFuture<'a, Landed> {
-        Box::pin(self.store(key, entry))
+    fn open<'a>(&'a self, key: &'a SessionKey) -> JournalFuture<'a, Incarnation> {
+        Box::pin(async move {
+            let hub = hub(&self.app()?, key).await?;
+            Ok(Incarnation { key: key.clone(), number: hub.incarnation() })
+        })
+    }
+
+    fn append<'a>(&'a self, of: &'a Incarnation, entry: &'a mut Entry) -> JournalFuture<'a, Landed> {
+        Box::pin(self.store(of, entry))
     }
 
     fn begin<'a>(
         &'a self,
-        key: &'a SessionKey,
+        of: &'a Incarnation,
         entry: &'a mut Entry,
     ) -> JournalFuture<'a, Option<Box<dyn Landing>>> {
-        Box::pin(self.hand_over(key, entry))
+        Box::pin(self.hand_over(of, entry))
     }
 
-    fn state<'a>(&'a self, key: &'a SessionKey) -> JournalFuture<'a, State> {
+    fn state<'a>(&'a self, of: &'a Incarnation) -> JournalFuture<'a, State> {
         Box::pin(async move {
             let app = self.app()?;
-            let hub = hub(&app, key).await?;
-            app.state_at(key, hub.head()).await.map_err(|problem| from_problem(&problem))
+            let hub = hub_of(&app, of).await?;
+            app.state_at(&of.key, hub.head()).await.map_err(|problem| from_problem(&problem))
         })
     }
 
@@ -179,6 +186,12 @@ impl Journal for ServerJournal {
 
 async fn hub(app: &App, key: &SessionKey) -> Result<Arc<Hub>, JournalError> {
     app.hubs().get(key).await.map_err(from_log)?.ok_or(JournalError::NoSession)
+}
+
+/// The hub of this very session. One that was made with the same id since is another.
+async fn hub_of(app: &App, of: &Incarnation) -> Result<Arc<Hub>, JournalError> {
+    let found = hub(app, &of.key).await?;
+    if found.incarnation() == of.number { Ok(found) } else { Err(JournalError::NoSession) }
 }
 
 fn count(app: &App, batch: &Batch) {

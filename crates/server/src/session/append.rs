@@ -155,9 +155,13 @@ impl Hub {
         ending: &[Fact],
     ) -> Result<(Ticket<Appended>, SessionHead), AppendError> {
         let mut owner = self.owner.lock().await;
+        let gone = || Error::NoSession(self.key.session.clone());
+        if self.is_gone() {
+            return Err(gone().into());
+        }
         let mut head = match *owner {
             Some(head) => head,
-            None => log.head(&self.key).await?.ok_or_else(|| Error::NoSession(self.key.session.clone()))?,
+            None => log.head(&self.key).await?.ok_or_else(gone)?,
         };
         let built_on = head;
         let (chunk, mut all) = build(&head, now, batch, &self.key.session)?;
@@ -167,6 +171,8 @@ impl Hub {
         all.extend_from_slice(&batch.facts);
         head.advance(&chunk);
         let mut append = Append::new(self.key.clone(), epoch, chunk);
+        // The log refuses it if the session was made anew meanwhile.
+        append.incarnation = Some(self.incarnation());
         append.urgency = urgency(batch);
         append.facts = all;
         append.producer.clone_from(&batch.producer);

@@ -26,6 +26,8 @@ pub struct Hub {
     pub(crate) task_commands: tokio::sync::Mutex<()>,
     /// Held while what is said about the session is read, changed and said again.
     pub(crate) describing: tokio::sync::Mutex<()>,
+    /// Held while upkeep stores what it made of the log: a session is not deleted below it.
+    pub(crate) tending: tokio::sync::Mutex<()>,
     /// Held while a turn is put behind another one, here or in a branch.
     pub(crate) branching: tokio::sync::Mutex<()>,
     identity: OnceLock<Identity>,
@@ -64,6 +66,7 @@ impl Hub {
             owner: tokio::sync::Mutex::new(None),
             task_commands: tokio::sync::Mutex::new(()),
             describing: tokio::sync::Mutex::new(()),
+            tending: tokio::sync::Mutex::new(()),
             branching: tokio::sync::Mutex::new(()),
             identity: OnceLock::new(),
             shared: Mutex::default(),
@@ -183,9 +186,11 @@ impl Hub {
         self.gone.load(Ordering::Acquire)
     }
 
-    pub(super) fn set_gone(&self) {
-        self.gone.store(true, Ordering::Release);
+    /// False if it was gone before.
+    pub(super) fn set_gone(&self) -> bool {
+        let is_first = !self.gone.swap(true, Ordering::AcqRel);
         self.wakers.wake_all();
+        is_first
     }
 
     /// Wakes every reader: the server is going.

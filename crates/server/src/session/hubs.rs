@@ -73,6 +73,7 @@ impl Hubs {
             let shard = lock(shard);
             let idle = shard.values().filter(|hub| {
                 hub.since_upkeep.load(Ordering::Relaxed) > 0
+                    && !hub.is_gone()
                     && hub.last_appended.load(Ordering::Relaxed) < before
             });
             found.extend(idle.take(most.saturating_sub(found.len())).cloned());
@@ -88,6 +89,10 @@ impl Hubs {
             let mut shard = lock(self.shard(key));
             Arc::clone(shard.entry(key.clone()).or_insert_with(|| Arc::new(Hub::new(key.clone()))))
         });
+        // It is being deleted. Until that is done nobody gets another hub, so none of the old session stays behind.
+        if hub.is_gone() {
+            return Ok(None);
+        }
         hub.last_used.store(self.clock.now().millis(), Ordering::Relaxed);
         if hub.is_loaded() {
             return Ok(Some(hub));
@@ -115,20 +120,23 @@ impl Hubs {
         }
     }
 
-    /// The session was deleted: the readers of this hub are woken and see that it is gone. A session that was made
-    /// anew under the same id has another hub and keeps it.
-    pub fn forget(&self, hub: &Arc<Hub>) {
+    /// The session is about to be deleted: the readers of this hub are woken and see that it is gone, and until it is
+    /// forgotten there is no such session. False if somebody else deletes it.
+    pub(crate) fn close(&self, hub: &Arc<Hub>) -> bool {
+        hub.set_gone()
+    }
+
+    /// The session was deleted. One that was made anew under the same id has another hub and keeps it.
+    pub(crate) fn forget(&self, hub: &Arc<Hub>) {
         let mut shard = lock(self.shard(&hub.key));
         if shard.get(&hub.key).is_some_and(|known| Arc::ptr_eq(known, hub)) {
             shard.remove(&hub.key);
         }
-        drop(shard);
-        hub.set_gone();
     }
 
     /// The hub of a session that is in use now.
     pub fn known(&self, key: &SessionKey) -> Option<Arc<Hub>> {
-        lock(self.shard(key)).get(key).filter(|hub| hub.is_loaded()).cloned()
+        lock(self.shard(key)).get(key).filter(|hub| hub.is_loaded() && !hub.is_gone()).cloned()
     }
 
     /// Drops what was not used for `idle_millis` and has nothing that is still to be packed.
