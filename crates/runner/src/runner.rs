@@ -13,8 +13,8 @@ use crate::actor::{Command, Reply};
 use crate::core::Core;
 use crate::named::Named;
 use crate::{
-    CancelMode, Cancelled, CommandError, Decide, Decided, Journal, Pause, Paused, ProcessOver, ProcessWrite,
-    QueueEntry, Registry, RequestKey, Spawn, Submit, Submitted,
+    CancelMode, Cancelled, CommandError, Decide, Decided, Imported, Journal, Pause, Paused, ProcessOver,
+    ProcessWrite, QueueEntry, Registry, RequestKey, Spawn, Submit, Submitted,
 };
 
 #[derive(Debug, Clone)]
@@ -95,6 +95,11 @@ impl Runner {
         if !self.core.is_draining() {
             self.core.send(key, Command::Wake);
         }
+    }
+
+    /// Follows the events of a session that comes as a file, to end what is open in it.
+    pub fn imported(&self) -> Imported {
+        Imported::new(self.core.clone())
     }
 
     /// Sessions that are held in memory now: those at work, and those that were a moment ago.
