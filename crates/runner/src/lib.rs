@@ -14,6 +14,7 @@ mod exact;
 mod history;
 pub mod hook;
 mod ids;
+mod imported;
 mod journal;
 mod named;
 mod page;
@@ -33,6 +34,7 @@ pub use command::{
     Busy, CancelMode, Cancelled, CommandError, Decide, Decided, Decision, Fate, Pause, Paused, ProcessOver,
     ProcessWrite, QueueEntry, RequestKey, Revoke, Revoked, Settings, Spawn, Submit, Submitted,
 };
+pub use imported::Imported;
 pub use journal::{
     Entry, Incarnation, Journal, JournalError, JournalFuture, Landed, Landfall, Landing, LandingFuture,
 };

@@ -13,8 +13,8 @@ use crate::actor::{Command, Reply};
 use crate::core::Core;
 use crate::named::Named;
 use crate::{
-    CancelMode, Cancelled, CommandError, Decide, Decided, Journal, Pause, Paused, ProcessOver, ProcessWrite,
-    QueueEntry, Registry, RequestKey, Spawn, Submit, Submitted,
+    CancelMode, Cancelled, CommandError, Decide, Decided, Imported, Journal, Pause, Paused, ProcessOver,
+    ProcessWrite, QueueEntry, Registry, RequestKey, Spawn, Submit, Submitted,
 };
 
 #[derive(Debug, Clone)]
@@ -101,6 +101,11 @@ impl Runner {
     /// answer is told that there is no such session.
     pub fn end(&self, key: &SessionKey) {
         self.core.end(key);
+    }
+
+    /// Follows the events of a session that comes as a file, to end what is open in it.
+    pub fn imported(&self) -> Imported {
+        Imported::new(self.core.clone())
     }
 
     /// Sessions that are held in memory now: those at work, and those that were a moment ago.

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use http::Method;
 use http_body_util::BodyExt;
-use riverrun_event::{Sequence, SessionId};
+use riverrun_event::{Sequence, SessionId, TurnId};
 use serde::{Deserialize, Serialize};
 
 use super::session_path;
@@ -18,6 +18,9 @@ pub struct Imported {
     pub session_id: SessionId,
     #[serde(default, alias = "head")]
     pub last: Option<Sequence>,
+    /// Turns that were open in the file; they have failed with the code `imported`, and run here only if retried.
+    #[serde(default)]
+    pub ended_turns: Vec<TurnId>,
 }
 
 impl Client {

@@ -27,7 +27,13 @@ pub async fn run(args: ImportArgs, context: &Context) -> Outcome {
         return context.output.document(&imported);
     }
     context.output.line(imported.session_id.as_str())?;
-    context.output.note(&format!("follow it with `riverrun tail {}`", imported.session_id));
+    let session = &imported.session_id;
+    for turn in &imported.ended_turns {
+        context.output.note(&format!(
+            "turn {turn} was open and has ended here; go on with it with `riverrun retry {session} {turn}`"
+        ));
+    }
+    context.output.note(&format!("read it with `riverrun tail {session}`"));
     Ok(())
 }
 

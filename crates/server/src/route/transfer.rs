@@ -8,7 +8,7 @@ use axum::response::{IntoResponse, Response};
 use futures_util::stream;
 use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use http::{HeaderMap, StatusCode};
-use riverrun_event::{Cursor, Decoded, ErrorCode, Record, Sequence, SessionId, decode};
+use riverrun_event::{Cursor, Decoded, ErrorCode, Record, Sequence, SessionId, TurnId, decode};
 use riverrun_log::{Digest, SessionKey};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
@@ -66,8 +66,12 @@ pub async fn export(
 #[serde(rename_all = "camelCase")]
 struct Imported {
     session_id: SessionId,
+    /// Those of the file.
     events: u64,
+    /// Behind the last event of the file.
     cursor: String,
+    /// Turns that were open in the file. What ends them stands behind its events.
+    ended_turns: Vec<TurnId>,
 }
 
 /// Under which id a file is imported, if not under its own.
@@ -183,7 +187,8 @@ async fn new_session(
     app.hubs().get(&made.record.key).await?.ok_or_else(not_found)
 }
 
-/// Appends the file's events in order; their sequences must be dense. The answer is stored with the last of them.
+/// Appends the file's events in order; their sequences must be dense. The answer is stored with the last of them, and
+/// so is what ends the turns that are open: there is no moment at which they could be run here.
 async fn fill(
     app: &App,
     hub: &Arc<Hub>,
@@ -193,6 +198,8 @@ async fn fill(
 ) -> Result<Imported, Problem> {
     let mut place = first.sequence.unwrap_or(Sequence::new(1).unwrap_or_default());
     let of = first.session_id.clone().unwrap_or_else(|| hub.session().clone());
+    let mut open = app.runner().imported();
+    open.follow(&first, place);
     let (mut group, mut bytes, mut events) = (vec![first], 0, 1_u64);
     loop {
         let next = file.event().await?;
@@ -207,6 +214,7 @@ async fn fill(
             if event.session_id.as_ref().is_some_and(|session| *session != of) {
                 return Err(file.refuse("sessionId", "the event is of another session than the first"));
             }
+            open.follow(event, place);
             bytes += event.draft.size();
         }
         let full = group.len() >= GROUP || bytes >= GROUP_BYTES;
@@ -214,16 +222,22 @@ async fn fill(
             group.push(event.clone());
             continue;
         }
+        if let Some(event) = next {
+            store_once(app, hub, std::mem::take(&mut group), None, None).await?;
+            bytes = event.draft.size();
+            group.push(event);
+            continue;
+        }
+        let (endings, ended_turns) = open.end();
+        group.extend(endings);
         let cursor = Cursor::after(place, hub.origin()).to_string();
-        let imported = Imported { session_id: hub.session().clone(), events, cursor };
-        let record = attempt.filter(|_| next.is_none()).map(|attempt| {
+        let imported = Imported { session_id: hub.session().clone(), events, cursor, ended_turns };
+        let record = attempt.map(|attempt| {
             let body = serde_json::to_string(&imported).expect("a view has string keys");
             attempt.record(file.digest(), stored_answer(StatusCode::CREATED, &body))
         });
-        store_once(app, hub, std::mem::take(&mut group), None, record).await?;
-        let Some(event) = next else { return Ok(imported) };
-        bytes = event.draft.size();
-        group.push(event);
+        store_once(app, hub, group, None, record).await?;
+        return Ok(imported);
     }
 }
 

@@ -1,6 +1,7 @@
 //! Sessions as files: what goes out comes in again, the same.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use riverrun_event::Sequence;
 use riverrun_log::SessionKey;
@@ -195,5 +196,100 @@ async fn a_turn_that_is_open_in_a_fork_goes_on_by_itself() {
     assert_eq!(forked.status, 201, "{}", forked.text());
     let told = server.turn("f", "t1").await;
     assert_eq!(kinds(&told).last(), Some(&"turn.completed"));
+    server.stop().await;
+}
+
+/// Wherever an export was cut, the copy stands still and says so, over a restart too; a retry goes on with it.
+#[tokio::test]
+async fn a_turn_that_was_open_in_an_export_ends_at_the_import() {
+    let runs = Arc::<AtomicUsize>::default();
+    let server = Server::on_disk_with(agents(&runs)).await;
+    server.make("s").await;
+    server.submit("s", json!({"input": "go", "agent": "twice", "turnId": "t1"})).await;
+    server.action("s").await;
+    server.submit("s", json!({"input": "then", "turnId": "t2"})).await;
+    for _ in 0..2 {
+        let action = server.action("s").await;
+        let path = format!("/v1/sessions/s/actions/{}", action["actionId"].as_str().expect("an id"));
+        let body = json!({"decision": "approve", "digest": action["digest"]});
+        let decided = server.post(&path, body).await;
+        assert_eq!(decided.status, 200, "{}", decided.text());
+    }
+    server.turn("s", "t2").await;
+    let (whole, ran) = (export(&server, "s").await, runs.load(Ordering::SeqCst));
+    assert_eq!(ran, 2);
+    let mut copies = Vec::new();
+    let kinds: Vec<Value> = whole.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let kinds: Vec<&str> = kinds.iter().filter_map(|event| event["type"].as_str()).collect();
+    let first = kinds.iter().position(|kind| *kind == "task.attempt.started").expect("an attempt");
+    // A turn is submitted and begun, or queued, at once.
+    for lines in (first + 1..=kinds.len()).filter(|lines| kinds[lines - 1] != "turn.submitted") {
+        let file: String = whole.lines().take(lines).map(|line| format!("{line}\n")).collect();
+        let id = format!("c{lines}");
+        let made = server.call(&format!("POST /v1/import?session={id}"), &[NDJSON], &file).await;
+        assert_eq!((made.status, &made.json()["events"]), (201, &json!(lines)), "{}", made.text());
+        let copy = export(&server, &id).await;
+        let begins = copy.lines().take(lines).map(|line| line.replace(&format!("\"{id}\""), "\"s\""));
+        assert!(begins.eq(file.lines().map(ToOwned::to_owned)), "{id} begins as the file");
+        let state = server.get(&format!("/v1/sessions/{id}/state")).await;
+        let turns = state["turns"].as_array().expect("turns");
+        let ended =
+            turns.iter().filter(|turn| turn["error"]["code"] == "imported").map(|turn| &turn["turnId"]);
+        assert_eq!(json!(ended.collect::<Vec<_>>()), made.json()["endedTurns"], "{id}: {state}");
+        copies.push((id, copy));
+    }
+    let server = server.restart_with(agents(&runs)).await;
+    for (id, copy) in &copies {
+        let state = server.get(&format!("/v1/sessions/{id}/state")).await;
+        let is_open = |list: &str| {
+            let done =
+                ["completed", "failed", "cancelled", "resolved", "expired", "unknown", "outcome_unknown"];
+            let mut all = state[list].as_array().expect("a list").iter();
+            all.any(|one| !done.contains(&one["status"].as_str().expect("a status")))
+        };
+        let open = ["turns", "tasks", "toolCalls", "actions"].into_iter().filter(|list| is_open(list));
+        assert_eq!(open.collect::<Vec<_>>(), Vec::<&str>::new(), "{id}: {state:#}");
+        assert_eq!(state["queue"], json!([]), "{id}");
+        assert_eq!(state["problems"].as_array().map_or(0, Vec::len), 0, "{id}: {}", state["problems"]);
+        let listed = server.get(&format!("/v1/sessions/{id}")).await;
+        assert!(["failed", "completed"].contains(&listed["status"].as_str().expect("a status")), "{listed}");
+        assert_eq!(export(&server, id).await, *copy, "{id} stands still");
+    }
+    assert_eq!(runs.load(Ordering::SeqCst), ran, "nothing ran a second time");
+    assert_eq!(server.get("/v1/actions").await["actions"], json!([]));
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn an_imported_turn_goes_on_when_it_is_retried() {
+    let runs = Arc::<AtomicUsize>::default();
+    let server = Server::with_agents(agents(&runs)).await;
+    server.make("s").await;
+    server.submit("s", json!({"input": "go", "agent": "deleter", "turnId": "t1"})).await;
+    server.action("s").await;
+    server.submit("s", json!({"input": "then", "turnId": "t2"})).await;
+    let file = export(&server, "s").await;
+    let made = server.call("POST /v1/import?session=copy", &[NDJSON], &file).await;
+    assert_eq!(made.json()["endedTurns"], json!(["t1", "t2"]), "{}", made.text());
+    for turn in ["t1", "t2"] {
+        let ended = server.turn("copy", turn).await;
+        assert_eq!(kinds(&ended).last(), Some(&"turn.failed"));
+        let again = server.post(&format!("/v1/sessions/copy/turns/{turn}/retry"), json!({})).await;
+        assert_eq!(again.status, 202, "{}", again.text());
+        let path = format!("/v1/tasks/{}", again.json()["taskId"].as_str().expect("an id"));
+        while server.get(&path).await["status"] != "completed" {
+            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+        }
+    }
+    assert_eq!(
+        runs.load(Ordering::SeqCst),
+        0,
+        "nobody agreed to the call, and the model reads that it did not run"
+    );
+    assert_eq!(
+        server.get("/v1/sessions/s/actions").await["actions"][0]["status"],
+        "pending",
+        "in the source"
+    );
     server.stop().await;
 }

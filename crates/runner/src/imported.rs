@@ -1,0 +1,309 @@
+//! A session that comes as a file: what its source was at work on ends in the copy, and nothing of it runs here.
+//!
+//! The source may still run it, and may have had every effect that the file does not tell the end of. So a call that
+//! had begun has an unknown outcome, questions are nobody's any more, and the turn fails with the code `imported`;
+//! whoever wants it to go on here says so with a retry.
+
+use std::sync::Arc;
+
+use riverrun_event::{
+    ActionResolved, Compaction, Decoded, ErrorInfo, EventType, HookRun, HostedPatch, Input, Item,
+    ItemCompleted, ItemId, ItemPatch, ItemStarted, MessageItem, MessagePatch, ModelFailed, Part, Patch,
+    PermissionDecision, ProcessEnded, QueueChanged, QueuedTurn, ReasoningPatch, Scope, Sequence,
+    SubagentFailed, TaskAttempt, TaskFailed, TaskId, ToolCallPatch, ToolCancelled, ToolOutcomeUnknown,
+    ToolResultItem, ToolResultPatch, TurnFailed, TurnId,
+};
+use riverrun_fold::{Density, State, Turn};
+
+use crate::core::Core;
+use crate::drive::failed_process;
+use crate::page::{Page, turn_scope, with_step};
+use crate::view::{CallView, HookView, ResultView, TaskView, View};
+
+const IMPORTED: &str = "imported";
+const MESSAGE: &str = "the session was exported while this turn was open, and an imported turn does not run by \
+                       itself; retry it to go on here";
+const LEFT: &str = "the session was exported while this was open";
+
+/// Who resolves what nobody can decide any more.
+const SOURCE: &str = "import";
+
+/// Follows the events of a file, and ends what is open behind the last of them.
+pub struct Imported {
+    core: Arc<Core>,
+    state: State,
+    view: View,
+}
+
+impl Imported {
+    pub(crate) fn new(core: Arc<Core>) -> Self {
+        Self { core, state: State::default(), view: View::default() }
+    }
+
+    /// The next event, at its place.
+    pub fn follow(&mut self, event: &Decoded, sequence: Sequence) {
+        let event = event.clone().into_event(sequence, self.core.now());
+        // The beginning of a long log may have been retired.
+        let _ = self.state.apply_as(Density::Filtered, &event, &mut Vec::new());
+        self.view.apply(&event);
+    }
+
+    /// What ends the open turns of hosted agents, and those turns. Turns that somebody else runs and only tells of
+    /// stay as they are.
+    pub fn end(mut self) -> (Vec<Decoded>, Vec<TurnId>) {
+        let mut page = Page::new(self.core.now());
+        let ours = self.view.turns.values().filter(|turn| turn.ours);
+        let mut ended: Vec<TurnId> = ours.map(|turn| turn.turn.clone()).collect();
+        for turn in &ended {
+            self.end_turn(turn, &mut page);
+        }
+        ended.extend(self.end_queue(&mut page));
+        (page.events, ended)
+    }
+
+    fn end_turn(&mut self, turn: &TurnId, page: &mut Page) {
+        let Some(view) = self.view.turns.get(turn) else { return };
+        let root = view.root.clone();
+        // Parents stand before their children.
+        let open = view.tasks.iter().rev().filter(|task| task.ended.is_none());
+        let tasks: Vec<TaskId> = open.map(|task| task.task.clone()).collect();
+        for task in tasks {
+            self.end_work(&task, page);
+            let Some((_, view)) = self.view.task(&task) else { continue };
+            let attempt = TaskAttempt { error: Some(error(MESSAGE)), ..TaskAttempt::default() };
+            page.push(EventType::TaskAttemptFailed, &view.scope, &attempt);
+            page.push(EventType::TaskFailed, &view.scope, &task_failed());
+            if task != root {
+                let scope = Scope { subagent_id: Some(task.to_string()), ..view.scope.clone() };
+                let failed = SubagentFailed { error: Some(error(MESSAGE)), ..SubagentFailed::default() };
+                page.push(EventType::SubagentFailed, &scope, &failed);
+            }
+        }
+        let Some((_, view)) = self.view.task(&root) else { return };
+        let usage = self.state.turns.iter().find(|known| known.turn_id == *turn);
+        let usage = usage.map(|known| known.usage.clone());
+        page.push(EventType::TurnFailed, &view.scope, &TurnFailed { error: error(MESSAGE), usage });
+    }
+
+    /// Turns that waited: none of them begins here by itself.
+    fn end_queue(&self, page: &mut Page) -> Vec<TurnId> {
+        let waits = |turn: &&Turn| {
+            let mut queue = self.state.queue.iter();
+            let is_queued = queue.any(|entry| entry.turn_id == turn.turn_id.as_str());
+            is_queued && turn.started_at.is_none() && !turn.status.is_terminal()
+        };
+        let mut ended: Vec<TurnId> = Vec::new();
+        for turn in self.state.turns.iter().filter(waits) {
+            let (Some(task), Some(run)) = (&turn.task_id, &turn.run_id) else { continue };
+            ended.push(turn.turn_id.clone());
+            let scope = turn_scope(&turn.thread_id, &turn.turn_id, task, run);
+            page.push(EventType::QueueChanged, &scope, &self.queue_without(&ended));
+            page.push(EventType::TaskFailed, &scope, &task_failed());
+            page.push(EventType::TurnFailed, &scope, &TurnFailed { error: error(MESSAGE), usage: None });
+        }
+        ended
+    }
+
+    fn queue_without(&self, ended: &[TurnId]) -> QueueChanged {
+        let left =
+            self.state.queue.iter().filter(|entry| ended.iter().all(|turn| turn.as_str() != entry.turn_id));
+        let queued = (0..).zip(left).map(|(position, entry)| {
+            let (turn_id, preview) = (entry.turn_id.clone(), entry.preview.clone());
+            QueuedTurn { turn_id, position, preview }
+        });
+        QueueChanged { queued: queued.collect(), reason: Some(IMPORTED.to_owned()) }
+    }
+
+    fn end_work(&mut self, task: &TaskId, page: &mut Page) {
+        if let Some((_, view)) = self.view.task(task) {
+            end_hooks(view, page);
+            self.end_model(view, page);
+        }
+        // Where the output ends is the fold's to say.
+        let known = self.state.tasks.iter().find(|known| known.task_id == *task);
+        let length = known.map_or(0, |known| u32::try_from(known.output.len()).unwrap_or(u32::MAX));
+        let core = self.core.clone();
+        let Some(view) = self.view.task_mut(task) else { return };
+        view.next_index = view.next_index.max(length);
+        let open = |call: &&CallView| call.is_complete && !call.is_answered();
+        let calls: Vec<String> = view.calls.iter().filter(open).map(|call| call.call.clone()).collect();
+        for call in calls {
+            end_call(&core, view, &call, page);
+        }
+        write_unread(&core, view, page);
+    }
+
+    fn end_model(&self, view: &TaskView, page: &mut Page) {
+        let scope = view.step_scope();
+        let known = self.state.tasks.iter().find(|known| known.task_id == view.task);
+        for (position, item) in known
+            .into_iter()
+            .flat_map(|known| known.open.iter().map(|open| (open.position, &known.output[open.position])))
+        {
+            let Some(item) = incomplete(item) else { continue };
+            let output_index = u32::try_from(position).unwrap_or(u32::MAX);
+            page.push(EventType::ItemCompleted, &scope, &ItemCompleted { item, output_index });
+        }
+        let failed = |partial| ModelFailed { error: error(LEFT), partial: Some(partial), raw_ref: None };
+        if let Some(step) = &view.compacting {
+            let scope = with_step(&view.scope, Some(step));
+            page.push(EventType::ModelFailed, &scope, &failed(false));
+            let told = Compaction { error: Some(error(LEFT)), ..Compaction::default() };
+            page.push(EventType::ContextCompactionFailed, &scope, &told);
+        }
+        if view.is_model_open {
+            page.push(EventType::ModelFailed, &scope, &failed(!view.step_items.is_empty()));
+        }
+    }
+}
+
+fn error(message: &str) -> ErrorInfo {
+    ErrorInfo {
+        message: message.to_owned(),
+        code: Some(IMPORTED.to_owned()),
+        retryable: Some(true),
+        ..ErrorInfo::default()
+    }
+}
+
+fn task_failed() -> TaskFailed {
+    TaskFailed { error: error(MESSAGE), status: None, reason: None }
+}
+
+fn end_hooks(view: &TaskView, page: &mut Page) {
+    let failed = |hook: &HookView| HookRun {
+        hook_name: Some(hook.name.clone()),
+        point: Some(hook.point.as_str().to_owned()),
+        error: Some(error(LEFT)),
+        ..HookRun::default()
+    };
+    for hook in view.hooks.iter().filter(|hook| hook.answer.is_none()) {
+        page.push(EventType::HookFailed, &view.step_scope(), &failed(hook));
+    }
+    for call in &view.calls {
+        for hook in call.hooks.iter().filter(|hook| hook.answer.is_none()) {
+            page.push(EventType::HookFailed, &view.call_scope(call), &failed(hook));
+        }
+    }
+}
+
+/// An item that its model had not finished. A result ends with its call.
+fn incomplete(item: &Item) -> Option<ItemPatch> {
+    let status = Patch::Set("incomplete".to_owned());
+    Some(match item {
+        Item::Message(item) => {
+            ItemPatch::Message(MessagePatch { id: item.id.clone(), status, ..MessagePatch::default() })
+        }
+        Item::Reasoning(item) => {
+            ItemPatch::Reasoning(ReasoningPatch { id: item.id.clone(), status, ..ReasoningPatch::default() })
+        }
+        Item::ToolCall(item) => {
+            ItemPatch::ToolCall(ToolCallPatch { id: item.id.clone(), status, ..ToolCallPatch::default() })
+        }
+        Item::Hosted(item) => {
+            ItemPatch::Hosted(HostedPatch { id: item.id.clone(), status, ..HostedPatch::default() })
+        }
+        Item::ToolResult(_) | Item::Handoff(_) | Item::Error(_) | Item::Other(_) => return None,
+    })
+}
+
+/// Gives a call that had no result the one that it has here.
+fn end_call(core: &Core, view: &mut TaskView, id: &str, page: &mut Page) {
+    let Some(call) = view.call(id) else { return };
+    let (scope, name) = (view.call_scope(call), Some(call.name.clone()));
+    end_action(call, &scope, page);
+    if let Some(process) = &call.process {
+        let message = format!("{LEFT}; what became of the process is not known here");
+        let told = ProcessEnded { error: Some(failed_process("lost", message)), ..ProcessEnded::default() };
+        page.push_process(EventType::ProcessFailed, &scope, process, &told);
+    }
+    let (is_started, is_ended) = (call.is_started, call.is_ended);
+    let text = match (is_started, is_ended) {
+        (true, true) => "The tool ran, and the session was copied before its result could be read.",
+        (true, false) => {
+            "The session was copied while the call ran. Whether it had its effect is not known. Find out before you \
+             call it again."
+        }
+        (false, _) => "The session was copied before the call ran. It had no effect.",
+    };
+    write_result(core, view, id, text, page);
+    let reason = Some(LEFT.to_owned());
+    match (is_started, is_ended) {
+        (_, true) => {}
+        (true, false) => {
+            let unknown = ToolOutcomeUnknown { tool_name: name, reason };
+            page.push(EventType::ToolOutcomeUnknown, &scope, &unknown);
+        }
+        (false, false) => {
+            page.push(EventType::ToolCancelled, &scope, &ToolCancelled { tool_name: name, reason });
+        }
+    }
+}
+
+/// A question to which no answer would come any more.
+fn end_action(call: &CallView, scope: &Scope, page: &mut Page) {
+    let Some(action) = call.pending() else { return };
+    let source = Some(SOURCE.to_owned());
+    let resolved =
+        ActionResolved { decision: "reject".to_owned(), source: source.clone(), ..ActionResolved::default() };
+    let asked = Scope { action_id: Some(action.action.clone()), ..scope.clone() };
+    page.push(EventType::ActionResolved, &asked, &resolved);
+    if action.is_permission {
+        let told = PermissionDecision {
+            tool_name: Some(call.name.clone()),
+            decision: Some("deny".to_owned()),
+            decision_source: source,
+            decision_reason: Some(LEFT.to_owned()),
+            approval_action_id: Some(action.action.to_string()),
+            ..PermissionDecision::default()
+        };
+        page.push(EventType::PermissionResolved, scope, &told);
+    }
+}
+
+fn write_result(core: &Core, view: &mut TaskView, id: &str, text: &str, page: &mut Page) {
+    let Some(call) = view.call(id) else { return };
+    let scope = view.call_scope(call);
+    let (item, output_index) = match &call.result {
+        ResultView::Open { item, index } => (item.clone(), *index),
+        ResultView::Absent | ResultView::Done => {
+            let (item, output_index) = (ItemId::from_bytes(core.fresh()).to_string(), view.take_index());
+            let result =
+                ToolResultItem { id: item.clone(), call_id: id.to_owned(), ..ToolResultItem::default() };
+            let started = ItemStarted { item: Item::ToolResult(result), output_index };
+            page.push(EventType::ItemStarted, &scope, &started);
+            (item, output_index)
+        }
+    };
+    let patch = ToolResultPatch {
+        id: item,
+        content: Patch::Set(vec![Part::plain(text.to_owned())]),
+        status: Patch::Set("incomplete".to_owned()),
+        is_error: Patch::Set(true),
+        ..ToolResultPatch::default()
+    };
+    let completed = ItemCompleted { item: ItemPatch::ToolResult(patch), output_index };
+    page.push(EventType::ItemCompleted, &scope, &completed);
+}
+
+/// What was said to the task and not read yet is part of the conversation: a retry or the next turn reads it.
+fn write_unread(core: &Core, view: &mut TaskView, page: &mut Page) {
+    let unread: Vec<Input> =
+        view.steers.iter().skip(view.steers_read).map(|steer| steer.input.clone()).collect();
+    for input in unread {
+        let (id, output_index) = (ItemId::from_bytes(core.fresh()).to_string(), view.take_index());
+        let parts = match input {
+            Input::Text(text) => vec![Part::plain(text)],
+            Input::Parts(parts) => parts,
+        };
+        let item = Item::Message(MessageItem {
+            id: id.clone(),
+            role: Some("user".to_owned()),
+            block_list: Some(parts),
+            ..MessageItem::default()
+        });
+        page.push(EventType::ItemStarted, &view.scope, &ItemStarted { item, output_index });
+        let item = ItemPatch::Message(MessagePatch { id, ..MessagePatch::default() });
+        page.push(EventType::ItemCompleted, &view.scope, &ItemCompleted { item, output_index });
+    }
+}
