@@ -76,9 +76,9 @@ impl TestJournal {
             let sequence = builder.next().expect("the log is not exhausted");
             let mut draft = draft.clone();
             for part in spill(&mut draft, SPILLS_AT).expect("it can be made to fit") {
-                let (session, media_type) = (Some(key.session.clone()), "text/plain".to_owned());
+                let (session, media_type) = (Some(of.key.session.clone()), "text/plain".to_owned());
                 let blob = NewBlob { session, media_type, bytes: part.content.into() };
-                self.log.put_blob(&key.tenant, blob).await.map_err(failed)?;
+                self.log.put_blob(&of.key.tenant, blob).await.map_err(failed)?;
             }
             record.clear();
             write_record(&draft, self.now(), &mut record);
