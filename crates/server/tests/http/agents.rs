@@ -62,7 +62,7 @@ play = [
 ]
 "#;
 
-/// `writer` says something, `slow` says it slowly, `deleter` asks before it deletes, `twice` asks for two at once, `hurried` waits for nobody.
+/// `writer` says something, `slow` says it slowly, `deleter` asks before it deletes, `twice` asks for two at once.
 pub fn agents(runs: &Arc<AtomicUsize>) -> Agents {
     let mut registry = Registry::default();
     let two = Scenario::parse("two.toml", TWO_CALLS).expect("a scenario");
@@ -73,18 +73,23 @@ pub fn agents(runs: &Arc<AtomicUsize>) -> Agents {
         ("writer", "scripted/text", Vec::new()),
         ("slow", "scripted/slow", Vec::new()),
         ("deleter", "scripted/approval", vec![delete.clone()]),
-        ("twice", "scripted/two", vec![delete.clone()]),
-        ("hurried", "scripted/approval", vec![delete]),
+        ("twice", "scripted/two", vec![delete]),
     ] {
         let models = vec![model.to_owned()];
-        let mut agent = AgentSpec { name: name.to_owned(), models, tools, ..AgentSpec::default() };
-        if name == "hurried" {
-            agent.limits.action_timeout = Duration::from_millis(20);
-        }
+        let agent = AgentSpec { name: name.to_owned(), models, tools, ..AgentSpec::default() };
         registry.agents.insert(name.to_owned(), Arc::new(agent));
     }
     registry.default_agent = Some("writer".to_owned());
     Agents { registry: Arc::new(registry), ..Agents::default() }
+}
+
+/// The same, but `deleter` waits hardly a moment for a decision.
+pub fn hurried() -> Agents {
+    let mut agents = agents(&Arc::default());
+    let registry = Arc::get_mut(&mut agents.registry).expect("nobody else has it yet");
+    let deleter = registry.agents.get_mut("deleter").and_then(Arc::get_mut).expect("an agent");
+    deleter.limits.action_timeout = Duration::from_millis(20);
+    agents
 }
 
 pub async fn server() -> Server {

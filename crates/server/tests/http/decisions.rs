@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::{Value, json};
 
-use crate::agents::{agents, kinds};
+use crate::agents::{agents, hurried, kinds};
 use crate::harness::{JSON, NDJSON, Server};
 
 async fn waiting() -> (Server, Arc<AtomicUsize>, Value) {
@@ -187,9 +187,9 @@ async fn after_a_cancel_nothing_can_be_decided() {
 
 #[tokio::test]
 async fn after_its_time_nothing_can_be_decided() {
-    let server = Server::with_agents(agents(&Arc::default())).await;
+    let server = Server::with_agents(hurried()).await;
     server.make("s").await;
-    server.submit("s", json!({"input": "delete x", "agent": "hurried", "turnId": "t1"})).await;
+    server.submit("s", json!({"input": "delete x", "agent": "deleter", "turnId": "t1"})).await;
     let told = server.turn("s", "t1").await;
     let asked = told.iter().find(|event| event["type"] == "action.required").expect("it asked");
     for decision in ["approve", "reject"] {
