@@ -6,6 +6,7 @@
 mod agent_approvals;
 mod agents;
 mod always;
+mod cited;
 mod codes;
 mod compaction;
 mod consent;
