@@ -29,6 +29,8 @@ def model_delta(step: Step, delta: dict[str, Any]) -> None:
     add_text(block, "text", delta["delta"])
     if "logprobs" in delta and block["type"] == "text":
         step.own_list(block, "logprobs").extend(delta["logprobs"])
+    if "annotations" in delta and block["type"] == "text":
+        step.own_list(block, "annotations").extend(delta["annotations"])
     step.change()
     cite(step, at, part)
 

@@ -1137,6 +1137,8 @@ class ModelDelta(TypedDict):
 
     delta: "str"
     """The text that comes after what is there."""
+    annotations: NotRequired["list[Annotation]"]
+    """What the text, this one and what is there, was found to cite; they follow those that are there."""
     blockIndex: NotRequired["int"]
     """The block's place in the item, 0 if absent."""
     itemId: NotRequired["str"]

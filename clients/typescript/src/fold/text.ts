@@ -23,6 +23,7 @@ export function modelDelta(step: Step, delta: ModelDelta): void {
   if (!isText(block)) return step.problem("wrong_item_type", `block ${part.part} is not text`);
   block.text += delta.delta;
   if (delta.logprobs !== undefined && block.type === "text") step.ownList(block, "logprobs").push(...delta.logprobs);
+  if (delta.annotations !== undefined && block.type === "text") step.ownList(block, "annotations").push(...delta.annotations);
   step.change();
   cite(step, part, delta.delta);
 }

@@ -1086,6 +1086,8 @@ export interface ModelCompleted {
 export interface ModelDelta {
   /** The text that comes after what is there. */
   delta: string;
+  /** What the text, this one and what is there, was found to cite; they follow those that are there. */
+  annotations?: Annotation[];
   /** The block's place in the item, 0 if absent. */
   blockIndex?: number;
   /** The item. */

@@ -205,7 +205,7 @@ export const SHAPES: Readonly<Record<string, Shape>> = {
   "MessageItem": {"needed": {"id": "text"}, "optional": {"agent": "text", "blockList": "[Block]", "content": "[Block]", "opaque": "json", "role": "text", "status": "text"}},
   "MessagePatch": {"needed": {"id": "text"}, "optional": {"agent": "text?", "blockList": "[Block]?", "content": "[Block]?", "opaque": "json?", "role": "text?", "status": "text?"}},
   "ModelCompleted": {"needed": {}, "optional": {"dialect": "text", "members": "json", "model": "text", "provider": "text", "rawRef": "BlobRef", "responseId": "text", "stopReason": "text", "stopSequence": "text", "usage": "Usage"}},
-  "ModelDelta": {"needed": {"delta": "text"}, "optional": {"blockIndex": "u32", "itemId": "text", "logprobs": "[json]", "outputIndex": "u32"}},
+  "ModelDelta": {"needed": {"delta": "text"}, "optional": {"annotations": "[Annotation]", "blockIndex": "u32", "itemId": "text", "logprobs": "[json]", "outputIndex": "u32"}},
   "ModelFailed": {"needed": {"error": "ErrorInfo"}, "optional": {"partial": "boolean", "rawRef": "BlobRef"}},
   "ModelRequested": {"needed": {}, "optional": {"inputRef": "BlobRef", "model": "text", "provider": "text"}},
   "OutputChanged": {"needed": {}, "optional": {"encoding": "text", "expiresAt": "text", "mediaType": "text", "outputRef": "BlobRef", "owner": "text", "preview": "text", "reason": "text", "size": "u64", "truncatedBytes": "u64"}},

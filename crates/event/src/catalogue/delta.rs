@@ -24,6 +24,7 @@ pub(crate) fn delta(kind: &EventType, text: &str) -> Option<Payload> {
                 output_index,
                 block_index: place,
                 logprobs: None,
+                annotations: None,
             }))
         }
         (EventType::ReasoningDelta, None | Some("summaryIndex")) if call_id.is_none() => {

@@ -1,7 +1,7 @@
 //! Payloads of runs, model calls and reasoning.
 
 use crate::catalogue::macros::payload;
-use crate::catalogue::{BlobRef, ErrorInfo, RawJson, Usage};
+use crate::catalogue::{Annotation, BlobRef, ErrorInfo, RawJson, Usage};
 
 payload! {
     /// How an attempt fares.
@@ -41,6 +41,8 @@ payload! {
         block_index "block_index": u32,
         /// The odds of the tokens of this text; they follow those that are there.
         logprobs: Vec<RawJson>,
+        /// What the text, this one and what is there, was found to cite; they follow those that are there.
+        annotations: Vec<Annotation>,
     };
 
     /// A model call ended well.

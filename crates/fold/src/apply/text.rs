@@ -27,6 +27,9 @@ impl Step<'_> {
         if let (Some(odds), Some(Block::Text(block))) = (&delta.logprobs, self.block_mut(part)) {
             block.logprobs.get_or_insert_default().extend(odds.iter().cloned());
         }
+        if let (Some(cited), Some(Block::Text(block))) = (&delta.annotations, self.block_mut(part)) {
+            block.annotations.get_or_insert_default().extend(cited.iter().cloned());
+        }
         self.change(Change::BlockText { at: part, from });
         self.cite(part);
     }

@@ -1,7 +1,7 @@
 //! What the model says, as events.
 
 use riverrun_event::{
-    Block, BlockChange, Cost, DeltaMaker, EventType, HostedItem, HostedPatch, HostedWord, Item,
+    Annotation, Block, BlockChange, Cost, DeltaMaker, EventType, HostedItem, HostedPatch, HostedWord, Item,
     ItemCompleted, ItemId, ItemPatch, ItemStarted, ItemUpdated, MessageItem, MessagePatch, ModelCompleted,
     ModelDelta, Patch, RawJson, ReasoningDelta, ReasoningItem, ReasoningPatch, TaskId, TextBlock, ToolArgs,
     ToolCallId, ToolCallItem, ToolCallPatch, Usage,
@@ -11,7 +11,8 @@ use riverrun_provider::{ItemKind, ModelEvent, StopReason};
 use super::Actor;
 use crate::page::Page;
 
-/// The longest text that one event tells again, with what it cites.
+/// The longest text that one event tells again, with what it cites. Of a longer one an event tells so much of what it
+/// cites.
 const LONGEST_TOLD: usize = 32 << 10;
 
 /// An open model call and the items that it began.
@@ -48,7 +49,7 @@ pub(super) struct StreamItem {
     refusal_block: Option<u32>,
     text: String,
     logprobs: Vec<RawJson>,
-    annotations: Vec<riverrun_event::Annotation>,
+    annotations: Vec<Annotation>,
     pub is_done: bool,
 }
 
@@ -61,7 +62,7 @@ impl StreamItem {
     fn delta(&self, delta: String, block: u32) -> ModelDelta {
         let (item_id, output_index) = (Some(self.item.clone()), Some(self.output_index));
         let block_index = (block > 0).then_some(block);
-        ModelDelta { delta, item_id, output_index, block_index, logprobs: None }
+        ModelDelta { delta, item_id, output_index, block_index, ..ModelDelta::default() }
     }
 
     /// A block that comes as a whole.
@@ -285,10 +286,17 @@ impl Actor {
         let Some((scope, item)) = self.stream_item(task, index) else { return };
         item.is_done = true;
         let opaque = opaque.filter(|_| !is_hosted(item));
-        // A text that is too long for one event is told by its deltas alone: an event with all of it would be cut.
-        if !item.annotations.is_empty() && item.text.len() <= LONGEST_TOLD {
+        let annotations = std::mem::take(&mut item.annotations);
+        if item.text.len() > LONGEST_TOLD {
+            // An event with all of a long text would be cut: what it cites is told without it.
+            for annotations in in_pieces(annotations) {
+                let delta = item.delta(String::new(), item.text_block.unwrap_or_default());
+                let annotations = Some(annotations);
+                page.push(EventType::ModelDelta, &scope, &ModelDelta { annotations, ..delta });
+            }
+        } else if !annotations.is_empty() {
             let text = std::mem::take(&mut item.text);
-            let annotations = Some(std::mem::take(&mut item.annotations));
+            let annotations = Some(annotations);
             let logprobs = Some(std::mem::take(&mut item.logprobs)).filter(|odds| fits(odds));
             let block = Block::Text(TextBlock { text, annotations, logprobs, ..TextBlock::default() });
             let updated = item.told(item.text_block.unwrap_or_default(), block, BlockChange::Done);
@@ -403,6 +411,23 @@ fn completed(item: &StreamItem, status: &str, opaque: Option<RawJson>) -> ItemCo
         ItemKind::Hosted { .. } => ItemPatch::Hosted(HostedPatch { id, status, ..HostedPatch::default() }),
     };
     ItemCompleted { item: patch, output_index: item.output_index }
+}
+
+/// Annotations, so many together as one event may tell.
+fn in_pieces(annotations: Vec<Annotation>) -> Vec<Vec<Annotation>> {
+    let (mut pieces, mut room) = (Vec::<Vec<Annotation>>::new(), 0);
+    for annotation in annotations {
+        let size = RawJson::of(&annotation).map_or(0, |json| json.get().len() + 1);
+        match pieces.last_mut().filter(|_| size <= room) {
+            Some(piece) => piece.push(annotation),
+            None => {
+                room = LONGEST_TOLD;
+                pieces.push(vec![annotation]);
+            }
+        }
+        room = room.saturating_sub(size);
+    }
+    pieces
 }
 
 /// The odds of a long text are too many for one event; readers of its deltas have had them.

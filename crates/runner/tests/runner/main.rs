@@ -5,7 +5,12 @@
 
 mod agent_approvals;
 mod agents;
+<<<<<<< HEAD
 mod answers;
+=======
+mod always;
+mod cited;
+>>>>>>> wb
 mod codes;
 mod compaction;
 mod consent;
