@@ -5,12 +5,8 @@
 
 mod agent_approvals;
 mod agents;
-<<<<<<< HEAD
 mod answers;
-=======
-mod always;
 mod cited;
->>>>>>> wb
 mod codes;
 mod compaction;
 mod consent;
