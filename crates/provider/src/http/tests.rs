@@ -362,7 +362,7 @@ async fn a_certificate_is_trusted_only_if_the_configuration_says_so() {
 
 #[test]
 fn a_price_is_found_by_name_or_longest_prefix() {
-    let price = |input| Price { input, cached_input: None, output: 1.0 };
+    let price = |input| Price { input, output: 1.0, ..Price::default() };
     let mut provider = provider(1, |_| {});
     provider.prices = [("m*", 1.0), ("m-large*", 2.0), ("m-large-1", 3.0)]
         .map(|(name, input)| (name.to_owned(), price(input)))

@@ -60,7 +60,7 @@ async fn a_long_conversation_gives_way_to_a_summary() {
 
 #[tokio::test(start_paused = true)]
 async fn the_call_that_makes_a_summary_is_told_and_paid_like_any_other() {
-    let price = Price { input: 1e6, cached_input: None, output: 0.0 };
+    let price = Price { input: 1e6, ..Price::default() };
     let script = Script::new(vec![long(), text("they spoke of words"), text("second")]).priced(price);
     let stage = Stage::new(script, vec![short()]).await;
     for turn in ["turn_1", "turn_2"] {

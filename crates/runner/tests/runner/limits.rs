@@ -107,7 +107,7 @@ async fn it_is_told_that_no_model_is_left() {
 #[tokio::test(start_paused = true)]
 async fn a_budget_that_is_used_up_is_told_before_the_turn_fails() {
     let limits = Limits { cost: Some(0.5), ..Limits::default() };
-    let price = Price { input: 1e5, cached_input: None, output: 0.0 };
+    let price = Price { input: 1e5, ..Price::default() };
     let script = Script::new(vec![crate::script::calls(&[("c1", "nothing", "{}")]), text("never")]);
     let stage = Stage::new(script.priced(price), vec![AgentSpec { limits, ..agent() }]).await;
     stage.submit("turn_1", "go").await;
@@ -126,7 +126,7 @@ async fn a_budget_that_is_used_up_is_told_before_the_turn_fails() {
 #[tokio::test(start_paused = true)]
 async fn a_budget_holds_for_a_service_that_counts_nothing() {
     let limits = Limits { cost: Some(0.5), ..Limits::default() };
-    let price = Price { input: 1e5, cached_input: None, output: 0.0 };
+    let price = Price { input: 1e5, ..Price::default() };
     let mut uncounted = crate::script::calls(&[("c1", "nothing", "{}")]);
     let Some((_, ModelEvent::Completed { usage, .. })) = uncounted.0.last_mut() else { panic!() };
     *usage = Default::default();

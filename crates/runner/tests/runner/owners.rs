@@ -112,7 +112,7 @@ async fn a_turn_that_somebody_else_ended_is_left_alone() {
 
 #[tokio::test(start_paused = true)]
 async fn what_a_turn_costs_is_recorded_and_limited() {
-    let price = Price { input: 2.0, cached_input: Some(1.0), output: 8.0 };
+    let price = Price { input: 2.0, cached_input: Some(1.0), cache_write: None, output: 8.0 };
     let script = Script::new(vec![text("ok")]).priced(price);
     let limits = riverrun_runner::agent::Limits { cost: Some(0.00001), ..Default::default() };
     let stage = Stage::new(script, vec![AgentSpec { limits, ..agent() }]).await;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use riverrun_event::nearest;
-use riverrun_provider::{ApiName, Price, Provider, ProviderConfig, Scripted, SecretSource};
+use riverrun_provider::{ApiName, Provider, ProviderConfig, Scripted, SecretSource};
 
 use super::failure::wrong;
 use super::tool::secrets;
@@ -78,9 +78,6 @@ pub fn build(declaration: &Declaration, directory: &Path) -> Outcome<Arc<dyn Pro
         SecretText::File(path) => Some(SecretSource::File(directory.join(path))),
         SecretText::Plain(_) => None,
     });
-    let price = |(model, input, cached, output): &(String, f64, f64, f64)| {
-        (model.clone(), Price { input: *input, cached_input: Some(*cached), output: *output })
-    };
     config.headers = headers(declaration, directory)?;
     let secret = declaration.headers.iter().filter(|(_, value)| !matches!(value, SecretText::Plain(_)));
     config.secret_headers = secret.map(|(name, _)| name.clone()).collect();
@@ -90,7 +87,7 @@ pub fn build(declaration: &Declaration, directory: &Path) -> Outcome<Arc<dyn Pro
     config.idle_timeout_seconds = seconds(declaration.patience.idle);
     config.total_timeout_seconds = seconds(declaration.patience.total);
     config.ca_file = declaration.ca_file.as_ref().map(|file| directory.join(file));
-    config.prices = declaration.prices.iter().map(price).collect();
+    config.prices = declaration.prices.iter().cloned().collect();
     config.build(name).map_err(|error| wrong("providers", name, error.reason))
 }
 

@@ -135,7 +135,12 @@ pub const MCP: &[Field] = &[
 
 pub const PRICE: &[Field] = &[
     must("input", Shape::Money, "US dollars for a million tokens read."),
-    may("cached_input", Shape::Money, "The same for tokens read from a cache."),
+    may("cached_input", Shape::Money, "The same for tokens read from a cache; `input` without it."),
+    may(
+        "cache_write",
+        Shape::Money,
+        "The same for tokens written to a cache, where the service counts them; 1.25 times `input` without it.",
+    ),
     must("output", Shape::Money, "The same for tokens written."),
 ];
 

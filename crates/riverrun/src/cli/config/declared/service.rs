@@ -1,5 +1,7 @@
 //! `[mcp.NAME]` and `[providers.NAME]`: what the server calls.
 
+use riverrun_provider::Price;
+
 use super::catalogue::{MCP, PRICE, PROVIDER};
 use super::node::Member;
 use super::read::Reader;
@@ -53,9 +55,13 @@ impl Reader {
         let mut prices = Vec::new();
         for price in table.get("prices").map_or(&[][..], |node| node.members()) {
             let found = peek(&price.node, PRICE);
-            let input = number(&found, "input").unwrap_or_default();
-            let cached = number(&found, "cached_input").unwrap_or(input);
-            prices.push((price.key.clone(), input, cached, number(&found, "output").unwrap_or_default()));
+            let told = Price {
+                input: number(&found, "input").unwrap_or_default(),
+                cached_input: number(&found, "cached_input"),
+                cache_write: number(&found, "cache_write"),
+                output: number(&found, "output").unwrap_or_default(),
+            };
+            prices.push((price.key.clone(), told));
         }
         let kind = text(&table, "kind").unwrap_or_default();
         Some(Provider {

@@ -1,3 +1,5 @@
+use riverrun_provider::Price;
+
 use crate::cli::config::file;
 
 fn complaints(text: &str) -> Vec<String> {
@@ -11,7 +13,7 @@ fn a_good_file_declares_what_it_says() {
 kind = "openai"
 key = { env = "OPENAI_API_KEY" }
 [providers.openai.prices]
-"gpt" = { input = 2.5, output = 10 }
+"gpt" = { input = 2.5, cache_write = 3, output = 10 }
 
 [routes]
 fast = ["openai/gpt", "scripted/text"]
@@ -50,7 +52,8 @@ files = ["own.toml"]
     let references = &declared.agents[0].references;
     let words = (references.marker.as_deref(), references.subagents.as_deref(), references.explain);
     assert_eq!(words, (Some("result"), Some("all"), true));
-    assert_eq!(declared.providers[0].prices, [("gpt".to_owned(), 2.5, 2.5, 10.0)]);
+    let price = Price { input: 2.5, cached_input: None, cache_write: Some(3.0), output: 10.0 };
+    assert_eq!(declared.providers[0].prices, [("gpt".to_owned(), price)]);
     assert_eq!(declared.policy.deny[0].text, "rm_*");
     assert_eq!(declared.scripts[0].text, "own.toml");
 }

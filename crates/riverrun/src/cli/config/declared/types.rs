@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::time::Duration;
 
+use riverrun_provider::Price;
 use serde_json::Value;
 
 /// A name with its place in the file.
@@ -199,7 +200,7 @@ pub struct Provider {
     pub key_place: Option<Name>,
     pub headers: BTreeMap<String, SecretText>,
     /// Model, input, cached input, output.
-    pub prices: Vec<(String, f64, f64, f64)>,
+    pub prices: Vec<(String, Price)>,
     pub patience: Patience,
     pub ca_file: Option<String>,
 }
