@@ -292,7 +292,10 @@ pub enum CommandError {
     QueueFull(String),
     #[error("turn `{turn}` was submitted before with other contents")]
     TurnExists { turn: String },
-    #[error("turn `{turn}` has ended: {status}")]
+    /// A retry has no choice what becomes of the turn before it.
+    #[error("thread `{0}` has a turn at work, or one that waits; wait until it ends, or cancel it")]
+    ThreadAtWork(String),
+    #[error("turn `{turn}` {}", ended(status))]
     TurnEnded { turn: String, status: String },
     #[error("turn `{turn}` has not ended: {status}")]
     TurnRunning { turn: String, status: String },
@@ -324,4 +327,12 @@ pub enum CommandError {
     Full,
     #[error("the store is not available: {0}")]
     Unavailable(String),
+}
+
+/// A turn that is being cancelled takes nothing more, and has not ended.
+fn ended(status: &str) -> String {
+    match status {
+        "cancelling" => "is being cancelled".to_owned(),
+        status => format!("has ended: {status}"),
+    }
 }

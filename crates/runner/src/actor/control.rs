@@ -3,7 +3,7 @@
 use riverrun_event::{
     AgentChanged, EventType, Input, InputSteered, RunId, Sequence, SubagentInput, TaskChange, TaskId, TurnId,
 };
-use riverrun_fold::Status;
+use riverrun_fold::{Status, Task};
 
 use super::Actor;
 use super::command::Refusal;
@@ -187,7 +187,7 @@ impl Actor {
             return Err(CommandError::TurnRunning { turn, status }.into());
         }
         if self.is_busy(&ended.turn.thread_id) {
-            return Err(CommandError::Busy(ended.turn.thread_id.to_string()).into());
+            return Err(CommandError::ThreadAtWork(ended.turn.thread_id.to_string()).into());
         }
         Ok(ended)
     }
@@ -201,13 +201,9 @@ impl Actor {
         if self.done_before(request).await?.is_some() {
             return Ok(());
         }
-        let scope = match self.child(task) {
-            Child::Open(view) => view.scope.clone(),
-            Child::Ended(status) => {
-                let (subagent, status) = (task.to_string(), status.as_str().to_owned());
-                return Err(CommandError::SubagentEnded { subagent, status }.into());
-            }
-            Child::Absent => return Err(CommandError::NoSubagent(task.to_string()).into()),
+        let Some(scope) = self.open_child(task).map(|view| view.scope.clone()) else {
+            let status = self.ended_child(task).await?.as_str().to_owned();
+            return Err(CommandError::SubagentEnded { subagent: task.to_string(), status }.into());
         };
         let mut page = self.page();
         if let (Some((turn, view)), Some(_)) = (self.view.task(task), request) {
@@ -231,11 +227,7 @@ impl Actor {
         if self.answered_before::<()>(request).await?.is_some() {
             return Ok(None);
         }
-        let view = match self.child(task) {
-            Child::Open(view) => view,
-            Child::Ended(status) => return Ok(Some(status)),
-            Child::Absent => return Err(CommandError::NoSubagent(task.to_string()).into()),
-        };
+        let Some(view) = self.open_child(task) else { return Ok(Some(self.ended_child(task).await?)) };
         if view.is_closing.is_some() {
             return Ok(None);
         }
@@ -249,22 +241,39 @@ impl Actor {
         Ok(None)
     }
 
-    fn child(&self, task: &TaskId) -> Child<'_> {
+    /// A sub-agent that is at work.
+    fn open_child(&self, task: &TaskId) -> Option<&TaskView> {
         let open = self.view.task(task).filter(|(_, view)| view.parent.is_some() && view.ended.is_none());
-        if let Some((_, view)) = open {
-            return Child::Open(view);
-        }
-        let mut known = self.state.tasks.iter().filter(|known| known.parent_task_id.is_some());
-        match known.find(|known| known.task_id == *task && known.status.is_terminal()) {
-            Some(known) => Child::Ended(known.status),
-            None => Child::Absent,
-        }
+        open.map(|(_, view)| view)
     }
-}
 
-/// A sub-agent that somebody speaks of.
-enum Child<'a> {
-    Open(&'a TaskView),
-    Ended(Status),
-    Absent,
+    /// How a sub-agent ended, however long ago.
+    async fn ended_child(&mut self, task: &TaskId) -> Result<Status, Refusal> {
+        let is_it = |known: &&Task| known.task_id == *task && known.parent_task_id.is_some();
+        let here = self.state.tasks.iter().filter(is_it).find(|known| known.status.is_terminal());
+        if let Some(known) = here {
+            return Ok(known.status);
+        }
+        let absent = || CommandError::NoSubagent(task.to_string());
+        let found = self.core.journal.log().find_task(&self.key.tenant, task).await?;
+        let mut found = found.into_iter().filter(|record| record.key == self.key);
+        let fact = found.next().map(|record| record.fact).filter(|fact| fact.parent.is_some());
+        let turn = fact.ok_or_else(absent)?.turn;
+        let sealed = self.sealed_turn(&turn).await.ok_or_else(absent)?;
+        Ok(sealed.tasks.iter().find(is_it).ok_or_else(absent)?.status)
+    }
+
+    /// How a task of a turn ended that is not running: a sub-agent may have ended otherwise than its turn.
+    pub(super) async fn ended_task(&mut self, turn: &TurnId, task: &TaskId) -> Result<String, Refusal> {
+        let of_turn = self.ended(turn).await?;
+        let is_it = |known: &&Task| known.task_id == *task;
+        let here = self.state.tasks.iter().find(is_it).map(|known| known.status);
+        let status = match here {
+            Some(status) => Some(status),
+            None => {
+                self.sealed_turn(turn).await.and_then(|old| old.tasks.iter().find(is_it).map(|it| it.status))
+            }
+        };
+        Ok(status.map_or(of_turn.status, |status| status.as_str().to_owned()))
+    }
 }

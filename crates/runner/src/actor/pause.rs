@@ -26,7 +26,7 @@ impl Actor {
             let is_queued = open.any(|known| known.turn_id == *turn);
             return Err(match is_queued {
                 true => cannot("its turn waits in the queue".to_owned()).into(),
-                false => cannot(format!("it has ended: {}", self.ended(turn).await?.status)).into(),
+                false => cannot(format!("it has ended: {}", self.ended_task(turn, task).await?)).into(),
             });
         };
         if !view.ours {

@@ -54,6 +54,7 @@ impl Actor {
             QueuedTurn { turn_id: turn.as_str().to_owned(), position: 0, preview: input.map(preview) };
         let mut queued = self.queued();
         queued.insert(if is_first { 0 } else { queued.len() }, entry);
+        page.push(EventType::TaskQueued, scope, &TaskChange::default());
         write_queue(page, scope, queued, "submitted");
     }
 

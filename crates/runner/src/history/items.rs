@@ -69,7 +69,10 @@ fn message_entry(message: &MessageItem, making: &Making<'_>) -> Option<History> 
         return None;
     }
     match message.role.as_deref() {
-        Some("user") => Some(History::User { parts }),
+        Some("user") => {
+            let parts: Vec<Part> = parts.into_iter().filter(|part| !says_nothing(part)).collect();
+            (!parts.is_empty()).then_some(History::User { parts })
+        }
         Some("system" | "developer") => {
             Some(History::System { text: parts.iter().filter_map(Part::text).collect() })
         }
@@ -90,6 +93,11 @@ fn message_entry(message: &MessageItem, making: &Making<'_>) -> Option<History> 
 
 fn is_blank(part: &Part) -> bool {
     matches!(part, Block::Item(_)) || matches!(part, Block::Text(text) if text.text.is_empty())
+}
+
+/// True for a text without a word.
+pub(super) fn says_nothing(part: &Part) -> bool {
+    matches!(part, Block::Text(text) if text.text.trim().is_empty())
 }
 
 /// Numbers of an earlier turn's results mean nothing any more.

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 
 use crate::Settings;
 
+use items::says_nothing;
 pub(crate) use items::{Making, items};
 pub(crate) use merge::merged;
 pub(crate) use pair::pair;
@@ -68,6 +69,10 @@ pub(crate) fn asked(turn: &Turn, making: &Making<'_>, out: &mut Vec<History>) {
 pub(crate) fn user(input: &Input, out: &mut Vec<History>) {
     let parts = match input {
         Input::Text(text) => vec![Part::plain(text.clone())],
+        // Some services refuse a text that says nothing.
+        Input::Parts(parts) if !parts.iter().all(says_nothing) => {
+            parts.iter().filter(|part| !says_nothing(part)).cloned().collect()
+        }
         Input::Parts(parts) => parts.clone(),
     };
     if !parts.is_empty() {

@@ -288,6 +288,11 @@ async fn a_sub_agent_is_told_things_and_closed() {
             matches!(&told, CommandError::SubagentEnded { status, .. } if status == ended.as_str()),
             "{told}"
         );
+        let turn = TurnId::new(if child.as_str() == "c1" { "turn_1" } else { "turn_2" }).unwrap();
+        let pause = Pause { halts: false, reason: None };
+        let paused = stage.runner.pause(&stage.key, &turn, &child, pause, None).await.unwrap_err();
+        let why = format!("it has ended: {}", ended.as_str());
+        assert!(paused.to_string().ends_with(&why), "not how its turn ended: {paused}");
     }
     let nobody = stage.runner.close_subagent(&stage.key, &TaskId::new("c9").unwrap(), None).await;
     assert!(matches!(nobody, Err(CommandError::NoSubagent(_))));

@@ -338,3 +338,24 @@ async fn a_turn_that_left_the_state_and_went_well_begins_anew() {
     assert!(matches!(absent, CommandError::NoTurn(_)), "{absent:?}");
     assert_eq!(stage.events().await.len(), before, "a refusal writes nothing");
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_refusal_says_what_can_be_done_about_it() {
+    let made = Calls::default();
+    let tools = vec![slow_tool("read", READ, Approval::Never, &made, Duration::from_secs(5))];
+    let script = Script::new(vec![text("one"), calls(&[("c1", "read", "{}")])]);
+    let stage = Stage::new(script, vec![AgentSpec { tools, ..agent() }]).await;
+    stage.submit("turn_1", "go").await;
+    stage.ended("turn_1").await;
+    stage.submit("turn_2", "go").await;
+    stage.until("tool.started").await;
+    let again = stage.runner.retry(&stage.key, &turn("turn_1"), None).await.unwrap_err();
+    let busy = "thread `main` has a turn at work, or one that waits; wait until it ends, or cancel it";
+    assert_eq!(again.to_string(), busy);
+    stage.runner.cancel(&stage.key, &turn("turn_2"), CancelMode::AfterTurn, None).await.unwrap();
+    let late = stage.runner.steer(&stage.key, &turn("turn_2"), "more".into(), None).await.unwrap_err();
+    assert_eq!(late.to_string(), "turn `turn_2` is being cancelled");
+    assert_eq!(stage.ended("turn_2").await, "cancelled");
+    let late = stage.runner.steer(&stage.key, &turn("turn_2"), "more".into(), None).await.unwrap_err();
+    assert_eq!(late.to_string(), "turn `turn_2` has ended: cancelled");
+}

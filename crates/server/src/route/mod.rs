@@ -51,7 +51,7 @@ pub(crate) use state::state_json;
 pub(crate) use subagents::{SpawnBody, child, children, end, spawn, tell, waited};
 pub(crate) use tasks::{cancel as cancel_task, newest_with, retry as retry_task, task_json, turn_of};
 pub(crate) use transfer::forked;
-pub(crate) use turn_input::{check_addresses, check_blobs};
+pub(crate) use turn_input::{check_addresses, check_blobs, says_nothing};
 pub(crate) use turns::{CancelBody, SubmitBody, TurnView, cancel_turn, retry_turn, steer_turn, submit_turn};
 
 /// Every route, with the edge around it.

@@ -21,6 +21,7 @@ use crate::edge::{
     Caller, CompactJson, FromParams, Params, PathId, Problem, Scope, StrictQuery, decode_text, invalid,
     not_found,
 };
+use crate::past::TaskPlace;
 use crate::runner::Asked;
 use crate::session::Hub;
 
@@ -49,6 +50,8 @@ struct SubagentView {
 #[derive(Debug, Serialize)]
 pub(crate) struct Subagents {
     subagents: Vec<SubagentView>,
+    /// Those of older turns are left out.
+    truncated: bool,
 }
 
 fn view(task: Task) -> SubagentView {
@@ -164,7 +167,8 @@ pub(crate) async fn children(app: &App, hub: &Hub) -> Result<Subagents, Problem>
 }
 
 fn of_state(state: Folded) -> Subagents {
-    Subagents { subagents: state.tasks.into_iter().filter(is_subagent).map(view).collect() }
+    let truncated = state.sealed_turns > 0;
+    Subagents { subagents: state.tasks.into_iter().filter(is_subagent).map(view).collect(), truncated }
 }
 
 /// A child that no turn runs is a task that a caller keeps.
@@ -174,8 +178,19 @@ fn is_subagent(task: &Task) -> bool {
 
 /// One sub-agent, as it stands now.
 pub(crate) async fn child(app: &App, hub: &Hub, id: &str) -> Result<impl Serialize + use<>, Problem> {
-    let found = children(app, hub).await?.subagents.into_iter().find(|child| child.task_id.as_str() == id);
-    found.ok_or_else(not_found)
+    let task = find(app, hub, id).await?.ok_or_else(not_found)?;
+    Ok(view(task))
+}
+
+/// A sub-agent, however old its turn is.
+async fn find(app: &App, hub: &Hub, id: &str) -> Result<Option<Task>, Problem> {
+    let Ok(id) = TaskId::new(id) else { return Ok(None) };
+    let tasks = match app.place_of_task(&hub.key, hub.head(), &id).await? {
+        Some(TaskPlace::Here(state)) => state.tasks,
+        Some(TaskPlace::Sealed(turn)) => turn.tasks,
+        None => Vec::new(),
+    };
+    Ok(tasks.into_iter().find(|task| task.task_id == id && is_subagent(task)))
 }
 
 /// The longest that anybody may wait in one request.
@@ -188,10 +203,12 @@ pub(crate) async fn waited(app: &App, hub: &Hub, ids: &[String], seconds: u64) -
         return Err(invalid("wait", &detail).limit(LONGEST_WAIT));
     }
     let mut state = app.state_at(&hub.key, hub.head()).await?;
+    let mut old = Vec::new();
     for id in ids {
         let is_there = state.tasks.iter().any(|task| is_subagent(task) && task.task_id.as_str() == id);
         if !is_there {
-            return Err(not_found().field("subagentIds"));
+            let found = find(app, hub, id).await?;
+            old.push(view(found.ok_or_else(|| not_found().field("subagentIds"))?));
         }
     }
     let deadline = tokio::time::Instant::now() + Duration::from_secs(seconds);
@@ -207,7 +224,9 @@ pub(crate) async fn waited(app: &App, hub: &Hub, ids: &[String], seconds: u64) -
         }
         app.fold_to(&hub.key, hub.head(), &mut state, |_| {}).await?;
     }
-    Ok(of_state(state))
+    let mut all = of_state(state);
+    all.subagents.splice(..0, old);
+    Ok(all)
 }
 
 fn is_open(task: &Task, ids: &[String]) -> bool {

@@ -12,13 +12,24 @@ use crate::edge::{Problem, invalid};
 pub(super) fn check_input(input: &Input) -> Result<(), Problem> {
     let empty = || invalid("input", &"it is empty; say what the turn is about");
     match input {
-        Input::Text(text) if text.trim().is_empty() => Err(empty()),
+        input if says_nothing(input) => Err(empty()),
         Input::Text(_) => Ok(()),
-        Input::Parts(parts) if parts.is_empty() => Err(empty()),
         Input::Parts(parts) => parts
             .iter()
             .enumerate()
             .try_for_each(|(place, part)| check_part(&format!("input[{place}]"), part)),
+    }
+}
+
+/// True for an input of which no model would be shown anything.
+pub(crate) fn says_nothing(input: &Input) -> bool {
+    let is_blank = |part: &Part| match part {
+        Block::Text(text) => text.text.trim().is_empty(),
+        _ => false,
+    };
+    match input {
+        Input::Text(text) => text.trim().is_empty(),
+        Input::Parts(parts) => parts.iter().all(is_blank),
     }
 }
 

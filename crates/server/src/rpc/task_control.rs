@@ -211,7 +211,8 @@ async fn listed(app: &App, caller: &Caller, query: List) -> Result<String, Probl
     let state = app.state_at(&hub.key, hub.head()).await?;
     let wanted = state.tasks.iter().filter(|known| wanted.is_none_or(|it| it == task::status(known.status)));
     let objects = wanted.filter_map(|known| task::object(&state, &known.task_id, IndexUnit::default()));
-    Ok(format!("{{\"tasks\":[{}]}}", objects.collect::<Vec<_>>().join(",")))
+    let (objects, truncated) = (objects.collect::<Vec<_>>().join(","), state.sealed_turns > 0);
+    Ok(format!("{{\"tasks\":[{objects}],\"truncated\":{truncated}}}"))
 }
 
 pub(super) async fn list(app: &App, caller: &Caller, query: TaskQuery) -> Result<String, Problem> {

@@ -86,6 +86,7 @@ pub(crate) fn problem(error: &CommandError) -> Problem {
         | CommandError::NoRule(_)
         | CommandError::NoSubagent(_)
         | CommandError::NoProcess(_)
+        | CommandError::ThreadAtWork(_)
         | CommandError::SubagentLimit(_)
         | CommandError::NotPausable { .. }
         | CommandError::QueueFull(_)
@@ -108,7 +109,7 @@ fn code(error: &CommandError) -> ErrorCode {
         CommandError::NotPausable { .. } => ErrorCode::NotPausable,
         CommandError::SubagentLimit(_) => ErrorCode::SubagentLimit,
         CommandError::UnknownAgent { .. } => ErrorCode::UnknownAgent,
-        CommandError::Busy(_) => ErrorCode::ThreadBusy,
+        CommandError::Busy(_) | CommandError::ThreadAtWork(_) => ErrorCode::ThreadBusy,
         CommandError::QueueFull(_) => ErrorCode::QueueFull,
         CommandError::TurnExists { .. } => ErrorCode::TurnExists,
         CommandError::TurnEnded { .. } | CommandError::TooOld { .. } | CommandError::SubagentEnded { .. } => {

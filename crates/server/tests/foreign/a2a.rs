@@ -170,3 +170,12 @@ async fn nothing_is_pushed_and_agents_are_told_to_those_with_a_key() {
     assert_eq!(old["error"]["code"], -32009, "{old}");
     server.stop().await;
 }
+
+#[tokio::test]
+async fn a_message_whose_parts_are_blank_is_refused() {
+    let server = scripted().await;
+    let message = json!({"messageId": "m1", "role": "ROLE_USER", "parts": [{"text": ""}, {"text": " "}]});
+    let refused = &rpc(&server, "SendMessage", json!({ "message": message })).await[0]["error"];
+    assert_eq!(refused["code"], -32602, "{refused}");
+    server.stop().await;
+}

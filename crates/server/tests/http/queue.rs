@@ -55,3 +55,22 @@ async fn a_busy_thread_refuses_or_is_interrupted_as_asked() {
     assert_eq!(kinds(&server.turn("s", "t3").await).last(), Some(&"turn.completed"));
     server.stop().await;
 }
+
+#[tokio::test]
+async fn a_turn_that_waits_is_queued_wherever_its_task_is_looked_at() {
+    let server = server().await;
+    server.make("s").await;
+    server.submit("s", slow("t1")).await;
+    let waits = server.submit("s", slow("t2")).await;
+    let task = waits["taskId"].as_str().expect("a task");
+    assert_eq!(server.get(&format!("/v1/tasks/{task}")).await["status"], "queued");
+    let listed = server.get("/v1/sessions/s/tasks?status=queued").await;
+    assert_eq!(listed["tasks"].as_array().map(Vec::len), Some(1), "{listed}");
+    assert_eq!(listed["tasks"][0]["taskId"], json!(task));
+    let told = server.turn("s", "t2").await;
+    let begins: Vec<&str> =
+        kinds(&told).into_iter().filter(|kind| kind.starts_with("task.")).take(3).collect();
+    assert_eq!(begins, ["task.created", "task.queued", "task.attempt.started"]);
+    assert_eq!(server.get(&format!("/v1/tasks/{task}")).await["status"], "completed");
+    server.stop().await;
+}

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::Server;
+use crate::harness::{JSON, Server};
 
 /// Tells of a turn that ended, with a task and one below it.
 pub async fn ended_turn(server: &Server, turn: usize) {
@@ -53,4 +53,39 @@ async fn every_task_is_answered_however_old_its_turn_is() {
         assert_eq!(none.refusal(), (404, "not_found".to_owned()));
         server.stop().await;
     }
+}
+
+#[tokio::test]
+async fn lists_say_that_older_turns_are_not_in_them() {
+    let server = Server::start().await;
+    server.make("s").await;
+    ended_turn(&server, 0).await;
+    for path in ["/v1/sessions/s/tasks", "/v1/sessions/s/subagents"] {
+        assert_eq!(server.get(path).await["truncated"], false, "{path}");
+    }
+    for turn in 1..12 {
+        ended_turn(&server, turn).await;
+    }
+    for path in ["/v1/sessions/s/tasks", "/v1/sessions/s/subagents"] {
+        assert_eq!(server.get(path).await["truncated"], true, "{path}");
+    }
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_sub_agent_of_an_older_turn_has_ended() {
+    let server = Server::on_disk().await;
+    server.make("s").await;
+    for turn in 0..12 {
+        ended_turn(&server, turn).await;
+    }
+    let closed = server.call("POST /v1/sessions/s/subagents/child0/close", &[], "").await;
+    assert_eq!((closed.status, &closed.json()["status"]), (200, &json!("completed")), "{}", closed.text());
+    let told = server.call("POST /v1/sessions/s/subagents/child0/input", &[JSON], r#"{"input":"x"}"#).await;
+    assert_eq!(told.refusal(), (409, "turn_ended".to_owned()), "{}", told.text());
+    for none in ["root0", "child12"] {
+        let closed = server.call(&format!("POST /v1/sessions/s/subagents/{none}/close"), &[], "").await;
+        assert_eq!(closed.refusal(), (404, "not_found".to_owned()), "{none}: {}", closed.text());
+    }
+    server.stop().await;
 }

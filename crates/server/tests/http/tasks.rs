@@ -25,7 +25,10 @@ async fn a_kept_task_is_created_moved_and_listed() {
     assert_eq!(now.as_u64(), head.as_u64().map(|head| head + 1), "told once");
     let listed = server.get("/v1/sessions/s/tasks?status=running").await;
     assert_eq!(listed["tasks"][0]["taskId"], json!(id), "{listed}");
-    assert_eq!(server.get("/v1/sessions/s/tasks?status=failed").await, json!({"tasks": []}));
+    assert_eq!(
+        server.get("/v1/sessions/s/tasks?status=failed").await,
+        json!({"tasks": [], "truncated": false})
+    );
     let task = server.get(&format!("/v1/tasks/{id}?session=s")).await;
     assert_eq!(task["task_id"], json!(id), "{task}");
     let ended = server.call(&format!("{path}/cancel"), &[JSON], r#"{"reason":"enough"}"#).await;

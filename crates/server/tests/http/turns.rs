@@ -7,6 +7,9 @@ use serde_json::{Value, json};
 use crate::agents::{agents, events, kinds, server};
 use crate::harness::{JSON, Server};
 
+/// Parts that say nothing.
+const BLANK: &str = r#"{"input":[{"type":"text","text":""},{"type":"text","text":" \n"}]}"#;
+
 #[tokio::test]
 async fn a_submitted_turn_runs_to_its_end() {
     let server = server().await;
@@ -188,6 +191,9 @@ async fn what_is_wrong_is_named_and_nothing_is_done() {
         ("/turns/none/retry", r#"{"input":"x"}"#, 400, "unknown_field", Some("input")),
         ("/turns/none/steer", r#"{"input":"x"}"#, 404, "not_found", None),
         ("/turns/none/steer", "{}", 400, "invalid_field", Some("input")),
+        ("/turns", BLANK, 400, "invalid_field", Some("input")),
+        ("/turns/none/steer", BLANK, 400, "invalid_field", Some("input")),
+        ("/subagents/none/input", BLANK, 400, "invalid_field", Some("input")),
         ("/actions/none", r#"{"decision":"approve"}"#, 400, "invalid_field", Some("digest")),
         ("/actions/none", r#"{"decision":"APPROVE "}"#, 400, "invalid_field", Some("decision")),
         ("/actions/none", r#"{"decision":"edit","digest":"d"}"#, 400, "invalid_field", Some("arguments")),

@@ -197,7 +197,10 @@ async fn a_cancel_reaches_the_tasks_below_and_edges_survive_a_retry() {
     assert_eq!(graph(&evidence), drawn);
     client.ok("unlink_tasks", edge).await;
     assert_eq!(graph(&client.ok("session.evidence", json!({"sessionId": "s"})).await), json!([]));
-    assert_eq!(client.ok("list_subagents", json!({"sessionId": "s"})).await, json!({"subagents": []}));
+    assert_eq!(
+        client.ok("list_subagents", json!({"sessionId": "s"})).await,
+        json!({"subagents": [], "truncated": false})
+    );
 }
 
 #[tokio::test]
@@ -301,10 +304,49 @@ async fn a_sub_agent_is_started_under_either_name_and_once() {
 }
 
 #[tokio::test]
+async fn sub_agents_of_older_turns_are_shown_and_waited_for() {
+    let (_server, mut client) = start("s").await;
+    for turn in 0..10 {
+        let (id, root, child) = (format!("t{turn}"), format!("root{turn}"), format!("child{turn}"));
+        let events = [
+            json!({"type": "turn.submitted", "turnId": id, "taskId": root, "payload": {"input": "x"}}),
+            json!({"type": "task.created", "turnId": id, "taskId": root, "payload": {}}),
+            json!({"type": "task.created", "turnId": id, "taskId": child, "parentTaskId": root, "payload": {}}),
+            json!({"type": "task.completed", "turnId": id, "taskId": child, "payload": {}}),
+            json!({"type": "task.completed", "turnId": id, "taskId": root, "payload": {}}),
+            json!({"type": "turn.completed", "turnId": id, "taskId": root, "payload": {}}),
+        ];
+        client.ok("session.append", json!({"sessionId": "s", "events": events})).await;
+    }
+    let shown = client.ok("resume_subagent", json!({"sessionId": "s", "subagentId": "child0"})).await;
+    assert_eq!((&shown["status"], &shown["parentTaskId"]), (&json!("completed"), &json!("root0")));
+    let wait = json!({"sessionId": "s", "subagentIds": ["child0", "child9"], "timeoutSeconds": 60});
+    let waited = client.ok("wait_subagents", wait).await;
+    assert_eq!(waited["subagents"][0]["subagentId"], "child0", "{waited}");
+    assert_eq!(waited["truncated"], true);
+    let listed = client.ok("tasks/list", json!({"session_id": "s"})).await;
+    assert_eq!(listed["truncated"], true);
+    let none = json!({"sessionId": "s", "subagentId": "root0"});
+    assert_eq!(client.fails("resume_subagent", none).await.1, "not_found");
+}
+
+#[tokio::test]
+async fn a_task_that_waits_for_its_turn_is_listed_as_queued() {
+    let (_server, mut client) = start("s").await;
+    for turn in ["t1", "t2"] {
+        let submit = json!({"sessionId": "s", "input": "x", "turnId": turn, "agent": "scripted/slow"});
+        client.ok("turn.submit", submit).await;
+    }
+    let listed = client.ok("tasks/list", json!({"session_id": "s", "status": "queued"})).await;
+    assert_eq!(listed["tasks"].as_array().map(Vec::len), Some(1), "{listed}");
+    assert_eq!(listed["tasks"][0]["status"], "queued");
+}
+
+#[tokio::test]
 async fn waiting_for_sub_agents_ends_with_them_or_with_the_time() {
     let (_server, mut client) = start("s").await;
     let none = client.ok("wait_subagents", json!({"sessionId": "s", "timeoutSeconds": 60})).await;
-    assert_eq!(none, json!({"subagents": []}), "nobody to wait for");
+    assert_eq!(none, json!({"subagents": [], "truncated": false}), "nobody to wait for");
     let spawned = [
         json!({"type": "turn.submitted", "turnId": "t1", "payload": {"input": "x"}}),
         json!({"type": "task.created", "turnId": "t1", "taskId": "root", "payload": {}}),

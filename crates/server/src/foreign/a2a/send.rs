@@ -41,10 +41,14 @@ pub(super) async fn send(
     let (session, turn) = derived(caller, &["a2a", context.unwrap_or_default(), id]);
     let metadata = message["metadata"].as_object().or_else(|| params.get("metadata")?.as_object());
     let chosen = metadata.and_then(|metadata| metadata.get("agent")?.as_str().map(str::to_owned));
+    let input = Input::Parts(parts.iter().map(part).collect::<Result<_, _>>()?);
+    if crate::route::says_nothing(&input) {
+        return Err(wrong("`message.parts` are blank; say what the task is about").into());
+    }
     let submit = Submit {
         turn_id: Some(turn),
         agent: chosen.or_else(|| app.agents().chat_agent.clone()),
-        input: Some(Input::Parts(parts.iter().map(part).collect::<Result<_, _>>()?)),
+        input: Some(input),
         busy: Busy::Queue,
         source: Some(DIALECT.name().to_owned()),
         ..Submit::default()

@@ -86,7 +86,7 @@ pub(crate) async fn tasks(app: &App, hub: &Hub, status: Option<&str>) -> Result<
     let tasks = read_model::read_models(&state).task_snapshot.tasks;
     let wanted: Vec<_> =
         tasks.into_iter().filter(|task| status.is_none_or(|status| task.status == status)).collect();
-    Ok(object!({ "tasks": wanted }))
+    Ok(object!({ "tasks": wanted, "truncated": state.sealed_turns > 0 }))
 }
 
 pub async fn command(verb: Verb, command: Command) -> Result<Response, Problem> {
