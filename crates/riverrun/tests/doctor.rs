@@ -15,6 +15,7 @@ fn riverrun(directory: &Path, words: &[&str]) -> Output {
         .current_dir(directory)
         .env("RIVERRUN_URL", "http://127.0.0.1:9")
         .env("GOOD_KEY", SECRET)
+        .env_remove(if words[0] == "run" { "RIVERRUN_URL" } else { "RIVERRUN_KEY" })
         .env_remove("RIVERRUN_KEY")
         .env_remove("RIVERRUN_CONFIG")
         .stdin(Stdio::null())
@@ -192,17 +193,45 @@ fn a_mistake_in_the_file_is_exit_code_78_with_its_place() {
 }
 
 #[test]
-fn a_key_that_is_not_here_is_a_note_of_the_check_and_a_failure_of_the_start() {
+fn a_key_that_an_agent_needs_fails_the_check_as_it_fails_the_start() {
     let directory = tempfile::tempdir().expect("a directory");
-    let text = "[providers.p]\nkind = \"openai\"\nkey = { env = \"NO_SUCH_KEY\" }\n";
+    let cases = [
+        ("key = { env = \"NO_SUCH_KEY\" }", "riverrun.toml:3:7: [providers.p] key: environment variable"),
+        (
+            "headers = { \"X-Team\" = { env = \"NO_SUCH_KEY\" } }",
+            "riverrun.toml:1:12: [providers.p] header `X-Team`: environment variable",
+        ),
+    ];
+    for (secret, place) in cases {
+        let text = format!("[providers.p]\nkind = \"openai\"\n{secret}\n[agents.a]\nmodel = \"p/x\"\n");
+        std::fs::write(directory.path().join("riverrun.toml"), text).expect("our file");
+        for words in [&["config", "check"][..], &["serve", "--listen", "127.0.0.1:0"], &["run", "hi"]] {
+            let output = riverrun(directory.path(), words);
+            let said = String::from_utf8_lossy(&output.stderr);
+            assert_eq!(output.status.code(), Some(78), "{words:?}: {said}");
+            assert!(said.contains(&format!("{place} `NO_SUCH_KEY` is not set")), "{words:?}: {said}");
+            assert!(said.contains("hint: set NO_SUCH_KEY"), "{words:?}: {said}");
+        }
+    }
+}
+
+#[test]
+fn a_provider_that_no_agent_uses_needs_its_key_only_when_it_is_called() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let text = "[providers.p]\nkind = \"openai\"\nkey = { env = \"NO_SUCH_KEY\" }\n\
+                [agents.a]\nmodel = \"scripted/text\"\n";
     std::fs::write(directory.path().join("riverrun.toml"), text).expect("our file");
     let place = "riverrun.toml:3:7: [providers.p] key: environment variable `NO_SUCH_KEY` is not set";
-    for (words, code) in [(&["config", "check"][..], 0), (&["serve", "--listen", "127.0.0.1:0"], 78)] {
+    for (words, code) in [(&["config", "check"][..], 0), (&["run", "hi"], 0), (&["run", "p/gpt-x", "hi"], 1)]
+    {
         let output = riverrun(directory.path(), words);
         let said = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(code), "{words:?}: {said}");
         assert!(said.contains(place), "{words:?}: {said}");
-        assert_eq!(said.contains("hint: set NO_SUCH_KEY"), code != 0, "{words:?}: {said}");
+        let shown = format!("{said}{}", String::from_utf8_lossy(&output.stdout));
+        let words_of_error = "NO_SUCH_KEY` is not set; set it";
+        let flat = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(flat.contains(words_of_error), code == 1, "{words:?}: {shown}");
     }
 }
 
@@ -212,7 +241,7 @@ fn what_is_not_here_or_does_nothing_is_noted() {
     let text = r#"
 [providers.p]
 kind = "openai"
-key = { env = "NO_SUCH_KEY" }
+key = { env = "GOOD_KEY" }
 [providers.p.prices]
 "cheap-*" = { input = 1, output = 2 }
 [agents.a]
@@ -244,4 +273,23 @@ fn an_address_is_checked_without_the_key() {
     std::fs::write(directory.path().join("riverrun.toml"), text).expect("our file");
     let output = riverrun(directory.path(), &["config", "check"]);
     assert_eq!(output.status.code(), Some(78), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+fn servers_that_hang_are_tried_side_by_side_for_as_long_as_their_timeout_says() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let mut text = String::new();
+    for name in ["a", "b", "c"] {
+        text.push_str(&format!("[mcp.{name}]\ncommand = [\"sleep\", \"60\"]\ntimeout = \"2s\"\n"));
+    }
+    std::fs::write(directory.path().join("riverrun.toml"), text).expect("our file");
+    let begun = std::time::Instant::now();
+    let output = riverrun(directory.path(), &["doctor", "--json"]);
+    let took = begun.elapsed();
+    let checks: Value = serde_json::from_slice(&output.stdout).expect("one document");
+    for name in ["a", "b", "c"] {
+        let check = check(&checks, "mcp", &format!("{name}: no answer within its `timeout` of 2000 ms"));
+        assert_eq!(check["verdict"], "bad");
+    }
+    assert!(took < std::time::Duration::from_secs(6), "one after the other: {took:?}");
 }

@@ -25,6 +25,7 @@ mod scrub;
 mod secret;
 mod set;
 mod tool;
+mod written;
 
 pub use self::http::guard::{Outbound, Unreachable, is_blocked};
 pub use self::http::{HttpConfig, HttpTool};

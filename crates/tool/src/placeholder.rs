@@ -34,7 +34,9 @@ pub(crate) fn pieces(text: &str, parameters: &Value) -> Result<Vec<Piece>, Strin
             return Err(format!("a brace in `{text}` has no partner; write it twice to mean itself"));
         };
         if parameters.get("properties").and_then(|properties| properties.get(name)).is_none() {
-            return Err(format!("`{{{name}}}` is not among the parameters"));
+            return Err(format!(
+                "`{{{name}}}` is not among the parameters; write `{{{{{name}}}}}` to mean the braces themselves"
+            ));
         }
         if !plain.is_empty() {
             pieces.push(Piece::Text(std::mem::take(&mut plain)));

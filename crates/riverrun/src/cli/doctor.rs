@@ -8,16 +8,22 @@ mod store;
 
 pub use program::is_there;
 
+use std::io::IsTerminal;
 use std::path::PathBuf;
 
 use clap::Args;
+use futures_util::{StreamExt, stream};
 use serde::Serialize;
 use serde_json::json;
 
 use super::Context;
 use super::connect::DEFAULT_DATA_DIR;
 use super::exit::{Exit, Failure, Outcome};
+use super::output::Output;
 use super::terminal::{Lines, Mark, Style, Tone, escape};
+
+/// Services that are tried at the same time.
+const AT_ONCE: usize = 32;
 
 #[derive(Debug, Args)]
 pub struct DoctorArgs {
@@ -67,22 +73,55 @@ impl Check {
 }
 
 pub async fn run(args: DoctorArgs, context: &Context) -> Outcome {
-    let mut checks = online::checks(context).await;
-    checks.extend(declared::checks().await);
+    let mut told = Told { output: context.output, checks: Vec::new() };
+    told.all(online::checks(context).await)?;
+    declared::checks(&mut told).await?;
     let default = PathBuf::from(DEFAULT_DATA_DIR);
     let data_dir = args.data_dir.or_else(|| default.is_dir().then_some(default));
     if let Some(data_dir) = data_dir {
-        checks.extend(offline::checks(&data_dir, context.output).await);
+        told.all(offline::checks(&data_dir, context.output).await)?;
     }
     if context.output.json {
-        context.output.document(&json!({ "checks": checks }))?;
-    } else {
-        let style = context.output.style();
-        checks.iter().try_for_each(|check| context.output.data(&draw(check, style)))?;
+        context.output.document(&json!({ "checks": told.checks }))?;
     }
-    match worst(&checks) {
+    match worst(&told.checks) {
         None => Ok(()),
         Some(exit) => Err(Failure::silent(exit)),
+    }
+}
+
+/// The checks so far. A person sees each as soon as it is known.
+struct Told {
+    output: Output,
+    checks: Vec<Check>,
+}
+
+impl Told {
+    fn one(&mut self, check: Check) -> Outcome {
+        if !self.output.json {
+            self.output.data(&draw(&check, self.output.style()))?;
+        }
+        self.checks.push(check);
+        Ok(())
+    }
+
+    fn all(&mut self, checks: impl IntoIterator<Item = Check>) -> Outcome {
+        checks.into_iter().try_for_each(|check| self.one(check))
+    }
+
+    /// Makes checks side by side. On a terminal the quick ones do not wait for the slow ones; a program reads them in
+    /// the order of the file.
+    async fn each(&mut self, checks: Vec<impl Future<Output = Check>>) -> Outcome {
+        let checks = stream::iter(checks);
+        let known = match std::io::stdout().is_terminal() {
+            true => checks.buffer_unordered(AT_ONCE).left_stream(),
+            false => checks.buffered(AT_ONCE).right_stream(),
+        };
+        let mut known = std::pin::pin!(known);
+        while let Some(check) = known.next().await {
+            self.one(check)?;
+        }
+        Ok(())
     }
 }
 

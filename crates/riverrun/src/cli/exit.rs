@@ -31,7 +31,7 @@ pub enum Exit {
 }
 
 /// What a command tells when it does not succeed.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Failure {
     pub exit: Exit,
     /// What happened, and why.

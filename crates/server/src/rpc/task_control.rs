@@ -1,6 +1,7 @@
 //! Tasks by their id: listed, cancelled, tried again. The methods `tasks/…` speak of tasks in AgentLin's words.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use riverrun_dialect::{IndexUnit, task};
 use riverrun_event::{ErrorCode, Input, TaskId, TurnId};
@@ -15,6 +16,9 @@ use crate::edge::{Caller, Problem, decode_text, invalid, not_found};
 use crate::foreign::derived;
 use crate::route::{self, Kept, NewSessionBody, Once, Verb};
 use crate::session::Hub;
+
+/// The longest that the answer to a cancel waits for the end.
+const END: Duration = Duration::from_secs(5);
 
 /// AgentLin's methods.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,6 +43,28 @@ pub(super) struct OfTask {
     #[serde(alias = "session_id")]
     session_id: Option<String>,
     reason: Option<String>,
+}
+
+/// The same with AgentLin's names, by which its callers are told what is wrong.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LinTask {
+    #[serde(alias = "taskId", alias = "id")]
+    task_id: String,
+    #[serde(alias = "sessionId")]
+    session_id: Option<String>,
+    reason: Option<String>,
+}
+
+impl From<LinTask> for OfTask {
+    fn from(of: LinTask) -> Self {
+        let LinTask { task_id, session_id, reason } = of;
+        Self { task_id, session_id, reason }
+    }
+}
+
+fn of_task(params: &str) -> Result<OfTask, Problem> {
+    params::read::<LinTask>(params).map(OfTask::from)
 }
 
 impl OfTask {
@@ -103,13 +129,13 @@ impl Desk {
             }
             Tasks::List => listed(&self.app, caller, params::read(params)?).await,
             Tasks::Get => {
-                let of: OfTask = params::read(params)?;
+                let of = of_task(params)?;
                 let session = of.session_id.as_deref();
                 route::task_json(&self.app, caller, &of.task_id, session, IndexUnit::default()).await
             }
-            Tasks::Cancel => end(&self.app, caller, params::read(params)?).await,
-            Tasks::Pause => pause(&self.app, caller, params::read(params)?, Verb::Pause).await,
-            Tasks::Resume => pause(&self.app, caller, params::read(params)?, Verb::Resume).await,
+            Tasks::Cancel => end(&self.app, caller, of_task(params)?).await,
+            Tasks::Pause => pause(&self.app, caller, of_task(params)?, Verb::Pause).await,
+            Tasks::Resume => pause(&self.app, caller, of_task(params)?, Verb::Resume).await,
             Tasks::Resubscribe => {
                 let again: Resubscribe = params::read(params)?;
                 let hub = hub_of(&self.app, caller, &again.task_id, again.session_id.as_deref()).await?;
@@ -229,7 +255,8 @@ pub(super) async fn cancel(app: &App, caller: &Caller, of: OfTask, once: &Once) 
     Ok(json!({ "task_id": of.task_id, "status": status }).to_string())
 }
 
-/// The same in AgentLin's words. Once the wish is in the log the task cannot end otherwise, so it is canceled.
+/// The same in AgentLin's words, which have none for a task that is being cancelled: it answers when the task has
+/// ended, so that who asks next reads the same. Once the wish is in the log the task cannot end otherwise.
 async fn end(app: &App, caller: &Caller, of: OfTask) -> Result<String, Problem> {
     let hub = hub_of(app, caller, &of.task_id, of.session_id.as_deref()).await?;
     must_be_open(app, &hub, &of.task_id).await?;
@@ -237,7 +264,22 @@ async fn end(app: &App, caller: &Caller, of: OfTask) -> Result<String, Problem> 
     if kept(app, &hub, Verb::Cancel, &of, &once).await?.is_none() {
         route::cancel_task(app, &hub, &of.task_id, of.reason, None).await?;
     }
+    // Nothing that runs can hold up the end for long; who waits is not held up by a server that goes.
+    let _ = tokio::time::timeout(END, has_ended(app, &hub, &task_id)).await;
     Ok(json!({ "task_id": task_id, "status": task::status(Status::Cancelled) }).to_string())
+}
+
+/// Resolves when the task has ended.
+async fn has_ended(app: &App, hub: &Hub, task: &str) {
+    loop {
+        let head = hub.head();
+        let Ok(state) = app.state_at(&hub.key, head).await else { return };
+        let known = state.tasks.iter().find(|known| known.task_id.as_str() == task);
+        if known.is_none_or(|known| known.status.is_terminal()) {
+            return;
+        }
+        hub.woken(head).await;
+    }
 }
 
 async fn must_be_open(app: &App, hub: &Hub, task: &str) -> Result<(), Problem> {

@@ -88,6 +88,10 @@ async fn what_is_wrong_has_its_code() {
         ),
         ("tasks/get", json!({"task_id": "none"}), -32001, "not_found", None),
         ("tasks/cancel", json!({"task_id": "none"}), -32001, "not_found", None),
+        ("tasks/get", json!({}), -32602, "invalid_field", Some("task_id")),
+        ("tasks/cancel", json!({}), -32602, "invalid_field", Some("task_id")),
+        ("tasks/pause", json!({}), -32602, "invalid_field", Some("task_id")),
+        ("rpc/call", json!({}), -32601, "method_not_found", Some("method")),
         ("tasks/pushNotification/set", json!({"task_id": "none"}), -32003, "push_unsupported", None),
         ("tasks/stop", json!({}), -32601, "method_not_found", Some("method")),
     ] {
@@ -134,9 +138,7 @@ async fn agentlins_cancel_speaks_its_words_and_knows_what_has_ended() {
     let of = json!({"task_id": made["task_id"]});
     let ended = client.ok("tasks/cancel", of.clone()).await;
     assert_eq!(ended, json!({"task_id": made["task_id"], "status": "canceled"}));
-    while client.ok("tasks/get", of.clone()).await["status"] != "canceled" {
-        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-    }
+    assert_eq!(client.ok("tasks/get", of.clone()).await["status"], "canceled");
     assert_eq!(client.fails("tasks/cancel", of).await.0, -32002);
 }
 

@@ -9,6 +9,7 @@ use riverrun_event::{Block, FileBlock, ImageBlock, ImageUrl};
 
 use crate::ToolOutput;
 use crate::scrub::Scrubber;
+use crate::written::written;
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum BodyError {
@@ -47,7 +48,10 @@ pub(super) fn output(media_type: &str, bytes: &Bytes) -> ToolOutput {
         return both(image(&essence, &STANDARD.encode(bytes)));
     }
     match std::str::from_utf8(bytes) {
-        Ok(text) => ToolOutput { structured: serde_json::from_str(text).ok(), ..ToolOutput::text(text) },
+        Ok(text) => written(text).unwrap_or_else(|| ToolOutput {
+            structured: serde_json::from_str(text).ok(),
+            ..ToolOutput::text(text)
+        }),
         Err(_) => {
             let file = FileBlock {
                 media_type: Some(essence.clone()),

@@ -209,3 +209,21 @@ async fn a_wrong_configuration_is_told() {
     let message = fails(HttpTool::new(config).unwrap(), call(json!({})), ToolErrorKind::Unavailable).await;
     assert!(message.contains("RIVERRUN_NO_SUCH_VARIABLE"), "{message}");
 }
+
+/// What a service says for the model and for the user apart is read as a program's words are.
+#[tokio::test]
+async fn a_service_tells_the_model_and_the_user_apart() {
+    for body in [
+        r#"{"content":[{"type":"text","text":"m"}],"blockList":[{"type":"html","text":"u"}]}"#,
+        r#"{"message_content":[{"type":"text","text":"m"}],"block_list":[{"type":"html","text":"u"}]}"#,
+    ] {
+        let answer = format!(
+            "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
+            body.len()
+        );
+        let server = Server::start(&[&answer]).await;
+        let output = run(server.tool("GET", "/"), call(json!({}))).await.unwrap();
+        assert_eq!((output.content.len(), output.content[0].text()), (1, Some("m")), "{body}");
+        assert_eq!((output.block_list[0].tag(), output.block_list[0].text()), ("html", Some("u")), "{body}");
+    }
+}

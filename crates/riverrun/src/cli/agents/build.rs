@@ -3,15 +3,17 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use riverrun_provider::Provider as Service;
 use riverrun_runner::agent::{Approval as Rule, Limits, OnTimeout, TRANSFER, ToolUse};
 use riverrun_runner::reference::{Keep, References, Wrapper};
 use riverrun_runner::{AgentSpec, Registry};
 use riverrun_tool::Tool;
 
 use super::failure::wrong;
+use super::keyless::Keyless;
 use super::{guardrail, hook, mcp, notes, provider, rules, tool};
 use crate::cli::config::{
-    Agent, Approval, Declared, FileRead, LimitsDeclared, Name, Policy, ReferencesDeclared, Source,
+    Agent, Approval, Declared, FileRead, LimitsDeclared, Name, Policy, Provider, ReferencesDeclared, Source,
 };
 use crate::cli::exit::{Exit, Failure, Outcome};
 
@@ -19,48 +21,71 @@ use crate::cli::exit::{Exit, Failure, Outcome};
 type Tools = BTreeMap<String, Vec<(Arc<dyn Tool>, Option<Approval>)>>;
 
 pub async fn registry(declared: &Declared, read: &FileRead) -> Outcome<Registry> {
-    let directory = read.directory();
     let mut registry = Registry::default();
     registry.providers.insert("scripted".to_owned(), Arc::new(provider::scripted(declared, read)?));
     for declaration in &declared.providers {
-        if let Some(failure) = provider::absent_key(declaration, read) {
-            return Err(failure);
-        }
-        let built = provider::build(declaration, directory);
-        let built = built.map_err(|failure| read.at(&declaration.name, failure))?;
-        registry.providers.insert(declaration.name.text.clone(), built);
+        registry.providers.insert(declaration.name.text.clone(), service(declaration, declared, read)?);
     }
     let tools = own_tools(declared, read)?;
-    let servers = mcp::keep(&declared.mcp, directory).await;
+    let servers = mcp::keep(&declared.mcp, read.directory()).await;
     registry.agents = agents(declared, &tools, &servers, read)?;
     let marked = declared.agents.iter().find(|agent| agent.is_default);
     registry.default_agent = marked.or(declared.agents.first()).map(|agent| agent.name.text.clone());
     Ok(registry)
 }
 
+/// A provider that nothing declared uses may lack its key: it fails when it is called.
+fn service(declaration: &Provider, declared: &Declared, read: &FileRead) -> Outcome<Arc<dyn Service>> {
+    let at = |failure| read.at(&declaration.name, failure);
+    let Some(absent) = provider::absent_secret(declaration, read) else {
+        return provider::build(declaration, read.directory()).map_err(at);
+    };
+    if provider::is_used(declaration, declared) {
+        return Err(absent);
+    }
+    let keyless = provider::without_absent_keys(declaration);
+    let service = provider::build(&keyless, read.directory()).map_err(at)?;
+    Ok(Arc::new(Keyless { service, why: absent.what }))
+}
+
+/// What a check found beside mistakes, which end it.
+#[derive(Debug, Default)]
+pub struct Checked {
+    pub notes: Vec<String>,
+    /// What a start would be refused for on this machine.
+    pub absent: Vec<Failure>,
+}
+
 /// Everything that can be built without asking anybody, to see whether it can. Answers what is not there yet.
-pub fn check(declared: &Declared, read: &FileRead) -> Outcome<Vec<String>> {
+pub fn check(declared: &Declared, read: &FileRead) -> Outcome<Checked> {
     provider::scripted(declared, read)?;
-    let mut notes = Vec::new();
+    let mut checked = Checked::default();
     for declaration in &declared.providers {
-        let at = |failure| read.at(&declaration.name, failure);
-        // The one who checks the file need not be the one who has the keys.
         let keyless = provider::without_absent_keys(declaration);
+        let at = |failure| read.at(&declaration.name, failure);
         provider::build(&keyless, read.directory()).map_err(at)?;
-        if let Some(failure) = provider::absent_key(declaration, read) {
-            notes.push(failure.what);
-        } else if keyless != *declaration
-            && let Err(failure) = provider::build(declaration, read.directory())
-        {
-            notes.push(at(failure).what);
+        match provider::absent_secret(declaration, read) {
+            Some(failure) if provider::is_used(declaration, declared) => checked.absent.push(failure),
+            Some(failure) => checked.notes.push(unused_without_key(&failure)),
+            None => {}
         }
     }
-    notes.extend(notes::of(declared, read));
+    checked.notes.extend(notes::of(declared, read));
     let tools = own_tools(declared, read)?;
     agents(declared, &tools, &mcp::Servers::new(), read)?;
     hook::all(declared, read)?;
     guardrail::all(declared, read)?;
-    Ok(notes)
+    Ok(checked)
+}
+
+/// What is told of the providers that fail when they are called.
+pub fn keyless(declared: &Declared, read: &FileRead) -> Vec<String> {
+    let absent = declared.providers.iter().filter_map(|provider| provider::absent_secret(provider, read));
+    absent.map(|failure| unused_without_key(&failure)).collect()
+}
+
+fn unused_without_key(failure: &Failure) -> String {
+    format!("{}; no agent uses the provider, and who calls it is told so", failure.what)
 }
 
 fn own_tools(declared: &Declared, read: &FileRead) -> Outcome<Tools> {

@@ -6,6 +6,7 @@ mod demo;
 mod failure;
 mod guardrail;
 mod hook;
+mod keyless;
 mod mcp;
 mod notes;
 mod playground;
@@ -13,6 +14,7 @@ mod provider;
 mod rules;
 mod tool;
 
+pub use build::Checked;
 pub use provider::build as provider;
 pub use tool::server as mcp_server;
 
@@ -33,15 +35,19 @@ pub enum Scripts {
 }
 
 /// Checks what the configuration declares without starting it. Answers what is not there yet.
-pub fn check(effective: &Effective) -> Outcome<Vec<String>> {
-    effective.declared.as_ref().map_or(Ok(Vec::new()), |declared| build::check(declared, &effective.read))
+pub fn check(effective: &Effective) -> Outcome<Checked> {
+    effective
+        .declared
+        .as_ref()
+        .map_or(Ok(Checked::default()), |declared| build::check(declared, &effective.read))
 }
 
 /// Everything that the configuration declares, ready to run. A file that declares no agent has the demo too.
 pub async fn load(effective: &Effective, scripts: Scripts) -> Outcome<Agents> {
     let declared = effective.declared.clone().unwrap_or_default();
     let mut registry = build::registry(&declared, &effective.read).await?;
-    for note in notes::unused(&declared, &effective.read) {
+    let keyless = build::keyless(&declared, &effective.read);
+    for note in notes::unused(&declared, &effective.read).into_iter().chain(keyless) {
         eprintln!("warning: {note}");
     }
     let is_bare = registry.agents.is_empty();

@@ -10,7 +10,7 @@ use riverrun_provider::{ApiName, Provider, ProviderConfig, Scripted, SecretSourc
 
 use super::failure::wrong;
 use super::tool::secrets;
-use crate::cli::config::{Declared, FileRead, Provider as Declaration, SecretText};
+use crate::cli::config::{Declared, FileRead, Name, Provider as Declaration, SecretText};
 use crate::cli::exit::{Exit, Failure, Outcome};
 
 /// The provider of scripts, with those of the configuration.
@@ -52,17 +52,31 @@ pub fn without_absent_keys(declaration: &Declaration) -> Declaration {
     declaration
 }
 
-/// What is wrong if the key stands in a variable that this environment has not.
-pub fn absent_key(declaration: &Declaration, read: &FileRead) -> Option<Failure> {
-    let (Some(SecretText::Env(variable)), Some(place)) = (&declaration.key, &declaration.key_place) else {
-        return None;
+/// What is wrong if a secret stands in a variable that this environment has not.
+pub fn absent_secret(declaration: &Declaration, read: &FileRead) -> Option<Failure> {
+    let provider = &declaration.name.text;
+    let absent = |text: &SecretText| match text {
+        SecretText::Env(variable) if std::env::var_os(variable).is_none() => Some(variable.clone()),
+        SecretText::Env(_) | SecretText::File(_) | SecretText::Plain(_) => None,
     };
-    if std::env::var_os(variable).is_some() {
-        return None;
+    let failure = |place: &Name, what: &str, variable: &str| {
+        let what = format!("[providers.{provider}] {what}: environment variable `{variable}` is not set");
+        read.at(place, Failure::new(Exit::Config, what).hint(format_args!("set {variable}")))
+    };
+    if let Some(variable) = declaration.key.as_ref().and_then(absent) {
+        let place = declaration.key_place.as_ref().unwrap_or(&declaration.name);
+        return Some(failure(place, "key", &variable));
     }
-    let what =
-        format!("[providers.{}] key: environment variable `{variable}` is not set", declaration.name.text);
-    Some(read.at(place, Failure::new(Exit::Config, what).hint(format_args!("set {variable}"))))
+    let mut headers = declaration.headers.iter();
+    let (header, variable) = headers.find_map(|(name, text)| Some((name, absent(text)?)))?;
+    Some(failure(&declaration.name, &format!("header `{header}`"), &variable))
+}
+
+/// True if an agent or a route names a model of this provider.
+pub fn is_used(declaration: &Declaration, declared: &Declared) -> bool {
+    let models = declared.agents.iter().flat_map(|agent| &agent.models);
+    let mut models = models.chain(declared.routes.values().flatten());
+    models.any(|model| model.text.split_once('/').is_some_and(|(name, _)| name == declaration.name.text))
 }
 
 /// A provider that needs a service. Nobody is called yet, but the key must be there.

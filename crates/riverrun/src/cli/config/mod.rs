@@ -14,6 +14,7 @@ use clap::{Args, Subcommand};
 use serde_json::{Map, json};
 
 use super::Context;
+use super::agents::Checked;
 use super::exit::Outcome;
 use super::terminal::{Tone, shorten};
 
@@ -56,8 +57,13 @@ pub fn run(args: ConfigArgs, context: &Context) -> Outcome {
         }
         ConfigCommand::Check => {
             let effective = Effective::load(path.as_deref(), std::env::vars(), &[])?;
-            for note in super::agents::check(&effective)? {
+            let Checked { notes, absent } = super::agents::check(&effective)?;
+            for note in notes {
                 context.output.note(&format!("warning: {note}"));
+            }
+            if let Some((last, others)) = absent.split_last() {
+                others.iter().for_each(|failure| context.output.failure(failure));
+                return Err(last.clone());
             }
             let name = path.map_or_else(
                 || "no file; the defaults are".to_owned(),

@@ -5,36 +5,37 @@ use std::time::Duration;
 
 use tokio::time::timeout;
 
-use super::Check;
+use super::{Check, Told};
 use crate::cli::agents::{check, mcp_server, provider};
-use crate::cli::config::{Effective, Mcp, Provider, SecretText, ToolKind, find_file};
+use crate::cli::config::{Declared, Effective, Mcp, Provider, SecretText, ToolKind, find_file};
+use crate::cli::exit::Outcome;
 
 /// A service that does not take a connection in this time is not reached.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-pub async fn checks() -> Vec<Check> {
-    let Some(path) = find_file(None) else { return Vec::new() };
+pub async fn checks(told: &mut Told) -> Outcome {
+    let Some(path) = find_file(None) else { return Ok(()) };
     let loaded = Effective::load(Some(&path), std::env::vars(), &[]);
     let checked = loaded.and_then(|effective| check(&effective).map(|_| effective));
     let effective = match checked {
         Ok(effective) => effective,
         Err(failure) => {
-            return vec![Check::bad(
-                "config",
-                failure.what,
-                "mend the file; `riverrun config check` checks it again",
-            )];
+            let fix = "mend the file; `riverrun config check` checks it again";
+            return told.one(Check::bad("config", failure.what, fix));
         }
     };
-    let mut checks = vec![Check::good("config", format!("{} is good", path.display()))];
+    told.one(Check::good("config", format!("{} is good", path.display())))?;
     let declared = effective.declared.unwrap_or_default();
     let directory = path.parent().unwrap_or(Path::new(""));
-    for declaration in declared.providers.iter().filter(|provider| provider.kind != "scripted") {
-        checks.push(reach(declaration, directory).await);
-    }
-    for declaration in &declared.mcp {
-        checks.push(ask(declaration, directory).await);
-    }
+    let services = declared.providers.iter().filter(|provider| provider.kind != "scripted");
+    told.each(services.map(|provider| reach(provider, directory)).collect()).await?;
+    told.each(declared.mcp.iter().map(|server| ask(server, directory)).collect()).await?;
+    told.all(programs(&declared, directory))
+}
+
+/// What tools, hooks and guardrails need on this machine.
+fn programs(declared: &Declared, directory: &Path) -> Vec<Check> {
+    let mut checks = Vec::new();
     for tool in &declared.tools {
         let place = format!("[tools.{}]", tool.name.text);
         checks.extend(program("tool", &tool.name.text, &tool.kind, &place, directory));
@@ -127,8 +128,14 @@ fn secrets(what: &'static str, name: &str, kind: &ToolKind, directory: &Path) ->
 async fn ask(declaration: &Mcp, directory: &Path) -> Check {
     let name = &declaration.name.text;
     let server = mcp_server(declaration, directory);
-    let offer = server.offer().await;
+    // A server that has to answer calls in this time has to greet in it too.
+    let patience = declaration.timeout.unwrap_or(Duration::MAX);
+    let offer = timeout(patience, server.offer()).await;
     server.stop().await;
+    let Ok(offer) = offer else {
+        let detail = format!("{name}: no answer within its `timeout` of {} ms", patience.as_millis());
+        return Check::bad("mcp", detail, by_hand(declaration));
+    };
     match offer {
         Err(error) => Check::bad("mcp", format!("{name}: {error}"), by_hand(declaration)),
         Ok(offer) if offer.refused.is_empty() => {

@@ -46,7 +46,7 @@ fn takes(request: &Value, decision: &str) -> bool {
 /// What can be typed.
 fn choices(request: &Value) -> String {
     if !takes(request, "approve") {
-        return "type the answer · n no".to_owned();
+        return "r respond (r TEXT, or just the text) · n no (n alone)".to_owned();
     }
     let mut words = vec!["y yes", "a always", "n no (n WHY tells the agent)"];
     words.extend(takes(request, "edit").then_some("e edit"));
@@ -61,8 +61,21 @@ pub fn answer(line: &str, wanted: Wanted, request: &Value) -> Answer {
         Wanted::Arguments => arguments(line),
         Wanted::Result => result(line),
         Wanted::Decision if takes(request, "approve") => decision(line, request),
-        Wanted::Decision => result(line),
+        Wanted::Decision => response(line),
     }
+}
+
+/// Only an answer is asked for: it may stand alone, or behind the letter that it has at other prompts.
+fn response(line: &str) -> Answer {
+    match line.split_once(char::is_whitespace) {
+        None if is_respond(line) => Answer::More(Wanted::Result),
+        Some((word, text)) if is_respond(word) => result(text.trim()),
+        None | Some(_) => result(line),
+    }
+}
+
+fn is_respond(word: &str) -> bool {
+    matches!(word.to_ascii_lowercase().as_str(), "r" | "respond")
 }
 
 /// A word, and perhaps something behind it.
@@ -144,6 +157,9 @@ mod tests {
         let check = |line| check(line, Wanted::Decision, &["respond", "reject"]);
         assert_eq!(check("y"), json!({"decision": "respond", "message": "y"}));
         assert_eq!(check("no idea"), json!({"decision": "respond", "message": "no idea"}));
+        assert_eq!(check("r it is 4"), json!({"decision": "respond", "message": "it is 4"}));
+        assert_eq!(check("respond  r"), json!({"decision": "respond", "message": "r"}));
+        assert_eq!(check("r"), json!("Result"));
         assert_eq!(check("n"), json!({"decision": "reject"}));
         assert_eq!(check(""), json!("the answer is empty"));
     }
