@@ -40,7 +40,7 @@ pub use host::{
     ProcessPlan, Stream, Terminate,
 };
 pub use limits::ProcessLimits;
-pub use mark::end_marked;
+pub use mark::{end_marked, end_of_call};
 pub use mcp::{Endpoint, Known, McpConfig, McpInventory, McpServer, McpTool, Offer, Refused};
 pub use name::{MAX_NAME, is_valid_name};
 pub use output::{ToolError, ToolErrorKind, ToolOutput};

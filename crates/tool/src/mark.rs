@@ -9,12 +9,17 @@ use std::collections::BTreeSet;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use crate::process::MARK;
+use crate::process::{CALL, MARK};
 
 /// Ends whatever carries the mark of this process on this machine. Says how many there were; None if that cannot be
 /// found out here.
 pub fn end_marked(process: &str) -> Option<usize> {
     end_all(&[format!("{MARK}={process}")])
+}
+
+/// The same for the process of a call, whatever it is named.
+pub fn end_of_call(mark: &str) -> Option<usize> {
+    end_all(&[format!("{CALL}={mark}")])
 }
 
 fn end_all(wanted: &[String]) -> Option<usize> {

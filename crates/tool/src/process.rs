@@ -25,6 +25,8 @@ const INHERITED: &[&str] = &["PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR"];
 pub(crate) const GRACE: Duration = Duration::from_secs(2);
 /// The variable that names the process to whoever looks for what it left behind.
 pub(crate) const MARK: &str = "RIVERRUN_PROCESS_ID";
+/// Beside it, for a process that has an id of its own: a copy of a session has the same ids.
+pub(crate) const CALL: &str = "RIVERRUN_PROCESS_OF";
 /// The variable that is different for every start of every program.
 const START: &str = "RIVERRUN_START_ID";
 /// A signal that was missed is made up for after this time.

@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
-use riverrun_event::{BlobRef, EventType, ProcessEnded, ProcessStarted, RawJson, Scope, TaskId};
+use riverrun_event::{BlobRef, EventType, ProcessEnded, ProcessStarted, RawJson, Scope, SessionId, TaskId};
 use riverrun_fold::Status;
-use riverrun_tool::{HowEnded, ProcessPlan, end_marked};
+use riverrun_tool::{HowEnded, ProcessPlan, end_marked, end_of_call};
 use serde_json::json;
 use tokio::sync::oneshot;
 
@@ -12,7 +12,7 @@ use super::Actor;
 use super::command::Reply;
 use crate::drive::{Handle, ProcessReport, failed_process};
 use crate::page::Page;
-use crate::view::TurnView;
+use crate::view::{CallView, TaskView, TurnView};
 use crate::{ProcessOver, RequestKey};
 
 /// Processes that this actor's effects run, and those of a former owner.
@@ -190,9 +190,16 @@ impl Actor {
 
     /// What a former owner left running is ended, where it can be told from what is not ours.
     pub(super) async fn sweep_processes(&mut self) {
+        let session = &self.key.session;
+        let mark = |turn: &TurnView, task: &TaskView, call: &CallView| {
+            process_mark(session, turn, &task.task, &call.call)
+        };
         let ours = self.view.turns.values().filter(|turn| turn.ours);
-        let calls = ours.flat_map(|turn| &turn.tasks).flat_map(|task| &task.calls);
-        let open: Vec<String> = calls.filter_map(|call| call.process.clone()).collect();
+        let calls = ours.flat_map(|turn| turn.tasks.iter().map(move |task| (turn, task)));
+        let calls = calls.flat_map(|(turn, task)| task.calls.iter().map(move |call| (turn, task, call)));
+        let open: Vec<(String, String)> = calls
+            .filter_map(|(turn, task, call)| Some((call.process.clone()?, mark(turn, task, call))))
+            .collect();
         self.processes.held.clear();
         // A plain command is told by no event of its own; one that was begun and has no end may still run.
         let ours = self.view.turns.values().filter(|turn| turn.ours);
@@ -202,22 +209,22 @@ impl Actor {
             .filter(|(_, _, call)| {
                 call.is_started && !call.is_ended && !call.is_answered() && call.process.is_none()
             })
-            .map(|(turn, task, call)| process_mark(turn, &task.task, &call.call))
+            .map(|(turn, task, call)| mark(turn, task, call))
             .collect();
         for mark in left {
             let _ = tokio::task::spawn_blocking(move || end_marked(&mark)).await;
         }
-        for process in open {
-            let name = process.clone();
-            let ended = tokio::task::spawn_blocking(move || end_marked(&name)).await;
+        for (process, mark) in open {
+            let ended = tokio::task::spawn_blocking(move || end_of_call(&mark)).await;
             self.processes.lost.insert(process, ended.ok().flatten());
         }
     }
 }
 
-/// The name that the program of a call carries. The root task was named by us, so that nobody else's call has it.
-pub(super) fn process_mark(turn: &TurnView, task: &TaskId, call: &str) -> String {
-    format!("{}/{task}/{call}", turn.root)
+/// The name that the program of a call carries. The root task was named by us, so that nobody else's call has it, but
+/// for those of a fork, which is another session.
+pub(super) fn process_mark(session: &SessionId, turn: &TurnView, task: &TaskId, call: &str) -> String {
+    format!("{session}/{}/{task}/{call}", turn.root)
 }
 
 fn started(tool: String, plan: &ProcessPlan) -> ProcessStarted {

@@ -220,7 +220,7 @@ impl Actor {
             call_id: call.to_owned(),
             arguments,
             idempotency_key,
-            mark: process_mark(turn, task, call),
+            mark: process_mark(&self.key.session, turn, task, call),
             session_id: self.key.session.to_string(),
             turn_id: turn.turn.to_string(),
             task_id: task.to_string(),

@@ -5,6 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use riverrun_event::Sequence;
 use riverrun_log::SessionKey;
+use riverrun_runner::agent::{Approval, ToolUse};
+use riverrun_tool::{CommandConfig, CommandTool, Program};
 use serde_json::{Value, json};
 
 use crate::agents::{agents, kinds};
@@ -196,6 +198,36 @@ async fn a_turn_that_is_open_in_a_fork_goes_on_by_itself() {
     assert_eq!(forked.status, 201, "{}", forked.text());
     let told = server.turn("f", "t1").await;
     assert_eq!(kinds(&told).last(), Some(&"turn.completed"));
+    server.stop().await;
+}
+
+/// What the source runs is the source's.
+#[tokio::test]
+async fn a_fork_leaves_the_commands_of_its_source_alone() {
+    let mut agents = agents(&Arc::default());
+    let registry = Arc::get_mut(&mut agents.registry).expect("nobody else has it yet");
+    let argv = ["sh", "-c", "sleep 2; echo kept"].map(str::to_owned).to_vec();
+    let program = Program { argv, ..Program::default() };
+    let parameters = json!({"type": "object", "properties": {"path": {"type": "string"}}});
+    let config =
+        CommandConfig { name: "delete_file".to_owned(), parameters, program, ..CommandConfig::default() };
+    let tool = Arc::new(CommandTool::new(config).expect("a command"));
+    let deleter = registry.agents.get_mut("deleter").and_then(Arc::get_mut).expect("an agent");
+    deleter.tools = vec![ToolUse { tool, approval: Approval::Never }];
+    let server = Server::with_agents(agents).await;
+    server.make("s").await;
+    server.submit("s", json!({"input": "delete x", "agent": "deleter", "turnId": "t1"})).await;
+    let at = loop {
+        let told = server.get("/v1/sessions/s/events?types=tool.started&follow=false").await;
+        if let Some(at) = told["events"][0]["sequence"].as_u64() {
+            break at;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    };
+    let forked = server.post("/v1/sessions/s/fork", json!({"at": at, "sessionId": "f"})).await;
+    assert_eq!(forked.status, 201, "{}", forked.text());
+    let told = server.turn("s", "t1").await;
+    assert!(kinds(&told).contains(&"tool.result"), "{:?}", kinds(&told));
     server.stop().await;
 }
 

@@ -13,7 +13,7 @@ use tokio::time::{Instant, sleep, sleep_until};
 use super::spool::{Spool, When};
 use super::{CommandTool, LATE};
 use crate::host::{HowEnded, Orders, ProcessEnd, ProcessHost, ProcessInput, ProcessPlan, Stream, Terminate};
-use crate::process::{GRACE, Group, MARK, Pipes, Program};
+use crate::process::{CALL, GRACE, Group, MARK, Pipes, Program};
 use crate::run::cancelled;
 use crate::scrub::{Scrubber, Scrubbing};
 use crate::{Call, Secret, ToolError, ToolErrorKind, ToolOutput};
@@ -42,6 +42,9 @@ impl CommandTool {
         };
         let Some(orders) = host.begin(self.plan(&program)).await else { return Err(cancelled(name)) };
         program.env.insert(MARK.to_owned(), Secret::Plain(host.id().to_owned()));
+        if !call.mark.is_empty() {
+            program.env.insert(CALL.to_owned(), Secret::Plain(call.mark.clone()));
+        }
         let began = Instant::now();
         let (group, pipes) = match program.start() {
             Ok(started) => started,
