@@ -7,16 +7,16 @@
 use std::sync::Arc;
 
 use riverrun_event::{
-    ActionResolved, Compaction, Decoded, ErrorInfo, EventType, HookRun, HostedPatch, Input, Item,
-    ItemCompleted, ItemId, ItemPatch, ItemStarted, MessageItem, MessagePatch, ModelFailed, Part, Patch,
-    PermissionDecision, ProcessEnded, QueueChanged, QueuedTurn, ReasoningPatch, Scope, Sequence,
-    SubagentFailed, TaskAttempt, TaskFailed, TaskId, ToolCallPatch, ToolCancelled, ToolOutcomeUnknown,
-    ToolResultItem, ToolResultPatch, TurnFailed, TurnId,
+    ActionResolved, Compaction, Decoded, ErrorInfo, EventType, HookRun, Item, ItemCompleted, ItemId,
+    ItemPatch, ItemStarted, ModelFailed, Part, Patch, PermissionDecision, ProcessEnded, QueueChanged,
+    QueuedTurn, Scope, Sequence, SubagentFailed, TaskAttempt, TaskFailed, TaskId, ToolCancelled,
+    ToolOutcomeUnknown, ToolResultItem, ToolResultPatch, TurnFailed, TurnId,
 };
 use riverrun_fold::{Density, State, Turn};
 
 use crate::core::Core;
 use crate::drive::failed_process;
+use crate::ending::{incomplete, write_unread};
 use crate::page::{Page, turn_scope, with_step};
 use crate::view::{CallView, HookView, ResultView, TaskView, View};
 
@@ -187,26 +187,6 @@ fn end_hooks(view: &TaskView, page: &mut Page) {
     }
 }
 
-/// An item that its model had not finished. A result ends with its call.
-fn incomplete(item: &Item) -> Option<ItemPatch> {
-    let status = Patch::Set("incomplete".to_owned());
-    Some(match item {
-        Item::Message(item) => {
-            ItemPatch::Message(MessagePatch { id: item.id.clone(), status, ..MessagePatch::default() })
-        }
-        Item::Reasoning(item) => {
-            ItemPatch::Reasoning(ReasoningPatch { id: item.id.clone(), status, ..ReasoningPatch::default() })
-        }
-        Item::ToolCall(item) => {
-            ItemPatch::ToolCall(ToolCallPatch { id: item.id.clone(), status, ..ToolCallPatch::default() })
-        }
-        Item::Hosted(item) => {
-            ItemPatch::Hosted(HostedPatch { id: item.id.clone(), status, ..HostedPatch::default() })
-        }
-        Item::ToolResult(_) | Item::Handoff(_) | Item::Error(_) | Item::Other(_) => return None,
-    })
-}
-
 /// Gives a call that had no result the one that it has here.
 fn end_call(core: &Core, view: &mut TaskView, id: &str, page: &mut Page) {
     let Some(call) = view.call(id) else { return };
@@ -284,26 +264,4 @@ fn write_result(core: &Core, view: &mut TaskView, id: &str, text: &str, page: &m
     };
     let completed = ItemCompleted { item: ItemPatch::ToolResult(patch), output_index };
     page.push(EventType::ItemCompleted, &scope, &completed);
-}
-
-/// What was said to the task and not read yet is part of the conversation: a retry or the next turn reads it.
-fn write_unread(core: &Core, view: &mut TaskView, page: &mut Page) {
-    let unread: Vec<Input> =
-        view.steers.iter().skip(view.steers_read).map(|steer| steer.input.clone()).collect();
-    for input in unread {
-        let (id, output_index) = (ItemId::from_bytes(core.fresh()).to_string(), view.take_index());
-        let parts = match input {
-            Input::Text(text) => vec![Part::plain(text)],
-            Input::Parts(parts) => parts,
-        };
-        let item = Item::Message(MessageItem {
-            id: id.clone(),
-            role: Some("user".to_owned()),
-            block_list: Some(parts),
-            ..MessageItem::default()
-        });
-        page.push(EventType::ItemStarted, &view.scope, &ItemStarted { item, output_index });
-        let item = ItemPatch::Message(MessagePatch { id, ..MessagePatch::default() });
-        page.push(EventType::ItemCompleted, &view.scope, &ItemCompleted { item, output_index });
-    }
 }

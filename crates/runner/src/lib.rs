@@ -10,6 +10,7 @@ mod approve;
 mod command;
 mod core;
 mod drive;
+mod ending;
 mod exact;
 mod history;
 pub mod hook;

@@ -1,9 +1,8 @@
 //! Open work, closed honestly: nothing that was shown is lost, nothing goes on, every call has its result.
 
 use riverrun_event::{
-    ActionResolved, ErrorInfo, EventType, HostedPatch, Item, ItemCompleted, ItemPatch, MessagePatch,
-    ModelFailed, Part, Patch, ReasoningPatch, SubagentClosed, TaskChange, TaskId, ToolCallPatch,
-    ToolCancelled,
+    ActionResolved, ErrorInfo, EventType, ItemCompleted, ModelFailed, Part, SubagentClosed, TaskChange,
+    TaskId, ToolCancelled,
 };
 use riverrun_log::seeded::{self, Bug};
 
@@ -11,6 +10,7 @@ use super::Actor;
 use super::ask::undecided;
 use super::finish::subagent;
 use super::result::Outcome;
+use crate::ending::incomplete;
 use crate::page::Page;
 use crate::view::CallView;
 
@@ -116,32 +116,9 @@ impl Actor {
         let Some(known) = self.state.tasks.iter().find(|known| known.task_id == *task) else {
             return Vec::new();
         };
-        let status = || Patch::Set("incomplete".to_owned());
         let open = known.open.iter().filter_map(|open| {
-            let item = match &known.output[open.position] {
-                Item::Message(item) => ItemPatch::Message(MessagePatch {
-                    id: item.id.clone(),
-                    status: status(),
-                    ..MessagePatch::default()
-                }),
-                Item::Reasoning(item) => ItemPatch::Reasoning(ReasoningPatch {
-                    id: item.id.clone(),
-                    status: status(),
-                    ..ReasoningPatch::default()
-                }),
-                Item::ToolCall(item) => ItemPatch::ToolCall(ToolCallPatch {
-                    id: item.id.clone(),
-                    status: status(),
-                    ..ToolCallPatch::default()
-                }),
-                Item::Hosted(item) => ItemPatch::Hosted(HostedPatch {
-                    id: item.id.clone(),
-                    status: status(),
-                    ..HostedPatch::default()
-                }),
-                Item::ToolResult(_) | Item::Handoff(_) | Item::Error(_) | Item::Other(_) => return None,
-            };
-            Some(ItemCompleted { item, output_index: u32::try_from(open.position).unwrap_or(u32::MAX) })
+            let output_index = u32::try_from(open.position).unwrap_or(u32::MAX);
+            Some(ItemCompleted { item: incomplete(&known.output[open.position])?, output_index })
         });
         // What this page closes already is not closed again.
         open.filter(|completed| !completed_in(page, completed)).collect()

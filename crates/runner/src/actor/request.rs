@@ -1,8 +1,7 @@
 //! What the model is asked.
 
 use riverrun_event::{
-    BlobRef, CandidateModels, EventType, Input, Item, ItemCompleted, ItemId, ItemPatch, ItemStarted,
-    MessageItem, MessagePatch, ModelRequested, Part, RawJson, RoutingDecision, Scope, StepId, TaskId,
+    BlobRef, CandidateModels, EventType, ModelRequested, RawJson, RoutingDecision, Scope, StepId, TaskId,
     TaskProfile,
 };
 use riverrun_provider::{ModelRequest, Provider};
@@ -11,6 +10,7 @@ use super::failing::split;
 use super::keep::JSON;
 use super::{Actor, Stop};
 use crate::drive::{EffectKey, Launch, ModelCall};
+use crate::ending::write_unread;
 use crate::history::Reader;
 use crate::page::{Page, with_step};
 use crate::persona::Persona;
@@ -101,31 +101,8 @@ impl Actor {
 
     /// Input that came in the meantime takes its place in the conversation now.
     pub(super) fn write_steers(&mut self, task: &TaskId, page: &mut Page) {
-        let Some(view) = self.view.task_mut(task) else { return };
-        let unread: Vec<Input> =
-            view.steers.iter().skip(view.steers_read).map(|steer| steer.input.clone()).collect();
-        view.steers_read = view.steers.len();
-        for input in unread {
-            let id = ItemId::from_bytes(self.core.fresh()).to_string();
-            let Some(view) = self.view.task_mut(task) else { return };
-            let (output_index, scope) = (view.take_index(), view.scope.clone());
-            let parts = match input {
-                Input::Text(text) => vec![Part::plain(text)],
-                Input::Parts(parts) => parts,
-            };
-            let item = MessageItem {
-                id: id.clone(),
-                role: Some("user".to_owned()),
-                block_list: Some(parts),
-                ..MessageItem::default()
-            };
-            page.push(
-                EventType::ItemStarted,
-                &scope,
-                &ItemStarted { item: Item::Message(item), output_index },
-            );
-            let item = ItemPatch::Message(MessagePatch { id, ..MessagePatch::default() });
-            page.push(EventType::ItemCompleted, &scope, &ItemCompleted { item, output_index });
+        if let Some(view) = self.view.task_mut(task) {
+            write_unread(&self.core, view, page);
         }
     }
 

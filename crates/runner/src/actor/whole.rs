@@ -26,8 +26,9 @@ impl Actor {
         let Some(first) = first else { return };
         let Some(whole) = self.fold_from(first).await else { return };
         for action in self.state.actions.iter_mut().filter(|action| action.status == ActionStatus::Pending) {
-            let found = whole.actions.iter().find(|found| found.action_id == action.action_id);
-            action.request = found.map_or_else(|| action.request.clone(), |found| found.request.clone());
+            if let Some(found) = whole.actions.iter().find(|found| found.action_id == action.action_id) {
+                action.request.clone_from(&found.request);
+            }
         }
         for turn in self.state.turns.iter_mut().filter(|turn| turn.first_sequence >= first) {
             let Some(found) = whole.turns.iter().find(|found| found.turn_id == turn.turn_id) else {
