@@ -23,6 +23,7 @@ fn steps() -> Vec<Step> {
         step("binary", || cargo(&["build", "--profile", "suite", "--package", "riverrun"])),
         step("tests", || tests(&["--workspace", "--no-fail-fast"], &[])),
         step("crash", || crash("all")),
+        step("attack", || cargo(&["run", "--package", "riverrun-tests", "--bin", "attack"])),
         step("cuts", || {
             cargo(&["test", "--profile", "suite", "--package", "riverrun-server", "--test", "http", "resume"])
         }),

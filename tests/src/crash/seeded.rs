@@ -26,12 +26,16 @@ enum Suite {
     FailingSync,
     Edge,
     Runner,
+    /// The attacks whose names contain the word.
+    Attack(&'static str),
     /// Tests of the engine: the file, and which of them.
     Engine(&'static str, &'static str),
     /// Tests of the run loop.
     Loop(&'static str),
 }
 
+#[allow(unused_imports, reason = "areas of the attack suite add their bugs one by one")]
+use Suite::Attack;
 use Suite::{Edge, Engine, FailingSync, Kill, Loop, Power, Runner, Syncs};
 
 /// Which suites must notice which bug: each of them, not one of them.
@@ -147,6 +151,7 @@ fn attempt(suite: Suite, built: &Built, bug: Option<&str>) -> Result<Outcome> {
         FailingSync => faults::failing_sync(&program, FAILING_SYNCS),
         Edge => faults::edge(&program).map(|()| true),
         Runner => runner::short(&program).map(|()| true),
+        Attack(word) => crate::attack::run(&program, &[word.to_owned()]).map(|()| true),
         Engine(..) | Loop(_) => unreachable!("handled above"),
     };
     Ok(match result {
