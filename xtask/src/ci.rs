@@ -20,15 +20,14 @@ fn steps() -> Vec<Step> {
         step("checklist", crate::checklist::check),
         step("lint", || cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])),
         step("tidy", tidy::tidy),
-        // Of the whole workspace, so that its crates are compiled with the same features as for the tests.
-        step("binaries", || cargo(&["build", "--profile", "suite", "--workspace", "--bins"])),
+        step("binary", || cargo(&["build", "--profile", "suite", "--package", "riverrun"])),
         step("tests", || tests(&["--workspace", "--no-fail-fast"], &[])),
         step("crash", || crash("all")),
-        step("attack", || run("target/suite/attack", &[], "", &[])),
-        step("official clients", || crate::clients::clients(&[])),
-        step("documentation tests", || {
-            cargo(&["test", "--profile", "suite", "--workspace", "--doc", "--quiet"])
+        step("cuts", || {
+            cargo(&["test", "--profile", "suite", "--package", "riverrun-server", "--test", "http", "resume"])
         }),
+        step("official clients", || crate::clients::clients(&[])),
+        step("documentation tests", || cargo(&["test", "--workspace", "--doc", "--quiet"])),
         step("generated Python", || {
             run("python3", &["-c", "import riverrun.generated.events"], "clients/python", &[])
         }),
@@ -49,16 +48,7 @@ pub fn nightly() -> Result<()> {
     }));
     steps.push(step("crash, long", || crash("nightly")));
     steps.push(step("damage, every bit", || {
-        let words = [
-            "nextest",
-            "run",
-            "--cargo-profile",
-            "suite",
-            "--package",
-            "riverrun-log-sqlite",
-            "--test",
-            "sweep",
-        ];
+        let words = ["nextest", "run", "--package", "riverrun-log-sqlite", "--test", "sweep"];
         run(&cargo_path(), &words, "", &[("RIVERRUN_SWEEP", "all")])
     }));
     run_all(steps)
@@ -69,7 +59,7 @@ fn crash(suites: &str) -> Result<()> {
     if Command::new("strace").arg("--version").output().is_err() {
         let _ = Command::new("apt-get").args(["install", "--yes", "strace"]).output();
     }
-    run("target/suite/crash", &[suites], "", &[])
+    cargo(&["run", "--package", "riverrun-tests", "--bin", "crash", "--", suites])
 }
 
 /// Measures the optimised binary beside the machine's own ceiling. Further arguments go to `riverrun bench`.
@@ -120,8 +110,8 @@ fn cargo_path() -> String {
 fn tests(arguments: &[&str], environment: &[(&str, &str)]) -> Result<()> {
     let probe = std::process::Command::new(cargo_path()).args(["nextest", "--version"]).output();
     let words: &[&str] = match probe.is_ok_and(|output| output.status.success()) {
-        true => &["nextest", "run", "--cargo-profile", "suite"],
-        false => &["test", "--profile", "suite", "--lib", "--bins", "--tests"],
+        true => &["nextest", "run"],
+        false => &["test", "--lib", "--bins", "--tests"],
     };
     run(&cargo_path(), &[words, arguments].concat(), "", environment)
 }

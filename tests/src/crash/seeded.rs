@@ -26,16 +26,12 @@ enum Suite {
     FailingSync,
     Edge,
     Runner,
-    /// The attacks whose names contain the word.
-    Attack(&'static str),
     /// Tests of the engine: the file, and which of them.
     Engine(&'static str, &'static str),
     /// Tests of the run loop.
     Loop(&'static str),
 }
 
-#[allow(unused_imports, reason = "areas of the attack suite add their bugs one by one")]
-use Suite::Attack;
 use Suite::{Edge, Engine, FailingSync, Kill, Loop, Power, Runner, Syncs};
 
 /// Which suites must notice which bug: each of them, not one of them.
@@ -134,10 +130,10 @@ fn control(built: &Built) -> Result<()> {
 
 fn attempt(suite: Suite, built: &Built, bug: Option<&str>) -> Result<Outcome> {
     if let Engine(file, filter) = suite {
-        return tests(&built.test(file)?, filter, bug);
+        return tests(&built.engine_test(file)?, filter, bug);
     }
     if let Loop(filter) = suite {
-        return tests(&built.test("runner")?, filter, bug);
+        return tests(&built.loop_test()?, filter, bug);
     }
     let program = Program { bug: bug.map(str::to_owned), ..Program::new(&built.binary) };
     let result = match suite {
@@ -151,7 +147,6 @@ fn attempt(suite: Suite, built: &Built, bug: Option<&str>) -> Result<Outcome> {
         FailingSync => faults::failing_sync(&program, FAILING_SYNCS),
         Edge => faults::edge(&program).map(|()| true),
         Runner => runner::short(&program).map(|()| true),
-        Attack(word) => crate::attack::run(&program, &[word.to_owned()]).map(|()| true),
         Engine(..) | Loop(_) => unreachable!("handled above"),
     };
     Ok(match result {

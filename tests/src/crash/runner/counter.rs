@@ -71,11 +71,6 @@ impl Counter {
         self.effects.lock().expect("nobody panics while counting")
     }
 
-    /// Every effect of every tool, in order.
-    pub fn all(&self) -> Vec<Effect> {
-        self.lock().clone()
-    }
-
     pub fn effects(&self, session: &str, tool: &str) -> Vec<Effect> {
         let is_it = |effect: &&Effect| effect.session == session && effect.tool == tool;
         self.lock().iter().filter(is_it).cloned().collect()
