@@ -82,6 +82,18 @@ bugs! {
     PredicateFailsOpen = "predicate-fails-open";
     /// An always-rule holds for every agent.
     RuleForAllAgents = "rule-for-all-agents";
+    /// An event's author is what its envelope says.
+    TrustAuthorInPayload = "trust-author-in-payload";
+    /// Producers may write the runner's events, and the runner believes them.
+    BelieveProducers = "believe-producers";
+    /// A call runs though nobody decided about it yet.
+    RunWithoutDecision = "run-without-decision";
+    /// The rules of an imported file hold.
+    ImportGrantsRules = "import-grants-rules";
+    /// The rules that held where a fork was made hold in the fork.
+    ForkRevivesRules = "fork-revives-rules";
+    /// A tool is not compared with what was decided upon when it is called.
+    StaleToolSchema = "stale-tool-schema";
 }
 
 #[cfg(feature = "seeded-bugs")]
