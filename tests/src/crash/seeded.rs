@@ -34,9 +34,7 @@ enum Suite {
     Loop(&'static str),
 }
 
-#[allow(unused_imports, reason = "areas of the attack suite add their bugs one by one")]
-use Suite::Attack;
-use Suite::{Edge, Engine, FailingSync, Kill, Loop, Power, Runner, Syncs};
+use Suite::{Attack, Edge, Engine, FailingSync, Kill, Loop, Power, Runner, Syncs};
 
 /// Which suites must notice which bug: each of them, not one of them.
 const CAUGHT_BY: &[(&str, &[Suite])] = &[
@@ -71,6 +69,12 @@ const CAUGHT_BY: &[(&str, &[Suite])] = &[
     ("last-decision-wins", &[Loop("races::")]),
     ("predicate-fails-open", &[Loop("predicates::"), Loop("consent::")]),
     ("rule-for-all-agents", &[Loop("consent::an_always")]),
+    ("trust-author-in-payload", &[Attack("an-author-in-the-event")]),
+    ("believe-producers", &[Attack("a-forged-start"), Attack("a-forged-question")]),
+    ("run-without-decision", &[Attack("a-forged-start"), Attack("an-approved-call")]),
+    ("import-grants-rules", &[Attack("an-import-grants")]),
+    ("fork-revives-rules", &[Attack("a-fork-revives")]),
+    ("stale-tool-schema", &[Attack("an-mcp-server")]),
 ];
 
 /// Builds with the bugs in place, shows that the suites pass with none of them on, then that each is caught.
