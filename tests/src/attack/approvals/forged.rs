@@ -1,5 +1,7 @@
 //! Events that a writer forges about a call that waits.
 
+use std::time::Duration;
+
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 
@@ -140,6 +142,8 @@ fn ingested_turn(program: &Program) -> Result<()> {
     ] {
         stage.taken(&stage.writer, "s", &event)?;
     }
+    // An actor that rests does not read what others write; it leaves after a second.
+    std::thread::sleep(Duration::from_millis(1_500));
     let (status, answer) = stage.post(&stage.writer, "/v1/sessions/s/turns/f/retry", &json!({}))?;
     ensure!(status == 400, "a producer's turn was retried: {status} {answer}");
     stage.stays_at("s", 0)
@@ -175,6 +179,7 @@ fn foreign_turn(program: &Program) -> Result<()> {
             resolved["actionId"] = json!(action);
             stage.taken(&stage.approver, "s", &resolved)?;
         } else {
+            std::thread::sleep(Duration::from_millis(1_500));
             let path = format!("/v1/sessions/s/actions/{action}");
             let (status, told) = stage.post(&stage.approver, &path, &body)?;
             ensure!(status == 200 && told["won"] == true, "{status} {told}");
