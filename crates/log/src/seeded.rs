@@ -82,6 +82,10 @@ bugs! {
     PredicateFailsOpen = "predicate-fails-open";
     /// An always-rule holds for every agent.
     RuleForAllAgents = "rule-for-all-agents";
+    /// A chunked stream announces `connection: close`, which hides a cut from Node's fetch.
+    CloseHeaderOnStreams = "close-header-on-streams";
+    /// A dialect that shows one turn shows nothing of a finished session unless the turn is named.
+    EmptyWithoutTurn = "empty-without-turn";
 }
 
 #[cfg(feature = "seeded-bugs")]

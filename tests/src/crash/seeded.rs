@@ -71,6 +71,8 @@ const CAUGHT_BY: &[(&str, &[Suite])] = &[
     ("last-decision-wins", &[Loop("races::")]),
     ("predicate-fails-open", &[Loop("predicates::"), Loop("consent::")]),
     ("rule-for-all-agents", &[Loop("consent::an_always")]),
+    ("close-header-on-streams", &[Attack("streams/no-stream-announces-a-close")]),
+    ("empty-without-turn", &[Attack("streams/every-dialect-replays-without-a-turn")]),
 ];
 
 /// Builds with the bugs in place, shows that the suites pass with none of them on, then that each is caught.

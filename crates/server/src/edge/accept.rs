@@ -17,8 +17,8 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::Body;
 use axum::response::{IntoResponse, Response};
-use http::header::{CONNECTION, TRANSFER_ENCODING};
-use http::{HeaderValue, Method, Request, StatusCode, Version};
+use http::header::{CONNECTION, CONTENT_LENGTH, TRANSFER_ENCODING};
+use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, Version};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -109,26 +109,56 @@ async fn connection(stream: TcpStream, peer: Peer, router: Router, edge: Edge) {
     if stream.set_nodelay(true).is_err() {
         return;
     }
-    let (shared, released) = SharedIo::new(stream);
-    // Boxed, so that its memory is given back before a long answer begins.
-    let long_answer = Box::pin(converse(shared.clone(), peer, router, edge.clone())).await;
-    if shared.is_upgraded() {
-        let _cut = CloseOnDrop(shared.downgrade());
-        drop(shared);
-        // The sender is never used, only dropped.
-        let _ = released.await;
-        return;
-    }
-    let Some(stream) = shared.take() else { return };
-    drop((shared, released));
-    match long_answer {
+    let mut stream = stream;
+    loop {
+        let (shared, released) = SharedIo::new(stream);
+        // Boxed, so that its memory is given back before a long answer begins.
+        let long_answer = Box::pin(converse(shared.clone(), peer, router.clone(), edge.clone())).await;
+        if shared.is_upgraded() {
+            let _cut = CloseOnDrop(shared.downgrade());
+            drop(shared);
+            // The sender is never used, only dropped.
+            let _ = released.await;
+            return;
+        }
+        let Some(socket) = shared.take() else { return };
+        let Some(LongAnswer { version, response, body_length }) = long_answer else {
+            return stream::linger(socket).await;
+        };
+        // What hyper read of a next request is lost with hyper.
+        let is_kept = body_length.is_some_and(|length| shared.has_read_behind_head(length));
+        drop((shared, released));
         // A lost reader is no event of note: it comes back with its cursor.
-        Some((version, response)) => drop(stream::write(stream, version, response, edge.limits()).await),
-        None => stream::linger(stream).await,
+        let Ok(Some(socket)) = stream::write(socket, version, response, edge.limits()).await else { return };
+        if !is_kept {
+            return drop(stream::close(socket).await);
+        }
+        stream = socket;
     }
 }
 
-type LongAnswer = (Version, Response);
+/// An answer that takes the socket away from hyper.
+struct LongAnswer {
+    version: Version,
+    response: Response,
+    /// The length of the request's body, if the connection may serve another request behind it.
+    body_length: Option<u64>,
+}
+
+/// None if the client asked for a close, or the end of the request cannot be told from its head.
+fn reusable_body_length(headers: &HeaderMap) -> Option<u64> {
+    let wants_close = headers.get_all(CONNECTION).iter().any(|value| {
+        let options = value.to_str().unwrap_or("close");
+        options.split(',').any(|option| option.trim().eq_ignore_ascii_case("close"))
+    });
+    if wants_close || headers.contains_key(TRANSFER_ENCODING) {
+        return None;
+    }
+    match headers.get(CONTENT_LENGTH) {
+        Some(length) => length.to_str().ok()?.trim().parse().ok(),
+        None => Some(0),
+    }
+}
 
 /// Lets hyper serve requests until the connection ends or one of them has a long answer.
 async fn converse(io: SharedIo, peer: Peer, router: Router, edge: Edge) -> Option<LongAnswer> {
@@ -171,12 +201,12 @@ async fn respond(
 ) -> Result<Response, Infallible> {
     let version = request.version();
     let is_head = request.method() == Method::HEAD;
+    let body_length = reusable_body_length(request.headers());
     if request.headers().contains_key(TRANSFER_ENCODING) && io.head_names_length() {
         return Ok(two_lengths());
     }
     request.extensions_mut().insert(peer);
     let response = router.oneshot(request.map(Body::new)).await?;
-    io.expect_head();
     if response.status() == StatusCode::SWITCHING_PROTOCOLS
         && response.extensions().get::<ResetWhenCut>().is_some()
         && let Err(error) = io.reset_when_closed()
@@ -184,9 +214,11 @@ async fn respond(
         tracing::warn!(error = %error.kind(), "a connection that asked for a reset will be closed instead");
     }
     if is_head || response.extensions().get::<Handover>().is_none() {
+        io.expect_head();
         return Ok(response);
     }
-    *slot.lock().unwrap_or_else(|poison| poison.into_inner()) = Some((version, response));
+    let answer = LongAnswer { version, response, body_length };
+    *slot.lock().unwrap_or_else(|poison| poison.into_inner()) = Some(answer);
     pending().await
 }
 

@@ -51,6 +51,13 @@ impl SharedIo {
         self.lock().head.names_length
     }
 
+    /// True if exactly this many bytes were read behind the head that was read last: the request's body, and nothing
+    /// of a next request.
+    pub(super) fn has_read_behind_head(&self, bytes: u64) -> bool {
+        let head = &self.lock().head;
+        head.ended && head.behind == bytes
+    }
+
     /// What is read from now on is the next request.
     pub(super) fn expect_head(&self) {
         self.lock().head = HeadScan::default();
@@ -148,6 +155,8 @@ impl AsyncWrite for SharedIo {
 struct HeadScan {
     names_length: bool,
     ended: bool,
+    /// Bytes that were read behind the head.
+    behind: u64,
     /// Bytes of the line so far.
     column: usize,
     /// True while the line so far is a beginning of the name.
@@ -169,6 +178,9 @@ impl HeadScan {
                 None if self.matches => rest,
                 None => return,
             };
+        }
+        if self.ended {
+            self.behind += bytes.len() as u64;
         }
     }
 
@@ -207,6 +219,8 @@ mod tests {
             let mut split = HeadScan::default();
             text.bytes().for_each(|byte| split.look_at(&[byte]));
             assert_eq!((whole.names_length, split.names_length), (expected, expected), "{text:?}");
+            let behind = text.split_once("\r\n\r\n").map(|(_, behind)| behind.len() as u64);
+            assert_eq!((Some(whole.behind), Some(split.behind)), (behind, behind), "{text:?}");
         }
     }
 }
