@@ -12,6 +12,7 @@ import os
 import socket
 import struct
 import subprocess
+import sys
 import threading
 import time
 import uuid
@@ -19,12 +20,13 @@ import uuid
 import aiohttp
 import anthropic
 import httpx
+import langgraph_sdk._sync.http
 import openai
 from a2a.client import A2ACardResolver, ClientConfig, ClientFactory
 from a2a.types import Message, Part, Role, SendMessageRequest
 from google import genai
 from google.genai import types
-from langgraph_sdk import get_sync_client
+from langgraph_sdk.client import SyncLangGraphClient
 
 from server import Server
 
@@ -34,7 +36,8 @@ DIALECTS = [
 ]
 SSE, NDJSON = "text/event-stream", "application/x-ndjson"
 # A turn of many seconds: no reader sees its end.
-SLOW = "scripted/long?deltas=2000&pace_ms=50"
+CONFIG = '[server]\ndrain = "1s"\n[agents.patient]\nmodel = "scripted/long?deltas=2000&pace_ms=50"\n'
+AGENT, MODEL = "patient", "agent/patient"
 SESSION = "open"
 OPEN_TURN = [
     {"type": "turn.submitted", "payload": {"input": "go"}},
@@ -53,47 +56,39 @@ class Proxy:
     """Passes bytes until it is told to cut every connection, with a close or with a reset; then it listens no more."""
 
     def __init__(self, port):
-        self.upstream, self.sockets, self.lock = port, [], threading.Lock()
+        self.upstream, self.near, self.loop = port, [], asyncio.new_event_loop()
         self.listener = socket.create_server(("127.0.0.1", 0), backlog=256)
         self.port = self.listener.getsockname()[1]
-        threading.Thread(target=self.accept, daemon=True).start()
+        self.server = self.loop.run_until_complete(asyncio.start_server(self.serve, sock=self.listener))
+        threading.Thread(target=self.loop.run_forever, daemon=True).start()
 
-    def accept(self):
-        while True:
-            try:
-                near, _ = self.listener.accept()
-            except OSError:
-                return
-            far = socket.create_connection(("127.0.0.1", self.upstream))
-            with self.lock:
-                self.sockets.append((near, far))
-            threading.Thread(target=self.pump, args=(near, far), daemon=True).start()
-            threading.Thread(target=self.pump, args=(far, near), daemon=True).start()
+    async def serve(self, near_reader, near):
+        self.near.append(near)
+        far_reader, far = await asyncio.open_connection("127.0.0.1", self.upstream)
+        await asyncio.gather(self.pump(near_reader, far), self.pump(far_reader, near))
 
     @staticmethod
-    def pump(source, target):
+    async def pump(source, target):
         try:
-            while data := source.recv(65536):
-                target.sendall(data)
-            target.shutdown(socket.SHUT_WR)
+            while data := await source.read(65536):
+                target.write(data)
+                await target.drain()
+            target.close()
         except OSError:
             pass
 
     def cut(self, reset):
-        # The listener closes only once no thread waits in it.
-        self.listener.shutdown(socket.SHUT_RDWR)
-        self.listener.close()
-        with self.lock:
-            for near, far in self.sockets:
+        def close_all():
+            self.server.close()
+            for near in self.near:
+                if near.is_closing():
+                    continue
                 if reset:
-                    near.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-                else:
-                    try:
-                        near.shutdown(socket.SHUT_RDWR)
-                    except OSError:
-                        pass
-                far.close()
-                near.close()
+                    linger = struct.pack("ii", 1, 0)
+                    near.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+                near.transport.abort()
+
+        self.loop.call_soon_threadsafe(close_all)
 
 
 class Reader:
@@ -167,18 +162,18 @@ def sdk_readers(base, key):
         return openai.OpenAI(base_url=f"{base}/v1", api_key=key, max_retries=0, timeout=WAIT)
 
     def responses(seen):
-        each(openai_client().responses.create(model=SLOW, input="go", stream=True), seen)
+        each(openai_client().responses.create(model=MODEL, input="go", stream=True), seen)
 
     def responses_stream(seen):
-        with openai_client().responses.stream(model=SLOW, input="go") as stream:
+        with openai_client().responses.stream(model=MODEL, input="go") as stream:
             each(stream, seen)
             stream.get_final_response()
 
     def chat(seen):
-        each(openai_client().chat.completions.create(model=SLOW, messages=words, stream=True), seen)
+        each(openai_client().chat.completions.create(model=MODEL, messages=words, stream=True), seen)
 
     def chat_stream(seen):
-        with openai_client().chat.completions.stream(model=SLOW, messages=words) as stream:
+        with openai_client().chat.completions.stream(model=MODEL, messages=words) as stream:
             each(stream, seen)
             stream.get_final_completion()
 
@@ -186,22 +181,26 @@ def sdk_readers(base, key):
         return anthropic.Anthropic(base_url=base, api_key=key, max_retries=0, timeout=WAIT)
 
     def messages(seen):
-        each(messages_client().messages.create(model=SLOW, messages=words, max_tokens=9999, stream=True), seen)
+        each(messages_client().messages.create(model=MODEL, messages=words, max_tokens=9999, stream=True), seen)
 
     def messages_stream(seen):
-        with messages_client().messages.stream(model=SLOW, messages=words, max_tokens=9999) as stream:
+        with messages_client().messages.stream(model=MODEL, messages=words, max_tokens=9999) as stream:
             each(stream, seen)
             stream.get_final_message()
 
     def gemini(seen):
         options = types.HttpOptions(base_url=base, timeout=WAIT * 1000)
         client = genai.Client(api_key=key, http_options=options)
-        each(client.models.generate_content_stream(model=SLOW, contents="go"), seen)
+        each(client.models.generate_content_stream(model=MODEL, contents="go"), seen)
+
+    # It reconnects five times, each with retries of its own, before it gives up; here nobody is there to come back to.
+    langgraph_sdk._sync.http._reconnect_delay = lambda *_, **__: 0.05
 
     def langgraph(seen):
-        client = get_sync_client(url=base, api_key=key, timeout=WAIT)
+        own = httpx.Client(base_url=base, headers={"x-api-key": key}, timeout=WAIT)
+        client = SyncLangGraphClient(own)
         asked = {"input": {"messages": words}, "stream_mode": ["messages", "values"]}
-        each(client.runs.stream(None, SLOW, **asked), seen)
+        each(client.runs.stream(None, AGENT, **asked), seen)
 
     def a2a(seen):
         async def read():
@@ -209,7 +208,7 @@ def sdk_readers(base, key):
                 card = await A2ACardResolver(own, base).get_agent_card()
                 client = ClientFactory(ClientConfig(httpx_client=own, streaming=True)).create(card)
                 message = Message(message_id=uuid.uuid4().hex, role=Role.ROLE_USER, parts=[Part(text="go")])
-                message.metadata.update({"agent": SLOW})
+                message.metadata.update({"agent": AGENT})
                 count = 0
                 async for _ in client.send_message(SendMessageRequest(message=message)):
                     if (count := count + 1) > 2:
@@ -255,7 +254,7 @@ def close(_, proxy):
 
 def run(how):
     """Opens every reader on a server of its own, cuts, and looks at what each of them says."""
-    server = Server()
+    server = Server(CONFIG)
     try:
         prepare(server)
         proxy = Proxy(server.port) if how in (reset, close) else None
@@ -289,7 +288,9 @@ def run(how):
 
 
 began, right, total = time.time(), 0, 0
-for how in (kill, drain, reset, close):
+# Words choose among the cuts.
+CUTS = {how.__name__: how for how in (kill, drain, reset, close)}
+for how in [CUTS[word] for word in sys.argv[1:] if word in CUTS] or CUTS.values():
     passed, of = run(how)
     right, total = right + passed, total + of
 print(f"cuts: {right}/{total} ({time.time() - began:.0f} s)", flush=True)
