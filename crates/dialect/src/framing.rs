@@ -195,8 +195,8 @@ pub enum Heartbeat {
 
 /// A comment and the blank line behind it.
 const COMMENT: &str = ": ka\n\n";
-/// The comment alone. Behind an `id:` some clients (openai and httpx-sse in Python) take a blank line for an event
-/// without data and fail on it, so the blank line of the next frame ends the comment too.
+/// The comment alone. Behind an `id:` openai in Python takes a blank line for an event without data and fails on it,
+/// so the blank line of the next frame ends the comment too.
 const COMMENT_BESIDE_IDS: &str = ": ka\n";
 
 impl Heartbeat {
