@@ -191,9 +191,9 @@ fn keys_only(program: &Program) -> Result<()> {
 fn origins(program: &Program) -> Result<()> {
     let (world, _server) = begin(program, "attack-origins")?;
     let place = &world.place;
-    let (_, credential) = mint(place, &place.key()?, json!({"scopes": ["read", "write"]}))?;
+    let (_, credential) = mint(place, &place.key()?, json!({"scopes": ["read", "write"], "agents": ["writer"]}))?;
     let streamed = format!("/v1/sessions/s/events?follow=false&credential={credential}");
-    let turn = r#"{"input":"hello"}"#;
+    let turn = r#"{"input":"hello","agent":"writer"}"#;
     for (origin, is_good) in [
         (Some(ORIGIN), true),
         (Some("https://APP.example"), true),
