@@ -4,6 +4,7 @@
 //! case starts its own server (`crash::runner::world::World`), so that none depends on what another left.
 
 mod access;
+mod keys;
 mod smoke;
 
 use std::time::Instant;
@@ -21,7 +22,7 @@ pub struct Case {
 
 /// Every case, area by area. A new area adds one line here.
 pub fn cases() -> Vec<Case> {
-    [smoke::CASES, access::CASES].concat()
+    [smoke::CASES, access::CASES, keys::CASES].concat()
 }
 
 /// Runs the cases whose name contains one of the words, or all of them, also after a failure.
