@@ -82,6 +82,10 @@ bugs! {
     PredicateFailsOpen = "predicate-fails-open";
     /// An always-rule holds for every agent.
     RuleForAllAgents = "rule-for-all-agents";
+    /// Of two `Origin` headers only the first is looked at.
+    DuplicateOrigin = "duplicate-origin";
+    /// The member `thread` of a message is ignored, and each continuation begins anew.
+    ThreadDropped = "thread-dropped";
 }
 
 #[cfg(feature = "seeded-bugs")]

@@ -71,6 +71,8 @@ const CAUGHT_BY: &[(&str, &[Suite])] = &[
     ("last-decision-wins", &[Loop("races::")]),
     ("predicate-fails-open", &[Loop("predicates::"), Loop("consent::")]),
     ("rule-for-all-agents", &[Loop("consent::an_always")]),
+    ("duplicate-origin", &[Attack("edge/repeated")]),
+    ("thread-dropped", &[Attack("edge/a-message-thread")]),
 ];
 
 /// Builds with the bugs in place, shows that the suites pass with none of them on, then that each is caught.
