@@ -229,7 +229,7 @@ fn addresses(program: &Program) -> Result<()> {
         ];
         for (path, body) in requests {
             let (status, answer) = edge.world.post(path, &body)?;
-            ensure!(status == 400, "{path} {url:?}: {status} {answer}");
+            ensure!(status == 422, "{path} {url:?}: {status} {answer}");
         }
     }
     let file = json!([{"role": "user", "content": [{"type": "input_file", "file_id": "file-abc_1"}]}]);
