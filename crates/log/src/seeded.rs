@@ -82,6 +82,12 @@ bugs! {
     PredicateFailsOpen = "predicate-fails-open";
     /// An always-rule holds for every agent.
     RuleForAllAgents = "rule-for-all-agents";
+    /// An answer's tool calls beyond the agent's limit are run.
+    NoCallCap = "no-call-cap";
+    /// Uploads are held in memory until they are complete.
+    BufferUploads = "buffer-uploads";
+    /// Sessions that nobody uses stay in memory.
+    KeepHubs = "keep-hubs";
 }
 
 #[cfg(feature = "seeded-bugs")]

@@ -71,6 +71,9 @@ const CAUGHT_BY: &[(&str, &[Suite])] = &[
     ("last-decision-wins", &[Loop("races::")]),
     ("predicate-fails-open", &[Loop("predicates::"), Loop("consent::")]),
     ("rule-for-all-agents", &[Loop("consent::an_always")]),
+    ("no-call-cap", &[Attack("an-answer-runs-no-more-calls")]),
+    ("buffer-uploads", &[Attack("held-uploads-cost-no-memory")]),
+    ("keep-hubs", &[Attack("idle-sessions-leave-memory")]),
 ];
 
 /// Builds with the bugs in place, shows that the suites pass with none of them on, then that each is caught.
