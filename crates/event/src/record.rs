@@ -10,7 +10,7 @@
 
 mod compose;
 
-pub use compose::{Composer, Composing, Surround};
+pub use compose::{Composer, Composing, IdOrigin, Surround};
 
 use crate::decode::decode_members;
 use crate::{Draft, Event, EventId, EventType, Sequence, Timestamp};

@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::actor::{self, Command};
 use crate::timer::Timers;
+use crate::turns::TurnCounts;
 use crate::{Journal, Options, Registry};
 
 pub(crate) struct Core {
@@ -23,6 +24,7 @@ pub(crate) struct Core {
     /// Sessions whose state is read at the same time.
     pub loads: Semaphore,
     pub timers: Timers,
+    pub turns: Arc<TurnCounts>,
     /// Cancelled when nothing new may begin: what is open ends, and is written down.
     pub hand_over: CancellationToken,
     /// Cancelled when the runner stops.
@@ -61,6 +63,7 @@ impl Core {
             places,
             loads: Semaphore::new(64),
             timers: Timers::default(),
+            turns: Arc::default(),
             hand_over: CancellationToken::new(),
             stop: CancellationToken::new(),
             mailboxes: Mutex::default(),

@@ -26,6 +26,7 @@ mod registry;
 mod runner;
 mod schema;
 mod timer;
+mod turns;
 mod view;
 
 pub use actor::blob_named;
@@ -43,6 +44,7 @@ pub use named::Named;
 pub use registry::{Registry, Route};
 pub use riverrun_tool::{SchemaError, Terminate, check_schema, is_blocked};
 pub use runner::{Options, Runner};
+pub use turns::TurnQuotas;
 
 /// The thread of a turn that names none.
 pub(crate) fn main_thread() -> riverrun_event::ThreadId {

@@ -14,7 +14,7 @@ use crate::core::Core;
 use crate::named::Named;
 use crate::{
     CancelMode, Cancelled, CommandError, Decide, Decided, Imported, Journal, Pause, Paused, ProcessOver,
-    ProcessWrite, QueueEntry, Registry, RequestKey, Spawn, Submit, Submitted,
+    ProcessWrite, QueueEntry, Registry, RequestKey, Spawn, Submit, Submitted, TurnQuotas,
 };
 
 #[derive(Debug, Clone)]
@@ -23,11 +23,13 @@ pub struct Options {
     pub queue: usize,
     /// Model and tool calls that may run at the same time; more wait for a place.
     pub running: usize,
+    /// Turns of one tenant that may be at work at the same time.
+    pub turns: TurnQuotas,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { queue: 100, running: 1000 }
+        Self { queue: 100, running: 1000, turns: TurnQuotas::default() }
     }
 }
 
@@ -111,6 +113,11 @@ impl Runner {
     /// Sessions that are held in memory now: those at work, and those that were a moment ago.
     pub fn resident(&self) -> usize {
         self.core.actors()
+    }
+
+    /// Turns of a tenant that are at work now.
+    pub fn turns_at_work(&self, tenant: &riverrun_event::TenantId) -> u64 {
+        self.core.turns.of(tenant)
     }
 
     /// Resolves when the turn is durably submitted.

@@ -4,6 +4,7 @@
 //! case starts its own server (`crash::runner::world::World`), so that none depends on what another left.
 
 mod smoke;
+mod storage;
 
 use std::time::Instant;
 
@@ -20,7 +21,7 @@ pub struct Case {
 
 /// Every case, area by area. A new area adds one line here.
 pub fn cases() -> Vec<Case> {
-    [smoke::CASES].concat()
+    [smoke::CASES, storage::CASES].concat()
 }
 
 /// Runs the cases whose name contains one of the words, or all of them, also after a failure.

@@ -34,7 +34,6 @@ enum Suite {
     Loop(&'static str),
 }
 
-#[allow(unused_imports, reason = "areas of the attack suite add their bugs one by one")]
 use Suite::Attack;
 use Suite::{Edge, Engine, FailingSync, Kill, Loop, Power, Runner, Syncs};
 
@@ -71,6 +70,13 @@ const CAUGHT_BY: &[(&str, &[Suite])] = &[
     ("last-decision-wins", &[Loop("races::")]),
     ("predicate-fails-open", &[Loop("predicates::"), Loop("consent::")]),
     ("rule-for-all-agents", &[Loop("consent::an_always")]),
+    ("quota-blind-bytes", &[Attack("quota-of-bytes-holds"), Engine("contract", "")]),
+    ("quota-keeps-deleted", &[Attack("quota-of-sessions"), Engine("contract", "")]),
+    ("quota-blind-import", &[Attack("quota-of-streams-and-events")]),
+    ("retire-open-turns", &[Attack("retention-spares-open-turns"), Engine("contract", "")]),
+    ("retire-by-wall-clock", &[Attack("jumping-clock")]),
+    ("fresh-ids-after-restore", &[Attack("ids-stay-after"), Engine("contract", "")]),
+    ("fixed-reserve", &[Attack("a-small-disk")]),
 ];
 
 /// Builds with the bugs in place, shows that the suites pass with none of them on, then that each is caught.

@@ -1,10 +1,13 @@
 //! `riverrun serve`, and `riverrun` alone.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use riverrun_event::TenantId;
+use riverrun_server::edge::TenantQuotas;
 
 use super::Context;
 use super::agents::{self, Scripts};
@@ -77,9 +80,14 @@ pub struct ServeLimits {
     pub blob_bytes: usize,
     pub connections: usize,
     pub connections_per_ip: usize,
-    pub streams_per_tenant: usize,
-    /// None is no limit.
+    /// None is no limit, as for the other quotas of a tenant.
+    pub streams_per_tenant: Option<u64>,
     pub events_per_second: Option<u64>,
+    pub sessions_per_tenant: Option<u64>,
+    pub stored_bytes_per_tenant: Option<u64>,
+    pub running_turns_per_tenant: Option<u64>,
+    /// Other quotas for some tenants.
+    pub tenants: BTreeMap<TenantId, TenantQuotas>,
     pub failed_auth_per_minute: u32,
 }
 
@@ -149,7 +157,7 @@ fn options(config: &Effective, dev: bool) -> Outcome<ServeOptions> {
         listen.parse().map_err(|_| Failure::new(Exit::Config, format_args!("server.listen: `{listen}`")))?;
     let size = |key| usize::try_from(config.integer("limits", key)).unwrap_or(usize::MAX);
     let retention = config.duration("log", "retention");
-    let per_second = config.integer("limits", "events_per_second");
+    let quota = |key| Some(config.integer("limits", key)).filter(|limit| *limit > 0);
     Ok(ServeOptions {
         data_dir: config.text("server", "data_dir").into(),
         listen,
@@ -172,8 +180,12 @@ fn options(config: &Effective, dev: bool) -> Outcome<ServeOptions> {
             blob_bytes: size("blob_bytes"),
             connections: size("connections"),
             connections_per_ip: size("connections_per_ip"),
-            streams_per_tenant: size("streams_per_tenant"),
-            events_per_second: (per_second > 0).then_some(per_second),
+            streams_per_tenant: quota("streams_per_tenant"),
+            events_per_second: quota("events_per_second"),
+            sessions_per_tenant: quota("sessions_per_tenant"),
+            stored_bytes_per_tenant: quota("stored_bytes_per_tenant"),
+            running_turns_per_tenant: quota("running_turns_per_tenant"),
+            tenants: config.declared.as_ref().map(|declared| declared.tenants.clone()).unwrap_or_default(),
             failed_auth_per_minute: u32::try_from(size("failed_auth_per_minute")).unwrap_or(u32::MAX),
         },
     })

@@ -4,12 +4,13 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use foldhash::HashMap;
-use riverrun_event::{EventType, Record, Sequence};
+use riverrun_event::{EventType, Record};
 use riverrun_fold::State;
 use riverrun_log::SessionKey;
 use tokio::sync::mpsc;
 
 use super::calls::Calls;
+use super::lost::{Lost, lost_turns};
 use super::process::Processes;
 use super::whole::whole_event;
 use super::{Actor, Stop};
@@ -25,7 +26,9 @@ impl Actor {
     ) -> Result<Self, Stop> {
         let incarnation = core.journal.open(&key).await.map_err(Stop::of)?;
         let state = core.journal.state(&incarnation).await.map_err(Stop::of)?;
-        let view = load_view(&core, &key, &state).await?;
+        let lost = lost_turns(&core, &key, &state).await?;
+        let view = load_view(&core, &key, &state, &lost).await?;
+        let at_work = core.turns.share(&key.tenant);
         let is_handing_over = core.is_draining();
         let mut actor = Self {
             core,
@@ -55,7 +58,9 @@ impl Actor {
             deadline_at: None,
             others: 0,
             is_handing_over,
+            at_work,
         };
+        actor.end_lost(&lost).await?;
         actor.count_output();
         actor.restore().await;
         actor.fetch_kept().await;
@@ -67,7 +72,7 @@ impl Actor {
     pub(super) async fn reload(&mut self) -> Result<(), Stop> {
         self.unfolded.clear();
         self.state = self.core.journal.state(&self.incarnation).await.map_err(Stop::of)?;
-        self.view = load_view(&self.core, &self.key, &self.state).await?;
+        self.view = load_view(&self.core, &self.key, &self.state, &Lost::default()).await?;
         self.streams.clear();
         self.pools.clear();
         self.count_output();
@@ -90,11 +95,12 @@ impl Actor {
 }
 
 /// Reads the events of the turns that are open, as far as the state goes.
-async fn load_view(core: &Core, key: &SessionKey, state: &State) -> Result<View, Stop> {
+async fn load_view(core: &Core, key: &SessionKey, state: &State, lost: &Lost) -> Result<View, Stop> {
     let mut view = View::default();
-    let open = state.turns.iter().filter(|turn| turn.started_at.is_some() && !turn.status.is_terminal());
+    let is_open = |turn: &&riverrun_fold::Turn| turn.started_at.is_some() && !turn.status.is_terminal();
+    let open = state.turns.iter().filter(is_open).filter(|turn| !lost.turns.contains(&turn.turn_id));
     let Some(first) = open.map(|turn| turn.first_sequence).min() else { return Ok(view) };
-    let mut after = Sequence::new(first.get().saturating_sub(1)).unwrap_or_default();
+    let mut after = first.max(lost.first_available).previous();
     while after < state.sequence {
         let chunks = core.journal.read(key, after).await.map_err(Stop::of)?;
         let Some(last) = chunks.last().map(|chunk| chunk.last()) else { break };

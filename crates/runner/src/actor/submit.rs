@@ -46,6 +46,8 @@ impl Actor {
         is_busy: bool,
         digest: [u8; 32],
     ) -> Result<Submitted, Refusal> {
+        // A turn that is queued takes the place of the one before it.
+        let place = if is_busy { None } else { Some(self.admit_turn()?) };
         let turn = submit.turn_id.clone().unwrap_or_else(|| TurnId::from_bytes(self.core.fresh()));
         let told = Remembered {
             task_id: TaskId::from_bytes(self.core.fresh()),
@@ -71,6 +73,8 @@ impl Actor {
             self.write_start(&mut page, &scope, agent, 1);
         }
         let landed = self.append_once(&mut page).await?;
+        self.count_turns();
+        drop(place);
         let first = landed.map_or(Sequence::ZERO, |landed| landed.first);
         Ok(told.answer(first, false))
     }

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use riverrun_dialect::registry::Session;
 use riverrun_dialect::{
     Coalescer, Control, Dialect, Frames, Framing, Opening, SnapshotReason, write_control, write_opening,
 };
@@ -191,7 +190,7 @@ fn encoder(
     if key.dialect == Dialect::Native && filter.is_none() && !coalesces {
         return Encoder::Shared(key);
     }
-    let session = Session { id: hub.session(), incarnation: hub.incarnation() };
+    let session = hub.dialect_session();
     let mut own = Own::new(key, key.dialect.projector(&session, state, key.options));
     own.filter = filter;
     own.is_alone = key.dialect == Dialect::Blocks && matches!(opening, Opening::Snapshot(_));

@@ -9,6 +9,7 @@ use futures_util::stream;
 use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use http::{HeaderMap, StatusCode};
 use riverrun_event::{Cursor, Decoded, ErrorCode, Record, Sequence, SessionId, TurnId, decode};
+use riverrun_log::seeded::{self, Bug};
 use riverrun_log::{Digest, SessionKey};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
@@ -112,12 +113,20 @@ pub async fn import(
     let Some(first) = file.event().await? else {
         return Err(Problem::new(ErrorCode::BodyEmpty, "the file has no events"));
     };
+    if !seeded::is_on(Bug::QuotaBlindImport) {
+        app.edge().take_events(&caller, 1)?;
+    }
     // The places of an export are kept, also of one whose beginning was retired.
     let start_after = first.sequence.map_or(Sequence::ZERO, Sequence::previous);
     let wanted = query.session.or_else(|| first.session_id.clone());
     let hub = new_session(&app, &caller, wanted, start_after).await?;
     match fill(&app, &hub, first, &mut file, attempt.as_ref()).await {
-        Ok(imported) => Ok(json(StatusCode::CREATED, &imported)),
+        Ok(imported) => {
+            if !seeded::is_on(Bug::QuotaBlindImport) {
+                app.edge().charge_events(&caller, imported.events.saturating_sub(1));
+            }
+            Ok(json(StatusCode::CREATED, &imported))
+        }
         Err(problem) => {
             discard(&app, &hub).await?;
             Err(problem)
@@ -267,6 +276,7 @@ pub async fn fork(
     }
     let body: ForkBody = decode_text(&text)?;
     let at = fork_place(&hub, body.at)?;
+    app.edge().take_events(&caller, 1)?;
     let mut wanted = body.session_id;
     if let (None, Some(attempt)) = (&wanted, &attempt) {
         let id = SessionId::from_bytes(attempt.id(&digest));
@@ -278,6 +288,7 @@ pub async fn fork(
         wanted = Some(id);
     }
     let target = forked(&app, &caller, &hub, at, wanted, |_, _| true).await?;
+    app.edge().charge_events(&caller, at.get().saturating_sub(1));
     // A turn that is open in the copy goes on there, and its timers run, as they would after a restart.
     app.runner().wake(&target.key);
     let record = app.log().session(&target.key).await?.ok_or_else(not_found)?;
