@@ -79,6 +79,11 @@ impl Directory {
         Some((bytes(disk.f_blocks), bytes(disk.f_bavail))).filter(|(size, _)| *size > 0)
     }
 
+    /// True if the disk has less room than this.
+    pub fn is_tight(&self, bytes: u64) -> bool {
+        self.disk().is_some_and(|(_, free)| free < bytes)
+    }
+
     /// Fits what is set aside to the disk: on a small one the events need the room.
     pub fn scale(&self, options: &mut Options) {
         let Some((size, _)) = self.disk().filter(|_| !seeded::is_on(Bug::FixedReserve)) else { return };

@@ -78,7 +78,8 @@ impl SqliteLog {
         let frames = Arc::new(AtomicU64::new(found.wal.state.frames));
         let store = directory.store();
         let grow = || directory.grow_wal(options.wal_bytes, options.reserve_bytes);
-        let opened = || schema::open(&store, options.random.as_deref(), &found, &frames, grow);
+        let is_tight = directory.is_tight(options.wal_bytes);
+        let opened = || schema::open(&store, options.random.as_deref(), &found, &frames, is_tight, grow);
         let (is_full, opened) = match opened() {
             // A start writes a little; on a full disk that takes what was kept back for it.
             Err(OpenError::Store(error)) if severity(&error) == Severity::Full => {

@@ -134,12 +134,14 @@ pub const OF_SESSION: &[&str] = &[
     "origins",
 ];
 
-/// Opens the store, makes its tables if it is new, and marks a restored backup as another history.
+/// Opens the store, makes its tables if it is new, and marks a restored backup as another history. `is_tight`: the disk
+/// may have no room for a longer write-ahead file.
 pub fn open(
     path: &Path,
     random: Option<&dyn Random>,
     found_there: &Found,
     frames: &Arc<AtomicU64>,
+    is_tight: bool,
     grow_wal: impl Fn() -> Result<(), OpenError>,
 ) -> Result<(Connection, u64), OpenError> {
     let mut connection = connect(path)?;
@@ -160,9 +162,10 @@ pub fn open(
         told.store(u64::try_from(frames).unwrap_or(0), Ordering::Relaxed);
         Ok(())
     }))?;
-    if found_there.wal.has_remains {
+    if found_there.wal.has_remains || is_tight {
         // The file begins anew with the next commit, so that what lies behind the last one is of the past for good.
-        // On a full disk it cannot; then the next start tries again.
+        // On a full disk it often cannot grow, so this is also what makes room for a start.
+        // If the pages find no room in the store, the next start tries again.
         let _ = checkpoint(&connection);
     }
     grow_wal()?;
