@@ -47,7 +47,13 @@ struct Link {
 impl McpServer {
     /// Nothing is started yet.
     pub fn new(config: McpConfig) -> Arc<Self> {
-        Arc::new(Self { config, changes: watch::Sender::new(0), link: Mutex::default() })
+        let server = Self { config, changes: watch::Sender::new(0), link: Mutex::default() };
+        // Known from the start: a tool may find a secret before this server is asked.
+        server.secrets();
+        if let Endpoint::Http { url, .. } = &server.config.endpoint {
+            riverrun_secret::learn_url(url);
+        }
+        Arc::new(server)
     }
 
     pub fn name(&self) -> &str {
@@ -104,8 +110,7 @@ impl McpServer {
 
     async fn call_now(self: &Arc<Self>, remote: &str, mut call: Call) -> Result<ToolOutput, ToolError> {
         let session = self.session().await?;
-        // It may still have what it was started with, though the file has another by now.
-        let secrets = session.secrets.and(&self.secrets());
+        let secrets = self.secrets();
         call.progress = secrets.progress(call.progress);
         let arguments = call.arguments.as_object().cloned().unwrap_or_default();
         let mut params = CallToolRequestParams::new(remote.to_owned()).with_arguments(arguments);
@@ -176,7 +181,7 @@ impl McpServer {
     }
 
     async fn start(&self) -> Result<Session, ToolError> {
-        let (reason, secrets) = (Reason::default(), self.secrets());
+        let reason = Reason::default();
         let handler = Handler::new(self.changes.clone());
         let greeting = async {
             match &self.config.endpoint {
@@ -196,7 +201,7 @@ impl McpServer {
         let timeout = || format!("did not greet within {} ms", self.config.start_timeout.as_millis());
         let service = greeted.unwrap_or_else(|_| Err(timeout()));
         let service = service.map_err(|text| self.error(ToolErrorKind::Unavailable, &text))?;
-        Ok(Session { service, reason, secrets })
+        Ok(Session { service, reason })
     }
 
     /// What the server is given today and must not tell.
