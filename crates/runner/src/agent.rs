@@ -8,8 +8,9 @@ use riverrun_provider::History;
 use riverrun_tool::Tool;
 use serde_json::Value;
 
+use crate::Deltas;
 use crate::hook::HookUse;
-use crate::reference::References;
+use crate::reference::{ReferenceMode, References};
 
 /// A configured agent. Names of models are `PROVIDER/MODEL` or `scripted/SCENARIO`.
 #[derive(Clone, Default)]
@@ -40,6 +41,10 @@ pub struct AgentSpec {
     pub merge: Option<Merge>,
     pub limits: Limits,
     pub references: References,
+    /// What goes before `references.mode`, by the name that the model calls; `SERVER` stands for all of `SERVER__tool`.
+    pub tool_references: BTreeMap<String, ReferenceMode>,
+    /// How pieces of text become deltas, for turns that do not say.
+    pub deltas: Deltas,
     pub output_schema: Option<Value>,
     pub reasoning_effort: Option<String>,
     pub temperature: Option<f64>,
@@ -73,6 +78,13 @@ pub trait Toolbox: Send + Sync + 'static {
 }
 
 impl AgentSpec {
+    /// Which results of this tool get a number.
+    pub fn reference_mode(&self, tool: &str) -> ReferenceMode {
+        let server = || tool.split_once("__").and_then(|(server, _)| self.tool_references.get(server));
+        let declared = self.tool_references.get(tool).or_else(server);
+        declared.copied().unwrap_or(self.references.mode())
+    }
+
     /// All tools of the server's, those that come and go as they are now.
     pub fn tools_now(&self) -> Vec<ToolUse> {
         let boxes = self.toolboxes.iter().map(|toolbox| toolbox.tools());

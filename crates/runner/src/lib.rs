@@ -32,8 +32,8 @@ pub use actor::blob_named;
 pub use agent::AgentSpec;
 pub use approve::{Rule, rules};
 pub use command::{
-    Busy, CancelMode, Cancelled, CommandError, Decide, Decided, Decision, Fate, Pause, Paused, ProcessOver,
-    ProcessWrite, QueueEntry, RequestKey, Revoke, Revoked, Settings, Spawn, Submit, Submitted,
+    Busy, CancelMode, Cancelled, CommandError, Decide, Decided, Decision, Deltas, Fate, Pause, Paused,
+    ProcessOver, ProcessWrite, QueueEntry, RequestKey, Revoke, Revoked, Settings, Spawn, Submit, Submitted,
 };
 pub use imported::Imported;
 pub use journal::{

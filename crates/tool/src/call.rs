@@ -33,8 +33,10 @@ pub struct Progress {
     pub message: Option<String>,
     /// From 0 to 1.
     pub fraction: Option<f64>,
-    /// Output so far.
+    /// A block of the output so far. The user sees it in the call's result until the next one, or the end.
     pub partial: Option<Block>,
+    /// The place of `partial` among the blocks of the result; default: 0.
+    pub block_index: Option<u32>,
 }
 
 /// Where progress goes. It never blocks; progress that nobody can take is dropped.

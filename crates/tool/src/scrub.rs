@@ -112,11 +112,11 @@ impl Scrubber {
         }
         let scrubber = self.clone();
         Arc::new(move |told: Progress| {
-            let Progress { message, fraction, partial } = told;
+            let Progress { message, fraction, partial, block_index } = told;
             let message = message.map(|message| scrubber.text(&message));
             let output = ToolOutput { content: partial.into_iter().collect(), ..ToolOutput::default() };
             let partial = scrubber.output(output).content.pop();
-            sink(Progress { message, fraction, partial });
+            sink(Progress { message, fraction, partial, block_index });
         })
     }
 

@@ -200,8 +200,12 @@ impl Actor {
 
     /// Waits for the text that is on its way.
     pub(super) async fn land_text(&mut self) -> Result<(), Stop> {
-        let Some(InFlight { mut landing, now, size, began }) = self.in_flight.take() else { return Ok(()) };
+        let Some(InFlight { mut landing, now, size, began }) = self.in_flight.take() else {
+            self.is_log_busy = false;
+            return Ok(());
+        };
         let was_there = landing.ticket().is_resolved();
+        self.is_log_busy = !was_there;
         let answer = landing.ticket().await;
         if !was_there {
             // The next word came before: everything is busy, and text is written in larger bites.

@@ -86,7 +86,7 @@ impl Actor {
         let cut = self.view.task(&child).and_then(|(_, child)| cut_note(&child.agent, child.cut_short()?));
         if let Some(message) = message {
             let of_child = self.pools.remove(&child).unwrap_or_else(|| self.restored(&child));
-            let keep = self.references(task).keep;
+            let keep = self.kept_sources(task);
             let adopted = self.pool(task).adopt(&of_child, &message, keep);
             // A user who reads `[^2]` here finds what it cites among the child's items, as its `[^1]`.
             let references = RawJson::of(&adopted.numbers).ok().filter(|_| !adopted.numbers.is_empty());

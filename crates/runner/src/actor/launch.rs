@@ -35,7 +35,8 @@ impl Actor {
         let spawned = match launch {
             Launch::Model(made) => {
                 let EffectKey::Model(task) = &key else { return };
-                self.streams.insert(task.clone(), Stream::default());
+                let is_as_sent = self.persona(task).is_some_and(|persona| persona.sends_deltas_as_sent());
+                self.streams.insert(task.clone(), Stream::new(is_as_sent));
                 let made = match made {
                     Some(call) => Some(*call),
                     // An agent whose conversation can fail has its call made before it is announced.

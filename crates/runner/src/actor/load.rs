@@ -37,6 +37,7 @@ impl Actor {
             calls: Calls::default(),
             streams: HashMap::default(),
             in_flight: None,
+            is_log_busy: false,
             unfolded: Vec::new(),
             admitted: HashMap::default(),
             checked: HashSet::new(),
@@ -49,6 +50,7 @@ impl Actor {
             compacted: HashSet::new(),
             sealed: HashMap::default(),
             processes: Processes::default(),
+            drafts: HashMap::default(),
             afterwards: Vec::new(),
             generation: 0,
             reports,
@@ -70,6 +72,7 @@ impl Actor {
         self.view = load_view(&self.core, &self.key, &self.state).await?;
         self.streams.clear();
         self.pools.clear();
+        self.drafts.clear();
         self.count_output();
         self.restore().await;
         self.fetch_kept().await;

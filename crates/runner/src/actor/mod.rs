@@ -24,6 +24,7 @@ mod compact;
 mod control;
 mod decide;
 mod detach;
+mod draft;
 mod ended;
 mod failing;
 mod finish;
@@ -53,7 +54,7 @@ mod tools;
 mod vet;
 mod whole;
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::Poll;
@@ -82,6 +83,8 @@ use process::{Afterwards, Processes};
 
 /// Reports that may wait; a provider that is faster than the disk is slowed down by it.
 const REPORTS: usize = 1024;
+/// More pieces of text than this that come at once are joined.
+const MAX_SEPARATE_DELTAS: usize = 64;
 /// The longest that text is held back on a busy server.
 const LONGEST_BREATH: Duration = Duration::from_millis(8);
 /// How long an actor with nothing to do stays, so that the next command need not read the state again.
@@ -119,6 +122,8 @@ pub(crate) struct Actor {
     /// Tasks whose lost run this actor replaced.
     taken_over: HashSet<TaskId>,
     processes: Processes,
+    /// The drafts that running calls showed: how many of each block, by call.
+    drafts: HashMap<String, BTreeMap<u32, u32>>,
     afterwards: Vec<Afterwards>,
     generation: u64,
     reports: mpsc::Sender<Reported>,
@@ -126,6 +131,8 @@ pub(crate) struct Actor {
     deadline_at: Option<Instant>,
     /// Text that the log has not answered yet.
     in_flight: Option<InFlight>,
+    /// The last text was not durable when the next came.
+    is_log_busy: bool,
     /// Text that is in the log, and not in the state and the view yet.
     unfolded: Vec<Event>,
     /// How often others wrote into the session in between.
@@ -292,7 +299,11 @@ impl Actor {
         // The end of an effect may end the turn: nothing is written behind it unseen.
         while !held.report.is_last() && page.size() < LARGEST && page.events.len() < REPORTS {
             let Some(report) = self.calls.next_now(more) else { break };
-            if let Some(next) = held.join(report) {
+            let next = match self.joins_deltas(&held.key, page.events.len()) {
+                true => held.join(report),
+                false => Some(report),
+            };
+            if let Some(next) = next {
                 is_text &= held.report.is_text();
                 self.absorb(std::mem::replace(&mut held, next), &mut page);
             }
@@ -307,6 +318,14 @@ impl Actor {
             self.launch_all().await;
         }
         Ok(is_text && self.others == before)
+    }
+
+    /// Whether pieces of one text become one delta. A turn may ask for each piece as its service sent it; otherwise
+    /// they are joined only when the log is slower than the model, or when very many came at once.
+    fn joins_deltas(&self, key: &EffectKey, waiting: usize) -> bool {
+        let EffectKey::Model(task) = key else { return true };
+        let is_as_sent = self.streams.get(task).is_some_and(|stream| stream.is_as_sent);
+        !is_as_sent && (self.is_log_busy || waiting >= MAX_SEPARATE_DELTAS)
     }
 
     /// The next time at which something happens by itself.

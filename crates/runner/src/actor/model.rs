@@ -3,8 +3,8 @@
 use riverrun_event::{
     Annotation, Block, BlockChange, Cost, DeltaMaker, EventType, HostedItem, HostedPatch, HostedWord, Item,
     ItemCompleted, ItemId, ItemPatch, ItemStarted, ItemUpdated, MessageItem, MessagePatch, ModelCompleted,
-    ModelDelta, Patch, RawJson, ReasoningDelta, ReasoningItem, ReasoningPatch, TaskId, TextBlock, ToolArgs,
-    ToolCallId, ToolCallItem, ToolCallPatch, Usage,
+    ModelDelta, Patch, RawJson, ReasoningDelta, ReasoningItem, ReasoningPatch, ReasoningSummary, TaskId,
+    TextBlock, ToolArgs, ToolCallId, ToolCallItem, ToolCallPatch, Usage,
 };
 use riverrun_provider::{ItemKind, ModelEvent, StopReason};
 
@@ -27,9 +27,15 @@ pub(super) struct Stream {
     pub response: Option<String>,
     /// The bytes of the service, where they are to be kept.
     pub raw: Vec<u8>,
+    /// Each piece of text is a delta of its own.
+    pub is_as_sent: bool,
 }
 
 impl Stream {
+    pub fn new(is_as_sent: bool) -> Self {
+        Self { is_as_sent, ..Self::default() }
+    }
+
     /// True if something is to be written before what comes next.
     fn owes(&self) -> bool {
         self.done.is_some() || self.estimate.is_some()
@@ -50,10 +56,36 @@ pub(super) struct StreamItem {
     text: String,
     logprobs: Vec<RawJson>,
     annotations: Vec<Annotation>,
+    /// The part of a reasoning summary that grows.
+    summary: Option<SummaryPart>,
+    /// Parts of the summary that have begun.
+    summary_parts: u32,
     pub is_done: bool,
 }
 
+/// A part of a reasoning summary as far as it is.
+struct SummaryPart {
+    part: u32,
+    text: String,
+    /// False if text of it came earlier, before that of another part.
+    is_whole: bool,
+}
+
 impl StreamItem {
+    /// Takes text of a summary part. Gives the part before it if that is complete and short enough for one event.
+    fn summary_grows(&mut self, part: u32, delta: &str) -> Option<SummaryPart> {
+        if let Some(open) = self.summary.as_mut().filter(|open| open.part == part) {
+            if open.text.len() <= LONGEST_TOLD {
+                open.text.push_str(delta);
+            }
+            return None;
+        }
+        let is_whole = part >= self.summary_parts;
+        self.summary_parts = self.summary_parts.max(part.saturating_add(1));
+        let ended = self.summary.replace(SummaryPart { part, text: delta.to_owned(), is_whole });
+        ended.filter(|ended| ended.is_whole && ended.part < part && ended.text.len() <= LONGEST_TOLD)
+    }
+
     fn next_block(&mut self) -> u32 {
         self.blocks += 1;
         self.blocks - 1
@@ -96,10 +128,7 @@ impl Actor {
                 self.hosted_word(task, index, HostedWord::Frame, &frame, page);
             }
             ModelEvent::Reasoning { index, summary_index, delta } => {
-                let Some((scope, item)) = self.stream_item(task, index) else { return };
-                let (item_id, output_index) = (Some(item.item.clone()), Some(item.output_index));
-                let delta = ReasoningDelta { delta, item_id, output_index, summary_index };
-                page.push(EventType::ReasoningDelta, &scope, &delta);
+                self.reasoning(task, index, summary_index, delta, page);
             }
             ModelEvent::Arguments { index, delta } => {
                 let Some((scope, item)) = self.stream_item(task, index) else { return };
@@ -183,6 +212,8 @@ impl Actor {
             text: String::new(),
             logprobs: Vec::new(),
             annotations: Vec::new(),
+            summary: None,
+            summary_parts: 0,
             is_done: false,
         };
         self.streams.entry(task.clone()).or_default().items.push(item);
@@ -239,6 +270,19 @@ impl Actor {
         let scope = maker.scope().clone();
         let delta = ModelDelta { logprobs: Some(logprobs), ..item.delta(delta, block) };
         page.push(EventType::ModelDelta, &scope, &delta);
+    }
+
+    /// A part of a summary is final when the next one begins.
+    fn reasoning(&mut self, task: &TaskId, index: u32, part: Option<u32>, delta: String, page: &mut Page) {
+        let Some((scope, item)) = self.stream_item(task, index) else { return };
+        let (item_id, output_index) = (Some(item.item.clone()), Some(item.output_index));
+        if let Some(ended) = part.and_then(|part| item.summary_grows(part, &delta)) {
+            let (text, summary_index) = (ended.text, ended.part);
+            let summary = ReasoningSummary { text, summary_index, item_id: item_id.clone(), output_index };
+            page.push(EventType::ReasoningSummary, &scope, &summary);
+        }
+        let delta = ReasoningDelta { delta, item_id, output_index, summary_index: part };
+        page.push(EventType::ReasoningDelta, &scope, &delta);
     }
 
     /// A picture, a sound or a file that the model made. What it says next is a text of its own.

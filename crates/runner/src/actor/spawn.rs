@@ -144,7 +144,7 @@ impl Actor {
                 let opening =
                     format!("The sub-agent {agent} ({child}), which was started beside you, answered:");
                 let mut parts = vec![Part::plain(opening)];
-                parts.extend(uncited(&of_child, &message, self.references(&parent).keep));
+                parts.extend(uncited(&of_child, &message, self.kept_sources(&parent)));
                 parts.extend(cut.map(Part::plain));
                 Input::Parts(parts)
             }
@@ -165,6 +165,9 @@ impl Actor {
 /// The message, with what it cites behind it. Input has no numbers in the parent's pool, so they are plain ones.
 fn uncited(pool: &Pool, message: &[Part], keep: Keep) -> Vec<Part> {
     let mut scratch = Pool::default();
+    if keep == Keep::Nothing {
+        return scratch.adopt(pool, message, keep).content;
+    }
     let mut parts = scratch.adopt(&Pool::default(), message, Keep::Cited);
     let mut out = std::mem::take(&mut parts.content);
     let mut told = parts.unknown;

@@ -126,7 +126,8 @@ async fn enter(
     let id = request.extensions().get::<RequestId>().cloned();
     let answered = async {
         let asking = let_in(app, scope, request).await?;
-        answer(asking).await
+        let deltas = start::deltas(asking.query.as_deref())?;
+        start::DELTAS.scope(deltas, answer(asking)).await
     };
     let mut response = answered.await.unwrap_or_else(|refusal| refusal.answer(dialect, id.as_ref()));
     // Anthropic's clients look for the name of a request under this name alone.

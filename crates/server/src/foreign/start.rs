@@ -12,12 +12,12 @@ use riverrun_dialect::{Answer, Dialect, Frames, Framing, Options, Projector};
 use riverrun_event::{Cursor, ErrorCode, Event, Payload, Record, Sequence, SessionId, TurnId};
 use riverrun_fold::State;
 use riverrun_log::SessionKey;
-use riverrun_runner::{Submit, Submitted};
+use riverrun_runner::{Deltas, Submit, Submitted};
 use sha2::{Digest, Sha256};
 
 use super::schemas::check_schemas;
 use crate::app::App;
-use crate::deliver::{CatchUp, Request, Subscription, TypePattern, open};
+use crate::deliver::{CatchUp, Request, Subscription, TypePattern, one_of, open};
 use crate::edge::{Caller, Media, Problem, not_found, stream_response};
 use crate::route::{NewSessionBody, check_addresses, check_blobs, create};
 use crate::runner::Asked;
@@ -58,6 +58,21 @@ pub fn derived(caller: &Caller, words: &[&str]) -> (SessionId, TurnId) {
     (SessionId::from_bytes(sixteen(session)), TurnId::from_bytes(sixteen(turn)))
 }
 
+tokio::task_local! {
+    /// What the query of the request says of deltas, for the turn that it begins.
+    pub(super) static DELTAS: Option<Deltas>;
+}
+
+/// Reads `?deltas=`, which every route that may begin a turn takes.
+pub(super) fn deltas(query: Option<&str>) -> Result<Option<Deltas>, Problem> {
+    let mut members = query.unwrap_or_default().split('&');
+    let Some(word) = members.find_map(|member| member.strip_prefix("deltas=")) else { return Ok(None) };
+    match Deltas::parse(word) {
+        Some(deltas) => Ok(Some(deltas)),
+        None => Err(one_of("deltas", word, "joined, as_sent")),
+    }
+}
+
 /// Makes or finds the session and submits the turn.
 pub async fn start(
     app: &App,
@@ -73,8 +88,11 @@ pub async fn start_with(
     app: &App,
     caller: &Caller,
     new: NewSessionBody,
-    submit: Submit,
+    mut submit: Submit,
 ) -> Result<(Started, Submitted), Problem> {
+    if let Ok(Some(deltas)) = DELTAS.try_with(|deltas| *deltas) {
+        submit.settings.get_or_insert_default().deltas = Some(deltas);
+    }
     if let Some(agent) = &submit.agent {
         app.agents().check(agent)?;
     }

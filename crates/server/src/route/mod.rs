@@ -38,7 +38,7 @@ pub(crate) use agents::inventory;
 pub(crate) use decide::{DecideBody, decide, too_late};
 pub(crate) use evidence::evidence;
 pub(crate) use idempotency::{InFlight, Once, stored_answer};
-pub(crate) use ingest::{answer, decode_all, put_large, store};
+pub(crate) use ingest::{Published, answer, decode_all, put_large, store};
 pub(crate) use kept::{Kept, Verb, create_task, keeps, pause_run, tasks as task_list};
 pub(crate) use processes::{end_process, environment, process_of, processes, write_stdin};
 pub(crate) use queue::{put_first, unqueue, waiting};

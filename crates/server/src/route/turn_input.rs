@@ -162,6 +162,7 @@ const KNOWN: &[&str] = &[
     "topP",
     "stop",
     "reasoningEffort",
+    "deltas",
     "extra",
 ];
 

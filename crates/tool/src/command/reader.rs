@@ -7,8 +7,8 @@ use crate::scrub::Scrubbing;
 use crate::{Progress, ProgressSink};
 
 const PREFIX: &[u8] = b"::progress ";
-/// A progress line longer than this is cut.
-const MAX_LINE: usize = 16 * 1024;
+/// A progress line longer than this is cut. A draft of a picture has room.
+const MAX_LINE: usize = 1 << 20;
 /// A program that writes this many times its limit is stopped.
 const FLOOD: u64 = 64;
 
@@ -105,7 +105,7 @@ fn take(piece: &[u8], start: &mut Vec<u8>, into: &mut Captured, progress: &Progr
     }
 }
 
-/// JSON with `message`, `fraction` and `partial`, which is a block of the output so far; or a message.
+/// JSON with `message`, `fraction`, and `partial`, which is the block of the output at `block_index`; or a message.
 fn parse(line: &[u8]) -> Progress {
     #[derive(serde::Deserialize)]
     #[serde(deny_unknown_fields)]
@@ -113,13 +113,15 @@ fn parse(line: &[u8]) -> Progress {
         message: Option<String>,
         fraction: Option<f64>,
         partial: Option<Block>,
+        #[serde(alias = "blockIndex")]
+        block_index: Option<u32>,
     }
     let text = String::from_utf8_lossy(line);
     let text = text.trim();
     match serde_json::from_str::<Told>(text) {
         Ok(told) => {
             let fraction = told.fraction.map(|fraction| fraction.clamp(0.0, 1.0));
-            Progress { message: told.message, fraction, partial: told.partial }
+            Progress { message: told.message, fraction, partial: told.partial, block_index: told.block_index }
         }
         Err(_) => Progress { message: Some(text.to_owned()), ..Progress::default() },
     }

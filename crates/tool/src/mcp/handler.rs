@@ -119,7 +119,7 @@ impl ClientHandler for Handler {
     async fn on_progress(&self, told: ProgressNotificationParam, _: NotificationContext<RoleClient>) {
         let fraction =
             told.total.filter(|total| *total > 0.0).map(|total| (told.progress / total).clamp(0.0, 1.0));
-        let progress = Progress { message: told.message, fraction, partial: None };
+        let progress = Progress { message: told.message, fraction, ..Progress::default() };
         self.tell(Whose::Token(told.progress_token), progress);
     }
 

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use riverrun_provider::Provider as Service;
 use riverrun_runner::agent::{Approval as Rule, Limits, OnTimeout, TRANSFER, ToolUse};
-use riverrun_runner::reference::{Keep, References, Wrapper};
-use riverrun_runner::{AgentSpec, Registry};
+use riverrun_runner::reference::{Keep, ReferenceMode, References, Wrapper};
+use riverrun_runner::{AgentSpec, Deltas, Registry};
 use riverrun_tool::Tool;
 
 use super::failure::wrong;
@@ -146,12 +146,14 @@ fn spec(
         merge: None,
         limits: limits(&agent.limits),
         references: references(&agent.references),
+        tool_references: tool_references(declared),
         output_schema: agent
             .output_schema
             .as_ref()
             .map(|source| json(source, read, "agents", &agent.name.text))
             .transpose()?,
         reasoning_effort: agent.reasoning_effort.clone(),
+        deltas: agent.deltas.as_deref().and_then(Deltas::parse).unwrap_or_default(),
         temperature: agent.temperature,
         max_output_tokens: agent.max_output_tokens,
         compact_at_tokens: agent.compact_at_tokens,
@@ -159,8 +161,19 @@ fn spec(
     })
 }
 
+/// What tools and MCP servers say of their own results.
+fn tool_references(declared: &Declared) -> BTreeMap<String, ReferenceMode> {
+    let tools = declared.tools.iter().map(|tool| (&tool.name, &tool.references));
+    let servers = declared.mcp.iter().map(|server| (&server.name, &server.references));
+    let mode = |(name, word): (&Name, &Option<String>)| {
+        Some((name.text.clone(), ReferenceMode::parse(word.as_deref()?)?))
+    };
+    tools.chain(servers).filter_map(mode).collect()
+}
+
 fn references(declared: &ReferencesDeclared) -> References {
     References {
+        mode: declared.mode.as_deref().and_then(ReferenceMode::parse),
         wrapper: match declared.marker.as_deref() {
             Some("result") => Wrapper::Result,
             Some(_) | None => Wrapper::Item,

@@ -75,7 +75,9 @@ fn declaration(section: &Section) -> String {
     }
     text.push_str(&table(section.fields));
     for field in section.fields {
-        if let Shape::Table(fields) | Shape::NumberTables(fields) = field.shape {
+        if let Shape::Table(fields) | Shape::NumberTables(fields) | Shape::WordOrTable(_, fields) =
+            field.shape
+        {
             let _ = write!(text, "\nThe members of `{}`:\n{}", field.key, table(fields));
         }
     }
@@ -113,6 +115,7 @@ fn form(shape: Shape) -> String {
         Shape::Word(words) => return listed(words),
         Shape::Words(words) => return format!("list of {}", listed(words)),
         Shape::Table(_) => "table",
+        Shape::WordOrTable(words, _) => return format!("{}, or table", listed(words)),
         Shape::Routes => "table",
         Shape::JsonSchema => "JSON Schema, or `{ file = \"….json\" }`",
     }

@@ -28,7 +28,14 @@ pub const LIMITS: &[Field] = &[
     ),
 ];
 
+const REFERENCE_MODES: &[&str] = &["off", "cited", "all"];
+
 pub const REFERENCES: &[Field] = &[
+    may(
+        "mode",
+        Shape::Word(REFERENCE_MODES),
+        "Which results get a number: none (`off`), those that the tool marks as sources (`cited`), or `all`. Default: `all` with `explain`, else `cited`.",
+    ),
     may(
         "marker",
         Shape::Word(&["item", "result"]),
@@ -55,8 +62,17 @@ pub const AGENT: &[Field] = &[
     may("handoffs", Shape::Texts, "Agents that this one may hand the conversation to."),
     may("approval", Shape::Word(APPROVALS), "When a person must agree to a call, for tools that do not say."),
     may("limits", Shape::Table(LIMITS), "What one turn may use."),
-    may("references", Shape::Table(REFERENCES), "What the model reads of what it can cite."),
+    may(
+        "references",
+        Shape::WordOrTable(REFERENCE_MODES, REFERENCES),
+        "What the model reads of what it can cite; a word is the `mode`.",
+    ),
     may("output_schema", Shape::JsonSchema, "The JSON Schema that the final message must fit."),
+    may(
+        "deltas",
+        Shape::Word(&["joined", "as_sent"]),
+        "`as_sent`: each piece of text that the service sends is a delta of its own. `joined`, the default: so too, unless the log is slower than the model.",
+    ),
     may("reasoning_effort", Shape::Text, "`low`, `medium`, `high`, or what the provider knows."),
     may("temperature", Shape::Temperature, "The model's temperature."),
     may("max_output_tokens", Shape::Count, "Tokens of one answer."),
@@ -109,6 +125,11 @@ pub const TOOL: &[Field] = &[
     may("limits", Shape::Table(PROCESS_LIMITS), "What a command may use of the machine (Linux)."),
     may("timeout", Shape::Duration, "How long a call may take."),
     may("approval", Shape::Word(APPROVALS), "When a person must agree to a call."),
+    may(
+        "references",
+        Shape::Word(REFERENCE_MODES),
+        "Which of its results get a number to be cited by; default: as the agent says.",
+    ),
     may("read_only", Shape::Flag, "It changes nothing; calls may run at the same time."),
     may("destructive", Shape::Flag, "It may destroy something."),
     may("idempotent", Shape::Flag, "The same call again changes nothing more."),
@@ -129,6 +150,11 @@ pub const MCP: &[Field] = &[
     may("headers", Shape::TextMap, "Headers for a server over HTTP; secrets by { env } or { file }."),
     may("timeout", Shape::Duration, "How long a call may take."),
     may("approval", Shape::Word(APPROVALS), "When a person must agree to a call of its tools."),
+    may(
+        "references",
+        Shape::Word(REFERENCE_MODES),
+        "Which results of its tools get a number to be cited by; default: as the agent says.",
+    ),
     may("allow_hosts", Shape::Texts, "Hosts of servers over HTTP that are private or without TLS."),
     may("trust_hints", Shape::Flag, "Believe what the server says of its tools."),
 ];

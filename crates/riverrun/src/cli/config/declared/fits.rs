@@ -29,6 +29,11 @@ pub fn fits(node: &Node, shape: Shape) -> Result<(), String> {
         Shape::TextMap => return text_map(node),
         Shape::Duration => return span_of_time(node),
         Shape::Word(words) => return word(node, words),
+        Shape::WordOrTable(words, _) => match node.value {
+            NodeValue::Table(_) => true,
+            NodeValue::Text(_) => return word(node, words),
+            _ => false,
+        },
         Shape::Words(words) => return list_of(node, words),
     };
     if is { Ok(()) } else { wants(node, wanted(shape)) }
@@ -54,6 +59,7 @@ fn wanted(shape: Shape) -> &'static str {
         Shape::Duration => "a duration such as \"15s\"",
         Shape::TextMap | Shape::NumberTables(_) | Shape::Table(_) | Shape::Routes => "a table",
         Shape::Word(_) => "a word",
+        Shape::WordOrTable(..) => "a word or a table",
         Shape::Words(_) => "a list of words",
     }
 }

@@ -115,6 +115,7 @@ impl Reader {
         fits(node, shape)?;
         match shape {
             Shape::Table(fields) => drop(self.table(node, fields, at)),
+            Shape::WordOrTable(_, fields) if node.text().is_none() => drop(self.table(node, fields, at)),
             Shape::NumberTables(fields) => {
                 for member in node.members() {
                     self.table(&member.node, fields, &format!("{at}.{}", member.key));
@@ -135,6 +136,7 @@ impl Reader {
             | Shape::Url
             | Shape::Flag
             | Shape::Word(_)
+            | Shape::WordOrTable(..)
             | Shape::Words(_)
             | Shape::Routes
             | Shape::JsonSchema => {}
@@ -174,12 +176,14 @@ impl Reader {
                 on_action_timeout: text(&limits, "on_action_timeout"),
             },
             references: ReferencesDeclared {
+                mode: text(&table, "references").or_else(|| text(&references, "mode")),
                 marker: text(&references, "marker"),
                 subagents: text(&references, "subagents"),
                 explain: flag(&references, "explain").unwrap_or_default(),
             },
             output_schema: json_schema(&table, "output_schema"),
             reasoning_effort: text(&table, "reasoning_effort"),
+            deltas: text(&table, "deltas"),
             temperature: number(&table, "temperature"),
             max_output_tokens: whole(&table, "max_output_tokens"),
             compact_at_tokens: whole(&table, "compact_at_tokens"),

@@ -34,6 +34,8 @@ pub enum Shape {
     /// A list of these words.
     Words(&'static [&'static str]),
     Table(&'static [Field]),
+    /// One of these words, or a table.
+    WordOrTable(&'static [&'static str], &'static [Field]),
     /// Names to texts or lists of texts.
     Routes,
     /// Any table, or `{ file = "….json" }`: a JSON Schema.
@@ -119,6 +121,7 @@ fn of(shape: Shape) -> Value {
         Shape::Word(words) => json!({ "enum": words }),
         Shape::Words(words) => json!({ "type": "array", "items": { "enum": words }, "minItems": 1 }),
         Shape::Table(fields) => table(fields),
+        Shape::WordOrTable(words, fields) => json!({ "oneOf": [{ "enum": words }, table(fields)] }),
         Shape::Routes => {
             json!({ "type": "object", "additionalProperties": { "oneOf": [{ "type": "string" }, texts] } })
         }

@@ -28,8 +28,10 @@ references = { marker = "result", subagents = "all", explain = true }
 
 [agents.scout]
 model = ["scripted/text"]
+references = "off"
 
 [tools.weather]
+references = "all"
 command = ["./weather", "{city}"]
 env = { TOKEN = { env = "WEATHER_TOKEN" }, LANG = "en" }
 timeout = "20s"
@@ -52,6 +54,8 @@ files = ["own.toml"]
     let references = &declared.agents[0].references;
     let words = (references.marker.as_deref(), references.subagents.as_deref(), references.explain);
     assert_eq!(words, (Some("result"), Some("all"), true));
+    assert_eq!((&references.mode, declared.agents[1].references.mode.as_deref()), (&None, Some("off")));
+    assert_eq!(declared.tools[0].references.as_deref(), Some("all"));
     let price = Price { input: 2.5, cached_input: None, cache_write: Some(3.0), output: 10.0 };
     assert_eq!(declared.providers[0].prices, [("gpt".to_owned(), price)]);
     assert_eq!(declared.policy.deny[0].text, "rm_*");

@@ -42,6 +42,8 @@ pub struct Agent {
     pub references: ReferencesDeclared,
     pub output_schema: Option<Source<Value>>,
     pub reasoning_effort: Option<String>,
+    /// `joined` or `as_sent`.
+    pub deltas: Option<String>,
     pub temperature: Option<f64>,
     pub max_output_tokens: Option<u64>,
     pub compact_at_tokens: Option<u64>,
@@ -65,6 +67,8 @@ pub struct LimitsDeclared {
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ReferencesDeclared {
+    /// `off`, `cited` or `all`.
+    pub mode: Option<String>,
     /// `item` or `result`.
     pub marker: Option<String>,
     /// `cited` or `all`.
@@ -108,6 +112,8 @@ pub struct Tool {
     pub destructive: Option<bool>,
     pub idempotent: Option<bool>,
     pub open_world: Option<bool>,
+    /// `off`, `cited` or `all`.
+    pub references: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -188,6 +194,8 @@ pub struct Mcp {
     pub approval: Option<Approval>,
     pub allow_hosts: Vec<String>,
     pub trust_hints: bool,
+    /// `off`, `cited` or `all`.
+    pub references: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
