@@ -82,6 +82,10 @@ bugs! {
     PredicateFailsOpen = "predicate-fails-open";
     /// An always-rule holds for every agent.
     RuleForAllAgents = "rule-for-all-agents";
+    /// Secrets that others were given are not hidden.
+    RedactOwnSecretsOnly = "redact-own-secrets-only";
+    /// Processes that left their group outlive the call that started them.
+    LeaveDescendants = "leave-descendants";
 }
 
 #[cfg(feature = "seeded-bugs")]

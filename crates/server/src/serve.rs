@@ -33,6 +33,8 @@ pub struct Options {
     pub origins: Vec<String>,
     /// A proxy stands in front, and its forwarding headers are believed.
     pub behind_proxy: bool,
+    /// `/metrics` needs no key, wherever the server is reached.
+    pub open_metrics: bool,
     pub limits: Limits,
     /// Faults on request, scripted models for all, dialect routes without a key. Loopback only.
     pub dev: bool,
@@ -89,6 +91,7 @@ pub async fn serve(
         hosts: options.hosts,
         origins: options.origins,
         behind_proxy: options.behind_proxy,
+        open_metrics: options.open_metrics,
         limits: options.limits,
         dev: options.dev,
         ..Config::new(address)

@@ -3,6 +3,8 @@
 //! A case is a name, the rule it proves, and a function that fails when the rule is broken. One file per area; each
 //! case starts its own server (`crash::runner::world::World`), so that none depends on what another left.
 
+mod processes;
+mod secrets;
 mod smoke;
 
 use std::time::Instant;
@@ -20,7 +22,7 @@ pub struct Case {
 
 /// Every case, area by area. A new area adds one line here.
 pub fn cases() -> Vec<Case> {
-    [smoke::CASES].concat()
+    [smoke::CASES, secrets::CASES, processes::CASES].concat()
 }
 
 /// Runs the cases whose name contains one of the words, or all of them, also after a failure.

@@ -34,9 +34,7 @@ enum Suite {
     Loop(&'static str),
 }
 
-#[allow(unused_imports, reason = "areas of the attack suite add their bugs one by one")]
-use Suite::Attack;
-use Suite::{Edge, Engine, FailingSync, Kill, Loop, Power, Runner, Syncs};
+use Suite::{Attack, Edge, Engine, FailingSync, Kill, Loop, Power, Runner, Syncs};
 
 /// Which suites must notice which bug: each of them, not one of them.
 const CAUGHT_BY: &[(&str, &[Suite])] = &[
@@ -71,6 +69,8 @@ const CAUGHT_BY: &[(&str, &[Suite])] = &[
     ("last-decision-wins", &[Loop("races::")]),
     ("predicate-fails-open", &[Loop("predicates::"), Loop("consent::")]),
     ("rule-for-all-agents", &[Loop("consent::an_always")]),
+    ("redact-own-secrets-only", &[Attack("secrets/a-command")]),
+    ("leave-descendants", &[Attack("processes/a-daemon-ends")]),
 ];
 
 /// Builds with the bugs in place, shows that the suites pass with none of them on, then that each is caught.

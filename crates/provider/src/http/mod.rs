@@ -101,6 +101,8 @@ impl<A: Api> HttpProvider<A> {
             }
             headers.insert(key, value);
         }
+        settings.headers.iter().for_each(|(name, value)| riverrun_secret::learn_named(name, value));
+        settings.base_url.iter().for_each(|url| riverrun_secret::learn_url(url));
         let secret = |(name, _): &(&String, &String)| settings.secret_headers.contains(name);
         let secret = settings.headers.iter().filter(secret).map(|(_, value)| value.as_str());
         let secrets = Secrets::new(settings.key.as_ref(), secret);

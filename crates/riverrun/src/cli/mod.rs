@@ -139,6 +139,9 @@ pub fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return usage::told(&error),
     };
+    if starts_programs(cli.command.as_ref()) {
+        protect_secrets();
+    }
     let output = Output { json: cli.json, quiet: cli.quiet, color: cli.color };
     let context = Context { connect: cli.connect, output };
     match start(cli.command, &context) {
@@ -148,6 +151,20 @@ pub fn main() -> ExitCode {
             ExitCode::from(failure.exit as u8)
         }
     }
+}
+
+/// True for commands that run agents in this process, or start the programs of the configuration.
+fn starts_programs(command: Option<&Command>) -> bool {
+    matches!(command, None | Some(Command::Serve(_) | Command::Run(_) | Command::Doctor(_)))
+}
+
+/// Programs that agents start run as the same user: they find no secrets of this process, and leave nothing behind.
+fn protect_secrets() {
+    if let Err(problem) = riverrun_secret::hide_environment() {
+        eprintln!("warning: programs that agents start can read this environment: {problem}");
+    }
+    riverrun_secret::forbid_dumps();
+    riverrun_tool::use_supervisor("/proc/self/exe".into());
 }
 
 fn start(command: Option<Command>, context: &Context) -> Outcome {

@@ -58,6 +58,7 @@ pub struct ServeOptions {
     pub listen: SocketAddr,
     pub dev: bool,
     pub behind_proxy: bool,
+    pub open_metrics: bool,
     pub allowed_origins: Vec<String>,
     pub allowed_hosts: Vec<String>,
     pub log_format: LogFormat,
@@ -85,7 +86,7 @@ pub struct ServeLimits {
 
 pub async fn run(args: ServeArgs, context: &Context) -> Outcome {
     let path = find_file(args.config.as_deref());
-    let effective = Effective::load(path.as_deref(), std::env::vars(), &flags(&args))?;
+    let effective = Effective::load(path.as_deref(), riverrun_secret::variables(), &flags(&args))?;
     let options = ServeOptions { accept_loss: args.accept_loss, ..options(&effective, args.dev)? };
     if options.dev && !options.listen.ip().is_loopback() {
         return Err(Failure::new(Exit::Config, format_args!("--dev does not listen on {}", options.listen))
@@ -112,7 +113,7 @@ pub async fn private(
         data_dir: data_dir.map(std::path::Path::to_owned),
         ..ServeArgs::default()
     };
-    let effective = Effective::load(path.as_deref(), std::env::vars(), &flags(&args))?;
+    let effective = Effective::load(path.as_deref(), riverrun_secret::variables(), &flags(&args))?;
     // Who leaves a command does not wait for a model: a call that is cut is made again by the next server.
     let options = ServeOptions { drain: LEAVING, ..options(&effective, true)? };
     let agents = agents::load(&effective, Scripts::ForAll).await?;
@@ -155,6 +156,7 @@ fn options(config: &Effective, dev: bool) -> Outcome<ServeOptions> {
         listen,
         dev,
         behind_proxy: config.flag("server", "behind_proxy"),
+        open_metrics: config.flag("server", "open_metrics"),
         allowed_origins: config.list("server", "allowed_origins"),
         allowed_hosts: config.list("server", "allowed_hosts"),
         log_format: if config.text("server", "log_format") == "json" {

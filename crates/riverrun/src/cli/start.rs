@@ -1,5 +1,6 @@
 //! The process around a server: its store, its log lines, its signals, its exit code.
 
+use std::io::Write;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -7,7 +8,10 @@ use riverrun_log::Log;
 use riverrun_server::edge::Limits;
 use riverrun_server::{Agents, Options, StartError, serve};
 use tokio::signal::unix::{SignalKind, signal};
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::filter_fn;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{EnvFilter, Layer};
 
 use super::exit::{Exit, Failure, Outcome};
 use super::serve::{LogFormat, ServeOptions};
@@ -113,6 +117,7 @@ fn server_options(options: &ServeOptions, agents: Agents) -> Options {
         admin_key: options.data_dir.join("admin.key"),
         backups: None,
         agents,
+        open_metrics: options.open_metrics,
         config_schema: Some(super::config::schema().to_string()),
     }
 }
@@ -142,14 +147,35 @@ async fn stopped() {
 }
 
 fn write_logs(format: LogFormat) {
-    // The MCP library tells of every connection; what matters of it the server says itself.
     let filter = EnvFilter::try_from_env("RIVERRUN_LOG")
-        .unwrap_or_else(|_| EnvFilter::new("info,riverrun::access=warn,rmcp=warn"));
-    let builder =
-        tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_target(false);
+        .unwrap_or_else(|_| EnvFilter::new("info,riverrun::access=warn"));
+    let layer = tracing_subscriber::fmt::layer().with_writer(Redacted::stderr).with_target(false);
+    // Libraries log messages and headers as they come; what matters of it the server says itself.
+    let ours = filter_fn(|metadata| metadata.target().starts_with("riverrun"));
+    let registry = tracing_subscriber::registry();
     // A second server in one process keeps the first one's log.
     let _ = match format {
-        LogFormat::Text => builder.with_ansi(false).try_init(),
-        LogFormat::Json => builder.json().try_init(),
+        LogFormat::Text => registry.with(layer.with_ansi(false).with_filter(ours)).with(filter).try_init(),
+        LogFormat::Json => registry.with(layer.json().with_filter(ours)).with(filter).try_init(),
     };
+}
+
+/// Standard error without the secrets that this process knows. A log line is one write.
+struct Redacted(std::io::Stderr);
+
+impl Redacted {
+    fn stderr() -> Self {
+        Self(std::io::stderr())
+    }
+}
+
+impl Write for Redacted {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.write_all(&riverrun_secret::known().bytes(bytes))?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.0.flush()
+    }
 }

@@ -1,6 +1,7 @@
 //! Effects begin here, after the events that announce them are durable.
 
 use riverrun_event::ProcessId;
+use riverrun_tool::redact_progress;
 use tokio_util::sync::CancellationToken;
 
 use super::Actor;
@@ -54,8 +55,9 @@ impl Actor {
             Launch::Tool(mut run) => {
                 run.call.cancel = cancel.clone();
                 let progress = line.clone();
-                run.call.progress =
-                    std::sync::Arc::new(move |told| progress.try_tell(Report::Progress(told)));
+                run.call.progress = redact_progress(std::sync::Arc::new(move |told| {
+                    progress.try_tell(Report::Progress(told));
+                }));
                 if run.tool.is_interactive() {
                     run.call.process = Some(std::sync::Arc::new(self.host(line.clone())));
                 }

@@ -10,6 +10,7 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use super::piece::{is_long, pieces};
+use super::redact::ModelRedactor;
 use super::{Line, Report};
 
 pub(crate) struct ModelCall {
@@ -40,18 +41,22 @@ pub(crate) async fn call_model(
 /// None if the call's end was reported or nobody listens; else why there was none.
 async fn speak(call: ModelCall, line: &Line, cancel: CancellationToken) -> Option<ModelError> {
     let mut stream = call.provider.call(call.request, cancel);
+    let (mut redactor, mut events) = (ModelRedactor::default(), Vec::new());
     while let Some(event) = stream.next().await {
-        if is_long(&event) {
-            for piece in pieces(event) {
-                if !line.tell(Report::Model(piece)).await {
-                    return None;
+        redactor.push(event, &mut events);
+        for event in events.drain(..) {
+            if is_long(&event) {
+                for piece in pieces(event) {
+                    if !line.tell(Report::Model(piece)).await {
+                        return None;
+                    }
                 }
+                continue;
             }
-            continue;
-        }
-        let is_last = matches!(event, ModelEvent::Completed { .. } | ModelEvent::Failed(_));
-        if !line.tell(Report::Model(event)).await || is_last {
-            return None;
+            let is_last = matches!(event, ModelEvent::Completed { .. } | ModelEvent::Failed(_));
+            if !line.tell(Report::Model(event)).await || is_last {
+                return None;
+            }
         }
     }
     if seeded::is_on(Bug::CutIsComplete) {

@@ -9,7 +9,7 @@ use riverrun_log::{Log, NewBlob, SessionKey};
 use riverrun_provider::{Category, ModelError, ModelEvent, ModelRequest, Provider, StopReason};
 use tokio_util::sync::CancellationToken;
 
-use super::{Line, Report};
+use super::{Line, Report, redact};
 
 pub(crate) struct SummaryCall {
     pub provider: Arc<dyn Provider>,
@@ -67,14 +67,14 @@ async fn ask(
     let (mut text, mut named) = (String::new(), (None, None));
     while let Some(event) = stream.next().await {
         match event {
+            ModelEvent::Failed(error) => return Err(redact::error(error)),
             ModelEvent::Started { response_id, model } => named = (response_id, model),
             ModelEvent::Text { delta, .. } | ModelEvent::Scored { delta, .. } => text.push_str(&delta),
-            ModelEvent::Raw(bytes) => *raw = bytes.to_vec(),
+            ModelEvent::Raw(bytes) => *raw = riverrun_secret::known().bytes(&bytes).into_owned(),
             ModelEvent::Completed { stop, usage, .. } => {
                 let (response, model) = named;
-                return Ok((text, Said { stop, usage, model, response }));
+                return Ok((redact::text(text), Said { stop, usage, model, response }));
             }
-            ModelEvent::Failed(error) => return Err(error),
             ModelEvent::ItemStarted { .. }
             | ModelEvent::Reasoning { .. }
             | ModelEvent::Arguments { .. }

@@ -69,6 +69,8 @@ pub struct Config {
     pub origins: Vec<String>,
     /// A proxy stands in front: its words about the caller's connection are believed.
     pub behind_proxy: bool,
+    /// `/metrics` needs no key, wherever the server is reached.
+    pub open_metrics: bool,
     pub limits: Limits,
     /// Faults on request, and no key for the routes of dialects. Loopback only.
     pub dev: bool,
@@ -81,6 +83,7 @@ impl Config {
             hosts: Vec::new(),
             origins: Vec::new(),
             behind_proxy: false,
+            open_metrics: false,
             limits: Limits::default(),
             dev: false,
         }
@@ -197,7 +200,11 @@ impl Edge {
         self.0.config.dev
     }
 
-    fn is_loopback_only(&self) -> bool {
-        self.0.config.bound.ip().is_loopback()
+    /// True where only users of this machine reach the server, or where the configuration says so: a proxy or another
+    /// host name means that requests come from elsewhere.
+    fn has_open_metrics(&self) -> bool {
+        let config = &self.0.config;
+        let is_local = config.bound.ip().is_loopback() && !config.behind_proxy && config.hosts.is_empty();
+        config.open_metrics || is_local
     }
 }

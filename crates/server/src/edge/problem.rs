@@ -33,7 +33,7 @@ impl Problem {
     pub fn new(code: ErrorCode, detail: impl Into<String>) -> Self {
         Self(Box::new(Inner {
             code,
-            detail: detail.into(),
+            detail: riverrun_secret::redact(&detail.into()).into_owned(),
             field: None,
             limit: None,
             extra: Map::new(),

@@ -91,6 +91,7 @@ impl Server {
             backups: None,
             agents,
             behind_proxy: false,
+            open_metrics: false,
             config_schema: Some("{\"title\":\"riverrun.toml\"}".to_owned()),
         };
         let running =

@@ -98,7 +98,7 @@ impl HttpTool {
         Ok(Self { definition, method, template, headers, outbound, response_limit })
     }
 
-    async fn run(&self, call: &Call, secrets: &Scrubber) -> Result<ToolOutput, ToolError> {
+    async fn run(&self, call: &Call, secrets: Scrubber) -> Result<ToolOutput, ToolError> {
         let bad = |problem: String| self.error(ToolErrorKind::BadArguments, &problem);
         let (mut url, rest) = self.template.fill(&call.arguments).map_err(bad)?;
         let body = self.body(&mut url, rest);
@@ -230,7 +230,7 @@ impl Tool for HttpTool {
         Box::pin(async move {
             tokio::select! {
                 () = call.cancel.cancelled() => Err(cancelled(&self.definition.name)),
-                done = self.run(&call, &secrets) => secrets.result(done),
+                done = self.run(&call, secrets) => secrets.result(done),
             }
         })
     }

@@ -104,8 +104,7 @@ impl McpServer {
 
     async fn call_now(self: &Arc<Self>, remote: &str, mut call: Call) -> Result<ToolOutput, ToolError> {
         let session = self.session().await?;
-        // It may still have what it was started with, though the file has another by now.
-        let secrets = session.secrets.and(&self.secrets());
+        let secrets = self.secrets();
         call.progress = secrets.progress(call.progress);
         let arguments = call.arguments.as_object().cloned().unwrap_or_default();
         let mut params = CallToolRequestParams::new(remote.to_owned()).with_arguments(arguments);
@@ -176,7 +175,7 @@ impl McpServer {
     }
 
     async fn start(&self) -> Result<Session, ToolError> {
-        let (reason, secrets) = (Reason::default(), self.secrets());
+        let reason = Reason::default();
         let handler = Handler::new(self.changes.clone());
         let greeting = async {
             match &self.config.endpoint {
@@ -196,7 +195,7 @@ impl McpServer {
         let timeout = || format!("did not greet within {} ms", self.config.start_timeout.as_millis());
         let service = greeted.unwrap_or_else(|_| Err(timeout()));
         let service = service.map_err(|text| self.error(ToolErrorKind::Unavailable, &text))?;
-        Ok(Session { service, reason, secrets })
+        Ok(Session { service, reason })
     }
 
     /// What the server is given today and must not tell.

@@ -12,7 +12,6 @@ use serde_json::Value;
 use super::handler::Handler;
 use super::stdio::Reason;
 use crate::Call;
-use crate::scrub::Scrubber;
 
 /// Pages and tools that a server may list; a server that goes on forever is stopped.
 const MAX_PAGES: usize = 100;
@@ -22,8 +21,6 @@ pub(super) struct Session {
     pub service: RunningService<RoleClient, Handler>,
     /// Why it ended, once it has.
     pub reason: Reason,
-    /// What it was started with and must not tell.
-    pub secrets: Scrubber,
 }
 
 impl Session {

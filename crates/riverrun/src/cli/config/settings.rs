@@ -59,6 +59,7 @@ settings! {
         "allowed_hosts": Kind::TextList, "", "Host names that are served besides loopback.";
         "allowed_origins": Kind::TextList, "", "Web origins that may call, besides the server's own.";
         "behind_proxy": Kind::Flag, "false", "Believe the forwarding headers of a proxy in front.";
+        "open_metrics": Kind::Flag, "false", "Serve `/metrics` without a key, also behind a proxy or under other host names.";
         "log_format": Kind::Word(&["text", "json"]), "text", "How the server writes its own log.";
         "drain": Kind::Duration, "30s", "How long a shutdown waits for open model and tool calls, requests and streams.";
     }
