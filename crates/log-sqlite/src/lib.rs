@@ -14,6 +14,7 @@ mod catalogue;
 mod checkpoint;
 mod commands;
 mod core;
+mod credentials;
 mod directory;
 mod examine;
 mod facts;

@@ -8,9 +8,10 @@ use bytes::Bytes;
 use riverrun_event::{ActionId, CommandId, KeyId, OwnerId, ProducerId, Sequence, TaskId, TenantId, TurnId};
 use riverrun_log::{
     ActionQuery, ActionRecord, ApiKey, Append, Appended, Blob, BlobInfo, BlobRef, Chunk, Command, Created,
-    Enqueued, Error, Health, IdempotencyRecord, Lease, Listener, Log, NewBlob, NewCommand, NewSession, Page,
-    ProducerState, Remembered, Sealed, SealedTurn, SessionHead, SessionKey, SessionQuery, SessionRecord,
-    Shard, Snapshot, SnapshotFound, Stats, TaskRecord, Ticket, Timestamp, TurnRecord, Urgency, Verification,
+    Credential, Enqueued, Error, Health, IdempotencyRecord, Lease, Listener, Log, NewBlob, NewCommand,
+    NewSession, Page, ProducerState, Remembered, Sealed, SealedTurn, SessionHead, SessionKey, SessionQuery,
+    SessionRecord, Shard, Snapshot, SnapshotFound, Stats, TaskRecord, Ticket, Timestamp, TurnRecord, Urgency,
+    Verification,
 };
 use rusqlite::Connection;
 
@@ -21,7 +22,8 @@ use crate::readers::plain;
 use crate::retire::Limit;
 use crate::shared::{Shared, lock};
 use crate::{
-    SqliteLog, backup, catalogue, commands, keys, pack, read, retire, rows, schema, sessions, sidecar, verify,
+    SqliteLog, backup, catalogue, commands, credentials, keys, pack, read, retire, rows, schema, sessions,
+    sidecar, verify,
 };
 
 impl SqliteLog {
@@ -277,6 +279,19 @@ impl Log for SqliteLog {
     fn touch_key(&self, id: &KeyId, at: Timestamp) -> Ticket<()> {
         let id = id.clone();
         self.write(move |core| keys::touch(core, &id, at))
+    }
+    fn put_credential(&self, credential: Credential) -> Ticket<()> {
+        // A revocation must work on a full disk.
+        match credential.revoked_at {
+            Some(_) => self.write_reserved(move |core| credentials::put(core, &credential)),
+            None => self.write(move |core| credentials::put(core, &credential)),
+        }
+    }
+    fn credentials(&self, after: u64) -> Ticket<Vec<(u64, Credential)>> {
+        self.ask(move |connection, _| plain(credentials::list(connection, after)))
+    }
+    fn drop_credentials(&self, expired_before: Timestamp) -> Ticket<u64> {
+        self.write(move |core| credentials::drop_expired(core, expired_before))
     }
     fn seal(&self, key: &SessionKey, through: Sequence) -> Ticket<Sealed> {
         let key = key.clone();

@@ -100,6 +100,12 @@ CREATE TABLE keys (
 pub const WAITING: &str =
     "CREATE INDEX IF NOT EXISTS actions_waiting ON actions (session, turn) WHERE resolved_at IS NULL";
 
+/// The same: a store without it has no credentials, and takes none.
+pub const CREDENTIALS: &str = "CREATE TABLE IF NOT EXISTS credentials (
+    version INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, key TEXT NOT NULL, tenant TEXT NOT NULL,
+    hash BLOB NOT NULL, access TEXT NOT NULL, created_at INTEGER NOT NULL, expires_at INTEGER NOT NULL,
+    revoked_at INTEGER) STRICT";
+
 /// The tables whose rows belong to a session and go with it.
 pub const OF_SESSION: &[&str] = &[
     "tags",
@@ -149,10 +155,11 @@ pub fn open(
     if is_new {
         connection.execute_batch(&format!(
             "BEGIN; PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {FORMAT}; {TABLES}
-             INSERT INTO meta VALUES ('incarnation', 0); {WAITING}; COMMIT;"
+             INSERT INTO meta VALUES ('incarnation', 0); {WAITING}; {CREDENTIALS}; COMMIT;"
         ))?;
     } else {
         let _ = connection.execute_batch(WAITING);
+        let _ = connection.execute_batch(CREDENTIALS);
     }
     let incarnation = renew(&connection, random, found_there.lost.is_some())?;
     mark_open(&connection, true)?;

@@ -37,7 +37,7 @@ pub use fact::{
     AT_WORK, ActionQuery, ActionRecord, Fact, HALTED, NewAction, OpenWork, Progress, Resolution,
     SessionChange, TaskFact, TaskRecord, Told, TurnFact, TurnRecord,
 };
-pub use key::ApiKey;
+pub use key::{ApiKey, Credential};
 pub use lease::{Epoch, Lease, Shard};
 pub use log::Log;
 pub use session::{

@@ -5,7 +5,7 @@ use riverrun_event::{ActionId, CommandId, KeyId, OwnerId, ProducerId, Sequence, 
 
 use crate::{
     ActionQuery, ActionRecord, ApiKey, Append, Appended, Blob, BlobInfo, BlobRef, Chunk, Command, Created,
-    Enqueued, Health, IdempotencyRecord, Lease, Listener, NewBlob, NewCommand, NewSession, Page,
+    Credential, Enqueued, Health, IdempotencyRecord, Lease, Listener, NewBlob, NewCommand, NewSession, Page,
     ProducerState, Remembered, Sealed, SealedTurn, SessionHead, SessionKey, SessionQuery, SessionRecord,
     Shard, Snapshot, SnapshotFound, Stats, TaskRecord, Ticket, Timestamp, TurnRecord, Verification,
 };
@@ -184,6 +184,15 @@ pub trait Log: Send + Sync + 'static {
 
     /// Notes the use of a key; it need not survive a crash.
     fn touch_key(&self, id: &KeyId, at: Timestamp) -> Ticket<()>;
+
+    /// Stores a credential, replacing one with the same id, under a version higher than every earlier one.
+    fn put_credential(&self, credential: Credential) -> Ticket<()>;
+
+    /// Every credential whose version is above `after`, in order of version. Zero gives all.
+    fn credentials(&self, after: u64) -> Ticket<Vec<(u64, Credential)>>;
+
+    /// Removes the credentials that expired before a time; answers how many. Versions are not used again.
+    fn drop_credentials(&self, expired_before: Timestamp) -> Ticket<u64>;
 
     // Upkeep.
 

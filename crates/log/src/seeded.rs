@@ -86,6 +86,14 @@ bugs! {
     RedactOwnSecretsOnly = "redact-own-secrets-only";
     /// Processes that left their group outlive the call that started them.
     LeaveDescendants = "leave-descendants";
+    /// A browser credential works on pages of every origin.
+    CredentialIgnoresOrigin = "credential-ignores-origin";
+    /// A browser credential goes on when its key is revoked.
+    CredentialOutlivesKey = "credential-outlives-key";
+    /// One key may hold all tickets of its tenant.
+    KeyTakesAllTickets = "key-takes-all-tickets";
+    /// An admin of any tenant sees the keys of every tenant.
+    EveryAdminSeesAllKeys = "every-admin-sees-all-keys";
 }
 
 #[cfg(feature = "seeded-bugs")]

@@ -1,7 +1,7 @@
 //! What all sessions share, and the way to a session's actor.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use riverrun_event::Timestamp;
 use riverrun_log::{Clock, Random, SessionKey};
@@ -14,7 +14,8 @@ use crate::{Journal, Options, Registry};
 
 pub(crate) struct Core {
     pub journal: Arc<dyn Journal>,
-    pub registry: Arc<Registry>,
+    /// For actors that begin from now on.
+    registry: RwLock<Arc<Registry>>,
     pub clock: Arc<dyn Clock>,
     pub random: Arc<dyn Random>,
     pub options: Options,
@@ -54,7 +55,7 @@ impl Core {
         let places = Arc::new(Semaphore::new(options.running.clamp(1, Semaphore::MAX_PERMITS)));
         Self {
             journal,
-            registry,
+            registry: RwLock::new(registry),
             clock,
             random,
             options,
@@ -65,6 +66,14 @@ impl Core {
             stop: CancellationToken::new(),
             mailboxes: Mutex::default(),
         }
+    }
+
+    pub fn registry(&self) -> Arc<Registry> {
+        self.registry.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub fn set_registry(&self, registry: Arc<Registry>) {
+        *self.registry.write().unwrap_or_else(PoisonError::into_inner) = registry;
     }
 
     pub fn now(&self) -> Timestamp {

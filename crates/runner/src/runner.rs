@@ -60,8 +60,13 @@ impl Runner {
         Self { _stop: Arc::new(StopOnDrop(core.clone())), core }
     }
 
-    pub fn registry(&self) -> &Registry {
-        &self.core.registry
+    pub fn registry(&self) -> Arc<Registry> {
+        self.core.registry()
+    }
+
+    /// Takes another registry. A session takes it up when it has no open turn.
+    pub fn set_registry(&self, registry: Arc<Registry>) {
+        self.core.set_registry(registry);
     }
 
     pub(crate) async fn ask<T>(

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock, Weak};
+use std::sync::{Arc, OnceLock, RwLock, Weak};
 
 use axum::extract::FromRef;
 use riverrun_event::{Sequence, SessionId, TenantId, Timestamp};
@@ -46,7 +46,7 @@ struct Inner {
     idempotency: InFlight,
     backups: OnceLock<PathBuf>,
     config_schema: OnceLock<String>,
-    agents: Agents,
+    agents: RwLock<Arc<Agents>>,
     runner: Runner,
     /// From the end of the recovery to the begin of the drain.
     takes_work: AtomicBool,
@@ -73,7 +73,7 @@ impl App {
                 Arc::new(SystemRandom),
                 agents.runner.clone(),
             ),
-            agents,
+            agents: RwLock::new(Arc::new(agents)),
             takes_work: AtomicBool::new(false),
             log,
             clock,
@@ -113,8 +113,14 @@ impl App {
     }
 
     /// What this server runs, and for whom.
-    pub fn agents(&self) -> &Agents {
-        &self.0.agents
+    pub fn agents(&self) -> Arc<Agents> {
+        self.0.agents.read().unwrap_or_else(|poison| poison.into_inner()).clone()
+    }
+
+    /// Takes another set of agents. Turns that run go on with what they began with.
+    pub fn set_agents(&self, agents: Agents) {
+        self.0.runner.set_registry(agents.registry.clone());
+        *self.0.agents.write().unwrap_or_else(|poison| poison.into_inner()) = Arc::new(agents);
     }
 
     pub fn runner(&self) -> &Runner {

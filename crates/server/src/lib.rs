@@ -20,4 +20,4 @@ mod websocket;
 pub use app::App;
 pub use route::router;
 pub use runner::Agents;
-pub use serve::{Options, Ready, StartError, serve, tend};
+pub use serve::{AdminKeyFile, Options, Ready, Reload, Reloader, StartError, serve, tend};

@@ -2,7 +2,7 @@
 
 use std::future::Future;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -56,6 +56,49 @@ pub struct Ready {
     pub address: SocketAddr,
     /// True if the admin key was made just now.
     pub first_start: bool,
+    pub admin_key: AdminKeyFile,
+    /// Changes what the running server works with.
+    pub reloader: Reloader,
+}
+
+/// What is in the file of the admin key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AdminKeyFile {
+    /// A key that works.
+    Works,
+    /// Nothing: the store came from elsewhere, such as a backup, or the file was removed.
+    Absent,
+    /// A key of another store, or one that was revoked or rotated.
+    Useless,
+}
+
+/// What a reload brings. The rest needs a restart.
+#[derive(Debug, Clone)]
+pub struct Reload {
+    pub hosts: Vec<String>,
+    pub origins: Vec<String>,
+    pub limits: Limits,
+    pub agents: Agents,
+}
+
+/// A handle on a running server.
+#[derive(Clone)]
+pub struct Reloader(App);
+
+impl Reloader {
+    /// Takes up another configuration and reads the keys again. Streams and running turns go on.
+    pub async fn reload(&self, reload: Reload) -> Result<(), Problem> {
+        self.0.edge().keys().refresh().await?;
+        self.0.edge().reload(&reload.hosts, &reload.origins, reload.limits);
+        self.0.set_agents(reload.agents);
+        Ok(())
+    }
+}
+
+impl std::fmt::Debug for Reloader {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Reloader")
+    }
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -87,6 +130,7 @@ pub async fn serve(
     let lease = log.acquire(Shard::ONLY, &owner()?, LEASE_TIME).await?;
     let keys = Keys::load(log.clone(), clock.clone()).await.map_err(|problem| keys_error(&problem))?;
     let first_start = keys.ensure_admin(&options.admin_key).await.map_err(|problem| keys_error(&problem))?;
+    let admin_key = admin_key_file(&keys, &options.admin_key);
     let config = Config {
         hosts: options.hosts,
         origins: options.origins,
@@ -115,7 +159,7 @@ pub async fn serve(
     if recovered.is_ok() {
         app.set_takes_work(true);
         edge.readiness().set(None);
-        ready(&Ready { address, first_start });
+        ready(&Ready { address, first_start, admin_key, reloader: Reloader(app.clone()) });
         stop.await;
     }
     app.set_takes_work(false);
@@ -141,6 +185,14 @@ pub async fn serve(
 /// dropped. For programs that have an app without a listener.
 pub async fn tend(app: App, lease: Lease, retention: Option<Duration>) {
     tokio::join!(upkeep::run(app.clone(), retention), keep_lease(app, lease));
+}
+
+fn admin_key_file(keys: &Keys, path: &Path) -> AdminKeyFile {
+    match std::fs::read_to_string(path) {
+        Ok(text) if keys.is_admin(text.trim()) => AdminKeyFile::Works,
+        Ok(_) => AdminKeyFile::Useless,
+        Err(_) => AdminKeyFile::Absent,
+    }
 }
 
 fn keys_error(problem: &Problem) -> StartError {

@@ -71,6 +71,10 @@ const CAUGHT_BY: &[(&str, &[Suite])] = &[
     ("rule-for-all-agents", &[Loop("consent::an_always")]),
     ("redact-own-secrets-only", &[Attack("secrets/a-command")]),
     ("leave-descendants", &[Attack("processes/a-daemon-ends")]),
+    ("credential-ignores-origin", &[Attack("access/a-credential-works-on-its-origins-alone")]),
+    ("credential-outlives-key", &[Attack("access/a-credential-ends-with-its-key")]),
+    ("key-takes-all-tickets", &[Attack("access/one-key-cannot-take-all-tickets")]),
+    ("every-admin-sees-all-keys", &[Attack("access/only-the-operator-sees-keys-of-other-tenants")]),
 ];
 
 /// Builds with the bugs in place, shows that the suites pass with none of them on, then that each is caught.

@@ -223,6 +223,11 @@ impl Server {
         Ok(kill_process(self.pid(), Signal::CONT)?)
     }
 
+    /// Asks it to read its configuration again.
+    pub fn hang_up(&self) -> Result<()> {
+        Ok(kill_process(self.pid(), Signal::HUP)?)
+    }
+
     /// Asks it to go.
     pub fn ask_to_go(&self) -> Result<()> {
         Ok(kill_process(self.pid(), Signal::TERM)?)

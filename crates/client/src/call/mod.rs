@@ -17,7 +17,7 @@ pub use backups::Backup;
 pub use blobs::Blob;
 pub use health::Health;
 pub use ingest::{Appended, Producer, ProducerStamp};
-pub use keys::{Key, NewKey};
+pub use keys::{Key, NewKey, Tenant};
 pub use processes::ProcessInput;
 pub use reads::{NewTicket, Ticket};
 pub use sessions::{NewSession, Page, Session, SessionFilter};

@@ -16,10 +16,10 @@ use riverrun_event::{ActionId, CommandId, KeyId, OwnerId, ProducerId, Sequence, 
 
 use crate::{
     ActionQuery, ActionRecord, ApiKey, Append, Appended, Blob, BlobInfo, BlobRef, Chunk, Clock, Command,
-    Created, Enqueued, Error, Health, IdempotencyRecord, Lease, Listener, Log, NewBlob, NewCommand,
-    NewSession, Page, ProducerState, Remembered, Sealed, SealedTurn, SessionHead, SessionKey, SessionQuery,
-    SessionRecord, Shard, Snapshot, SnapshotFound, Stats, TaskRecord, Ticket, Timestamp, TurnRecord,
-    Verification,
+    Created, Credential, Enqueued, Error, Health, IdempotencyRecord, Lease, Listener, Log, NewBlob,
+    NewCommand, NewSession, Page, ProducerState, Remembered, Sealed, SealedTurn, SessionHead, SessionKey,
+    SessionQuery, SessionRecord, Shard, Snapshot, SnapshotFound, Stats, TaskRecord, Ticket, Timestamp,
+    TurnRecord, Verification,
 };
 use state::State;
 
@@ -189,6 +189,27 @@ impl Log for MemoryLog {
                 key.last_used_at = Some(at);
             }
             Ok(())
+        })
+    }
+    fn put_credential(&self, credential: Credential) -> Ticket<()> {
+        self.run(|state| {
+            let version = state.number();
+            state.credentials.retain(|_, known| known.id != credential.id);
+            state.credentials.insert(version, credential);
+            Ok(())
+        })
+    }
+    fn credentials(&self, after: u64) -> Ticket<Vec<(u64, Credential)>> {
+        self.run(|state| {
+            let newer = state.credentials.range(after.saturating_add(1)..);
+            Ok(newer.map(|(version, credential)| (*version, credential.clone())).collect())
+        })
+    }
+    fn drop_credentials(&self, expired_before: Timestamp) -> Ticket<u64> {
+        self.run(|state| {
+            let before = state.credentials.len();
+            state.credentials.retain(|_, known| known.expires_at >= expired_before);
+            Ok((before - state.credentials.len()) as u64)
         })
     }
     fn seal(&self, key: &SessionKey, through: Sequence) -> Ticket<Sealed> {

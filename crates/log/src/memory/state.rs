@@ -9,9 +9,9 @@ use super::session::Session;
 use super::store::StoredBlob;
 use crate::seeded::{self, Bug};
 use crate::{
-    Admission, ApiKey, Append, Appended, BlobRef, CommandChange, Committed, Created, Epoch, Error, Fact,
-    IdempotencyRecord, Lease, Link, Listener, NewSession, ProducerState, SessionHead, SessionKey,
-    SessionRecord, Shard, Standing, Timestamp, admit,
+    Admission, ApiKey, Append, Appended, BlobRef, CommandChange, Committed, Created, Credential, Epoch,
+    Error, Fact, IdempotencyRecord, Lease, Link, Listener, NewSession, ProducerState, SessionHead,
+    SessionKey, SessionRecord, Shard, Standing, Timestamp, admit,
 };
 
 #[derive(Default)]
@@ -20,6 +20,8 @@ pub struct State {
     pub listener: Option<Listener>,
     pub sessions: HashMap<SessionKey, Session>,
     pub keys: BTreeMap<KeyId, ApiKey>,
+    /// By version.
+    pub credentials: BTreeMap<u64, Credential>,
     pub(super) blobs: HashMap<(TenantId, BlobRef), StoredBlob>,
     pub(super) answers: HashMap<(TenantId, String), IdempotencyRecord>,
     leases: HashMap<Shard, (Epoch, Option<Lease>)>,

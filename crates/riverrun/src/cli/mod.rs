@@ -22,6 +22,7 @@ mod output;
 mod pause;
 mod play;
 mod process;
+mod reload;
 mod rpc;
 mod rules;
 mod run;
@@ -114,8 +115,10 @@ enum Command {
     Doctor(doctor::DoctorArgs),
     /// Show, check or describe the configuration.
     Config(config::ConfigArgs),
-    /// Make, list and revoke keys.
+    /// Make, list, rotate and revoke keys; recover a lost admin key.
     Keys(keys::KeysArgs),
+    /// List the tenants that have keys.
+    Tenants,
     /// Measure a server on this machine.
     Bench(bench::BenchArgs),
     /// Speak JSON-RPC over stdin and stdout.
@@ -204,6 +207,7 @@ async fn carry_out(command: Option<Command>, context: &Context) -> Outcome {
         Some(Command::Doctor(args)) => doctor::run(args, context).await,
         Some(Command::Config(args)) => config::run(args, context),
         Some(Command::Keys(args)) => keys::run(args, context).await,
+        Some(Command::Tenants) => keys::tenants(context).await,
         Some(Command::Bench(args)) => bench::run(args, context).await,
         Some(Command::Rpc(args)) => rpc::run(args, context).await,
         Some(Command::Backup(args)) => backup::run(args, context).await,

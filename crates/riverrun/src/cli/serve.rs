@@ -5,11 +5,13 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use riverrun_server::AdminKeyFile;
 
 use super::Context;
 use super::agents::{self, Scripts};
 use super::config::{Effective, FlagValue, find_file};
 use super::exit::{Exit, Failure, Outcome};
+use super::reload::Configuration;
 use super::terminal::{Style, Tone};
 
 #[derive(Debug, Default, Args)]
@@ -96,8 +98,9 @@ pub async fn run(args: ServeArgs, context: &Context) -> Outcome {
     let agents = agents::load(&effective, scripts).await?;
     let example = agents.registry.default_agent.clone().unwrap_or_default();
     let style = context.output.style_of_notes();
-    super::start::start(options, agents, |options| {
-        context.output.note(&banner(options, &example, style));
+    let configuration = Configuration { path, flags: flags(&args), effective, options };
+    super::start::start(configuration, agents, |options, server| {
+        context.output.note(&banner(options, server.admin_key, &example, style));
     })
     .await
 }
@@ -144,7 +147,7 @@ fn flags(args: &ServeArgs) -> Vec<FlagValue> {
     flags
 }
 
-fn options(config: &Effective, dev: bool) -> Outcome<ServeOptions> {
+pub fn options(config: &Effective, dev: bool) -> Outcome<ServeOptions> {
     let listen = config.text("server", "listen");
     let listen =
         listen.parse().map_err(|_| Failure::new(Exit::Config, format_args!("server.listen: `{listen}`")))?;
@@ -182,7 +185,7 @@ fn options(config: &Effective, dev: bool) -> Outcome<ServeOptions> {
 }
 
 /// What a newcomer needs next.
-fn banner(options: &ServeOptions, agent: &str, style: Style) -> String {
+fn banner(options: &ServeOptions, admin_key: AdminKeyFile, agent: &str, style: Style) -> String {
     let url = format!("http://{}", options.listen);
     let mode = if options.dev { "dev mode" } else { "ready" };
     let label = |text: &str| style.paint(Tone::Dim, &format!("{text:9}"));
@@ -193,15 +196,21 @@ fn banner(options: &ServeOptions, agent: &str, style: Style) -> String {
         String::new(),
         format!("{} {}", label("API"), link(&format!("{url}/v1"))),
         format!("{} {}", label("Data"), options.data_dir.display()),
-        format!("{} {}", label("Key"), key.display()),
+        format!("{} {}", label("Key"), key_line(admin_key, &key, &options.data_dir)),
         String::new(),
         "Next, in another terminal:".to_owned(),
     ];
     let defaults = url == super::connect::DEFAULT_URL
         && options.data_dir == std::path::Path::new(super::connect::DEFAULT_DATA_DIR);
     // Whoever uses the defaults, in the same directory, needs no environment.
-    if !defaults {
-        lines.push(format!("  export RIVERRUN_URL={url} RIVERRUN_KEY=$(cat {})", key.display()));
+    match admin_key {
+        AdminKeyFile::Works if defaults => {}
+        AdminKeyFile::Works => {
+            lines.push(format!("  export RIVERRUN_URL={url} RIVERRUN_KEY=$(cat {})", key.display()));
+        }
+        AdminKeyFile::Absent | AdminKeyFile::Useless => {
+            lines.push(format!("  export RIVERRUN_URL={url} RIVERRUN_KEY=…"));
+        }
     }
     lines.extend([
         format!("  riverrun run {agent} \"what is known about tides\""),
@@ -211,6 +220,19 @@ fn banner(options: &ServeOptions, agent: &str, style: Style) -> String {
         line.insert_str(0, if line.is_empty() { "" } else { "  " });
     }
     lines.join("\n")
+}
+
+/// Where the admin key is, or what to do without it: a store from a backup comes with its keys, not with their texts.
+fn key_line(admin_key: AdminKeyFile, file: &std::path::Path, data_dir: &std::path::Path) -> String {
+    let recover = format!(
+        "use a key of this store; lost? stop the server, then `riverrun keys recover-admin --data-dir {}`",
+        data_dir.display()
+    );
+    match admin_key {
+        AdminKeyFile::Works => file.display().to_string(),
+        AdminKeyFile::Absent => format!("there is no {}: {recover}", file.display()),
+        AdminKeyFile::Useless => format!("{} does not open this store: {recover}", file.display()),
+    }
 }
 
 #[cfg(test)]
@@ -230,6 +252,11 @@ mod tests {
         assert_eq!(options.allowed_hosts, ["a", "b"]);
         assert_eq!(options.retention, Some(Duration::from_secs(30 * 86_400)));
         assert_eq!((options.limits.event_bytes, options.limits.events_per_second), (262_144, None));
-        assert!(banner(&options, "demo", Style::PLAIN).contains("riverrun run demo"));
+        let works = banner(&options, AdminKeyFile::Works, "demo", Style::PLAIN);
+        assert!(works.contains("riverrun run demo") && works.contains("RIVERRUN_KEY=$(cat"));
+        for lost in [AdminKeyFile::Absent, AdminKeyFile::Useless] {
+            let text = banner(&options, lost, "demo", Style::PLAIN);
+            assert!(text.contains("keys recover-admin") && !text.contains("$(cat"), "{text}");
+        }
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use riverrun_log::Log;
 use riverrun_server::edge::Limits;
-use riverrun_server::{Agents, Options, StartError, serve};
+use riverrun_server::{Agents, Options, Ready, StartError, serve};
 use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::filter::filter_fn;
 use tracing_subscriber::layer::SubscriberExt;
@@ -14,20 +14,44 @@ use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{EnvFilter, Layer};
 
 use super::exit::{Exit, Failure, Outcome};
+use super::reload::{self, Configuration};
 use super::serve::{LogFormat, ServeOptions};
 use super::store;
 
-/// Serves until a signal. `ready` is told the options with the real address.
-pub async fn start(options: ServeOptions, agents: Agents, ready: impl FnOnce(&ServeOptions)) -> Outcome {
+/// Serves until a signal. `ready` is told the options with the real address. The configuration is read again at SIGHUP.
+pub async fn start(
+    configuration: Configuration,
+    agents: Agents,
+    ready: impl FnOnce(&ServeOptions, &Ready),
+) -> Outcome {
+    let options = configuration.options.clone();
     write_logs(options.log_format);
-    serve_until(options, agents, ready, stopped()).await
+    let hangups = signal(SignalKind::hangup())
+        .map_err(|error| Failure::new(Exit::Io, format_args!("cannot listen for SIGHUP: {error}")))?;
+    let (gone, terminal_gone) = tokio::sync::oneshot::channel();
+    let reloading = |options: &ServeOptions, server: &Ready| {
+        ready(options, server);
+        let reloader = server.reloader.clone();
+        tokio::spawn(async move {
+            reload::at_hangups(hangups, configuration, reloader).await;
+            // Nobody waits for it any more if the server stops already.
+            let _ = gone.send(());
+        });
+    };
+    let stop = async {
+        tokio::select! {
+            () = stopped() => {}
+            Ok(()) = terminal_gone => {}
+        }
+    };
+    serve_until(options, agents, reloading, stop).await
 }
 
 /// Serves until `stop` resolves.
 pub async fn serve_until(
     options: ServeOptions,
     agents: Agents,
-    ready: impl FnOnce(&ServeOptions),
+    ready: impl FnOnce(&ServeOptions, &Ready),
     stop: impl Future<Output = ()>,
 ) -> Outcome {
     refuse_open_bind(&options)?;
@@ -49,7 +73,7 @@ pub async fn serve_until(
     let served = serve(
         log.clone(),
         server_options(&options, agents),
-        |listening| ready(&ServeOptions { listen: listening.address, ..options.clone() }),
+        |listening| ready(&ServeOptions { listen: listening.address, ..options.clone() }, listening),
         stop,
     )
     .await;
@@ -89,7 +113,7 @@ fn refuse_open_bind(options: &ServeOptions) -> Outcome {
         .hint("listen on 127.0.0.1 behind a proxy with TLS, or say --behind-proxy if one stands before this address"))
 }
 
-fn server_options(options: &ServeOptions, agents: Agents) -> Options {
+pub fn server_options(options: &ServeOptions, agents: Agents) -> Options {
     let given = &options.limits;
     let limits = Limits {
         body_bytes: given.body_bytes,

@@ -100,7 +100,7 @@ impl Actor {
         let step = StepId::from_bytes(self.core.fresh());
         let scope = with_step(&view.scope, Some(&step));
         let Some(persona) = self.persona(task) else { return false };
-        let Some((provider, model)) = persona.model(&self.core.registry, place) else { return false };
+        let Some((provider, model)) = persona.model(&self.registry, place) else { return false };
         let provider = provider.clone();
         let mut past = Vec::new();
         self.past(&thread, &turn_id, None, &mut past).await;

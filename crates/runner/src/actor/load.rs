@@ -28,6 +28,7 @@ impl Actor {
         let view = load_view(&core, &key, &state).await?;
         let is_handing_over = core.is_draining();
         let mut actor = Self {
+            registry: core.registry(),
             core,
             key,
             incarnation,
@@ -64,6 +65,13 @@ impl Actor {
     }
 
     /// Goes back to what the log has.
+    /// Takes up what a reload of the configuration brought, unless a turn is open.
+    pub(super) fn refresh_registry(&mut self) {
+        if self.view.turns.is_empty() {
+            self.registry = self.core.registry();
+        }
+    }
+
     pub(super) async fn reload(&mut self) -> Result<(), Stop> {
         self.unfolded.clear();
         self.state = self.core.journal.state(&self.incarnation).await.map_err(Stop::of)?;

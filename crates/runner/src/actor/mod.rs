@@ -71,11 +71,11 @@ pub(crate) use append::Stop;
 pub use attach::blob_named;
 pub(crate) use command::{Command, Reply};
 
-use crate::Incarnation;
 use crate::core::{Core, Mail};
 use crate::drive::{EffectKey, Launch, Report, Reported, Running};
 use crate::reference::Pool;
 use crate::view::View;
+use crate::{Incarnation, Registry};
 use calls::Calls;
 use model::Stream;
 use process::{Afterwards, Processes};
@@ -89,6 +89,8 @@ const LINGER: Duration = Duration::from_secs(1);
 
 pub(crate) struct Actor {
     core: Arc<Core>,
+    /// What turns run with. A reload is taken up when no turn is open, so that each ends with what it began with.
+    registry: Arc<Registry>,
     key: SessionKey,
     /// The session that this actor serves: never another one with the same key.
     incarnation: Incarnation,
@@ -272,7 +274,7 @@ impl Actor {
 
     /// Ends the actor's service, unless a command came just now.
     fn leave(&self, commands: &mut mpsc::UnboundedReceiver<Command>) -> Option<Command> {
-        if let Some(at) = crate::plan::deadline(&self.view, &self.core.registry) {
+        if let Some(at) = crate::plan::deadline(&self.view, &self.registry) {
             self.core.timers.schedule(&self.key, at);
         }
         self.core.let_go(&self.key, commands)
@@ -311,7 +313,7 @@ impl Actor {
 
     /// The next time at which something happens by itself.
     fn deadline(&self) -> Option<Instant> {
-        let at = crate::plan::deadline(&self.view, &self.core.registry)?;
+        let at = crate::plan::deadline(&self.view, &self.registry)?;
         let wait = at.millis().saturating_sub(self.core.now().millis());
         Some(Instant::now() + Duration::from_millis(u64::try_from(wait).unwrap_or(0)))
     }

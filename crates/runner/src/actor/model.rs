@@ -133,7 +133,7 @@ impl Actor {
     /// The dialect of the service that this task calls.
     fn spoken(&self, task: &TaskId) -> Option<&'static str> {
         let provider = self.view.task(task)?.1.provider.as_deref()?;
-        self.core.registry.providers.get(provider)?.speaks()
+        self.registry.providers.get(provider)?.speaks()
     }
 
     fn item_started(&mut self, task: &TaskId, index: u32, kind: ItemKind, page: &mut Page) {

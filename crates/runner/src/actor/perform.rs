@@ -16,7 +16,7 @@ impl Actor {
         let mut intents = plan(&Facts {
             state: &self.state,
             view: &self.view,
-            registry: &self.core.registry,
+            registry: &self.registry,
             running: &running,
             checked: &self.checked,
             now: self.core.now(),
@@ -55,7 +55,10 @@ impl Actor {
 
     fn perform_one(&mut self, intent: Intent, page: &mut Page) {
         match intent {
-            Intent::Start(turn) => self.start_queued(&turn, page),
+            Intent::Start(turn) => {
+                self.refresh_registry();
+                self.start_queued(&turn, page);
+            }
             Intent::Stop(turn) => self.stop_turn(&turn, page),
             Intent::Close(task) => self.close_child(&task, page),
             Intent::Interrupted(task) => self.interrupted(&task, page),

@@ -24,6 +24,7 @@ impl Actor {
         if self.core.is_draining() {
             return Err(CommandError::Draining.into());
         }
+        self.refresh_registry();
         let agent = self.agent_of(&submit)?;
         let thread = submit.thread_id.clone().unwrap_or_else(crate::main_thread);
         let is_busy = self.is_busy(&thread);
@@ -105,7 +106,7 @@ impl Actor {
     }
 
     fn agent_of(&self, submit: &Submit) -> Result<String, CommandError> {
-        let registry = &self.core.registry;
+        let registry = &self.registry;
         let known = || registry.names().join(", ");
         let named = submit.agent.as_ref().or(self.state.session.agent.as_ref());
         let name = named.or(registry.default_agent.as_ref());

@@ -53,7 +53,7 @@ impl Actor {
                 return self.refuse_call(task, call, ToolErrorKind::Unavailable, &message, page);
             }
             let known: Vec<String> =
-                persona.tools(&self.core.registry).into_iter().map(|tool| tool.name).collect();
+                persona.tools(&self.registry).into_iter().map(|tool| tool.name).collect();
             let message = match known.is_empty() {
                 true => format!("There is no tool `{name}`. This agent has no tools."),
                 false => format!("There is no tool `{name}`. There are: {}.", known.join(", ")),

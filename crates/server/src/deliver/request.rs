@@ -41,8 +41,19 @@ pub struct Request {
 }
 
 impl Request {
-    pub const PARAMETERS: &[&str] =
-        &["after", "dialect", "turn", "task", "types", "catchup", "follow", "index_unit", "limit", "ticket"];
+    pub const PARAMETERS: &[&str] = &[
+        "after",
+        "dialect",
+        "turn",
+        "task",
+        "types",
+        "catchup",
+        "follow",
+        "index_unit",
+        "limit",
+        "ticket",
+        "credential",
+    ];
 
     pub fn read(params: &Params, headers: &HeaderMap) -> Result<Self, Problem> {
         let dialect = params.get("dialect").map(Dialect::parse).transpose();
@@ -72,7 +83,8 @@ impl Request {
     }
 }
 
-/// The reader's place: `?after=`, or what a browser's EventSource sends by itself.
+/// The reader's place: `?after=`, or what a browser's EventSource sends by itself. An EventSource keeps its URL when it
+/// comes back, so a header that is ahead of the query is where the reader stands; one behind it is a mistake.
 fn cursor(params: &Params, headers: &HeaderMap) -> Result<Option<Cursor>, Problem> {
     let query = params.get("after").map(|text| read_cursor(text, "after")).transpose()?;
     let header = headers.get("last-event-id").map(|value| {
@@ -80,12 +92,16 @@ fn cursor(params: &Params, headers: &HeaderMap) -> Result<Option<Cursor>, Proble
         read_cursor(text, "Last-Event-ID")
     });
     match (query, header.transpose()?) {
-        (Some(query), Some(header)) if query.sequence != header.sequence || query.part != header.part => {
+        (Some(query), Some(header)) if is_behind(&header, &query) => {
             let detail = format!("`after` is {query} and `Last-Event-ID` is {header}: send one of them");
             Err(Problem::new(ErrorCode::CursorConflict, detail).field("after"))
         }
         (query, header) => Ok(header.or(query)),
     }
+}
+
+fn is_behind(header: &Cursor, query: &Cursor) -> bool {
+    header.sequence < query.sequence || header.sequence == query.sequence && header.part != query.part
 }
 
 pub fn read_cursor(text: &str, field: &str) -> Result<Cursor, Problem> {

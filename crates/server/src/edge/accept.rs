@@ -123,7 +123,7 @@ async fn connection(stream: TcpStream, peer: Peer, router: Router, edge: Edge) {
     drop((shared, released));
     match long_answer {
         // A lost reader is no event of note: it comes back with its cursor.
-        Some((version, response)) => drop(stream::write(stream, version, response, edge.limits()).await),
+        Some((version, response)) => drop(stream::write(stream, version, response, &edge.limits()).await),
         None => stream::linger(stream).await,
     }
 }

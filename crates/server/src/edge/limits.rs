@@ -48,8 +48,10 @@ pub struct Limits {
     /// Wrong keys per remote address and minute before the answer is 429.
     pub failed_auth_per_minute: u32,
     pub ticket_time: Duration,
-    /// How many tickets may wait for their use in one tenant.
+    /// How many tickets may wait for their use in one tenant. One key may hold a quarter of them.
     pub tickets_per_tenant: usize,
+    /// How many browser credentials of one tenant may be live. One key may hold a quarter of them.
+    pub browser_credentials_per_tenant: usize,
     /// What a shutdown waits for open model and tool calls, requests and streams.
     pub drain_time: Duration,
     /// The longest time until a revoked key stops working, here and on other processes.
@@ -82,6 +84,7 @@ impl Default for Limits {
             failed_auth_per_minute: 10,
             ticket_time: Duration::from_secs(30),
             tickets_per_tenant: 1024,
+            browser_credentials_per_tenant: 65_536,
             drain_time: Duration::from_secs(30),
             revoke_time: Duration::from_secs(5),
         }

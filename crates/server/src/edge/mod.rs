@@ -4,6 +4,8 @@
 mod accept;
 mod auth;
 mod body;
+mod browser;
+mod credentials;
 mod decode;
 mod drain;
 mod fault;
@@ -14,6 +16,7 @@ mod keys;
 mod limits;
 mod lines;
 mod negotiate;
+mod page;
 mod problem;
 mod query;
 mod quota;
@@ -27,7 +30,7 @@ mod ticket;
 mod tests;
 
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, RwLock, RwLockReadGuard};
 
 use axum::Router;
 use riverrun_log::Clock;
@@ -42,10 +45,11 @@ pub use drain::Drain;
 pub use fault::{Fault, FaultKind};
 pub use health::{NotReady, Readiness};
 pub use host::Hosts;
-pub use keys::{DEFAULT_TENANT, KeyRequest, Keys, NewKey, Scope};
+pub use keys::{DEFAULT_TENANT, KeyRequest, Keys, NewKey, Scope, TenantKeys};
 pub use limits::{DEFAULT_PORT, Limits};
 pub use lines::Lines;
 pub use negotiate::{Media, answers_json, negotiate};
+pub use page::PageOrigin;
 pub use problem::Problem;
 pub use query::{FromParams, Params, StrictQuery, invalid};
 pub use quota::StreamPermit;
@@ -96,7 +100,8 @@ pub struct Edge(Arc<Inner>);
 
 struct Inner {
     config: Config,
-    hosts: Hosts,
+    /// What a reload may change.
+    reloadable: RwLock<Reloadable>,
     keys: Keys,
     tickets: Tickets,
     failures: auth::Failures,
@@ -107,10 +112,19 @@ struct Inner {
     clock: Arc<dyn Clock>,
 }
 
+#[derive(Clone)]
+struct Reloadable {
+    limits: Arc<Limits>,
+    hosts: Arc<Hosts>,
+}
+
 impl Edge {
     pub fn new(config: Config, keys: Keys, metrics: Arc<Metrics>, clock: Arc<dyn Clock>) -> Self {
         Self(Arc::new(Inner {
-            hosts: Hosts::new(config.bound, &config.hosts, &config.origins),
+            reloadable: RwLock::new(Reloadable {
+                limits: Arc::new(config.limits.clone()),
+                hosts: Arc::new(Hosts::new(config.bound, &config.hosts, &config.origins)),
+            }),
             tickets: Tickets::new(&config.limits),
             failures: auth::Failures::new(config.limits.failed_auth_per_minute),
             quotas: quota::Quotas::new(&config.limits),
@@ -154,8 +168,20 @@ impl Edge {
         self.0.quotas.take_events(caller.tenant(), count)
     }
 
-    pub fn limits(&self) -> &Limits {
-        &self.0.config.limits
+    pub fn limits(&self) -> Arc<Limits> {
+        self.reloadable().limits.clone()
+    }
+
+    /// Takes other hosts, origins and limits, for what is asked from now on. The limits of connections, tickets, wrong
+    /// keys, streams and rates stay as they were at the start.
+    pub fn reload(&self, hosts: &[String], origins: &[String], limits: Limits) {
+        let hosts = Arc::new(Hosts::new(self.0.config.bound, hosts, origins));
+        let mut reloadable = self.0.reloadable.write().unwrap_or_else(|poison| poison.into_inner());
+        *reloadable = Reloadable { limits: Arc::new(limits), hosts };
+    }
+
+    fn reloadable(&self) -> RwLockReadGuard<'_, Reloadable> {
+        self.0.reloadable.read().unwrap_or_else(|poison| poison.into_inner())
     }
 
     pub fn metrics(&self) -> &Metrics {
@@ -188,8 +214,8 @@ impl Edge {
         self.hosts().base_url(headers, self.0.config.behind_proxy)
     }
 
-    fn hosts(&self) -> &Hosts {
-        &self.0.hosts
+    fn hosts(&self) -> Arc<Hosts> {
+        self.reloadable().hosts.clone()
     }
 
     fn failures(&self) -> &auth::Failures {
