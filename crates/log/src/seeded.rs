@@ -94,6 +94,10 @@ bugs! {
     KeyTakesAllTickets = "key-takes-all-tickets";
     /// An admin of any tenant sees the keys of every tenant.
     EveryAdminSeesAllKeys = "every-admin-sees-all-keys";
+    /// Of two `Origin` headers only the first is looked at.
+    DuplicateOrigin = "duplicate-origin";
+    /// The member `thread` of a message is ignored, and each continuation begins anew.
+    ThreadDropped = "thread-dropped";
 }
 
 #[cfg(feature = "seeded-bugs")]

@@ -40,7 +40,7 @@ pub use journal::{
     Entry, Incarnation, Journal, JournalError, JournalFuture, Landed, Landfall, Landing, LandingFuture,
 };
 pub use named::Named;
-pub use registry::{Registry, Route};
+pub use registry::{Registry, Route, Routes};
 pub use riverrun_tool::{SchemaError, Terminate, check_schema, is_blocked};
 pub use runner::{Options, Runner};
 

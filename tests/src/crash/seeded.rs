@@ -75,6 +75,8 @@ const CAUGHT_BY: &[(&str, &[Suite])] = &[
     ("credential-outlives-key", &[Attack("access/a-credential-ends-with-its-key")]),
     ("key-takes-all-tickets", &[Attack("access/one-key-cannot-take-all-tickets")]),
     ("every-admin-sees-all-keys", &[Attack("access/only-the-operator-sees-keys-of-other-tenants")]),
+    ("duplicate-origin", &[Attack("edge/repeated")]),
+    ("thread-dropped", &[Attack("edge/a-message-thread")]),
 ];
 
 /// Builds with the bugs in place, shows that the suites pass with none of them on, then that each is caught.

@@ -119,7 +119,9 @@ impl Actor {
         let verbatim = persona.settings.verbatim.as_ref().filter(|_| persona.is_gateway && steps == 0);
         let mut history = match (spoken, verbatim) {
             (Some(dialect), Some(_)) => {
-                self.said_before(task, &Reader { provider: provider.name(), dialect }).await
+                let registry = self.core.clone();
+                let reader = Reader { provider: provider.name(), dialect, registry: &registry.registry };
+                self.said_before(task, &reader).await
             }
             (None, _) | (_, None) => self.history(task, provider.name()).await?,
         };

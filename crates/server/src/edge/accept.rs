@@ -171,12 +171,14 @@ async fn respond(
 ) -> Result<Response, Infallible> {
     let version = request.version();
     let is_head = request.method() == Method::HEAD;
-    if request.headers().contains_key(TRANSFER_ENCODING) && io.head_names_length() {
-        return Ok(two_lengths());
+    if let Some(detail) = malformed(&request, &io) {
+        return Ok(refuse(detail));
     }
     request.extensions_mut().insert(peer);
     let response = router.oneshot(request.map(Body::new)).await?;
-    io.expect_head();
+    if response.status() == StatusCode::SWITCHING_PROTOCOLS {
+        io.stop_scan();
+    }
     if response.status() == StatusCode::SWITCHING_PROTOCOLS
         && response.extensions().get::<ResetWhenCut>().is_some()
         && let Err(error) = io.reset_when_closed()
@@ -190,9 +192,27 @@ async fn respond(
     pending().await
 }
 
-/// A body with two lengths is how one request is hidden in another.
-fn two_lengths() -> Response {
-    let detail = "a request has `Content-Length` or `Transfer-Encoding`, not both";
+/// What is wrong with the framing of a request that hyper accepted: a request that two readers of the same bytes can
+/// understand differently is how one request is hidden in another.
+fn malformed(request: &Request<Incoming>, io: &SharedIo) -> Option<&'static str> {
+    let head = io.next_head().unwrap_or_default();
+    let mut encodings = request.headers().get_all(TRANSFER_ENCODING).iter();
+    let is_chunked = |value: &HeaderValue| value.as_bytes().eq_ignore_ascii_case(b"chunked");
+    if head.bare_line_feed {
+        Some("each line of a request's head ends with CR LF")
+    } else if head.lengths > 0 && head.encodings > 0 {
+        Some("a request has `Content-Length` or `Transfer-Encoding`, not both")
+    } else if head.lengths > 1 || head.encodings > 1 {
+        Some("a request has one `Content-Length` or one `Transfer-Encoding`")
+    } else if !encodings.all(is_chunked) {
+        Some("the only `Transfer-Encoding` that is taken is `chunked`")
+    } else {
+        None
+    }
+}
+
+/// Answers 400 and ends the connection: where the next request begins is not certain.
+fn refuse(detail: &str) -> Response {
     let mut response = Problem::new(ErrorCode::InvalidRequest, detail).into_response();
     response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     response

@@ -22,6 +22,7 @@ mod query;
 mod quota;
 mod request;
 mod routes;
+mod scan;
 mod secret_file;
 mod stream;
 mod ticket;

@@ -16,6 +16,7 @@ use http::header::{
 };
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use riverrun_event::{ErrorCode, TenantId, check_id};
+use riverrun_log::seeded::{self, Bug};
 use tokio::time::Instant;
 
 use super::Edge;
@@ -98,8 +99,10 @@ fn page(edge: &Edge, request: &Request) -> Page {
 /// The checks that come before any route, then the route.
 async fn answer(edge: &Edge, page: Page, mut request: Request, next: Next) -> Response {
     let hosts = edge.hosts();
-    if let Err(problem) = hosts.check_host(&request).and_then(|()| query::refuse_keys(request.uri().query()))
-    {
+    let checked = refuse_repeated(request.headers())
+        .and_then(|()| hosts.check_host(&request))
+        .and_then(|()| query::refuse_keys(request.uri().query()));
+    if let Err(problem) = checked {
         return problem.into_response();
     }
     if let Some(preflight) = hosts.preflight(&request, page) {
@@ -118,6 +121,49 @@ async fn answer(edge: &Edge, page: Page, mut request: Request, next: Next) -> Re
             request.extensions_mut().insert(fault);
             fault.apply(next.run(request).await)
         }
+    }
+}
+
+/// Headers that decide who asks, what is asked or where a request ends. Of two of them one reader takes the first and
+/// another the last.
+const SINGLE: [&str; 22] = [
+    "access-control-request-method",
+    "authorization",
+    "content-encoding",
+    "content-length",
+    "content-type",
+    "expect",
+    "host",
+    "idempotency-key",
+    "last-event-id",
+    "origin",
+    "producer-epoch",
+    "producer-id",
+    "producer-seq",
+    "range",
+    "referer",
+    "sec-fetch-site",
+    "sec-websocket-key",
+    "sec-websocket-version",
+    "transfer-encoding",
+    "x-api-key",
+    "x-goog-api-key",
+    "x-request-id",
+];
+
+/// 400 for a header that is there twice and may not be.
+fn refuse_repeated(headers: &HeaderMap) -> Result<(), Problem> {
+    // Each name counts once in `keys_len`, so most requests are done here.
+    if headers.len() == headers.keys_len() || seeded::is_on(Bug::DuplicateOrigin) {
+        return Ok(());
+    }
+    let is_repeated = |name: &&&str| headers.get_all(**name).iter().nth(1).is_some();
+    match SINGLE.iter().find(is_repeated) {
+        Some(name) => {
+            let detail = format!("the header `{name}` is there more than once; send it once");
+            Err(Problem::new(ErrorCode::InvalidRequest, detail).field(*name))
+        }
+        None => Ok(()),
     }
 }
 

@@ -20,6 +20,7 @@ mod decisions;
 mod gemini;
 mod hold;
 mod langgraph;
+mod message_threads;
 mod models;
 mod one_shot;
 mod refuse;

@@ -153,7 +153,23 @@ fn decode_one(caller: &Caller, hub: &Hub, text: &str) -> Result<Decoded, Problem
         return Err(Problem::new(ErrorCode::InvalidEvent, detail).field("sessionId"));
     }
     may_decide(caller, &decoded)?;
+    refuse_stream_type(&decoded)?;
     Ok(decoded)
+}
+
+/// `stream.*` are the server's own words about a connection. In the log they would reach readers as if the server had
+/// said them.
+pub(crate) fn refuse_stream_type(decoded: &Decoded) -> Result<(), Problem> {
+    let kind = decoded.draft.kind.as_str();
+    if !kind.starts_with("stream.") {
+        return Ok(());
+    }
+    let shown: String = kind.chars().take(64).collect();
+    let detail = format!(
+        "`{shown}`: types that begin with `stream.` are written by the server about a connection and are never \
+         stored; give a type of your own the prefix `x.`"
+    );
+    Err(Problem::new(ErrorCode::InvalidEvent, detail).field("type"))
 }
 
 /// Whoever writes a decision into the log decides: that takes the scope that a decision takes.

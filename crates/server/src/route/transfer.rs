@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use super::idempotency::{self, Attempt, stored_answer};
-use super::ingest::store_once;
+use super::ingest::{refuse_stream_type, store_once};
 use super::json;
 use super::sessions::create_empty;
 use crate::app::{App, READ_BYTES};
@@ -149,13 +149,15 @@ impl File {
 
     async fn event(&mut self) -> Result<Option<Decoded>, Problem> {
         let Some(line) = self.line().await? else { return Ok(None) };
-        decode(&line).map(Some).map_err(|error| {
+        let decoded = decode(&line).map_err(|error| {
             let problem = Problem::new(error.code(), error.to_string()).with("line", self.lines.number());
             match error.field() {
                 Some(field) => problem.field(field),
                 None => problem,
             }
-        })
+        })?;
+        refuse_stream_type(&decoded).map_err(|problem| problem.with("line", self.lines.number()))?;
+        Ok(Some(decoded))
     }
 
     /// Of everything that was read.

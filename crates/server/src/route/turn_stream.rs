@@ -27,15 +27,20 @@ impl Wanted {
     /// Reads everything that could be refused, before anything is done.
     pub fn read(caller: &Caller, query: Option<&str>, headers: &HeaderMap) -> Result<Self, Problem> {
         match negotiate(headers, &[Media::Json, Media::EventStream, Media::Ndjson])? {
-            Media::Json => Params::parse(query, &[]).map(|_| Wanted::Answer),
+            // What shapes a stream is checked and has no effect on an answer.
+            Media::Json => request(query).map(|_| Wanted::Answer),
             media @ (Media::EventStream | Media::Ndjson) => {
                 caller.require(Scope::Read)?;
-                let params = Params::parse(query, &["dialect", "index_unit", "types"])?;
-                // A cursor in the headers is about a stream that was cut, not about a turn that is not there yet.
-                Ok(Wanted::Stream(Box::new(Request::read(&params, &HeaderMap::new())?), media))
+                Ok(Wanted::Stream(Box::new(request(query)?), media))
             }
         }
     }
+}
+
+/// A cursor in the headers is about a stream that was cut, not about a turn that is not there yet.
+fn request(query: Option<&str>) -> Result<Request, Problem> {
+    let params = Params::parse(query, &["dialect", "index_unit", "types"])?;
+    Request::read(&params, &HeaderMap::new())
 }
 
 pub(super) async fn stream(

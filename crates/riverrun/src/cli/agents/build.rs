@@ -26,6 +26,9 @@ pub async fn registry(declared: &Declared, read: &FileRead) -> Outcome<Registry>
     for declaration in &declared.providers {
         registry.providers.insert(declaration.name.text.clone(), service(declaration, declared, read)?);
     }
+    for (name, targets) in &declared.routes {
+        registry.routes.insert(name, targets.iter().map(|target| target.text.clone()).collect());
+    }
     let tools = own_tools(declared, read)?;
     let servers = mcp::keep(&declared.mcp, read.directory()).await;
     registry.agents = agents(declared, &tools, &servers, read)?;

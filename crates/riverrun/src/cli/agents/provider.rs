@@ -101,6 +101,7 @@ pub fn build(declaration: &Declaration, directory: &Path) -> Outcome<Arc<dyn Pro
     config.idle_timeout_seconds = seconds(declaration.patience.idle);
     config.total_timeout_seconds = seconds(declaration.patience.total);
     config.ca_file = declaration.ca_file.as_ref().map(|file| directory.join(file));
+    config.threads = declaration.threads;
     config.prices = declaration.prices.iter().cloned().collect();
     config.build(name).map_err(|error| wrong("providers", name, error.reason))
 }

@@ -159,6 +159,11 @@ pub const PROVIDER: &[Field] = &[
     may("idle_timeout", Shape::Duration, "How long an answer may say nothing; 60s without it."),
     may("total_timeout", Shape::Duration, "How long a whole answer may take; 30m without it."),
     may("ca_file", Shape::Text, "Certificates (PEM) to trust instead of the public ones."),
+    may(
+        "threads",
+        Shape::Flag,
+        "Whether an Anthropic service holds message threads; true without it only at Anthropic's own address.",
+    ),
 ];
 
 pub const POLICY: &[Field] = &[
@@ -255,7 +260,7 @@ pub const DECLARED: &[Section] = &[
         name: "routes",
         form: Form::Plain,
         fields: &[],
-        about: "Names for models with their fallbacks.",
+        about: "Names under which models with their fallbacks, or an agent, can be asked for.",
     },
     Section { name: "policy", form: Form::Plain, fields: POLICY, about: "Which tools may run." },
     Section { name: "scripts", form: Form::Plain, fields: SCRIPTS, about: "Scenarios of one's own." },

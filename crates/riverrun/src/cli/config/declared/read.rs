@@ -30,7 +30,10 @@ pub fn read(sections: &[(String, Node)]) -> (Declared, Vec<Wrong>) {
             "guardrails" => declared.guardrails = reader.listed(section, node, Reader::guardrail),
             "mcp" => declared.mcp = reader.named(section, node, Reader::mcp),
             "providers" => declared.providers = reader.named(section, node, Reader::provider),
-            "routes" => declared.routes = reader.routes(node),
+            "routes" => {
+                declared.routes = reader.routes(node);
+                declared.route_names = node.members().iter().map(name).collect();
+            }
             "policy" => declared.policy = reader.policy(node),
             "scripts" => {
                 let table = reader.table(node, SCRIPTS, "[scripts]");
@@ -56,10 +59,13 @@ impl Reader {
     fn named<T>(&mut self, section: &str, node: &Node, one: fn(&mut Self, &Member) -> Option<T>) -> Vec<T> {
         let mut found = Vec::new();
         for member in node.members() {
-            if !is_name(&member.key) {
+            // An agent may have the name of the model that it stands in for.
+            let is_named = is_name(&member.key) || section == "agents" && is_agent_name(&member.key);
+            if !is_named {
+                let dots = if section == "agents" { ", and dots between them" } else { "" };
                 self.complain(
                     &member.span,
-                    format!("`{}` is no name: use letters, digits, `-` and `_`", member.key),
+                    format!("`{}` is no name: use letters, digits, `-` and `_`{dots}", member.key),
                 );
             } else if !matches!(member.node.value, NodeValue::Table(_)) {
                 let what = format!("`{}` is a table: write [{section}.{}]", member.key, member.key);
@@ -211,6 +217,11 @@ impl Reader {
         let rules = |key| names(table.get(key).copied());
         Policy { allow: rules("allow"), ask: rules("ask"), deny: rules("deny") }
     }
+}
+
+/// A name with dots inside, as models have them: `gpt-4.1`.
+pub(super) fn is_agent_name(text: &str) -> bool {
+    text.split('.').all(is_name)
 }
 
 pub(super) fn is_name(text: &str) -> bool {

@@ -24,6 +24,8 @@ pub struct Declared {
     pub guardrails: Vec<Guardrail>,
     pub providers: Vec<Provider>,
     pub routes: BTreeMap<String, Vec<Name>>,
+    /// The names of the routes with their places.
+    pub route_names: Vec<Name>,
     pub policy: Policy,
     pub scripts: Vec<Name>,
 }
@@ -203,6 +205,7 @@ pub struct Provider {
     pub prices: Vec<(String, Price)>,
     pub patience: Patience,
     pub ca_file: Option<String>,
+    pub threads: Option<bool>,
 }
 
 /// How long a service may take, each as the provider has it if it is not said.
