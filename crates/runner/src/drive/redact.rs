@@ -126,7 +126,8 @@ impl ModelRedactor {
             ModelEvent::Scored { index, delta, logprobs } => {
                 let before = told.len();
                 self.delta(Stream::Text(index), &delta, told);
-                let is_same = matches!(&told[before..], [ModelEvent::Text { delta: clean, .. }] if *clean == delta);
+                let is_same =
+                    matches!(&told[before..], [ModelEvent::Text { delta: clean, .. }] if *clean == delta);
                 if is_same {
                     told.truncate(before);
                     told.push(ModelEvent::Scored { index, delta, logprobs });
