@@ -134,10 +134,10 @@ fn control(built: &Built) -> Result<()> {
 
 fn attempt(suite: Suite, built: &Built, bug: Option<&str>) -> Result<Outcome> {
     if let Engine(file, filter) = suite {
-        return tests(&built.engine_test(file)?, filter, bug);
+        return tests(&built.test(file)?, filter, bug);
     }
     if let Loop(filter) = suite {
-        return tests(&built.loop_test()?, filter, bug);
+        return tests(&built.test("runner")?, filter, bug);
     }
     let program = Program { bug: bug.map(str::to_owned), ..Program::new(&built.binary) };
     let result = match suite {
