@@ -6,6 +6,7 @@
 mod processes;
 mod secrets;
 mod smoke;
+mod terminal;
 
 use std::time::Instant;
 
@@ -22,7 +23,7 @@ pub struct Case {
 
 /// Every case, area by area. A new area adds one line here.
 pub fn cases() -> Vec<Case> {
-    [smoke::CASES, secrets::CASES, processes::CASES].concat()
+    [smoke::CASES, secrets::CASES, processes::CASES, terminal::CASES].concat()
 }
 
 /// Runs the cases whose name contains one of the words, or all of them, also after a failure.

@@ -234,12 +234,16 @@ fn statuses(program: &Program) -> Result<()> {
         scenarios.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
     let world = World::with(program, "attack-statuses", &more, &scenarios)?;
     let (_server, _) = Server::start(&world.program, &world.place)?;
-    for (name, _, told) in scripts {
+    for (name, _, expected) in scripts {
         world.place.create_session(name)?;
         world.submit(name, "t", name)?;
         let events = world.finish(name, &["t"])?;
         let log: Vec<String> = events.iter().map(ToString::to_string).collect();
-        ensure!(log.iter().any(|event| event.contains(told)), "`{told}` is not told:\n{}", log.join("\n"));
+        ensure!(
+            log.iter().any(|event| event.contains(expected)),
+            "`{expected}` is not there:\n{}",
+            log.join("\n")
+        );
     }
     Ok(())
 }
