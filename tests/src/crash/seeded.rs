@@ -70,7 +70,7 @@ const CAUGHT_BY: &[(&str, &[Suite])] = &[
     ("predicate-fails-open", &[Loop("predicates::"), Loop("consent::")]),
     ("rule-for-all-agents", &[Loop("consent::an_always")]),
     ("redact-own-secrets-only", &[Attack("secrets/a-command")]),
-    ("leave-descendants", &[Attack("processes/a-daemon-ends")]),
+    ("leave-descendants", &[Attack("processes/a-daemon-ends-with-a-call-that-succeeds")]),
 ];
 
 /// Builds with the bugs in place, shows that the suites pass with none of them on, then that each is caught.
