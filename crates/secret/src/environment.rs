@@ -15,10 +15,36 @@ const PASSED: &str = "RIVERRUN_ENVIRONMENT_FD";
 
 /// Variables that stay where libraries, terminals and service managers look for them.
 const VISIBLE: &[&str] = &[
-    "PATH", "HOME", "USER", "LOGNAME", "SHELL", "PWD", "HOSTNAME", "LANG", "LANGUAGE", "TZ", "TMPDIR", "TERM",
-    "COLORTERM", "COLUMNS", "LINES", "NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "RUST_BACKTRACE",
-    "RUST_LIB_BACKTRACE", "NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "INVOCATION_ID", "JOURNAL_STREAM",
-    "LISTEN_FDS", "LISTEN_PID", "LISTEN_FDNAMES", "SSL_CERT_FILE", "SSL_CERT_DIR",
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "PWD",
+    "HOSTNAME",
+    "LANG",
+    "LANGUAGE",
+    "TZ",
+    "TMPDIR",
+    "TERM",
+    "COLORTERM",
+    "COLUMNS",
+    "LINES",
+    "NO_COLOR",
+    "CLICOLOR",
+    "CLICOLOR_FORCE",
+    "RUST_BACKTRACE",
+    "RUST_LIB_BACKTRACE",
+    "NOTIFY_SOCKET",
+    "WATCHDOG_USEC",
+    "WATCHDOG_PID",
+    "INVOCATION_ID",
+    "JOURNAL_STREAM",
+    "LISTEN_FDS",
+    "LISTEN_PID",
+    "LISTEN_FDNAMES",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
 ];
 const VISIBLE_PREFIXES: &[&str] = &["LC_", "LD_", "MIMALLOC_", "XDG_", "RIVERRUN_"];
 
@@ -58,8 +84,7 @@ pub fn forbid_dumps() {
 fn is_visible(name: &OsStr) -> bool {
     let Some(name) = name.to_str() else { return false };
     let is_setting = name.starts_with("RIVERRUN_") && name.contains("__");
-    let is_listed =
-        VISIBLE.contains(&name) || VISIBLE_PREFIXES.iter().any(|prefix| name.starts_with(prefix));
+    let is_listed = VISIBLE.contains(&name) || VISIBLE_PREFIXES.iter().any(|prefix| name.starts_with(prefix));
     is_setting || (is_listed && !names_a_secret(name))
 }
 
@@ -114,7 +139,8 @@ fn start_again() -> Result<(), String> {
 
     use rustix::fs::{MemfdFlags, memfd_create};
 
-    let hidden: Vec<(OsString, OsString)> = std::env::vars_os().filter(|(name, _)| !is_visible(name)).collect();
+    let hidden: Vec<(OsString, OsString)> =
+        std::env::vars_os().filter(|(name, _)| !is_visible(name)).collect();
     if hidden.is_empty() {
         return Ok(());
     }

@@ -54,7 +54,9 @@ fn percent(bytes: &[u8], space: &str, is_upper: bool) -> String {
     let mut text = String::with_capacity(bytes.len());
     for byte in bytes {
         match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => text.push(char::from(*byte)),
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
+                text.push(char::from(*byte))
+            }
             b' ' => text.push_str(space),
             byte if is_upper => text.push_str(&format!("%{byte:02X}")),
             byte => text.push_str(&format!("%{byte:02x}")),

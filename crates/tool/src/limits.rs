@@ -174,7 +174,11 @@ mod tests {
 
     #[test]
     fn limits_pass_through_a_word() {
-        let some = ProcessLimits { memory: Some(1 << 30), cpu: Some(Duration::from_millis(1500)), ..Default::default() };
+        let some = ProcessLimits {
+            memory: Some(1 << 30),
+            cpu: Some(Duration::from_millis(1500)),
+            ..Default::default()
+        };
         for limits in [ProcessLimits::default(), some] {
             assert_eq!(ProcessLimits::from_word(&limits.to_word()), Some(limits));
         }

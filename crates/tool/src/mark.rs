@@ -80,7 +80,12 @@ fn sweep(wanted: &[String]) -> Option<Vec<u32>> {
         let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse::<u32>().ok()) else {
             continue;
         };
-        let Some(number) = i32::try_from(pid).ok().filter(|_| pid != ours).filter(|_| !is_supervisor(pid)).and_then(Pid::from_raw) else {
+        let Some(number) = i32::try_from(pid)
+            .ok()
+            .filter(|_| pid != ours)
+            .filter(|_| !is_supervisor(pid))
+            .and_then(Pid::from_raw)
+        else {
             continue;
         };
         let Ok(handle) = pidfd_open(number, PidfdFlags::empty()) else { continue };

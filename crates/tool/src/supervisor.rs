@@ -90,8 +90,7 @@ mod linux {
         // Handlers first: a signal that comes before them ends this process, and then nothing runs.
         let mut child_ended = signal(SignalKind::child())?;
         let mut server_ended = signal(SignalKind::hangup())?;
-        let (mut ask, mut ask_too) =
-            (signal(SignalKind::user_defined1())?, signal(SignalKind::terminate())?);
+        let (mut ask, mut ask_too) = (signal(SignalKind::user_defined1())?, signal(SignalKind::terminate())?);
         let mut kill = signal(SignalKind::user_defined2())?;
         set_child_subreaper(Some(getpid()))?;
         set_parent_process_death_signal(Some(Signal::HUP))?;

@@ -8,6 +8,7 @@ mod secrets;
 mod access;
 mod edge;
 mod smoke;
+mod terminal;
 
 use std::time::Instant;
 
@@ -24,7 +25,7 @@ pub struct Case {
 
 /// Every case, area by area. A new area adds one line here.
 pub fn cases() -> Vec<Case> {
-    [smoke::CASES, secrets::CASES, processes::CASES, access::CASES, edge::CASES].concat()
+    [smoke::CASES, secrets::CASES, processes::CASES, access::CASES, edge::CASES, terminal::CASES].concat()
 }
 
 /// Runs the cases whose name contains one of the words, or all of them, also after a failure.

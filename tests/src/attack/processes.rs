@@ -11,12 +11,24 @@ use crate::crash::runner::world::World;
 use crate::crash::{Program, Server};
 
 pub const CASES: &[Case] = &[
-    Case { name: "processes/a-daemon-ends-with-a-call-that-succeeds", run: |program| call(program, "ok", "5s") },
-    Case { name: "processes/a-daemon-ends-with-a-call-that-fails", run: |program| call(program, "fail", "5s") },
-    Case { name: "processes/a-daemon-ends-with-a-call-that-times-out", run: |program| call(program, "hang", "1s") },
+    Case {
+        name: "processes/a-daemon-ends-with-a-call-that-succeeds",
+        run: |program| call(program, "ok", "5s"),
+    },
+    Case {
+        name: "processes/a-daemon-ends-with-a-call-that-fails",
+        run: |program| call(program, "fail", "5s"),
+    },
+    Case {
+        name: "processes/a-daemon-ends-with-a-call-that-times-out",
+        run: |program| call(program, "hang", "1s"),
+    },
     Case { name: "processes/a-daemon-ends-with-a-call-that-is-cancelled", run: cancelled },
     Case { name: "processes/a-daemon-ends-with-a-server-that-is-killed", run: server_killed },
-    Case { name: "processes/a-daemon-ends-though-it-killed-its-supervisor", run: |program| call(program, "kill", "5s") },
+    Case {
+        name: "processes/a-daemon-ends-though-it-killed-its-supervisor",
+        run: |program| call(program, "kill", "5s"),
+    },
     Case { name: "processes/a-fork-bomb-ends-with-its-call", run: |program| call(program, "bomb", "5s") },
     Case { name: "processes/a-daemon-of-an-mcp-server-ends-with-it", run: mcp_server },
     Case { name: "processes/an-exit-code-and-a-signal-are-told-as-they-were", run: statuses },
@@ -205,7 +217,12 @@ fn mcp_server(program: &Program) -> Result<()> {
 fn statuses(program: &Program) -> Result<()> {
     let mut more = String::new();
     let mut scenarios = Vec::new();
-    let scripts = [("three", "echo oh >&2; exit 3", "exit status: 3"), ("segv", "kill -SEGV $$", "signal: 11"), ("term", "kill -TERM $$", "signal: 15"), ("fine", "cat; echo fine", "fine")];
+    let scripts = [
+        ("three", "echo oh >&2; exit 3", "exit status: 3"),
+        ("segv", "kill -SEGV $$", "signal: 11"),
+        ("term", "kill -TERM $$", "signal: 15"),
+        ("fine", "cat; echo fine", "fine"),
+    ];
     for (name, script, _) in scripts {
         more.push_str(&format!(
             "[tools.{name}]\ndescription = \"x\"\ncommand = [\"sh\", \"-c\", \"{script}\"]\napproval = \"never\"\n\
@@ -217,12 +234,16 @@ fn statuses(program: &Program) -> Result<()> {
         scenarios.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
     let world = World::with(program, "attack-statuses", &more, &scenarios)?;
     let (_server, _) = Server::start(&world.program, &world.place)?;
-    for (name, _, told) in scripts {
+    for (name, _, expected) in scripts {
         world.place.create_session(name)?;
         world.submit(name, "t", name)?;
         let events = world.finish(name, &["t"])?;
         let log: Vec<String> = events.iter().map(ToString::to_string).collect();
-        ensure!(log.iter().any(|event| event.contains(told)), "`{told}` is not told:\n{}", log.join("\n"));
+        ensure!(
+            log.iter().any(|event| event.contains(expected)),
+            "`{expected}` is not there:\n{}",
+            log.join("\n")
+        );
     }
     Ok(())
 }

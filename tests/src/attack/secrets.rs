@@ -71,7 +71,14 @@ struct Stage {
 }
 
 /// A server with secrets of every kind, and the part of the configuration that a case adds.
-fn stage(program: &Program, name: &str, level: &str, script: &str, part: &str, scenario: &str) -> Result<Stage> {
+fn stage(
+    program: &Program,
+    name: &str,
+    level: &str,
+    script: &str,
+    part: &str,
+    scenario: &str,
+) -> Result<Stage> {
     let folder = tempfile::tempdir()?;
     std::fs::write(folder.path().join("secret"), format!("{FILE_SECRET}\n"))?;
     std::fs::write(folder.path().join("hostile.py"), format!("{LOOK}{script}"))?;
@@ -85,7 +92,8 @@ fn stage(program: &Program, name: &str, level: &str, script: &str, part: &str, s
          {part}\n[agents.attacker]\nmodel = \"scripted/attack\"\n",
         at("secret")
     );
-    let tools = [("[mcp.hostile]", "mcp:hostile"), ("[tools.hostile]", "hostile"), ("[tools.speak]", "speak")];
+    let tools =
+        [("[mcp.hostile]", "mcp:hostile"), ("[tools.hostile]", "hostile"), ("[tools.speak]", "speak")];
     let tools: Vec<&str> =
         tools.iter().filter(|(declared, _)| part.contains(declared)).map(|(_, name)| *name).collect();
     let more = format!("{more}tools = {tools:?}\n");
@@ -144,14 +152,23 @@ print("the end", file=sys.stderr)
 "#;
 
 fn command(program: &Program) -> Result<()> {
-    let part = "[tools.hostile]\ndescription = \"x\"\ncommand = [\"python3\", \"HOSTILE\"]\napproval = \"never\"";
+    let part =
+        "[tools.hostile]\ndescription = \"x\"\ncommand = [\"python3\", \"HOSTILE\"]\napproval = \"never\"";
     let stage = stage(program, "attack-command", "error", COMMAND, part, &calling("hostile"))?;
     let (server, _) = Server::start(&stage.world.program, &stage.world.place)?;
     check_environment(&server)?;
     let log = stage.run()?;
     ensure!(log.contains("[secret]"), "nothing was hidden, so nothing was shown:\n{log}");
     hold_none("the log", &log, &ALL)?;
-    let encoded = ["c2stY2FuYXJ5LXByb3ZpZGVy", "Y2FuYXJ5LXByb3ZpZGVy", "2stY2FuYXJ5LXByb3Zp", "736b2d63616e617279", "canary%2Ffile", "abababababababab", "provider-5f0e1c"];
+    let encoded = [
+        "c2stY2FuYXJ5LXByb3ZpZGVy",
+        "Y2FuYXJ5LXByb3ZpZGVy",
+        "2stY2FuYXJ5LXByb3Zp",
+        "736b2d63616e617279",
+        "canary%2Ffile",
+        "abababababababab",
+        "provider-5f0e1c",
+    ];
     hold_none("the log, encoded,", &log, &encoded)
 }
 
@@ -224,7 +241,8 @@ fn trace(program: &Program) -> Result<()> {
     let mut connection = Connection::open(world.place.address, "", Duration::from_secs(5))?;
     let head = connection.send("GET", &format!("/v1/sessions/s/events?ticket={ticket}"), &[], b"")?;
     ensure!(head.status == 200, "with a ticket: {}", head.status);
-    let (status, answer) = world.post("/v1/sessions/other/turns", &json!({"turnId": "t", "agent": "idle", "input": PROMPT}))?;
+    let (status, answer) =
+        world.post("/v1/sessions/other/turns", &json!({"turnId": "t", "agent": "idle", "input": PROMPT}))?;
     ensure!(status == 202, "a turn of a model that is away: {status} {answer}");
     let said = world.place.said();
     ensure!(said.len() > 200, "nothing was logged at trace:\n{said}");

@@ -77,6 +77,7 @@ const CAUGHT_BY: &[(&str, &[Suite])] = &[
     ("every-admin-sees-all-keys", &[Attack("access/only-the-operator-sees-keys-of-other-tenants")]),
     ("duplicate-origin", &[Attack("edge/repeated")]),
     ("thread-dropped", &[Attack("edge/a-message-thread")]),
+    ("leave-descendants", &[Attack("processes/a-daemon-ends-with-a-call-that-succeeds")]),
 ];
 
 /// Builds with the bugs in place, shows that the suites pass with none of them on, then that each is caught.

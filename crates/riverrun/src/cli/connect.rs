@@ -58,8 +58,8 @@ impl ConnectArgs {
 impl ConnectArgs {
     /// As `key`, for a command that names the server's data directory: its admin key comes before the default's.
     pub fn key_in(&self, data_dir: &Path) -> Outcome<Option<String>> {
-        let said =
-            self.key_file.is_some() || riverrun_secret::variable("RIVERRUN_KEY").is_some_and(|key| !key.trim().is_empty());
+        let said = self.key_file.is_some()
+            || riverrun_secret::variable("RIVERRUN_KEY").is_some_and(|key| !key.trim().is_empty());
         match read_key(&data_dir.join("admin.key")) {
             Ok(key) if !said => Ok(Some(key)),
             Ok(_) | Err(_) => self.key(),

@@ -1,4 +1,4 @@
-//! Secrets stay out of what effects report: what they tell is logged, shown to users and read by models.
+//! Secrets stay out of what effects report: what they report is logged, shown to users and read by models.
 
 use std::borrow::Cow;
 
@@ -114,92 +114,93 @@ pub(super) struct ModelRedactor {
 }
 
 impl ModelRedactor {
-    /// Puts what may be told now behind `told`.
-    pub fn push(&mut self, event: ModelEvent, told: &mut Vec<ModelEvent>) {
+    /// Puts what may be reported now behind `ready`.
+    pub fn push(&mut self, event: ModelEvent, ready: &mut Vec<ModelEvent>) {
         match event {
-            ModelEvent::Text { index, delta } => self.delta(Stream::Text(index), &delta, told),
-            ModelEvent::Refusal { index, delta } => self.delta(Stream::Refusal(index), &delta, told),
-            ModelEvent::Arguments { index, delta } => self.delta(Stream::Arguments(index), &delta, told),
+            ModelEvent::Text { index, delta } => self.delta(Stream::Text(index), &delta, ready),
+            ModelEvent::Refusal { index, delta } => self.delta(Stream::Refusal(index), &delta, ready),
+            ModelEvent::Arguments { index, delta } => self.delta(Stream::Arguments(index), &delta, ready),
             ModelEvent::Reasoning { index, summary_index, delta } => {
-                self.delta(Stream::Reasoning(index, summary_index), &delta, told);
+                self.delta(Stream::Reasoning(index, summary_index), &delta, ready);
             }
             ModelEvent::Scored { index, delta, logprobs } => {
-                let before = told.len();
-                self.delta(Stream::Text(index), &delta, told);
-                let is_same = matches!(&told[before..], [ModelEvent::Text { delta: clean, .. }] if *clean == delta);
+                let before = ready.len();
+                self.delta(Stream::Text(index), &delta, ready);
+                let is_same =
+                    matches!(&ready[before..], [ModelEvent::Text { delta: clean, .. }] if *clean == delta);
                 if is_same {
-                    told.truncate(before);
-                    told.push(ModelEvent::Scored { index, delta, logprobs });
+                    ready.truncate(before);
+                    ready.push(ModelEvent::Scored { index, delta, logprobs });
                 }
             }
             ModelEvent::ItemStarted { index, kind } => {
-                told.push(ModelEvent::ItemStarted { index, kind: item(kind) });
+                ready.push(ModelEvent::ItemStarted { index, kind: item(kind) });
             }
             ModelEvent::Block { index, block } => {
-                self.end_item(index, told);
+                self.end_item(index, ready);
                 let mut value = serde_json::to_value(&block).unwrap_or_default();
                 let clean = known().json(&mut value).then(|| serde_json::from_value(value).ok());
-                told.push(ModelEvent::Block { index, block: clean.flatten().unwrap_or(block) });
+                ready.push(ModelEvent::Block { index, block: clean.flatten().unwrap_or(block) });
             }
             ModelEvent::Annotated { index, annotation } => {
-                self.end_item(index, told);
-                told.push(ModelEvent::Annotated { index, annotation });
+                self.end_item(index, ready);
+                ready.push(ModelEvent::Annotated { index, annotation });
             }
             ModelEvent::Frame { index, frame } => {
-                self.end_item(index, told);
-                told.push(ModelEvent::Frame { index, frame: raw(frame) });
+                self.end_item(index, ready);
+                ready.push(ModelEvent::Frame { index, frame: raw(frame) });
             }
             ModelEvent::ItemDone { index, opaque } => {
-                self.end_item(index, told);
+                self.end_item(index, ready);
                 self.open.retain(|(stream, _)| stream.index() != index);
-                told.push(ModelEvent::ItemDone { index, opaque: opaque.map(raw) });
+                ready.push(ModelEvent::ItemDone { index, opaque: opaque.map(raw) });
             }
-            ModelEvent::State(state) => told.push(ModelEvent::State(raw(state))),
-            ModelEvent::Vendor { name, data } => told.push(ModelEvent::Vendor { name, data: raw(data) }),
+            ModelEvent::State(state) => ready.push(ModelEvent::State(raw(state))),
+            ModelEvent::Vendor { name, data } => ready.push(ModelEvent::Vendor { name, data: raw(data) }),
             ModelEvent::Warning { code, message, detail } => {
-                told.push(ModelEvent::Warning { code, message, detail: raw(detail) });
+                ready.push(ModelEvent::Warning { code, message, detail: raw(detail) });
             }
             ModelEvent::Raw(bytes) => {
                 let clean = match known().bytes(&bytes) {
                     Cow::Borrowed(_) => None,
                     Cow::Owned(clean) => Some(clean.into()),
                 };
-                told.push(ModelEvent::Raw(clean.unwrap_or(bytes)));
+                ready.push(ModelEvent::Raw(clean.unwrap_or(bytes)));
             }
             ModelEvent::Completed { stop, usage, members } => {
-                self.end(told);
-                told.push(ModelEvent::Completed { stop, usage, members: members.map(raw) });
+                self.end(ready);
+                ready.push(ModelEvent::Completed { stop, usage, members: members.map(raw) });
             }
-            ModelEvent::Failed(failure) => told.push(ModelEvent::Failed(error(failure))),
-            event @ (ModelEvent::Started { .. } | ModelEvent::RateLimited(_)) => told.push(event),
+            ModelEvent::Failed(failure) => ready.push(ModelEvent::Failed(error(failure))),
+            event @ (ModelEvent::Started { .. } | ModelEvent::RateLimited(_)) => ready.push(event),
         }
     }
 
-    fn delta(&mut self, stream: Stream, delta: &str, told: &mut Vec<ModelEvent>) {
+    fn delta(&mut self, stream: Stream, delta: &str, ready: &mut Vec<ModelEvent>) {
         let place = self.open.iter().position(|(known, _)| *known == stream).unwrap_or_else(|| {
             self.open.push((stream, Redacting::prompt(known(), SHORTEST_HELD)));
             self.open.len() - 1
         });
         let clean = self.open[place].1.push(delta.as_bytes());
         if !clean.is_empty() || delta.is_empty() {
-            told.push(stream.delta(into_text(clean)));
+            ready.push(stream.delta(into_text(clean)));
         }
     }
 
-    fn end_item(&mut self, index: u32, told: &mut Vec<ModelEvent>) {
+    fn end_item(&mut self, index: u32, ready: &mut Vec<ModelEvent>) {
         for (stream, redacting) in self.open.iter_mut().filter(|(stream, _)| stream.index() == index) {
             let rest = redacting.end();
             if !rest.is_empty() {
-                told.push(stream.delta(into_text(rest)));
+                ready.push(stream.delta(into_text(rest)));
             }
         }
     }
 
-    fn end(&mut self, told: &mut Vec<ModelEvent>) {
+    fn end(&mut self, ready: &mut Vec<ModelEvent>) {
         for (stream, mut redacting) in std::mem::take(&mut self.open) {
             let rest = redacting.end();
             if !rest.is_empty() {
-                told.push(stream.delta(into_text(rest)));
+                ready.push(stream.delta(into_text(rest)));
             }
         }
     }
@@ -226,13 +227,13 @@ mod tests {
     fn a_secret_over_three_deltas_is_hidden_and_words_are_not_held() {
         riverrun_secret::learn("sk-model-canary-7");
         let mut redactor = ModelRedactor::default();
-        let mut told = Vec::new();
+        let mut ready = Vec::new();
         let text = |delta: &str| ModelEvent::Text { index: 0, delta: delta.to_owned() };
         for delta in ["the s", "k-mo", "del-can", "ary-7 it", " is"] {
-            redactor.push(text(delta), &mut told);
+            redactor.push(text(delta), &mut ready);
         }
-        redactor.push(ModelEvent::ItemDone { index: 0, opaque: None }, &mut told);
+        redactor.push(ModelEvent::ItemDone { index: 0, opaque: None }, &mut ready);
         let done = ModelEvent::ItemDone { index: 0, opaque: None };
-        assert_eq!(told, [text("the s"), text("k-mo"), text("[secret] it"), text(" is"), done]);
+        assert_eq!(ready, [text("the s"), text("k-mo"), text("[secret] it"), text(" is"), done]);
     }
 }

@@ -86,6 +86,8 @@ impl CommandTool {
     pub fn new(config: CommandConfig) -> Result<Self, String> {
         let template = Template::new(&config.program.argv, &config.parameters)
             .map_err(|problem| format!("the command line of the tool `{}`: {problem}", config.name))?;
+        // Known from the start: another tool may find a secret before this one is called.
+        config.program.scrubber();
         let (time, is_interactive) = (config.timeout, config.interactive);
         let definition = ToolDefinition {
             name: config.name,

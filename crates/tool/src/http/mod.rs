@@ -83,6 +83,9 @@ impl HttpTool {
             Err(_) => Err(format!("the header `{header}` of the tool `{name}` is no header name")),
         };
         let named = config.headers.iter().map(|(name, value)| (name.as_str(), value));
+        // Known from the start: another tool may find a secret before this one is called.
+        Scrubber::of(named.clone());
+        riverrun_secret::learn_url(&config.url);
         let runs = Runs::request(Some(method.as_str()), &config.url, named);
         let headers = config.headers.into_iter().map(header).collect::<Result<_, _>>()?;
         let definition = ToolDefinition {

@@ -47,7 +47,13 @@ struct Link {
 impl McpServer {
     /// Nothing is started yet.
     pub fn new(config: McpConfig) -> Arc<Self> {
-        Arc::new(Self { config, changes: watch::Sender::new(0), link: Mutex::default() })
+        let server = Self { config, changes: watch::Sender::new(0), link: Mutex::default() };
+        // Known from the start: a tool may find a secret before this server is asked.
+        server.secrets();
+        if let Endpoint::Http { url, .. } = &server.config.endpoint {
+            riverrun_secret::learn_url(url);
+        }
+        Arc::new(server)
     }
 
     pub fn name(&self) -> &str {

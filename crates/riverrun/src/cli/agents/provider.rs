@@ -44,8 +44,7 @@ fn check_scripts(declared: &Declared, scripted: &Scripted, read: &FileRead) -> O
 
 /// The declaration without the secrets that this environment has not.
 pub fn without_absent_keys(declaration: &Declaration) -> Declaration {
-    let is_absent =
-        |text: &SecretText| matches!(text, SecretText::Env(name) if riverrun_secret::variable(name).is_none());
+    let is_absent = |text: &SecretText| matches!(text, SecretText::Env(name) if riverrun_secret::variable(name).is_none());
     let mut declaration = declaration.clone();
     declaration.key = declaration.key.filter(|key| !is_absent(key));
     declaration.headers.retain(|_, value| !is_absent(value));

@@ -56,7 +56,6 @@ pub fn build(declaration: &Declaration, given: Option<Value>, directory: &Path) 
             Ok(Arc::new(built.map_err(|error| wrong("tools", &declaration.name.text, error))?))
         }
         ToolKind::Http { url, method, headers, allow_hosts } => {
-            riverrun_secret::learn_url(url);
             let config = HttpConfig {
                 name: name.clone(),
                 description,
@@ -161,7 +160,6 @@ fn texts(names: Vec<String>) -> Value {
 
 /// A server that is started with the first look at what it offers.
 pub fn server(declaration: &Mcp, directory: &Path) -> Arc<McpServer> {
-    declaration.url.iter().for_each(|url| riverrun_secret::learn_url(url));
     let endpoint = match &declaration.url {
         Some(url) => Endpoint::Http {
             url: url.clone(),

@@ -13,13 +13,12 @@ use super::Lines;
 
 /// Marks on one letter; more are a tower over the lines around it.
 const MOST_MARKS: usize = 4;
-/// Spaces in a row; more push what follows out of sight.
-const MOST_SPACES: usize = 16;
-/// Line ends in a row.
+/// Line ends in a row; more push what follows out of sight, and so do more than 16 spaces.
 const MOST_LINE_ENDS: usize = 2;
 
 /// Besides the properties: two symbols that are drawn as nothing.
-const HIDDEN: &str = r"[\p{Cc}\p{Cf}\p{Cn}\p{Co}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}[\p{Zs}--\x20]\x{2800}\x{1D159}]";
+const HIDDEN: &str =
+    r"[\p{Cc}\p{Cf}\p{Cn}\p{Co}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}[\p{Zs}--\x20]\x{2800}\x{1D159}]";
 
 static HIDDEN_ONE: LazyLock<Regex> = LazyLock::new(|| regex(HIDDEN));
 static SUSPICIOUS: LazyLock<Regex> =
@@ -131,7 +130,9 @@ pub fn escape_json(json: &str) -> Cow<'_, str> {
     for c in json.chars() {
         match is_safe(c) {
             true => out.push(c),
-            false => c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| out.push_str(&format!("\\u{unit:04x}"))),
+            false => {
+                c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| out.push_str(&format!("\\u{unit:04x}")))
+            }
         }
     }
     Cow::Owned(out)
@@ -143,9 +144,22 @@ mod tests {
 
     /// `Default_Ignorable_Code_Point` of DerivedCoreProperties.txt, Unicode 16.0.
     const DEFAULT_IGNORABLE: &[(u32, u32)] = &[
-        (0xAD, 0xAD), (0x34F, 0x34F), (0x61C, 0x61C), (0x115F, 0x1160), (0x17B4, 0x17B5), (0x180B, 0x180F),
-        (0x200B, 0x200F), (0x202A, 0x202E), (0x2060, 0x206F), (0x3164, 0x3164), (0xFE00, 0xFE0F),
-        (0xFEFF, 0xFEFF), (0xFFA0, 0xFFA0), (0xFFF0, 0xFFF8), (0x1BCA0, 0x1BCA3), (0x1D173, 0x1D17A),
+        (0xAD, 0xAD),
+        (0x34F, 0x34F),
+        (0x61C, 0x61C),
+        (0x115F, 0x1160),
+        (0x17B4, 0x17B5),
+        (0x180B, 0x180F),
+        (0x200B, 0x200F),
+        (0x202A, 0x202E),
+        (0x2060, 0x206F),
+        (0x3164, 0x3164),
+        (0xFE00, 0xFE0F),
+        (0xFEFF, 0xFEFF),
+        (0xFFA0, 0xFFA0),
+        (0xFFF0, 0xFFF8),
+        (0x1BCA0, 0x1BCA3),
+        (0x1D173, 0x1D17A),
         (0xE0000, 0xE0FFF),
     ];
 
@@ -163,8 +177,18 @@ mod tests {
 
     #[test]
     fn no_control_format_private_or_strange_space_is_hidden_in_what_is_decided() {
-        let ranges = [(0, 0x1f), (0x7f, 0xa0), (0x2000, 0x200f), (0x2028, 0x202f), (0x2800, 0x2800),
-            (0x3000, 0x3000), (0xe000, 0xe010), (0xf0000, 0xf0010), (0x378, 0x379), (0x1680, 0x1680)];
+        let ranges = [
+            (0, 0x1f),
+            (0x7f, 0xa0),
+            (0x2000, 0x200f),
+            (0x2028, 0x202f),
+            (0x2800, 0x2800),
+            (0x3000, 0x3000),
+            (0xe000, 0xe010),
+            (0xf0000, 0xf0010),
+            (0x378, 0x379),
+            (0x1680, 0x1680),
+        ];
         for c in ranges.into_iter().flat_map(|(first, last)| first..=last).filter_map(char::from_u32) {
             let shown = escape(&format!("a{c}b"), Lines::One).into_owned();
             assert!(shown.len() > 3 && !shown.contains(c), "{:x} {shown}", u32::from(c));
@@ -183,10 +207,20 @@ mod tests {
 
     #[test]
     fn prose_of_many_languages_and_emoji_stay_as_they_are() {
-        for prose in ["👩\u{200d}💻 ❤\u{fe0f} 1\u{fe0f}\u{20e3}", "می\u{200c}خواهم", "20\u{a0}000\u{202f}€", "漢字\u{3000}é"] {
+        for prose in [
+            "👩\u{200d}💻 ❤\u{fe0f} 1\u{fe0f}\u{20e3}",
+            "می\u{200c}خواهم",
+            "20\u{a0}000\u{202f}€",
+            "漢字\u{3000}é",
+        ] {
             assert_eq!(escape(prose, Lines::Prose), prose);
         }
-        for (hostile, shown) in [("a\u{200b}b", "a\\u{200b}b"), ("\u{202e}x", "\\u{202e}x"), ("x\u{1b}[2J", "x\\u{1b}[2J"), ("a\u{e0041}", "a\\u{e0041}")] {
+        for (hostile, shown) in [
+            ("a\u{200b}b", "a\\u{200b}b"),
+            ("\u{202e}x", "\\u{202e}x"),
+            ("x\u{1b}[2J", "x\\u{1b}[2J"),
+            ("a\u{e0041}", "a\\u{e0041}"),
+        ] {
             assert_eq!(escape(hostile, Lines::Prose), shown);
         }
     }
