@@ -7,6 +7,7 @@ mod processes;
 mod secrets;
 mod access;
 mod edge;
+mod keys;
 mod smoke;
 mod terminal;
 
@@ -25,7 +26,7 @@ pub struct Case {
 
 /// Every case, area by area. A new area adds one line here.
 pub fn cases() -> Vec<Case> {
-    [smoke::CASES, secrets::CASES, processes::CASES, access::CASES, edge::CASES, terminal::CASES].concat()
+    [smoke::CASES, secrets::CASES, processes::CASES, access::CASES, edge::CASES, terminal::CASES, keys::CASES].concat()
 }
 
 /// Runs the cases whose name contains one of the words, or all of them, also after a failure.
