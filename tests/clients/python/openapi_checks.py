@@ -13,13 +13,20 @@ from schemathesis.core.failures import Failure
 MEANING = {
     "bad_cursor": "a cursor of another session, or ahead of the log",
     "bad_ref": "a blob that nobody stored",
+    "cursor_wrong_run": "a cursor of another session",
     "idempotency_mismatch": "an Idempotency-Key that was used with another body",
     "invalid_decision": "a decision that the action does not offer",
     "unknown_agent": "an agent that is not there",
     "url_blocked": "an address that is not public",
 }
-# OpenAPI has no words for headers that belong together.
-TOGETHER = {"Producer-Id", "Producer-Epoch", "Producer-Seq"}
+# Headers and members that need or exclude each other, for which OpenAPI has no words that generators understand: the
+# three of a producer, what belongs to a decision, and an input that is empty without `endOfInput`.
+TOGETHER = {"Producer-Id", "Producer-Epoch", "Producer-Seq", "arguments", "response", "always", "digest", "text"}
+
+# Ids of something that must be there, or be the one in the path.
+NAMING = {"parentTaskId", "targetId", "sessionId", "pageToken"}
+# What a document cannot say of one operation: a body of bytes is not empty, and only some models count tokens.
+OF_ONE = {"/v1/blobs": b"body_empty", "/v1/messages/count_tokens": b"cannot be counted"}
 
 
 @schemathesis.serializer("application/x-ndjson")
@@ -36,7 +43,19 @@ def why(response):
     if not isinstance(body, dict):
         return None, None
     error = body.get("error") if isinstance(body.get("error"), dict) else {}
+    for detail in error.get("details") or []:
+        for violation in detail.get("fieldViolations", []):
+            return error.get("status"), violation.get("field")
     return body.get("code") or error.get("code") or error.get("type"), body.get("field") or error.get("field")
+
+
+def has_written_out_integer(value):
+    """JSON Schema counts 1.0 as an integer; the server takes integers without a fraction only."""
+    if isinstance(value, dict):
+        return any(map(has_written_out_integer, value.values()))
+    if isinstance(value, list):
+        return any(map(has_written_out_integer, value))
+    return isinstance(value, float) and value.is_integer()
 
 
 @schemathesis.check
@@ -45,8 +64,13 @@ def a_valid_request_is_not_refused_for_its_form(ctx, response, case):
         return
     if response.status_code not in (400, 405, 406, 411, 413, 415, 416, 422):
         return
+    # Lines of JSON are one string for the document, which cannot say what stands in them.
+    if case.media_type == "application/x-ndjson":
+        return
+    if has_written_out_integer(case.body) or OF_ONE.get(case.path, b"\0") in response.content:
+        return
     code, field = why(response)
-    if code in MEANING or field in TOGETHER:
+    if code in MEANING or field in TOGETHER or field in NAMING and code != "invalid_id":
         return
     raise Failure(
         operation=case.operation.label,

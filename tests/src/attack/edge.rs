@@ -156,7 +156,8 @@ fn framing(program: &Program) -> Result<()> {
     }
     ensure!(edge.sessions()? == before, "a refused request did something");
     let chunked = edge.create(&[]);
-    let text = String::from_utf8(chunked)?.replace("content-length: 2\r\n\r\n{}", "transfer-encoding: chunked\r\n\r\n");
+    let text = String::from_utf8(chunked)?
+        .replace("content-length: 2\r\n\r\n{}", "transfer-encoding: chunked\r\n\r\n");
     let answered = edge.statuses(format!("{text}2\r\n{{}}\r\n0\r\n\r\n").as_bytes(), 1)?;
     ensure!(answered == [201], "a chunked body is taken: {answered:?}");
     Ok(())
@@ -221,11 +222,14 @@ fn addresses(program: &Program) -> Result<()> {
         let requests = [
             ("/v1/chat/completions", json!({"model": "agent/reader", "messages": message("chat")})),
             ("/v1/responses", json!({"model": "agent/reader", "input": message("responses")})),
-            ("/v1/messages", json!({"model": "agent/reader", "max_tokens": 9, "messages": message("anthropic")})),
+            (
+                "/v1/messages",
+                json!({"model": "agent/reader", "max_tokens": 9, "messages": message("anthropic")}),
+            ),
         ];
         for (path, body) in requests {
             let (status, answer) = edge.world.post(path, &body)?;
-            ensure!(status == 400, "{path} {url:?}: {status} {answer}");
+            ensure!(status == 422, "{path} {url:?}: {status} {answer}");
         }
     }
     let file = json!([{"role": "user", "content": [{"type": "input_file", "file_id": "file-abc_1"}]}]);
@@ -269,7 +273,8 @@ fn close_code(stream: &mut TcpStream, time: Duration) -> Result<Option<u16>> {
         match stream.read(&mut buffer) {
             Ok(0) => break,
             Ok(count) => read.extend_from_slice(&buffer[..count]),
-            Err(error) if matches!(error.kind(), std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut) => {}
+            Err(error)
+                if matches!(error.kind(), std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut) => {}
             Err(_) => break,
         }
         if let Some(code) = closed(&read) {
@@ -350,7 +355,8 @@ fn stream_types(program: &Program) -> Result<()> {
         }
     }
     let stored = edge.world.events("s")?;
-    let found = stored.iter().find(|event| event["type"].as_str().is_some_and(|kind| kind.starts_with("stream.")));
+    let found =
+        stored.iter().find(|event| event["type"].as_str().is_some_and(|kind| kind.starts_with("stream.")));
     ensure!(found.is_none(), "{found:?}");
     ensure!(stored.iter().all(|event| event["type"] != "x.own"), "half of a refused request is stored");
     Ok(())
@@ -374,7 +380,8 @@ fn message_thread(program: &Program) -> Result<()> {
             return Ok(());
         }
         let content = message["content"].as_array().context("a message has content")?;
-        let call = content.iter().find(|block| block["type"] == "tool_use").context("the message calls the tool")?;
+        let call =
+            content.iter().find(|block| block["type"] == "tool_use").context("the message calls the tool")?;
         let result = json!({"type": "tool_result", "tool_use_id": call["id"], "content": "15C"});
         body = json!({
             "model": "agent/threader", "max_tokens": 99,

@@ -2,12 +2,12 @@
 
 use riverrun_event::{FileBlock, ImageBlock, ImageUrl, Part, RawJson};
 
-use crate::request::reader::{At, Object, checked};
-use crate::request::{ABOUT_THE_ANSWER, Failure, InputItem, ModelCall, Tool, ToolChoice};
-use crate::request::{inside, member, raw_inside, refuse_routing, request_member, text_inside};
 use super::results::ResultCheck;
 use super::thread;
 use crate::request::MessageThread;
+use crate::request::reader::{At, Object, checked};
+use crate::request::{ABOUT_THE_ANSWER, Failure, InputItem, ModelCall, Tool, ToolChoice};
+use crate::request::{inside, member, raw_inside, refuse_routing, request_member, text_inside};
 use crate::responses::request::text_of;
 
 /// Reads the body, or says what is wrong and where.

@@ -44,10 +44,8 @@ pub fn inherit(call: &mut ModelCall, before: &RawJson) -> Option<()> {
     let before: Value = before.to().ok()?;
     let body = before["body"].as_object().filter(|_| before["dialect"] == "anthropic")?;
     body.get("thread").filter(|thread| thread.is_object())?;
-    let kept: Map<String, Value> = CREATE_ONLY
-        .iter()
-        .filter_map(|name| Some(((*name).to_owned(), body.get(*name)?.clone())))
-        .collect();
+    let kept: Map<String, Value> =
+        CREATE_ONLY.iter().filter_map(|name| Some(((*name).to_owned(), body.get(*name)?.clone()))).collect();
     let kept = Value::Object(kept);
     if is_cut(&kept) {
         return None;

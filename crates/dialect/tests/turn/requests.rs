@@ -296,11 +296,14 @@ fn threaded(thread: Value, more: Value) -> Value {
 fn a_continuation_takes_over_the_tools_and_the_system_prompt() {
     let tools = json!([{"name": "f", "input_schema": {"type": "object"}}]);
     let asked = json!([{"role": "user", "content": "hi"}]);
-    let first = threaded(json!({"type": "create"}), json!({"messages": asked, "tools": tools, "system": "s"}));
+    let first =
+        threaded(json!({"type": "create"}), json!({"messages": asked, "tools": tools, "system": "s"}));
     let first = decoded(anthropic::request::decode, first);
     assert_eq!(first.thread, Some(MessageThread::Create));
-    let result = json!([{"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c", "content": "15C"}]}]);
-    let second = threaded(json!({"type": "continue", "previous_message_id": "msg_1"}), json!({"messages": result}));
+    let result =
+        json!([{"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c", "content": "15C"}]}]);
+    let second =
+        threaded(json!({"type": "continue", "previous_message_id": "msg_1"}), json!({"messages": result}));
     let mut second = decoded(anthropic::request::decode, second);
     assert_eq!(second.thread, Some(MessageThread::Continue("msg_1".to_owned())));
     assert_eq!(second.unknown, [], "what stands before is not in the request");

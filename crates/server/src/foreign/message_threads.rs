@@ -10,9 +10,9 @@
 //! official SDKs send the whole conversation instead.
 
 use http::HeaderMap;
+use riverrun_dialect::Dialect;
 use riverrun_dialect::anthropic::{thread, turn_of};
 use riverrun_dialect::request::{MessageThread, ModelCall};
-use riverrun_dialect::Dialect;
 use riverrun_event::{Item, Payload, SessionId, TurnId};
 use riverrun_fold::{State, Status, Turn};
 use riverrun_runner::Submit;
@@ -95,11 +95,7 @@ async fn message(app: &App, caller: &Caller, id: &str) -> Result<Started, Refusa
 }
 
 /// True if this very request was submitted before.
-async fn is_retry(
-    app: &App,
-    before: &Started,
-    named: Option<&(SessionId, TurnId)>,
-) -> Result<bool, Refusal> {
+async fn is_retry(app: &App, before: &Started, named: Option<&(SessionId, TurnId)>) -> Result<bool, Refusal> {
     let Some((_, turn)) = named else { return Ok(false) };
     Ok(app.log().turn(&before.hub.key, turn).await?.is_some())
 }

@@ -39,9 +39,7 @@ async fn serve(
     let (is_stream, is_service) = (call.stream, call::is_service(app, &call.model));
     let thread = call.thread.clone().filter(|_| !seeded::is_on(Bug::ThreadDropped));
     let started = match thread {
-        Some(thread) => {
-            message_threads::submit(app, caller, call, &thread, &asking.headers, named).await?
-        }
+        Some(thread) => message_threads::submit(app, caller, call, &thread, &asking.headers, named).await?,
         None => {
             let mut submit = call::routed(app, &call, dialect, &asking.headers)?;
             submit.turn_id = named.as_ref().map(|(_, turn)| turn.clone());

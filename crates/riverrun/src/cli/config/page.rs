@@ -71,7 +71,10 @@ fn declaration(section: &Section) -> String {
     let mut text = format!("\n## {heading}\n\n{about}\n");
     if section.fields.is_empty() {
         text.push_str(
-            "Each key is a name, and what ends in `*` stands for every name that begins so; its value is `agent/NAME`, or a model or a list of models, `PROVIDER/MODEL`. `PROVIDER/*` in a route that ends in `*` is the model with the name that was asked for.\n");
+            "Each key is a name, and what ends in `*` stands for every name that begins so; its value is \
+             `agent/NAME`, or a model or a list of models, `PROVIDER/MODEL`. `PROVIDER/*` in a route that ends in `*` \
+             is the model with the name that was asked for.\n",
+        );
         return text;
     }
     text.push_str(&table(section.fields));

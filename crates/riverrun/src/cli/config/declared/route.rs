@@ -32,7 +32,9 @@ fn conflict(declared: &Declared, name: &str) -> Option<String> {
         return Some(format!("`{name}` {what}"));
     }
     if name.starts_with("agent/") {
-        return Some(format!("`{name}`: names that begin with `agent/` are those of agents; leave `agent/` out"));
+        return Some(format!(
+            "`{name}`: names that begin with `agent/` are those of agents; leave `agent/` out"
+        ));
     }
     let (provider, _) = name.split_once('/')?;
     let is_provider =

@@ -27,7 +27,9 @@ fn routes_have_names_of_their_own_and_lead_somewhere() {
     );
     check(
         "\"scripted/x\" = \"scripted/text\"",
-        &["4:1: `scripted/x`: names that begin with `scripted/` are models of the provider `scripted`; leave it out"],
+        &[
+            "4:1: `scripted/x`: names that begin with `scripted/` are models of the provider `scripted`; leave it out",
+        ],
     );
     check("\"a*b\" = \"scripted/text\"", &["4:1: `a*b`: a `*` stands once, at the end of a route's name"]);
     check("x = \"agent/helpr\"", &["4:5: there is no agent `helpr`; did you mean `helper`?"]);
@@ -37,9 +39,12 @@ fn routes_have_names_of_their_own_and_lead_somewhere() {
     );
     check(
         "x = \"scripted/*\"",
-        &["4:5: `scripted/*` stands for the model that is asked for; name the model, or end the route's name with `*`"],
+        &[
+            "4:5: `scripted/*` stands for the model that is asked for; name the model, or end the route's name with `*`",
+        ],
     );
-    let by_agent = "[agents.a]\nmodel = \"x\"\n[agents.b]\nmodel = \"scripted/text\"\n[routes]\nx = \"agent/b\"\n";
+    let by_agent =
+        "[agents.a]\nmodel = \"x\"\n[agents.b]\nmodel = \"scripted/text\"\n[routes]\nx = \"agent/b\"\n";
     assert_eq!(complaints(by_agent), ["2:9: the route `x` leads to an agent; an agent needs a model"]);
 }
 
@@ -52,7 +57,8 @@ fn an_agent_may_have_the_name_of_a_model() {
             format!("1:9: `{bad}` is no name: use letters, digits, `-` and `_`, and dots between them");
         assert_eq!(complaints(&agent(bad)), [expected]);
     }
-    let called = format!("{}[agents.a]\nmodel = \"scripted/text\"\nsubagents = [\"gpt-4.1\"]\n", agent("gpt-4.1"));
+    let called =
+        format!("{}[agents.a]\nmodel = \"scripted/text\"\nsubagents = [\"gpt-4.1\"]\n", agent("gpt-4.1"));
     let what = "5:14: `gpt-4.1` has a dot in its name, so that no model can call it; name the agent without one and \
                 give it the other name under [routes]";
     assert_eq!(complaints(&called), [what]);
