@@ -98,6 +98,10 @@ bugs! {
     DuplicateOrigin = "duplicate-origin";
     /// The member `thread` of a message is ignored, and each continuation begins anew.
     ThreadDropped = "thread-dropped";
+    /// A chunked stream announces `connection: close`, which hides a cut from Node's fetch.
+    CloseHeaderOnStreams = "close-header-on-streams";
+    /// A dialect that shows one turn shows nothing of a finished session unless the turn is named.
+    EmptyWithoutTurn = "empty-without-turn";
 }
 
 #[cfg(feature = "seeded-bugs")]

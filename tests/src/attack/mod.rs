@@ -10,6 +10,7 @@ mod edge;
 mod keys;
 mod smoke;
 mod terminal;
+mod streams;
 
 use std::time::Instant;
 
@@ -26,7 +27,7 @@ pub struct Case {
 
 /// Every case, area by area. A new area adds one line here.
 pub fn cases() -> Vec<Case> {
-    [smoke::CASES, secrets::CASES, processes::CASES, access::CASES, edge::CASES, terminal::CASES, keys::CASES].concat()
+    [smoke::CASES, secrets::CASES, processes::CASES, access::CASES, edge::CASES, terminal::CASES, keys::CASES, streams::CASES].concat()
 }
 
 /// Runs the cases whose name contains one of the words, or all of them, also after a failure.

@@ -78,6 +78,8 @@ const CAUGHT_BY: &[(&str, &[Suite])] = &[
     ("duplicate-origin", &[Attack("edge/repeated")]),
     ("thread-dropped", &[Attack("edge/a-message-thread")]),
     ("leave-descendants", &[Attack("processes/a-daemon-ends-with-a-call-that-succeeds")]),
+    ("close-header-on-streams", &[Attack("streams/no-stream-announces-a-close")]),
+    ("empty-without-turn", &[Attack("streams/every-dialect-replays-without-a-turn")]),
 ];
 
 /// Builds with the bugs in place, shows that the suites pass with none of them on, then that each is caught.

@@ -1,7 +1,7 @@
 //! What a reader asks for, from its query and headers, the same for every transport.
 
 use http::HeaderMap;
-use riverrun_dialect::{Dialect, IndexUnit, Options};
+use riverrun_dialect::{Dialect, IndexUnit, Options, gemini};
 use riverrun_event::{Cursor, ErrorCode, TaskId, TurnId};
 
 use super::filter::TypePattern;
@@ -64,11 +64,22 @@ impl Request {
             Some(true) | None => Follow::Live,
         };
         let types = params.list("types")?.unwrap_or_default();
+        let dialect = dialect.unwrap_or_default();
+        let mut turn = params.parsed("turn")?;
+        // Gemini's chunks have no room for a cursor but the one that its clients know.
+        let token = params.get("after").filter(|_| dialect == Dialect::Gemini).and_then(gemini::read_token);
+        let after = match token {
+            Some((of, cursor)) => {
+                turn.get_or_insert(of);
+                Some(cursor)
+            }
+            None => cursor(params, headers)?,
+        };
         Ok(Self {
-            after: cursor(params, headers)?,
-            dialect: dialect.unwrap_or_default(),
+            after,
+            dialect,
             options: Options { index_unit: index_unit(params.get("index_unit"))?, ..Options::default() },
-            turn: params.parsed("turn")?,
+            turn,
             task: params.parsed("task")?,
             types: types.into_iter().map(TypePattern::new).collect::<Result<_, _>>()?,
             catch_up: catch_up(params.get("catchup"))?,

@@ -21,7 +21,8 @@ use super::problem::Problem;
 const ALLOWED_METHODS: &str = "GET, HEAD, POST, PUT, DELETE";
 const ALLOWED_HEADERS: &str = "authorization, content-type, x-api-key, x-request-id, last-event-id, accept, \
                                idempotency-key, producer-id, producer-epoch, producer-seq, traceparent, tracestate";
-const EXPOSED_HEADERS: &str = "x-request-id, retry-after, location, riverrun-outcome";
+const EXPOSED_HEADERS: &str = "x-request-id, retry-after, location, riverrun-outcome, riverrun-scope, \
+                               riverrun-session, riverrun-turn, riverrun-resume";
 
 /// Whether a request comes from a page that a browser credential was made for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -53,6 +53,11 @@ impl SharedIo {
         self.lock().scan.next_head()
     }
 
+    /// True if every request that was read is whole and nothing of another one was read.
+    pub(super) fn is_between_requests(&self) -> bool {
+        self.lock().scan.is_between_requests()
+    }
+
     /// What is read from now on is no HTTP.
     pub(super) fn stop_scan(&self) {
         self.lock().scan.stop();

@@ -50,6 +50,11 @@ impl RequestScan {
         self.heads.pop_front()
     }
 
+    /// True if every request is whole, was taken with [`RequestScan::next_head`], and no byte of another followed.
+    pub(super) fn is_between_requests(&self) -> bool {
+        self.phase == Phase::Head && !self.begun && self.line.is_empty() && self.heads.is_empty()
+    }
+
     pub(super) fn stop(&mut self) {
         *self = Self { phase: Phase::Off, ..Self::default() };
     }
@@ -174,6 +179,26 @@ mod tests {
         check("GET / HTTP/1.1\r\nhost: x\n\r\n", &[bare]);
         check("GET / HTTP/1.1\r\nhost: x\r\n\n", &[bare]);
         check("\nGET / HTTP/1.1\r\nhost: x\r\n\r\n", &[bare]);
+    }
+
+    #[test]
+    fn a_connection_is_between_requests_when_the_last_body_is_whole_and_nothing_follows() {
+        let posted = "POST / HTTP/1.1\r\ncontent-length: 2\r\n\r\nab";
+        let chunked = "POST / HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n1\r\na\r\n0\r\n\r\n";
+        for text in [posted, chunked, "GET / HTTP/1.1\r\n\r\n"] {
+            for (more, expected) in [("", true), ("G", false), ("GET / HTTP/1.1\r\n\r\n", false)] {
+                let mut scan = RequestScan::default();
+                scan.look_at(text.as_bytes());
+                scan.look_at(more.as_bytes());
+                assert!(!scan.is_between_requests(), "the head is not taken: {text:?}");
+                scan.next_head();
+                assert_eq!(scan.is_between_requests(), expected, "{text:?} then {more:?}");
+            }
+            let mut scan = RequestScan::default();
+            scan.look_at(&text.as_bytes()[..text.len() - 1]);
+            scan.next_head();
+            assert!(!scan.is_between_requests(), "cut: {text:?}");
+        }
     }
 
     #[test]

@@ -150,7 +150,23 @@ pub async fn stream_from(
     for (name, value) in rules.headers {
         response.headers_mut().insert(HeaderName::from_static(name), HeaderValue::from_static(value));
     }
+    name_turn(&mut response, started, dialect, rules.framing);
     Ok(response)
+}
+
+/// Says where the turn of a foreign stream is, and how its reader goes on after a cut.
+pub fn name_turn(response: &mut Response, started: &Started, dialect: Dialect, framing: Framing) {
+    let resume = dialect.resume(framing).as_str();
+    let words = [
+        ("riverrun-session", started.hub.session().as_str()),
+        ("riverrun-turn", started.turn.as_str()),
+        ("riverrun-resume", resume),
+    ];
+    for (name, value) in words {
+        if let Ok(value) = HeaderValue::from_str(value) {
+            response.headers_mut().insert(HeaderName::from_static(name), value);
+        }
+    }
 }
 
 /// The turn's frames in any framing.

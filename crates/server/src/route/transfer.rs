@@ -7,7 +7,7 @@ use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream;
 use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
-use http::{HeaderMap, StatusCode};
+use http::{HeaderMap, HeaderValue, StatusCode};
 use riverrun_event::{Cursor, Decoded, ErrorCode, Record, Sequence, SessionId, TurnId, decode};
 use riverrun_log::{Digest, SessionKey};
 use serde::{Deserialize, Serialize};
@@ -20,7 +20,7 @@ use super::sessions::create_empty;
 use crate::app::{App, READ_BYTES};
 use crate::edge::{
     Caller, CompactJson, FromParams, Lines, Media, Params, PathId, Problem, Scope, StrictQuery, body_kind,
-    decode_text, negotiate, not_found,
+    decode_text, negotiate, not_found, stream_response,
 };
 use crate::session::{Batch, Hub};
 
@@ -58,8 +58,12 @@ pub async fn export(
         if last == at { Err(riverrun_log::Error::Closed) } else { Ok(Some((out, (app, hub, last, until)))) }
     });
     let name = format!("attachment; filename=\"{}.ndjson\"", hub.session());
-    let headers = [(CONTENT_TYPE, "application/x-ndjson".to_owned()), (CONTENT_DISPOSITION, name)];
-    Ok((headers, Body::from_stream(pieces)).into_response())
+    // Written as a stream, so that an export that is cut is never announced as a connection that ends with it.
+    let mut response = stream_response(Media::Ndjson, Body::from_stream(pieces));
+    if let Ok(name) = HeaderValue::from_str(&name) {
+        response.headers_mut().insert(CONTENT_DISPOSITION, name);
+    }
+    Ok(response)
 }
 
 #[derive(Debug, Serialize)]
