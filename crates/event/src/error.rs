@@ -60,6 +60,7 @@ codes! {
     // Who the caller is.
     Unauthenticated = "unauthenticated", 401, -32010, "a valid key is needed";
     Forbidden = "forbidden", 403, -32011, "the key does not have the scope";
+    RunnerOnly = "runner_only", 403, -32011, "only the server's runner writes this event";
     OriginForbidden = "origin_forbidden", 403, -32011, "this web origin is not allowed";
     HostUnknown = "host_unknown", 421, -32011, "this host name is not served here";
     NotFound = "not_found", 404, -32001, "there is no such object";
@@ -118,9 +119,9 @@ impl ErrorCode {
             | InvalidRequest | BadCursor | CursorWrongSession | CursorConflict | CursorAhead
             | UnknownDialect | BadRef | TokenInUrl | MethodUnknown | MethodNotAllowed | NotAcceptable
             | UnsupportedMediaType | BodyTooLarge | HeadTooLarge | EventTooLarge | Unauthenticated
-            | Forbidden | OriginForbidden | HostUnknown | NotFound | SessionExists | SessionClosed
-            | IdempotencyMismatch | ProducerStale | ProducerGap | SequenceExhausted | Expired
-            | LogCorrupt | UnknownAgent | ThreadBusy | TurnExists | TurnEnded | TurnRunning
+            | Forbidden | RunnerOnly | OriginForbidden | HostUnknown | NotFound | SessionExists
+            | SessionClosed | IdempotencyMismatch | ProducerStale | ProducerGap | SequenceExhausted
+            | Expired | LogCorrupt | UnknownAgent | ThreadBusy | TurnExists | TurnEnded | TurnRunning
             | SubagentLimit | DecidedByOther | ActionExpired | RunTerminal | DigestMismatch
             | DecisionNotPossible | ArgumentsInvalid | UrlBlocked | ProcessUnavailable | TaskExists
             | TaskStatus | NotPausable | UnsupportedOperation | NotProvided | PushUnsupported | Internal => {
@@ -139,13 +140,14 @@ impl ErrorCode {
             | InvalidRequest | BadCursor | CursorWrongSession | CursorConflict | CursorAhead
             | UnknownDialect | BadRef | TokenInUrl | MethodUnknown | MethodNotAllowed | NotAcceptable
             | UnsupportedMediaType | BodyTooLarge | HeadTooLarge | EventTooLarge | Unauthenticated
-            | Forbidden | OriginForbidden | HostUnknown | NotFound | SessionExists | SessionClosed
-            | IdempotencyMismatch | IdempotencyInFlight | ProducerStale | ProducerGap | SequenceExhausted
-            | NotOwner | Expired | RateLimited | TooManyStreams | StorageFull | LogCorrupt | Draining
-            | Overloaded | UnknownAgent | ThreadBusy | QueueFull | TurnExists | TurnEnded | TurnRunning
-            | SubagentLimit | DecidedByOther | ActionExpired | RunTerminal | DigestMismatch
-            | DecisionNotPossible | ArgumentsInvalid | UrlBlocked | ProcessUnavailable | TaskExists
-            | TaskStatus | NotPausable | UnsupportedOperation | NotProvided | PushUnsupported => true,
+            | Forbidden | RunnerOnly | OriginForbidden | HostUnknown | NotFound | SessionExists
+            | SessionClosed | IdempotencyMismatch | IdempotencyInFlight | ProducerStale | ProducerGap
+            | SequenceExhausted | NotOwner | Expired | RateLimited | TooManyStreams | StorageFull
+            | LogCorrupt | Draining | Overloaded | UnknownAgent | ThreadBusy | QueueFull | TurnExists
+            | TurnEnded | TurnRunning | SubagentLimit | DecidedByOther | ActionExpired | RunTerminal
+            | DigestMismatch | DecisionNotPossible | ArgumentsInvalid | UrlBlocked | ProcessUnavailable
+            | TaskExists | TaskStatus | NotPausable | UnsupportedOperation | NotProvided
+            | PushUnsupported => true,
         }
     }
 }

@@ -5,6 +5,7 @@
 //!
 //! This crate never reads the clock, makes no random numbers and does no I/O: ids and times arrive as arguments.
 
+mod author;
 mod catalogue;
 mod cursor;
 mod decode;
@@ -21,6 +22,7 @@ mod spill;
 mod suggest;
 mod timestamp;
 
+pub use author::Author;
 pub use catalogue::*;
 pub use cursor::{Cursor, CursorError, Origin};
 pub use decode::{DecodeError, Decoded, decode, decode_wire};

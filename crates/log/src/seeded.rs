@@ -102,6 +102,18 @@ bugs! {
     CloseHeaderOnStreams = "close-header-on-streams";
     /// A dialect that shows one turn shows nothing of a finished session unless the turn is named.
     EmptyWithoutTurn = "empty-without-turn";
+    /// An event's author is what its envelope says.
+    TrustAuthorInPayload = "trust-author-in-payload";
+    /// Producers may write the runner's events, and the runner believes them.
+    BelieveProducers = "believe-producers";
+    /// A call runs though nobody decided about it yet.
+    RunWithoutDecision = "run-without-decision";
+    /// The rules of an imported file hold.
+    ImportGrantsRules = "import-grants-rules";
+    /// The rules that held where a fork was made hold in the fork.
+    ForkRevivesRules = "fork-revives-rules";
+    /// A tool is not compared with what was decided upon when it is called.
+    StaleToolSchema = "stale-tool-schema";
 }
 
 #[cfg(feature = "seeded-bugs")]

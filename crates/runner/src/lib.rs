@@ -8,6 +8,7 @@ mod actor;
 pub mod agent;
 mod approve;
 mod command;
+mod copied;
 mod core;
 mod drive;
 mod ending;
@@ -15,7 +16,6 @@ mod exact;
 mod history;
 pub mod hook;
 mod ids;
-mod imported;
 mod journal;
 mod named;
 mod page;
@@ -30,12 +30,12 @@ mod view;
 
 pub use actor::blob_named;
 pub use agent::AgentSpec;
-pub use approve::{Rule, rules};
+pub use approve::Rule;
 pub use command::{
     Busy, CancelMode, Cancelled, CommandError, Decide, Decided, Decision, Fate, Pause, Paused, ProcessOver,
     ProcessWrite, QueueEntry, RequestKey, Revoke, Revoked, Settings, Spawn, Submit, Submitted,
 };
-pub use imported::Imported;
+pub use copied::{CopiedTurns, CopyReason};
 pub use journal::{
     Entry, Incarnation, Journal, JournalError, JournalFuture, Landed, Landfall, Landing, LandingFuture,
 };

@@ -1,8 +1,8 @@
 //! Events on their way into the log, written together.
 
 use riverrun_event::{
-    DecodeError, Decoded, DeltaMaker, Draft, EventType, RunId, Scope, StepId, TaskId, ThreadId, Timestamp,
-    ToolCallId, TurnId, spill,
+    Author, DecodeError, Decoded, DeltaMaker, Draft, EventType, RunId, Scope, StepId, TaskId, ThreadId,
+    Timestamp, ToolCallId, TurnId, spill,
 };
 use riverrun_log::{BlobRef, CommandChange, Fact, NewBlob};
 use serde::Serialize;
@@ -66,7 +66,8 @@ impl Page {
 
     fn put(&mut self, event: Result<Decoded, DecodeError>) {
         match event {
-            Ok(event) => {
+            Ok(mut event) => {
+                event.draft.author = Author::Runner;
                 if self.events.capacity() == 0 {
                     // Most pages hold one piece of text, and an event is large.
                     self.events.reserve_exact(1);

@@ -9,12 +9,12 @@ use riverrun_log::{Clock, Random, SessionKey};
 use riverrun_tool::Terminate;
 use tokio::sync::oneshot;
 
-use crate::actor::{Command, Reply};
+use crate::actor::{Command, Reply, Stop, load_rules};
 use crate::core::Core;
 use crate::named::Named;
 use crate::{
-    CancelMode, Cancelled, CommandError, Decide, Decided, Imported, Journal, Pause, Paused, ProcessOver,
-    ProcessWrite, QueueEntry, Registry, RequestKey, Spawn, Submit, Submitted,
+    CancelMode, Cancelled, CommandError, CopiedTurns, CopyReason, Decide, Decided, Journal, Pause, Paused,
+    ProcessOver, ProcessWrite, QueueEntry, Registry, RequestKey, Rule, Spawn, Submit, Submitted,
 };
 
 #[derive(Debug, Clone)]
@@ -108,9 +108,16 @@ impl Runner {
         self.core.end(key);
     }
 
-    /// Follows the events of a session that comes as a file, to end what is open in it.
-    pub fn imported(&self) -> Imported {
-        Imported::new(self.core.clone())
+    /// Follows the events of a copy, to end what is open in it.
+    pub fn copied_turns(&self, reason: CopyReason) -> CopiedTurns {
+        CopiedTurns::new(self.core.clone(), reason)
+    }
+
+    /// The decisions that hold in a session until they are revoked, the oldest first.
+    pub async fn rules(&self, key: &SessionKey) -> Result<Vec<Rule>, CommandError> {
+        let incarnation = self.core.journal.open(key).await.map_err(Stop::of)?;
+        let state = self.core.journal.state(&incarnation).await.map_err(Stop::of)?;
+        Ok(load_rules(&self.core, key, &state).await?.into_list())
     }
 
     /// Sessions that are held in memory now: those at work, and those that were a moment ago.

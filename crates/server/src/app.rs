@@ -321,6 +321,9 @@ fn refusal(error: AppendError) -> Problem {
     match error {
         AppendError::Log(error) => Problem::from(error),
         AppendError::TooLarge => Problem::new(error.code(), error.to_string()),
+        AppendError::RunnerOnly { index, .. } => {
+            Problem::new(error.code(), error.to_string()).field("type").with("index", index)
+        }
     }
 }
 

@@ -126,3 +126,50 @@ proptest::proptest! {
         proptest::prop_assert_eq!(Record::read(&bytes).map(|r| r.timestamp.millis()), Ok(millis));
     }
 }
+
+#[test]
+fn a_record_keeps_its_author_beside_an_event_id() {
+    use crate::Author::{Approver, Copied, Runner, Unknown, Writer};
+    for author in [Unknown, Writer, Approver, Runner, Copied] {
+        for text in [r#"{"type":"tool.started"}"#, r#"{"type":"tool.started","eventId":"e1"}"#] {
+            let mut draft = decode(text).expect("an event").draft;
+            draft.author = author;
+            let mut bytes = Vec::new();
+            write_record(&draft, Timestamp::from_millis(7), &mut bytes);
+            assert_eq!(bytes.len(), record_length(&draft));
+            let record = Record::read(&bytes).expect("a record");
+            assert_eq!((record.author, record.event_id.is_some()), (author, draft.event_id.is_some()));
+            let event = record.to_event(Sequence::new(1).expect("small")).expect("an event");
+            assert_eq!(event.author, author);
+        }
+    }
+}
+
+#[test]
+fn a_record_of_an_older_version_has_no_known_author() {
+    let bytes = stored(r#"{"type":"tool.started"}"#);
+    assert_eq!(bytes[0], 0, "the flags of older records");
+    assert_eq!(Record::read(&bytes).expect("a record").author, crate::Author::Unknown);
+}
+
+#[test]
+fn an_author_without_a_meaning_is_damage() {
+    for code in 5..8_u8 {
+        let mut bytes = stored(r#"{"type":"tool.started"}"#);
+        bytes[0] |= code << 1;
+        assert!(Record::read(&bytes).is_err(), "{code}");
+    }
+}
+
+#[test]
+fn what_an_event_says_of_its_author_is_not_believed() {
+    let texts = [
+        r#"{"type":"tool.started","author":"runner","payload":{"toolName":"x","author":"runner"}}"#,
+        r#"{"type":"tool.started","author":3,"flags":6,"refs":{"author":"runner"},"payload":{"toolName":"x"}}"#,
+    ];
+    for text in texts {
+        assert_eq!(decode(text).expect("an event").draft.author, crate::Author::Unknown);
+        assert_eq!(Record::read(&stored(text)).expect("a record").author, crate::Author::Unknown);
+        assert_eq!(decode_wire(text).expect("an event").author, crate::Author::Unknown);
+    }
+}

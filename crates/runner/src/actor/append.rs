@@ -11,6 +11,7 @@ use riverrun_fold::Change;
 use riverrun_log::{Error, Fact, NewBlob};
 
 use super::{Actor, LONGEST_BREATH};
+use crate::approve::Rules;
 use crate::drive::EffectKey;
 use crate::page::Page;
 use crate::{CommandError, JournalError, Landed, Landfall, Landing};
@@ -283,6 +284,10 @@ impl Actor {
             }
         }
         self.view.apply(event);
+        if let Some(rules) = Rules::told_by(event) {
+            self.rules = rules;
+        }
+        self.context.apply(event);
         // Where a task's output ends is the fold's to say: a retried turn goes on behind what is there.
         let Some(task_id) = &event.scope.task_id else { return };
         let Some(length) =

@@ -213,11 +213,7 @@ impl Actor {
 
     /// What the newest summary covers and where it is.
     pub(super) fn told_summary(&self) -> Value {
-        let family = self.state.ledger.family("context");
-        let told = family.and_then(|family| {
-            family.entries.iter().rev().find(|entry| entry.kind == "context.compaction.completed")
-        });
-        told.and_then(|entry| entry.payload.as_ref()?.to::<Value>().ok()).unwrap_or_default()
+        self.context.summary.clone()
     }
 
     pub(super) async fn summary_text(&self, told: &Value) -> Option<String> {

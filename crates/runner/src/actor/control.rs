@@ -186,6 +186,7 @@ impl Actor {
             let (turn, status) = (turn.to_string(), ended.turn.status.as_str().to_owned());
             return Err(CommandError::TurnRunning { turn, status }.into());
         }
+        self.check_hosted(turn, ended.turn.first_sequence).await?;
         if self.is_busy(&ended.turn.thread_id) {
             return Err(CommandError::ThreadAtWork(ended.turn.thread_id.to_string()).into());
         }

@@ -9,6 +9,7 @@ use riverrun_fold::State;
 use riverrun_log::SessionKey;
 use tokio::sync::mpsc;
 
+use super::authors::{OwnContext, load_rules};
 use super::calls::Calls;
 use super::process::Processes;
 use super::whole::whole_event;
@@ -26,6 +27,8 @@ impl Actor {
         let incarnation = core.journal.open(&key).await.map_err(Stop::of)?;
         let state = core.journal.state(&incarnation).await.map_err(Stop::of)?;
         let view = load_view(&core, &key, &state).await?;
+        let rules = load_rules(&core, &key, &state).await?;
+        let context = OwnContext::load(&core, &key, &state).await?;
         let is_handing_over = core.is_draining();
         let mut actor = Self {
             registry: core.registry(),
@@ -34,6 +37,8 @@ impl Actor {
             incarnation,
             state,
             view,
+            rules,
+            context,
             running: HashMap::default(),
             calls: Calls::default(),
             streams: HashMap::default(),
@@ -61,6 +66,7 @@ impl Actor {
         actor.restore().await;
         actor.fetch_kept().await;
         actor.sweep_processes().await;
+        actor.end_unproven().await?;
         Ok(actor)
     }
 
@@ -76,6 +82,8 @@ impl Actor {
         self.unfolded.clear();
         self.state = self.core.journal.state(&self.incarnation).await.map_err(Stop::of)?;
         self.view = load_view(&self.core, &self.key, &self.state).await?;
+        self.rules = load_rules(&self.core, &self.key, &self.state).await?;
+        self.context = OwnContext::load(&self.core, &self.key, &self.state).await?;
         self.streams.clear();
         self.pools.clear();
         self.count_output();
@@ -100,7 +108,8 @@ impl Actor {
 /// Reads the events of the turns that are open, as far as the state goes.
 async fn load_view(core: &Core, key: &SessionKey, state: &State) -> Result<View, Stop> {
     let mut view = View::default();
-    let open = state.turns.iter().filter(|turn| turn.started_at.is_some() && !turn.status.is_terminal());
+    // Those that wait too: by their events it is known who put them into the queue.
+    let open = state.turns.iter().filter(|turn| !turn.status.is_terminal());
     let Some(first) = open.map(|turn| turn.first_sequence).min() else { return Ok(view) };
     let mut after = Sequence::new(first.get().saturating_sub(1)).unwrap_or_default();
     while after < state.sequence {

@@ -16,6 +16,7 @@ mod admit;
 mod append;
 mod ask;
 mod attach;
+mod authors;
 mod calls;
 mod child;
 mod close;
@@ -69,8 +70,11 @@ use tokio::time::Instant;
 use append::InFlight;
 pub(crate) use append::Stop;
 pub use attach::blob_named;
+use authors::OwnContext;
+pub(crate) use authors::load_rules;
 pub(crate) use command::{Command, Reply};
 
+use crate::approve::Rules;
 use crate::core::{Core, Mail};
 use crate::drive::{EffectKey, Launch, Report, Reported, Running};
 use crate::reference::Pool;
@@ -96,6 +100,9 @@ pub(crate) struct Actor {
     incarnation: Incarnation,
     state: State,
     view: View,
+    /// Decisions that hold from now on.
+    rules: Rules,
+    context: OwnContext,
     running: HashMap<EffectKey, Running>,
     calls: Calls,
     /// The items of open model calls.

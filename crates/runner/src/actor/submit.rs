@@ -71,9 +71,27 @@ impl Actor {
         } else {
             self.write_start(&mut page, &scope, agent, 1);
         }
+        let others = self.others;
         let landed = self.append_once(&mut page).await?;
         let first = landed.map_or(Sequence::ZERO, |landed| landed.first);
+        if self.others != others {
+            self.check_own(&turn, &told.task_id, first).await?;
+        }
         Ok(told.answer(first, false))
+    }
+
+    /// A producer may have told of a turn with this id at the same moment. Of two that are one nobody knows what runs,
+    /// so this one ends.
+    async fn check_own(&mut self, turn: &TurnId, root: &TaskId, first: Sequence) -> Result<(), Refusal> {
+        let known = self.state.turns.iter().find(|known| known.turn_id == *turn);
+        if known.is_none_or(|known| known.first_sequence >= first) {
+            return Ok(());
+        }
+        let mut page = self.page();
+        let message = format!("a producer wrote events of turn `{turn}`; submit it with another id");
+        self.fail_task(root, "turn_exists", &message, &mut page);
+        self.append_once(&mut page).await?;
+        Err(CommandError::TurnExists { turn: turn.to_string() }.into())
     }
 
     /// The input goes to the turn that is running; the name of the turn that is not made is remembered all the same.

@@ -101,7 +101,8 @@ pub(super) async fn whole_event(
             }
         }
     }
-    decode_wire(&event.to_string()).ok()
+    let event = decode_wire(&event.to_string()).ok()?;
+    Some(Event { author: record.author, ..event })
 }
 
 pub(super) fn is_cut_turn(turn: &Turn) -> bool {

@@ -63,6 +63,7 @@ impl Facts<'_> {
                 None if action.expires_at.is_some_and(|at| at <= self.now) => {
                     Some(self.expired(task, call, persona, action))
                 }
+                None if seeded::is_on(Bug::RunWithoutDecision) => named(Intent::Run),
                 None => None,
             };
         }

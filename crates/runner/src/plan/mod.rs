@@ -146,7 +146,9 @@ impl Facts<'_> {
                 continue;
             };
             let is_whole = turn.task_id.is_some() && turn.run_id.is_some();
+            // A turn that a producer told of never begins here.
             if is_whole
+                && self.view.queued.contains(&turn.turn_id)
                 && turn.started_at.is_none()
                 && !turn.status.is_terminal()
                 && busy.insert(turn.thread_id.clone())

@@ -80,6 +80,13 @@ impl CallView {
         self.held = output.map(|reference| reference.as_str().to_owned());
     }
 
+    /// True if somebody who may decide agreed to run the call.
+    pub fn is_approved(&self) -> bool {
+        let resolved = self.action.as_ref().filter(|action| action.is_permission);
+        let resolved = resolved.and_then(|action| action.resolved.as_ref());
+        resolved.is_some_and(|resolved| matches!(resolved.decision.as_str(), "approve" | "edit"))
+    }
+
     /// The action that still waits.
     pub fn pending(&self) -> Option<&ActionView> {
         self.action.as_ref().filter(|action| action.resolved.is_none())

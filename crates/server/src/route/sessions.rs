@@ -5,8 +5,8 @@ use axum::response::{IntoResponse, Response};
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, StatusCode};
 use riverrun_event::{
-    Cursor, Decoded, Draft, EventType, Origin, RawJson, Scope, Sequence, SessionId, SessionInfo, Timestamp,
-    decode,
+    Author, Cursor, Decoded, Draft, EventType, Origin, RawJson, Scope, Sequence, SessionId, SessionInfo,
+    Timestamp, decode,
 };
 use riverrun_log::{Created, NewSession, PageRequest, SessionKey, SessionQuery, SessionRecord};
 use serde::{Deserialize, Serialize};
@@ -220,7 +220,8 @@ pub(crate) fn event(kind: EventType, scope: &Scope, payload: &impl Serialize) ->
     let name = kind.as_str().to_owned();
     let draft = Draft::new(kind, scope, payload);
     let text = format!("{{\"type\":\"{name}\",{}", &draft.members()[1..]);
-    decode(&text).map_err(|error| Problem::new(error.code(), error.to_string()))
+    let event = decode(&text).map_err(|error| Problem::new(error.code(), error.to_string()))?;
+    Ok(event.by(Author::Writer))
 }
 
 /// What is kept in the metadata of a session.

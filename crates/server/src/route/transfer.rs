@@ -8,8 +8,10 @@ use axum::response::{IntoResponse, Response};
 use futures_util::stream;
 use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue, StatusCode};
-use riverrun_event::{Cursor, Decoded, ErrorCode, Record, Sequence, SessionId, TurnId, decode};
+use riverrun_event::{Author, Cursor, Decoded, ErrorCode, Record, Sequence, SessionId, TurnId, decode};
+use riverrun_log::seeded::{self, Bug};
 use riverrun_log::{Digest, SessionKey};
+use riverrun_runner::CopyReason;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
@@ -153,7 +155,8 @@ impl File {
 
     async fn event(&mut self) -> Result<Option<Decoded>, Problem> {
         let Some(line) = self.line().await? else { return Ok(None) };
-        let decoded = decode(&line).map_err(|error| {
+        let author = if seeded::is_on(Bug::ImportGrantsRules) { Author::Runner } else { Author::Copied };
+        let decoded = decode(&line).map(|event| event.by(author)).map_err(|error| {
             let problem = Problem::new(error.code(), error.to_string()).with("line", self.lines.number());
             match error.field() {
                 Some(field) => problem.field(field),
@@ -204,7 +207,7 @@ async fn fill(
 ) -> Result<Imported, Problem> {
     let mut place = first.sequence.unwrap_or(Sequence::new(1).unwrap_or_default());
     let of = first.session_id.clone().unwrap_or_else(|| hub.session().clone());
-    let mut open = app.runner().imported();
+    let mut open = app.runner().copied_turns(CopyReason::Imported);
     open.follow(&first, place);
     let (mut group, mut bytes, mut events) = (vec![first], 0, 1_u64);
     loop {
@@ -254,7 +257,8 @@ pub struct ForkBody {
     session_id: Option<SessionId>,
 }
 
-/// A new session with the first `at` events of this one. What was paid for is not paid again.
+/// A new session with the first `at` events of this one. What was paid for is not paid again, and what was decided there
+/// is decided anew: the copy of a rule or of a decision authorises nothing.
 pub async fn fork(
     State(app): State<App>,
     caller: Caller,
@@ -284,8 +288,6 @@ pub async fn fork(
         wanted = Some(id);
     }
     let target = forked(&app, &caller, &hub, at, wanted, |_, _| true).await?;
-    // A turn that is open in the copy goes on there, and its timers run, as they would after a restart.
-    app.runner().wake(&target.key);
     let record = app.log().session(&target.key).await?.ok_or_else(not_found)?;
     let view = serde_json::to_string(&super::SessionView::new(record)).expect("a view has string keys");
     if let Some(attempt) = &attempt {
@@ -334,13 +336,16 @@ async fn copy(
     target: &Hub,
     mut is_wanted: impl FnMut(Sequence, &Decoded) -> bool + Send,
 ) -> Result<(), Problem> {
-    let mut from = Sequence::ZERO;
+    let (mut from, mut place) = (Sequence::ZERO, Sequence::ZERO);
+    let mut open = app.runner().copied_turns(CopyReason::Forked);
     while from < at {
         let (mut batch, before) = (Batch::default(), from);
         for chunk in app.log().read(&hub.key, from, READ_BYTES).await? {
             for (sequence, bytes) in chunk.records_after(from).take_while(|(sequence, _)| *sequence <= at) {
                 let event = decoded(hub, sequence, bytes)?;
                 if is_wanted(sequence, &event) {
+                    place = place.next().unwrap_or(Sequence::MAX);
+                    open.follow(&event, place);
                     batch.events.push(event);
                 }
             }
@@ -356,6 +361,10 @@ async fn copy(
             app.append(target, &batch).await?;
         }
     }
+    let (events, _) = open.end();
+    if !events.is_empty() {
+        app.append(target, &Batch { events, ..Batch::default() }).await?;
+    }
     Ok(())
 }
 
@@ -367,5 +376,5 @@ fn decoded(hub: &Hub, sequence: Sequence, bytes: &[u8]) -> Result<Decoded, Probl
     let mut decoded = decode(&wire).map_err(|_| damaged())?;
     // The copy is another event of another log.
     decoded.draft.event_id = None;
-    Ok(decoded)
+    Ok(decoded.by(if seeded::is_on(Bug::ForkRevivesRules) { record.author } else { Author::Copied }))
 }

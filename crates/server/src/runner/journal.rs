@@ -216,7 +216,7 @@ fn count(app: &App, batch: &Batch) {
 fn from_append(error: AppendError) -> JournalError {
     match error {
         AppendError::Log(error) => from_log(error),
-        AppendError::TooLarge => JournalError::Invalid(error.to_string()),
+        AppendError::TooLarge | AppendError::RunnerOnly { .. } => JournalError::Invalid(error.to_string()),
     }
 }
 

@@ -10,6 +10,7 @@ use riverrun_dialect::{Dialect, Frames, Framing, Projector, surround, write_fram
 use riverrun_event::{Composer, Composing, Origin, Record, RecordBytes, Sequence, SessionId};
 use riverrun_log::{Chunk, SessionHead, SessionKey};
 
+use super::hosted::Hosted;
 use super::ring::{Found, Projected, Recent, Ring, SharedKey};
 use super::wake::{Slot, Wakers};
 
@@ -22,6 +23,8 @@ pub struct Hub {
     wakers: Wakers,
     /// Where the next chunk goes; None when it must be asked of the log.
     pub(super) owner: tokio::sync::Mutex<Option<SessionHead>>,
+    /// What is run here. Changed with the owner held.
+    pub(super) hosted: Mutex<Hosted>,
     /// Held while a command on a task looks where it stands and says where it goes.
     pub(crate) task_commands: tokio::sync::Mutex<()>,
     /// Held while what is said about the session is read, changed and said again.
@@ -64,6 +67,7 @@ impl Hub {
             ring: Mutex::default(),
             wakers: Wakers::default(),
             owner: tokio::sync::Mutex::new(None),
+            hosted: Mutex::default(),
             task_commands: tokio::sync::Mutex::new(()),
             describing: tokio::sync::Mutex::new(()),
             tending: tokio::sync::Mutex::new(()),
