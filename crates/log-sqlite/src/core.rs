@@ -62,6 +62,9 @@ pub struct Committed {
 
 /// Sessions that the writer remembers before it forgets those it can load again.
 const OPEN_SESSIONS: usize = 50_000;
+/// Room for this many times the sessions that are open is too much, unless they are few.
+const SPARSE: usize = 4;
+const FEW_SESSIONS: usize = 256;
 
 impl Core {
     pub fn new(connection: Connection, shared: Arc<Shared>, group_number: i64) -> rusqlite::Result<Self> {
@@ -287,11 +290,22 @@ impl Core {
         Ok(self.load(key)?.map(|place| Arc::clone(&self.writings[place].slot)))
     }
 
-    /// Bounds the memory that idle sessions take. Only between groups.
+    /// Bounds the memory that idle sessions take, and gives back the room of those that went. Only between groups.
     pub fn forget_idle(&mut self) {
         if self.writings.len() >= OPEN_SESSIONS {
             self.forget_all();
             self.shared.slots.forget_idle();
+        }
+        if self.writings.capacity() > SPARSE * self.writings.len().max(FEW_SESSIONS) {
+            let open = &mut self.open;
+            // Those of deleted sessions are in no map.
+            self.writings.retain(|place, writing| open.get(&writing.slot.key) == Some(&place));
+            self.writings.compact(|writing, _, to| {
+                open.insert(writing.slot.key.clone(), to);
+                true
+            });
+            self.open.shrink_to_fit();
+            self.shared.slots.shrink();
         }
     }
 

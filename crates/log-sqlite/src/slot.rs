@@ -154,6 +154,11 @@ impl Slots {
         }
     }
 
+    /// Gives back the room of sessions that went.
+    pub fn shrink(&self) {
+        self.0.write().unwrap_or_else(PoisonError::into_inner).shrink_to_fit();
+    }
+
     pub fn all(&self) -> Vec<Arc<Slot>> {
         self.0.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
     }

@@ -114,6 +114,12 @@ bugs! {
     ForkRevivesRules = "fork-revives-rules";
     /// A tool is not compared with what was decided upon when it is called.
     StaleToolSchema = "stale-tool-schema";
+    /// An answer's tool calls beyond the agent's limit are run.
+    NoCallCap = "no-call-cap";
+    /// Uploads are held in memory until they are complete.
+    BufferUploads = "buffer-uploads";
+    /// Sessions that nobody uses stay in memory.
+    KeepHubs = "keep-hubs";
 }
 
 #[cfg(feature = "seeded-bugs")]

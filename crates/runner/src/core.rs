@@ -9,6 +9,7 @@ use tokio::sync::{Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
 
 use crate::actor::{self, Command};
+use crate::call_pool::CallPool;
 use crate::timer::Timers;
 use crate::{Journal, Options, Registry};
 
@@ -19,8 +20,8 @@ pub(crate) struct Core {
     pub clock: Arc<dyn Clock>,
     pub random: Arc<dyn Random>,
     pub options: Options,
-    /// Places for effects that run at the same time.
-    pub places: Arc<Semaphore>,
+    /// Permits for calls of models, tools and hooks.
+    pub calls: Arc<CallPool>,
     /// Sessions whose state is read at the same time.
     pub loads: Semaphore,
     pub timers: Timers,
@@ -52,14 +53,14 @@ impl Core {
         random: Arc<dyn Random>,
         options: Options,
     ) -> Self {
-        let places = Arc::new(Semaphore::new(options.running.clamp(1, Semaphore::MAX_PERMITS)));
+        let calls = CallPool::new(options.running);
         Self {
             journal,
             registry: RwLock::new(registry),
             clock,
             random,
             options,
-            places,
+            calls,
             loads: Semaphore::new(64),
             timers: Timers::default(),
             hand_over: CancellationToken::new(),

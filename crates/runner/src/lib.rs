@@ -7,6 +7,7 @@
 mod actor;
 pub mod agent;
 mod approve;
+mod call_pool;
 mod command;
 mod copied;
 mod core;

@@ -21,13 +21,15 @@ use crate::{
 pub struct Options {
     /// Turns that may wait in the queue of one thread.
     pub queue: usize,
-    /// Model and tool calls that may run at the same time; more wait for a place.
+    /// Model, tool and hook calls that may run at the same time. Those that wait are taken tenant by tenant.
     pub running: usize,
+    /// Tool calls of one session that may run at the same time, and hooks.
+    pub per_session: usize,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { queue: 100, running: 1000 }
+        Self { queue: 100, running: 1000, per_session: 64 }
     }
 }
 

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock, RwLock, Weak};
 
 use axum::extract::FromRef;
+use bytes::Bytes;
 use riverrun_event::{Sequence, SessionId, TenantId, Timestamp};
 use riverrun_fold::{Change, State};
 use riverrun_log::seeded::{self, Bug};
@@ -15,7 +16,7 @@ use riverrun_runner::Runner;
 
 use crate::edge::{Caller, Edge, Problem, not_found};
 use crate::metrics::Counter;
-use crate::route::InFlight;
+use crate::route::{InFlight, Uploads};
 use crate::runner::{Agents, ServerJournal, SystemRandom};
 use crate::session::{AppendError, Batch, Hub, Hubs, Landed};
 use crate::upkeep::Upkeep;
@@ -45,11 +46,24 @@ struct Inner {
     run: Arc<Counter>,
     idempotency: InFlight,
     backups: OnceLock<PathBuf>,
+    uploads: Uploads,
+    uploads_directory: OnceLock<PathBuf>,
     config_schema: OnceLock<String>,
     agents: RwLock<Arc<Agents>>,
     runner: Runner,
     /// From the end of the recovery to the begin of the drain.
     takes_work: AtomicBool,
+}
+
+/// Reads a stored state; None if it cannot be read. A large one is read on a thread for long work, so that its worker
+/// serves others meanwhile.
+pub(crate) async fn read_state(bytes: Bytes) -> Option<State> {
+    const LARGE: usize = 256 * 1024;
+    let read = |bytes: &[u8]| State::from_json(std::str::from_utf8(bytes).ok()?).ok();
+    if bytes.len() < LARGE {
+        return read(&bytes);
+    }
+    tokio::task::spawn_blocking(move || read(&bytes)).await.ok().flatten()
 }
 
 /// An app that may be gone.
@@ -85,6 +99,8 @@ impl App {
             upkeep: Upkeep::default(),
             idempotency: InFlight::default(),
             backups: OnceLock::new(),
+            uploads: Uploads::default(),
+            uploads_directory: OnceLock::new(),
             config_schema: OnceLock::new(),
         }))
     }
@@ -93,6 +109,29 @@ impl App {
     pub fn with_backups(self, directory: PathBuf) -> Self {
         self.0.backups.get_or_init(|| directory);
         self
+    }
+
+    /// Uploads that are under way have their bytes in this directory, which is emptied now. Without one they have them
+    /// in memory.
+    pub fn with_uploads(self, directory: PathBuf) -> std::io::Result<Self> {
+        std::fs::create_dir_all(&directory)?;
+        // A system without nameless files may have left some.
+        for left in std::fs::read_dir(&directory)? {
+            let left = left?;
+            if left.file_type()?.is_file() {
+                std::fs::remove_file(left.path())?;
+            }
+        }
+        self.0.uploads_directory.get_or_init(|| directory);
+        Ok(self)
+    }
+
+    pub(crate) fn uploads(&self) -> &Uploads {
+        &self.0.uploads
+    }
+
+    pub(crate) fn uploads_directory(&self) -> Option<&Path> {
+        self.0.uploads_directory.get().map(PathBuf::as_path)
     }
 
     pub fn with_config_schema(self, schema: Option<String>) -> Self {
@@ -252,8 +291,10 @@ impl App {
         snapshot: Option<Snapshot>,
     ) -> Result<State, Problem> {
         // A snapshot that cannot be read is worth nothing; the log is worth everything.
-        let text = snapshot.as_ref().and_then(|snapshot| std::str::from_utf8(&snapshot.bytes).ok());
-        let state = text.and_then(|text| State::from_json(text).ok());
+        let state = match snapshot {
+            Some(snapshot) => read_state(snapshot.bytes).await,
+            None => None,
+        };
         let mut state = state.unwrap_or_else(|| State::new(key.session.clone()));
         self.fold_to(key, at, &mut state, |_| {}).await?;
         Ok(state)

@@ -111,6 +111,8 @@ pub enum StartError {
     Keys(String),
     #[error("what was under way could not be taken up again: {0}")]
     Recover(String),
+    #[error("the directory for uploads cannot be prepared: {0}")]
+    Uploads(std::io::Error),
     #[error("the connections could not be served: {0}")]
     Serve(std::io::Error),
 }
@@ -141,10 +143,12 @@ pub async fn serve(
         ..Config::new(address)
     };
     let edge = Edge::new(config, keys, Arc::new(Metrics::new()), clock.clone());
+    let uploads = options.admin_key.with_file_name("uploads");
     let backups = options.backups.unwrap_or_else(|| options.admin_key.with_file_name("backups"));
     let drain_time = edge.limits().drain_time;
     let app = App::new(log.clone(), clock, edge.clone(), lease.epoch, options.agents).with_backups(backups);
     let app = app.with_config_schema(options.config_schema);
+    let app = app.with_uploads(uploads).map_err(StartError::Uploads)?;
     let server = tokio::spawn(crate::edge::serve(listener, route::router(app.clone()), edge.clone()));
     let behind = [
         tokio::spawn(upkeep::run(app.clone(), options.retention)),

@@ -11,7 +11,7 @@ use riverrun_fold::State;
 use riverrun_log::{SealedTurn, SessionKey, Snapshot, SnapshotFound};
 use tokio::sync::Notify;
 
-use crate::app::App;
+use crate::app::{App, read_state};
 use crate::edge::Problem;
 use crate::session::{Batch, Hub};
 
@@ -103,7 +103,7 @@ pub async fn run(app: App, retention: Option<Duration>) {
 
 /// Several at a time, so that they share syncs.
 async fn pack_rested(app: &App, rested: Vec<Arc<Hub>>, retention: Option<Duration>) {
-    const TOGETHER: usize = 16;
+    const TOGETHER: usize = 64;
     let began = Instant::now();
     let has_time = |_: &Arc<Hub>| {
         let goes_on = began.elapsed() < PACKING && !app.edge().drain().is_started();
@@ -119,6 +119,8 @@ async fn pack_rested(app: &App, rested: Vec<Arc<Hub>>, retention: Option<Duratio
 /// Lets go of what nobody uses, and says which sessions rest.
 async fn sweep_once(app: &App, sweeps: u32) -> Vec<Arc<Hub>> {
     let measures = sweeps.is_multiple_of(MEASURE_EVERY);
+    let in_memory = i64::try_from(app.hubs().count()).unwrap_or(i64::MAX);
+    app.edge().metrics().sessions_in_memory.set(in_memory);
     if app.hubs().count() > CROWD {
         app.hubs().sweep(HUB_IDLE_IN_CROWD_MILLIS);
     } else if measures {
@@ -181,19 +183,25 @@ async fn tend(
 /// Stores the state at `head`, and the turns that left it since the last time. Answers its size.
 async fn snapshot(app: &App, key: &SessionKey, head: Sequence) -> Result<u64, Problem> {
     let SnapshotFound { snapshot, .. } = app.log().snapshot(key, head).await?;
-    let from = snapshot.and_then(|snapshot| {
-        let text = std::str::from_utf8(&snapshot.bytes).ok()?;
-        State::from_json(text).ok()
-    });
+    let from = match snapshot {
+        Some(snapshot) => read_state(snapshot.bytes).await,
+        None => None,
+    };
     let mut state = from.unwrap_or_else(|| State::new(key.session.clone()));
     let mut sealed = Vec::new();
     app.fold_to(key, head, &mut state, |turn| sealed.push(turn)).await?;
     for turn in sealed {
         app.log().put_sealed_turn(key, stored(&turn)).await?;
     }
-    let json = state.to_json();
-    let size = json.len() as u64;
-    app.log().put_snapshot(key, Snapshot { sequence: state.sequence, bytes: json.into() }).await?;
+    // Writing and packing a large state takes long; the workers serve others meanwhile.
+    let (log, key) = (app.log().clone(), key.clone());
+    let stored = tokio::task::spawn_blocking(move || {
+        let json = state.to_json();
+        let size = json.len() as u64;
+        (size, log.put_snapshot(&key, Snapshot { sequence: state.sequence, bytes: json.into() }))
+    });
+    let (size, ticket) = stored.await.map_err(|error| riverrun_log::Error::Failed(error.to_string()))?;
+    ticket.await?;
     Ok(size)
 }
 

@@ -8,6 +8,7 @@ mod secrets;
 mod access;
 mod edge;
 mod keys;
+mod bounds;
 mod smoke;
 mod terminal;
 mod streams;
@@ -27,7 +28,7 @@ pub struct Case {
 
 /// Every case, area by area. A new area adds one line here.
 pub fn cases() -> Vec<Case> {
-    [smoke::CASES, secrets::CASES, processes::CASES, access::CASES, edge::CASES, terminal::CASES, keys::CASES, streams::CASES].concat()
+    [smoke::CASES, secrets::CASES, processes::CASES, access::CASES, edge::CASES, terminal::CASES, keys::CASES, streams::CASES, bounds::CASES].concat()
 }
 
 /// Runs the cases whose name contains one of the words, or all of them, also after a failure.

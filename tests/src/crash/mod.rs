@@ -9,6 +9,7 @@
 pub mod checker;
 pub mod control;
 mod events;
+pub mod fairness;
 pub mod faults;
 mod follow;
 pub(crate) mod frames;

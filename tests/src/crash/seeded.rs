@@ -80,6 +80,9 @@ const CAUGHT_BY: &[(&str, &[Suite])] = &[
     ("leave-descendants", &[Attack("processes/a-daemon-ends-with-a-call-that-succeeds")]),
     ("close-header-on-streams", &[Attack("streams/no-stream-announces-a-close")]),
     ("empty-without-turn", &[Attack("streams/every-dialect-replays-without-a-turn")]),
+    ("no-call-cap", &[Attack("an-answer-runs-no-more-calls")]),
+    ("buffer-uploads", &[Attack("held-uploads-cost-no-memory")]),
+    ("keep-hubs", &[Attack("idle-sessions-leave-memory")]),
 ];
 
 /// Builds with the bugs in place, shows that the suites pass with none of them on, then that each is caught.

@@ -100,7 +100,11 @@ fn failure(error: &StartError) -> Failure {
         StartError::Listen { .. } => {
             Failure { exit: Exit::Config, ..failure }.hint("give an address of this machine with --listen")
         }
-        StartError::Store(_) | StartError::Keys(_) | StartError::Recover(_) | StartError::Serve(_) => failure,
+        StartError::Store(_)
+        | StartError::Keys(_)
+        | StartError::Recover(_)
+        | StartError::Uploads(_)
+        | StartError::Serve(_) => failure,
     }
 }
 
@@ -119,6 +123,8 @@ pub fn server_options(options: &ServeOptions, agents: Agents) -> Options {
         body_bytes: given.body_bytes,
         event_bytes: given.event_bytes,
         blob_bytes: given.blob_bytes,
+        body_bytes_in_flight: given.body_bytes_in_flight,
+        upload_bytes_in_flight: given.upload_bytes_in_flight,
         connections: given.connections,
         connections_per_ip: given.connections_per_ip,
         connections_per_loopback: given.connections,

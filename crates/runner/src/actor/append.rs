@@ -158,6 +158,7 @@ impl Actor {
             for (place, event) in (0..).zip(events) {
                 let sequence = first.plus(place).unwrap_or(Sequence::MAX);
                 self.apply(&event.into_event(sequence, now));
+                tokio::task::consume_budget().await;
             }
         } else {
             self.others += 1;
@@ -264,6 +265,7 @@ impl Actor {
                 let unreadable = || JournalError::Invalid(format!("event {sequence} cannot be read back"));
                 let event = self.whole_event(record, sequence).await.ok_or_else(unreadable)?;
                 self.apply(&event);
+                tokio::task::consume_budget().await;
             }
         }
         // They may have ended a turn of ours.

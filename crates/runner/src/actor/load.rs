@@ -127,6 +127,7 @@ async fn load_view(core: &Core, key: &SessionKey, state: &State) -> Result<View,
                     event = whole_event(core, key, record, sequence).await.ok_or_else(broken)?;
                 }
                 view.apply(&event);
+                tokio::task::consume_budget().await;
             }
         }
         after = last;

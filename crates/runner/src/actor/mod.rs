@@ -82,6 +82,7 @@ use crate::view::View;
 use crate::{Incarnation, Registry};
 use calls::Calls;
 use model::Stream;
+use perform::BITE;
 use process::{Afterwards, Processes};
 
 /// Reports that may wait; a provider that is faster than the disk is slowed down by it.
@@ -291,6 +292,8 @@ impl Actor {
     /// text, which changes no plan.
     async fn reports(&mut self, first: Reported, more: &mut mpsc::Receiver<Reported>) -> Result<bool, Stop> {
         const LARGEST: usize = 256 << 10;
+        /// So many events are written without a look at the clock.
+        const FEW: usize = 16;
         let before = self.others;
         self.land_text().await?;
         let mut is_text = first.report.is_text();
@@ -298,8 +301,13 @@ impl Actor {
             self.calls.breathe().await;
         }
         let (mut page, mut held) = (self.page(), first);
+        let began = Instant::now();
         // The end of an effect may end the turn: nothing is written behind it unseen.
-        while !held.report.is_last() && page.size() < LARGEST && page.events.len() < REPORTS {
+        while !held.report.may_end_turn() && page.size() < LARGEST && page.events.len() < REPORTS {
+            // A full queue is taken in bites: the worker has others to serve.
+            if page.events.len() >= FEW && began.elapsed() >= BITE {
+                break;
+            }
             let Some(report) = self.calls.next_now(more) else { break };
             if let Some(next) = held.join(report) {
                 is_text &= held.report.is_text();
@@ -330,12 +338,13 @@ impl Actor {
         // Every round writes something, so a turn that needs more rounds than this goes in circles.
         const ROUNDS: usize = 10_000;
         for _ in 0..ROUNDS {
+            let began = Instant::now();
             let intents = self.plan();
             if intents.is_empty() {
                 self.deadline_at = self.deadline();
                 return Ok(());
             }
-            self.perform(intents).await?;
+            self.perform(intents, began).await?;
         }
         Err(Stop::Broken("the plan does not come to an end".to_owned()))
     }
@@ -355,6 +364,11 @@ impl Report {
     pub(crate) fn is_text(&self) -> bool {
         use riverrun_provider::ModelEvent::*;
         matches!(self, Report::Model(Text { .. } | Reasoning { .. } | Arguments { .. }))
+    }
+
+    /// True for an end of an effect that may be the end of its turn. That of a tool or of a hook is only planned upon.
+    pub(crate) fn may_end_turn(&self) -> bool {
+        self.is_last() && !matches!(self, Report::Tool(..) | Report::Hooked(_))
     }
 
     /// True for what ends an effect.

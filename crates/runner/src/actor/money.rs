@@ -100,10 +100,17 @@ impl Actor {
     }
 
     /// What was left out or mended of a service's answer.
-    pub(super) fn warning(&self, task: &TaskId, code: &str, message: &str, detail: RawJson, page: &mut Page) {
+    pub(super) fn warning(
+        &self,
+        task: &TaskId,
+        code: &str,
+        message: &str,
+        detail: Option<RawJson>,
+        page: &mut Page,
+    ) {
         let Some((_, view)) = self.view.task(task) else { return };
         let (code, message) = (Some(code.to_owned()), Some(message.to_owned()));
-        let notice = RuntimeNotice { code, message, detail: Some(detail), ..RuntimeNotice::default() };
+        let notice = RuntimeNotice { code, message, detail, ..RuntimeNotice::default() };
         page.push(EventType::RuntimeWarning, &view.step_scope(), &notice);
     }
 

@@ -196,6 +196,7 @@ impl Actor {
                 if counts && sequence <= end && event.scope.turn_id.as_ref() == Some(turn) {
                     let event = self.whole_event(bytes, sequence).await?;
                     let _ = state.apply_as(Density::Filtered, &event, &mut Vec::new());
+                    tokio::task::consume_budget().await;
                 }
             }
             after = last;

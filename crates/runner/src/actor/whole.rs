@@ -59,6 +59,7 @@ impl Actor {
                 if sequence <= self.state.sequence {
                     let event = self.whole_event(bytes, sequence).await?;
                     let _ = state.apply_as(Density::Filtered, &event, &mut Vec::new());
+                    tokio::task::consume_budget().await;
                 }
             }
             after = last;

@@ -10,6 +10,7 @@ use riverrun_provider::{Category, ModelError, ModelEvent, ModelRequest, Provider
 use tokio_util::sync::CancellationToken;
 
 use super::{Line, Report, redact};
+use crate::call_pool::Permit;
 
 pub(crate) struct SummaryCall {
     pub provider: Arc<dyn Provider>,
@@ -43,7 +44,13 @@ pub(crate) struct Summary {
     pub size: usize,
 }
 
-pub(crate) async fn summarise(call: SummaryCall, line: Line, cancel: CancellationToken) {
+pub(crate) async fn summarise(
+    call: SummaryCall,
+    line: Line,
+    permit: impl Future<Output = Option<Permit>>,
+    cancel: CancellationToken,
+) {
+    let Some(_permit) = permit.await else { return };
     let SummaryCall { provider, request, log, key } = call;
     let mut raw = Vec::new();
     let asked = AssertUnwindSafe(ask(&*provider, request, cancel, &mut raw)).catch_unwind().await;

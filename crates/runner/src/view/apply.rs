@@ -7,7 +7,7 @@ use riverrun_event::{
 use riverrun_fold::Status;
 use riverrun_log::seeded::{self, Bug};
 
-use super::{ActionView, CallView, Cancel, Resolved, ResultView, Steer, TaskView, Trust, TurnView, View};
+use super::{ActionView, CallView, Cancel, Resolved, Steer, TaskView, Trust, TurnView, View};
 use crate::CancelMode;
 use crate::hook::HookPoint;
 
@@ -19,6 +19,9 @@ pub(crate) const LOST: &str = "interrupted";
 
 /// The category of a model call that failed because the conversation does not fit, and the trigger of its remedy.
 pub(crate) const TOO_LONG: &str = "context_too_long";
+
+/// The code of the warning that an answer had more calls than its agent runs.
+pub(crate) const TOO_MANY_CALLS: &str = "too_many_calls";
 
 /// The trigger of a remedy for the same inside a turn: its own results give way.
 pub(crate) const RESULTS: &str = "tool_results";
@@ -186,6 +189,9 @@ impl TaskView {
                 self.misfit.clone_from(&notice.message);
                 self.is_call_due = true;
             }
+            Payload::RuntimeWarning(notice) if notice.code.as_deref() == Some(TOO_MANY_CALLS) => {
+                self.excess.clone_from(&notice.message);
+            }
             Payload::ContextCompactionStarted(told)
             | Payload::ContextCompactionCompleted(told)
             | Payload::ContextCompactionFailed(told) => self.compaction(event, told, payload),
@@ -231,6 +237,7 @@ impl TaskView {
                 (self.is_model_open, self.is_call_due) = (true, true);
                 self.provider = requested.provider.as_deref().map(Into::into);
                 self.step_items.clear();
+                self.excess = None;
                 // Whether the turn may end is asked anew after every step.
                 self.hooks.retain(|hook| hook.point != HookPoint::Stop);
             }
@@ -253,7 +260,7 @@ impl TaskView {
             Payload::ItemStarted(started) => self.item_started(event, started),
             Payload::ItemCompleted(completed) => self.item_completed(completed),
             Payload::ItemRetracted(retracted) => {
-                self.calls.retain(|call| call.item != retracted.item_id);
+                self.calls.retract(&retracted.item_id);
                 self.step_items.retain(|(item, _)| *item != retracted.item_id);
             }
             _ => self.apply_call(event, payload),
@@ -273,14 +280,13 @@ impl TaskView {
             Item::ToolCall(call) => self.calls.push(CallView::new(
                 call.call_id.clone(),
                 id,
+                started.output_index,
                 call.name.clone(),
                 event.scope.step_id.clone(),
             )),
             Item::ToolResult(result) => {
                 let index = started.output_index;
-                if let Some(call) = self.call_mut(&result.call_id) {
-                    call.result = ResultView::Open { item: id, index };
-                }
+                self.calls.open_result(&result.call_id, id, index);
             }
             // What is told again of an earlier run was read then.
             Item::Message(message) if message.role.as_deref() == Some("user") => {
@@ -302,16 +308,12 @@ impl TaskView {
                     Patch::Set(status) => status == "completed",
                     Patch::Keep | Patch::Clear => true,
                 };
-                let found = self.calls.iter_mut().find(|call| call.item == patch.id);
-                if let Some(call) = found {
+                if let Some(call) = self.calls.with_item_mut(&patch.id) {
                     call.is_complete = is_whole;
                 }
             }
             ItemPatch::ToolResult(patch) => {
-                let is_it = |call: &&mut CallView| matches!(&call.result, ResultView::Open { item, .. } if *item == patch.id);
-                if let Some(call) = self.calls.iter_mut().find(is_it) {
-                    call.result = ResultView::Done;
-                }
+                self.calls.answer(&patch.id);
             }
             ItemPatch::Message(_)
             | ItemPatch::Reasoning(_)

@@ -9,8 +9,12 @@ use crate::hook::HookPoint;
 pub(crate) struct CallView {
     pub call: String,
     pub item: String,
+    /// Where the item stands in the output of its task.
+    pub index: u32,
     pub name: String,
     pub step: Option<StepId>,
+    /// How many calls of the same answer stand before it.
+    pub number: u32,
     /// The model wrote all of it.
     pub is_complete: bool,
     /// The policy let it run without a person.
@@ -56,12 +60,14 @@ pub(crate) enum ResultView {
 }
 
 impl CallView {
-    pub fn new(call: String, item: String, name: String, step: Option<StepId>) -> Self {
+    pub fn new(call: String, item: String, index: u32, name: String, step: Option<StepId>) -> Self {
         Self {
             call,
             item,
+            index,
             name,
             step,
+            number: 0,
             is_complete: false,
             is_allowed: false,
             action: None,

@@ -5,6 +5,7 @@
 
 mod apply;
 mod call;
+mod call_list;
 mod hook;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,8 +16,9 @@ use riverrun_fold::Status;
 
 use crate::CancelMode;
 
-pub(crate) use apply::{LOST, RESULTS, TOO_LONG, WORKER};
+pub(crate) use apply::{LOST, RESULTS, TOO_LONG, TOO_MANY_CALLS, WORKER};
 pub(crate) use call::{ActionView, CallView, Resolved, ResultView};
+pub(crate) use call_list::CallList;
 pub(crate) use hook::{HookView, answers};
 
 /// The turns that are running, by id.
@@ -91,7 +93,9 @@ pub(crate) struct TaskView {
     /// Inputs that came after the first, and how many the model has read.
     pub steers: Vec<Steer>,
     pub steers_read: usize,
-    pub calls: Vec<CallView>,
+    pub calls: CallList,
+    /// What the model reads of the calls that its newest answer had too many.
+    pub excess: Option<String>,
     /// Steps in which the work was handed to another agent.
     pub handoffs: Vec<StepId>,
     /// Why the newest model call that ended well did so.
@@ -210,7 +214,8 @@ impl TaskView {
             is_routed: false,
             steers: Vec::new(),
             steers_read: 0,
-            calls: Vec::new(),
+            calls: CallList::default(),
+            excess: None,
             handoffs: Vec::new(),
             stop: None,
             compacting: None,
@@ -243,11 +248,11 @@ impl TaskView {
     }
 
     pub fn call(&self, call: &str) -> Option<&CallView> {
-        self.calls.iter().rev().find(|known| known.call == call)
+        self.calls.get(call)
     }
 
     pub fn call_mut(&mut self, call: &str) -> Option<&mut CallView> {
-        self.calls.iter_mut().rev().find(|known| known.call == call)
+        self.calls.get_mut(call)
     }
 
     /// The links of an event of the newest step.

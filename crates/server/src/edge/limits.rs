@@ -21,6 +21,10 @@ pub struct Limits {
     /// From the end of the head to the last byte of the body.
     pub body_time: Duration,
     pub blob_bytes: usize,
+    /// Bytes of incomplete request bodies in memory, in all. A tenant may use half.
+    pub body_bytes_in_flight: usize,
+    /// Bytes of incomplete uploads on the disk, in all. A tenant may use half.
+    pub upload_bytes_in_flight: usize,
     /// A larger event must put its bulk into a blob.
     pub event_bytes: usize,
     pub websocket_message_bytes: usize,
@@ -66,6 +70,8 @@ impl Default for Limits {
             body_bytes: MIB,
             body_time: Duration::from_secs(30),
             blob_bytes: 20 * MIB,
+            body_bytes_in_flight: 256 * MIB,
+            upload_bytes_in_flight: 1024 * MIB,
             event_bytes: 256 * KIB,
             websocket_message_bytes: MIB,
             websocket_frame_bytes: 256 * KIB,

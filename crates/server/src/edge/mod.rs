@@ -5,6 +5,7 @@ mod accept;
 mod auth;
 mod body;
 mod browser;
+mod byte_budget;
 mod credentials;
 mod decode;
 mod drain;
@@ -41,6 +42,7 @@ pub use auth::{Caller, PathId, PathIds, StreamCaller, not_found, unauthenticated
 pub use body::{
     BodyKind, CompactJson, OptionalJson, OptionalText, StrictJson, body_kind, read_all, refuse_encoding,
 };
+pub(crate) use body::{broken, check_announced, too_large, too_slow};
 pub use decode::{compact, decode, decode_text};
 pub use drain::Drain;
 pub use fault::{Fault, FaultKind};
@@ -62,6 +64,7 @@ pub use stream::stream_response;
 pub use ticket::Tickets;
 
 use crate::metrics::Metrics;
+use byte_budget::ByteBudget;
 
 /// What the edge is told at start.
 #[derive(Debug, Clone)]
@@ -107,6 +110,9 @@ struct Inner {
     tickets: Tickets,
     failures: auth::Failures,
     quotas: quota::Quotas,
+    /// Bodies in memory, and uploads in files.
+    body_bytes: Arc<ByteBudget>,
+    upload_bytes: Arc<ByteBudget>,
     metrics: Arc<Metrics>,
     drain: Drain,
     readiness: Readiness,
@@ -129,6 +135,8 @@ impl Edge {
             tickets: Tickets::new(&config.limits),
             failures: auth::Failures::new(config.limits.failed_auth_per_minute),
             quotas: quota::Quotas::new(&config.limits),
+            body_bytes: ByteBudget::new("body_bytes_in_flight", config.limits.body_bytes_in_flight),
+            upload_bytes: ByteBudget::new("upload_bytes_in_flight", config.limits.upload_bytes_in_flight),
             readiness: Readiness::default(),
             drain: Drain::new(),
             config,
@@ -167,6 +175,16 @@ impl Edge {
     /// Counts appended events against the tenant's rate; 429 if it is used up.
     pub fn take_events(&self, caller: &Caller, count: usize) -> Result<(), Problem> {
         self.0.quotas.take_events(caller.tenant(), count)
+    }
+
+    /// Bounds the bodies that are held in memory.
+    pub(crate) fn body_bytes(&self) -> &Arc<ByteBudget> {
+        &self.0.body_bytes
+    }
+
+    /// Bounds the uploads that are held in files.
+    pub(crate) fn upload_bytes(&self) -> &Arc<ByteBudget> {
+        &self.0.upload_bytes
     }
 
     pub fn limits(&self) -> Arc<Limits> {

@@ -42,6 +42,10 @@ impl Note {
         // A second extractor in the same request says the same.
         let _ = self.0.set(tenant);
     }
+
+    pub(super) fn tenant(&self) -> Option<TenantId> {
+        self.0.get().cloned()
+    }
 }
 
 pub(super) async fn observe(State(edge): State<Edge>, mut request: Request, next: Next) -> Response {

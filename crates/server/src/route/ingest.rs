@@ -46,7 +46,7 @@ pub async fn ingest(
     match kind {
         BodyKind::Json => {
             let limits = app.edge().limits();
-            let bytes = read_all(&parts.headers, body, limits.body_bytes, limits.body_time).await?;
+            let bytes = read_all(app.edge(), &parts, body).await?;
             whole(&app, &caller, &hub, &parts.headers, &compact(&bytes, &limits.json)?, producer).await
         }
         BodyKind::Ndjson if parts.headers.contains_key("idempotency-key") => {
@@ -54,7 +54,7 @@ pub async fn ingest(
             Err(Problem::new(ErrorCode::InvalidRequest, detail).field("Idempotency-Key"))
         }
         BodyKind::Ndjson => {
-            let lines = Lines::new(body, app.edge());
+            let lines = Lines::new(body, app.edge(), Some(caller.tenant().clone()));
             follow_lines(Producing { app, caller, hub, lines, producer, failed: None }).await
         }
     }

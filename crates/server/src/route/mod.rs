@@ -22,6 +22,7 @@ mod transfer;
 mod turn_input;
 mod turn_stream;
 mod turns;
+mod upload;
 
 use axum::Router;
 use axum::response::{IntoResponse, Response};
@@ -53,6 +54,7 @@ pub(crate) use tasks::{cancel as cancel_task, newest_with, retry as retry_task, 
 pub(crate) use transfer::forked;
 pub(crate) use turn_input::{check_addresses, check_blobs, says_nothing};
 pub(crate) use turns::{CancelBody, SubmitBody, TurnView, cancel_turn, retry_turn, steer_turn, submit_turn};
+pub(crate) use upload::Uploads;
 
 /// Every route, with the edge around it.
 pub fn router(app: App) -> Router {

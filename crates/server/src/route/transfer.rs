@@ -108,7 +108,8 @@ pub async fn import(
         None => "POST /v1/import".to_owned(),
     };
     let attempt = idempotency::begin(&app, &caller, &parts.headers, &route).await?;
-    let mut file = File { lines: Lines::new(body, app.edge()), read: Sha256::new() };
+    let lines = Lines::new(body, app.edge(), Some(caller.tenant().clone()));
+    let mut file = File { lines, read: Sha256::new() };
     if let Some(attempt) = attempt.as_ref().filter(|attempt| attempt.is_known()) {
         while file.line().await?.is_some() {}
         if let Some(again) = attempt.again(&file.digest())? {

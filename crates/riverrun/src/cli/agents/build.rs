@@ -209,6 +209,7 @@ fn limits(declared: &LimitsDeclared) -> Limits {
         time: declared.time,
         depth: small(declared.depth, default.depth),
         children: small(declared.children, default.children),
+        calls: small(declared.calls, default.calls),
         action_timeout: declared.action_timeout.unwrap_or(default.action_timeout),
         on_action_timeout: match declared.on_action_timeout.as_deref() {
             Some("fail") => OnTimeout::Fail,

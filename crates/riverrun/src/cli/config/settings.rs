@@ -77,6 +77,10 @@ settings! {
         "connections_per_ip": Kind::Integer, "64", "Open connections of one address that is not loopback.";
         "streams_per_tenant": Kind::Integer, "256", "Open streams of one tenant.";
         "events_per_second": Kind::Integer, "0", "Ingested events per tenant and second; 0 is no limit.";
+        "body_bytes_in_flight": Kind::Size, "256MiB", "Bytes of incomplete request bodies in memory, in all; a tenant may use half.";
+        "upload_bytes_in_flight": Kind::Size, "1GiB", "Bytes of incomplete blob uploads on the disk, in all; a tenant may use half.";
+        "running_calls": Kind::Integer, "1000", "Model, tool and hook calls that run at the same time; more wait, and tenants take turns.";
+        "calls_per_session": Kind::Integer, "64", "Tool calls of one session that run at the same time, and hooks.";
         "failed_auth_per_minute": Kind::Integer, "10", "Wrong keys of one address before it must wait.";
     }
 }

@@ -20,6 +20,11 @@ pub const LIMITS: &[Field] = &[
     may("time", Shape::Duration, "How long a turn may take."),
     may("depth", Shape::Whole, "How deep sub-agents may call sub-agents."),
     may("children", Shape::Whole, "Sub-agents of one turn."),
+    may(
+        "calls",
+        Shape::Count,
+        "Tool calls of one answer that are run, 128 without it; the model reads an error for those beyond.",
+    ),
     may("action_timeout", Shape::Duration, "How long an action waits for its decision."),
     may(
         "on_action_timeout",

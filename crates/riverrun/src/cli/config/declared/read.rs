@@ -176,6 +176,7 @@ impl Reader {
                 time: time(&limits, "time"),
                 depth: whole(&limits, "depth"),
                 children: whole(&limits, "children"),
+                calls: whole(&limits, "calls"),
                 action_timeout: time(&limits, "action_timeout"),
                 on_action_timeout: text(&limits, "on_action_timeout"),
             },

@@ -61,6 +61,7 @@ pub struct LimitsDeclared {
     pub time: Option<Duration>,
     pub depth: Option<u64>,
     pub children: Option<u64>,
+    pub calls: Option<u64>,
     pub action_timeout: Option<Duration>,
     pub on_action_timeout: Option<String>,
 }
