@@ -1,6 +1,6 @@
 //! The dialects there are. A new one is one line here.
 
-use riverrun_event::{Composer, Origin, Sequence, SessionId};
+use riverrun_event::{Composer, IdOrigin, Origin, Sequence, SessionId};
 use riverrun_fold::State;
 
 use crate::request::Failure;
@@ -192,6 +192,8 @@ impl Dialect {
 pub struct Session<'a> {
     pub id: &'a SessionId,
     pub incarnation: u32,
+    /// How events from before a restore got their ids.
+    pub origins: &'a [IdOrigin],
 }
 
 impl Session<'_> {
@@ -200,7 +202,7 @@ impl Session<'_> {
     }
 
     pub fn composer(&self) -> Composer {
-        Composer::new(self.id, self.incarnation)
+        Composer::with_origins(self.id, self.incarnation, self.origins)
     }
 
     pub fn start(&self) -> Sequence {

@@ -104,6 +104,7 @@ codes! {
     LogCorrupt = "log_corrupt", 500, -32052, "stored events fail their checksum";
     Draining = "draining", 503, -32053, "the server is shutting down";
     Overloaded = "overloaded", 503, -32054, "the server is at its limit";
+    QuotaExceeded = "quota_exceeded", 429, -32029, "a quota of the tenant is used up";
     Internal = "internal", 500, -32603, "a defect in the server";
 }
 
@@ -124,9 +125,8 @@ impl ErrorCode {
             | Expired | LogCorrupt | UnknownAgent | ThreadBusy | TurnExists | TurnEnded | TurnRunning
             | SubagentLimit | DecidedByOther | ActionExpired | RunTerminal | DigestMismatch
             | DecisionNotPossible | ArgumentsInvalid | UrlBlocked | ProcessUnavailable | TaskExists
-            | TaskStatus | NotPausable | UnsupportedOperation | NotProvided | PushUnsupported | Internal => {
-                false
-            }
+            | TaskStatus | NotPausable | UnsupportedOperation | NotProvided | PushUnsupported
+            | QuotaExceeded | Internal => false,
         }
     }
 
@@ -147,7 +147,7 @@ impl ErrorCode {
             | TurnEnded | TurnRunning | SubagentLimit | DecidedByOther | ActionExpired | RunTerminal
             | DigestMismatch | DecisionNotPossible | ArgumentsInvalid | UrlBlocked | ProcessUnavailable
             | TaskExists | TaskStatus | NotPausable | UnsupportedOperation | NotProvided
-            | PushUnsupported => true,
+            | PushUnsupported | QuotaExceeded => true,
         }
     }
 }

@@ -32,7 +32,7 @@ pub use error::ErrorCode;
 pub use hosted::HostedWord;
 pub use id::*;
 pub use record::{
-    Composer, Composing, Record, RecordBytes, RecordError, Surround, record_length, write_record,
+    Composer, Composing, IdOrigin, Record, RecordBytes, RecordError, Surround, record_length, write_record,
 };
 pub use scope::Scope;
 pub use sequence::Sequence;

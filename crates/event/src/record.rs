@@ -11,7 +11,7 @@
 
 mod compose;
 
-pub use compose::{Composer, Composing, Surround};
+pub use compose::{Composer, Composing, IdOrigin, Surround};
 
 use crate::decode::decode_members;
 use crate::{Author, Draft, Event, EventId, EventType, Sequence, Timestamp};

@@ -234,6 +234,10 @@ impl Writer {
             let _ = self.core.connection.execute_batch("ROLLBACK");
         }
         if meaning == Severity::Full {
+            if self.shared.health() == Health::Full {
+                // Not even what ends work has room.
+                self.shared.directory.give_last_reserve();
+            }
             self.shared.directory.give_reserve();
             self.shared.set_health(Health::Full);
             self.probed = Instant::now();

@@ -17,6 +17,7 @@ mod key;
 mod lease;
 mod log;
 pub mod memory;
+mod quota;
 pub mod seeded;
 mod session;
 mod ticket;
@@ -40,8 +41,9 @@ pub use fact::{
 pub use key::{ApiKey, Credential};
 pub use lease::{Epoch, Lease, Shard};
 pub use log::Log;
+pub use quota::{QUOTA_RESERVE, StorageQuota, StorageQuotas, Usage, UsageChange};
 pub use session::{
     Created, NewSession, Page, PageRequest, SessionHead, SessionKey, SessionQuery, SessionRecord,
 };
 pub use ticket::{Promise, Ticket};
-pub use upkeep::{Defect, Health, Sealed, Stats, Verification};
+pub use upkeep::{Defect, Expired, ExpiredQuery, Health, Sealed, Stats, Verification};

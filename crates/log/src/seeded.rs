@@ -120,6 +120,20 @@ bugs! {
     BufferUploads = "buffer-uploads";
     /// Sessions that nobody uses stay in memory.
     KeepHubs = "keep-hubs";
+    /// A tenant may store as many bytes as it likes.
+    QuotaBlindBytes = "quota-blind-bytes";
+    /// What a deleted session stored still counts against its tenant.
+    QuotaKeepsDeleted = "quota-keeps-deleted";
+    /// An import makes sessions and events that no rate counts.
+    QuotaBlindImport = "quota-blind-import";
+    /// Retention deletes the events of turns that are still open.
+    RetireOpenTurns = "retire-open-turns";
+    /// Retention believes the wall clock.
+    RetireByWallClock = "retire-by-wall-clock";
+    /// A restored log gives its events new ids.
+    FreshIdsAfterRestore = "fresh-ids-after-restore";
+    /// The space that is kept back does not depend on the size of the disk.
+    FixedReserve = "fixed-reserve";
 }
 
 #[cfg(feature = "seeded-bugs")]

@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 use crate::actor::{self, Command};
 use crate::call_pool::CallPool;
 use crate::timer::Timers;
+use crate::turns::TurnCounts;
 use crate::{Journal, Options, Registry};
 
 pub(crate) struct Core {
@@ -25,6 +26,7 @@ pub(crate) struct Core {
     /// Sessions whose state is read at the same time.
     pub loads: Semaphore,
     pub timers: Timers,
+    pub turns: Arc<TurnCounts>,
     /// Cancelled when nothing new may begin: what is open ends, and is written down.
     pub hand_over: CancellationToken,
     /// Cancelled when the runner stops.
@@ -63,6 +65,7 @@ impl Core {
             calls,
             loads: Semaphore::new(64),
             timers: Timers::default(),
+            turns: Arc::default(),
             hand_over: CancellationToken::new(),
             stop: CancellationToken::new(),
             mailboxes: Mutex::default(),

@@ -27,6 +27,7 @@ mod registry;
 mod runner;
 mod schema;
 mod timer;
+mod turns;
 mod view;
 
 pub use actor::blob_named;
@@ -44,6 +45,7 @@ pub use named::Named;
 pub use registry::{Registry, Route, Routes};
 pub use riverrun_tool::{SchemaError, Terminate, check_schema, is_blocked};
 pub use runner::{Options, Runner};
+pub use turns::TurnQuotas;
 
 /// The thread of a turn that names none.
 pub(crate) fn main_thread() -> riverrun_event::ThreadId {

@@ -14,7 +14,7 @@ use crate::core::Core;
 use crate::named::Named;
 use crate::{
     CancelMode, Cancelled, CommandError, CopiedTurns, CopyReason, Decide, Decided, Journal, Pause, Paused,
-    ProcessOver, ProcessWrite, QueueEntry, Registry, RequestKey, Rule, Spawn, Submit, Submitted,
+    ProcessOver, ProcessWrite, QueueEntry, Registry, RequestKey, Rule, Spawn, Submit, Submitted, TurnQuotas,
 };
 
 #[derive(Debug, Clone)]
@@ -25,11 +25,13 @@ pub struct Options {
     pub running: usize,
     /// Tool calls of one session that may run at the same time, and hooks.
     pub per_session: usize,
+    /// Turns of one tenant that may be at work at the same time.
+    pub turns: TurnQuotas,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { queue: 100, running: 1000, per_session: 64 }
+        Self { queue: 100, running: 1000, per_session: 64, turns: TurnQuotas::default() }
     }
 }
 
@@ -125,6 +127,11 @@ impl Runner {
     /// Sessions that are held in memory now: those at work, and those that were a moment ago.
     pub fn resident(&self) -> usize {
         self.core.actors()
+    }
+
+    /// Turns of a tenant that are at work now.
+    pub fn turns_at_work(&self, tenant: &riverrun_event::TenantId) -> u64 {
+        self.core.turns.of(tenant)
     }
 
     /// Resolves when the turn is durably submitted.

@@ -16,6 +16,7 @@ use riverrun_runner::Runner;
 
 use crate::edge::{Caller, Edge, Problem, not_found};
 use crate::metrics::Counter;
+use crate::retention::Retention;
 use crate::route::{InFlight, Uploads};
 use crate::runner::{Agents, ServerJournal, SystemRandom};
 use crate::session::{AppendError, Batch, Hub, Hubs, Landed};
@@ -50,6 +51,7 @@ struct Inner {
     uploads_directory: OnceLock<PathBuf>,
     config_schema: OnceLock<String>,
     agents: RwLock<Arc<Agents>>,
+    retention: OnceLock<Retention>,
     runner: Runner,
     /// From the end of the recovery to the begin of the drain.
     takes_work: AtomicBool,
@@ -79,13 +81,16 @@ impl WeakApp {
 impl App {
     pub fn new(log: Arc<dyn Log>, clock: Arc<dyn Clock>, edge: Edge, epoch: Epoch, agents: Agents) -> Self {
         let hubs = Hubs::new(log.clone(), clock.clone());
+        log.set_quotas(edge.limits().storage_quotas());
+        let options =
+            riverrun_runner::Options { turns: edge.limits().turn_quotas(), ..agents.runner.clone() };
         Self(Arc::new_cyclic(|this| Inner {
             runner: Runner::new(
                 Arc::new(ServerJournal::new(WeakApp(this.clone()), log.clone())),
                 agents.registry.clone(),
                 clock.clone(),
                 Arc::new(SystemRandom),
-                agents.runner.clone(),
+                options,
             ),
             agents: RwLock::new(Arc::new(agents)),
             takes_work: AtomicBool::new(false),
@@ -102,6 +107,7 @@ impl App {
             uploads: Uploads::default(),
             uploads_directory: OnceLock::new(),
             config_schema: OnceLock::new(),
+            retention: OnceLock::new(),
         }))
     }
 
@@ -144,6 +150,15 @@ impl App {
     /// The JSON Schema of the configuration, if this server has one.
     pub fn config_schema(&self) -> Option<&str> {
         self.0.config_schema.get().map(String::as_str)
+    }
+
+    /// How long events are kept. None: for ever, or the reckoning has not begun.
+    pub(crate) fn retention(&self) -> Option<&Retention> {
+        self.0.retention.get()
+    }
+
+    pub(crate) fn set_retention(&self, retention: Retention) {
+        self.0.retention.get_or_init(|| retention);
     }
 
     /// None if this server was not told where backups go.

@@ -9,6 +9,7 @@ mod foreign;
 pub mod metrics;
 pub mod openapi;
 mod past;
+mod retention;
 mod route;
 mod rpc;
 mod runner;

@@ -12,6 +12,7 @@ mod bounds;
 mod smoke;
 mod terminal;
 mod streams;
+mod storage;
 
 use std::time::Instant;
 
@@ -28,7 +29,7 @@ pub struct Case {
 
 /// Every case, area by area. A new area adds one line here.
 pub fn cases() -> Vec<Case> {
-    [smoke::CASES, secrets::CASES, processes::CASES, access::CASES, edge::CASES, terminal::CASES, keys::CASES, streams::CASES, bounds::CASES].concat()
+    [smoke::CASES, secrets::CASES, processes::CASES, access::CASES, edge::CASES, terminal::CASES, keys::CASES, streams::CASES, bounds::CASES, storage::CASES].concat()
 }
 
 /// Runs the cases whose name contains one of the words, or all of them, also after a failure.

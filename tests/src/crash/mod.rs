@@ -17,7 +17,7 @@ pub(crate) mod http;
 mod load;
 pub mod power;
 mod produce;
-mod random;
+pub(crate) mod random;
 mod round;
 pub mod runner;
 pub mod seeded;

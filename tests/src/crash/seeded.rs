@@ -35,6 +35,8 @@ enum Suite {
 }
 
 use Suite::{Attack, Edge, Engine, FailingSync, Kill, Loop, Power, Runner, Syncs};
+use Suite::Attack;
+use Suite::{Edge, Engine, FailingSync, Kill, Loop, Power, Runner, Syncs};
 
 /// Which suites must notice which bug: each of them, not one of them.
 const CAUGHT_BY: &[(&str, &[Suite])] = &[
@@ -83,6 +85,13 @@ const CAUGHT_BY: &[(&str, &[Suite])] = &[
     ("no-call-cap", &[Attack("an-answer-runs-no-more-calls")]),
     ("buffer-uploads", &[Attack("held-uploads-cost-no-memory")]),
     ("keep-hubs", &[Attack("idle-sessions-leave-memory")]),
+    ("quota-blind-bytes", &[Attack("quota-of-bytes-holds"), Engine("contract", "")]),
+    ("quota-keeps-deleted", &[Attack("quota-of-sessions"), Engine("contract", "")]),
+    ("quota-blind-import", &[Attack("quota-of-streams-and-events")]),
+    ("retire-open-turns", &[Attack("retention-spares-open-turns"), Engine("contract", "")]),
+    ("retire-by-wall-clock", &[Attack("jumping-clock")]),
+    ("fresh-ids-after-restore", &[Attack("ids-stay-after"), Engine("contract", "")]),
+    ("fixed-reserve", &[Attack("a-small-disk")]),
 ];
 
 /// Builds with the bugs in place, shows that the suites pass with none of them on, then that each is caught.

@@ -11,6 +11,7 @@ mod reads;
 mod sessions;
 mod transfer;
 mod turns;
+mod usage;
 
 pub use actions::{Action, Decision, DecisionKind, Rule};
 pub use backups::Backup;
@@ -23,6 +24,7 @@ pub use reads::{NewTicket, Ticket};
 pub use sessions::{NewSession, Page, Session, SessionFilter};
 pub use transfer::Imported;
 pub use turns::{Cancelled, NewTurn, Pause, Paused, QueuedTurn, Turn};
+pub use usage::Tenants;
 
 use riverrun_event::SessionId;
 

@@ -173,3 +173,22 @@ fn what_an_event_says_of_its_author_is_not_believed() {
         assert_eq!(decode_wire(text).expect("an event").author, crate::Author::Unknown);
     }
 }
+
+#[test]
+fn restored_events_keep_their_ids_and_later_ones_get_their_own() {
+    let id = |composer: &Composer, place: u64| {
+        let (bytes, mut out) = (stored(r#"{"type":"turn.started"}"#), String::new());
+        let record = Record::read(&bytes).expect("a record");
+        composer.write(&record, Sequence::new(place).expect("small"), &mut out);
+        out.split("\"eventId\":\"").nth(1).and_then(|rest| rest.split('"').next()).expect("an id").to_owned()
+    };
+    let origin =
+        |through, incarnation| IdOrigin { through: Sequence::new(through).expect("small"), incarnation };
+    let original = Composer::new(&session(), 1);
+    let restored = Composer::with_origins(&session(), 2, &[origin(10, 1)]);
+    let again = Composer::with_origins(&session(), 3, &[origin(10, 1), origin(20, 2)]);
+    assert_eq!(id(&restored, 10), id(&original, 10));
+    assert_ne!(id(&restored, 11), id(&original, 11));
+    assert_eq!((id(&again, 10), id(&again, 20)), (id(&original, 10), id(&restored, 20)));
+    assert_ne!(id(&again, 21), id(&restored, 21));
+}

@@ -22,6 +22,7 @@ mod output;
 mod pause;
 mod play;
 mod process;
+mod quotas;
 mod reload;
 mod rpc;
 mod rules;
@@ -119,6 +120,10 @@ enum Command {
     Keys(keys::KeysArgs),
     /// List the tenants that have keys.
     Tenants,
+    /// Show what the tenant uses and may use.
+    Usage(quotas::TenantArgs),
+    /// Show which finished sessions lose their events within a day.
+    Retention(quotas::RetentionArgs),
     /// Measure a server on this machine.
     Bench(bench::BenchArgs),
     /// Speak JSON-RPC over stdin and stdout.
@@ -208,6 +213,8 @@ async fn carry_out(command: Option<Command>, context: &Context) -> Outcome {
         Some(Command::Config(args)) => config::run(args, context),
         Some(Command::Keys(args)) => keys::run(args, context).await,
         Some(Command::Tenants) => keys::tenants(context).await,
+        Some(Command::Usage(args)) => quotas::usage(args, context).await,
+        Some(Command::Retention(args)) => quotas::retention(args, context).await,
         Some(Command::Bench(args)) => bench::run(args, context).await,
         Some(Command::Rpc(args)) => rpc::run(args, context).await,
         Some(Command::Backup(args)) => backup::run(args, context).await,

@@ -1,11 +1,14 @@
 //! `riverrun serve`, and `riverrun` alone.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use riverrun_event::TenantId;
 use riverrun_server::AdminKeyFile;
+use riverrun_server::edge::TenantQuotas;
 
 use super::Context;
 use super::agents::{self, Scripts};
@@ -82,9 +85,14 @@ pub struct ServeLimits {
     pub upload_bytes_in_flight: usize,
     pub connections: usize,
     pub connections_per_ip: usize,
-    pub streams_per_tenant: usize,
-    /// None is no limit.
+    /// None is no limit, as for the other quotas of a tenant.
+    pub streams_per_tenant: Option<u64>,
     pub events_per_second: Option<u64>,
+    pub sessions_per_tenant: Option<u64>,
+    pub stored_bytes_per_tenant: Option<u64>,
+    pub running_turns_per_tenant: Option<u64>,
+    /// Other quotas for some tenants.
+    pub tenants: BTreeMap<TenantId, TenantQuotas>,
     pub failed_auth_per_minute: u32,
 }
 
@@ -155,7 +163,7 @@ pub fn options(config: &Effective, dev: bool) -> Outcome<ServeOptions> {
         listen.parse().map_err(|_| Failure::new(Exit::Config, format_args!("server.listen: `{listen}`")))?;
     let size = |key| usize::try_from(config.integer("limits", key)).unwrap_or(usize::MAX);
     let retention = config.duration("log", "retention");
-    let per_second = config.integer("limits", "events_per_second");
+    let quota = |key| Some(config.integer("limits", key)).filter(|limit| *limit > 0);
     Ok(ServeOptions {
         data_dir: config.text("server", "data_dir").into(),
         listen,
@@ -181,8 +189,12 @@ pub fn options(config: &Effective, dev: bool) -> Outcome<ServeOptions> {
             upload_bytes_in_flight: size("upload_bytes_in_flight"),
             connections: size("connections"),
             connections_per_ip: size("connections_per_ip"),
-            streams_per_tenant: size("streams_per_tenant"),
-            events_per_second: (per_second > 0).then_some(per_second),
+            streams_per_tenant: quota("streams_per_tenant"),
+            events_per_second: quota("events_per_second"),
+            sessions_per_tenant: quota("sessions_per_tenant"),
+            stored_bytes_per_tenant: quota("stored_bytes_per_tenant"),
+            running_turns_per_tenant: quota("running_turns_per_tenant"),
+            tenants: config.declared.as_ref().map(|declared| declared.tenants.clone()).unwrap_or_default(),
             failed_auth_per_minute: u32::try_from(size("failed_auth_per_minute")).unwrap_or(u32::MAX),
         },
     })

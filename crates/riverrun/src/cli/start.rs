@@ -60,6 +60,14 @@ pub async fn serve_until(
         accept_loss: options.accept_loss,
         ..riverrun_log_sqlite::Options::new(&options.data_dir)
     })?;
+    let reserve = log.reserve_bytes();
+    if reserve < riverrun_log_sqlite::Options::new(&options.data_dir).reserve_bytes {
+        eprintln!(
+            "warning: the disk is small: {} KiB of it are kept back for when it is full, instead of 64 MiB",
+            reserve / 1024
+        );
+        eprintln!("  hint: deletes of large sessions may need more; put the data directory on a larger disk");
+    }
     if let Some(what) = log.lost() {
         eprintln!("warning: events that were stored are lost, as accepted: {what}");
         eprintln!("  hint: readers are told to begin anew; `riverrun doctor` says what is left");
@@ -130,6 +138,10 @@ pub fn server_options(options: &ServeOptions, agents: Agents) -> Options {
         connections_per_loopback: given.connections,
         streams_per_tenant: given.streams_per_tenant,
         events_per_second: given.events_per_second.map(|rate| rate as f64),
+        sessions_per_tenant: given.sessions_per_tenant,
+        stored_bytes_per_tenant: given.stored_bytes_per_tenant,
+        running_turns_per_tenant: given.running_turns_per_tenant,
+        tenants: given.tenants.clone(),
         failed_auth_per_minute: given.failed_auth_per_minute,
         ping_every: options.heartbeat,
         dead_after: options.heartbeat * 3,

@@ -8,7 +8,7 @@ use riverrun_event::{Event, Sequence, TaskId, Timestamp};
 use tokio::time::Instant;
 
 use riverrun_fold::Change;
-use riverrun_log::{Error, Fact, NewBlob};
+use riverrun_log::{Error, Fact, NewBlob, Urgency};
 
 use super::{Actor, LONGEST_BREATH};
 use crate::approve::Rules;
@@ -76,6 +76,7 @@ impl Stop {
             JournalError::Unavailable(reason) => Stop::Unavailable(reason),
             JournalError::CommandExists => Stop::Broken("a command was stored twice".to_owned()),
             JournalError::Full => Stop::Unavailable("the store is full".to_owned()),
+            JournalError::Quota { .. } => Stop::Unavailable(error.to_string()),
             JournalError::Invalid(reason) => Stop::Broken(reason),
         }
     }
@@ -94,6 +95,7 @@ impl Actor {
                 Ok(_) => return Ok(()),
                 Err(JournalError::Full) => tokio::time::sleep(PAUSE).await,
                 Err(JournalError::Invalid(reason)) => return self.refused(&reason).await,
+                Err(error @ JournalError::Quota { .. }) => return self.over_quota(&error).await,
                 Err(error) => return Err(Stop::of(error)),
             }
         }
@@ -106,6 +108,20 @@ impl Actor {
             reason,
             "the log does not take what a turn wrote"
         );
+        let message = format!("what the turn wrote could not be recorded: {reason}");
+        self.fail_turns("not_recordable", &message).await
+    }
+
+    /// The tenant may store no more: the turns at work fail with that. What they showed before stays, and their ends
+    /// use what is kept back beyond the quota.
+    async fn over_quota(&mut self, error: &JournalError) -> Result<(), Stop> {
+        tracing::warn!(session = self.key.session.as_str(), %error, "a turn ends at its tenant's quota");
+        let message = format!("{error}; delete sessions, or ask the operator for more, then retry the turn");
+        self.fail_turns("quota_exceeded", &message).await
+    }
+
+    /// Ends the turns at work with a failure, from where the log stands.
+    async fn fail_turns(&mut self, code: &str, message: &str) -> Result<(), Stop> {
         self.stop_effects(|_| true);
         self.launches.clear();
         self.blobs.clear();
@@ -114,9 +130,9 @@ impl Actor {
         let ours = self.view.turns.values().filter(|turn| turn.ours);
         let roots: Vec<TaskId> = ours.map(|turn| turn.root.clone()).collect();
         let mut page = self.page();
+        page.urgency = Urgency::Reserved;
         for root in &roots {
-            let message = format!("what the turn wrote could not be recorded: {reason}");
-            self.fail_task(root, "not_recordable", &message, &mut page);
+            self.fail_task(root, code, message, &mut page);
         }
         self.append_once(&mut page).await.map(|_| ()).map_err(Stop::of)
     }
@@ -144,6 +160,9 @@ impl Actor {
             match self.core.journal.log().put_blob(&self.key.tenant, blob).await {
                 Ok(_) => page.facts.push(Fact::Blob(reference.clone())),
                 Err(Error::Full) => return Err(JournalError::Full),
+                Err(Error::Quota { quota, limit, used }) => {
+                    return Err(JournalError::Quota { quota, limit, used });
+                }
                 Err(error) => return Err(JournalError::Unavailable(error.to_string())),
             }
             page.spilled.pop();
@@ -252,6 +271,7 @@ impl Actor {
         match error {
             JournalError::Full => self.append(page).await,
             JournalError::Invalid(reason) => self.refused(&reason).await,
+            error @ JournalError::Quota { .. } => self.over_quota(&error).await,
             error => Err(Stop::of(error)),
         }
     }

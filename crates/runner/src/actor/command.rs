@@ -61,6 +61,9 @@ impl From<JournalError> for Refusal {
     fn from(error: JournalError) -> Self {
         match error {
             JournalError::Full => Refusal::Told(CommandError::Full),
+            JournalError::Quota { quota, limit, used } => {
+                Refusal::Told(CommandError::Quota { quota, limit, used })
+            }
             error => Refusal::Stopped(Stop::of(error)),
         }
     }

@@ -34,6 +34,7 @@ mod hook_input;
 mod keep;
 mod launch;
 mod load;
+mod lost;
 mod model;
 mod money;
 mod once;
@@ -78,6 +79,7 @@ use crate::approve::Rules;
 use crate::core::{Core, Mail};
 use crate::drive::{EffectKey, Launch, Report, Reported, Running};
 use crate::reference::Pool;
+use crate::turns::TurnShare;
 use crate::view::View;
 use crate::{Incarnation, Registry};
 use calls::Calls;
@@ -142,6 +144,8 @@ pub(crate) struct Actor {
     others: u64,
     /// The server goes: nothing new begins here.
     is_handing_over: bool,
+    /// What this session counts against its tenant's quota of turns.
+    at_work: TurnShare,
 }
 
 /// What an actor that is told nothing does, and when.
@@ -340,6 +344,7 @@ impl Actor {
         for _ in 0..ROUNDS {
             let began = Instant::now();
             let intents = self.plan();
+            self.count_turns();
             if intents.is_empty() {
                 self.deadline_at = self.deadline();
                 return Ok(());
@@ -347,6 +352,19 @@ impl Actor {
             self.perform(intents, began).await?;
         }
         Err(Stop::Broken("the plan does not come to an end".to_owned()))
+    }
+}
+
+impl Actor {
+    fn count_turns(&mut self) {
+        let count = self.view.turns.values().filter(|turn| turn.ours).count();
+        self.at_work.set(count as u64);
+    }
+
+    /// A place for one more turn of this session's tenant, until the turn is counted with the session.
+    fn admit_turn(&self) -> Result<TurnShare, crate::CommandError> {
+        let limit = self.core.options.turns.of(&self.key.tenant);
+        self.core.turns.admit(&self.key.tenant, limit)
     }
 }
 

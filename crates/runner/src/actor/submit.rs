@@ -47,6 +47,8 @@ impl Actor {
         is_busy: bool,
         digest: [u8; 32],
     ) -> Result<Submitted, Refusal> {
+        // A turn that is queued takes the place of the one before it.
+        let place = if is_busy { None } else { Some(self.admit_turn()?) };
         let turn = submit.turn_id.clone().unwrap_or_else(|| TurnId::from_bytes(self.core.fresh()));
         let told = Remembered {
             task_id: TaskId::from_bytes(self.core.fresh()),
@@ -73,6 +75,8 @@ impl Actor {
         }
         let others = self.others;
         let landed = self.append_once(&mut page).await?;
+        self.count_turns();
+        drop(place);
         let first = landed.map_or(Sequence::ZERO, |landed| landed.first);
         if self.others != others {
             self.check_own(&turn, &told.task_id, first).await?;

@@ -19,7 +19,6 @@
 
 use std::sync::Arc;
 
-use riverrun_dialect::registry::Session;
 use riverrun_dialect::{Coalescer, Framing, Opening, Options, Shows};
 use riverrun_event::{Cursor, ErrorCode, Sequence, TurnId};
 use riverrun_log::seeded::{self, Bug};
@@ -83,7 +82,7 @@ pub async fn plan(app: &App, hub: &Arc<Hub>, request: &Request, framing: Framing
     let cursor = Cursor::after(at, hub.origin());
     let shows = Shows::Turn(shown.turn.as_ref().map(TurnId::as_str));
     let mut first = opened(hub, request, framing, opening, after.sequence, cursor, "{}", shows);
-    let session = Session { id: hub.session(), incarnation: hub.incarnation() };
+    let session = hub.dialect_session();
     let mut own = Own::new(key, request.dialect.projector(&session, state, options));
     own.coalescer = (opening == Opening::Coalesced).then(Coalescer::default);
     (own.mute, own.skip) = (mute, skip);

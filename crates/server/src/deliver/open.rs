@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use http::{HeaderMap, HeaderValue};
-use riverrun_dialect::registry::Session;
 use riverrun_dialect::{
     Coalescer, Control, Dialect, Frames, Framing, Opening, Shows, SnapshotReason, write_control,
     write_opening,
@@ -227,7 +226,7 @@ fn encoder(
     if key.dialect == Dialect::Native && filter.is_none() && !coalesces {
         return Encoder::Shared(key);
     }
-    let session = Session { id: hub.session(), incarnation: hub.incarnation() };
+    let session = hub.dialect_session();
     let mut own = Own::new(key, key.dialect.projector(&session, state, key.options));
     own.filter = filter;
     own.is_alone = key.dialect == Dialect::Blocks && matches!(opening, Opening::Snapshot(_));

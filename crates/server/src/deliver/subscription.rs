@@ -7,7 +7,6 @@ use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use http_body::{Body, Frame};
-use riverrun_dialect::registry::Session;
 use riverrun_dialect::{Control, Heartbeat, write_control};
 use riverrun_event::{Cursor, Sequence};
 use riverrun_fold::State;
@@ -145,7 +144,7 @@ impl Subscription {
             self.phase = Phase::Cutting("the state could not be read");
             return;
         };
-        let session = Session { id: self.hub.session(), incarnation: self.hub.incarnation() };
+        let session = self.hub.dialect_session();
         let projector = key.dialect.projector(&session, state, key.options);
         self.encoder = Encoder::Own(Box::new(Own::new(*key, projector)));
     }

@@ -49,11 +49,12 @@ pub use fault::{Fault, FaultKind};
 pub use health::{NotReady, Readiness};
 pub use host::Hosts;
 pub use keys::{DEFAULT_TENANT, KeyRequest, Keys, NewKey, Scope, TenantKeys};
-pub use limits::{DEFAULT_PORT, Limits};
+pub use limits::{DEFAULT_PORT, Limits, Quota, TenantQuotas};
 pub use lines::Lines;
 pub use negotiate::{Media, answers_json, negotiate};
 pub use page::PageOrigin;
 pub use problem::Problem;
+pub(crate) use problem::quota_exceeded;
 pub use query::{FromParams, Params, StrictQuery, invalid};
 pub use quota::StreamPermit;
 pub use request::RequestId;
@@ -175,6 +176,16 @@ impl Edge {
     /// Counts appended events against the tenant's rate; 429 if it is used up.
     pub fn take_events(&self, caller: &Caller, count: usize) -> Result<(), Problem> {
         self.0.quotas.take_events(caller.tenant(), count)
+    }
+
+    /// Counts events that are stored already, such as those of an import: later ones wait until they are paid off.
+    pub fn charge_events(&self, caller: &Caller, count: u64) {
+        self.0.quotas.charge_events(caller.tenant(), count);
+    }
+
+    /// The open streams of a tenant, and its events of the last second.
+    pub(crate) fn tenant_use(&self, tenant: &riverrun_event::TenantId) -> (u64, u64) {
+        (self.0.quotas.open_streams(tenant), self.0.quotas.recent_events(tenant))
     }
 
     /// Bounds the bodies that are held in memory.

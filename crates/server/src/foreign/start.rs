@@ -6,7 +6,6 @@ use axum::body::Body;
 use axum::response::Response;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use http_body_util::BodyExt;
-use riverrun_dialect::registry::Session;
 use riverrun_dialect::request::Failure;
 use riverrun_dialect::{Answer, Dialect, Frames, Framing, Options, Projector};
 use riverrun_event::{Cursor, ErrorCode, Event, Payload, Record, Sequence, SessionId, TurnId};
@@ -261,7 +260,7 @@ pub async fn project(
     // Begun before the turn, so that what it tells is numbered and placed as every reader sees it.
     let mut state = app.state_at(&started.hub.key, first.previous()).await?;
     let options = Options { turn: Some(first), ..Options::default() };
-    let session = Session { id: started.hub.session(), incarnation: started.hub.incarnation() };
+    let session = started.hub.dialect_session();
     let mut at = state.sequence;
     let mut projector = dialect.projector(&session, std::mem::take(&mut state), options);
     let (head, mut frames) = (started.hub.head(), Frames::default());

@@ -137,6 +137,8 @@ pub const ROUTES: &[(&str, &str)] = &[
     ("POST", "/api/chat"),
     ("GET", "/api/chat/{chat}/stream"),
     ("POST", "/api/chat/{chat}/stop"),
+    ("GET", "/v1/usage"),
+    ("GET", "/v1/retention"),
 ];
 
 #[cfg(test)]

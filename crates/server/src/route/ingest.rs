@@ -211,7 +211,7 @@ pub(super) async fn store_once(
 ) -> Result<Landed, Problem> {
     let facts = put_large(app, hub, &mut events).await?;
     let idempotency = idempotency.into_iter().collect();
-    app.append(hub, &Batch { events, producer, idempotency, facts, commands: Vec::new() }).await
+    app.append(hub, &Batch { events, producer, idempotency, facts, ..Batch::default() }).await
 }
 
 /// Puts large strings into the blob store. The facts keep the blobs alive.

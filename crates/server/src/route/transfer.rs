@@ -119,12 +119,20 @@ pub async fn import(
     let Some(first) = file.event().await? else {
         return Err(Problem::new(ErrorCode::BodyEmpty, "the file has no events"));
     };
+    if !seeded::is_on(Bug::QuotaBlindImport) {
+        app.edge().take_events(&caller, 1)?;
+    }
     // The places of an export are kept, also of one whose beginning was retired.
     let start_after = first.sequence.map_or(Sequence::ZERO, Sequence::previous);
     let wanted = query.session.or_else(|| first.session_id.clone());
     let hub = new_session(&app, &caller, wanted, start_after).await?;
     match fill(&app, &hub, first, &mut file, attempt.as_ref()).await {
-        Ok(imported) => Ok(json(StatusCode::CREATED, &imported)),
+        Ok(imported) => {
+            if !seeded::is_on(Bug::QuotaBlindImport) {
+                app.edge().charge_events(&caller, imported.events.saturating_sub(1));
+            }
+            Ok(json(StatusCode::CREATED, &imported))
+        }
         Err(problem) => {
             discard(&app, &hub).await?;
             Err(problem)
@@ -278,6 +286,7 @@ pub async fn fork(
     }
     let body: ForkBody = decode_text(&text)?;
     let at = fork_place(&hub, body.at)?;
+    app.edge().take_events(&caller, 1)?;
     let mut wanted = body.session_id;
     if let (None, Some(attempt)) = (&wanted, &attempt) {
         let id = SessionId::from_bytes(attempt.id(&digest));
@@ -289,6 +298,7 @@ pub async fn fork(
         wanted = Some(id);
     }
     let target = forked(&app, &caller, &hub, at, wanted, |_, _| true).await?;
+    app.edge().charge_events(&caller, at.get().saturating_sub(1));
     let record = app.log().session(&target.key).await?.ok_or_else(not_found)?;
     let view = serde_json::to_string(&super::SessionView::new(record)).expect("a view has string keys");
     if let Some(attempt) = &attempt {

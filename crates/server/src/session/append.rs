@@ -26,6 +26,8 @@ pub struct Batch {
     pub facts: Vec<Fact>,
     /// What becomes of commands with these events.
     pub commands: Vec<CommandChange>,
+    /// Reserved for what ends work, though not all of its events are ends.
+    pub urgency: Urgency,
 }
 
 /// Where a batch went.
@@ -299,5 +301,5 @@ fn urgency(batch: &Batch) -> Urgency {
             || matches!(kind, ActionResolved | TaskCancelRequested | TaskCancelled | ToolCancelled)
     };
     let only_ends = !batch.events.is_empty() && batch.events.iter().all(|event| ends(&event.draft.kind));
-    if only_ends { Urgency::Reserved } else { Urgency::Normal }
+    if only_ends { Urgency::Reserved } else { batch.urgency }
 }

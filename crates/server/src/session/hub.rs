@@ -7,7 +7,7 @@ use std::task::Waker;
 
 use bytes::Bytes;
 use riverrun_dialect::{Dialect, Frames, Framing, Projector, surround, write_frame};
-use riverrun_event::{Composer, Composing, Origin, Record, RecordBytes, Sequence, SessionId};
+use riverrun_event::{Composer, Composing, IdOrigin, Origin, Record, RecordBytes, Sequence, SessionId};
 use riverrun_log::{Chunk, SessionHead, SessionKey};
 
 use super::hosted::Hosted;
@@ -50,6 +50,8 @@ pub struct Hub {
 /// What is fixed once the session is known to exist.
 struct Identity {
     incarnation: u32,
+    /// How events from before a restore got their ids.
+    origins: Vec<IdOrigin>,
     origin: Origin,
     composer: Composer,
 }
@@ -85,12 +87,13 @@ impl Hub {
     }
 
     /// Told once the log was asked. Commits that came in between are counted already.
-    pub(super) fn loaded(&self, head: &SessionHead) {
+    pub(super) fn loaded(&self, head: &SessionHead, origins: Vec<IdOrigin>) {
         let session = &self.key.session;
         self.identity.get_or_init(|| Identity {
             incarnation: head.incarnation,
             origin: Origin::new(session, head.incarnation),
-            composer: Composer::new(session, head.incarnation),
+            composer: Composer::with_origins(session, head.incarnation, &origins),
+            origins,
         });
         self.head.fetch_max(head.last.get(), Ordering::AcqRel);
     }
@@ -109,6 +112,12 @@ impl Hub {
 
     pub fn incarnation(&self) -> u32 {
         self.identity().incarnation
+    }
+
+    /// The session as dialects know it.
+    pub fn dialect_session(&self) -> riverrun_dialect::registry::Session<'_> {
+        let Identity { incarnation, origins, .. } = self.identity();
+        riverrun_dialect::registry::Session { id: self.session(), incarnation: *incarnation, origins }
     }
 
     pub fn origin(&self) -> Origin {

@@ -102,7 +102,7 @@ impl Hubs {
         }
         match self.log.head(key).await {
             Ok(Some(head)) => {
-                hub.loaded(&head);
+                hub.loaded(&head, self.log.id_origins(key).await?);
                 Ok(Some(hub))
             }
             Ok(None) => {

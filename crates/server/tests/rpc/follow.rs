@@ -168,7 +168,7 @@ async fn many_subscriptions_share_a_connection() {
 
 #[tokio::test]
 async fn after_unfollow_nothing_comes_and_its_place_is_free() {
-    let server = server_with(Limits { streams_per_tenant: 2, ..Limits::default() }).await;
+    let server = server_with(Limits { streams_per_tenant: Some(2), ..Limits::default() }).await;
     let mut client = server.connect().await;
     client.make_session("s1").await;
     let follow = json!({"sessionId": "s1"});
@@ -196,7 +196,7 @@ async fn after_unfollow_nothing_comes_and_its_place_is_free() {
 
 #[tokio::test]
 async fn follow_and_unfollow_in_one_batch_leave_nothing() {
-    let server = server_with(Limits { streams_per_tenant: 1, ..Limits::default() }).await;
+    let server = server_with(Limits { streams_per_tenant: Some(1), ..Limits::default() }).await;
     let mut client = server.connect().await;
     client.make_session("s1").await;
     let batch = json!([

@@ -108,7 +108,7 @@ fn form(shape: Shape) -> String {
         Shape::NumberTables(_) => "table of tables",
         Shape::Duration => "duration",
         Shape::Whole => "whole number",
-        Shape::Size => "bytes, or `64MiB`",
+        Shape::Size | Shape::Quota => "bytes, or `64MiB`",
         Shape::Count => "whole number from 1",
         Shape::Money => "US dollars",
         Shape::Temperature => "number from 0 to 2",

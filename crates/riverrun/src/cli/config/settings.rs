@@ -75,8 +75,11 @@ settings! {
         "blob_bytes": Kind::Size, "20MiB", "The largest blob.";
         "connections": Kind::Integer, "4096", "Open connections in all.";
         "connections_per_ip": Kind::Integer, "64", "Open connections of one address that is not loopback.";
-        "streams_per_tenant": Kind::Integer, "256", "Open streams of one tenant.";
-        "events_per_second": Kind::Integer, "0", "Ingested events per tenant and second; 0 is no limit.";
+        "streams_per_tenant": Kind::Integer, "256", "Open streams of one tenant; 0 is no limit.";
+        "events_per_second": Kind::Integer, "0", "Ingested, imported and forked events per tenant and second; 0 is no limit.";
+        "sessions_per_tenant": Kind::Integer, "1000000", "Sessions of one tenant; 0 is no limit.";
+        "stored_bytes_per_tenant": Kind::Size, "100GiB", "Events (before compression) and blobs of one tenant; 0 is no limit.";
+        "running_turns_per_tenant": Kind::Integer, "10000", "Turns of one tenant that are at work at a time; 0 is no limit.";
         "body_bytes_in_flight": Kind::Size, "256MiB", "Bytes of incomplete request bodies in memory, in all; a tenant may use half.";
         "upload_bytes_in_flight": Kind::Size, "1GiB", "Bytes of incomplete blob uploads on the disk, in all; a tenant may use half.";
         "running_calls": Kind::Integer, "1000", "Model, tool and hook calls that run at the same time; more wait, and tenants take turns.";

@@ -236,6 +236,34 @@ pub const GUARDRAIL: &[Field] = &[
     may("allow_hosts", Shape::Texts, "Hosts that may be asked though they are private or without TLS."),
 ];
 
+pub const TENANT: &[Field] = &[
+    may(
+        "sessions",
+        Shape::Whole,
+        "Sessions; 0 is no limit, and without it `limits.sessions_per_tenant` holds.",
+    ),
+    may(
+        "stored_bytes",
+        Shape::Quota,
+        "Events and blobs; 0 is no limit, and without it `limits.stored_bytes_per_tenant` holds.",
+    ),
+    may(
+        "running_turns",
+        Shape::Whole,
+        "Turns at work at a time; 0 is no limit, and without it `limits.running_turns_per_tenant` holds.",
+    ),
+    may(
+        "streams",
+        Shape::Whole,
+        "Open streams; 0 is no limit, and without it `limits.streams_per_tenant` holds.",
+    ),
+    may(
+        "events_per_second",
+        Shape::Whole,
+        "Events per second; 0 is no limit, and without it `limits.events_per_second` holds.",
+    ),
+];
+
 pub const SCRIPTS: &[Field] =
     &[may("files", Shape::Texts, "Scenarios beside the built-in ones; each is named as its file.")];
 
@@ -269,4 +297,10 @@ pub const DECLARED: &[Section] = &[
     },
     Section { name: "policy", form: Form::Plain, fields: POLICY, about: "Which tools may run." },
     Section { name: "scripts", form: Form::Plain, fields: SCRIPTS, about: "Scenarios of one's own." },
+    Section {
+        name: "tenants",
+        form: Form::Named,
+        fields: TENANT,
+        about: "Quotas of single tenants, each as [tenants.NAME].",
+    },
 ];

@@ -3,16 +3,17 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use riverrun_event::nearest;
+use riverrun_event::{TenantId, nearest};
+use riverrun_server::edge::TenantQuotas;
 
-use super::catalogue::{AGENT, LIMITS, POLICY, REFERENCES, SCRIPTS};
+use super::catalogue::{AGENT, LIMITS, POLICY, REFERENCES, SCRIPTS, TENANT};
 use super::fits::fits;
 use super::node::{Member, Node, NodeValue};
 use super::references;
 use super::shape::{Field, Shape};
 use super::types::{Agent, Declared, LimitsDeclared, Name, Policy, ReferencesDeclared};
 use super::values::{
-    Table, approval, flag, json_schema, name, names, number, peek, source, text, time, whole,
+    Table, approval, flag, json_schema, name, names, number, peek, size, source, text, time, whole,
 };
 
 /// What is wrong at a place: the text, and what was meant perhaps.
@@ -38,6 +39,9 @@ pub fn read(sections: &[(String, Node)]) -> (Declared, Vec<Wrong>) {
             "scripts" => {
                 let table = reader.table(node, SCRIPTS, "[scripts]");
                 declared.scripts = names(table.get("files").copied());
+            }
+            "tenants" => {
+                declared.tenants = reader.named(section, node, Reader::tenant).into_iter().collect();
             }
             _ => {}
         }
@@ -135,6 +139,7 @@ impl Reader {
             | Shape::Duration
             | Shape::Whole
             | Shape::Size
+            | Shape::Quota
             | Shape::Count
             | Shape::Money
             | Shape::Temperature
@@ -146,6 +151,22 @@ impl Reader {
             | Shape::JsonSchema => {}
         }
         Ok(())
+    }
+
+    fn tenant(&mut self, member: &Member) -> Option<(TenantId, TenantQuotas)> {
+        let table = self.table(&member.node, TENANT, &format!("[tenants.{}]", member.key));
+        let Ok(tenant) = TenantId::new(&member.key) else {
+            self.complain(&member.span, format!("`{}` is no tenant", member.key));
+            return None;
+        };
+        let quotas = TenantQuotas {
+            sessions: whole(&table, "sessions"),
+            stored_bytes: size(&table, "stored_bytes"),
+            running_turns: whole(&table, "running_turns"),
+            streams: whole(&table, "streams"),
+            events_per_second: whole(&table, "events_per_second"),
+        };
+        Some((tenant, quotas))
     }
 
     fn agent(&mut self, member: &Member) -> Option<Agent> {

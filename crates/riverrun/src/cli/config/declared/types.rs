@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::time::Duration;
 
+use riverrun_event::TenantId;
 use riverrun_provider::Price;
+use riverrun_server::edge::TenantQuotas;
 use serde_json::Value;
 
 /// A name with its place in the file.
@@ -28,6 +30,7 @@ pub struct Declared {
     pub route_names: Vec<Name>,
     pub policy: Policy,
     pub scripts: Vec<Name>,
+    pub tenants: BTreeMap<TenantId, TenantQuotas>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
