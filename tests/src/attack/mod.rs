@@ -9,6 +9,7 @@ mod access;
 mod edge;
 mod keys;
 mod bounds;
+mod approvals;
 mod smoke;
 mod terminal;
 mod streams;

@@ -92,6 +92,12 @@ const CAUGHT_BY: &[(&str, &[Suite])] = &[
     ("retire-by-wall-clock", &[Attack("jumping-clock")]),
     ("fresh-ids-after-restore", &[Attack("ids-stay-after"), Engine("contract", "")]),
     ("fixed-reserve", &[Attack("a-small-disk")]),
+    ("trust-author-in-payload", &[Attack("an-author-in-the-event")]),
+    ("believe-producers", &[Attack("a-forged-start"), Attack("a-forged-question")]),
+    ("run-without-decision", &[Attack("a-forged-start"), Attack("an-approved-call")]),
+    ("import-grants-rules", &[Attack("an-import-grants")]),
+    ("fork-revives-rules", &[Attack("a-fork-revives")]),
+    ("stale-tool-schema", &[Attack("an-mcp-server")]),
 ];
 
 /// Builds with the bugs in place, shows that the suites pass with none of them on, then that each is caught.

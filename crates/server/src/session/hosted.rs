@@ -67,16 +67,19 @@ impl Hub {
             let loaded = load(log, &self.key, head).await?;
             self.put_loaded(loaded);
         }
-        if matches!(*lock(&self.hosted), Hosted::Nothing) {
-            return Ok(());
-        }
+        let has_hosted = match &*lock(&self.hosted) {
+            Hosted::Unknown | Hosted::Nothing => return Ok(()),
+            Hosted::Some(ids) => !ids.hosted.is_empty(),
+        };
         for (index, event) in batch.events.iter().enumerate() {
             let author = event.draft.author;
             if matches!(author, Author::Runner | Author::Copied) || is_decision(event) {
                 continue;
             }
             let kind = &event.draft.kind;
-            if is_of_session(kind) || (is_reserved(kind) && self.is_about_hosted(log, event).await?) {
+            let is_refused = (has_hosted && is_of_session(kind))
+                || (is_reserved(kind) && self.is_about_hosted(log, event).await?);
+            if is_refused {
                 return Err(AppendError::RunnerOnly { index, kind: kind.as_str().to_owned() });
             }
         }
