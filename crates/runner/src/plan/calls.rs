@@ -4,7 +4,7 @@ use foldhash::HashSet;
 use riverrun_event::TaskId;
 use riverrun_log::seeded::{self, Bug};
 
-use super::{Facts, Failure, Gate, Intent, gate};
+use super::{Facts, Failure, Gate, Intent, Room, gate};
 use crate::agent::OnTimeout;
 use crate::drive::{EffectKey, HookPlace};
 use crate::hook::HookPoint;
@@ -20,12 +20,12 @@ impl Facts<'_> {
         // The ids of calls that were answered twice over do not matter; the newest of a name counts.
         let mut seen = HashSet::default();
         for call in task.calls.unanswered().filter(|call| call.is_complete && !call.is_answered()) {
-            if !seen.insert(call.call.as_str()) {
+            // Of thousands of calls nearly all wait: what is planned for the others must not cost a look at each of them.
+            if self.is_waiting(call, room) {
+                is_open = true;
                 continue;
             }
-            // Nothing is planned for a call that somebody may still decide.
-            if !call.is_started && call.pending().is_some_and(|action| !self.is_late(action)) {
-                is_open = true;
+            if !seen.insert(call.call.as_str()) {
                 continue;
             }
             let tooling = persona.tooling(&call.name);
@@ -50,6 +50,15 @@ impl Facts<'_> {
         }
         self.room.set(room);
         is_open
+    }
+
+    /// True for a call that somebody may still decide, or that may run when the session has room.
+    fn is_waiting(&self, call: &CallView, room: Room) -> bool {
+        let waits = match &call.action {
+            Some(action) => action.resolved.is_none() && !self.is_late(action),
+            None => call.is_allowed && room.tools == 0,
+        };
+        waits && !call.is_started
     }
 
     /// What nobody decided in time, also while the task is halted.
