@@ -130,7 +130,7 @@ pub(super) fn opening(forced: Option<SnapshotReason>, catch_up: CatchUp) -> Open
 }
 
 /// The first word on a stream.
-#[allow(clippy::too_many_arguments)]
+#[allow(clippy::too_many_arguments, reason = "each is a member of `stream.opened`")]
 pub(super) fn opened(
     hub: &Hub,
     request: &Request,
