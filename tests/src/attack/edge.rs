@@ -303,23 +303,14 @@ fn closed(mut bytes: &[u8]) -> Option<u16> {
 
 fn frame_floods(program: &Program) -> Result<()> {
     let edge = Edge::start(program, "attack-frames", "")?;
-    let fragments = || {
-        let mut all = frame(0x01, b"");
-        (0..600).for_each(|_| all.extend(frame(0x00, b"")));
-        all
-    };
-    let tiny = || {
-        let mut all = frame(0x01, b"{");
-        (0..600).for_each(|_| all.extend(frame(0x00, b" ")));
-        all
-    };
+    let in_two = |first: &[u8], last: &[u8]| [frame(0x01, first), frame(0x80, last)].concat().repeat(3_000);
     let floods = [
         ("pings", frame(0x89, b"x").repeat(200)),
         ("pongs", frame(0x8a, b"").repeat(200)),
         ("pongs with a payload", frame(0x8a, b"xyz").repeat(200)),
-        ("empty messages", frame(0x81, b"").repeat(600)),
-        ("empty fragments", fragments()),
-        ("tiny fragments", tiny()),
+        ("empty messages", frame(0x81, b"").repeat(4_000)),
+        ("empty fragments", in_two(b"", b"")),
+        ("tiny fragments", in_two(b"{", b"}")),
     ];
     for (name, bytes) in floods {
         let mut stream = edge.socket()?;
