@@ -174,7 +174,9 @@ mod linux {
 
     pub fn die(signal: Option<OsString>) -> ExitCode {
         let number = signal.and_then(|text| text.to_str()?.parse::<i32>().ok()).unwrap_or(9);
-        if let Some(signal) = Signal::from_named_raw(number) {
+        let signal = Signal::from_named_raw(number);
+        // The standard library handles SIGSEGV and SIGBUS once, to name a stack overflow, and then not again.
+        for signal in signal.into_iter().chain(signal) {
             let _ = kill_process(getpid(), signal);
         }
         ExitCode::from(u8::try_from(128 + number).unwrap_or(1))

@@ -119,8 +119,8 @@ impl Actor {
         let verbatim = persona.settings.verbatim.as_ref().filter(|_| persona.is_gateway && steps == 0);
         let mut history = match (spoken, verbatim) {
             (Some(dialect), Some(_)) => {
-                let registry = self.core.clone();
-                let reader = Reader { provider: provider.name(), dialect, registry: &registry.registry };
+                let registry = self.registry.clone();
+                let reader = Reader { provider: provider.name(), dialect, registry: &registry };
                 self.said_before(task, &reader).await
             }
             (None, _) | (_, None) => self.history(task, provider.name()).await?,
