@@ -12,8 +12,8 @@ use riverrun_log::{
     ActionQuery, ActionRecord, ApiKey, Append, Appended, Blob, BlobInfo, BlobRef, Chunk, Command, Created,
     Credential, Enqueued, Error, Expired, ExpiredQuery, Health, IdempotencyRecord, Lease, Listener, Log,
     NewBlob, NewCommand, NewSession, Page, ProducerState, Remembered, Sealed, SealedTurn, SessionHead,
-    SessionKey, SessionQuery, SessionRecord, Shard, Snapshot, SnapshotFound, Stats, StorageQuotas, TaskRecord,
-    Ticket, Timestamp, TurnRecord, Urgency, Usage, Verification,
+    SessionKey, SessionQuery, SessionRecord, Shard, Snapshot, SnapshotFound, Stats, StorageQuotas,
+    TaskRecord, Ticket, Timestamp, TurnRecord, Urgency, Usage, Verification,
 };
 use rusqlite::Connection;
 

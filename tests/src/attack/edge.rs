@@ -380,5 +380,5 @@ fn message_thread(program: &Program) -> Result<()> {
             "messages": [{"role": "user", "content": [result]}],
         });
     }
-    bail!("the tool was asked for {MOST} times: {}", Value::from(body))
+    bail!("the tool was asked for {MOST} times: {}", body)
 }

@@ -128,7 +128,7 @@ impl Raw {
     }
 
     /// Reads until the peer closes; true if it reset the connection.
-    fn to_close(&mut self) -> Result<bool> {
+    fn reads_to_close(&mut self) -> Result<bool> {
         loop {
             match self.read_more() {
                 Ok(0) => return Ok(false),
@@ -235,7 +235,7 @@ fn kept_alive(program: &Program) -> Result<()> {
     raw.until("\r\n0\r\n\r\n")?;
     raw.seen.clear();
     raw.stream.write_all(get(&world, path, SSE, "connection: close\r\n")?.as_bytes())?;
-    ensure!(!raw.to_close()?, "the last stream was reset");
+    ensure!(!raw.reads_to_close()?, "the last stream was reset");
     ensure!(raw.text().ends_with("\r\n0\r\n\r\n"), "the last stream was cut");
     Ok(())
 }
@@ -250,7 +250,7 @@ fn pipelined(program: &Program) -> Result<()> {
     let is_whole = |raw: &mut Raw, what: &str| -> Result<()> {
         raw.until("\r\n0\r\n\r\n")?;
         // Then either the answer or the end: a client that waits for ever has no way to know.
-        let _ = raw.to_close().with_context(|| format!("{what}: no answer and no end"))?;
+        let _ = raw.reads_to_close().with_context(|| format!("{what}: no answer and no end"))?;
         Ok(())
     };
     // Both requests in one write, and the second while the stream runs.
@@ -287,7 +287,7 @@ fn open_streams(world: &World) -> Result<Vec<(String, Raw)>> {
 
 fn are_cut(all: Vec<(String, Raw)>) -> Result<()> {
     for (what, mut raw) in all {
-        let is_reset = raw.to_close().with_context(|| what.clone())?;
+        let is_reset = raw.reads_to_close().with_context(|| what.clone())?;
         let text = raw.text();
         ensure!(!text.contains("\r\n0\r\n\r\n"), "{what} has a last chunk: {text:?}");
         ensure!(!text.contains("turn_ended"), "{what} says that the turn ended: {text:?}");

@@ -35,8 +35,6 @@ enum Suite {
 }
 
 use Suite::{Attack, Edge, Engine, FailingSync, Kill, Loop, Power, Runner, Syncs};
-use Suite::Attack;
-use Suite::{Edge, Engine, FailingSync, Kill, Loop, Power, Runner, Syncs};
 
 /// Which suites must notice which bug: each of them, not one of them.
 const CAUGHT_BY: &[(&str, &[Suite])] = &[
@@ -72,7 +70,6 @@ const CAUGHT_BY: &[(&str, &[Suite])] = &[
     ("predicate-fails-open", &[Loop("predicates::"), Loop("consent::")]),
     ("rule-for-all-agents", &[Loop("consent::an_always")]),
     ("redact-own-secrets-only", &[Attack("secrets/a-command")]),
-    ("leave-descendants", &[Attack("processes/a-daemon-ends")]),
     ("credential-ignores-origin", &[Attack("access/a-credential-works-on-its-origins-alone")]),
     ("credential-outlives-key", &[Attack("access/a-credential-ends-with-its-key")]),
     ("key-takes-all-tickets", &[Attack("access/one-key-cannot-take-all-tickets")]),

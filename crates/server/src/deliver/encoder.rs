@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use riverrun_dialect::registry::Session;
 use riverrun_dialect::{Coalescer, Dialect, Frame, Frames, Framing, Joined, Projector, write_frame};
-use riverrun_event::{Event, Origin, Payload, Sequence, SessionId};
+use riverrun_event::{Event, IdOrigin, Origin, Payload, Sequence, SessionId};
 use riverrun_fold::State;
 use riverrun_log::Chunk;
 
@@ -41,11 +41,20 @@ pub struct Own {
 pub struct AwaitedTurn {
     session: SessionId,
     incarnation: u32,
+    origins: Vec<IdOrigin>,
 }
 
 impl AwaitedTurn {
     pub fn new(session: &Session<'_>) -> Self {
-        Self { session: session.id.clone(), incarnation: session.incarnation }
+        Self {
+            session: session.id.clone(),
+            incarnation: session.incarnation,
+            origins: session.origins.to_vec(),
+        }
+    }
+
+    fn session(&self) -> Session<'_> {
+        Session { id: &self.session, incarnation: self.incarnation, origins: &self.origins }
     }
 }
 
@@ -139,8 +148,7 @@ impl Own {
         let Some(state) = self.projector.state() else { return };
         let Some(first) = begun(state, event) else { return };
         self.key.options.turn = Some(first);
-        let session = Session { id: &awaited.session, incarnation: awaited.incarnation };
-        self.projector = self.key.dialect.projector(&session, state.clone(), self.key.options);
+        self.projector = self.key.dialect.projector(&awaited.session(), state.clone(), self.key.options);
         self.awaited = None;
     }
 
