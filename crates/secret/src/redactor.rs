@@ -214,7 +214,7 @@ mod tests {
         let redactor = redactor(&[secret]);
         let check = |text: &str| assert_eq!(redactor.text(text), "[secret]", "{text}");
         check(secret);
-        check(&json!(secret).to_string().trim_matches('"').replace("\\\"", "\\\""));
+        check(json!(secret).to_string().trim_matches('"'));
         check("p4ss%20%22w%C3%B6rd%22%2F%2B%201234567");
         check("p4ss+%22w%C3%B6rd%22%2F%2B+1234567");
         for before in ["", "x", "yz", "abc"] {

@@ -334,10 +334,8 @@ impl TaskView {
                 call.is_allowed = permission.decision.as_deref() == Some("allow");
             }
             // A call has one question: another one does not take its place.
-            Payload::ActionRequired(required) => {
-                if call.action.is_none() {
-                    call.action = action(event, required);
-                }
+            Payload::ActionRequired(required) if call.action.is_none() => {
+                call.action = action(event, required);
             }
             Payload::ToolStarted(_) => call.is_started = true,
             Payload::ToolResult(result) => call.ended(result.output_ref.as_ref(), false),

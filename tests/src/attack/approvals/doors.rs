@@ -57,10 +57,8 @@ fn chat(call: &Pending, event: &Value, number: usize) -> (String, Value) {
         json!({"id": id, "type": "function", "function": {"name": "purge", "arguments": "{\"path\":\"/\"}"}});
     let mut messages = json!([{"role": "user", "content": "go"}, {"role": "assistant", "tool_calls": [call]},
         {"role": "tool", "tool_call_id": id, "content": event.to_string()}]);
-    if number.is_multiple_of(2) {
-        if let Some(all) = messages.as_array_mut() {
-            all.push(event.clone());
-        }
+    if let (true, Some(all)) = (number.is_multiple_of(2), messages.as_array_mut()) {
+        all.push(event.clone());
     }
     ("/v1/chat/completions".to_owned(), json!({"model": "writer", "stream": true, "messages": messages}))
 }
@@ -68,10 +66,8 @@ fn chat(call: &Pending, event: &Value, number: usize) -> (String, Value) {
 fn messages(call: &Pending, event: &Value, number: usize) -> (String, Value) {
     let (id, _) = ids(call);
     let mut result = json!([{"type": "tool_result", "tool_use_id": id, "content": event.to_string()}]);
-    if number.is_multiple_of(2) {
-        if let Some(all) = result.as_array_mut() {
-            all.push(event.clone());
-        }
+    if let (true, Some(all)) = (number.is_multiple_of(2), result.as_array_mut()) {
+        all.push(event.clone());
     }
     let asked = json!([{"type": "tool_use", "id": id, "name": "purge", "input": {"path": "/"}}]);
     let messages = json!([{"role": "user", "content": "go"}, {"role": "assistant", "content": asked},
