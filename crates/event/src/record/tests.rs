@@ -131,7 +131,7 @@ proptest::proptest! {
 fn a_record_keeps_its_author_beside_an_event_id() {
     use crate::Author::{Approver, Copied, Runner, Unknown, Writer};
     for author in [Unknown, Writer, Approver, Runner, Copied] {
-        for text in [r#"{"type":"tool.started"}"#, r#"{"type":"tool.started","eventId":"e1"}"#] {
+        for text in [r#"{"type":"turn.started"}"#, r#"{"type":"turn.started","eventId":"e1"}"#] {
             let mut draft = decode(text).expect("an event").draft;
             draft.author = author;
             let mut bytes = Vec::new();
@@ -147,7 +147,7 @@ fn a_record_keeps_its_author_beside_an_event_id() {
 
 #[test]
 fn a_record_of_an_older_version_has_no_known_author() {
-    let bytes = stored(r#"{"type":"tool.started"}"#);
+    let bytes = stored(r#"{"type":"turn.started"}"#);
     assert_eq!(bytes[0], 0, "the flags of older records");
     assert_eq!(Record::read(&bytes).expect("a record").author, crate::Author::Unknown);
 }
@@ -155,7 +155,7 @@ fn a_record_of_an_older_version_has_no_known_author() {
 #[test]
 fn an_author_without_a_meaning_is_damage() {
     for code in 5..8_u8 {
-        let mut bytes = stored(r#"{"type":"tool.started"}"#);
+        let mut bytes = stored(r#"{"type":"turn.started"}"#);
         bytes[0] |= code << 1;
         assert!(Record::read(&bytes).is_err(), "{code}");
     }

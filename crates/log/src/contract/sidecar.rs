@@ -205,6 +205,7 @@ fn credentials_are_read_by_version(bench: &mut dyn Bench) {
         ok(log.credentials(0)).iter().all(|(version, _)| *version > newest),
         "a version is not used again"
     );
+    drop(log);
     if bench.reopen() {
         assert_eq!(names(&ok(bench.log().credentials(0))), ["cred_3"]);
     }

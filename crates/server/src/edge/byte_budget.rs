@@ -141,6 +141,7 @@ mod tests {
         let mut large = open(&budget, "a");
         assert_eq!(large.set(512 * 1024), Ok(()));
         assert_eq!(large.set(0), Ok(()));
-        assert_eq!((budget.used().all, budget.used().by_tenant.len()), (0, 0));
+        let used = budget.used();
+        assert_eq!((used.all, used.by_tenant.len()), (0, 0));
     }
 }

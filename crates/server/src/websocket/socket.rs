@@ -17,7 +17,7 @@ use crate::edge::{Fault, FaultKind};
 /// Pings that a peer may send in a second.
 const PINGS_PER_SECOND: u32 = 10;
 /// Pongs that a peer may send in a second. The server itself pings every few seconds.
-const PONGS_PER_SECOND: u32 = 10;
+const PONGS_PER_SECOND: u32 = 64;
 /// Frames that carry next to nothing: empty ones, and tiny fragments. One message may have a thousand of them.
 const TINY_FRAMES_PER_SECOND: u32 = 2_048;
 const READ_BYTES: usize = 8 * 1024;
