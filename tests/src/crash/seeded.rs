@@ -148,7 +148,8 @@ fn control(built: &Built) -> Result<()> {
             suites.push(*suite);
         }
     }
-    for suite in suites {
+    // `cargo xtask ci` runs every attack without a bug beside this.
+    for suite in suites.into_iter().filter(|suite| !matches!(suite, Attack(_))) {
         if attempt(suite, built, None)? == Outcome::Failed {
             bail!("{suite:?} fails without any bug");
         }
