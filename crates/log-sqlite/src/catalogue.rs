@@ -1,6 +1,7 @@
 //! Questions about sessions, actions, turns and tasks. The catalogue's rows are exact; heads come from memory.
 
 use riverrun_event::{ActionId, IdOrigin, Sequence, TaskId, TenantId, TurnId};
+use riverrun_log::seeded::{self, Bug};
 use riverrun_log::{
     ActionQuery, ActionRecord, Error, Expired, ExpiredQuery, NewAction, Page, PageRequest, Progress,
     Resolution, SessionHead, SessionKey, SessionQuery, SessionRecord, TaskFact, TaskRecord, TurnFact,
@@ -254,9 +255,9 @@ pub fn expired(connection: &Connection, query: &ExpiredQuery) -> rusqlite::Resul
     let sql = "SELECT s.tenant, s.session, h.updated_at, h.last - h.first_available + 1
         FROM heads h JOIN sessions s ON s.number = h.session
         WHERE h.updated_at < ?1 AND h.first_available <= h.last AND (?2 IS NULL OR s.tenant = ?2)
-            AND NOT EXISTS (SELECT 1 FROM turns INDEXED BY turns_open WHERE session = h.session AND open = 1)
+            AND (?4 OR NOT EXISTS (SELECT 1 FROM turns INDEXED BY turns_open WHERE session = h.session AND open = 1)
             AND NOT EXISTS (SELECT 1 FROM actions WHERE session = h.session AND resolved_at IS NULL)
-            AND NOT EXISTS (SELECT 1 FROM commands WHERE session = h.session AND state < 2)
+            AND NOT EXISTS (SELECT 1 FROM commands WHERE session = h.session AND state < 2))
         ORDER BY h.session LIMIT ?3";
     let read = |row: &Row<'_>| {
         let events = row.get::<_, i64>(3)? as u64;
@@ -264,7 +265,8 @@ pub fn expired(connection: &Connection, query: &ExpiredQuery) -> rusqlite::Resul
     };
     let tenant = query.tenant.as_ref().map(TenantId::as_str);
     let limit = i64::try_from(query.limit).unwrap_or(i64::MAX);
-    let parameters = params![query.before.millis() as i64, tenant, limit];
+    let parameters =
+        params![query.before.millis() as i64, tenant, limit, seeded::is_on(Bug::RetireOpenTurns)];
     connection.prepare_cached(sql)?.query_map(parameters, read)?.collect()
 }
 

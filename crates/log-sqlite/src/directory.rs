@@ -84,11 +84,19 @@ impl Directory {
         self.disk().is_some_and(|(_, free)| free < bytes)
     }
 
+    /// What is free on the disk, as far as the file system tells.
+    pub fn free(&self) -> u64 {
+        self.disk().map_or(u64::MAX, |(_, free)| free)
+    }
+
     /// Fits what is set aside to the disk: on a small one the events need the room.
+    ///
+    /// When the disk fills up, the write-ahead file can have grown to twice its size, and all of it has to move into
+    /// the store before commits find room in it again. What is kept back must be more than that.
     pub fn scale(&self, options: &mut Options) {
         let Some((size, _)) = self.disk().filter(|_| !seeded::is_on(Bug::FixedReserve)) else { return };
-        options.reserve_bytes = options.reserve_bytes.min(size / 16);
-        options.wal_bytes = options.wal_bytes.min(size / 8).max(4096);
+        options.reserve_bytes = options.reserve_bytes.min(size / 8);
+        options.wal_bytes = options.wal_bytes.min(size / 32).max(4096);
     }
 
     /// Checks that the store, if there is one, is ours to open. The check reads bytes only: opening a store of a newer

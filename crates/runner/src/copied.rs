@@ -15,6 +15,8 @@ use riverrun_event::{
 };
 use riverrun_fold::{Density, State, Turn};
 
+use riverrun_log::seeded::{self, Bug};
+
 use crate::approve::Rules;
 use crate::core::Core;
 use crate::drive::failed_process;
@@ -136,6 +138,9 @@ impl CopiedTurns {
 
     /// Says that the rules of the source do not hold here.
     fn drop_rules(&self, page: &mut Page) {
+        if seeded::is_on(Bug::ImportGrantsRules) || seeded::is_on(Bug::ForkRevivesRules) {
+            return;
+        }
         let newest = Rules::candidates(&self.state).into_iter().next();
         if newest.is_some_and(|(_, rules)| !rules.is_empty()) && self.reason != CopyReason::Unproven {
             let told = Rules::default().not_copied();

@@ -91,7 +91,7 @@ const CAUGHT_BY: &[(&str, &[Suite])] = &[
     ("fixed-reserve", &[Attack("a-small-disk")]),
     ("trust-author-in-payload", &[Attack("an-author-in-the-event")]),
     ("believe-producers", &[Attack("a-forged-start"), Attack("a-forged-question")]),
-    ("run-without-decision", &[Attack("a-forged-start"), Attack("an-approved-call")]),
+    ("run-without-decision", &[Attack("an-approved-call")]),
     ("import-grants-rules", &[Attack("an-import-grants")]),
     ("fork-revives-rules", &[Attack("a-fork-revives")]),
     ("stale-tool-schema", &[Attack("an-mcp-server")]),

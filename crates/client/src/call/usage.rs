@@ -21,7 +21,7 @@ impl Tenants {
         match self {
             Tenants::Own => String::new(),
             Tenants::One(tenant) => format!("?tenant={}", encode(tenant.as_str())),
-            Tenants::All => "?all=true".to_owned(),
+            Tenants::All => "?tenant=*".to_owned(),
         }
     }
 }

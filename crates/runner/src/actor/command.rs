@@ -115,8 +115,10 @@ impl Command {
 
 impl Actor {
     pub(super) async fn command(&mut self, command: Command) -> Result<(), Stop> {
+        // Others may have written since the last one, and a command may be about exactly that.
+        self.catch_up().await.map_err(Stop::of)?;
         match command {
-            Command::Wake => self.catch_up().await.map_err(Stop::of),
+            Command::Wake => Ok(()),
             Command::Submit(submit, reply) => answer(reply, self.submit(*submit).await),
             Command::Cancel { turn, mode, reason, request, reply } => {
                 answer(reply, self.cancel(&turn, mode, reason, request).await)

@@ -55,7 +55,10 @@ impl Facts<'_> {
     /// True for a call that somebody may still decide, or that may run when the session has room.
     fn is_waiting(&self, call: &CallView, room: Room) -> bool {
         let waits = match &call.action {
-            Some(action) => action.resolved.is_none() && !self.is_late(action),
+            Some(action) => {
+                let is_open = action.resolved.is_none() && !self.is_late(action);
+                is_open && !seeded::is_on(Bug::RunWithoutDecision)
+            }
             None => call.is_allowed && room.tools == 0,
         };
         waits && !call.is_started

@@ -233,11 +233,11 @@ pub(super) struct ListQuery {
 }
 
 impl FromParams for ListQuery {
-    const NAMES: &'static [&'static str] = &["session", "key", "limit"];
+    const NAMES: &'static [&'static str] = &["session", "keyId", "limit"];
     fn from_params(params: &Params) -> Result<Self, Problem> {
         Ok(Self {
             session: params.parsed("session")?,
-            key: params.parsed("key")?,
+            key: params.parsed("keyId")?,
             limit: params.limit("limit", 100, 1000)?,
         })
     }

@@ -25,19 +25,12 @@ enum Whose {
 pub struct TenantQuery(Whose);
 
 impl FromParams for TenantQuery {
-    const NAMES: &'static [&'static str] = &["all", "tenant"];
+    const NAMES: &'static [&'static str] = &["tenant"];
     fn from_params(params: &Params) -> Result<Self, Problem> {
-        let all = params.flag("all")?.unwrap_or(false);
-        let one: Option<TenantId> = params.parsed("tenant")?;
-        match (all, one) {
-            (true, Some(_)) => {
-                let detail = "`all` and `tenant` exclude each other";
-                Err(Problem::new(ErrorCode::InvalidField, detail).field("all"))
-            }
-            (true, None) => Ok(Self(Whose::All)),
-            (false, Some(tenant)) => Ok(Self(Whose::One(tenant))),
-            (false, None) => Ok(Self(Whose::Own)),
+        if params.get("tenant") == Some("*") {
+            return Ok(Self(Whose::All));
         }
+        Ok(Self(params.parsed("tenant")?.map_or(Whose::Own, Whose::One)))
     }
 }
 
@@ -96,8 +89,8 @@ pub async fn usage(
     let tenant = query.allowed(&caller)?;
     let mut found = app.log().usage(tenant.as_ref()).await?;
     match tenant {
-        Some(_) => {
-            let (tenant, stored) = found.pop().unwrap_or_else(|| (caller.tenant().clone(), Usage::default()));
+        Some(tenant) => {
+            let stored = found.pop().map_or_else(Usage::default, |(_, stored)| stored);
             Ok(json(StatusCode::OK, &figures(&app, tenant, stored)))
         }
         None => {

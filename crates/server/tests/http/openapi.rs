@@ -164,7 +164,7 @@ async fn answers_have_the_form_that_is_described() {
         ),
         ("POST", "/v1/backups", "POST /v1/backups", &[JSON], "", 201),
         ("GET", "/v1/usage", "GET /v1/usage", &[JSON], "", 200),
-        ("GET", "/v1/usage", "GET /v1/usage?all=true", &[JSON], "", 200),
+        ("GET", "/v1/usage", "GET /v1/usage?tenant=*", &[JSON], "", 200),
         ("GET", "/v1/retention", "GET /v1/retention", &[JSON], "", 200),
         ("GET", "/livez", "GET /livez", &[JSON], "", 200),
         ("GET", "/readyz", "GET /readyz", &[JSON], "", 200),
