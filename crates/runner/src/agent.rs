@@ -163,6 +163,8 @@ pub struct Limits {
     pub time: Option<Duration>,
     pub depth: u32,
     pub children: u32,
+    /// Tool calls of one answer that are run; the model reads an error for those beyond.
+    pub calls: u32,
     /// How long an action waits for its decision.
     pub action_timeout: Duration,
     pub on_action_timeout: OnTimeout,
@@ -177,6 +179,7 @@ impl Default for Limits {
             time: None,
             depth: 4,
             children: 64,
+            calls: 128,
             action_timeout: Duration::from_secs(300),
             on_action_timeout: OnTimeout::Reject,
         }

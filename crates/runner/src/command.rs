@@ -347,8 +347,19 @@ pub enum CommandError {
     Draining,
     #[error("the store is full")]
     Full,
+    /// For `running_turns` waiting helps; for what is stored, deleting does.
+    #[error("the tenant's quota `{quota}` is used up: {used} of {limit}; {}", way_out(quota))]
+    Quota { quota: &'static str, limit: u64, used: u64 },
     #[error("the store is not available: {0}")]
     Unavailable(String),
+}
+
+/// What frees a quota.
+fn way_out(quota: &str) -> &'static str {
+    match quota {
+        "running_turns" => "wait until a turn ends, or cancel one",
+        _ => "delete sessions, or ask the operator for more",
+    }
 }
 
 /// A turn that is being cancelled takes nothing more, and has not ended.

@@ -50,9 +50,10 @@ impl Persona {
                 let boxes = spec.toolboxes.iter().map(|toolbox| toolbox.tools()).collect();
                 Self { spec, boxes, is_gateway: false, settings }
             }
-            Route::Model { provider, model } => {
+            Route::Model { provider, model, fallbacks } => {
                 let name = format!("{}/{model}", provider.name());
-                let spec = AgentSpec { name: name.clone(), models: vec![name], ..AgentSpec::default() };
+                let models = std::iter::once(name.clone()).chain(fallbacks).collect();
+                let spec = AgentSpec { name, models, ..AgentSpec::default() };
                 Self { spec: Arc::new(spec), boxes: Vec::new(), is_gateway: true, settings }
             }
         })

@@ -25,6 +25,8 @@ pub struct Call {
     pub progress: ProgressSink,
     /// Where the process of an interactive tool is told.
     pub process: Option<Arc<dyn ProcessHost>>,
+    /// Refuse the call if the tool is no longer what its definition says: it was decided upon by that.
+    pub must_match: bool,
 }
 
 /// What a running tool tells.

@@ -3,7 +3,17 @@
 //! A case is a name, the rule it proves, and a function that fails when the rule is broken. One file per area; each
 //! case starts its own server (`crash::runner::world::World`), so that none depends on what another left.
 
+mod access;
+mod approvals;
+mod bounds;
+mod edge;
+mod keys;
+mod processes;
+mod secrets;
 mod smoke;
+mod storage;
+mod streams;
+mod terminal;
 
 use std::time::Instant;
 
@@ -20,7 +30,20 @@ pub struct Case {
 
 /// Every case, area by area. A new area adds one line here.
 pub fn cases() -> Vec<Case> {
-    [smoke::CASES].concat()
+    let areas = [
+        smoke::CASES.to_vec(),
+        approvals::cases(),
+        access::CASES.to_vec(),
+        bounds::CASES.to_vec(),
+        edge::CASES.to_vec(),
+        keys::CASES.to_vec(),
+        processes::CASES.to_vec(),
+        secrets::CASES.to_vec(),
+        storage::CASES.to_vec(),
+        streams::CASES.to_vec(),
+        terminal::CASES.to_vec(),
+    ];
+    areas.concat()
 }
 
 /// Runs the cases whose name contains one of the words, or all of them, also after a failure.

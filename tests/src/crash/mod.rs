@@ -9,6 +9,7 @@
 pub mod checker;
 pub mod control;
 mod events;
+pub mod fairness;
 pub mod faults;
 mod follow;
 pub(crate) mod frames;
@@ -16,7 +17,7 @@ pub(crate) mod http;
 mod load;
 pub mod power;
 mod produce;
-mod random;
+pub(crate) mod random;
 mod round;
 pub mod runner;
 pub mod seeded;

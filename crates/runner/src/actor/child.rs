@@ -30,7 +30,7 @@ impl Actor {
         edited: Option<RawJson>,
         page: &mut Page,
     ) {
-        if !self.core.registry.agents.contains_key(agent) {
+        if !self.registry.agents.contains_key(agent) {
             let message = format!("There is no agent `{agent}`.");
             return self.refuse_call(task, call, ToolErrorKind::LimitPassed, &message, page);
         }
@@ -168,7 +168,7 @@ impl Actor {
         let Some(known) = view.call(call) else { return };
         let (scope, name, item, from) =
             (view.call_scope(known), known.name.clone(), known.item.clone(), view.agent.clone());
-        if view.has_handed_off() || !self.core.registry.agents.contains_key(to) {
+        if view.has_handed_off() || !self.registry.agents.contains_key(to) {
             let message = format!(
                 "The conversation was not handed to `{to}`: another handoff came first, or there is no such agent."
             );

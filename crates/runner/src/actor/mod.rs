@@ -16,6 +16,7 @@ mod admit;
 mod append;
 mod ask;
 mod attach;
+mod authors;
 mod calls;
 mod child;
 mod close;
@@ -34,6 +35,7 @@ mod hook_input;
 mod keep;
 mod launch;
 mod load;
+mod lost;
 mod model;
 mod money;
 mod once;
@@ -70,15 +72,20 @@ use tokio::time::Instant;
 use append::InFlight;
 pub(crate) use append::Stop;
 pub use attach::blob_named;
+use authors::OwnContext;
+pub(crate) use authors::load_rules;
 pub(crate) use command::{Command, Reply};
 
-use crate::Incarnation;
+use crate::approve::Rules;
 use crate::core::{Core, Mail};
 use crate::drive::{EffectKey, Launch, Report, Reported, Running};
 use crate::reference::Pool;
+use crate::turns::TurnShare;
 use crate::view::View;
+use crate::{Incarnation, Registry};
 use calls::Calls;
 use model::Stream;
+use perform::BITE;
 use process::{Afterwards, Processes};
 
 /// Reports that may wait; a provider that is faster than the disk is slowed down by it.
@@ -92,11 +99,16 @@ const LINGER: Duration = Duration::from_secs(1);
 
 pub(crate) struct Actor {
     core: Arc<Core>,
+    /// What turns run with. A reload is taken up when no turn is open, so that each ends with what it began with.
+    registry: Arc<Registry>,
     key: SessionKey,
     /// The session that this actor serves: never another one with the same key.
     incarnation: Incarnation,
     state: State,
     view: View,
+    /// Decisions that hold from now on.
+    rules: Rules,
+    context: OwnContext,
     running: HashMap<EffectKey, Running>,
     calls: Calls,
     /// The items of open model calls.
@@ -139,6 +151,8 @@ pub(crate) struct Actor {
     others: u64,
     /// The server goes: nothing new begins here.
     is_handing_over: bool,
+    /// What this session counts against its tenant's quota of turns.
+    at_work: TurnShare,
 }
 
 /// What an actor that is told nothing does, and when.
@@ -279,7 +293,7 @@ impl Actor {
 
     /// Ends the actor's service, unless a command came just now.
     fn leave(&self, commands: &mut mpsc::UnboundedReceiver<Command>) -> Option<Command> {
-        if let Some(at) = crate::plan::deadline(&self.view, &self.core.registry) {
+        if let Some(at) = crate::plan::deadline(&self.view, &self.registry) {
             self.core.timers.schedule(&self.key, at);
         }
         self.core.let_go(&self.key, commands)
@@ -289,6 +303,8 @@ impl Actor {
     /// text, which changes no plan.
     async fn reports(&mut self, first: Reported, more: &mut mpsc::Receiver<Reported>) -> Result<bool, Stop> {
         const LARGEST: usize = 256 << 10;
+        /// So many events are written without a look at the clock.
+        const FEW: usize = 16;
         let before = self.others;
         self.land_text().await?;
         let mut is_text = first.report.is_text();
@@ -296,8 +312,13 @@ impl Actor {
             self.calls.breathe().await;
         }
         let (mut page, mut held) = (self.page(), first);
+        let began = Instant::now();
         // The end of an effect may end the turn: nothing is written behind it unseen.
-        while !held.report.is_last() && page.size() < LARGEST && page.events.len() < REPORTS {
+        while !held.report.may_end_turn() && page.size() < LARGEST && page.events.len() < REPORTS {
+            // A full queue is taken in bites: the worker has others to serve.
+            if page.events.len() >= FEW && began.elapsed() >= BITE {
+                break;
+            }
             let Some(report) = self.calls.next_now(more) else { break };
             let next = match self.joins_deltas(&held.key, page.events.len()) {
                 true => held.join(report),
@@ -330,7 +351,7 @@ impl Actor {
 
     /// The next time at which something happens by itself.
     fn deadline(&self) -> Option<Instant> {
-        let at = crate::plan::deadline(&self.view, &self.core.registry)?;
+        let at = crate::plan::deadline(&self.view, &self.registry)?;
         let wait = at.millis().saturating_sub(self.core.now().millis());
         Some(Instant::now() + Duration::from_millis(u64::try_from(wait).unwrap_or(0)))
     }
@@ -340,14 +361,29 @@ impl Actor {
         // Every round writes something, so a turn that needs more rounds than this goes in circles.
         const ROUNDS: usize = 10_000;
         for _ in 0..ROUNDS {
+            let began = Instant::now();
             let intents = self.plan();
+            self.count_turns();
             if intents.is_empty() {
                 self.deadline_at = self.deadline();
                 return Ok(());
             }
-            self.perform(intents).await?;
+            self.perform(intents, began).await?;
         }
         Err(Stop::Broken("the plan does not come to an end".to_owned()))
+    }
+}
+
+impl Actor {
+    fn count_turns(&mut self) {
+        let count = self.view.turns.values().filter(|turn| turn.ours).count();
+        self.at_work.set(count as u64);
+    }
+
+    /// A place for one more turn of this session's tenant, until the turn is counted with the session.
+    fn admit_turn(&self) -> Result<TurnShare, crate::CommandError> {
+        let limit = self.core.options.turns.of(&self.key.tenant);
+        self.core.turns.admit(&self.key.tenant, limit)
     }
 }
 
@@ -365,6 +401,11 @@ impl Report {
     pub(crate) fn is_text(&self) -> bool {
         use riverrun_provider::ModelEvent::*;
         matches!(self, Report::Model(Text { .. } | Reasoning { .. } | Arguments { .. }))
+    }
+
+    /// True for an end of an effect that may be the end of its turn. That of a tool or of a hook is only planned upon.
+    pub(crate) fn may_end_turn(&self) -> bool {
+        self.is_last() && !matches!(self, Report::Tool(..) | Report::Hooked(_))
     }
 
     /// True for what ends an effect.

@@ -8,8 +8,11 @@ use riverrun_event::{
 };
 use riverrun_provider::{ItemKind, ModelEvent, StopReason};
 
+use riverrun_log::seeded::{self, Bug};
+
 use super::Actor;
 use crate::page::Page;
+use crate::view::TOO_MANY_CALLS;
 
 /// The longest text that one event tells again, with what it cites. Of a longer one an event tells so much of what it
 /// cites.
@@ -29,11 +32,33 @@ pub(super) struct Stream {
     pub raw: Vec<u8>,
     /// Each piece of text is a delta of its own.
     pub is_as_sent: bool,
+    /// Tool calls that the agent runs of one answer; None for a bare model, whose caller runs them.
+    most_calls: Option<u32>,
+    /// Tool calls that the model wrote.
+    calls: u32,
 }
 
 impl Stream {
-    pub fn new(is_as_sent: bool) -> Self {
-        Self { is_as_sent, ..Self::default() }
+    pub fn new(is_as_sent: bool, most_calls: Option<u32>) -> Self {
+        Self { is_as_sent, most_calls, ..Self::default() }
+    }
+
+    /// Counts a call. True if it is written down: those that run, and one that stands for all beyond them.
+    fn takes_call(&mut self) -> bool {
+        self.calls = self.calls.saturating_add(1);
+        self.most_calls.is_none_or(|most| self.calls <= most.saturating_add(1))
+            || seeded::is_on(Bug::NoCallCap)
+    }
+
+    /// What the model reads of the calls that its answer had too many.
+    fn excess(&self) -> Option<String> {
+        let most = self.most_calls.filter(|most| self.calls > *most)?;
+        Some(format!(
+            "The answer had {} tool calls; at most {most} of one answer are run. This call and {} after it were not run. \
+             Ask again for what is still needed, with at most {most} calls in each answer.",
+            self.calls,
+            self.calls - most - 1
+        ))
     }
 
     /// True if something is to be written before what comes next.
@@ -120,7 +145,13 @@ impl Actor {
                     (stream.response, stream.model) = (response_id, model);
                 }
             }
-            ModelEvent::ItemStarted { index, kind } => self.item_started(task, index, kind, page),
+            ModelEvent::ItemStarted { index, kind } => {
+                let is_call = matches!(kind, ItemKind::ToolCall { .. });
+                // What follows of a call that is not taken finds no item, and is dropped.
+                if !is_call || self.streams.get_mut(task).is_none_or(Stream::takes_call) {
+                    self.item_started(task, index, kind, page);
+                }
+            }
             ModelEvent::Text { index, delta } => self.text(task, index, delta, Vec::new(), page),
             ModelEvent::Scored { index, delta, logprobs } => self.text(task, index, delta, logprobs, page),
             ModelEvent::Refusal { index, delta } => self.refusal(task, index, delta, page),
@@ -148,7 +179,7 @@ impl Actor {
             ModelEvent::State(state) => self.shared_state(&state, page),
             ModelEvent::Vendor { name, data } => self.vendor(task, &name, &data, page),
             ModelEvent::Warning { code, message, detail } => {
-                self.warning(task, code, message, detail, page);
+                self.warning(task, code, message, Some(detail), page);
             }
             ModelEvent::Raw(bytes) => {
                 if let Some(stream) = self.streams.get_mut(task) {
@@ -162,7 +193,7 @@ impl Actor {
     /// The dialect of the service that this task calls.
     fn spoken(&self, task: &TaskId) -> Option<&'static str> {
         let provider = self.view.task(task)?.1.provider.as_deref()?;
-        self.core.registry.providers.get(provider)?.speaks()
+        self.registry.providers.get(provider)?.speaks()
     }
 
     fn item_started(&mut self, task: &TaskId, index: u32, kind: ItemKind, page: &mut Page) {
@@ -390,10 +421,13 @@ impl Actor {
         let dialect = self.spoken(task).map(ToOwned::to_owned);
         let raw_ref = self.keep_answer(task);
         let Some(stream) = self.streams.get(task) else { return };
-        let (response_id, model) = (stream.response.clone(), stream.model.clone());
+        let (response_id, model, excess) = (stream.response.clone(), stream.model.clone(), stream.excess());
         let is_cut = matches!(stop, StopReason::MaxTokens | StopReason::ContentFilter);
         self.write_done(task, if is_cut { "incomplete" } else { "completed" }, page);
         self.close_items(task, page);
+        if let Some(message) = excess {
+            self.warning(task, TOO_MANY_CALLS, &message, None, page);
+        }
         let Some((_, view)) = self.view.task(task) else { return };
         let completed = ModelCompleted {
             usage: Some(usage.clone()),

@@ -69,7 +69,7 @@ impl Actor {
     }
 
     fn write_spawn(&self, spawn: &Spawn, page: &mut Page) -> Result<Submitted, CommandError> {
-        let registry = &self.core.registry;
+        let registry = &self.registry;
         if !registry.agents.contains_key(&spawn.agent) {
             let known: Vec<&str> = registry.agents.keys().map(String::as_str).collect();
             return Err(CommandError::UnknownAgent { name: spawn.agent.clone(), known: known.join(", ") });

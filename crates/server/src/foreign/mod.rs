@@ -20,6 +20,7 @@ mod decisions;
 mod gemini;
 mod hold;
 mod langgraph;
+mod message_threads;
 mod models;
 mod one_shot;
 mod refuse;
@@ -143,8 +144,7 @@ async fn let_in(app: &App, scope: Scope, request: Request) -> Result<Asking, Ref
     let caller = Caller::from_request_parts(&mut parts, app).await?;
     caller.require(scope)?;
     refuse_encoding(&parts.headers)?;
-    let limits = app.edge().limits();
-    let body = read_all(&parts.headers, body, limits.body_bytes, limits.body_time).await?;
+    let body = read_all(app.edge(), &parts, body).await?;
     let query = parts.uri.query().map(str::to_owned);
     Ok(Asking { caller, headers: parts.headers, query, body })
 }

@@ -6,7 +6,6 @@ use axum::body::Body;
 use axum::response::Response;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use http_body_util::BodyExt;
-use riverrun_dialect::registry::Session;
 use riverrun_dialect::request::Failure;
 use riverrun_dialect::{Answer, Dialect, Frames, Framing, Options, Projector};
 use riverrun_event::{Cursor, ErrorCode, Event, Payload, Record, Sequence, SessionId, TurnId};
@@ -168,7 +167,23 @@ pub async fn stream_from(
     for (name, value) in rules.headers {
         response.headers_mut().insert(HeaderName::from_static(name), HeaderValue::from_static(value));
     }
+    name_turn(&mut response, started, dialect, rules.framing);
     Ok(response)
+}
+
+/// Says where the turn of a foreign stream is, and how its reader goes on after a cut.
+pub fn name_turn(response: &mut Response, started: &Started, dialect: Dialect, framing: Framing) {
+    let resume = dialect.resume(framing).as_str();
+    let words = [
+        ("riverrun-session", started.hub.session().as_str()),
+        ("riverrun-turn", started.turn.as_str()),
+        ("riverrun-resume", resume),
+    ];
+    for (name, value) in words {
+        if let Ok(value) = HeaderValue::from_str(value) {
+            response.headers_mut().insert(HeaderName::from_static(name), value);
+        }
+    }
 }
 
 /// The turn's frames in any framing.
@@ -263,7 +278,7 @@ pub async fn project(
     // Begun before the turn, so that what it tells is numbered and placed as every reader sees it.
     let mut state = app.state_at(&started.hub.key, first.previous()).await?;
     let options = Options { turn: Some(first), ..Options::default() };
-    let session = Session { id: started.hub.session(), incarnation: started.hub.incarnation() };
+    let session = started.hub.dialect_session();
     let mut at = state.sequence;
     let mut projector = dialect.projector(&session, std::mem::take(&mut state), options);
     let (head, mut frames) = (started.hub.head(), Frames::default());

@@ -11,7 +11,8 @@ use futures_util::stream;
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, StatusCode};
 use riverrun_dialect::task::event_of;
-use riverrun_event::{Cursor, Decoded, ErrorCode, EventType, ProducerId, decode, spill};
+use riverrun_event::{Author, Cursor, Decoded, ErrorCode, EventType, ProducerId, decode, spill};
+use riverrun_log::seeded::{self, Bug};
 use riverrun_log::{BlobRef, Fact, IdempotencyRecord, NewBlob, ProducerStamp};
 use serde_json::value::RawValue;
 
@@ -67,7 +68,7 @@ pub async fn ingest(
     match kind {
         BodyKind::Json => {
             let limits = app.edge().limits();
-            let bytes = read_all(&parts.headers, body, limits.body_bytes, limits.body_time).await?;
+            let bytes = read_all(app.edge(), &parts, body).await?;
             let text = compact(&bytes, &limits.json)?;
             whole(&app, &caller, &hub, &parts.headers, (&text, published), producer).await
         }
@@ -76,7 +77,7 @@ pub async fn ingest(
             Err(Problem::new(ErrorCode::InvalidRequest, detail).field("Idempotency-Key"))
         }
         BodyKind::Ndjson => {
-            let lines = Lines::new(body, app.edge());
+            let lines = Lines::new(body, app.edge(), Some(caller.tenant().clone()));
             follow_lines(Producing { app, caller, hub, lines, published, producer, failed: None }).await
         }
     }
@@ -193,7 +194,31 @@ fn decode_one(caller: &Caller, hub: &Hub, text: &str, published: Published) -> R
         return Err(Problem::new(ErrorCode::InvalidEvent, detail).field("sessionId"));
     }
     may_decide(caller, &decoded)?;
-    Ok(decoded)
+    refuse_stream_type(&decoded)?;
+    Ok(decoded.by(author(caller, text)))
+}
+
+/// By the caller's key alone: nothing that an event says makes it the word of somebody else.
+fn author(caller: &Caller, text: &str) -> Author {
+    if seeded::is_on(Bug::TrustAuthorInPayload) && text.contains("\"author\":\"runner\"") {
+        return Author::Runner;
+    }
+    if caller.has(Scope::Approve) { Author::Approver } else { Author::Writer }
+}
+
+/// `stream.*` are the server's own words about a connection. In the log they would reach readers as if the server had
+/// said them.
+pub(crate) fn refuse_stream_type(decoded: &Decoded) -> Result<(), Problem> {
+    let kind = decoded.draft.kind.as_str();
+    if !kind.starts_with("stream.") {
+        return Ok(());
+    }
+    let shown: String = kind.chars().take(64).collect();
+    let detail = format!(
+        "`{shown}`: types that begin with `stream.` are written by the server about a connection and are never \
+         stored; give a type of your own the prefix `x.`"
+    );
+    Err(Problem::new(ErrorCode::InvalidEvent, detail).field("type"))
 }
 
 /// Whoever writes a decision into the log decides: that takes the scope that a decision takes.
@@ -226,7 +251,7 @@ pub(super) async fn store_once(
 ) -> Result<Landed, Problem> {
     let facts = put_large(app, hub, &mut events).await?;
     let idempotency = idempotency.into_iter().collect();
-    app.append(hub, &Batch { events, producer, idempotency, facts, commands: Vec::new() }).await
+    app.append(hub, &Batch { events, producer, idempotency, facts, ..Batch::default() }).await
 }
 
 /// Puts large strings into the blob store. The facts keep the blobs alive.

@@ -1,9 +1,9 @@
 //! Reads what a program writes, within limits.
 
 use riverrun_event::Block;
+use riverrun_secret::Redacting;
 use tokio::io::{AsyncRead, AsyncReadExt};
 
-use crate::scrub::Scrubbing;
 use crate::{Progress, ProgressSink};
 
 const PREFIX: &[u8] = b"::progress ";
@@ -50,7 +50,7 @@ pub(super) async fn read_output(
     mut from: impl AsyncRead + Unpin,
     into: &mut Captured,
     progress: &ProgressSink,
-    mut secrets: Scrubbing,
+    mut secrets: Redacting,
 ) -> Result<(), Flood> {
     let mut buffer = vec![0; 16 * 1024];
     // The beginning of a line that is shorter than the prefix.
@@ -132,7 +132,7 @@ pub(super) async fn read_tail(
     mut from: impl AsyncRead + Unpin,
     into: &mut Vec<u8>,
     limit: usize,
-    mut secrets: Scrubbing,
+    mut secrets: Redacting,
 ) -> Result<(), Flood> {
     let mut buffer = vec![0; 4096];
     while let Ok(read @ 1..) = from.read(&mut buffer).await {

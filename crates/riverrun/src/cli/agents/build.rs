@@ -26,6 +26,9 @@ pub async fn registry(declared: &Declared, read: &FileRead) -> Outcome<Registry>
     for declaration in &declared.providers {
         registry.providers.insert(declaration.name.text.clone(), service(declaration, declared, read)?);
     }
+    for (name, targets) in &declared.routes {
+        registry.routes.insert(name, targets.iter().map(|target| target.text.clone()).collect());
+    }
     let tools = own_tools(declared, read)?;
     let servers = mcp::keep(&declared.mcp, read.directory()).await;
     registry.agents = agents(declared, &tools, &servers, read)?;
@@ -219,6 +222,7 @@ fn limits(declared: &LimitsDeclared) -> Limits {
         time: declared.time,
         depth: small(declared.depth, default.depth),
         children: small(declared.children, default.children),
+        calls: small(declared.calls, default.calls),
         action_timeout: declared.action_timeout.unwrap_or(default.action_timeout),
         on_action_timeout: match declared.on_action_timeout.as_deref() {
             Some("fail") => OnTimeout::Fail,

@@ -70,7 +70,11 @@ fn declaration(section: &Section) -> String {
     };
     let mut text = format!("\n## {heading}\n\n{about}\n");
     if section.fields.is_empty() {
-        text.push_str("Each key is a name; its value is a model or a list of models, `PROVIDER/MODEL`.\n");
+        text.push_str(
+            "Each key is a name, and what ends in `*` stands for every name that begins so; its value is \
+             `agent/NAME`, or a model or a list of models, `PROVIDER/MODEL`. `PROVIDER/*` in a route that ends in `*` \
+             is the model with the name that was asked for.\n",
+        );
         return text;
     }
     text.push_str(&table(section.fields));
@@ -106,7 +110,7 @@ fn form(shape: Shape) -> String {
         Shape::NumberTables(_) => "table of tables",
         Shape::Duration => "duration",
         Shape::Whole => "whole number",
-        Shape::Size => "bytes, or `64MiB`",
+        Shape::Size | Shape::Quota => "bytes, or `64MiB`",
         Shape::Count => "whole number from 1",
         Shape::Money => "US dollars",
         Shape::Temperature => "number from 0 to 2",

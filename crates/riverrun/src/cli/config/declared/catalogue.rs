@@ -20,6 +20,11 @@ pub const LIMITS: &[Field] = &[
     may("time", Shape::Duration, "How long a turn may take."),
     may("depth", Shape::Whole, "How deep sub-agents may call sub-agents."),
     may("children", Shape::Whole, "Sub-agents of one turn."),
+    may(
+        "calls",
+        Shape::Count,
+        "Tool calls of one answer that are run, 128 without it; the model reads an error for those beyond.",
+    ),
     may("action_timeout", Shape::Duration, "How long an action waits for its decision."),
     may(
         "on_action_timeout",
@@ -185,6 +190,11 @@ pub const PROVIDER: &[Field] = &[
     may("idle_timeout", Shape::Duration, "How long an answer may say nothing; 60s without it."),
     may("total_timeout", Shape::Duration, "How long a whole answer may take; 30m without it."),
     may("ca_file", Shape::Text, "Certificates (PEM) to trust instead of the public ones."),
+    may(
+        "threads",
+        Shape::Flag,
+        "Whether an Anthropic service holds message threads; true without it only at Anthropic's own address.",
+    ),
 ];
 
 pub const POLICY: &[Field] = &[
@@ -252,6 +262,34 @@ pub const GUARDRAIL: &[Field] = &[
     may("allow_hosts", Shape::Texts, "Hosts that may be asked though they are private or without TLS."),
 ];
 
+pub const TENANT: &[Field] = &[
+    may(
+        "sessions",
+        Shape::Whole,
+        "Sessions; 0 is no limit, and without it `limits.sessions_per_tenant` holds.",
+    ),
+    may(
+        "stored_bytes",
+        Shape::Quota,
+        "Events and blobs; 0 is no limit, and without it `limits.stored_bytes_per_tenant` holds.",
+    ),
+    may(
+        "running_turns",
+        Shape::Whole,
+        "Turns at work at a time; 0 is no limit, and without it `limits.running_turns_per_tenant` holds.",
+    ),
+    may(
+        "streams",
+        Shape::Whole,
+        "Open streams; 0 is no limit, and without it `limits.streams_per_tenant` holds.",
+    ),
+    may(
+        "events_per_second",
+        Shape::Whole,
+        "Events per second; 0 is no limit, and without it `limits.events_per_second` holds.",
+    ),
+];
+
 pub const SCRIPTS: &[Field] =
     &[may("files", Shape::Texts, "Scenarios beside the built-in ones; each is named as its file.")];
 
@@ -281,8 +319,14 @@ pub const DECLARED: &[Section] = &[
         name: "routes",
         form: Form::Plain,
         fields: &[],
-        about: "Names for models with their fallbacks.",
+        about: "Names under which models with their fallbacks, or an agent, can be asked for.",
     },
     Section { name: "policy", form: Form::Plain, fields: POLICY, about: "Which tools may run." },
     Section { name: "scripts", form: Form::Plain, fields: SCRIPTS, about: "Scenarios of one's own." },
+    Section {
+        name: "tenants",
+        form: Form::Named,
+        fields: TENANT,
+        about: "Quotas of single tenants, each as [tenants.NAME].",
+    },
 ];

@@ -20,6 +20,8 @@ pub fn fits(node: &Node, shape: Shape) -> Result<(), String> {
             matches!(node.value, NodeValue::Table(_))
         }
         Shape::Size => return size(node),
+        Shape::Quota if matches!(node.value, NodeValue::Whole(0)) => true,
+        Shape::Quota => return size(node),
         Shape::Count => return from(node, 1.0, f64::MAX, "a whole number from 1 on"),
         Shape::Money => return from(node, 0.0, f64::MAX, "a number of dollars from 0 on"),
         Shape::Temperature => return from(node, 0.0, 2.0, "a number from 0 to 2"),
@@ -51,7 +53,7 @@ fn wanted(shape: Shape) -> &'static str {
         Shape::TextOrTexts => "a text or a list of texts",
         Shape::TextOrFile => "a text or { file = \"…\" }",
         Shape::Whole => "a whole number from 0 on",
-        Shape::Size => "a number of bytes such as \"64MiB\"",
+        Shape::Size | Shape::Quota => "a number of bytes such as \"64MiB\"",
         Shape::Count | Shape::Money | Shape::Temperature => "a number",
         Shape::Url => "an address such as \"https://example.com/path\"",
         Shape::JsonSchema => "a JSON Schema as a table, or { file = \"….json\" }",

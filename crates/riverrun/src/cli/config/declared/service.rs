@@ -80,6 +80,7 @@ impl Reader {
                 total: time(&table, "total_timeout"),
             },
             ca_file: text(&table, "ca_file"),
+            threads: flag(&table, "threads"),
         })
     }
 

@@ -21,6 +21,8 @@ pub enum Shape {
     Whole,
     /// A number of bytes, or `64MiB`.
     Size,
+    /// The same, or 0.
+    Quota,
     /// A whole number from 1 on.
     Count,
     /// Dollars: a number from 0 on.
@@ -112,6 +114,9 @@ fn of(shape: Shape) -> Value {
         Shape::Whole => json!({ "type": "integer", "minimum": 0 }),
         Shape::Size => {
             json!({ "type": ["integer", "string"], "minimum": 1, "pattern": "^0*[1-9][0-9]*(B|KiB|MiB|GiB)?$" })
+        }
+        Shape::Quota => {
+            json!({ "type": ["integer", "string"], "minimum": 0, "pattern": "^0*[1-9][0-9]*(B|KiB|MiB|GiB)?$" })
         }
         Shape::Count => json!({ "type": "integer", "minimum": 1 }),
         Shape::Money => json!({ "type": "number", "minimum": 0 }),

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::time::Duration;
 
+use riverrun_event::TenantId;
 use riverrun_provider::Price;
+use riverrun_server::edge::TenantQuotas;
 use serde_json::Value;
 
 /// A name with its place in the file.
@@ -24,8 +26,11 @@ pub struct Declared {
     pub guardrails: Vec<Guardrail>,
     pub providers: Vec<Provider>,
     pub routes: BTreeMap<String, Vec<Name>>,
+    /// The names of the routes with their places.
+    pub route_names: Vec<Name>,
     pub policy: Policy,
     pub scripts: Vec<Name>,
+    pub tenants: BTreeMap<TenantId, TenantQuotas>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -61,6 +66,7 @@ pub struct LimitsDeclared {
     pub time: Option<Duration>,
     pub depth: Option<u64>,
     pub children: Option<u64>,
+    pub calls: Option<u64>,
     pub action_timeout: Option<Duration>,
     pub on_action_timeout: Option<String>,
 }
@@ -211,6 +217,7 @@ pub struct Provider {
     pub prices: Vec<(String, Price)>,
     pub patience: Patience,
     pub ca_file: Option<String>,
+    pub threads: Option<bool>,
 }
 
 /// How long a service may take, each as the provider has it if it is not said.
