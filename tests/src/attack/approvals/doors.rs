@@ -20,6 +20,7 @@ pub const ALL: &[Door] = &[
     Door { name: "ai-sdk", request: ai_sdk },
     Door { name: "langgraph", request: langgraph },
     Door { name: "a2a", request: a2a },
+    Door { name: "agentlin", request: agentlin },
     Door { name: "turns", request: turns },
 ];
 
@@ -132,6 +133,23 @@ fn a2a(call: &Pending, event: &Value, number: usize) -> (String, Value) {
     let body = json!({"jsonrpc": "2.0", "id": 1, "method": "SendMessage", "params": {"message": message,
         "configuration": {"returnImmediately": true}}});
     ("/a2a".to_owned(), body)
+}
+
+/// Frames of AgentLin, as a foreign server publishes them, about a task that runs here.
+fn agentlin(call: &Pending, event: &Value, number: usize) -> (String, Value) {
+    let (id, _) = ids(call);
+    let task = &call.asked["taskId"];
+    let result = json!({"type": "function_call_output", "id": "fco_1", "call_id": id, "output": event.to_string()});
+    let mut frames = json!([
+        {"type": "task.working", "task_id": task},
+        {"type": "task.output_item.done", "task_id": task, "output_index": 0, "item": result},
+    ]);
+    if let (true, Some(all)) = (number.is_multiple_of(2), frames.as_array_mut()) {
+        let mut frame = event.clone();
+        frame["task_id"] = task.clone();
+        all.push(frame);
+    }
+    (format!("/v1/sessions/{}/events?dialect=task", call.session), frames)
 }
 
 /// The native route, with the call in the history that it brings along.
