@@ -29,10 +29,15 @@ const UNSEALED: u64 = 256;
 const SWEEP_EVERY: Duration = Duration::from_secs(1);
 /// A session that rests this long is packed to its end.
 const RESTED_MILLIS: u64 = 1_500;
-/// How long one sweep may pack rested sessions: a fifth of the time between two sweeps.
+/// A session that rests with fewer new bytes than this is packed without a snapshot: folding them takes no time. A
+/// reader who meets many such rests in a row asks for one.
+const SMALL_REST: u64 = 16 * 1024;
+/// How long one sweep may pack rested sessions: a fifth of the time between two sweeps, and most of it when there are
+/// many in memory. Most of it is waiting for commits.
 const PACKING: Duration = Duration::from_millis(200);
+const PACKING_IN_CROWD: Duration = Duration::from_millis(800);
 /// Sessions that one sweep looks at; more than can be packed in its time.
-const LOOKED_AT: usize = 1024;
+const LOOKED_AT: usize = 8192;
 /// How long a session that nobody uses stays in memory, and how long when there are many of them.
 const HUB_IDLE_MILLIS: u64 = 60_000;
 const HUB_IDLE_IN_CROWD_MILLIS: u64 = 3_000;
@@ -103,7 +108,7 @@ pub async fn run(app: App, retention: Option<Duration>) {
             if app.edge().drain().is_started() {
                 return;
             }
-            tend_or_tell(&app, &key, UNSEALED).await;
+            tend_or_tell(&app, &key, UNSEALED, Shot::AtHead).await;
         }
         pack_rested(&app, rested).await;
         retire_expired(&app).await;
@@ -117,21 +122,22 @@ async fn retire_expired(app: &App) {
         if app.edge().drain().is_started() {
             return;
         }
-        tend_or_tell(app, &expired.key, 0).await;
+        tend_or_tell(app, &expired.key, 0, Shot::AtHead).await;
     }
 }
 
 /// Several at a time, so that they share syncs.
 async fn pack_rested(app: &App, rested: Vec<Arc<Hub>>) {
-    const TOGETHER: usize = 64;
+    const TOGETHER: usize = 128;
     let began = Instant::now();
+    let time = if app.hubs().count() > CROWD { PACKING_IN_CROWD } else { PACKING };
     let has_time = |_: &Arc<Hub>| {
-        let goes_on = began.elapsed() < PACKING && !app.edge().drain().is_started();
+        let goes_on = began.elapsed() < time && !app.edge().drain().is_started();
         std::future::ready(goes_on)
     };
     let packed = stream::iter(rested).take_while(has_time).for_each_concurrent(TOGETHER, async |hub| {
-        hub.since_upkeep.store(0, Ordering::Release);
-        tend_or_tell(app, &hub.key, 0).await;
+        let is_small = hub.since_upkeep.swap(0, Ordering::AcqRel) < SMALL_REST;
+        tend_or_tell(app, &hub.key, 0, if is_small { Shot::None } else { Shot::AtHead }).await;
     });
     packed.await;
 }
@@ -153,8 +159,8 @@ async fn sweep_once(app: &App, sweeps: u32) -> Vec<Arc<Hub>> {
     app.hubs().idle(before, LOOKED_AT)
 }
 
-async fn tend_or_tell(app: &App, key: &SessionKey, unsealed: u64) {
-    if let Err(problem) = tend(app, key, unsealed).await {
+async fn tend_or_tell(app: &App, key: &SessionKey, unsealed: u64, shot: Shot) {
+    if let Err(problem) = tend(app, key, unsealed, shot).await {
         tracing::warn!(code = %problem.code(), session = %key.session, "upkeep of a session failed");
     }
 }
@@ -165,8 +171,15 @@ async fn measure(app: &App) {
     }
 }
 
-/// Snapshots a session at its head, stores the turns that left its state, packs all but the last `unsealed` events.
-async fn tend(app: &App, key: &SessionKey, unsealed: u64) -> Result<(), Problem> {
+/// Whether a session's state is stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Shot {
+    AtHead,
+    None,
+}
+
+/// Snapshots a session, stores the turns that left its state, packs all but the last `unsealed` events.
+async fn tend(app: &App, key: &SessionKey, unsealed: u64, shot: Shot) -> Result<(), Problem> {
     // Upkeep is no use: it does not keep the session in memory.
     let hub = match app.hubs().known(key) {
         Some(hub) => hub,
@@ -180,8 +193,10 @@ async fn tend(app: &App, key: &SessionKey, unsealed: u64) -> Result<(), Problem>
         return Ok(());
     }
     let Some(head) = app.log().head(key).await? else { return Ok(()) };
-    let size = snapshot(app, key, head.last).await?;
-    hub.upkeep_after.store(SNAPSHOT_BYTES.max(size), Ordering::Relaxed);
+    if shot == Shot::AtHead {
+        let size = snapshot(app, key, head.last).await?;
+        hub.upkeep_after.store(SNAPSHOT_BYTES.max(size), Ordering::Relaxed);
+    }
     let through = Sequence::new(head.last.get().saturating_sub(unsealed)).unwrap_or_default();
     if through.get() > 0 {
         app.log().seal(key, through).await?;
