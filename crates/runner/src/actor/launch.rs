@@ -38,7 +38,7 @@ impl Actor {
             Launch::Model(made) => {
                 let EffectKey::Model(task) = &key else { return };
                 let persona = self.persona(task);
-                let is_as_sent = persona.is_some_and(|persona| persona.sends_deltas_as_sent());
+                let is_as_sent = persona.as_ref().is_some_and(|persona| persona.sends_deltas_as_sent());
                 let hosted = persona.filter(|persona| !persona.is_gateway);
                 let most_calls = hosted.map(|persona| persona.spec.limits.calls);
                 self.streams.insert(task.clone(), Stream::new(is_as_sent, most_calls));
