@@ -3,6 +3,7 @@
 `RIVERRUN_DOCUMENTS` names the folder; without it `../shared/seeds` beside the repository is looked for.
 """
 
+import ast
 import json
 import os
 import pathlib
@@ -41,3 +42,33 @@ def json_frames(text):
     """Every `task.*` frame that the document shows, in its order."""
     decoder = json.JSONDecoder()
     return [decoder.raw_decode(text, at.start())[0] for at in re.finditer(r'^\{"type":"task\.', text, re.M)]
+
+
+def json_event(text, kind):
+    """The first object of the document whose `type` is `kind`, however it is laid out."""
+    start = re.search(r'^\{\s*"type": "' + re.escape(kind) + '"', text, re.M).start()
+    return json.JSONDecoder().raw_decode(text, start)[0]
+
+
+def python_programs(text):
+    """The programs of a document that has no fences: each run of lines in ASCII that is Python and does something.
+
+    Chinese prose may parse as Python names, so lines that are not ASCII always end a program.
+    """
+    programs, lines = [], []
+    for line in [*text.splitlines(), "。"]:
+        if line.isascii():
+            lines.append(line)
+            continue
+        code, lines = "\n".join(lines).strip("\n"), []
+        if is_python(code):
+            programs.append(code + "\n")
+    return programs
+
+
+def is_python(code):
+    try:
+        body = ast.parse(code).body
+    except SyntaxError:
+        return False
+    return any(not isinstance(statement, ast.Expr) for statement in body)

@@ -22,19 +22,22 @@ class Hosted:
         self.server.stop()
         self.files.cleanup()
 
-    def call(self, method, path, body=None, accept="application/json"):
+    def call(self, method, path, body=None, accept="application/json", headers=None):
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(self.server.url + path, data=data, method=method)
         request.add_header("authorization", f"Bearer {self.server.key}")
         request.add_header("accept", accept)
         request.add_header("content-type", "application/json")
+        for name, value in (headers or {}).items():
+            request.add_header(name, value)
         with urllib.request.urlopen(request, timeout=30) as answer:
             return answer.read().decode()
 
-    def run(self, **body):
+    def run(self, headers=None, **body):
         """A turn in a session of its own, to its end: the session and what the answer named."""
         session = json.loads(self.call("POST", "/v1/sessions", {}))["sessionId"]
-        turn = json.loads(self.call("POST", f"/v1/sessions/{session}/turns", {"agent": "main", "input": "go"} | body))
+        body = {"agent": "main", "input": "go"} | body
+        turn = json.loads(self.call("POST", f"/v1/sessions/{session}/turns", body, headers=headers))
         for _ in range(400):
             if "turn.completed" in self.call("GET", f"/v1/sessions/{session}/events?follow=false&types=turn.*",
                                              accept="application/x-ndjson"):
