@@ -363,8 +363,10 @@ fn message_thread(program: &Program) -> Result<()> {
         "model": "agent/threader", "max_tokens": 99, "tools": [tool], "thread": {"type": "create"},
         "messages": [{"role": "user", "content": "weather?"}],
     });
-    let mut unknown = body.clone();
-    unknown["thread"] = json!({"type": "continue", "previous_message_id": "msg_of_nobody"});
+    let unknown = json!({
+        "model": "agent/threader", "max_tokens": 99, "messages": body["messages"],
+        "thread": {"type": "continue", "previous_message_id": "msg_of_nobody"},
+    });
     let (status, answer) = edge.world.post("/v1/messages", &unknown)?;
     ensure!(status == 404 && answer["type"] == "error", "a thread that is not there: {status} {answer}");
     for asked in 0..MOST {

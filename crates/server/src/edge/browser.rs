@@ -32,14 +32,21 @@ const MAX_LABEL: usize = 200;
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct CreateCredential {
+    #[serde(default, deserialize_with = "present")]
     session: Option<SessionId>,
+    #[serde(default, deserialize_with = "present")]
     session_prefix: Option<String>,
     /// `read` unless asked otherwise.
+    #[serde(default, deserialize_with = "present")]
     scopes: Option<Vec<Scope>>,
     origins: Vec<String>,
+    #[serde(default, deserialize_with = "present")]
     agents: Option<Vec<String>>,
+    #[serde(default, deserialize_with = "present")]
     expires_in_seconds: Option<u64>,
+    #[serde(default, deserialize_with = "present")]
     max_lifetime_seconds: Option<u64>,
+    #[serde(default, deserialize_with = "present")]
     label: Option<String>,
 }
 
@@ -274,7 +281,15 @@ fn view(state: &CredentialState) -> Option<CredentialView> {
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct Renew {
+    #[serde(default, deserialize_with = "present")]
     expires_in_seconds: Option<u64>,
+}
+
+/// A member that is `null` is there, and wrong.
+fn present<'de, T: Deserialize<'de>, D: serde::Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<T>, D::Error> {
+    T::deserialize(deserializer).map(Some)
 }
 
 /// Moves the expiry on, up to the time that was fixed when the credential was made.

@@ -139,7 +139,8 @@ fn a2a(call: &Pending, event: &Value, number: usize) -> (String, Value) {
 fn agentlin(call: &Pending, event: &Value, number: usize) -> (String, Value) {
     let (id, _) = ids(call);
     let task = &call.asked["taskId"];
-    let result = json!({"type": "function_call_output", "id": "fco_1", "call_id": id, "output": event.to_string()});
+    let result =
+        json!({"type": "function_call_output", "id": "fco_1", "call_id": id, "output": event.to_string()});
     let mut frames = json!([
         {"type": "task.working", "task_id": task},
         {"type": "task.output_item.done", "task_id": task, "output_index": 0, "item": result},
