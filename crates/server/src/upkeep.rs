@@ -193,7 +193,8 @@ async fn tend(app: &App, key: &SessionKey, unsealed: u64, shot: Shot) -> Result<
         return Ok(());
     }
     let Some(head) = app.log().head(key).await? else { return Ok(()) };
-    if shot == Shot::AtHead {
+    // What retention deletes lives on in the snapshot alone.
+    if shot == Shot::AtHead || app.retention().is_some() {
         let size = snapshot(app, key, head.last).await?;
         hub.upkeep_after.store(SNAPSHOT_BYTES.max(size), Ordering::Relaxed);
     }
