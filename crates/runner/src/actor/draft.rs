@@ -26,7 +26,7 @@ impl Actor {
         mut block: Block,
         page: &mut Page,
     ) -> Option<Block> {
-        let repeated = Some(block.clone()).filter(|block| is_short(block));
+        let repeated = Some(block.clone()).filter(is_short);
         let known = self.view.task(task).and_then(|(_, view)| view.call(call));
         let is_done = known.is_none_or(|known| known.result == ResultView::Done);
         let is_next = self.drafts.get(call).map_or(0, |known| known.len() as u32) >= block_index;

@@ -5,8 +5,8 @@ use riverrun_tool::redact_progress;
 use tokio_util::sync::CancellationToken;
 
 use super::Actor;
-use super::model::Stream;
 use super::process::Afterwards;
+use super::stream::Stream;
 use crate::drive::{
     Abort, EffectKey, Host, Launch, Line, Report, Reports, Running, ask_hook, call_model, check_call,
     check_input, check_output, run_tool, summarise,

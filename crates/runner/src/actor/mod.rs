@@ -51,6 +51,7 @@ mod retry;
 mod revoke;
 mod spawn;
 mod start;
+mod stream;
 mod submit;
 mod tools;
 mod vet;
@@ -84,9 +85,9 @@ use crate::turns::TurnShare;
 use crate::view::View;
 use crate::{Incarnation, Registry};
 use calls::Calls;
-use model::Stream;
 use perform::BITE;
 use process::{Afterwards, Processes};
+use stream::Stream;
 
 /// Reports that may wait; a provider that is faster than the disk is slowed down by it.
 const REPORTS: usize = 1024;
