@@ -20,14 +20,15 @@ fn steps() -> Vec<Step> {
         step("checklist", crate::checklist::check),
         step("lint", || cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])),
         step("tidy", tidy::tidy),
-        step("binary", || cargo(&["build", "--profile", "suite", "--package", "riverrun"])),
+        // Of the whole workspace, so that its crates are compiled with the same features as for the tests.
+        step("binaries", || cargo(&["build", "--profile", "suite", "--workspace", "--bins"])),
         step("tests", || tests(&["--workspace", "--no-fail-fast"], &[])),
         step("crash", || crash("all")),
-        step("cuts", || {
-            cargo(&["test", "--profile", "suite", "--package", "riverrun-server", "--test", "http", "resume"])
-        }),
+        step("attack", || run("target/suite/attack", &[], "", &[])),
         step("official clients", || crate::clients::clients(&[])),
-        step("documentation tests", || cargo(&["test", "--workspace", "--doc", "--quiet"])),
+        step("documentation tests", || {
+            cargo(&["test", "--profile", "suite", "--workspace", "--doc", "--quiet"])
+        }),
         step("generated Python", || {
             run("python3", &["-c", "import riverrun.generated.events"], "clients/python", &[])
         }),
@@ -48,7 +49,16 @@ pub fn nightly() -> Result<()> {
     }));
     steps.push(step("crash, long", || crash("nightly")));
     steps.push(step("damage, every bit", || {
-        let words = ["nextest", "run", "--package", "riverrun-log-sqlite", "--test", "sweep"];
+        let words = [
+            "nextest",
+            "run",
+            "--cargo-profile",
+            "suite",
+            "--package",
+            "riverrun-log-sqlite",
+            "--test",
+            "sweep",
+        ];
         run(&cargo_path(), &words, "", &[("RIVERRUN_SWEEP", "all")])
     }));
     run_all(steps)
@@ -59,7 +69,7 @@ fn crash(suites: &str) -> Result<()> {
     if Command::new("strace").arg("--version").output().is_err() {
         let _ = Command::new("apt-get").args(["install", "--yes", "strace"]).output();
     }
-    cargo(&["run", "--package", "riverrun-tests", "--bin", "crash", "--", suites])
+    run("target/suite/crash", &[suites], "", &[])
 }
 
 /// Measures the optimised binary beside the machine's own ceiling. Further arguments go to `riverrun bench`.
@@ -110,8 +120,8 @@ fn cargo_path() -> String {
 fn tests(arguments: &[&str], environment: &[(&str, &str)]) -> Result<()> {
     let probe = std::process::Command::new(cargo_path()).args(["nextest", "--version"]).output();
     let words: &[&str] = match probe.is_ok_and(|output| output.status.success()) {
-        true => &["nextest", "run"],
-        false => &["test", "--lib", "--bins", "--tests"],
+        true => &["nextest", "run", "--cargo-profile", "suite"],
+        false => &["test", "--profile", "suite", "--lib", "--bins", "--tests"],
     };
     run(&cargo_path(), &[words, arguments].concat(), "", environment)
 }

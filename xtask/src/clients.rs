@@ -158,6 +158,7 @@ fn run_file(home: &Path, file: &Path, server: &Server, flags: &[&str]) -> Result
     };
     let flags = if is_sweep { flags } else { &[] };
     command.args(flags).env("RIVERRUN_URL", &server.url).env("RIVERRUN_KEY", &server.key);
+    command.env("RIVERRUN_TYPESCRIPT", root().join("clients/typescript/src"));
     command.env("RIVERRUN_SCENARIOS", root().join("spec/vectors/dialect/scenarios"));
     command.env("RIVERRUN_BINARY", binary()).env("PYTHONDONTWRITEBYTECODE", "1").stdin(Stdio::null());
     let began = Instant::now();

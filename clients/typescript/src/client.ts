@@ -1,13 +1,14 @@
 /** Calls one server with one key. */
 
+import type { BrowserCredential, CredentialSource } from "./credential.js";
 import { MalformedError } from "./errors.js";
 import { Follow } from "./follow.js";
 import { adopt, applyWith, emptyState, fromSnapshot } from "./fold/index.js";
 import type { State } from "./fold/index.js";
 import type { WireEvent } from "./stream/frame.js";
 import type { FollowOptions } from "./stream/options.js";
-import { withQuery } from "./stream/options.js";
-import type { Clock } from "./transport.js";
+import { followPath, withQuery } from "./stream/options.js";
+import type { Access, Clock } from "./transport.js";
 import { Transport, systemClock } from "./transport.js";
 import type {
   Action,
@@ -16,6 +17,7 @@ import type {
   Decided,
   Decision,
   EventDraft,
+  NewBrowserCredential,
   NewSession,
   NewTurn,
   Page,
@@ -32,6 +34,11 @@ export interface RiverrunOptions {
   readonly url?: string;
   /** A key, or where to get one. A key is asked for before every request, so it may change. */
   readonly key?: string | (() => string | undefined | Promise<string | undefined>);
+  /**
+   * For a web page, instead of a key: a browser credential that the app's own backend made, or a function that gets
+   * one. It is renewed before it expires, and asked for anew when no renewal goes further.
+   */
+  readonly credential?: CredentialSource;
   readonly fetch?: typeof fetch;
   readonly clock?: Clock;
 }
@@ -42,9 +49,13 @@ export class Riverrun {
   /** In Node, `RIVERRUN_URL` and `RIVERRUN_KEY` stand in for what is not given. */
   constructor(options: RiverrunOptions = {}) {
     const key = options.key ?? environment("RIVERRUN_KEY");
+    const access: Access =
+      options.credential === undefined
+        ? { type: "key", key: typeof key === "function" ? key : () => key }
+        : { type: "credential", source: options.credential };
     this.#transport = new Transport(
       options.url ?? environment("RIVERRUN_URL") ?? "http://127.0.0.1:7777",
-      typeof key === "function" ? key : () => key,
+      access,
       options.fetch ?? ((input, init) => fetch(input, init)),
       options.clock ?? systemClock,
     );
@@ -163,6 +174,37 @@ export class Riverrun {
   /** A task as AgentLin shows it. */
   task(taskId: string): Promise<Task> {
     return this.#get(`/v1/tasks/${encodeURIComponent(taskId)}`);
+  }
+
+  // Web pages
+
+  /** Makes a browser credential. For the app's backend: it takes a key, and is never more than the key. */
+  createBrowserCredential(credential: NewBrowserCredential): Promise<BrowserCredential> {
+    return this.#post("/v1/browser-credentials", credential);
+  }
+
+  /** Ends a credential now, on open streams too. */
+  async revokeBrowserCredential(credentialId: string): Promise<void> {
+    await this.#transport.text({ method: "DELETE", path: `/v1/browser-credentials/${encodeURIComponent(credentialId)}` });
+  }
+
+  /**
+   * The URL of a session's stream for a plain `EventSource`, with the credential in it. It works for every reconnect
+   * until the credential expires; make another `EventSource` with another URL before that.
+   */
+  async eventSourceUrl(sessionId: string, options: FollowOptions = {}): Promise<string> {
+    return this.#credentialUrl(followPath(sessionPath(sessionId), options, undefined));
+  }
+
+  /** The URL of a WebSocket: `/v1/ws` speaks JSON-RPC, `/v1/ws/blocks` content blocks. */
+  async socketUrl(path: "/v1/ws" | "/v1/ws/blocks" = "/v1/ws"): Promise<string> {
+    return (await this.#credentialUrl(path)).replace(/^http/, "ws");
+  }
+
+  async #credentialUrl(path: string): Promise<string> {
+    const credential = await this.#transport.credential();
+    if (credential === undefined) throw new TypeError("only a client with a `credential` puts it into a URL; a key never is");
+    return this.#transport.url + path + (path.includes("?") ? "&" : "?") + `credential=${encodeURIComponent(credential)}`;
   }
 
   // Actions

@@ -104,6 +104,7 @@ export class Follow implements AsyncIterable<Update> {
       const path = followPath(this.#path, this.#options, this.#resume);
       const call = { method: "GET", path, accept: "text/event-stream", signal: controller.signal } as const;
       const response = await this.#transport.open(call);
+      this.#transport.keepFresh(controller.signal);
       this.#parser = new SseParser();
       // Foreign dialects have no opening frame of ours; the answer's head is the opening.
       if (!isNative(this.#options)) this.#apply({ type: "opened", after: undefined }, undefined);

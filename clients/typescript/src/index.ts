@@ -1,5 +1,6 @@
 export type { RiverrunOptions } from "./client.js";
 export { Riverrun } from "./client.js";
+export type { BrowserCredential, CredentialSource } from "./credential.js";
 export { envelope } from "./decode/envelope.js";
 export type { DecodedEvent } from "./decode/event.js";
 export { DecodeError, decode } from "./decode/event.js";

@@ -149,3 +149,21 @@ export interface Rule {
   readonly decidedBy?: string;
   readonly decidedAt?: string;
 }
+
+/** What a browser credential is made with. */
+export interface NewBrowserCredential {
+  /** One session, or all whose ids begin with `sessionPrefix`. */
+  readonly session?: string;
+  readonly sessionPrefix?: string;
+  /** `read` without it. Never more than the key has. */
+  readonly scopes?: readonly ("read" | "write" | "approve")[];
+  /** Such as `https://app.example.com`: the pages that may use it. */
+  readonly origins: readonly string[];
+  /** Agents that a turn may name; without it a turn runs the session's own. */
+  readonly agents?: readonly string[];
+  /** An hour without it; a day at most. */
+  readonly expiresInSeconds?: number;
+  /** How far renewals go: a day without it, thirty at most. */
+  readonly maxLifetimeSeconds?: number;
+  readonly label?: string;
+}

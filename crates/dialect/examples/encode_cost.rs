@@ -31,7 +31,7 @@ impl Turn {
 
     /// Projects the turn once, as a reader's bytes.
     fn pass(&self, dialect: Dialect, out: &mut String) {
-        let session = Session { id: &self.session, incarnation: 1 };
+        let session = Session { id: &self.session, incarnation: 1, origins: &[] };
         let options = Options { turn: Sequence::new(1), ..Options::default() };
         let mut projector = dialect.projector(&session, State::new(self.session.clone()), options);
         // A server makes it once for a session.

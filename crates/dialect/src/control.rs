@@ -13,6 +13,49 @@ pub enum Opening {
     Snapshot(SnapshotReason),
 }
 
+/// What of the session a stream shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shows<'a> {
+    /// Every turn.
+    Session,
+    /// One turn; None if it is the next that begins.
+    Turn(Option<&'a str>),
+}
+
+impl<'a> Shows<'a> {
+    pub fn scope(self) -> &'static str {
+        match self {
+            Shows::Session => "session",
+            Shows::Turn(_) => "turn",
+        }
+    }
+
+    pub fn turn(self) -> Option<&'a str> {
+        match self {
+            Shows::Session => None,
+            Shows::Turn(turn) => turn,
+        }
+    }
+}
+
+/// How a reader that was cut goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Resume {
+    /// Every frame brings the cursor behind it.
+    Cursor,
+    /// Frames bring no cursor: the reader asks again, and what it shows is sent from the start.
+    Start,
+}
+
+impl Resume {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Resume::Cursor => "cursor",
+            Resume::Start => "start",
+        }
+    }
+}
+
 /// Why a reader gets a state instead of the events it asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SnapshotReason {
@@ -57,6 +100,8 @@ pub enum Control<'a> {
         index_unit: &'a str,
         /// The filter in force, as a JSON object: resuming never narrows silently.
         filter_json: &'a str,
+        shows: Shows<'a>,
+        resume: Resume,
         retry_millis: u64,
     },
     Snapshot {
@@ -111,7 +156,18 @@ impl Control<'_> {
     /// Appends it as one JSON object.
     pub fn write(&self, out: &mut String) {
         match self {
-            Control::Opened { outcome, after, head, cursor, dialect, index_unit, filter_json, .. } => {
+            Control::Opened {
+                outcome,
+                after,
+                head,
+                cursor,
+                dialect,
+                index_unit,
+                filter_json,
+                shows,
+                resume,
+                ..
+            } => {
                 let reason = match outcome {
                     Opening::Snapshot(reason) => format!(",\"reason\":\"{}\"", reason.as_str()),
                     Opening::Replayed | Opening::Coalesced => String::new(),
@@ -121,7 +177,13 @@ impl Control<'_> {
                     outcome.as_str()
                 ));
                 json::write_string(out, dialect);
-                out.push_str(&format!(",\"indexUnit\":\"{index_unit}\",\"filter\":{filter_json}}}"));
+                out.push_str(&format!(",\"indexUnit\":\"{index_unit}\",\"filter\":{filter_json}"));
+                out.push_str(&format!(",\"scope\":\"{}\"", shows.scope()));
+                if let Some(turn) = shows.turn() {
+                    out.push_str(",\"turn\":");
+                    json::write_string(out, turn);
+                }
+                out.push_str(&format!(",\"resume\":\"{}\"}}", resume.as_str()));
             }
             Control::Snapshot { reason, sequence, cursor, state_json } => {
                 out.push_str(&format!(

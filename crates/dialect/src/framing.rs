@@ -173,6 +173,9 @@ pub struct Rules {
     pub heartbeat: Heartbeat,
     /// True if adjacent deltas may be joined for a reader that is behind. False where every frame has a number.
     pub joins_deltas: bool,
+    /// True if the clients' parsers take an `id:` line on every frame. Our own routes send it; the routes of the
+    /// foreign API send what its vendor sends.
+    pub takes_ids: bool,
     /// True if its frames tell the turns before the one that is shown, too: then the reader's state has to hold them.
     pub tells_the_past: bool,
     /// Headers of the answer besides those of every SSE stream.
@@ -190,23 +193,50 @@ pub enum Heartbeat {
     Never,
 }
 
+/// A comment and the blank line behind it.
+const COMMENT: &str = ": ka\n\n";
+/// The comment alone. Behind an `id:` openai in Python takes a blank line for an event without data and fails on it,
+/// so the blank line of the next frame ends the comment too.
+const COMMENT_BESIDE_IDS: &str = ": ka\n";
+
+impl Heartbeat {
+    /// What keeps a stream of this framing open.
+    pub fn on(self, framing: Framing) -> Self {
+        match (framing, self) {
+            (Framing::Sse | Framing::Ndjson | Framing::Cursored, _) => Heartbeat::Control,
+            (Framing::ForeignSseWithIds, Heartbeat::Bytes(COMMENT)) => Heartbeat::Bytes(COMMENT_BESIDE_IDS),
+            (Framing::ForeignSse | Framing::ForeignSseWithIds, heartbeat) => heartbeat,
+        }
+    }
+}
+
 impl Rules {
+    /// The SSE framing on our own routes: every frame brings its cursor where the clients take that.
+    pub fn own_framing(self) -> Framing {
+        match self.framing {
+            Framing::ForeignSse if self.takes_ids => Framing::ForeignSseWithIds,
+            framing => framing,
+        }
+    }
+
     /// Our own dialects.
     pub const OURS: Rules = Rules {
         framing: Framing::Sse,
         controls: true,
         heartbeat: Heartbeat::Control,
         joins_deltas: true,
+        takes_ids: true,
         tells_the_past: false,
         headers: &[],
     };
 
-    /// Most foreign dialects: no ids, no controls, a comment as heartbeat.
+    /// Most foreign dialects: no ids on the vendor's routes, no controls, a comment as heartbeat.
     pub const FOREIGN: Rules = Rules {
         framing: Framing::ForeignSse,
         controls: false,
-        heartbeat: Heartbeat::Bytes(": ka\n\n"),
+        heartbeat: Heartbeat::Bytes(COMMENT),
         joins_deltas: true,
+        takes_ids: true,
         tells_the_past: false,
         headers: &[],
     };

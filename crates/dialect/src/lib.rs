@@ -37,7 +37,7 @@ pub mod task;
 mod turn;
 
 pub use coalesce::{Coalescer, Joined};
-pub use control::{Control, Opening, SnapshotReason};
+pub use control::{Control, Opening, Resume, Shows, SnapshotReason};
 pub use frame::{Frame, Frames};
 pub use framing::{Framing, Heartbeat, Place, Rules, cursor_after, surround};
 pub use framing::{write_control, write_frame, write_framed, write_opening};

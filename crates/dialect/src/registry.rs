@@ -1,10 +1,10 @@
 //! The dialects there are. A new one is one line here.
 
-use riverrun_event::{Composer, Origin, Sequence, SessionId};
+use riverrun_event::{Composer, IdOrigin, Origin, Sequence, SessionId};
 use riverrun_fold::State;
 
 use crate::request::Failure;
-use crate::{Framing, Heartbeat, Options, Projector, Rules};
+use crate::{Framing, Heartbeat, Options, Projector, Resume, Rules};
 use crate::{a2a, ag_ui, agents_sdk, ai_sdk, blocks, langgraph, simple_run};
 use crate::{anthropic, chat, gemini, native, responses, task};
 
@@ -132,8 +132,22 @@ impl Dialect {
             Dialect::LangGraph => {
                 Rules { framing: Framing::ForeignSseWithIds, tells_the_past: true, ..Rules::FOREIGN }
             }
-            Dialect::Gemini => Rules { heartbeat: Heartbeat::Never, ..Rules::FOREIGN },
+            Dialect::Gemini => Rules { heartbeat: Heartbeat::Never, takes_ids: false, ..Rules::FOREIGN },
             Dialect::Anthropic => Rules { heartbeat: Heartbeat::Bytes(anthropic::PING), ..Rules::FOREIGN },
+        }
+    }
+
+    /// How a reader of this dialect goes on after a cut.
+    pub fn resume(self, framing: Framing) -> Resume {
+        match (self, framing) {
+            (_, Framing::Sse | Framing::ForeignSseWithIds | Framing::Cursored) => Resume::Cursor,
+            // `continuationToken`.
+            (Dialect::Gemini, _) => Resume::Cursor,
+            // `sequence`.
+            (Dialect::Native | Dialect::NativeStrict, Framing::Ndjson) => Resume::Cursor,
+            // `sequence_number`, which the vendor's route takes as `starting_after`.
+            (Dialect::Responses, Framing::ForeignSse) => Resume::Cursor,
+            (_, Framing::ForeignSse | Framing::Ndjson) => Resume::Start,
         }
     }
 
@@ -178,6 +192,8 @@ impl Dialect {
 pub struct Session<'a> {
     pub id: &'a SessionId,
     pub incarnation: u32,
+    /// How events from before a restore got their ids.
+    pub origins: &'a [IdOrigin],
 }
 
 impl Session<'_> {
@@ -186,7 +202,7 @@ impl Session<'_> {
     }
 
     pub fn composer(&self) -> Composer {
-        Composer::new(self.id, self.incarnation)
+        Composer::with_origins(self.id, self.incarnation, self.origins)
     }
 
     pub fn start(&self) -> Sequence {

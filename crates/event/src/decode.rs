@@ -10,7 +10,8 @@ use self::members::Members;
 use self::name::Name;
 use self::payload::Read;
 use crate::{
-    Draft, ErrorCode, Event, EventType, Payload, PayloadError, RawJson, Scope, Sequence, SessionId, Timestamp,
+    Author, Draft, ErrorCode, Event, EventType, Payload, PayloadError, RawJson, Scope, Sequence, SessionId,
+    Timestamp,
 };
 
 /// Why a text is not an event.
@@ -67,6 +68,12 @@ pub struct Decoded {
 }
 
 impl Decoded {
+    /// Says who appends it.
+    pub fn by(mut self, author: Author) -> Self {
+        self.draft.author = author;
+        self
+    }
+
     /// What it is at `sequence`. `now` is its time if it has none.
     pub fn into_event(self, sequence: Sequence, now: Timestamp) -> Event {
         let Self { draft, scope, payload, raw_payload, subject, .. } = self;
@@ -75,6 +82,7 @@ impl Decoded {
             sequence,
             event_id: draft.event_id,
             timestamp: draft.timestamp.unwrap_or(now),
+            author: draft.author,
             kind: draft.kind,
             scope,
             payload: Ok(payload),
@@ -113,6 +121,7 @@ pub fn decode_wire(json: &str) -> Result<Event, DecodeError> {
         sequence: members.sequence(Name::Sequence)?.unwrap_or_default(),
         event_id: members.event_id()?,
         timestamp: members.timestamp()?.unwrap_or_default(),
+        author: Author::Unknown,
         scope: members.scope()?,
         payload: payload.typed,
         raw_payload: payload.whole,
@@ -130,6 +139,7 @@ pub(crate) fn decode_members(kind: EventType, json: &str) -> Result<Event, Decod
         sequence: Sequence::ZERO,
         event_id: None,
         timestamp: Timestamp::default(),
+        author: Author::Unknown,
         scope: members.scope()?,
         payload: payload.typed,
         raw_payload: payload.whole,

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use crate::json::write_string;
-use crate::{Decoded, Draft, EventType, ModelDelta, Payload, Scope, Timestamp};
+use crate::{Author, Decoded, Draft, EventType, ModelDelta, Payload, Scope, Timestamp};
 
 /// Makes the pieces of one block of text. What they share is written once.
 #[derive(Debug, Clone)]
@@ -48,7 +48,8 @@ impl DeltaMaker {
         members.push_str(&self.head);
         write_string(&mut members, &delta);
         members.push_str(&self.tail);
-        let draft = Draft { kind: EventType::ModelDelta, event_id: None, timestamp: Some(at), members };
+        let (event_id, timestamp, author) = (None, Some(at), Author::Unknown);
+        let draft = Draft { kind: EventType::ModelDelta, event_id, timestamp, author, members };
         let payload = Payload::ModelDelta(ModelDelta { delta, ..self.place.clone() });
         Decoded {
             draft,

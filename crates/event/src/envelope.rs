@@ -6,7 +6,8 @@ use serde::Serialize;
 
 use crate::decode::{check_type, decode_members};
 use crate::{
-    DecodeError, Decoded, EventId, EventType, Payload, PayloadError, RawJson, Scope, Sequence, Timestamp,
+    Author, DecodeError, Decoded, EventId, EventType, Payload, PayloadError, RawJson, Scope, Sequence,
+    Timestamp,
 };
 
 /// The version that every envelope of ours names.
@@ -21,6 +22,8 @@ pub struct Event {
     /// Given by its producer; otherwise it follows from the session and the sequence.
     pub event_id: Option<EventId>,
     pub timestamp: Timestamp,
+    /// Who appended it, for events that were read from a log.
+    pub author: Author,
     pub kind: EventType,
     pub scope: Scope,
     /// A stored payload that does not fit its type is data, not a panic: readers record a problem.
@@ -37,6 +40,8 @@ pub struct Draft {
     pub kind: EventType,
     pub event_id: Option<EventId>,
     pub timestamp: Option<Timestamp>,
+    /// Set by whoever appends it, never by what it says.
+    pub author: Author,
     /// The envelope's other members as one JSON object without white space.
     pub(crate) members: String,
 }
@@ -91,7 +96,7 @@ impl Draft {
             members.pop();
         }
         members.push('}');
-        Self { kind, event_id: None, timestamp: None, members }
+        Self { kind, event_id: None, timestamp: None, author: Author::Unknown, members }
     }
 
     /// The envelope's members behind the head, as one JSON object.
@@ -103,7 +108,7 @@ impl Draft {
     pub fn to_event(&self, sequence: Sequence, now: Timestamp) -> Result<Event, DecodeError> {
         let event = decode_members(self.kind.clone(), &self.members)?;
         let timestamp = self.timestamp.unwrap_or(now);
-        Ok(Event { sequence, event_id: self.event_id.clone(), timestamp, ..event })
+        Ok(Event { sequence, event_id: self.event_id.clone(), timestamp, author: self.author, ..event })
     }
 
     /// As if a producer had handed it in.

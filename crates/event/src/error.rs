@@ -60,6 +60,7 @@ codes! {
     // Who the caller is.
     Unauthenticated = "unauthenticated", 401, -32010, "a valid key is needed";
     Forbidden = "forbidden", 403, -32011, "the key does not have the scope";
+    RunnerOnly = "runner_only", 403, -32011, "only the server's runner writes this event";
     OriginForbidden = "origin_forbidden", 403, -32011, "this web origin is not allowed";
     HostUnknown = "host_unknown", 421, -32011, "this host name is not served here";
     NotFound = "not_found", 404, -32001, "there is no such object";
@@ -103,6 +104,7 @@ codes! {
     LogCorrupt = "log_corrupt", 500, -32052, "stored events fail their checksum";
     Draining = "draining", 503, -32053, "the server is shutting down";
     Overloaded = "overloaded", 503, -32054, "the server is at its limit";
+    QuotaExceeded = "quota_exceeded", 429, -32029, "a quota of the tenant is used up";
     Internal = "internal", 500, -32603, "a defect in the server";
 }
 
@@ -118,14 +120,13 @@ impl ErrorCode {
             | InvalidRequest | BadCursor | CursorWrongSession | CursorConflict | CursorAhead
             | UnknownDialect | BadRef | TokenInUrl | MethodUnknown | MethodNotAllowed | NotAcceptable
             | UnsupportedMediaType | BodyTooLarge | HeadTooLarge | EventTooLarge | Unauthenticated
-            | Forbidden | OriginForbidden | HostUnknown | NotFound | SessionExists | SessionClosed
-            | IdempotencyMismatch | ProducerStale | ProducerGap | SequenceExhausted | Expired
-            | LogCorrupt | UnknownAgent | ThreadBusy | TurnExists | TurnEnded | TurnRunning
+            | Forbidden | RunnerOnly | OriginForbidden | HostUnknown | NotFound | SessionExists
+            | SessionClosed | IdempotencyMismatch | ProducerStale | ProducerGap | SequenceExhausted
+            | Expired | LogCorrupt | UnknownAgent | ThreadBusy | TurnExists | TurnEnded | TurnRunning
             | SubagentLimit | DecidedByOther | ActionExpired | RunTerminal | DigestMismatch
             | DecisionNotPossible | ArgumentsInvalid | UrlBlocked | ProcessUnavailable | TaskExists
-            | TaskStatus | NotPausable | UnsupportedOperation | NotProvided | PushUnsupported | Internal => {
-                false
-            }
+            | TaskStatus | NotPausable | UnsupportedOperation | NotProvided | PushUnsupported
+            | QuotaExceeded | Internal => false,
         }
     }
 
@@ -139,13 +140,14 @@ impl ErrorCode {
             | InvalidRequest | BadCursor | CursorWrongSession | CursorConflict | CursorAhead
             | UnknownDialect | BadRef | TokenInUrl | MethodUnknown | MethodNotAllowed | NotAcceptable
             | UnsupportedMediaType | BodyTooLarge | HeadTooLarge | EventTooLarge | Unauthenticated
-            | Forbidden | OriginForbidden | HostUnknown | NotFound | SessionExists | SessionClosed
-            | IdempotencyMismatch | IdempotencyInFlight | ProducerStale | ProducerGap | SequenceExhausted
-            | NotOwner | Expired | RateLimited | TooManyStreams | StorageFull | LogCorrupt | Draining
-            | Overloaded | UnknownAgent | ThreadBusy | QueueFull | TurnExists | TurnEnded | TurnRunning
-            | SubagentLimit | DecidedByOther | ActionExpired | RunTerminal | DigestMismatch
-            | DecisionNotPossible | ArgumentsInvalid | UrlBlocked | ProcessUnavailable | TaskExists
-            | TaskStatus | NotPausable | UnsupportedOperation | NotProvided | PushUnsupported => true,
+            | Forbidden | RunnerOnly | OriginForbidden | HostUnknown | NotFound | SessionExists
+            | SessionClosed | IdempotencyMismatch | IdempotencyInFlight | ProducerStale | ProducerGap
+            | SequenceExhausted | NotOwner | Expired | RateLimited | TooManyStreams | StorageFull
+            | LogCorrupt | Draining | Overloaded | UnknownAgent | ThreadBusy | QueueFull | TurnExists
+            | TurnEnded | TurnRunning | SubagentLimit | DecidedByOther | ActionExpired | RunTerminal
+            | DigestMismatch | DecisionNotPossible | ArgumentsInvalid | UrlBlocked | ProcessUnavailable
+            | TaskExists | TaskStatus | NotPausable | UnsupportedOperation | NotProvided
+            | PushUnsupported | QuotaExceeded => true,
         }
     }
 }

@@ -159,6 +159,8 @@ ids! {
     CommandId = "cmd_";
     /// An API key's public part.
     KeyId = "key_";
+    /// A further secret of a key, with bounds of its own.
+    CredentialId = "cred_";
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 //!
 //! This crate never reads the clock, makes no random numbers and does no I/O: ids and times arrive as arguments.
 
+mod author;
 mod catalogue;
 mod cursor;
 mod decode;
@@ -21,6 +22,7 @@ mod spill;
 mod suggest;
 mod timestamp;
 
+pub use author::Author;
 pub use catalogue::*;
 pub use cursor::{Cursor, CursorError, Origin};
 pub use decode::{DecodeError, Decoded, decode, decode_wire};
@@ -30,7 +32,7 @@ pub use error::ErrorCode;
 pub use hosted::HostedWord;
 pub use id::*;
 pub use record::{
-    Composer, Composing, Record, RecordBytes, RecordError, Surround, record_length, write_record,
+    Composer, Composing, IdOrigin, Record, RecordBytes, RecordError, Surround, record_length, write_record,
 };
 pub use scope::Scope;
 pub use sequence::Sequence;

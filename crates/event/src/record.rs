@@ -6,22 +6,27 @@
 //! ```text
 //! [flags 1][time 6, ms, little endian][type length 1][type][id length 1][id]  [members: one JSON object]
 //!  bit 0: an event id follows the type         ^ only with bit 0
+//!  bits 1 to 3: the author
 //! ```
 
 mod compose;
 
-pub use compose::{Composer, Composing, Surround};
+pub use compose::{Composer, Composing, IdOrigin, Surround};
 
 use crate::decode::decode_members;
-use crate::{Draft, Event, EventId, EventType, Sequence, Timestamp};
+use crate::{Author, Draft, Event, EventId, EventType, Sequence, Timestamp};
 
 const HAS_EVENT_ID: u8 = 1;
+/// Where the author is in the flags.
+const AUTHOR_SHIFT: u8 = 1;
+const AUTHOR: u8 = 0b111 << AUTHOR_SHIFT;
 /// The longest text whose length takes one byte.
 const SHORT: usize = 255;
 
 /// The parts of a record, borrowed from its bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Record<'a> {
+    pub author: Author,
     pub timestamp: Timestamp,
     pub kind: &'a str,
     event_id: Option<&'a str>,
@@ -43,7 +48,8 @@ pub fn record_length(draft: &Draft) -> usize {
 /// Writes the stored form of a draft; `now` is its time unless it brought one.
 pub fn write_record(draft: &Draft, now: Timestamp, out: &mut Vec<u8>) {
     let kind = draft.kind.as_str();
-    out.push(if draft.event_id.is_some() { HAS_EVENT_ID } else { 0 });
+    let has_event_id = if draft.event_id.is_some() { HAS_EVENT_ID } else { 0 };
+    out.push(has_event_id | draft.author.code() << AUTHOR_SHIFT);
     let millis = draft.timestamp.unwrap_or(now).millis();
     out.extend_from_slice(&millis.to_le_bytes()[..6]);
     push_short(out, kind);
@@ -63,6 +69,7 @@ fn push_short(out: &mut Vec<u8>, text: &str) {
 /// The parts of a record as they are stored. What only copies them need not know that they are text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RecordBytes<'a> {
+    pub author: Author,
     pub timestamp: Timestamp,
     pub kind: &'a [u8],
     pub event_id: Option<&'a [u8]>,
@@ -73,9 +80,10 @@ pub struct RecordBytes<'a> {
 impl<'a> RecordBytes<'a> {
     pub fn read(bytes: &'a [u8]) -> Result<Self, RecordError> {
         let (head, rest) = bytes.split_at_checked(7).ok_or(RecordError)?;
-        if head[0] & !HAS_EVENT_ID != 0 {
+        if head[0] & !(HAS_EVENT_ID | AUTHOR) != 0 {
             return Err(RecordError);
         }
+        let author = Author::of_code((head[0] & AUTHOR) >> AUTHOR_SHIFT).ok_or(RecordError)?;
         let mut millis = [0; 8];
         millis[..6].copy_from_slice(&head[1..]);
         // The sign of the 48 bits goes on into the upper 16.
@@ -90,15 +98,16 @@ impl<'a> RecordBytes<'a> {
         if members.len() < 2 || members[0] != b'{' || members[members.len() - 1] != b'}' {
             return Err(RecordError);
         }
-        Ok(Self { timestamp: Timestamp::from_millis(millis), kind, event_id, members })
+        Ok(Self { author, timestamp: Timestamp::from_millis(millis), kind, event_id, members })
     }
 }
 
 impl<'a> Record<'a> {
     pub fn read(bytes: &'a [u8]) -> Result<Self, RecordError> {
-        let RecordBytes { timestamp, kind, event_id, members } = RecordBytes::read(bytes)?;
+        let RecordBytes { author, timestamp, kind, event_id, members } = RecordBytes::read(bytes)?;
         let text = |bytes| std::str::from_utf8(bytes).map_err(|_| RecordError);
         Ok(Self {
+            author,
             timestamp,
             kind: text(kind)?,
             event_id: event_id.map(text).transpose()?,
@@ -110,7 +119,7 @@ impl<'a> Record<'a> {
     pub fn to_event(&self, sequence: Sequence) -> Result<Event, RecordError> {
         let event = decode_members(EventType::parse(self.kind), self.members).map_err(|_| RecordError)?;
         let event_id = self.event_id.map(EventId::new).transpose().map_err(|_| RecordError)?;
-        Ok(Event { sequence, event_id, timestamp: self.timestamp, ..event })
+        Ok(Event { sequence, event_id, timestamp: self.timestamp, author: self.author, ..event })
     }
 }
 

@@ -1,9 +1,11 @@
 //! Questions about sessions, actions, turns and tasks. The catalogue's rows are exact; heads come from memory.
 
-use riverrun_event::{ActionId, Sequence, TaskId, TenantId, TurnId};
+use riverrun_event::{ActionId, IdOrigin, Sequence, TaskId, TenantId, TurnId};
+use riverrun_log::seeded::{self, Bug};
 use riverrun_log::{
-    ActionQuery, ActionRecord, Error, NewAction, Page, PageRequest, Progress, Resolution, SessionHead,
-    SessionKey, SessionQuery, SessionRecord, TaskFact, TaskRecord, TurnFact, TurnRecord,
+    ActionQuery, ActionRecord, Error, Expired, ExpiredQuery, NewAction, Page, PageRequest, Progress,
+    Resolution, SessionHead, SessionKey, SessionQuery, SessionRecord, TaskFact, TaskRecord, TurnFact,
+    TurnRecord,
 };
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
@@ -245,5 +247,33 @@ pub fn find_task(
         Ok(TaskRecord { key: key_at(row, 0)?, fact })
     };
     let parameters = params![tenant.as_str(), task.as_str(), PLACES];
+    connection.prepare_cached(sql)?.query_map(parameters, read)?.collect()
+}
+
+/// Finished sessions whose last event is old, through the indexes of what is open.
+pub fn expired(connection: &Connection, query: &ExpiredQuery) -> rusqlite::Result<Vec<Expired>> {
+    let sql = "SELECT s.tenant, s.session, h.updated_at, h.last - h.first_available + 1
+        FROM heads h JOIN sessions s ON s.number = h.session
+        WHERE h.updated_at < ?1 AND h.first_available <= h.last AND (?2 IS NULL OR s.tenant = ?2)
+            AND (?4 OR NOT EXISTS (SELECT 1 FROM turns INDEXED BY turns_open WHERE session = h.session AND open = 1)
+            AND NOT EXISTS (SELECT 1 FROM actions WHERE session = h.session AND resolved_at IS NULL)
+            AND NOT EXISTS (SELECT 1 FROM commands WHERE session = h.session AND state < 2))
+        ORDER BY h.session LIMIT ?3";
+    let read = |row: &Row<'_>| {
+        let events = row.get::<_, i64>(3)? as u64;
+        Ok(Expired { key: key_at(row, 0)?, updated_at: time_at(row, 2)?, events })
+    };
+    let tenant = query.tenant.as_ref().map(TenantId::as_str);
+    let limit = i64::try_from(query.limit).unwrap_or(i64::MAX);
+    let parameters =
+        params![query.before.millis() as i64, tenant, limit, seeded::is_on(Bug::RetireOpenTurns)];
+    connection.prepare_cached(sql)?.query_map(parameters, read)?.collect()
+}
+
+pub fn id_origins(connection: &Connection, key: &SessionKey) -> rusqlite::Result<Vec<IdOrigin>> {
+    let sql = "SELECT through, incarnation FROM origins
+               WHERE session = (SELECT number FROM sessions WHERE tenant = ?1 AND session = ?2) ORDER BY through";
+    let read = |row: &Row<'_>| Ok(IdOrigin { through: sequence_at(row, 0)?, incarnation: row.get(1)? });
+    let parameters = params![key.tenant.as_str(), key.session.as_str()];
     connection.prepare_cached(sql)?.query_map(parameters, read)?.collect()
 }

@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use riverrun_event::{ProducerId, Sequence};
+use riverrun_event::{ProducerId, Sequence, TenantId};
 use riverrun_log::seeded::{self, Bug};
 use riverrun_log::{
     Admission, Append, Appended, Chunk, Epoch, Error, ProducerState, SessionHead, SessionKey, Standing,
-    Timestamp, admit,
+    Timestamp, UsageChange, admit,
 };
 use rusqlite::{Connection, OptionalExtension, params};
 use slab::Slab;
@@ -32,6 +32,8 @@ pub struct Core {
     /// Which of `writings` this group moves.
     moved: Vec<usize>,
     after: Vec<Box<dyn FnOnce() + Send>>,
+    /// What this group changes of the tenants' usage.
+    pub usage: foldhash::HashMap<TenantId, UsageChange>,
     /// The write-ahead file is nearly copied; the rest is to be copied after this group.
     pub finish_checkpoint: bool,
 }
@@ -62,6 +64,9 @@ pub struct Committed {
 
 /// Sessions that the writer remembers before it forgets those it can load again.
 const OPEN_SESSIONS: usize = 50_000;
+/// Room for this many times the sessions that are open is too much, unless they are few.
+const SPARSE: usize = 4;
+const FEW_SESSIONS: usize = 256;
 
 impl Core {
     pub fn new(connection: Connection, shared: Arc<Shared>, group_number: i64) -> rusqlite::Result<Self> {
@@ -75,6 +80,7 @@ impl Core {
             stored: Vec::new(),
             moved: Vec::new(),
             after: Vec::new(),
+            usage: foldhash::HashMap::default(),
             finish_checkpoint: false,
         };
         core.reload_epoch()?;
@@ -107,7 +113,11 @@ impl Core {
         if admission == Admission::Duplicate {
             return Ok(Appended { first, last, link, duplicate: true });
         }
+        let bytes = append.chunk.bytes().len();
+        self.admit_bytes(&append.key.tenant, bytes, append.urgency)?;
         self.write_beside(writing.slot.number, &append)?;
+        let change = UsageChange { log_bytes: bytes as i64, ..UsageChange::default() };
+        self.change_usage(&append.key.tenant, change);
         self.stage(place, append)?;
         Ok(Appended { first, last, link, duplicate: false })
     }
@@ -244,6 +254,9 @@ impl Core {
         for place in self.moved.drain(..) {
             self.writings[place].moved = false;
         }
+        for (tenant, change) in self.usage.drain() {
+            self.shared.change_usage(&tenant, change);
+        }
         Committed { group, stored: std::mem::take(&mut self.stored), after: std::mem::take(&mut self.after) }
     }
 
@@ -253,6 +266,7 @@ impl Core {
         self.stored.clear();
         self.moved.clear();
         self.after.clear();
+        self.usage.clear();
         if let Err(error) = self.reload_epoch() {
             self.shared.fail(&error.to_string());
         }
@@ -266,6 +280,12 @@ impl Core {
     /// Forgets a session that was deleted in this group. Chunks of it that the group already holds belong to nobody.
     pub fn forget(&mut self, key: &SessionKey) {
         self.open.remove(key);
+    }
+
+    /// The bytes of this group's chunks for a session.
+    pub fn staged_bytes(&self, session: i64) -> i64 {
+        let staged = self.stored.iter().filter(|stored| stored.slot.number == session);
+        staged.map(|stored| stored.chunk.bytes().len() as i64).sum()
     }
 
     /// Lets go of a session that is packed to its end and that this group does not write to: it rests, and its row
@@ -287,11 +307,22 @@ impl Core {
         Ok(self.load(key)?.map(|place| Arc::clone(&self.writings[place].slot)))
     }
 
-    /// Bounds the memory that idle sessions take. Only between groups.
+    /// Bounds the memory that idle sessions take, and gives back the room of those that went. Only between groups.
     pub fn forget_idle(&mut self) {
         if self.writings.len() >= OPEN_SESSIONS {
             self.forget_all();
             self.shared.slots.forget_idle();
+        }
+        if self.writings.capacity() > SPARSE * self.writings.len().max(FEW_SESSIONS) {
+            let open = &mut self.open;
+            // Those of deleted sessions are in no map.
+            self.writings.retain(|place, writing| open.get(&writing.slot.key) == Some(&place));
+            self.writings.compact(|writing, _, to| {
+                open.insert(writing.slot.key.clone(), to);
+                true
+            });
+            self.open.shrink_to_fit();
+            self.shared.slots.shrink();
         }
     }
 

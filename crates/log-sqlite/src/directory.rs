@@ -6,6 +6,7 @@
 //!   log.db        0600; beside it log.db-wal (made full-size at once) and log.db-shm
 //!   witness       what was durable in these, see `witness.rs`
 //!   reserve       space that is given back when the disk is full
+//!   reserve-last  a little more, given back when that was not enough to start or to delete
 //! ```
 
 use std::fs::{DirBuilder, File, OpenOptions, Permissions, TryLockError};
@@ -16,9 +17,9 @@ use std::path::{Path, PathBuf};
 use riverrun_log::seeded::{self, Bug};
 use rustix::fs::FallocateFlags;
 
-use crate::OpenError;
 use crate::keeper::extend;
 use crate::schema::FORMAT;
+use crate::{OpenError, Options};
 
 /// The name of the store in its directory. A backup is opened by putting it there.
 pub const STORE: &str = "log.db";
@@ -67,6 +68,37 @@ impl Directory {
         self.path.join("reserve")
     }
 
+    fn last_reserve(&self) -> PathBuf {
+        self.path.join("reserve-last")
+    }
+
+    /// The size of the disk and what is free of it. None if the file system does not tell.
+    fn disk(&self) -> Option<(u64, u64)> {
+        let disk = rustix::fs::statvfs(&self.path).ok()?;
+        let bytes = |blocks: u64| blocks.saturating_mul(disk.f_frsize);
+        Some((bytes(disk.f_blocks), bytes(disk.f_bavail))).filter(|(size, _)| *size > 0)
+    }
+
+    /// True if the disk has less room than this.
+    pub fn is_tight(&self, bytes: u64) -> bool {
+        self.disk().is_some_and(|(_, free)| free < bytes)
+    }
+
+    /// What is free on the disk, as far as the file system tells.
+    pub fn free(&self) -> u64 {
+        self.disk().map_or(u64::MAX, |(_, free)| free)
+    }
+
+    /// Fits what is set aside to the disk: on a small one the events need the room.
+    ///
+    /// When the disk fills up, the write-ahead file can have grown to twice its size, and all of it has to move into
+    /// the store before commits find room in it again. What is kept back must be more than that.
+    pub fn scale(&self, options: &mut Options) {
+        let Some((size, _)) = self.disk().filter(|_| !seeded::is_on(Bug::FixedReserve)) else { return };
+        options.reserve_bytes = options.reserve_bytes.min(size / 8);
+        options.wal_bytes = options.wal_bytes.min(size / 32).max(4096);
+    }
+
     /// Checks that the store, if there is one, is ours to open. The check reads bytes only: opening a store of a newer
     /// version, even to ask its version, could change it.
     pub fn check_store(&self) -> Result<(), OpenError> {
@@ -110,10 +142,21 @@ impl Directory {
     }
 
     /// Extends the write-ahead file with zeros, which takes most of the cost of a sync from every later commit.
-    pub fn grow_wal(&self, bytes: u64) -> Result<(), OpenError> {
+    ///
+    /// A disk without room for that and for `reserve` more bytes is left alone: commits need what there is.
+    pub fn grow_wal(&self, bytes: u64, reserve: u64) -> Result<(), OpenError> {
         let path = self.wal();
         let grown = private().open(&path).and_then(|file| {
-            extend(&file, file.metadata()?.len(), bytes)?;
+            let length = file.metadata()?.len();
+            let needed = bytes.saturating_sub(length).saturating_add(reserve);
+            if bytes > length && self.disk().is_some_and(|(_, free)| free < needed) {
+                return Err(ErrorKind::StorageFull.into());
+            }
+            if let Err(error) = extend(&file, length, bytes) {
+                // Half a file would keep the last bytes of the disk from the commits.
+                file.set_len(length)?;
+                return Err(error);
+            }
             file.sync_all()
         });
         match grown {
@@ -139,26 +182,53 @@ impl Directory {
         if bytes == 0 {
             return true;
         }
-        let Ok(file) = private().open(self.reserve()) else { return false };
-        let kept = match rustix::fs::fallocate(&file, FallocateFlags::empty(), 0, bytes) {
-            // Some file systems cannot set space aside; then there is simply no reserve.
-            Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOSYS) | Ok(()) => true,
-            Err(_) => false,
-        };
+        if seeded::is_on(Bug::FixedReserve) {
+            return set_aside(&self.reserve(), bytes);
+        }
+        let had_last = self.last_reserve().exists();
+        let kept = set_aside(&self.reserve(), bytes - bytes / 8) && self.take_last_reserve(bytes);
         if !kept {
             self.give_reserve();
+            if !had_last {
+                // It was given back to whoever needs it now.
+                let _ = std::fs::remove_file(self.last_reserve());
+            }
         }
         kept
+    }
+
+    /// Sets aside what a start or a delete on a full disk needs. False if the disk has no room.
+    pub fn take_last_reserve(&self, bytes: u64) -> bool {
+        bytes == 0 || set_aside(&self.last_reserve(), bytes / 8)
     }
 
     pub fn give_reserve(&self) {
         let _ = std::fs::remove_file(self.reserve());
     }
 
+    /// Gives back all that was set aside. False if nothing was.
+    pub fn give_last_reserve(&self) -> bool {
+        let is_given = [self.reserve(), self.last_reserve()].map(|path| std::fs::remove_file(path).is_ok());
+        is_given.contains(&true)
+    }
+
     /// What the store's files take.
     pub fn bytes(&self) -> u64 {
         let size = |path: PathBuf| std::fs::metadata(path).map_or(0, |data| data.len());
         size(self.store()) + size(self.wal())
+    }
+}
+
+/// False if the disk has no room.
+fn set_aside(path: &Path, bytes: u64) -> bool {
+    let Ok(file) = private().open(path) else { return false };
+    match rustix::fs::fallocate(&file, FallocateFlags::empty(), 0, bytes.max(1)) {
+        // Some file systems cannot set space aside; then there is simply no reserve.
+        Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOSYS) | Ok(()) => true,
+        Err(_) => {
+            let _ = std::fs::remove_file(path);
+            false
+        }
     }
 }
 

@@ -14,6 +14,7 @@ mod catalogue;
 mod checkpoint;
 mod commands;
 mod core;
+mod credentials;
 mod directory;
 mod examine;
 mod facts;
@@ -37,6 +38,7 @@ mod shared;
 mod sidecar;
 mod slot;
 mod standing;
+mod usage;
 mod verify;
 mod wal;
 mod witness;
@@ -46,9 +48,12 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
 use std::thread::{Builder, JoinHandle};
 
+use riverrun_log::Health;
+
 use crate::core::Core;
 use crate::directory::Directory;
 pub use crate::directory::STORE;
+use crate::failure::{Severity, severity};
 use crate::keeper::Keeper;
 pub use crate::options::{OnFatal, OpenError, Options};
 use crate::readers::Readers;
@@ -66,27 +71,42 @@ pub struct SqliteLog {
 
 impl SqliteLog {
     /// Opens or makes the log of a directory, and brings back what was committed.
-    pub fn open(options: Options) -> Result<Self, OpenError> {
+    pub fn open(mut options: Options) -> Result<Self, OpenError> {
         let directory = Directory::open(&options.directory)?;
+        directory.scale(&mut options);
         let found = examine::examine(&directory, &options)?;
         directory.prepare_store()?;
         let frames = Arc::new(AtomicU64::new(found.wal.state.frames));
         let store = directory.store();
-        let grow = || directory.grow_wal(options.wal_bytes);
-        let (connection, incarnation) =
-            schema::open(&store, options.random.as_deref(), &found, &frames, grow)?;
+        let grow = || directory.grow_wal(options.wal_bytes, options.reserve_bytes);
+        let is_tight = directory.is_tight(options.wal_bytes);
+        let opened = || schema::open(&store, options.random.as_deref(), &found, &frames, is_tight, grow);
+        let (is_full, opened) = match opened() {
+            // A start writes a little; on a full disk that takes what was kept back for it.
+            Err(OpenError::Store(error)) if severity(&error) == Severity::Full => {
+                let _ = directory.give_last_reserve();
+                (true, opened())
+            }
+            opened => (false, opened),
+        };
+        let (connection, incarnation) = opened?;
         let keeper = Keeper::start(&directory, found.count, frames, options.wal_bytes);
         let keeper =
             keeper.map_err(|error| OpenError::Io { action: "write", path: directory.witness(), error })?;
         directory.sync()?;
         schema::limit(&connection, options.max_bytes)?;
-        if !directory.take_reserve(options.reserve_bytes) {
-            directory.give_reserve();
+        if !is_full && !directory.take_reserve(options.reserve_bytes) {
+            directory.take_last_reserve(options.reserve_bytes);
         }
         let shared = Arc::new(Shared::new(options, directory, keeper, incarnation));
+        if is_full {
+            // Until there is room again, only what frees space or ends work is taken.
+            shared.set_health(Health::Full);
+        }
         // A process that never lives long enough to fill the file must not let it grow from start to start.
         shared.note_pages(found.wal.frames);
         let group = recover::load(&connection, &shared)?;
+        usage::load(&connection, &shared)?;
         let core = Core::new(connection, Arc::clone(&shared), group)?;
         let checkpointer = schema::connect(&store)?;
         let packer = schema::open_reader(&store)?;
@@ -109,6 +129,11 @@ impl SqliteLog {
     /// What the start found at the end of the write-ahead file and could not bring back.
     pub fn recovered(&self) -> Option<&str> {
         self.recovered.as_deref()
+    }
+
+    /// The space that is kept back for a full disk: less than asked for if the disk is small.
+    pub fn reserve_bytes(&self) -> u64 {
+        self.shared.options.reserve_bytes
     }
 
     /// What was missing and accepted as lost.

@@ -5,12 +5,15 @@ use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
-use riverrun_event::{ActionId, CommandId, KeyId, OwnerId, ProducerId, Sequence, TaskId, TenantId, TurnId};
+use riverrun_event::{
+    ActionId, CommandId, IdOrigin, KeyId, OwnerId, ProducerId, Sequence, TaskId, TenantId, TurnId,
+};
 use riverrun_log::{
     ActionQuery, ActionRecord, ApiKey, Append, Appended, Blob, BlobInfo, BlobRef, Chunk, Command, Created,
-    Enqueued, Error, Health, IdempotencyRecord, Lease, Listener, Log, NewBlob, NewCommand, NewSession, Page,
-    ProducerState, Remembered, Sealed, SealedTurn, SessionHead, SessionKey, SessionQuery, SessionRecord,
-    Shard, Snapshot, SnapshotFound, Stats, TaskRecord, Ticket, Timestamp, TurnRecord, Urgency, Verification,
+    Credential, Enqueued, Error, Expired, ExpiredQuery, Health, IdempotencyRecord, Lease, Listener, Log,
+    NewBlob, NewCommand, NewSession, Page, ProducerState, Remembered, Sealed, SealedTurn, SessionHead,
+    SessionKey, SessionQuery, SessionRecord, Shard, Snapshot, SnapshotFound, Stats, StorageQuotas,
+    TaskRecord, Ticket, Timestamp, TurnRecord, Urgency, Usage, Verification,
 };
 use rusqlite::Connection;
 
@@ -21,7 +24,8 @@ use crate::readers::plain;
 use crate::retire::Limit;
 use crate::shared::{Shared, lock};
 use crate::{
-    SqliteLog, backup, catalogue, commands, keys, pack, read, retire, rows, schema, sessions, sidecar, verify,
+    SqliteLog, backup, catalogue, commands, credentials, keys, pack, read, retire, rows, schema, sessions,
+    sidecar, usage, verify,
 };
 
 impl SqliteLog {
@@ -123,6 +127,13 @@ impl Log for SqliteLog {
                 slot.map_or(row.state.head, |slot| slot.lock().head)
             }))
         })
+    }
+    fn id_origins(&self, key: &SessionKey) -> Ticket<Vec<IdOrigin>> {
+        if !self.shared.has_origins.load(std::sync::atomic::Ordering::Relaxed) {
+            return Ticket::ready(Ok(Vec::new()));
+        }
+        let key = key.clone();
+        self.ask(move |connection, _| plain(catalogue::id_origins(connection, &key)))
     }
     fn sessions(&self, query: SessionQuery) -> Ticket<Page<SessionRecord>> {
         self.ask(move |connection, shared| catalogue::sessions(connection, shared, &query))
@@ -278,6 +289,19 @@ impl Log for SqliteLog {
         let id = id.clone();
         self.write(move |core| keys::touch(core, &id, at))
     }
+    fn put_credential(&self, credential: Credential) -> Ticket<()> {
+        // A revocation must work on a full disk.
+        match credential.revoked_at {
+            Some(_) => self.write_reserved(move |core| credentials::put(core, &credential)),
+            None => self.write(move |core| credentials::put(core, &credential)),
+        }
+    }
+    fn credentials(&self, after: u64) -> Ticket<Vec<(u64, Credential)>> {
+        self.ask(move |connection, _| plain(credentials::list(connection, after)))
+    }
+    fn drop_credentials(&self, expired_before: Timestamp) -> Ticket<u64> {
+        self.write(move |core| credentials::drop_expired(core, expired_before))
+    }
     fn seal(&self, key: &SessionKey, through: Sequence) -> Ticket<Sealed> {
         let key = key.clone();
         self.request(move |connection, shared| pack::seal(connection, shared, &key, through))
@@ -288,6 +312,24 @@ impl Log for SqliteLog {
         self.request(move |connection, shared| {
             retire::retire(connection, shared, &key, limit).map_err(Fault::into_error)
         })
+    }
+    fn expired(&self, query: ExpiredQuery) -> Ticket<Vec<Expired>> {
+        self.ask(move |connection, _| plain(catalogue::expired(connection, &query)))
+    }
+    fn noted_time(&self) -> Ticket<Option<Timestamp>> {
+        self.ask(move |connection, _| plain(rows::noted_time(connection)))
+    }
+    fn note_time(&self, time: Timestamp) -> Ticket<()> {
+        self.write_reserved(move |core| Ok(rows::note_time(&core.connection, time)?))
+    }
+    fn set_quotas(&self, quotas: StorageQuotas) {
+        *self.shared.quotas.write().unwrap_or_else(PoisonError::into_inner) = quotas;
+    }
+    fn usage(&self, tenant: Option<&TenantId>) -> Ticket<Vec<(TenantId, Usage)>> {
+        if self.shared.queue.is_closed() {
+            return Ticket::ready(Err(Error::Closed));
+        }
+        Ticket::ready(Ok(usage::of(&self.shared, tenant)))
     }
     fn backup(&self, to: &Path) -> Ticket<()> {
         let to = to.to_owned();

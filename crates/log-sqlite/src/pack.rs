@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use riverrun_event::Sequence;
 use riverrun_log::seeded::{self, Bug};
-use riverrun_log::{Chain, Chunk, Error, Sealed, SessionKey, Ticket, Urgency};
+use riverrun_log::{Chain, Chunk, Error, Sealed, SessionKey, Ticket, Urgency, UsageChange};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::core::Core;
@@ -159,7 +159,8 @@ fn pack_slot(
     }
     let segments = segment::pack(&chunks).map_err(|error| Error::Failed(error.to_string()))?;
     sealed.bytes_after = segments.iter().map(|segment| segment.bytes.len() as u64).sum();
-    let packed = Packed { key: slot.key.clone(), number: slot.number, before, after, replaced, segments };
+    let (key, number, live) = (slot.key.clone(), slot.number, sealed.bytes_before);
+    let packed = Packed { key, number, before, after, replaced, live, segments };
     Ok(Some(shared.queue.submit(Urgency::Reserved, move |core| packed.store(core).map(|()| sealed))))
 }
 
@@ -185,6 +186,8 @@ struct Packed {
     after: Chain,
     /// The segment that ends at `before` is part of these.
     replaced: bool,
+    /// The bytes of the chunks that were live before.
+    live: u64,
     segments: Vec<Segment>,
 }
 
@@ -196,16 +199,24 @@ impl Packed {
         if slot.lock().packed != self.before {
             return Ok(());
         }
+        let mut packed_bytes = 0;
         if self.replaced {
-            let sql = "DELETE FROM segments WHERE session = ?1 AND last = ?2";
-            core.connection.prepare_cached(sql)?.execute(params![self.number, number(self.before.last)])?;
+            let sql = "DELETE FROM segments WHERE session = ?1 AND last = ?2 RETURNING raw_bytes";
+            let parameters = params![self.number, number(self.before.last)];
+            let replaced = core.connection.prepare_cached(sql)?.query_row(parameters, |row| row.get(0));
+            packed_bytes -= replaced.optional()?.unwrap_or(0_i64);
         }
         for segment in &self.segments {
             segment::insert(&core.connection, self.number, segment)?;
+            packed_bytes += segment.raw_bytes as i64;
         }
-        let sql = "UPDATE heads SET packed_last = ?2, packed_link = ?3 WHERE session = ?1";
-        let parameters = params![self.number, number(self.after.last), LinkColumn(self.after.link)];
+        let sql = "UPDATE heads SET packed_last = ?2, packed_link = ?3, packed_bytes = packed_bytes + ?4
+                   WHERE session = ?1";
+        let parameters =
+            params![self.number, number(self.after.last), LinkColumn(self.after.link), packed_bytes];
         core.connection.prepare_cached(sql)?.execute(parameters)?;
+        let log_bytes = packed_bytes - self.live as i64;
+        core.change_usage(&self.key.tenant, UsageChange { log_bytes, ..UsageChange::default() });
         let after = self.after;
         core.after_commit(move || slot.lock().pack_through(after));
         core.let_rest(&self.key, after.last);

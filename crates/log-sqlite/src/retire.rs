@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use riverrun_event::Sequence;
-use riverrun_log::{Chain, Chunk, Error, SessionKey, Ticket, Timestamp, Urgency};
+use riverrun_log::seeded::{self, Bug};
+use riverrun_log::{Chain, Chunk, Error, SessionKey, Ticket, Timestamp, Urgency, UsageChange};
 use rusqlite::{Connection, params};
 
 use crate::core::Core;
@@ -37,6 +38,15 @@ impl Limit {
     }
 }
 
+/// True if nothing is open in the session.
+fn is_finished(connection: &Connection, session: i64) -> rusqlite::Result<bool> {
+    let sql = "SELECT NOT EXISTS (SELECT 1 FROM turns INDEXED BY turns_open WHERE session = ?1 AND open = 1)
+        AND NOT EXISTS (SELECT 1 FROM actions WHERE session = ?1 AND resolved_at IS NULL)
+        AND NOT EXISTS (SELECT 1 FROM commands WHERE session = ?1 AND state < 2)";
+    let is_finished = connection.prepare_cached(sql)?.query_row(params![session], |row| row.get(0))?;
+    Ok(is_finished || seeded::is_on(Bug::RetireOpenTurns))
+}
+
 pub fn retire(
     connection: &Connection,
     shared: &Arc<Shared>,
@@ -46,8 +56,11 @@ pub fn retire(
     let row = rows::head(connection, key, shared)?.ok_or_else(|| Error::NoSession(key.session.clone()))?;
     let slot = shared.slots.get(key).filter(|slot| slot.number == row.number);
     let state = slot.map_or_else(|| row.state, |slot| slot.lock().clone());
-    let base = new_base(connection, row.number, &state, limit)?;
     let first_available = state.head.first_available;
+    if !is_finished(connection, row.number)? {
+        return Ok(Ticket::ready(Ok(first_available)));
+    }
+    let base = new_base(connection, row.number, &state, limit)?;
     let Some(base) = base.filter(|base| base.last >= first_available) else {
         return Ok(Ticket::ready(Ok(first_available)));
     };
@@ -89,20 +102,34 @@ fn new_base(
 fn store(core: &mut Core, key: &SessionKey, session: i64, base: Chain) -> Result<Sequence, Fault> {
     let slot = core.slot(key)?.filter(|slot| slot.number == session);
     let slot = slot.ok_or_else(|| Error::NoSession(key.session.clone()))?;
+    // Something may have been opened since the chunks were chosen.
+    if !is_finished(&core.connection, session)? {
+        return Ok(slot.lock().head.first_available);
+    }
     let first_available = base.last.next().unwrap_or(Sequence::MAX);
-    let packed = slot.lock().packed;
+    let (packed, live) = {
+        let state = slot.lock();
+        let retired = state.live.iter().take_while(|live| live.chunk.last() <= base.last);
+        (state.packed, retired.map(|live| live.chunk.bytes().len() as i64).sum::<i64>())
+    };
     let packed = if base.last > packed.last { base } else { packed };
-    let sql = "UPDATE heads SET first_available = ?2, base_link = ?3, packed_last = ?4, packed_link = ?5
-               WHERE session = ?1";
+    let sql = "SELECT coalesce(sum(raw_bytes), 0) FROM segments WHERE session = ?1 AND last <= ?2";
+    let parameters = params![session, number(base.last)];
+    let packed_bytes: i64 = core.connection.prepare_cached(sql)?.query_row(parameters, |row| row.get(0))?;
+    let sql = "UPDATE heads SET first_available = ?2, base_link = ?3, packed_last = ?4, packed_link = ?5,
+               packed_bytes = packed_bytes - ?6 WHERE session = ?1";
     core.connection.prepare_cached(sql)?.execute(params![
         session,
         number(first_available),
         LinkColumn(base.link),
         number(packed.last),
-        LinkColumn(packed.link)
+        LinkColumn(packed.link),
+        packed_bytes
     ])?;
     let sql = "DELETE FROM segments WHERE session = ?1 AND last <= ?2";
     core.connection.prepare_cached(sql)?.execute(params![session, number(base.last)])?;
+    let log_bytes = -(packed_bytes + live);
+    core.change_usage(&key.tenant, UsageChange { log_bytes, ..UsageChange::default() });
     core.after_commit(move || {
         let mut state = slot.lock();
         state.head.first_available = first_available;

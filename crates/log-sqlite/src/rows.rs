@@ -112,3 +112,14 @@ pub fn key_at(row: &Row<'_>, column: usize) -> rusqlite::Result<SessionKey> {
 pub const fn bound(sequence: Sequence) -> i64 {
     sequence.get() as i64
 }
+
+/// How far time has come by the reckoning of whoever retires events.
+pub fn noted_time(connection: &Connection) -> rusqlite::Result<Option<Timestamp>> {
+    let sql = "SELECT value FROM meta WHERE name = 'noted_time'";
+    connection.prepare_cached(sql)?.query_row([], |row| time_at(row, 0)).optional()
+}
+
+pub fn note_time(connection: &Connection, time: Timestamp) -> rusqlite::Result<()> {
+    let sql = "INSERT INTO meta (name, value) VALUES ('noted_time', ?1) ON CONFLICT DO UPDATE SET value = ?1";
+    connection.prepare_cached(sql)?.execute(params![millis(time)]).map(drop)
+}

@@ -24,7 +24,7 @@ use crate::checkpoint::checkpoint;
 use crate::examine::Found;
 
 /// The newest format this version writes and reads. A number is never reused.
-pub const FORMAT: i64 = 1;
+pub const FORMAT: i64 = 2;
 
 /// "RIVR": says that a SQLite file is a Riverrun log.
 const APPLICATION: i64 = 0x5249_5652;
@@ -45,7 +45,11 @@ CREATE INDEX tags_by_session ON tags (session);
 CREATE TABLE heads (
     session INTEGER PRIMARY KEY, last INTEGER NOT NULL, link INTEGER NOT NULL, updated_at INTEGER NOT NULL,
     first_available INTEGER NOT NULL, base_link INTEGER NOT NULL,
-    packed_last INTEGER NOT NULL, packed_link INTEGER NOT NULL) STRICT;
+    packed_last INTEGER NOT NULL, packed_link INTEGER NOT NULL,
+    packed_bytes INTEGER NOT NULL DEFAULT 0) STRICT;
+CREATE TABLE origins (
+    session INTEGER NOT NULL, through INTEGER NOT NULL, incarnation INTEGER NOT NULL,
+    PRIMARY KEY (session, through)) STRICT, WITHOUT ROWID;
 CREATE TABLE groups (number INTEGER PRIMARY KEY, bytes BLOB NOT NULL) STRICT;
 CREATE TABLE segments (
     number INTEGER PRIMARY KEY, session INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL,
@@ -81,6 +85,7 @@ CREATE INDEX answers_by_expiry ON answers (expires_at);
 CREATE TABLE blobs (
     number INTEGER PRIMARY KEY, tenant TEXT NOT NULL, digest BLOB NOT NULL, media_type TEXT NOT NULL,
     size INTEGER NOT NULL, kept INTEGER NOT NULL, bytes BLOB NOT NULL, UNIQUE (tenant, digest)) STRICT;
+CREATE INDEX blobs_by_size ON blobs (tenant, size);
 CREATE TABLE blob_uses (
     session INTEGER NOT NULL, blob INTEGER NOT NULL, PRIMARY KEY (session, blob)) STRICT, WITHOUT ROWID;
 CREATE INDEX blob_uses_by_blob ON blob_uses (blob);
@@ -96,9 +101,29 @@ CREATE TABLE keys (
     created_at INTEGER NOT NULL, expires_at INTEGER, revoked_at INTEGER, last_used_at INTEGER) STRICT;
 ";
 
+/// Brings a store of format 1 to format 2: what the packed events of each session take, where its event ids come from,
+/// and an index that sums up blobs without reading them.
+const TO_FORMAT_2: &str = "
+ALTER TABLE heads ADD COLUMN packed_bytes INTEGER NOT NULL DEFAULT 0;
+UPDATE heads SET packed_bytes = sums.bytes
+    FROM (SELECT session, sum(raw_bytes) AS bytes FROM segments GROUP BY session) AS sums
+    WHERE heads.session = sums.session;
+CREATE TABLE origins (
+    session INTEGER NOT NULL, through INTEGER NOT NULL, incarnation INTEGER NOT NULL,
+    PRIMARY KEY (session, through)) STRICT, WITHOUT ROWID;
+CREATE INDEX blobs_by_size ON blobs (tenant, size);
+PRAGMA user_version = 2;
+";
+
 /// Came after stores were in use. The store does without it where it cannot be made, as on a full disk.
 pub const WAITING: &str =
     "CREATE INDEX IF NOT EXISTS actions_waiting ON actions (session, turn) WHERE resolved_at IS NULL";
+
+/// The same: a store without it has no credentials, and takes none.
+pub const CREDENTIALS: &str = "CREATE TABLE IF NOT EXISTS credentials (
+    version INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, key TEXT NOT NULL, tenant TEXT NOT NULL,
+    hash BLOB NOT NULL, access TEXT NOT NULL, created_at INTEGER NOT NULL, expires_at INTEGER NOT NULL,
+    revoked_at INTEGER) STRICT";
 
 /// The tables whose rows belong to a session and go with it.
 pub const OF_SESSION: &[&str] = &[
@@ -112,15 +137,18 @@ pub const OF_SESSION: &[&str] = &[
     "commands",
     "snapshots",
     "sealed_turns",
+    "origins",
 ];
 
-/// Opens the store, makes its tables if it is new, and marks a restored backup as another history.
+/// Opens the store, makes its tables if it is new, and marks a restored backup as another history. `is_tight`: the disk
+/// may have no room for a longer write-ahead file.
 pub fn open(
     path: &Path,
     random: Option<&dyn Random>,
     found_there: &Found,
     frames: &Arc<AtomicU64>,
-    grow_wal: impl FnOnce() -> Result<(), OpenError>,
+    is_tight: bool,
+    grow_wal: impl Fn() -> Result<(), OpenError>,
 ) -> Result<(Connection, u64), OpenError> {
     let mut connection = connect(path)?;
     let supported = FORMAT;
@@ -140,25 +168,38 @@ pub fn open(
         told.store(u64::try_from(frames).unwrap_or(0), Ordering::Relaxed);
         Ok(())
     }))?;
-    if found_there.wal.has_remains {
+    if found_there.wal.has_remains || is_tight {
         // The file begins anew with the next commit, so that what lies behind the last one is of the past for good.
-        // On a full disk it cannot; then the next start tries again.
+        // On a full disk it often cannot grow, so this is also what makes room for a start.
+        // If the pages find no room in the store, the next start tries again.
         let _ = checkpoint(&connection);
     }
     grow_wal()?;
     if is_new {
         connection.execute_batch(&format!(
             "BEGIN; PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {FORMAT}; {TABLES}
-             INSERT INTO meta VALUES ('incarnation', 0); {WAITING}; COMMIT;"
+             INSERT INTO meta VALUES ('incarnation', 0); {WAITING}; {CREDENTIALS}; COMMIT;"
         ))?;
     } else {
+        migrate(&mut connection, found)?;
         let _ = connection.execute_batch(WAITING);
+        let _ = connection.execute_batch(CREDENTIALS);
     }
-    let incarnation = renew(&connection, random, found_there.lost.is_some())?;
+    let incarnation = renew(&mut connection, random, found_there.lost.is_some())?;
     mark_open(&connection, true)?;
     // The former owner is dead: the lock of the directory is ours. Its epoch stays as the fence.
     connection.execute("UPDATE leases SET owner = NULL, expires = NULL", [])?;
     Ok((connection, incarnation))
+}
+
+/// All or nothing: a store is of one format or of the next.
+fn migrate(connection: &mut Connection, found: i64) -> rusqlite::Result<()> {
+    if found < 2 {
+        let transaction = connection.transaction()?;
+        transaction.execute_batch(TO_FORMAT_2)?;
+        transaction.commit()?;
+    }
+    Ok(())
 }
 
 /// A connection that only reads.
@@ -258,7 +299,30 @@ pub fn mark_open(connection: &Connection, is_open: bool) -> rusqlite::Result<()>
     Ok(())
 }
 
-fn renew(connection: &Connection, random: Option<&dyn Random>, has_lost: bool) -> rusqlite::Result<u64> {
+/// What tells apart sessions that had the same name, and histories that had the same beginning.
+pub fn incarnation_of(store: u64, session: i64) -> u32 {
+    let mut crc = crc32fast::Hasher::new();
+    crc.update(&session.to_le_bytes());
+    crc.update(&store.to_le_bytes());
+    crc.finalize()
+}
+
+/// Notes for each session which incarnation its events got their ids in: copies of an event keep its id. What is
+/// appended from now on gets ids of the next incarnation, as it does in every other copy of this history.
+fn keep_origins(connection: &Connection, store: u64) -> rusqlite::Result<()> {
+    let mut insert = connection
+        .prepare("INSERT OR IGNORE INTO origins (session, through, incarnation) VALUES (?1, ?2, ?3)")?;
+    let mut heads = connection.prepare("SELECT session, last FROM heads WHERE last > 0")?;
+    let mut rows = heads.query([])?;
+    while let Some(row) = rows.next()? {
+        let (session, last): (i64, i64) = (row.get(0)?, row.get(1)?);
+        insert.execute(params![session, last, incarnation_of(store, session)])?;
+    }
+    Ok(())
+}
+
+fn renew(connection: &mut Connection, random: Option<&dyn Random>, has_lost: bool) -> rusqlite::Result<u64> {
+    let connection = connection.transaction()?;
     let get = |name| {
         let sql = "SELECT value FROM meta WHERE name = ?1";
         connection.query_row(sql, params![name], |row| row.get::<_, i64>(0)).optional()
@@ -266,6 +330,9 @@ fn renew(connection: &Connection, random: Option<&dyn Random>, has_lost: bool) -
     let incarnation = get("incarnation")?.unwrap_or(0);
     if get("restored")?.is_none() && !has_lost {
         return Ok(incarnation as u64);
+    }
+    if !seeded::is_on(Bug::FreshIdsAfterRestore) {
+        keep_origins(&connection, incarnation as u64)?;
     }
     let mut bytes = [0; 8];
     match random {
@@ -277,5 +344,6 @@ fn renew(connection: &Connection, random: Option<&dyn Random>, has_lost: bool) -
     connection.execute("UPDATE meta SET value = ?1 WHERE name = 'incarnation'", params![renewed])?;
     // Closed is how it came here; to be marked open takes the marks into the store at once.
     connection.execute("DELETE FROM meta WHERE name IN ('restored', 'open')", [])?;
+    connection.commit()?;
     Ok(renewed as u64)
 }

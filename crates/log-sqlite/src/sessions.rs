@@ -5,9 +5,10 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use riverrun_event::{OwnerId, Sequence};
+use riverrun_log::seeded::{self, Bug};
 use riverrun_log::{
     Created, Epoch, Error, Health, Lease, Link, NewSession, SessionHead, SessionKey, SessionRecord, Shard,
-    Timestamp,
+    Timestamp, UsageChange,
 };
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
@@ -69,6 +70,7 @@ pub fn create(core: &mut Core, key: &SessionKey, new: NewSession) -> Result<Crea
     if let Some(record) = catalogue::session(&core.connection, &core.shared, key)? {
         return Ok(Created { record, new: false });
     }
+    core.admit_session(&key.tenant)?;
     let sql = "INSERT INTO sessions (tenant, session, title, agent, status, metadata, created_at)
                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
     let created_at = new.created_at;
@@ -93,6 +95,7 @@ pub fn create(core: &mut Core, key: &SessionKey, new: NewSession) -> Result<Crea
         number(first_available)
     ])?;
     facts::store_tags(&core.connection, session, key, &new.tags)?;
+    core.change_usage(&key.tenant, UsageChange { sessions: 1, ..UsageChange::default() });
     let incarnation = core.shared.incarnation_of(session);
     let head = SessionHead { last: new.start_after, link: Link::START, first_available, incarnation };
     let NewSession { title, agent, status, mut tags, metadata, .. } = new;
@@ -109,6 +112,10 @@ pub fn create(core: &mut Core, key: &SessionKey, new: NewSession) -> Result<Crea
 pub fn delete(core: &mut Core, key: &SessionKey) -> Result<bool, Fault> {
     let Some(slot) = core.slot(key)? else { return Ok(false) };
     let connection = &core.connection;
+    let sql = "SELECT packed_bytes FROM heads WHERE session = ?1";
+    let packed: i64 = connection.prepare_cached(sql)?.query_row(params![slot.number], |row| row.get(0))?;
+    let log_bytes = packed + slot.lock().live_bytes() + core.staged_bytes(slot.number);
+    let mut change = UsageChange { sessions: -1, log_bytes: -log_bytes, blob_bytes: 0 };
     let used = "SELECT blob FROM blob_uses WHERE session = ?1";
     let blobs: Vec<i64> = connection
         .prepare_cached(used)?
@@ -116,9 +123,10 @@ pub fn delete(core: &mut Core, key: &SessionKey) -> Result<bool, Fault> {
         .collect::<Result<_, _>>()?;
     connection.prepare_cached("DELETE FROM blob_uses WHERE session = ?1")?.execute(params![slot.number])?;
     let sql = "DELETE FROM blobs WHERE number = ?1 AND kept = 0
-               AND NOT EXISTS (SELECT 1 FROM blob_uses WHERE blob = ?1)";
+               AND NOT EXISTS (SELECT 1 FROM blob_uses WHERE blob = ?1) RETURNING size";
     for blob in blobs {
-        connection.prepare_cached(sql)?.execute(params![blob])?;
+        let deleted = connection.prepare_cached(sql)?.query_row(params![blob], |row| row.get::<_, i64>(0));
+        change.blob_bytes -= deleted.optional()?.unwrap_or(0);
     }
     for table in schema::OF_SESSION {
         connection
@@ -127,6 +135,9 @@ pub fn delete(core: &mut Core, key: &SessionKey) -> Result<bool, Fault> {
     }
     connection.prepare_cached("DELETE FROM sessions WHERE number = ?1")?.execute(params![slot.number])?;
     core.forget(key);
+    if !seeded::is_on(Bug::QuotaKeepsDeleted) {
+        core.change_usage(&key.tenant, change);
+    }
     let shared = Arc::clone(&core.shared);
     core.after_commit(move || {
         shared.slots.remove(&slot);

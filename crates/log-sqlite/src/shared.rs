@@ -5,13 +5,15 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
 
-use riverrun_log::{Error, Health, Listener};
+use riverrun_event::TenantId;
+use riverrun_log::{Error, Health, Listener, StorageQuota, StorageQuotas, Usage, UsageChange};
 use rusqlite::Connection;
 
 use crate::Options;
 use crate::directory::Directory;
 use crate::keeper::Keeper;
 use crate::queue::Queue;
+use crate::schema;
 use crate::slot::Slots;
 
 /// Work for the packing thread, which has a connection to read with.
@@ -38,6 +40,11 @@ pub struct Shared {
     live_bytes: AtomicUsize,
     /// Pages that were committed since the write-ahead file last began anew, as far as the writer can tell.
     pub wal_pages: AtomicU64,
+    pub quotas: RwLock<StorageQuotas>,
+    /// What each tenant has stored, as of the last commit.
+    pub usage: Mutex<foldhash::HashMap<TenantId, Usage>>,
+    /// The log was restored at some time, so some events have ids of another incarnation.
+    pub has_origins: AtomicBool,
 }
 
 impl Shared {
@@ -58,6 +65,34 @@ impl Shared {
             groups: Mutex::default(),
             live_bytes: AtomicUsize::new(0),
             wal_pages: AtomicU64::new(0),
+            quotas: RwLock::default(),
+            usage: Mutex::default(),
+            has_origins: AtomicBool::new(false),
+        }
+    }
+
+    pub fn quota_of(&self, tenant: &TenantId) -> StorageQuota {
+        self.quotas.read().unwrap_or_else(PoisonError::into_inner).of(tenant)
+    }
+
+    /// What a tenant has stored, as of the last commit.
+    pub fn used(&self, tenant: &TenantId) -> Usage {
+        lock(&self.usage).get(tenant).copied().unwrap_or_default()
+    }
+
+    pub fn change_usage(&self, tenant: &TenantId, change: UsageChange) {
+        let mut usage = lock(&self.usage);
+        if let Some(used) = usage.get_mut(tenant) {
+            used.change(change);
+            if *used == Usage::default() {
+                usage.remove(tenant);
+            }
+            return;
+        }
+        let mut used = Usage::default();
+        used.change(change);
+        if used != Usage::default() {
+            usage.insert(tenant.clone(), used);
         }
     }
 
@@ -160,10 +195,7 @@ impl Shared {
 
     /// Tells apart sessions that had the same name, and histories that had the same beginning.
     pub fn incarnation_of(&self, session: i64) -> u32 {
-        let mut crc = crc32fast::Hasher::new();
-        crc.update(&session.to_le_bytes());
-        crc.update(&self.incarnation.to_le_bytes());
-        crc.finalize()
+        schema::incarnation_of(self.incarnation, session)
     }
 }
 

@@ -4,7 +4,8 @@ use bytes::Bytes;
 use riverrun_event::{Sequence, TenantId};
 use riverrun_log::seeded::{self, Bug};
 use riverrun_log::{
-    Blob, BlobInfo, BlobRef, Error, NewBlob, SealedTurn, SessionKey, Snapshot, SnapshotFound,
+    Blob, BlobInfo, BlobRef, Error, NewBlob, SealedTurn, SessionKey, Snapshot, SnapshotFound, Urgency,
+    UsageChange,
 };
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use sha2::{Digest, Sha256};
@@ -49,6 +50,11 @@ pub fn put_blob(
         Some(session) => Some(core.session(&SessionKey::new(tenant.clone(), session.clone()))?),
         None => None,
     };
+    if blob_info(&core.connection, tenant, reference)?.is_none() {
+        core.admit_bytes(tenant, blob.bytes.len(), Urgency::Normal)?;
+        let blob_bytes = blob.bytes.len() as i64;
+        core.change_usage(tenant, UsageChange { blob_bytes, ..UsageChange::default() });
+    }
     let connection = &core.connection;
     let sql =
         "INSERT INTO blobs (tenant, digest, media_type, size, kept, bytes) VALUES (?1, ?2, ?3, ?4, ?5, ?6)

@@ -64,6 +64,11 @@ impl State {
         self.head.last == self.packed.last && self.live.is_empty()
     }
 
+    /// What the chunks take that are not packed yet.
+    pub fn live_bytes(&self) -> i64 {
+        self.live.iter().map(|live| live.chunk.bytes().len() as i64).sum()
+    }
+
     pub fn find(&self, after: Sequence, max_bytes: usize, session: &SessionId) -> Result<Place, Error> {
         if after >= self.head.last {
             return Ok(Place::Live(Vec::new()));
@@ -152,6 +157,11 @@ impl Slots {
         if slot.lock().is_resting() {
             self.remove(slot);
         }
+    }
+
+    /// Gives back the room of sessions that went.
+    pub fn shrink(&self) {
+        self.0.write().unwrap_or_else(PoisonError::into_inner).shrink_to_fit();
     }
 
     pub fn all(&self) -> Vec<Arc<Slot>> {

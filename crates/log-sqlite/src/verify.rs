@@ -24,7 +24,7 @@ pub fn run(connection: &Connection) -> rusqlite::Result<Verification> {
     }
     let live = live_chunks(&transaction, &mut result)?;
     let sql = "SELECT h.session, s.tenant, s.session, h.last, h.link, h.first_available, h.base_link, h.packed_last,
-               h.packed_link FROM heads h JOIN sessions s ON s.number = h.session ORDER BY h.session";
+               h.packed_link, h.packed_bytes FROM heads h JOIN sessions s ON s.number = h.session ORDER BY h.session";
     let mut statement = transaction.prepare(sql)?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
@@ -87,6 +87,7 @@ struct Session {
     head: Chain,
     packed: Chain,
     base: Chain,
+    packed_bytes: i64,
 }
 
 impl Session {
@@ -97,12 +98,13 @@ impl Session {
             head: Chain { last: sequence_at(row, 3)?, link: link_at(row, 4)? },
             base: Chain { last: sequence_at(row, 5)?.previous(), link: link_at(row, 6)? },
             packed: Chain { last: sequence_at(row, 7)?, link: link_at(row, 8)? },
+            packed_bytes: row.get(9)?,
         })
     }
 
     fn check(&self, connection: &Connection, live: &Live, result: &mut Verification) -> rusqlite::Result<()> {
-        let mut chain = self.base;
-        self.check_segments(connection, &mut chain, result)?;
+        let (mut chain, known) = (self.base, result.defects.len());
+        let bytes = self.check_segments(connection, &mut chain, result)?;
         self.check_end(&mut chain, self.packed, "packed", result);
         for chunk in live.get(&self.number).into_iter().flatten() {
             if chunk.first() > self.packed.last {
@@ -110,20 +112,28 @@ impl Session {
             }
         }
         self.check_end(&mut chain, self.head, "committed", result);
+        // Where events are damaged, what they take is no defect of its own.
+        if bytes != self.packed_bytes && result.defects.len() == known {
+            let what = format!("the packed events take {bytes} bytes, not {}", self.packed_bytes);
+            report(result, Some(self.key.clone()), None, what);
+        }
         self.check_snapshots(connection, result)
     }
 
+    /// Checks the packed events; answers the bytes that they take.
     fn check_segments(
         &self,
         connection: &Connection,
         chain: &mut Chain,
         result: &mut Verification,
-    ) -> rusqlite::Result<()> {
+    ) -> rusqlite::Result<i64> {
         let sql = "SELECT first, last, link, raw_bytes, bytes FROM segments WHERE session = ?1 ORDER BY last";
         let mut statement = connection.prepare_cached(sql)?;
         let mut rows = statement.query(params![self.number])?;
+        let mut bytes = 0;
         while let Some(row) = rows.next()? {
             let (first, last) = (sequence_at(row, 0)?, sequence_at(row, 1)?);
+            bytes += row.get::<_, i64>(3)?;
             match unpack(blob_at(row, 4)?, first, last, row.get::<_, i64>(3)? as u64) {
                 Ok(chunks) => {
                     let retained = chunks.iter().filter(|chunk| chunk.last() > self.base.last);
@@ -135,7 +145,7 @@ impl Session {
                 }
             }
         }
-        Ok(())
+        Ok(bytes)
     }
 
     fn step(&self, chain: &mut Chain, chunk: &Chunk, result: &mut Verification) {

@@ -23,12 +23,19 @@ use crate::slot::Live;
 /// How often a full disk is tried again.
 const PROBE: Duration = Duration::from_millis(250);
 /// Free pages inside the store that make it worth trying although the disk is full.
-const FREE_PAGES: i64 = 64;
+const FREE_PAGES: u64 = 64;
+const PAGE: u64 = 4096;
+/// Room on the disk that a few works that end others need.
+const ENDING: u64 = 1 << 20;
+/// How often it is tried to set the reserve aside again while work goes on without it.
+const COMPLETE: Duration = Duration::from_secs(5);
 
 pub struct Writer {
     core: Core,
     shared: Arc<Shared>,
     probed: Instant,
+    /// Work goes on in the store's free pages, and the disk has no room for the reserve.
+    is_short: bool,
 }
 
 /// What a work came to, kept until the commit decides.
@@ -40,7 +47,7 @@ enum Answer {
 impl Writer {
     pub fn new(core: Core) -> Self {
         let shared = Arc::clone(&core.shared);
-        Self { core, shared, probed: Instant::now() }
+        Self { core, shared, probed: Instant::now(), is_short: false }
     }
 
     pub fn run(mut self) {
@@ -105,7 +112,11 @@ impl Writer {
 
     /// On a full disk only what ends work goes on. Every now and then the rest is tried again.
     fn admit(&mut self, works: Vec<Work>) -> Vec<Work> {
-        if self.shared.health() != Health::Full || self.has_healed() {
+        let goes_on = match self.shared.health() {
+            Health::Full => self.has_healed(),
+            _ => !self.is_short || self.still_has_room(),
+        };
+        if goes_on {
             return works;
         }
         let is_reserved = |work: &Work| match work {
@@ -113,6 +124,9 @@ impl Writer {
             Work::Job(job) => job.urgency() == Urgency::Reserved,
         };
         let (reserved, normal): (Vec<_>, Vec<_>) = works.into_iter().partition(is_reserved);
+        if !reserved.is_empty() && self.shared.directory.free() < ENDING {
+            self.shared.directory.give_last_reserve();
+        }
         normal.into_iter().for_each(|work| refuse(work, Error::Full));
         reserved
     }
@@ -122,13 +136,45 @@ impl Writer {
             return false;
         }
         self.probed = Instant::now();
-        let free = self.core.connection.query_row("PRAGMA freelist_count", [], |row| row.get::<_, i64>(0));
-        let healed = self.shared.directory.take_reserve(self.shared.options.reserve_bytes)
-            || free.is_ok_and(|pages| pages >= FREE_PAGES);
+        self.is_short = !self.shared.directory.take_reserve(self.shared.options.reserve_bytes);
+        let healed = !self.is_short || self.has_room();
         if healed {
             self.shared.set_health(Health::Ready);
         }
         healed
+    }
+
+    /// True if there is room without the reserve, in the store's free pages, and enough stays for what ends work.
+    fn has_room(&self) -> bool {
+        let pages = self.core.connection.query_row("PRAGMA freelist_count", [], |row| row.get::<_, i64>(0));
+        let pages = pages.ok().and_then(|pages| u64::try_from(pages).ok()).unwrap_or(0);
+        let room = self.shared.directory.free().saturating_add(pages * PAGE);
+        pages >= FREE_PAGES && room >= self.shared.options.reserve_bytes / 4 * 3
+    }
+
+    /// Asked while there is no reserve: what is used now must not be what ends work later.
+    fn still_has_room(&mut self) -> bool {
+        if self.probed.elapsed() >= COMPLETE {
+            self.probed = Instant::now();
+            self.is_short = !self.shared.directory.take_reserve(self.shared.options.reserve_bytes);
+        }
+        let has_room = !self.is_short || self.has_room();
+        if !has_room {
+            self.become_full();
+        }
+        has_room
+    }
+
+    fn become_full(&mut self) {
+        self.shared.set_health(Health::Full);
+        self.probed = Instant::now();
+        // With its pages in place the write-ahead file begins anew, and has room for what ends work. As long as somebody
+        // reads, or the disk has no room for the pages, it does not.
+        if let Err(error) = checkpoint(&self.core.connection)
+            && severity(&error) == Severity::Fatal
+        {
+            self.shared.fail(&error.to_string());
+        }
     }
 
     fn transact(&mut self, works: Vec<Work>, answers: &mut Vec<Answer>) -> rusqlite::Result<()> {
@@ -234,9 +280,12 @@ impl Writer {
             let _ = self.core.connection.execute_batch("ROLLBACK");
         }
         if meaning == Severity::Full {
+            if self.shared.health() == Health::Full {
+                // Not even what ends work has room.
+                self.shared.directory.give_last_reserve();
+            }
             self.shared.directory.give_reserve();
-            self.shared.set_health(Health::Full);
-            self.probed = Instant::now();
+            self.become_full();
         }
         self.core.undone();
         let told = to_error(error);

@@ -170,6 +170,9 @@ fn a_rewritten_past_breaks_the_chain() {
     let defects = log.verify().wait().expect("readable").defects;
     assert_eq!(defects.len(), 1, "{defects:?}");
     assert_eq!(defects[0].key, Some(key("packed")));
+    let is_about_links =
+        ["a chunk follows", "events end with"].iter().any(|text| defects[0].what.contains(text));
+    assert!(is_about_links, "{defects:?}");
 }
 
 #[test]

@@ -52,7 +52,7 @@ fn a_newer_format_is_refused_and_left_untouched() {
     drop(newer);
     let before = std::fs::read(&store).expect("readable");
     let refused = try_open(options(directory.path()));
-    let Err(error @ OpenError::NewerFormat { found: 99, supported: 1, .. }) = refused else {
+    let Err(error @ OpenError::NewerFormat { found: 99, supported: 2, .. }) = refused else {
         panic!("a newer format was opened")
     };
     assert_eq!(error.exit_code(), 65);
@@ -83,4 +83,28 @@ fn an_empty_store_file_is_begun_anew() {
     let epoch = own(&*log);
     let key = create(&*log, "s");
     append(&*log, &key, epoch, 1);
+}
+
+/// What a store of format 1 lacks.
+const FORMAT_1: &str = "
+DROP TABLE origins; DROP INDEX blobs_by_size; ALTER TABLE heads DROP COLUMN packed_bytes; PRAGMA user_version = 1;";
+
+#[test]
+fn a_store_of_format_1_is_brought_up_to_format_2() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let log = open(directory.path());
+    let epoch = own(&*log);
+    let (packed, live) = (create(&*log, "packed"), create(&*log, "live"));
+    append(&*log, &packed, epoch, 30);
+    append(&*log, &live, epoch, 5);
+    log.seal(&packed, seq(20)).wait().expect("packed");
+    let before = (log.usage(None).wait().expect("counted"), head(&*log, &packed));
+    drop(log);
+    let store = rusqlite::Connection::open(directory.path().join(STORE)).expect("a database");
+    store.execute_batch(FORMAT_1).expect("writable");
+    drop(store);
+    let log = open(directory.path());
+    assert_eq!((log.usage(None).wait().expect("counted"), head(&*log, &packed)), before);
+    assert_eq!(log.verify().wait().expect("readable").defects, []);
+    assert_eq!((read(&*log, &packed), read(&*log, &live)), (Ok(30), Ok(5)));
 }

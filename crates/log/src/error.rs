@@ -38,6 +38,9 @@ pub enum Error {
     Immutable { kind: &'static str, id: String },
     #[error("invalid {what}")]
     Invalid { what: String },
+    /// The tenant has used up what it may store. Deleting sessions or blobs makes room.
+    #[error("the tenant's quota `{quota}` is used up: {used} of {limit}")]
+    Quota { quota: &'static str, limit: u64, used: u64 },
     /// Nothing was stored. The engine takes appends again by itself when space is freed.
     #[error("the disk is full")]
     Full,
@@ -62,6 +65,7 @@ impl Error {
             Error::Corrupt { .. } => ErrorCode::LogCorrupt,
             Error::Immutable { .. } => ErrorCode::SessionExists,
             Error::Invalid { .. } => ErrorCode::InvalidRequest,
+            Error::Quota { .. } => ErrorCode::QuotaExceeded,
             Error::Full => ErrorCode::StorageFull,
             Error::Failed(_) => ErrorCode::StorageFailed,
             Error::Closed => ErrorCode::Draining,

@@ -1,6 +1,6 @@
 //! API keys, which live in the same store as what they open.
 
-use riverrun_event::{KeyId, TenantId};
+use riverrun_event::{CredentialId, KeyId, TenantId};
 
 use crate::Timestamp;
 
@@ -17,4 +17,20 @@ pub struct ApiKey {
     pub expires_at: Option<Timestamp>,
     pub revoked_at: Option<Timestamp>,
     pub last_used_at: Option<Timestamp>,
+}
+
+/// A further secret of a key, with bounds of its own: a browser credential, or the secret before a rotation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Credential {
+    pub id: CredentialId,
+    /// The key it stands for. It ends with that key.
+    pub key: KeyId,
+    pub tenant: TenantId,
+    /// SHA-256 of the whole text.
+    pub hash: [u8; 32],
+    /// What it allows, as an opaque text.
+    pub grant: String,
+    pub created_at: Timestamp,
+    pub expires_at: Timestamp,
+    pub revoked_at: Option<Timestamp>,
 }

@@ -17,6 +17,7 @@ mod key;
 mod lease;
 mod log;
 pub mod memory;
+mod quota;
 pub mod seeded;
 mod session;
 mod ticket;
@@ -37,11 +38,12 @@ pub use fact::{
     AT_WORK, ActionQuery, ActionRecord, Fact, HALTED, NewAction, OpenWork, Progress, Resolution,
     SessionChange, TaskFact, TaskRecord, Told, TurnFact, TurnRecord,
 };
-pub use key::ApiKey;
+pub use key::{ApiKey, Credential};
 pub use lease::{Epoch, Lease, Shard};
 pub use log::Log;
+pub use quota::{QUOTA_RESERVE, StorageQuota, StorageQuotas, Usage, UsageChange};
 pub use session::{
     Created, NewSession, Page, PageRequest, SessionHead, SessionKey, SessionQuery, SessionRecord,
 };
 pub use ticket::{Promise, Ticket};
-pub use upkeep::{Defect, Health, Sealed, Stats, Verification};
+pub use upkeep::{Defect, Expired, ExpiredQuery, Health, Sealed, Stats, Verification};

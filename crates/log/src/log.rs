@@ -1,13 +1,16 @@
 use std::path::Path;
 use std::time::Duration;
 
-use riverrun_event::{ActionId, CommandId, KeyId, OwnerId, ProducerId, Sequence, TaskId, TenantId, TurnId};
+use riverrun_event::{
+    ActionId, CommandId, IdOrigin, KeyId, OwnerId, ProducerId, Sequence, TaskId, TenantId, TurnId,
+};
 
 use crate::{
     ActionQuery, ActionRecord, ApiKey, Append, Appended, Blob, BlobInfo, BlobRef, Chunk, Command, Created,
-    Enqueued, Health, IdempotencyRecord, Lease, Listener, NewBlob, NewCommand, NewSession, Page,
-    ProducerState, Remembered, Sealed, SealedTurn, SessionHead, SessionKey, SessionQuery, SessionRecord,
-    Shard, Snapshot, SnapshotFound, Stats, TaskRecord, Ticket, Timestamp, TurnRecord, Verification,
+    Credential, Enqueued, Expired, ExpiredQuery, Health, IdempotencyRecord, Lease, Listener, NewBlob,
+    NewCommand, NewSession, Page, ProducerState, Remembered, Sealed, SealedTurn, SessionHead, SessionKey,
+    SessionQuery, SessionRecord, Shard, Snapshot, SnapshotFound, Stats, StorageQuotas, TaskRecord, Ticket,
+    Timestamp, TurnRecord, Usage, Verification,
 };
 
 /// Where everything durable lives. One contract for every engine; `riverrun_log::contract` executes it.
@@ -64,6 +67,11 @@ pub trait Log: Send + Sync + 'static {
 
     /// The committed head; None if absent or deleted.
     fn head(&self, key: &SessionKey) -> Ticket<Option<SessionHead>>;
+
+    /// How the events of this session got their ids before the log was restored, in ascending order: a restored copy
+    /// of an event keeps its id, and what is appended afterwards gets ids of the new incarnation. Empty for a log that
+    /// was never restored, and for an absent session.
+    fn id_origins(&self, key: &SessionKey) -> Ticket<Vec<IdOrigin>>;
 
     fn sessions(&self, query: SessionQuery) -> Ticket<Page<SessionRecord>>;
 
@@ -185,14 +193,44 @@ pub trait Log: Send + Sync + 'static {
     /// Notes the use of a key; it need not survive a crash.
     fn touch_key(&self, id: &KeyId, at: Timestamp) -> Ticket<()>;
 
+    /// Stores a credential, replacing one with the same id, under a version higher than every earlier one.
+    fn put_credential(&self, credential: Credential) -> Ticket<()>;
+
+    /// Every credential whose version is above `after`, in order of version. Zero gives all.
+    fn credentials(&self, after: u64) -> Ticket<Vec<(u64, Credential)>>;
+
+    /// Removes the credentials that expired before a time; answers how many. Versions are not used again.
+    fn drop_credentials(&self, expired_before: Timestamp) -> Ticket<u64>;
+
     // Upkeep.
 
     /// Packs the chunks up to `through` densely. Reads answer the same chunks as before, byte for byte.
     fn seal(&self, key: &SessionKey, through: Sequence) -> Ticket<Sealed>;
 
     /// Drops whole chunks whose last event is at or before `through` and, if given, whose base time is before
-    /// `older_than`. Answers the first event that can still be read.
+    /// `older_than`. Of a session that is not finished nothing is dropped: one with an open turn, an open action or a
+    /// pending command. Answers the first event that can still be read.
     fn retire(&self, key: &SessionKey, through: Sequence, older_than: Option<Timestamp>) -> Ticket<Sequence>;
+
+    /// Finished sessions whose events could be retired.
+    fn expired(&self, query: ExpiredQuery) -> Ticket<Vec<Expired>>;
+
+    /// How far time has come by the reckoning of whoever retires events; None if nobody noted it. It survives a
+    /// restart, so that a clock which was set forward meanwhile is noticed.
+    fn noted_time(&self) -> Ticket<Option<Timestamp>>;
+
+    fn note_time(&self, time: Timestamp) -> Ticket<()>;
+
+    // Quotas.
+
+    /// Replaces the quotas. From now on `create_session`, `append` and `put_blob` answer `Quota` instead of storing
+    /// more than a tenant may; [`crate::QUOTA_RESERVE`] bytes more are left for reserved appends. What is stored
+    /// already stays.
+    fn set_quotas(&self, quotas: StorageQuotas);
+
+    /// What a tenant has stored, or all tenants that have stored anything. It is exact at all times, also after a
+    /// crash, and costs no scan.
+    fn usage(&self, tenant: Option<&TenantId>) -> Ticket<Vec<(TenantId, Usage)>>;
 
     /// Writes a consistent copy to a new file while appends go on. Opened, the copy is another incarnation.
     /// `Invalid` if the file exists or the engine has no files.

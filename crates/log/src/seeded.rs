@@ -82,6 +82,58 @@ bugs! {
     PredicateFailsOpen = "predicate-fails-open";
     /// An always-rule holds for every agent.
     RuleForAllAgents = "rule-for-all-agents";
+    /// Secrets that others were given are not hidden.
+    RedactOwnSecretsOnly = "redact-own-secrets-only";
+    /// Processes that left their group outlive the call that started them.
+    LeaveDescendants = "leave-descendants";
+    /// A browser credential works on pages of every origin.
+    CredentialIgnoresOrigin = "credential-ignores-origin";
+    /// A browser credential goes on when its key is revoked.
+    CredentialOutlivesKey = "credential-outlives-key";
+    /// One key may hold all tickets of its tenant.
+    KeyTakesAllTickets = "key-takes-all-tickets";
+    /// An admin of any tenant sees the keys of every tenant.
+    EveryAdminSeesAllKeys = "every-admin-sees-all-keys";
+    /// Of two `Origin` headers only the first is looked at.
+    DuplicateOrigin = "duplicate-origin";
+    /// The member `thread` of a message is ignored, and each continuation begins anew.
+    ThreadDropped = "thread-dropped";
+    /// A chunked stream announces `connection: close`, which hides a cut from Node's fetch.
+    CloseHeaderOnStreams = "close-header-on-streams";
+    /// A dialect that shows one turn shows nothing of a finished session unless the turn is named.
+    EmptyWithoutTurn = "empty-without-turn";
+    /// An event's author is what its envelope says.
+    TrustAuthorInPayload = "trust-author-in-payload";
+    /// Producers may write the runner's events, and the runner believes them.
+    BelieveProducers = "believe-producers";
+    /// A call runs though nobody decided about it yet.
+    RunWithoutDecision = "run-without-decision";
+    /// The rules of an imported file hold.
+    ImportGrantsRules = "import-grants-rules";
+    /// The rules that held where a fork was made hold in the fork.
+    ForkRevivesRules = "fork-revives-rules";
+    /// A tool is not compared with what was decided upon when it is called.
+    StaleToolSchema = "stale-tool-schema";
+    /// An answer's tool calls beyond the agent's limit are run.
+    NoCallCap = "no-call-cap";
+    /// Uploads are held in memory until they are complete.
+    BufferUploads = "buffer-uploads";
+    /// Sessions that nobody uses stay in memory.
+    KeepHubs = "keep-hubs";
+    /// A tenant may store as many bytes as it likes.
+    QuotaBlindBytes = "quota-blind-bytes";
+    /// What a deleted session stored still counts against its tenant.
+    QuotaKeepsDeleted = "quota-keeps-deleted";
+    /// An import makes sessions and events that no rate counts.
+    QuotaBlindImport = "quota-blind-import";
+    /// Retention deletes the events of turns that are still open.
+    RetireOpenTurns = "retire-open-turns";
+    /// Retention believes the wall clock.
+    RetireByWallClock = "retire-by-wall-clock";
+    /// A restored log gives its events new ids.
+    FreshIdsAfterRestore = "fresh-ids-after-restore";
+    /// The space that is kept back does not depend on the size of the disk.
+    FixedReserve = "fixed-reserve";
 }
 
 #[cfg(feature = "seeded-bugs")]

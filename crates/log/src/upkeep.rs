@@ -1,8 +1,8 @@
 //! What keeping a log tells: sealing, checking, sizes, health.
 
-use riverrun_event::Sequence;
+use riverrun_event::{Sequence, TenantId};
 
-use crate::SessionKey;
+use crate::{SessionKey, Timestamp};
 
 /// What sealing a range did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -45,6 +45,25 @@ pub struct Stats {
     pub blob_bytes: u64,
     /// What the files of the store take in all.
     pub disk_bytes: u64,
+}
+
+/// Which finished sessions hold nothing but old events, oldest made first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExpiredQuery {
+    /// None for all tenants.
+    pub tenant: Option<TenantId>,
+    /// Sessions whose last event is before this.
+    pub before: Timestamp,
+    pub limit: usize,
+}
+
+/// A finished session whose events are old: it has events, and no open turn, no open action and no pending command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Expired {
+    pub key: SessionKey,
+    pub updated_at: Timestamp,
+    /// Events that can still be read.
+    pub events: u64,
 }
 
 /// Whether a log takes appends.

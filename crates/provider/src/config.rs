@@ -39,6 +39,9 @@ pub struct ProviderConfig {
     pub total_timeout_seconds: Option<u64>,
     /// Certificates (PEM) to trust instead of the public ones, for a server with one of its own.
     pub ca_file: Option<PathBuf>,
+    /// The service holds conversations itself (`thread` of Anthropic's Messages). Without a word: only at
+    /// Anthropic's own address.
+    pub threads: Option<bool>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -89,6 +92,7 @@ impl ProviderConfig {
             idle_timeout_seconds: None,
             total_timeout_seconds: None,
             ca_file: None,
+            threads: None,
         }
     }
 
@@ -104,6 +108,7 @@ impl ProviderConfig {
             prices: self.prices.clone(),
             limits: self.limits(),
             ca_file: self.ca_file.clone(),
+            threads: self.api == ApiName::Anthropic && self.threads.unwrap_or(self.base_url.is_none()),
         };
         Ok(match self.api {
             ApiName::Openai => Arc::new(HttpProvider::<OpenAi>::new(settings).map_err(wrong)?),

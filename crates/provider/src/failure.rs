@@ -15,10 +15,13 @@ pub(crate) fn failure(status: Option<u16>, body: &Value) -> ModelError {
     // Gemini's whole-body errors come as an array of one.
     let body = body.as_array().and_then(|list| list.first()).unwrap_or(body);
     let error = if body["error"].is_object() { &body["error"] } else { body };
+    // Anthropic's most exact name of a failure, on which its clients act.
+    let exact = error["details"]["error_code"].as_str().map(str::to_owned);
     let code = ["code", "type", "status"].iter().find_map(|name| match &error[*name] {
         Value::String(text) if text != "error" => Some(text.clone()),
         _ => None,
     });
+    let code = exact.or(code);
     let said = match (&error["message"], &body["error"]) {
         (Value::String(text), _) => text.as_str(),
         (_, Value::String(text)) => text.as_str(),

@@ -32,6 +32,11 @@ pub trait Provider: Send + Sync + 'static {
         None
     }
 
+    /// True if the service holds conversations itself (Anthropic's `thread`).
+    fn has_threads(&self) -> bool {
+        false
+    }
+
     /// What the model costs; None if nobody said.
     fn price(&self, _model: &str) -> Option<Price> {
         None

@@ -28,8 +28,8 @@ impl SecretSource {
     pub fn read(&self) -> Result<Secret, String> {
         let (text, source) = match self {
             SecretSource::Env(name) => {
-                let text =
-                    std::env::var(name).map_err(|_| format!("environment variable `{name}` is not set"))?;
+                let text = riverrun_secret::variable(name);
+                let text = text.ok_or_else(|| format!("environment variable `{name}` is not set"))?;
                 (text, format!("environment variable `{name}`"))
             }
             SecretSource::File(path) => {
@@ -39,7 +39,9 @@ impl SecretSource {
                 (text, source)
             }
         };
-        Secret::new(&text).map_err(|reason| format!("{source} {reason}"))
+        let secret = Secret::new(&text).map_err(|reason| format!("{source} {reason}"))?;
+        riverrun_secret::learn(&secret.0);
+        Ok(secret)
     }
 }
 
@@ -99,17 +101,21 @@ impl Secrets {
         let schemes = ["Bearer", "bearer"];
         let words = words.filter(|word| !schemes.contains(word)).map(|word| Secret(word.to_owned()));
         let mut all: Vec<Secret> = key.cloned().into_iter().chain(words).collect();
+        all.iter().for_each(|secret| riverrun_secret::learn(&secret.0));
         // None is cut by another that it holds.
         all.sort_by_key(|secret| std::cmp::Reverse(secret.0.len()));
         Self(all.into())
     }
 
+    /// Its own secrets first, then whatever else the process knows.
     pub fn scrub(&self, text: &str) -> String {
-        self.0.iter().fold(text.to_owned(), |text, secret| secret.scrub(&text))
+        let text = self.0.iter().fold(text.to_owned(), |text, secret| secret.scrub(&text));
+        riverrun_secret::known().text(&text).into_owned()
     }
 
     pub fn scrub_bytes(&self, bytes: Vec<u8>) -> Vec<u8> {
-        self.0.iter().fold(bytes, |bytes, secret| secret.scrub_bytes(bytes))
+        let bytes = self.0.iter().fold(bytes, |bytes, secret| secret.scrub_bytes(bytes));
+        riverrun_secret::known().bytes(&bytes).into_owned()
     }
 }
 

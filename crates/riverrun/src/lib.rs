@@ -35,7 +35,7 @@ pub use riverrun_runner::agent::{
     Approval, AskedCall, Checked, Guardrail, GuardrailFuture, Limits, OnTimeout, Predicate, Rejection,
 };
 pub use riverrun_runner::hook::{Hook, HookDecision, HookInput, HookOutput, HookPoint, HookUse, OnFailure};
-pub use riverrun_runner::reference::{Keep, References, Wrapper};
+pub use riverrun_runner::reference::{Keep, ReferenceMode, References, Wrapper};
 pub use riverrun_runner::{Busy, CancelMode, CommandError, Decided, Rule, Settings, Submit};
 pub use riverrun_tool::{
     Call, ClientTool, CommandConfig, CommandTool, Endpoint, Flags, FunctionTool, HttpConfig, HttpTool,

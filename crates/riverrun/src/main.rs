@@ -9,6 +9,9 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    if let Some(code) = riverrun_tool::supervise() {
+        return code;
+    }
     small_pages();
     cli::main()
 }

@@ -8,8 +8,9 @@ use riverrun_provider::History;
 use riverrun_tool::Tool;
 use serde_json::Value;
 
+use crate::Deltas;
 use crate::hook::HookUse;
-use crate::reference::References;
+use crate::reference::{ReferenceMode, References};
 
 /// A configured agent. Names of models are `PROVIDER/MODEL` or `scripted/SCENARIO`.
 #[derive(Clone, Default)]
@@ -40,6 +41,10 @@ pub struct AgentSpec {
     pub merge: Option<Merge>,
     pub limits: Limits,
     pub references: References,
+    /// What goes before `references.mode`, by the name that the model calls; `SERVER` stands for all of `SERVER__tool`.
+    pub tool_references: BTreeMap<String, ReferenceMode>,
+    /// How pieces of text become deltas, for turns that do not say.
+    pub deltas: Deltas,
     pub output_schema: Option<Value>,
     pub reasoning_effort: Option<String>,
     pub temperature: Option<f64>,
@@ -73,6 +78,13 @@ pub trait Toolbox: Send + Sync + 'static {
 }
 
 impl AgentSpec {
+    /// Which results of this tool get a number.
+    pub fn reference_mode(&self, tool: &str) -> ReferenceMode {
+        let server = || tool.split_once("__").and_then(|(server, _)| self.tool_references.get(server));
+        let declared = self.tool_references.get(tool).or_else(server);
+        declared.copied().unwrap_or(self.references.mode())
+    }
+
     /// All tools of the server's, those that come and go as they are now.
     pub fn tools_now(&self) -> Vec<ToolUse> {
         let boxes = self.toolboxes.iter().map(|toolbox| toolbox.tools());
@@ -151,6 +163,8 @@ pub struct Limits {
     pub time: Option<Duration>,
     pub depth: u32,
     pub children: u32,
+    /// Tool calls of one answer that are run; the model reads an error for those beyond.
+    pub calls: u32,
     /// How long an action waits for its decision.
     pub action_timeout: Duration,
     pub on_action_timeout: OnTimeout,
@@ -165,6 +179,7 @@ impl Default for Limits {
             time: None,
             depth: 4,
             children: 64,
+            calls: 128,
             action_timeout: Duration::from_secs(300),
             on_action_timeout: OnTimeout::Reject,
         }

@@ -56,6 +56,9 @@ pub struct Settings {
     pub stop: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reasoning_effort: Option<String>,
+    /// How pieces of text become deltas.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deltas: Option<Deltas>,
     /// Members that are not known here; they go to the provider as they are.
     #[serde(skip_serializing_if = "Map::is_empty")]
     pub extra: Map<String, Value>,
@@ -66,6 +69,25 @@ pub struct Settings {
     /// The caller's whole request, for a bare model whose provider speaks its dialect.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verbatim: Option<Map<String, Value>>,
+}
+
+/// How the pieces of text that a service sends become deltas.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Deltas {
+    /// Each piece is one, unless the log is slower than the model: then those that wait are joined.
+    #[default]
+    Joined,
+    /// Each piece is one.
+    AsSent,
+}
+
+impl Deltas {
+    pub const ALL: [(&'static str, Deltas); 2] = [("joined", Deltas::Joined), ("as_sent", Deltas::AsSent)];
+
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|(known, _)| *known == word).map(|(_, deltas)| deltas)
+    }
 }
 
 /// What to do with a turn for a thread that has one already.
@@ -325,8 +347,19 @@ pub enum CommandError {
     Draining,
     #[error("the store is full")]
     Full,
+    /// For `running_turns` waiting helps; for what is stored, deleting does.
+    #[error("the tenant's quota `{quota}` is used up: {used} of {limit}; {}", way_out(quota))]
+    Quota { quota: &'static str, limit: u64, used: u64 },
     #[error("the store is not available: {0}")]
     Unavailable(String),
+}
+
+/// What frees a quota.
+fn way_out(quota: &str) -> &'static str {
+    match quota {
+        "running_turns" => "wait until a turn ends, or cancel one",
+        _ => "delete sessions, or ask the operator for more",
+    }
 }
 
 /// A turn that is being cancelled takes nothing more, and has not ended.

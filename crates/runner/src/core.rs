@@ -1,7 +1,7 @@
 //! What all sessions share, and the way to a session's actor.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use riverrun_event::Timestamp;
 use riverrun_log::{Clock, Random, SessionKey};
@@ -9,20 +9,24 @@ use tokio::sync::{Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
 
 use crate::actor::{self, Command};
+use crate::call_pool::CallPool;
 use crate::timer::Timers;
+use crate::turns::TurnCounts;
 use crate::{Journal, Options, Registry};
 
 pub(crate) struct Core {
     pub journal: Arc<dyn Journal>,
-    pub registry: Arc<Registry>,
+    /// For actors that begin from now on.
+    registry: RwLock<Arc<Registry>>,
     pub clock: Arc<dyn Clock>,
     pub random: Arc<dyn Random>,
     pub options: Options,
-    /// Places for effects that run at the same time.
-    pub places: Arc<Semaphore>,
+    /// Permits for calls of models, tools and hooks.
+    pub calls: Arc<CallPool>,
     /// Sessions whose state is read at the same time.
     pub loads: Semaphore,
     pub timers: Timers,
+    pub turns: Arc<TurnCounts>,
     /// Cancelled when nothing new may begin: what is open ends, and is written down.
     pub hand_over: CancellationToken,
     /// Cancelled when the runner stops.
@@ -51,20 +55,29 @@ impl Core {
         random: Arc<dyn Random>,
         options: Options,
     ) -> Self {
-        let places = Arc::new(Semaphore::new(options.running.clamp(1, Semaphore::MAX_PERMITS)));
+        let calls = CallPool::new(options.running);
         Self {
             journal,
-            registry,
+            registry: RwLock::new(registry),
             clock,
             random,
             options,
-            places,
+            calls,
             loads: Semaphore::new(64),
             timers: Timers::default(),
+            turns: Arc::default(),
             hand_over: CancellationToken::new(),
             stop: CancellationToken::new(),
             mailboxes: Mutex::default(),
         }
+    }
+
+    pub fn registry(&self) -> Arc<Registry> {
+        self.registry.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub fn set_registry(&self, registry: Arc<Registry>) {
+        *self.registry.write().unwrap_or_else(PoisonError::into_inner) = registry;
     }
 
     pub fn now(&self) -> Timestamp {

@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use riverrun_event::{Decoded, Sequence};
 use riverrun_fold::State;
-use riverrun_log::{Appended, Chunk, CommandChange, Error, Fact, IdempotencyRecord, Log, SessionKey, Ticket};
+use riverrun_log::{
+    Appended, Chunk, CommandChange, Error, Fact, IdempotencyRecord, Log, SessionKey, Ticket, Urgency,
+};
 
 pub type JournalFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, JournalError>> + Send + 'a>>;
 
@@ -52,6 +54,8 @@ pub struct Entry {
     pub facts: Vec<Fact>,
     pub commands: Vec<CommandChange>,
     pub idempotency: Vec<IdempotencyRecord>,
+    /// Reserved for what ends work: it may use what is kept back beyond a quota or on a full disk.
+    pub urgency: Urgency,
 }
 
 /// An entry that was handed over.
@@ -91,6 +95,9 @@ pub enum JournalError {
     /// The disk is full; the same may succeed later.
     #[error("the store is full")]
     Full,
+    /// The tenant may store no more; waiting does not help.
+    #[error("the tenant's quota `{quota}` is used up: {used} of {limit}")]
+    Quota { quota: &'static str, limit: u64, used: u64 },
     #[error("the store is not available: {0}")]
     Unavailable(String),
     #[error("the entry is not acceptable: {0}")]

@@ -7,7 +7,9 @@
 mod actor;
 pub mod agent;
 mod approve;
+mod call_pool;
 mod command;
+mod copied;
 mod core;
 mod drive;
 mod ending;
@@ -15,7 +17,6 @@ mod exact;
 mod history;
 pub mod hook;
 mod ids;
-mod imported;
 mod journal;
 mod named;
 mod page;
@@ -26,23 +27,25 @@ mod registry;
 mod runner;
 mod schema;
 mod timer;
+mod turns;
 mod view;
 
 pub use actor::blob_named;
 pub use agent::AgentSpec;
-pub use approve::{Rule, rules};
+pub use approve::Rule;
 pub use command::{
-    Busy, CancelMode, Cancelled, CommandError, Decide, Decided, Decision, Fate, Pause, Paused, ProcessOver,
-    ProcessWrite, QueueEntry, RequestKey, Revoke, Revoked, Settings, Spawn, Submit, Submitted,
+    Busy, CancelMode, Cancelled, CommandError, Decide, Decided, Decision, Deltas, Fate, Pause, Paused,
+    ProcessOver, ProcessWrite, QueueEntry, RequestKey, Revoke, Revoked, Settings, Spawn, Submit, Submitted,
 };
-pub use imported::Imported;
+pub use copied::{CopiedTurns, CopyReason};
 pub use journal::{
     Entry, Incarnation, Journal, JournalError, JournalFuture, Landed, Landfall, Landing, LandingFuture,
 };
 pub use named::Named;
-pub use registry::{Registry, Route};
+pub use registry::{Registry, Route, Routes};
 pub use riverrun_tool::{SchemaError, Terminate, check_schema, is_blocked};
 pub use runner::{Options, Runner};
+pub use turns::TurnQuotas;
 
 /// The thread of a turn that names none.
 pub(crate) fn main_thread() -> riverrun_event::ThreadId {

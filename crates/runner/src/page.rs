@@ -1,10 +1,10 @@
 //! Events on their way into the log, written together.
 
 use riverrun_event::{
-    DecodeError, Decoded, DeltaMaker, Draft, EventType, RunId, Scope, StepId, TaskId, ThreadId, Timestamp,
-    ToolCallId, TurnId, spill,
+    Author, DecodeError, Decoded, DeltaMaker, Draft, EventType, RunId, Scope, StepId, TaskId, ThreadId,
+    Timestamp, ToolCallId, TurnId, spill,
 };
-use riverrun_log::{BlobRef, CommandChange, Fact, NewBlob};
+use riverrun_log::{BlobRef, CommandChange, Fact, NewBlob, Urgency};
 use serde::Serialize;
 
 use crate::{Entry, JournalError};
@@ -22,6 +22,7 @@ pub(crate) struct Page {
     pub spilled: Vec<(BlobRef, NewBlob)>,
     /// What keeps them.
     pub facts: Vec<Fact>,
+    pub urgency: Urgency,
     size: usize,
     /// Why the log would not take it.
     problem: Option<DecodeError>,
@@ -30,7 +31,17 @@ pub(crate) struct Page {
 impl Page {
     pub fn new(now: Timestamp) -> Self {
         let (spilled, facts) = (Vec::new(), Vec::new());
-        Self { now, events: Vec::new(), commands: Vec::new(), spilled, facts, size: 0, problem: None }
+        let urgency = Urgency::Normal;
+        Self {
+            now,
+            events: Vec::new(),
+            commands: Vec::new(),
+            spilled,
+            facts,
+            urgency,
+            size: 0,
+            problem: None,
+        }
     }
 
     pub fn push(&mut self, kind: EventType, scope: &Scope, payload: &impl Serialize) {
@@ -66,7 +77,8 @@ impl Page {
 
     fn put(&mut self, event: Result<Decoded, DecodeError>) {
         match event {
-            Ok(event) => {
+            Ok(mut event) => {
+                event.draft.author = Author::Runner;
                 if self.events.capacity() == 0 {
                     // Most pages hold one piece of text, and an event is large.
                     self.events.reserve_exact(1);
@@ -94,7 +106,7 @@ impl Page {
         }
         let (events, commands) = (std::mem::take(&mut self.events), std::mem::take(&mut self.commands));
         let facts = std::mem::take(&mut self.facts);
-        Ok(Entry { events, commands, facts, ..Entry::default() })
+        Ok(Entry { events, commands, facts, urgency: self.urgency, ..Entry::default() })
     }
 
     pub fn put_back(&mut self, entry: Entry) {

@@ -8,7 +8,7 @@ use riverrun_tool::{Effect, Flags, Runs, ToolDefinition};
 use serde_json::{Value, json};
 
 use crate::agent::{Approval, TRANSFER, ToolUse, Toolbox};
-use crate::{AgentSpec, Registry, Route, Settings};
+use crate::{AgentSpec, Deltas, Registry, Route, Settings};
 
 /// An agent as a task sees it, with what the turn asks beside.
 #[derive(Clone)]
@@ -50,9 +50,10 @@ impl Persona {
                 let boxes = spec.toolboxes.iter().map(|toolbox| toolbox.tools()).collect();
                 Self { spec, boxes, is_gateway: false, settings }
             }
-            Route::Model { provider, model } => {
+            Route::Model { provider, model, fallbacks } => {
                 let name = format!("{}/{model}", provider.name());
-                let spec = AgentSpec { name: name.clone(), models: vec![name], ..AgentSpec::default() };
+                let models = std::iter::once(name.clone()).chain(fallbacks).collect();
+                let spec = AgentSpec { name, models, ..AgentSpec::default() };
                 Self { spec: Arc::new(spec), boxes: Vec::new(), is_gateway: true, settings }
             }
         })
@@ -151,6 +152,11 @@ impl Persona {
             [self.spec.instructions.as_deref(), citing.as_deref(), self.settings.instructions.as_deref()];
         let parts: Vec<&str> = parts.into_iter().flatten().filter(|part| !part.is_empty()).collect();
         (!parts.is_empty()).then(|| parts.join("\n\n"))
+    }
+
+    /// True if pieces of text are never joined.
+    pub fn sends_deltas_as_sent(&self) -> bool {
+        self.settings.deltas.unwrap_or(self.spec.deltas) == Deltas::AsSent
     }
 
     pub fn output_schema(&self) -> Option<&Value> {

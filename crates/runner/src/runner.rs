@@ -9,25 +9,29 @@ use riverrun_log::{Clock, Random, SessionKey};
 use riverrun_tool::Terminate;
 use tokio::sync::oneshot;
 
-use crate::actor::{Command, Reply};
+use crate::actor::{Command, Reply, Stop, load_rules};
 use crate::core::Core;
 use crate::named::Named;
 use crate::{
-    CancelMode, Cancelled, CommandError, Decide, Decided, Imported, Journal, Pause, Paused, ProcessOver,
-    ProcessWrite, QueueEntry, Registry, RequestKey, Spawn, Submit, Submitted,
+    CancelMode, Cancelled, CommandError, CopiedTurns, CopyReason, Decide, Decided, Journal, Pause, Paused,
+    ProcessOver, ProcessWrite, QueueEntry, Registry, RequestKey, Rule, Spawn, Submit, Submitted, TurnQuotas,
 };
 
 #[derive(Debug, Clone)]
 pub struct Options {
     /// Turns that may wait in the queue of one thread.
     pub queue: usize,
-    /// Model and tool calls that may run at the same time; more wait for a place.
+    /// Model, tool and hook calls that may run at the same time. Those that wait are taken tenant by tenant.
     pub running: usize,
+    /// Tool calls of one session that may run at the same time, and hooks.
+    pub per_session: usize,
+    /// Turns of one tenant that may be at work at the same time.
+    pub turns: TurnQuotas,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { queue: 100, running: 1000 }
+        Self { queue: 100, running: 1000, per_session: 64, turns: TurnQuotas::default() }
     }
 }
 
@@ -60,8 +64,13 @@ impl Runner {
         Self { _stop: Arc::new(StopOnDrop(core.clone())), core }
     }
 
-    pub fn registry(&self) -> &Registry {
-        &self.core.registry
+    pub fn registry(&self) -> Arc<Registry> {
+        self.core.registry()
+    }
+
+    /// Takes another registry. A session takes it up when it has no open turn.
+    pub fn set_registry(&self, registry: Arc<Registry>) {
+        self.core.set_registry(registry);
     }
 
     pub(crate) async fn ask<T>(
@@ -103,14 +112,26 @@ impl Runner {
         self.core.end(key);
     }
 
-    /// Follows the events of a session that comes as a file, to end what is open in it.
-    pub fn imported(&self) -> Imported {
-        Imported::new(self.core.clone())
+    /// Follows the events of a copy, to end what is open in it.
+    pub fn copied_turns(&self, reason: CopyReason) -> CopiedTurns {
+        CopiedTurns::new(self.core.clone(), reason)
+    }
+
+    /// The decisions that hold in a session until they are revoked, the oldest first.
+    pub async fn rules(&self, key: &SessionKey) -> Result<Vec<Rule>, CommandError> {
+        let incarnation = self.core.journal.open(key).await.map_err(Stop::of)?;
+        let state = self.core.journal.state(&incarnation).await.map_err(Stop::of)?;
+        Ok(load_rules(&self.core, key, &state).await?.into_list())
     }
 
     /// Sessions that are held in memory now: those at work, and those that were a moment ago.
     pub fn resident(&self) -> usize {
         self.core.actors()
+    }
+
+    /// Turns of a tenant that are at work now.
+    pub fn turns_at_work(&self, tenant: &riverrun_event::TenantId) -> u64 {
+        self.core.turns.of(tenant)
     }
 
     /// Resolves when the turn is durably submitted.

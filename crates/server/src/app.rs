@@ -2,9 +2,10 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock, Weak};
+use std::sync::{Arc, OnceLock, RwLock, Weak};
 
 use axum::extract::FromRef;
+use bytes::Bytes;
 use riverrun_event::{Sequence, SessionId, TenantId, Timestamp};
 use riverrun_fold::{Change, State};
 use riverrun_log::seeded::{self, Bug};
@@ -15,7 +16,8 @@ use riverrun_runner::Runner;
 
 use crate::edge::{Caller, Edge, Problem, not_found};
 use crate::metrics::Counter;
-use crate::route::InFlight;
+use crate::retention::Retention;
+use crate::route::{InFlight, Uploads};
 use crate::runner::{Agents, ServerJournal, SystemRandom};
 use crate::session::{AppendError, Batch, Hub, Hubs, Landed};
 use crate::upkeep::Upkeep;
@@ -45,11 +47,25 @@ struct Inner {
     run: Arc<Counter>,
     idempotency: InFlight,
     backups: OnceLock<PathBuf>,
+    uploads: Uploads,
+    uploads_directory: OnceLock<PathBuf>,
     config_schema: OnceLock<String>,
-    agents: Agents,
+    agents: RwLock<Arc<Agents>>,
+    retention: OnceLock<Retention>,
     runner: Runner,
     /// From the end of the recovery to the begin of the drain.
     takes_work: AtomicBool,
+}
+
+/// Reads a stored state; None if it cannot be read. A large one is read on a thread for long work, so that its worker
+/// serves others meanwhile.
+pub(crate) async fn read_state(bytes: Bytes) -> Option<State> {
+    const LARGE: usize = 256 * 1024;
+    let read = |bytes: &[u8]| State::from_json(std::str::from_utf8(bytes).ok()?).ok();
+    if bytes.len() < LARGE {
+        return read(&bytes);
+    }
+    tokio::task::spawn_blocking(move || read(&bytes)).await.ok().flatten()
 }
 
 /// An app that may be gone.
@@ -65,15 +81,18 @@ impl WeakApp {
 impl App {
     pub fn new(log: Arc<dyn Log>, clock: Arc<dyn Clock>, edge: Edge, epoch: Epoch, agents: Agents) -> Self {
         let hubs = Hubs::new(log.clone(), clock.clone());
+        log.set_quotas(edge.limits().storage_quotas());
+        let options =
+            riverrun_runner::Options { turns: edge.limits().turn_quotas(), ..agents.runner.clone() };
         Self(Arc::new_cyclic(|this| Inner {
             runner: Runner::new(
                 Arc::new(ServerJournal::new(WeakApp(this.clone()), log.clone())),
                 agents.registry.clone(),
                 clock.clone(),
                 Arc::new(SystemRandom),
-                agents.runner.clone(),
+                options,
             ),
-            agents,
+            agents: RwLock::new(Arc::new(agents)),
             takes_work: AtomicBool::new(false),
             log,
             clock,
@@ -85,7 +104,10 @@ impl App {
             upkeep: Upkeep::default(),
             idempotency: InFlight::default(),
             backups: OnceLock::new(),
+            uploads: Uploads::default(),
+            uploads_directory: OnceLock::new(),
             config_schema: OnceLock::new(),
+            retention: OnceLock::new(),
         }))
     }
 
@@ -93,6 +115,29 @@ impl App {
     pub fn with_backups(self, directory: PathBuf) -> Self {
         self.0.backups.get_or_init(|| directory);
         self
+    }
+
+    /// Uploads that are under way have their bytes in this directory, which is emptied now. Without one they have them
+    /// in memory.
+    pub fn with_uploads(self, directory: PathBuf) -> std::io::Result<Self> {
+        std::fs::create_dir_all(&directory)?;
+        // A system without nameless files may have left some.
+        for left in std::fs::read_dir(&directory)? {
+            let left = left?;
+            if left.file_type()?.is_file() {
+                std::fs::remove_file(left.path())?;
+            }
+        }
+        self.0.uploads_directory.get_or_init(|| directory);
+        Ok(self)
+    }
+
+    pub(crate) fn uploads(&self) -> &Uploads {
+        &self.0.uploads
+    }
+
+    pub(crate) fn uploads_directory(&self) -> Option<&Path> {
+        self.0.uploads_directory.get().map(PathBuf::as_path)
     }
 
     pub fn with_config_schema(self, schema: Option<String>) -> Self {
@@ -107,14 +152,29 @@ impl App {
         self.0.config_schema.get().map(String::as_str)
     }
 
+    /// How long events are kept. None: for ever, or the reckoning has not begun.
+    pub(crate) fn retention(&self) -> Option<&Retention> {
+        self.0.retention.get()
+    }
+
+    pub(crate) fn set_retention(&self, retention: Retention) {
+        self.0.retention.get_or_init(|| retention);
+    }
+
     /// None if this server was not told where backups go.
     pub fn backups(&self) -> Option<&Path> {
         self.0.backups.get().map(PathBuf::as_path)
     }
 
     /// What this server runs, and for whom.
-    pub fn agents(&self) -> &Agents {
-        &self.0.agents
+    pub fn agents(&self) -> Arc<Agents> {
+        self.0.agents.read().unwrap_or_else(|poison| poison.into_inner()).clone()
+    }
+
+    /// Takes another set of agents. Turns that run go on with what they began with.
+    pub fn set_agents(&self, agents: Agents) {
+        self.0.runner.set_registry(agents.registry.clone());
+        *self.0.agents.write().unwrap_or_else(|poison| poison.into_inner()) = Arc::new(agents);
     }
 
     pub fn runner(&self) -> &Runner {
@@ -246,8 +306,10 @@ impl App {
         snapshot: Option<Snapshot>,
     ) -> Result<State, Problem> {
         // A snapshot that cannot be read is worth nothing; the log is worth everything.
-        let text = snapshot.as_ref().and_then(|snapshot| std::str::from_utf8(&snapshot.bytes).ok());
-        let state = text.and_then(|text| State::from_json(text).ok());
+        let state = match snapshot {
+            Some(snapshot) => read_state(snapshot.bytes).await,
+            None => None,
+        };
         let mut state = state.unwrap_or_else(|| State::new(key.session.clone()));
         self.fold_to(key, at, &mut state, |_| {}).await?;
         Ok(state)
@@ -315,6 +377,9 @@ fn refusal(error: AppendError) -> Problem {
     match error {
         AppendError::Log(error) => Problem::from(error),
         AppendError::TooLarge => Problem::new(error.code(), error.to_string()),
+        AppendError::RunnerOnly { index, .. } => {
+            Problem::new(error.code(), error.to_string()).field("type").with("index", index)
+        }
     }
 }
 

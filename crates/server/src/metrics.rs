@@ -201,6 +201,8 @@ metrics! {
         "riverrun_actions_pending", "Actions that wait for a decision.";
     recovery_seconds: Histogram = Histogram::new(SECONDS),
         "riverrun_recovery_seconds", "From start to ready.";
+    sessions_in_memory: Gauge = Gauge::default(),
+        "riverrun_sessions_in_memory", "Sessions that are in use, or were a moment ago.";
 }
 
 impl Default for Metrics {

@@ -2,7 +2,7 @@
 
 use std::future::Future;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -33,6 +33,8 @@ pub struct Options {
     pub origins: Vec<String>,
     /// A proxy stands in front, and its forwarding headers are believed.
     pub behind_proxy: bool,
+    /// `/metrics` needs no key, wherever the server is reached.
+    pub open_metrics: bool,
     pub limits: Limits,
     /// Faults on request, scripted models for all, dialect routes without a key. Loopback only.
     pub dev: bool,
@@ -54,6 +56,49 @@ pub struct Ready {
     pub address: SocketAddr,
     /// True if the admin key was made just now.
     pub first_start: bool,
+    pub admin_key: AdminKeyFile,
+    /// Changes what the running server works with.
+    pub reloader: Reloader,
+}
+
+/// What is in the file of the admin key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AdminKeyFile {
+    /// A key that works.
+    Works,
+    /// Nothing: the store came from elsewhere, such as a backup, or the file was removed.
+    Absent,
+    /// A key of another store, or one that was revoked or rotated.
+    Useless,
+}
+
+/// What a reload brings. The rest needs a restart.
+#[derive(Debug, Clone)]
+pub struct Reload {
+    pub hosts: Vec<String>,
+    pub origins: Vec<String>,
+    pub limits: Limits,
+    pub agents: Agents,
+}
+
+/// A handle on a running server.
+#[derive(Clone)]
+pub struct Reloader(App);
+
+impl Reloader {
+    /// Takes up another configuration and reads the keys again. Streams and running turns go on.
+    pub async fn reload(&self, reload: Reload) -> Result<(), Problem> {
+        self.0.edge().keys().refresh().await?;
+        self.0.edge().reload(&reload.hosts, &reload.origins, reload.limits);
+        self.0.set_agents(reload.agents);
+        Ok(())
+    }
+}
+
+impl std::fmt::Debug for Reloader {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Reloader")
+    }
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -66,6 +111,8 @@ pub enum StartError {
     Keys(String),
     #[error("what was under way could not be taken up again: {0}")]
     Recover(String),
+    #[error("the directory for uploads cannot be prepared: {0}")]
+    Uploads(std::io::Error),
     #[error("the connections could not be served: {0}")]
     Serve(std::io::Error),
 }
@@ -85,19 +132,23 @@ pub async fn serve(
     let lease = log.acquire(Shard::ONLY, &owner()?, LEASE_TIME).await?;
     let keys = Keys::load(log.clone(), clock.clone()).await.map_err(|problem| keys_error(&problem))?;
     let first_start = keys.ensure_admin(&options.admin_key).await.map_err(|problem| keys_error(&problem))?;
+    let admin_key = admin_key_file(&keys, &options.admin_key);
     let config = Config {
         hosts: options.hosts,
         origins: options.origins,
         behind_proxy: options.behind_proxy,
+        open_metrics: options.open_metrics,
         limits: options.limits,
         dev: options.dev,
         ..Config::new(address)
     };
     let edge = Edge::new(config, keys, Arc::new(Metrics::new()), clock.clone());
+    let uploads = options.admin_key.with_file_name("uploads");
     let backups = options.backups.unwrap_or_else(|| options.admin_key.with_file_name("backups"));
     let drain_time = edge.limits().drain_time;
     let app = App::new(log.clone(), clock, edge.clone(), lease.epoch, options.agents).with_backups(backups);
     let app = app.with_config_schema(options.config_schema);
+    let app = app.with_uploads(uploads).map_err(StartError::Uploads)?;
     let server = tokio::spawn(crate::edge::serve(listener, route::router(app.clone()), edge.clone()));
     let behind = [
         tokio::spawn(upkeep::run(app.clone(), options.retention)),
@@ -112,7 +163,7 @@ pub async fn serve(
     if recovered.is_ok() {
         app.set_takes_work(true);
         edge.readiness().set(None);
-        ready(&Ready { address, first_start });
+        ready(&Ready { address, first_start, admin_key, reloader: Reloader(app.clone()) });
         stop.await;
     }
     app.set_takes_work(false);
@@ -138,6 +189,14 @@ pub async fn serve(
 /// dropped. For programs that have an app without a listener.
 pub async fn tend(app: App, lease: Lease, retention: Option<Duration>) {
     tokio::join!(upkeep::run(app.clone(), retention), keep_lease(app, lease));
+}
+
+fn admin_key_file(keys: &Keys, path: &Path) -> AdminKeyFile {
+    match std::fs::read_to_string(path) {
+        Ok(text) if keys.is_admin(text.trim()) => AdminKeyFile::Works,
+        Ok(_) => AdminKeyFile::Useless,
+        Err(_) => AdminKeyFile::Absent,
+    }
 }
 
 fn keys_error(problem: &Problem) -> StartError {

@@ -11,8 +11,9 @@ use riverrun_fold::State;
 use riverrun_log::{SealedTurn, SessionKey, Snapshot, SnapshotFound};
 use tokio::sync::Notify;
 
-use crate::app::App;
+use crate::app::{App, read_state};
 use crate::edge::Problem;
+use crate::retention::Retention;
 use crate::session::{Batch, Hub};
 
 /// Bytes after which a session gets a snapshot even in the middle of a turn: as many as a reader folds in a few
@@ -28,10 +29,15 @@ const UNSEALED: u64 = 256;
 const SWEEP_EVERY: Duration = Duration::from_secs(1);
 /// A session that rests this long is packed to its end.
 const RESTED_MILLIS: u64 = 1_500;
-/// How long one sweep may pack rested sessions: a fifth of the time between two sweeps.
+/// A session that rests with fewer new bytes than this is packed without a snapshot: folding them takes no time. A
+/// reader who meets many such rests in a row asks for one.
+const SMALL_REST: u64 = 16 * 1024;
+/// How long one sweep may pack rested sessions: a fifth of the time between two sweeps, and most of it when there are
+/// many in memory. Most of it is waiting for commits.
 const PACKING: Duration = Duration::from_millis(200);
+const PACKING_IN_CROWD: Duration = Duration::from_millis(800);
 /// Sessions that one sweep looks at; more than can be packed in its time.
-const LOOKED_AT: usize = 1024;
+const LOOKED_AT: usize = 8192;
 /// How long a session that nobody uses stays in memory, and how long when there are many of them.
 const HUB_IDLE_MILLIS: u64 = 60_000;
 const HUB_IDLE_IN_CROWD_MILLIS: u64 = 3_000;
@@ -78,6 +84,13 @@ impl Upkeep {
 
 /// Runs until the drain. Everything it does can be done again or left undone: the log is the truth.
 pub async fn run(app: App, retention: Option<Duration>) {
+    if let Some(age) = retention {
+        let wall = u64::try_from(app.now().millis()).unwrap_or(0);
+        match Retention::start(&**app.log(), wall, age).await {
+            Ok(retention) => app.set_retention(retention),
+            Err(error) => tracing::warn!(code = %error.code(), "nothing is deleted by age in this run"),
+        }
+    }
     let mut sweep = tokio::time::interval(SWEEP_EVERY);
     sweep.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     let mut sweeps = 0_u32;
@@ -95,23 +108,36 @@ pub async fn run(app: App, retention: Option<Duration>) {
             if app.edge().drain().is_started() {
                 return;
             }
-            tend_or_tell(&app, &key, UNSEALED, retention).await;
+            tend_or_tell(&app, &key, UNSEALED, Shot::AtHead).await;
         }
-        pack_rested(&app, rested, retention).await;
+        pack_rested(&app, rested).await;
+        retire_expired(&app).await;
+    }
+}
+
+/// Deletes the events of finished sessions that are old, also of those that nobody uses.
+async fn retire_expired(app: &App) {
+    let Some(retention) = app.retention() else { return };
+    for expired in retention.look(app).await {
+        if app.edge().drain().is_started() {
+            return;
+        }
+        tend_or_tell(app, &expired.key, 0, Shot::AtHead).await;
     }
 }
 
 /// Several at a time, so that they share syncs.
-async fn pack_rested(app: &App, rested: Vec<Arc<Hub>>, retention: Option<Duration>) {
-    const TOGETHER: usize = 16;
+async fn pack_rested(app: &App, rested: Vec<Arc<Hub>>) {
+    const TOGETHER: usize = 128;
     let began = Instant::now();
+    let time = if app.hubs().count() > CROWD { PACKING_IN_CROWD } else { PACKING };
     let has_time = |_: &Arc<Hub>| {
-        let goes_on = began.elapsed() < PACKING && !app.edge().drain().is_started();
+        let goes_on = began.elapsed() < time && !app.edge().drain().is_started();
         std::future::ready(goes_on)
     };
     let packed = stream::iter(rested).take_while(has_time).for_each_concurrent(TOGETHER, async |hub| {
-        hub.since_upkeep.store(0, Ordering::Release);
-        tend_or_tell(app, &hub.key, 0, retention).await;
+        let is_small = hub.since_upkeep.swap(0, Ordering::AcqRel) < SMALL_REST;
+        tend_or_tell(app, &hub.key, 0, if is_small { Shot::None } else { Shot::AtHead }).await;
     });
     packed.await;
 }
@@ -119,6 +145,8 @@ async fn pack_rested(app: &App, rested: Vec<Arc<Hub>>, retention: Option<Duratio
 /// Lets go of what nobody uses, and says which sessions rest.
 async fn sweep_once(app: &App, sweeps: u32) -> Vec<Arc<Hub>> {
     let measures = sweeps.is_multiple_of(MEASURE_EVERY);
+    let in_memory = i64::try_from(app.hubs().count()).unwrap_or(i64::MAX);
+    app.edge().metrics().sessions_in_memory.set(in_memory);
     if app.hubs().count() > CROWD {
         app.hubs().sweep(HUB_IDLE_IN_CROWD_MILLIS);
     } else if measures {
@@ -131,8 +159,8 @@ async fn sweep_once(app: &App, sweeps: u32) -> Vec<Arc<Hub>> {
     app.hubs().idle(before, LOOKED_AT)
 }
 
-async fn tend_or_tell(app: &App, key: &SessionKey, unsealed: u64, retention: Option<Duration>) {
-    if let Err(problem) = tend(app, key, unsealed, retention).await {
+async fn tend_or_tell(app: &App, key: &SessionKey, unsealed: u64, shot: Shot) {
+    if let Err(problem) = tend(app, key, unsealed, shot).await {
         tracing::warn!(code = %problem.code(), session = %key.session, "upkeep of a session failed");
     }
 }
@@ -143,13 +171,15 @@ async fn measure(app: &App) {
     }
 }
 
-/// Snapshots a session at its head, stores the turns that left its state, packs all but the last `unsealed` events.
-async fn tend(
-    app: &App,
-    key: &SessionKey,
-    unsealed: u64,
-    retention: Option<Duration>,
-) -> Result<(), Problem> {
+/// Whether a session's state is stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Shot {
+    AtHead,
+    None,
+}
+
+/// Snapshots a session, stores the turns that left its state, packs all but the last `unsealed` events.
+async fn tend(app: &App, key: &SessionKey, unsealed: u64, shot: Shot) -> Result<(), Problem> {
     // Upkeep is no use: it does not keep the session in memory.
     let hub = match app.hubs().known(key) {
         Some(hub) => hub,
@@ -163,16 +193,18 @@ async fn tend(
         return Ok(());
     }
     let Some(head) = app.log().head(key).await? else { return Ok(()) };
-    let size = snapshot(app, key, head.last).await?;
-    hub.upkeep_after.store(SNAPSHOT_BYTES.max(size), Ordering::Relaxed);
+    // What retention deletes lives on in the snapshot alone.
+    if shot == Shot::AtHead || app.retention().is_some() {
+        let size = snapshot(app, key, head.last).await?;
+        hub.upkeep_after.store(SNAPSHOT_BYTES.max(size), Ordering::Relaxed);
+    }
     let through = Sequence::new(head.last.get().saturating_sub(unsealed)).unwrap_or_default();
     if through.get() > 0 {
         app.log().seal(key, through).await?;
     }
-    if let Some(age) = retention {
-        let now = u64::try_from(app.now().millis()).unwrap_or(0);
-        let age = u64::try_from(age.as_millis()).unwrap_or(u64::MAX);
-        let before = riverrun_log::Timestamp::from_millis(now.saturating_sub(age));
+    if let Some(retention) = app.retention() {
+        let before = retention.cutoff(u64::try_from(app.now().millis()).unwrap_or(0));
+        // The log keeps everything of a session in which something is open.
         app.log().retire(key, through, Some(before)).await?;
     }
     Ok(())
@@ -181,19 +213,25 @@ async fn tend(
 /// Stores the state at `head`, and the turns that left it since the last time. Answers its size.
 async fn snapshot(app: &App, key: &SessionKey, head: Sequence) -> Result<u64, Problem> {
     let SnapshotFound { snapshot, .. } = app.log().snapshot(key, head).await?;
-    let from = snapshot.and_then(|snapshot| {
-        let text = std::str::from_utf8(&snapshot.bytes).ok()?;
-        State::from_json(text).ok()
-    });
+    let from = match snapshot {
+        Some(snapshot) => read_state(snapshot.bytes).await,
+        None => None,
+    };
     let mut state = from.unwrap_or_else(|| State::new(key.session.clone()));
     let mut sealed = Vec::new();
     app.fold_to(key, head, &mut state, |turn| sealed.push(turn)).await?;
     for turn in sealed {
         app.log().put_sealed_turn(key, stored(&turn)).await?;
     }
-    let json = state.to_json();
-    let size = json.len() as u64;
-    app.log().put_snapshot(key, Snapshot { sequence: state.sequence, bytes: json.into() }).await?;
+    // Writing and packing a large state takes long; the workers serve others meanwhile.
+    let (log, key) = (app.log().clone(), key.clone());
+    let stored = tokio::task::spawn_blocking(move || {
+        let json = state.to_json();
+        let size = json.len() as u64;
+        (size, log.put_snapshot(&key, Snapshot { sequence: state.sequence, bytes: json.into() }))
+    });
+    let (size, ticket) = stored.await.map_err(|error| riverrun_log::Error::Failed(error.to_string()))?;
+    ticket.await?;
     Ok(size)
 }
 

@@ -25,6 +25,8 @@ pub struct Call {
     pub progress: ProgressSink,
     /// Where the process of an interactive tool is told.
     pub process: Option<Arc<dyn ProcessHost>>,
+    /// Refuse the call if the tool is no longer what its definition says: it was decided upon by that.
+    pub must_match: bool,
 }
 
 /// What a running tool tells.
@@ -33,8 +35,10 @@ pub struct Progress {
     pub message: Option<String>,
     /// From 0 to 1.
     pub fraction: Option<f64>,
-    /// Output so far.
+    /// A block of the output so far. The user sees it in the call's result until the next one, or the end.
     pub partial: Option<Block>,
+    /// The place of `partial` among the blocks of the result; default: 0.
+    pub block_index: Option<u32>,
 }
 
 /// Where progress goes. It never blocks; progress that nobody can take is dropped.

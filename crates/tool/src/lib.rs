@@ -24,6 +24,8 @@ mod schema;
 mod scrub;
 mod secret;
 mod set;
+mod strays;
+mod supervisor;
 mod tool;
 mod written;
 
@@ -48,6 +50,9 @@ pub use process::Program;
 pub use run::run;
 pub use runs::Runs;
 pub use schema::{Misfit, SchemaError, check_schema, check_value, find_misfit};
+pub use scrub::redact_progress;
 pub use secret::Secret;
 pub use set::{Listing, SetError, ToolSet};
+pub use strays::use_supervisor;
+pub use supervisor::supervise;
 pub use tool::{Tool, ToolFuture};

@@ -64,6 +64,22 @@ impl ProcessLimits {
         if all.is_empty() { String::new() } else { format!(" (it may use {})", all.join(", ")) }
     }
 
+    /// One word, for the command line of a supervisor.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn to_word(&self) -> String {
+        let cpu = self.cpu.map(|time| time.as_millis() as u64);
+        let all = [self.memory, cpu, self.open_files, self.processes, self.file_size];
+        all.map(|limit| limit.map_or_else(|| "-".to_owned(), |limit| limit.to_string())).join(",")
+    }
+
+    #[cfg(target_os = "linux")]
+    pub(crate) fn from_word(word: &str) -> Option<Self> {
+        let limit = |text: &str| if text == "-" { Some(None) } else { text.parse().ok().map(Some) };
+        let all: Vec<Option<u64>> = word.split(',').map(limit).collect::<Option<_>>()?;
+        let [memory, cpu, open_files, processes, file_size] = all[..] else { return None };
+        Some(Self { memory, cpu: cpu.map(Duration::from_millis), open_files, processes, file_size })
+    }
+
     #[cfg(not(target_os = "linux"))]
     pub(crate) fn set(&self, _pid: Pid) -> io::Result<()> {
         Ok(())
@@ -125,15 +141,47 @@ impl ProcessLimits {
     }
 }
 
-/// What the process had started before its limits were set.
+/// The children of a process, of each of its threads.
 #[cfg(target_os = "linux")]
-fn children(pid: Pid) -> Vec<Pid> {
-    let pid = pid.as_raw_nonzero();
-    let listed = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
+pub(crate) fn children(pid: Pid) -> Vec<Pid> {
+    let threads = std::fs::read_dir(format!("/proc/{}/task", pid.as_raw_nonzero()));
+    let listed = |thread: std::fs::DirEntry| std::fs::read_to_string(thread.path().join("children")).ok();
+    let listed: String = threads.into_iter().flatten().flatten().filter_map(listed).collect();
     listed.split_whitespace().filter_map(|word| Pid::from_raw(word.parse().ok()?)).collect()
+}
+
+/// Children, their children, and so on.
+#[cfg(target_os = "linux")]
+pub(crate) fn descendants(pid: Pid) -> Vec<Pid> {
+    let mut found = children(pid);
+    let mut next = 0;
+    while let Some(pid) = found.get(next).copied() {
+        next += 1;
+        let more = children(pid);
+        found.extend(more.into_iter().filter(|pid| !found.contains(pid)).collect::<Vec<_>>());
+    }
+    found
 }
 
 pub(crate) fn signal_of(status: ExitStatus) -> Option<i32> {
     use std::os::unix::process::ExitStatusExt;
     status.signal()
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_pass_through_a_word() {
+        let some = ProcessLimits {
+            memory: Some(1 << 30),
+            cpu: Some(Duration::from_millis(1500)),
+            ..Default::default()
+        };
+        for limits in [ProcessLimits::default(), some] {
+            assert_eq!(ProcessLimits::from_word(&limits.to_word()), Some(limits));
+        }
+        assert_eq!(ProcessLimits::from_word("1,2"), None);
+    }
 }

@@ -72,6 +72,7 @@ const ROUNDS: usize = 8;
 
 #[cfg(target_os = "linux")]
 fn sweep(wanted: &[String]) -> Option<Vec<u32>> {
+    use crate::strays::is_supervisor;
     use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
     let ours = std::process::id();
     let mut found = Vec::new();
@@ -79,7 +80,12 @@ fn sweep(wanted: &[String]) -> Option<Vec<u32>> {
         let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse::<u32>().ok()) else {
             continue;
         };
-        let Some(number) = i32::try_from(pid).ok().filter(|_| pid != ours).and_then(Pid::from_raw) else {
+        let Some(number) = i32::try_from(pid)
+            .ok()
+            .filter(|_| pid != ours)
+            .filter(|_| !is_supervisor(pid))
+            .and_then(Pid::from_raw)
+        else {
             continue;
         };
         let Ok(handle) = pidfd_open(number, PidfdFlags::empty()) else { continue };

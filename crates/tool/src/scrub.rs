@@ -1,203 +1,106 @@
 //! Keeps secret values out of what tools give back: they are found by value and replaced, wherever they stand.
 //!
-//! Found is what stands there as it was given, also inside JSON. What a tool encodes, splits or shortens is not.
+//! Hidden is every secret that the process knows (`riverrun_secret`), not only those of the tool at hand.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
+use riverrun_secret::{Redacting, known, learn, learn_named, learn_referred};
 use serde_json::Value;
 
 use crate::{Progress, ProgressSink, Secret, ToolError, ToolOutput};
 
-/// Shorter values are not looked for: they would be found everywhere.
-const SHORTEST: usize = 6;
-/// A line of a longer value, such as of a key in PEM, is looked for by itself from this length on.
-const SHORTEST_LINE: usize = 16;
-const HIDDEN: &str = "[secret]";
+/// Of a secret that comes in several messages of progress, fewer bytes than this may be seen.
+const SHORTEST_HELD: usize = 6;
 
-/// The values that must not be seen.
-#[derive(Clone, Default)]
-pub(crate) struct Scrubber {
-    /// The longest first, so that none is cut by another that it holds.
-    values: Arc<Vec<String>>,
-}
+/// What a tool was given is known when there is one of these.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Scrubber;
 
 impl Scrubber {
-    /// Of variables or headers with their names. A plain value is a secret if its name says so. One that cannot be
-    /// read now is not looked for: nothing was sent of it either.
+    /// Learns variables or headers with their names. A plain value is a secret if its name says so. One that cannot be
+    /// read now is not learned: nothing was sent of it either.
     pub fn of<'a>(named: impl IntoIterator<Item = (&'a str, &'a Secret)>) -> Self {
-        let secret = |(name, secret): (&str, &Secret)| match secret {
-            Secret::Plain(value) => names_a_secret(name).then(|| value.clone()),
-            Secret::Env(_) | Secret::File(_) => secret.read().ok(),
-        };
-        Self::new(named.into_iter().filter_map(secret))
-    }
-
-    pub fn new(values: impl IntoIterator<Item = String>) -> Self {
-        let mut all: Vec<String> = values.into_iter().flat_map(|value| forms(&value)).collect();
-        all.sort_unstable_by(|one, other| other.len().cmp(&one.len()).then(one.cmp(other)));
-        all.dedup();
-        Self { values: Arc::new(all) }
-    }
-
-    /// With the values of the other too: those that a server was started with, and those of today.
-    pub fn and(&self, other: &Self) -> Self {
-        Self::new(self.values.iter().chain(other.values.iter()).cloned())
-    }
-
-    pub fn text(&self, text: &str) -> String {
-        self.values.iter().fold(text.to_owned(), |text, value| match text.contains(value.as_str()) {
-            true => text.replace(value.as_str(), HIDDEN),
-            false => text,
-        })
-    }
-
-    pub fn bytes(&self, bytes: &[u8]) -> Vec<u8> {
-        let mut stream = self.stream();
-        let mut clean = stream.push(bytes);
-        clean.extend(stream.end());
-        clean
-    }
-
-    pub fn json(&self, value: &mut Value) {
-        match value {
-            Value::String(text) => *text = self.text(text),
-            Value::Array(list) => list.iter_mut().for_each(|value| self.json(value)),
-            Value::Object(members) => {
-                let has_secret =
-                    |name: &String| self.values.iter().any(|value| name.contains(value.as_str()));
-                if members.keys().any(has_secret) {
-                    let all = std::mem::take(members);
-                    *members = all.into_iter().map(|(name, value)| (self.text(&name), value)).collect();
-                }
-                members.values_mut().for_each(|value| self.json(value));
+        for (name, secret) in named {
+            match secret {
+                Secret::Plain(value) => learn_named(name, value),
+                Secret::File(_) => secret.read().iter().for_each(|value| learn(value)),
+                Secret::Env(_) => secret.read().iter().for_each(|value| {
+                    learn_named(name, value);
+                    learn_referred(value);
+                }),
             }
-            Value::Null | Value::Bool(_) | Value::Number(_) => {}
         }
+        Self
     }
 
-    pub fn output(&self, output: ToolOutput) -> ToolOutput {
-        if self.values.is_empty() {
-            return output;
-        }
-        let mut output = output;
-        for part in output.content.iter_mut().chain(&mut output.block_list) {
+    pub fn text(self, text: &str) -> String {
+        known().text(text).into_owned()
+    }
+
+    pub fn bytes(self, bytes: &[u8]) -> Vec<u8> {
+        known().bytes(bytes).into_owned()
+    }
+
+    pub fn json(self, value: &mut Value) {
+        known().json(value);
+    }
+
+    pub fn result(self, result: Result<ToolOutput, ToolError>) -> Result<ToolOutput, ToolError> {
+        result.map(ToolOutput::redacted).map_err(ToolError::redacted)
+    }
+
+    pub fn error(self, error: ToolError) -> ToolError {
+        error.redacted()
+    }
+
+    pub fn progress(self, sink: ProgressSink) -> ProgressSink {
+        redact_progress(sink)
+    }
+
+    pub fn stream(self) -> Redacting {
+        Redacting::new(known())
+    }
+}
+
+/// The sink, told nothing that is secret, also if a secret comes in several messages.
+pub fn redact_progress(sink: ProgressSink) -> ProgressSink {
+    let messages = Mutex::new(Redacting::prompt(known(), SHORTEST_HELD));
+    Arc::new(move |progress: Progress| {
+        let Progress { message, fraction, partial, block_index } = progress;
+        let message = message.map(|message| {
+            let mut messages = messages.lock().unwrap_or_else(PoisonError::into_inner);
+            String::from_utf8_lossy(&messages.push(message.as_bytes())).into_owned()
+        });
+        let output = ToolOutput { content: partial.into_iter().collect(), ..ToolOutput::default() };
+        sink(Progress { message, fraction, partial: output.redacted().content.pop(), block_index });
+    })
+}
+
+impl ToolOutput {
+    /// Without any secret that the process knows.
+    pub fn redacted(mut self) -> Self {
+        let known = known();
+        for part in self.content.iter_mut().chain(&mut self.block_list) {
             // A part that JSON cannot hold was never read from anything.
             let Ok(mut value) = serde_json::to_value(&*part) else { continue };
-            let before = value.clone();
-            self.json(&mut value);
-            if value != before
+            if known.json(&mut value)
                 && let Ok(clean) = serde_json::from_value(value)
             {
                 *part = clean;
             }
         }
-        if let Some(structured) = &mut output.structured {
-            self.json(structured);
+        if let Some(structured) = &mut self.structured {
+            known.json(structured);
         }
-        output
-    }
-
-    pub fn error(&self, error: ToolError) -> ToolError {
-        ToolError { message: self.text(&error.message), ..error }
-    }
-
-    pub fn result(&self, result: Result<ToolOutput, ToolError>) -> Result<ToolOutput, ToolError> {
-        result.map(|output| self.output(output)).map_err(|error| self.error(error))
-    }
-
-    /// The sink, told nothing that is secret.
-    pub fn progress(&self, sink: ProgressSink) -> ProgressSink {
-        if self.values.is_empty() {
-            return sink;
-        }
-        let scrubber = self.clone();
-        Arc::new(move |told: Progress| {
-            let Progress { message, fraction, partial } = told;
-            let message = message.map(|message| scrubber.text(&message));
-            let output = ToolOutput { content: partial.into_iter().collect(), ..ToolOutput::default() };
-            let partial = scrubber.output(output).content.pop();
-            sink(Progress { message, fraction, partial });
-        })
-    }
-
-    pub fn stream(&self) -> Scrubbing {
-        Scrubbing { scrubber: self.clone(), held: Vec::new() }
+        self
     }
 }
 
-/// Bytes that come in pieces: what may be the beginning of a secret waits for what follows it.
-pub(crate) struct Scrubbing {
-    scrubber: Scrubber,
-    held: Vec<u8>,
-}
-
-impl Scrubbing {
-    /// What may be shown now.
-    pub fn push(&mut self, bytes: &[u8]) -> Vec<u8> {
-        if self.scrubber.values.is_empty() {
-            return bytes.to_vec();
-        }
-        self.held.extend_from_slice(bytes);
-        let mut clean = Vec::with_capacity(self.held.len());
-        let mut at = 0;
-        while at < self.held.len() {
-            let rest = &self.held[at..];
-            let mut values = self.scrubber.values.iter().map(String::as_bytes);
-            // A longer value that may still come wins over a shorter one that is there.
-            let found = values.find(|value| rest.starts_with(value) || value.starts_with(rest));
-            match found {
-                Some(value) if value.len() <= rest.len() => {
-                    clean.extend_from_slice(HIDDEN.as_bytes());
-                    at += value.len();
-                }
-                Some(_) => break,
-                None => {
-                    clean.push(rest[0]);
-                    at += 1;
-                }
-            }
-        }
-        self.held.drain(..at);
-        clean
+impl ToolError {
+    /// Without any secret that the process knows.
+    pub fn redacted(self) -> Self {
+        Self { message: known().text(&self.message).into_owned(), ..self }
     }
-
-    /// Nothing follows: a secret that was begun and not ended may hold a shorter one.
-    pub fn end(&mut self) -> Vec<u8> {
-        let held = std::mem::take(&mut self.held);
-        let longest = self.scrubber.values.iter().filter(|value| value.len() <= held.len());
-        let shorter = Scrubber { values: Arc::new(longest.cloned().collect()) };
-        if shorter.values.is_empty() {
-            return held;
-        }
-        let mut again = Scrubbing { scrubber: shorter, held: Vec::new() };
-        let mut clean = again.push(&held);
-        clean.extend(again.end());
-        clean
-    }
-}
-
-/// The value as it is, as it stands in a JSON string, and what of it may stand alone: behind the word of an
-/// `Authorization` header, or a line.
-fn forms(value: &str) -> Vec<String> {
-    let mut forms = vec![value.to_owned()];
-    if let Some(("Bearer" | "Basic" | "Token" | "token" | "bearer", rest)) = value.split_once(' ') {
-        forms.push(rest.trim().to_owned());
-    }
-    let lines = value.lines().filter(|line| *line != value && !line.starts_with("-----"));
-    forms.extend(lines.filter(|line| line.len() >= SHORTEST_LINE).map(ToOwned::to_owned));
-    let in_json = |value: &String| {
-        let quoted = Value::from(value.as_str()).to_string();
-        quoted[1..quoted.len() - 1].to_owned()
-    };
-    forms.extend(forms.iter().map(in_json).collect::<Vec<_>>());
-    forms.retain(|form| form.len() >= SHORTEST);
-    forms
-}
-
-/// True for the name of a variable or a header that usually holds a secret.
-pub(crate) fn names_a_secret(name: &str) -> bool {
-    let name = name.to_ascii_lowercase();
-    ["key", "token", "secret", "passw", "credential", "auth", "cookie"].iter().any(|word| name.contains(word))
 }
 
 #[cfg(test)]
@@ -207,48 +110,27 @@ mod tests {
 
     use super::*;
 
-    fn scrubber(values: &[&str]) -> Scrubber {
-        Scrubber::new(values.iter().map(|value| (*value).to_owned()))
-    }
-
     #[test]
     fn a_secret_is_hidden_in_text_in_json_and_in_errors() {
-        let scrubber = scrubber(&["Bearer sesame-42", "say \"open\"", "short"]);
-        assert_eq!(scrubber.text("Bearer sesame-42, sesame-42"), "[secret], [secret]");
-        assert_eq!(scrubber.text("short is too short"), "short is too short");
+        ["Bearer sesame-42", "say \"open\"", "short"].iter().for_each(|value| learn(value));
+        assert_eq!(Scrubber.text("Bearer sesame-42, sesame-42"), "[secret], [secret]");
+        assert_eq!(Scrubber.text("short is too short"), "short is too short");
         let output = ToolOutput {
             structured: Some(json!({"say \"open\"": ["x sesame-42"]})),
             ..ToolOutput::text("{\"said\":\"say \\\"open\\\"\"}")
         };
-        let clean = scrubber.output(output);
+        let clean = output.redacted();
         assert_eq!(clean.content, [Block::plain("{\"said\":\"[secret]\"}")]);
         assert_eq!(clean.structured, Some(json!({"[secret]": ["x [secret]"]})));
     }
 
     #[test]
-    fn wherever_a_stream_is_cut_it_is_clean() {
-        let scrubber = scrubber(&["abcabcabd", "abcabc"]);
-        let text = b"xabcabcabcabdyabcabcz abcab";
-        let whole = "x[secret]abcabdy[secret]z abcab";
-        for first in 0..text.len() {
-            for second in first..text.len() {
-                let mut stream = scrubber.stream();
-                let mut clean = stream.push(&text[..first]);
-                clean.extend(stream.push(&text[first..second]));
-                clean.extend(stream.push(&text[second..]));
-                clean.extend(stream.end());
-                assert_eq!(String::from_utf8_lossy(&clean), whole, "{first} {second}");
-            }
-        }
-    }
-
-    #[test]
     fn the_lines_of_a_key_are_hidden_and_its_frame_is_not() {
         let key = "-----BEGIN KEY-----\nMIIEvQIBADANBgkqhkiG9w0B\n-----END KEY-----";
-        let scrubber = scrubber(&[key]);
-        assert_eq!(scrubber.text("got MIIEvQIBADANBgkqhkiG9w0B"), "got [secret]");
-        assert_eq!(scrubber.text(&format!("a {key} b")), "a [secret] b");
-        assert_eq!(scrubber.text("-----BEGIN KEY-----"), "-----BEGIN KEY-----");
+        learn(key);
+        assert_eq!(Scrubber.text("got MIIEvQIBADANBgkqhkiG9w0B"), "got [secret]");
+        assert_eq!(Scrubber.text(&format!("a {key} b")), "a [secret] b");
+        assert_eq!(Scrubber.text("-----BEGIN KEY-----"), "-----BEGIN KEY-----");
     }
 
     #[test]
@@ -256,5 +138,19 @@ mod tests {
         let (plain, named) = (Secret::from("metric-units"), Secret::from("sk-12345678"));
         let scrubber = Scrubber::of([("UNITS", &plain), ("API_KEY", &named)]);
         assert_eq!(scrubber.text("metric-units sk-12345678"), "metric-units [secret]");
+    }
+
+    #[test]
+    fn a_secret_over_two_messages_of_progress_is_hidden() {
+        learn("tr0ub4dor-and-3");
+        let seen = Arc::new(Mutex::new(String::new()));
+        let sink = redact_progress({
+            let seen = seen.clone();
+            Arc::new(move |progress: Progress| seen.lock().unwrap().push_str(&progress.message.unwrap()))
+        });
+        for message in ["it is tr0ub4d", "or-and", "-3 indeed"] {
+            sink(Progress { message: Some(message.to_owned()), ..Progress::default() });
+        }
+        assert_eq!(*seen.lock().unwrap(), "it is [secret] indeed");
     }
 }

@@ -20,10 +20,16 @@ impl Secret {
         match self {
             Secret::Plain(value) => Ok(value.clone()),
             Secret::Env(name) => {
-                std::env::var(name).map_err(|_| format!("the environment variable `{name}` is not set"))
+                let value = riverrun_secret::variable(name);
+                let value = value.ok_or_else(|| format!("the environment variable `{name}` is not set"))?;
+                riverrun_secret::learn_referred(&value);
+                Ok(value)
             }
             Secret::File(path) => match std::fs::read_to_string(path) {
-                Ok(text) => Ok(text.trim_end_matches(['\r', '\n']).to_owned()),
+                Ok(text) => {
+                    riverrun_secret::learn(&text);
+                    Ok(text.trim_end_matches(['\r', '\n']).to_owned())
+                }
                 Err(error) => Err(format!("the secret file `{}` cannot be read: {error}", path.display())),
             },
         }

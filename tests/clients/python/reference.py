@@ -69,7 +69,7 @@ class Task:
 
 
 class SimpleRun:
-    """`simple-run`: texts by item and index, arguments by call, and the result."""
+    """`simple-run`: texts by their index, arguments by call, and the result."""
 
     def __init__(self):
         self.texts, self.arguments, self.items, self.steps, self.result = {}, {}, {}, 0, None
@@ -78,7 +78,7 @@ class SimpleRun:
         assert self.result is None, f"{event['type']} behind the end"
         kind = event["type"]
         if kind == "response.text.delta":
-            at = (event["item_id"], event["content_index"])
+            at = event["content_index"]
             self.texts[at] = self.texts.get(at, "") + event["delta"]
         elif kind == "response.function_call_arguments.delta":
             self.arguments[event["call_id"]] = self.arguments.get(event["call_id"], "") + event["delta"]

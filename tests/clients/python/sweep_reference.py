@@ -44,7 +44,7 @@ def simple_runs(label, turn):
     for copy, readers in copied(turn, "simple-run"):
         whole = read(reference.SimpleRun(), copy.open("simple-run")).object()
         report.equal("".join(whole["texts"].values()), turn.text(), f"simple-run, {label}: the uncut text and the fold's")
-        told = [url(block) for item in whole["items"].values() for block in item.get("blockList") or []]
+        told = [url(block) for item in whole["items"].values() for block in item.get("block_list") or []]
         pictures = turn.pictures("message", "tool_result")
         report.equal([one for one in told if one], pictures, f"simple-run, {label}: the uncut pictures and the fold's")
         for sequence, answer in readers:
@@ -53,7 +53,7 @@ def simple_runs(label, turn):
 
 
 def url(block):
-    return (block.get("imageUrl") or {}).get("url")
+    return (block.get("image_url") or block.get("imageUrl") or {}).get("url")
 
 
 def agents_runs(label, turn):

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use clap::{Parser, Subcommand};
-use riverrun_tests::crash::{Program, control, faults, kill, power, runner, seeded};
+use riverrun_tests::crash::{Program, control, fairness, faults, kill, power, runner, seeded};
 
 #[derive(Debug, Parser)]
 struct Arguments {
@@ -92,6 +92,26 @@ enum Suite {
         #[arg(long, default_value_t = 10_000)]
         waiting: usize,
     },
+    /// Floods a tenant's sessions with tool calls and measures what another tenant notices; in no other suite, because
+    /// its figures are those of the machine.
+    Fairness {
+        /// Calls in one answer.
+        #[arg(long, default_value_t = 3_000)]
+        calls: usize,
+        /// Of these the agent runs as many.
+        #[arg(long, default_value_t = 128)]
+        limit: usize,
+        /// Sessions that flood at the same time.
+        #[arg(long, default_value_t = 1)]
+        sessions: usize,
+    },
+    /// Makes sessions, leaves them alone and prints the server's memory over time; in no other suite.
+    Idle {
+        #[arg(long, default_value_t = 50_000)]
+        sessions: usize,
+        #[arg(long, default_value_t = 120)]
+        rest: u64,
+    },
     /// Switches known bugs on, one at a time, and sees that the suites notice.
     Seeded,
 }
@@ -168,6 +188,13 @@ impl How {
             Suite::Overhead { turns, tokens, rate, service, waiting } => {
                 let plan = runner::overhead::Plan { turns, tokens, rate, service, waiting };
                 runner::overhead::run(program, &plan).map(|()| true)
+            }
+            Suite::Fairness { calls, limit, sessions } => {
+                fairness::flood::run(program, &fairness::flood::Plan { calls, limit, sessions })
+                    .map(|()| true)
+            }
+            Suite::Idle { sessions, rest } => {
+                fairness::idle::run(program, &fairness::idle::Plan { sessions, seconds: rest }).map(|()| true)
             }
             Suite::Seeded => seeded::run(&root()).map(|()| true),
             Suite::All => all(self, every_push()).map(|()| true),

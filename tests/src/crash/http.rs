@@ -75,6 +75,22 @@ impl Connection {
         self.write(head.as_bytes())
     }
 
+    /// Begins a request whose body has so many bytes, which are sent by `send_raw`.
+    pub fn begin_of_length(
+        &mut self,
+        method: &str,
+        path: &str,
+        headers: &[Header<'_>],
+        length: usize,
+    ) -> Result<()> {
+        let head = self.head(method, path, headers) + &format!("content-length: {length}\r\n\r\n");
+        self.write(head.as_bytes())
+    }
+
+    pub fn send_raw(&mut self, bytes: &[u8]) -> Result<()> {
+        self.write(bytes)
+    }
+
     pub fn send_part(&mut self, part: &[u8]) -> Result<()> {
         let mut bytes = format!("{:x}\r\n", part.len()).into_bytes();
         bytes.extend_from_slice(part);
@@ -140,6 +156,11 @@ impl Connection {
 }
 
 impl Head {
+    /// The value of a header, by its name in lower case.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name).map(String::as_str)
+    }
+
     pub fn is_chunked(&self) -> bool {
         self.headers.get("transfer-encoding").is_some_and(|value| value == "chunked")
     }

@@ -9,18 +9,19 @@
 pub mod checker;
 pub mod control;
 mod events;
+pub mod fairness;
 pub mod faults;
 mod follow;
-mod frames;
-mod http;
+pub(crate) mod frames;
+pub(crate) mod http;
 mod load;
 pub mod power;
 mod produce;
-mod random;
+pub(crate) mod random;
 mod round;
 pub mod runner;
 pub mod seeded;
-mod server;
+pub(crate) mod server;
 mod strace;
 
 pub mod kill;

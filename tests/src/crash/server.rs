@@ -26,11 +26,13 @@ pub struct Program {
     pub under: Vec<String>,
     /// Words behind `serve`.
     pub words: Vec<String>,
+    /// Variables besides those of the suite.
+    pub env: Vec<(String, String)>,
 }
 
 impl Program {
     pub fn new(binary: impl Into<PathBuf>) -> Self {
-        Self { binary: binary.into(), bug: None, under: Vec::new(), words: Vec::new() }
+        Self { binary: binary.into(), bug: None, under: Vec::new(), words: Vec::new(), env: Vec::new() }
     }
 
     pub fn command(&self, words: &[&str]) -> Command {
@@ -40,6 +42,7 @@ impl Program {
         let mut command = Command::new(&all[0]);
         command.args(&all[1..]).env("RIVERRUN_LOG", "error").stdin(Stdio::null());
         command.env_remove("RIVERRUN_CONFIG").env_remove("RIVERRUN_SEEDED_BUG");
+        command.envs(self.env.iter().map(|(name, value)| (name, value)));
         if let Some(bug) = &self.bug {
             command.env("RIVERRUN_SEEDED_BUG", bug);
         }
@@ -127,6 +130,8 @@ pub struct Server {
     child: Child,
     place: Place,
     began: Instant,
+    /// The server is a child of `child`.
+    is_under: bool,
 }
 
 impl Server {
@@ -137,7 +142,8 @@ impl Server {
         command.args(&program.words);
         let child = command.stdout(said()?).stderr(said()?).spawn();
         let child = child.with_context(|| format!("starting {}", program.binary.display()))?;
-        Ok(Self { child, place: place.clone(), began: Instant::now() })
+        let is_under = !program.under.is_empty();
+        Ok(Self { child, place: place.clone(), began: Instant::now(), is_under })
     }
 
     pub fn start(program: &Program, place: &Place) -> Result<(Self, Duration)> {
@@ -167,8 +173,11 @@ impl Server {
     }
 
     /// The server's own process: the child of the program it runs under, if there is one.
-    fn pid(&self) -> Pid {
+    pub fn pid(&self) -> Pid {
         let child = Pid::from_child(&self.child);
+        if !self.is_under {
+            return child;
+        }
         let tasks = format!("/proc/{0}/task/{0}/children", self.child.id());
         let below = std::fs::read_to_string(tasks).unwrap_or_default();
         let first = below.split_whitespace().next().and_then(|word| word.parse().ok());
@@ -212,6 +221,11 @@ impl Server {
 
     pub fn go_on(&self) -> Result<()> {
         Ok(kill_process(self.pid(), Signal::CONT)?)
+    }
+
+    /// Asks it to read its configuration again.
+    pub fn hang_up(&self) -> Result<()> {
+        Ok(kill_process(self.pid(), Signal::HUP)?)
     }
 
     /// Asks it to go.

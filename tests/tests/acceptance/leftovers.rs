@@ -19,7 +19,7 @@ fn is_alive(pid: &str) -> bool {
 }
 
 #[test]
-fn a_command_and_its_children_are_ended_by_the_server_after_the_killed_one() {
+fn a_command_and_its_children_do_not_outlive_a_killed_server_for_long() {
     let folder = tempfile::tempdir().unwrap();
     let pids = folder.path().join("pids");
     let config = format!(
@@ -42,7 +42,7 @@ fn a_command_and_its_children_are_ended_by_the_server_after_the_killed_one() {
         std::thread::sleep(Duration::from_millis(10));
     };
     stage.server.take().unwrap().kill().unwrap();
-    assert!(left.lines().all(is_alive), "kill -9 of a server does not end what it started: {left}");
+    // The program between the server and its tool may have ended them by now; the next server ends what it did not.
     stage.server =
         Some(riverrun_tests::crash::Server::start(&stage.world.program, &stage.world.place).unwrap().0);
     let events = stage.until_ended("t1");

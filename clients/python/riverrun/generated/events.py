@@ -167,7 +167,7 @@ class Envelope(TypedDict):
     """What every event has around its payload."""
 
     eventId: str
-    """The event's own name; two copies of one event share it."""
+    """The event's own name; two copies of one event share it, also after an export and import or a restore."""
     schemaVersion: str
     """The version of this envelope, `riverrun/1`."""
     timestamp: str

@@ -172,7 +172,7 @@ export type EventType = (typeof EVENT_TYPES)[number];
 
 /** What every event has around its payload. */
 export interface Envelope {
-  /** The event's own name; two copies of one event share it. */
+  /** The event's own name; two copies of one event share it, also after an export and import or a restore. */
   eventId: string;
   /** The version of this envelope, `riverrun/1`. */
   schemaVersion: string;

@@ -11,18 +11,20 @@ mod reads;
 mod sessions;
 mod transfer;
 mod turns;
+mod usage;
 
 pub use actions::{Action, Decision, DecisionKind, Rule};
 pub use backups::Backup;
 pub use blobs::Blob;
 pub use health::Health;
 pub use ingest::{Appended, Producer, ProducerStamp};
-pub use keys::{Key, NewKey};
+pub use keys::{Key, NewKey, Tenant};
 pub use processes::ProcessInput;
 pub use reads::{NewTicket, Ticket};
 pub use sessions::{NewSession, Page, Session, SessionFilter};
 pub use transfer::Imported;
 pub use turns::{Cancelled, NewTurn, Pause, Paused, QueuedTurn, Turn};
+pub use usage::Tenants;
 
 use riverrun_event::SessionId;
 

@@ -184,7 +184,8 @@ fn message(at: &At<'_>) -> Result<Message, Failure> {
         Some(content) if content.is_text() => vec![Part::plain(content.text()?)],
         Some(content) if content.is_list() => content.list()?.iter().map(part).collect::<Result<_, _>>()?,
         // An activity's content is the client's own object.
-        Some(_) => Vec::new(),
+        Some(_) if word == "activity" => Vec::new(),
+        Some(content) => return Err(content.wrong("a string or an array")),
     };
     Ok(Message {
         id: object.must_text("id")?,

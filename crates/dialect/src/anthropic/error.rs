@@ -4,10 +4,23 @@ use riverrun_event::json;
 
 use crate::request::Failure;
 
-/// `{"type":"error","error":{"type","message"},"request_id"?}`: the body of an answer, and the data of `event: error`.
+/// Codes that SDKs read from `error.details.error_code`, to send the conversation again in another way.
+const THREAD_CODES: [&str; 5] = [
+    "thread_already_continued",
+    "thread_continue_in_flight",
+    "thread_fingerprint_mismatch",
+    "thread_not_found",
+    "thread_unsupported_request",
+];
+
+/// `{"type":"error","error":{"type","message","details"?},"request_id"?}`: the body of an answer, and the data of
+/// `event: error`.
 pub fn body(failure: &Failure, request_id: Option<&str>) -> String {
     let mut out = format!("{{\"type\":\"error\",\"error\":{{\"type\":\"{}\",\"message\":", kind(failure));
     json::write_string(&mut out, &failure.message);
+    if THREAD_CODES.contains(&failure.code.as_str()) {
+        out.push_str(&format!(",\"details\":{{\"error_code\":\"{}\"}}", failure.code));
+    }
     out.push('}');
     if let Some(request_id) = request_id {
         out.push_str(",\"request_id\":");

@@ -5,6 +5,8 @@ mod block;
 pub mod error;
 pub mod models;
 pub mod request;
+mod results;
+pub mod thread;
 
 use std::collections::BTreeMap;
 
@@ -29,6 +31,11 @@ pub fn projector(state: State, options: Options) -> Anthropic {
 /// `msg_` and the turn.
 pub fn message_id(turn: &TurnId) -> String {
     format!("msg_{turn}")
+}
+
+/// The turn of a message's id.
+pub fn turn_of(message_id: &str) -> Option<TurnId> {
+    TurnId::new(message_id.strip_prefix("msg_")?).ok()
 }
 
 /// What was told so far. Blocks must never interleave here: one line.

@@ -2,6 +2,9 @@
 
 use riverrun_event::{FileBlock, ImageBlock, ImageUrl, Part, RawJson};
 
+use super::results::ResultCheck;
+use super::thread;
+use crate::request::MessageThread;
 use crate::request::reader::{At, Object, checked};
 use crate::request::{ABOUT_THE_ANSWER, Failure, InputItem, ModelCall, Tool, ToolChoice};
 use crate::request::{inside, member, raw_inside, refuse_routing, request_member, text_inside};
@@ -16,10 +19,12 @@ pub fn decode(body: &[u8]) -> Result<ModelCall, Failure> {
     let verbatim = object.without(&ABOUT_THE_ANSWER);
     let (tool_choice, parallel) = tool_choice(&mut object)?;
     let (mut hosted, mut unknown) = (Vec::new(), Vec::new());
+    let thread = thread::read(&mut object)?;
     let call = ModelCall {
         model: object.must_text("model")?,
         max_output_tokens: Some(object.count("max_tokens")?.ok_or_else(|| object.missing("max_tokens"))?),
-        input: messages(&mut object, &mut unknown)?,
+        input: messages(&mut object, thread.as_ref(), &mut unknown)?,
+        thread,
         instructions: system(&mut object, &mut unknown)?,
         tools: tools(&mut object, &mut hosted)?,
         tool_choice,
@@ -51,7 +56,7 @@ pub fn decode_count(body: &[u8]) -> Result<(String, Vec<(String, RawJson)>), Fai
     let verbatim = object.without(&ABOUT_THE_ANSWER);
     refuse_routing(&verbatim)?;
     let model = object.must_text("model")?;
-    messages(&mut object, &mut Vec::new())?;
+    messages(&mut object, None, &mut Vec::new())?;
     Ok((model, verbatim))
 }
 
@@ -73,17 +78,24 @@ fn reasoning_effort(extra: &[(String, RawJson)]) -> Option<String> {
     Some(word.to_owned())
 }
 
-fn system(object: &mut Object<'_>, unknown: &mut Vec<Failure>) -> Result<Option<String>, Failure> {
+pub(super) fn system(object: &mut Object<'_>, unknown: &mut Vec<Failure>) -> Result<Option<String>, Failure> {
     let said = object.take("system").map(|at| content(&at, unknown)).transpose()?;
     Ok(said.map(|parts| text_of(&parts)))
 }
 
-fn messages(object: &mut Object<'_>, unknown: &mut Vec<Failure>) -> Result<Vec<InputItem>, Failure> {
-    let mut items = Vec::new();
+/// A service of this dialect judges results without calls itself: it may know the calls from elsewhere.
+fn messages(
+    object: &mut Object<'_>,
+    thread: Option<&MessageThread>,
+    unknown: &mut Vec<Failure>,
+) -> Result<Vec<InputItem>, Failure> {
+    let continues = matches!(thread, Some(MessageThread::Continue(_)));
+    let (mut items, mut results) = (Vec::new(), ResultCheck::new(continues));
     for at in object.must("messages")?.list()? {
-        message(&at, &mut items, unknown)?;
+        message(&at, &mut items, &mut results, unknown)?;
     }
-    if items.is_empty() {
+    unknown.extend(results.orphan);
+    if items.is_empty() && !continues {
         let message = "`messages` must have at least one message";
         return Err(Failure::new(400, "empty_array", message).param("messages"));
     }
@@ -91,7 +103,12 @@ fn messages(object: &mut Object<'_>, unknown: &mut Vec<Failure>) -> Result<Vec<I
 }
 
 /// One message may hold text, thinking, calls and results; each becomes an entry of its own, in order.
-fn message(at: &At<'_>, items: &mut Vec<InputItem>, unknown: &mut Vec<Failure>) -> Result<(), Failure> {
+fn message(
+    at: &At<'_>,
+    items: &mut Vec<InputItem>,
+    results: &mut ResultCheck,
+    unknown: &mut Vec<Failure>,
+) -> Result<(), Failure> {
     let mut object = Object::of(at)?;
     let role_at = object.must("role")?;
     let role = role_at.text()?;
@@ -99,6 +116,7 @@ fn message(at: &At<'_>, items: &mut Vec<InputItem>, unknown: &mut Vec<Failure>) 
         return Err(role_at.unknown(&role, &["user", "assistant", "system"]));
     }
     let said = object.must("content")?;
+    results.message(&role);
     if said.is_text() {
         say(&role, vec![Part::plain(said.text()?)], items);
         return Ok(());
@@ -113,6 +131,11 @@ fn message(at: &At<'_>, items: &mut Vec<InputItem>, unknown: &mut Vec<Failure>) 
                     .push(at.other(&["text", "image", "document", "search_result", "tool_result"], unknown)?);
             }
             Entry::Item(item) => {
+                match &item {
+                    InputItem::ToolCall { call_id, .. } => results.call(call_id),
+                    InputItem::ToolResult { call_id, .. } => results.result(call_id, &at.path),
+                    _ => {}
+                }
                 say(&role, std::mem::take(&mut parts), items);
                 items.push(item);
             }
@@ -213,7 +236,7 @@ fn source(at: &At<'_>, unknown: &mut Vec<Failure>) -> Result<Option<String>, Fai
 }
 
 /// Tools without a type, or of the type `custom`, are the client's.
-fn tools(object: &mut Object<'_>, hosted: &mut Vec<String>) -> Result<Vec<Tool>, Failure> {
+pub(super) fn tools(object: &mut Object<'_>, hosted: &mut Vec<String>) -> Result<Vec<Tool>, Failure> {
     let mut tools = Vec::new();
     for at in object.list("tools")? {
         let mut tool = Object::of(&at)?;

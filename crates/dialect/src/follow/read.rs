@@ -28,6 +28,34 @@ pub(crate) fn shown_blocks(item: &Item) -> &[Block] {
     list.unwrap_or_default()
 }
 
+/// The item as a user sees it: nothing that is for the model alone, and no marks around what can be cited.
+pub(crate) fn shown_item(item: &Item) -> Item {
+    let blocks = || shown_blocks(item).iter().filter(|block| !is_reference_mark(block)).cloned().collect();
+    let mut shown = item.clone();
+    match &mut shown {
+        Item::Message(message) => (message.block_list, message.content) = (Some(blocks()), None),
+        Item::ToolResult(result) => (result.block_list, result.content) = (Some(blocks()), None),
+        Item::Reasoning(reasoning) => reasoning.content = None,
+        Item::ToolCall(_) | Item::Handoff(_) | Item::Error(_) | Item::Hosted(_) | Item::Other(_) => {}
+    }
+    shown
+}
+
+/// True for a part that stands around what the model may cite.
+fn is_reference_mark(block: &Block) -> bool {
+    match block {
+        Block::Text(text) => text.tags.iter().flatten().any(|tag| tag == "added_by_reference_manager"),
+        Block::Html(_)
+        | Block::Image(_)
+        | Block::File(_)
+        | Block::Audio(_)
+        | Block::Table(_)
+        | Block::Json(_)
+        | Block::Item(_)
+        | Block::Other(_) => false,
+    }
+}
+
 pub(crate) fn block(state: &State, at: PartAt) -> Option<&Block> {
     shown_blocks(item(state, at.item)).get(at.part)
 }
@@ -76,12 +104,9 @@ pub(crate) fn spot_id(state: &State, spot: Spot) -> String {
 /// The text of a result as the model got it, or as the user sees it.
 pub(crate) fn result_text(item: &Item) -> String {
     let Item::ToolResult(result) = item else { return String::new() };
-    let is_ours = |block: &&Block| match block {
-        Block::Text(text) => !text.tags.iter().flatten().any(|tag| tag == "added_by_reference_manager"),
-        _ => true,
-    };
     let list = |blocks: &Option<Vec<Block>>| -> String {
-        blocks.iter().flatten().filter(is_ours).filter_map(shown_text).collect::<Vec<_>>().join("\n")
+        let blocks = blocks.iter().flatten().filter(|block| !is_reference_mark(block));
+        blocks.filter_map(shown_text).collect::<Vec<_>>().join("\n")
     };
     let shown = list(&result.block_list);
     if shown.is_empty() { list(&result.content) } else { shown }

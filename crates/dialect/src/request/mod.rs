@@ -33,6 +33,8 @@ pub struct ModelCall {
     pub previous: Option<String>,
     /// The conversation that this one goes on with.
     pub conversation: Option<String>,
+    /// The server-held conversation that this one begins or continues (Anthropic's `thread`).
+    pub thread: Option<MessageThread>,
     pub stream: bool,
     /// True if the turn goes on without a reader and the answer may come before its end.
     pub background: bool,
@@ -60,6 +62,14 @@ pub struct ModelCall {
     pub verbatim: Vec<(String, RawJson)>,
     /// What `turn.submitted` keeps: `{"dialect":…,"body":{…}}`, the request without its input and its secrets.
     pub request: RawJson,
+}
+
+/// Anthropic's `thread`: the server holds the conversation, and a request brings only what is new.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum MessageThread {
+    Create,
+    /// Continues after the message with this id.
+    Continue(String),
 }
 
 /// One entry of the history, whoever's format it came in.

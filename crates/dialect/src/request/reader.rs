@@ -52,6 +52,11 @@ impl<'a> Object<'a> {
         (raw.get() != "null").then(|| At { path: self.path(name), raw })
     }
 
+    /// True if the member is there and not `null`.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.members.iter().any(|(known, raw)| known == name && raw.get() != "null")
+    }
+
     pub(crate) fn must(&mut self, name: &str) -> Result<At<'a>, Failure> {
         self.take(name).ok_or_else(|| self.missing(name))
     }

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-/// Collects deltas. Texts are kept by item and index, so that two items with the same index do not mix.
+/// Collects deltas as the write-up's own aggregator does: texts by their index, which is unique in the run, and
+/// arguments by their call.
 #[derive(Debug, Clone, Default)]
 pub struct Aggregator {
-    text_buffers: BTreeMap<(String, u64), String>,
+    text_buffers: BTreeMap<u64, String>,
     args_buffers: BTreeMap<String, String>,
     /// `run_result` of `run.done`.
     pub result: Option<Value>,
@@ -16,8 +17,8 @@ pub struct Aggregator {
 }
 
 impl Aggregator {
-    pub fn add_text_delta(&mut self, item: &str, index: u64, delta: &str) {
-        self.text_buffers.entry((item.to_owned(), index)).or_default().push_str(delta);
+    pub fn add_text_delta(&mut self, index: u64, delta: &str) {
+        self.text_buffers.entry(index).or_default().push_str(delta);
     }
 
     pub fn add_args_delta(&mut self, call: &str, delta: &str) {
@@ -25,15 +26,15 @@ impl Aggregator {
     }
 
     /// Empty for an index that is not known.
-    pub fn get_complete_text(&self, item: &str, index: u64) -> &str {
-        self.text_buffers.get(&(item.to_owned(), index)).map_or("", String::as_str)
+    pub fn get_complete_text(&self, index: u64) -> &str {
+        self.text_buffers.get(&index).map_or("", String::as_str)
     }
 
     pub fn get_complete_args(&self, call: &str) -> &str {
         self.args_buffers.get(call).map_or("", String::as_str)
     }
 
-    pub fn texts(&self) -> &BTreeMap<(String, u64), String> {
+    pub fn texts(&self) -> &BTreeMap<u64, String> {
         &self.text_buffers
     }
 
@@ -53,7 +54,7 @@ impl Aggregator {
             "run.start" => self.has_begun = true,
             "response.text.delta" => {
                 let index = event["content_index"].as_u64().ok_or("no content_index")?;
-                self.add_text_delta(text("item_id")?, index, text("delta")?);
+                self.add_text_delta(index, text("delta")?);
             }
             "response.function_call_arguments.delta" => self.add_args_delta(text("call_id")?, text("delta")?),
             "response.function_call.done" => {

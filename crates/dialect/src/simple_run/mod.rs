@@ -2,17 +2,23 @@
 //! `README.md` has the mapping and what is lost; [`Aggregator`] is its reference client.
 
 mod aggregator;
+mod result;
 
 use riverrun_event::{Item, RawJson};
-use riverrun_fold::view::final_output;
 use riverrun_fold::{ItemAt, State};
 use serde::Serialize;
 
 use crate::follow::{
-    Encode, Happening, List, Shell, Telling, arguments, item, spot_id, steps_to, text, turn,
+    Encode, Happening, List, Shell, Telling, arguments, is_input, item, item_id, shown_item, steps_to, text,
+    turn,
 };
-use crate::{Frames, Options};
+use crate::task::write_shown_item;
+use crate::{Frames, IndexUnit, Options};
 pub use aggregator::Aggregator;
+use result::RunResult;
+
+/// The second text of a message is so far behind its first in `content_index`, the third twice as far.
+pub const CONTENT_STRIDE: usize = 1_000_000;
 
 /// A projector that goes on where `state` stands.
 pub(crate) fn projector(state: State, options: Options) -> Shell<SimpleRun> {
@@ -32,26 +38,20 @@ enum Frame<'a> {
     #[serde(rename = "response.text.delta")]
     Text { delta: &'a str, content_index: usize, item_id: String, output_index: usize },
     #[serde(rename = "response.output_item.done")]
-    Item { item: &'a Item, output_index: usize },
+    Item {
+        item: RawJson,
+        output_index: usize,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        content_index: Option<usize>,
+    },
     #[serde(rename = "response.function_call_arguments.delta")]
-    Arguments { delta: &'a str, call_id: &'a str, item_id: &'a str },
+    Arguments { delta: &'a str, call_id: &'a str, item_id: String },
     #[serde(rename = "response.function_call.done")]
     Call { call_id: &'a str, name: &'a str, arguments: &'a str },
     #[serde(rename = "run.step.done")]
     Step { step_number: usize },
     #[serde(rename = "run.done")]
     Done { run_result: RunResult<'a> },
-}
-
-#[derive(Serialize)]
-struct RunResult<'a> {
-    run_id: &'a str,
-    status: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    final_output: Option<RawJson>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<&'a riverrun_event::ErrorInfo>,
-    usage: &'a riverrun_event::Usage,
 }
 
 impl SimpleRun {
@@ -61,6 +61,15 @@ impl SimpleRun {
             self.step_done(told, frames);
             self.steps = step;
         }
+    }
+
+    fn item_done(&self, told: &Telling<'_>, at: ItemAt, frames: &mut Frames) {
+        let shown = shown_item(item(told.state, at));
+        let mut out = String::new();
+        write_shown_item(&mut out, &shown, &item_id(told.state, at), IndexUnit::default());
+        let Ok(item) = RawJson::parse(out) else { return };
+        let content_index = matches!(shown, Item::Message(_)).then(|| content_index(told.state, at, 0));
+        told.push(frames, &Frame::Item { item, output_index: at.item, content_index });
     }
 
     fn step_done(&self, told: &Telling<'_>, frames: &mut Frames) {
@@ -84,28 +93,22 @@ impl Encode for SimpleRun {
             Happening::Ended => {
                 self.step_done(told, frames);
                 let Some(turn) = turn(told.state, told.turn) else { return };
-                let run_result = RunResult {
-                    run_id: turn.turn_id.as_str(),
-                    status: turn.status.as_str(),
-                    final_output: final_output(told.state, turn),
-                    error: turn.error.as_ref(),
-                    usage: &turn.usage,
-                };
-                told.push(frames, &Frame::Done { run_result });
+                told.push(frames, &Frame::Done { run_result: RunResult::of(told.state, turn) });
             }
             Happening::ItemStarted(at) | Happening::CallStarted(at) if told.is_root(at) => {
                 self.step_of(told, at, frames);
             }
             Happening::Text { at, from } if told.is_root(at.item) && at.list == List::Blocks => {
                 let delta = &text(told.state, at)[from..];
-                let item_id = spot_id(told.state, crate::follow::Spot { part: 0, ..at });
-                let (content_index, output_index) = (at.part, at.item.item);
+                let (item_id, output_index) = (item_id(told.state, at.item), at.item.item);
+                let content_index = content_index(told.state, at.item, at.part);
                 told.push(frames, &Frame::Text { delta, content_index, item_id, output_index });
             }
             Happening::Arguments { at, from } if told.is_root(at) => {
                 let Item::ToolCall(call) = item(told.state, at) else { return };
                 let delta = &arguments(told.state, at)[from..];
-                told.push(frames, &Frame::Arguments { delta, call_id: &call.call_id, item_id: &call.id });
+                let item_id = item_id(told.state, at);
+                told.push(frames, &Frame::Arguments { delta, call_id: &call.call_id, item_id });
             }
             Happening::CallEnded(at) if told.is_root(at) => {
                 let Item::ToolCall(call) = item(told.state, at) else { return };
@@ -113,10 +116,19 @@ impl Encode for SimpleRun {
                 told.push(frames, &Frame::Call { call_id, name, arguments });
             }
             Happening::ItemEnded(at) | Happening::Result(at) | Happening::Other(at) if told.is_root(at) => {
-                let frame = Frame::Item { item: item(told.state, at), output_index: at.item };
-                told.push(frames, &frame);
+                self.item_done(told, at, frames);
             }
             _ => {}
         }
     }
+}
+
+/// The number of a text, unique in the run: the message's place among the messages of its task, and a stride for each
+/// text of the message before it. It depends on places that never change, so every reader gets the same number.
+fn content_index(state: &State, at: ItemAt, part: usize) -> usize {
+    let output = &state.tasks[at.task].output;
+    let is_message = |place: &usize| {
+        matches!(output[*place], Item::Message(_)) && !is_input(state, ItemAt { item: *place, ..at })
+    };
+    (0..at.item).filter(is_message).count() + part * CONTENT_STRIDE
 }

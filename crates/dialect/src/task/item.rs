@@ -1,8 +1,10 @@
 //! Items in AgentLin's spelling.
 
+use std::borrow::Cow;
+
 use riverrun_event::{
-    ErrorItem, HandoffItem, HostedItem, Item, ItemPatch, MessageItem, Opaque, Part, ReasoningItem,
-    ToolCallItem, ToolResultItem,
+    Block, ErrorItem, HandoffItem, HostedItem, Item, ItemId, ItemPatch, MessageItem, Opaque, Part,
+    ReasoningItem, TextBlock, ToolCallItem, ToolResultItem,
 };
 use serde_json::value::RawValue;
 
@@ -30,9 +32,31 @@ pub(super) enum Body {
     WithoutBlocks,
 }
 
+/// The characters behind the prefix of an id that Riverrun made.
+const MADE_ID_LENGTH: usize = 26;
+
+/// The id of an item in AgentLin's spelling: ids that Riverrun made have the prefix of their type, others are the
+/// producer's and stay as they are.
+pub(crate) fn written_id(item: &Item) -> Option<Cow<'_, str>> {
+    let id = item.id()?;
+    let prefix = match item {
+        Item::Message(_) => "msg_",
+        Item::Reasoning(_) => "rs_",
+        Item::ToolCall(_) => "fc_",
+        Item::ToolResult(_) => "fco_",
+        Item::Handoff(_) | Item::Error(_) | Item::Hosted(_) | Item::Other(_) => return Some(id),
+    };
+    match id.strip_prefix(ItemId::PREFIX).filter(|rest| rest.len() == MADE_ID_LENGTH) {
+        Some(rest) => Some(Cow::Owned(format!("{prefix}{rest}"))),
+        None => Some(id),
+    }
+}
+
 /// How an item is written.
 #[derive(Clone, Copy)]
 pub(super) struct ItemForm<'a> {
+    /// Another id than AgentLin's spelling of the item's own.
+    pub(super) id: Option<&'a str>,
     pub(super) audience: Audience,
     pub(super) body: Body,
     pub(super) unit: IndexUnit,
@@ -50,6 +74,7 @@ pub(super) struct ItemForm<'a> {
 impl ItemForm<'_> {
     pub(super) fn whole(audience: Audience, unit: IndexUnit) -> Self {
         ItemForm {
+            id: None,
             audience,
             body: Body::Whole,
             unit,
@@ -63,16 +88,22 @@ impl ItemForm<'_> {
 }
 
 pub(super) fn write_item(out: &mut String, item: &Item, form: &ItemForm<'_>) {
+    let id = form.id.map(Cow::Borrowed).or_else(|| written_id(item)).unwrap_or_default();
     match item {
-        Item::Message(item) => write_message(out, item, form),
-        Item::Reasoning(item) => write_reasoning(out, item, form),
-        Item::ToolCall(item) => write_call(out, item, form),
-        Item::ToolResult(item) => write_result(out, item, form),
-        Item::Handoff(item) => write_handoff(out, item, form),
-        Item::Error(item) => write_error(out, item, form),
-        Item::Hosted(item) => write_hosted(out, item, form),
+        Item::Message(item) => write_message(out, item, &id, form),
+        Item::Reasoning(item) => write_reasoning(out, item, &id, form),
+        Item::ToolCall(item) => write_call(out, item, &id, form),
+        Item::ToolResult(item) => write_result(out, item, &id, form),
+        Item::Handoff(item) => write_handoff(out, item, &id, form),
+        Item::Error(item) => write_error(out, item, &id, form),
+        Item::Hosted(item) => write_hosted(out, item, &id, form),
         Item::Other(item) => write_other(out, item, form),
     }
+}
+
+/// An item that is complete, for another dialect that names its members in the same way.
+pub(crate) fn write_shown_item(out: &mut String, item: &Item, id: &str, unit: IndexUnit) {
+    write_item(out, item, &ItemForm { id: Some(id), ..ItemForm::whole(Audience::User, unit) });
 }
 
 fn open<'a>(out: &'a mut String, tag: &str, id: &str, form: &ItemForm<'_>) -> Members<'a> {
@@ -93,11 +124,16 @@ fn close(mut members: Members<'_>, form: &ItemForm<'_>) {
     members.close();
 }
 
-fn write_message(out: &mut String, item: &MessageItem, form: &ItemForm<'_>) {
-    let mut members = open(out, "message", &item.id, form);
+fn write_message(out: &mut String, item: &MessageItem, id: &str, form: &ItemForm<'_>) {
+    let mut members = open(out, "message", id, form);
     members.maybe_text("role", item.role.as_deref());
     members.maybe_text("agent", item.agent.as_deref());
-    write_content(&mut members, &item.content, form);
+    match (&item.content, form.audience) {
+        (None, Audience::All) => {
+            write_content(&mut members, &item.block_list.as_deref().map(raw_content), form)
+        }
+        (content, _) => write_content(&mut members, content, form),
+    }
     if form.body != Body::WithoutBlocks {
         write_blocks(&mut members, item.block_list.as_deref(), BlockPlace::Message, form);
     }
@@ -105,8 +141,8 @@ fn write_message(out: &mut String, item: &MessageItem, form: &ItemForm<'_>) {
     close(members, form);
 }
 
-fn write_reasoning(out: &mut String, item: &ReasoningItem, form: &ItemForm<'_>) {
-    let mut members = open(out, "reasoning", &item.id, form);
+fn write_reasoning(out: &mut String, item: &ReasoningItem, id: &str, form: &ItemForm<'_>) {
+    let mut members = open(out, "reasoning", id, form);
     write_content(&mut members, &item.content, form);
     let summary = item.summary.as_deref().filter(|_| form.body != Body::Skeleton).unwrap_or_default();
     members.with("summary", |out| {
@@ -116,8 +152,8 @@ fn write_reasoning(out: &mut String, item: &ReasoningItem, form: &ItemForm<'_>) 
     close(members, form);
 }
 
-fn write_call(out: &mut String, item: &ToolCallItem, form: &ItemForm<'_>) {
-    let mut members = open(out, "tool_call", &item.id, form);
+fn write_call(out: &mut String, item: &ToolCallItem, id: &str, form: &ItemForm<'_>) {
+    let mut members = open(out, "tool_call", id, form);
     members.text("call_id", &item.call_id);
     members.text("name", &item.name);
     members.text("arguments", if form.body == Body::Skeleton { "" } else { &item.arguments });
@@ -126,8 +162,8 @@ fn write_call(out: &mut String, item: &ToolCallItem, form: &ItemForm<'_>) {
     close(members, form);
 }
 
-fn write_result(out: &mut String, item: &ToolResultItem, form: &ItemForm<'_>) {
-    let mut members = open(out, "tool_result", &item.id, form);
+fn write_result(out: &mut String, item: &ToolResultItem, id: &str, form: &ItemForm<'_>) {
+    let mut members = open(out, "tool_result", id, form);
     members.text("call_id", &item.call_id);
     write_content(&mut members, &item.content, form);
     if form.body != Body::WithoutBlocks {
@@ -141,24 +177,24 @@ fn write_result(out: &mut String, item: &ToolResultItem, form: &ItemForm<'_>) {
     close(members, form);
 }
 
-fn write_handoff(out: &mut String, item: &HandoffItem, form: &ItemForm<'_>) {
-    let mut members = open(out, "handoff", &item.id, form);
+fn write_handoff(out: &mut String, item: &HandoffItem, id: &str, form: &ItemForm<'_>) {
+    let mut members = open(out, "handoff", id, form);
     members.maybe_text("from", item.from.as_deref());
     members.text("to", &item.to);
     members.maybe_text("call_id", item.call_id.as_deref());
     close(members, form);
 }
 
-fn write_error(out: &mut String, item: &ErrorItem, form: &ItemForm<'_>) {
-    let mut members = open(out, "error", &item.id, form);
+fn write_error(out: &mut String, item: &ErrorItem, id: &str, form: &ItemForm<'_>) {
+    let mut members = open(out, "error", id, form);
     members.maybe_text("code", item.code.as_deref());
     members.text("message", &item.message);
     close(members, form);
 }
 
 /// That a service's own tool was at work, and how it ended; what it said are the words of another dialect.
-fn write_hosted(out: &mut String, item: &HostedItem, form: &ItemForm<'_>) {
-    let mut members = open(out, "hosted", &item.id, form);
+fn write_hosted(out: &mut String, item: &HostedItem, id: &str, form: &ItemForm<'_>) {
+    let mut members = open(out, "hosted", id, form);
     members.text("dialect", &item.dialect);
     members.text("kind", &item.kind);
     members.maybe_text("status", form.status.or(item.status.as_deref()));
@@ -192,6 +228,26 @@ fn write_content(members: &mut Members<'_>, content: &Option<Vec<Part>>, form: &
             write_list(out, content, |out, part| write_block(out, part, BlockPlace::Content, form.unit));
         });
     }
+}
+
+/// What the model said, from the blocks that were made of it: the same parts without numbers and annotations.
+fn raw_content(blocks: &[Block]) -> Vec<Part> {
+    let raw = |block: &Block| match block {
+        Block::Text(text) => Block::Text(TextBlock {
+            text: text.text.clone(),
+            tags: text.tags.clone(),
+            ..TextBlock::default()
+        }),
+        Block::Html(_)
+        | Block::Image(_)
+        | Block::File(_)
+        | Block::Audio(_)
+        | Block::Table(_)
+        | Block::Json(_)
+        | Block::Item(_)
+        | Block::Other(_) => block.clone(),
+    };
+    blocks.iter().map(raw).collect()
 }
 
 fn write_blocks(members: &mut Members<'_>, blocks: Option<&[Part]>, place: BlockPlace, form: &ItemForm<'_>) {

@@ -8,12 +8,14 @@ pub(crate) mod annotation;
 mod block;
 mod change;
 mod cited;
+mod ingest;
 mod item;
 mod lifecycle;
 mod object;
 mod opening;
 mod part;
 pub mod reference_client;
+mod standing;
 mod status;
 mod telling;
 
@@ -23,23 +25,27 @@ use riverrun_fold::{Change, Outcome, State};
 use crate::{Frames, Options, Projector};
 use change::Teller;
 use cited::Cited;
+pub use ingest::{FrameError, event_of};
+pub(crate) use item::write_shown_item;
 pub use object::{object, object_of_sealed};
+use standing::Summaries;
 pub use status::{STATUSES, status};
-use telling::{Head, Writer};
+use telling::{Head, Telling, Writer};
 
 #[derive(Debug, Clone)]
 pub struct Task {
     state: State,
     options: Options,
     cited: Cited,
+    summaries: Summaries,
     changes: Vec<Change>,
 }
 
 impl Task {
     /// A projector that goes on where `state` stands.
     pub fn new(state: State, options: Options) -> Self {
-        let cited = Cited::of(&state);
-        Self { state, options, cited, changes: Vec::new() }
+        let (cited, summaries) = (Cited::of(&state), Summaries::of(&state));
+        Self { state, options, cited, summaries, changes: Vec::new() }
     }
 }
 
@@ -57,9 +63,17 @@ impl Projector for Task {
         let first = self.state.revision + 1 - self.changes.len() as u64;
         for (at, number) in (0..self.changes.len()).zip(first..) {
             let head = Head { number, timestamp: event.timestamp, is_replay: false };
-            if let Some(telling) = teller.tell(at, &mut self.cited) {
+            let Some(telling) = teller.tell(at, &mut self.cited) else { continue };
+            let is_new = match &telling {
+                Telling::Lifecycle { task, status, .. } => self.summaries.is_new(&self.state, *task, *status),
+                _ => true,
+            };
+            if is_new {
                 frames.push(event.sequence, |out| writer.write(out, head, &telling));
             }
+        }
+        if self.changes.iter().any(|change| matches!(change, Change::TurnSealed(_))) {
+            self.summaries.retain(&self.state);
         }
     }
 

@@ -5,7 +5,7 @@ use riverrun_fold::{ItemAt, PartAt, State, Status, Task};
 
 use super::block::{write_begun, write_block, write_summary_part};
 use super::cited::News;
-use super::item::{Audience, Body, ItemForm, write_item};
+use super::item::{Audience, Body, ItemForm, write_item, written_id};
 use super::lifecycle::write_summary;
 use super::part::{arguments_of, block_at, frames_of, place_of, summary_part};
 use super::status::word;
@@ -153,7 +153,7 @@ impl Writer<'_> {
 
     fn item_retracted(&self, out: &mut String, head: Head, at: ItemAt) {
         let mut members = begin(out, head, "task.output_item.retracted", self.task(at));
-        if let Some(id) = self.item(at).id() {
+        if let Some(id) = written_id(self.item(at)) {
             members.text("item_id", &id);
         }
         members.number("output_index", at.item as u64);
@@ -227,7 +227,7 @@ impl Writer<'_> {
 
     fn begin_item<'o>(&self, out: &'o mut String, head: Head, frame: &str, at: ItemAt) -> Members<'o> {
         let mut members = begin(out, head, frame, self.task(at));
-        if let Some(id) = self.item(at).id() {
+        if let Some(id) = written_id(self.item(at)) {
             members.text("item_id", &id);
         }
         members.number("output_index", at.item as u64);

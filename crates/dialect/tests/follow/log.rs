@@ -74,7 +74,7 @@ impl Log {
     }
 
     fn projector_with(&self, dialect: Dialect, after: usize, options: Options) -> Box<dyn Projector> {
-        let session = Session { id: &self.session, incarnation: 1 };
+        let session = Session { id: &self.session, incarnation: 1, origins: &[] };
         dialect.projector(&session, self.state(after).clone(), options)
     }
 

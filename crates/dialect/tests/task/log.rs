@@ -77,7 +77,7 @@ impl Log {
     }
 
     pub fn projector(&self, state: State, unit: IndexUnit) -> Box<dyn Projector> {
-        let session = Session { id: &self.session, incarnation: 1 };
+        let session = Session { id: &self.session, incarnation: 1, origins: &[] };
         Dialect::Task.projector(&session, state, Options { index_unit: unit, ..Options::default() })
     }
 

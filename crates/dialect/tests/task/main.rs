@@ -2,6 +2,7 @@
 
 mod filter;
 mod generated;
+mod ingest;
 mod log;
 mod resume;
 mod vectors;

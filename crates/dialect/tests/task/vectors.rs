@@ -6,13 +6,13 @@ use riverrun_dialect::{IndexUnit, task};
 
 use crate::log::{Delivered, Log, root};
 
-struct Vector {
-    name: String,
-    folder: PathBuf,
-    log: Log,
+pub struct Vector {
+    pub name: String,
+    pub folder: PathBuf,
+    pub log: Log,
 }
 
-fn vectors(area: &str) -> Vec<Vector> {
+pub fn vectors(area: &str) -> Vec<Vector> {
     let folder = root().join("spec/vectors").join(area);
     let entries = std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
     let mut folders: Vec<PathBuf> =
@@ -36,13 +36,13 @@ fn lines(frames: &[Delivered]) -> String {
 }
 
 /// The objects of all tasks, one per line.
-fn objects(log: &Log, unit: IndexUnit) -> String {
+pub fn objects(log: &Log, unit: IndexUnit) -> String {
     let state = log.state(log.len());
     let object = |id| format!("{}\n", task::object(state, id, unit).expect("the task is in the window"));
     state.tasks.iter().map(|task| object(&task.task_id)).collect()
 }
 
-fn check_file(path: &Path, actual: &str) {
+pub fn check_file(path: &Path, actual: &str) {
     if std::env::var_os("RIVERRUN_BLESS").is_some() {
         std::fs::write(path, actual).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     }

@@ -65,13 +65,13 @@ impl Log {
     }
 
     pub fn begun(&self, dialect: Dialect) -> Box<dyn Projector> {
-        let session = Session { id: &self.session, incarnation: 1 };
+        let session = Session { id: &self.session, incarnation: 1, origins: &[] };
         dialect.projector(&session, self.states[0].clone(), options())
     }
 
     /// A projector of the turn that begins with event `first`.
     pub fn projector(&self, dialect: Dialect, state: State, first: usize) -> Box<dyn Projector> {
-        let session = Session { id: &self.session, incarnation: 1 };
+        let session = Session { id: &self.session, incarnation: 1, origins: &[] };
         let turn = Sequence::new(first as u64);
         dialect.projector(&session, state, Options { turn, ..Options::default() })
     }
@@ -101,7 +101,7 @@ impl Log {
     /// The body of the whole turn, as bytes.
     pub fn body(&self, dialect: Dialect) -> String {
         let (mut projector, mut frames, mut out) = (self.begun(dialect), Frames::default(), String::new());
-        let origin = Session { id: &self.session, incarnation: 1 }.origin();
+        let origin = Session { id: &self.session, incarnation: 1, origins: &[] }.origin();
         for at in 0..self.len() {
             frames.clear();
             let record = Record::read(&self.records[at]).expect("it was written above");

@@ -1,6 +1,6 @@
 //! Requests of foreign clients, and what they are told when something is wrong.
 
-use riverrun_dialect::request::{Failure, InputItem, ModelCall, ToolChoice};
+use riverrun_dialect::request::{Failure, InputItem, MessageThread, ModelCall, ToolChoice};
 use riverrun_dialect::{Dialect, anthropic, chat, gemini, responses};
 use serde_json::{Value, json};
 
@@ -282,4 +282,80 @@ fn models_and_input_items_are_lists() {
     assert_eq!(list["data"][0]["content"], json!([{"type": "input_text", "text": "weather?"}]));
     let id = responses::response_id(&turn.turn_id);
     assert_eq!(responses::turn_of(&id).as_ref(), Some(&turn.turn_id));
+}
+
+fn threaded(thread: Value, more: Value) -> Value {
+    let mut body = json!({"model": "m", "max_tokens": 5, "messages": [], "thread": thread});
+    for (name, value) in more.as_object().expect("members") {
+        body[name.as_str()] = value.clone();
+    }
+    body
+}
+
+#[test]
+fn a_continuation_takes_over_the_tools_and_the_system_prompt() {
+    let tools = json!([{"name": "f", "input_schema": {"type": "object"}}]);
+    let asked = json!([{"role": "user", "content": "hi"}]);
+    let first =
+        threaded(json!({"type": "create"}), json!({"messages": asked, "tools": tools, "system": "s"}));
+    let first = decoded(anthropic::request::decode, first);
+    assert_eq!(first.thread, Some(MessageThread::Create));
+    let result =
+        json!([{"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c", "content": "15C"}]}]);
+    let second =
+        threaded(json!({"type": "continue", "previous_message_id": "msg_1"}), json!({"messages": result}));
+    let mut second = decoded(anthropic::request::decode, second);
+    assert_eq!(second.thread, Some(MessageThread::Continue("msg_1".to_owned())));
+    assert_eq!(second.unknown, [], "what stands before is not in the request");
+    assert_eq!(anthropic::thread::inherit(&mut second, &first.request), Some(()));
+    assert_eq!((second.tools.len(), second.instructions.as_deref()), (1, Some("s")));
+    let third = threaded(json!({"type": "continue", "previous_message_id": "msg_2"}), json!({}));
+    let mut third = decoded(anthropic::request::decode, third);
+    assert_eq!(anthropic::thread::inherit(&mut third, &second.request), Some(()));
+    assert_eq!((third.tools, third.instructions), (first.tools.clone(), first.instructions.clone()));
+    let plain = decoded(anthropic::request::decode, threaded(Value::Null, json!({"messages": asked})));
+    assert_eq!(plain.thread, None);
+    assert_eq!(anthropic::thread::inherit(&mut second, &plain.request), None);
+}
+
+#[test]
+fn a_thread_is_refused_with_its_place() {
+    let refused = |thread: Value, more: Value| refused(anthropic::request::decode, threaded(thread, more)).1;
+    let going_on = || json!({"type": "continue", "previous_message_id": "msg_1"});
+    let place = |text: &str| Some(text.to_owned());
+    assert_eq!(refused(json!({"type": "fork"}), json!({})), place("thread.type"));
+    assert_eq!(refused(json!({"type": "continue"}), json!({})), place("thread.previous_message_id"));
+    assert_eq!(refused(json!("create"), json!({})), place("thread"));
+    assert_eq!(refused(going_on(), json!({"tools": []})), place("tools"));
+    assert_eq!(refused(going_on(), json!({"system": "s"})), place("system"));
+    assert_eq!(refused(json!({"type": "create"}), json!({})), place("messages"));
+}
+
+#[test]
+fn a_result_answers_a_call_of_the_message_before_it() {
+    let call = |id: &str| json!({"role": "assistant", "content": [{"type": "tool_use", "id": id, "name": "f", "input": {}}]});
+    let result = |id: &str| json!({"role": "user", "content": [{"type": "tool_result", "tool_use_id": id, "content": "x"}]});
+    let user = || json!({"role": "user", "content": "hi"});
+    let orphan = |messages: Value| {
+        let body = json!({"model": "m", "max_tokens": 5, "messages": messages});
+        decoded(anthropic::request::decode, body).unknown.first().and_then(|failure| failure.param.clone())
+    };
+    let place = |text: &str| Some(text.to_owned());
+    assert_eq!(orphan(json!([user(), call("a"), result("a")])), None);
+    assert_eq!(orphan(json!([user(), call("a"), result("a"), call("b"), result("b")])), None);
+    assert_eq!(orphan(json!([user(), call("a"), call("b"), result("a"), result("b")])), None);
+    assert_eq!(orphan(json!([result("a")])), place("messages[0].content[0]"));
+    assert_eq!(orphan(json!([user(), call("a"), result("b")])), place("messages[2].content[0]"));
+    assert_eq!(
+        orphan(json!([user(), call("a"), result("a"), call("b"), result("a")])),
+        place("messages[4].content[0]")
+    );
+}
+
+#[test]
+fn clients_read_why_a_thread_is_refused() {
+    let body = anthropic::error::body(&anthropic::thread::not_found("msg_1"), None);
+    let body: Value = serde_json::from_str(&body).expect("JSON");
+    assert_eq!(body["error"]["type"], "not_found_error");
+    assert_eq!(body["error"]["details"], json!({"error_code": "thread_not_found"}));
 }

@@ -71,6 +71,28 @@ fn failed_and_cancelled_turns_end_with_an_error() {
     }
 }
 
+/// On our own routes every frame brings its cursor, except where the official client fails on an `id:` line; and then
+/// no heartbeat is a blank line of its own.
+#[test]
+fn frames_bring_a_cursor_that_the_clients_take() {
+    use riverrun_dialect::{Framing, Heartbeat, Resume};
+    for dialect in Dialect::ALL {
+        let (rules, name) = (dialect.rules(), dialect.name());
+        let own = rules.own_framing();
+        assert_eq!(dialect.resume(own), Resume::Cursor, "{name}");
+        assert_eq!(own == Framing::ForeignSse, *dialect == Dialect::Gemini, "{name}");
+        if own == Framing::ForeignSseWithIds {
+            let comment = Heartbeat::Bytes(": ka\n");
+            let ping = Heartbeat::Bytes("event: ping\ndata: {\"type\":\"ping\"}\n\n");
+            let expected = if *dialect == Dialect::Anthropic { ping } else { comment };
+            assert_eq!(rules.heartbeat.on(own), expected, "{name}");
+        }
+    }
+    assert_eq!(Dialect::Chat.resume(Framing::ForeignSse), Resume::Start);
+    assert_eq!(Dialect::Chat.resume(Framing::Ndjson), Resume::Start);
+    assert_eq!(Dialect::Native.resume(Framing::Ndjson), Resume::Cursor);
+}
+
 /// The rest of the framing matrix: nothing but frames and the allowed heartbeat ever stands in a foreign body.
 #[test]
 fn foreign_streams_have_no_words_of_ours() {

@@ -38,7 +38,11 @@ const fn id(name: &'static str, description: &'static str) -> EnvelopeMember {
 
 /// In the order of the wire.
 pub const ENVELOPE_MEMBERS: &[EnvelopeMember] = &[
-    always("eventId", MemberForm::Id, "The event's own name; two copies of one event share it."),
+    always(
+        "eventId",
+        MemberForm::Id,
+        "The event's own name; two copies of one event share it, also after an export and import or a restore.",
+    ),
     always("schemaVersion", MemberForm::Text, "The version of this envelope, `riverrun/1`."),
     always("timestamp", MemberForm::Time, "When it happened, RFC 3339 in UTC with milliseconds."),
     always("sequence", MemberForm::Integer, "The place in the session's log, dense from 1."),

@@ -4,11 +4,21 @@ use super::{Record, RecordBytes};
 use crate::cursor::decimal;
 use crate::{SCHEMA_VERSION, Sequence, SessionId, Timestamp};
 
+/// The events of a session up to `through` got their ids in this incarnation of its log, before the log was restored
+/// from a backup. The copies of an event keep its id, though cursors of another incarnation are refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct IdOrigin {
+    pub through: Sequence,
+    pub incarnation: u32,
+}
+
 /// Composes wire forms for one session.
 #[derive(Debug, Clone)]
 pub struct Composer {
     /// `evt_…_`, to which the sequence is added.
     event_id_stem: String,
+    /// The same for the events up to a sequence, in ascending order.
+    earlier_stems: Vec<(Sequence, String)>,
     /// `","timestamp":"` with the schema version before it.
     before_time: String,
     /// `,"sessionId":"…"`.
@@ -46,6 +56,8 @@ impl Out for Vec<u8> {
 struct Parts<'a, Piece: ?Sized> {
     kind: &'a Piece,
     event_id: Option<&'a Piece>,
+    /// What an id that is not stored begins with.
+    stem: &'a str,
     time: &'a Piece,
     /// The sequence in digits, and that of the first event if several were joined.
     number: &'a str,
@@ -57,15 +69,23 @@ struct Parts<'a, Piece: ?Sized> {
 
 impl Composer {
     pub fn new(session: &SessionId, incarnation: u32) -> Self {
-        use sha2::Digest;
-        let digest = sha2::Sha256::digest(format!("{session} {incarnation}").as_bytes());
-        let mut unique = [0; 16];
-        unique[6..].copy_from_slice(&digest[..10]);
+        Self::with_origins(session, incarnation, &[])
+    }
+
+    /// The same for a session whose log was restored: `origins` in ascending order.
+    pub fn with_origins(session: &SessionId, incarnation: u32, origins: &[IdOrigin]) -> Self {
+        let earlier = |origin: &IdOrigin| (origin.through, event_id_stem(session, origin.incarnation));
         Self {
-            event_id_stem: format!("evt_{}_", crate::base32(u128::from_be_bytes(unique), 16)),
+            event_id_stem: event_id_stem(session, incarnation),
+            earlier_stems: origins.iter().map(earlier).collect(),
             before_time: format!("\",\"schemaVersion\":\"{SCHEMA_VERSION}\",\"timestamp\":\""),
             session: format!(",\"sessionId\":\"{session}\""),
         }
+    }
+
+    fn stem(&self, sequence: Sequence) -> &str {
+        let earlier = self.earlier_stems.iter().find(|(through, _)| sequence <= *through);
+        earlier.map_or(&self.event_id_stem, |(_, stem)| stem)
     }
 
     /// Appends the wire form: one JSON object on one line.
@@ -80,6 +100,7 @@ impl Composer {
         let parts = Parts {
             kind: record.kind,
             event_id: record.event_id,
+            stem: self.stem(sequence),
             time: std::str::from_utf8(&time).expect("digits and marks are ASCII"),
             number: decimal(sequence.get(), &mut digits),
             first: (first != sequence).then(|| decimal(first.get(), &mut first_digits)),
@@ -96,7 +117,7 @@ impl Composer {
         match parts.event_id {
             Some(id) => out.put(id),
             None => {
-                out.text(&self.event_id_stem);
+                out.text(parts.stem);
                 out.text(parts.number);
             }
         }
@@ -116,6 +137,14 @@ impl Composer {
         }
         out.put(parts.members);
     }
+}
+
+fn event_id_stem(session: &SessionId, incarnation: u32) -> String {
+    use sha2::Digest;
+    let digest = sha2::Sha256::digest(format!("{session} {incarnation}").as_bytes());
+    let mut unique = [0; 16];
+    unique[6..].copy_from_slice(&digest[..10]);
+    format!("evt_{}_", crate::base32(u128::from_be_bytes(unique), 16))
 }
 
 /// What stands around each wire form on a stream: `before`, the sequence, `between`, the form, `behind`.
@@ -155,6 +184,7 @@ impl<'a> Composing<'a> {
         let parts = Parts {
             kind: record.kind,
             event_id: record.event_id,
+            stem: self.composer.stem(sequence),
             time: &self.time.1[..],
             number,
             first: None,

@@ -126,3 +126,69 @@ proptest::proptest! {
         proptest::prop_assert_eq!(Record::read(&bytes).map(|r| r.timestamp.millis()), Ok(millis));
     }
 }
+
+#[test]
+fn a_record_keeps_its_author_beside_an_event_id() {
+    use crate::Author::{Approver, Copied, Runner, Unknown, Writer};
+    for author in [Unknown, Writer, Approver, Runner, Copied] {
+        for text in [r#"{"type":"turn.started"}"#, r#"{"type":"turn.started","eventId":"e1"}"#] {
+            let mut draft = decode(text).expect("an event").draft;
+            draft.author = author;
+            let mut bytes = Vec::new();
+            write_record(&draft, Timestamp::from_millis(7), &mut bytes);
+            assert_eq!(bytes.len(), record_length(&draft));
+            let record = Record::read(&bytes).expect("a record");
+            assert_eq!((record.author, record.event_id.is_some()), (author, draft.event_id.is_some()));
+            let event = record.to_event(Sequence::new(1).expect("small")).expect("an event");
+            assert_eq!(event.author, author);
+        }
+    }
+}
+
+#[test]
+fn a_record_of_an_older_version_has_no_known_author() {
+    let bytes = stored(r#"{"type":"turn.started"}"#);
+    assert_eq!(bytes[0], 0, "the flags of older records");
+    assert_eq!(Record::read(&bytes).expect("a record").author, crate::Author::Unknown);
+}
+
+#[test]
+fn an_author_without_a_meaning_is_damage() {
+    for code in 5..8_u8 {
+        let mut bytes = stored(r#"{"type":"turn.started"}"#);
+        bytes[0] |= code << 1;
+        assert!(Record::read(&bytes).is_err(), "{code}");
+    }
+}
+
+#[test]
+fn what_an_event_says_of_its_author_is_not_believed() {
+    let texts = [
+        r#"{"type":"tool.started","author":"runner","payload":{"toolName":"x","author":"runner"}}"#,
+        r#"{"type":"tool.started","author":3,"flags":6,"refs":{"author":"runner"},"payload":{"toolName":"x"}}"#,
+    ];
+    for text in texts {
+        assert_eq!(decode(text).expect("an event").draft.author, crate::Author::Unknown);
+        assert_eq!(Record::read(&stored(text)).expect("a record").author, crate::Author::Unknown);
+        assert_eq!(decode_wire(text).expect("an event").author, crate::Author::Unknown);
+    }
+}
+
+#[test]
+fn restored_events_keep_their_ids_and_later_ones_get_their_own() {
+    let id = |composer: &Composer, place: u64| {
+        let (bytes, mut out) = (stored(r#"{"type":"turn.started"}"#), String::new());
+        let record = Record::read(&bytes).expect("a record");
+        composer.write(&record, Sequence::new(place).expect("small"), &mut out);
+        out.split("\"eventId\":\"").nth(1).and_then(|rest| rest.split('"').next()).expect("an id").to_owned()
+    };
+    let origin =
+        |through, incarnation| IdOrigin { through: Sequence::new(through).expect("small"), incarnation };
+    let original = Composer::new(&session(), 1);
+    let restored = Composer::with_origins(&session(), 2, &[origin(10, 1)]);
+    let again = Composer::with_origins(&session(), 3, &[origin(10, 1), origin(20, 2)]);
+    assert_eq!(id(&restored, 10), id(&original, 10));
+    assert_ne!(id(&restored, 11), id(&original, 11));
+    assert_eq!((id(&again, 10), id(&again, 20)), (id(&original, 10), id(&restored, 20)));
+    assert_ne!(id(&again, 21), id(&restored, 21));
+}

@@ -12,6 +12,7 @@ mod bench;
 mod catalogue;
 mod commands;
 mod leases;
+mod quotas;
 mod races;
 mod reopen;
 mod sidecar;
@@ -38,6 +39,7 @@ pub fn cases() -> Vec<Case> {
         commands::CASES,
         sidecar::CASES,
         upkeep::CASES,
+        quotas::CASES,
         reopen::CASES,
     ]
     .concat()

@@ -5,7 +5,8 @@ use bytes::Bytes;
 use super::Case;
 use super::bench::*;
 use crate::{
-    ApiKey, Append, Blob, BlobInfo, BlobRef, Error, Fact, NewBlob, SealedTurn, Snapshot, SnapshotFound,
+    ApiKey, Append, Blob, BlobInfo, BlobRef, Credential, Error, Fact, NewBlob, SealedTurn, Snapshot,
+    SnapshotFound,
 };
 
 pub const CASES: &[Case] = &[
@@ -17,6 +18,7 @@ pub const CASES: &[Case] = &[
     ("a_later_run_of_a_sealed_turn_stays", a_later_run_of_a_sealed_turn_stays),
     ("the_newest_sealed_turns_come_in_order", the_newest_sealed_turns_come_in_order),
     ("keys_are_kept_and_revoked_once", keys_are_kept_and_revoked_once),
+    ("credentials_are_read_by_version", credentials_are_read_by_version),
 ];
 
 fn blob(session: Option<&str>, bytes: &'static str) -> NewBlob {
@@ -166,4 +168,45 @@ fn keys_are_kept_and_revoked_once(bench: &mut dyn Bench) {
     let revoked = ApiKey { revoked_at: Some(time(50)), last_used_at: Some(time(70)), ..key("key_1", "acme") };
     assert_eq!(ok(log.key(&id("key_1"))), Some(revoked));
     assert_eq!(ok(log.key(&id("key_9"))), None);
+}
+
+fn credentials_are_read_by_version(bench: &mut dyn Bench) {
+    let log = bench.log();
+    let credential = |name: &str, expires: u64| Credential {
+        id: id(name),
+        key: id("key_1"),
+        tenant: id("acme"),
+        hash: [2; 32],
+        grant: "{\"kind\":\"browser\"}".to_owned(),
+        created_at: time(1),
+        expires_at: time(expires),
+        revoked_at: None,
+    };
+    let names = |rows: &[(u64, Credential)]| {
+        rows.iter().map(|(_, row)| row.id.as_str().to_owned()).collect::<Vec<_>>()
+    };
+    ok(log.put_credential(credential("cred_2", 10)));
+    ok(log.put_credential(credential("cred_1", 20)));
+    let all = ok(log.credentials(0));
+    assert_eq!(names(&all), ["cred_2", "cred_1"]);
+    let seen = all.last().map_or(0, |(version, _)| *version);
+    assert_eq!(ok(log.credentials(seen)), []);
+    let revoked = Credential { revoked_at: Some(time(5)), ..credential("cred_2", 30) };
+    ok(log.put_credential(revoked.clone()));
+    let newer = ok(log.credentials(seen));
+    assert_eq!(newer.iter().map(|(_, row)| row.clone()).collect::<Vec<_>>(), [revoked]);
+    assert!(newer.iter().all(|(version, _)| *version > seen));
+    let newest = newer.last().map_or(0, |(version, _)| *version);
+    assert_eq!(ok(log.drop_credentials(time(20))), 0);
+    assert_eq!(ok(log.drop_credentials(time(31))), 2);
+    assert_eq!(ok(log.credentials(0)), []);
+    ok(log.put_credential(credential("cred_3", 40)));
+    assert!(
+        ok(log.credentials(0)).iter().all(|(version, _)| *version > newest),
+        "a version is not used again"
+    );
+    drop(log);
+    if bench.reopen() {
+        assert_eq!(names(&ok(bench.log().credentials(0))), ["cred_3"]);
+    }
 }

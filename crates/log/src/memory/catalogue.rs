@@ -5,8 +5,9 @@ use riverrun_event::{Sequence, TaskId, TenantId, TurnId};
 use super::session::Session;
 use super::state::State;
 use crate::{
-    ActionQuery, ActionRecord, Chain, Defect, Error, Link, Page, PageRequest, Progress, SessionKey,
-    SessionQuery, SessionRecord, Stats, TaskRecord, TurnRecord, Verification,
+    ActionQuery, ActionRecord, Chain, Defect, Error, Expired, ExpiredQuery, Link, Page, PageRequest,
+    Progress, SessionKey, SessionQuery, SessionRecord, Stats, TaskRecord, Timestamp, TurnRecord, UsageChange,
+    Verification,
 };
 
 /// How many places of one id are told.
@@ -77,6 +78,37 @@ impl State {
         let sessions =
             self.in_order().into_iter().rev().filter(|session| session.record.key.tenant == *tenant);
         sessions.filter_map(find).take(PLACES).collect()
+    }
+
+    pub fn retire(
+        &mut self,
+        key: &SessionKey,
+        through: Sequence,
+        older_than: Option<Timestamp>,
+    ) -> Result<Sequence, Error> {
+        let session = self.find_mut(key)?;
+        let before = session.bytes();
+        let first = session.retire(through, older_than);
+        let log_bytes = session.bytes() - before;
+        self.change_usage(&key.tenant, UsageChange { log_bytes, ..UsageChange::default() });
+        Ok(first)
+    }
+
+    pub fn expired(&self, query: &ExpiredQuery) -> Vec<Expired> {
+        let is_expired = |session: &&Session| {
+            let record = &session.record;
+            query.tenant.as_ref().is_none_or(|tenant| record.key.tenant == *tenant)
+                && record.updated_at < query.before
+                && record.head.first_available <= record.head.last
+                && session.is_finished()
+        };
+        let found = self.in_order().into_iter().filter(is_expired).take(query.limit);
+        let expired = found.map(|session| {
+            let SessionRecord { key, updated_at, head, .. } = &session.record;
+            let events = head.last.get() + 1 - head.first_available.get();
+            Expired { key: key.clone(), updated_at: *updated_at, events }
+        });
+        expired.collect()
     }
 
     pub fn verify(&self) -> Verification {

@@ -12,14 +12,16 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
-use riverrun_event::{ActionId, CommandId, KeyId, OwnerId, ProducerId, Sequence, TaskId, TenantId, TurnId};
+use riverrun_event::{
+    ActionId, CommandId, IdOrigin, KeyId, OwnerId, ProducerId, Sequence, TaskId, TenantId, TurnId,
+};
 
 use crate::{
     ActionQuery, ActionRecord, ApiKey, Append, Appended, Blob, BlobInfo, BlobRef, Chunk, Clock, Command,
-    Created, Enqueued, Error, Health, IdempotencyRecord, Lease, Listener, Log, NewBlob, NewCommand,
-    NewSession, Page, ProducerState, Remembered, Sealed, SealedTurn, SessionHead, SessionKey, SessionQuery,
-    SessionRecord, Shard, Snapshot, SnapshotFound, Stats, TaskRecord, Ticket, Timestamp, TurnRecord,
-    Verification,
+    Created, Credential, Enqueued, Error, Expired, ExpiredQuery, Health, IdempotencyRecord, Lease, Listener,
+    Log, NewBlob, NewCommand, NewSession, Page, ProducerState, Remembered, Sealed, SealedTurn, SessionHead,
+    SessionKey, SessionQuery, SessionRecord, Shard, Snapshot, SnapshotFound, Stats, StorageQuotas,
+    TaskRecord, Ticket, Timestamp, TurnRecord, Usage, Verification,
 };
 use state::State;
 
@@ -63,13 +65,17 @@ impl Log for MemoryLog {
         self.run(|state| state.release(lease))
     }
     fn create_session(&self, key: &SessionKey, new: NewSession) -> Ticket<Created> {
-        self.run(|state| Ok(state.create_session(key, new)))
+        self.run(|state| state.create_session(key, new))
     }
     fn session(&self, key: &SessionKey) -> Ticket<Option<SessionRecord>> {
         self.run(|state| Ok(state.find(key).ok().map(|session| session.record.clone())))
     }
     fn head(&self, key: &SessionKey) -> Ticket<Option<SessionHead>> {
         self.run(|state| Ok(state.find(key).ok().map(|session| session.record.head)))
+    }
+    fn id_origins(&self, _key: &SessionKey) -> Ticket<Vec<IdOrigin>> {
+        // Nothing is ever restored here.
+        self.run(|_| Ok(Vec::new()))
     }
     fn sessions(&self, query: SessionQuery) -> Ticket<Page<SessionRecord>> {
         self.run(|state| state.list(&query))
@@ -191,11 +197,50 @@ impl Log for MemoryLog {
             Ok(())
         })
     }
+    fn put_credential(&self, credential: Credential) -> Ticket<()> {
+        self.run(|state| {
+            let version = state.number();
+            state.credentials.retain(|_, known| known.id != credential.id);
+            state.credentials.insert(version, credential);
+            Ok(())
+        })
+    }
+    fn credentials(&self, after: u64) -> Ticket<Vec<(u64, Credential)>> {
+        self.run(|state| {
+            let newer = state.credentials.range(after.saturating_add(1)..);
+            Ok(newer.map(|(version, credential)| (*version, credential.clone())).collect())
+        })
+    }
+    fn drop_credentials(&self, expired_before: Timestamp) -> Ticket<u64> {
+        self.run(|state| {
+            let before = state.credentials.len();
+            state.credentials.retain(|_, known| known.expires_at >= expired_before);
+            Ok((before - state.credentials.len()) as u64)
+        })
+    }
     fn seal(&self, key: &SessionKey, through: Sequence) -> Ticket<Sealed> {
         self.run(|state| Ok(state.find(key)?.seal(through)))
     }
     fn retire(&self, key: &SessionKey, through: Sequence, older_than: Option<Timestamp>) -> Ticket<Sequence> {
-        self.run(|state| Ok(state.find_mut(key)?.retire(through, older_than)))
+        self.run(|state| state.retire(key, through, older_than))
+    }
+    fn expired(&self, query: ExpiredQuery) -> Ticket<Vec<Expired>> {
+        self.run(|state| Ok(state.expired(&query)))
+    }
+    fn noted_time(&self) -> Ticket<Option<Timestamp>> {
+        self.run(|state| Ok(state.noted_time))
+    }
+    fn note_time(&self, time: Timestamp) -> Ticket<()> {
+        self.run(|state| {
+            state.noted_time = Some(time);
+            Ok(())
+        })
+    }
+    fn set_quotas(&self, quotas: StorageQuotas) {
+        self.lock().quotas = quotas;
+    }
+    fn usage(&self, tenant: Option<&TenantId>) -> Ticket<Vec<(TenantId, Usage)>> {
+        self.run(|state| Ok(state.usage_of(tenant)))
     }
     fn backup(&self, _to: &Path) -> Ticket<()> {
         Ticket::ready(Err(Error::Invalid { what: "backup of a log in memory".to_owned() }))

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use bytes::Bytes;
 use riverrun_event::{ActionId, CommandId, ProducerId, Sequence, TaskId, TurnId};
 
+use crate::seeded::{self, Bug};
 use crate::{
     AT_WORK, ActionRecord, Chunk, Command, CommandChange, CommandState, Error, Fact, HALTED, NewCommand,
     OpenWork, ProducerState, Progress, Resolution, Sealed, SealedTurn, SessionChange, SessionRecord,
@@ -292,7 +293,22 @@ impl Session {
         sealed
     }
 
+    /// What its events take.
+    pub fn bytes(&self) -> i64 {
+        self.chunks.values().map(|chunk| chunk.bytes().len() as i64).sum()
+    }
+
+    /// Nothing is open in it.
+    pub fn is_finished(&self) -> bool {
+        self.turns.values().all(|turn| turn.progress == Progress::Terminal)
+            && self.actions.values().all(|action| action.resolution.is_some())
+            && self.commands.values().all(|command| matches!(command.state, CommandState::Done { .. }))
+    }
+
     pub fn retire(&mut self, through: Sequence, older_than: Option<Timestamp>) -> Sequence {
+        if !self.is_finished() && !seeded::is_on(Bug::RetireOpenTurns) {
+            return self.record.head.first_available;
+        }
         while let Some(entry) = self.chunks.first_entry() {
             let chunk = entry.get();
             if chunk.last() > through || older_than.is_some_and(|time| chunk.time() >= time) {

@@ -9,9 +9,9 @@ use super::session::Session;
 use super::store::StoredBlob;
 use crate::seeded::{self, Bug};
 use crate::{
-    Admission, ApiKey, Append, Appended, BlobRef, CommandChange, Committed, Created, Epoch, Error, Fact,
-    IdempotencyRecord, Lease, Link, Listener, NewSession, ProducerState, SessionHead, SessionKey,
-    SessionRecord, Shard, Standing, Timestamp, admit,
+    Admission, ApiKey, Append, Appended, BlobRef, CommandChange, Committed, Created, Credential, Epoch,
+    Error, Fact, IdempotencyRecord, Lease, Link, Listener, NewSession, ProducerState, SessionHead,
+    SessionKey, SessionRecord, Shard, Standing, StorageQuotas, Timestamp, Usage, UsageChange, admit,
 };
 
 #[derive(Default)]
@@ -20,8 +20,13 @@ pub struct State {
     pub listener: Option<Listener>,
     pub sessions: HashMap<SessionKey, Session>,
     pub keys: BTreeMap<KeyId, ApiKey>,
+    /// By version.
+    pub credentials: BTreeMap<u64, Credential>,
     pub(super) blobs: HashMap<(TenantId, BlobRef), StoredBlob>,
     pub(super) answers: HashMap<(TenantId, String), IdempotencyRecord>,
+    pub quotas: StorageQuotas,
+    pub noted_time: Option<Timestamp>,
+    pub(super) usage: HashMap<TenantId, Usage>,
     leases: HashMap<Shard, (Epoch, Option<Lease>)>,
     /// The last number given to a session, a command or an action: one count orders them all.
     numbers: u64,
@@ -77,10 +82,36 @@ impl State {
         Ok(())
     }
 
-    pub fn create_session(&mut self, key: &SessionKey, new: NewSession) -> Created {
-        if let Some(session) = self.sessions.get(key) {
-            return Created { record: session.record.clone(), new: false };
+    pub(super) fn used(&self, tenant: &TenantId) -> Usage {
+        self.usage.get(tenant).copied().unwrap_or_default()
+    }
+
+    pub(super) fn change_usage(&mut self, tenant: &TenantId, change: UsageChange) {
+        let usage = self.usage.entry(tenant.clone()).or_default();
+        usage.change(change);
+        if *usage == Usage::default() {
+            self.usage.remove(tenant);
         }
+    }
+
+    pub fn usage_of(&self, tenant: Option<&TenantId>) -> Vec<(TenantId, Usage)> {
+        match tenant {
+            Some(tenant) => vec![(tenant.clone(), self.used(tenant))],
+            None => {
+                let mut all: Vec<_> =
+                    self.usage.iter().map(|(tenant, usage)| (tenant.clone(), *usage)).collect();
+                all.sort_by(|a, b| a.0.cmp(&b.0));
+                all
+            }
+        }
+    }
+
+    pub fn create_session(&mut self, key: &SessionKey, new: NewSession) -> Result<Created, Error> {
+        if let Some(session) = self.sessions.get(key) {
+            return Ok(Created { record: session.record.clone(), new: false });
+        }
+        self.used(&key.tenant).admit_session(self.quotas.of(&key.tenant))?;
+        self.change_usage(&key.tenant, UsageChange { sessions: 1, ..UsageChange::default() });
         let number = self.number();
         let head = SessionHead {
             last: new.start_after,
@@ -102,7 +133,7 @@ impl State {
         record.tags.sort();
         record.tags.dedup();
         self.sessions.insert(key.clone(), Session::new(number, record.clone()));
-        Created { record, new: true }
+        Ok(Created { record, new: true })
     }
 
     pub fn append(&mut self, append: Append, now: Timestamp) -> Result<Appended, Error> {
@@ -118,6 +149,8 @@ impl State {
         }
         session.check_commands(&append.commands)?;
         self.check_answers(&append.idempotency, now)?;
+        let (tenant, bytes) = (&append.key.tenant, chunk.bytes().len() as u64);
+        self.used(tenant).admit_bytes(self.quotas.of(tenant), bytes, append.urgency)?;
         self.apply(append);
         Ok(Appended { first, last, link, duplicate: false })
     }
@@ -131,6 +164,8 @@ impl State {
     /// Writes an append that was admitted. Nothing here can fail.
     fn apply(&mut self, append: Append) {
         let Append { key, chunk, producer, facts, commands, idempotency, .. } = append;
+        let log_bytes = chunk.bytes().len() as i64;
+        self.change_usage(&key.tenant, UsageChange { log_bytes, ..UsageChange::default() });
         for record in idempotency {
             self.answers.insert((record.tenant.clone(), record.scope.clone()), record);
         }

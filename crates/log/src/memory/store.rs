@@ -7,7 +7,7 @@ use riverrun_event::{SessionId, TenantId};
 use super::state::State;
 use crate::{
     Blob, BlobInfo, BlobRef, Command, CommandState, Enqueued, Error, IdempotencyRecord, NewBlob, NewCommand,
-    Remembered, SessionKey, Timestamp,
+    Remembered, SessionKey, Timestamp, Urgency, UsageChange,
 };
 
 pub struct StoredBlob {
@@ -19,14 +19,18 @@ pub struct StoredBlob {
 
 impl State {
     pub fn delete_session(&mut self, key: &SessionKey) -> bool {
-        let removed = self.sessions.remove(key).is_some();
-        if removed {
-            self.blobs.retain(|(tenant, _), stored| {
-                let was_used = *tenant == key.tenant && stored.sessions.remove(&key.session);
-                !was_used || stored.kept || !stored.sessions.is_empty()
-            });
-        }
-        removed
+        let Some(removed) = self.sessions.remove(key) else { return false };
+        let mut change = UsageChange { sessions: -1, log_bytes: -removed.bytes(), blob_bytes: 0 };
+        self.blobs.retain(|(tenant, _), stored| {
+            let was_used = *tenant == key.tenant && stored.sessions.remove(&key.session);
+            let stays = !was_used || stored.kept || !stored.sessions.is_empty();
+            if !stays {
+                change.blob_bytes -= stored.blob.info.size as i64;
+            }
+            stays
+        });
+        self.change_usage(&key.tenant, change);
+        true
     }
 
     pub fn enqueue(&mut self, command: NewCommand) -> Result<Enqueued, Error> {
@@ -68,6 +72,11 @@ impl State {
             self.find(&SessionKey::new(tenant.clone(), session.clone()))?;
         }
         let reference = BlobRef::of(&new.bytes);
+        if self.blob(tenant, &reference).is_none() {
+            let size = new.bytes.len() as u64;
+            self.used(tenant).admit_bytes(self.quotas.of(tenant), size, Urgency::Normal)?;
+            self.change_usage(tenant, UsageChange { blob_bytes: size as i64, ..UsageChange::default() });
+        }
         let stored = self.blobs.entry((tenant.clone(), reference.clone())).or_insert_with(|| {
             let info = BlobInfo { reference, media_type: new.media_type, size: new.bytes.len() as u64 };
             StoredBlob { blob: Blob { info, bytes: new.bytes }, kept: false, sessions: BTreeSet::new() }

@@ -44,6 +44,8 @@ pub(crate) struct Settings {
     pub prices: BTreeMap<String, Price>,
     pub limits: Limits,
     pub ca_file: Option<PathBuf>,
+    /// The service holds conversations itself.
+    pub threads: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -79,6 +81,7 @@ pub(crate) struct HttpProvider<A> {
     headers: HeaderMap,
     prices: BTreeMap<String, Price>,
     limits: Limits,
+    threads: bool,
     api: PhantomData<fn() -> A>,
 }
 
@@ -101,11 +104,13 @@ impl<A: Api> HttpProvider<A> {
             }
             headers.insert(key, value);
         }
+        settings.headers.iter().for_each(|(name, value)| riverrun_secret::learn_named(name, value));
+        settings.base_url.iter().for_each(|url| riverrun_secret::learn_url(url));
         let secret = |(name, _): &(&String, &String)| settings.secret_headers.contains(name);
         let secret = settings.headers.iter().filter(secret).map(|(_, value)| value.as_str());
         let secrets = Secrets::new(settings.key.as_ref(), secret);
-        let Settings { name, key, prices, limits, .. } = settings;
-        Ok(Self { name, endpoint, tls, key, secrets, headers, prices, limits, api: PhantomData })
+        let Settings { name, key, prices, limits, threads, .. } = settings;
+        Ok(Self { name, endpoint, tls, key, secrets, headers, prices, limits, threads, api: PhantomData })
     }
 
     /// The message to send, and the seed of the ids in its answer.
@@ -159,6 +164,10 @@ impl<A: Api> Provider for HttpProvider<A> {
 
     fn speaks(&self) -> Option<&'static str> {
         Some(A::DIALECT)
+    }
+
+    fn has_threads(&self) -> bool {
+        self.threads
     }
 
     fn price(&self, model: &str) -> Option<Price> {

@@ -26,6 +26,7 @@ fn provider(port: u16, change: impl FnOnce(&mut Limits)) -> HttpProvider<Chat> {
     let mut limits = Limits::default();
     change(&mut limits);
     HttpProvider::new(Settings {
+        threads: false,
         name: "local".to_owned(),
         base_url: Some(format!("http://127.0.0.1:{port}/v1")),
         key: Some(Secret::new(KEY).unwrap()),
@@ -326,6 +327,7 @@ async fn serve_tls(answer: String) -> (u16, PathBuf) {
 
 fn https(port: u16, ca_file: Option<PathBuf>) -> Result<HttpProvider<Chat>, String> {
     HttpProvider::new(Settings {
+        threads: false,
         name: "local".to_owned(),
         base_url: Some(format!("https://localhost:{port}/v1")),
         key: Some(Secret::new(KEY).unwrap()),

@@ -27,7 +27,7 @@ pub struct ConnectArgs {
 impl ConnectArgs {
     /// The server that somebody named.
     pub fn named_url(&self) -> Option<String> {
-        let given = self.given_url.clone().or_else(|| std::env::var("RIVERRUN_URL").ok());
+        let given = self.given_url.clone().or_else(|| riverrun_secret::variable("RIVERRUN_URL"));
         given.filter(|url| !url.is_empty())
     }
 
@@ -46,7 +46,7 @@ impl ConnectArgs {
                 .map(Some)
                 .map_err(|e| Failure::file(path, &e).hint("give a file that holds one key"));
         }
-        if let Ok(key) = std::env::var("RIVERRUN_KEY")
+        if let Some(key) = riverrun_secret::variable("RIVERRUN_KEY")
             && !key.trim().is_empty()
         {
             return Ok(Some(key.trim().to_owned()));
@@ -58,8 +58,8 @@ impl ConnectArgs {
 impl ConnectArgs {
     /// As `key`, for a command that names the server's data directory: its admin key comes before the default's.
     pub fn key_in(&self, data_dir: &Path) -> Outcome<Option<String>> {
-        let said =
-            self.key_file.is_some() || std::env::var("RIVERRUN_KEY").is_ok_and(|key| !key.trim().is_empty());
+        let said = self.key_file.is_some()
+            || riverrun_secret::variable("RIVERRUN_KEY").is_some_and(|key| !key.trim().is_empty());
         match read_key(&data_dir.join("admin.key")) {
             Ok(key) if !said => Ok(Some(key)),
             Ok(_) | Err(_) => self.key(),

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::Context;
 use super::exit::{Exit, Failure, Outcome};
 use super::output::Output;
-use super::terminal::{Lines, Mark, Tone, escape, shorten};
+use super::terminal::{Lines, Mark, Tone, escape, shorten, spelled};
 
 #[derive(Debug, Args)]
 pub struct ApproveArgs {
@@ -134,6 +134,7 @@ pub fn show(output: Output, tool: Option<&str>, request: &Value) {
     let prompt = said("prompt");
     if !prompt.is_empty() {
         output.note(&format!("  {}", escape(prompt, Lines::Keep)));
+        in_order(output, prompt);
     }
     let arguments = match &request["arguments"] {
         Value::Null => String::new(),
@@ -143,13 +144,21 @@ pub fn show(output: Output, tool: Option<&str>, request: &Value) {
     let label = |text: &str| style.paint(Tone::Dim, &format!("{text:10}"));
     if !tool.is_empty() {
         output.note(&format!("  {} {}", label("tool"), style.paint(Tone::Strong, &escape(tool, Lines::One))));
+        in_order(output, tool);
     }
     let runs = runs(&request["runs"]);
     if !runs.is_empty() {
         output.note(&format!("  {} {}", label("runs"), escape(&runs, Lines::One)));
+        in_order(output, &runs);
     }
     if !arguments.is_empty() {
         output.note(&format!("  {} {}", label("arguments"), escape(&arguments, Lines::One)));
+        in_order(output, &arguments);
+    }
+    let length = arguments.chars().count() + prompt.chars().count();
+    if length > ONE_SCREEN {
+        let tool = escape(tool, Lines::One);
+        output.note(&format!("  all of the above, {length} characters, is one call of {tool}"));
     }
     if !said("digest").is_empty() {
         output.note(&format!(
@@ -157,6 +166,18 @@ pub fn show(output: Output, tool: Option<&str>, request: &Value) {
             label("digest"),
             style.paint(Tone::Dim, &escape(said("digest"), Lines::One))
         ));
+    }
+}
+
+/// Characters that a small terminal shows at once.
+const ONE_SCREEN: usize = 1500;
+
+/// A text with letters from right to left once more, in the order in which it is stored: a terminal may draw it so that
+/// it reads as another.
+fn in_order(output: Output, text: &str) {
+    if let Some(spelled) = spelled(text) {
+        let label = output.style_of_notes().paint(Tone::Dim, "in order  ");
+        output.note(&format!("  {label} {spelled}"));
     }
 }
 

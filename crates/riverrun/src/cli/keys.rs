@@ -1,13 +1,19 @@
-//! `riverrun keys create|list|revoke`.
+//! `riverrun keys create|list|rotate|revoke|recover-admin`, and `riverrun tenants`.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use clap::{Args, Subcommand};
 use riverrun_client::{Key, NewKey};
 use riverrun_event::{KeyId, TenantId, Timestamp};
+use riverrun_log::{Log, SystemClock};
+use riverrun_server::edge::{DEFAULT_TENANT, Keys, Problem};
 use serde_json::json;
 
 use super::Context;
+use super::connect::DEFAULT_DATA_DIR;
 use super::duration;
-use super::exit::Outcome;
+use super::exit::{Exit, Failure, Outcome};
 use super::terminal::{Mark, Tone, shorten};
 
 #[derive(Debug, Args)]
@@ -21,9 +27,41 @@ enum KeysCommand {
     /// Make a key and print it, once.
     Create(CreateArgs),
     /// List keys; never their secrets.
-    List,
-    /// End a key now, on open streams too.
+    List(ListArgs),
+    /// Give a key a new secret and print it, once; the old one works on for a while.
+    Rotate(RotateArgs),
+    /// End a key now, on open streams too, with its browser credentials.
     Revoke { key: KeyId },
+    /// Make a new admin key in a data directory that no server holds. For a lost one, or after a restore.
+    RecoverAdmin(RecoverArgs),
+}
+
+#[derive(Debug, Args)]
+struct ListArgs {
+    /// Those of another tenant; the tenant of the calling key without it.
+    #[arg(long, conflicts_with = "all_tenants")]
+    tenant: Option<TenantId>,
+    /// Those of every tenant.
+    #[arg(long)]
+    all_tenants: bool,
+}
+
+#[derive(Debug, Args)]
+struct RotateArgs {
+    key: KeyId,
+    /// How long the old secret works on; 0s ends it now.
+    #[arg(long, value_name = "DURATION", value_parser = duration::parse, default_value = "1d")]
+    overlap: std::time::Duration,
+}
+
+#[derive(Debug, Args)]
+struct RecoverArgs {
+    /// The data directory; its server must be stopped.
+    #[arg(long, value_name = "DIR", default_value = DEFAULT_DATA_DIR)]
+    data_dir: PathBuf,
+    /// Also revoke every other admin key, of all tenants: for one that was stolen.
+    #[arg(long)]
+    revoke_others: bool,
 }
 
 #[derive(Debug, Args)]
@@ -45,8 +83,10 @@ struct CreateArgs {
 pub async fn run(args: KeysArgs, context: &Context) -> Outcome {
     match args.command {
         KeysCommand::Create(args) => create(args, context).await,
-        KeysCommand::List => list(context).await,
+        KeysCommand::List(args) => list(args, context).await,
+        KeysCommand::Rotate(args) => rotate(args, context).await,
         KeysCommand::Revoke { key } => revoke(&key, context).await,
+        KeysCommand::RecoverAdmin(args) => recover_admin(args, context).await,
     }
 }
 
@@ -62,13 +102,92 @@ async fn create(args: CreateArgs, context: &Context) -> Outcome {
     Ok(())
 }
 
-async fn list(context: &Context) -> Outcome {
-    let page = context.connect.client()?.keys().await?;
+async fn rotate(args: RotateArgs, context: &Context) -> Outcome {
+    let key = context.connect.client()?.rotate_key(&args.key, args.overlap.as_secs()).await?;
+    if context.output.json {
+        return context.output.document(&key);
+    }
+    context.output.line(key.key.as_deref().unwrap_or_default())?;
+    let until = key.former_until.map(|until| Timestamp::from_millis(until).to_string()).unwrap_or_default();
+    context.output.note(&format!(
+        "this is the new secret of {}; it is shown once. The old one works until {until}",
+        key.key_id
+    ));
+    Ok(())
+}
+
+/// Works on the store itself, so that whoever may read the data directory needs no key.
+async fn recover_admin(args: RecoverArgs, context: &Context) -> Outcome {
+    if !args.data_dir.is_dir() {
+        let what = format!("{} is no directory", args.data_dir.display());
+        return Err(
+            Failure::new(Exit::NotFound, what).hint("name the server's data directory with --data-dir")
+        );
+    }
+    let log = super::store::open(&args.data_dir, None)?;
+    let path = args.data_dir.join("admin.key");
+    let made = remake_admin(log.clone(), &path, args.revoke_others).await;
+    // What was written is durable already; closing only makes the next start quick.
+    let _ = log.close().await;
+    let (id, revoked) = made?;
+    if context.output.json {
+        return context.output.document(&json!({ "keyId": id, "file": path, "revoked": revoked }));
+    }
+    context.output.line(&path.display().to_string())?;
+    context
+        .output
+        .note(&format!("{id} is an admin key of tenant `{DEFAULT_TENANT}`; its text is in that file"));
+    if !revoked.is_empty() {
+        context.output.note(&format!("{} other admin keys are revoked", revoked.len()));
+    }
+    Ok(())
+}
+
+async fn remake_admin(log: Arc<dyn Log>, path: &Path, revoke_others: bool) -> Outcome<(KeyId, Vec<KeyId>)> {
+    let failed = |problem: Problem| Failure::new(Exit::Io, problem.detail());
+    let keys = Keys::load(log, Arc::new(SystemClock)).await.map_err(failed)?;
+    let others: Vec<KeyId> = keys
+        .list(None)
+        .into_iter()
+        .filter(|key| key.revoked_at.is_none() && key.scopes.iter().any(|scope| scope == "admin"))
+        .map(|key| key.id)
+        .collect();
+    let made = keys.make_admin(path, "recovered").await.map_err(failed)?;
+    let mut revoked = Vec::new();
+    for id in others.into_iter().filter(|_| revoke_others) {
+        keys.revoke(&id).await.map_err(failed)?;
+        revoked.push(id);
+    }
+    Ok((made.id, revoked))
+}
+
+/// `riverrun tenants`.
+pub async fn tenants(context: &Context) -> Outcome {
+    let tenants = context.connect.client()?.tenants().await?;
+    if context.output.json {
+        return context.output.document(&json!({ "data": tenants }));
+    }
+    for tenant in &tenants {
+        context.output.line(&format!(
+            "{:32}  {} live keys, {} in all",
+            tenant.tenant.as_str(),
+            tenant.live_keys,
+            tenant.keys
+        ))?;
+    }
+    Ok(())
+}
+
+async fn list(args: ListArgs, context: &Context) -> Outcome {
+    let client = context.connect.client()?;
+    let tenant = if args.all_tenants { Some("*") } else { args.tenant.as_ref().map(TenantId::as_str) };
+    let page = client.keys_of(tenant).await?;
     if context.output.json {
         return context.output.document(&json!({ "data": page.data }));
     }
     for key in &page.data {
-        context.output.line(&row(key, context))?;
+        let tenant = key.tenant.as_ref().filter(|_| args.all_tenants).map_or("", TenantId::as_str);
+        context.output.line(format!("{}  {tenant}", row(key, context)).trim_end())?;
     }
     if page.data.is_empty() {
         context.output.note("no keys");

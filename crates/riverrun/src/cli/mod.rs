@@ -22,6 +22,8 @@ mod output;
 mod pause;
 mod play;
 mod process;
+mod quotas;
+mod reload;
 mod rpc;
 mod rules;
 mod run;
@@ -114,8 +116,14 @@ enum Command {
     Doctor(doctor::DoctorArgs),
     /// Show, check or describe the configuration.
     Config(config::ConfigArgs),
-    /// Make, list and revoke keys.
+    /// Make, list, rotate and revoke keys; recover a lost admin key.
     Keys(keys::KeysArgs),
+    /// List the tenants that have keys.
+    Tenants,
+    /// Show what the tenant uses and may use.
+    Usage(quotas::TenantArgs),
+    /// Show which finished sessions lose their events within a day.
+    Retention(quotas::RetentionArgs),
     /// Measure a server on this machine.
     Bench(bench::BenchArgs),
     /// Speak JSON-RPC over stdin and stdout.
@@ -139,6 +147,9 @@ pub fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return usage::told(&error),
     };
+    if starts_programs(cli.command.as_ref()) {
+        protect_secrets();
+    }
     let output = Output { json: cli.json, quiet: cli.quiet, color: cli.color };
     let context = Context { connect: cli.connect, output };
     match start(cli.command, &context) {
@@ -148,6 +159,20 @@ pub fn main() -> ExitCode {
             ExitCode::from(failure.exit as u8)
         }
     }
+}
+
+/// True for commands that run agents in this process, or start the programs of the configuration.
+fn starts_programs(command: Option<&Command>) -> bool {
+    matches!(command, None | Some(Command::Serve(_) | Command::Run(_) | Command::Doctor(_)))
+}
+
+/// Programs that agents start run as the same user: they find no secrets of this process, and leave nothing behind.
+fn protect_secrets() {
+    if let Err(problem) = riverrun_secret::hide_environment() {
+        eprintln!("warning: programs that agents start can read this environment: {problem}");
+    }
+    riverrun_secret::forbid_dumps();
+    riverrun_tool::use_supervisor("/proc/self/exe".into());
 }
 
 fn start(command: Option<Command>, context: &Context) -> Outcome {
@@ -187,6 +212,9 @@ async fn carry_out(command: Option<Command>, context: &Context) -> Outcome {
         Some(Command::Doctor(args)) => doctor::run(args, context).await,
         Some(Command::Config(args)) => config::run(args, context),
         Some(Command::Keys(args)) => keys::run(args, context).await,
+        Some(Command::Tenants) => keys::tenants(context).await,
+        Some(Command::Usage(args)) => quotas::usage(args, context).await,
+        Some(Command::Retention(args)) => quotas::retention(args, context).await,
         Some(Command::Bench(args)) => bench::run(args, context).await,
         Some(Command::Rpc(args)) => rpc::run(args, context).await,
         Some(Command::Backup(args)) => backup::run(args, context).await,

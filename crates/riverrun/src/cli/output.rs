@@ -82,7 +82,11 @@ fn json(failure: &Failure) -> String {
 
 fn human(failure: &Failure, style: Style) -> String {
     use super::terminal::{Lines, Tone, escape};
-    let mut text = format!("{} {}", style.paint(Tone::Bad, "error:"), escape(&failure.what, Lines::Keep));
+    let mut text = format!(
+        "{} {}",
+        style.paint(Tone::Bad, "error:"),
+        escape(&riverrun_secret::redact(&failure.what), Lines::Keep)
+    );
     if let Some(code) = &failure.code {
         text.push_str(&style.paint(Tone::Dim, &format!("  [{}]", escape(code, Lines::One))));
     }

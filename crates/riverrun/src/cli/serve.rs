@@ -1,15 +1,20 @@
 //! `riverrun serve`, and `riverrun` alone.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use riverrun_event::TenantId;
+use riverrun_server::AdminKeyFile;
+use riverrun_server::edge::TenantQuotas;
 
 use super::Context;
 use super::agents::{self, Scripts};
 use super::config::{Effective, FlagValue, find_file};
 use super::exit::{Exit, Failure, Outcome};
+use super::reload::Configuration;
 use super::terminal::{Style, Tone};
 
 #[derive(Debug, Default, Args)]
@@ -58,6 +63,7 @@ pub struct ServeOptions {
     pub listen: SocketAddr,
     pub dev: bool,
     pub behind_proxy: bool,
+    pub open_metrics: bool,
     pub allowed_origins: Vec<String>,
     pub allowed_hosts: Vec<String>,
     pub log_format: LogFormat,
@@ -75,17 +81,24 @@ pub struct ServeLimits {
     pub body_bytes: usize,
     pub event_bytes: usize,
     pub blob_bytes: usize,
+    pub body_bytes_in_flight: usize,
+    pub upload_bytes_in_flight: usize,
     pub connections: usize,
     pub connections_per_ip: usize,
-    pub streams_per_tenant: usize,
-    /// None is no limit.
+    /// None is no limit, as for the other quotas of a tenant.
+    pub streams_per_tenant: Option<u64>,
     pub events_per_second: Option<u64>,
+    pub sessions_per_tenant: Option<u64>,
+    pub stored_bytes_per_tenant: Option<u64>,
+    pub running_turns_per_tenant: Option<u64>,
+    /// Other quotas for some tenants.
+    pub tenants: BTreeMap<TenantId, TenantQuotas>,
     pub failed_auth_per_minute: u32,
 }
 
 pub async fn run(args: ServeArgs, context: &Context) -> Outcome {
     let path = find_file(args.config.as_deref());
-    let effective = Effective::load(path.as_deref(), std::env::vars(), &flags(&args))?;
+    let effective = Effective::load(path.as_deref(), riverrun_secret::variables(), &flags(&args))?;
     let options = ServeOptions { accept_loss: args.accept_loss, ..options(&effective, args.dev)? };
     if options.dev && !options.listen.ip().is_loopback() {
         return Err(Failure::new(Exit::Config, format_args!("--dev does not listen on {}", options.listen))
@@ -95,8 +108,9 @@ pub async fn run(args: ServeArgs, context: &Context) -> Outcome {
     let agents = agents::load(&effective, scripts).await?;
     let example = agents.registry.default_agent.clone().unwrap_or_default();
     let style = context.output.style_of_notes();
-    super::start::start(options, agents, |options| {
-        context.output.note(&banner(options, &example, style));
+    let configuration = Configuration { path, flags: flags(&args), effective, options };
+    super::start::start(configuration, agents, |options, server| {
+        context.output.note(&banner(options, server.admin_key, &example, style));
     })
     .await
 }
@@ -112,7 +126,7 @@ pub async fn private(
         data_dir: data_dir.map(std::path::Path::to_owned),
         ..ServeArgs::default()
     };
-    let effective = Effective::load(path.as_deref(), std::env::vars(), &flags(&args))?;
+    let effective = Effective::load(path.as_deref(), riverrun_secret::variables(), &flags(&args))?;
     // Who leaves a command does not wait for a model: a call that is cut is made again by the next server.
     let options = ServeOptions { drain: LEAVING, ..options(&effective, true)? };
     let agents = agents::load(&effective, Scripts::ForAll).await?;
@@ -143,18 +157,19 @@ fn flags(args: &ServeArgs) -> Vec<FlagValue> {
     flags
 }
 
-fn options(config: &Effective, dev: bool) -> Outcome<ServeOptions> {
+pub fn options(config: &Effective, dev: bool) -> Outcome<ServeOptions> {
     let listen = config.text("server", "listen");
     let listen =
         listen.parse().map_err(|_| Failure::new(Exit::Config, format_args!("server.listen: `{listen}`")))?;
     let size = |key| usize::try_from(config.integer("limits", key)).unwrap_or(usize::MAX);
     let retention = config.duration("log", "retention");
-    let per_second = config.integer("limits", "events_per_second");
+    let quota = |key| Some(config.integer("limits", key)).filter(|limit| *limit > 0);
     Ok(ServeOptions {
         data_dir: config.text("server", "data_dir").into(),
         listen,
         dev,
         behind_proxy: config.flag("server", "behind_proxy"),
+        open_metrics: config.flag("server", "open_metrics"),
         allowed_origins: config.list("server", "allowed_origins"),
         allowed_hosts: config.list("server", "allowed_hosts"),
         log_format: if config.text("server", "log_format") == "json" {
@@ -170,17 +185,23 @@ fn options(config: &Effective, dev: bool) -> Outcome<ServeOptions> {
             body_bytes: size("body_bytes"),
             event_bytes: size("event_bytes"),
             blob_bytes: size("blob_bytes"),
+            body_bytes_in_flight: size("body_bytes_in_flight"),
+            upload_bytes_in_flight: size("upload_bytes_in_flight"),
             connections: size("connections"),
             connections_per_ip: size("connections_per_ip"),
-            streams_per_tenant: size("streams_per_tenant"),
-            events_per_second: (per_second > 0).then_some(per_second),
+            streams_per_tenant: quota("streams_per_tenant"),
+            events_per_second: quota("events_per_second"),
+            sessions_per_tenant: quota("sessions_per_tenant"),
+            stored_bytes_per_tenant: quota("stored_bytes_per_tenant"),
+            running_turns_per_tenant: quota("running_turns_per_tenant"),
+            tenants: config.declared.as_ref().map(|declared| declared.tenants.clone()).unwrap_or_default(),
             failed_auth_per_minute: u32::try_from(size("failed_auth_per_minute")).unwrap_or(u32::MAX),
         },
     })
 }
 
 /// What a newcomer needs next.
-fn banner(options: &ServeOptions, agent: &str, style: Style) -> String {
+fn banner(options: &ServeOptions, admin_key: AdminKeyFile, agent: &str, style: Style) -> String {
     let url = format!("http://{}", options.listen);
     let mode = if options.dev { "dev mode" } else { "ready" };
     let label = |text: &str| style.paint(Tone::Dim, &format!("{text:9}"));
@@ -191,15 +212,21 @@ fn banner(options: &ServeOptions, agent: &str, style: Style) -> String {
         String::new(),
         format!("{} {}", label("API"), link(&format!("{url}/v1"))),
         format!("{} {}", label("Data"), options.data_dir.display()),
-        format!("{} {}", label("Key"), key.display()),
+        format!("{} {}", label("Key"), key_line(admin_key, &key, &options.data_dir)),
         String::new(),
         "Next, in another terminal:".to_owned(),
     ];
     let defaults = url == super::connect::DEFAULT_URL
         && options.data_dir == std::path::Path::new(super::connect::DEFAULT_DATA_DIR);
     // Whoever uses the defaults, in the same directory, needs no environment.
-    if !defaults {
-        lines.push(format!("  export RIVERRUN_URL={url} RIVERRUN_KEY=$(cat {})", key.display()));
+    match admin_key {
+        AdminKeyFile::Works if defaults => {}
+        AdminKeyFile::Works => {
+            lines.push(format!("  export RIVERRUN_URL={url} RIVERRUN_KEY=$(cat {})", key.display()));
+        }
+        AdminKeyFile::Absent | AdminKeyFile::Useless => {
+            lines.push(format!("  export RIVERRUN_URL={url} RIVERRUN_KEY=…"));
+        }
     }
     lines.extend([
         format!("  riverrun run {agent} \"what is known about tides\""),
@@ -209,6 +236,19 @@ fn banner(options: &ServeOptions, agent: &str, style: Style) -> String {
         line.insert_str(0, if line.is_empty() { "" } else { "  " });
     }
     lines.join("\n")
+}
+
+/// Where the admin key is, or what to do without it: a store from a backup comes with its keys, not with their texts.
+fn key_line(admin_key: AdminKeyFile, file: &std::path::Path, data_dir: &std::path::Path) -> String {
+    let recover = format!(
+        "use a key of this store; lost? stop the server, then `riverrun keys recover-admin --data-dir {}`",
+        data_dir.display()
+    );
+    match admin_key {
+        AdminKeyFile::Works => file.display().to_string(),
+        AdminKeyFile::Absent => format!("there is no {}: {recover}", file.display()),
+        AdminKeyFile::Useless => format!("{} does not open this store: {recover}", file.display()),
+    }
 }
 
 #[cfg(test)]
@@ -228,6 +268,11 @@ mod tests {
         assert_eq!(options.allowed_hosts, ["a", "b"]);
         assert_eq!(options.retention, Some(Duration::from_secs(30 * 86_400)));
         assert_eq!((options.limits.event_bytes, options.limits.events_per_second), (262_144, None));
-        assert!(banner(&options, "demo", Style::PLAIN).contains("riverrun run demo"));
+        let works = banner(&options, AdminKeyFile::Works, "demo", Style::PLAIN);
+        assert!(works.contains("riverrun run demo") && works.contains("RIVERRUN_KEY=$(cat"));
+        for lost in [AdminKeyFile::Absent, AdminKeyFile::Useless] {
+            let text = banner(&options, lost, "demo", Style::PLAIN);
+            assert!(text.contains("keys recover-admin") && !text.contains("$(cat"), "{text}");
+        }
     }
 }

@@ -1,29 +1,57 @@
 //! The process around a server: its store, its log lines, its signals, its exit code.
 
+use std::io::Write;
 use std::sync::Arc;
 use std::time::Duration;
 
 use riverrun_log::Log;
 use riverrun_server::edge::Limits;
-use riverrun_server::{Agents, Options, StartError, serve};
+use riverrun_server::{Agents, Options, Ready, StartError, serve};
 use tokio::signal::unix::{SignalKind, signal};
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::filter_fn;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{EnvFilter, Layer};
 
 use super::exit::{Exit, Failure, Outcome};
+use super::reload::{self, Configuration};
 use super::serve::{LogFormat, ServeOptions};
 use super::store;
 
-/// Serves until a signal. `ready` is told the options with the real address.
-pub async fn start(options: ServeOptions, agents: Agents, ready: impl FnOnce(&ServeOptions)) -> Outcome {
+/// Serves until a signal. `ready` is told the options with the real address. The configuration is read again at SIGHUP.
+pub async fn start(
+    configuration: Configuration,
+    agents: Agents,
+    ready: impl FnOnce(&ServeOptions, &Ready),
+) -> Outcome {
+    let options = configuration.options.clone();
     write_logs(options.log_format);
-    serve_until(options, agents, ready, stopped()).await
+    let hangups = signal(SignalKind::hangup())
+        .map_err(|error| Failure::new(Exit::Io, format_args!("cannot listen for SIGHUP: {error}")))?;
+    let (gone, terminal_gone) = tokio::sync::oneshot::channel();
+    let reloading = |options: &ServeOptions, server: &Ready| {
+        ready(options, server);
+        let reloader = server.reloader.clone();
+        tokio::spawn(async move {
+            reload::at_hangups(hangups, configuration, reloader).await;
+            // Nobody waits for it any more if the server stops already.
+            let _ = gone.send(());
+        });
+    };
+    let stop = async {
+        tokio::select! {
+            () = stopped() => {}
+            Ok(()) = terminal_gone => {}
+        }
+    };
+    serve_until(options, agents, reloading, stop).await
 }
 
 /// Serves until `stop` resolves.
 pub async fn serve_until(
     options: ServeOptions,
     agents: Agents,
-    ready: impl FnOnce(&ServeOptions),
+    ready: impl FnOnce(&ServeOptions, &Ready),
     stop: impl Future<Output = ()>,
 ) -> Outcome {
     refuse_open_bind(&options)?;
@@ -32,6 +60,14 @@ pub async fn serve_until(
         accept_loss: options.accept_loss,
         ..riverrun_log_sqlite::Options::new(&options.data_dir)
     })?;
+    let reserve = log.reserve_bytes();
+    if reserve < riverrun_log_sqlite::Options::new(&options.data_dir).reserve_bytes {
+        eprintln!(
+            "warning: the disk is small: {} KiB of it are kept back for when it is full, instead of 64 MiB",
+            reserve / 1024
+        );
+        eprintln!("  hint: deletes of large sessions may need more; put the data directory on a larger disk");
+    }
     if let Some(what) = log.lost() {
         eprintln!("warning: events that were stored are lost, as accepted: {what}");
         eprintln!("  hint: readers are told to begin anew; `riverrun doctor` says what is left");
@@ -45,7 +81,7 @@ pub async fn serve_until(
     let served = serve(
         log.clone(),
         server_options(&options, agents),
-        |listening| ready(&ServeOptions { listen: listening.address, ..options.clone() }),
+        |listening| ready(&ServeOptions { listen: listening.address, ..options.clone() }, listening),
         stop,
     )
     .await;
@@ -72,7 +108,11 @@ fn failure(error: &StartError) -> Failure {
         StartError::Listen { .. } => {
             Failure { exit: Exit::Config, ..failure }.hint("give an address of this machine with --listen")
         }
-        StartError::Store(_) | StartError::Keys(_) | StartError::Recover(_) | StartError::Serve(_) => failure,
+        StartError::Store(_)
+        | StartError::Keys(_)
+        | StartError::Recover(_)
+        | StartError::Uploads(_)
+        | StartError::Serve(_) => failure,
     }
 }
 
@@ -85,17 +125,23 @@ fn refuse_open_bind(options: &ServeOptions) -> Outcome {
         .hint("listen on 127.0.0.1 behind a proxy with TLS, or say --behind-proxy if one stands before this address"))
 }
 
-fn server_options(options: &ServeOptions, agents: Agents) -> Options {
+pub fn server_options(options: &ServeOptions, agents: Agents) -> Options {
     let given = &options.limits;
     let limits = Limits {
         body_bytes: given.body_bytes,
         event_bytes: given.event_bytes,
         blob_bytes: given.blob_bytes,
+        body_bytes_in_flight: given.body_bytes_in_flight,
+        upload_bytes_in_flight: given.upload_bytes_in_flight,
         connections: given.connections,
         connections_per_ip: given.connections_per_ip,
         connections_per_loopback: given.connections,
         streams_per_tenant: given.streams_per_tenant,
         events_per_second: given.events_per_second.map(|rate| rate as f64),
+        sessions_per_tenant: given.sessions_per_tenant,
+        stored_bytes_per_tenant: given.stored_bytes_per_tenant,
+        running_turns_per_tenant: given.running_turns_per_tenant,
+        tenants: given.tenants.clone(),
         failed_auth_per_minute: given.failed_auth_per_minute,
         ping_every: options.heartbeat,
         dead_after: options.heartbeat * 3,
@@ -113,6 +159,7 @@ fn server_options(options: &ServeOptions, agents: Agents) -> Options {
         admin_key: options.data_dir.join("admin.key"),
         backups: None,
         agents,
+        open_metrics: options.open_metrics,
         config_schema: Some(super::config::schema().to_string()),
     }
 }
@@ -142,14 +189,35 @@ async fn stopped() {
 }
 
 fn write_logs(format: LogFormat) {
-    // The MCP library tells of every connection; what matters of it the server says itself.
     let filter = EnvFilter::try_from_env("RIVERRUN_LOG")
-        .unwrap_or_else(|_| EnvFilter::new("info,riverrun::access=warn,rmcp=warn"));
-    let builder =
-        tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_target(false);
+        .unwrap_or_else(|_| EnvFilter::new("info,riverrun::access=warn"));
+    let layer = tracing_subscriber::fmt::layer().with_writer(Redacted::stderr).with_target(false);
+    // Libraries log messages and headers as they come; what matters of it the server says itself.
+    let ours = filter_fn(|metadata| metadata.target().starts_with("riverrun"));
+    let registry = tracing_subscriber::registry();
     // A second server in one process keeps the first one's log.
     let _ = match format {
-        LogFormat::Text => builder.with_ansi(false).try_init(),
-        LogFormat::Json => builder.json().try_init(),
+        LogFormat::Text => registry.with(layer.with_ansi(false).with_filter(ours)).with(filter).try_init(),
+        LogFormat::Json => registry.with(layer.json().with_filter(ours)).with(filter).try_init(),
     };
+}
+
+/// Standard error without the secrets that this process knows. A log line is one write.
+struct Redacted(std::io::Stderr);
+
+impl Redacted {
+    fn stderr() -> Self {
+        Self(std::io::stderr())
+    }
+}
+
+impl Write for Redacted {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.write_all(&riverrun_secret::known().bytes(bytes))?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.0.flush()
+    }
 }

@@ -3,10 +3,13 @@
 //! Text that came from a server, a model or a file is hostile until it is escaped: a terminal obeys control
 //! characters, and marks that turn the writing direction can make one command look like another.
 
-use std::borrow::Cow;
+mod visible;
+
 use std::io::IsTerminal;
 
 use clap::ValueEnum;
+
+pub use visible::{escape, escape_json, spelled};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub enum ColorChoice {
@@ -122,50 +125,16 @@ fn speaks_utf8() -> bool {
     })
 }
 
-/// Whether line ends of the text may stay.
+/// How a foreign text is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lines {
+    /// Line ends stay; everything else that cannot be seen is spelled out.
     Keep,
+    /// As `Keep`, but joiners inside words and emoji stay too: for what a model or a user writes, where nothing is
+    /// decided.
+    Prose,
     /// One line: a line end is written as `\n`.
     One,
-}
-
-/// Makes foreign text safe to print.
-pub fn escape(text: &str, lines: Lines) -> Cow<'_, str> {
-    let safe = |c: char| match c {
-        '\n' | '\t' => lines == Lines::Keep,
-        _ => !c.is_control() && !turns_direction(c),
-    };
-    if text.chars().all(safe) {
-        return Cow::Borrowed(text);
-    }
-    let mut out = String::with_capacity(text.len() + 16);
-    for c in text.chars() {
-        match c {
-            c if safe(c) => out.push(c),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            c => out.push_str(&format!("\\u{{{:x}}}", u32::from(c))),
-        }
-    }
-    Cow::Owned(out)
-}
-
-/// Makes JSON safe to print, and keeps it the same JSON: what a terminal would obey is written as `\\uXXXX`.
-/// Such characters can stand only inside its strings.
-pub fn escape_json(json: &str) -> Cow<'_, str> {
-    let safe = |c: char| c == '\n' || (!c.is_control() && !turns_direction(c));
-    if json.chars().all(safe) {
-        return Cow::Borrowed(json);
-    }
-    let escaped =
-        json.chars().map(|c| if safe(c) { c.to_string() } else { format!("\\u{:04x}", u32::from(c)) });
-    Cow::Owned(escaped.collect())
-}
-
-fn turns_direction(c: char) -> bool {
-    matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}' | '\u{2028}' | '\u{2029}')
 }
 
 /// At most `width` characters on one line; what was left out is shown by an ellipsis.
@@ -195,14 +164,6 @@ mod tests {
         assert_eq!(escape("one\ntwo\t", Lines::One), "one\\ntwo\\t");
         assert_eq!(escape("rm \u{202e}txt", Lines::Keep), "rm \\u{202e}txt");
         assert_eq!(escape("plain é漢😀", Lines::One), "plain é漢😀");
-    }
-
-    #[test]
-    fn json_for_a_terminal_stays_the_same_json() {
-        let json = "{\"a\":\"x\u{9b}y\u{202e}\"}";
-        assert_eq!(escape_json(json), r#"{"a":"x\u009by\u202e"}"#);
-        let read = |text: &str| serde_json::from_str::<serde_json::Value>(text).expect("JSON");
-        assert_eq!(read(&escape_json(json)), read(json));
     }
 
     #[test]

@@ -75,9 +75,7 @@ impl RunStream {
 
     /// What was decided for always in the run's session, the oldest first.
     pub async fn rules(&self) -> Result<Vec<Rule>, Error> {
-        let app = self.runtime().app();
-        let hub = self.shared().hub().await?;
-        Ok(riverrun_runner::rules(&app.state_at(self.key(), hub.head()).await?))
+        Ok(self.runtime().app().runner().rules(self.key()).await?)
     }
 
     /// Takes back what was decided for always: the tool is asked about anew.

@@ -6,7 +6,6 @@ use std::task::{Context, Poll};
 
 use futures_util::stream::{self, BoxStream};
 use futures_util::{Stream, StreamExt};
-use riverrun_dialect::registry::Session;
 use riverrun_dialect::{Dialect, Frames, Options, Projector};
 use riverrun_event::{Record, Sequence};
 use serde_json::{Value, json};
@@ -122,7 +121,7 @@ impl Projection {
         if self.projector.is_none() {
             let shared = self.follow.shared();
             let hub = shared.hub().await?;
-            let session = Session { id: hub.session(), incarnation: hub.incarnation() };
+            let session = hub.dialect_session();
             let options = Options { turn: Some(shared.first()), ..Options::default() };
             self.projector = Some(self.dialect.projector(&session, shared.blank(), options));
         }

@@ -8,9 +8,10 @@ use riverrun_event::{Event, Sequence, TaskId, Timestamp};
 use tokio::time::Instant;
 
 use riverrun_fold::Change;
-use riverrun_log::{Error, Fact, NewBlob};
+use riverrun_log::{Error, Fact, NewBlob, Urgency};
 
 use super::{Actor, LONGEST_BREATH};
+use crate::approve::Rules;
 use crate::drive::EffectKey;
 use crate::page::Page;
 use crate::{CommandError, JournalError, Landed, Landfall, Landing};
@@ -75,6 +76,7 @@ impl Stop {
             JournalError::Unavailable(reason) => Stop::Unavailable(reason),
             JournalError::CommandExists => Stop::Broken("a command was stored twice".to_owned()),
             JournalError::Full => Stop::Unavailable("the store is full".to_owned()),
+            JournalError::Quota { .. } => Stop::Unavailable(error.to_string()),
             JournalError::Invalid(reason) => Stop::Broken(reason),
         }
     }
@@ -93,6 +95,7 @@ impl Actor {
                 Ok(_) => return Ok(()),
                 Err(JournalError::Full) => tokio::time::sleep(PAUSE).await,
                 Err(JournalError::Invalid(reason)) => return self.refused(&reason).await,
+                Err(error @ JournalError::Quota { .. }) => return self.over_quota(&error).await,
                 Err(error) => return Err(Stop::of(error)),
             }
         }
@@ -105,6 +108,20 @@ impl Actor {
             reason,
             "the log does not take what a turn wrote"
         );
+        let message = format!("what the turn wrote could not be recorded: {reason}");
+        self.fail_turns("not_recordable", &message).await
+    }
+
+    /// The tenant may store no more: the turns at work fail with that. What they showed before stays, and their ends
+    /// use what is kept back beyond the quota.
+    async fn over_quota(&mut self, error: &JournalError) -> Result<(), Stop> {
+        tracing::warn!(session = self.key.session.as_str(), %error, "a turn ends at its tenant's quota");
+        let message = format!("{error}; delete sessions, or ask the operator for more, then retry the turn");
+        self.fail_turns("quota_exceeded", &message).await
+    }
+
+    /// Ends the turns at work with a failure, from where the log stands.
+    async fn fail_turns(&mut self, code: &str, message: &str) -> Result<(), Stop> {
         self.stop_effects(|_| true);
         self.launches.clear();
         self.blobs.clear();
@@ -113,9 +130,9 @@ impl Actor {
         let ours = self.view.turns.values().filter(|turn| turn.ours);
         let roots: Vec<TaskId> = ours.map(|turn| turn.root.clone()).collect();
         let mut page = self.page();
+        page.urgency = Urgency::Reserved;
         for root in &roots {
-            let message = format!("what the turn wrote could not be recorded: {reason}");
-            self.fail_task(root, "not_recordable", &message, &mut page);
+            self.fail_task(root, code, message, &mut page);
         }
         self.append_once(&mut page).await.map(|_| ()).map_err(Stop::of)
     }
@@ -143,6 +160,9 @@ impl Actor {
             match self.core.journal.log().put_blob(&self.key.tenant, blob).await {
                 Ok(_) => page.facts.push(Fact::Blob(reference.clone())),
                 Err(Error::Full) => return Err(JournalError::Full),
+                Err(Error::Quota { quota, limit, used }) => {
+                    return Err(JournalError::Quota { quota, limit, used });
+                }
                 Err(error) => return Err(JournalError::Unavailable(error.to_string())),
             }
             page.spilled.pop();
@@ -157,6 +177,7 @@ impl Actor {
             for (place, event) in (0..).zip(events) {
                 let sequence = first.plus(place).unwrap_or(Sequence::MAX);
                 self.apply(&event.into_event(sequence, now));
+                tokio::task::consume_budget().await;
             }
         } else {
             self.others += 1;
@@ -200,8 +221,12 @@ impl Actor {
 
     /// Waits for the text that is on its way.
     pub(super) async fn land_text(&mut self) -> Result<(), Stop> {
-        let Some(InFlight { mut landing, now, size, began }) = self.in_flight.take() else { return Ok(()) };
+        let Some(InFlight { mut landing, now, size, began }) = self.in_flight.take() else {
+            self.is_log_busy = false;
+            return Ok(());
+        };
         let was_there = landing.ticket().is_resolved();
+        self.is_log_busy = !was_there;
         let answer = landing.ticket().await;
         if !was_there {
             // The next word came before: everything is busy, and text is written in larger bites.
@@ -250,6 +275,7 @@ impl Actor {
         match error {
             JournalError::Full => self.append(page).await,
             JournalError::Invalid(reason) => self.refused(&reason).await,
+            error @ JournalError::Quota { .. } => self.over_quota(&error).await,
             error => Err(Stop::of(error)),
         }
     }
@@ -263,6 +289,7 @@ impl Actor {
                 let unreadable = || JournalError::Invalid(format!("event {sequence} cannot be read back"));
                 let event = self.whole_event(record, sequence).await.ok_or_else(unreadable)?;
                 self.apply(&event);
+                tokio::task::consume_budget().await;
             }
         }
         // They may have ended a turn of ours.
@@ -283,6 +310,10 @@ impl Actor {
             }
         }
         self.view.apply(event);
+        if let Some(rules) = Rules::told_by(event) {
+            self.rules = rules;
+        }
+        self.context.apply(event);
         // Where a task's output ends is the fold's to say: a retried turn goes on behind what is there.
         let Some(task_id) = &event.scope.task_id else { return };
         let Some(length) =

@@ -30,7 +30,7 @@ impl Actor {
         edited: Option<RawJson>,
         page: &mut Page,
     ) {
-        if !self.core.registry.agents.contains_key(agent) {
+        if !self.registry.agents.contains_key(agent) {
             let message = format!("There is no agent `{agent}`.");
             return self.refuse_call(task, call, ToolErrorKind::LimitPassed, &message, page);
         }
@@ -86,7 +86,7 @@ impl Actor {
         let cut = self.view.task(&child).and_then(|(_, child)| cut_note(&child.agent, child.cut_short()?));
         if let Some(message) = message {
             let of_child = self.pools.remove(&child).unwrap_or_else(|| self.restored(&child));
-            let keep = self.references(task).keep;
+            let keep = self.kept_sources(task);
             let adopted = self.pool(task).adopt(&of_child, &message, keep);
             // A user who reads `[^2]` here finds what it cites among the child's items, as its `[^1]`.
             let references = RawJson::of(&adopted.numbers).ok().filter(|_| !adopted.numbers.is_empty());
@@ -168,7 +168,7 @@ impl Actor {
         let Some(known) = view.call(call) else { return };
         let (scope, name, item, from) =
             (view.call_scope(known), known.name.clone(), known.item.clone(), view.agent.clone());
-        if view.has_handed_off() || !self.core.registry.agents.contains_key(to) {
+        if view.has_handed_off() || !self.registry.agents.contains_key(to) {
             let message = format!(
                 "The conversation was not handed to `{to}`: another handoff came first, or there is no such agent."
             );

@@ -61,6 +61,9 @@ impl From<JournalError> for Refusal {
     fn from(error: JournalError) -> Self {
         match error {
             JournalError::Full => Refusal::Told(CommandError::Full),
+            JournalError::Quota { quota, limit, used } => {
+                Refusal::Told(CommandError::Quota { quota, limit, used })
+            }
             error => Refusal::Stopped(Stop::of(error)),
         }
     }
@@ -112,8 +115,10 @@ impl Command {
 
 impl Actor {
     pub(super) async fn command(&mut self, command: Command) -> Result<(), Stop> {
+        // Others may have written since the last one, and a command may be about exactly that.
+        self.catch_up().await.map_err(Stop::of)?;
         match command {
-            Command::Wake => self.catch_up().await.map_err(Stop::of),
+            Command::Wake => Ok(()),
             Command::Submit(submit, reply) => answer(reply, self.submit(*submit).await),
             Command::Cancel { turn, mode, reason, request, reply } => {
                 answer(reply, self.cancel(&turn, mode, reason, request).await)

@@ -100,7 +100,7 @@ impl Actor {
         let step = StepId::from_bytes(self.core.fresh());
         let scope = with_step(&view.scope, Some(&step));
         let Some(persona) = self.persona(task) else { return false };
-        let Some((provider, model)) = persona.model(&self.core.registry, place) else { return false };
+        let Some((provider, model)) = persona.model(&self.registry, place) else { return false };
         let provider = provider.clone();
         let mut past = Vec::new();
         self.past(&thread, &turn_id, None, &mut past).await;
@@ -213,11 +213,7 @@ impl Actor {
 
     /// What the newest summary covers and where it is.
     pub(super) fn told_summary(&self) -> Value {
-        let family = self.state.ledger.family("context");
-        let told = family.and_then(|family| {
-            family.entries.iter().rev().find(|entry| entry.kind == "context.compaction.completed")
-        });
-        told.and_then(|entry| entry.payload.as_ref()?.to::<Value>().ok()).unwrap_or_default()
+        self.context.summary.clone()
     }
 
     pub(super) async fn summary_text(&self, told: &Value) -> Option<String> {

@@ -137,6 +137,7 @@ impl Actor {
         let absent = || CommandError::NoTurn(turn.to_string());
         let task = ended.turn.task_id.clone().ok_or_else(absent)?;
         let agent = ended.turn.agent.clone().ok_or_else(absent)?;
+        let place = self.admit_turn()?;
         let run = RunId::from_bytes(self.core.fresh());
         let scope = turn_scope(&ended.turn.thread_id, turn, &task, &run);
         let mut page = self.page();
@@ -164,6 +165,8 @@ impl Actor {
         let told = Submitted { turn_id, task_id: task, run_id: run, status, first, duplicate: false };
         self.remember_request(request, &told, &mut page);
         let landed = self.append_once(&mut page).await?;
+        self.count_turns();
+        drop(place);
         Ok(Submitted { first: landed.map_or(first, |landed| landed.first), ..told })
     }
 
@@ -186,6 +189,7 @@ impl Actor {
             let (turn, status) = (turn.to_string(), ended.turn.status.as_str().to_owned());
             return Err(CommandError::TurnRunning { turn, status }.into());
         }
+        self.check_hosted(turn, ended.turn.first_sequence).await?;
         if self.is_busy(&ended.turn.thread_id) {
             return Err(CommandError::ThreadAtWork(ended.turn.thread_id.to_string()).into());
         }

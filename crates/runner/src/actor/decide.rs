@@ -1,13 +1,13 @@
 //! Decisions: the first one wins, and everybody is told which it was.
 
-use riverrun_event::{ActionRequired, ActionResolved, EventType, RawJson, Scope, Sequence};
+use riverrun_event::{ActionId, ActionRequired, ActionResolved, EventType, RawJson, Scope, Sequence};
 use riverrun_fold::{Action, ActionStatus};
 use riverrun_log::seeded::{self, Bug};
 use serde_json::Value;
 
 use super::Actor;
 use super::command::Refusal;
-use crate::approve::{Rule, Rules, digest, identity};
+use crate::approve::{Rule, digest, identity};
 use crate::page::Page;
 use crate::schema::find_misfit;
 use crate::{CommandError, Decide, Decided, Decision, RequestKey};
@@ -36,6 +36,9 @@ impl Actor {
             return Ok(settled);
         }
         let action = action.clone();
+        if self.is_pretended(&action) {
+            return Err(CommandError::NoAction(decide.action.to_string()).into());
+        }
         let scope = self.action_scope(&decide.action).unwrap_or_else(|| self.told_scope(&action));
         let mut page = self.page();
         let resolved = self.resolution(&decide, &action)?;
@@ -52,6 +55,21 @@ impl Actor {
         told.sequence = landed.map_or(Sequence::ZERO, |landed| landed.first);
         told.behind = told.sequence;
         Ok(self.still_holds(&decide, told, |holds| *holds == resolved))
+    }
+
+    /// True if the action says that it is about a hosted task, and the runner did not ask.
+    fn is_pretended(&self, action: &Action) -> bool {
+        let turn = action.turn_id.as_ref().and_then(|turn| self.view.turns.get(turn));
+        let of_task = action.task_id.as_ref().and_then(|task| self.view.task(task)).map(|(turn, _)| turn);
+        let is_hosted = [turn, of_task].into_iter().flatten().any(|turn| turn.ours);
+        is_hosted && !self.is_hosted(&action.action_id)
+    }
+
+    /// True if the runner asked, in a turn that it runs.
+    fn is_hosted(&self, action: &ActionId) -> bool {
+        let hosted = self.view.turns.values().filter(|turn| turn.ours);
+        let mut calls = hosted.flat_map(|turn| &turn.tasks).flat_map(|task| &task.calls);
+        calls.any(|call| call.action.as_ref().is_some_and(|known| known.action == *action))
     }
 
     /// What became of an action that waits no more.
@@ -199,7 +217,7 @@ impl Actor {
         let invalid = |detail: String| at("arguments", detail);
         let value: Value = arguments.to().map_err(|error| invalid(error.to_string()))?;
         crate::exact::check(arguments.get()).map_err(invalid)?;
-        if self.action_scope(&action.action_id).is_none() {
+        if !self.is_hosted(&action.action_id) {
             // Somebody else runs the tool, and knows what fits it.
             return Ok(None);
         }
@@ -229,7 +247,7 @@ impl Actor {
         action: &Action,
         look: impl FnOnce(&riverrun_tool::ToolDefinition) -> T,
     ) -> Option<T> {
-        let task = action.task_id.as_ref()?;
+        let task = action.task_id.as_ref().filter(|_| self.is_hosted(&action.action_id))?;
         let (_, view) = self.view.task(task)?;
         let call = view.call(action.tool_call_id.as_ref()?.as_str())?;
         self.persona(task)?.tooling(&call.name)?.definition(&call.name).as_ref().map(look)
@@ -263,7 +281,7 @@ impl Actor {
             decided_by: decide.decided_by.clone(),
             decided_at: Some(page.now),
         };
-        page.push(EventType::PolicyChanged, scope, &Rules::of(&self.state).with(rule).made());
+        page.push(EventType::PolicyChanged, scope, &self.rules.clone().with(rule).made());
         Ok(())
     }
 }

@@ -12,13 +12,17 @@ use super::result::Outcome;
 use super::tools::failed;
 use crate::page::Page;
 use crate::persona::Tooling;
-use crate::reference::{Pool, References};
+use crate::reference::{Keep, Pool, ReferenceMode, References};
 
 impl Actor {
     pub(super) fn tool_progress(&mut self, task: &TaskId, call: &str, told: Progress, page: &mut Page) {
+        let Progress { message, fraction, partial, block_index } = told;
+        let partial = match partial {
+            Some(block) => self.draft(task, call, block_index.unwrap_or_default(), block, page),
+            None => None,
+        };
         let Some((_, view)) = self.view.task(task) else { return };
         let Some(known) = view.call(call) else { return };
-        let Progress { message, fraction, partial } = told;
         page.push(
             EventType::ToolProgress,
             &view.call_scope(known),
@@ -55,7 +59,7 @@ impl Actor {
             }
         };
         let preview = preview(&output);
-        let outcome = self.numbered(task, output);
+        let outcome = self.numbered(task, &name, output);
         let is_error = outcome.is_error;
         self.write_result(task, call, &outcome, page);
         if is_error {
@@ -94,7 +98,7 @@ impl Actor {
     }
 
     /// What both the model and the user see gets a number, by which the model may cite it.
-    pub(super) fn numbered(&mut self, task: &TaskId, mut output: ToolOutput) -> Outcome {
+    pub(super) fn numbered(&mut self, task: &TaskId, tool: &str, mut output: ToolOutput) -> Outcome {
         self.detach(&mut output);
         let is_error = output.is_error;
         let mut content = output.content;
@@ -111,7 +115,9 @@ impl Actor {
             let blocks = (!output.block_list.is_empty()).then_some(output.block_list);
             return Outcome { status: "failed", content, blocks, is_error, references: None };
         }
-        let numbered = self.pool(task).number(content, output.block_list);
+        let mode = self.persona(task).map(|persona| persona.spec.reference_mode(tool));
+        let mode = mode.unwrap_or(References::default().mode());
+        let numbered = self.pool(task).number_as(mode, content, output.block_list);
         let blocks = (!numbered.block_list.is_empty()).then_some(numbered.block_list);
         Outcome { status: "completed", content: numbered.content, blocks, is_error, references: None }
     }
@@ -119,6 +125,15 @@ impl Actor {
     /// What its agent's model reads of the numbers.
     pub(super) fn references(&self, task: &TaskId) -> References {
         self.persona(task).map(|persona| persona.spec.references).unwrap_or_default()
+    }
+
+    /// Which of a sub-agent's sources its parent's model reads.
+    pub(super) fn kept_sources(&self, parent: &TaskId) -> Keep {
+        let references = self.references(parent);
+        match references.mode() {
+            ReferenceMode::Off => Keep::Nothing,
+            ReferenceMode::Cited | ReferenceMode::All => references.keep,
+        }
     }
 
     /// What the task can cite.

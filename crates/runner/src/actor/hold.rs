@@ -104,7 +104,8 @@ impl Actor {
                 Outcome::error("failed", vec![Part::plain(text)])
             }
             (None, Some(held)) => {
-                let mut outcome = self.numbered(task, held.with(replaced));
+                let name = known.name.clone();
+                let mut outcome = self.numbered(task, &name, held.with(replaced));
                 if suppresses {
                     outcome.blocks = Some(Vec::new());
                 }

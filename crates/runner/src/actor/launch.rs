@@ -1,11 +1,12 @@
 //! Effects begin here, after the events that announce them are durable.
 
 use riverrun_event::ProcessId;
+use riverrun_tool::redact_progress;
 use tokio_util::sync::CancellationToken;
 
 use super::Actor;
-use super::model::Stream;
 use super::process::Afterwards;
+use super::stream::Stream;
 use crate::drive::{
     Abort, EffectKey, Host, Launch, Line, Report, Reports, Running, ask_hook, call_model, check_call,
     check_input, check_output, run_tool, summarise,
@@ -31,11 +32,16 @@ impl Actor {
             _ => Reports::Far(self.reports.clone()),
         };
         let line = Line { key: key.clone(), generation: self.generation, reports };
-        let places = self.core.places.clone();
+        let (pool, session) = (self.core.calls.clone(), self.key.clone());
+        let permit = async move { pool.acquire(&session).await };
         let spawned = match launch {
             Launch::Model(made) => {
                 let EffectKey::Model(task) = &key else { return };
-                self.streams.insert(task.clone(), Stream::default());
+                let persona = self.persona(task);
+                let is_as_sent = persona.as_ref().is_some_and(|persona| persona.sends_deltas_as_sent());
+                let hosted = persona.filter(|persona| !persona.is_gateway);
+                let most_calls = hosted.map(|persona| persona.spec.limits.calls);
+                self.streams.insert(task.clone(), Stream::new(is_as_sent, most_calls));
                 let made = match made {
                     Some(call) => Some(*call),
                     // An agent whose conversation can fail has its call made before it is announced.
@@ -46,7 +52,7 @@ impl Actor {
                 if let Some(stream) = self.streams.get_mut(task) {
                     stream.estimate = estimate;
                 }
-                let call = call_model(call, line, places, cancel.clone());
+                let call = call_model(call, line, permit, cancel.clone());
                 let handle = self.calls.begin(call);
                 self.started(key, cancel, Abort::Call(handle));
                 return;
@@ -54,21 +60,22 @@ impl Actor {
             Launch::Tool(mut run) => {
                 run.call.cancel = cancel.clone();
                 let progress = line.clone();
-                run.call.progress =
-                    std::sync::Arc::new(move |told| progress.try_tell(Report::Progress(told)));
+                run.call.progress = redact_progress(std::sync::Arc::new(move |told| {
+                    progress.try_tell(Report::Progress(told));
+                }));
                 if run.tool.is_interactive() {
                     run.call.process = Some(std::sync::Arc::new(self.host(line.clone())));
                 }
-                tokio::spawn(run_tool(*run, line, places))
+                tokio::spawn(run_tool(*run, line, permit))
             }
             Launch::Delay(time) => tokio::spawn(async move {
                 tokio::time::sleep(time).await;
                 line.tell(Report::Delayed).await;
             }),
-            Launch::Summary(call) => tokio::spawn(summarise(*call, line, cancel.clone())),
+            Launch::Summary(call) => tokio::spawn(summarise(*call, line, permit, cancel.clone())),
             Launch::Admit(check) => tokio::spawn(check_input(check, line)),
             Launch::Check(check) => tokio::spawn(check_output(check, line)),
-            Launch::Hook(call) => tokio::spawn(ask_hook(*call, line, places)),
+            Launch::Hook(call) => tokio::spawn(ask_hook(*call, line, permit)),
             Launch::Vet(check) => tokio::spawn(check_call(check, line)),
         };
         self.started(key, cancel, Abort::Task(spawned.abort_handle()));

@@ -4,12 +4,14 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use foldhash::HashMap;
-use riverrun_event::{EventType, Record, Sequence};
+use riverrun_event::{EventType, Record};
 use riverrun_fold::State;
 use riverrun_log::SessionKey;
 use tokio::sync::mpsc;
 
+use super::authors::{OwnContext, load_rules};
 use super::calls::Calls;
+use super::lost::{Lost, lost_turns};
 use super::process::Processes;
 use super::whole::whole_event;
 use super::{Actor, Stop};
@@ -25,18 +27,26 @@ impl Actor {
     ) -> Result<Self, Stop> {
         let incarnation = core.journal.open(&key).await.map_err(Stop::of)?;
         let state = core.journal.state(&incarnation).await.map_err(Stop::of)?;
-        let view = load_view(&core, &key, &state).await?;
+        let lost = lost_turns(&core, &key, &state).await?;
+        let view = load_view(&core, &key, &state, &lost).await?;
+        let rules = load_rules(&core, &key, &state).await?;
+        let context = OwnContext::load(&core, &key, &state).await?;
+        let at_work = core.turns.share(&key.tenant);
         let is_handing_over = core.is_draining();
         let mut actor = Self {
+            registry: core.registry(),
             core,
             key,
             incarnation,
             state,
             view,
+            rules,
+            context,
             running: HashMap::default(),
             calls: Calls::default(),
             streams: HashMap::default(),
             in_flight: None,
+            is_log_busy: false,
             unfolded: Vec::new(),
             admitted: HashMap::default(),
             checked: HashSet::new(),
@@ -49,27 +59,41 @@ impl Actor {
             compacted: HashSet::new(),
             sealed: HashMap::default(),
             processes: Processes::default(),
+            drafts: HashMap::default(),
             afterwards: Vec::new(),
             generation: 0,
             reports,
             deadline_at: None,
             others: 0,
             is_handing_over,
+            at_work,
         };
+        actor.end_lost(&lost).await?;
         actor.count_output();
         actor.restore().await;
         actor.fetch_kept().await;
         actor.sweep_processes().await;
+        actor.end_unproven().await?;
         Ok(actor)
     }
 
     /// Goes back to what the log has.
+    /// Takes up what a reload of the configuration brought, unless a turn is open.
+    pub(super) fn refresh_registry(&mut self) {
+        if self.view.turns.is_empty() {
+            self.registry = self.core.registry();
+        }
+    }
+
     pub(super) async fn reload(&mut self) -> Result<(), Stop> {
         self.unfolded.clear();
         self.state = self.core.journal.state(&self.incarnation).await.map_err(Stop::of)?;
-        self.view = load_view(&self.core, &self.key, &self.state).await?;
+        self.view = load_view(&self.core, &self.key, &self.state, &Lost::default()).await?;
+        self.rules = load_rules(&self.core, &self.key, &self.state).await?;
+        self.context = OwnContext::load(&self.core, &self.key, &self.state).await?;
         self.streams.clear();
         self.pools.clear();
+        self.drafts.clear();
         self.count_output();
         self.restore().await;
         self.fetch_kept().await;
@@ -90,11 +114,13 @@ impl Actor {
 }
 
 /// Reads the events of the turns that are open, as far as the state goes.
-async fn load_view(core: &Core, key: &SessionKey, state: &State) -> Result<View, Stop> {
+async fn load_view(core: &Core, key: &SessionKey, state: &State, lost: &Lost) -> Result<View, Stop> {
     let mut view = View::default();
-    let open = state.turns.iter().filter(|turn| turn.started_at.is_some() && !turn.status.is_terminal());
+    // Those that wait too: by their events it is known who put them into the queue.
+    let open = state.turns.iter().filter(|turn| !turn.status.is_terminal());
+    let open = open.filter(|turn| !lost.turns.contains(&turn.turn_id));
     let Some(first) = open.map(|turn| turn.first_sequence).min() else { return Ok(view) };
-    let mut after = Sequence::new(first.get().saturating_sub(1)).unwrap_or_default();
+    let mut after = first.max(lost.first_available).previous();
     while after < state.sequence {
         let chunks = core.journal.read(key, after).await.map_err(Stop::of)?;
         let Some(last) = chunks.last().map(|chunk| chunk.last()) else { break };
@@ -110,6 +136,7 @@ async fn load_view(core: &Core, key: &SessionKey, state: &State) -> Result<View,
                     event = whole_event(core, key, record, sequence).await.ok_or_else(broken)?;
                 }
                 view.apply(&event);
+                tokio::task::consume_budget().await;
             }
         }
         after = last;

@@ -16,6 +16,7 @@ mod admit;
 mod append;
 mod ask;
 mod attach;
+mod authors;
 mod calls;
 mod child;
 mod close;
@@ -24,6 +25,7 @@ mod compact;
 mod control;
 mod decide;
 mod detach;
+mod draft;
 mod ended;
 mod failing;
 mod finish;
@@ -33,6 +35,7 @@ mod hook_input;
 mod keep;
 mod launch;
 mod load;
+mod lost;
 mod model;
 mod money;
 mod once;
@@ -48,12 +51,13 @@ mod retry;
 mod revoke;
 mod spawn;
 mod start;
+mod stream;
 mod submit;
 mod tools;
 mod vet;
 mod whole;
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::Poll;
@@ -69,19 +73,26 @@ use tokio::time::Instant;
 use append::InFlight;
 pub(crate) use append::Stop;
 pub use attach::blob_named;
+use authors::OwnContext;
+pub(crate) use authors::load_rules;
 pub(crate) use command::{Command, Reply};
 
-use crate::Incarnation;
+use crate::approve::Rules;
 use crate::core::{Core, Mail};
 use crate::drive::{EffectKey, Launch, Report, Reported, Running};
 use crate::reference::Pool;
+use crate::turns::TurnShare;
 use crate::view::View;
+use crate::{Incarnation, Registry};
 use calls::Calls;
-use model::Stream;
+use perform::BITE;
 use process::{Afterwards, Processes};
+use stream::Stream;
 
 /// Reports that may wait; a provider that is faster than the disk is slowed down by it.
 const REPORTS: usize = 1024;
+/// More pieces of text than this that come at once are joined.
+const MAX_SEPARATE_DELTAS: usize = 64;
 /// The longest that text is held back on a busy server.
 const LONGEST_BREATH: Duration = Duration::from_millis(8);
 /// How long an actor with nothing to do stays, so that the next command need not read the state again.
@@ -89,11 +100,16 @@ const LINGER: Duration = Duration::from_secs(1);
 
 pub(crate) struct Actor {
     core: Arc<Core>,
+    /// What turns run with. A reload is taken up when no turn is open, so that each ends with what it began with.
+    registry: Arc<Registry>,
     key: SessionKey,
     /// The session that this actor serves: never another one with the same key.
     incarnation: Incarnation,
     state: State,
     view: View,
+    /// Decisions that hold from now on.
+    rules: Rules,
+    context: OwnContext,
     running: HashMap<EffectKey, Running>,
     calls: Calls,
     /// The items of open model calls.
@@ -119,6 +135,8 @@ pub(crate) struct Actor {
     /// Tasks whose lost run this actor replaced.
     taken_over: HashSet<TaskId>,
     processes: Processes,
+    /// The drafts that running calls showed: how many of each block, by call.
+    drafts: HashMap<String, BTreeMap<u32, u32>>,
     afterwards: Vec<Afterwards>,
     generation: u64,
     reports: mpsc::Sender<Reported>,
@@ -126,12 +144,16 @@ pub(crate) struct Actor {
     deadline_at: Option<Instant>,
     /// Text that the log has not answered yet.
     in_flight: Option<InFlight>,
+    /// The last text was not durable when the next came.
+    is_log_busy: bool,
     /// Text that is in the log, and not in the state and the view yet.
     unfolded: Vec<Event>,
     /// How often others wrote into the session in between.
     others: u64,
     /// The server goes: nothing new begins here.
     is_handing_over: bool,
+    /// What this session counts against its tenant's quota of turns.
+    at_work: TurnShare,
 }
 
 /// What an actor that is told nothing does, and when.
@@ -272,7 +294,7 @@ impl Actor {
 
     /// Ends the actor's service, unless a command came just now.
     fn leave(&self, commands: &mut mpsc::UnboundedReceiver<Command>) -> Option<Command> {
-        if let Some(at) = crate::plan::deadline(&self.view, &self.core.registry) {
+        if let Some(at) = crate::plan::deadline(&self.view, &self.registry) {
             self.core.timers.schedule(&self.key, at);
         }
         self.core.let_go(&self.key, commands)
@@ -282,6 +304,8 @@ impl Actor {
     /// text, which changes no plan.
     async fn reports(&mut self, first: Reported, more: &mut mpsc::Receiver<Reported>) -> Result<bool, Stop> {
         const LARGEST: usize = 256 << 10;
+        /// So many events are written without a look at the clock.
+        const FEW: usize = 16;
         let before = self.others;
         self.land_text().await?;
         let mut is_text = first.report.is_text();
@@ -289,10 +313,19 @@ impl Actor {
             self.calls.breathe().await;
         }
         let (mut page, mut held) = (self.page(), first);
+        let began = Instant::now();
         // The end of an effect may end the turn: nothing is written behind it unseen.
-        while !held.report.is_last() && page.size() < LARGEST && page.events.len() < REPORTS {
+        while !held.report.may_end_turn() && page.size() < LARGEST && page.events.len() < REPORTS {
+            // A full queue is taken in bites: the worker has others to serve.
+            if page.events.len() >= FEW && began.elapsed() >= BITE {
+                break;
+            }
             let Some(report) = self.calls.next_now(more) else { break };
-            if let Some(next) = held.join(report) {
+            let next = match self.joins_deltas(&held.key, page.events.len()) {
+                true => held.join(report),
+                false => Some(report),
+            };
+            if let Some(next) = next {
                 is_text &= held.report.is_text();
                 self.absorb(std::mem::replace(&mut held, next), &mut page);
             }
@@ -309,9 +342,17 @@ impl Actor {
         Ok(is_text && self.others == before)
     }
 
+    /// Whether pieces of one text become one delta. A turn may ask for each piece as its service sent it; otherwise
+    /// they are joined only when the log is slower than the model, or when very many came at once.
+    fn joins_deltas(&self, key: &EffectKey, waiting: usize) -> bool {
+        let EffectKey::Model(task) = key else { return true };
+        let is_as_sent = self.streams.get(task).is_some_and(|stream| stream.is_as_sent);
+        !is_as_sent && (self.is_log_busy || waiting >= MAX_SEPARATE_DELTAS)
+    }
+
     /// The next time at which something happens by itself.
     fn deadline(&self) -> Option<Instant> {
-        let at = crate::plan::deadline(&self.view, &self.core.registry)?;
+        let at = crate::plan::deadline(&self.view, &self.registry)?;
         let wait = at.millis().saturating_sub(self.core.now().millis());
         Some(Instant::now() + Duration::from_millis(u64::try_from(wait).unwrap_or(0)))
     }
@@ -321,14 +362,29 @@ impl Actor {
         // Every round writes something, so a turn that needs more rounds than this goes in circles.
         const ROUNDS: usize = 10_000;
         for _ in 0..ROUNDS {
+            let began = Instant::now();
             let intents = self.plan();
+            self.count_turns();
             if intents.is_empty() {
                 self.deadline_at = self.deadline();
                 return Ok(());
             }
-            self.perform(intents).await?;
+            self.perform(intents, began).await?;
         }
         Err(Stop::Broken("the plan does not come to an end".to_owned()))
+    }
+}
+
+impl Actor {
+    fn count_turns(&mut self) {
+        let count = self.view.turns.values().filter(|turn| turn.ours).count();
+        self.at_work.set(count as u64);
+    }
+
+    /// A place for one more turn of this session's tenant, until the turn is counted with the session.
+    fn admit_turn(&self) -> Result<TurnShare, crate::CommandError> {
+        let limit = self.core.options.turns.of(&self.key.tenant);
+        self.core.turns.admit(&self.key.tenant, limit)
     }
 }
 
@@ -346,6 +402,11 @@ impl Report {
     pub(crate) fn is_text(&self) -> bool {
         use riverrun_provider::ModelEvent::*;
         matches!(self, Report::Model(Text { .. } | Reasoning { .. } | Arguments { .. }))
+    }
+
+    /// True for an end of an effect that may be the end of its turn. That of a tool or of a hook is only planned upon.
+    pub(crate) fn may_end_turn(&self) -> bool {
+        self.is_last() && !matches!(self, Report::Tool(..) | Report::Hooked(_))
     }
 
     /// True for what ends an effect.

@@ -1,76 +1,17 @@
 //! What the model says, as events.
 
 use riverrun_event::{
-    Annotation, Block, BlockChange, Cost, DeltaMaker, EventType, HostedItem, HostedPatch, HostedWord, Item,
-    ItemCompleted, ItemId, ItemPatch, ItemStarted, ItemUpdated, MessageItem, MessagePatch, ModelCompleted,
-    ModelDelta, Patch, RawJson, ReasoningDelta, ReasoningItem, ReasoningPatch, TaskId, TextBlock, ToolArgs,
-    ToolCallId, ToolCallItem, ToolCallPatch, Usage,
+    Annotation, Block, BlockChange, DeltaMaker, EventType, HostedItem, HostedPatch, HostedWord, Item,
+    ItemCompleted, ItemId, ItemPatch, ItemStarted, MessageItem, MessagePatch, ModelCompleted, ModelDelta,
+    Patch, RawJson, ReasoningDelta, ReasoningItem, ReasoningPatch, ReasoningSummary, TaskId, TextBlock,
+    ToolArgs, ToolCallId, ToolCallItem, ToolCallPatch, Usage,
 };
 use riverrun_provider::{ItemKind, ModelEvent, StopReason};
 
 use super::Actor;
+use super::stream::{LONGEST_TOLD, Stream, StreamItem};
 use crate::page::Page;
-
-/// The longest text that one event tells again, with what it cites. Of a longer one an event tells so much of what it
-/// cites.
-const LONGEST_TOLD: usize = 32 << 10;
-
-/// An open model call and the items that it began.
-#[derive(Default)]
-pub(super) struct Stream {
-    pub items: Vec<StreamItem>,
-    /// A text that has come to its end: whether the model chose that is known with what comes next.
-    done: Option<(u32, Option<RawJson>)>,
-    /// What reading the request will cost, until it is told.
-    pub estimate: Option<Cost>,
-    pub model: Option<String>,
-    pub response: Option<String>,
-    /// The bytes of the service, where they are to be kept.
-    pub raw: Vec<u8>,
-}
-
-impl Stream {
-    /// True if something is to be written before what comes next.
-    fn owes(&self) -> bool {
-        self.done.is_some() || self.estimate.is_some()
-    }
-}
-
-pub(super) struct StreamItem {
-    index: u32,
-    pub item: String,
-    pub output_index: u32,
-    kind: ItemKind,
-    /// Blocks so far, and which of them hold the text and the refusal of a message.
-    blocks: u32,
-    text_block: Option<u32>,
-    /// Makes the pieces of the text.
-    maker: Option<DeltaMaker>,
-    refusal_block: Option<u32>,
-    text: String,
-    logprobs: Vec<RawJson>,
-    annotations: Vec<Annotation>,
-    pub is_done: bool,
-}
-
-impl StreamItem {
-    fn next_block(&mut self) -> u32 {
-        self.blocks += 1;
-        self.blocks - 1
-    }
-
-    fn delta(&self, delta: String, block: u32) -> ModelDelta {
-        let (item_id, output_index) = (Some(self.item.clone()), Some(self.output_index));
-        let block_index = (block > 0).then_some(block);
-        ModelDelta { delta, item_id, output_index, block_index, ..ModelDelta::default() }
-    }
-
-    /// A block that comes as a whole.
-    fn told(&self, block_index: u32, block: Block, change: BlockChange) -> ItemUpdated {
-        let (item_id, output_index) = (self.item.clone(), self.output_index);
-        ItemUpdated { item_id, output_index, block_index, block, change, partial_index: None }
-    }
-}
+use crate::view::TOO_MANY_CALLS;
 
 impl Actor {
     /// Everything but the end of the call.
@@ -88,7 +29,13 @@ impl Actor {
                     (stream.response, stream.model) = (response_id, model);
                 }
             }
-            ModelEvent::ItemStarted { index, kind } => self.item_started(task, index, kind, page),
+            ModelEvent::ItemStarted { index, kind } => {
+                let is_call = matches!(kind, ItemKind::ToolCall { .. });
+                // What follows of a call that is not taken finds no item, and is dropped.
+                if !is_call || self.streams.get_mut(task).is_none_or(Stream::takes_call) {
+                    self.item_started(task, index, kind, page);
+                }
+            }
             ModelEvent::Text { index, delta } => self.text(task, index, delta, Vec::new(), page),
             ModelEvent::Scored { index, delta, logprobs } => self.text(task, index, delta, logprobs, page),
             ModelEvent::Refusal { index, delta } => self.refusal(task, index, delta, page),
@@ -96,10 +43,7 @@ impl Actor {
                 self.hosted_word(task, index, HostedWord::Frame, &frame, page);
             }
             ModelEvent::Reasoning { index, summary_index, delta } => {
-                let Some((scope, item)) = self.stream_item(task, index) else { return };
-                let (item_id, output_index) = (Some(item.item.clone()), Some(item.output_index));
-                let delta = ReasoningDelta { delta, item_id, output_index, summary_index };
-                page.push(EventType::ReasoningDelta, &scope, &delta);
+                self.reasoning(task, index, summary_index, delta, page);
             }
             ModelEvent::Arguments { index, delta } => {
                 let Some((scope, item)) = self.stream_item(task, index) else { return };
@@ -119,7 +63,7 @@ impl Actor {
             ModelEvent::State(state) => self.shared_state(&state, page),
             ModelEvent::Vendor { name, data } => self.vendor(task, &name, &data, page),
             ModelEvent::Warning { code, message, detail } => {
-                self.warning(task, code, message, detail, page);
+                self.warning(task, code, message, Some(detail), page);
             }
             ModelEvent::Raw(bytes) => {
                 if let Some(stream) = self.streams.get_mut(task) {
@@ -133,7 +77,7 @@ impl Actor {
     /// The dialect of the service that this task calls.
     fn spoken(&self, task: &TaskId) -> Option<&'static str> {
         let provider = self.view.task(task)?.1.provider.as_deref()?;
-        self.core.registry.providers.get(provider)?.speaks()
+        self.registry.providers.get(provider)?.speaks()
     }
 
     fn item_started(&mut self, task: &TaskId, index: u32, kind: ItemKind, page: &mut Page) {
@@ -183,6 +127,8 @@ impl Actor {
             text: String::new(),
             logprobs: Vec::new(),
             annotations: Vec::new(),
+            summary: None,
+            summary_parts: 0,
             is_done: false,
         };
         self.streams.entry(task.clone()).or_default().items.push(item);
@@ -239,6 +185,19 @@ impl Actor {
         let scope = maker.scope().clone();
         let delta = ModelDelta { logprobs: Some(logprobs), ..item.delta(delta, block) };
         page.push(EventType::ModelDelta, &scope, &delta);
+    }
+
+    /// A part of a summary is final when the next one begins.
+    fn reasoning(&mut self, task: &TaskId, index: u32, part: Option<u32>, delta: String, page: &mut Page) {
+        let Some((scope, item)) = self.stream_item(task, index) else { return };
+        let (item_id, output_index) = (Some(item.item.clone()), Some(item.output_index));
+        if let Some(ended) = part.and_then(|part| item.summary_grows(part, &delta)) {
+            let (text, summary_index) = (ended.text, ended.part);
+            let summary = ReasoningSummary { text, summary_index, item_id: item_id.clone(), output_index };
+            page.push(EventType::ReasoningSummary, &scope, &summary);
+        }
+        let delta = ReasoningDelta { delta, item_id, output_index, summary_index: part };
+        page.push(EventType::ReasoningDelta, &scope, &delta);
     }
 
     /// A picture, a sound or a file that the model made. What it says next is a text of its own.
@@ -346,10 +305,13 @@ impl Actor {
         let dialect = self.spoken(task).map(ToOwned::to_owned);
         let raw_ref = self.keep_answer(task);
         let Some(stream) = self.streams.get(task) else { return };
-        let (response_id, model) = (stream.response.clone(), stream.model.clone());
+        let (response_id, model, excess) = (stream.response.clone(), stream.model.clone(), stream.excess());
         let is_cut = matches!(stop, StopReason::MaxTokens | StopReason::ContentFilter);
         self.write_done(task, if is_cut { "incomplete" } else { "completed" }, page);
         self.close_items(task, page);
+        if let Some(message) = excess {
+            self.warning(task, TOO_MANY_CALLS, &message, None, page);
+        }
         let Some((_, view)) = self.view.task(task) else { return };
         let completed = ModelCompleted {
             usage: Some(usage.clone()),

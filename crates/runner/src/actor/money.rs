@@ -23,7 +23,7 @@ impl Actor {
     pub(super) fn estimate(&self, task: &TaskId, request: &ModelRequest) -> Option<Cost> {
         let name = self.model_of(task)?;
         let (provider, model) = split(Some(&name));
-        let price = self.core.registry.providers.get(provider.as_ref()?)?.price(model.as_ref()?)?;
+        let price = self.registry.providers.get(provider.as_ref()?)?.price(model.as_ref()?)?;
         let said = request.instructions.as_ref().map_or(0, |text| text.len() as u64 / 4);
         let input_tokens = Some(history::tokens(&request.history) + said);
         let usage = Usage { input_tokens, output_tokens: Some(0), ..Usage::default() };
@@ -41,7 +41,7 @@ impl Actor {
     pub(super) fn record_cost(&mut self, task: &TaskId, usage: &Usage, scope: &Scope, page: &mut Page) {
         let Some(name) = self.model_of(task) else { return };
         let (Some(provider), Some(model)) = split(Some(&name)) else { return };
-        let price = self.core.registry.providers.get(&provider).and_then(|known| known.price(&model));
+        let price = self.registry.providers.get(&provider).and_then(|known| known.price(&model));
         let Some(price) = price else { return };
         // What the service did not count is unknown, and unknown is not nothing.
         let Some(amount) = cost(&price, usage) else { return self.warn_of_cost(task, &name, scope, page) };
@@ -100,10 +100,17 @@ impl Actor {
     }
 
     /// What was left out or mended of a service's answer.
-    pub(super) fn warning(&self, task: &TaskId, code: &str, message: &str, detail: RawJson, page: &mut Page) {
+    pub(super) fn warning(
+        &self,
+        task: &TaskId,
+        code: &str,
+        message: &str,
+        detail: Option<RawJson>,
+        page: &mut Page,
+    ) {
         let Some((_, view)) = self.view.task(task) else { return };
         let (code, message) = (Some(code.to_owned()), Some(message.to_owned()));
-        let notice = RuntimeNotice { code, message, detail: Some(detail), ..RuntimeNotice::default() };
+        let notice = RuntimeNotice { code, message, detail, ..RuntimeNotice::default() };
         page.push(EventType::RuntimeWarning, &view.step_scope(), &notice);
     }
 

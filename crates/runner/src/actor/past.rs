@@ -131,11 +131,7 @@ impl Actor {
     }
 
     fn told_turns(&self) -> Value {
-        let family = self.state.ledger.family("context");
-        let told = family
-            .and_then(|family| family.entries.iter().rev().find(|entry| entry.kind == "context.resolved"));
-        let told = told.and_then(|entry| entry.payload.as_ref()?.to::<Value>().ok());
-        told.map(|told| told["turns"].clone()).unwrap_or_default()
+        self.context.resolved["turns"].clone()
     }
 
     /// Tells which turns the model reads: the state forgets older ones, and the next turn finds them by this list.
@@ -186,6 +182,8 @@ impl Actor {
     /// runs, up to `last` if that is known.
     async fn fold_turn(&self, turn: &TurnId, last: Option<Sequence>) -> Option<SealedTurn> {
         let record = self.core.journal.log().turn(&self.key, turn).await.ok().flatten()?;
+        // What a producer wrote into a hosted turn is no part of it.
+        let is_ingested = self.check_hosted(turn, record.fact.first).await.is_err();
         let end = last.unwrap_or(self.state.sequence);
         let mut after = record.fact.first.previous();
         let mut state = State::new(self.key.session.clone());
@@ -194,9 +192,11 @@ impl Actor {
             let last = chunks.last()?.last();
             for (sequence, bytes) in chunks.iter().flat_map(|chunk| chunk.records_after(after)) {
                 let event = Record::read(bytes).ok()?.to_event(sequence).ok()?;
-                if sequence <= end && event.scope.turn_id.as_ref() == Some(turn) {
+                let counts = is_ingested || !event.author.is_producer();
+                if counts && sequence <= end && event.scope.turn_id.as_ref() == Some(turn) {
                     let event = self.whole_event(bytes, sequence).await?;
                     let _ = state.apply_as(Density::Filtered, &event, &mut Vec::new());
+                    tokio::task::consume_budget().await;
                 }
             }
             after = last;

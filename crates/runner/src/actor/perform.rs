@@ -1,23 +1,27 @@
 //! Intents into events and effects.
 
-use std::collections::HashSet;
+use std::time::Duration;
 
 use riverrun_log::seeded::{self, Bug};
+use tokio::time::Instant;
 
 use super::{Actor, Stop};
-use crate::drive::EffectKey;
 use crate::page::Page;
-use crate::plan::{Facts, Intent, plan};
+use crate::plan::{Facts, Intent, Room, plan};
+
+/// One append of a plan: as many events, and as much of a worker's time before it is given back.
+const BITE_EVENTS: usize = 512;
+pub(super) const BITE: Duration = Duration::from_millis(2);
 
 impl Actor {
     /// What is to be done now. While the server goes, that is only what ends something.
     pub(super) fn plan(&self) -> Vec<Intent> {
-        let running: HashSet<EffectKey> = self.running.keys().cloned().collect();
         let mut intents = plan(&Facts {
             state: &self.state,
             view: &self.view,
-            registry: &self.core.registry,
-            running: &running,
+            registry: &self.registry,
+            running: &self.running,
+            room: self.room().into(),
             checked: &self.checked,
             now: self.core.now(),
         });
@@ -27,9 +31,19 @@ impl Actor {
         intents
     }
 
-    pub(super) async fn perform(&mut self, intents: Vec<Intent>) -> Result<(), Stop> {
+    /// Tool calls and hooks that may begin beside those that run and those that are about to.
+    pub(super) fn room(&self) -> Room {
+        let about_to = self.launches.iter().map(|(key, _)| key);
+        Room::beside(self.running.keys().chain(about_to), self.core.options.per_session)
+    }
+
+    /// Performs a bite of a plan that was begun at `began`. What is left of it is planned again, behind what was written here.
+    pub(super) async fn perform(&mut self, intents: Vec<Intent>, began: Instant) -> Result<(), Stop> {
         let mut page = self.page();
         for intent in intents {
+            if !page.is_empty() && (page.events.len() >= BITE_EVENTS || began.elapsed() >= BITE) {
+                break;
+            }
             // The turn's end makes every other plan for it void.
             let ends =
                 matches!(&intent, Intent::Stop(_) | Intent::Fail(..) | Intent::Finish(_) | Intent::GiveUp(_));
@@ -44,6 +58,9 @@ impl Actor {
                 break;
             }
         }
+        if began.elapsed() >= BITE {
+            tokio::task::yield_now().await;
+        }
         if seeded::is_on(Bug::EffectBeforeIntent) {
             self.launch_all().await;
         }
@@ -55,7 +72,10 @@ impl Actor {
 
     fn perform_one(&mut self, intent: Intent, page: &mut Page) {
         match intent {
-            Intent::Start(turn) => self.start_queued(&turn, page),
+            Intent::Start(turn) => {
+                self.refresh_registry();
+                self.start_queued(&turn, page);
+            }
             Intent::Stop(turn) => self.stop_turn(&turn, page),
             Intent::Close(task) => self.close_child(&task, page),
             Intent::Interrupted(task) => self.interrupted(&task, page),

@@ -18,7 +18,7 @@ use crate::persona::Persona;
 impl Actor {
     pub(super) fn persona(&self, task: &TaskId) -> Option<Persona> {
         let (turn, view) = self.view.task(task)?;
-        crate::plan::persona(&self.state, &self.core.registry, turn, view)
+        crate::plan::persona(&self.state, &self.registry, turn, view)
     }
 
     /// Announces a model call. It begins when this is durable.
@@ -26,7 +26,7 @@ impl Actor {
         let Some(persona) = self.persona(task) else { return Ok(()) };
         let Some((_, view)) = self.view.task(task) else { return Ok(()) };
         let place = view.model;
-        if persona.model(&self.core.registry, place).is_none() {
+        if persona.model(&self.registry, place).is_none() {
             let name = persona.spec.models.get(place).map_or("none", String::as_str);
             let message = format!(
                 "agent `{}` asks for model `{name}`, whose provider is not configured",
@@ -111,7 +111,7 @@ impl Actor {
     pub(super) async fn model_call(&mut self, task: &TaskId) -> Result<Option<ModelCall>, String> {
         let Some(persona) = self.persona(task) else { return Ok(None) };
         let Some((_, view)) = self.view.task(task) else { return Ok(None) };
-        let Some((provider, model)) = persona.model(&self.core.registry, view.model) else { return Ok(None) };
+        let Some((provider, model)) = persona.model(&self.registry, view.model) else { return Ok(None) };
         let provider = provider.clone();
         let steps = view.steps;
         let idempotency_key = view.step.as_ref().map(|step| self.call_key(step));
@@ -119,7 +119,9 @@ impl Actor {
         let verbatim = persona.settings.verbatim.as_ref().filter(|_| persona.is_gateway && steps == 0);
         let mut history = match (spoken, verbatim) {
             (Some(dialect), Some(_)) => {
-                self.said_before(task, &Reader { provider: provider.name(), dialect }).await
+                let registry = self.registry.clone();
+                let reader = Reader { provider: provider.name(), dialect, registry: &registry };
+                self.said_before(task, &reader).await
             }
             (None, _) | (_, None) => self.history(task, provider.name()).await?,
         };
@@ -131,7 +133,7 @@ impl Actor {
             model,
             instructions: persona.instructions(),
             history,
-            tools: persona.tools(&self.core.registry),
+            tools: persona.tools(&self.registry),
             tool_choice: if steps == 0 { persona.tool_choice() } else { Default::default() },
             parallel_tool_calls: settings.parallel_tool_calls,
             output_schema: persona.output_schema().cloned(),

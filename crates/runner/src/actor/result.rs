@@ -51,12 +51,16 @@ impl Actor {
             ..ToolResultItem::default()
         });
         page.push(EventType::ItemStarted, &scope, &ItemStarted { item, output_index });
+        if let Some(known) = view.call_mut(call) {
+            known.result = ResultView::Open { item: id.clone(), index: output_index };
+        }
         Some((id, output_index, scope))
     }
 
     /// Gives a call its one result.
     pub(super) fn write_result(&mut self, task: &TaskId, call: &str, outcome: &Outcome, page: &mut Page) {
         let Some((id, output_index, scope)) = self.open_result(task, call, page) else { return };
+        self.drafts.remove(call);
         let mut content = outcome.content.clone();
         content.extend(self.hook_context(task, call));
         disarm_all(&mut content);

@@ -4,7 +4,6 @@ use riverrun_event::{EventType, Scope, Sequence};
 
 use super::Actor;
 use super::command::Refusal;
-use crate::approve::Rules;
 use crate::{CommandError, RequestKey, Revoke, Revoked};
 
 impl Actor {
@@ -16,7 +15,7 @@ impl Actor {
         if let Some(first) = self.answered_before::<Revoked>(request).await? {
             return Ok(first);
         }
-        let mut rules = Rules::of(&self.state);
+        let mut rules = self.rules.clone();
         let Some(rule) = rules.take(&revoke.rule) else {
             return Err(CommandError::NoRule(revoke.rule).into());
         };

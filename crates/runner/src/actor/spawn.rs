@@ -69,7 +69,7 @@ impl Actor {
     }
 
     fn write_spawn(&self, spawn: &Spawn, page: &mut Page) -> Result<Submitted, CommandError> {
-        let registry = &self.core.registry;
+        let registry = &self.registry;
         if !registry.agents.contains_key(&spawn.agent) {
             let known: Vec<&str> = registry.agents.keys().map(String::as_str).collect();
             return Err(CommandError::UnknownAgent { name: spawn.agent.clone(), known: known.join(", ") });
@@ -144,7 +144,7 @@ impl Actor {
                 let opening =
                     format!("The sub-agent {agent} ({child}), which was started beside you, answered:");
                 let mut parts = vec![Part::plain(opening)];
-                parts.extend(uncited(&of_child, &message, self.references(&parent).keep));
+                parts.extend(uncited(&of_child, &message, self.kept_sources(&parent)));
                 parts.extend(cut.map(Part::plain));
                 Input::Parts(parts)
             }
@@ -165,6 +165,9 @@ impl Actor {
 /// The message, with what it cites behind it. Input has no numbers in the parent's pool, so they are plain ones.
 fn uncited(pool: &Pool, message: &[Part], keep: Keep) -> Vec<Part> {
     let mut scratch = Pool::default();
+    if keep == Keep::Nothing {
+        return scratch.adopt(pool, message, keep).content;
+    }
     let mut parts = scratch.adopt(&Pool::default(), message, Keep::Cited);
     let mut out = std::mem::take(&mut parts.content);
     let mut told = parts.unknown;

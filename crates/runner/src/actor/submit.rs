@@ -24,6 +24,7 @@ impl Actor {
         if self.core.is_draining() {
             return Err(CommandError::Draining.into());
         }
+        self.refresh_registry();
         let agent = self.agent_of(&submit)?;
         let thread = submit.thread_id.clone().unwrap_or_else(crate::main_thread);
         let is_busy = self.is_busy(&thread);
@@ -46,6 +47,8 @@ impl Actor {
         is_busy: bool,
         digest: [u8; 32],
     ) -> Result<Submitted, Refusal> {
+        // A turn that is queued takes the place of the one before it.
+        let place = if is_busy { None } else { Some(self.admit_turn()?) };
         let turn = submit.turn_id.clone().unwrap_or_else(|| TurnId::from_bytes(self.core.fresh()));
         let told = Remembered {
             task_id: TaskId::from_bytes(self.core.fresh()),
@@ -70,9 +73,29 @@ impl Actor {
         } else {
             self.write_start(&mut page, &scope, agent, 1);
         }
+        let others = self.others;
         let landed = self.append_once(&mut page).await?;
+        self.count_turns();
+        drop(place);
         let first = landed.map_or(Sequence::ZERO, |landed| landed.first);
+        if self.others != others {
+            self.check_own(&turn, &told.task_id, first).await?;
+        }
         Ok(told.answer(first, false))
+    }
+
+    /// A producer may have told of a turn with this id at the same moment. Of two that are one nobody knows what runs,
+    /// so this one ends.
+    async fn check_own(&mut self, turn: &TurnId, root: &TaskId, first: Sequence) -> Result<(), Refusal> {
+        let known = self.state.turns.iter().find(|known| known.turn_id == *turn);
+        if known.is_none_or(|known| known.first_sequence >= first) {
+            return Ok(());
+        }
+        let mut page = self.page();
+        let message = format!("a producer wrote events of turn `{turn}`; submit it with another id");
+        self.fail_task(root, "turn_exists", &message, &mut page);
+        self.append_once(&mut page).await?;
+        Err(CommandError::TurnExists { turn: turn.to_string() }.into())
     }
 
     /// The input goes to the turn that is running; the name of the turn that is not made is remembered all the same.
@@ -105,7 +128,7 @@ impl Actor {
     }
 
     fn agent_of(&self, submit: &Submit) -> Result<String, CommandError> {
-        let registry = &self.core.registry;
+        let registry = &self.registry;
         let known = || registry.names().join(", ");
         let named = submit.agent.as_ref().or(self.state.session.agent.as_ref());
         let name = named.or(registry.default_agent.as_ref());

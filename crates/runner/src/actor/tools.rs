@@ -22,6 +22,7 @@ use crate::drive::{EffectKey, Launch, ToolRun};
 use crate::hook::HookPoint;
 use crate::page::Page;
 use crate::persona::{Persona, Tooling};
+use crate::plan::is_excess;
 use crate::view::{CallView, TaskView, answers};
 
 /// Stands for arguments that are not in the store, and is no JSON: such a call never runs.
@@ -31,10 +32,15 @@ impl Actor {
     /// The call as the model wrote it.
     pub(super) fn arguments(&self, task: &TaskId, item: &str) -> Option<String> {
         let known = self.state.tasks.iter().find(|known| known.task_id == *task)?;
-        known.output.iter().rev().find_map(|known| match known {
+        let arguments = |known: &Item| match known {
             Item::ToolCall(call) if call.id == item => Some(call.arguments.clone()),
             _ => None,
-        })
+        };
+        // It is where its first event said, unless a retried turn went on behind what was there.
+        let index =
+            self.view.task(task).and_then(|(_, view)| view.calls.with_item(item)).map(|call| call.index);
+        let there = index.and_then(|index| known.output.get(index as usize));
+        there.and_then(arguments).or_else(|| known.output.iter().rev().find_map(arguments))
     }
 
     fn call_parts(&self, task: &TaskId, call: &str) -> Option<(Persona, Scope, String, String)> {
@@ -47,13 +53,16 @@ impl Actor {
     /// Decides what becomes of a call that the model just wrote.
     pub(super) fn judge(&mut self, task: &TaskId, call: &str, page: &mut Page) {
         let Some((persona, scope, name, arguments)) = self.call_parts(task, call) else { return };
+        if let Some(message) = self.excess(task, call, &persona) {
+            return self.refuse_call(task, call, ToolErrorKind::Denied, &message, page);
+        }
         let Some(tooling) = persona.tooling(&name) else {
             if let Some(problem) = persona.away(&name) {
                 let message = format!("`{name}` is not there now: {problem}");
                 return self.refuse_call(task, call, ToolErrorKind::Unavailable, &message, page);
             }
             let known: Vec<String> =
-                persona.tools(&self.core.registry).into_iter().map(|tool| tool.name).collect();
+                persona.tools(&self.registry).into_iter().map(|tool| tool.name).collect();
             let message = match known.is_empty() {
                 true => format!("There is no tool `{name}`. This agent has no tools."),
                 false => format!("There is no tool `{name}`. There are: {}.", known.join(", ")),
@@ -75,6 +84,19 @@ impl Actor {
                 self.judge_by_policy(task, call, &persona, &tooling, value, &scope, page);
             }
         }
+    }
+
+    /// What the model reads of a call that its answer had too many; None for one that may run.
+    fn excess(&self, task: &TaskId, call: &str, persona: &Persona) -> Option<String> {
+        let (_, view) = self.view.task(task)?;
+        let known = view.call(call).filter(|known| is_excess(known, persona))?;
+        let told = view.excess.clone().filter(|_| known.step == view.step);
+        let most = persona.spec.limits.calls;
+        Some(
+            told.unwrap_or_else(|| {
+                format!("At most {most} tool calls of one answer are run; this one was not.")
+            }),
+        )
     }
 
     /// The caller is not asked to run what its own schema does not allow.
@@ -135,9 +157,10 @@ impl Actor {
             page.push(EventType::PermissionEvaluated, scope, &told);
         }
         match &verdict {
-            // A call that writes waits for its turn; one that only reads goes at once, and so does another agent.
+            // A call that writes waits for its turn; one that only reads goes as soon as the session has room for it,
+            // and another agent at once.
             Verdict::Allow { .. } => match tooling {
-                Tooling::Ours(_) if !definition.flags.read_only => {}
+                Tooling::Ours(_) if !definition.flags.read_only || self.room().tools == 0 => {}
                 _ => self.start_call(task, call, tooling, value, None, page),
             },
             Verdict::Ask { reason, source } => {
@@ -155,7 +178,8 @@ impl Actor {
         }
     }
 
-    /// Runs a call that may run: the policy allowed it, or a person did.
+    /// Runs a call that may run now: the policy or a rule allows it, or a person agreed to exactly this. Every call goes
+    /// through here, also another attempt at one whose end nobody saw.
     pub(super) fn run_call(&mut self, task: &TaskId, call: &str, page: &mut Page) {
         let Some((persona, _, name, arguments)) = self.call_parts(task, call) else { return };
         let found = persona.tooling(&name).and_then(|tooling| Some((tooling.definition(&name)?, tooling)));
@@ -165,6 +189,10 @@ impl Actor {
         };
         let Some(known) = self.view.task(task).and_then(|(_, view)| view.call(call)) else { return };
         let is_asked = known.action.is_some();
+        if is_asked && !known.is_approved() && !seeded::is_on(Bug::RunWithoutDecision) {
+            let message = format!("Nobody approved this call of `{name}`; it was not run.");
+            return self.refuse_call(task, call, ToolErrorKind::Denied, &message, page);
+        }
         let runs = what_runs(known, &definition, &arguments);
         let is_allowed = |value: &Value| {
             let approval = approval_of(&persona, &tooling, &name);
@@ -228,6 +256,7 @@ impl Actor {
             cancel: CancellationToken::new(),
             progress: Arc::new(|_| {}),
             process: None,
+            must_match: !seeded::is_on(Bug::StaleToolSchema),
         };
         let guardrails =
             self.persona(task).map(|persona| persona.spec.guardrails.clone()).unwrap_or_default();
@@ -389,7 +418,11 @@ fn what_runs(
         Some(_) => resolved.and_then(|resolved| resolved.digest.as_ref()),
         None => action.digest.as_ref(),
     };
-    if decided != Some(&digest(definition, &value)) {
+    // A decision that names another digest is about something else.
+    let names_it = edited.is_some()
+        || resolved.and_then(|resolved| resolved.digest.as_ref()).is_none_or(|named| Some(named) == decided);
+    let is_it = names_it && decided == Some(&digest(definition, &value));
+    if !is_it && !seeded::is_on(Bug::StaleToolSchema) {
         return Err(format!("Tool `{}` is no longer what was approved; it was not run.", call.name));
     }
     Ok((value, edited))

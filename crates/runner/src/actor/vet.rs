@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::Actor;
 use crate::agent::{Approval, AskedCall};
-use crate::approve::{Rules, Verdict, judge};
+use crate::approve::{Verdict, judge};
 use crate::drive::{CallCheck, EffectKey, Launch, Tripped};
 use crate::page::Page;
 use crate::persona::{Persona, Tooling};
@@ -55,7 +55,7 @@ impl Actor {
             tool: &definition.name,
             arguments: value,
         };
-        let verdict = judge(&asked, definition, approval, &Rules::of(&self.state));
+        let verdict = judge(&asked, definition, approval, &self.rules);
         let asking = view.call(call).and_then(CallView::asking);
         Some(match (verdict, asking) {
             (Verdict::Allow { .. }, Some((hook, answer))) => {

@@ -59,6 +59,7 @@ impl Actor {
                 if sequence <= self.state.sequence {
                     let event = self.whole_event(bytes, sequence).await?;
                     let _ = state.apply_as(Density::Filtered, &event, &mut Vec::new());
+                    tokio::task::consume_budget().await;
                 }
             }
             after = last;
@@ -101,7 +102,8 @@ pub(super) async fn whole_event(
             }
         }
     }
-    decode_wire(&event.to_string()).ok()
+    let event = decode_wire(&event.to_string()).ok()?;
+    Some(Event { author: record.author, ..event })
 }
 
 pub(super) fn is_cut_turn(turn: &Turn) -> bool {

@@ -9,8 +9,8 @@ use riverrun_log::seeded::{self, Bug};
 use riverrun_tool::ToolDefinition;
 
 pub(crate) use digest::{digest, identity, named};
+pub use rules::Rule;
 pub(crate) use rules::Rules;
-pub use rules::{Rule, rules};
 
 use crate::agent::{Approval, AskedCall};
 

@@ -1,8 +1,9 @@
 //! Decisions that hold from now on, for one tool (with its schema) and one agent.
 //!
-//! They are events: each `policy.changed` holds all rules of the session, and the state keeps the newest.
+//! They are events: each `policy.changed` holds all rules of the session, and the newest one that somebody who may decide
+//! wrote into this very session holds. One that was copied from a file or another session is shown and means nothing.
 
-use riverrun_event::Timestamp;
+use riverrun_event::{Event, EventType, RawJson, Sequence, Timestamp};
 use riverrun_fold::State;
 use riverrun_log::seeded::{self, Bug};
 use serde::{Deserialize, Serialize};
@@ -49,19 +50,33 @@ struct Told {
     rules: Vec<Rule>,
 }
 
-/// The rules that hold in a session, the oldest first.
-pub fn rules(state: &State) -> Vec<Rule> {
-    Rules::of(state).0
-}
-
 impl Rules {
-    pub fn of(state: &State) -> Self {
+    /// The events that may hold the rules, the newest first. Who wrote them is in the log.
+    pub fn candidates(state: &State) -> Vec<(Sequence, Self)> {
         let entries =
             state.ledger.family("policy").map(|family| family.entries.as_slice()).unwrap_or_default();
-        let told = entries.iter().rev().filter(|entry| entry.kind == "policy.changed");
-        let mut told = told.filter_map(|entry| entry.payload.as_ref()?.to::<Told>().ok());
-        let rules = told.find(|told| told.policy == POLICY).map(|told| told.rules).unwrap_or_default();
-        Self(rules.into_iter().map(named).collect())
+        let told = entries.iter().rev().filter(|entry| entry.kind == EventType::PolicyChanged.as_str());
+        told.filter_map(|entry| Some((entry.sequence, Self::read(entry.payload.as_ref()?)?))).collect()
+    }
+
+    /// The rules that hold from this event on. None if it is about something else, or its author may not decide.
+    pub fn told_by(event: &Event) -> Option<Self> {
+        let is_meant = event.kind == EventType::PolicyChanged && event.author.may_decide();
+        event.raw_payload.as_ref().filter(|_| is_meant).and_then(Self::read)
+    }
+
+    fn read(payload: &RawJson) -> Option<Self> {
+        let told = payload.to::<Told>().ok().filter(|told| told.policy == POLICY)?;
+        Some(Self(told.rules.into_iter().map(named).collect()))
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The oldest first.
+    pub fn into_list(self) -> Vec<Rule> {
+        self.0
     }
 
     pub fn find(&self, tool: &str, agent: &str) -> Option<&Rule> {
@@ -92,6 +107,12 @@ impl Rules {
         let Rule { decision, tool_name, agent, .. } = rule;
         let reason = format!("`{decision}` of `{tool_name}` for `{agent}` was revoked");
         self.told(Some(reason), by)
+    }
+
+    /// That a copy begins without rules.
+    pub fn not_copied(self) -> impl Serialize {
+        let reason = "rules hold only in the session in which somebody made them".to_owned();
+        Told { source: "server".to_owned(), ..self.told(Some(reason), None) }
     }
 
     fn told(self, reason: Option<String>, changed_by: Option<String>) -> Told {

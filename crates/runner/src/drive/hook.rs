@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
-use tokio::sync::Semaphore;
 
 use super::{Line, Report};
+use crate::call_pool::Permit;
 use crate::hook::{Hook, HookInput, HookOutput};
 
 pub(crate) struct HookCall {
@@ -23,9 +23,9 @@ pub(crate) struct HookFailure {
     pub message: String,
 }
 
-/// Asks the hook once and reports its answer, whatever happens. Time counts from when it has its place.
-pub(crate) async fn ask_hook(call: HookCall, line: Line, places: Arc<Semaphore>) {
-    let Ok(_place) = places.acquire_owned().await else { return };
+/// Asks the hook once and reports its answer, whatever happens. Time counts from when it has its permit.
+pub(crate) async fn ask_hook(call: HookCall, line: Line, permit: impl Future<Output = Option<Permit>>) {
+    let Some(_permit) = permit.await else { return };
     let HookCall { hook, input, timeout } = call;
     let asked = AssertUnwindSafe(async { hook.ask(input).await }).catch_unwind();
     let answer: Result<HookOutput, HookFailure> = match tokio::time::timeout(timeout, asked).await {

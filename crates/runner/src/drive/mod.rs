@@ -6,6 +6,7 @@ mod hook;
 mod model;
 mod piece;
 mod process;
+mod redact;
 mod summary;
 mod tool;
 
@@ -231,6 +232,7 @@ impl Near {
 impl Line {
     /// False if nobody listens any more.
     pub async fn tell(&self, report: Report) -> bool {
+        let report = redact::redact(report);
         let mut reported = Reported { key: self.key.clone(), generation: self.generation, report };
         // There is nearly always room, and then nothing waits.
         match &self.reports {
@@ -252,6 +254,7 @@ impl Line {
 
     /// Tells if there is room; progress that nobody can take is dropped.
     pub fn try_tell(&self, report: Report) {
+        let report = redact::redact(report);
         let reported = Reported { key: self.key.clone(), generation: self.generation, report };
         match &self.reports {
             Reports::Near(near) => drop(near.put(reported)),

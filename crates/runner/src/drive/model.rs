@@ -6,11 +6,16 @@ use std::sync::Arc;
 use futures_util::{FutureExt, StreamExt};
 use riverrun_log::seeded::{self, Bug};
 use riverrun_provider::{Category, ModelError, ModelEvent, ModelRequest, Provider, StopReason};
-use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use super::piece::{is_long, pieces};
+use super::redact::ModelRedactor;
 use super::{Line, Report};
+use crate::call_pool::Permit;
+
+/// Texts, tool calls and other items of one answer. An answer with more is broken off: each of its items is several
+/// events.
+const MOST_ITEMS: usize = 16_384;
 
 pub(crate) struct ModelCall {
     pub provider: Arc<dyn Provider>,
@@ -21,10 +26,10 @@ pub(crate) struct ModelCall {
 pub(crate) async fn call_model(
     call: ModelCall,
     line: Line,
-    places: Arc<Semaphore>,
+    permit: impl Future<Output = Option<Permit>>,
     cancel: CancellationToken,
 ) {
-    let Ok(_place) = places.acquire_owned().await else { return };
+    let Some(_permit) = permit.await else { return };
     let spoken = AssertUnwindSafe(speak(call, &line, cancel)).catch_unwind().await;
     let failure = match spoken {
         Ok(None) => return,
@@ -40,18 +45,28 @@ pub(crate) async fn call_model(
 /// None if the call's end was reported or nobody listens; else why there was none.
 async fn speak(call: ModelCall, line: &Line, cancel: CancellationToken) -> Option<ModelError> {
     let mut stream = call.provider.call(call.request, cancel);
+    let (mut redactor, mut events, mut items) = (ModelRedactor::default(), Vec::new(), 0);
     while let Some(event) = stream.next().await {
-        if is_long(&event) {
-            for piece in pieces(event) {
-                if !line.tell(Report::Model(piece)).await {
-                    return None;
-                }
-            }
-            continue;
+        items += usize::from(matches!(event, ModelEvent::ItemStarted { .. }));
+        if items > MOST_ITEMS {
+            let message = format!("the model's answer has more than {MOST_ITEMS} items");
+            let error = failed(Category::Protocol, &message);
+            return Some(ModelError { fault: Some("answer_too_large"), ..error });
         }
-        let is_last = matches!(event, ModelEvent::Completed { .. } | ModelEvent::Failed(_));
-        if !line.tell(Report::Model(event)).await || is_last {
-            return None;
+        redactor.push(event, &mut events);
+        for event in events.drain(..) {
+            if is_long(&event) {
+                for piece in pieces(event) {
+                    if !line.tell(Report::Model(piece)).await {
+                        return None;
+                    }
+                }
+                continue;
+            }
+            let is_last = matches!(event, ModelEvent::Completed { .. } | ModelEvent::Failed(_));
+            if !line.tell(Report::Model(event)).await || is_last {
+                return None;
+            }
         }
     }
     if seeded::is_on(Bug::CutIsComplete) {

@@ -9,7 +9,8 @@ use riverrun_log::{Log, NewBlob, SessionKey};
 use riverrun_provider::{Category, ModelError, ModelEvent, ModelRequest, Provider, StopReason};
 use tokio_util::sync::CancellationToken;
 
-use super::{Line, Report};
+use super::{Line, Report, redact};
+use crate::call_pool::Permit;
 
 pub(crate) struct SummaryCall {
     pub provider: Arc<dyn Provider>,
@@ -43,7 +44,13 @@ pub(crate) struct Summary {
     pub size: usize,
 }
 
-pub(crate) async fn summarise(call: SummaryCall, line: Line, cancel: CancellationToken) {
+pub(crate) async fn summarise(
+    call: SummaryCall,
+    line: Line,
+    permit: impl Future<Output = Option<Permit>>,
+    cancel: CancellationToken,
+) {
+    let Some(_permit) = permit.await else { return };
     let SummaryCall { provider, request, log, key } = call;
     let mut raw = Vec::new();
     let asked = AssertUnwindSafe(ask(&*provider, request, cancel, &mut raw)).catch_unwind().await;
@@ -67,14 +74,14 @@ async fn ask(
     let (mut text, mut named) = (String::new(), (None, None));
     while let Some(event) = stream.next().await {
         match event {
+            ModelEvent::Failed(error) => return Err(redact::error(error)),
             ModelEvent::Started { response_id, model } => named = (response_id, model),
             ModelEvent::Text { delta, .. } | ModelEvent::Scored { delta, .. } => text.push_str(&delta),
-            ModelEvent::Raw(bytes) => *raw = bytes.to_vec(),
+            ModelEvent::Raw(bytes) => *raw = riverrun_secret::known().bytes(&bytes).into_owned(),
             ModelEvent::Completed { stop, usage, .. } => {
                 let (response, model) = named;
-                return Ok((text, Said { stop, usage, model, response }));
+                return Ok((redact::text(text), Said { stop, usage, model, response }));
             }
-            ModelEvent::Failed(error) => return Err(error),
             ModelEvent::ItemStarted { .. }
             | ModelEvent::Reasoning { .. }
             | ModelEvent::Arguments { .. }

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use futures_util::FutureExt;
 use riverrun_event::Part;
 use riverrun_tool::{Call, Tool, ToolError, ToolErrorKind, ToolOutput};
-use tokio::sync::Semaphore;
 
 use super::check::ask;
 use super::{Line, Report};
 use crate::agent::{Checked, Guardrail};
+use crate::call_pool::Permit;
 
 pub(crate) struct ToolRun {
     pub tool: Arc<dyn Tool>,
@@ -19,8 +19,8 @@ pub(crate) struct ToolRun {
 }
 
 /// Runs the tool once and reports its end, whatever happens.
-pub(crate) async fn run_tool(run: ToolRun, line: Line, places: Arc<Semaphore>) {
-    let Ok(_place) = places.acquire_owned().await else { return };
+pub(crate) async fn run_tool(run: ToolRun, line: Line, permit: impl Future<Output = Option<Permit>>) {
+    let Some(_permit) = permit.await else { return };
     let ended = AssertUnwindSafe(guarded(run)).catch_unwind().await;
     let crashed =
         |_| Err(ToolError::new(ToolErrorKind::Crashed, "the tool's code failed; see the server's log"));

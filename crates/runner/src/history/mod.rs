@@ -11,7 +11,7 @@ use riverrun_fold::{Task, Turn};
 use riverrun_provider::History;
 use serde_json::{Value, json};
 
-use crate::Settings;
+use crate::{Registry, Settings};
 
 use items::says_nothing;
 pub(crate) use items::{Making, items};
@@ -22,6 +22,8 @@ pub(crate) use pair::pair;
 pub(crate) struct Reader<'a> {
     pub provider: &'a str,
     pub dialect: &'a str,
+    /// Who answered the turns before.
+    pub registry: &'a Registry,
 }
 
 /// A turn that has ended: what was asked and said. What the model thought is left out, citations are taken out. A reader
@@ -36,8 +38,10 @@ pub(crate) fn past_turn(
         Some(given) => out.extend(given),
         None => asked(turn, &Making::Past, out),
     }
-    let model = turn.agent.as_deref().and_then(|agent| agent.split_once('/'));
-    let is_maker = |reader: &&Reader<'_>| model.is_some_and(|(provider, _)| provider == reader.provider);
+    let is_maker = |reader: &&Reader<'_>| {
+        let maker = turn.agent.as_deref().and_then(|agent| reader.registry.only_provider(agent));
+        maker.is_some_and(|maker| maker.name() == reader.provider)
+    };
     let making = match reader.filter(is_maker) {
         Some(reader) => Making::Given { provider: reader.provider },
         None => Making::Past,

@@ -32,6 +32,7 @@ impl ToolHook {
             cancel: CancellationToken::new(),
             progress: Arc::new(|_| {}),
             process: None,
+            must_match: true,
         })
         .await
     }
@@ -61,6 +62,7 @@ impl Hook for ToolHook {
                 cancel: CancellationToken::new(),
                 progress: Arc::new(|_| {}),
                 process: None,
+                must_match: true,
             })
             .await
         })

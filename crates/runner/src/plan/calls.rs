@@ -1,11 +1,10 @@
 //! The tool calls of a task.
 
-use std::collections::BTreeSet;
-
+use foldhash::HashSet;
 use riverrun_event::TaskId;
 use riverrun_log::seeded::{self, Bug};
 
-use super::{Facts, Failure, Gate, Intent, gate};
+use super::{Facts, Failure, Gate, Intent, Room, gate};
 use crate::agent::OnTimeout;
 use crate::drive::{EffectKey, HookPlace};
 use crate::hook::HookPoint;
@@ -17,9 +16,15 @@ impl Facts<'_> {
     pub(super) fn calls(&self, task: &TaskView, persona: &Persona, intents: &mut Vec<Intent>) -> bool {
         let mut is_open = false;
         let mut is_writing = self.is_writing(task, persona);
+        let mut room = self.room.get();
         // The ids of calls that were answered twice over do not matter; the newest of a name counts.
-        let mut seen = BTreeSet::new();
-        for call in task.calls.iter().filter(|call| call.is_complete && !call.is_answered()) {
+        let mut seen = HashSet::default();
+        for call in task.calls.unanswered().filter(|call| call.is_complete && !call.is_answered()) {
+            // Of thousands of calls nearly all wait: what is planned for the others must not cost a look at each of them.
+            if self.is_waiting(call, room) {
+                is_open = true;
+                continue;
+            }
             if !seen.insert(call.call.as_str()) {
                 continue;
             }
@@ -29,20 +34,45 @@ impl Facts<'_> {
             }
             is_open = true;
             let writes = is_write(tooling.as_ref());
-            let intent = self.call(&task.task, call, persona, is_writing && writes);
-            if let Some(intent) = intent {
-                is_writing |= writes && matches!(intent, Intent::Run(..));
-                intents.push(intent);
+            let is_ours = matches!(tooling, Some(Tooling::Ours(_)));
+            let must_wait = is_writing && writes || is_ours && room.tools == 0;
+            let Some(intent) = self.call(&task.task, call, persona, must_wait) else { continue };
+            match &intent {
+                Intent::Run(..) => {
+                    is_writing |= writes;
+                    room.tools = room.tools.saturating_sub(usize::from(is_ours));
+                }
+                Intent::Hook(..) if room.hooks == 0 => continue,
+                Intent::Hook(..) => room.hooks -= 1,
+                _ => {}
             }
+            intents.push(intent);
         }
+        self.room.set(room);
         is_open
+    }
+
+    /// True for a call that somebody may still decide, or that may run when the session has room.
+    fn is_waiting(&self, call: &CallView, room: Room) -> bool {
+        let waits = match &call.action {
+            Some(action) => {
+                let is_open = action.resolved.is_none() && !self.is_late(action);
+                is_open && !seeded::is_on(Bug::RunWithoutDecision)
+            }
+            None => call.is_allowed && room.tools == 0,
+        };
+        waits && !call.is_started
     }
 
     /// What nobody decided in time, also while the task is halted.
     pub(super) fn late(&self, task: &TaskView, persona: &Persona, intents: &mut Vec<Intent>) {
-        let pending = task.calls.iter().filter_map(|call| Some((call, call.pending()?)));
-        let late = pending.filter(|(_, action)| action.expires_at.is_some_and(|at| at <= self.now));
+        let pending = task.calls.unanswered().filter_map(|call| Some((call, call.pending()?)));
+        let late = pending.filter(|(_, action)| self.is_late(action));
         intents.extend(late.map(|(call, action)| self.expired(&task.task, call, persona, action)));
+    }
+
+    fn is_late(&self, action: &ActionView) -> bool {
+        action.expires_at.is_some_and(|at| at <= self.now)
     }
 
     fn call(&self, task: &TaskId, call: &CallView, persona: &Persona, must_wait: bool) -> Option<Intent> {
@@ -60,20 +90,26 @@ impl Facts<'_> {
                     }
                 }
                 Some(_) => named(Intent::Decided),
-                None if action.expires_at.is_some_and(|at| at <= self.now) => {
-                    Some(self.expired(task, call, persona, action))
-                }
+                None if self.is_late(action) => Some(self.expired(task, call, persona, action)),
+                None if seeded::is_on(Bug::RunWithoutDecision) => named(Intent::Run),
                 None => None,
             };
         }
+        if call.is_allowed && must_wait {
+            return None;
+        }
+        if is_excess(call, persona) {
+            return named(Intent::Judge);
+        }
         let before = HookPlace::Before(call.call.clone());
-        if self.running.contains(&EffectKey::Vet(task.clone(), call.call.clone()))
-            || self.running.contains(&EffectKey::Hook(task.clone(), before.clone()))
+        if self.running.contains_key(&EffectKey::Vet(task.clone(), call.call.clone()))
+            || self.running.contains_key(&EffectKey::Hook(task.clone(), before.clone()))
         {
             return None;
         }
-        match (call.is_allowed, must_wait) {
-            (false, _) => match gate(persona, HookPoint::PreToolUse, Some(&call.name), &call.hooks) {
+        match call.is_allowed {
+            true => named(Intent::Run),
+            false => match gate(persona, HookPoint::PreToolUse, Some(&call.name), &call.hooks) {
                 // A call of something that is not there is refused as such.
                 Gate::Due(hook) if persona.tooling(&call.name).is_some() => {
                     Some(Intent::Hook(task.clone(), before, hook))
@@ -81,8 +117,6 @@ impl Facts<'_> {
                 Gate::Due(_) | Gate::Open => unknown(task, call, persona).or_else(|| named(Intent::Judge)),
                 Gate::Shut(_) => named(Intent::Refuse),
             },
-            (true, true) => None,
-            (true, false) => named(Intent::Run),
         }
     }
 
@@ -102,16 +136,12 @@ impl Facts<'_> {
         if call.is_ended {
             return self.ended_call(task, call, persona);
         }
-        let child = self
-            .view
-            .turns
-            .values()
-            .flat_map(|turn| &turn.tasks)
-            .find(|known| known.task.as_str() == call.call && known.parent.as_ref() == Some(task));
-        if let Some(child) = child {
+        let is_running = self.running.contains_key(&EffectKey::Tool(task.clone(), call.call.clone()));
+        let child = TaskId::new(&call.call).ok().filter(|_| !is_running);
+        let child = child.and_then(|child| self.view.task(&child)).map(|(_, child)| child);
+        if let Some(child) = child.filter(|child| child.parent.as_ref() == Some(task)) {
             return child.ended.is_some().then(|| Intent::Collect(task.clone(), call.call.clone()));
         }
-        let is_running = self.running.contains(&EffectKey::Tool(task.clone(), call.call.clone()));
         if seeded::is_on(Bug::RerunUnknown) && !is_running {
             return Some(Intent::Run(task.clone(), call.call.clone()));
         }
@@ -121,7 +151,7 @@ impl Facts<'_> {
     /// The tool has done its part; hooks look at what it gave.
     fn ended_call(&self, task: &TaskId, call: &CallView, persona: &Persona) -> Option<Intent> {
         let after = HookPlace::After(call.call.clone());
-        if self.running.contains(&EffectKey::Hook(task.clone(), after.clone())) {
+        if self.running.contains_key(&EffectKey::Hook(task.clone(), after.clone())) {
             return None;
         }
         Some(match gate(persona, call.after(), Some(&call.name), &call.hooks) {
@@ -132,11 +162,17 @@ impl Facts<'_> {
 
     /// A call that may change something runs now. Only one of a task does so at a time.
     fn is_writing(&self, task: &TaskView, persona: &Persona) -> bool {
-        task.calls.iter().any(|call| {
-            is_write(persona.tooling(&call.name).as_ref())
-                && self.running.contains(&EffectKey::Tool(task.task.clone(), call.call.clone()))
-        })
+        let running = self.running.keys().filter_map(|key| match key {
+            EffectKey::Tool(of, call) if *of == task.task => task.calls.get(call),
+            _ => None,
+        });
+        running.into_iter().any(|call| is_write(persona.tooling(&call.name).as_ref()))
     }
+}
+
+/// True for a call behind those that the agent runs of one answer. The caller of a bare model runs its calls itself.
+pub(crate) fn is_excess(call: &CallView, persona: &Persona) -> bool {
+    call.number >= persona.spec.limits.calls && !persona.is_gateway && !seeded::is_on(Bug::NoCallCap)
 }
 
 /// The end of a task whose agent does not want its model to be told of such a call. A server that is away has the tool.

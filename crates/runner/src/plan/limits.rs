@@ -62,7 +62,7 @@ impl Facts<'_> {
 /// The next time at which an action or a turn runs out.
 pub(crate) fn deadline(view: &View, registry: &Registry) -> Option<Timestamp> {
     let ours = || view.turns.values().filter(|turn| turn.ours);
-    let calls = ours().flat_map(|turn| &turn.tasks).flat_map(|task| &task.calls);
+    let calls = ours().flat_map(|turn| &turn.tasks).flat_map(|task| task.calls.unanswered());
     let actions = calls.filter_map(|call| call.pending().and_then(|action| action.expires_at));
     let turns = ours().filter_map(|turn| {
         let agent = registry.agents.get(&turn.task(&turn.root)?.agent)?;

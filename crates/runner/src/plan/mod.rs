@@ -4,15 +4,18 @@ mod calls;
 mod hooks;
 mod limits;
 
+use std::cell::Cell;
 use std::collections::{BTreeSet, HashSet};
 
+use foldhash::HashMap;
 use riverrun_event::{ActionId, TaskId, Timestamp, TurnId};
 use riverrun_fold::{State, Status};
 
+pub(crate) use calls::is_excess;
 pub(crate) use hooks::{Gate, gate};
 pub(crate) use limits::{TRIES, deadline};
 
-use crate::drive::{EffectKey, HookPlace};
+use crate::drive::{EffectKey, HookPlace, Running};
 use crate::hook::HookPoint;
 use crate::persona::Persona;
 use crate::view::{TOO_LONG, TaskView, TurnView, View};
@@ -112,12 +115,42 @@ pub(crate) struct Passed {
     pub used: f64,
 }
 
+/// How many effects of a session may begin beside those that run. More calls wait where they are: without an event,
+/// without a task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Room {
+    pub tools: usize,
+    pub hooks: usize,
+}
+
+impl Room {
+    /// Of `most` effects of each kind in a session.
+    pub fn beside(running: impl Iterator<Item = impl std::borrow::Borrow<EffectKey>>, most: usize) -> Self {
+        let mut room = Self { tools: most, hooks: most };
+        for key in running {
+            match key.borrow() {
+                EffectKey::Tool(..) => room.tools = room.tools.saturating_sub(1),
+                EffectKey::Hook(..) => room.hooks = room.hooks.saturating_sub(1),
+                EffectKey::Model(_)
+                | EffectKey::Delay(_)
+                | EffectKey::Admit(_)
+                | EffectKey::Check(_)
+                | EffectKey::Vet(..)
+                | EffectKey::Summary(_) => {}
+            }
+        }
+        room
+    }
+}
+
 /// What the planner may look at.
 pub(crate) struct Facts<'a> {
     pub state: &'a State,
     pub view: &'a View,
     pub registry: &'a Registry,
-    pub running: &'a HashSet<EffectKey>,
+    pub running: &'a HashMap<EffectKey, Running>,
+    /// Tool calls and hooks that this session may begin now, less those that are planned.
+    pub room: Cell<Room>,
     pub checked: &'a HashSet<TaskId>,
     pub now: Timestamp,
 }
@@ -146,7 +179,9 @@ impl Facts<'_> {
                 continue;
             };
             let is_whole = turn.task_id.is_some() && turn.run_id.is_some();
+            // A turn that a producer told of never begins here.
             if is_whole
+                && self.view.queued.contains(&turn.turn_id)
                 && turn.started_at.is_none()
                 && !turn.status.is_terminal()
                 && busy.insert(turn.thread_id.clone())
@@ -225,7 +260,7 @@ impl Facts<'_> {
             }
         }
         let has_unread = task.steers.len() > task.steers_read;
-        let newest = task.calls.iter().filter(|call| call.step == task.step && call.is_complete);
+        let newest = task.calls.of_newest_step(&task.step).filter(|call| call.is_complete);
         let (mut is_answered, mut is_open) = (false, false);
         for call in newest {
             is_answered |= call.is_answered();
@@ -271,8 +306,8 @@ impl Facts<'_> {
         let names =
             [EffectKey::Model, EffectKey::Delay, EffectKey::Admit, EffectKey::Check, EffectKey::Summary];
         let places = [HookPlace::Prompt, HookPlace::Stop];
-        names.into_iter().any(|name| self.running.contains(&name(task.clone())))
-            || places.into_iter().any(|at| self.running.contains(&EffectKey::Hook(task.clone(), at)))
+        names.into_iter().any(|name| self.running.contains_key(&name(task.clone())))
+            || places.into_iter().any(|at| self.running.contains_key(&EffectKey::Hook(task.clone(), at)))
     }
 
     pub fn persona(&self, turn: &TurnView, task: &TaskView) -> Option<Persona> {
@@ -288,7 +323,7 @@ pub(crate) fn is_early(stop: &str) -> bool {
 /// An answer that ended inside a call is none. The caller of a bare model reads the stop reason itself.
 fn cut_call(task: &TaskView, persona: &Persona) -> Option<Failure> {
     let stop = task.stop.as_deref().filter(|stop| is_early(stop) && !persona.is_gateway)?;
-    let call = task.calls.iter().find(|call| call.step == task.step && !call.is_complete)?;
+    let call = task.calls.of_newest_step(&task.step).find(|call| !call.is_complete)?;
     let message = format!(
         "the model's answer ended ({stop}) in the middle of a call of `{}`, which was not run; raise the limit of output tokens, or ask for less at once",
         call.name

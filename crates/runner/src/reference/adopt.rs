@@ -7,7 +7,7 @@ use riverrun_log::seeded::{self, Bug};
 use serde_json::Value;
 
 use super::Pool;
-use super::citation::{Shift, annotate, markers, rewrite};
+use super::citation::{Shift, annotate, markers, rewrite, without_citations};
 use super::pool::Group;
 use super::wrapper::{disarm, set_number};
 
@@ -19,6 +19,8 @@ pub enum Keep {
     Cited,
     /// Those behind them too.
     All,
+    /// None, and its message has no citations.
+    Nothing,
 }
 
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -37,6 +39,11 @@ impl Pool {
     /// Takes what the child's message cites into this pool, and puts the message in this pool's numbers.
     pub fn adopt(&mut self, child: &Pool, message: &[Block], keep: Keep) -> Adopted {
         let mut adopted = Adopted::default();
+        if keep == Keep::Nothing {
+            adopted.block_list = message.iter().map(|block| uncited(block, child)).collect();
+            adopted.content = adopted.block_list.iter().cloned().map(for_model).collect();
+            return adopted;
+        }
         for number in wanted(child, message, keep) {
             match child.group(number) {
                 Some(group) => self.take(number, group, &mut adopted),
@@ -104,7 +111,7 @@ fn wanted(child: &Pool, message: &[Block], keep: Keep) -> Vec<u64> {
         }
     }
     match keep {
-        Keep::Cited => {}
+        Keep::Cited | Keep::Nothing => {}
         Keep::All => {
             let rest: Vec<u64> =
                 child.groups().map(|(number, _)| number).filter(|number| !wanted.contains(number)).collect();
@@ -112,6 +119,17 @@ fn wanted(child: &Pool, message: &[Block], keep: Keep) -> Vec<u64> {
         }
     }
     wanted
+}
+
+/// The block without its citations.
+fn uncited(block: &Block, pool: &Pool) -> Block {
+    let mut block = block.clone();
+    set_number(&mut block, None);
+    if let Block::Text(text) = &mut block {
+        text.text = without_citations(&text.text, pool);
+        text.annotations = None;
+    }
+    block
 }
 
 /// The model needs no annotations: it reads the markers.

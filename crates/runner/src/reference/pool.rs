@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use riverrun_event::{Block, Item, Part};
 use sha2::{Digest, Sha256};
 
-use super::Wrapper;
 use super::wrapper::{disarm, is_marker, set_number};
+use super::{ReferenceMode, Wrapper};
 
 /// Numbers rise by one from 1. The same group gets the same number again.
 #[derive(Debug, Clone, Default)]
@@ -50,6 +50,15 @@ enum Local {
     Named(u64),
     /// The same part stands in both lists; this is its first place among the blocks.
     Same(usize),
+}
+
+impl Local {
+    fn is_admitted(self, mode: ReferenceMode) -> bool {
+        match (mode, self) {
+            (ReferenceMode::Off, _) | (ReferenceMode::Cited, Local::Same(_)) => false,
+            (ReferenceMode::Cited, Local::Named(_)) | (ReferenceMode::All, _) => true,
+        }
+    }
 }
 
 impl Pool {
@@ -97,10 +106,24 @@ impl Pool {
     }
 
     /// Numbers what both see, and wraps it for the model. Markers that are there already are taken off first.
-    pub fn number(&mut self, mut content: Vec<Part>, mut block_list: Vec<Block>) -> Numbered {
+    pub fn number(&mut self, content: Vec<Part>, block_list: Vec<Block>) -> Numbered {
+        self.number_as(ReferenceMode::All, content, block_list)
+    }
+
+    /// The same for those that `mode` admits.
+    pub fn number_as(
+        &mut self,
+        mode: ReferenceMode,
+        mut content: Vec<Part>,
+        mut block_list: Vec<Block>,
+    ) -> Numbered {
         content.retain(|part| !is_marker(part));
         block_list.retain(|block| !is_marker(block));
         let (of_content, of_blocks) = locals(&content, &block_list);
+        let admit = |locals: Vec<Option<Local>>| -> Vec<Option<Local>> {
+            locals.into_iter().map(|local| local.filter(|local| local.is_admitted(mode))).collect()
+        };
+        let (of_content, of_blocks) = (admit(of_content), admit(of_blocks));
         let problems = problems(&of_content, &of_blocks);
         content.iter_mut().for_each(disarm);
         for part in content.iter_mut().chain(&mut block_list) {

@@ -2,16 +2,16 @@
 
 use riverrun_event::{
     ActionId, ActionRequired, ActionResolved, Compaction, Event, Item, ItemCompleted, ItemPatch, ItemStarted,
-    Patch, Payload, RunId, TaskId, Timestamp, Usage,
+    Patch, Payload, RunId, TaskId, Timestamp, TurnId, Usage,
 };
 use riverrun_fold::Status;
 use riverrun_log::seeded::{self, Bug};
 
-use super::{ActionView, CallView, Cancel, Resolved, ResultView, Steer, TaskView, TurnView, View};
+use super::{ActionView, CallView, Cancel, Resolved, Steer, TaskView, Trust, TurnView, View};
 use crate::CancelMode;
 use crate::hook::HookPoint;
 
-/// What the runner writes as the worker of its attempts; by it a turn is known to be its own.
+/// What the runner writes as the worker of its attempts. Only in a copy a turn is known by it.
 pub(crate) const WORKER: &str = riverrun_fold::HOSTED;
 
 /// The code of a model call whose end nobody saw.
@@ -19,6 +19,9 @@ pub(crate) const LOST: &str = "interrupted";
 
 /// The category of a model call that failed because the conversation does not fit, and the trigger of its remedy.
 pub(crate) const TOO_LONG: &str = "context_too_long";
+
+/// The code of the warning that an answer had more calls than its agent runs.
+pub(crate) const TOO_MANY_CALLS: &str = "too_many_calls";
 
 /// The trigger of a remedy for the same inside a turn: its own results give way.
 pub(crate) const RESULTS: &str = "tool_results";
@@ -28,23 +31,48 @@ impl View {
         if let (Ok(Payload::ActionResolved(resolved)), Some(action)) =
             (&event.payload, &event.scope.action_id)
         {
-            return self.resolved(action, resolved);
+            return self.resolved(event, action, resolved);
         }
         let (Ok(payload), Some(turn_id)) = (&event.payload, &event.scope.turn_id) else { return };
+        if !self.believes(event, turn_id) {
+            return;
+        }
+        if self.is_own(event) && matches!(payload, Payload::TurnSubmitted(_)) {
+            self.queued.insert(turn_id.clone());
+        }
         if let Payload::TurnStarted(started) = payload {
             return self.turn_started(event, started.agent.clone().unwrap_or_default());
         }
         if event.kind.is_turn_terminal() {
+            self.queued.remove(turn_id);
             self.turns.remove(turn_id);
             return;
         }
+        let is_copy = self.trust == Trust::Copy;
         let Some(turn) = self.turns.get_mut(turn_id) else { return };
+        if let (true, Payload::TaskAttemptStarted(attempt)) = (is_copy, payload) {
+            let worker = attempt.worker.as_ref().and_then(|worker| worker.as_text());
+            turn.ours |= worker.as_deref() == Some(WORKER);
+        }
         turn.apply(event, payload);
     }
 
+    /// True if the event was written by this server's runner.
+    fn is_own(&self, event: &Event) -> bool {
+        self.trust == Trust::Copy || event.author.is_runner() || seeded::is_on(Bug::BelieveProducers)
+    }
+
+    /// Anybody may tell of a turn that is run elsewhere; of a hosted one only the runner may.
+    fn believes(&self, event: &Event, turn: &TurnId) -> bool {
+        let is_hosted = || self.queued.contains(turn) || self.turns.get(turn).is_some_and(|turn| turn.ours);
+        self.is_own(event) || !is_hosted()
+    }
+
     /// An action is known by its id, whatever else its decision names.
-    fn resolved(&mut self, action: &ActionId, resolved: &ActionResolved) {
-        let tasks = self.turns.values_mut().flat_map(|turn| &mut turn.tasks);
+    fn resolved(&mut self, event: &Event, action: &ActionId, resolved: &ActionResolved) {
+        let may_decide = self.is_own(event) || event.author.may_decide();
+        let turns = self.turns.values_mut().filter(|turn| may_decide || !turn.ours);
+        let tasks = turns.flat_map(|turn| &mut turn.tasks);
         let actions = tasks.flat_map(|task| &mut task.calls).filter_map(|call| call.action.as_mut());
         for known in actions.filter(|known| known.action == *action) {
             known.resolved.get_or_insert_with(|| decision(resolved));
@@ -58,6 +86,7 @@ impl View {
         else {
             return;
         };
+        self.queued.remove(&turn);
         let thread = scope.thread_id.clone().unwrap_or_else(crate::main_thread);
         let root = TaskView::new(scope, task.clone(), run, agent);
         let view = TurnView {
@@ -66,7 +95,7 @@ impl View {
             root: task,
             started_at: event.timestamp,
             paused_for: 0,
-            ours: false,
+            ours: self.trust == Trust::ByAuthor && self.is_own(event),
             cancel: None,
             tasks: vec![root],
             cost: 0.0,
@@ -83,10 +112,6 @@ impl TurnView {
             Payload::TaskCreated(info) if event.scope.parent_task_id.is_some() => {
                 let run = event.scope.run_id.clone();
                 self.child(event, &task_id, run, info.agent.clone().unwrap_or_default());
-            }
-            Payload::TaskAttemptStarted(attempt) => {
-                let worker = attempt.worker.as_ref().and_then(|worker| worker.as_text());
-                self.ours |= worker.as_deref() == Some(WORKER);
             }
             Payload::TaskCancelRequested(change) if task_id == self.root => {
                 let is_immediate = change.native_status.as_deref() != Some("after_turn");
@@ -164,6 +189,9 @@ impl TaskView {
                 self.misfit.clone_from(&notice.message);
                 self.is_call_due = true;
             }
+            Payload::RuntimeWarning(notice) if notice.code.as_deref() == Some(TOO_MANY_CALLS) => {
+                self.excess.clone_from(&notice.message);
+            }
             Payload::ContextCompactionStarted(told)
             | Payload::ContextCompactionCompleted(told)
             | Payload::ContextCompactionFailed(told) => self.compaction(event, told, payload),
@@ -209,6 +237,7 @@ impl TaskView {
                 (self.is_model_open, self.is_call_due) = (true, true);
                 self.provider = requested.provider.as_deref().map(Into::into);
                 self.step_items.clear();
+                self.excess = None;
                 // Whether the turn may end is asked anew after every step.
                 self.hooks.retain(|hook| hook.point != HookPoint::Stop);
             }
@@ -231,7 +260,7 @@ impl TaskView {
             Payload::ItemStarted(started) => self.item_started(event, started),
             Payload::ItemCompleted(completed) => self.item_completed(completed),
             Payload::ItemRetracted(retracted) => {
-                self.calls.retain(|call| call.item != retracted.item_id);
+                self.calls.retract(&retracted.item_id);
                 self.step_items.retain(|(item, _)| *item != retracted.item_id);
             }
             _ => self.apply_call(event, payload),
@@ -251,14 +280,13 @@ impl TaskView {
             Item::ToolCall(call) => self.calls.push(CallView::new(
                 call.call_id.clone(),
                 id,
+                started.output_index,
                 call.name.clone(),
                 event.scope.step_id.clone(),
             )),
             Item::ToolResult(result) => {
                 let index = started.output_index;
-                if let Some(call) = self.call_mut(&result.call_id) {
-                    call.result = ResultView::Open { item: id, index };
-                }
+                self.calls.open_result(&result.call_id, id, index);
             }
             // What is told again of an earlier run was read then.
             Item::Message(message) if message.role.as_deref() == Some("user") => {
@@ -280,16 +308,12 @@ impl TaskView {
                     Patch::Set(status) => status == "completed",
                     Patch::Keep | Patch::Clear => true,
                 };
-                let found = self.calls.iter_mut().find(|call| call.item == patch.id);
-                if let Some(call) = found {
+                if let Some(call) = self.calls.with_item_mut(&patch.id) {
                     call.is_complete = is_whole;
                 }
             }
             ItemPatch::ToolResult(patch) => {
-                let is_it = |call: &&mut CallView| matches!(&call.result, ResultView::Open { item, .. } if *item == patch.id);
-                if let Some(call) = self.calls.iter_mut().find(is_it) {
-                    call.result = ResultView::Done;
-                }
+                self.calls.answer(&patch.id);
             }
             ItemPatch::Message(_)
             | ItemPatch::Reasoning(_)
@@ -309,7 +333,10 @@ impl TaskView {
             Payload::PermissionEvaluated(permission) => {
                 call.is_allowed = permission.decision.as_deref() == Some("allow");
             }
-            Payload::ActionRequired(required) => call.action = action(event, required),
+            // A call has one question: another one does not take its place.
+            Payload::ActionRequired(required) if call.action.is_none() => {
+                call.action = action(event, required);
+            }
             Payload::ToolStarted(_) => call.is_started = true,
             Payload::ToolResult(result) => call.ended(result.output_ref.as_ref(), false),
             Payload::ToolFailed(failed) => call.ended(failed.output_ref.as_ref(), true),

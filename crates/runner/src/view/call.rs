@@ -9,8 +9,12 @@ use crate::hook::HookPoint;
 pub(crate) struct CallView {
     pub call: String,
     pub item: String,
+    /// Where the item stands in the output of its task.
+    pub index: u32,
     pub name: String,
     pub step: Option<StepId>,
+    /// How many calls of the same answer stand before it.
+    pub number: u32,
     /// The model wrote all of it.
     pub is_complete: bool,
     /// The policy let it run without a person.
@@ -56,12 +60,14 @@ pub(crate) enum ResultView {
 }
 
 impl CallView {
-    pub fn new(call: String, item: String, name: String, step: Option<StepId>) -> Self {
+    pub fn new(call: String, item: String, index: u32, name: String, step: Option<StepId>) -> Self {
         Self {
             call,
             item,
+            index,
             name,
             step,
+            number: 0,
             is_complete: false,
             is_allowed: false,
             action: None,
@@ -78,6 +84,13 @@ impl CallView {
     pub fn ended(&mut self, output: Option<&BlobRef>, did_fail: bool) {
         (self.is_ended, self.did_fail) = (true, did_fail);
         self.held = output.map(|reference| reference.as_str().to_owned());
+    }
+
+    /// True if somebody who may decide agreed to run the call.
+    pub fn is_approved(&self) -> bool {
+        let resolved = self.action.as_ref().filter(|action| action.is_permission);
+        let resolved = resolved.and_then(|action| action.resolved.as_ref());
+        resolved.is_some_and(|resolved| matches!(resolved.decision.as_str(), "approve" | "edit"))
     }
 
     /// The action that still waits.

@@ -1,12 +1,14 @@
 //! What the runner must know of a turn beside the folded state: which effects were begun and which of them ended.
 //!
-//! It is built from the turn's events alone, so that a new owner knows exactly what the former one knew.
+//! It is built from the turn's events alone, so that a new owner knows exactly what the former one knew. Of a turn that
+//! is hosted here only the runner's own events count, and decisions of keys that may decide.
 
 mod apply;
 mod call;
+mod call_list;
 mod hook;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use riverrun_event::{Input, RunId, Scope, StepId, TaskId, ThreadId, Timestamp, TurnId};
@@ -14,14 +16,28 @@ use riverrun_fold::Status;
 
 use crate::CancelMode;
 
-pub(crate) use apply::{LOST, RESULTS, TOO_LONG, WORKER};
+pub(crate) use apply::{LOST, RESULTS, TOO_LONG, TOO_MANY_CALLS, WORKER};
 pub(crate) use call::{ActionView, CallView, Resolved, ResultView};
+pub(crate) use call_list::CallList;
 pub(crate) use hook::{HookView, answers};
 
 /// The turns that are running, by id.
 #[derive(Debug, Default)]
 pub(crate) struct View {
     pub turns: BTreeMap<TurnId, TurnView>,
+    /// Turns that the runner put into the queue, which have not started.
+    pub queued: BTreeSet<TurnId>,
+    trust: Trust,
+}
+
+/// Whose events count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Trust {
+    /// The log of a session: authors are stored with its events.
+    #[default]
+    ByAuthor,
+    /// Events that were copied, to find what was open in them. Nothing runs from such a view.
+    Copy,
 }
 
 #[derive(Debug)]
@@ -32,7 +48,7 @@ pub(crate) struct TurnView {
     pub started_at: Timestamp,
     /// Milliseconds for which the root task was halted; they count for no limit of time.
     pub paused_for: i64,
-    /// False for a turn that somebody else runs and only records here.
+    /// True if this server's runner started it; false for a turn that somebody else runs and only records here.
     pub ours: bool,
     pub cancel: Option<Cancel>,
     /// The root task first, parents before children.
@@ -77,7 +93,9 @@ pub(crate) struct TaskView {
     /// Inputs that came after the first, and how many the model has read.
     pub steers: Vec<Steer>,
     pub steers_read: usize,
-    pub calls: Vec<CallView>,
+    pub calls: CallList,
+    /// What the model reads of the calls that its newest answer had too many.
+    pub excess: Option<String>,
     /// Steps in which the work was handed to another agent.
     pub handoffs: Vec<StepId>,
     /// Why the newest model call that ended well did so.
@@ -119,12 +137,23 @@ pub(crate) struct Steer {
 }
 
 impl View {
+    /// A view of copied events, which knows a hosted turn by what its attempts say.
+    pub fn of_copy() -> Self {
+        Self { trust: Trust::Copy, ..Self::default() }
+    }
+
+    /// The task with this id. A producer may have used the same id: the hosted one counts.
     pub fn task(&self, task: &TaskId) -> Option<(&TurnView, &TaskView)> {
-        self.turns.values().find_map(|turn| turn.task(task).map(|found| (turn, found)))
+        let find = |is_ours: bool| {
+            let mut turns = self.turns.values().filter(move |turn| turn.ours == is_ours);
+            turns.find_map(|turn| turn.task(task).map(|found| (turn, found)))
+        };
+        find(true).or_else(|| find(false))
     }
 
     pub fn task_mut(&mut self, task: &TaskId) -> Option<&mut TaskView> {
-        self.turns.values_mut().find_map(|turn| turn.task_mut(task))
+        let turn = self.task(task).map(|(turn, _)| turn.turn.clone())?;
+        self.turns.get_mut(&turn)?.task_mut(task)
     }
 }
 
@@ -185,7 +214,8 @@ impl TaskView {
             is_routed: false,
             steers: Vec::new(),
             steers_read: 0,
-            calls: Vec::new(),
+            calls: CallList::default(),
+            excess: None,
             handoffs: Vec::new(),
             stop: None,
             compacting: None,
@@ -218,11 +248,11 @@ impl TaskView {
     }
 
     pub fn call(&self, call: &str) -> Option<&CallView> {
-        self.calls.iter().rev().find(|known| known.call == call)
+        self.calls.get(call)
     }
 
     pub fn call_mut(&mut self, call: &str) -> Option<&mut CallView> {
-        self.calls.iter_mut().rev().find(|known| known.call == call)
+        self.calls.get_mut(call)
     }
 
     /// The links of an event of the newest step.
@@ -236,3 +266,6 @@ impl TaskView {
         crate::page::with_call(&scope, &call.call)
     }
 }
+
+#[cfg(test)]
+mod tests;

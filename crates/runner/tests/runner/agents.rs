@@ -6,7 +6,7 @@ use riverrun_event::{Item, Part, Payload, TaskId, TurnId};
 use riverrun_fold::Status;
 use riverrun_provider::{Category, History};
 use riverrun_runner::agent::{Approval, Limits};
-use riverrun_runner::reference::{Keep, References, Wrapper};
+use riverrun_runner::reference::{Keep, ReferenceMode, References, Wrapper};
 use riverrun_runner::{AgentSpec, CommandError, Decision, Pause};
 
 use crate::script::{Script, calls, fails, slow_text, text};
@@ -94,7 +94,7 @@ async fn an_agent_says_what_its_model_reads_of_references() {
     for (references, marker, reads_all) in [
         (References::default(), "<referencable-item>\nID: 1", false),
         (
-            References { wrapper: Wrapper::Result, keep: Keep::All, explain: true },
+            References { wrapper: Wrapper::Result, keep: Keep::All, explain: true, mode: None },
             "<referencable-result>\nID: 1\n",
             true,
         ),
@@ -413,5 +413,43 @@ async fn the_policy_reaches_other_agents_too() {
     for (id, words) in [("h", "not here"), ("s", "not here"), ("o", "schema"), ("l", "262144")] {
         let (told, is_error) = crate::tools::result(&stage, id);
         assert!(is_error && told.contains(words), "{id}: {told}");
+    }
+}
+
+/// A model that was told nothing about citations reads plain results as their tool wrote them. Sources that a tool
+/// marked are wrapped, and agent and tool may say otherwise.
+#[tokio::test(start_paused = true)]
+async fn results_are_wrapped_as_agent_and_tool_say() {
+    let mark = "<referencable-item>";
+    let as_agent = |mode| References { mode, ..References::default() };
+    let explained = References { explain: true, ..References::default() };
+    for (references, of_tool, plain, source) in [
+        (References::default(), None, false, true),
+        (explained, None, true, true),
+        (as_agent(Some(ReferenceMode::All)), None, true, true),
+        (as_agent(Some(ReferenceMode::Off)), None, false, false),
+        (as_agent(Some(ReferenceMode::All)), Some(ReferenceMode::Off), false, false),
+        (as_agent(Some(ReferenceMode::Off)), Some(ReferenceMode::Cited), false, true),
+    ] {
+        let made = Calls::default();
+        let asked = calls(&[("c1", "read", r#"{"plain":true}"#), ("c2", "read", "{}")]);
+        let script = Script::new(vec![]).model("main", vec![asked, text("ok")]);
+        let mut agents = family(Vec::new());
+        agents[0].tools = vec![tool("read", READ, Approval::Policy, &made)];
+        agents[0].references = references;
+        agents[0].tool_references = of_tool.map(|mode| ("read".to_owned(), mode)).into_iter().collect();
+        let stage = Stage::new(script, agents).await;
+        stage.submit("turn_1", "go").await;
+        assert_eq!(stage.ended("turn_1").await, "completed");
+        let told: Vec<bool> = read_by(&stage, "main")
+            .iter()
+            .filter_map(|entry| match entry {
+                History::ToolResult { parts, .. } => {
+                    Some(parts.iter().filter_map(Part::text).any(|text| text.starts_with(mark)))
+                }
+                _ => None,
+            })
+            .collect();
+        assert_eq!(told, [plain, source], "{references:?}, {of_tool:?}");
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use riverrun_event::{Draft, EventType, Scope, SessionInfo, TurnCancelled, TurnId};
+use riverrun_event::{Author, Draft, EventType, Scope, SessionInfo, TurnCancelled, TurnId};
 use riverrun_log::{NewSession, SessionKey};
 use riverrun_provider::Price;
 use riverrun_runner::agent::Approval;
@@ -96,8 +96,9 @@ async fn a_turn_that_somebody_else_ended_is_left_alone() {
         task_id: Some(submitted.task_id),
         ..Scope::default()
     };
-    let events =
-        vec![Draft::new(EventType::TurnCancelled, &scope, &TurnCancelled::default()).into_decoded().unwrap()];
+    // Another owner of the session: what a producer writes about a hosted turn does not count.
+    let cancelled = Draft::new(EventType::TurnCancelled, &scope, &TurnCancelled::default());
+    let events = vec![cancelled.into_decoded().unwrap().by(Author::Runner)];
     stage
         .journal
         .append(&stage.journal.open(&stage.key).await.unwrap(), &mut Entry { events, ..Entry::default() })

@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use riverrun_event::{Block, TextBlock};
 use riverrun_runner::agent::{Approval, ToolUse};
 use riverrun_tool::{
-    Call, Flags, Runs, Tool, ToolDefinition, ToolError, ToolErrorKind, ToolFuture, ToolOutput,
+    Call, Flags, Progress, Runs, Tool, ToolDefinition, ToolError, ToolErrorKind, ToolFuture, ToolOutput,
 };
 use serde_json::json;
 
@@ -41,12 +42,35 @@ impl Tool for Counting {
             if call.arguments["panic"] == true {
                 panic!("the tool is broken");
             }
+            if let Some(drafts) = call.arguments["drafts"].as_u64() {
+                for draft in 0..drafts {
+                    let partial = Some(image(&format!("draft {draft}")));
+                    (call.progress)(Progress { partial, ..Progress::default() });
+                }
+                tokio::time::sleep(Duration::from_millis(5)).await;
+                let whole = vec![image("whole")];
+                return Ok(ToolOutput { content: whole.clone(), block_list: whole, ..ToolOutput::default() });
+            }
             if let Some(size) = call.arguments["picture"].as_u64() {
                 return Ok(picture(size as usize));
             }
-            Ok(ToolOutput::text(format!("{} says {}", self.definition.name, call.arguments)))
+            let said = format!("{} says {}", self.definition.name, call.arguments);
+            if call.arguments["plain"] == true {
+                return Ok(ToolOutput::text(said));
+            }
+            Ok(source(said))
         })
     }
+}
+
+fn image(url: &str) -> Block {
+    serde_json::from_value(json!({"type": "image", "image_url": url})).unwrap()
+}
+
+/// A text that the tool marks as a source.
+fn source(text: String) -> ToolOutput {
+    let part = Block::Text(TextBlock { text, ref_id: Some(1), ..TextBlock::default() });
+    ToolOutput { content: vec![part.clone()], block_list: vec![part], ..ToolOutput::default() }
 }
 
 /// A picture for both, and its bytes as a file and a sound for the user.

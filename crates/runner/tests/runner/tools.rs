@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use riverrun_event::{ActionId, ActionRequired, Item, Part, RawJson};
+use riverrun_event::{ActionId, ActionRequired, Block, BlockChange, Item, Part, Payload, RawJson};
 use riverrun_provider::{History, ModelEvent, StopReason};
 use riverrun_runner::agent::Approval;
 use riverrun_runner::{AgentSpec, CommandError, Decide, Decision};
@@ -261,6 +261,40 @@ async fn results_that_both_see_are_numbered() {
     });
     let block = serde_json::to_value(&message.unwrap()[0]).unwrap();
     assert_eq!(block["annotations"][0]["referenceId"], 1, "{block}");
+}
+
+/// Drafts of a picture stand in the call's result while the tool runs, numbered, and give way to the final one.
+#[tokio::test(start_paused = true)]
+async fn a_running_tool_shows_drafts_in_its_result() {
+    let made = Calls::default();
+    let script = Script::new(vec![calls(&[("c1", "read", r#"{"drafts":2}"#)]), text("ok")]);
+    let stage = Stage::new(script, vec![with(vec![tool("read", READ, Approval::Policy, &made)])]).await;
+    stage.submit("turn_1", "go").await;
+    assert_eq!(stage.ended("turn_1").await, "completed");
+    let mut shown = Vec::new();
+    for event in stage.events().await {
+        if let Ok(Payload::ItemUpdated(updated)) = &event.payload {
+            let Block::Image(image) = &updated.block else { panic!("{updated:?}") };
+            let url = image.image_url.as_ref().map(|image| image.url.clone());
+            shown.push((updated.block_index, updated.change, updated.partial_index, url.unwrap_or_default()));
+        }
+    }
+    let expected = [
+        (0, BlockChange::Added, None, String::new()),
+        (0, BlockChange::Replaced, Some(0), "draft 0".to_owned()),
+        (0, BlockChange::Replaced, Some(1), "draft 1".to_owned()),
+    ];
+    assert_eq!(shown, expected);
+    let state = stage.state().await;
+    let results: Vec<_> = state.tasks[0]
+        .output
+        .iter()
+        .filter_map(|item| match item {
+            Item::ToolResult(result) => Some(serde_json::to_value(&result.block_list).unwrap()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(results, [serde_json::json!([{"type": "image", "imageUrl": {"url": "whole"}}])]);
 }
 
 #[tokio::test(start_paused = true)]

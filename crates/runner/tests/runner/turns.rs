@@ -1,7 +1,7 @@
 //! Turns from their submit to their end.
 
 use riverrun_runner::agent::Approval;
-use riverrun_runner::{AgentSpec, CommandError, Submit};
+use riverrun_runner::{AgentSpec, CommandError, Deltas, Settings, Submit};
 
 use crate::script::{Script, calls, slow_text, text};
 use crate::stage::{Stage, agent, turn_of};
@@ -15,11 +15,11 @@ async fn a_turn_is_answered() {
     assert_eq!(submitted.first.get(), 1);
     assert_eq!(stage.ended("turn_1").await, "completed");
     assert_eq!(stage.said("turn_1").await, "Hello to you");
-    // The script says its three words at once, so they are one delta.
+    // Nothing is busy, so each word is a delta.
     let kinds = stage.kinds().await;
     let expected = "turn.submitted task.created turn.started task.attempt.started task.started \
-        routing.single_candidate model.requested item.started model.delta item.completed \
-        model.completed task.attempt.completed task.completed turn.completed";
+        routing.single_candidate model.requested item.started model.delta model.delta model.delta \
+        item.completed model.completed task.attempt.completed task.completed turn.completed";
     assert_eq!(kinds.join(" "), expected);
 }
 
@@ -31,6 +31,23 @@ async fn a_model_that_says_thousands_of_words_at_once_is_heard_to_the_end() {
     stage.submit("turn_1", "Hi").await;
     assert_eq!(stage.ended("turn_1").await, "completed");
     assert_eq!(stage.said("turn_1").await, words);
+}
+
+/// However many come at once: each piece is a delta of its own for a turn that asks for it.
+#[tokio::test(start_paused = true)]
+async fn a_turn_gets_each_piece_as_it_was_sent() {
+    let words: String = (0..500).map(|number| format!("{number} ")).collect();
+    let stage = Stage::new(Script::new(vec![text(&words), text(&words)]), vec![agent()]).await;
+    stage.submit("turn_1", "Hi").await;
+    assert_eq!(stage.ended("turn_1").await, "completed");
+    assert!(stage.count("model.delta").await < 500, "very many at once are joined");
+    let before = stage.count("model.delta").await;
+    let settings = Some(Settings { deltas: Some(Deltas::AsSent), ..Settings::default() });
+    let submit = Submit { settings, ..turn_of("turn_2", "Hi") };
+    stage.runner.submit(&stage.key, submit).await.unwrap();
+    assert_eq!(stage.ended("turn_2").await, "completed");
+    assert_eq!(stage.count("model.delta").await - before, 500);
+    assert_eq!(stage.said("turn_2").await, words);
 }
 
 #[tokio::test(start_paused = true)]

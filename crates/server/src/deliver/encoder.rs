@@ -1,8 +1,10 @@
 //! Turns chunks into a reader's bytes: shared with other readers where it can be, by its own projector otherwise.
 
 use bytes::Bytes;
+use riverrun_dialect::registry::Session;
 use riverrun_dialect::{Coalescer, Dialect, Frame, Frames, Framing, Joined, Projector, write_frame};
-use riverrun_event::{Origin, Sequence};
+use riverrun_event::{Event, IdOrigin, Origin, Payload, Sequence, SessionId};
+use riverrun_fold::State;
 use riverrun_log::Chunk;
 
 use super::filter::Filter;
@@ -26,9 +28,44 @@ pub struct Own {
     pub mute: Mute,
     /// Its reader began with an opening whose numbers no other reader knows: what it gets is its own.
     pub is_alone: bool,
+    /// The turn that is shown has not been seen yet.
+    pub awaited: Option<AwaitedTurn>,
     pub over: Option<Sequence>,
     frames: Frames,
     joined: Vec<Joined>,
+}
+
+/// The next turn that begins. A dialect that shows one turn gets its projector once it is known which: it then ends
+/// with that turn, and shares with readers who named it.
+#[derive(Debug, Clone)]
+pub struct AwaitedTurn {
+    session: SessionId,
+    incarnation: u32,
+    origins: Vec<IdOrigin>,
+}
+
+impl AwaitedTurn {
+    pub fn new(session: &Session<'_>) -> Self {
+        Self {
+            session: session.id.clone(),
+            incarnation: session.incarnation,
+            origins: session.origins.to_vec(),
+        }
+    }
+
+    fn session(&self) -> Session<'_> {
+        Session { id: &self.session, incarnation: self.incarnation, origins: &self.origins }
+    }
+}
+
+/// The first event of the turn that begins, or begins again, with `event`.
+fn begun(state: &State, event: &Event) -> Option<Sequence> {
+    let id = event.scope.turn_id.as_ref()?;
+    let starts = matches!(event.payload, Ok(Payload::TurnSubmitted(_) | Payload::TurnStarted(_)));
+    match state.turns.iter().rev().find(|turn| turn.turn_id == *id) {
+        Some(known) => (starts || !known.status.is_terminal()).then_some(known.first_sequence),
+        None => (!event.kind.is_turn_terminal()).then_some(event.sequence),
+    }
 }
 
 /// What a reader of a numbered dialect has seen of the turn.
@@ -71,6 +108,7 @@ impl Own {
             skip: 0,
             mute: Mute::default(),
             is_alone: false,
+            awaited: None,
             over: None,
             frames: Frames::default(),
             joined: Vec::new(),
@@ -104,9 +142,20 @@ impl Own {
         }
     }
 
+    /// Shows the awaited turn from here on, if it begins with this event.
+    fn find_turn(&mut self, event: &Event) {
+        let Some(awaited) = &self.awaited else { return };
+        let Some(state) = self.projector.state() else { return };
+        let Some(first) = begun(state, event) else { return };
+        self.key.options.turn = Some(first);
+        self.projector = self.key.dialect.projector(&awaited.session(), state.clone(), self.key.options);
+        self.awaited = None;
+    }
+
     fn write_joined(&mut self, origin: Origin, out: &mut String) {
         for joined in std::mem::take(&mut self.joined) {
             let Some((record, event)) = joined.parts() else { continue };
+            self.find_turn(&event);
             self.frames.clear();
             self.projector.event(&record, &event, &mut self.frames);
             let skip = std::mem::take(&mut self.skip);
@@ -169,7 +218,13 @@ impl Encoder {
     pub fn settle(&mut self, hub: &Hub) {
         let Encoder::Own(own) = self else { return };
         let is_muted = matches!(own.mute, Mute::Frames(left) if left > 0);
-        if own.is_alone || own.filter.is_some() || own.coalescer.is_some() || own.skip > 0 || is_muted {
+        if own.is_alone
+            || own.awaited.is_some()
+            || own.filter.is_some()
+            || own.coalescer.is_some()
+            || own.skip > 0
+            || is_muted
+        {
             return;
         }
         let key = own.key;

@@ -6,15 +6,25 @@
 //!   cursor 44          what comes behind 44; where frames have numbers, 41…44 are projected again, unsent
 //!   catchup=snapshot   the turn so far in as few frames as the dialect needs, then the tail
 //! ```
+//!
+//! Which turn that is, if the reader does not name one:
+//!
+//! ```text
+//!   turns    [ a · · ] [ b · · ] [ c · · ]
+//!   no cursor          the newest that is open, else the newest: c
+//!   cursor in b        the rest of b
+//!   cursor behind b    c
+//!   cursor behind c    the next turn that begins
+//! ```
 
 use std::sync::Arc;
 
-use riverrun_dialect::registry::Session;
-use riverrun_dialect::{Coalescer, Framing, Opening, Options};
-use riverrun_event::{Cursor, ErrorCode, Sequence};
-use riverrun_log::Progress;
+use riverrun_dialect::{Coalescer, Framing, Opening, Options, Shows};
+use riverrun_event::{Cursor, ErrorCode, Sequence, TurnId};
+use riverrun_log::seeded::{self, Bug};
+use riverrun_log::{Progress, TurnRecord};
 
-use super::encoder::{Encoder, Mute, Own};
+use super::encoder::{AwaitedTurn, Encoder, Mute, Own};
 use super::open::{Plan, opened, opening, place, write_snapshot};
 use super::request::Request;
 use crate::app::App;
@@ -22,17 +32,28 @@ use crate::edge::{Problem, not_found};
 use crate::session::{Hub, SharedKey};
 
 /// The turn that a stream shows.
+#[derive(Default)]
 struct Shown {
-    /// Its first event; None if the next turn that begins is meant.
+    /// Its first event; None if no turn has begun and the next one is meant.
     first: Option<Sequence>,
+    turn: Option<TurnId>,
     is_over: bool,
+}
+
+impl Shown {
+    fn of(record: TurnRecord) -> Self {
+        let is_over = record.fact.progress == Progress::Terminal;
+        Self { first: Some(record.fact.first), turn: Some(record.fact.turn), is_over }
+    }
 }
 
 pub async fn plan(app: &App, hub: &Arc<Hub>, request: &Request, framing: Framing) -> Result<Plan, Problem> {
     refuse_filters(request)?;
     let head = hub.head();
     let (after, forced) = place(app, hub, request, head).await?;
-    let shown = shown(app, hub, request, head).await?;
+    let cursor =
+        request.after.and(Some(after)).filter(|after| after.sequence > Sequence::ZERO || after.part > 0);
+    let shown = shown(app, hub, request, cursor.filter(|_| forced.is_none()), head).await?;
     let rules = request.dialect.rules();
     let options = Options { turn: shown.first, ..request.options };
     let key = SharedKey { dialect: request.dialect, framing, options };
@@ -41,7 +62,11 @@ pub async fn plan(app: &App, hub: &Arc<Hub>, request: &Request, framing: Framing
         Opening::Snapshot(_) | Opening::Coalesced if is_numbered && forced.is_none() => Opening::Replayed,
         opening => opening,
     };
-    let start = shown.first.map_or(head, Sequence::previous);
+    let start = match (shown.first, cursor) {
+        (Some(first), _) => first.previous(),
+        (None, Some(cursor)) if forced.is_none() => cursor.sequence,
+        (None, _) => head,
+    };
     let (at, mute, skip) = match (opening, request.after, request.frames_seen) {
         (Opening::Snapshot(_), ..) => (head, Mute::Nothing, 0),
         (_, _, Some(frames)) => (start, Mute::Frames(frames), 0),
@@ -55,18 +80,25 @@ pub async fn plan(app: &App, hub: &Arc<Hub>, request: &Request, framing: Framing
         false => app.state_at(&hub.key, at).await?,
     };
     let cursor = Cursor::after(at, hub.origin());
-    let mut first = opened(hub, request, framing, opening, after.sequence, cursor, "{}");
-    let session = Session { id: hub.session(), incarnation: hub.incarnation() };
+    let shows = Shows::Turn(shown.turn.as_ref().map(TurnId::as_str));
+    let mut first = opened(hub, request, framing, opening, after.sequence, cursor, "{}", shows);
+    let session = hub.dialect_session();
     let mut own = Own::new(key, request.dialect.projector(&session, state, options));
     own.coalescer = (opening == Opening::Coalesced).then(Coalescer::default);
     (own.mute, own.skip) = (mute, skip);
+    if shown.first.is_none() {
+        own.awaited = Some(AwaitedTurn::new(&session));
+    }
     // A snapshot of a turn that waits has the frame that ends the body, and nothing comes behind it.
     let is_told = matches!(opening, Opening::Snapshot(_)) && own.projector.is_over();
     let encoder = Encoder::Own(Box::new(own));
-    if let Opening::Snapshot(reason) = opening {
+    if let Opening::Snapshot(reason) = opening
+        && shown.first.is_some()
+    {
         write_snapshot(&encoder, reason, cursor, "{}", &mut first);
     }
-    Ok(Plan { opening, at, encoder, first, turn_over: shown.is_over || is_told })
+    let turn_over = shown.is_over || is_told;
+    Ok(Plan { opening, at, encoder, first, turn_over, is_one_turn: true, turn: shown.turn })
 }
 
 fn refuse_filters(request: &Request) -> Result<(), Problem> {
@@ -80,14 +112,47 @@ fn refuse_filters(request: &Request) -> Result<(), Problem> {
     Err(Problem::new(ErrorCode::InvalidField, detail).field("dialect"))
 }
 
-/// The turn that was asked for; without one the newest that has not ended, else the next that begins.
-async fn shown(app: &App, hub: &Hub, request: &Request, head: Sequence) -> Result<Shown, Problem> {
+/// The turn that was asked for, else the one that follows from the cursor (see the top of this file).
+async fn shown(
+    app: &App,
+    hub: &Hub,
+    request: &Request,
+    cursor: Option<Cursor>,
+    head: Sequence,
+) -> Result<Shown, Problem> {
     if let Some(turn) = &request.turn {
-        let record = app.log().turn(&hub.key, turn).await?.ok_or_else(not_found)?;
-        let is_over = record.fact.progress == Progress::Terminal;
-        return Ok(Shown { first: Some(record.fact.first), is_over });
+        return Ok(Shown::of(app.log().turn(&hub.key, turn).await?.ok_or_else(not_found)?));
     }
-    let state = app.state_at(&hub.key, head).await?;
+    let state = app.state_at(&hub.key, cursor.map_or(head, |cursor| cursor.sequence)).await?;
     let open = state.turns.iter().rev().find(|turn| !turn.status.is_terminal());
-    Ok(Shown { first: open.map(|turn| turn.first_sequence), is_over: false })
+    if let Some(open) = open {
+        let record = app.log().turn(&hub.key, &open.turn_id).await?;
+        let is_over = record.is_some_and(|record| record.fact.progress == Progress::Terminal);
+        return Ok(Shown { first: Some(open.first_sequence), turn: Some(open.turn_id.clone()), is_over });
+    }
+    match cursor {
+        Some(cursor) => Ok(first_behind(app, hub, cursor.sequence).await?.map(Shown::of).unwrap_or_default()),
+        None if seeded::is_on(Bug::EmptyWithoutTurn) => Ok(Shown::default()),
+        None => Ok(app.log().turns(&hub.key, None, 1).await?.pop().map(Shown::of).unwrap_or_default()),
+    }
+}
+
+/// The first turn that begins behind this event, if one has begun.
+async fn first_behind(app: &App, hub: &Hub, after: Sequence) -> Result<Option<TurnRecord>, Problem> {
+    const PAGE: usize = 64;
+    let (mut before, mut found) = (None, None);
+    loop {
+        let page = app.log().turns(&hub.key, before, PAGE).await?;
+        let is_last = page.len() < PAGE;
+        for record in page {
+            if record.fact.first <= after {
+                return Ok(found);
+            }
+            before = Some(record.fact.first);
+            found = Some(record);
+        }
+        if is_last {
+            return Ok(found);
+        }
+    }
 }

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use riverrun_dialect::registry::Session;
+use http::{HeaderMap, HeaderValue};
 use riverrun_dialect::{
-    Coalescer, Control, Dialect, Frames, Framing, Opening, SnapshotReason, write_control, write_opening,
+    Coalescer, Control, Dialect, Frames, Framing, Opening, Shows, SnapshotReason, write_control,
+    write_opening,
 };
 use riverrun_event::{Cursor, ErrorCode, Sequence, TurnId};
 use riverrun_fold::State;
@@ -26,6 +27,31 @@ pub struct Plan {
     pub first: String,
     /// The turn that the reader asked for has ended: there is nothing to wait for behind the head.
     pub turn_over: bool,
+    /// The stream is one turn, and not the session.
+    pub is_one_turn: bool,
+    /// That turn, if it has begun.
+    pub turn: Option<TurnId>,
+}
+
+impl Plan {
+    pub fn shows(&self) -> Shows<'_> {
+        match self.is_one_turn {
+            true => Shows::Turn(self.turn.as_ref().map(TurnId::as_str)),
+            false => Shows::Session,
+        }
+    }
+
+    /// What `stream.opened` says, for framings that have no room for it.
+    pub fn write_headers(&self, headers: &mut HeaderMap) {
+        let shows = self.shows();
+        let resume = self.encoder.dialect().resume(self.encoder.framing());
+        headers.insert("riverrun-outcome", HeaderValue::from_static(self.opening.as_str()));
+        headers.insert("riverrun-scope", HeaderValue::from_static(shows.scope()));
+        headers.insert("riverrun-resume", HeaderValue::from_static(resume.as_str()));
+        if let Some(turn) = shows.turn().and_then(|turn| HeaderValue::from_str(turn).ok()) {
+            headers.insert("riverrun-turn", turn);
+        }
+    }
 }
 
 /// Takes one of the tenant's places for streams and decides how the reader is served, or refuses.
@@ -71,7 +97,11 @@ pub async fn plan(app: &App, hub: &Arc<Hub>, request: &Request, framing: Framing
     }
     let filter_json = filter.as_ref().map_or_else(|| "{}".to_owned(), Filter::to_json);
     let cursor = Cursor::after(at, hub.origin());
-    let mut first = opened(hub, request, framing, opening, after.sequence, cursor, &filter_json);
+    let shows = match &request.turn {
+        Some(turn) => Shows::Turn(Some(turn.as_str())),
+        None => Shows::Session,
+    };
+    let mut first = opened(hub, request, framing, opening, after.sequence, cursor, &filter_json, shows);
     let snapshot = match opening {
         Opening::Snapshot(reason) if needs_state => Some((reason, state.to_json())),
         Opening::Snapshot(reason) => Some((reason, app.state_json_at(hub, at).await?)),
@@ -86,7 +116,8 @@ pub async fn plan(app: &App, hub: &Arc<Hub>, request: &Request, framing: Framing
         write_snapshot(&encoder, reason, cursor, &state_json, &mut first);
     }
     let turn_over = turn_is_over(app, hub, request.turn.as_ref()).await?;
-    Ok(Plan { opening, at, encoder, first, turn_over })
+    let (is_one_turn, turn) = (request.turn.is_some(), request.turn.clone());
+    Ok(Plan { opening, at, encoder, first, turn_over, is_one_turn, turn })
 }
 
 pub(super) fn opening(forced: Option<SnapshotReason>, catch_up: CatchUp) -> Opening {
@@ -99,6 +130,7 @@ pub(super) fn opening(forced: Option<SnapshotReason>, catch_up: CatchUp) -> Open
 }
 
 /// The first word on a stream.
+#[allow(clippy::too_many_arguments, reason = "each is a member of `stream.opened`")]
 pub(super) fn opened(
     hub: &Hub,
     request: &Request,
@@ -107,6 +139,7 @@ pub(super) fn opened(
     after: Sequence,
     cursor: Cursor,
     filter_json: &str,
+    shows: Shows<'_>,
 ) -> String {
     let mut out = String::new();
     let control = Control::Opened {
@@ -117,6 +150,8 @@ pub(super) fn opened(
         dialect: request.dialect.name(),
         index_unit: request.options.index_unit.as_str(),
         filter_json,
+        shows,
+        resume: request.dialect.resume(framing),
         retry_millis: retry_millis(hub),
     };
     write_control(framing, &control, &mut out);
@@ -191,7 +226,7 @@ fn encoder(
     if key.dialect == Dialect::Native && filter.is_none() && !coalesces {
         return Encoder::Shared(key);
     }
-    let session = Session { id: hub.session(), incarnation: hub.incarnation() };
+    let session = hub.dialect_session();
     let mut own = Own::new(key, key.dialect.projector(&session, state, key.options));
     own.filter = filter;
     own.is_alone = key.dialect == Dialect::Blocks && matches!(opening, Opening::Snapshot(_));

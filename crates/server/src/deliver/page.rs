@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use riverrun_dialect::Framing;
-use riverrun_event::{Cursor, Sequence};
+use riverrun_dialect::{Framing, Shows};
+use riverrun_event::{Cursor, Sequence, json};
 
 use super::encoder::{Encoder, Own};
 use super::open::{Plan, plan};
@@ -15,7 +15,9 @@ use crate::session::Hub;
 /// `{"events":[…],"cursor":…,"head":…,"more":…}`. A page ends after an event, never inside one.
 pub async fn page(app: &App, hub: &Arc<Hub>, request: &Request) -> Result<String, Problem> {
     let head = hub.head();
-    let Plan { opening, mut at, mut encoder, first, .. } = plan(app, hub, request, Framing::Ndjson).await?;
+    let plan = plan(app, hub, request, Framing::Ndjson).await?;
+    let shows = shows_json(plan.shows());
+    let Plan { opening, mut at, mut encoder, first, .. } = plan;
     let mut lines = Lines::default();
     // Behind `stream.opened` stands the snapshot, if there is one: a state, or frames that tell it.
     let (_, behind) = first.split_once('\n').unwrap_or((&first, ""));
@@ -43,7 +45,19 @@ pub async fn page(app: &App, hub: &Arc<Hub>, request: &Request) -> Result<String
     let held_back = encoder.caught_up(hub);
     lines.push(&held_back);
     let more = at < head && encoder.over().is_none();
-    Ok(document(hub, opening.as_str(), snapshot, &lines, at, head, more))
+    let snapshot = if snapshot.is_empty() { String::new() } else { format!("\"snapshot\":{snapshot},") };
+    Ok(document(hub, opening.as_str(), &(shows + &snapshot), &lines, at, head, more))
+}
+
+/// `"scope":"turn","turn":"t1",`
+fn shows_json(shows: Shows<'_>) -> String {
+    let mut out = format!("\"scope\":\"{}\",", shows.scope());
+    if let Some(turn) = shows.turn() {
+        out.push_str("\"turn\":");
+        json::write_string(&mut out, turn);
+        out.push(',');
+    }
+    out
 }
 
 /// Encodes event by event, so that the page can end between any two.
@@ -107,16 +121,15 @@ impl Lines {
 fn document(
     hub: &Hub,
     outcome: &str,
-    snapshot: &str,
+    members: &str,
     lines: &Lines,
     at: Sequence,
     head: Sequence,
     more: bool,
 ) -> String {
     let cursor = Cursor::after(at, hub.origin());
-    let snapshot = if snapshot.is_empty() { String::new() } else { format!("\"snapshot\":{snapshot},") };
     format!(
-        "{{\"outcome\":\"{outcome}\",{snapshot}\"events\":[{}],\"cursor\":\"{cursor}\",\"sequence\":{at},\"head\":{head},\"more\":{more}}}",
+        "{{\"outcome\":\"{outcome}\",{members}\"events\":[{}],\"cursor\":\"{cursor}\",\"sequence\":{at},\"head\":{head},\"more\":{more}}}",
         lines.text
     )
 }

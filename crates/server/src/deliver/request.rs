@@ -1,7 +1,7 @@
 //! What a reader asks for, from its query and headers, the same for every transport.
 
 use http::HeaderMap;
-use riverrun_dialect::{Dialect, IndexUnit, Options};
+use riverrun_dialect::{Dialect, IndexUnit, Options, gemini};
 use riverrun_event::{Cursor, ErrorCode, TaskId, TurnId};
 
 use super::filter::TypePattern;
@@ -41,8 +41,19 @@ pub struct Request {
 }
 
 impl Request {
-    pub const PARAMETERS: &[&str] =
-        &["after", "dialect", "turn", "task", "types", "catchup", "follow", "index_unit", "limit", "ticket"];
+    pub const PARAMETERS: &[&str] = &[
+        "after",
+        "dialect",
+        "turn",
+        "task",
+        "types",
+        "catchup",
+        "follow",
+        "index_unit",
+        "limit",
+        "ticket",
+        "credential",
+    ];
 
     pub fn read(params: &Params, headers: &HeaderMap) -> Result<Self, Problem> {
         let dialect = params.get("dialect").map(Dialect::parse).transpose();
@@ -53,11 +64,22 @@ impl Request {
             Some(true) | None => Follow::Live,
         };
         let types = params.list("types")?.unwrap_or_default();
+        let dialect = dialect.unwrap_or_default();
+        let mut turn = params.parsed("turn")?;
+        // Gemini's chunks have no room for a cursor but the one that its clients know.
+        let token = params.get("after").filter(|_| dialect == Dialect::Gemini).and_then(gemini::read_token);
+        let after = match token {
+            Some((of, cursor)) => {
+                turn.get_or_insert(of);
+                Some(cursor)
+            }
+            None => cursor(params, headers)?,
+        };
         Ok(Self {
-            after: cursor(params, headers)?,
-            dialect: dialect.unwrap_or_default(),
+            after,
+            dialect,
             options: Options { index_unit: index_unit(params.get("index_unit"))?, ..Options::default() },
-            turn: params.parsed("turn")?,
+            turn,
             task: params.parsed("task")?,
             types: types.into_iter().map(TypePattern::new).collect::<Result<_, _>>()?,
             catch_up: catch_up(params.get("catchup"))?,
@@ -72,7 +94,8 @@ impl Request {
     }
 }
 
-/// The reader's place: `?after=`, or what a browser's EventSource sends by itself.
+/// The reader's place: `?after=`, or what a browser's EventSource sends by itself. An EventSource keeps its URL when it
+/// comes back, so a header that is ahead of the query is where the reader stands; one behind it is a mistake.
 fn cursor(params: &Params, headers: &HeaderMap) -> Result<Option<Cursor>, Problem> {
     let query = params.get("after").map(|text| read_cursor(text, "after")).transpose()?;
     let header = headers.get("last-event-id").map(|value| {
@@ -80,12 +103,16 @@ fn cursor(params: &Params, headers: &HeaderMap) -> Result<Option<Cursor>, Proble
         read_cursor(text, "Last-Event-ID")
     });
     match (query, header.transpose()?) {
-        (Some(query), Some(header)) if query.sequence != header.sequence || query.part != header.part => {
+        (Some(query), Some(header)) if is_behind(&header, &query) => {
             let detail = format!("`after` is {query} and `Last-Event-ID` is {header}: send one of them");
             Err(Problem::new(ErrorCode::CursorConflict, detail).field("after"))
         }
         (query, header) => Ok(header.or(query)),
     }
+}
+
+fn is_behind(header: &Cursor, query: &Cursor) -> bool {
+    header.sequence < query.sequence || header.sequence == query.sequence && header.part != query.part
 }
 
 pub fn read_cursor(text: &str, field: &str) -> Result<Cursor, Problem> {

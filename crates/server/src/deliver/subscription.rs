@@ -7,8 +7,7 @@ use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use http_body::{Body, Frame};
-use riverrun_dialect::registry::Session;
-use riverrun_dialect::{Control, Framing, Heartbeat, write_control};
+use riverrun_dialect::{Control, Heartbeat, write_control};
 use riverrun_event::{Cursor, Sequence};
 use riverrun_fold::State;
 use riverrun_log::seeded::{self, Bug};
@@ -145,7 +144,7 @@ impl Subscription {
             self.phase = Phase::Cutting("the state could not be read");
             return;
         };
-        let session = Session { id: self.hub.session(), incarnation: self.hub.incarnation() };
+        let session = self.hub.dialect_session();
         let projector = key.dialect.projector(&session, state, key.options);
         self.encoder = Encoder::Own(Box::new(Own::new(*key, projector)));
     }
@@ -278,11 +277,8 @@ impl Subscription {
 
     /// Keeps a silent stream open, in a way that the dialect's clients take.
     fn heartbeat(&mut self) {
-        let heartbeat = match self.encoder.framing() {
-            Framing::ForeignSse | Framing::ForeignSseWithIds => self.encoder.dialect().rules().heartbeat,
-            Framing::Sse | Framing::Ndjson | Framing::Cursored => Heartbeat::Control,
-        };
-        match heartbeat {
+        let heartbeat = self.encoder.dialect().rules().heartbeat;
+        match heartbeat.on(self.encoder.framing()) {
             Heartbeat::Control => {
                 self.control(&Control::Heartbeat { head: self.at, cursor: self.cursor() });
             }

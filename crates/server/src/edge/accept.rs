@@ -18,7 +18,7 @@ use axum::Router;
 use axum::body::Body;
 use axum::response::{IntoResponse, Response};
 use http::header::{CONNECTION, TRANSFER_ENCODING};
-use http::{HeaderValue, Method, Request, StatusCode, Version};
+use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, Version};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -109,26 +109,48 @@ async fn connection(stream: TcpStream, peer: Peer, router: Router, edge: Edge) {
     if stream.set_nodelay(true).is_err() {
         return;
     }
-    let (shared, released) = SharedIo::new(stream);
-    // Boxed, so that its memory is given back before a long answer begins.
-    let long_answer = Box::pin(converse(shared.clone(), peer, router, edge.clone())).await;
-    if shared.is_upgraded() {
-        let _cut = CloseOnDrop(shared.downgrade());
-        drop(shared);
-        // The sender is never used, only dropped.
-        let _ = released.await;
-        return;
-    }
-    let Some(stream) = shared.take() else { return };
-    drop((shared, released));
-    match long_answer {
+    let mut stream = stream;
+    loop {
+        let (shared, released) = SharedIo::new(stream);
+        // Boxed, so that its memory is given back before a long answer begins.
+        let long_answer = Box::pin(converse(shared.clone(), peer, router.clone(), edge.clone())).await;
+        if shared.is_upgraded() {
+            let _cut = CloseOnDrop(shared.downgrade());
+            drop(shared);
+            // The sender is never used, only dropped.
+            let _ = released.await;
+            return;
+        }
+        let Some(socket) = shared.take() else { return };
+        let Some(LongAnswer { version, response, may_stay_open }) = long_answer else {
+            return stream::linger(socket).await;
+        };
+        // What hyper read of a next request is lost with hyper.
+        let is_kept = may_stay_open && shared.is_between_requests();
+        drop((shared, released));
         // A lost reader is no event of note: it comes back with its cursor.
-        Some((version, response)) => drop(stream::write(stream, version, response, edge.limits()).await),
-        None => stream::linger(stream).await,
+        let Ok(Some(socket)) = stream::write(socket, version, response, &edge.limits()).await else { return };
+        if !is_kept {
+            return drop(stream::close(socket).await);
+        }
+        stream = socket;
     }
 }
 
-type LongAnswer = (Version, Response);
+/// An answer that takes the socket away from hyper.
+struct LongAnswer {
+    version: Version,
+    response: Response,
+    /// The client did not ask for the connection to be closed.
+    may_stay_open: bool,
+}
+
+fn asks_for_close(headers: &HeaderMap) -> bool {
+    headers.get_all(CONNECTION).iter().any(|value| {
+        let options = value.to_str().unwrap_or("close");
+        options.split(',').any(|option| option.trim().eq_ignore_ascii_case("close"))
+    })
+}
 
 /// Lets hyper serve requests until the connection ends or one of them has a long answer.
 async fn converse(io: SharedIo, peer: Peer, router: Router, edge: Edge) -> Option<LongAnswer> {
@@ -171,12 +193,15 @@ async fn respond(
 ) -> Result<Response, Infallible> {
     let version = request.version();
     let is_head = request.method() == Method::HEAD;
-    if request.headers().contains_key(TRANSFER_ENCODING) && io.head_names_length() {
-        return Ok(two_lengths());
+    let may_stay_open = !asks_for_close(request.headers());
+    if let Some(detail) = malformed(&request, &io) {
+        return Ok(refuse(detail));
     }
     request.extensions_mut().insert(peer);
     let response = router.oneshot(request.map(Body::new)).await?;
-    io.expect_head();
+    if response.status() == StatusCode::SWITCHING_PROTOCOLS {
+        io.stop_scan();
+    }
     if response.status() == StatusCode::SWITCHING_PROTOCOLS
         && response.extensions().get::<ResetWhenCut>().is_some()
         && let Err(error) = io.reset_when_closed()
@@ -186,13 +211,32 @@ async fn respond(
     if is_head || response.extensions().get::<Handover>().is_none() {
         return Ok(response);
     }
-    *slot.lock().unwrap_or_else(|poison| poison.into_inner()) = Some((version, response));
+    let answer = LongAnswer { version, response, may_stay_open };
+    *slot.lock().unwrap_or_else(|poison| poison.into_inner()) = Some(answer);
     pending().await
 }
 
-/// A body with two lengths is how one request is hidden in another.
-fn two_lengths() -> Response {
-    let detail = "a request has `Content-Length` or `Transfer-Encoding`, not both";
+/// What is wrong with the framing of a request that hyper accepted: a request that two readers of the same bytes can
+/// understand differently is how one request is hidden in another.
+fn malformed(request: &Request<Incoming>, io: &SharedIo) -> Option<&'static str> {
+    let head = io.next_head().unwrap_or_default();
+    let mut encodings = request.headers().get_all(TRANSFER_ENCODING).iter();
+    let is_chunked = |value: &HeaderValue| value.as_bytes().eq_ignore_ascii_case(b"chunked");
+    if head.bare_line_feed {
+        Some("each line of a request's head ends with CR LF")
+    } else if head.lengths > 0 && head.encodings > 0 {
+        Some("a request has `Content-Length` or `Transfer-Encoding`, not both")
+    } else if head.lengths > 1 || head.encodings > 1 {
+        Some("a request has one `Content-Length` or one `Transfer-Encoding`")
+    } else if !encodings.all(is_chunked) {
+        Some("the only `Transfer-Encoding` that is taken is `chunked`")
+    } else {
+        None
+    }
+}
+
+/// Answers 400 and ends the connection: where the next request begins is not certain.
+fn refuse(detail: &str) -> Response {
     let mut response = Problem::new(ErrorCode::InvalidRequest, detail).into_response();
     response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     response

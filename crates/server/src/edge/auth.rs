@@ -9,15 +9,17 @@ use axum::extract::{FromRef, FromRequestParts};
 use http::HeaderMap;
 use http::header::AUTHORIZATION;
 use http::request::Parts;
-use riverrun_event::{ErrorCode, KeyId, SessionId, TenantId};
+use riverrun_event::{CredentialId, ErrorCode, KeyId, SessionId, TenantId};
 use riverrun_log::Clock;
+use riverrun_log::seeded::{self, Bug};
 use tokio::time::Instant;
 
 use super::Edge;
 use super::accept::Peer;
+use super::credentials::{CredentialState, PREFIX, Reach};
 use super::keys::{KeyState, Scope};
 use super::problem::Problem;
-use super::query;
+use super::{page, query};
 
 /// Somebody with a good key.
 #[derive(Clone)]
@@ -26,15 +28,23 @@ pub struct Caller(Arc<Identity>);
 struct Identity {
     key: Arc<KeyState>,
     scopes: Vec<Scope>,
-    /// A ticket may be for one session only.
-    session: Option<SessionId>,
+    /// A ticket or a browser credential may be for some sessions only.
+    reach: Reach,
+    /// What stood in for the key's own secret.
+    credential: Option<Arc<CredentialState>>,
     clock: Arc<dyn Clock>,
 }
 
 impl Caller {
-    pub(super) fn new(key: Arc<KeyState>, clock: Arc<dyn Clock>) -> Self {
-        let scopes = key.scopes.clone();
-        Self(Arc::new(Identity { key, scopes, session: None, clock }))
+    fn new(key: Arc<KeyState>, credential: Option<Arc<CredentialState>>, clock: Arc<dyn Clock>) -> Self {
+        let browser = credential.as_ref().and_then(|credential| credential.browser());
+        let has = |scope: &Scope| key.scopes.contains(scope) || key.scopes.contains(&Scope::Admin);
+        let scopes = match browser {
+            Some(grant) => grant.scopes.iter().copied().filter(has).collect(),
+            None => key.scopes.clone(),
+        };
+        let reach = browser.map_or(Reach::Tenant, |grant| grant.reach.clone());
+        Self(Arc::new(Identity { key, scopes, reach, credential, clock }))
     }
 
     pub fn tenant(&self) -> &TenantId {
@@ -62,43 +72,92 @@ impl Caller {
         Err(Problem::new(ErrorCode::Forbidden, detail).with("scope", scope.as_str()))
     }
 
-    /// 404 if this caller came with a ticket for another session.
+    /// 404 if this caller came with a ticket or a credential for other sessions.
     pub fn require_session(&self, session: &SessionId) -> Result<(), Problem> {
-        match &self.0.session {
-            Some(mine) if mine != session => Err(not_found()),
-            Some(_) | None => Ok(()),
-        }
+        if self.0.reach.covers(session) { Ok(()) } else { Err(not_found()) }
     }
 
-    /// 403 if this caller came with a ticket for one session and asks about all of them.
+    /// 403 if this caller came with a ticket or a credential for some sessions and asks about all of them.
     pub fn require_all_sessions(&self) -> Result<(), Problem> {
-        match &self.0.session {
-            Some(mine) => {
-                Err(Problem::new(ErrorCode::Forbidden, format!("this ticket is for session `{mine}` alone")))
-            }
-            None => Ok(()),
+        let which = match &self.0.reach {
+            Reach::Tenant => return Ok(()),
+            Reach::Session(mine) => format!("session `{mine}`"),
+            Reach::Prefix(prefix) => format!("sessions whose ids begin with `{prefix}`"),
+        };
+        let what = if self.is_page() { "credential" } else { "ticket" };
+        Err(Problem::new(ErrorCode::Forbidden, format!("this {what} is for {which} alone")))
+    }
+
+    /// The one session that a ticket or a credential was made for.
+    pub fn bound_session(&self) -> Option<&SessionId> {
+        match &self.0.reach {
+            Reach::Session(mine) => Some(mine),
+            Reach::Tenant | Reach::Prefix(_) => None,
         }
     }
 
-    /// The one session that a ticket was made for.
-    pub fn bound_session(&self) -> Option<&SessionId> {
-        self.0.session.as_ref()
+    /// Whether this caller is a web page with a browser credential.
+    pub fn is_page(&self) -> bool {
+        self.credential().is_some()
     }
 
-    /// False once the key is revoked or has expired. Streams ask before each batch of frames.
+    /// The id of the browser credential that this caller came with.
+    pub fn page_id(&self) -> Option<&CredentialId> {
+        self.credential().map(|credential| &credential.stored.id)
+    }
+
+    /// The browser credential that this caller came with.
+    pub(super) fn credential(&self) -> Option<&Arc<CredentialState>> {
+        self.0.credential.as_ref().filter(|credential| credential.browser().is_some())
+    }
+
+    /// 403 if this caller is a page: what is asked takes a key.
+    pub fn require_key(&self) -> Result<(), Problem> {
+        if self.is_page() { Err(page::needs_key()) } else { Ok(()) }
+    }
+
+    /// 403 if this caller is a page and names an agent that its credential does not list.
+    pub fn require_agent(&self, agent: Option<&str>) -> Result<(), Problem> {
+        let grant = self.credential().and_then(|credential| credential.browser());
+        match (grant, agent) {
+            (Some(grant), Some(agent)) if !grant.agents.iter().any(|known| known == agent) => {
+                let detail = "this credential does not let a page choose that agent; leave `agent` out, or list \
+                              it in `agents` when the credential is made";
+                Err(Problem::new(ErrorCode::Forbidden, detail).field("agent"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// False once the key or the credential is revoked or has expired. Streams ask before each batch of frames.
     pub fn is_live(&self) -> bool {
-        self.0.key.is_live(|| self.0.clock.now())
+        let is_good = |credential: &Arc<CredentialState>| credential.is_live(self.0.clock.now());
+        let key_is_live = self.0.key.is_live(|| self.0.clock.now());
+        let outlives = self.is_page() && seeded::is_on(Bug::CredentialOutlivesKey);
+        (key_is_live || outlives) && self.0.credential.as_ref().is_none_or(is_good)
     }
 
-    /// Resolves when the key is revoked or expires: a WebSocket then closes with 4401, a stream is cut.
+    /// Resolves when the key or the credential is revoked or expires: a WebSocket then closes with 4401, a stream is
+    /// cut.
     pub async fn ended(&self) {
         const LOOK_EVERY: Duration = Duration::from_secs(2);
         let mut live = self.0.key.watch();
+        let mut credential = self.0.credential.as_ref().map(|credential| credential.watch());
+        let may_expire = self.0.key.stored.expires_at.is_some() || credential.is_some();
         while self.is_live() {
+            let changed = async {
+                match &mut credential {
+                    Some(credential) => tokio::select! {
+                        _ = live.changed() => {}
+                        _ = credential.changed() => {}
+                    },
+                    None => drop(live.changed().await),
+                }
+            };
             // A wall clock may jump, so expiry is looked at often rather than slept for.
-            match self.0.key.stored.expires_at {
-                Some(_) => drop(tokio::time::timeout(LOOK_EVERY, live.changed()).await),
-                None => drop(live.changed().await),
+            match may_expire {
+                true => drop(tokio::time::timeout(LOOK_EVERY, changed).await),
+                false => changed.await,
             }
         }
     }
@@ -113,13 +172,13 @@ where
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
         let edge = Edge::from_ref(state);
-        let caller = edge.authenticate(&parts.headers, peer_ip(parts))?;
+        let caller = edge.authenticate_parts(parts)?;
         remember(parts, &caller);
         Ok(caller)
     }
 }
 
-/// A caller of a stream or WebSocket route, where `?ticket=` stands in for a key.
+/// A caller of a stream or WebSocket route, where `?ticket=` or `?credential=` stands in for a key.
 pub struct StreamCaller(pub Caller);
 
 impl<S> FromRequestParts<S> for StreamCaller
@@ -131,10 +190,12 @@ where
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
         let edge = Edge::from_ref(state);
-        let ticket = query::single(parts.uri.query(), "ticket")?;
-        let caller = match ticket {
-            Some(ticket) if parts.method == http::Method::GET => edge.redeem(&ticket, peer_ip(parts))?,
-            Some(_) | None => edge.authenticate(&parts.headers, peer_ip(parts))?,
+        let is_get = parts.method == http::Method::GET;
+        let in_query = |name| query::single(parts.uri.query(), name).map(|found| found.filter(|_| is_get));
+        let caller = match (in_query("ticket")?, in_query("credential")?) {
+            (Some(ticket), _) => edge.redeem(&ticket, peer_ip(parts))?,
+            (None, Some(credential)) => edge.authenticate_page(&credential, parts)?,
+            (None, None) => edge.authenticate_parts(parts)?,
         };
         remember(parts, &caller);
         Ok(Self(caller))
@@ -163,12 +224,57 @@ impl Edge {
         }
     }
 
-    /// The caller with this key, for transports that carry it in a message.
+    /// The same, on a route that may take a browser credential too.
+    fn authenticate_parts(&self, parts: &Parts) -> Result<Caller, Problem> {
+        match presented(&parts.headers) {
+            Presented::Key(text) if text.starts_with(PREFIX) => self.authenticate_page(text, parts),
+            _ => self.authenticate(&parts.headers, peer_ip(parts)),
+        }
+    }
+
+    fn authenticate_page(&self, text: &str, parts: &Parts) -> Result<Caller, Problem> {
+        let origin = self.page_origin(&parts.headers);
+        let caller = self.authenticate_credential(text, peer_ip(parts), &origin)?;
+        page::check_route(parts)?;
+        Ok(caller)
+    }
+
+    /// The caller with this key or browser credential, for transports that carry it in a message. `origin` is that of
+    /// the page which opened the transport.
+    pub fn authenticate_text(
+        &self,
+        text: &str,
+        ip: Option<IpAddr>,
+        origin: &page::PageOrigin,
+    ) -> Result<Caller, Problem> {
+        match text.starts_with(PREFIX) {
+            true => self.authenticate_credential(text, ip, origin),
+            false => self.authenticate_key(text, ip),
+        }
+    }
+
+    /// The caller with this key.
     pub fn authenticate_key(&self, text: &str, ip: Option<IpAddr>) -> Result<Caller, Problem> {
         match self.keys().check(text) {
-            Some(key) => Ok(Caller::new(key, self.clock())),
+            Some((key, former)) => Ok(Caller::new(key, former, self.clock())),
             None => Err(self.refuse(ip)),
         }
+    }
+
+    fn authenticate_credential(
+        &self,
+        text: &str,
+        ip: Option<IpAddr>,
+        origin: &page::PageOrigin,
+    ) -> Result<Caller, Problem> {
+        let credential = self.keys().credentials().find_text(text);
+        let credential = credential.filter(|credential| credential.is_live(self.clock().now()));
+        let key = credential.as_ref().and_then(|credential| self.keys().key_of(credential));
+        let Some((credential, key)) = credential.zip(key) else { return Err(self.refuse(ip)) };
+        if !credential.allows_origin(origin.as_str()) {
+            return Err(page::wrong_origin(origin));
+        }
+        Ok(Caller::new(key, Some(credential), self.clock()))
     }
 
     /// The caller that a ticket stands for; the ticket is used up.
@@ -178,7 +284,8 @@ impl Edge {
         Ok(Caller(Arc::new(Identity {
             key: grant.key,
             scopes: grant.scopes,
-            session: grant.session,
+            reach: grant.session.map_or(Reach::Tenant, Reach::Session),
+            credential: None,
             clock: self.clock(),
         })))
     }
@@ -198,6 +305,12 @@ enum Presented<'a> {
     Nothing,
     Malformed,
     Key(&'a str),
+}
+
+/// True if the request brings a browser credential, good or not.
+pub(super) fn presents_credential(headers: &HeaderMap, query: Option<&str>) -> bool {
+    let in_header = matches!(presented(headers), Presented::Key(text) if text.starts_with(PREFIX));
+    in_header || matches!(query::single(query, "credential"), Ok(Some(_)))
 }
 
 fn presented(headers: &HeaderMap) -> Presented<'_> {

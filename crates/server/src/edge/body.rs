@@ -6,6 +6,7 @@ use axum::body::Body;
 use axum::extract::{FromRef, FromRequest, Request};
 use bytes::{Bytes, BytesMut};
 use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE};
+use http::request::Parts;
 use http::{HeaderMap, HeaderValue};
 use http_body_util::BodyExt;
 use riverrun_event::ErrorCode;
@@ -16,6 +17,7 @@ use tokio::time::{Instant, timeout_at};
 use super::Edge;
 use super::decode::{compact, decode, decode_text};
 use super::problem::Problem;
+use super::request::Note;
 
 /// The media types that a body may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,13 +60,19 @@ fn charset_is_utf8(parameters: &str) -> bool {
     })
 }
 
-/// Reads a whole body of at most `max` bytes within `time`. An announced length over the limit is refused
-/// before a byte is read.
-pub async fn read_all(headers: &HeaderMap, body: Body, max: usize, time: Duration) -> Result<Bytes, Problem> {
+/// Refuses a body whose announced length is over the limit.
+pub(crate) fn check_announced(headers: &HeaderMap, max: usize) -> Result<(), Problem> {
     let announced = headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
-    if announced.is_some_and(|length| length > max as u64) {
-        return Err(too_large(max));
-    }
+    if announced.is_some_and(|length| length > max as u64) { Err(too_large(max)) } else { Ok(()) }
+}
+
+/// Reads a whole body into memory, within the limits of the edge. An announced length over the limit is refused before
+/// a byte is read.
+pub async fn read_all(edge: &Edge, parts: &Parts, body: Body) -> Result<Bytes, Problem> {
+    let (max, time) = (edge.limits().body_bytes, edge.limits().body_time);
+    check_announced(&parts.headers, max)?;
+    let tenant = parts.extensions.get::<Note>().and_then(Note::tenant);
+    let mut reservation = edge.body_bytes().open(tenant);
     let deadline = Instant::now() + time;
     let mut body = std::pin::pin!(body);
     let mut whole = BytesMut::new();
@@ -76,6 +84,7 @@ pub async fn read_all(headers: &HeaderMap, body: Body, max: usize, time: Duratio
         if whole.len() + data.len() > max {
             return Err(too_large(max));
         }
+        reservation.set(whole.len() + data.len())?;
         whole.extend_from_slice(&data);
     }
 }
@@ -88,17 +97,17 @@ pub(super) fn arrived(data: Bytes) -> Bytes {
     data
 }
 
-pub(super) fn too_large(max: usize) -> Problem {
+pub(crate) fn too_large(max: usize) -> Problem {
     let detail = format!("the body has more than {max} bytes; send less, or put large parts into a blob");
     Problem::new(ErrorCode::BodyTooLarge, detail).limit(max as u64)
 }
 
-pub(super) fn too_slow(time: Duration) -> Problem {
+pub(crate) fn too_slow(time: Duration) -> Problem {
     let detail = format!("the body was not complete after {} s", time.as_secs());
     Problem::new(ErrorCode::BodyTimeout, detail).limit(time.as_secs())
 }
 
-pub(super) fn broken() -> Problem {
+pub(crate) fn broken() -> Problem {
     Problem::new(
         ErrorCode::InvalidRequest,
         "the body ended before it was complete, or its chunks are malformed",
@@ -158,8 +167,7 @@ where
         let (parts, body) = request.into_parts();
         if !parts.headers.contains_key(CONTENT_TYPE) {
             refuse_encoding(&parts.headers)?;
-            let limits = edge.limits();
-            return match read_all(&parts.headers, body, limits.body_bytes, limits.body_time).await? {
+            return match read_all(&edge, &parts, body).await? {
                 bytes if bytes.is_empty() => Ok(Self(String::new())),
                 _ => body_kind(&parts.headers).map(|_| Self(String::new())),
             };
@@ -196,6 +204,5 @@ async fn read_json(request: Request, edge: &Edge) -> Result<Bytes, Problem> {
         let detail = "this path takes one JSON object; send it as `application/json`";
         return Err(Problem::new(ErrorCode::UnsupportedMediaType, detail).field("Content-Type"));
     }
-    let limits = edge.limits();
-    read_all(&parts.headers, body, limits.body_bytes, limits.body_time).await
+    read_all(edge, &parts, body).await
 }

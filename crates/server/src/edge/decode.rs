@@ -24,6 +24,10 @@ pub fn compact(bytes: &[u8], limits: &json::Limits) -> Result<String, Problem> {
 
 /// Decodes text that `compact` has checked.
 pub fn decode_text<T: DeserializeOwned>(text: &str) -> Result<T, Problem> {
+    // serde would read an array as the members in their order.
+    if text.starts_with('[') {
+        return Err(Problem::new(ErrorCode::InvalidField, "the body must be a JSON object, not an array"));
+    }
     let mut deserializer = serde_json::Deserializer::from_str(text);
     serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
         let path = error.path().to_string();

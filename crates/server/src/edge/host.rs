@@ -21,7 +21,15 @@ use super::problem::Problem;
 const ALLOWED_METHODS: &str = "GET, HEAD, POST, PUT, DELETE";
 const ALLOWED_HEADERS: &str = "authorization, content-type, x-api-key, x-request-id, last-event-id, accept, \
                                idempotency-key, producer-id, producer-epoch, producer-seq, traceparent, tracestate";
-const EXPOSED_HEADERS: &str = "x-request-id, retry-after, location, riverrun-outcome";
+const EXPOSED_HEADERS: &str = "x-request-id, retry-after, location, riverrun-outcome, riverrun-scope, \
+                               riverrun-session, riverrun-turn, riverrun-resume";
+
+/// Whether a request comes from a page that a browser credential was made for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Page {
+    OfCredential,
+    Other,
+}
 
 /// The hosts and origins that are served.
 #[derive(Debug, Clone)]
@@ -73,8 +81,12 @@ impl Hosts {
         }
     }
 
-    /// 403 for a foreign page that would change something or open a WebSocket.
-    pub fn check_origin(&self, request: &Request) -> Result<(), Problem> {
+    /// 403 for a foreign page that would change something or open a WebSocket. A page with a browser credential is
+    /// checked against that credential instead.
+    pub fn check_origin(&self, request: &Request, page: Page) -> Result<(), Problem> {
+        if page == Page::OfCredential {
+            return Ok(());
+        }
         let changes = !matches!(*request.method(), Method::GET | Method::HEAD | Method::OPTIONS);
         let Some(origin) = request.headers().get(ORIGIN) else { return Ok(()) };
         if !changes && !request.headers().contains_key(UPGRADE) {
@@ -87,11 +99,11 @@ impl Hosts {
     }
 
     /// The answer to a CORS preflight; `None` if the request is none.
-    pub fn preflight(&self, request: &Request) -> Option<Result<Response, Problem>> {
+    pub fn preflight(&self, request: &Request, page: Page) -> Option<Result<Response, Problem>> {
         let asks = request.method() == Method::OPTIONS
             && request.headers().contains_key(ACCESS_CONTROL_REQUEST_METHOD);
         let origin = request.headers().get(ORIGIN).filter(|_| asks)?;
-        if !self.allows(origin) {
+        if !self.allows(origin) && page == Page::Other {
             return Some(Err(forbidden()));
         }
         let mut response = Response::new(Body::empty());
@@ -105,11 +117,12 @@ impl Hosts {
         Some(Ok(response))
     }
 
-    /// Says to the browser that a configured page may read the answer. Never `*`, never credentials.
-    pub fn mark(&self, origin: Option<&HeaderValue>, headers: &mut HeaderMap) {
-        let Some(origin) = origin.filter(|_| !self.origins.is_empty()) else { return };
+    /// Says to the browser that a page may read the answer, if its origin is configured or its credential names it.
+    /// Never `*`, never with cookies.
+    pub fn mark(&self, origin: Option<&HeaderValue>, page: Page, headers: &mut HeaderMap) {
         headers.append(VARY, HeaderValue::from_static("Origin"));
-        if self.allows(origin) {
+        let Some(origin) = origin else { return };
+        if self.allows(origin) || page == Page::OfCredential {
             headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
             headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(EXPOSED_HEADERS));
         }
@@ -237,7 +250,9 @@ mod tests {
     fn foreign_pages_change_nothing_and_open_no_websocket() {
         let check = |method, extra: &[(&str, &str)]| {
             let headers = [&[("host", "localhost:7777")], extra].concat();
-            hosts("127.0.0.1:7777").check_origin(&request(method, &headers)).map_err(|p| p.code())
+            hosts("127.0.0.1:7777")
+                .check_origin(&request(method, &headers), Page::Other)
+                .map_err(|p| p.code())
         };
         let forbidden = Err(ErrorCode::OriginForbidden);
         assert_eq!(check("POST", &[]), Ok(()));

@@ -14,6 +14,8 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::sync::oneshot;
 
+use super::scan::{HeadFacts, RequestScan};
+
 /// One end that hyper holds, one that the connection's task holds.
 #[derive(Clone)]
 pub(super) struct SharedIo(Arc<Mutex<State>>);
@@ -22,7 +24,7 @@ pub(super) struct State {
     stream: Option<TcpStream>,
     /// Bytes were written and hyper has not yet said that they were the last.
     unflushed: bool,
-    head: HeadScan,
+    scan: RequestScan,
     /// Dropped with the last holder.
     _held: oneshot::Sender<()>,
 }
@@ -31,7 +33,7 @@ impl SharedIo {
     /// The socket, and what resolves when nobody but the caller's task can use it any more.
     pub(super) fn new(stream: TcpStream) -> (Self, oneshot::Receiver<()>) {
         let (_held, released) = oneshot::channel();
-        let state = State { stream: Some(stream), unflushed: false, head: HeadScan::default(), _held };
+        let state = State { stream: Some(stream), unflushed: false, scan: RequestScan::default(), _held };
         (Self(Arc::new(Mutex::new(state))), released)
     }
 
@@ -45,15 +47,20 @@ impl SharedIo {
         !self.lock().unflushed
     }
 
-    /// True if the head that was read last names a length. hyper drops a `Content-Length` that stands beside a
-    /// `Transfer-Encoding` without a word, so this is the only way to learn of the conflict.
-    pub(super) fn head_names_length(&self) -> bool {
-        self.lock().head.names_length
+    /// What was seen in the bytes of the next request's head, in the order in which requests are served. hyper drops a
+    /// `Content-Length` beside a `Transfer-Encoding` and takes bare line feeds, so the bytes are the only witness.
+    pub(super) fn next_head(&self) -> Option<HeadFacts> {
+        self.lock().scan.next_head()
     }
 
-    /// What is read from now on is the next request.
-    pub(super) fn expect_head(&self) {
-        self.lock().head = HeadScan::default();
+    /// True if every request that was read is whole and nothing of another one was read.
+    pub(super) fn is_between_requests(&self) -> bool {
+        self.lock().scan.is_between_requests()
+    }
+
+    /// What is read from now on is no HTTP.
+    pub(super) fn stop_scan(&self) {
+        self.lock().scan.stop();
     }
 
     /// Takes the socket; hyper finds the connection closed from now on.
@@ -105,7 +112,7 @@ impl AsyncRead for SharedIo {
         let mut state = self.lock();
         let before = buffer.filled().len();
         let result = state.stream()?.poll_read(context, buffer);
-        state.head.look_at(&buffer.filled()[before..]);
+        state.scan.look_at(&buffer.filled()[before..]);
         result
     }
 }
@@ -140,73 +147,5 @@ impl AsyncWrite for SharedIo {
         let mut state = self.lock();
         state.unflushed = true;
         state.stream()?.poll_write_vectored(context, slices)
-    }
-}
-
-/// Watches the bytes of a request's head go by.
-#[derive(Debug, Default)]
-struct HeadScan {
-    names_length: bool,
-    ended: bool,
-    /// Bytes of the line so far.
-    column: usize,
-    /// True while the line so far is a beginning of the name.
-    matches: bool,
-}
-
-impl HeadScan {
-    const NAME: &[u8] = b"content-length";
-
-    fn look_at(&mut self, mut bytes: &[u8]) {
-        while !self.ended
-            && let Some((byte, rest)) = bytes.split_first()
-        {
-            self.step(*byte);
-            // The rest of a line that is something else is of no interest.
-            let line_end = if self.matches { None } else { memchr::memchr(b'\n', rest) };
-            bytes = match line_end {
-                Some(at) => &rest[at..],
-                None if self.matches => rest,
-                None => return,
-            };
-        }
-    }
-
-    fn step(&mut self, byte: u8) {
-        match byte {
-            b'\n' => {
-                self.ended = self.column == 0;
-                (self.column, self.matches) = (0, true);
-            }
-            b'\r' => {}
-            _ => {
-                let end_of_name = self.column == Self::NAME.len() && byte == b':';
-                self.names_length |= self.matches && end_of_name;
-                self.matches &=
-                    Self::NAME.get(self.column).is_some_and(|name| byte.eq_ignore_ascii_case(name));
-                self.column += 1;
-            }
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::HeadScan;
-
-    #[test]
-    fn only_a_header_line_of_the_head_counts() {
-        for (text, expected) in [
-            ("GET / HTTP/1.1\r\nhost: x\r\nContent-Length: 1\r\n\r\n", true),
-            ("GET / HTTP/1.1\r\nhost: x\r\n\r\ncontent-length: 1\r\n", false),
-            ("GET / HTTP/1.1\r\nx-content-length: 1\r\n\r\n", false),
-            ("GET / HTTP/1.1\r\ncontent-lengths: 1\r\n\r\n", false),
-        ] {
-            let mut whole = HeadScan::default();
-            whole.look_at(text.as_bytes());
-            let mut split = HeadScan::default();
-            text.bytes().for_each(|byte| split.look_at(&[byte]));
-            assert_eq!((whole.names_length, split.names_length), (expected, expected), "{text:?}");
-        }
     }
 }

@@ -10,13 +10,16 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, RwLock};
+use std::time::Duration;
 
-use riverrun_event::{ErrorCode, KeyId, TenantId};
-use riverrun_log::{ApiKey, Clock, Log, Timestamp};
+use riverrun_event::{CredentialId, ErrorCode, KeyId, TenantId};
+use riverrun_log::seeded::{self, Bug};
+use riverrun_log::{ApiKey, Clock, Credential, Log, Timestamp};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use tokio::sync::{Notify, watch};
 
+use super::credentials::{CredentialState, Credentials, Grant};
 use super::problem::Problem;
 
 /// The tenant of the first admin key.
@@ -94,17 +97,32 @@ pub struct KeyRequest {
     pub expires_at: Option<Timestamp>,
 }
 
+/// A tenant, as its keys tell of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TenantKeys {
+    pub tenant: TenantId,
+    /// Keys that work now.
+    pub live: usize,
+    /// All that were ever made.
+    pub total: usize,
+}
+
 /// All keys, in memory, kept true to the store.
 pub struct Keys {
     log: Arc<dyn Log>,
     clock: Arc<dyn Clock>,
     table: RwLock<HashMap<KeyId, Arc<KeyState>>>,
+    credentials: Credentials,
     revocations: Notify,
+    /// One change at a time: a rotation must not write over a revocation, nor a refresh over either.
+    changing: tokio::sync::Mutex<()>,
 }
 
 impl Keys {
     pub async fn load(log: Arc<dyn Log>, clock: Arc<dyn Clock>) -> Result<Self, Problem> {
-        let keys = Self { log, clock, table: RwLock::default(), revocations: Notify::new() };
+        let (table, credentials) = (RwLock::default(), Credentials::default());
+        let (revocations, changing) = (Notify::new(), tokio::sync::Mutex::default());
+        let keys = Self { log, clock, table, credentials, revocations, changing };
         keys.refresh().await?;
         Ok(keys)
     }
@@ -118,15 +136,21 @@ impl Keys {
         if has_admin {
             return Ok(false);
         }
+        self.make_admin(path, "first").await?;
+        Ok(true)
+    }
+
+    /// Makes an admin key of the default tenant and writes it to `path`, whatever keys there are.
+    pub async fn make_admin(&self, path: &Path, label: &str) -> Result<ApiKey, Problem> {
         let tenant = TenantId::new(DEFAULT_TENANT).expect("the constant fits the id alphabet");
         let request =
-            KeyRequest { tenant, scopes: vec![Scope::Admin], label: "first".into(), expires_at: None };
+            KeyRequest { tenant, scopes: vec![Scope::Admin], label: label.into(), expires_at: None };
         let key = self.draft(request)?;
         super::secret_file::write(path, &key.text).map_err(|error| {
             Problem::new(ErrorCode::StorageFailed, format!("cannot write the admin key: {error}"))
         })?;
-        self.insert(key.stored).await?;
-        Ok(true)
+        self.insert(key.stored.clone()).await?;
+        Ok(key.stored)
     }
 
     /// Makes and stores a key.
@@ -136,21 +160,69 @@ impl Keys {
         Ok(key)
     }
 
-    /// The keys of one tenant, oldest first.
-    pub fn list(&self, tenant: &TenantId) -> Vec<ApiKey> {
+    /// The keys of one tenant or of all, oldest first.
+    pub fn list(&self, tenant: Option<&TenantId>) -> Vec<ApiKey> {
         let mut keys: Vec<_> = self
             .states()
             .iter()
-            .filter(|key| key.stored.tenant == *tenant)
+            .filter(|key| tenant.is_none_or(|tenant| key.stored.tenant == *tenant))
             .map(|key| ApiKey { last_used_at: key.last_used(), ..key.stored.clone() })
             .collect();
         keys.sort_by(|a, b| (a.created_at, &a.id).cmp(&(b.created_at, &b.id)));
         keys
     }
 
-    /// Revokes a key of this tenant; whoever is inside with it is told at once. False if there is no such key.
-    pub async fn revoke(&self, tenant: &TenantId, id: &KeyId) -> Result<bool, Problem> {
-        let Some(state) = self.find(id).filter(|key| key.stored.tenant == *tenant) else { return Ok(false) };
+    /// Every tenant that has or had a key, in order of name.
+    pub fn tenants(&self) -> Vec<TenantKeys> {
+        let now = self.clock.now();
+        let mut tenants: std::collections::BTreeMap<TenantId, TenantKeys> = Default::default();
+        for key in self.states() {
+            let tenant = key.stored.tenant.clone();
+            let entry = tenants.entry(tenant.clone()).or_insert(TenantKeys { tenant, live: 0, total: 0 });
+            entry.total += 1;
+            entry.live += usize::from(key.is_live(|| now));
+        }
+        tenants.into_values().collect()
+    }
+
+    /// The tenant of a key.
+    pub fn tenant_of(&self, id: &KeyId) -> Option<TenantId> {
+        self.find(id).map(|key| key.stored.tenant.clone())
+    }
+
+    /// Gives a key a new secret. The former one works for `overlap` more; everything else about the key stays.
+    /// None if there is no such key, or if it no longer works.
+    pub async fn rotate(&self, id: &KeyId, overlap: Duration) -> Result<Option<NewKey>, Problem> {
+        let _alone = self.changing.lock().await;
+        let now = self.clock.now();
+        let Some(state) = self.find(id).filter(|key| key.is_live(|| now)) else { return Ok(None) };
+        let text = key_text(id, &random::<32>()?);
+        if !overlap.is_zero() {
+            let until = now.plus(overlap);
+            let grant = serde_json::to_string(&Grant::FormerSecret).expect("a grant has no fallible parts");
+            let former = Credential {
+                id: CredentialId::from_bytes(random()?),
+                key: id.clone(),
+                tenant: state.stored.tenant.clone(),
+                hash: state.stored.hash,
+                grant,
+                created_at: now,
+                expires_at: until,
+                revoked_at: None,
+            };
+            // Before the key changes: a crash in between leaves the old secret working, and no unknown one.
+            self.credentials.put(&self.log, former).await?;
+        }
+        let hash = Sha256::digest(text.as_bytes()).into();
+        let stored = ApiKey { hash, last_used_at: state.last_used(), ..state.stored.clone() };
+        self.insert(stored.clone()).await?;
+        Ok(Some(NewKey { text, stored }))
+    }
+
+    /// Revokes a key; whoever is inside with it is told at once. False if there is no such key.
+    pub async fn revoke(&self, id: &KeyId) -> Result<bool, Problem> {
+        let _alone = self.changing.lock().await;
+        let Some(state) = self.find(id) else { return Ok(false) };
         if state.stored.revoked_at.is_some() {
             return Ok(true);
         }
@@ -161,8 +233,51 @@ impl Keys {
         Ok(true)
     }
 
-    /// The state of the key with this text, if it is good now.
-    pub(super) fn check(&self, text: &str) -> Option<Arc<KeyState>> {
+    /// Whether this is the text of an admin key that works now.
+    pub fn is_admin(&self, text: &str) -> bool {
+        self.check(text).is_some_and(|(key, _)| key.scopes.contains(&Scope::Admin))
+    }
+
+    pub(super) fn credentials(&self) -> &Credentials {
+        &self.credentials
+    }
+
+    pub(super) async fn put_credential(&self, credential: Credential) -> Result<(), Problem> {
+        self.credentials.put(&self.log, credential).await
+    }
+
+    /// Changes a credential. None if it is not there or no longer works.
+    pub(super) async fn change_credential(
+        &self,
+        id: &CredentialId,
+        change: impl FnOnce(&CredentialState, Timestamp) -> Credential,
+    ) -> Result<Option<Credential>, Problem> {
+        let _alone = self.changing.lock().await;
+        let now = self.clock.now();
+        let Some(state) = self.credentials.find(id).filter(|state| state.is_live(now)) else {
+            return Ok(None);
+        };
+        let changed = change(&state, now);
+        self.credentials.put(&self.log, changed.clone()).await?;
+        if changed.revoked_at.is_some() {
+            self.revocations.notify_one();
+        }
+        Ok(Some(changed))
+    }
+
+    /// The key that a credential stands for, if it is good now.
+    pub(super) fn key_of(&self, credential: &CredentialState) -> Option<Arc<KeyState>> {
+        let state = self.find(&credential.stored.key)?;
+        let now = self.clock.now();
+        let is_live = state.is_live(|| now) || seeded::is_on(Bug::CredentialOutlivesKey);
+        is_live.then(|| {
+            state.last_used.fetch_max(now.millis(), Ordering::Relaxed);
+            state
+        })
+    }
+
+    /// The state of the key with this text, if it is good now; with the former secret that it came with, if any.
+    pub(super) fn check(&self, text: &str) -> Option<(Arc<KeyState>, Option<Arc<CredentialState>>)> {
         let id = key_id(text);
         let state = id.as_ref().and_then(|id| self.find(id));
         // The digest is computed for unknown ids too, so that the time to answer tells nothing about ids.
@@ -170,9 +285,10 @@ impl Keys {
         let stored = state.as_ref().map_or([0; 32], |state| state.stored.hash);
         let now = self.clock.now();
         let good = equal(&digest, &stored);
-        let state = state.filter(|state| good && state.is_live(|| now))?;
+        let former = id.filter(|_| !good).and_then(|id| self.credentials.find_former(&id, &digest, now));
+        let state = state.filter(|state| (good || former.is_some()) && state.is_live(|| now))?;
         state.last_used.fetch_max(now.millis(), Ordering::Relaxed);
-        Some(state)
+        Some((state, former))
     }
 
     /// Reads the store again and writes down the uses since the last time. Call it every `revoke_time / 2`.
@@ -182,9 +298,10 @@ impl Keys {
                 self.log.touch_key(&key.stored.id, at).await?;
             }
         }
+        let _alone = self.changing.lock().await;
         let stored = self.log.keys(None).await?;
+        let mut revoked = self.credentials.refresh(&self.log, self.clock.now()).await?;
         let mut table = self.lock();
-        let mut revoked = false;
         for key in stored {
             revoked |= place(&mut table, key);
         }
@@ -201,8 +318,7 @@ impl Keys {
 
     fn draft(&self, request: KeyRequest) -> Result<NewKey, Problem> {
         let id = KeyId::from_bytes(random()?);
-        let secret: [u8; 32] = random()?;
-        let text = format!("rr_{}_{}", id.as_str().trim_start_matches(KeyId::PREFIX), hex(&secret));
+        let text = key_text(&id, &random::<32>()?);
         let stored = ApiKey {
             id,
             tenant: request.tenant,
@@ -268,6 +384,10 @@ fn place(table: &mut HashMap<KeyId, Arc<KeyState>>, key: ApiKey) -> bool {
     }
     table.insert(new.stored.id.clone(), Arc::new(new));
     revoked
+}
+
+fn key_text(id: &KeyId, secret: &[u8; 32]) -> String {
+    format!("rr_{}_{}", id.as_str().trim_start_matches(KeyId::PREFIX), hex(secret))
 }
 
 /// The id in a key's text; `None` if the text is no key at all.

@@ -1,8 +1,11 @@
 //! Every bound of the edge in one place, with the value it has unless configured.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
-use riverrun_event::json;
+use riverrun_event::{TenantId, json};
+use riverrun_log::{StorageQuota, StorageQuotas};
+use riverrun_runner::TurnQuotas;
 
 /// The port that `serve` listens on unless told otherwise.
 pub const DEFAULT_PORT: u16 = 7777;
@@ -21,6 +24,10 @@ pub struct Limits {
     /// From the end of the head to the last byte of the body.
     pub body_time: Duration,
     pub blob_bytes: usize,
+    /// Bytes of incomplete request bodies in memory, in all. A tenant may use half.
+    pub body_bytes_in_flight: usize,
+    /// Bytes of incomplete uploads on the disk, in all. A tenant may use half.
+    pub upload_bytes_in_flight: usize,
     /// A larger event must put its bulk into a blob.
     pub event_bytes: usize,
     pub websocket_message_bytes: usize,
@@ -42,14 +49,22 @@ pub struct Limits {
     pub connections_per_ip: usize,
     /// Per loopback address; apart, because a local proxy brings everybody from there.
     pub connections_per_loopback: usize,
-    pub streams_per_tenant: usize,
-    /// `None` is no limit.
+    /// `None` is no limit, as for the other quotas of a tenant.
+    pub streams_per_tenant: Option<u64>,
     pub events_per_second: Option<f64>,
+    pub sessions_per_tenant: Option<u64>,
+    /// Log and blobs.
+    pub stored_bytes_per_tenant: Option<u64>,
+    pub running_turns_per_tenant: Option<u64>,
+    /// Other quotas for some tenants.
+    pub tenants: BTreeMap<TenantId, TenantQuotas>,
     /// Wrong keys per remote address and minute before the answer is 429.
     pub failed_auth_per_minute: u32,
     pub ticket_time: Duration,
-    /// How many tickets may wait for their use in one tenant.
+    /// How many tickets may wait for their use in one tenant. One key may hold a quarter of them.
     pub tickets_per_tenant: usize,
+    /// How many browser credentials of one tenant may be live. One key may hold a quarter of them.
+    pub browser_credentials_per_tenant: usize,
     /// What a shutdown waits for open model and tool calls, requests and streams.
     pub drain_time: Duration,
     /// The longest time until a revoked key stops working, here and on other processes.
@@ -64,6 +79,8 @@ impl Default for Limits {
             body_bytes: MIB,
             body_time: Duration::from_secs(30),
             blob_bytes: 20 * MIB,
+            body_bytes_in_flight: 256 * MIB,
+            upload_bytes_in_flight: 1024 * MIB,
             event_bytes: 256 * KIB,
             websocket_message_bytes: MIB,
             websocket_frame_bytes: 256 * KIB,
@@ -77,13 +94,78 @@ impl Default for Limits {
             connections: 4096,
             connections_per_ip: 64,
             connections_per_loopback: 4096,
-            streams_per_tenant: 256,
+            streams_per_tenant: Some(256),
             events_per_second: None,
+            sessions_per_tenant: None,
+            stored_bytes_per_tenant: None,
+            running_turns_per_tenant: None,
+            tenants: BTreeMap::new(),
             failed_auth_per_minute: 10,
             ticket_time: Duration::from_secs(30),
             tickets_per_tenant: 1024,
+            browser_credentials_per_tenant: 65_536,
             drain_time: Duration::from_secs(30),
             revoke_time: Duration::from_secs(5),
         }
+    }
+}
+
+/// What is different for one tenant: `None` is as for all, 0 is no limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct TenantQuotas {
+    pub sessions: Option<u64>,
+    pub stored_bytes: Option<u64>,
+    pub running_turns: Option<u64>,
+    pub streams: Option<u64>,
+    pub events_per_second: Option<u64>,
+}
+
+/// What one tenant may use. `None` is no limit.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Quota {
+    pub storage: StorageQuota,
+    pub running_turns: Option<u64>,
+    pub streams: Option<u64>,
+    pub events_per_second: Option<f64>,
+}
+
+impl Limits {
+    pub fn quota(&self, tenant: &TenantId) -> Quota {
+        self.with(self.tenants.get(tenant).copied().unwrap_or_default())
+    }
+
+    fn with(&self, own: TenantQuotas) -> Quota {
+        let chosen = |own: Option<u64>, default: Option<u64>| match own {
+            Some(0) => None,
+            Some(limit) => Some(limit),
+            None => default,
+        };
+        let rate = match own.events_per_second {
+            Some(0) => None,
+            Some(rate) => Some(rate as f64),
+            None => self.events_per_second,
+        };
+        Quota {
+            storage: StorageQuota {
+                sessions: chosen(own.sessions, self.sessions_per_tenant),
+                stored_bytes: chosen(own.stored_bytes, self.stored_bytes_per_tenant),
+            },
+            running_turns: chosen(own.running_turns, self.running_turns_per_tenant),
+            streams: chosen(own.streams, self.streams_per_tenant),
+            events_per_second: rate,
+        }
+    }
+
+    /// What the log enforces.
+    pub fn storage_quotas(&self) -> StorageQuotas {
+        let tenants = self.tenants.iter().map(|(tenant, own)| (tenant.clone(), self.with(*own).storage));
+        StorageQuotas { default: self.with(TenantQuotas::default()).storage, tenants: tenants.collect() }
+    }
+
+    /// What the runner enforces.
+    pub fn turn_quotas(&self) -> TurnQuotas {
+        let tenants =
+            self.tenants.iter().map(|(tenant, own)| (tenant.clone(), self.with(*own).running_turns));
+        TurnQuotas { default: self.running_turns_per_tenant, tenants: tenants.collect() }
     }
 }

@@ -6,14 +6,18 @@ use axum::body::Body;
 use bytes::{Buf, Bytes, BytesMut};
 use http_body::{Body as _, Frame};
 use http_body_util::BodyExt;
-use riverrun_event::{ErrorCode, json};
+use riverrun_event::{ErrorCode, TenantId, json};
 
 use super::Edge;
 use super::body::{broken, too_slow};
+use super::byte_budget::Reservation;
 use super::problem::Problem;
 
 /// How long a group of lines waits for more of a body that is known to have more.
 const ON_ITS_WAY: Duration = Duration::from_millis(2);
+
+/// The largest buffer that a body keeps while nothing arrives.
+const LARGEST_IDLE: usize = 64 * 1024;
 
 /// Reads an NDJSON body line by line while it arrives, each line checked and without white space.
 pub struct Lines {
@@ -22,6 +26,8 @@ pub struct Lines {
     /// The bytes of `buffer` that are known to hold no line end.
     searched: usize,
     ended: bool,
+    /// The bytes of `buffer`, as others must do without them.
+    reservation: Reservation,
     /// Why the body cannot be read on; told when all that came before was given.
     broken: Option<Problem>,
     max_line: usize,
@@ -32,13 +38,14 @@ pub struct Lines {
 
 impl Lines {
     /// A streaming body may take as long as it likes in all, but not longer than `body_time` between bytes.
-    pub fn new(body: Body, edge: &Edge) -> Self {
+    pub fn new(body: Body, edge: &Edge, tenant: Option<TenantId>) -> Self {
         let limits = edge.limits();
         Self {
             body,
             buffer: BytesMut::new(),
             searched: 0,
             ended: false,
+            reservation: edge.body_bytes().open(tenant),
             broken: None,
             max_line: limits.body_bytes,
             idle: limits.body_time,
@@ -77,6 +84,7 @@ impl Lines {
             };
             self.buffer.advance(next);
             self.searched = 0;
+            self.release();
             match value {
                 None => continue,
                 Some(Ok(value)) => return Ok(Some(value)),
@@ -158,11 +166,21 @@ impl Lines {
             None => self.ended = true,
             Some(frame) => {
                 if let Ok(data) = frame.map_err(|_| broken())?.into_data() {
+                    self.reservation.set(self.buffer.len() + data.len())?;
                     self.buffer.extend_from_slice(&super::body::arrived(data));
                 }
             }
         }
         Ok(())
+    }
+
+    /// Gives back what is not needed for the lines that are left.
+    fn release(&mut self) {
+        // Fewer bytes than before are never refused.
+        let _ = self.reservation.set(self.buffer.len());
+        if self.buffer.is_empty() && self.buffer.capacity() > LARGEST_IDLE {
+            self.buffer = BytesMut::new();
+        }
     }
 
     fn line_too_large(&self) -> Problem {

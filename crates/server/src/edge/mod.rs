@@ -4,6 +4,9 @@
 mod accept;
 mod auth;
 mod body;
+mod browser;
+mod byte_budget;
+mod credentials;
 mod decode;
 mod drain;
 mod fault;
@@ -14,11 +17,13 @@ mod keys;
 mod limits;
 mod lines;
 mod negotiate;
+mod page;
 mod problem;
 mod query;
 mod quota;
 mod request;
 mod routes;
+mod scan;
 mod secret_file;
 mod stream;
 mod ticket;
@@ -27,7 +32,7 @@ mod ticket;
 mod tests;
 
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, RwLock, RwLockReadGuard};
 
 use axum::Router;
 use riverrun_log::Clock;
@@ -37,16 +42,19 @@ pub use auth::{Caller, PathId, PathIds, StreamCaller, not_found, unauthenticated
 pub use body::{
     BodyKind, CompactJson, OptionalJson, OptionalText, StrictJson, body_kind, read_all, refuse_encoding,
 };
+pub(crate) use body::{broken, check_announced, too_large, too_slow};
 pub use decode::{compact, decode, decode_text};
 pub use drain::Drain;
 pub use fault::{Fault, FaultKind};
 pub use health::{NotReady, Readiness};
 pub use host::Hosts;
-pub use keys::{DEFAULT_TENANT, KeyRequest, Keys, NewKey, Scope};
-pub use limits::{DEFAULT_PORT, Limits};
+pub use keys::{DEFAULT_TENANT, KeyRequest, Keys, NewKey, Scope, TenantKeys};
+pub use limits::{DEFAULT_PORT, Limits, Quota, TenantQuotas};
 pub use lines::Lines;
 pub use negotiate::{Media, answers_json, negotiate};
+pub use page::PageOrigin;
 pub use problem::Problem;
+pub(crate) use problem::quota_exceeded;
 pub use query::{FromParams, Params, StrictQuery, invalid};
 pub use quota::StreamPermit;
 pub use request::RequestId;
@@ -57,6 +65,7 @@ pub use stream::stream_response;
 pub use ticket::Tickets;
 
 use crate::metrics::Metrics;
+use byte_budget::ByteBudget;
 
 /// What the edge is told at start.
 #[derive(Debug, Clone)]
@@ -69,6 +78,8 @@ pub struct Config {
     pub origins: Vec<String>,
     /// A proxy stands in front: its words about the caller's connection are believed.
     pub behind_proxy: bool,
+    /// `/metrics` needs no key, wherever the server is reached.
+    pub open_metrics: bool,
     pub limits: Limits,
     /// Faults on request, and no key for the routes of dialects. Loopback only.
     pub dev: bool,
@@ -81,6 +92,7 @@ impl Config {
             hosts: Vec::new(),
             origins: Vec::new(),
             behind_proxy: false,
+            open_metrics: false,
             limits: Limits::default(),
             dev: false,
         }
@@ -93,24 +105,39 @@ pub struct Edge(Arc<Inner>);
 
 struct Inner {
     config: Config,
-    hosts: Hosts,
+    /// What a reload may change.
+    reloadable: RwLock<Reloadable>,
     keys: Keys,
     tickets: Tickets,
     failures: auth::Failures,
     quotas: quota::Quotas,
+    /// Bodies in memory, and uploads in files.
+    body_bytes: Arc<ByteBudget>,
+    upload_bytes: Arc<ByteBudget>,
     metrics: Arc<Metrics>,
     drain: Drain,
     readiness: Readiness,
     clock: Arc<dyn Clock>,
 }
 
+#[derive(Clone)]
+struct Reloadable {
+    limits: Arc<Limits>,
+    hosts: Arc<Hosts>,
+}
+
 impl Edge {
     pub fn new(config: Config, keys: Keys, metrics: Arc<Metrics>, clock: Arc<dyn Clock>) -> Self {
         Self(Arc::new(Inner {
-            hosts: Hosts::new(config.bound, &config.hosts, &config.origins),
+            reloadable: RwLock::new(Reloadable {
+                limits: Arc::new(config.limits.clone()),
+                hosts: Arc::new(Hosts::new(config.bound, &config.hosts, &config.origins)),
+            }),
             tickets: Tickets::new(&config.limits),
             failures: auth::Failures::new(config.limits.failed_auth_per_minute),
             quotas: quota::Quotas::new(&config.limits),
+            body_bytes: ByteBudget::new("body_bytes_in_flight", config.limits.body_bytes_in_flight),
+            upload_bytes: ByteBudget::new("upload_bytes_in_flight", config.limits.upload_bytes_in_flight),
             readiness: Readiness::default(),
             drain: Drain::new(),
             config,
@@ -151,8 +178,40 @@ impl Edge {
         self.0.quotas.take_events(caller.tenant(), count)
     }
 
-    pub fn limits(&self) -> &Limits {
-        &self.0.config.limits
+    /// Counts events that are stored already, such as those of an import: later ones wait until they are paid off.
+    pub fn charge_events(&self, caller: &Caller, count: u64) {
+        self.0.quotas.charge_events(caller.tenant(), count);
+    }
+
+    /// The open streams of a tenant, and its events of the last second.
+    pub(crate) fn tenant_use(&self, tenant: &riverrun_event::TenantId) -> (u64, u64) {
+        (self.0.quotas.open_streams(tenant), self.0.quotas.recent_events(tenant))
+    }
+
+    /// Bounds the bodies that are held in memory.
+    pub(crate) fn body_bytes(&self) -> &Arc<ByteBudget> {
+        &self.0.body_bytes
+    }
+
+    /// Bounds the uploads that are held in files.
+    pub(crate) fn upload_bytes(&self) -> &Arc<ByteBudget> {
+        &self.0.upload_bytes
+    }
+
+    pub fn limits(&self) -> Arc<Limits> {
+        self.reloadable().limits.clone()
+    }
+
+    /// Takes other hosts, origins and limits, for what is asked from now on. The limits of connections, tickets, wrong
+    /// keys, streams and rates stay as they were at the start.
+    pub fn reload(&self, hosts: &[String], origins: &[String], limits: Limits) {
+        let hosts = Arc::new(Hosts::new(self.0.config.bound, hosts, origins));
+        let mut reloadable = self.0.reloadable.write().unwrap_or_else(|poison| poison.into_inner());
+        *reloadable = Reloadable { limits: Arc::new(limits), hosts };
+    }
+
+    fn reloadable(&self) -> RwLockReadGuard<'_, Reloadable> {
+        self.0.reloadable.read().unwrap_or_else(|poison| poison.into_inner())
     }
 
     pub fn metrics(&self) -> &Metrics {
@@ -185,8 +244,8 @@ impl Edge {
         self.hosts().base_url(headers, self.0.config.behind_proxy)
     }
 
-    fn hosts(&self) -> &Hosts {
-        &self.0.hosts
+    fn hosts(&self) -> Arc<Hosts> {
+        self.reloadable().hosts.clone()
     }
 
     fn failures(&self) -> &auth::Failures {
@@ -197,7 +256,11 @@ impl Edge {
         self.0.config.dev
     }
 
-    fn is_loopback_only(&self) -> bool {
-        self.0.config.bound.ip().is_loopback()
+    /// True where only users of this machine reach the server, or where the configuration says so: a proxy or another
+    /// host name means that requests come from elsewhere.
+    fn has_open_metrics(&self) -> bool {
+        let config = &self.0.config;
+        let is_local = config.bound.ip().is_loopback() && !config.behind_proxy && config.hosts.is_empty();
+        config.open_metrics || is_local
     }
 }

@@ -33,7 +33,7 @@ impl Problem {
     pub fn new(code: ErrorCode, detail: impl Into<String>) -> Self {
         Self(Box::new(Inner {
             code,
-            detail: detail.into(),
+            detail: riverrun_secret::redact(&detail.into()).into_owned(),
             field: None,
             limit: None,
             extra: Map::new(),
@@ -90,6 +90,12 @@ impl Problem {
         &self.0.detail
     }
 
+    /// The quota that is used up, its limit and what is used of it.
+    pub(crate) fn used_quota(&self) -> Option<(u64, u64)> {
+        let used = self.0.extra.get("used").and_then(Value::as_u64)?;
+        self.0.limit.map(|limit| (limit, used))
+    }
+
     pub fn field_name(&self) -> Option<&str> {
         self.0.field.as_deref()
     }
@@ -122,7 +128,7 @@ impl Problem {
         for (name, value) in &inner.extra {
             body[name] = value.clone();
         }
-        body["retryable"] = code.is_retryable().into();
+        body["retryable"] = (code.is_retryable() || inner.retry_after.is_some()).into();
         body["error"] = error;
         body
     }
@@ -196,6 +202,7 @@ impl From<riverrun_log::Error> for Problem {
             IdempotencyExists(_) => {
                 Problem::new(code, "the first request with this idempotency key is under way")
             }
+            Quota { quota, limit, used } => quota_exceeded(quota, *limit, *used),
             Full => Problem::new(code, "the disk is full; reads and deletes still work").retry_after(10),
             Failed(_) => {
                 Problem::new(code, "the store failed; nothing is acknowledged until it is opened again")
@@ -203,6 +210,18 @@ impl From<riverrun_log::Error> for Problem {
             Closed => Problem::new(code, "the server is shutting down; try again"),
         }
     }
+}
+
+/// A quota of the tenant is used up. Only for turns at work does waiting help.
+pub(crate) fn quota_exceeded(quota: &'static str, limit: u64, used: u64) -> Problem {
+    let way_out = match quota {
+        "running_turns" => "wait until a turn ends, or cancel one",
+        "sessions" => "delete sessions, or ask the operator for more",
+        _ => "delete sessions or shorten what is stored, or ask the operator for more",
+    };
+    let detail = format!("the tenant's quota `{quota}` is used up: {used} of {limit}; {way_out}");
+    let problem = Problem::new(ErrorCode::QuotaExceeded, detail).quota(quota).limit(limit).with("used", used);
+    if quota == "running_turns" { problem.retry_after(1) } else { problem }
 }
 
 /// The coarse kind that other APIs put into `error.type`.

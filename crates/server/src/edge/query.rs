@@ -152,8 +152,10 @@ fn raw_pairs(query: Option<&str>) -> impl Iterator<Item = Result<(String, String
 }
 
 fn malformed(what: &str) -> Problem {
-    let detail =
-        format!("{what} in the query is not well formed: `%` needs two hex digits, the bytes must be UTF-8");
+    let detail = format!(
+        "{what} in the query is not well formed: `%` needs two hex digits, the bytes must be UTF-8 without control \
+         characters"
+    );
     Problem::new(ErrorCode::InvalidRequest, detail)
 }
 

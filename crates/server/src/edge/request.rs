@@ -12,14 +12,16 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use futures_util::FutureExt;
 use http::header::{
-    ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderName, ORIGIN, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
+    ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderName, ORIGIN, REFERRER_POLICY, UPGRADE, X_CONTENT_TYPE_OPTIONS,
 };
-use http::{HeaderMap, HeaderValue, StatusCode};
+use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use riverrun_event::{ErrorCode, TenantId, check_id};
+use riverrun_log::seeded::{self, Bug};
 use tokio::time::Instant;
 
 use super::Edge;
 use super::fault::Fault;
+use super::host::Page;
 use super::problem::Problem;
 use super::query;
 
@@ -40,6 +42,10 @@ impl Note {
         // A second extractor in the same request says the same.
         let _ = self.0.set(tenant);
     }
+
+    pub(super) fn tenant(&self) -> Option<TenantId> {
+        self.0.get().cloned()
+    }
 }
 
 pub(super) async fn observe(State(edge): State<Edge>, mut request: Request, next: Next) -> Response {
@@ -48,18 +54,19 @@ pub(super) async fn observe(State(edge): State<Edge>, mut request: Request, next
     let note = Note::default();
     let method = request.method().clone();
     let origin = request.headers().get(ORIGIN).cloned();
+    let page = page(&edge, &request);
     let route = request.extensions().get::<MatchedPath>().cloned();
     request.extensions_mut().insert(id.clone());
     request.extensions_mut().insert(note.clone());
 
-    let answered = AssertUnwindSafe(answer(&edge, request, next)).catch_unwind().await;
+    let answered = AssertUnwindSafe(answer(&edge, page, request, next)).catch_unwind().await;
     let response = answered.unwrap_or_else(|_| {
         edge.metrics().panics.increment();
         tracing::error!(request_id = %id.0, "a handler panicked");
         Problem::new(ErrorCode::Internal, "a defect in the server; report the request id").into_response()
     });
     let (mut response, problem) = shape(response, &id);
-    edge.hosts().mark(origin.as_ref(), response.headers_mut());
+    edge.hosts().mark(origin.as_ref(), page, response.headers_mut());
     put_headers(response.headers_mut(), &id);
 
     let route = route.as_ref().map_or("-", MatchedPath::as_str);
@@ -80,17 +87,32 @@ pub(super) async fn observe(State(edge): State<Edge>, mut request: Request, next
     response
 }
 
+/// A page of an origin that some credential names, if it brings one, will bring one, or asks whether it may. Whether
+/// the credential is good, and for this very origin, is found out where the caller is.
+fn page(edge: &Edge, request: &Request) -> Page {
+    let headers = request.headers();
+    let asks = request.method() == Method::OPTIONS || headers.contains_key(UPGRADE);
+    let comes_with_one = asks || super::auth::presents_credential(headers, request.uri().query());
+    if headers.contains_key(ORIGIN) && comes_with_one && edge.is_page_origin(headers) {
+        Page::OfCredential
+    } else {
+        Page::Other
+    }
+}
+
 /// The checks that come before any route, then the route.
-async fn answer(edge: &Edge, mut request: Request, next: Next) -> Response {
+async fn answer(edge: &Edge, page: Page, mut request: Request, next: Next) -> Response {
     let hosts = edge.hosts();
-    if let Err(problem) = hosts.check_host(&request).and_then(|()| query::refuse_keys(request.uri().query()))
-    {
+    let checked = refuse_repeated(request.headers())
+        .and_then(|()| hosts.check_host(&request))
+        .and_then(|()| query::refuse_keys(request.uri().query()));
+    if let Err(problem) = checked {
         return problem.into_response();
     }
-    if let Some(preflight) = hosts.preflight(&request) {
+    if let Some(preflight) = hosts.preflight(&request, page) {
         return preflight.unwrap_or_else(IntoResponse::into_response);
     }
-    if let Err(problem) = hosts.check_origin(&request) {
+    if let Err(problem) = hosts.check_origin(&request, page) {
         return problem.into_response();
     }
     if !edge.is_dev() {
@@ -103,6 +125,49 @@ async fn answer(edge: &Edge, mut request: Request, next: Next) -> Response {
             request.extensions_mut().insert(fault);
             fault.apply(next.run(request).await)
         }
+    }
+}
+
+/// Headers that decide who asks, what is asked or where a request ends. Of two of them one reader takes the first and
+/// another the last.
+const SINGLE: [&str; 22] = [
+    "access-control-request-method",
+    "authorization",
+    "content-encoding",
+    "content-length",
+    "content-type",
+    "expect",
+    "host",
+    "idempotency-key",
+    "last-event-id",
+    "origin",
+    "producer-epoch",
+    "producer-id",
+    "producer-seq",
+    "range",
+    "referer",
+    "sec-fetch-site",
+    "sec-websocket-key",
+    "sec-websocket-version",
+    "transfer-encoding",
+    "x-api-key",
+    "x-goog-api-key",
+    "x-request-id",
+];
+
+/// 400 for a header that is there twice and may not be.
+fn refuse_repeated(headers: &HeaderMap) -> Result<(), Problem> {
+    // Each name counts once in `keys_len`, so most requests are done here.
+    if headers.len() == headers.keys_len() || seeded::is_on(Bug::DuplicateOrigin) {
+        return Ok(());
+    }
+    let is_repeated = |name: &&&str| headers.get_all(**name).iter().nth(1).is_some();
+    match SINGLE.iter().find(is_repeated) {
+        Some(name) => {
+            let detail = format!("the header `{name}` is there more than once; send it once");
+            Err(Problem::new(ErrorCode::InvalidRequest, detail).field(*name))
+        }
+        None => Ok(()),
     }
 }
 

@@ -9,6 +9,7 @@ use axum::{Json, Router};
 use http::StatusCode;
 use http::header::CONTENT_TYPE;
 use riverrun_event::{ErrorCode, KeyId, SessionId, TenantId};
+use riverrun_log::seeded::{self, Bug};
 use riverrun_log::{ApiKey, Timestamp};
 use serde::{Deserialize, Serialize};
 
@@ -16,8 +17,8 @@ use super::auth::{Caller, PathId, not_found};
 use super::body::{OptionalJson, StrictJson};
 use super::keys::{KeyRequest, Scope};
 use super::problem::Problem;
-use super::query::StrictQuery;
-use super::{Edge, health};
+use super::query::{FromParams, Params, StrictQuery, invalid};
+use super::{Edge, browser, health};
 
 /// The routes of the edge, to merge into the server's router.
 pub fn routes<S>() -> Router<S>
@@ -28,6 +29,11 @@ where
     Router::new()
         .route("/v1/keys", post(create_key).get(list_keys))
         .route("/v1/keys/{key}", delete(revoke_key))
+        .route("/v1/keys/{key}/rotate", post(rotate_key))
+        .route("/v1/tenants", get(list_tenants))
+        .route("/v1/browser-credentials", post(browser::create).get(browser::list))
+        .route("/v1/browser-credentials/{credential}", delete(browser::revoke))
+        .route("/v1/browser-credentials/{credential}/renew", post(browser::renew))
         .route("/v1/tickets", post(create_ticket))
         .route_layer(axum::middleware::from_fn(super::answers_json))
         .route("/livez", get(health::live))
@@ -70,6 +76,9 @@ struct KeyView {
     /// The text of the key, shown once.
     #[serde(skip_serializing_if = "Option::is_none")]
     key: Option<String>,
+    /// Until when the secret before a rotation works.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    former_until: Option<u64>,
 }
 
 impl From<ApiKey> for KeyView {
@@ -84,6 +93,7 @@ impl From<ApiKey> for KeyView {
             revoked_at: key.revoked_at.map(Timestamp::millis),
             last_used_at: key.last_used_at.map(Timestamp::millis),
             key: None,
+            former_until: None,
         }
     }
 }
@@ -113,7 +123,7 @@ fn key_request(caller: &Caller, edge: &Edge, command: CreateKey) -> Result<KeyRe
         return Err(Problem::new(ErrorCode::InvalidField, detail).field("label").limit(MAX_LABEL as u64));
     }
     let tenant = command.tenant.unwrap_or_else(|| caller.tenant().clone());
-    if tenant != *caller.tenant() && caller.tenant().as_str() != super::DEFAULT_TENANT {
+    if tenant != *caller.tenant() && !is_operator(caller) {
         let detail = "a key of this tenant makes keys for this tenant only";
         return Err(Problem::new(ErrorCode::Forbidden, detail).field("tenant"));
     }
@@ -125,14 +135,77 @@ fn key_request(caller: &Caller, edge: &Edge, command: CreateKey) -> Result<KeyRe
     Ok(KeyRequest { tenant, scopes, label: command.label.unwrap_or_default(), expires_at })
 }
 
+/// An admin of the default tenant runs the server: it sees to the keys of every tenant. An admin of another tenant
+/// sees to that tenant's keys.
+fn is_operator(caller: &Caller) -> bool {
+    let everybody = seeded::is_on(Bug::EveryAdminSeesAllKeys);
+    caller.has(Scope::Admin) && (everybody || caller.tenant().as_str() == super::DEFAULT_TENANT)
+}
+
+/// Whose keys are listed.
+struct KeysQuery {
+    tenant: Option<WhichTenant>,
+}
+
+enum WhichTenant {
+    All,
+    One(TenantId),
+}
+
+impl FromParams for KeysQuery {
+    const NAMES: &'static [&'static str] = &["tenant"];
+    fn from_params(params: &Params) -> Result<Self, Problem> {
+        let tenant = match params.get("tenant") {
+            None => None,
+            Some("*") => Some(WhichTenant::All),
+            Some(_) => params.parsed("tenant")?.map(WhichTenant::One),
+        };
+        Ok(Self { tenant })
+    }
+}
+
 async fn list_keys(
+    caller: Caller,
+    State(edge): State<Edge>,
+    StrictQuery(query): StrictQuery<KeysQuery>,
+) -> Result<Response, Problem> {
+    caller.require(Scope::Admin)?;
+    let tenant = match query.tenant {
+        None => Some(caller.tenant().clone()),
+        Some(WhichTenant::One(tenant)) if tenant == *caller.tenant() => Some(tenant),
+        Some(_) if !is_operator(&caller) => return Err(operator_only("tenant")),
+        Some(WhichTenant::One(tenant)) => Some(tenant),
+        Some(WhichTenant::All) => None,
+    };
+    let keys: Vec<KeyView> = edge.keys().list(tenant.as_ref()).into_iter().map(KeyView::from).collect();
+    Ok(Json(serde_json::json!({"keys": keys})).into_response())
+}
+
+fn operator_only(field: &'static str) -> Problem {
+    let detail = format!("only an admin of tenant `{}` sees other tenants", super::DEFAULT_TENANT);
+    Problem::new(ErrorCode::Forbidden, detail).field(field)
+}
+
+async fn list_tenants(
     caller: Caller,
     State(edge): State<Edge>,
     StrictQuery(()): StrictQuery<()>,
 ) -> Result<Response, Problem> {
     caller.require(Scope::Admin)?;
-    let keys: Vec<KeyView> = edge.keys().list(caller.tenant()).into_iter().map(KeyView::from).collect();
-    Ok(Json(serde_json::json!({"keys": keys})).into_response())
+    if !is_operator(&caller) {
+        return Err(operator_only("tenant"));
+    }
+    let view = |tenant: super::TenantKeys| serde_json::json!({"tenant": tenant.tenant, "liveKeys": tenant.live, "keys": tenant.total});
+    let tenants: Vec<_> = edge.keys().tenants().into_iter().map(view).collect();
+    Ok(Json(serde_json::json!({"tenants": tenants})).into_response())
+}
+
+/// The key of this id, if the caller may see to it. A malformed id, an absent key and another's answer alike.
+fn managed_key(caller: &Caller, edge: &Edge, id: &str) -> Result<KeyId, Problem> {
+    caller.require(Scope::Admin)?;
+    let id = KeyId::new(id).map_err(|_| not_found())?;
+    let tenant = edge.keys().tenant_of(&id).ok_or_else(not_found)?;
+    if tenant == *caller.tenant() || is_operator(caller) { Ok(id) } else { Err(not_found()) }
 }
 
 async fn revoke_key(
@@ -141,13 +214,42 @@ async fn revoke_key(
     StrictQuery(()): StrictQuery<()>,
     PathId(id): PathId,
 ) -> Result<StatusCode, Problem> {
-    caller.require(Scope::Admin)?;
-    // A malformed id and an absent one are the same to the caller.
-    let id = KeyId::new(&id).map_err(|_| not_found())?;
-    match edge.keys().revoke(caller.tenant(), &id).await? {
+    let id = managed_key(&caller, &edge, &id)?;
+    match edge.keys().revoke(&id).await? {
         true => Ok(StatusCode::NO_CONTENT),
         false => Err(not_found()),
     }
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct RotateKey {
+    /// How long the former secret works on; a day unless asked otherwise.
+    overlap_seconds: Option<u64>,
+}
+
+async fn rotate_key(
+    caller: Caller,
+    State(edge): State<Edge>,
+    StrictQuery(()): StrictQuery<()>,
+    PathId(id): PathId,
+    OptionalJson(command): OptionalJson<RotateKey>,
+) -> Result<Response, Problem> {
+    const DEFAULT: u64 = 24 * 60 * 60;
+    const LONGEST: u64 = 30 * 24 * 60 * 60;
+    let id = managed_key(&caller, &edge, &id)?;
+    let overlap = command.overlap_seconds.unwrap_or(DEFAULT);
+    if overlap > LONGEST {
+        return Err(invalid("overlapSeconds", &format!("it must be 0 to {LONGEST}")).limit(LONGEST));
+    }
+    let rotated = edge.keys().rotate(&id, Duration::from_secs(overlap)).await?.ok_or_else(|| {
+        let detail = "this key is revoked or has expired; make a new one instead";
+        Problem::new(ErrorCode::InvalidRequest, detail).field("key")
+    })?;
+    let until = edge.clock().now().plus(Duration::from_secs(overlap)).millis();
+    let view =
+        KeyView { key: Some(rotated.text), former_until: Some(until), ..KeyView::from(rotated.stored) };
+    Ok(Json(view).into_response())
 }
 
 #[derive(Debug, Default, Deserialize)]

@@ -16,6 +16,7 @@ use bytes::Bytes;
 use http::header::{CONNECTION, CONTENT_TYPE, DATE, TRANSFER_ENCODING};
 use http::{HeaderValue, Version};
 use http_body::Body as _;
+use riverrun_log::seeded::{self, Bug};
 use socket2::SockRef;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadBuf};
 use tokio::net::TcpStream;
@@ -30,8 +31,7 @@ use super::negotiate::Media;
 pub(super) struct Handover;
 
 /// An answer that streams `body`. An error in the body cuts the connection without the last chunk, which is how
-/// a reader learns that the stream is not complete. The request's own body must have been read by now, and the
-/// connection serves nothing else after it.
+/// a reader learns that the stream is not complete. The request's own body must have been read by now.
 pub fn stream_response(media: Media, body: Body) -> Response {
     let mut response = Response::new(body);
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(media.as_str()));
@@ -39,17 +39,23 @@ pub fn stream_response(media: Media, body: Body) -> Response {
     response
 }
 
-/// Writes `response` to its end, or until the reader is gone.
+/// Writes `response` to its end, or until the reader is gone. Returns the socket if it can serve another request:
+/// the body ended with its last chunk and the client sent nothing meanwhile.
 pub(super) async fn write(
     stream: TcpStream,
     version: Version,
     response: Response,
     limits: &Limits,
-) -> io::Result<()> {
+) -> io::Result<Option<TcpStream>> {
     let timing =
         Timing { dead: limits.dead_after.saturating_sub(limits.ping_every), stall: limits.stall_time };
     SockRef::from(&stream).set_tcp_user_timeout(Some(timing.dead))?;
     let chunked = version != Version::HTTP_10;
+    if !chunked {
+        // Without chunks the end of the connection is the end of the body. Until the body is complete, closing the
+        // socket resets it, also when the process is killed, so that a cut is an error and not an end.
+        SockRef::from(&stream).set_linger(Some(Duration::ZERO))?;
+    }
     let resets = response.extensions().get::<ResetWhenCut>().is_some();
     let (head, body) = head_bytes(response, chunked);
     let mut writer = Writer {
@@ -60,6 +66,7 @@ pub(super) async fn write(
         queued: 0,
         chunked,
         ended: false,
+        has_pipelined: false,
         stalled: None,
         timing,
     };
@@ -68,8 +75,21 @@ pub(super) async fn write(
         SockRef::from(&writer.stream).set_linger(Some(Duration::ZERO))?;
     }
     written?;
-    writer.stream.shutdown().await?;
-    linger(writer.stream).await;
+    if chunked && !writer.has_pipelined {
+        SockRef::from(&writer.stream).set_tcp_user_timeout(None)?;
+        return Ok(Some(writer.stream));
+    }
+    if !chunked {
+        SockRef::from(&writer.stream).set_linger(None)?;
+    }
+    close(writer.stream).await?;
+    Ok(None)
+}
+
+/// Ends a connection whose last answer is complete.
+pub(super) async fn close(mut stream: TcpStream) -> io::Result<()> {
+    stream.shutdown().await?;
+    linger(stream).await;
     Ok(())
 }
 
@@ -99,12 +119,17 @@ fn discard(stream: &mut TcpStream, context: &mut Context<'_>) -> Poll<io::Result
     Poll::Ready(Ok(buffer.filled().len()))
 }
 
+/// A chunked head never has `connection: close`: with it Node's fetch takes a body that was cut before its last chunk
+/// for a complete one. A connection that is not used again is closed without announcement.
 fn head_bytes(response: Response, chunked: bool) -> (Bytes, Body) {
     let (mut parts, body) = response.into_parts();
+    parts.headers.remove(CONNECTION);
     if chunked {
         parts.headers.insert(TRANSFER_ENCODING, HeaderValue::from_static("chunked"));
     }
-    parts.headers.insert(CONNECTION, HeaderValue::from_static("close"));
+    if !chunked || seeded::is_on(Bug::CloseHeaderOnStreams) {
+        parts.headers.insert(CONNECTION, HeaderValue::from_static("close"));
+    }
     if let Ok(date) = HeaderValue::from_str(&httpdate::fmt_http_date(SystemTime::now())) {
         parts.headers.insert(DATE, date);
     }
@@ -143,6 +168,8 @@ struct Writer {
     queued: usize,
     chunked: bool,
     ended: bool,
+    /// The client sent bytes while the stream ran. They are lost, so the connection cannot be used again.
+    has_pipelined: bool,
     stalled: Option<Pin<Box<Sleep>>>,
     timing: Timing,
 }
@@ -304,8 +331,8 @@ impl Writer {
         loop {
             match ready!(discard(&mut self.stream, context))? {
                 0 => return Poll::Ready(Err(io::ErrorKind::ConnectionReset.into())),
-                // The connection serves nothing after this answer, so what comes is not looked at.
-                _ => continue,
+                // Reading on is how a hang-up is noticed. A client that pipelines asks again after the close.
+                _ => self.has_pipelined = true,
             }
         }
     }

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use riverrun_event::{ErrorCode, SessionId};
+use riverrun_log::seeded::{self, Bug};
 use sha2::{Digest, Sha256};
 use tokio::time::Instant;
 
@@ -28,11 +29,18 @@ pub struct Tickets {
     waiting: Mutex<HashMap<[u8; 32], Grant>>,
     time: Duration,
     per_tenant: usize,
+    per_key: usize,
 }
 
 impl Tickets {
     pub(super) fn new(limits: &Limits) -> Self {
-        Self { waiting: Mutex::default(), time: limits.ticket_time, per_tenant: limits.tickets_per_tenant }
+        let per_tenant = limits.tickets_per_tenant;
+        Self {
+            waiting: Mutex::default(),
+            time: limits.ticket_time,
+            per_tenant,
+            per_key: share_of_key(per_tenant),
+        }
     }
 
     /// Makes a ticket that stands for `key` with `scopes`, which the caller has checked to be its own.
@@ -46,6 +54,18 @@ impl Tickets {
         let now = Instant::now();
         let mut waiting = self.waiting.lock().unwrap_or_else(|poison| poison.into_inner());
         waiting.retain(|_, grant| grant.until > now);
+        let of_key = waiting.values().filter(|grant| grant.key.stored.id == key.stored.id).count();
+        if of_key >= self.per_key && !seeded::is_on(Bug::KeyTakesAllTickets) {
+            let detail = format!(
+                "{of_key} tickets of this key wait for their use, which is one key's share of the tenant's {}; use \
+                 them, or wait until they expire",
+                self.per_tenant
+            );
+            return Err(Problem::new(ErrorCode::RateLimited, detail)
+                .quota("tickets_per_key")
+                .limit(self.per_key as u64)
+                .retry_after(self.time.as_secs()));
+        }
         let mine = waiting.values().filter(|grant| grant.key.stored.tenant == key.stored.tenant).count();
         if mine >= self.per_tenant {
             let detail =
@@ -69,6 +89,11 @@ impl Tickets {
     pub fn time(&self) -> Duration {
         self.time
     }
+}
+
+/// What one key may hold of something that its tenant shares: a quarter, so that no key takes all of it.
+pub(super) const fn share_of_key(per_tenant: usize) -> usize {
+    per_tenant.div_ceil(4)
 }
 
 fn digest(text: &str) -> [u8; 32] {

@@ -67,6 +67,22 @@ pub(super) fn service(app: &App, model: &str) -> Option<&'static str> {
     }
 }
 
+/// The service's own name of a bare model.
+pub(super) fn model_name(app: &App, name: &str) -> Option<String> {
+    match app.agents().registry.resolve(name)? {
+        Route::Model { model, .. } => Some(model),
+        Route::Agent(_) => None,
+    }
+}
+
+/// The provider of a bare model whose service holds message threads itself.
+pub(super) fn thread_holder(app: &App, name: &str) -> Option<String> {
+    match app.agents().registry.resolve(name)? {
+        Route::Model { provider, .. } if provider.has_threads() => Some(provider.name().to_owned()),
+        Route::Model { .. } | Route::Agent(_) => None,
+    }
+}
+
 fn refuse_hosted(call: &ModelCall, theirs: &str) -> Result<(), Failure> {
     let Some(kind) = call.hosted.first() else { return Ok(()) };
     let message = format!(

@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use axum::extract::{Path, Request, State};
 use axum::response::Response;
-use riverrun_dialect::registry::Session;
 use riverrun_dialect::request::{Failure, InputItem};
 use riverrun_dialect::responses::conversation::{self, conversation_id, session_of};
 use riverrun_dialect::responses::request::{Given, decode_given};
@@ -237,7 +236,7 @@ async fn told(app: &App, hub: &Hub, mut turns: Vec<Turn>) -> Result<Vec<Listed>,
     turns.retain(|turn| turn.status.is_terminal());
     turns.sort_by_key(|turn| turn.last_sequence);
     let places: Vec<_> = turns.iter().map(|turn| turn.last_sequence).collect();
-    let session = Session { id: hub.session(), incarnation: hub.incarnation() };
+    let session = hub.dialect_session();
     let mut told = Vec::new();
     let mut ended = turns.iter();
     app.long_states_at(&hub.key, &places, |state| {

@@ -76,8 +76,8 @@ async fn count(app: &App, model: &str, asking: &Asking) -> Result<Response, Refu
         );
         return Err(Failure::new(501, "not_provided", message).into());
     }
-    let (_, theirs) = model.split_once('/').unwrap_or_default();
-    let body = request::decode_count(theirs, &asking.body)?;
+    let theirs = call::model_name(app, model).unwrap_or_default();
+    let body = request::decode_count(&theirs, &asking.body)?;
     match app.agents().registry.count_tokens(model, DIALECT.name(), body).await {
         Some(Ok(counted)) => Ok(json(counted.get().to_owned())),
         Some(Err(error)) => Err(responses::error::failure_of(&error).into()),

@@ -13,7 +13,7 @@ use riverrun_event::ErrorCode;
 use tokio::time::{Instant, timeout_at};
 
 use super::Refusal;
-use super::start::{Place, Started, subscribe, told};
+use super::start::{Place, Started, name_turn, subscribe, told};
 use crate::app::App;
 use crate::edge::{Caller, Media, Problem, stream_response};
 
@@ -48,7 +48,9 @@ pub async fn stream_or_refuse(
     }
     let first = stream::once(std::future::ready(Ok(Bytes::from(held))));
     let body = Body::from_stream(first.chain(body.into_data_stream()));
-    Ok(stream_response(Media::EventStream, body))
+    let mut response = stream_response(Media::EventStream, body);
+    name_turn(&mut response, started, dialect, rules.framing);
+    Ok(response)
 }
 
 /// A response that failed is an object, so Chat Completions say how it is refused.

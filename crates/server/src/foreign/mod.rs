@@ -20,6 +20,7 @@ mod decisions;
 mod gemini;
 mod hold;
 mod langgraph;
+mod message_threads;
 mod models;
 mod one_shot;
 mod refuse;
@@ -126,7 +127,8 @@ async fn enter(
     let id = request.extensions().get::<RequestId>().cloned();
     let answered = async {
         let asking = let_in(app, scope, request).await?;
-        answer(asking).await
+        let deltas = start::deltas(asking.query.as_deref())?;
+        start::DELTAS.scope(deltas, answer(asking)).await
     };
     let mut response = answered.await.unwrap_or_else(|refusal| refusal.answer(dialect, id.as_ref()));
     // Anthropic's clients look for the name of a request under this name alone.
@@ -142,8 +144,7 @@ async fn let_in(app: &App, scope: Scope, request: Request) -> Result<Asking, Ref
     let caller = Caller::from_request_parts(&mut parts, app).await?;
     caller.require(scope)?;
     refuse_encoding(&parts.headers)?;
-    let limits = app.edge().limits();
-    let body = read_all(&parts.headers, body, limits.body_bytes, limits.body_time).await?;
+    let body = read_all(app.edge(), &parts, body).await?;
     let query = parts.uri.query().map(str::to_owned);
     Ok(Asking { caller, headers: parts.headers, query, body })
 }

@@ -61,16 +61,21 @@ fn is_google(request: &Request) -> bool {
     ["x-goog-api-key", "x-goog-api-client"].iter().any(|name| request.headers().contains_key(*name))
 }
 
-/// 404 if no such model can be asked for. A gateway takes every name behind its provider's; the list has those that
-/// it knows.
+/// 404 if no such model can be asked for. A gateway takes every name behind its provider's, and a route every name that
+/// begins as it says; the list has those that are known.
 pub(super) fn require(app: &App, name: &str) -> Result<(), Failure> {
     let names = app.agents().models();
-    if names.iter().any(|known| known == name) || name.contains('/') && app.agents().check(name).is_ok() {
+    if names.iter().any(|known| known == name) || is_open(app, name) && app.agents().check(name).is_ok() {
         return Ok(());
     }
     let shown: String = name.chars().take(80).collect();
     let message = format!("The model '{shown}' does not exist; there are: {}", names.join(", "));
     Err(Failure::new(404, "model_not_found", message).param("model"))
+}
+
+/// True for a name that is served without being listed.
+fn is_open(app: &App, name: &str) -> bool {
+    name.contains('/') || !app.agents().registry.agents.contains_key(name)
 }
 
 fn described(name: &str) -> Model<'_> {

@@ -4,9 +4,10 @@ use axum::extract::{Request, State};
 use axum::response::Response;
 use riverrun_dialect::request::{Failure, ModelCall};
 use riverrun_dialect::{Answer, Dialect, anthropic, chat};
+use riverrun_log::seeded::{self, Bug};
 
 use super::start::{Seen, finished, ids, start, stream, told};
-use super::{Asking, Refusal, call, enter, hold, json};
+use super::{Asking, Refusal, call, enter, hold, json, message_threads};
 use crate::app::App;
 use crate::edge::Scope;
 
@@ -34,14 +35,21 @@ async fn serve(
 ) -> Result<Response, Refusal> {
     let call = decode(&asking.body)?;
     let caller = &asking.caller;
-    let mut submit = call::routed(app, &call, dialect, &asking.headers)?;
     let named = ids(caller, dialect.name(), &asking.headers)?;
-    submit.turn_id = named.as_ref().map(|(_, turn)| turn.clone());
-    let (started, _) = start(app, caller, named.map(|(session, _)| session), submit).await?;
-    if call.stream && call::is_service(app, &call.model) {
+    let (is_stream, is_service) = (call.stream, call::is_service(app, &call.model));
+    let thread = call.thread.clone().filter(|_| !seeded::is_on(Bug::ThreadDropped));
+    let started = match thread {
+        Some(thread) => message_threads::submit(app, caller, call, &thread, &asking.headers, named).await?,
+        None => {
+            let mut submit = call::routed(app, &call, dialect, &asking.headers)?;
+            submit.turn_id = named.as_ref().map(|(_, turn)| turn.clone());
+            start(app, caller, named.map(|(session, _)| session), submit).await?.0
+        }
+    };
+    if is_stream && is_service {
         return hold::stream_or_refuse(app, caller, &started, dialect).await;
     }
-    if call.stream {
+    if is_stream {
         return Ok(stream(app, caller, &started, dialect, Seen::default()).await?);
     }
     finished(app, caller, &started).await?;

@@ -18,7 +18,8 @@ pub fn check_schemas(app: &App, submit: &Submit) -> Result<(), Problem> {
         }
     }
     // A bare model's service judges its answer itself; an agent's is held against the schema here.
-    let agent = submit.agent.as_deref().and_then(|name| app.agents().registry.resolve(name));
+    let agents = app.agents();
+    let agent = submit.agent.as_deref().and_then(|name| agents.registry.resolve(name));
     match (&settings.output_schema, agent) {
         (Some(schema), Some(Route::Agent(_))) => check_output(schema, settings.dialect.as_deref()),
         _ => Ok(()),

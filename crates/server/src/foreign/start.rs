@@ -6,18 +6,17 @@ use axum::body::Body;
 use axum::response::Response;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use http_body_util::BodyExt;
-use riverrun_dialect::registry::Session;
 use riverrun_dialect::request::Failure;
 use riverrun_dialect::{Answer, Dialect, Frames, Framing, Options, Projector};
 use riverrun_event::{Cursor, ErrorCode, Event, Payload, Record, Sequence, SessionId, TurnId};
 use riverrun_fold::State;
 use riverrun_log::SessionKey;
-use riverrun_runner::{Submit, Submitted};
+use riverrun_runner::{Deltas, Submit, Submitted};
 use sha2::{Digest, Sha256};
 
 use super::schemas::check_schemas;
 use crate::app::App;
-use crate::deliver::{CatchUp, Request, Subscription, TypePattern, open};
+use crate::deliver::{CatchUp, Request, Subscription, TypePattern, one_of, open};
 use crate::edge::{Caller, Media, Problem, not_found, stream_response};
 use crate::route::{NewSessionBody, check_addresses, check_blobs, create};
 use crate::runner::Asked;
@@ -58,6 +57,21 @@ pub fn derived(caller: &Caller, words: &[&str]) -> (SessionId, TurnId) {
     (SessionId::from_bytes(sixteen(session)), TurnId::from_bytes(sixteen(turn)))
 }
 
+tokio::task_local! {
+    /// What the query of the request says of deltas, for the turn that it begins.
+    pub(super) static DELTAS: Option<Deltas>;
+}
+
+/// Reads `?deltas=`, which every route that may begin a turn takes.
+pub(super) fn deltas(query: Option<&str>) -> Result<Option<Deltas>, Problem> {
+    let mut members = query.unwrap_or_default().split('&');
+    let Some(word) = members.find_map(|member| member.strip_prefix("deltas=")) else { return Ok(None) };
+    match Deltas::parse(word) {
+        Some(deltas) => Ok(Some(deltas)),
+        None => Err(one_of("deltas", word, "joined, as_sent")),
+    }
+}
+
 /// Makes or finds the session and submits the turn.
 pub async fn start(
     app: &App,
@@ -73,8 +87,11 @@ pub async fn start_with(
     app: &App,
     caller: &Caller,
     new: NewSessionBody,
-    submit: Submit,
+    mut submit: Submit,
 ) -> Result<(Started, Submitted), Problem> {
+    if let Ok(Some(deltas)) = DELTAS.try_with(|deltas| *deltas) {
+        submit.settings.get_or_insert_default().deltas = Some(deltas);
+    }
     if let Some(agent) = &submit.agent {
         app.agents().check(agent)?;
     }
@@ -150,7 +167,23 @@ pub async fn stream_from(
     for (name, value) in rules.headers {
         response.headers_mut().insert(HeaderName::from_static(name), HeaderValue::from_static(value));
     }
+    name_turn(&mut response, started, dialect, rules.framing);
     Ok(response)
+}
+
+/// Says where the turn of a foreign stream is, and how its reader goes on after a cut.
+pub fn name_turn(response: &mut Response, started: &Started, dialect: Dialect, framing: Framing) {
+    let resume = dialect.resume(framing).as_str();
+    let words = [
+        ("riverrun-session", started.hub.session().as_str()),
+        ("riverrun-turn", started.turn.as_str()),
+        ("riverrun-resume", resume),
+    ];
+    for (name, value) in words {
+        if let Ok(value) = HeaderValue::from_str(value) {
+            response.headers_mut().insert(HeaderName::from_static(name), value);
+        }
+    }
 }
 
 /// The turn's frames in any framing.
@@ -245,7 +278,7 @@ pub async fn project(
     // Begun before the turn, so that what it tells is numbered and placed as every reader sees it.
     let mut state = app.state_at(&started.hub.key, first.previous()).await?;
     let options = Options { turn: Some(first), ..Options::default() };
-    let session = Session { id: started.hub.session(), incarnation: started.hub.incarnation() };
+    let session = started.hub.dialect_session();
     let mut at = state.sequence;
     let mut projector = dialect.projector(&session, std::mem::take(&mut state), options);
     let (head, mut frames) = (started.hub.head(), Frames::default());

@@ -12,13 +12,15 @@ use riverrun_event::ErrorCode;
 
 use super::talk::{Protocol, Talk};
 use crate::app::App;
-use crate::edge::{Caller, Params, Peer, Problem, StreamCaller};
+use crate::edge::{Caller, PageOrigin, Params, Peer, Problem, StreamCaller};
 use crate::websocket::{self, Upgrade};
 
 /// Who opened a socket, as far as is known.
 pub struct Opener {
     pub caller: Option<Caller>,
     pub ip: Option<IpAddr>,
+    /// Of the page that opened it.
+    pub origin: PageOrigin,
 }
 
 /// Opens the socket. A key or a ticket is checked before; whether one is needed is the protocol's business.
@@ -28,9 +30,10 @@ pub async fn upgrade<P: Protocol + 'static>(
     protocol: impl FnOnce(Opener) -> Result<P, Problem>,
 ) -> Result<Response, Problem> {
     let (mut parts, _) = request.into_parts();
-    let params = Params::parse(parts.uri.query(), &["ticket"])?;
+    let params = Params::parse(parts.uri.query(), &["ticket", "credential"])?;
     let (response, upgrade) = websocket::accept(&mut parts)?;
     let brings_key = params.get("ticket").is_some()
+        || params.get("credential").is_some()
         || parts.headers.contains_key(AUTHORIZATION)
         || parts.headers.contains_key("x-api-key");
     let caller = match brings_key {
@@ -41,7 +44,7 @@ pub async fn upgrade<P: Protocol + 'static>(
         return Err(Problem::new(ErrorCode::Draining, "the server is shutting down; try again"));
     }
     let ip = parts.extensions.get::<Peer>().map(|peer| peer.0.ip());
-    let protocol = protocol(Opener { caller, ip })?;
+    let protocol = protocol(Opener { caller, ip, origin: app.edge().page_origin(&parts.headers) })?;
     tokio::spawn(serve(app.clone(), upgrade, protocol));
     Ok(response)
 }

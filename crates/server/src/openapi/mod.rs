@@ -62,6 +62,12 @@ pub const ROUTES: &[(&str, &str)] = &[
     ("POST", "/v1/keys"),
     ("GET", "/v1/keys"),
     ("DELETE", "/v1/keys/{key}"),
+    ("POST", "/v1/keys/{key}/rotate"),
+    ("GET", "/v1/tenants"),
+    ("POST", "/v1/browser-credentials"),
+    ("GET", "/v1/browser-credentials"),
+    ("DELETE", "/v1/browser-credentials/{credential}"),
+    ("POST", "/v1/browser-credentials/{credential}/renew"),
     ("GET", "/livez"),
     ("GET", "/readyz"),
     ("GET", "/healthz"),
@@ -131,6 +137,8 @@ pub const ROUTES: &[(&str, &str)] = &[
     ("POST", "/api/chat"),
     ("GET", "/api/chat/{chat}/stream"),
     ("POST", "/api/chat/{chat}/stop"),
+    ("GET", "/v1/usage"),
+    ("GET", "/v1/retention"),
 ];
 
 #[cfg(test)]

@@ -6,12 +6,12 @@ use bytes::Bytes;
 use http::header::{CONTENT_DISPOSITION, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG};
 use http::{HeaderValue, StatusCode};
 use riverrun_event::ErrorCode;
-use riverrun_log::{BlobRef, NewBlob};
+use riverrun_log::BlobRef;
 use serde::Serialize;
 
-use super::json;
+use super::{json, upload};
 use crate::app::App;
-use crate::edge::{Caller, PathId, Problem, Scope, StrictQuery, not_found, read_all, refuse_encoding};
+use crate::edge::{Caller, PathId, Problem, Scope, StrictQuery, not_found, refuse_encoding};
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -33,12 +33,7 @@ pub async fn put(
     refuse_encoding(&parts.headers)?;
     let given = parts.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let media_type = given.filter(|text| text.len() <= 200).unwrap_or("application/octet-stream").to_owned();
-    let limits = app.edge().limits();
-    let bytes = read_all(&parts.headers, body, limits.blob_bytes, limits.body_time).await?;
-    if bytes.is_empty() {
-        return Err(Problem::new(ErrorCode::BodyEmpty, "the blob is empty; send its bytes as the body"));
-    }
-    let info = app.log().put_blob(caller.tenant(), NewBlob { session: None, media_type, bytes }).await?;
+    let info = upload::receive(&app, caller.tenant(), &parts, body, media_type).await?;
     let reference = info.reference.to_string();
     let digest = format!("sha256:{}", reference.trim_start_matches("blob_"));
     Ok(json(

@@ -24,7 +24,7 @@ pub async fn follow(
     let request = Request::read(&params, &headers)?;
     let hub = app.hub(&caller, &session).await?;
     let framing = match media {
-        Media::EventStream => request.dialect.rules().framing,
+        Media::EventStream => request.dialect.rules().own_framing(),
         Media::Ndjson => Framing::Ndjson,
         Media::Json => {
             let body = page(&app, &hub, &request).await?;
@@ -32,11 +32,12 @@ pub async fn follow(
         }
     };
     let (permit, plan) = open(&app, &hub, &caller, &request, framing).await?;
-    let outcome = plan.opening.as_str();
+    let mut about = HeaderMap::new();
+    plan.write_headers(&mut about);
     let body = Subscription::new(app, hub, caller, permit, plan, request.follow);
     let mut response = stream_response(media, Body::new(body));
     let headers = response.headers_mut();
-    headers.insert("riverrun-outcome", HeaderValue::from_static(outcome));
+    headers.extend(about);
     for (name, value) in request.dialect.rules().headers {
         headers.insert(*name, HeaderValue::from_static(value));
     }

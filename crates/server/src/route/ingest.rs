@@ -1,5 +1,6 @@
 //! Events from other frameworks, recordings and producers of one's own. Acknowledged only when durable.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use axum::body::Body;
@@ -9,15 +10,18 @@ use bytes::Bytes;
 use futures_util::stream;
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, StatusCode};
-use riverrun_event::{Cursor, Decoded, ErrorCode, EventType, ProducerId, decode, spill};
+use riverrun_dialect::task::event_of;
+use riverrun_event::{Author, Cursor, Decoded, ErrorCode, EventType, ProducerId, decode, spill};
+use riverrun_log::seeded::{self, Bug};
 use riverrun_log::{BlobRef, Fact, IdempotencyRecord, NewBlob, ProducerStamp};
 use serde_json::value::RawValue;
 
 use super::idempotency;
 use crate::app::App;
+use crate::deliver::one_of;
 use crate::edge::{
-    BodyKind, Caller, Lines, Media, PathId, Problem, Scope, StrictQuery, body_kind, compact, negotiate,
-    read_all,
+    BodyKind, Caller, FromParams, Lines, Media, Params, PathId, Problem, Scope, StrictQuery, body_kind,
+    compact, negotiate, read_all,
 };
 use crate::session::{Batch, Hub, Landed};
 
@@ -25,11 +29,30 @@ use crate::session::{Batch, Hub, Landed};
 const MAX_EVENTS: usize = 10_000;
 const MAX_GROUP: usize = 1_000;
 
+/// The words of what is published.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Published {
+    Native,
+    /// AgentLin's `task.*` frames.
+    Task,
+}
+
+impl FromParams for Published {
+    const NAMES: &'static [&'static str] = &["dialect"];
+    fn from_params(params: &Params) -> Result<Self, Problem> {
+        match params.get("dialect") {
+            None | Some("native") => Ok(Published::Native),
+            Some("task") => Ok(Published::Task),
+            Some(other) => Err(one_of("dialect", other, "native, task")),
+        }
+    }
+}
+
 pub async fn ingest(
     State(app): State<App>,
     caller: Caller,
     PathId(session): PathId,
-    StrictQuery(()): StrictQuery<()>,
+    StrictQuery(published): StrictQuery<Published>,
     request: Request,
 ) -> Result<Response, Problem> {
     caller.require(Scope::Write)?;
@@ -45,16 +68,17 @@ pub async fn ingest(
     match kind {
         BodyKind::Json => {
             let limits = app.edge().limits();
-            let bytes = read_all(&parts.headers, body, limits.body_bytes, limits.body_time).await?;
-            whole(&app, &caller, &hub, &parts.headers, &compact(&bytes, &limits.json)?, producer).await
+            let bytes = read_all(app.edge(), &parts, body).await?;
+            let text = compact(&bytes, &limits.json)?;
+            whole(&app, &caller, &hub, &parts.headers, (&text, published), producer).await
         }
         BodyKind::Ndjson if parts.headers.contains_key("idempotency-key") => {
             let detail = "lines are stored while they arrive; number them with `Producer-Id` and `Producer-Seq` instead";
             Err(Problem::new(ErrorCode::InvalidRequest, detail).field("Idempotency-Key"))
         }
         BodyKind::Ndjson => {
-            let lines = Lines::new(body, app.edge());
-            follow_lines(Producing { app, caller, hub, lines, producer, failed: None }).await
+            let lines = Lines::new(body, app.edge(), Some(caller.tenant().clone()));
+            follow_lines(Producing { app, caller, hub, lines, published, producer, failed: None }).await
         }
     }
 }
@@ -65,7 +89,7 @@ async fn whole(
     caller: &Caller,
     hub: &Hub,
     headers: &HeaderMap,
-    text: &str,
+    (text, published): (&str, Published),
     producer: Option<ProducerStamp>,
 ) -> Result<Response, Problem> {
     let mut attempt = None;
@@ -81,7 +105,7 @@ async fn whole(
         }
         record = Some(attempt.record(digest, Bytes::new()));
     }
-    let events = decode_all(caller, hub, text)?;
+    let events = decode_all(caller, hub, text, published)?;
     app.edge().take_events(caller, events.len())?;
     let landed = store_once(app, hub, events, producer, record).await?;
     let status = if landed.duplicate { StatusCode::OK } else { StatusCode::CREATED };
@@ -120,9 +144,16 @@ fn bad_producer(field: &'static str, reason: &str) -> Problem {
 }
 
 /// One event, or an array of them. All are checked before any is stored.
-pub(crate) fn decode_all(caller: &Caller, hub: &Hub, text: &str) -> Result<Vec<Decoded>, Problem> {
+pub(crate) fn decode_all(
+    caller: &Caller,
+    hub: &Hub,
+    text: &str,
+    published: Published,
+) -> Result<Vec<Decoded>, Problem> {
     if !text.starts_with('[') {
-        return Ok(vec![decode_one(caller, hub, text).map_err(|problem| problem.with("index", 0))?]);
+        return Ok(vec![
+            decode_one(caller, hub, text, published).map_err(|problem| problem.with("index", 0))?,
+        ]);
     }
     let parts: Vec<&RawValue> = serde_json::from_str(text).map_err(|error| {
         Problem::new(ErrorCode::InvalidRequest, format!("not an array of events: {error}"))
@@ -135,13 +166,23 @@ pub(crate) fn decode_all(caller: &Caller, hub: &Hub, text: &str) -> Result<Vec<D
         return Err(Problem::new(ErrorCode::BodyTooLarge, detail).limit(MAX_EVENTS as u64));
     }
     let one = |(index, part): (usize, &&RawValue)| {
-        decode_one(caller, hub, part.get()).map_err(|problem| problem.with("index", index))
+        decode_one(caller, hub, part.get(), published).map_err(|problem| problem.with("index", index))
     };
     parts.iter().enumerate().map(one).collect()
 }
 
-fn decode_one(caller: &Caller, hub: &Hub, text: &str) -> Result<Decoded, Problem> {
-    let decoded = decode(text).map_err(|error| {
+fn decode_one(caller: &Caller, hub: &Hub, text: &str, published: Published) -> Result<Decoded, Problem> {
+    let native = match published {
+        Published::Native => Cow::Borrowed(text),
+        Published::Task => Cow::Owned(event_of(text).map_err(|error| {
+            let problem = Problem::new(ErrorCode::InvalidEvent, error.to_string());
+            match error.field() {
+                Some(field) => problem.field(field),
+                None => problem,
+            }
+        })?),
+    };
+    let decoded = decode(&native).map_err(|error| {
         let problem = Problem::new(error.code(), error.to_string());
         match error.field() {
             Some(field) => problem.field(field),
@@ -153,7 +194,31 @@ fn decode_one(caller: &Caller, hub: &Hub, text: &str) -> Result<Decoded, Problem
         return Err(Problem::new(ErrorCode::InvalidEvent, detail).field("sessionId"));
     }
     may_decide(caller, &decoded)?;
-    Ok(decoded)
+    refuse_stream_type(&decoded)?;
+    Ok(decoded.by(author(caller, text)))
+}
+
+/// By the caller's key alone: nothing that an event says makes it the word of somebody else.
+fn author(caller: &Caller, text: &str) -> Author {
+    if seeded::is_on(Bug::TrustAuthorInPayload) && text.contains("\"author\":\"runner\"") {
+        return Author::Runner;
+    }
+    if caller.has(Scope::Approve) { Author::Approver } else { Author::Writer }
+}
+
+/// `stream.*` are the server's own words about a connection. In the log they would reach readers as if the server had
+/// said them.
+pub(crate) fn refuse_stream_type(decoded: &Decoded) -> Result<(), Problem> {
+    let kind = decoded.draft.kind.as_str();
+    if !kind.starts_with("stream.") {
+        return Ok(());
+    }
+    let shown: String = kind.chars().take(64).collect();
+    let detail = format!(
+        "`{shown}`: types that begin with `stream.` are written by the server about a connection and are never \
+         stored; give a type of your own the prefix `x.`"
+    );
+    Err(Problem::new(ErrorCode::InvalidEvent, detail).field("type"))
 }
 
 /// Whoever writes a decision into the log decides: that takes the scope that a decision takes.
@@ -186,7 +251,7 @@ pub(super) async fn store_once(
 ) -> Result<Landed, Problem> {
     let facts = put_large(app, hub, &mut events).await?;
     let idempotency = idempotency.into_iter().collect();
-    app.append(hub, &Batch { events, producer, idempotency, facts, commands: Vec::new() }).await
+    app.append(hub, &Batch { events, producer, idempotency, facts, ..Batch::default() }).await
 }
 
 /// Puts large strings into the blob store. The facts keep the blobs alive.
@@ -235,6 +300,7 @@ struct Producing {
     caller: Caller,
     hub: Arc<Hub>,
     lines: Lines,
+    published: Published,
     producer: Option<ProducerStamp>,
     /// Why the last group was not stored whole; told behind the answers for what was.
     failed: Option<Problem>,
@@ -289,8 +355,8 @@ impl Producing {
             if !events.is_empty() && !self.lines.has_more().await {
                 break;
             }
-            let (caller, hub) = (&self.caller, &self.hub);
-            let line = self.lines.read_next(|line| decode_one(caller, hub, line)).await;
+            let (caller, hub, published) = (&self.caller, &self.hub, self.published);
+            let line = self.lines.read_next(|line| decode_one(caller, hub, line, published)).await;
             let number = self.lines.number();
             let line = line.and_then(|line| line.transpose().map_err(|problem| problem.with("line", number)));
             match line {

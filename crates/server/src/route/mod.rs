@@ -22,6 +22,8 @@ mod transfer;
 mod turn_input;
 mod turn_stream;
 mod turns;
+mod upload;
+mod usage;
 
 use axum::Router;
 use axum::response::{IntoResponse, Response};
@@ -38,7 +40,7 @@ pub(crate) use agents::inventory;
 pub(crate) use decide::{DecideBody, decide, too_late};
 pub(crate) use evidence::evidence;
 pub(crate) use idempotency::{InFlight, Once, stored_answer};
-pub(crate) use ingest::{answer, decode_all, put_large, store};
+pub(crate) use ingest::{Published, answer, decode_all, put_large, store};
 pub(crate) use kept::{Kept, Verb, create_task, keeps, pause_run, tasks as task_list};
 pub(crate) use processes::{end_process, environment, process_of, processes, write_stdin};
 pub(crate) use queue::{put_first, unqueue, waiting};
@@ -53,6 +55,7 @@ pub(crate) use tasks::{cancel as cancel_task, newest_with, retry as retry_task, 
 pub(crate) use transfer::forked;
 pub(crate) use turn_input::{check_addresses, check_blobs, says_nothing};
 pub(crate) use turns::{CancelBody, SubmitBody, TurnView, cancel_turn, retry_turn, steer_turn, submit_turn};
+pub(crate) use upload::Uploads;
 
 /// Every route, with the edge around it.
 pub fn router(app: App) -> Router {
@@ -87,6 +90,8 @@ pub fn router(app: App) -> Router {
         .route("/v1/actions", get(actions::all))
         .route("/v1/blobs", put(blobs::put))
         .route("/v1/backups", post(backups::post))
+        .route("/v1/usage", get(usage::usage))
+        .route("/v1/retention", get(usage::retention))
         .route_layer(axum::middleware::from_fn(edge::answers_json))
         // These answer in a form that the request chooses.
         .route("/v1/sessions/{session}/turns", post(turns::submit))

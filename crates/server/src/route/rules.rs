@@ -49,8 +49,8 @@ pub async fn remove(
 }
 
 pub(crate) async fn rules(app: &App, hub: &Hub) -> Result<Rules, Problem> {
-    let state = app.state_at(&hub.key, hub.head()).await?;
-    Ok(Rules { rules: riverrun_runner::rules(&state) })
+    let rules = app.answered(Asked::Rule, app.runner().rules(&hub.key).await)?;
+    Ok(Rules { rules })
 }
 
 pub(crate) async fn revoke(

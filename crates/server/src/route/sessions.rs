@@ -5,8 +5,8 @@ use axum::response::{IntoResponse, Response};
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, StatusCode};
 use riverrun_event::{
-    Cursor, Decoded, Draft, EventType, Origin, RawJson, Scope, Sequence, SessionId, SessionInfo, Timestamp,
-    decode,
+    Author, Cursor, Decoded, Draft, EventType, Origin, RawJson, Scope, Sequence, SessionId, SessionInfo,
+    Timestamp, decode,
 };
 use riverrun_log::{Created, NewSession, PageRequest, SessionKey, SessionQuery, SessionRecord};
 use serde::{Deserialize, Serialize};
@@ -82,7 +82,7 @@ pub async fn post(
     OptionalText(text): OptionalText,
 ) -> Result<Response, Problem> {
     caller.require(Right::Write)?;
-    let attempt = idempotency::begin(&app, &caller, &headers, "POST /v1/sessions").await?;
+    let attempt = idempotency::begin(&app, &caller, &headers, &idempotency_route(&caller)).await?;
     let digest = idempotency::digest(text.as_bytes());
     if let Some(again) = attempt.as_ref().map(|attempt| attempt.again(&digest)).transpose()?.flatten() {
         return Ok(again);
@@ -106,6 +106,13 @@ pub async fn post(
     Ok(response)
 }
 
+/// What an idempotency key counts for. A page's keys are its own, so that it is never answered with what somebody else
+/// was told about another session.
+fn idempotency_route(caller: &Caller) -> String {
+    let page = caller.page_id().map_or(String::new(), |id| format!(" {id}"));
+    format!("POST /v1/sessions{page}")
+}
+
 /// Makes a session, or finds the one that was made with the same words. What was said about it is its first event.
 pub(crate) async fn create(
     app: &App,
@@ -117,6 +124,7 @@ pub(crate) async fn create(
         None => SessionId::from_bytes(random_id(app)?),
     };
     caller.require_session(&id)?;
+    caller.require_agent(body.agent.as_deref())?;
     // A bare name may be that of a foreign agent whose events come through ingest. One with a path is ours or wrong.
     if let Some(agent) = body.agent.as_deref().filter(|agent| agent.contains('/')) {
         app.agents().check(agent)?;
@@ -212,7 +220,8 @@ pub(crate) fn event(kind: EventType, scope: &Scope, payload: &impl Serialize) ->
     let name = kind.as_str().to_owned();
     let draft = Draft::new(kind, scope, payload);
     let text = format!("{{\"type\":\"{name}\",{}", &draft.members()[1..]);
-    decode(&text).map_err(|error| Problem::new(error.code(), error.to_string()))
+    let event = decode(&text).map_err(|error| Problem::new(error.code(), error.to_string()))?;
+    Ok(event.by(Author::Writer))
 }
 
 /// What is kept in the metadata of a session.

@@ -7,20 +7,22 @@ use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream;
 use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
-use http::{HeaderMap, StatusCode};
-use riverrun_event::{Cursor, Decoded, ErrorCode, Record, Sequence, SessionId, TurnId, decode};
+use http::{HeaderMap, HeaderValue, StatusCode};
+use riverrun_event::{Author, Cursor, Decoded, ErrorCode, Record, Sequence, SessionId, TurnId, decode};
+use riverrun_log::seeded::{self, Bug};
 use riverrun_log::{Digest, SessionKey};
+use riverrun_runner::CopyReason;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use super::idempotency::{self, Attempt, stored_answer};
-use super::ingest::store_once;
+use super::ingest::{refuse_stream_type, store_once};
 use super::json;
 use super::sessions::create_empty;
 use crate::app::{App, READ_BYTES};
 use crate::edge::{
     Caller, CompactJson, FromParams, Lines, Media, Params, PathId, Problem, Scope, StrictQuery, body_kind,
-    decode_text, negotiate, not_found,
+    decode_text, negotiate, not_found, stream_response,
 };
 use crate::session::{Batch, Hub};
 
@@ -58,8 +60,12 @@ pub async fn export(
         if last == at { Err(riverrun_log::Error::Closed) } else { Ok(Some((out, (app, hub, last, until)))) }
     });
     let name = format!("attachment; filename=\"{}.ndjson\"", hub.session());
-    let headers = [(CONTENT_TYPE, "application/x-ndjson".to_owned()), (CONTENT_DISPOSITION, name)];
-    Ok((headers, Body::from_stream(pieces)).into_response())
+    // Written as a stream, so that an export that is cut is never announced as a connection that ends with it.
+    let mut response = stream_response(Media::Ndjson, Body::from_stream(pieces));
+    if let Ok(name) = HeaderValue::from_str(&name) {
+        response.headers_mut().insert(CONTENT_DISPOSITION, name);
+    }
+    Ok(response)
 }
 
 #[derive(Debug, Serialize)]
@@ -102,7 +108,8 @@ pub async fn import(
         None => "POST /v1/import".to_owned(),
     };
     let attempt = idempotency::begin(&app, &caller, &parts.headers, &route).await?;
-    let mut file = File { lines: Lines::new(body, app.edge()), read: Sha256::new() };
+    let lines = Lines::new(body, app.edge(), Some(caller.tenant().clone()));
+    let mut file = File { lines, read: Sha256::new() };
     if let Some(attempt) = attempt.as_ref().filter(|attempt| attempt.is_known()) {
         while file.line().await?.is_some() {}
         if let Some(again) = attempt.again(&file.digest())? {
@@ -112,12 +119,20 @@ pub async fn import(
     let Some(first) = file.event().await? else {
         return Err(Problem::new(ErrorCode::BodyEmpty, "the file has no events"));
     };
+    if !seeded::is_on(Bug::QuotaBlindImport) {
+        app.edge().take_events(&caller, 1)?;
+    }
     // The places of an export are kept, also of one whose beginning was retired.
     let start_after = first.sequence.map_or(Sequence::ZERO, Sequence::previous);
     let wanted = query.session.or_else(|| first.session_id.clone());
     let hub = new_session(&app, &caller, wanted, start_after).await?;
     match fill(&app, &hub, first, &mut file, attempt.as_ref()).await {
-        Ok(imported) => Ok(json(StatusCode::CREATED, &imported)),
+        Ok(imported) => {
+            if !seeded::is_on(Bug::QuotaBlindImport) {
+                app.edge().charge_events(&caller, imported.events.saturating_sub(1));
+            }
+            Ok(json(StatusCode::CREATED, &imported))
+        }
         Err(problem) => {
             discard(&app, &hub).await?;
             Err(problem)
@@ -149,13 +164,16 @@ impl File {
 
     async fn event(&mut self) -> Result<Option<Decoded>, Problem> {
         let Some(line) = self.line().await? else { return Ok(None) };
-        decode(&line).map(Some).map_err(|error| {
+        let author = if seeded::is_on(Bug::ImportGrantsRules) { Author::Runner } else { Author::Copied };
+        let decoded = decode(&line).map(|event| event.by(author)).map_err(|error| {
             let problem = Problem::new(error.code(), error.to_string()).with("line", self.lines.number());
             match error.field() {
                 Some(field) => problem.field(field),
                 None => problem,
             }
-        })
+        })?;
+        refuse_stream_type(&decoded).map_err(|problem| problem.with("line", self.lines.number()))?;
+        Ok(Some(decoded))
     }
 
     /// Of everything that was read.
@@ -198,7 +216,7 @@ async fn fill(
 ) -> Result<Imported, Problem> {
     let mut place = first.sequence.unwrap_or(Sequence::new(1).unwrap_or_default());
     let of = first.session_id.clone().unwrap_or_else(|| hub.session().clone());
-    let mut open = app.runner().imported();
+    let mut open = app.runner().copied_turns(CopyReason::Imported);
     open.follow(&first, place);
     let (mut group, mut bytes, mut events) = (vec![first], 0, 1_u64);
     loop {
@@ -248,7 +266,8 @@ pub struct ForkBody {
     session_id: Option<SessionId>,
 }
 
-/// A new session with the first `at` events of this one. What was paid for is not paid again.
+/// A new session with the first `at` events of this one. What was paid for is not paid again, and what was decided there
+/// is decided anew: the copy of a rule or of a decision authorises nothing.
 pub async fn fork(
     State(app): State<App>,
     caller: Caller,
@@ -267,6 +286,7 @@ pub async fn fork(
     }
     let body: ForkBody = decode_text(&text)?;
     let at = fork_place(&hub, body.at)?;
+    app.edge().take_events(&caller, 1)?;
     let mut wanted = body.session_id;
     if let (None, Some(attempt)) = (&wanted, &attempt) {
         let id = SessionId::from_bytes(attempt.id(&digest));
@@ -278,8 +298,7 @@ pub async fn fork(
         wanted = Some(id);
     }
     let target = forked(&app, &caller, &hub, at, wanted, |_, _| true).await?;
-    // A turn that is open in the copy goes on there, and its timers run, as they would after a restart.
-    app.runner().wake(&target.key);
+    app.edge().charge_events(&caller, at.get().saturating_sub(1));
     let record = app.log().session(&target.key).await?.ok_or_else(not_found)?;
     let view = serde_json::to_string(&super::SessionView::new(record)).expect("a view has string keys");
     if let Some(attempt) = &attempt {
@@ -328,13 +347,16 @@ async fn copy(
     target: &Hub,
     mut is_wanted: impl FnMut(Sequence, &Decoded) -> bool + Send,
 ) -> Result<(), Problem> {
-    let mut from = Sequence::ZERO;
+    let (mut from, mut place) = (Sequence::ZERO, Sequence::ZERO);
+    let mut open = app.runner().copied_turns(CopyReason::Forked);
     while from < at {
         let (mut batch, before) = (Batch::default(), from);
         for chunk in app.log().read(&hub.key, from, READ_BYTES).await? {
             for (sequence, bytes) in chunk.records_after(from).take_while(|(sequence, _)| *sequence <= at) {
                 let event = decoded(hub, sequence, bytes)?;
                 if is_wanted(sequence, &event) {
+                    place = place.next().unwrap_or(Sequence::MAX);
+                    open.follow(&event, place);
                     batch.events.push(event);
                 }
             }
@@ -350,6 +372,10 @@ async fn copy(
             app.append(target, &batch).await?;
         }
     }
+    let (events, _) = open.end();
+    if !events.is_empty() {
+        app.append(target, &Batch { events, ..Batch::default() }).await?;
+    }
     Ok(())
 }
 
@@ -361,5 +387,5 @@ fn decoded(hub: &Hub, sequence: Sequence, bytes: &[u8]) -> Result<Decoded, Probl
     let mut decoded = decode(&wire).map_err(|_| damaged())?;
     // The copy is another event of another log.
     decoded.draft.event_id = None;
-    Ok(decoded)
+    Ok(decoded.by(if seeded::is_on(Bug::ForkRevivesRules) { record.author } else { Author::Copied }))
 }

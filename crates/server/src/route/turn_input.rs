@@ -61,30 +61,31 @@ fn check_part(place: &str, part: &Part) -> Result<(), Problem> {
     }
 }
 
-/// The addresses in what a foreign client brings along: the input and what was said before. What has no scheme is the
-/// name of a file at its service, and so is an address of Google's storage.
+/// The addresses in what a foreign client brings along: the input and what was said before. A file at the client's
+/// service has a name there instead, and an address of Google's storage is one too.
 pub(crate) fn check_addresses(input: Option<&Input>, history: &[Item]) -> Result<(), Problem> {
-    let given = match input {
-        Some(Input::Parts(parts)) => parts.as_slice(),
-        Some(Input::Text(_)) | None => &[],
-    };
-    let said = history.iter().flat_map(|item| match item {
-        Item::Message(message) => message.block_list.as_deref().unwrap_or_default(),
-        Item::ToolResult(result) => result.content.as_deref().unwrap_or_default(),
-        _ => &[],
-    });
-    let address = |part: &Part| match part {
+    let address = |(_, part): (String, &Part)| match part {
         Block::Image(image) => image.image_url.as_ref().map(|found| found.url.clone()),
         Block::File(file) => file.url.clone(),
         Block::Audio(audio) => audio.url.clone(),
         _ => None,
     };
-    let fetched = |url: &String| url.contains(':') && !url.starts_with("gs://");
-    let mut addresses = given.iter().chain(said).filter_map(address).filter(fetched);
+    let fetched = |url: &String| !is_file_name(url) && !url.starts_with("gs://");
+    let mut addresses = placed(input, history).into_iter().filter_map(address).filter(fetched);
     addresses.try_for_each(|url| match blocked(&url) {
         Some(detail) => Err(Problem::new(ErrorCode::UrlBlocked, detail).field("input")),
         None => Ok(()),
     })
+}
+
+/// The name of a file at a service: `file-abc`, `file_011C`, `files/abc-1`. No reader can take it for an address: it has
+/// no scheme, no host, no dots, and no slash at its beginning.
+fn is_file_name(text: &str) -> bool {
+    let is_word = |word: &str| {
+        !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'))
+    };
+    let starts_with_letter = text.starts_with(|c: char| c.is_ascii_alphabetic());
+    starts_with_letter && text.split('/').all(is_word) && text.split('/').next() != Some("localhost")
 }
 
 /// The blobs that are named: each is a reference and the caller's own, before anybody is told that it was taken.
@@ -162,6 +163,7 @@ const KNOWN: &[&str] = &[
     "topP",
     "stop",
     "reasoningEffort",
+    "deltas",
     "extra",
 ];
 

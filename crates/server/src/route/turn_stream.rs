@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use axum::response::Response;
-use http::{HeaderMap, HeaderName, HeaderValue};
+use http::{HeaderMap, HeaderValue};
 use riverrun_dialect::Framing;
 use riverrun_event::Cursor;
 
@@ -13,9 +13,6 @@ use crate::app::App;
 use crate::deliver::{Request, Subscription, open};
 use crate::edge::{Caller, Media, Params, Problem, Scope, negotiate, stream_response};
 use crate::session::Hub;
-
-const TURN: HeaderName = HeaderName::from_static("riverrun-turn");
-const OUTCOME: HeaderName = HeaderName::from_static("riverrun-outcome");
 
 /// The form in which a submit is answered.
 pub(super) enum Wanted {
@@ -27,15 +24,20 @@ impl Wanted {
     /// Reads everything that could be refused, before anything is done.
     pub fn read(caller: &Caller, query: Option<&str>, headers: &HeaderMap) -> Result<Self, Problem> {
         match negotiate(headers, &[Media::Json, Media::EventStream, Media::Ndjson])? {
-            Media::Json => Params::parse(query, &[]).map(|_| Wanted::Answer),
+            // What shapes a stream is checked and has no effect on an answer.
+            Media::Json => request(query).map(|_| Wanted::Answer),
             media @ (Media::EventStream | Media::Ndjson) => {
                 caller.require(Scope::Read)?;
-                let params = Params::parse(query, &["dialect", "index_unit", "types"])?;
-                // A cursor in the headers is about a stream that was cut, not about a turn that is not there yet.
-                Ok(Wanted::Stream(Box::new(Request::read(&params, &HeaderMap::new())?), media))
+                Ok(Wanted::Stream(Box::new(request(query)?), media))
             }
         }
     }
+}
+
+/// A cursor in the headers is about a stream that was cut, not about a turn that is not there yet.
+fn request(query: Option<&str>) -> Result<Request, Problem> {
+    let params = Params::parse(query, &["dialect", "index_unit", "types"])?;
+    Request::read(&params, &HeaderMap::new())
 }
 
 pub(super) async fn stream(
@@ -46,19 +48,21 @@ pub(super) async fn stream(
     media: Media,
     turn: &TurnView,
 ) -> Result<Response, Problem> {
-    let framing = if media == Media::Ndjson { Framing::Ndjson } else { Framing::Sse };
+    let rules = request.dialect.rules();
+    let framing = if media == Media::Ndjson { Framing::Ndjson } else { rules.own_framing() };
     let after = Cursor::parse(&turn.cursor).ok();
     let request = Request { after, turn: Some(turn.turn_id.clone()), ..request };
     // The turn is durable now: whoever is refused here must learn its name.
     let (permit, plan) = open(app, hub, &caller, &request, framing)
         .await
         .map_err(|problem| problem.with("turnId", turn.turn_id.as_str()))?;
-    let outcome = plan.opening.as_str();
+    let mut about = HeaderMap::new();
+    plan.write_headers(&mut about);
     let body = Subscription::new(app.clone(), hub.clone(), caller, permit, plan, request.follow);
     let mut response = stream_response(media, Body::new(body));
-    response.headers_mut().insert(OUTCOME, HeaderValue::from_static(outcome));
-    if let Ok(turn) = HeaderValue::from_str(turn.turn_id.as_str()) {
-        response.headers_mut().insert(TURN, turn);
+    response.headers_mut().extend(about);
+    for (name, value) in rules.headers {
+        response.headers_mut().insert(*name, HeaderValue::from_static(value));
     }
     Ok(response)
 }

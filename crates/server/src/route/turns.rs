@@ -127,6 +127,7 @@ pub async fn submit(
     if let (None, Some(id)) = (&body.turn_id, once.id()) {
         body.turn_id = Some(TurnId::from_bytes(id));
     }
+    caller.require_agent(body.agent.as_deref())?;
     let turn = submit_turn(&app, &hub, body).await?;
     let location = format!("/v1/tasks/{}", turn.task_id);
     let mut response = match wanted {

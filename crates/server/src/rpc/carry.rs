@@ -14,18 +14,25 @@ use super::method::{self, Method};
 use super::params;
 use crate::app::App;
 use crate::deliver::{Subscription, index_unit, open};
-use crate::edge::{Caller, Problem, RequestId, unauthenticated};
+use crate::edge::{Caller, PageOrigin, Problem, RequestId, unauthenticated};
 use crate::route::{self, NewSessionBody};
 use crate::websocket::Close;
 
 /// Sessions for which one connection may note how far it is.
 const MAX_ACKNOWLEDGED: usize = 1024;
 
+/// Where a connection comes from.
+pub struct Peering {
+    pub ip: Option<IpAddr>,
+    /// Of the page that opened it.
+    pub origin: PageOrigin,
+}
+
 /// What the requests of one connection work with and leave behind.
 pub struct Desk {
     pub app: App,
     pub caller: Option<Caller>,
-    pub ip: Option<IpAddr>,
+    pub peer: Peering,
     pub request_id: RequestId,
     /// The subscriptions that are open.
     pub live: BTreeSet<SubscriptionId>,
@@ -44,11 +51,11 @@ pub struct Done {
 }
 
 impl Desk {
-    pub fn new(app: App, caller: Option<Caller>, ip: Option<IpAddr>, request_id: RequestId) -> Self {
+    pub fn new(app: App, caller: Option<Caller>, peer: Peering, request_id: RequestId) -> Self {
         Self {
             app,
             caller,
-            ip,
+            peer,
             request_id,
             live: BTreeSet::new(),
             opened: Vec::new(),
@@ -106,6 +113,9 @@ impl Desk {
         if let Some(scope) = entry.scope {
             caller.require(scope)?;
         }
+        if !entry.is_for_pages() {
+            caller.require_key()?;
+        }
         let (app, params) = (&self.app, call.params.as_str());
         match entry.method {
             Method::Auth | Method::Ping => params::read::<params::Nothing>(params).map(|_| "{}".to_owned()),
@@ -135,7 +145,7 @@ impl Desk {
             let detail = "this connection has a key already; open another one for another key";
             return Err(Problem::new(ErrorCode::InvalidRequest, detail));
         }
-        let caller = self.app.edge().authenticate_key(&params.key, self.ip);
+        let caller = self.app.edge().authenticate_text(&params.key, self.peer.ip, &self.peer.origin);
         if caller.is_err() {
             self.close = Some(Close::Unauthenticated);
         }
@@ -228,7 +238,7 @@ async fn state(app: &App, caller: &Caller, params: params::State) -> Result<Stri
 async fn append(app: &App, caller: &Caller, params: params::Append) -> Result<String, Problem> {
     let producer = params.producer()?;
     let hub = app.hub(caller, &params.session_id).await?;
-    let events = route::decode_all(caller, &hub, params.events.get())?;
+    let events = route::decode_all(caller, &hub, params.events.get(), route::Published::Native)?;
     app.edge().take_events(caller, events.len())?;
     let landed = route::store(app, &hub, events, producer).await?;
     Ok(route::answer(&hub, &landed))

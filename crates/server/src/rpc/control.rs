@@ -71,7 +71,9 @@ pub(super) async fn carry_out(
     let mut members: Map<String, Value> = params::read(params)?;
     members.remove("commandId");
     let rest = Value::Object(members).to_string();
-    let once = Once::of_command(app, caller, command, &format!("{control:?}"), &rest).await?;
+    // A page's commands are its own: it is never answered with what somebody else was told.
+    let page = caller.page_id().map_or(String::new(), |id| format!(" {id}"));
+    let once = Once::of_command(app, caller, command, &format!("{control:?}{page}"), &rest).await?;
     if let Some(answer) = once.answered()? {
         return Ok(answer);
     }

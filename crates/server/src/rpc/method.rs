@@ -38,6 +38,35 @@ pub struct Entry {
     pub params: &'static [Param],
 }
 
+impl Entry {
+    /// Whether a page with a browser credential may call it: what it reads of its own sessions, and what a person does
+    /// to a turn, a queue or an action. Everything else takes a key.
+    pub fn is_for_pages(&self) -> bool {
+        match self.method {
+            Auth | Ping | Discover | SessionCreate | SessionGet | SessionState | SessionFollow
+            | SessionUnfollow | SessionAck | TaskGet | ActionList => true,
+            SessionList | SessionDelete | SessionAppend | Tasks(_) => false,
+            Control(control) => matches!(
+                control,
+                TurnSubmit
+                    | TurnCancel
+                    | TurnRetry
+                    | TurnSteer
+                    | QueueList
+                    | QueueRemove
+                    | QueuePromote
+                    | ActionDecide
+                    | RuleList
+                    | RuleRevoke
+                    | ThreadGet
+                    | TaskList
+                    | SubagentList
+                    | SubagentWait
+            ),
+        }
+    }
+}
+
 const fn entry(
     method: Method,
     name: &'static str,

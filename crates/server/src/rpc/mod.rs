@@ -30,15 +30,16 @@ use riverrun_log::seeded::{self, Bug};
 use crate::app::App;
 use crate::edge::{Params, Peer, Problem, RequestId, StreamCaller};
 use crate::websocket::{self, Upgrade};
-use carry::Desk;
+use carry::{Desk, Peering};
 use connection::Connection;
 
 /// `GET /v1/ws`. A key or a ticket is checked before the upgrade; without either the first message must be `auth`.
 pub async fn upgrade(State(app): State<App>, request: Request) -> Result<Response, Problem> {
     let (mut parts, _) = request.into_parts();
-    let params = Params::parse(parts.uri.query(), &["ticket"])?;
+    let params = Params::parse(parts.uri.query(), &["ticket", "credential"])?;
     let (response, upgrade) = websocket::accept(&mut parts)?;
     let brings_key = params.get("ticket").is_some()
+        || params.get("credential").is_some()
         || parts.headers.contains_key(AUTHORIZATION)
         || parts.headers.contains_key("x-api-key");
     let caller = match brings_key {
@@ -50,7 +51,8 @@ pub async fn upgrade(State(app): State<App>, request: Request) -> Result<Respons
     }
     let ip = parts.extensions.get::<Peer>().map(|peer| peer.0.ip());
     let request_id = parts.extensions.get::<RequestId>().cloned().unwrap_or_else(|| RequestId("-".into()));
-    let desk = Desk::new(app.clone(), caller, ip, request_id);
+    let origin = app.edge().page_origin(&parts.headers);
+    let desk = Desk::new(app.clone(), caller, Peering { ip, origin }, request_id);
     tokio::spawn(serve(app, upgrade, desk));
     Ok(response)
 }

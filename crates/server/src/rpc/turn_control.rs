@@ -71,6 +71,7 @@ pub(super) async fn submit(app: &App, caller: &Caller, params: &str, once: &Once
     if let (None, Some(id)) = (&body.turn_id, once.id()) {
         body.turn_id = Some(TurnId::from_bytes(id));
     }
+    caller.require_agent(body.agent.as_deref())?;
     let hub = app.hub(caller, &session).await?;
     Ok(text(&route::submit_turn(app, &hub, body).await?))
 }

@@ -48,7 +48,9 @@ impl Agents {
         let models = providers.flat_map(|(name, provider)| {
             provider.models().into_iter().map(move |model| format!("{name}/{model}"))
         });
-        agents.chain(models).collect()
+        // A route for many names is not one that can be asked for.
+        let routes = self.registry.routes.exact.keys().cloned();
+        agents.chain(routes).chain(models).collect()
     }
 
     /// The names that a caller may use.
@@ -56,7 +58,8 @@ impl Agents {
         let bare = self.registry.agents.keys().cloned();
         let providers = self.registry.providers.keys();
         let providers = providers.filter(|name| self.scripts_for_all || *name != SCRIPTED);
-        bare.chain(providers.map(|name| format!("{name}/…"))).collect()
+        let routes = self.registry.routes.names();
+        bare.chain(routes).chain(providers.map(|name| format!("{name}/…"))).collect()
     }
 }
 

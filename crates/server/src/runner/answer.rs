@@ -4,7 +4,7 @@ use riverrun_event::ErrorCode;
 use riverrun_runner::CommandError;
 
 use crate::app::App;
-use crate::edge::{Problem, not_found};
+use crate::edge::{Problem, not_found, quota_exceeded};
 
 /// What is asked of the runner, as the metrics name it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,6 +80,7 @@ pub(crate) fn problem(error: &CommandError) -> Problem {
             tracing::warn!(cause, "the runner could not use the store");
             Problem::new(code, "the store is not available; try again")
         }
+        CommandError::Quota { quota, limit, used } => quota_exceeded(quota, *limit, *used),
         CommandError::NoTask(_) => Problem::new(code, error.to_string()).field("parentTaskId"),
         CommandError::NoTurn(_)
         | CommandError::NoAction(_)
@@ -125,6 +126,7 @@ fn code(error: &CommandError) -> ErrorCode {
         CommandError::Fenced => ErrorCode::NotOwner,
         CommandError::Draining => ErrorCode::Draining,
         CommandError::Full => ErrorCode::StorageFull,
+        CommandError::Quota { .. } => ErrorCode::QuotaExceeded,
         CommandError::Unavailable(_) => ErrorCode::StorageFailed,
     }
 }

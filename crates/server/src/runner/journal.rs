@@ -33,14 +33,14 @@ impl ServerJournal {
         if entry.events.is_empty() {
             return Err(JournalError::Invalid("it has no events".to_owned()));
         }
-        let Entry { mut events, mut facts, commands, idempotency } = std::mem::take(entry);
+        let Entry { mut events, mut facts, commands, idempotency, urgency } = std::mem::take(entry);
         // Large texts are taken out of their events: who tries again needs them whole.
         let limit = app.edge().limits().event_bytes;
         let whole = events.iter().any(|event| event.draft.size() > limit).then(|| events.clone());
         let large = put_large(&app, &hub, &mut events).await.map_err(|problem| from_problem(&problem));
         let own_facts = facts.len();
         let is_stored = large.map(|large| facts.extend(large));
-        let batch = into_batch(Entry { events, facts, commands, idempotency });
+        let batch = into_batch(Entry { events, facts, commands, idempotency, urgency });
         let landed = match is_stored {
             Ok(()) => app.append_from(Source::Runner, &hub, &batch).await.map_err(from_append),
             Err(error) => Err(error),
@@ -138,13 +138,13 @@ impl Landing for HandedOver {
 }
 
 fn into_batch(entry: Entry) -> Batch {
-    let Entry { events, facts, commands, idempotency } = entry;
-    Batch { events, producer: None, idempotency, facts, commands }
+    let Entry { events, facts, commands, idempotency, urgency } = entry;
+    Batch { events, producer: None, idempotency, facts, commands, urgency }
 }
 
 fn into_entry(batch: Batch) -> Entry {
-    let Batch { events, idempotency, facts, commands, .. } = batch;
-    Entry { events, facts, commands, idempotency }
+    let Batch { events, idempotency, facts, commands, urgency, .. } = batch;
+    Entry { events, facts, commands, idempotency, urgency }
 }
 
 impl Journal for ServerJournal {
@@ -216,7 +216,7 @@ fn count(app: &App, batch: &Batch) {
 fn from_append(error: AppendError) -> JournalError {
     match error {
         AppendError::Log(error) => from_log(error),
-        AppendError::TooLarge => JournalError::Invalid(error.to_string()),
+        AppendError::TooLarge | AppendError::RunnerOnly { .. } => JournalError::Invalid(error.to_string()),
     }
 }
 
@@ -226,6 +226,7 @@ fn from_log(error: Error) -> JournalError {
         Error::Fenced { .. } | Error::LeaseHeld { .. } => JournalError::Fenced,
         Error::CommandExists(_) | Error::IdempotencyExists(_) => JournalError::CommandExists,
         Error::Full => JournalError::Full,
+        Error::Quota { quota, limit, used } => JournalError::Quota { quota, limit, used },
         Error::Failed(_)
         | Error::Closed
         | Error::Conflict { .. }
@@ -246,6 +247,11 @@ fn from_problem(problem: &Problem) -> JournalError {
     match problem.code() {
         ErrorCode::NotFound => JournalError::NoSession,
         ErrorCode::StorageFull => JournalError::Full,
+        ErrorCode::QuotaExceeded => {
+            // Large texts go to blobs, and bytes are all that those use up.
+            let (limit, used) = problem.used_quota().unwrap_or_default();
+            JournalError::Quota { quota: "stored_bytes", limit, used }
+        }
         ErrorCode::NotOwner => JournalError::Fenced,
         code if code.is_retryable() => JournalError::Unavailable(problem.detail().to_owned()),
         _ => JournalError::Invalid(problem.detail().to_owned()),

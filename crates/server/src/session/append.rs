@@ -26,6 +26,8 @@ pub struct Batch {
     pub facts: Vec<Fact>,
     /// What becomes of commands with these events.
     pub commands: Vec<CommandChange>,
+    /// Reserved for what ends work, though not all of its events are ends.
+    pub urgency: Urgency,
 }
 
 /// Where a batch went.
@@ -44,6 +46,11 @@ pub enum AppendError {
     Log(#[from] Error),
     #[error("the batch is over the size of a chunk")]
     TooLarge,
+    /// The event at this place of the batch is about a turn that is run here.
+    #[error(
+        "`{kind}` is written by the server's runner, which runs what the event names; send it for turns of your own"
+    )]
+    RunnerOnly { index: usize, kind: String },
 }
 
 impl AppendError {
@@ -51,6 +58,7 @@ impl AppendError {
         match self {
             AppendError::Log(error) => error.code(),
             AppendError::TooLarge => ErrorCode::BodyTooLarge,
+            AppendError::RunnerOnly { .. } => ErrorCode::RunnerOnly,
         }
     }
 }
@@ -163,6 +171,7 @@ impl Hub {
             Some(head) => head,
             None => log.head(&self.key).await?.ok_or_else(gone)?,
         };
+        self.check_authors(log, &head, batch).await?;
         let built_on = head;
         let (chunk, mut all) = build(&head, now, batch, &self.key.session)?;
         let opened_here: Vec<Fact> = abandoned_here(&all, batch);
@@ -292,5 +301,5 @@ fn urgency(batch: &Batch) -> Urgency {
             || matches!(kind, ActionResolved | TaskCancelRequested | TaskCancelled | ToolCancelled)
     };
     let only_ends = !batch.events.is_empty() && batch.events.iter().all(|event| ends(&event.draft.kind));
-    if only_ends { Urgency::Reserved } else { Urgency::Normal }
+    if only_ends { Urgency::Reserved } else { batch.urgency }
 }

@@ -1,7 +1,7 @@
 //! What events tell the catalogue. It commits with the events, so a query never disagrees with the log for long.
 
 use bytes::Bytes;
-use riverrun_event::{Decoded, EventType, Payload, Sequence, ThreadId, Timestamp};
+use riverrun_event::{Decoded, EventType, Payload, Sequence, ThreadId, Timestamp, TurnId};
 use riverrun_fold::session_status;
 use riverrun_log::{Fact, NewAction, Progress, SessionChange, TaskFact, Told, TurnFact};
 
@@ -65,10 +65,13 @@ fn halted(decoded: &Decoded, halted: bool, out: &mut Vec<Fact>) {
 
 /// Says where a task lives, when it first shows.
 fn task(decoded: &Decoded, out: &mut Vec<Fact>) {
-    let (Some(task), Some(turn)) = (&decoded.scope.task_id, &decoded.scope.turn_id) else { return };
+    let Some(task) = &decoded.scope.task_id else { return };
     if is_task_start(&decoded.draft.kind) {
+        // A task that others run may belong to no turn; it is found all the same.
+        let turn = decoded.scope.turn_id.clone();
+        let turn = turn.unwrap_or_else(|| TurnId::new(task.as_str()).expect("ids share one alphabet"));
         let parent = decoded.scope.parent_task_id.clone();
-        out.push(Fact::Task(TaskFact { task: task.clone(), turn: turn.clone(), parent }));
+        out.push(Fact::Task(TaskFact { task: task.clone(), turn, parent }));
     }
 }
 

@@ -7,9 +7,10 @@ use std::task::Waker;
 
 use bytes::Bytes;
 use riverrun_dialect::{Dialect, Frames, Framing, Projector, surround, write_frame};
-use riverrun_event::{Composer, Composing, Origin, Record, RecordBytes, Sequence, SessionId};
+use riverrun_event::{Composer, Composing, IdOrigin, Origin, Record, RecordBytes, Sequence, SessionId};
 use riverrun_log::{Chunk, SessionHead, SessionKey};
 
+use super::hosted::Hosted;
 use super::ring::{Found, Projected, Recent, Ring, SharedKey};
 use super::wake::{Slot, Wakers};
 
@@ -22,6 +23,8 @@ pub struct Hub {
     wakers: Wakers,
     /// Where the next chunk goes; None when it must be asked of the log.
     pub(super) owner: tokio::sync::Mutex<Option<SessionHead>>,
+    /// What is run here. Changed with the owner held.
+    pub(super) hosted: Mutex<Hosted>,
     /// Held while a command on a task looks where it stands and says where it goes.
     pub(crate) task_commands: tokio::sync::Mutex<()>,
     /// Held while what is said about the session is read, changed and said again.
@@ -47,6 +50,8 @@ pub struct Hub {
 /// What is fixed once the session is known to exist.
 struct Identity {
     incarnation: u32,
+    /// How events from before a restore got their ids.
+    origins: Vec<IdOrigin>,
     origin: Origin,
     composer: Composer,
 }
@@ -64,6 +69,7 @@ impl Hub {
             ring: Mutex::default(),
             wakers: Wakers::default(),
             owner: tokio::sync::Mutex::new(None),
+            hosted: Mutex::default(),
             task_commands: tokio::sync::Mutex::new(()),
             describing: tokio::sync::Mutex::new(()),
             tending: tokio::sync::Mutex::new(()),
@@ -81,12 +87,13 @@ impl Hub {
     }
 
     /// Told once the log was asked. Commits that came in between are counted already.
-    pub(super) fn loaded(&self, head: &SessionHead) {
+    pub(super) fn loaded(&self, head: &SessionHead, origins: Vec<IdOrigin>) {
         let session = &self.key.session;
         self.identity.get_or_init(|| Identity {
             incarnation: head.incarnation,
             origin: Origin::new(session, head.incarnation),
-            composer: Composer::new(session, head.incarnation),
+            composer: Composer::with_origins(session, head.incarnation, &origins),
+            origins,
         });
         self.head.fetch_max(head.last.get(), Ordering::AcqRel);
     }
@@ -105,6 +112,12 @@ impl Hub {
 
     pub fn incarnation(&self) -> u32 {
         self.identity().incarnation
+    }
+
+    /// The session as dialects know it.
+    pub fn dialect_session(&self) -> riverrun_dialect::registry::Session<'_> {
+        let Identity { incarnation, origins, .. } = self.identity();
+        riverrun_dialect::registry::Session { id: self.session(), incarnation: *incarnation, origins }
     }
 
     pub fn origin(&self) -> Origin {

@@ -6,11 +6,14 @@ use std::sync::{Arc, Mutex};
 
 use foldhash::HashMap;
 use foldhash::fast::RandomState;
+use riverrun_log::seeded::{self, Bug};
 use riverrun_log::{Clock, Committed, Error, Log, SessionKey};
 
 use super::hub::{Hub, lock};
 
 const SHARDS: usize = 64;
+/// A shard for so many sessions is not made smaller.
+const FEW_SESSIONS: usize = 16;
 /// Readers that the committing thread wakes itself; more are woken by a task, so that the next commit does not wait.
 const FEW_READERS: usize = 8;
 
@@ -99,7 +102,7 @@ impl Hubs {
         }
         match self.log.head(key).await {
             Ok(Some(head)) => {
-                hub.loaded(&head);
+                hub.loaded(&head, self.log.id_origins(key).await?);
                 Ok(Some(hub))
             }
             Ok(None) => {
@@ -142,13 +145,21 @@ impl Hubs {
     /// Drops what was not used for `idle_millis` and has nothing that is still to be packed.
     pub fn sweep(&self, idle_millis: u64) {
         let before = self.clock.now().millis().saturating_sub(idle_millis);
+        if seeded::is_on(Bug::KeepHubs) {
+            return;
+        }
         for shard in &self.shards {
-            lock(shard).retain(|_, hub| {
+            let mut shard = lock(shard);
+            shard.retain(|_, hub| {
                 hub.followers() > 0
                     || hub.last_used.load(Ordering::Relaxed) >= before
                     || hub.since_upkeep.load(Ordering::Relaxed) > 0
                     || Arc::strong_count(hub) > 1
             });
+            if shard.capacity() > 4 * shard.len().max(FEW_SESSIONS) {
+                let room = 2 * shard.len();
+                shard.shrink_to(room);
+            }
         }
     }
 

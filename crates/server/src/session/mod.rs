@@ -2,6 +2,7 @@
 
 mod append;
 mod facts;
+mod hosted;
 mod hub;
 mod hubs;
 mod ring;

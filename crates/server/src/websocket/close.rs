@@ -9,7 +9,8 @@ pub enum Close {
     ProtocolError,
     Binary,
     InvalidText,
-    PingFlood,
+    /// More control, empty or tiny frames than any client needs.
+    FrameFlood,
     TooBig,
     /// The peer is there and takes nothing.
     Stalled,
@@ -30,7 +31,7 @@ impl Close {
             Close::ProtocolError => 1002,
             Close::Binary => 1003,
             Close::InvalidText => 1007,
-            Close::PingFlood => 1008,
+            Close::FrameFlood => 1008,
             Close::TooBig => 1009,
             Close::Stalled => 4008,
             Close::Unauthenticated => 4401,
@@ -47,7 +48,7 @@ impl Close {
             Close::ProtocolError => "a frame is not well formed",
             Close::Binary => "only text frames are taken",
             Close::InvalidText => "a text message is not UTF-8",
-            Close::PingFlood => "more than 10 pings in a second",
+            Close::FrameFlood => "too many pings, pongs, empty or tiny frames in a second",
             Close::TooBig => "a message, a frame or the number of fragments is over the limit",
             Close::Stalled => "nothing was taken for too long; connect again and resume",
             Close::Unauthenticated => "a valid key is needed",

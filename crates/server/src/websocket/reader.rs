@@ -31,7 +31,12 @@ pub struct Reader {
     message: Option<(Vec<u8>, usize)>,
     /// The payload of the control frame under way, which may stand between fragments.
     control: Vec<u8>,
+    /// Frames since the last look that carried next to nothing.
+    tiny: u32,
 }
+
+/// A fragment that is shorter costs more to take than it brings.
+const TINY: u64 = 16;
 
 #[derive(Debug, Clone, Copy)]
 struct Open {
@@ -41,7 +46,12 @@ struct Open {
 
 impl Reader {
     pub fn new(bounds: Bounds) -> Self {
-        Self { bounds, partial: Vec::new(), frame: None, message: None, control: Vec::new() }
+        Self { bounds, partial: Vec::new(), frame: None, message: None, control: Vec::new(), tiny: 0 }
+    }
+
+    /// How many frames carried next to nothing since the last look.
+    pub fn take_tiny_frames(&mut self) -> u32 {
+        std::mem::take(&mut self.tiny)
     }
 
     /// Takes bytes until something is complete. Answers how many were taken.
@@ -89,6 +99,8 @@ impl Reader {
             (Opcode::Continuation, Some((_, fragments))) => *fragments += 1,
             (Opcode::Text, Some(_)) | (Opcode::Continuation, None) => return Err(Close::ProtocolError),
         }
+        let is_tiny = head.length == 0 || head.length < TINY && !head.is_last;
+        self.tiny = self.tiny.saturating_add(u32::from(is_tiny));
         let (held, fragments) =
             self.message.as_ref().map_or((0, 0), |(bytes, fragments)| (bytes.len(), *fragments));
         let fits = head.length <= self.bounds.frame_bytes as u64

@@ -16,6 +16,10 @@ use crate::edge::{Fault, FaultKind};
 
 /// Pings that a peer may send in a second.
 const PINGS_PER_SECOND: u32 = 10;
+/// Pongs that a peer may send in a second. The server itself pings every few seconds.
+const PONGS_PER_SECOND: u32 = 64;
+/// Frames that carry next to nothing: empty ones, and tiny fragments. One message may have a thousand of them.
+const TINY_FRAMES_PER_SECOND: u32 = 2_048;
 const READ_BYTES: usize = 8 * 1024;
 
 /// The connection ended without a word.
@@ -31,12 +35,15 @@ pub struct Socket<T> {
     pub output: Output,
     heard: Instant,
     pings: Window,
+    pongs: Window,
+    tiny: Window,
 }
 
-/// How much came since when.
+/// How much came since when, and how much may come in a second.
 struct Window {
     since: Instant,
     count: u32,
+    most: u32,
 }
 
 impl<T: AsyncRead + AsyncWrite + Unpin> Socket<T> {
@@ -50,7 +57,9 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Socket<T> {
             at: 0,
             output: Output::new(fault),
             heard: now,
-            pings: Window { since: now, count: 0 },
+            pings: Window::new(now, PINGS_PER_SECOND),
+            pongs: Window::new(now, PONGS_PER_SECOND),
+            tiny: Window::new(now, TINY_FRAMES_PER_SECOND),
         }
     }
 
@@ -85,12 +94,18 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Socket<T> {
                 }
                 Err(close) => return Poll::Ready(Ok(Err(close))),
             };
+            let tiny = self.reader.take_tiny_frames();
+            if tiny > 0 && !self.tiny.takes(tiny) {
+                return Poll::Ready(Ok(Err(Close::FrameFlood)));
+            }
             match heard {
-                None | Some(Heard::Pong) => {}
+                None => {}
+                Some(Heard::Pong) if self.pongs.takes(1) => {}
+                Some(Heard::Pong) => return Poll::Ready(Ok(Err(Close::FrameFlood))),
                 Some(Heard::Text(text)) => return Poll::Ready(Ok(Ok(text))),
                 Some(Heard::Close(code)) => return Poll::Ready(Ok(Err(Close::Echo(code)))),
-                Some(Heard::Ping(payload)) if self.pings.takes() => self.output.pong(&payload),
-                Some(Heard::Ping(_)) => return Poll::Ready(Ok(Err(Close::PingFlood))),
+                Some(Heard::Ping(payload)) if self.pings.takes(1) => self.output.pong(&payload),
+                Some(Heard::Ping(_)) => return Poll::Ready(Ok(Err(Close::FrameFlood))),
             }
         }
     }
@@ -146,12 +161,16 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Socket<T> {
 }
 
 impl Window {
-    fn takes(&mut self) -> bool {
+    fn new(since: Instant, most: u32) -> Self {
+        Self { since, count: 0, most }
+    }
+
+    fn takes(&mut self, count: u32) -> bool {
         let now = Instant::now();
         if now.duration_since(self.since) >= Duration::from_secs(1) {
-            *self = Self { since: now, count: 0 };
+            (self.since, self.count) = (now, 0);
         }
-        self.count += 1;
-        self.count <= PINGS_PER_SECOND
+        self.count = self.count.saturating_add(count);
+        self.count <= self.most
     }
 }

@@ -70,7 +70,7 @@ impl Vigil {
         let (now, is_known) = (Instant::now(), caller.is_some());
         Self {
             going: Box::pin(going(edge.clone(), caller.cloned(), words.unauthenticated)),
-            pulse: Box::pin(tokio::time::sleep(pulse(edge.limits(), &words, is_known))),
+            pulse: Box::pin(tokio::time::sleep(pulse(&edge.limits(), &words, is_known))),
             edge,
             words,
             is_known,
@@ -121,8 +121,8 @@ impl Vigil {
         listening: Listening,
     ) -> Result<(), End> {
         let (now, limits) = (Instant::now(), self.edge.limits());
-        self.pulse.as_mut().reset(now + pulse(limits, &self.words, self.is_known));
-        if !self.is_known && now >= self.opened + self.words.auth_time(limits) {
+        self.pulse.as_mut().reset(now + pulse(&limits, &self.words, self.is_known));
+        if !self.is_known && now >= self.opened + self.words.auth_time(&limits) {
             return Err(End::Close(self.words.unauthenticated));
         }
         if let Some(since) = socket.output.stuck_since() {

@@ -44,7 +44,7 @@ async fn a_cursor_that_is_none_of_ours_is_refused() {
     let other = server.get("/v1/sessions/s2").await["cursor"].as_str().expect("a cursor").to_owned();
     check(&server, &format!("after={other}"), &[], 400, "cursor_wrong_run").await;
     check(&server, "", &[("last-event-id", &other)], 400, "cursor_wrong_run").await;
-    check(&server, "after=1", &[("last-event-id", "2")], 400, "cursor_conflict").await;
+    check(&server, "after=2", &[("last-event-id", "1")], 400, "cursor_conflict").await;
     let dialect = check(&server, "dialect=tasks", &[], 400, "unknown_dialect").await;
     assert!(
         dialect["detail"].as_str().is_some_and(|text| text.contains("`native`, ") && text.contains("`task`")),

@@ -308,3 +308,25 @@ async fn a_decision_that_is_written_into_the_log_lets_the_turn_go_on() {
         server.stop().await;
     }
 }
+
+/// The runner holds the session in memory and did not write the question.
+#[tokio::test]
+async fn a_question_from_outside_can_be_decided_at_once() {
+    let (server, runs, _) = waiting().await;
+    for number in 0..8 {
+        let (turn, id) = (format!("outside{number}"), format!("a{number}"));
+        let asked = json!({"type": "action.required", "turnId": turn, "actionId": id, "payload": {
+            "actionType": "approval", "digest": "sha256:0",
+        }});
+        server.tell("s", &[asked]).await;
+        let decided = server
+            .post(
+                &format!("/v1/sessions/s/actions/{id}"),
+                json!({"decision": "approve", "digest": "sha256:0"}),
+            )
+            .await;
+        assert_eq!((decided.status, &decided.json()["won"]), (200, &json!(true)), "{}", decided.text());
+    }
+    assert_eq!(runs.load(Ordering::SeqCst), 0, "nothing of the hosted turn was decided");
+    server.stop().await;
+}

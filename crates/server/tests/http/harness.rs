@@ -83,7 +83,7 @@ impl Server {
             listen: ([127, 0, 0, 1], 0).into(),
             hosts: Vec::new(),
             origins: Vec::new(),
-            limits: Limits { drain_time: Duration::from_secs(3), streams_per_tenant: 4096, ..limits },
+            limits: Limits { drain_time: Duration::from_secs(3), streams_per_tenant: Some(4096), ..limits },
             // Connections go wrong for those who ask for it, and for nobody else.
             dev: true,
             retention: None,
@@ -91,6 +91,7 @@ impl Server {
             backups: None,
             agents,
             behind_proxy: false,
+            open_metrics: false,
             config_schema: Some("{\"title\":\"riverrun.toml\"}".to_owned()),
         };
         let running =

@@ -126,3 +126,40 @@ async fn an_action_whose_turn_ends_waits_no_longer() {
     assert_eq!(pending["actions"][0]["actionId"], "a2");
     server.stop().await;
 }
+
+/// An AgentLin server publishes its frames as they are; readers of any dialect see the task.
+#[tokio::test]
+async fn agentlins_frames_are_taken_as_they_are() {
+    let server = Server::start().await;
+    server.make("s1").await;
+    let frames = concat!(
+        r#"{"type":"task.created","task_id":"task_1","task":{"task_id":"task_1","status":"created"}}"#,
+        "\n",
+        r#"{"type":"task.output_item.added","task_id":"task_1","output_index":0,"item":{"type":"message","id":"msg_1","role":"assistant","block_list":[]}}"#,
+        "\n",
+        r#"{"type":"task.text.done","task_id":"task_1","item_id":"msg_1","output_index":0,"block_index":0,"item":{"type":"text","text":"Hello."}}"#,
+        "\n",
+        r#"{"type":"task.output_item.done","task_id":"task_1","output_index":0,"item":{"type":"message","id":"msg_1","role":"assistant","block_list":[{"type":"text","text":"Hello."}]}}"#,
+        "\n",
+        r#"{"type":"task.completed","task_id":"task_1"}"#,
+        "\n",
+    );
+    let path = "POST /v1/sessions/s1/events?dialect=task";
+    let answer = server.call(path, &[NDJSON], frames.to_owned()).await;
+    assert_eq!(last(&answer)["last"], 5, "{}", answer.text());
+    let page = server.get("/v1/sessions/s1/events?limit=100").await;
+    let kinds: Vec<_> =
+        page["events"].as_array().into_iter().flatten().map(|event| event["type"].clone()).collect();
+    assert_eq!(kinds, ["task.created", "item.started", "item.updated", "item.completed", "task.completed"]);
+    let task = server.get("/v1/tasks/task_1").await;
+    assert_eq!(
+        (&task["status"], &task["output"][0]["block_list"][0]["text"]),
+        (&json!("completed"), &json!("Hello."))
+    );
+    let refused = server.call(path, &[JSON], r#"{"type":"task.working"}"#.to_owned()).await;
+    assert_eq!(refused.status, 400, "{}", refused.text());
+    assert!(refused.text().contains("task_id"), "{}", refused.text());
+    let unknown = server.call("POST /v1/sessions/s1/events?dialect=chat", &[JSON], "{}".to_owned()).await;
+    assert_eq!(unknown.status, 400, "{}", unknown.text());
+    server.stop().await;
+}

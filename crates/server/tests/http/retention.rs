@@ -12,10 +12,25 @@ use crate::stream::{End, Stream};
 async fn filled(server: &Server) -> u64 {
     server.make("s1").await;
     let mut head = 0;
-    for part in session(6, 6).chunks(5) {
+    for part in finished(session(6, 6)).chunks(5) {
         head = server.tell("s1", part).await;
     }
     head
+}
+
+/// The same with an end for every turn: of a session with an open one nothing is retired.
+pub fn finished(mut events: Vec<Value>) -> Vec<Value> {
+    let ends = ["turn.completed", "turn.failed", "turn.cancelled"];
+    let is_over = |turn: &Value| {
+        events.iter().any(|event| event["turnId"] == *turn && ends.iter().any(|end| event["type"] == *end))
+    };
+    let submitted = events.iter().filter(|event| event["type"] == "turn.submitted");
+    let open: Vec<Value> =
+        submitted.map(|event| event["turnId"].clone()).filter(|turn| !is_over(turn)).collect();
+    let cancelled =
+        |turn| json!({"type": "turn.cancelled", "turnId": turn, "payload": {"mode": "immediate"}});
+    events.extend(open.into_iter().map(cancelled));
+    events
 }
 
 fn key() -> SessionKey {

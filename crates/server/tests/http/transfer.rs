@@ -183,7 +183,7 @@ async fn an_export_is_imported_under_another_id_beside_its_source() {
 }
 
 #[tokio::test]
-async fn a_turn_that_is_open_in_a_fork_goes_on_by_itself() {
+async fn a_turn_that_is_open_in_a_fork_ends_there_and_goes_on_with_a_retry() {
     let server = Server::with_agents(agents(&Arc::default())).await;
     server.make("s").await;
     server.submit("s", json!({"input": "go", "agent": "slow", "turnId": "t1"})).await;
@@ -197,7 +197,14 @@ async fn a_turn_that_is_open_in_a_fork_goes_on_by_itself() {
     let forked = server.post("/v1/sessions/s/fork", json!({"at": at, "sessionId": "f"})).await;
     assert_eq!(forked.status, 201, "{}", forked.text());
     let told = server.turn("f", "t1").await;
-    assert_eq!(kinds(&told).last(), Some(&"turn.completed"));
+    let end = told.last().expect("an end");
+    assert_eq!((&end["type"], &end["payload"]["error"]["code"]), (&json!("turn.failed"), &json!("forked")));
+    let again = server.post("/v1/sessions/f/turns/t1/retry", json!({})).await;
+    assert_eq!(again.status, 202, "{}", again.text());
+    let path = format!("/v1/tasks/{}", again.json()["taskId"].as_str().expect("an id"));
+    while server.get(&path).await["status"] != "completed" {
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
     server.stop().await;
 }
 

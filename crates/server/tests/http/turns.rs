@@ -184,7 +184,7 @@ async fn what_is_wrong_is_named_and_nothing_is_done() {
         ),
         ("/turns", r#"{"input":"x","base_url":"http://127.0.0.1"}"#, 400, "unknown_field", Some("base_url")),
         ("/turns", "", 400, "body_empty", None),
-        ("/turns?dialect=task", r#"{"input":"x"}"#, 400, "unknown_field", Some("dialect")),
+        ("/turns?frob=task", r#"{"input":"x"}"#, 400, "unknown_field", Some("frob")),
         ("/turns/none/cancel", "{}", 404, "not_found", None),
         ("/turns/none/cancel", r#"{"mode":"later"}"#, 400, "invalid_field", Some("mode")),
         ("/turns/none/retry", "{}", 404, "not_found", None),

@@ -168,7 +168,7 @@ async fn many_subscriptions_share_a_connection() {
 
 #[tokio::test]
 async fn after_unfollow_nothing_comes_and_its_place_is_free() {
-    let server = server_with(Limits { streams_per_tenant: 2, ..Limits::default() }).await;
+    let server = server_with(Limits { streams_per_tenant: Some(2), ..Limits::default() }).await;
     let mut client = server.connect().await;
     client.make_session("s1").await;
     let follow = json!({"sessionId": "s1"});
@@ -196,7 +196,7 @@ async fn after_unfollow_nothing_comes_and_its_place_is_free() {
 
 #[tokio::test]
 async fn follow_and_unfollow_in_one_batch_leave_nothing() {
-    let server = server_with(Limits { streams_per_tenant: 1, ..Limits::default() }).await;
+    let server = server_with(Limits { streams_per_tenant: Some(1), ..Limits::default() }).await;
     let mut client = server.connect().await;
     client.make_session("s1").await;
     let batch = json!([
@@ -225,4 +225,38 @@ async fn a_deleted_session_ends_its_subscription_with_a_word() {
         }
     }
     assert_eq!(client.ok("ping", json!({})).await, json!({}), "the connection goes on");
+}
+
+#[tokio::test]
+async fn a_dialect_that_shows_one_turn_replays_the_newest_if_none_is_named() {
+    let server = server().await;
+    let mut client = server.connect().await;
+    tell_story(&mut client, "s1").await;
+    for dialect in [
+        "responses",
+        "chat",
+        "anthropic",
+        "gemini",
+        "ag-ui",
+        "ai-sdk",
+        "agents-sdk",
+        "simple-run",
+        "langgraph",
+        "a2a",
+    ] {
+        let asked = |more: Value| {
+            let mut params = json!({"sessionId": "s1", "dialect": dialect, "follow": false});
+            params.as_object_mut().expect("an object").extend(more.as_object().cloned().unwrap_or_default());
+            params
+        };
+        let (opened, frames, _) = collect(&mut client, asked(json!({}))).await;
+        let said = (&opened["scope"], &opened["turn"], &opened["resume"]);
+        assert_eq!(said, (&json!("turn"), &json!("t1"), &json!("cursor")), "{dialect}: {opened}");
+        let (_, named, _) = collect(&mut client, asked(json!({"turn": "t1"}))).await;
+        assert!(!frames.is_empty() && frames == named, "{dialect}: {frames:?}");
+        for (at, (cursor, _)) in frames.iter().enumerate().take(frames.len() - 1) {
+            let (_, rest, _) = collect(&mut client, asked(json!({"after": cursor}))).await;
+            assert_eq!(rest, frames[at + 1..], "{dialect} behind {cursor}");
+        }
+    }
 }

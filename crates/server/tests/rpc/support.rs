@@ -49,6 +49,7 @@ pub async fn server_with(limits: Limits) -> Server {
         backups: None,
         agents: agents(),
         behind_proxy: false,
+        open_metrics: false,
         config_schema: None,
     };
     let log: Arc<dyn Log> = Arc::new(MemoryLog::new(Arc::new(SystemClock)));

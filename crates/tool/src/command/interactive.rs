@@ -4,6 +4,7 @@ use std::pin::pin;
 use std::process::ExitStatus;
 use std::time::Duration;
 
+use riverrun_secret::Redacting;
 use rustix::process::Signal;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::process::ChildStdin;
@@ -15,7 +16,7 @@ use super::{CommandTool, LATE};
 use crate::host::{HowEnded, Orders, ProcessEnd, ProcessHost, ProcessInput, ProcessPlan, Stream, Terminate};
 use crate::process::{CALL, GRACE, Group, MARK, Pipes, Program};
 use crate::run::cancelled;
-use crate::scrub::{Scrubber, Scrubbing};
+use crate::scrub::Scrubber;
 use crate::{Call, Secret, ToolError, ToolErrorKind, ToolOutput};
 
 /// Who ends a process when nobody else does.
@@ -33,7 +34,7 @@ impl CommandTool {
         &self,
         mut program: Program,
         call: Call,
-        secrets: &Scrubber,
+        secrets: Scrubber,
     ) -> Result<ToolOutput, ToolError> {
         let name = &self.definition.name;
         let Some(host) = call.process.clone() else {
@@ -122,11 +123,11 @@ struct Talk {
     stdout: Spool,
     stderr: Spool,
     /// What may be the beginning of a secret is held back until more comes, or the end.
-    clean: (Scrubbing, Scrubbing),
+    clean: (Redacting, Redacting),
 }
 
 impl Talk {
-    fn new(limit: usize, secrets: &Scrubber) -> Self {
+    fn new(limit: usize, secrets: Scrubber) -> Self {
         let (stdout, stderr) = (Spool::new(Stream::Stdout, limit), Spool::new(Stream::Stderr, limit));
         Self { stdout, stderr, clean: (secrets.stream(), secrets.stream()) }
     }
@@ -193,7 +194,7 @@ impl Talk {
         }
     }
 
-    fn clean(&mut self, stream: Stream) -> &mut Scrubbing {
+    fn clean(&mut self, stream: Stream) -> &mut Redacting {
         match stream {
             Stream::Stdout => &mut self.clean.0,
             Stream::Stderr => &mut self.clean.1,

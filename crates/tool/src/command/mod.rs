@@ -86,6 +86,8 @@ impl CommandTool {
     pub fn new(config: CommandConfig) -> Result<Self, String> {
         let template = Template::new(&config.program.argv, &config.parameters)
             .map_err(|problem| format!("the command line of the tool `{}`: {problem}", config.name))?;
+        // Known from the start: another tool may find a secret before this one is called.
+        config.program.scrubber();
         let (time, is_interactive) = (config.timeout, config.interactive);
         let definition = ToolDefinition {
             name: config.name,
@@ -109,7 +111,7 @@ impl CommandTool {
         let mut program = Program { argv, ..self.program.clone() };
         program.env.insert(KEY.to_owned(), Secret::Plain(call.idempotency_key.clone()));
         if self.is_interactive {
-            return self.run_interactive(program, call, &secrets).await;
+            return self.run_interactive(program, call, secrets).await;
         }
         if !call.mark.is_empty() {
             program.env.insert(MARK.to_owned(), Secret::Plain(call.mark.clone()));
@@ -119,7 +121,7 @@ impl CommandTool {
         })?;
         let ended = tokio::select! {
             () = call.cancel.cancelled() => return Err(cancelled(&self.definition.name)),
-            ended = self.follow(group, pipes, &call, &secrets) => ended?,
+            ended = self.follow(group, pipes, &call, secrets) => ended?,
         };
         // What came on the way is clean; what was written as JSON may have hidden it.
         secrets.result(self.ended(ended))
@@ -148,7 +150,7 @@ impl CommandTool {
         mut group: Group,
         pipes: Pipes,
         call: &Call,
-        secrets: &Scrubber,
+        secrets: Scrubber,
     ) -> Result<Ended, ToolError> {
         let Pipes { mut stdin, stdout, stderr } = pipes;
         let (mut output, mut errors) = (Captured::new(self.output_limit), Vec::new());

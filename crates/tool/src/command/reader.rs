@@ -1,14 +1,14 @@
 //! Reads what a program writes, within limits.
 
 use riverrun_event::Block;
+use riverrun_secret::Redacting;
 use tokio::io::{AsyncRead, AsyncReadExt};
 
-use crate::scrub::Scrubbing;
 use crate::{Progress, ProgressSink};
 
 const PREFIX: &[u8] = b"::progress ";
-/// A progress line longer than this is cut.
-const MAX_LINE: usize = 16 * 1024;
+/// A progress line longer than this is cut. A draft of a picture has room.
+const MAX_LINE: usize = 1 << 20;
 /// A program that writes this many times its limit is stopped.
 const FLOOD: u64 = 64;
 
@@ -50,7 +50,7 @@ pub(super) async fn read_output(
     mut from: impl AsyncRead + Unpin,
     into: &mut Captured,
     progress: &ProgressSink,
-    mut secrets: Scrubbing,
+    mut secrets: Redacting,
 ) -> Result<(), Flood> {
     let mut buffer = vec![0; 16 * 1024];
     // The beginning of a line that is shorter than the prefix.
@@ -105,7 +105,7 @@ fn take(piece: &[u8], start: &mut Vec<u8>, into: &mut Captured, progress: &Progr
     }
 }
 
-/// JSON with `message`, `fraction` and `partial`, which is a block of the output so far; or a message.
+/// JSON with `message`, `fraction`, and `partial`, which is the block of the output at `block_index`; or a message.
 fn parse(line: &[u8]) -> Progress {
     #[derive(serde::Deserialize)]
     #[serde(deny_unknown_fields)]
@@ -113,13 +113,15 @@ fn parse(line: &[u8]) -> Progress {
         message: Option<String>,
         fraction: Option<f64>,
         partial: Option<Block>,
+        #[serde(alias = "blockIndex")]
+        block_index: Option<u32>,
     }
     let text = String::from_utf8_lossy(line);
     let text = text.trim();
     match serde_json::from_str::<Told>(text) {
         Ok(told) => {
             let fraction = told.fraction.map(|fraction| fraction.clamp(0.0, 1.0));
-            Progress { message: told.message, fraction, partial: told.partial }
+            Progress { message: told.message, fraction, partial: told.partial, block_index: told.block_index }
         }
         Err(_) => Progress { message: Some(text.to_owned()), ..Progress::default() },
     }
@@ -130,7 +132,7 @@ pub(super) async fn read_tail(
     mut from: impl AsyncRead + Unpin,
     into: &mut Vec<u8>,
     limit: usize,
-    mut secrets: Scrubbing,
+    mut secrets: Redacting,
 ) -> Result<(), Flood> {
     let mut buffer = vec![0; 4096];
     while let Ok(read @ 1..) = from.read(&mut buffer).await {

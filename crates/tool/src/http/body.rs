@@ -33,7 +33,7 @@ pub(crate) async fn read(mut body: Incoming, limit: usize) -> Result<Bytes, Body
 }
 
 /// What there is of the body, for an error text. It is cleaned before it is cut: half a secret is one too.
-pub(crate) async fn read_tail(body: Incoming, limit: usize, secrets: &Scrubber) -> String {
+pub(crate) async fn read_tail(body: Incoming, limit: usize, secrets: Scrubber) -> String {
     const TAIL: usize = 2048;
     let bytes = read(body, limit).await.unwrap_or_default();
     let text = secrets.text(&String::from_utf8_lossy(&bytes));

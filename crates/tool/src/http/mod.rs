@@ -83,6 +83,9 @@ impl HttpTool {
             Err(_) => Err(format!("the header `{header}` of the tool `{name}` is no header name")),
         };
         let named = config.headers.iter().map(|(name, value)| (name.as_str(), value));
+        // Known from the start: another tool may find a secret before this one is called.
+        Scrubber::of(named.clone());
+        riverrun_secret::learn_url(&config.url);
         let runs = Runs::request(Some(method.as_str()), &config.url, named);
         let headers = config.headers.into_iter().map(header).collect::<Result<_, _>>()?;
         let definition = ToolDefinition {
@@ -98,7 +101,7 @@ impl HttpTool {
         Ok(Self { definition, method, template, headers, outbound, response_limit })
     }
 
-    async fn run(&self, call: &Call, secrets: &Scrubber) -> Result<ToolOutput, ToolError> {
+    async fn run(&self, call: &Call, secrets: Scrubber) -> Result<ToolOutput, ToolError> {
         let bad = |problem: String| self.error(ToolErrorKind::BadArguments, &problem);
         let (mut url, rest) = self.template.fill(&call.arguments).map_err(bad)?;
         let body = self.body(&mut url, rest);
@@ -230,7 +233,7 @@ impl Tool for HttpTool {
         Box::pin(async move {
             tokio::select! {
                 () = call.cancel.cancelled() => Err(cancelled(&self.definition.name)),
-                done = self.run(&call, &secrets) => secrets.result(done),
+                done = self.run(&call, secrets) => secrets.result(done),
             }
         })
     }

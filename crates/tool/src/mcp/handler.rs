@@ -1,6 +1,7 @@
 //! What a server tells without being asked.
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
 use rmcp::ClientHandler;
@@ -21,6 +22,8 @@ const EARLY: usize = 64;
 pub(super) struct Handler {
     /// Counts the changes of the server's list.
     changes: watch::Sender<u64>,
+    /// Those that came over this connection.
+    own_changes: AtomicU64,
     calls: Mutex<Calls>,
 }
 
@@ -70,7 +73,12 @@ impl Drop for Open<'_> {
 
 impl Handler {
     pub fn new(changes: watch::Sender<u64>) -> Self {
-        Self { changes, calls: Mutex::default() }
+        Self { changes, own_changes: AtomicU64::new(0), calls: Mutex::default() }
+    }
+
+    /// How often the server said over this connection that its list changed.
+    pub fn list_changes(&self) -> u64 {
+        self.own_changes.load(Ordering::Acquire)
     }
 
     /// Before the call is sent: what the server says of it may be here first.
@@ -119,7 +127,7 @@ impl ClientHandler for Handler {
     async fn on_progress(&self, told: ProgressNotificationParam, _: NotificationContext<RoleClient>) {
         let fraction =
             told.total.filter(|total| *total > 0.0).map(|total| (told.progress / total).clamp(0.0, 1.0));
-        let progress = Progress { message: told.message, fraction, partial: None };
+        let progress = Progress { message: told.message, fraction, ..Progress::default() };
         self.tell(Whose::Token(told.progress_token), progress);
     }
 
@@ -138,6 +146,7 @@ impl ClientHandler for Handler {
     }
 
     async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {
+        self.own_changes.fetch_add(1, Ordering::AcqRel);
         self.changes.send_modify(|changes| *changes += 1);
     }
 

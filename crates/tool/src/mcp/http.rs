@@ -104,7 +104,7 @@ impl HttpLink {
             return Err(self.expired());
         }
         if !status.is_success() {
-            let tail = body::read_tail(answer.response.into_body(), self.limit, &self.secrets()).await;
+            let tail = body::read_tail(answer.response.into_body(), self.limit, self.secrets()).await;
             let text = format!("HTTP {status}: {tail}");
             let Some(id) = call else { return Err(unexpected(text)) };
             return Ok(StreamableHttpPostResponse::Json(unread::answer(id, meaning(status), text), None));

@@ -12,12 +12,12 @@ use tokio::time::Instant;
 
 use super::handler::Handler;
 use super::http::HttpLink;
-use super::session::Session;
+use super::session::{Listing, Session};
 use super::stdio::{Ending, Reason, Stdio};
-use super::{Endpoint, McpConfig, McpTool, Offer, content, offer, unread};
+use super::{Endpoint, McpConfig, McpTool, Offer, Refused, content, offer, unread};
 use crate::run::cancelled;
 use crate::scrub::Scrubber;
-use crate::{Call, ToolError, ToolErrorKind, ToolOutput};
+use crate::{Call, ToolDefinition, ToolError, ToolErrorKind, ToolOutput};
 
 const MAX_TEXT: usize = 2000;
 /// In `_meta` of a call: the same for every attempt at it.
@@ -47,7 +47,13 @@ struct Link {
 impl McpServer {
     /// Nothing is started yet.
     pub fn new(config: McpConfig) -> Arc<Self> {
-        Arc::new(Self { config, changes: watch::Sender::new(0), link: Mutex::default() })
+        let server = Self { config, changes: watch::Sender::new(0), link: Mutex::default() };
+        // Known from the start: a tool may find a secret before this server is asked.
+        server.secrets();
+        if let Endpoint::Http { url, .. } = &server.config.endpoint {
+            riverrun_secret::learn_url(url);
+        }
+        Arc::new(server)
     }
 
     pub fn name(&self) -> &str {
@@ -63,15 +69,13 @@ impl McpServer {
     pub async fn offer(self: &Arc<Self>) -> Result<Offer, ToolError> {
         let listing = async {
             let session = self.session().await?;
-            let listed = session.list().await;
-            self.settle(&session, listed).await
+            let mut listing = session.listing.lock().await;
+            let (fresh, refused) = self.list(&session).await?;
+            let taken = fresh.tools.clone();
+            *listing = Some(fresh);
+            Ok((taken, refused))
         };
-        let listed = tokio::time::timeout(self.config.start_timeout, listing).await;
-        let mut listed =
-            listed.map_err(|_| self.error(ToolErrorKind::Timeout, "did not list its tools in time"))??;
-        let secrets = self.secrets();
-        listed.iter_mut().for_each(|tool| secrets.json(tool));
-        let (taken, refused) = offer::sort(&self.config, listed);
+        let (taken, refused) = self.in_time(listing).await?;
         for refused in &refused {
             tracing::warn!(
                 server = self.name(),
@@ -84,6 +88,49 @@ impl McpServer {
         Ok(Offer { tools: taken.into_iter().map(tool).collect(), refused })
     }
 
+    /// The tools of a connection. A change that the server tells meanwhile makes the listing an old one.
+    async fn list(&self, session: &Session) -> Result<(Listing, Vec<Refused>), ToolError> {
+        let changes = session.service.service().list_changes();
+        let listed = session.list().await;
+        let mut listed = self.settle(session, listed).await?;
+        let secrets = self.secrets();
+        listed.iter_mut().for_each(|tool| secrets.json(tool));
+        let (tools, refused) = offer::sort(&self.config, listed);
+        Ok((Listing { changes, tools }, refused))
+    }
+
+    async fn in_time<T>(&self, listing: impl Future<Output = Result<T, ToolError>>) -> Result<T, ToolError> {
+        let listed = tokio::time::timeout(self.config.start_timeout, listing).await;
+        listed.map_err(|_| self.error(ToolErrorKind::Timeout, "did not list its tools in time"))?
+    }
+
+    /// Refuses a call of a tool that this connection does not offer as it was defined. A program that was started
+    /// again may offer something else under the name, and so may one that says that its list changed. Behind an
+    /// address the server may be another one at any time, so it is asked before every call.
+    async fn check_tool(
+        &self,
+        session: &Session,
+        wanted: &ToolDefinition,
+        remote: &str,
+    ) -> Result<(), ToolError> {
+        let mut listing = session.listing.lock().await;
+        let is_program = matches!(self.config.endpoint, Endpoint::Stdio(_));
+        let changes = session.service.service().list_changes();
+        let is_fresh = |listing: &Listing| is_program && listing.changes == changes;
+        if !listing.as_ref().is_some_and(is_fresh) {
+            let (fresh, _) = self.in_time(self.list(session)).await?;
+            *listing = Some(fresh);
+        }
+        let offered = listing.iter().flat_map(|listing| &listing.tools);
+        let same = |(offered, name): &(ToolDefinition, String)| name == remote && offered == wanted;
+        if offered.into_iter().any(same) {
+            return Ok(());
+        }
+        let text =
+            format!("no longer offers `{}` as it did when the call was decided; it was not run", wanted.name);
+        Err(self.error(ToolErrorKind::Denied, &text))
+    }
+
     /// Ends the connection; the next call starts it again.
     pub async fn stop(&self) {
         *self.link.lock().await = Link::default();
@@ -91,21 +138,28 @@ impl McpServer {
 
     pub(super) async fn call(
         self: &Arc<Self>,
-        name: &str,
+        definition: &ToolDefinition,
         remote: &str,
         call: Call,
     ) -> Result<ToolOutput, ToolError> {
         let cancel = call.cancel.clone();
         tokio::select! {
-            () = cancel.cancelled() => Err(cancelled(name)),
-            done = self.call_now(remote, call) => done,
+            () = cancel.cancelled() => Err(cancelled(&definition.name)),
+            done = self.call_now(definition, remote, call) => done,
         }
     }
 
-    async fn call_now(self: &Arc<Self>, remote: &str, mut call: Call) -> Result<ToolOutput, ToolError> {
+    async fn call_now(
+        self: &Arc<Self>,
+        definition: &ToolDefinition,
+        remote: &str,
+        mut call: Call,
+    ) -> Result<ToolOutput, ToolError> {
         let session = self.session().await?;
-        // It may still have what it was started with, though the file has another by now.
-        let secrets = session.secrets.and(&self.secrets());
+        if call.must_match {
+            self.check_tool(&session, definition, remote).await?;
+        }
+        let secrets = self.secrets();
         call.progress = secrets.progress(call.progress);
         let arguments = call.arguments.as_object().cloned().unwrap_or_default();
         let mut params = CallToolRequestParams::new(remote.to_owned()).with_arguments(arguments);
@@ -176,7 +230,7 @@ impl McpServer {
     }
 
     async fn start(&self) -> Result<Session, ToolError> {
-        let (reason, secrets) = (Reason::default(), self.secrets());
+        let reason = Reason::default();
         let handler = Handler::new(self.changes.clone());
         let greeting = async {
             match &self.config.endpoint {
@@ -196,7 +250,7 @@ impl McpServer {
         let timeout = || format!("did not greet within {} ms", self.config.start_timeout.as_millis());
         let service = greeted.unwrap_or_else(|_| Err(timeout()));
         let service = service.map_err(|text| self.error(ToolErrorKind::Unavailable, &text))?;
-        Ok(Session { service, reason, secrets })
+        Ok(Session { service, reason, listing: Mutex::default() })
     }
 
     /// What the server is given today and must not tell.

@@ -8,11 +8,11 @@ use rmcp::model::{
 };
 use rmcp::service::{Peer, PeerRequestOptions, RequestHandle, RoleClient, RunningService, ServiceError};
 use serde_json::Value;
+use tokio::sync::Mutex;
 
 use super::handler::Handler;
 use super::stdio::Reason;
-use crate::Call;
-use crate::scrub::Scrubber;
+use crate::{Call, ToolDefinition};
 
 /// Pages and tools that a server may list; a server that goes on forever is stopped.
 const MAX_PAGES: usize = 100;
@@ -22,8 +22,14 @@ pub(super) struct Session {
     pub service: RunningService<RoleClient, Handler>,
     /// Why it ended, once it has.
     pub reason: Reason,
-    /// What it was started with and must not tell.
-    pub secrets: Scrubber,
+    /// The tools of this very connection as they were last listed.
+    pub listing: Mutex<Option<Listing>>,
+}
+
+/// Definitions with the server's own name for each, and how often the server had said that its list changed.
+pub(super) struct Listing {
+    pub changes: u64,
+    pub tools: Vec<(ToolDefinition, String)>,
 }
 
 impl Session {

@@ -144,16 +144,16 @@ async fn follow_log(server: String, mut stderr: ChildStderr, secrets: Scrubber) 
     let mut buffer = BytesMut::new();
     while let Ok(1..) = stderr.read_buf(&mut buffer).await {
         while let Some(at) = buffer.iter().position(|byte| *byte == b'\n') {
-            log_line(&server, &buffer.split_to(at + 1), &secrets);
+            log_line(&server, &buffer.split_to(at + 1), secrets);
         }
         if buffer.len() > MAX_LOG_LINE {
-            log_line(&server, &buffer.split(), &secrets);
+            log_line(&server, &buffer.split(), secrets);
         }
     }
-    log_line(&server, &buffer, &secrets);
+    log_line(&server, &buffer, secrets);
 }
 
-fn log_line(server: &str, line: &[u8], secrets: &Scrubber) {
+fn log_line(server: &str, line: &[u8], secrets: Scrubber) {
     let line = secrets.bytes(line);
     let line = String::from_utf8_lossy(&line[..line.len().min(MAX_LOG_LINE)]);
     let line: String = line.trim_end().chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();

@@ -18,6 +18,6 @@ impl Tool for McpTool {
     }
 
     fn call(&self, call: Call) -> ToolFuture<'_> {
-        Box::pin(self.server.call(&self.definition.name, &self.remote, call))
+        Box::pin(self.server.call(&self.definition, &self.remote, call))
     }
 }

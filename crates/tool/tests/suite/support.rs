@@ -20,6 +20,7 @@ pub fn call(arguments: Value) -> Call {
         cancel: CancellationToken::new(),
         progress: Arc::new(|_| {}),
         process: None,
+        must_match: true,
     }
 }
 

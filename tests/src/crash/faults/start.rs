@@ -112,7 +112,7 @@ fn contents(folder: &Path) -> Result<BTreeMap<String, Vec<u8>>> {
     for entry in std::fs::read_dir(folder)? {
         let entry = entry?;
         let name = entry.file_name().to_string_lossy().into_owned();
-        if name != "lock" {
+        if name != "lock" && entry.file_type()?.is_file() {
             contents.insert(name, std::fs::read(entry.path())?);
         }
     }

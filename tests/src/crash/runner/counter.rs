@@ -2,8 +2,9 @@
 
 use std::io::{BufRead, BufReader, Read, Result, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Between the effect and its answer: where a kill leaves the outcome unknown.
 const WORK: Duration = Duration::from_millis(4);
@@ -22,13 +23,18 @@ pub struct Effect {
 pub struct Counter {
     pub address: SocketAddr,
     effects: Arc<Mutex<Vec<Effect>>>,
+    /// While it is set, calls of the tool `linger` are not answered.
+    pub hold: Arc<AtomicBool>,
 }
+
+/// Nobody holds a call for longer.
+const LONGEST: Duration = Duration::from_secs(60);
 
 impl Counter {
     /// Runs until the process ends.
     pub fn start() -> Result<Self> {
         let listener = TcpListener::bind(("127.0.0.1", 0))?;
-        let counter = Self { address: listener.local_addr()?, effects: Arc::default() };
+        let counter = Self { address: listener.local_addr()?, effects: Arc::default(), hold: Arc::default() };
         let serving = counter.clone();
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
@@ -58,10 +64,15 @@ impl Counter {
         reader.read_exact(&mut body)?;
         let path = first.split(' ').nth(1).unwrap_or_default();
         let tool = path.trim_start_matches('/').split('?').next().unwrap_or_default().to_owned();
+        let lingers = tool == "linger";
         let session = key.split('/').next().unwrap_or_default().to_owned();
         let body = String::from_utf8_lossy(&body).into_owned();
         self.lock().push(Effect { tool, session, key, body });
         std::thread::sleep(WORK);
+        let began = Instant::now();
+        while lingers && self.hold.load(Ordering::Acquire) && began.elapsed() < LONGEST {
+            std::thread::sleep(WORK);
+        }
         let answer =
             b"HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\ncontent-length: 4\r\nconnection: close\r\n\r\ndone";
         reader.get_mut().write_all(answer)
@@ -69,6 +80,11 @@ impl Counter {
 
     fn lock(&self) -> MutexGuard<'_, Vec<Effect>> {
         self.effects.lock().expect("nobody panics while counting")
+    }
+
+    /// Every effect of every tool, in order.
+    pub fn all(&self) -> Vec<Effect> {
+        self.lock().clone()
     }
 
     pub fn effects(&self, session: &str, tool: &str) -> Vec<Effect> {

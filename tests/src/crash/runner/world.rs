@@ -37,7 +37,7 @@ impl World {
         Self::with(program, name, "", &[])
     }
 
-    /// The same with more in its configuration, and more scenarios.
+    /// The same with more in its configuration, where `COUNTER` is the address of the tools, and more scenarios.
     pub fn with(program: &Program, name: &str, more: &str, scenarios: &[(&str, &str)]) -> Result<Self> {
         let folder = tempfile::Builder::new().prefix(&format!("riverrun-{name}-")).tempdir()?;
         let counter = Counter::start()?;
@@ -179,6 +179,7 @@ fn write_config(folder: &Path, counter: &Counter, more: &str, scenarios: &[(&str
     for (name, text) in &files {
         std::fs::write(folder.join(name), text)?;
     }
+    let more = more.replace("COUNTER", &counter.address.to_string());
     let names: Vec<&str> = files.iter().map(|(name, _)| *name).collect();
     let mut config = format!("[scripts]\nfiles = {names:?}\n{more}\n");
     let tools = r#"tools = ["look", "note", "charge", "wipe"]"#;

@@ -8,38 +8,30 @@ use serde_json::Value;
 
 pub struct Built {
     pub binary: PathBuf,
-    engine_tests: Vec<PathBuf>,
-    loop_tests: Vec<PathBuf>,
+    tests: Vec<PathBuf>,
 }
 
-const BINARY: &[&str] = &["build", "--profile", "suite", "--package", "riverrun", "--message-format", "json"];
-const FEATURE: &[&str] = &["--features", "seeded-bugs"];
-const ENGINE: &[&str] = &["test", "--package", "riverrun-log-sqlite", "--no-run", "--message-format", "json"];
-
-const LOOP: &[&str] =
-    &["test", "--package", "riverrun-runner", "--test", "runner", "--no-run", "--message-format", "json"];
+/// Everything is built as part of the workspace: dependencies then have the features that `cargo xtask ci` has
+/// already compiled them with.
+const BINARY: &str = "build --profile suite --workspace --bin riverrun";
+const TESTS: &str = "test --profile suite --workspace --test contract --test damage --test runner --no-run";
+const BUGS: &str = "--features riverrun/seeded-bugs";
 
 impl Built {
     pub fn make(root: &Path) -> Result<Self> {
-        let made = executables(root, &[BINARY, FEATURE].concat())?;
+        let made = executables(root, &format!("{BINARY} {BUGS}"))?;
         let made = made.into_iter().find(|path| path.ends_with("riverrun")).context("no binary was built")?;
         let binary = made.with_file_name("riverrun-seeded");
         std::fs::copy(&made, &binary)?;
+        let tests = executables(root, &format!("{TESTS} {BUGS}"))?;
         // The path of the plain binary belongs to the plain binary.
         executables(root, BINARY)?;
-        Ok(Self {
-            binary,
-            engine_tests: executables(root, &[ENGINE, FEATURE].concat())?,
-            loop_tests: executables(root, &[LOOP, FEATURE].concat())?,
-        })
+        Ok(Self { binary, tests })
     }
 
-    pub fn engine_test(&self, name: &str) -> Result<PathBuf> {
-        named(&self.engine_tests, name)
-    }
-
-    pub fn loop_test(&self) -> Result<PathBuf> {
-        named(&self.loop_tests, "runner")
+    /// The file of tests with this name: `contract` and `damage` of the engine, `runner` of the run loop.
+    pub fn test(&self, name: &str) -> Result<PathBuf> {
+        named(&self.tests, name)
     }
 }
 
@@ -51,11 +43,15 @@ fn named(tests: &[PathBuf], name: &str) -> Result<PathBuf> {
 }
 
 /// Runs cargo and tells what it made.
-fn executables(root: &Path, words: &[&str]) -> Result<Vec<PathBuf>> {
+fn executables(root: &Path, words: &str) -> Result<Vec<PathBuf>> {
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
-    let output =
-        Command::new(cargo).args(words).current_dir(root).stderr(std::process::Stdio::inherit()).output()?;
-    ensure!(output.status.success(), "cargo {} failed", words.join(" "));
+    let output = Command::new(cargo)
+        .args(words.split(' '))
+        .args(["--message-format", "json"])
+        .current_dir(root)
+        .stderr(std::process::Stdio::inherit())
+        .output()?;
+    ensure!(output.status.success(), "cargo {} failed", words);
     let text = String::from_utf8_lossy(&output.stdout);
     let lines = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     Ok(lines.filter_map(|line| line["executable"].as_str().map(PathBuf::from)).collect())

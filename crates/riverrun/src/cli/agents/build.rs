@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use riverrun_provider::Provider as Service;
 use riverrun_runner::agent::{Approval as Rule, Limits, OnTimeout, TRANSFER, ToolUse};
-use riverrun_runner::reference::{Keep, References, Wrapper};
-use riverrun_runner::{AgentSpec, Registry};
+use riverrun_runner::reference::{Keep, ReferenceMode, References, Wrapper};
+use riverrun_runner::{AgentSpec, Deltas, Registry};
 use riverrun_tool::Tool;
 
 use super::failure::wrong;
@@ -25,6 +25,9 @@ pub async fn registry(declared: &Declared, read: &FileRead) -> Outcome<Registry>
     registry.providers.insert("scripted".to_owned(), Arc::new(provider::scripted(declared, read)?));
     for declaration in &declared.providers {
         registry.providers.insert(declaration.name.text.clone(), service(declaration, declared, read)?);
+    }
+    for (name, targets) in &declared.routes {
+        registry.routes.insert(name, targets.iter().map(|target| target.text.clone()).collect());
     }
     let tools = own_tools(declared, read)?;
     let servers = mcp::keep(&declared.mcp, read.directory()).await;
@@ -146,12 +149,14 @@ fn spec(
         merge: None,
         limits: limits(&agent.limits),
         references: references(&agent.references),
+        tool_references: tool_references(declared),
         output_schema: agent
             .output_schema
             .as_ref()
             .map(|source| json(source, read, "agents", &agent.name.text))
             .transpose()?,
         reasoning_effort: agent.reasoning_effort.clone(),
+        deltas: agent.deltas.as_deref().and_then(Deltas::parse).unwrap_or_default(),
         temperature: agent.temperature,
         max_output_tokens: agent.max_output_tokens,
         compact_at_tokens: agent.compact_at_tokens,
@@ -159,8 +164,19 @@ fn spec(
     })
 }
 
+/// What tools and MCP servers say of their own results.
+fn tool_references(declared: &Declared) -> BTreeMap<String, ReferenceMode> {
+    let tools = declared.tools.iter().map(|tool| (&tool.name, &tool.references));
+    let servers = declared.mcp.iter().map(|server| (&server.name, &server.references));
+    let mode = |(name, word): (&Name, &Option<String>)| {
+        Some((name.text.clone(), ReferenceMode::parse(word.as_deref()?)?))
+    };
+    tools.chain(servers).filter_map(mode).collect()
+}
+
 fn references(declared: &ReferencesDeclared) -> References {
     References {
+        mode: declared.mode.as_deref().and_then(ReferenceMode::parse),
         wrapper: match declared.marker.as_deref() {
             Some("result") => Wrapper::Result,
             Some(_) | None => Wrapper::Item,
@@ -206,6 +222,7 @@ fn limits(declared: &LimitsDeclared) -> Limits {
         time: declared.time,
         depth: small(declared.depth, default.depth),
         children: small(declared.children, default.children),
+        calls: small(declared.calls, default.calls),
         action_timeout: declared.action_timeout.unwrap_or(default.action_timeout),
         on_action_timeout: match declared.on_action_timeout.as_deref() {
             Some("fail") => OnTimeout::Fail,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use riverrun_event::Block;
+use riverrun_event::{Block, TextBlock};
 use riverrun_tool::{Call, Flags, Runs, Tool, ToolDefinition, ToolFuture, ToolOutput};
 use serde_json::{Value, json};
 
@@ -62,7 +62,10 @@ fn search_function() -> Builtin {
                 format!("Field notes: most people who looked into “{query}” agree on the main point."),
                 format!("Review: a second look at “{query}” confirmed what the first one found."),
             ];
-            let parts: Vec<Block> = found.map(Block::plain).into();
+            let source = |(text, ref_id)| {
+                Block::Text(TextBlock { text, ref_id: Some(ref_id), ..TextBlock::default() })
+            };
+            let parts: Vec<Block> = found.into_iter().zip(1..).map(source).collect();
             ToolOutput { content: parts.clone(), block_list: parts, ..ToolOutput::default() }
         },
     }

@@ -35,6 +35,10 @@ impl Provider for Keyless {
         self.service.speaks()
     }
 
+    fn has_threads(&self) -> bool {
+        self.service.has_threads()
+    }
+
     fn price(&self, model: &str) -> Option<Price> {
         self.service.price(model)
     }

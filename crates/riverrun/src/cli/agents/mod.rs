@@ -59,9 +59,14 @@ pub async fn load(effective: &Effective, scripts: Scripts) -> Outcome<Agents> {
     }
     hook::give(&declared, &effective.read, &mut registry)?;
     guardrail::give(&declared, &effective.read, &mut registry)?;
+    let count = |key| usize::try_from(effective.integer("limits", key)).unwrap_or(usize::MAX).max(1);
     Ok(Agents {
         registry: Arc::new(registry),
-        runner: Options::default(),
+        runner: Options {
+            running: count("running_calls"),
+            per_session: count("calls_per_session"),
+            ..Options::default()
+        },
         scripts_for_all: scripts == Scripts::ForAll,
         chat_agent: (is_bare && scripts == Scripts::ForAll).then(|| playground::DEFAULT.to_owned()),
     })

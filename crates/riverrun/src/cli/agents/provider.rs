@@ -44,8 +44,7 @@ fn check_scripts(declared: &Declared, scripted: &Scripted, read: &FileRead) -> O
 
 /// The declaration without the secrets that this environment has not.
 pub fn without_absent_keys(declaration: &Declaration) -> Declaration {
-    let is_absent =
-        |text: &SecretText| matches!(text, SecretText::Env(name) if std::env::var_os(name).is_none());
+    let is_absent = |text: &SecretText| matches!(text, SecretText::Env(name) if riverrun_secret::variable(name).is_none());
     let mut declaration = declaration.clone();
     declaration.key = declaration.key.filter(|key| !is_absent(key));
     declaration.headers.retain(|_, value| !is_absent(value));
@@ -56,7 +55,7 @@ pub fn without_absent_keys(declaration: &Declaration) -> Declaration {
 pub fn absent_secret(declaration: &Declaration, read: &FileRead) -> Option<Failure> {
     let provider = &declaration.name.text;
     let absent = |text: &SecretText| match text {
-        SecretText::Env(variable) if std::env::var_os(variable).is_none() => Some(variable.clone()),
+        SecretText::Env(variable) if riverrun_secret::variable(variable).is_none() => Some(variable.clone()),
         SecretText::Env(_) | SecretText::File(_) | SecretText::Plain(_) => None,
     };
     let failure = |place: &Name, what: &str, variable: &str| {
@@ -101,6 +100,7 @@ pub fn build(declaration: &Declaration, directory: &Path) -> Outcome<Arc<dyn Pro
     config.idle_timeout_seconds = seconds(declaration.patience.idle);
     config.total_timeout_seconds = seconds(declaration.patience.total);
     config.ca_file = declaration.ca_file.as_ref().map(|file| directory.join(file));
+    config.threads = declaration.threads;
     config.prices = declaration.prices.iter().cloned().collect();
     config.build(name).map_err(|error| wrong("providers", name, error.reason))
 }

@@ -88,6 +88,16 @@ impl Effective {
         Ok(effective)
     }
 
+    /// These values, but those of `old` where `keeps` says so.
+    pub fn with_old(mut self, old: &Self, keeps: impl Fn(&str, &str) -> bool) -> Self {
+        for (entry, before) in self.entries.iter_mut().zip(&old.entries) {
+            if keeps(entry.setting.section, entry.setting.key) {
+                entry.value = before.value.clone();
+            }
+        }
+        self
+    }
+
     fn add_variables(&mut self, variables: impl IntoIterator<Item = (String, String)>) -> Outcome {
         for (name, text) in variables {
             // Two underscores part section and key; the other RIVERRUN_ variables are not settings.

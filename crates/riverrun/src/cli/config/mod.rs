@@ -53,10 +53,10 @@ pub fn run(args: ConfigArgs, context: &Context) -> Outcome {
     match args.command {
         ConfigCommand::Schema => context.output.document(&schema::schema()),
         ConfigCommand::Show { origin } => {
-            show(&Effective::load(path.as_deref(), std::env::vars(), &[])?, origin, context)
+            show(&Effective::load(path.as_deref(), riverrun_secret::variables(), &[])?, origin, context)
         }
         ConfigCommand::Check => {
-            let effective = Effective::load(path.as_deref(), std::env::vars(), &[])?;
+            let effective = Effective::load(path.as_deref(), riverrun_secret::variables(), &[])?;
             let Checked { notes, absent } = super::agents::check(&effective)?;
             for note in notes {
                 context.output.note(&format!("warning: {note}"));

@@ -70,12 +70,18 @@ fn declaration(section: &Section) -> String {
     };
     let mut text = format!("\n## {heading}\n\n{about}\n");
     if section.fields.is_empty() {
-        text.push_str("Each key is a name; its value is a model or a list of models, `PROVIDER/MODEL`.\n");
+        text.push_str(
+            "Each key is a name, and what ends in `*` stands for every name that begins so; its value is \
+             `agent/NAME`, or a model or a list of models, `PROVIDER/MODEL`. `PROVIDER/*` in a route that ends in `*` \
+             is the model with the name that was asked for.\n",
+        );
         return text;
     }
     text.push_str(&table(section.fields));
     for field in section.fields {
-        if let Shape::Table(fields) | Shape::NumberTables(fields) = field.shape {
+        if let Shape::Table(fields) | Shape::NumberTables(fields) | Shape::WordOrTable(_, fields) =
+            field.shape
+        {
             let _ = write!(text, "\nThe members of `{}`:\n{}", field.key, table(fields));
         }
     }
@@ -104,7 +110,7 @@ fn form(shape: Shape) -> String {
         Shape::NumberTables(_) => "table of tables",
         Shape::Duration => "duration",
         Shape::Whole => "whole number",
-        Shape::Size => "bytes, or `64MiB`",
+        Shape::Size | Shape::Quota => "bytes, or `64MiB`",
         Shape::Count => "whole number from 1",
         Shape::Money => "US dollars",
         Shape::Temperature => "number from 0 to 2",
@@ -113,6 +119,7 @@ fn form(shape: Shape) -> String {
         Shape::Word(words) => return listed(words),
         Shape::Words(words) => return format!("list of {}", listed(words)),
         Shape::Table(_) => "table",
+        Shape::WordOrTable(words, _) => return format!("{}, or table", listed(words)),
         Shape::Routes => "table",
         Shape::JsonSchema => "JSON Schema, or `{ file = \"….json\" }`",
     }

@@ -59,6 +59,7 @@ settings! {
         "allowed_hosts": Kind::TextList, "", "Host names that are served besides loopback.";
         "allowed_origins": Kind::TextList, "", "Web origins that may call, besides the server's own.";
         "behind_proxy": Kind::Flag, "false", "Believe the forwarding headers of a proxy in front.";
+        "open_metrics": Kind::Flag, "false", "Serve `/metrics` without a key, also behind a proxy or under other host names.";
         "log_format": Kind::Word(&["text", "json"]), "text", "How the server writes its own log.";
         "drain": Kind::Duration, "30s", "How long a shutdown waits for open model and tool calls, requests and streams.";
     }
@@ -74,8 +75,15 @@ settings! {
         "blob_bytes": Kind::Size, "20MiB", "The largest blob.";
         "connections": Kind::Integer, "4096", "Open connections in all.";
         "connections_per_ip": Kind::Integer, "64", "Open connections of one address that is not loopback.";
-        "streams_per_tenant": Kind::Integer, "256", "Open streams of one tenant.";
-        "events_per_second": Kind::Integer, "0", "Ingested events per tenant and second; 0 is no limit.";
+        "streams_per_tenant": Kind::Integer, "256", "Open streams of one tenant; 0 is no limit.";
+        "events_per_second": Kind::Integer, "0", "Ingested, imported and forked events per tenant and second; 0 is no limit.";
+        "sessions_per_tenant": Kind::Integer, "1000000", "Sessions of one tenant; 0 is no limit.";
+        "stored_bytes_per_tenant": Kind::Size, "100GiB", "Events (before compression) and blobs of one tenant; 0 is no limit.";
+        "running_turns_per_tenant": Kind::Integer, "10000", "Turns of one tenant that are at work at a time; 0 is no limit.";
+        "body_bytes_in_flight": Kind::Size, "256MiB", "Bytes of incomplete request bodies in memory, in all; a tenant may use half.";
+        "upload_bytes_in_flight": Kind::Size, "1GiB", "Bytes of incomplete blob uploads on the disk, in all; a tenant may use half.";
+        "running_calls": Kind::Integer, "1000", "Model, tool and hook calls that run at the same time; more wait, and tenants take turns.";
+        "calls_per_session": Kind::Integer, "64", "Tool calls of one session that run at the same time, and hooks.";
         "failed_auth_per_minute": Kind::Integer, "10", "Wrong keys of one address before it must wait.";
     }
 }

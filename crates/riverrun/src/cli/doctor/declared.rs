@@ -15,7 +15,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 pub async fn checks(told: &mut Told) -> Outcome {
     let Some(path) = find_file(None) else { return Ok(()) };
-    let loaded = Effective::load(Some(&path), std::env::vars(), &[]);
+    let loaded = Effective::load(Some(&path), riverrun_secret::variables(), &[]);
     let checked = loaded.and_then(|effective| check(&effective).map(|_| effective));
     let effective = match checked {
         Ok(effective) => effective,
@@ -111,7 +111,7 @@ fn secrets(what: &'static str, name: &str, kind: &ToolKind, directory: &Path) ->
         return Vec::new();
     };
     let absent = |(key, text): (&String, &SecretText)| match text {
-        SecretText::Env(variable) if std::env::var_os(variable).is_none() => {
+        SecretText::Env(variable) if riverrun_secret::variable(variable).is_none() => {
             let detail = format!("{name}: `{key}` comes from the variable {variable}, which is not set");
             Some(Check::bad(what, detail, format!("set {variable}")))
         }

@@ -50,7 +50,7 @@ impl Place {
         let (stop, stopped) = oneshot::channel::<()>();
         let (ready, is_ready) = oneshot::channel();
         let served = tokio::spawn(async move {
-            let ready = |options: &serve::ServeOptions| {
+            let ready = |options: &serve::ServeOptions, _: &riverrun_server::Ready| {
                 // Whoever asked is gone only with the process.
                 let _ = ready.send(options.listen);
             };
@@ -62,7 +62,10 @@ impl Place {
                 .err()
                 .unwrap_or_else(|| Failure::new(Exit::Failed, "the server ended at once")));
         };
-        let key = std::fs::read_to_string(&key_file).map_err(|error| Failure::file(&key_file, &error))?;
+        let key = std::fs::read_to_string(&key_file).map_err(|error| {
+            let fix = format!("make one: `riverrun keys recover-admin --data-dir {}`", data_dir.display());
+            Failure::file(&key_file, &error).hint(fix)
+        })?;
         let client = Client::new(&format!("http://{address}"), Some(key.trim()))?;
         Ok(Self {
             client,

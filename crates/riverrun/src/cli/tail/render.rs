@@ -240,7 +240,7 @@ impl Renderer {
             self.running = Some(place);
         }
         // Each line keeps the column.
-        let said = escape(text(payload, "delta"), Lines::Keep);
+        let said = escape(text(payload, "delta"), Lines::Prose);
         let style = self.style;
         let paint = |line: String| match voice {
             Voice::Thinking => style.paint(Tone::Dim, &line),

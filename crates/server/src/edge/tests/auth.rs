@@ -173,7 +173,7 @@ async fn a_ticket_gives_no_more_than_its_key_has() {
     assert_eq!(more.refusal(), (403, "forbidden"));
     let ticket = fixture.send("POST /v1/tickets", &headers[..1], "").await;
     let ticket = ticket.body["ticket"].as_str().unwrap_or_default().to_owned();
-    fixture.edge.keys().revoke(&key.stored.tenant, &key.stored.id).await.expect("the store answers");
+    fixture.edge.keys().revoke(&key.stored.id).await.expect("the store answers");
     assert!(fixture.edge.redeem(&ticket, None).is_err(), "a ticket dies with its key");
 }
 

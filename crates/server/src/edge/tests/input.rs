@@ -114,7 +114,7 @@ async fn ndjson_is_read_line_by_line() {
         let edge = fixture_with(limits).await.edge;
         let body =
             Body::from_stream(futures_util::stream::iter(parts.iter().copied().map(Ok::<_, Infallible>)));
-        let mut lines = Lines::new(body, &edge);
+        let mut lines = Lines::new(body, &edge, None);
         let mut found = Vec::new();
         loop {
             match lines.next().await {

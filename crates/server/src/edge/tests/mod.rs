@@ -1,6 +1,7 @@
 //! The edge as a caller meets it: whole requests in, whole answers out.
 
 mod auth;
+mod browser;
 mod input;
 mod shape;
 mod socket;

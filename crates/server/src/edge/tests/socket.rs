@@ -34,6 +34,11 @@ impl Served {
         )
     }
 
+    /// The same for a connection that serves nothing else.
+    fn get_once(&self, path: &str) -> String {
+        self.get(path).replacen("\r\n\r\n", "\r\nconnection: close\r\n\r\n", 1)
+    }
+
     /// Sends `text` and reads until the server closes.
     async fn exchange(&self, text: &str) -> String {
         read_to_close(&mut self.connect(text).await).await
@@ -59,7 +64,7 @@ async fn read_until(stream: &mut TcpStream, end: &str) -> String {
 #[tokio::test]
 async fn a_whole_stream_ends_with_the_last_chunk_and_a_cut_one_does_not() {
     let served = serve_with(Limits::default()).await;
-    let whole = served.exchange(&served.get("/v1/sessions/whole/events")).await;
+    let whole = served.exchange(&served.get_once("/v1/sessions/whole/events")).await;
     assert!(
         whole.starts_with("HTTP/1.1 200 OK\r\n") && whole.contains("transfer-encoding: chunked\r\n"),
         "{whole}"
@@ -67,12 +72,44 @@ async fn a_whole_stream_ends_with_the_last_chunk_and_a_cut_one_does_not() {
     assert!(whole.ends_with("\r\n\r\n9\r\ndata: 1\n\n\r\n9\r\ndata: 2\n\n\r\n0\r\n\r\n"), "{whole}");
     let cut = served.exchange(&served.get("/v1/sessions/cut/events")).await;
     assert!(cut.ends_with("9\r\ndata: 2\n\n\r\n"), "{cut}");
+    for answer in [whole, cut] {
+        assert!(
+            !answer.to_ascii_lowercase().contains("connection:"),
+            "a close hides a cut from Node: {answer}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_connection_serves_the_next_request_after_a_whole_stream() {
+    let served = serve_with(Limits::default()).await;
+    let mut stream = served.connect(&served.get("/v1/sessions/whole/events")).await;
+    for _ in 0..3 {
+        read_until(&mut stream, "\r\n0\r\n\r\n").await;
+        stream.write_all(served.get("/livez").as_bytes()).await.expect("the connection is open");
+        read_until(&mut stream, "{\"status\":\"ok\"}").await;
+        let next = served.get("/v1/sessions/whole/events");
+        stream.write_all(next.as_bytes()).await.expect("the connection is open");
+    }
+    assert_eq!(served.fixture.edge.metrics().connections.get(), 1);
+}
+
+#[tokio::test]
+async fn a_request_that_came_too_early_ends_with_the_connection() {
+    let served = serve_with(Limits::default()).await;
+    // In one write with the stream's own request, and with a body that the stream's request does not name.
+    for behind in [served.get("/livez"), "garbage".to_owned()] {
+        let both = served.get("/v1/sessions/whole/events") + &behind;
+        let answer = tokio::time::timeout(Duration::from_secs(5), served.exchange(&both)).await;
+        let answer = answer.expect("the connection is closed at once");
+        assert!(answer.ends_with("\r\n0\r\n\r\n"), "{answer}");
+    }
 }
 
 #[tokio::test]
 async fn a_reader_that_pauses_misses_nothing() {
     let served = serve_with(Limits::default()).await;
-    let mut stream = served.connect(&served.get("/v1/sessions/large/events")).await;
+    let mut stream = served.connect(&served.get_once("/v1/sessions/large/events")).await;
     tokio::time::sleep(Duration::from_millis(300)).await;
     let answer = read_to_close(&mut stream).await;
     assert_eq!(answer.matches('.').count() - answer[..200].matches('.').count(), LARGE_FRAME * LARGE_FRAMES);
@@ -101,6 +138,11 @@ async fn an_old_client_gets_a_stream_without_chunks() {
         answer.starts_with("HTTP/1.0 200 OK\r\n") && answer.ends_with("\r\n\r\ndata: 1\n\ndata: 2\n\n"),
         "{answer}"
     );
+    // The end of the connection would be the end of the body, so a cut is a reset.
+    let text = served.get("/v1/sessions/cut/events").replace("HTTP/1.1", "HTTP/1.0");
+    let mut cut = served.connect(&text).await;
+    let read = cut.read_to_end(&mut Vec::new()).await;
+    assert_eq!(read.map_err(|error| error.kind()), Err(std::io::ErrorKind::ConnectionReset));
 }
 
 #[tokio::test]
@@ -185,7 +227,7 @@ async fn connections_over_the_cap_are_turned_away() {
     while served.fixture.edge.metrics().connections.get() > 1 {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
-    let whole = served.exchange(&served.get("/v1/sessions/whole/events")).await;
+    let whole = served.exchange(&served.get_once("/v1/sessions/whole/events")).await;
     assert!(whole.starts_with("HTTP/1.1 200"), "{whole}");
 }
 

@@ -16,7 +16,8 @@ pub async fn public(State(app): State<App>, request: Request) -> Response {
 
 /// The same with a skill for each agent; a message names it in `metadata.agent`.
 pub(super) fn extended(app: &App, headers: &HeaderMap) -> Value {
-    let agents = app.agents().registry.agents.iter().map(|(name, agent)| {
+    let served = app.agents();
+    let agents = served.registry.agents.iter().map(|(name, agent)| {
         let told = if agent.description.is_empty() { "Answers messages." } else { &agent.description };
         object!({"id": name, "name": name, "description": told, "tags": ["agent"]})
     });

@@ -24,6 +24,7 @@ use crate::session::Hub;
 impl Desk {
     pub(super) async fn chat(&mut self, caller: &Caller, chat: Chat, said: &mut Said) -> Result<(), Fault> {
         caller.require(Scope::Write)?;
+        caller.require_agent(chat.agent.as_deref())?;
         if chat.share_id.is_some() {
             return Err(Fault::new(
                 "SHARE_NOT_FOUND",

@@ -10,7 +10,7 @@ use riverrun_event::SessionId;
 
 use super::fault::Fault;
 use crate::app::App;
-use crate::edge::{Caller, Problem, Scope};
+use crate::edge::{Caller, PageOrigin, Problem, Scope};
 use crate::foreign::talk::{Protocol, Said};
 use crate::foreign::upgrade::Opener;
 use crate::websocket::Close;
@@ -28,6 +28,7 @@ pub struct Desk {
     pub app: App,
     pub caller: Option<Caller>,
     ip: Option<IpAddr>,
+    origin: PageOrigin,
     connection_id: String,
     /// The sessions that are followed, and how each is shown.
     pub followed: HashMap<String, Display>,
@@ -36,12 +37,12 @@ pub struct Desk {
 
 impl Desk {
     pub fn new(app: App, opener: Opener) -> Result<Self, Problem> {
-        let Opener { caller, ip } = opener;
+        let Opener { caller, ip, origin } = opener;
         let mut bytes = [0; 16];
         getrandom::fill(&mut bytes)
             .map_err(|_| Problem::new(riverrun_event::ErrorCode::Internal, "there is no randomness"))?;
         let connection_id = format!("conn_{}", SessionId::from_bytes(bytes));
-        Ok(Self { app, caller, ip, connection_id, followed: HashMap::new(), bad: 0 })
+        Ok(Self { app, caller, ip, origin, connection_id, followed: HashMap::new(), bad: 0 })
     }
 
     /// How a session that is followed from now on is shown.
@@ -58,7 +59,7 @@ impl Desk {
         let edge = self.app.edge();
         let found = match token.starts_with("rt_") {
             true => edge.redeem(token, self.ip),
-            false => edge.authenticate_key(token, self.ip),
+            false => edge.authenticate_text(token, self.ip, &self.origin),
         };
         match (found, &self.caller) {
             (Ok(caller), Some(known)) if known.key_id() != caller.key_id() => {

@@ -112,7 +112,7 @@ impl RunBody {
 
     pub fn input(&self) -> Result<Input, Failure> {
         self.input.as_ref().and_then(said).ok_or_else(|| {
-            let message = "`input.messages` must end with a message of the user";
+            let message = "`input.messages` must be messages with a `role` each and end with one of the user";
             Failure::new(422, "invalid_input", message).param("input")
         })
     }
@@ -136,6 +136,10 @@ pub fn read<'a, T: Deserialize<'a> + Default>(asking: &'a Asking) -> Result<T, F
     }
     riverrun_event::json::compact(&asking.body, &riverrun_event::json::Limits::default())
         .map_err(|error| Failure::new(422, "invalid_json", format!("the body is not JSON: {error}")))?;
+    // An array would be read as the members in their order.
+    if !asking.body.trim_ascii_start().starts_with(b"{") {
+        return Err(Failure::new(422, "invalid_value", "the body must be a JSON object"));
+    }
     serde_json::from_slice(&asking.body)
         .map_err(|error| Failure::new(422, "invalid_value", format!("the body does not fit: {error}")))
 }
@@ -150,7 +154,8 @@ fn said(input: &Value) -> Option<Input> {
         return Some(Input::Text(text.to_owned()));
     }
     let last = match &input["messages"] {
-        Value::Array(messages) => messages.last()?,
+        Value::Array(messages) if messages.iter().all(is_message) => messages.last()?,
+        Value::Array(_) => return None,
         other => other,
     };
     let is_user = ["role", "type"].iter().any(|name| matches!(last[*name].as_str(), Some("user" | "human")));
@@ -160,4 +165,12 @@ fn said(input: &Value) -> Option<Input> {
         Value::Array(_) => serde_json::from_value(content.clone()).ok().map(Input::Parts),
         _ => None,
     }
+}
+
+/// A text, or an object that says whose message it is.
+fn is_message(message: &Value) -> bool {
+    const ROLES: [&str; 9] =
+        ["user", "human", "assistant", "ai", "system", "developer", "tool", "function", "remove"];
+    let said = ["role", "type"].iter().find_map(|name| message[*name].as_str());
+    message.is_string() || said.is_some_and(|role| ROLES.contains(&role))
 }

@@ -97,7 +97,18 @@ impl Filtered {
     fn take(&mut self, data: &[u8]) -> Bytes {
         self.rest.extend_from_slice(data);
         let mut passing = BytesMut::new();
-        while let Some(end) = memchr::memmem::find(&self.rest, b"\n\n") {
+        loop {
+            // A heartbeat is a comment without a blank line of its own, and must not wait for the next frame.
+            let comment = match self.rest.first() {
+                Some(b':') => memchr::memchr(b'\n', &self.rest).map(|end| end + 1),
+                Some(b'\n') => Some(1),
+                Some(_) | None => None,
+            };
+            if let Some(length) = comment {
+                passing.extend_from_slice(&self.rest.split_to(length));
+                continue;
+            }
+            let Some(end) = memchr::memmem::find(&self.rest, b"\n\n") else { break };
             let frame = self.rest.split_to(end + 2);
             if self.modes.passes(&frame) {
                 passing.extend_from_slice(&frame);
@@ -142,6 +153,8 @@ mod tests {
         };
         let seen: Vec<u8> = stream.chunks(5).flat_map(|piece| filtered.take(piece).to_vec()).collect();
         assert_eq!(seen, b"event: metadata\ndata: 1\n\n: beat\n\nevent: values\ndata: 3\n\n");
+        assert_eq!(&filtered.take(b": beat\n")[..], b": beat\n");
+        assert_eq!(&filtered.take(b"id: 4\nevent: messages\ndata: 4\n\n")[..], b"");
         assert!(Modes::of_query(Some("stream_mode=updates")).is_err());
         assert_eq!(Modes::of_query(Some("stream_mode=&cancel_on_disconnect=0")).ok(), Some(Modes::ALL));
         assert_eq!(Modes::of_query(Some("stream_mode=values&stream_mode=messages")).ok(), Some(Modes::ALL));

@@ -1,7 +1,7 @@
 //! Carries commands on kept tasks out: looks where the task stands, appends what follows, answers.
 
 use http::StatusCode;
-use riverrun_event::{Decoded, ErrorCode, RunId, TaskId, decode};
+use riverrun_event::{Author, Decoded, ErrorCode, RunId, TaskId, decode};
 use riverrun_fold::{State, Status, Task};
 use serde_json::{Value, json};
 use tokio::sync::MutexGuard;
@@ -158,11 +158,12 @@ async fn append(
 }
 
 fn decoded(event: &Value) -> Result<Decoded, Problem> {
-    decode(&event.to_string()).map_err(|error| {
+    let decoded = decode(&event.to_string()).map_err(|error| {
         let field = error.field().unwrap_or_default();
         let field = field.strip_prefix("payload.").unwrap_or(&field).to_owned();
         Problem::new(ErrorCode::InvalidField, error.to_string()).field(field)
-    })
+    });
+    decoded.map(|event| event.by(Author::Writer))
 }
 
 fn view(task: &Task, status: Status, duplicate: bool) -> TaskView {

@@ -20,6 +20,11 @@ pub const LIMITS: &[Field] = &[
     may("time", Shape::Duration, "How long a turn may take."),
     may("depth", Shape::Whole, "How deep sub-agents may call sub-agents."),
     may("children", Shape::Whole, "Sub-agents of one turn."),
+    may(
+        "calls",
+        Shape::Count,
+        "Tool calls of one answer that are run, 128 without it; the model reads an error for those beyond.",
+    ),
     may("action_timeout", Shape::Duration, "How long an action waits for its decision."),
     may(
         "on_action_timeout",
@@ -28,7 +33,14 @@ pub const LIMITS: &[Field] = &[
     ),
 ];
 
+const REFERENCE_MODES: &[&str] = &["off", "cited", "all"];
+
 pub const REFERENCES: &[Field] = &[
+    may(
+        "mode",
+        Shape::Word(REFERENCE_MODES),
+        "Which results get a number: none (`off`), those that the tool marks as sources (`cited`), or `all`. Default: `all` with `explain`, else `cited`.",
+    ),
     may(
         "marker",
         Shape::Word(&["item", "result"]),
@@ -55,8 +67,17 @@ pub const AGENT: &[Field] = &[
     may("handoffs", Shape::Texts, "Agents that this one may hand the conversation to."),
     may("approval", Shape::Word(APPROVALS), "When a person must agree to a call, for tools that do not say."),
     may("limits", Shape::Table(LIMITS), "What one turn may use."),
-    may("references", Shape::Table(REFERENCES), "What the model reads of what it can cite."),
+    may(
+        "references",
+        Shape::WordOrTable(REFERENCE_MODES, REFERENCES),
+        "What the model reads of what it can cite; a word is the `mode`.",
+    ),
     may("output_schema", Shape::JsonSchema, "The JSON Schema that the final message must fit."),
+    may(
+        "deltas",
+        Shape::Word(&["joined", "as_sent"]),
+        "`as_sent`: each piece of text that the service sends is a delta of its own. `joined`, the default: so too, unless the log is slower than the model.",
+    ),
     may("reasoning_effort", Shape::Text, "`low`, `medium`, `high`, or what the provider knows."),
     may("temperature", Shape::Temperature, "The model's temperature."),
     may("max_output_tokens", Shape::Count, "Tokens of one answer."),
@@ -109,6 +130,11 @@ pub const TOOL: &[Field] = &[
     may("limits", Shape::Table(PROCESS_LIMITS), "What a command may use of the machine (Linux)."),
     may("timeout", Shape::Duration, "How long a call may take."),
     may("approval", Shape::Word(APPROVALS), "When a person must agree to a call."),
+    may(
+        "references",
+        Shape::Word(REFERENCE_MODES),
+        "Which of its results get a number to be cited by; default: as the agent says.",
+    ),
     may("read_only", Shape::Flag, "It changes nothing; calls may run at the same time."),
     may("destructive", Shape::Flag, "It may destroy something."),
     may("idempotent", Shape::Flag, "The same call again changes nothing more."),
@@ -129,6 +155,11 @@ pub const MCP: &[Field] = &[
     may("headers", Shape::TextMap, "Headers for a server over HTTP; secrets by { env } or { file }."),
     may("timeout", Shape::Duration, "How long a call may take."),
     may("approval", Shape::Word(APPROVALS), "When a person must agree to a call of its tools."),
+    may(
+        "references",
+        Shape::Word(REFERENCE_MODES),
+        "Which results of its tools get a number to be cited by; default: as the agent says.",
+    ),
     may("allow_hosts", Shape::Texts, "Hosts of servers over HTTP that are private or without TLS."),
     may("trust_hints", Shape::Flag, "Believe what the server says of its tools."),
 ];
@@ -159,6 +190,11 @@ pub const PROVIDER: &[Field] = &[
     may("idle_timeout", Shape::Duration, "How long an answer may say nothing; 60s without it."),
     may("total_timeout", Shape::Duration, "How long a whole answer may take; 30m without it."),
     may("ca_file", Shape::Text, "Certificates (PEM) to trust instead of the public ones."),
+    may(
+        "threads",
+        Shape::Flag,
+        "Whether an Anthropic service holds message threads; true without it only at Anthropic's own address.",
+    ),
 ];
 
 pub const POLICY: &[Field] = &[
@@ -226,6 +262,34 @@ pub const GUARDRAIL: &[Field] = &[
     may("allow_hosts", Shape::Texts, "Hosts that may be asked though they are private or without TLS."),
 ];
 
+pub const TENANT: &[Field] = &[
+    may(
+        "sessions",
+        Shape::Whole,
+        "Sessions; 0 is no limit, and without it `limits.sessions_per_tenant` holds.",
+    ),
+    may(
+        "stored_bytes",
+        Shape::Quota,
+        "Events and blobs; 0 is no limit, and without it `limits.stored_bytes_per_tenant` holds.",
+    ),
+    may(
+        "running_turns",
+        Shape::Whole,
+        "Turns at work at a time; 0 is no limit, and without it `limits.running_turns_per_tenant` holds.",
+    ),
+    may(
+        "streams",
+        Shape::Whole,
+        "Open streams; 0 is no limit, and without it `limits.streams_per_tenant` holds.",
+    ),
+    may(
+        "events_per_second",
+        Shape::Whole,
+        "Events per second; 0 is no limit, and without it `limits.events_per_second` holds.",
+    ),
+];
+
 pub const SCRIPTS: &[Field] =
     &[may("files", Shape::Texts, "Scenarios beside the built-in ones; each is named as its file.")];
 
@@ -255,8 +319,14 @@ pub const DECLARED: &[Section] = &[
         name: "routes",
         form: Form::Plain,
         fields: &[],
-        about: "Names for models with their fallbacks.",
+        about: "Names under which models with their fallbacks, or an agent, can be asked for.",
     },
     Section { name: "policy", form: Form::Plain, fields: POLICY, about: "Which tools may run." },
     Section { name: "scripts", form: Form::Plain, fields: SCRIPTS, about: "Scenarios of one's own." },
+    Section {
+        name: "tenants",
+        form: Form::Named,
+        fields: TENANT,
+        about: "Quotas of single tenants, each as [tenants.NAME].",
+    },
 ];

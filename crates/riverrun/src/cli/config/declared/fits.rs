@@ -20,6 +20,8 @@ pub fn fits(node: &Node, shape: Shape) -> Result<(), String> {
             matches!(node.value, NodeValue::Table(_))
         }
         Shape::Size => return size(node),
+        Shape::Quota if matches!(node.value, NodeValue::Whole(0)) => true,
+        Shape::Quota => return size(node),
         Shape::Count => return from(node, 1.0, f64::MAX, "a whole number from 1 on"),
         Shape::Money => return from(node, 0.0, f64::MAX, "a number of dollars from 0 on"),
         Shape::Temperature => return from(node, 0.0, 2.0, "a number from 0 to 2"),
@@ -29,6 +31,11 @@ pub fn fits(node: &Node, shape: Shape) -> Result<(), String> {
         Shape::TextMap => return text_map(node),
         Shape::Duration => return span_of_time(node),
         Shape::Word(words) => return word(node, words),
+        Shape::WordOrTable(words, _) => match node.value {
+            NodeValue::Table(_) => true,
+            NodeValue::Text(_) => return word(node, words),
+            _ => false,
+        },
         Shape::Words(words) => return list_of(node, words),
     };
     if is { Ok(()) } else { wants(node, wanted(shape)) }
@@ -46,7 +53,7 @@ fn wanted(shape: Shape) -> &'static str {
         Shape::TextOrTexts => "a text or a list of texts",
         Shape::TextOrFile => "a text or { file = \"…\" }",
         Shape::Whole => "a whole number from 0 on",
-        Shape::Size => "a number of bytes such as \"64MiB\"",
+        Shape::Size | Shape::Quota => "a number of bytes such as \"64MiB\"",
         Shape::Count | Shape::Money | Shape::Temperature => "a number",
         Shape::Url => "an address such as \"https://example.com/path\"",
         Shape::JsonSchema => "a JSON Schema as a table, or { file = \"….json\" }",
@@ -54,6 +61,7 @@ fn wanted(shape: Shape) -> &'static str {
         Shape::Duration => "a duration such as \"15s\"",
         Shape::TextMap | Shape::NumberTables(_) | Shape::Table(_) | Shape::Routes => "a table",
         Shape::Word(_) => "a word",
+        Shape::WordOrTable(..) => "a word or a table",
         Shape::Words(_) => "a list of words",
     }
 }

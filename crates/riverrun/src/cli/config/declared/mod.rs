@@ -10,6 +10,7 @@ mod node;
 mod reach;
 mod read;
 mod references;
+mod route;
 mod service;
 mod shape;
 mod tool;

@@ -3,16 +3,17 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use riverrun_event::nearest;
+use riverrun_event::{TenantId, nearest};
+use riverrun_server::edge::TenantQuotas;
 
-use super::catalogue::{AGENT, LIMITS, POLICY, REFERENCES, SCRIPTS};
+use super::catalogue::{AGENT, LIMITS, POLICY, REFERENCES, SCRIPTS, TENANT};
 use super::fits::fits;
 use super::node::{Member, Node, NodeValue};
 use super::references;
 use super::shape::{Field, Shape};
 use super::types::{Agent, Declared, LimitsDeclared, Name, Policy, ReferencesDeclared};
 use super::values::{
-    Table, approval, flag, json_schema, name, names, number, peek, source, text, time, whole,
+    Table, approval, flag, json_schema, name, names, number, peek, size, source, text, time, whole,
 };
 
 /// What is wrong at a place: the text, and what was meant perhaps.
@@ -30,11 +31,17 @@ pub fn read(sections: &[(String, Node)]) -> (Declared, Vec<Wrong>) {
             "guardrails" => declared.guardrails = reader.listed(section, node, Reader::guardrail),
             "mcp" => declared.mcp = reader.named(section, node, Reader::mcp),
             "providers" => declared.providers = reader.named(section, node, Reader::provider),
-            "routes" => declared.routes = reader.routes(node),
+            "routes" => {
+                declared.routes = reader.routes(node);
+                declared.route_names = node.members().iter().map(name).collect();
+            }
             "policy" => declared.policy = reader.policy(node),
             "scripts" => {
                 let table = reader.table(node, SCRIPTS, "[scripts]");
                 declared.scripts = names(table.get("files").copied());
+            }
+            "tenants" => {
+                declared.tenants = reader.named(section, node, Reader::tenant).into_iter().collect();
             }
             _ => {}
         }
@@ -56,10 +63,13 @@ impl Reader {
     fn named<T>(&mut self, section: &str, node: &Node, one: fn(&mut Self, &Member) -> Option<T>) -> Vec<T> {
         let mut found = Vec::new();
         for member in node.members() {
-            if !is_name(&member.key) {
+            // An agent may have the name of the model that it stands in for.
+            let is_named = is_name(&member.key) || section == "agents" && is_agent_name(&member.key);
+            if !is_named {
+                let dots = if section == "agents" { ", and dots between them" } else { "" };
                 self.complain(
                     &member.span,
-                    format!("`{}` is no name: use letters, digits, `-` and `_`", member.key),
+                    format!("`{}` is no name: use letters, digits, `-` and `_`{dots}", member.key),
                 );
             } else if !matches!(member.node.value, NodeValue::Table(_)) {
                 let what = format!("`{}` is a table: write [{section}.{}]", member.key, member.key);
@@ -115,6 +125,7 @@ impl Reader {
         fits(node, shape)?;
         match shape {
             Shape::Table(fields) => drop(self.table(node, fields, at)),
+            Shape::WordOrTable(_, fields) if node.text().is_none() => drop(self.table(node, fields, at)),
             Shape::NumberTables(fields) => {
                 for member in node.members() {
                     self.table(&member.node, fields, &format!("{at}.{}", member.key));
@@ -129,17 +140,35 @@ impl Reader {
             | Shape::Duration
             | Shape::Whole
             | Shape::Size
+            | Shape::Quota
             | Shape::Count
             | Shape::Money
             | Shape::Temperature
             | Shape::Url
             | Shape::Flag
             | Shape::Word(_)
+            | Shape::WordOrTable(..)
             | Shape::Words(_)
             | Shape::Routes
             | Shape::JsonSchema => {}
         }
         Ok(())
+    }
+
+    fn tenant(&mut self, member: &Member) -> Option<(TenantId, TenantQuotas)> {
+        let table = self.table(&member.node, TENANT, &format!("[tenants.{}]", member.key));
+        let Ok(tenant) = TenantId::new(&member.key) else {
+            self.complain(&member.span, format!("`{}` is no tenant", member.key));
+            return None;
+        };
+        let quotas = TenantQuotas {
+            sessions: whole(&table, "sessions"),
+            stored_bytes: size(&table, "stored_bytes"),
+            running_turns: whole(&table, "running_turns"),
+            streams: whole(&table, "streams"),
+            events_per_second: whole(&table, "events_per_second"),
+        };
+        Some((tenant, quotas))
     }
 
     fn agent(&mut self, member: &Member) -> Option<Agent> {
@@ -170,16 +199,19 @@ impl Reader {
                 time: time(&limits, "time"),
                 depth: whole(&limits, "depth"),
                 children: whole(&limits, "children"),
+                calls: whole(&limits, "calls"),
                 action_timeout: time(&limits, "action_timeout"),
                 on_action_timeout: text(&limits, "on_action_timeout"),
             },
             references: ReferencesDeclared {
+                mode: text(&table, "references").or_else(|| text(&references, "mode")),
                 marker: text(&references, "marker"),
                 subagents: text(&references, "subagents"),
                 explain: flag(&references, "explain").unwrap_or_default(),
             },
             output_schema: json_schema(&table, "output_schema"),
             reasoning_effort: text(&table, "reasoning_effort"),
+            deltas: text(&table, "deltas"),
             temperature: number(&table, "temperature"),
             max_output_tokens: whole(&table, "max_output_tokens"),
             compact_at_tokens: whole(&table, "compact_at_tokens"),
@@ -211,6 +243,11 @@ impl Reader {
         let rules = |key| names(table.get(key).copied());
         Policy { allow: rules("allow"), ask: rules("ask"), deny: rules("deny") }
     }
+}
+
+/// A name with dots inside, as models have them: `gpt-4.1`.
+pub(super) fn is_agent_name(text: &str) -> bool {
+    text.split('.').all(is_name)
 }
 
 pub(super) fn is_name(text: &str) -> bool {

@@ -24,6 +24,7 @@ pub fn check(declared: &Declared, wrong: &mut Vec<Wrong>) {
             check_twice(list, wrong);
         }
         check_clashes(agent, wrong);
+        check_callable(agent, wrong);
         for other in agent.subagents.iter().chain(&agent.handoffs) {
             if !agents.contains(&other.text.as_str()) {
                 unknown(wrong, &other.span, "agent", &other.text, &agents);
@@ -33,8 +34,8 @@ pub fn check(declared: &Declared, wrong: &mut Vec<Wrong>) {
             }
         }
     }
-    for models in declared.routes.values() {
-        models.iter().for_each(|model| check_provider(declared, model, wrong));
+    for name in &declared.route_names {
+        super::route::check(declared, name, wrong);
     }
     for tool in &declared.tools {
         if let ToolKind::Function(function) = &tool.kind
@@ -111,6 +112,18 @@ fn check_clashes(agent: &Agent, wrong: &mut Vec<Wrong>) {
     }
 }
 
+/// Models call other agents by their names, and no service takes a tool whose name has a dot.
+fn check_callable(agent: &Agent, wrong: &mut Vec<Wrong>) {
+    for other in agent.subagents.iter().chain(&agent.handoffs).filter(|other| other.text.contains('.')) {
+        let what = format!(
+            "`{}` has a dot in its name, so that no model can call it; name the agent without one and give it the \
+             other name under [routes]",
+            other.text
+        );
+        wrong.push((other.span.clone(), what, None));
+    }
+}
+
 fn check_twice(names: &[Name], wrong: &mut Vec<Wrong>) {
     for (place, name) in names.iter().enumerate() {
         if names[..place].iter().any(|before| before.text == name.text) {
@@ -125,8 +138,8 @@ fn check_twice(names: &[Name], wrong: &mut Vec<Wrong>) {
 
 /// A route, or a provider and a model.
 fn check_model(declared: &Declared, model: &Name, wrong: &mut Vec<Wrong>) {
-    if declared.routes.contains_key(&model.text) {
-        return;
+    if let Some(targets) = declared.routes.get(&model.text) {
+        return super::route::check_as_model(model, targets, wrong);
     }
     if model.text.contains('/') {
         return check_provider(declared, model, wrong);
@@ -137,7 +150,7 @@ fn check_model(declared: &Declared, model: &Name, wrong: &mut Vec<Wrong>) {
     wrong.push((model.span.clone(), what, near));
 }
 
-fn check_provider(declared: &Declared, model: &Name, wrong: &mut Vec<Wrong>) {
+pub(super) fn check_provider(declared: &Declared, model: &Name, wrong: &mut Vec<Wrong>) {
     let mut known: Vec<&str> =
         declared.providers.iter().map(|provider| provider.name.text.as_str()).collect();
     known.push("scripted");
@@ -172,7 +185,7 @@ fn check_tool(declared: &Declared, tool: &Name, tools: &[&str], wrong: &mut Vec<
     }
 }
 
-fn unknown(wrong: &mut Vec<Wrong>, span: &Range<usize>, kind: &str, name: &str, known: &[&str]) {
+pub(super) fn unknown(wrong: &mut Vec<Wrong>, span: &Range<usize>, kind: &str, name: &str, known: &[&str]) {
     let near = nearest(name, known.iter().copied()).map(str::to_owned);
     let what = match (&near, known.is_empty()) {
         (Some(_), _) => format!("there is no {kind} `{name}`"),

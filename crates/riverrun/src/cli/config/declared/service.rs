@@ -44,6 +44,7 @@ impl Reader {
             approval: approval(&table),
             allow_hosts: texts(table.get("allow_hosts").copied()),
             trust_hints: flag(&table, "trust_hints").unwrap_or_default(),
+            references: text(&table, "references"),
         })
     }
 
@@ -79,6 +80,7 @@ impl Reader {
                 total: time(&table, "total_timeout"),
             },
             ca_file: text(&table, "ca_file"),
+            threads: flag(&table, "threads"),
         })
     }
 

@@ -21,6 +21,8 @@ pub enum Shape {
     Whole,
     /// A number of bytes, or `64MiB`.
     Size,
+    /// The same, or 0.
+    Quota,
     /// A whole number from 1 on.
     Count,
     /// Dollars: a number from 0 on.
@@ -34,6 +36,8 @@ pub enum Shape {
     /// A list of these words.
     Words(&'static [&'static str]),
     Table(&'static [Field]),
+    /// One of these words, or a table.
+    WordOrTable(&'static [&'static str], &'static [Field]),
     /// Names to texts or lists of texts.
     Routes,
     /// Any table, or `{ file = "….json" }`: a JSON Schema.
@@ -111,6 +115,9 @@ fn of(shape: Shape) -> Value {
         Shape::Size => {
             json!({ "type": ["integer", "string"], "minimum": 1, "pattern": "^0*[1-9][0-9]*(B|KiB|MiB|GiB)?$" })
         }
+        Shape::Quota => {
+            json!({ "type": ["integer", "string"], "minimum": 0, "pattern": "^0*[1-9][0-9]*(B|KiB|MiB|GiB)?$" })
+        }
         Shape::Count => json!({ "type": "integer", "minimum": 1 }),
         Shape::Money => json!({ "type": "number", "minimum": 0 }),
         Shape::Temperature => json!({ "type": "number", "minimum": 0, "maximum": 2 }),
@@ -119,6 +126,7 @@ fn of(shape: Shape) -> Value {
         Shape::Word(words) => json!({ "enum": words }),
         Shape::Words(words) => json!({ "type": "array", "items": { "enum": words }, "minItems": 1 }),
         Shape::Table(fields) => table(fields),
+        Shape::WordOrTable(words, fields) => json!({ "oneOf": [{ "enum": words }, table(fields)] }),
         Shape::Routes => {
             json!({ "type": "object", "additionalProperties": { "oneOf": [{ "type": "string" }, texts] } })
         }

@@ -7,6 +7,64 @@ fn complaints(text: &str) -> Vec<String> {
 }
 
 #[test]
+fn routes_have_names_of_their_own_and_lead_somewhere() {
+    let agents = "[agents.helper]\nmodel = \"scripted/text\"\n[routes]\n";
+    let check = |route: &str, expected: &[&str]| {
+        assert_eq!(complaints(&format!("{agents}{route}\n")), expected, "{route}");
+    };
+    for good in [
+        "\"gpt-4o\" = [\"agent/helper\"]",
+        "\"gpt-4.1\" = \"scripted/text\"",
+        "\"claude-*\" = \"scripted/*\"",
+        "\"meta/llama-3\" = [\"scripted/text\", \"scripted/tool\"]",
+        "\"*\" = \"agent/helper\"",
+    ] {
+        check(good, &[]);
+    }
+    check(
+        "helper = \"scripted/text\"",
+        &["4:1: `helper` is the name of an agent too, which would hide the route; rename one of them"],
+    );
+    check(
+        "\"scripted/x\" = \"scripted/text\"",
+        &[
+            "4:1: `scripted/x`: names that begin with `scripted/` are models of the provider `scripted`; leave it out",
+        ],
+    );
+    check("\"a*b\" = \"scripted/text\"", &["4:1: `a*b`: a `*` stands once, at the end of a route's name"]);
+    check("x = \"agent/helpr\"", &["4:5: there is no agent `helpr`; did you mean `helper`?"]);
+    check(
+        "x = [\"agent/helper\", \"scripted/text\"]",
+        &["4:6: `agent/helper` has models and fallbacks of its own; name it alone"],
+    );
+    check(
+        "x = \"scripted/*\"",
+        &[
+            "4:5: `scripted/*` stands for the model that is asked for; name the model, or end the route's name with `*`",
+        ],
+    );
+    let by_agent =
+        "[agents.a]\nmodel = \"x\"\n[agents.b]\nmodel = \"scripted/text\"\n[routes]\nx = \"agent/b\"\n";
+    assert_eq!(complaints(by_agent), ["2:9: the route `x` leads to an agent; an agent needs a model"]);
+}
+
+#[test]
+fn an_agent_may_have_the_name_of_a_model() {
+    let agent = |name: &str| format!("[agents.\"{name}\"]\nmodel = \"scripted/text\"\n");
+    assert_eq!(complaints(&agent("gpt-4.1")), [""; 0]);
+    for bad in [".a", "a.", "a..b", "a/b", "a b"] {
+        let expected =
+            format!("1:9: `{bad}` is no name: use letters, digits, `-` and `_`, and dots between them");
+        assert_eq!(complaints(&agent(bad)), [expected]);
+    }
+    let called =
+        format!("{}[agents.a]\nmodel = \"scripted/text\"\nsubagents = [\"gpt-4.1\"]\n", agent("gpt-4.1"));
+    let what = "5:14: `gpt-4.1` has a dot in its name, so that no model can call it; name the agent without one and \
+                give it the other name under [routes]";
+    assert_eq!(complaints(&called), [what]);
+}
+
+#[test]
 fn a_good_file_declares_what_it_says() {
     let text = r#"
 [providers.openai]
@@ -28,8 +86,10 @@ references = { marker = "result", subagents = "all", explain = true }
 
 [agents.scout]
 model = ["scripted/text"]
+references = "off"
 
 [tools.weather]
+references = "all"
 command = ["./weather", "{city}"]
 env = { TOKEN = { env = "WEATHER_TOKEN" }, LANG = "en" }
 timeout = "20s"
@@ -52,6 +112,8 @@ files = ["own.toml"]
     let references = &declared.agents[0].references;
     let words = (references.marker.as_deref(), references.subagents.as_deref(), references.explain);
     assert_eq!(words, (Some("result"), Some("all"), true));
+    assert_eq!((&references.mode, declared.agents[1].references.mode.as_deref()), (&None, Some("off")));
+    assert_eq!(declared.tools[0].references.as_deref(), Some("all"));
     let price = Price { input: 2.5, cached_input: None, cache_write: Some(3.0), output: 10.0 };
     assert_eq!(declared.providers[0].prices, [("gpt".to_owned(), price)]);
     assert_eq!(declared.policy.deny[0].text, "rm_*");

@@ -34,6 +34,7 @@ impl Reader {
             destructive: flag(&table, "destructive"),
             idempotent: flag(&table, "idempotent"),
             open_world: flag(&table, "open_world"),
+            references: text(&table, "references"),
         })
     }
 

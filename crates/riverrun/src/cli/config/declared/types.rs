@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::time::Duration;
 
+use riverrun_event::TenantId;
 use riverrun_provider::Price;
+use riverrun_server::edge::TenantQuotas;
 use serde_json::Value;
 
 /// A name with its place in the file.
@@ -24,8 +26,11 @@ pub struct Declared {
     pub guardrails: Vec<Guardrail>,
     pub providers: Vec<Provider>,
     pub routes: BTreeMap<String, Vec<Name>>,
+    /// The names of the routes with their places.
+    pub route_names: Vec<Name>,
     pub policy: Policy,
     pub scripts: Vec<Name>,
+    pub tenants: BTreeMap<TenantId, TenantQuotas>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -42,6 +47,8 @@ pub struct Agent {
     pub references: ReferencesDeclared,
     pub output_schema: Option<Source<Value>>,
     pub reasoning_effort: Option<String>,
+    /// `joined` or `as_sent`.
+    pub deltas: Option<String>,
     pub temperature: Option<f64>,
     pub max_output_tokens: Option<u64>,
     pub compact_at_tokens: Option<u64>,
@@ -59,12 +66,15 @@ pub struct LimitsDeclared {
     pub time: Option<Duration>,
     pub depth: Option<u64>,
     pub children: Option<u64>,
+    pub calls: Option<u64>,
     pub action_timeout: Option<Duration>,
     pub on_action_timeout: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ReferencesDeclared {
+    /// `off`, `cited` or `all`.
+    pub mode: Option<String>,
     /// `item` or `result`.
     pub marker: Option<String>,
     /// `cited` or `all`.
@@ -108,6 +118,8 @@ pub struct Tool {
     pub destructive: Option<bool>,
     pub idempotent: Option<bool>,
     pub open_world: Option<bool>,
+    /// `off`, `cited` or `all`.
+    pub references: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -188,6 +200,8 @@ pub struct Mcp {
     pub approval: Option<Approval>,
     pub allow_hosts: Vec<String>,
     pub trust_hints: bool,
+    /// `off`, `cited` or `all`.
+    pub references: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -203,6 +217,7 @@ pub struct Provider {
     pub prices: Vec<(String, Price)>,
     pub patience: Patience,
     pub ca_file: Option<String>,
+    pub threads: Option<bool>,
 }
 
 /// How long a service may take, each as the provider has it if it is not said.

@@ -1,67 +1,155 @@
-//! A session that comes as a file: what its source was at work on ends in the copy, and nothing of it runs here.
+//! Turns that are open in events which this server's runner did not write: in a file, in a fork, in the log of an older
+//! version. They end, and nothing of them runs here.
 //!
-//! The source may still run it, and may have had every effect that the file does not tell the end of. So a call that
-//! had begun has an unknown outcome, questions are nobody's any more, and the turn fails with the code `imported`;
-//! whoever wants it to go on here says so with a retry.
+//! The source may still run them, and may have had every effect that the events do not tell the end of. So a call that
+//! had begun has an unknown outcome, open questions are rejected, and the turn fails with a code that says why; a retry
+//! goes on with it.
 
 use std::sync::Arc;
 
 use riverrun_event::{
-    ActionResolved, Compaction, Decoded, ErrorInfo, EventType, HookRun, Item, ItemCompleted, ItemId,
+    ActionResolved, Compaction, Decoded, ErrorInfo, Event, EventType, HookRun, Item, ItemCompleted, ItemId,
     ItemPatch, ItemStarted, ModelFailed, Part, Patch, PermissionDecision, ProcessEnded, QueueChanged,
     QueuedTurn, Scope, Sequence, SubagentFailed, TaskAttempt, TaskFailed, TaskId, ToolCancelled,
     ToolOutcomeUnknown, ToolResultItem, ToolResultPatch, TurnFailed, TurnId,
 };
 use riverrun_fold::{Density, State, Turn};
 
+use riverrun_log::seeded::{self, Bug};
+
+use crate::approve::Rules;
 use crate::core::Core;
 use crate::drive::failed_process;
 use crate::ending::{incomplete, write_unread};
 use crate::page::{Page, turn_scope, with_step};
 use crate::view::{CallView, HookView, ResultView, TaskView, View};
 
-const IMPORTED: &str = "imported";
-const MESSAGE: &str = "the session was exported while this turn was open, and an imported turn does not run by \
-                       itself; retry it to go on here";
-const LEFT: &str = "the session was exported while this was open";
+/// CopyReason the events are not the runner's own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CopyReason {
+    /// They came as a file.
+    Imported,
+    /// They are the beginning of another session.
+    Forked,
+    /// An older version wrote them, which did not store authors.
+    Unproven,
+}
 
-/// Who resolves what nobody can decide any more.
-const SOURCE: &str = "import";
+impl CopyReason {
+    fn code(self) -> &'static str {
+        match self {
+            CopyReason::Imported => "imported",
+            CopyReason::Forked => "forked",
+            CopyReason::Unproven => "upgraded",
+        }
+    }
 
-/// Follows the events of a file, and ends what is open behind the last of them.
-pub struct Imported {
+    fn message(self) -> &'static str {
+        match self {
+            CopyReason::Imported => {
+                "the session was exported while this turn was open, and an imported turn does not run by itself; \
+                 retry it to go on here"
+            }
+            CopyReason::Forked => {
+                "the session was forked while this turn was open, and a copied turn does not run by itself; retry it \
+                 to go on here"
+            }
+            CopyReason::Unproven => {
+                "an older version of the server left this turn open, without a record of who wrote its events; retry \
+                 it to go on"
+            }
+        }
+    }
+
+    fn left(self) -> &'static str {
+        match self {
+            CopyReason::Imported => "the session was exported while this was open",
+            CopyReason::Forked => "the session was forked while this was open",
+            CopyReason::Unproven => "the server was upgraded while this was open",
+        }
+    }
+
+    /// Who resolves what nobody can decide any more.
+    fn source(self) -> &'static str {
+        match self {
+            CopyReason::Imported => "import",
+            CopyReason::Forked => "fork",
+            CopyReason::Unproven => "upgrade",
+        }
+    }
+
+    fn error(self, message: &str) -> ErrorInfo {
+        ErrorInfo {
+            message: message.to_owned(),
+            code: Some(self.code().to_owned()),
+            retryable: Some(true),
+            ..ErrorInfo::default()
+        }
+    }
+
+    fn task_failed(self) -> TaskFailed {
+        TaskFailed { error: self.error(self.message()), status: None, reason: None }
+    }
+}
+
+/// Follows copied events, and ends what is open behind the last of them.
+pub struct CopiedTurns {
     core: Arc<Core>,
+    reason: CopyReason,
     state: State,
     view: View,
 }
 
-impl Imported {
-    pub(crate) fn new(core: Arc<Core>) -> Self {
-        Self { core, state: State::default(), view: View::default() }
+impl CopiedTurns {
+    pub(crate) fn new(core: Arc<Core>, reason: CopyReason) -> Self {
+        Self { core, reason, state: State::default(), view: View::of_copy() }
     }
 
     /// The next event, at its place.
     pub fn follow(&mut self, event: &Decoded, sequence: Sequence) {
-        let event = event.clone().into_event(sequence, self.core.now());
+        self.follow_event(&event.clone().into_event(sequence, self.core.now()));
+    }
+
+    pub(crate) fn follow_event(&mut self, event: &Event) {
         // The beginning of a long log may have been retired.
-        let _ = self.state.apply_as(Density::Filtered, &event, &mut Vec::new());
-        self.view.apply(&event);
+        let _ = self.state.apply_as(Density::Filtered, event, &mut Vec::new());
+        self.view.apply(event);
     }
 
     /// What ends the open turns of hosted agents, and those turns. Turns that somebody else runs and only tells of
     /// stay as they are.
-    pub fn end(mut self) -> (Vec<Decoded>, Vec<TurnId>) {
+    pub fn end(self) -> (Vec<Decoded>, Vec<TurnId>) {
         let mut page = Page::new(self.core.now());
-        let ours = self.view.turns.values().filter(|turn| turn.ours);
-        let mut ended: Vec<TurnId> = ours.map(|turn| turn.turn.clone()).collect();
-        for turn in &ended {
-            self.end_turn(turn, &mut page);
-        }
-        ended.extend(self.end_queue(&mut page));
+        self.drop_rules(&mut page);
+        let ended = self.end_into(&mut page, |_| true);
         (page.events, ended)
     }
 
+    /// The same for those of the turns that are meant.
+    pub(crate) fn end_into(mut self, page: &mut Page, is_meant: impl Fn(&TurnId) -> bool) -> Vec<TurnId> {
+        let ours = self.view.turns.values().filter(|turn| turn.ours && is_meant(&turn.turn));
+        let mut ended: Vec<TurnId> = ours.map(|turn| turn.turn.clone()).collect();
+        for turn in &ended {
+            self.end_turn(turn, page);
+        }
+        ended.extend(self.end_queue(page, is_meant));
+        ended
+    }
+
+    /// Says that the rules of the source do not hold here.
+    fn drop_rules(&self, page: &mut Page) {
+        if seeded::is_on(Bug::ImportGrantsRules) || seeded::is_on(Bug::ForkRevivesRules) {
+            return;
+        }
+        let newest = Rules::candidates(&self.state).into_iter().next();
+        if newest.is_some_and(|(_, rules)| !rules.is_empty()) && self.reason != CopyReason::Unproven {
+            let told = Rules::default().not_copied();
+            page.push(EventType::PolicyChanged, &Scope::default(), &told);
+        }
+    }
+
     fn end_turn(&mut self, turn: &TurnId, page: &mut Page) {
+        let reason = self.reason;
         let Some(view) = self.view.turns.get(turn) else { return };
         let root = view.root.clone();
         // Parents stand before their children.
@@ -70,27 +158,35 @@ impl Imported {
         for task in tasks {
             self.end_work(&task, page);
             let Some((_, view)) = self.view.task(&task) else { continue };
-            let attempt = TaskAttempt { error: Some(error(MESSAGE)), ..TaskAttempt::default() };
+            let attempt =
+                TaskAttempt { error: Some(reason.error(reason.message())), ..TaskAttempt::default() };
             page.push(EventType::TaskAttemptFailed, &view.scope, &attempt);
-            page.push(EventType::TaskFailed, &view.scope, &task_failed());
+            page.push(EventType::TaskFailed, &view.scope, &self.reason.task_failed());
             if task != root {
                 let scope = Scope { subagent_id: Some(task.to_string()), ..view.scope.clone() };
-                let failed = SubagentFailed { error: Some(error(MESSAGE)), ..SubagentFailed::default() };
+                let failed = SubagentFailed {
+                    error: Some(reason.error(reason.message())),
+                    ..SubagentFailed::default()
+                };
                 page.push(EventType::SubagentFailed, &scope, &failed);
             }
         }
         let Some((_, view)) = self.view.task(&root) else { return };
         let usage = self.state.turns.iter().find(|known| known.turn_id == *turn);
         let usage = usage.map(|known| known.usage.clone());
-        page.push(EventType::TurnFailed, &view.scope, &TurnFailed { error: error(MESSAGE), usage });
+        page.push(
+            EventType::TurnFailed,
+            &view.scope,
+            &TurnFailed { error: reason.error(reason.message()), usage },
+        );
     }
 
     /// Turns that waited: none of them begins here by itself.
-    fn end_queue(&self, page: &mut Page) -> Vec<TurnId> {
+    fn end_queue(&self, page: &mut Page, is_meant: impl Fn(&TurnId) -> bool) -> Vec<TurnId> {
         let waits = |turn: &&Turn| {
             let mut queue = self.state.queue.iter();
             let is_queued = queue.any(|entry| entry.turn_id == turn.turn_id.as_str());
-            is_queued && turn.started_at.is_none() && !turn.status.is_terminal()
+            is_queued && turn.started_at.is_none() && !turn.status.is_terminal() && is_meant(&turn.turn_id)
         };
         let mut ended: Vec<TurnId> = Vec::new();
         for turn in self.state.turns.iter().filter(waits) {
@@ -98,8 +194,12 @@ impl Imported {
             ended.push(turn.turn_id.clone());
             let scope = turn_scope(&turn.thread_id, &turn.turn_id, task, run);
             page.push(EventType::QueueChanged, &scope, &self.queue_without(&ended));
-            page.push(EventType::TaskFailed, &scope, &task_failed());
-            page.push(EventType::TurnFailed, &scope, &TurnFailed { error: error(MESSAGE), usage: None });
+            page.push(EventType::TaskFailed, &scope, &self.reason.task_failed());
+            page.push(
+                EventType::TurnFailed,
+                &scope,
+                &TurnFailed { error: self.reason.error(self.reason.message()), usage: None },
+            );
         }
         ended
     }
@@ -111,30 +211,30 @@ impl Imported {
             let (turn_id, preview) = (entry.turn_id.clone(), entry.preview.clone());
             QueuedTurn { turn_id, position, preview }
         });
-        QueueChanged { queued: queued.collect(), reason: Some(IMPORTED.to_owned()) }
+        QueueChanged { queued: queued.collect(), reason: Some(self.reason.code().to_owned()) }
     }
 
     fn end_work(&mut self, task: &TaskId, page: &mut Page) {
         if let Some((_, view)) = self.view.task(task) {
-            end_hooks(view, page);
+            end_hooks(self.reason, view, page);
             self.end_model(view, page);
         }
         // Where the output ends is the fold's to say.
         let known = self.state.tasks.iter().find(|known| known.task_id == *task);
         let length = known.map_or(0, |known| u32::try_from(known.output.len()).unwrap_or(u32::MAX));
-        let core = self.core.clone();
+        let (core, reason) = (self.core.clone(), self.reason);
         let Some(view) = self.view.task_mut(task) else { return };
         view.next_index = view.next_index.max(length);
         let open = |call: &&CallView| call.is_complete && !call.is_answered();
         let calls: Vec<String> = view.calls.iter().filter(open).map(|call| call.call.clone()).collect();
         for call in calls {
-            end_call(&core, view, &call, page);
+            end_call(&core, reason, view, &call, page);
         }
         write_unread(&core, view, page);
     }
 
     fn end_model(&self, view: &TaskView, page: &mut Page) {
-        let scope = view.step_scope();
+        let (reason, scope) = (self.reason, view.step_scope());
         let known = self.state.tasks.iter().find(|known| known.task_id == view.task);
         for (position, item) in known
             .into_iter()
@@ -144,11 +244,15 @@ impl Imported {
             let output_index = u32::try_from(position).unwrap_or(u32::MAX);
             page.push(EventType::ItemCompleted, &scope, &ItemCompleted { item, output_index });
         }
-        let failed = |partial| ModelFailed { error: error(LEFT), partial: Some(partial), raw_ref: None };
+        let failed = |partial| ModelFailed {
+            error: reason.error(reason.left()),
+            partial: Some(partial),
+            raw_ref: None,
+        };
         if let Some(step) = &view.compacting {
             let scope = with_step(&view.scope, Some(step));
             page.push(EventType::ModelFailed, &scope, &failed(false));
-            let told = Compaction { error: Some(error(LEFT)), ..Compaction::default() };
+            let told = Compaction { error: Some(reason.error(reason.left())), ..Compaction::default() };
             page.push(EventType::ContextCompactionFailed, &scope, &told);
         }
         if view.is_model_open {
@@ -157,24 +261,11 @@ impl Imported {
     }
 }
 
-fn error(message: &str) -> ErrorInfo {
-    ErrorInfo {
-        message: message.to_owned(),
-        code: Some(IMPORTED.to_owned()),
-        retryable: Some(true),
-        ..ErrorInfo::default()
-    }
-}
-
-fn task_failed() -> TaskFailed {
-    TaskFailed { error: error(MESSAGE), status: None, reason: None }
-}
-
-fn end_hooks(view: &TaskView, page: &mut Page) {
+fn end_hooks(reason: CopyReason, view: &TaskView, page: &mut Page) {
     let failed = |hook: &HookView| HookRun {
         hook_name: Some(hook.name.clone()),
         point: Some(hook.point.as_str().to_owned()),
-        error: Some(error(LEFT)),
+        error: Some(reason.error(reason.left())),
         ..HookRun::default()
     };
     for hook in view.hooks.iter().filter(|hook| hook.answer.is_none()) {
@@ -188,12 +279,12 @@ fn end_hooks(view: &TaskView, page: &mut Page) {
 }
 
 /// Gives a call that had no result the one that it has here.
-fn end_call(core: &Core, view: &mut TaskView, id: &str, page: &mut Page) {
+fn end_call(core: &Core, reason: CopyReason, view: &mut TaskView, id: &str, page: &mut Page) {
     let Some(call) = view.call(id) else { return };
     let (scope, name) = (view.call_scope(call), Some(call.name.clone()));
-    end_action(call, &scope, page);
+    end_action(reason, call, &scope, page);
     if let Some(process) = &call.process {
-        let message = format!("{LEFT}; what became of the process is not known here");
+        let message = format!("{}; what became of the process is not known here", reason.left());
         let told = ProcessEnded { error: Some(failed_process("lost", message)), ..ProcessEnded::default() };
         page.push_process(EventType::ProcessFailed, &scope, process, &told);
     }
@@ -207,7 +298,7 @@ fn end_call(core: &Core, view: &mut TaskView, id: &str, page: &mut Page) {
         (false, _) => "The session was copied before the call ran. It had no effect.",
     };
     write_result(core, view, id, text, page);
-    let reason = Some(LEFT.to_owned());
+    let reason = Some(reason.left().to_owned());
     match (is_started, is_ended) {
         (_, true) => {}
         (true, false) => {
@@ -221,9 +312,9 @@ fn end_call(core: &Core, view: &mut TaskView, id: &str, page: &mut Page) {
 }
 
 /// A question to which no answer would come any more.
-fn end_action(call: &CallView, scope: &Scope, page: &mut Page) {
+fn end_action(reason: CopyReason, call: &CallView, scope: &Scope, page: &mut Page) {
     let Some(action) = call.pending() else { return };
-    let source = Some(SOURCE.to_owned());
+    let source = Some(reason.source().to_owned());
     let resolved =
         ActionResolved { decision: "reject".to_owned(), source: source.clone(), ..ActionResolved::default() };
     let asked = Scope { action_id: Some(action.action.clone()), ..scope.clone() };
@@ -233,7 +324,7 @@ fn end_action(call: &CallView, scope: &Scope, page: &mut Page) {
             tool_name: Some(call.name.clone()),
             decision: Some("deny".to_owned()),
             decision_source: source,
-            decision_reason: Some(LEFT.to_owned()),
+            decision_reason: Some(reason.left().to_owned()),
             approval_action_id: Some(action.action.to_string()),
             ..PermissionDecision::default()
         };

@@ -1,0 +1,108 @@
+//! The frames of the vectors as input: what AgentLin's server publishes comes to the task that it tells.
+
+use riverrun_dialect::{IndexUnit, task};
+use serde_json::{Value, json};
+
+use crate::log::{Log, root};
+use crate::vectors::{Vector, check_file, objects, vectors};
+
+/// Vectors whose frames are vectors of the fold too, so that every language folds what was ingested.
+const FOLDED: [&str; 6] = ["message", "reasoning", "retraction", "sub_agent", "tool_call", "tool_result"];
+
+fn ingested(vector: &Vector) -> Vec<String> {
+    let frames = std::fs::read_to_string(vector.folder.join("frames.ndjson")).expect("a vector has frames");
+    frames
+        .lines()
+        .map(|frame| task::event_of(frame).unwrap_or_else(|error| panic!("{frame}: {error}")))
+        .collect()
+}
+
+/// The task's object without what a frame cannot say.
+fn told(line: &str) -> Value {
+    let mut object: Value = serde_json::from_str(line).expect("an object is JSON");
+    without(&mut object, &["content", "input_required_call_ids"]);
+    object
+}
+
+fn without(value: &mut Value, names: &[&str]) {
+    match value {
+        Value::Object(members) => {
+            members.retain(|name, _| !names.contains(&name.as_str()));
+            members.values_mut().for_each(|value| without(value, names));
+        }
+        Value::Array(values) => values.iter_mut().for_each(|value| without(value, names)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+#[test]
+fn the_frames_of_every_vector_give_its_object_back() {
+    for vector in vectors("dialect/task") {
+        let events = ingested(&vector);
+        let log = Log::of(events.iter().map(String::as_str));
+        assert_eq!(log.len(), events.len(), "{}: every frame is an event that ingest takes", vector.name);
+        let given: Vec<Value> = objects(&log, IndexUnit::CodePoint).lines().map(told).collect();
+        let expected: Vec<Value> = objects(&vector.log, IndexUnit::CodePoint).lines().map(told).collect();
+        assert_eq!(given, expected, "{}", vector.name);
+    }
+}
+
+/// Frames, ingested and projected again, are the same frames, but for their numbers.
+#[test]
+fn what_was_ingested_is_published_as_it_came() {
+    for vector in vectors("dialect/task").into_iter().filter(|vector| FOLDED.contains(&vector.name.as_str()))
+    {
+        let numberless = |json: &str| {
+            let mut frame: Value = serde_json::from_str(json).expect("a frame is JSON");
+            without(&mut frame, &["sequence_number"]);
+            frame
+        };
+        let log = Log::of(ingested(&vector).iter().map(String::as_str));
+        let again: Vec<Value> =
+            log.frames(IndexUnit::CodePoint).iter().map(|frame| numberless(&frame.json)).collect();
+        let first: Vec<Value> =
+            vector.log.frames(IndexUnit::CodePoint).iter().map(|frame| numberless(&frame.json)).collect();
+        let kinds = |frames: &[Value]| -> Vec<String> {
+            frames.iter().map(|frame| frame["type"].to_string()).collect()
+        };
+        assert_eq!(again, first, "{}: {:?} / {:?}", vector.name, kinds(&again), kinds(&first));
+    }
+}
+
+#[test]
+fn ingested_vectors_are_vectors_of_the_fold() {
+    for vector in vectors("dialect/task").into_iter().filter(|vector| FOLDED.contains(&vector.name.as_str()))
+    {
+        let line = |(event, sequence): (String, u64)| {
+            let mut event: Value = serde_json::from_str(&event).expect("an event is JSON");
+            event["sequence"] = sequence.into();
+            event["sessionId"] = json!("ses_1");
+            format!("{event}\n")
+        };
+        let lines: String = ingested(&vector).into_iter().zip(1..).map(line).collect();
+        let folder = root().join("spec/vectors/fold").join(format!("agentlin_{}", vector.name));
+        check_file(&folder.join("events.ndjson"), &lines);
+    }
+}
+
+#[test]
+fn a_frame_without_its_members_is_refused_by_name() {
+    let refused = |frame: &str| task::event_of(frame).expect_err("it lacks something").field();
+    assert_eq!(refused("[]"), None);
+    assert_eq!(refused(r#"{"type":"task.working"}"#), Some("task_id"));
+    assert_eq!(refused(r#"{"task_id":"t"}"#), Some("type"));
+    let delta = r#"{"type":"task.text.delta","task_id":"t","item_id":"msg_1","output_index":0,"delta":"x"}"#;
+    assert_eq!(refused(delta), Some("block_index"));
+}
+
+#[test]
+fn an_answer_of_agentlins_rpc_is_unwrapped_and_unknown_frames_are_kept() {
+    let event = |frame: &str| -> Value {
+        serde_json::from_str(&task::event_of(frame).expect("a frame")).expect("an event is JSON")
+    };
+    let wrapped = event(r#"{"jsonrpc":"2.0","id":"r","result":{"type":"task.working","task_id":"t"}}"#);
+    assert_eq!(wrapped, json!({"type": "task.started", "taskId": "t", "payload": {}}));
+    let rollout = event(r#"{"type":"task.rollout","task_id":"t","turn":1}"#);
+    let payload = json!({"type": "task.rollout", "task_id": "t", "turn": 1});
+    assert_eq!(rollout, json!({"type": "x.agentlin.rollout", "taskId": "t", "payload": payload}));
+}

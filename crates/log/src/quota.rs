@@ -1,0 +1,97 @@
+//! What a tenant may store, and what it has stored: one decision for every engine.
+
+use std::collections::HashMap;
+
+use riverrun_event::TenantId;
+
+use crate::seeded::{self, Bug};
+use crate::{Error, Urgency};
+
+/// Beyond its quota a tenant may still end what it began: cancels, decisions and terminal events fit in here.
+pub const QUOTA_RESERVE: u64 = 1 << 20;
+
+/// The most that one tenant may store. None is no limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct StorageQuota {
+    pub sessions: Option<u64>,
+    /// Log and blobs together, as [`Usage::stored_bytes`] counts them.
+    pub stored_bytes: Option<u64>,
+}
+
+/// The quotas of all tenants.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct StorageQuotas {
+    /// For tenants that are not named.
+    pub default: StorageQuota,
+    pub tenants: HashMap<TenantId, StorageQuota>,
+}
+
+impl StorageQuotas {
+    pub fn of(&self, tenant: &TenantId) -> StorageQuota {
+        self.tenants.get(tenant).copied().unwrap_or(self.default)
+    }
+}
+
+/// What one tenant has stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Usage {
+    pub sessions: u64,
+    /// The events that can be read, before compression.
+    pub log_bytes: u64,
+    pub blob_bytes: u64,
+}
+
+impl Usage {
+    pub const fn stored_bytes(&self) -> u64 {
+        self.log_bytes.saturating_add(self.blob_bytes)
+    }
+
+    /// Whether one more session may be made.
+    pub fn admit_session(&self, quota: StorageQuota) -> Result<(), Error> {
+        match quota.sessions {
+            Some(limit) if self.sessions >= limit => {
+                Err(Error::Quota { quota: "sessions", limit, used: self.sessions })
+            }
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    /// Whether so many more bytes may be stored.
+    pub fn admit_bytes(&self, quota: StorageQuota, bytes: u64, urgency: Urgency) -> Result<(), Error> {
+        let Some(limit) = quota.stored_bytes else { return Ok(()) };
+        let reserve = match urgency {
+            Urgency::Normal => 0,
+            Urgency::Reserved => QUOTA_RESERVE,
+        };
+        let used = self.stored_bytes();
+        if used.saturating_add(bytes) <= limit.saturating_add(reserve) || seeded::is_on(Bug::QuotaBlindBytes)
+        {
+            return Ok(());
+        }
+        Err(Error::Quota { quota: "stored_bytes", limit, used })
+    }
+
+    /// Adds what changed. A count never goes below zero.
+    pub fn change(&mut self, change: UsageChange) {
+        let add = |count: &mut u64, by: i64| *count = count.saturating_add_signed(by);
+        add(&mut self.sessions, change.sessions);
+        add(&mut self.log_bytes, change.log_bytes);
+        add(&mut self.blob_bytes, change.blob_bytes);
+    }
+}
+
+/// What an operation adds to the usage of a tenant, or takes from it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct UsageChange {
+    pub sessions: i64,
+    pub log_bytes: i64,
+    pub blob_bytes: i64,
+}
+
+impl std::ops::AddAssign for UsageChange {
+    fn add_assign(&mut self, other: Self) {
+        self.sessions += other.sessions;
+        self.log_bytes += other.log_bytes;
+        self.blob_bytes += other.blob_bytes;
+    }
+}
