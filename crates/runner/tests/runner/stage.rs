@@ -1,6 +1,7 @@
 //! A runner with everything around it.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use riverrun_event::{Event, OwnerId, SessionId, TenantId, TurnId};
@@ -67,8 +68,9 @@ impl Stage {
             .await
             .unwrap();
         let registry = Arc::new(registry);
-        let (journal, runner) = own(&log, &clock, &registry, 1).await;
-        Self { log, clock, key, script, registry, journal, runner, seed: 1 }
+        let seed = fresh_seed();
+        let (journal, runner) = own(&log, &clock, &registry, seed).await;
+        Self { log, clock, key, script, registry, journal, runner, seed }
     }
 
     /// The owner is gone; another takes over.
@@ -158,6 +160,14 @@ impl Stage {
 
 pub fn turn_of(turn: &str, input: &str) -> Submit {
     Submit { turn_id: Some(TurnId::new(turn).unwrap()), input: Some(input.into()), ..Submit::default() }
+}
+
+/// Another one for each stage on this machine: ids are made from it, and the processes of a task are found by theirs.
+/// Stages that run at the same time with the same ids would end each other's processes.
+fn fresh_seed() -> u64 {
+    static STAGES: AtomicU64 = AtomicU64::new(0);
+    let stage = STAGES.fetch_add(1, Ordering::Relaxed);
+    (u64::from(std::process::id()) << 32) | (stage << 12)
 }
 
 async fn own(
