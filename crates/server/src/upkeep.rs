@@ -29,9 +29,10 @@ const UNSEALED: u64 = 256;
 const SWEEP_EVERY: Duration = Duration::from_secs(1);
 /// A session that rests this long is packed to its end.
 const RESTED_MILLIS: u64 = 1_500;
-/// A session that rests with fewer new bytes than this is packed without a snapshot: folding them takes no time. A
-/// reader who meets many such rests in a row asks for one.
+/// A session that is idle with fewer new bytes than this and at most so many events in all is packed without a
+/// snapshot: its whole log is read in no time.
 const SMALL_REST: u64 = 16 * 1024;
+const SHORT_LOG: u64 = 64;
 /// How long one sweep may pack rested sessions: a fifth of the time between two sweeps, and most of it when there are
 /// many in memory. Most of it is waiting for commits.
 const PACKING: Duration = Duration::from_millis(200);
@@ -108,7 +109,7 @@ pub async fn run(app: App, retention: Option<Duration>) {
             if app.edge().drain().is_started() {
                 return;
             }
-            tend_or_tell(&app, &key, UNSEALED, Shot::AtHead).await;
+            tend_or_tell(&app, &key, UNSEALED, TakeSnapshot::Always).await;
         }
         pack_rested(&app, rested).await;
         retire_expired(&app).await;
@@ -122,7 +123,7 @@ async fn retire_expired(app: &App) {
         if app.edge().drain().is_started() {
             return;
         }
-        tend_or_tell(app, &expired.key, 0, Shot::AtHead).await;
+        tend_or_tell(app, &expired.key, 0, TakeSnapshot::Always).await;
     }
 }
 
@@ -137,7 +138,8 @@ async fn pack_rested(app: &App, rested: Vec<Arc<Hub>>) {
     };
     let packed = stream::iter(rested).take_while(has_time).for_each_concurrent(TOGETHER, async |hub| {
         let is_small = hub.since_upkeep.swap(0, Ordering::AcqRel) < SMALL_REST;
-        tend_or_tell(app, &hub.key, 0, if is_small { Shot::None } else { Shot::AtHead }).await;
+        let take = if is_small { TakeSnapshot::IfLong } else { TakeSnapshot::Always };
+        tend_or_tell(app, &hub.key, 0, take).await;
     });
     packed.await;
 }
@@ -159,8 +161,8 @@ async fn sweep_once(app: &App, sweeps: u32) -> Vec<Arc<Hub>> {
     app.hubs().idle(before, LOOKED_AT)
 }
 
-async fn tend_or_tell(app: &App, key: &SessionKey, unsealed: u64, shot: Shot) {
-    if let Err(problem) = tend(app, key, unsealed, shot).await {
+async fn tend_or_tell(app: &App, key: &SessionKey, unsealed: u64, take: TakeSnapshot) {
+    if let Err(problem) = tend(app, key, unsealed, take).await {
         tracing::warn!(code = %problem.code(), session = %key.session, "upkeep of a session failed");
     }
 }
@@ -171,15 +173,16 @@ async fn measure(app: &App) {
     }
 }
 
-/// Whether a session's state is stored.
+/// Whether a session's state is stored when it is packed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Shot {
-    AtHead,
-    None,
+enum TakeSnapshot {
+    Always,
+    /// Not of a session with at most [`SHORT_LOG`] events.
+    IfLong,
 }
 
 /// Snapshots a session, stores the turns that left its state, packs all but the last `unsealed` events.
-async fn tend(app: &App, key: &SessionKey, unsealed: u64, shot: Shot) -> Result<(), Problem> {
+async fn tend(app: &App, key: &SessionKey, unsealed: u64, take: TakeSnapshot) -> Result<(), Problem> {
     // Upkeep is no use: it does not keep the session in memory.
     let hub = match app.hubs().known(key) {
         Some(hub) => hub,
@@ -193,8 +196,9 @@ async fn tend(app: &App, key: &SessionKey, unsealed: u64, shot: Shot) -> Result<
         return Ok(());
     }
     let Some(head) = app.log().head(key).await? else { return Ok(()) };
-    // What retention deletes lives on in the snapshot alone.
-    if shot == Shot::AtHead || app.retention().is_some() {
+    // Events that retention deletes stay only as part of the snapshot.
+    let is_long = head.last.get() > SHORT_LOG || app.retention().is_some();
+    if take == TakeSnapshot::Always || is_long {
         let size = snapshot(app, key, head.last).await?;
         hub.upkeep_after.store(SNAPSHOT_BYTES.max(size), Ordering::Relaxed);
     }
