@@ -12,27 +12,46 @@ use crate::files::root;
 const SOURCE: &str = "spec/checklist.txt";
 const TABLE: &str = "spec/CHECKLIST.md";
 
+/// The lines of the checklist that every version of the table must have.
+const LINES: usize = 250;
+
 struct Line {
     number: String,
     section: String,
     what: String,
-    /// File and function.
-    tests: Vec<(String, String)>,
+    proof: Proof,
 }
 
-/// Writes the table; `results` are files with what `cargo test` or nextest printed.
+enum Proof {
+    Tests(Vec<Test>),
+    /// Why nothing shows the line.
+    NotProvided(String),
+}
+
+struct Test {
+    /// What the table shows.
+    shown: String,
+    /// How a run names it when it passes: a test function, or a file of `tests/clients`.
+    passes_as: String,
+}
+
+/// Writes the table; `results` are files with the output of test runs (`cargo test`, nextest, `cargo xtask ci`).
 pub fn write(results: &[&str]) -> Result<()> {
     let lines = read()?;
     let passed = passed(results)?;
     std::fs::write(root().join(TABLE), table(&lines, &passed))?;
-    let open = lines.iter().filter(|line| line.tests.is_empty()).count();
-    println!("{TABLE}: {} lines, {open} of them open", lines.len());
+    let missing = lines.iter().filter(|line| matches!(line.proof, Proof::NotProvided(_))).count();
+    println!("{TABLE}: {} lines, {missing} of them not provided", lines.len());
     Ok(())
 }
 
-/// Fails if a named test is not there, or the table lists other lines.
+/// Fails if a line, its row in the table, or a test that it names is missing.
 pub fn check() -> Result<()> {
     let lines = read()?;
+    for number in 1..=LINES {
+        let number = number.to_string();
+        ensure!(lines.iter().any(|line| line.number == number), "{SOURCE} has no line {number}");
+    }
     let text = std::fs::read_to_string(root().join(TABLE)).with_context(|| TABLE.to_owned())?;
     for line in &lines {
         let row = row_head(line);
@@ -43,39 +62,96 @@ pub fn check() -> Result<()> {
 
 fn read() -> Result<Vec<Line>> {
     let text = std::fs::read_to_string(root().join(SOURCE)).with_context(|| SOURCE.to_owned())?;
-    let (mut short, mut lines) = (BTreeMap::new(), Vec::new());
-    for (place, text) in
+    let (mut folders, mut lines) = (BTreeMap::new(), Vec::new());
+    for (index, text) in
         text.lines().enumerate().filter(|(_, text)| !text.is_empty() && !text.starts_with('#'))
     {
-        let at = || format!("{SOURCE}:{}: `{text}`", place + 1);
+        let at = || format!("{SOURCE}:{}: `{text}`", index + 1);
         if let Some((name, folder)) = text.split_once(' ').filter(|_| text.starts_with('@')) {
-            short.insert(name, folder);
+            folders.insert(name, folder);
             continue;
         }
         let mut parts = text.splitn(3, '|').map(str::trim);
-        let (Some(head), Some(what), Some(tests)) = (parts.next(), parts.next(), parts.next()) else {
-            bail!("{} has not three parts", at());
+        let (Some(head), Some(what), Some(proof)) = (parts.next(), parts.next(), parts.next()) else {
+            bail!("{} does not have three parts", at());
         };
         let (number, section) = head.split_once(' ').with_context(at)?;
-        let tests = tests.split(',').map(str::trim).filter(|test| !test.is_empty());
-        let tests = tests.map(|test| named(test, &short).with_context(at)).collect::<Result<Vec<_>>>()?;
-        lines.push(Line { number: number.into(), section: section.into(), what: what.into(), tests });
+        let proof = read_proof(proof, &folders).with_context(at)?;
+        lines.push(Line { number: number.into(), section: section.into(), what: what.into(), proof });
     }
     Ok(lines)
 }
 
-fn named(test: &str, short: &BTreeMap<&str, &str>) -> Result<(String, String)> {
-    let (file, function) = test.split_once("::").context("a test is FILE::FUNCTION")?;
-    let file = match file.split_once('/').and_then(|(name, rest)| Some((short.get(name)?, rest))) {
+fn read_proof(text: &str, folders: &BTreeMap<&str, &str>) -> Result<Proof> {
+    if let Some(reason) = text.strip_prefix("not provided:") {
+        ensure!(!reason.trim().is_empty(), "a line that is not provided needs a reason");
+        return Ok(Proof::NotProvided(reason.trim().to_owned()));
+    }
+    let tests: Vec<Test> = text
+        .split(',')
+        .map(str::trim)
+        .filter(|test| !test.is_empty())
+        .map(|test| find(test, folders))
+        .collect::<Result<_>>()?;
+    ensure!(!tests.is_empty(), "a line needs a test, or `not provided: REASON`");
+    Ok(Proof::Tests(tests))
+}
+
+/// A test as the file names it: `FILE::FUNCTION`, `v:AREA/VECTOR`, or a file of `tests/clients`.
+fn find(name: &str, folders: &BTreeMap<&str, &str>) -> Result<Test> {
+    if let Some(vector) = name.strip_prefix("v:") {
+        return find_vector(vector);
+    }
+    let Some((file, function)) = name.split_once("::") else {
+        ensure!(name.starts_with("tests/clients/"), "`{name}` is neither FILE::FUNCTION nor a client's file");
+        ensure!(root().join(name).exists(), "there is no {name}");
+        return Ok(Test { shown: format!("`{name}`"), passes_as: name.to_owned() });
+    };
+    let file = match file.split_once('/').and_then(|(name, rest)| Some((folders.get(name)?, rest))) {
         Some((folder, rest)) => format!("{folder}/{rest}"),
         None => file.to_owned(),
     };
     let text = std::fs::read_to_string(root().join(&file)).with_context(|| file.clone())?;
-    ensure!(text.contains(&format!("fn {function}(")), "there is no `{function}` in {file}");
-    Ok((file, function.to_owned()))
+    let is_there = ["fn", "def"].iter().any(|word| text.contains(&format!("{word} {function}(")));
+    ensure!(is_there, "there is no `{function}` in {file}");
+    let passes_as = match file.strip_prefix("tests/src/crash/") {
+        Some(suite) => crash_suite(suite.split(['/', '.']).next().unwrap_or_default()),
+        None if file.starts_with("tests/clients/") => file.clone(),
+        None => function.to_owned(),
+    };
+    Ok(Test { shown: format!("`{file}` `{function}`"), passes_as })
 }
 
-/// The functions of tests that passed, by the last part of their names.
+/// How a suite of `crash` is recorded as passed; its own lines begin with the name in upper camel case.
+fn crash_suite(name: &str) -> String {
+    format!("crash {}", name.to_lowercase())
+}
+
+/// The test that runs the vectors of each area.
+const VECTOR_TESTS: [(&str, &str, &str); 9] = [
+    ("fold", "spec/vectors/fold", "every_vector_folds_to_its_expected_state"),
+    ("decode", "spec/vectors/decode", "every_vector_decodes_as_expected"),
+    ("reference", "spec/vectors/reference", "every_vector_comes_out_as_written"),
+    ("provider", "spec/vectors/provider", "every_stream_is_read_as_its_vector_says"),
+    ("task", "spec/vectors/dialect/task", "every_vector_gives_its_frames_its_opening_and_its_object"),
+    ("blocks", "spec/vectors/dialect/blocks", "the_vectors"),
+    ("blocks-hosted", "spec/vectors/dialect/blocks-hosted", "the_vectors_of_hosted_turns"),
+    ("agents-sdk", "spec/vectors/dialect/agents-sdk", "the_vectors"),
+    ("simple-run", "spec/vectors/dialect/simple-run", "the_vectors"),
+];
+
+fn find_vector(vector: &str) -> Result<Test> {
+    let (area, case) = vector.split_once('/').context("a vector is v:AREA/CASE")?;
+    let known = VECTOR_TESTS.iter().find(|(name, ..)| *name == area);
+    let (_, folder, test) =
+        known.with_context(|| format!("no test is known that runs the vectors of `{area}`"))?;
+    let path = format!("{folder}/{case}");
+    let is_there = ["", ".json"].iter().any(|end| root().join(format!("{path}{end}")).exists());
+    ensure!(is_there, "there is no vector {path}");
+    Ok(Test { shown: format!("vector `{path}`"), passes_as: (*test).to_owned() })
+}
+
+/// The functions of tests that passed, by the last part of their names, and the client files that passed.
 fn passed(results: &[&str]) -> Result<BTreeSet<String>> {
     let mut passed = BTreeSet::new();
     for file in results {
@@ -85,6 +161,17 @@ fn passed(results: &[&str]) -> Result<BTreeSet<String>> {
             let nextest = line.strip_prefix("PASS ").and_then(|line| line.split_whitespace().last());
             if let Some(name) = cargo.or(nextest).and_then(|name| name.rsplit("::").next()) {
                 passed.insert(name.to_owned());
+            }
+            if let Some((suite, _)) = line.split_once(": passed in ").filter(|_| !line.starts_with("──"))
+            {
+                let name = suite.split_whitespace().next().unwrap_or_default();
+                passed.insert(crash_suite(name));
+            }
+            if let Some((file, _)) = line.split_once(": ").filter(|_| line.starts_with("tests/clients/")) {
+                // A file that failed is printed with this word, and its suite fails.
+                if !line.contains(": failed") {
+                    passed.insert(file.to_owned());
+                }
             }
         }
     }
@@ -97,22 +184,23 @@ fn row_head(line: &Line) -> String {
 
 fn table(lines: &[Line], passed: &BTreeSet<String>) -> String {
     let mut text = String::from(
-        "# What must hold\n\n\
-         Made by `cargo xtask checklist RESULTS…` of `checklist.txt`; the results are what test runs printed.\n\
-         Names under `tests/src/crash` are parts of the suite `crash runner`, which prints what it counted.\n\n\
-         | Line | Section | What must hold | Test | Last run |\n|---|---|---|---|---|\n",
+        "# Checklist\n\n\
+         For whoever wants to know which test shows which requirement.\n\
+         Generated by `cargo xtask checklist RESULTS…` from `checklist.txt`; `Last run` comes from the output of those runs.\n\
+         A function under `tests/src/crash` is a part of the suite `crash`, which prints its own counts.\n\n\
+         | Line | Section | Requirement | Test | Last run |\n|---|---|---|---|---|\n",
     );
     for line in lines {
-        let names: Vec<String> =
-            line.tests.iter().map(|(file, function)| format!("`{file}` `{function}`")).collect();
-        let verdict = match line.tests.as_slice() {
-            [] if line.what.ends_with("not provided") => "not provided",
-            [] => "open: no test",
-            tests if tests.iter().all(|(_, function)| passed.contains(function)) => "pass",
-            _ => "not run",
+        let (shown, verdict) = match &line.proof {
+            Proof::NotProvided(reason) => (reason.clone(), "not provided"),
+            Proof::Tests(tests) => {
+                let shown: Vec<&str> = tests.iter().map(|test| test.shown.as_str()).collect();
+                let all_passed = tests.iter().all(|test| passed.contains(&test.passes_as));
+                (shown.join("<br>"), if all_passed { "pass" } else { "not run" })
+            }
         };
         // Writing to a string does not fail.
-        let _ = writeln!(text, "{} {} | {verdict} |", row_head(line), names.join("<br>"));
+        let _ = writeln!(text, "{} {shown} | {verdict} |", row_head(line));
     }
     text
 }

@@ -18,6 +18,7 @@ const USAGE: &str = "usage: cargo xtask COMMAND
   tidy              check edges between crates, file sizes, links, generated files
   checklist [FILES] write spec/CHECKLIST.md, with what the test runs in these files say
   checklist --check fail if a test that it names is not there
+  scenarios DIR     write spec/scenarios.txt of what the acceptance suite saw (RIVERRUN_SEEN=DIR)
   clients [WORDS]   run official clients against the binary, or those whose files have such names
   bench [ARGS]      run the load generator, optimised
   nightly           ci, then the property tests for much longer";
@@ -33,6 +34,7 @@ fn main() -> ExitCode {
         ["tidy"] => tidy::tidy(),
         ["checklist", "--check"] => checklist::check(),
         ["checklist", results @ ..] => checklist::write(results),
+        ["scenarios", folder] => codegen::list_scenarios(folder),
         ["clients", rest @ ..] => clients::clients(rest),
         ["bench", rest @ ..] => ci::bench(rest),
         ["nightly"] => ci::nightly(),

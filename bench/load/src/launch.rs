@@ -70,7 +70,11 @@ impl Launch {
     fn command(&self, directory: &Path) -> Command {
         let mut command = Command::new(&self.program);
         match self.kind {
-            Kind::Riverrun => command.arg("serve").arg("--data-dir").arg(directory),
+            Kind::Riverrun => command
+                .env("RIVERRUN_LIMITS__NEW_SESSIONS_PER_SECOND", "0")
+                .arg("serve")
+                .arg("--data-dir")
+                .arg(directory),
             Kind::Ceiling => command.arg("--file").arg(&self.file),
         };
         command.args(["--listen", "127.0.0.1:0"]).args(&self.arguments);

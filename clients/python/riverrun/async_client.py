@@ -162,3 +162,15 @@ class AsyncRiverrun:
     async def revoke_rule(self, session_id: str, rule_id: str) -> None:
         """Takes such a decision back: the tool is asked about anew."""
         await self._transport.json(calls.revoke_rule(session_id, rule_id))
+
+    async def create_share(self, session_id: str, **members: Any) -> dict[str, Any]:
+        """Makes a link by which anybody who has it may read the session up to now. Members: `title`, `expiresIn` (s)."""
+        return await self._transport.json(calls.create_share(session_id, members))
+
+    async def shares(self, session_id: str) -> list[dict[str, Any]]:
+        """The links to a session, also those that no longer work, the oldest first."""
+        return (await self._transport.json(calls.shares(session_id)))["shares"]
+
+    async def revoke_share(self, session_id: str, share_id: str) -> None:
+        """Revokes a link."""
+        await self._transport.json(calls.revoke_share(session_id, share_id))

@@ -113,6 +113,18 @@ def revoke_rule(session_id: str, rule_id: str) -> Call:
     return Call("DELETE", f"{session_path(session_id)}/rules/{_segment(rule_id)}")
 
 
+def create_share(session_id: str, share: Mapping[str, Any]) -> Call:
+    return _post(f"{session_path(session_id)}/shares", share)
+
+
+def shares(session_id: str) -> Call:
+    return Call("GET", f"{session_path(session_id)}/shares")
+
+
+def revoke_share(session_id: str, share_id: str) -> Call:
+    return Call("DELETE", f"{session_path(session_id)}/shares/{_segment(share_id)}")
+
+
 def _post(path: str, body: Mapping[str, Any] | Sequence[Any], headers: Mapping[str, str] | None = None) -> Call:
     text = json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return Call("POST", path, text.encode(), {"content-type": "application/json", **(headers or {})})

@@ -22,7 +22,9 @@ import type {
   NewTurn,
   Page,
   ProducerStamp,
+  NewShare,
   Rule,
+  Share,
   Session,
   SessionFilter,
   SubmittedTurn,
@@ -234,6 +236,23 @@ export class Riverrun {
     await this.#transport.text({ method: "DELETE", path });
   }
 
+  /** Makes a link by which anybody who has it may read the session up to now. */
+  createShare(sessionId: string, share: NewShare = {}): Promise<Share> {
+    return this.#post(`${sessionPath(sessionId)}/shares`, share);
+  }
+
+  /** The links to a session, also those that no longer work, the oldest first. */
+  async shares(sessionId: string): Promise<readonly Share[]> {
+    const { data } = await this.#page<Share>("shares", `${sessionPath(sessionId)}/shares`);
+    return data;
+  }
+
+  /** Revokes a link. */
+  async revokeShare(sessionId: string, shareId: string): Promise<void> {
+    const path = `${sessionPath(sessionId)}/shares/${encodeURIComponent(shareId)}`;
+    await this.#transport.text({ method: "DELETE", path });
+  }
+
   #get<T>(path: string): Promise<T> {
     return this.#transport.json({ method: "GET", path });
   }
@@ -243,7 +262,7 @@ export class Riverrun {
   }
 
   /** The server names a list after what is in it. */
-  async #page<T>(member: "sessions" | "actions" | "rules", path: string): Promise<Page<T>> {
+  async #page<T>(member: "sessions" | "actions" | "rules" | "shares", path: string): Promise<Page<T>> {
     const page = await this.#get<Record<string, unknown>>(path);
     const data = page[member];
     if (!Array.isArray(data)) throw new MalformedError(`a page without ${member}`);

@@ -138,6 +138,26 @@ export interface Decision {
   readonly always?: boolean;
 }
 
+export interface NewShare {
+  /** Default: the session's. */
+  readonly title?: string;
+  /** How long the link works, in seconds; 30 days without it. */
+  readonly expiresIn?: number;
+}
+
+/** A link by which anybody who has it may read a session up to a moment. */
+export interface Share {
+  readonly shareId: string;
+  readonly url: string;
+  readonly title: string;
+  /** The last event that its readers see. */
+  readonly through: number;
+  readonly createdAt: string;
+  readonly expiresAt: string;
+  readonly revokedAt?: string;
+  readonly status: "live" | "expired" | "revoked";
+}
+
 /** A decision that holds from now on, for one tool and one agent. */
 export interface Rule {
   readonly ruleId: string;

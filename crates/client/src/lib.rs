@@ -14,8 +14,8 @@ mod transport;
 
 pub use call::{
     Action, Appended, Backup, Blob, Cancelled, Decision, DecisionKind, Health, Imported, Key, NewKey,
-    NewSession, NewTicket, NewTurn, Page, Pause, Paused, ProcessInput, Producer, ProducerStamp, QueuedTurn,
-    Rule, Session, SessionFilter, Tenant, Tenants, Ticket, Turn,
+    NewSession, NewShare, NewTicket, NewTurn, Page, Pause, Paused, ProcessInput, Producer, ProducerStamp,
+    QueuedTurn, Rule, Session, SessionFilter, Share, Tenant, Tenants, Ticket, Turn,
 };
 pub use client::Client;
 pub use endpoint::{Endpoint, EndpointError};

@@ -3,8 +3,8 @@
 use riverrun_event::{Event, Record, Sequence};
 use riverrun_fold::State;
 
-use crate::Frames;
 use crate::request::Failure;
+use crate::{Frames, Languages};
 
 /// The unit of offsets in text. Stored offsets are code points.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -31,6 +31,24 @@ impl IndexUnit {
     }
 }
 
+/// How approvals that were required at once are shown, in a dialect that can show them as one request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Approvals {
+    #[default]
+    Together,
+    Separate,
+}
+
+impl Approvals {
+    pub fn parse(text: &str) -> Option<Self> {
+        match text {
+            "together" => Some(Approvals::Together),
+            "separate" => Some(Approvals::Separate),
+            _ => None,
+        }
+    }
+}
+
 /// What a reader may choose. It is part of what makes two readers' bytes the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Options {
@@ -42,6 +60,9 @@ pub struct Options {
     /// The last of several decisions that the reader gave together. They stand one behind the other in the log; the
     /// turn waits for the next of them, and that is no pause to who gave it.
     pub decided: Option<Sequence>,
+    /// The languages of texts that no model wrote, best first; for a dialect that has such texts.
+    pub languages: Languages,
+    pub approvals: Approvals,
 }
 
 /// Projects a log, event by event, into the frames of one dialect.

@@ -15,6 +15,8 @@ pub enum Dialect {
     Native,
     /// The same in the standard's closed vocabulary.
     NativeStrict,
+    /// The same with what the standard's Lime profile demands of every event.
+    NativeLime,
     /// AgentLin's `task.*` events.
     Task,
     /// OpenAI's Responses: one turn.
@@ -49,6 +51,7 @@ impl Dialect {
     pub const ALL: &[Dialect] = &[
         Dialect::Native,
         Dialect::NativeStrict,
+        Dialect::NativeLime,
         Dialect::Task,
         Dialect::Responses,
         Dialect::Chat,
@@ -67,6 +70,7 @@ impl Dialect {
         match self {
             Dialect::Native => "native",
             Dialect::NativeStrict => "native-strict",
+            Dialect::NativeLime => "native-lime",
             Dialect::Task => "task",
             Dialect::Responses => "responses",
             Dialect::Chat => "chat",
@@ -90,7 +94,7 @@ impl Dialect {
     /// True if frames follow from single events: then any part of a log can be projected alone.
     pub fn is_stateless(self) -> bool {
         match self {
-            Dialect::Native | Dialect::NativeStrict => true,
+            Dialect::Native | Dialect::NativeStrict | Dialect::NativeLime => true,
             Dialect::Task => false,
             Dialect::Responses => false,
             Dialect::Chat => false,
@@ -109,7 +113,8 @@ impl Dialect {
     /// True if a stream of it is one turn, from the turn's first event to a terminal frame of its own.
     pub fn shows_one_turn(self) -> bool {
         match self {
-            Dialect::Native | Dialect::NativeStrict | Dialect::Task | Dialect::Blocks => false,
+            Dialect::Native | Dialect::NativeStrict | Dialect::NativeLime => false,
+            Dialect::Task | Dialect::Blocks => false,
             Dialect::Responses | Dialect::Chat | Dialect::Anthropic | Dialect::Gemini => true,
             Dialect::AgUi
             | Dialect::AiSdk
@@ -123,12 +128,13 @@ impl Dialect {
     /// What its clients take on an SSE stream.
     pub fn rules(self) -> Rules {
         match self {
-            Dialect::Native | Dialect::NativeStrict | Dialect::Task => Rules::OURS,
+            Dialect::Native | Dialect::NativeStrict | Dialect::NativeLime | Dialect::Task => Rules::OURS,
             Dialect::Responses => Rules { joins_deltas: false, ..Rules::FOREIGN },
             Dialect::Chat => Rules::FOREIGN,
             Dialect::AiSdk => Rules { headers: ai_sdk::HEADERS, ..Rules::FOREIGN },
             Dialect::AgUi => Rules { tells_the_past: true, ..Rules::FOREIGN },
-            Dialect::AgentsSdk | Dialect::SimpleRun | Dialect::A2a | Dialect::Blocks => Rules::FOREIGN,
+            Dialect::AgentsSdk => Rules { joins_deltas: false, ..Rules::FOREIGN },
+            Dialect::SimpleRun | Dialect::A2a | Dialect::Blocks => Rules::FOREIGN,
             Dialect::LangGraph => {
                 Rules { framing: Framing::ForeignSseWithIds, tells_the_past: true, ..Rules::FOREIGN }
             }
@@ -144,7 +150,9 @@ impl Dialect {
             // `continuationToken`.
             (Dialect::Gemini, _) => Resume::Cursor,
             // `sequence`.
-            (Dialect::Native | Dialect::NativeStrict, Framing::Ndjson) => Resume::Cursor,
+            (Dialect::Native | Dialect::NativeStrict | Dialect::NativeLime, Framing::Ndjson) => {
+                Resume::Cursor
+            }
             // `sequence_number`, which the vendor's route takes as `starting_after`.
             (Dialect::Responses, Framing::ForeignSse) => Resume::Cursor,
             (_, Framing::ForeignSse | Framing::Ndjson) => Resume::Start,
@@ -154,7 +162,7 @@ impl Dialect {
     /// The body of an error answer, in the shape that its clients read. None where problem+json is right.
     pub fn error_body(self, failure: &Failure, request_id: Option<&str>) -> Option<String> {
         match self {
-            Dialect::Native | Dialect::NativeStrict | Dialect::Task => None,
+            Dialect::Native | Dialect::NativeStrict | Dialect::NativeLime | Dialect::Task => None,
             Dialect::A2a => None,
             Dialect::AgUi | Dialect::AiSdk | Dialect::AgentsSdk | Dialect::SimpleRun | Dialect::Blocks => {
                 Some(crate::follow::error::body(failure, request_id))
@@ -171,6 +179,7 @@ impl Dialect {
         match self {
             Dialect::Native => Box::new(native::Native::new(session, state.sequence)),
             Dialect::NativeStrict => Box::new(native::Strict::new(session, state.sequence)),
+            Dialect::NativeLime => Box::new(native::Strict::lime(session, state.sequence)),
             Dialect::Task => Box::new(task::Task::new(state, options)),
             Dialect::Responses => Box::new(responses::projector(state, options)),
             Dialect::Chat => Box::new(chat::projector(state, options)),

@@ -19,7 +19,8 @@ pub struct DeltaMaker {
 impl DeltaMaker {
     /// `place` tells where the text is; what it says itself, its odds and what it cites are not looked at.
     pub fn new(scope: Scope, place: ModelDelta) -> Self {
-        let place = ModelDelta { delta: String::new(), logprobs: None, annotations: None, ..place };
+        let place =
+            ModelDelta { delta: String::new(), logprobs: None, annotations: None, sent: None, ..place };
         let (mut head, mut tail) = (String::from("{"), String::new());
         scope.write_members(&mut head);
         head.push_str("\"payload\":{\"delta\":");

@@ -96,6 +96,7 @@ codes! {
     NotProvided = "not_provided", 501, -32004, "this action of the standard is not provided";
     PushUnsupported = "push_unsupported", 501, -32003, "nothing is pushed from here";
     Expired = "expired", 410, -32001, "this part of the log was retired";
+    SessionDeleted = "session_deleted", 410, -32001, "the session was deleted";
     // How the server fares.
     RateLimited = "rate_limited", 429, -32029, "too many requests";
     TooManyStreams = "too_many_streams", 429, -32029, "too many open streams";
@@ -122,8 +123,8 @@ impl ErrorCode {
             | UnsupportedMediaType | BodyTooLarge | HeadTooLarge | EventTooLarge | Unauthenticated
             | Forbidden | RunnerOnly | OriginForbidden | HostUnknown | NotFound | SessionExists
             | SessionClosed | IdempotencyMismatch | ProducerStale | ProducerGap | SequenceExhausted
-            | Expired | LogCorrupt | UnknownAgent | ThreadBusy | TurnExists | TurnEnded | TurnRunning
-            | SubagentLimit | DecidedByOther | ActionExpired | RunTerminal | DigestMismatch
+            | Expired | SessionDeleted | LogCorrupt | UnknownAgent | ThreadBusy | TurnExists | TurnEnded
+            | TurnRunning | SubagentLimit | DecidedByOther | ActionExpired | RunTerminal | DigestMismatch
             | DecisionNotPossible | ArgumentsInvalid | UrlBlocked | ProcessUnavailable | TaskExists
             | TaskStatus | NotPausable | UnsupportedOperation | NotProvided | PushUnsupported
             | QuotaExceeded | Internal => false,
@@ -142,12 +143,12 @@ impl ErrorCode {
             | UnsupportedMediaType | BodyTooLarge | HeadTooLarge | EventTooLarge | Unauthenticated
             | Forbidden | RunnerOnly | OriginForbidden | HostUnknown | NotFound | SessionExists
             | SessionClosed | IdempotencyMismatch | IdempotencyInFlight | ProducerStale | ProducerGap
-            | SequenceExhausted | NotOwner | Expired | RateLimited | TooManyStreams | StorageFull
-            | LogCorrupt | Draining | Overloaded | UnknownAgent | ThreadBusy | QueueFull | TurnExists
-            | TurnEnded | TurnRunning | SubagentLimit | DecidedByOther | ActionExpired | RunTerminal
-            | DigestMismatch | DecisionNotPossible | ArgumentsInvalid | UrlBlocked | ProcessUnavailable
-            | TaskExists | TaskStatus | NotPausable | UnsupportedOperation | NotProvided
-            | PushUnsupported | QuotaExceeded => true,
+            | SequenceExhausted | NotOwner | Expired | SessionDeleted | RateLimited | TooManyStreams
+            | StorageFull | LogCorrupt | Draining | Overloaded | UnknownAgent | ThreadBusy | QueueFull
+            | TurnExists | TurnEnded | TurnRunning | SubagentLimit | DecidedByOther | ActionExpired
+            | RunTerminal | DigestMismatch | DecisionNotPossible | ArgumentsInvalid | UrlBlocked
+            | ProcessUnavailable | TaskExists | TaskStatus | NotPausable | UnsupportedOperation
+            | NotProvided | PushUnsupported | QuotaExceeded => true,
         }
     }
 }

@@ -161,6 +161,8 @@ ids! {
     KeyId = "key_";
     /// A further secret of a key, with bounds of its own.
     CredentialId = "cred_";
+    /// A link by which anybody may read a session up to a moment. Knowing it is the right to read.
+    ShareId = "shr_";
 }
 
 #[cfg(test)]

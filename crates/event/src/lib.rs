@@ -18,6 +18,7 @@ pub mod json;
 mod record;
 mod scope;
 mod sequence;
+mod service_stream;
 mod spill;
 mod suggest;
 mod timestamp;
@@ -36,7 +37,8 @@ pub use record::{
 };
 pub use scope::Scope;
 pub use sequence::Sequence;
-pub use spill::{PREVIEW_CHARACTERS, Spilled, cut_text, preview, spill};
+pub use service_stream::{Growth, SentText, ServiceStream};
+pub use spill::{PREVIEW_CHARACTERS, Spilled, cut_size, cut_text, preview, spill};
 pub use suggest::nearest;
 pub use timestamp::{Timestamp, TimestampError};
 

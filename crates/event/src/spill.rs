@@ -63,11 +63,20 @@ fn marked(content: &str, digest: &str) -> String {
 
 /// The beginning of a string that was cut, and the blob that holds the whole of it. None for any other string.
 pub fn cut_text(text: &str) -> Option<(&str, &str)> {
+    cut_of(text).map(|(start, reference, _)| (start, reference))
+}
+
+/// The size in bytes of a string before it was cut. None for any other string.
+pub fn cut_size(text: &str) -> Option<u64> {
+    cut_of(text).map(|(_, _, size)| size)
+}
+
+fn cut_of(text: &str) -> Option<(&str, &str, u64)> {
     let (start, words) = text.rsplit_once(MARK)?;
     let (size, reference) = words.strip_suffix(']')?.split_once(" bytes, whole in ")?;
     let is_digest = |digest: &str| digest.len() == 64 && digest.bytes().all(|byte| byte.is_ascii_hexdigit());
-    let is_ours = size.parse::<u64>().is_ok() && is_digest(reference.strip_prefix("blob_")?);
-    is_ours.then_some((start, reference))
+    let size = size.parse().ok()?;
+    is_digest(reference.strip_prefix("blob_")?).then_some((start, reference, size))
 }
 
 fn cut(members: &str, strings: &[Found]) -> (String, Vec<Spilled>) {

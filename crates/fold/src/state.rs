@@ -211,6 +211,9 @@ pub struct Turn {
     pub settings: Option<RawJson>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<RawJson>,
+    /// The agent's own texts for people, by language and name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub texts: Option<RawJson>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub submitted_at: Option<Timestamp>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -19,6 +19,10 @@ const PERIOD: Duration = Duration::from_secs(5);
 /// How far the witness is behind at most.
 const NOTE: Duration = Duration::from_secs(1);
 
+/// How long the commits wait at most for a checkpoint, where the disk is nearly full, and each time for its readers.
+const OTHERS: Duration = Duration::from_secs(2);
+const READERS: Duration = Duration::from_millis(100);
+
 pub fn run(shared: &Arc<Shared>, connection: &Connection) {
     let _ = schema::configure(connection);
     let mut copied = Instant::now();
@@ -48,6 +52,21 @@ pub fn run(shared: &Arc<Shared>, connection: &Connection) {
 pub fn checkpoint(connection: &Connection) -> rusqlite::Result<u64> {
     let frames: i64 = connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |row| row.get(1))?;
     Ok(u64::try_from(frames).unwrap_or(0))
+}
+
+/// Copies everything and lets the next commit begin the file anew, for the only one that commits. Waits a while for
+/// readers of the file and for a checkpoint of another thread; what it could not copy stays in the file.
+pub fn restart(connection: &Connection) -> rusqlite::Result<()> {
+    let began = Instant::now();
+    connection.busy_timeout(READERS)?;
+    let result = loop {
+        match connection.query_row("PRAGMA wal_checkpoint(RESTART)", [], |row| row.get::<_, bool>(0)) {
+            Ok(true) if began.elapsed() < OTHERS => std::thread::sleep(Duration::from_millis(1)),
+            result => break result.map(drop),
+        }
+    };
+    schema::set_patience(connection)?;
+    result
 }
 
 /// Copies everything. True if it did, and nobody committed meanwhile: for the only one that commits.

@@ -59,6 +59,11 @@ impl Keeper {
         Ok(keeper)
     }
 
+    /// How much of the write-ahead file holds commits, in bytes.
+    pub fn length(&self) -> u64 {
+        wal::end_of(self.frames.load(Ordering::Relaxed))
+    }
+
     /// After each commit and before anybody hears of it, on the committing thread. On a full disk what was kept back
     /// is for what ends work, not for a longer file.
     pub fn committed(&self, is_disk_full: bool) -> std::io::Result<()> {

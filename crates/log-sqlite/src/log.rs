@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use riverrun_event::{
-    ActionId, CommandId, IdOrigin, KeyId, OwnerId, ProducerId, Sequence, TaskId, TenantId, TurnId,
+    ActionId, CommandId, IdOrigin, KeyId, OwnerId, ProducerId, Sequence, ShareId, TaskId, TenantId, TurnId,
 };
 use riverrun_log::{
     ActionQuery, ActionRecord, ApiKey, Append, Appended, Blob, BlobInfo, BlobRef, Chunk, Command, Created,
     Credential, Enqueued, Error, Expired, ExpiredQuery, Health, IdempotencyRecord, Lease, Listener, Log,
     NewBlob, NewCommand, NewSession, Page, ProducerState, Remembered, Sealed, SealedTurn, SessionHead,
-    SessionKey, SessionQuery, SessionRecord, Shard, Snapshot, SnapshotFound, Stats, StorageQuotas,
+    SessionKey, SessionQuery, SessionRecord, Shard, Share, Snapshot, SnapshotFound, Stats, StorageQuotas,
     TaskRecord, Ticket, Timestamp, TurnRecord, Urgency, Usage, Verification,
 };
 use rusqlite::Connection;
@@ -24,8 +24,8 @@ use crate::readers::plain;
 use crate::retire::Limit;
 use crate::shared::{Shared, lock};
 use crate::{
-    SqliteLog, backup, catalogue, commands, credentials, keys, pack, read, retire, rows, schema, sessions,
-    sidecar, usage, verify,
+    SqliteLog, backup, catalogue, commands, credentials, deletions, keys, pack, read, retire, rows, schema,
+    sessions, shares, sidecar, usage, verify,
 };
 
 impl SqliteLog {
@@ -141,6 +141,17 @@ impl Log for SqliteLog {
     fn delete_session(&self, key: &SessionKey) -> Ticket<bool> {
         let key = key.clone();
         self.write_reserved(move |core| sessions::delete(core, &key))
+    }
+    fn note_deletion(&self, key: &SessionKey, at: Timestamp) -> Ticket<()> {
+        let key = key.clone();
+        self.write_reserved(move |core| deletions::note(core, &key, at))
+    }
+    fn deleted_at(&self, key: &SessionKey) -> Ticket<Option<Timestamp>> {
+        let key = key.clone();
+        self.ask(move |connection, _| plain(deletions::find(connection, &key)))
+    }
+    fn drop_deletions(&self, before: Timestamp) -> Ticket<u64> {
+        self.write_reserved(move |core| deletions::drop_old(core, before))
     }
     fn append(&self, append: Append) -> Ticket<Appended> {
         let (promise, ticket) = Ticket::pending();
@@ -301,6 +312,21 @@ impl Log for SqliteLog {
     }
     fn drop_credentials(&self, expired_before: Timestamp) -> Ticket<u64> {
         self.write(move |core| credentials::drop_expired(core, expired_before))
+    }
+    fn put_share(&self, share: Share) -> Ticket<()> {
+        // A revocation must work on a full disk.
+        match share.revoked_at {
+            Some(_) => self.write_reserved(move |core| shares::put(core, &share)),
+            None => self.write(move |core| shares::put(core, &share)),
+        }
+    }
+    fn share(&self, id: &ShareId) -> Ticket<Option<Share>> {
+        let id = id.clone();
+        self.ask(move |connection, _| plain(shares::one(connection, &id)))
+    }
+    fn shares(&self, key: &SessionKey) -> Ticket<Vec<Share>> {
+        let key = key.clone();
+        self.ask(move |connection, _| plain(shares::of_session(connection, &key)))
     }
     fn seal(&self, key: &SessionKey, through: Sequence) -> Ticket<Sealed> {
         let key = key.clone();

@@ -25,6 +25,8 @@ const PERIOD: Duration = Duration::from_secs(5);
 const BATCH: usize = 32;
 /// Bytes of groups that are deleted in one commit.
 const DELETE_BYTES: usize = 2 << 20;
+/// Smaller pieces of one session would be packed again and again.
+const SMALLEST_PIECE: u64 = 1 << 20;
 
 pub fn run(shared: &Arc<Shared>, connection: &Connection) {
     while shared.pack.wait(PERIOD) {
@@ -60,7 +62,7 @@ fn pack_groups(connection: &Connection, shared: &Arc<Shared>, through: i64) -> R
     for batch in shared.slots.all().chunks(BATCH) {
         let mut tickets = Vec::new();
         for slot in batch {
-            let wanted = |state: &State| choose(state, |_, group| group <= through);
+            let wanted = |_: &Chunk, group: i64| group <= through;
             tickets.extend(pack_slot(connection, shared, slot, wanted)?);
         }
         for ticket in tickets {
@@ -114,34 +116,66 @@ pub fn seal(
         let number = rows::number(connection, key).map_err(|error| Fault::from(error).into_error())?;
         return number.map(|_| nothing()).ok_or_else(|| Error::NoSession(key.session.clone()));
     };
-    let wanted = |state: &State| choose(state, |chunk, _| chunk.last() <= through);
+    let wanted = |chunk: &Chunk, _: i64| chunk.last() <= through;
     Ok(pack_slot(connection, shared, &slot, wanted)?.unwrap_or_else(nothing))
 }
 
-/// The live chunks from the packed part on, as far as they follow each other and are wanted.
-fn choose(state: &State, wanted: impl Fn(&Chunk, i64) -> bool) -> Vec<Chunk> {
-    let mut next = state.packed.last.next();
+/// The live chunks from the packed part on, as far as they follow each other and are wanted, up to `most` bytes; and
+/// whether these are all.
+fn choose(state: &State, wanted: impl Fn(&Chunk, i64) -> bool, most: u64) -> (Vec<Chunk>, bool) {
+    let (mut next, mut bytes) = (state.packed.last.next(), 0);
     let mut chosen = Vec::new();
     for live in &state.live {
         if Some(live.chunk.first()) != next || !wanted(&live.chunk, live.group) {
             break;
         }
+        if bytes >= most {
+            return (chosen, false);
+        }
         next = live.chunk.last().next();
+        bytes += live.chunk.bytes().len() as u64;
         chosen.push(live.chunk.clone());
     }
-    chosen
+    (chosen, true)
 }
 
-/// Compresses what `wanted` chooses and hands the rows to the writer. None if there is nothing to pack.
+/// Compresses what is wanted and hands the rows to the writer. None if there is nothing to pack.
+///
+/// One commit takes no more than the write-ahead file holds: that file must not grow, least of all on a full disk.
 fn pack_slot(
     connection: &Connection,
     shared: &Arc<Shared>,
     slot: &Arc<Slot>,
-    wanted: impl FnOnce(&State) -> Vec<Chunk>,
+    wanted: impl Fn(&Chunk, i64) -> bool,
 ) -> Result<Option<Ticket<Sealed>>, Error> {
-    let (before, first_available, chosen) = {
+    let mut done = Sealed::default();
+    while let Some((ticket, is_last)) = pack_piece(connection, shared, slot, &wanted)? {
+        if is_last && done.chunks == 0 {
+            return Ok(Some(ticket));
+        }
+        let piece = ticket.wait()?;
+        done.chunks += piece.chunks;
+        done.events += piece.events;
+        done.bytes_before += piece.bytes_before;
+        done.bytes_after += piece.bytes_after;
+        if is_last {
+            break;
+        }
+    }
+    Ok((done.chunks > 0).then(|| Ticket::ready(Ok(done))))
+}
+
+/// One commit of it, and whether it was the last.
+fn pack_piece(
+    connection: &Connection,
+    shared: &Arc<Shared>,
+    slot: &Arc<Slot>,
+    wanted: impl Fn(&Chunk, i64) -> bool,
+) -> Result<Option<(Ticket<Sealed>, bool)>, Error> {
+    let most = (shared.options.wal_bytes / 2).max(SMALLEST_PIECE);
+    let (before, first_available, (chosen, is_last)) = {
         let state = slot.lock();
-        (state.packed, state.head.first_available, wanted(&state))
+        (state.packed, state.head.first_available, choose(&state, wanted, most))
     };
     let Some(last) = chosen.last() else { return Ok(None) };
     let after = Chain { last: last.last(), link: last.link() };
@@ -161,7 +195,9 @@ fn pack_slot(
     sealed.bytes_after = segments.iter().map(|segment| segment.bytes.len() as u64).sum();
     let (key, number, live) = (slot.key.clone(), slot.number, sealed.bytes_before);
     let packed = Packed { key, number, before, after, replaced, live, segments };
-    Ok(Some(shared.queue.submit(Urgency::Reserved, move |core| packed.store(core).map(|()| sealed))))
+    // It writes before it frees: on a full disk that room is for what ends work.
+    let stored = shared.queue.submit(Urgency::Normal, move |core| packed.store(core).map(|()| sealed));
+    Ok(Some((stored, is_last)))
 }
 
 /// The chunks of the segment that ends at `last`, if it is small enough to be packed again, and sound.

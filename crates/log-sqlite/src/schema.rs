@@ -125,6 +125,17 @@ pub const CREDENTIALS: &str = "CREATE TABLE IF NOT EXISTS credentials (
     hash BLOB NOT NULL, access TEXT NOT NULL, created_at INTEGER NOT NULL, expires_at INTEGER NOT NULL,
     revoked_at INTEGER) STRICT";
 
+/// The same: which sessions were deleted, and when. A store without it does not know.
+pub const DELETIONS: &str = "CREATE TABLE IF NOT EXISTS deletions (
+    number INTEGER PRIMARY KEY AUTOINCREMENT, tenant TEXT NOT NULL, session TEXT NOT NULL,
+    deleted_at INTEGER NOT NULL, UNIQUE (tenant, session)) STRICT";
+
+/// The same: a store without it has no shares, and takes none.
+pub const SHARES: &str = "CREATE TABLE IF NOT EXISTS shares (
+    id TEXT PRIMARY KEY, tenant TEXT NOT NULL, session TEXT NOT NULL, title TEXT NOT NULL, through INTEGER NOT NULL,
+    created_at INTEGER NOT NULL, expires_at INTEGER NOT NULL, revoked_at INTEGER) STRICT;
+    CREATE INDEX IF NOT EXISTS shares_of_session ON shares (tenant, session)";
+
 /// The tables whose rows belong to a session and go with it.
 pub const OF_SESSION: &[&str] = &[
     "tags",
@@ -178,12 +189,14 @@ pub fn open(
     if is_new {
         connection.execute_batch(&format!(
             "BEGIN; PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {FORMAT}; {TABLES}
-             INSERT INTO meta VALUES ('incarnation', 0); {WAITING}; {CREDENTIALS}; COMMIT;"
+             INSERT INTO meta VALUES ('incarnation', 0); {WAITING}; {CREDENTIALS}; {DELETIONS}; {SHARES}; COMMIT;"
         ))?;
     } else {
         migrate(&mut connection, found)?;
         let _ = connection.execute_batch(WAITING);
         let _ = connection.execute_batch(CREDENTIALS);
+        let _ = connection.execute_batch(DELETIONS);
+        let _ = connection.execute_batch(SHARES);
     }
     let incarnation = renew(&mut connection, random, found_there.lost.is_some())?;
     mark_open(&connection, true)?;
@@ -208,7 +221,7 @@ pub fn open_reader(path: &Path) -> rusqlite::Result<Connection> {
         path,
         OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX,
     )?;
-    connection.busy_timeout(std::time::Duration::from_secs(5))?;
+    set_patience(&connection)?;
     connection.set_prepared_statement_cache_capacity(64);
     plan_once(&connection)?;
     connection.pragma_update(None, "mmap_size", 0)?;
@@ -227,7 +240,7 @@ pub fn connect(path: &Path) -> rusqlite::Result<Connection> {
         path,
         OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX,
     )?;
-    connection.busy_timeout(std::time::Duration::from_secs(5))?;
+    set_patience(&connection)?;
     connection.set_prepared_statement_cache_capacity(128);
     plan_once(&connection)?;
     // Only a store that is closed in good order parts with its write-ahead file; see `Writer::close`.
@@ -254,6 +267,11 @@ pub fn configure(connection: &Connection) -> rusqlite::Result<()> {
     connection.pragma_update(None, "cache_size", -8192)?;
     connection.pragma_update(None, "temp_store", "MEMORY")?;
     Ok(())
+}
+
+/// How long a connection waits for another one that holds a lock.
+pub fn set_patience(connection: &Connection) -> rusqlite::Result<()> {
+    connection.busy_timeout(std::time::Duration::from_secs(5))
 }
 
 /// Bounds the store's file. The write-ahead file comes on top.

@@ -16,7 +16,7 @@ use crate::core::Core;
 use crate::failure::Fault;
 use crate::rows::{id_at, millis, time_at};
 use crate::segment::{LinkColumn, number};
-use crate::{catalogue, facts, schema};
+use crate::{catalogue, deletions, facts, schema, shares};
 
 fn held(connection: &Connection, shard: Shard) -> rusqlite::Result<Option<(OwnerId, Timestamp)>> {
     let sql = "SELECT owner, expires FROM leases WHERE shard = ?1 AND owner IS NOT NULL";
@@ -71,6 +71,7 @@ pub fn create(core: &mut Core, key: &SessionKey, new: NewSession) -> Result<Crea
         return Ok(Created { record, new: false });
     }
     core.admit_session(&key.tenant)?;
+    deletions::forget(core, key)?;
     let sql = "INSERT INTO sessions (tenant, session, title, agent, status, metadata, created_at)
                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
     let created_at = new.created_at;
@@ -133,6 +134,7 @@ pub fn delete(core: &mut Core, key: &SessionKey) -> Result<bool, Fault> {
             .prepare_cached(&format!("DELETE FROM {table} WHERE session = ?1"))?
             .execute(params![slot.number])?;
     }
+    shares::delete(connection, key)?;
     connection.prepare_cached("DELETE FROM sessions WHERE number = ?1")?.execute(params![slot.number])?;
     core.forget(key);
     if !seeded::is_on(Bug::QuotaKeepsDeleted) {

@@ -12,7 +12,7 @@ use riverrun_log::seeded::{self, Bug};
 use riverrun_log::{Appended, Error, Health, Promise, Urgency};
 use rusqlite::config::DbConfig;
 
-use crate::checkpoint::{checkpoint, whole_checkpoint};
+use crate::checkpoint::{checkpoint, restart, whole_checkpoint};
 use crate::core::{Committed, Core};
 use crate::failure::{Fault, Severity, severity, to_error};
 use crate::queue::{Job, Work, refuse};
@@ -96,17 +96,35 @@ impl Writer {
                 self.publish(committed);
                 answers.into_iter().for_each(Answer::give);
                 self.finish_checkpoint();
+                self.bound_write_ahead_file();
             }
             Err(error) => self.undo(&error, answers),
         }
     }
 
     fn finish_checkpoint(&mut self) {
-        if std::mem::take(&mut self.core.finish_checkpoint)
-            && let Err(error) = checkpoint(&self.core.connection)
+        if std::mem::take(&mut self.core.finish_checkpoint) {
+            self.copied(checkpoint(&self.core.connection).map(drop));
+        }
+    }
+
+    /// A disk without room for the pages is no failure.
+    fn copied(&self, result: rusqlite::Result<()>) {
+        if let Err(error) = result
             && severity(&error) == Severity::Fatal
         {
             self.shared.fail(&error.to_string());
+        }
+    }
+
+    /// Where the disk is nearly full, the commits wait for a checkpoint that is late.
+    ///
+    /// When the disk is full, all pages of the write-ahead file have to move into the store before it has room for
+    /// what ends work. They must fit what is kept back, however fast the commits come.
+    fn bound_write_ahead_file(&self) {
+        let (length, usual) = (self.shared.keeper.length(), self.shared.options.wal_bytes);
+        if length > usual * 2 && self.shared.directory.free() < length + usual * 4 {
+            self.copied(restart(&self.core.connection));
         }
     }
 
@@ -116,13 +134,18 @@ impl Writer {
             Health::Full => self.has_healed(),
             _ => !self.is_short || self.still_has_room(),
         };
-        if goes_on {
-            return works;
-        }
         let is_reserved = |work: &Work| match work {
             Work::Append(append, _) => append.urgency == Urgency::Reserved,
             Work::Job(job) => job.urgency() == Urgency::Reserved,
         };
+        if goes_on {
+            // Nobody noticed yet that the disk is full, and what ends work must not be the first to be refused.
+            if works.iter().any(is_reserved) && self.shared.directory.free() < ENDING {
+                self.shared.directory.give_reserve();
+                self.is_short = true;
+            }
+            return works;
+        }
         let (reserved, normal): (Vec<_>, Vec<_>) = works.into_iter().partition(is_reserved);
         if !reserved.is_empty() && self.shared.directory.free() < ENDING {
             self.shared.directory.give_last_reserve();
@@ -170,11 +193,7 @@ impl Writer {
         self.probed = Instant::now();
         // With its pages in place the write-ahead file begins anew, and has room for what ends work. As long as somebody
         // reads, or the disk has no room for the pages, it does not.
-        if let Err(error) = checkpoint(&self.core.connection)
-            && severity(&error) == Severity::Fatal
-        {
-            self.shared.fail(&error.to_string());
-        }
+        self.copied(restart(&self.core.connection));
     }
 
     fn transact(&mut self, works: Vec<Work>, answers: &mut Vec<Answer>) -> rusqlite::Result<()> {

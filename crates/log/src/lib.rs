@@ -20,6 +20,7 @@ pub mod memory;
 mod quota;
 pub mod seeded;
 mod session;
+mod share;
 mod ticket;
 mod upkeep;
 pub mod varint;
@@ -43,7 +44,9 @@ pub use lease::{Epoch, Lease, Shard};
 pub use log::Log;
 pub use quota::{QUOTA_RESERVE, StorageQuota, StorageQuotas, Usage, UsageChange};
 pub use session::{
-    Created, NewSession, Page, PageRequest, SessionHead, SessionKey, SessionQuery, SessionRecord,
+    Created, MOST_DELETIONS, NewSession, Page, PageRequest, SessionHead, SessionKey, SessionQuery,
+    SessionRecord,
 };
+pub use share::Share;
 pub use ticket::{Promise, Ticket};
 pub use upkeep::{Defect, Expired, ExpiredQuery, Health, Sealed, Stats, Verification};

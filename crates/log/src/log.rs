@@ -2,15 +2,15 @@ use std::path::Path;
 use std::time::Duration;
 
 use riverrun_event::{
-    ActionId, CommandId, IdOrigin, KeyId, OwnerId, ProducerId, Sequence, TaskId, TenantId, TurnId,
+    ActionId, CommandId, IdOrigin, KeyId, OwnerId, ProducerId, Sequence, ShareId, TaskId, TenantId, TurnId,
 };
 
 use crate::{
     ActionQuery, ActionRecord, ApiKey, Append, Appended, Blob, BlobInfo, BlobRef, Chunk, Command, Created,
     Credential, Enqueued, Expired, ExpiredQuery, Health, IdempotencyRecord, Lease, Listener, NewBlob,
     NewCommand, NewSession, Page, ProducerState, Remembered, Sealed, SealedTurn, SessionHead, SessionKey,
-    SessionQuery, SessionRecord, Shard, Snapshot, SnapshotFound, Stats, StorageQuotas, TaskRecord, Ticket,
-    Timestamp, TurnRecord, Usage, Verification,
+    SessionQuery, SessionRecord, Shard, Share, Snapshot, SnapshotFound, Stats, StorageQuotas, TaskRecord,
+    Ticket, Timestamp, TurnRecord, Usage, Verification,
 };
 
 /// Where everything durable lives. One contract for every engine; `riverrun_log::contract` executes it.
@@ -78,6 +78,18 @@ pub trait Log: Send + Sync + 'static {
     /// Removes the log, snapshots, sealed turns, commands, catalogue entries, and the blobs that no other session
     /// refers to. False if the session was absent. Works on a full disk.
     fn delete_session(&self, key: &SessionKey) -> Ticket<bool>;
+
+    /// Notes that somebody deletes the session, before it goes: one small record, whatever the session holds.
+    /// `create_session` removes it.
+    fn note_deletion(&self, key: &SessionKey, at: Timestamp) -> Ticket<()>;
+
+    /// When somebody deleted the session. None if nobody did, or its deletion was dropped. Of a session that is there it
+    /// says nothing.
+    fn deleted_at(&self, key: &SessionKey) -> Ticket<Option<Timestamp>>;
+
+    /// Drops some of the oldest deletions that were before a time or are beyond the newest [`crate::MOST_DELETIONS`];
+    /// answers how many. Zero: nothing is left to drop.
+    fn drop_deletions(&self, before: Timestamp) -> Ticket<u64>;
 
     // Events.
 
@@ -201,6 +213,16 @@ pub trait Log: Send + Sync + 'static {
 
     /// Removes the credentials that expired before a time; answers how many. Versions are not used again.
     fn drop_credentials(&self, expired_before: Timestamp) -> Ticket<u64>;
+
+    // Shares.
+
+    /// Stores a share, replacing one with the same id. `NoSession` if its session is absent.
+    fn put_share(&self, share: Share) -> Ticket<()>;
+
+    fn share(&self, id: &ShareId) -> Ticket<Option<Share>>;
+
+    /// The shares of a session, oldest first. They go with the session.
+    fn shares(&self, key: &SessionKey) -> Ticket<Vec<Share>>;
 
     // Upkeep.
 

@@ -134,6 +134,26 @@ bugs! {
     FreshIdsAfterRestore = "fresh-ids-after-restore";
     /// The space that is kept back does not depend on the size of the disk.
     FixedReserve = "fixed-reserve";
+    /// Sessions and blobs are made as fast as somebody asks for them.
+    NoBurstLimit = "no-burst-limit";
+    /// Messages of WebSockets are not counted with the bodies that are held in memory.
+    UncountedMessages = "uncounted-messages";
+    /// A terminal is given invisible characters as they are.
+    ShowInvisible = "show-invisible";
+    /// Events whose type is reserved for the server are stored.
+    StoreStreamTypes = "store-stream-types";
+    /// `/metrics` needs no key behind a proxy.
+    OpenMetrics = "open-metrics";
+    /// Secrets stay in the environment that other processes can read.
+    ReadableEnvironment = "readable-environment";
+    /// A peer may send as many control frames as it likes.
+    NoFrameLimit = "no-frame-limit";
+    /// Requests with two lengths, or with lines that end without CR, are served.
+    LooseFraming = "loose-framing";
+    /// Addresses without a scheme are not looked at.
+    SkipBareAddresses = "skip-bare-addresses";
+    /// An event of a copy opens a turn again that had ended, and nobody ends it.
+    LeaveReopened = "leave-reopened";
 }
 
 #[cfg(feature = "seeded-bugs")]

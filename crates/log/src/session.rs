@@ -4,6 +4,9 @@ use riverrun_event::{Sequence, SessionId, TenantId};
 
 use crate::{Chunk, ChunkBuilder, Link, Timestamp};
 
+/// Deletions of sessions that an engine remembers at most; the oldest go first.
+pub const MOST_DELETIONS: usize = 1_000_000;
+
 /// Names a session. The tenant is part of the key, so no lookup can cross tenants.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SessionKey {

@@ -50,6 +50,7 @@ impl ModelError {
             ),
             category: Some(self.category.as_str().to_owned()),
             retryable: Some(self.category.is_retryable()),
+            advice: None,
             upstream: (said != UpstreamError::default()).then(|| Box::new(said)),
         }
     }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use riverrun_event::{Annotation, Block, RawJson, Usage};
+use riverrun_event::{Annotation, Block, RawJson, SentText, Usage};
 
 use crate::ModelError;
 
@@ -82,6 +82,13 @@ pub enum ModelEvent {
         message: &'static str,
         detail: RawJson,
     },
+    /// An event of the service's stream as it came, if the request asked for them.
+    Original(serde_json::Value),
+    /// A piece of text, and the events of the service's stream that carried it.
+    Sent {
+        text: Box<ModelEvent>,
+        events: Vec<SentText>,
+    },
     /// Every byte of the service's answer, if the request asked to keep them. It comes right before the terminal event.
     Raw(Bytes),
     Completed {
@@ -92,6 +99,21 @@ pub enum ModelEvent {
     },
     /// The call failed; items that are not done stay unfinished, whatever they hold.
     Failed(ModelError),
+}
+
+impl ModelEvent {
+    /// The text of a piece of text.
+    pub fn text(&self) -> Option<&str> {
+        match self {
+            ModelEvent::Text { delta, .. }
+            | ModelEvent::Scored { delta, .. }
+            | ModelEvent::Refusal { delta, .. }
+            | ModelEvent::Reasoning { delta, .. }
+            | ModelEvent::Arguments { delta, .. } => Some(delta),
+            ModelEvent::Sent { text, .. } => text.text(),
+            _ => None,
+        }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq)]

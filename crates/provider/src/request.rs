@@ -28,6 +28,9 @@ pub struct ModelRequest {
     pub idempotency_key: Option<String>,
     /// Give the service's bytes along as [`ModelEvent::Raw`](crate::ModelEvent::Raw).
     pub keep_raw: bool,
+    /// Give the events of the service's stream along, where it speaks Responses: as
+    /// [`ModelEvent::Original`](crate::ModelEvent::Original) and [`ModelEvent::Sent`](crate::ModelEvent::Sent).
+    pub keep_events: bool,
 }
 
 /// One entry of the conversation, oldest first.

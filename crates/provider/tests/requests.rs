@@ -112,6 +112,7 @@ fn conversation() -> ModelRequest {
         verbatim: None,
         idempotency_key: None,
         keep_raw: false,
+        keep_events: false,
     }
 }
 

@@ -21,8 +21,8 @@
 mod embed;
 
 pub use embed::{
-    Agent, Builder, Error, EventStream, InputCheck, Interruption, Outcome, OutputCheck, ProjectedStream,
-    Riverrun, RunEvent, RunStream, STATE_VERSION, ask_when, run_streamed,
+    Agent, Builder, Error, EventStream, InputCheck, InputListMode, Interruption, Outcome, OutputCheck,
+    ProjectedStream, Riverrun, RunEvent, RunStream, STATE_VERSION, ask_when, run_streamed,
 };
 pub use riverrun_dialect::Dialect;
 pub use riverrun_event::{

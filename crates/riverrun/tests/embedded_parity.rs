@@ -8,8 +8,8 @@ use std::path::PathBuf;
 use futures_util::StreamExt;
 use riverrun::schemars::{self, JsonSchema};
 use riverrun::{
-    Agent, Approval, CancelMode, Dialect, FunctionTool, InputCheck, Outcome, OutputCheck, Riverrun,
-    RunStream, Sequence, SessionId, Submit, ThreadId,
+    Agent, Approval, CancelMode, Dialect, FunctionTool, InputCheck, InputListMode, Outcome, OutputCheck,
+    Riverrun, RunStream, Sequence, SessionId, Submit, ThreadId,
 };
 use serde::Deserialize;
 
@@ -239,6 +239,8 @@ async fn the_limit_of_steps_ends_a_run_that_goes_in_circles() {
     let run = started(agent("A", "s").max_steps(2), &script(&[(0, CALL.into())])).await;
     same("max turns=2", &told(&run).await, &[A, CALLED, OUTPUT, CALLED, OUTPUT]);
     assert!(matches!(run.outcome().await.unwrap(), Outcome::Failed(_)));
+    // What it did before it failed is there: two calls and their results.
+    assert_eq!(run.new_items().await.unwrap().len(), 4);
 }
 
 #[tokio::test]
@@ -278,6 +280,30 @@ async fn an_unknown_tool_is_told_to_the_model() {
     let call = "{ call = { name = 'nope', arguments = ['{}'] } }".to_owned();
     let run = started(agent("A", "s"), &script(&[(1, text("sorry")), (0, call)])).await;
     same("unknown tool->model", &told(&run).await, &[A, CALLED, OUTPUT, MESSAGE]);
+}
+
+#[tokio::test]
+async fn a_run_goes_on_after_a_cancel_without_new_input() {
+    let slow = script(&[(1, text("done")), (0, format!("{{ wait_ms = 300 }}, {CALL}"))]);
+    let run = started(agent("A", "s"), &slow).await;
+    let at_start = |kind: &str| (kind == "agent_updated_stream_event").then_some(CancelMode::AfterTurn);
+    told_until(&run, at_start).await;
+    let types = |items: &[serde_json::Value]| -> Vec<String> {
+        items.iter().map(|item| item["type"].as_str().unwrap_or("user").to_owned()).collect()
+    };
+    let items = run.new_items().await.unwrap();
+    assert_eq!(types(&items), ["tool_call_item", "tool_call_output_item"]);
+    run.retry().await.unwrap();
+    assert!(matches!(run.outcome().await.unwrap(), Outcome::Completed(_)));
+    assert_eq!(run.final_output().await.unwrap().unwrap(), "done");
+    assert_eq!(run.last_agent().await.unwrap().as_deref(), Some("A"));
+    assert_eq!(run.raw_responses().await.unwrap().len(), 2);
+    let list = run.to_input_list(InputListMode::Normalized).await.unwrap();
+    assert_eq!(types(&list), ["user", "function_call", "function_call_output", "message"]);
+    assert!(list.iter().all(|item| item.get("id").is_none()), "{list:?}");
+    assert_eq!(list[0]["content"], "go");
+    let all = run.to_input_list(InputListMode::PreserveAll).await.unwrap();
+    assert!(all[1]["id"].is_string() && all.len() == 4, "{all:?}");
 }
 
 #[tokio::test]

@@ -38,6 +38,67 @@ fn a_yes_lets_the_call_run() {
     assert_eq!(terminal.end().0, Some(0));
 }
 
+/// Characters that a terminal draws as nothing, as a space, or elsewhere than they stand.
+const INVISIBLE: [(&str, char); 30] = [
+    ("zero width space", '\u{200b}'),
+    ("zero width non-joiner", '\u{200c}'),
+    ("zero width joiner", '\u{200d}'),
+    ("left-to-right mark", '\u{200e}'),
+    ("right-to-left mark", '\u{200f}'),
+    ("left-to-right embedding", '\u{202a}'),
+    ("pop directional formatting", '\u{202c}'),
+    ("right-to-left override", '\u{202e}'),
+    ("left-to-right isolate", '\u{2066}'),
+    ("pop directional isolate", '\u{2069}'),
+    ("word joiner", '\u{2060}'),
+    ("function application", '\u{2061}'),
+    ("invisible times", '\u{2062}'),
+    ("byte order mark", '\u{feff}'),
+    ("soft hyphen", '\u{ad}'),
+    ("combining grapheme joiner", '\u{34f}'),
+    ("Arabic letter mark", '\u{61c}'),
+    ("Hangul choseong filler", '\u{115f}'),
+    ("Hangul filler", '\u{3164}'),
+    ("halfwidth Hangul filler", '\u{ffa0}'),
+    ("Khmer inherent vowel", '\u{17b4}'),
+    ("Mongolian variation selector", '\u{180b}'),
+    ("Mongolian vowel separator", '\u{180e}'),
+    ("variation selector", '\u{fe0f}'),
+    ("supplementary variation selector", '\u{e0100}'),
+    ("tag letter", '\u{e0041}'),
+    ("musical begin beam", '\u{1d173}'),
+    ("blank braille pattern", '\u{2800}'),
+    ("no-break space", '\u{a0}'),
+    ("ideographic space", '\u{3000}'),
+];
+
+#[test]
+fn every_invisible_character_is_spelled_out_in_the_question_of_a_run() {
+    let directory = tempfile::tempdir().unwrap();
+    let path: String = INVISIBLE.iter().map(|(_, c)| format!("x{c}")).collect();
+    let escaped: String = path.encode_utf16().map(|unit| format!("\\u{unit:04x}")).collect();
+    let scenario = format!(
+        "[[step]]\nwhen = {{ results = 1 }}\nplay = [ {{ text = {{ pieces = [\"over\"] }} }} ]\n\
+         [[step]]\nplay = [ {{ call = {{ name = \"wipe\", arguments = ['{{\"path\":\"{escaped}\"}}'] }} }} ]\n"
+    );
+    let config = "[scripts]\nfiles = [\"hide.toml\"]\n\
+        [tools.wipe]\ndescription = \"wipe\"\ncommand = [\"true\"]\napproval = \"always\"\n\
+        parameters = { type = \"object\", properties = { path = { type = \"string\" } } }\n\
+        [agents.hider]\nmodel = \"scripted/hide\"\ntools = [\"wipe\"]\n";
+    std::fs::write(directory.path().join("hide.toml"), scenario).unwrap();
+    std::fs::write(directory.path().join("riverrun.toml"), config).unwrap();
+    let mut terminal = Terminal::open(directory.path(), &["run", "hider", "go", "--data-dir", "data"], &[]);
+    let shown = terminal.see("your decision");
+    for (name, c) in INVISIBLE {
+        assert!(!shown.contains(c), "{name} is shown as it is: {shown}");
+        let spelled = format!("\\u{{{:x}}}", u32::from(c));
+        assert!(shown.contains(&spelled), "{name} is not spelled out: {shown}");
+    }
+    terminal.type_in("y\n");
+    terminal.see("over");
+    assert_eq!(terminal.end().0, Some(0));
+}
+
 #[test]
 fn what_is_not_understood_is_asked_again_and_a_no_may_have_a_reason() {
     let directory = tempfile::tempdir().unwrap();

@@ -45,6 +45,8 @@ pub struct AgentSpec {
     pub tool_references: BTreeMap<String, ReferenceMode>,
     /// How pieces of text become deltas, for turns that do not say.
     pub deltas: Deltas,
+    /// What people read that no model wrote, by language and name; `default` is for every language.
+    pub texts: Texts,
     pub output_schema: Option<Value>,
     pub reasoning_effort: Option<String>,
     pub temperature: Option<f64>,
@@ -54,6 +56,9 @@ pub struct AgentSpec {
     /// Keep what each model call was asked and what its service answered, as blobs.
     pub keep_raw: bool,
 }
+
+/// Texts by language and name. The label of a tool has the name `tool.NAME`, and may take arguments: `{argument}`.
+pub type Texts = BTreeMap<String, BTreeMap<String, String>>;
 
 /// Stands before the name of an agent to hand the conversation to.
 pub const TRANSFER: &str = "transfer_to_";

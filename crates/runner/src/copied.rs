@@ -5,13 +5,15 @@
 //! had begun has an unknown outcome, open questions are rejected, and the turn fails with a code that says why; a retry
 //! goes on with it.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use riverrun_event::{
-    ActionResolved, Compaction, Decoded, ErrorInfo, Event, EventType, HookRun, Item, ItemCompleted, ItemId,
-    ItemPatch, ItemStarted, ModelFailed, Part, Patch, PermissionDecision, ProcessEnded, QueueChanged,
-    QueuedTurn, Scope, Sequence, SubagentFailed, TaskAttempt, TaskFailed, TaskId, ToolCancelled,
-    ToolOutcomeUnknown, ToolResultItem, ToolResultPatch, TurnFailed, TurnId,
+    ActionResolved, Compaction, Decoded, ErrorInfo, Event, EventType, HistoryReconstructed, HookRun, Item,
+    ItemCompleted, ItemId, ItemPatch, ItemStarted, ModelFailed, Part, Patch, PermissionDecision,
+    ProcessEnded, QueueChanged, QueuedTurn, Scope, Sequence, SubagentFailed, TaskAttempt, TaskChange,
+    TaskFailed, TaskId, ToolCancelled, ToolOutcomeUnknown, ToolResultItem, ToolResultPatch, TurnFailed,
+    TurnId,
 };
 use riverrun_fold::{Density, State, Turn};
 
@@ -87,6 +89,11 @@ impl CopyReason {
         }
     }
 
+    /// Of a task that had begun: the source may go on with it, and here nobody does.
+    fn task_lost(self) -> TaskChange {
+        TaskChange { reason: Some(self.message().to_owned()), ..TaskChange::default() }
+    }
+
     fn task_failed(self) -> TaskFailed {
         TaskFailed { error: self.error(self.message()), status: None, reason: None }
     }
@@ -98,11 +105,13 @@ pub struct CopiedTurns {
     reason: CopyReason,
     state: State,
     view: View,
+    /// Turns whose newest event of their own is a start.
+    started: BTreeSet<TurnId>,
 }
 
 impl CopiedTurns {
     pub(crate) fn new(core: Arc<Core>, reason: CopyReason) -> Self {
-        Self { core, reason, state: State::default(), view: View::of_copy() }
+        Self { core, reason, state: State::default(), view: View::of_copy(), started: BTreeSet::new() }
     }
 
     /// The next event, at its place.
@@ -114,6 +123,13 @@ impl CopiedTurns {
         // The beginning of a long log may have been retired.
         let _ = self.state.apply_as(Density::Filtered, event, &mut Vec::new());
         self.view.apply(event);
+        if let Some(turn) = &event.scope.turn_id {
+            if event.kind == EventType::TurnStarted {
+                self.started.insert(turn.clone());
+            } else if event.kind.is_turn_terminal() {
+                self.started.remove(turn);
+            }
+        }
     }
 
     /// What ends the open turns of hosted agents, and those turns. Turns that somebody else runs and only tells of
@@ -132,8 +148,59 @@ impl CopiedTurns {
         for turn in &ended {
             self.end_turn(turn, page);
         }
-        ended.extend(self.end_queue(page, is_meant));
+        ended.extend(self.end_queue(page, &is_meant));
+        ended.extend(self.end_reopened(page, &ended, is_meant));
+        if !ended.is_empty() {
+            let rebuilt = HistoryReconstructed {
+                layers: Some(vec!["event_log".to_owned()]),
+                sequence: Some(self.state.sequence.get()),
+                degraded: Some(true),
+                gaps: Some(ended.iter().map(|turn| format!("the end of turn {turn}")).collect()),
+                reason: Some(self.reason.code().to_owned()),
+            };
+            page.push(EventType::HistoryReconstructed, &Scope::default(), &rebuilt);
+        }
         ended
+    }
+
+    /// Turns of hosted agents that had ended, and that a later event opens again without a run of ours.
+    fn end_reopened(
+        &self,
+        page: &mut Page,
+        ended: &[TurnId],
+        is_meant: impl Fn(&TurnId) -> bool,
+    ) -> Vec<TurnId> {
+        // A forged start may name another task: the turn is ours if any of its tasks ran here.
+        let is_ours = |turn: &Turn| {
+            let mut tasks =
+                self.state.tasks.iter().filter(|task| task.turn_id.as_ref() == Some(&turn.turn_id));
+            tasks.any(|task| task.attempts.iter().any(|attempt| attempt.is_hosted()))
+        };
+        let is_left = |turn: &&Turn| {
+            let is_open = self.started.contains(&turn.turn_id);
+            let is_seeded = seeded::is_on(Bug::LeaveReopened);
+            is_open
+                && !is_seeded
+                && is_ours(turn)
+                && !ended.contains(&turn.turn_id)
+                && is_meant(&turn.turn_id)
+        };
+        let mut closed = Vec::new();
+        for turn in self.state.turns.iter().filter(is_left) {
+            let (Some(task), Some(run)) = (&turn.task_id, &turn.run_id) else { continue };
+            let scope = turn_scope(&turn.thread_id, &turn.turn_id, task, run);
+            let error = Some(self.reason.error(self.reason.message()));
+            let attempt = TaskAttempt { error, ..TaskAttempt::default() };
+            // A start without another run opens the turn for the catalogue alone; its tasks have ended.
+            if !turn.status.is_terminal() {
+                page.push(EventType::TaskAttemptFailed, &scope, &attempt);
+                page.push(EventType::TaskFailed, &scope, &self.reason.task_failed());
+            }
+            let failed = TurnFailed { error: self.reason.error(self.reason.message()), usage: None };
+            page.push(EventType::TurnFailed, &scope, &failed);
+            closed.push(turn.turn_id.clone());
+        }
+        closed
     }
 
     /// Says that the rules of the source do not hold here.
@@ -161,7 +228,7 @@ impl CopiedTurns {
             let attempt =
                 TaskAttempt { error: Some(reason.error(reason.message())), ..TaskAttempt::default() };
             page.push(EventType::TaskAttemptFailed, &view.scope, &attempt);
-            page.push(EventType::TaskFailed, &view.scope, &self.reason.task_failed());
+            page.push(EventType::TaskLost, &view.scope, &reason.task_lost());
             if task != root {
                 let scope = Scope { subagent_id: Some(task.to_string()), ..view.scope.clone() };
                 let failed = SubagentFailed {

@@ -25,6 +25,7 @@ mod plan;
 pub mod reference;
 mod registry;
 mod runner;
+mod safe_args;
 mod schema;
 mod timer;
 mod turns;

@@ -1,8 +1,8 @@
 //! Events on their way into the log, written together.
 
 use riverrun_event::{
-    Author, DecodeError, Decoded, DeltaMaker, Draft, EventType, RunId, Scope, StepId, TaskId, ThreadId,
-    Timestamp, ToolCallId, TurnId, spill,
+    ActionRequired, Author, DecodeError, Decoded, DeltaMaker, Draft, EventType, RunId, Scope, StepId, TaskId,
+    ThreadId, Timestamp, ToolCallId, TurnId, spill,
 };
 use riverrun_log::{BlobRef, CommandChange, Fact, NewBlob, Urgency};
 use serde::Serialize;
@@ -23,6 +23,8 @@ pub(crate) struct Page {
     /// What keeps them.
     pub facts: Vec<Fact>,
     pub urgency: Urgency,
+    /// Actions, and where among the events each belongs: how many were required at once is known at the end.
+    required: Vec<(usize, Scope, ActionRequired)>,
     size: usize,
     /// Why the log would not take it.
     problem: Option<DecodeError>,
@@ -39,6 +41,7 @@ impl Page {
             spilled,
             facts,
             urgency,
+            required: Vec::new(),
             size: 0,
             problem: None,
         }
@@ -64,6 +67,41 @@ impl Page {
         }
     }
 
+    /// Somebody must decide. The event says how many actions of its batch are required with it.
+    pub fn require(&mut self, scope: &Scope, required: ActionRequired) {
+        self.required.push((self.events.len(), scope.clone(), required));
+    }
+
+    /// True if somebody must decide something of it.
+    pub fn requires_action(&self) -> bool {
+        !self.required.is_empty()
+    }
+
+    /// Writes the actions to where they belong.
+    fn number_actions(&mut self) {
+        let required = std::mem::take(&mut self.required);
+        let group = |one: &ActionRequired| (one.batch_id.clone(), one.action_type.clone());
+        for (added, (position, scope, action)) in required.iter().enumerate() {
+            let is_beside = |other: &&(usize, Scope, ActionRequired)| {
+                action.batch_id.is_some() && group(&other.2) == group(action)
+            };
+            let size = required.iter().filter(is_beside).count();
+            let index = required[..added].iter().filter(is_beside).count();
+            let numbered = (size > 1).then_some((index, size));
+            let number = |number: usize| u32::try_from(number).ok();
+            let action = ActionRequired {
+                batch_index: numbered.and_then(|(index, _)| number(index)),
+                batch_size: numbered.and_then(|(_, size)| number(size)),
+                ..action.clone()
+            };
+            let before = self.events.len();
+            self.push(EventType::ActionRequired, scope, &action);
+            if let Some(event) = (self.events.len() > before).then(|| self.events.pop()).flatten() {
+                self.events.insert(position + added, event);
+            }
+        }
+    }
+
     /// A piece of a text.
     pub fn push_delta(&mut self, maker: &DeltaMaker, delta: String) {
         self.put(Ok(maker.make(delta, self.now)));
@@ -71,7 +109,18 @@ impl Page {
 
     /// An event about a process.
     pub fn push_process(&mut self, kind: EventType, scope: &Scope, process: &str, payload: &impl Serialize) {
-        let draft = Draft::about(kind, scope, ("processId", process), payload);
+        self.push_about(kind, scope, ("processId", process), payload);
+    }
+
+    /// An event about a thing that the envelope names: the member, and the thing's id.
+    pub fn push_about(
+        &mut self,
+        kind: EventType,
+        scope: &Scope,
+        subject: (&str, &str),
+        payload: &impl Serialize,
+    ) {
+        let draft = Draft::about(kind, scope, subject, payload);
         self.put(draft.at(self.now).into_decoded());
     }
 
@@ -91,7 +140,10 @@ impl Page {
     }
 
     pub fn is_empty(&self) -> bool {
-        self.events.is_empty() && self.commands.is_empty() && self.problem.is_none()
+        self.events.is_empty()
+            && self.required.is_empty()
+            && self.commands.is_empty()
+            && self.problem.is_none()
     }
 
     /// The bytes so far, roughly.
@@ -101,6 +153,7 @@ impl Page {
 
     /// What is handed to the log. What the log did not take is put back with [`Page::put_back`].
     pub fn take_entry(&mut self) -> Result<Entry, JournalError> {
+        self.number_actions();
         if let Some(problem) = &self.problem {
             return Err(JournalError::Invalid(problem.to_string()));
         }

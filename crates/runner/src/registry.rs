@@ -8,6 +8,7 @@ use riverrun_provider::{ModelRequest, Provider};
 use serde_json::{Map, Value};
 
 use crate::AgentSpec;
+use crate::agent::Texts;
 
 /// Fixed when the server starts.
 #[derive(Clone, Default)]
@@ -69,6 +70,12 @@ impl Registry {
             return self.route(name, targets);
         }
         self.model(name).or_else(|| self.route(name, self.routes.prefix(name)?))
+    }
+
+    /// The texts of an agent, if it has any of its own.
+    pub(crate) fn texts(&self, name: &str) -> Option<&Texts> {
+        let agent = self.agents.get(name.strip_prefix("agent/").unwrap_or(name))?;
+        Some(&agent.texts).filter(|texts| !texts.is_empty())
     }
 
     fn agent(&self, name: &str) -> Option<Route> {

@@ -8,6 +8,8 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::sync::OnceLock;
 
+use riverrun_log::seeded::{self, Bug};
+
 use crate::known::{learn_named, names_a_secret};
 
 /// Says to the process that was started again where its variables are.
@@ -141,7 +143,7 @@ fn start_again() -> Result<(), String> {
 
     let hidden: Vec<(OsString, OsString)> =
         std::env::vars_os().filter(|(name, _)| !is_visible(name)).collect();
-    if hidden.is_empty() {
+    if hidden.is_empty() || seeded::is_on(Bug::ReadableEnvironment) {
         return Ok(());
     }
     let again = || -> std::io::Result<std::convert::Infallible> {

@@ -120,6 +120,19 @@ impl Redactor {
         (earliest..bytes.len()).find(may_grow).unwrap_or(bytes.len())
     }
 
+    /// Where the bytes begin that must not be shown yet, from `open` on: an end that is `shortest` bytes long, or a
+    /// quarter of a known value, if that is less.
+    fn held_from(&self, bytes: &[u8], open: usize, shortest: usize) -> usize {
+        let is_held = |from: &usize| {
+            let rest = &bytes[*from..];
+            let first = self.patterns.partition_point(|pattern| pattern.as_slice() <= rest);
+            let mut grown = self.patterns[first..].iter().take_while(|pattern| pattern.starts_with(rest));
+            grown.any(|pattern| rest.len() >= shortest.min(pattern.len() / 4))
+                || (rest.len() >= shortest && self.opens_credential(bytes, *from))
+        };
+        (open..bytes.len()).find(is_held).unwrap_or(bytes.len())
+    }
+
     fn opens_credential(&self, bytes: &[u8], from: usize) -> bool {
         let rest = &bytes[from..];
         PREFIXES.iter().any(|prefix| {
@@ -150,7 +163,7 @@ impl Redacting {
     }
 
     /// Holds nothing back that could be ordinary text: of a secret that comes in pieces, fewer bytes than this may be
-    /// seen.
+    /// seen, and less than a quarter of it.
     pub fn prompt(redactor: std::sync::Arc<Redactor>, shortest_held: usize) -> Self {
         Self { shortest_held, ..Self::new(redactor) }
     }
@@ -181,8 +194,7 @@ impl Redacting {
                     given = found.end;
                 }
                 Some(_) | None => {
-                    let is_held = buffer.len() - open >= self.shortest_held;
-                    let until = if is_held { open } else { buffer.len() };
+                    let until = redactor.held_from(buffer, open, self.shortest_held);
                     clean.extend_from_slice(buffer.get(given..until).unwrap_or_default());
                     given = given.max(until);
                     self.buffer.drain(..open);
@@ -270,6 +282,22 @@ mod tests {
             clean.extend(stream.end());
             let clean = String::from_utf8_lossy(&clean).into_owned();
             assert!(clean.ends_with("[secret]") && clean.len() < 8 + 6, "{first}: {clean}");
+        }
+    }
+
+    #[test]
+    fn less_than_a_quarter_of_a_short_secret_is_shown_in_pieces() {
+        for secret in ["hunter", "hunter22", "hunter2-dozen", "hunter2-and-a-very-long-tail"] {
+            let redactor = redactor(&[secret]);
+            let (mut stream, mut clean) = (Redacting::prompt(redactor, 6), Vec::new());
+            for byte in format!("huh {secret} hunt").bytes() {
+                clean.extend(stream.push(&[byte]));
+            }
+            clean.extend(stream.end());
+            let clean = String::from_utf8_lossy(&clean).into_owned();
+            let shown = clean.strip_prefix("huh ").and_then(|rest| rest.strip_suffix("[secret] hunt"));
+            let shown = shown.unwrap_or_else(|| panic!("{clean}"));
+            assert!(shown.len() < 6.min(secret.len() / 4).max(1), "{secret}: {clean}");
         }
     }
 

@@ -14,7 +14,7 @@ use riverrun_log::{
 };
 use riverrun_runner::Runner;
 
-use crate::edge::{Caller, Edge, Problem, not_found};
+use crate::edge::{Caller, Edge, Problem, Scope, not_found, session_deleted};
 use crate::metrics::Counter;
 use crate::retention::Retention;
 use crate::route::{InFlight, Uploads};
@@ -222,7 +222,37 @@ impl App {
             false => caller.tenant().clone(),
         };
         let key = SessionKey::new(tenant, id);
-        self.0.hubs.get(&key).await?.ok_or_else(not_found)
+        match self.0.hubs.get(&key).await? {
+            Some(hub) => Ok(hub),
+            None => Err(self.absence(caller, &key).await?),
+        }
+    }
+
+    /// What a caller is told of a session that is not there: that it was deleted, if the caller could have read it.
+    async fn absence(&self, caller: &Caller, key: &SessionKey) -> Result<Problem, Error> {
+        if self.0.edge.limits().deletions.is_zero() || !caller.has(Scope::Read) {
+            return Ok(not_found());
+        }
+        let forgotten = self.deletions_before();
+        let deleted = self.0.log.deleted_at(key).await?.filter(|at| *at >= forgotten);
+        Ok(deleted.map_or_else(not_found, session_deleted))
+    }
+
+    /// Deletions from before this time are not told any more.
+    pub(crate) fn deletions_before(&self) -> riverrun_log::Timestamp {
+        let age = u64::try_from(self.0.edge.limits().deletions.as_millis()).unwrap_or(u64::MAX);
+        riverrun_log::Timestamp::from_millis(self.0.clock.now().millis().saturating_sub(age))
+    }
+
+    /// Notes that a caller deletes the session, before it goes.
+    pub(crate) async fn note_deletion(&self, hub: &Hub) {
+        if self.0.edge.limits().deletions.is_zero() {
+            return;
+        }
+        // A delete must work where nothing can be noted any more; then the session is only absent.
+        if let Err(error) = self.0.log.note_deletion(&hub.key, self.0.clock.now()).await {
+            tracing::warn!(code = %error.code(), session = %hub.key.session, "a deletion was not noted");
+        }
     }
 
     /// The one way in which a session goes. Its readers are cut, its runner and all that it does end at once, and
@@ -344,7 +374,7 @@ impl App {
                 Ok(chunks) => chunks,
                 // The beginning is gone and no snapshot stands for it: fold what is left.
                 Err(Error::Retired { first_available })
-                    if state.sequence.get() == 0 && first_available <= at =>
+                    if state.sequence.get() == 0 && first_available.previous() <= at =>
                 {
                     state.sequence = first_available.previous();
                     continue;

@@ -6,6 +6,7 @@ mod app;
 mod deliver;
 pub mod edge;
 mod foreign;
+mod job;
 pub mod metrics;
 pub mod openapi;
 mod past;

@@ -6,13 +6,14 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use futures_util::{StreamExt, stream};
-use riverrun_event::{Sequence, TaskId};
+use riverrun_event::{OutputChanged, Sequence, TaskId};
 use riverrun_fold::State;
-use riverrun_log::{SealedTurn, SessionKey, Snapshot, SnapshotFound};
+use riverrun_log::{Expired, SealedTurn, SessionKey, Snapshot, SnapshotFound};
 use tokio::sync::Notify;
 
 use crate::app::{App, read_state};
 use crate::edge::Problem;
+use crate::job::{Job, is_jobs};
 use crate::retention::Retention;
 use crate::session::{Batch, Hub};
 
@@ -44,6 +45,8 @@ const HUB_IDLE_MILLIS: u64 = 60_000;
 const HUB_IDLE_IN_CROWD_MILLIS: u64 = 3_000;
 const CROWD: usize = 1_000;
 const MEASURE_EVERY: u32 = 30;
+/// Sweeps between two looks at old deletions: an hour.
+const DROP_DELETIONS_EVERY: u32 = 3600;
 
 /// Sessions that want a snapshot.
 #[derive(Default)]
@@ -119,12 +122,47 @@ pub async fn run(app: App, retention: Option<Duration>) {
 /// Deletes the events of finished sessions that are old, also of those that nobody uses.
 async fn retire_expired(app: &App) {
     let Some(retention) = app.retention() else { return };
-    for expired in retention.look(app).await {
-        if app.edge().drain().is_started() {
+    let mut found = retention.look(app).await;
+    found.sort_by(|one, other| one.key.tenant.cmp(&other.key.tenant));
+    for of_tenant in found.chunk_by(|one, other| one.key.tenant == other.key.tenant) {
+        if !retire_of_tenant(app, of_tenant).await {
             return;
         }
+    }
+}
+
+/// The sessions of one tenant as one job; false if the server is about to stop. What jobs themselves left behind goes
+/// without a word: it would leave more behind.
+async fn retire_of_tenant(app: &App, found: &[Expired]) -> bool {
+    let (own, others): (Vec<_>, Vec<_>) = found.iter().partition(|session| is_jobs(&session.key.session));
+    for expired in own {
         tend_or_tell(app, &expired.key, 0, TakeSnapshot::Always).await;
     }
+    let Some(first) = others.first() else { return true };
+    let mut job = Job::begin(app, &first.key.tenant, "retention", Some(others.len() as u64)).await;
+    for expired in others {
+        if app.edge().drain().is_started() {
+            job.cancel("the server stops").await;
+            return false;
+        }
+        job.begin_item(expired.key.session.as_str()).await;
+        match tend(app, &expired.key, 0, TakeSnapshot::Always).await {
+            Ok(()) => {
+                let gone = OutputChanged {
+                    owner: Some(expired.key.session.to_string()),
+                    reason: Some(format!("retention deleted {} events", expired.events)),
+                    ..OutputChanged::default()
+                };
+                job.end_item(Some(gone)).await;
+            }
+            Err(problem) => {
+                tracing::warn!(code = %problem.code(), session = %expired.key.session, "upkeep of a session failed");
+                job.fail_item(&problem).await;
+            }
+        }
+    }
+    job.complete().await;
+    true
 }
 
 /// Several at a time, so that they share syncs.
@@ -157,6 +195,9 @@ async fn sweep_once(app: &App, sweeps: u32) -> Vec<Arc<Hub>> {
     if measures {
         measure(app).await;
     }
+    if sweeps % DROP_DELETIONS_EVERY == MEASURE_EVERY {
+        drop_deletions(app).await;
+    }
     let before = u64::try_from(app.now().millis()).unwrap_or(0).saturating_sub(RESTED_MILLIS);
     app.hubs().idle(before, LOOKED_AT)
 }
@@ -164,6 +205,18 @@ async fn sweep_once(app: &App, sweeps: u32) -> Vec<Arc<Hub>> {
 async fn tend_or_tell(app: &App, key: &SessionKey, unsealed: u64, take: TakeSnapshot) {
     if let Err(problem) = tend(app, key, unsealed, take).await {
         tracing::warn!(code = %problem.code(), session = %key.session, "upkeep of a session failed");
+    }
+}
+
+/// Forgets old deletions, a few at a time.
+async fn drop_deletions(app: &App) {
+    loop {
+        match app.log().drop_deletions(app.deletions_before()).await {
+            Ok(0) => return,
+            Ok(_) if app.edge().drain().is_started() => return,
+            Ok(_) => {}
+            Err(error) => return tracing::warn!(code = %error.code(), "old deletions were not dropped"),
+        }
     }
 }
 

@@ -24,6 +24,7 @@ mod schema;
 mod scrub;
 mod secret;
 mod set;
+mod starts;
 mod strays;
 mod supervisor;
 mod tool;

@@ -172,26 +172,24 @@ test("the hook shows that a file was processed, in the first block", { skip }, a
   assert.deepEqual(blocks[0].files.map(({ url }) => url), FILE.content_urls);
 });
 
-// What the server does not do yet. A test that passes loses its `todo`.
-
-test("a file's message is the document's", { skip, todo: "the message is `1 file(s) ready`" }, async () => {
+test("a file's message is the document's", { skip }, async () => {
   const { blocks } = await show(chat("main", "file", FILE));
   assert.equal(blocks[0].processingMessage, deltaWith("status", frames).message);
 });
 
-test("an error of the model has the document's code", { skip, todo: "the code is `model_failed`" }, async () => {
+test("an error of the model has the document's code", { skip }, async () => {
   const { blocks } = await show(chat("main", "fail"));
   assert.equal(blocks.at(-1).extras.code, ending("error").extras.code);
 });
 
 const VIETNAMESE = { headers: { "accept-language": "vi" } };
 
-test("a stopped turn says so in the reader's language", { skip, todo: "texts are in English only" }, async () => {
+test("a stopped turn says so in the reader's language", { skip }, async () => {
   const { blocks } = await show(chat("main", "go"), stopAtOnce, VIETNAMESE);
   assert.equal(blocks.at(-1).text, ending("user_stopped").text);
 });
 
-test("an error is told in the reader's language", { skip, todo: "the text is the service's own message" }, async () => {
+test("an error is told in the reader's language", { skip }, async () => {
   const { blocks } = await show(chat("main", "fail"), undefined, VIETNAMESE);
   assert.equal(blocks.at(-1).text, ending("error").text);
 });

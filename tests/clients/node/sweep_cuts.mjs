@@ -19,8 +19,8 @@ import OpenAI from "openai";
 import { chromium } from "playwright-core";
 
 const DIALECTS = [
-  "native", "native-strict", "task", "blocks", "responses", "chat", "anthropic", "gemini", "ag-ui", "ai-sdk",
-  "agents-sdk", "simple-run", "langgraph", "a2a",
+  "native", "native-strict", "native-lime", "task", "blocks", "responses", "chat", "anthropic", "gemini", "ag-ui",
+  "ai-sdk", "agents-sdk", "simple-run", "langgraph", "a2a",
 ];
 const SSE = "text/event-stream";
 const NDJSON = "application/x-ndjson";

@@ -33,13 +33,13 @@ class Hosted:
         with urllib.request.urlopen(request, timeout=30) as answer:
             return answer.read().decode()
 
-    def run(self, headers=None, **body):
+    def run(self, headers=None, end="completed", **body):
         """A turn in a session of its own, to its end: the session and what the answer named."""
         session = json.loads(self.call("POST", "/v1/sessions", {}))["sessionId"]
         body = {"agent": "main", "input": "go"} | body
         turn = json.loads(self.call("POST", f"/v1/sessions/{session}/turns", body, headers=headers))
         for _ in range(400):
-            if "turn.completed" in self.call("GET", f"/v1/sessions/{session}/events?follow=false&types=turn.*",
+            if f'"turn.{end}"' in self.call("GET", f"/v1/sessions/{session}/events?follow=false&types=turn.*",
                                              accept="application/x-ndjson"):
                 return session, turn
             time.sleep(0.05)

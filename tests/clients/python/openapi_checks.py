@@ -13,6 +13,7 @@ from schemathesis.core.failures import Failure
 MEANING = {
     "bad_cursor": "a cursor of another session, or ahead of the log",
     "bad_ref": "a blob that nobody stored",
+    "cursor_conflict": "`after` is ahead of `Last-Event-ID`",
     "cursor_wrong_run": "a cursor of another session",
     "idempotency_mismatch": "an Idempotency-Key that was used with another body",
     "invalid_decision": "a decision that the action does not offer",

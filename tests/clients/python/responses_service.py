@@ -2,6 +2,7 @@
 
 import http.server
 import json
+import re
 import threading
 
 
@@ -19,8 +20,13 @@ def events(model, items):
     found = [{"type": "response.created", "response": response}, {"type": "response.in_progress", "response": response}]
     for index, item in enumerate(items):
         found += [{"type": f"response.{part}", "output_index": index} | rest for part, rest in inside(item)]
-    completed = response | {"status": "completed", "output": items, "usage": usage}
-    found.append({"type": "response.completed", "response": completed})
+    if model.startswith("gpt-failing"):
+        error = {"code": "invalid_prompt", "message": "no", "of_next_year": [1.5, None]}
+        found.append({"type": "response.of_next_year.delta", "delta": {"a": [1]}})
+        found.append({"type": "response.failed", "response": response | {"status": "failed", "error": error}})
+    else:
+        completed = response | {"status": "completed", "output": items, "usage": usage}
+        found.append({"type": "response.completed", "response": completed})
     return [event | {"sequence_number": number} for number, event in enumerate(found)]
 
 
@@ -36,7 +42,8 @@ def inside(item):
     [part], at = item["content"], at | {"content_index": 0}
     yield "output_item.added", {"item": item | {"status": "in_progress", "content": []}}
     yield "content_part.added", at | {"part": part | {"text": ""}}
-    yield "output_text.delta", at | {"delta": part["text"], "logprobs": []}
+    for number, word in enumerate(re.findall(r"\S+\s*", part["text"])):
+        yield "output_text.delta", at | {"delta": word, "logprobs": [], "obfuscation": "x" * (number % 5)}
     yield "output_text.done", at | {"text": part["text"], "logprobs": []}
     yield "content_part.done", at | {"part": part}
     yield "output_item.done", {"item": item}

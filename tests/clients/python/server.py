@@ -41,6 +41,11 @@ class Server:
         self.process.terminate()
         self.process.wait(30)
 
+    def kill(self):
+        """As `kill -9`: nothing is written behind it."""
+        self.process.kill()
+        self.process.wait(30)
+
     @property
     def url(self):
         return f"http://127.0.0.1:{self.port}"

@@ -31,8 +31,8 @@ from langgraph_sdk.client import SyncLangGraphClient
 from server import Server
 
 DIALECTS = [
-    "native", "native-strict", "task", "blocks", "responses", "chat", "anthropic", "gemini", "ag-ui", "ai-sdk",
-    "agents-sdk", "simple-run", "langgraph", "a2a",
+    "native", "native-strict", "native-lime", "task", "blocks", "responses", "chat", "anthropic", "gemini", "ag-ui",
+    "ai-sdk", "agents-sdk", "simple-run", "langgraph", "a2a",
 ]
 SSE, NDJSON = "text/event-stream", "application/x-ndjson"
 # A turn of many seconds: no reader sees its end.

@@ -16,7 +16,7 @@ report = Report("switch")
 
 
 def native(frame):
-    return frame["payload"]["delta"] if frame["type"] == "model.delta" else ""
+    return frame["payload"]["delta"] if frame.get("nativeType", frame["type"]) == "model.delta" else ""
 
 
 def blocks(frame):
@@ -55,6 +55,7 @@ def a2a(frame):
 SAYS = {
     "native": native,
     "native-strict": native,
+    "native-lime": native,
     "task": typed("task.text.delta"),
     "blocks": blocks,
     "responses": typed("response.output_text.delta"),

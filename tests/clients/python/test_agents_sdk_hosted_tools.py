@@ -3,6 +3,7 @@
 The document on streaming names the events of computer, tool-search and MCP items; a small service plays such items.
 """
 
+import json
 import unittest
 
 from agents import Agent, Computer, ComputerTool, HostedMCPTool, Runner, ToolSearchTool, WebSearchTool, function_tool
@@ -20,6 +21,21 @@ base_url = "{url}/v1"
 
 [agents.searcher]
 model = "openai/gpt-web-search"
+
+[agents.web-search]
+model = "openai/gpt-web-search"
+
+[agents.mcp]
+model = "openai/gpt-mcp"
+
+[agents.tool-search]
+model = "openai/gpt-tool-search"
+
+[agents.failing]
+model = "openai/gpt-failing"
+
+[agents.tools]
+model = "openai/gpt-tools"
 
 [routes]
 "gpt-*" = "openai/*"
@@ -41,7 +57,14 @@ ASK = {"id": "ma_1", "type": "mcp_approval_request", "server_label": "files", "n
 FIND = {"id": "ts_1", "type": "tool_search_call", "execution": "server", "status": "completed", "arguments": {}}
 FOUND = {"id": "to_1", "type": "tool_search_output", "execution": "server", "status": "completed", "tools": []}
 
+CODE = {"id": "ci_1", "type": "code_interpreter_call", "status": "completed", "container_id": "c", "code": "1",
+        "outputs": None}
+FILES = {"id": "fs_1", "type": "file_search_call", "status": "completed", "queries": ["x"], "results": None}
+IMAGE = {"id": "ig_1", "type": "image_generation_call", "status": "completed", "result": "A" * 100_000}
+
 PLAYS = {
+    "gpt-tools": [CODE, FILES, IMAGE, message("All of it is done now.")],
+    "gpt-failing": [message("I begin to")],
     "gpt-computer-preview": [COMPUTER | {"action": CLICK}],
     "gpt-computer": [COMPUTER | {"actions": [CLICK, {"type": "wait"}]}],
     "gpt-web-search": [SEARCH, message("Done.")],
@@ -92,6 +115,14 @@ NAMES = {
     "gpt-tool-search": ["tool_search_called", "tool_search_output_created", "message_output_created"],
 }
 
+# Turns that an agent of the server runs: the service runs the tools.
+HOSTED = {
+    "gpt-web-search": ["tool_called", "message_output_created"],
+    "gpt-mcp": ["mcp_list_tools", "tool_called", "message_output_created"],
+    "gpt-tool-search": ["tool_search_called", "tool_search_output_created", "message_output_created"],
+    "gpt-tools": ["tool_called", "tool_called", "tool_called", "message_output_created"],
+}
+
 
 def raw_items(recorded):
     """The items of the first run as the service has them. A message has an id of Riverrun's own."""
@@ -119,24 +150,49 @@ class HostedTools(unittest.TestCase):
                 self.assertEqual(through.raw(), direct.raw())
                 self.assertEqual(raw_items(through), raw_items(direct))
 
-    def followed(self):
+    def followed(self, agent="searcher"):
         """A turn of an agent of the server, as the dialect `agents-sdk` has it."""
-        session, turn = self.hosted.run(agent="searcher")
+        session, turn = self.hosted.run(agent=agent)
         return self.hosted.frames(session, "agents-sdk", f"&turn={turn['turnId']}")
 
-    # What the server does not do yet. A test that passes loses its mark.
-
-    @unittest.expectedFailure
     def test_raw_events_of_a_hosted_turn_are_the_service_s(self):
-        """The dialect rebuilds them, with ids and numbers of its own, the model `riverrun`, no usage and no search."""
-        raw = [frame["data"] for frame in self.followed() if frame["type"] == "raw_response_event"]
-        self.assertEqual(raw, events("gpt-web-search", PLAYS["gpt-web-search"]))
+        for model in HOSTED:
+            with self.subTest(model=model):
+                frames = [frame for frame in self.followed(model[4:]) if frame["type"] == "raw_response_event"]
+                self.assertEqual([frame["data"] for frame in frames], events(model, PLAYS[model]))
+                self.assertFalse(any(frame.get("rebuilt") for frame in frames))
 
-    @unittest.expectedFailure
     def test_a_tool_of_the_service_is_an_item_of_a_hosted_turn(self):
-        """The dialect leaves `hosted` items out, so there is no `tool_called` for the search."""
-        names = [frame["name"] for frame in self.followed() if frame["type"] == "run_item_stream_event"]
-        self.assertEqual(names, NAMES["gpt-web-search"])
+        for model, names in HOSTED.items():
+            with self.subTest(model=model):
+                items = [frame for frame in self.followed(model[4:]) if frame["type"] == "run_item_stream_event"]
+                self.assertEqual([frame["name"] for frame in items], names)
+                for frame, item in zip(items, PLAYS[model]):
+                    if item["type"] != "message":
+                        self.assertEqual(frame["item"]["raw_item"], item)
+
+    def test_a_failure_of_the_service_passes_as_it_came(self):
+        session, turn = self.hosted.run(agent="failing", end="failed")
+        frames = self.hosted.frames(session, "agents-sdk", f"&turn={turn['turnId']}")
+        raw = [frame["data"] for frame in frames if frame["type"] == "raw_response_event"]
+        self.assertEqual(raw, events("gpt-failing", PLAYS["gpt-failing"]))
+        self.assertFalse([frame for frame in frames if frame["type"] == "run_item_stream_event"])
+        self.assertEqual(frames[-1]["status"], "failed")
+
+    def test_raw_events_are_the_same_bytes_after_a_kill(self):
+        session, turn = self.hosted.run(agent="web-search")
+        path = f"/v1/sessions/{session}/events?follow=false&dialect=agents-sdk&turn={turn['turnId']}"
+
+        def raw():
+            lines = self.hosted.call("GET", path, accept="application/x-ndjson").splitlines()
+            return [line for line in lines if '"raw_response_event"' in line]
+
+        before = raw()
+        self.hosted.server.kill()
+        self.hosted.server.start()
+        self.assertEqual(raw(), before)
+        self.assertEqual([json.loads(line)["data"] for line in before],
+                         events("gpt-web-search", PLAYS["gpt-web-search"]))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """anthropic-python: Messages."""
 
 import threading
+import time
 import unittest
 
 import anthropic
@@ -96,6 +97,7 @@ class Messages(unittest.TestCase):
         for _ in range(200):
             if find(turn)[1] == "completed":
                 return
+            time.sleep(0.02)
         self.fail("the run did not go on")
 
     def test_a_body_that_is_not_json_is_told_where(self):

@@ -3,9 +3,10 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail, ensure};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::Case;
+use super::approvals::Socket;
 use crate::crash::fairness::flood::{QUICK, config, scenario};
 use crate::crash::fairness::idle;
 use crate::crash::http::Connection;
@@ -18,6 +19,8 @@ pub const CASES: &[Case] = &[
     Case { name: "bounds/held-uploads-cost-no-memory", run: held_uploads },
     Case { name: "bounds/uploads-in-flight-are-bounded", run: upload_budget },
     Case { name: "bounds/incomplete-bodies-are-bounded", run: body_budget },
+    Case { name: "bounds/incomplete-messages-of-sockets-are-bounded", run: message_budget },
+    Case { name: "bounds/a-burst-of-sessions-and-blobs-is-bounded-by-default", run: default_burst },
     Case { name: "bounds/idle-sessions-leave-memory", run: idle_sessions },
 ];
 
@@ -159,6 +162,76 @@ fn body_budget(program: &Program) -> Result<()> {
     // Small bodies are taken whatever waits.
     world.place.create_session("small")?;
     drop(held);
+    Ok(())
+}
+
+/// Messages of WebSockets are read whole too, and count as bodies do.
+fn message_budget(program: &Program) -> Result<()> {
+    let world = World::with(program, "attack-messages", "[limits]\nbody_bytes_in_flight = \"2MiB\"\n", &[])?;
+    let (_server, _) = Server::start(&world.program, &world.place)?;
+    let key = world.place.key()?;
+    for path in ["/v1/ws", "/v1/ws/blocks", "/v1/responses"] {
+        let mut first = Socket::open(world.place.address, &key, path)?;
+        first.begin_message(900 * 1024)?;
+        std::thread::sleep(Duration::from_millis(200));
+        let mut second = Socket::open(world.place.address, &key, path)?;
+        let code = second.begin_message(900 * 1024).and_then(|()| second.close_code())?;
+        ensure!(code == 1013, "{path}: a message over the tenant's share is closed with {code}");
+        // Small messages are taken whatever waits.
+        Socket::open(world.place.address, &key, path)?.say(&[json!({"type": "ping", "ts": 1})])?;
+        drop(first);
+        let began = Instant::now();
+        while Socket::open(world.place.address, &key, path)?.begin_message(900 * 1024).is_err() {
+            ensure!(began.elapsed() < PATIENCE, "{path}: the room of a message that was given up is lost");
+        }
+    }
+    Ok(())
+}
+
+/// What one key did within seconds before there were rates: 3,000 sessions, and 1.2 GB of blobs.
+fn default_burst(program: &Program) -> Result<()> {
+    const SESSIONS: u64 = 3_000;
+    const BLOBS: u64 = 1_200;
+    const BLOB: usize = MIB;
+    let program = program.with_default_limits();
+    let world = World::new(&program, "attack-burst")?;
+    let (_server, _) = Server::start(&world.program, &world.place)?;
+    let asked = json!({"tenant": "other", "scopes": ["read", "write"]});
+    let (_, other) = world.post("/v1/keys", &asked)?;
+    let other = other["key"].as_str().unwrap_or_default().to_owned();
+    let json = [("content-type", "application/json".to_owned())];
+
+    let mut connection = Connection::open(world.place.address, &world.place.key()?, PATIENCE)?;
+    let mut burst = |most: u64, method: &str, path: &str, body: &dyn Fn(u64) -> Vec<u8>| -> Result<u64> {
+        for number in 0..most {
+            let head = connection.send(method, path, &json, &body(number))?;
+            let answer: Value = serde_json::from_slice(&connection.read_body(&head)?)?;
+            if head.status == 429 {
+                ensure!(answer["code"] == "rate_limited" && answer["quota"].is_string(), "{answer}");
+                ensure!(head.header("retry-after").is_some(), "the refusal does not say when to try again");
+                return Ok(number);
+            }
+            ensure!(head.status == 201, "{method} {path}: {} {answer}", head.status);
+        }
+        Ok(most)
+    };
+    let began = Instant::now();
+    let made = burst(SESSIONS, "POST", "/v1/sessions", &|_| b"{}".to_vec())?;
+    let may = 1_000 + began.elapsed().as_secs() * 100 + 100;
+    ensure!((900..=may).contains(&made), "{made} sessions were made at once, {may} may be");
+    let began = Instant::now();
+    let blob = |number: u64| {
+        let mut bytes = vec![b'x'; BLOB];
+        bytes[..8].copy_from_slice(&number.to_be_bytes());
+        bytes
+    };
+    let stored = burst(BLOBS, "PUT", "/v1/blobs", &blob)?;
+    let may = 320 + 20 + (began.elapsed().as_secs() + 1) * 32;
+    ensure!((300..=may).contains(&stored), "{stored} MiB of blobs were stored at once, {may} may be");
+    // Another tenant does not notice.
+    let mut connection = Connection::open(world.place.address, &other, PATIENCE)?;
+    let head = connection.send("POST", "/v1/sessions", &json, b"{}")?;
+    ensure!(head.status == 201, "a session of another tenant: {}", head.status);
     Ok(())
 }
 

@@ -21,6 +21,7 @@ pub const CASES: &[Case] = &[
     Case { name: "edge/a-socket-with-usual-traffic-stays-open", run: usual_frames },
     Case { name: "edge/stream-types-are-never-stored", run: stream_types },
     Case { name: "edge/a-message-thread-ends", run: message_thread },
+    Case { name: "edge/requests-that-violate-the-document-are-refused", run: document },
 ];
 
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -350,6 +351,36 @@ fn stream_types(program: &Program) -> Result<()> {
         stored.iter().find(|event| event["type"].as_str().is_some_and(|kind| kind.starts_with("stream.")));
     ensure!(found.is_none(), "{found:?}");
     ensure!(stored.iter().all(|event| event["type"] != "x.own"), "half of a refused request is stored");
+    Ok(())
+}
+
+/// Requests that were taken though `/openapi.json` does not allow them, and some that were refused though it does.
+fn document(program: &Program) -> Result<()> {
+    let edge = Edge::start(program, "attack-document", "")?;
+    let place = &edge.world.place;
+    for (number, (path, body, is_allowed)) in [
+        ("/threads/search", "[null,null]", false),
+        ("/threads/search", "null", false),
+        ("/threads/search", "{\"limit\":\"1\"}", false),
+        ("/threads", "", true),
+        ("/threads", "[]", false),
+        ("/v1/sessions", "[]", false),
+        ("/v1/sessions", "[null]", false),
+        ("/v1/sessions", "{\"sessionId\":1}", false),
+        ("/v1/sessions", "{\"sessionId\":null,\"title\":null}", true),
+        ("/v1/keys", "{\"scopes\":[\"read\"],\"label\":null}", true),
+        ("/threads/search", "{}", true),
+        ("/threads", "{}", true),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let json = ("content-type", "application/json".to_owned());
+        let (status, answer) = place.ask("POST", path, &[json], body.as_bytes())?;
+        let wanted = if is_allowed { 200..300 } else { 400..500 };
+        let answer = String::from_utf8_lossy(&answer);
+        ensure!(wanted.contains(&status), "{number}: POST {path} {body}: {status} {answer}");
+    }
     Ok(())
 }
 

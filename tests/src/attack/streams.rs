@@ -24,7 +24,7 @@ pub const CASES: &[Case] = &[
 ];
 
 /// Dialects that follow the session, and those that show one turn.
-const OF_SESSION: [&str; 4] = ["native", "native-strict", "task", "blocks"];
+const OF_SESSION: [&str; 5] = ["native", "native-strict", "native-lime", "task", "blocks"];
 const OF_TURN: [&str; 10] = [
     "responses",
     "chat",

@@ -95,6 +95,9 @@ enum Suite {
     /// Floods a tenant's sessions with tool calls and measures what another tenant notices; in no other suite, because
     /// its figures are those of the machine.
     Fairness {
+        /// What the other tenant floods the server with.
+        #[arg(long, value_enum, default_value = "calls")]
+        kind: fairness::kinds::Kind,
         /// Calls in one answer.
         #[arg(long, default_value_t = 3_000)]
         calls: usize,
@@ -189,8 +192,8 @@ impl How {
                 let plan = runner::overhead::Plan { turns, tokens, rate, service, waiting };
                 runner::overhead::run(program, &plan).map(|()| true)
             }
-            Suite::Fairness { calls, limit, sessions } => {
-                fairness::flood::run(program, &fairness::flood::Plan { calls, limit, sessions })
+            Suite::Fairness { kind, calls, limit, sessions } => {
+                fairness::flood::run(program, &fairness::flood::Plan { kind, calls, limit, sessions })
                     .map(|()| true)
             }
             Suite::Idle { sessions, rest } => {

@@ -95,6 +95,16 @@ const CAUGHT_BY: &[(&str, &[Suite])] = &[
     ("import-grants-rules", &[Attack("an-import-grants")]),
     ("fork-revives-rules", &[Attack("a-fork-revives")]),
     ("stale-tool-schema", &[Attack("an-mcp-server")]),
+    ("leave-reopened", &[Attack("a-copy-opens-no-turn-again")]),
+    ("no-burst-limit", &[Attack("a-burst-of-sessions")]),
+    ("uncounted-messages", &[Attack("incomplete-messages")]),
+    ("show-invisible", &[Attack("terminal/")]),
+    ("store-stream-types", &[Attack("stream-types")]),
+    ("open-metrics", &[Attack("metrics-need-a-key")]),
+    ("readable-environment", &[Attack("secrets/a-command")]),
+    ("no-frame-limit", &[Attack("frame-floods")]),
+    ("loose-framing", &[Attack("ambiguous-framing-is-refused")]),
+    ("skip-bare-addresses", &[Attack("addresses-in-disguise")]),
 ];
 
 /// Builds with the bugs in place, shows that the suites pass with none of them on, then that each is caught.

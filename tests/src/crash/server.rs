@@ -31,8 +31,18 @@ pub struct Program {
 }
 
 impl Program {
+    /// Suites make sessions and upload blobs as fast as they can, so these rates have no limit.
     pub fn new(binary: impl Into<PathBuf>) -> Self {
-        Self { binary: binary.into(), bug: None, under: Vec::new(), words: Vec::new(), env: Vec::new() }
+        let rates = ["NEW_SESSIONS_PER_SECOND", "UPLOAD_BYTES_PER_SECOND"];
+        let env = rates.map(|rate| (format!("RIVERRUN_LIMITS__{rate}"), "0".to_owned())).to_vec();
+        Self { binary: binary.into(), bug: None, under: Vec::new(), words: Vec::new(), env }
+    }
+
+    /// With every limit as a user meets it.
+    pub fn with_default_limits(&self) -> Self {
+        let mut program = self.clone();
+        program.env.retain(|(name, _)| !name.starts_with("RIVERRUN_LIMITS__"));
+        program
     }
 
     pub fn command(&self, words: &[&str]) -> Command {

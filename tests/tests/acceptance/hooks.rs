@@ -151,7 +151,13 @@ fn a_hook_without_a_usable_answer_closes_the_way_unless_it_may_be_passed_over() 
         assert!(began.elapsed().as_secs() < 20, "the program of a hook that took too long still runs");
         std::thread::sleep(std::time::Duration::from_millis(20));
     }
-    let open = format!("on_failure = \"allow\"\n{}", at("open", "sys.exit(3)"));
+}
+
+#[test]
+fn a_hook_that_fails_and_may_be_passed_over_is_warned_about() {
+    let folder = tempfile::tempdir().unwrap();
+    let broken = program(folder.path(), "open", "sys.exit(3)");
+    let open = format!("on_failure = \"allow\"\ncommand = [\"{broken}\"]");
     let stage = stage("hook_open", &hook("open", "pre_tool_use", &open));
     stage.submit("t1", "doer");
     let events = stage.until_ended("t1");

@@ -2,6 +2,8 @@
 //!
 //! Beside them `configured`, tools as a configuration declares them, and `service`, a model service of one's own.
 //!
+//! Each scenario says at its end which types of events it saw: `spec/scenarios.txt` is compared with that, see `seen`.
+//!
 //! Not provided: 17 (jobs), 18 (benchmark trials).
 //! 2 (the fixtures of its profile) is held by the tests of the dialect `native` and of the event crate.
 
@@ -10,15 +12,19 @@
 
 mod configured;
 mod delegate;
+mod facts;
 mod gates;
 mod hand_over;
 mod hooks;
+mod jobs;
 mod leftovers;
 mod limits;
 mod once;
 mod pauses;
 mod process;
+mod profile;
 mod recover;
 mod secrets;
+mod seen;
 mod service;
 mod stage;

@@ -22,6 +22,19 @@ fn scenario_09_an_export_is_the_facts_themselves() {
     let (status, answer) = stage.world.place.ask("POST", "/v1/import", &ndjson, &body).unwrap();
     assert!(status < 300, "{status} {}", String::from_utf8_lossy(&answer));
     assert_eq!(stage.events(), events, "what was exported is all there is");
+    let (status, pack) = stage.world.post("/v1/sessions/s/evidence", &serde_json::json!({})).unwrap();
+    assert_eq!(status, 201, "{pack}");
+    let told = stage.events();
+    let changed = told.last().unwrap();
+    assert_eq!((&changed["type"], &changed["evidenceId"]), (&"evidence.changed".into(), &pack["evidenceId"]));
+    let reference = changed["payload"]["packRef"].as_str().unwrap();
+    let (status, bytes) = stage.world.place.ask("GET", &format!("/v1/blobs/{reference}"), &[], b"").unwrap();
+    let stored: Value = serde_json::from_slice(&bytes).unwrap();
+    assert_eq!(
+        (status, &stored["sequence"]),
+        (200, &events.last().unwrap()["sequence"]),
+        "of the same facts"
+    );
 }
 
 #[test]
@@ -63,7 +76,24 @@ fn scenario_16_who_reconnects_gets_a_snapshot_and_then_what_is_behind_it() {
     let shown = ask("/v1/sessions/s/events?catchup=snapshot&follow=false".to_owned());
     assert_eq!((&shown[0]["type"], &shown[0]["outcome"]), (&"stream.opened".into(), &"snapshot".into()));
     assert!(shown.iter().any(|frame| frame["type"] == "stream.snapshot"), "{shown:?}");
+    let updated = shown.iter().find(|frame| frame["type"] == "snapshot.updated").unwrap();
+    assert_eq!(updated["payload"]["recoveryMode"], "snapshot", "{updated}");
+    stage.saw(std::slice::from_ref(updated));
     let rest = ask(format!("/v1/sessions/s/events?after={before}&follow=false"));
     let first = rest.iter().find(|frame| frame["eventId"].is_string()).unwrap();
     assert_eq!(first["sequence"], before as u64 + 1, "from the last that was acknowledged");
+    // A log that was made anew cannot be read on from the old one: the reader is told so, in both native dialects.
+    let page = stage.world.get("/v1/sessions/s/events?limit=7").unwrap();
+    let old = page["cursor"].as_str().unwrap();
+    stage.world.place.ask("DELETE", "/v1/sessions/s", &[], b"").unwrap();
+    stage.world.place.create_session("s").unwrap();
+    stage.submit("t3", "writer");
+    stage.until_ended("t3");
+    for dialect in ["native", "native-strict"] {
+        let shown = ask(format!("/v1/sessions/s/events?after={old}&follow=false&dialect={dialect}"));
+        let repaired = shown.iter().find(|frame| frame["type"] == "snapshot.repaired").unwrap();
+        let told = (&repaired["payload"]["recoveryMode"], &repaired["payload"]["reason"]);
+        assert_eq!(told, (&"snapshot".into(), &"epoch_changed".into()), "{repaired}");
+        stage.saw(std::slice::from_ref(repaired));
+    }
 }

@@ -136,3 +136,59 @@ keep_raw = true
     assert!(!export.contains(KEY));
     assert!(bodies.iter().all(|body| !String::from_utf8_lossy(body).contains(KEY)));
 }
+
+/// A stream of the Responses API with members and a type that no normal form has.
+fn responses() -> (&'static str, String) {
+    let frames = [
+        r#"{"type":"response.created","sequence_number":0,"response":{"id":"resp_1","object":"response","status":"in_progress","model":"m-1","output":[]}}"#,
+        r#"{"type":"response.output_item.added","sequence_number":1,"output_index":0,"item":{"id":"msg_1","type":"message","role":"assistant","status":"in_progress","content":[]}}"#,
+        r#"{"type":"response.content_part.added","sequence_number":2,"item_id":"msg_1","output_index":0,"content_index":0,"part":{"type":"output_text","text":"","annotations":[]}}"#,
+        r#"{"type":"response.output_text.delta","sequence_number":3,"item_id":"msg_1","output_index":0,"content_index":0,"delta":"hello","obfuscation":"x9"}"#,
+        r#"{"type":"response.weather.changed","sequence_number":4,"sky":"clear"}"#,
+        r#"{"type":"response.output_text.done","sequence_number":5,"item_id":"msg_1","output_index":0,"content_index":0,"text":"hello"}"#,
+        r#"{"type":"response.content_part.done","sequence_number":6,"item_id":"msg_1","output_index":0,"content_index":0,"part":{"type":"output_text","text":"hello","annotations":[]}}"#,
+        r#"{"type":"response.output_item.done","sequence_number":7,"output_index":0,"item":{"id":"msg_1","type":"message","role":"assistant","status":"completed","content":[{"type":"output_text","text":"hello","annotations":[]}]}}"#,
+        r#"{"type":"response.completed","sequence_number":8,"response":{"id":"resp_1","object":"response","status":"completed","model":"m-1","output":[{"id":"msg_1","type":"message","role":"assistant","status":"completed","content":[{"type":"output_text","text":"hello","annotations":[]}]}],"usage":{"input_tokens":3,"output_tokens":1,"total_tokens":4}}}"#,
+    ];
+    let body = frames.map(|frame| {
+        let event: Value = serde_json::from_str(frame).unwrap();
+        format!("event: {}\ndata: {frame}\n\n", event["type"].as_str().unwrap())
+    });
+    ("HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n", body.concat())
+}
+
+#[test]
+fn a_service_s_own_events_come_back_as_it_sent_them() {
+    let service = Service::start(vec![responses()]);
+    let folder = tempfile::tempdir().unwrap();
+    let key = folder.path().join("key");
+    std::fs::write(&key, KEY).unwrap();
+    let config = format!(
+        "[providers.own]\nkind = \"openai\"\nbase_url = \"http://{address}/v1\"\nkey = {{ file = \"{key}\" }}\n\
+         [agents.speaker]\nmodel = \"own/m-1\"\n",
+        address = service.address,
+        key = key.display(),
+    );
+    let stage = Stage::new("service", &config, &[]);
+    stage.submit("t1", "speaker");
+    stage.until_ended("t1");
+    let events = stage.events();
+    assert_eq!(events.last().unwrap()["payload"]["finalOutput"], "hello", "{:?}", kinds(&events));
+    find(&events, "model.raw");
+    let path = "/v1/sessions/s/events?dialect=agents-sdk&turn=t1&follow=false";
+    let (_, body) =
+        stage.world.place.ask("GET", path, &[("accept", "application/x-ndjson".to_owned())], b"").unwrap();
+    let shown = String::from_utf8(body).unwrap();
+    let frames = shown.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let raw: Vec<Value> = frames
+        .filter(|frame| frame["type"] == "raw_response_event" && frame["rebuilt"].is_null())
+        .map(|frame| frame["data"].clone())
+        .collect();
+    let sent: Vec<Value> = responses()
+        .1
+        .lines()
+        .filter_map(|line| line.strip_prefix("data: "))
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!(raw, sent);
+}

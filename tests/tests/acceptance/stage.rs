@@ -7,9 +7,27 @@ use riverrun_tests::crash::runner::world::{World, is_terminal, kind};
 use riverrun_tests::crash::{Program, Server};
 use serde_json::Value;
 
+use crate::seen::Seen;
+
 pub struct Stage {
     pub world: World,
     pub server: Option<Server>,
+    seen: Seen,
+}
+
+/// A scenario that went well has seen what `spec/scenarios.txt` says of it.
+impl Drop for Stage {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            return;
+        }
+        if self.server.is_some()
+            && let Ok(events) = self.world.events("s")
+        {
+            self.seen.note(&events);
+        }
+        self.seen.check();
+    }
 }
 
 /// RIVERRUN_BINARY, or that of the profile `suite`, or the one that was built with this test.
@@ -31,7 +49,7 @@ impl Stage {
         let world = World::with(&Program::new(binary()), name, more, scenarios).unwrap();
         let (server, _) = Server::start(&world.program, &world.place).unwrap();
         world.place.create_session("s").unwrap();
-        Self { world, server: Some(server) }
+        Self { world, server: Some(server), seen: Seen::default() }
     }
 
     /// Kills the server and starts it again.
@@ -45,7 +63,14 @@ impl Stage {
     }
 
     pub fn events(&self) -> Vec<Value> {
-        self.world.events("s").unwrap()
+        let events = self.world.events("s").unwrap();
+        self.seen.note(&events);
+        events
+    }
+
+    /// Counts events of another session, or frames of a stream, as seen.
+    pub fn saw(&self, events: &[Value]) {
+        self.seen.note(events);
     }
 
     /// Waits until the session has such an event; all events then.

@@ -1,5 +1,6 @@
 //! Writes everything that follows from the catalogue in `crates/event`: schemas, types of other languages, a page.
 
+mod emitters;
 mod markdown;
 mod model;
 mod python;
@@ -12,6 +13,7 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result, bail};
 
 use crate::files::root;
+pub use emitters::list_scenarios;
 use model::Catalogue;
 
 /// Folders that hold nothing but generated files: what is there and not generated is stale.

@@ -36,6 +36,8 @@ RULES: Final[dict[str, Rule]] = {
     "reasoning.delta": reasoning_delta,
     "reasoning.summary": reasoning_summary,
     "tool.args": tool_args,
+    # It repeats what the other events say.
+    "model.raw": lambda step, payload: None,
     "item.started": item_started,
     "item.updated": item_updated,
     "item.completed": item_completed,

@@ -81,6 +81,7 @@ def turn_started(step: Step, started: dict[str, Any]) -> None:
     turn.setdefault("startedAt", step.event.timestamp)
     put_if_told(turn, "runId", run_id)
     put_if_told(turn, "agent", started.get("agent"))
+    put(turn, "texts", started.get("texts"))
     put_if_told(turn, "taskId", step.scope.get("taskId"))
     place = thread_of(step, turn["threadId"])
     step.thread(place)["status"] = "running"

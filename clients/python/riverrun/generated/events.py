@@ -44,6 +44,7 @@ EVENT_TYPES: Final[frozenset[str]] = frozenset(
         "item.retracted",
         "model.requested",
         "model.delta",
+        "model.raw",
         "model.completed",
         "model.failed",
         "reasoning.delta",
@@ -149,6 +150,7 @@ EXTENSION_TYPES: Final[frozenset[str]] = frozenset(
         "item.updated",
         "item.completed",
         "item.retracted",
+        "model.raw",
         "tool.cancelled",
         "tool.outcome_unknown",
         "agent.changed",
@@ -247,6 +249,10 @@ class ActionRequired(TypedDict):
     """The arguments that would run, opaque to us."""
     batchId: NotRequired["str"]
     """The calls that were asked for together."""
+    batchIndex: NotRequired["int"]
+    """The number of this action among those of its batch that were required at once, from 0."""
+    batchSize: NotRequired["int"]
+    """How many actions of the batch were required at once. Absent for one alone."""
     decisionKind: NotRequired["str"]
     """The kind of decision, where the sender has one: `allow_or_deny`."""
     decisions: NotRequired["list[str]"]
@@ -607,6 +613,8 @@ class ErrorInfo(TypedDict):
 
     message: "str"
     """What happened, for a person."""
+    advice: NotRequired["str"]
+    """What to do about it."""
     category: NotRequired["str"]
     """The kind of failure: `provider`, `tool`, `timeout`, `policy`, …"""
     code: NotRequired["str"]
@@ -1147,6 +1155,8 @@ class ModelDelta(TypedDict):
     """The odds of the tokens of this text; they follow those that are there."""
     outputIndex: NotRequired["int"]
     """The item's place in the task's output."""
+    sent: NotRequired["list[Any]"]
+    """How events of the service carried this text, if not one event as expected: bytes, or members that differ."""
 
 
 class ModelFailed(TypedDict):
@@ -1158,6 +1168,23 @@ class ModelFailed(TypedDict):
     """True if a part of the answer was shown."""
     rawRef: NotRequired["BlobRef"]
     """Where the provider's bytes are kept."""
+
+
+class ModelRaw(TypedDict):
+    """An event of the service's own stream, as the difference from what is expected after those before it."""
+
+    drop: NotRequired["list[str]"]
+    """What is not there: JSON pointers."""
+    fresh: NotRequired["bool"]
+    """True for the first event, which needs none before it."""
+    more: NotRequired["bool"]
+    """True if the next event has the next piece."""
+    name: NotRequired["str"]
+    """The service's name of the event."""
+    part: NotRequired["str"]
+    """A piece of this payload as JSON text, where all of it is too long for one event."""
+    set: NotRequired["Any"]
+    """What differs: JSON pointers and the values there."""
 
 
 class ModelRequested(TypedDict):
@@ -1409,6 +1436,8 @@ class ReasoningDelta(TypedDict):
     """The item."""
     outputIndex: NotRequired["int"]
     """The item's place in the task's output."""
+    sent: NotRequired["list[Any]"]
+    """How events of the service carried this text, if not one event as expected: bytes, or members that differ."""
     summaryIndex: NotRequired["int"]
     """The summary part; absent for the reasoning itself."""
 
@@ -1922,6 +1951,8 @@ class ToolArgs(TypedDict):
     """The item."""
     outputIndex: NotRequired["int"]
     """The item's place in the task's output."""
+    sent: NotRequired["list[Any]"]
+    """How events of the service carried this text, if not one event as expected: bytes, or members that differ."""
 
 
 class ToolCallItem(TypedDict):
@@ -2016,8 +2047,12 @@ class ToolFailed(TypedDict):
     """Why."""
     durationMs: NotRequired["int"]
     """How long it ran, in milliseconds."""
+    metadata: NotRequired["Any"]
+    """Media type, encoding, size, digest, truncation and redaction of a large output, opaque to us."""
     outputRef: NotRequired["BlobRef"]
     """Where what it put out is."""
+    preview: NotRequired["str"]
+    """The beginning of a large output."""
     toolName: NotRequired["str"]
     """The tool."""
 
@@ -2050,7 +2085,7 @@ class ToolResult(TypedDict):
     durationMs: NotRequired["int"]
     """How long it ran, in milliseconds."""
     metadata: NotRequired["Any"]
-    """What else the tool said, opaque to us."""
+    """Media type, encoding, size, digest, truncation and redaction of a large result, and what else the tool said, opaque to us."""
     outputRef: NotRequired["BlobRef"]
     """Where a large result is."""
     preview: NotRequired["str"]
@@ -2110,14 +2145,22 @@ class ToolStarted(TypedDict):
 
     toolName: "str"
     """The tool."""
+    approvalActionId: NotRequired["str"]
+    """The action by which somebody let the call run."""
+    decisionSource: NotRequired["str"]
+    """Who let the call run: `policy`, `rule`, `person`."""
     inputRef: NotRequired["BlobRef"]
     """Where large arguments are."""
+    metadata: NotRequired["Any"]
+    """Media type, encoding, size and digest of large arguments, opaque to us."""
     policy: NotRequired["str"]
     """`allowed`, `ask`, `denied`, `sandboxed`, `unavailable`."""
     preview: NotRequired["str"]
-    """The beginning of the arguments."""
+    """The beginning of large arguments."""
+    ruleRefs: NotRequired["list[BlobRef]"]
+    """The rules that let the call run: `policy:MODE`, `rule:ID`, `hook:NAME`."""
     safeArgs: NotRequired["Any"]
-    """The arguments without secrets, opaque to us."""
+    """The arguments that run, without secrets and large values, opaque to us."""
 
 
 class Trajectory(TypedDict):
@@ -2169,6 +2212,8 @@ class TurnStarted(TypedDict):
 
     agent: NotRequired["str"]
     """The agent that answers."""
+    texts: NotRequired["Any"]
+    """The agent's own texts for people, by language and name, opaque to us: `{"vi":{"stopped":"…"}}`. The language `default` is for readers of any other."""
 
 
 class TurnSubmitted(TypedDict):
@@ -2513,6 +2558,13 @@ class ModelDeltaEvent(Envelope):
 
     type: Literal["model.delta"]
     payload: ModelDelta
+
+
+class ModelRawEvent(Envelope):
+    """An event of the model service's own stream."""
+
+    type: Literal["model.raw"]
+    payload: NotRequired[ModelRaw]
 
 
 class ModelCompletedEvent(Envelope):
@@ -3221,6 +3273,7 @@ KnownEvent = Union[
     ItemRetractedEvent,
     ModelRequestedEvent,
     ModelDeltaEvent,
+    ModelRawEvent,
     ModelCompletedEvent,
     ModelFailedEvent,
     ReasoningDeltaEvent,

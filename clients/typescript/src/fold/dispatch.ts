@@ -25,6 +25,8 @@ const RULES: ReadonlyMap<string, Rule> = new Map<string, Rule>([
   ["reasoning.delta", reasoningDelta],
   ["reasoning.summary", reasoningSummary],
   ["tool.args", toolArgs],
+  // It repeats what the other events say.
+  ["model.raw", () => {}],
   ["item.started", itemStarted],
   ["item.updated", itemUpdated],
   ["item.completed", itemCompleted],

@@ -78,6 +78,8 @@ export interface TurnState {
   /** What was said before, where the caller brought it along. */
   history?: Item[];
   settings?: Json;
+  /** The agent's own texts for people, by language and name. */
+  texts?: Json;
   request?: Json;
   submittedAt?: string;
   startedAt?: string;

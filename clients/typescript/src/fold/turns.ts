@@ -84,6 +84,7 @@ export function turnStarted(step: Step, started: TurnStarted): void {
   turn.startedAt ??= step.event.timestamp;
   putIfTold(turn, "runId", runId);
   putIfTold(turn, "agent", started.agent);
+  put(turn, "texts", started.texts);
   putIfTold(turn, "taskId", taskId);
   const thread = threadOf(step, turn.threadId);
   step.thread(thread).status = "running";

@@ -53,6 +53,7 @@ export const EVENT_TYPES = [
   "item.retracted",
   "model.requested",
   "model.delta",
+  "model.raw",
   "model.completed",
   "model.failed",
   "reasoning.delta",
@@ -156,6 +157,7 @@ export const EXTENSION_TYPES = [
   "item.updated",
   "item.completed",
   "item.retracted",
+  "model.raw",
   "tool.cancelled",
   "tool.outcome_unknown",
   "agent.changed",
@@ -252,6 +254,10 @@ export interface ActionRequired {
   arguments?: Json;
   /** The calls that were asked for together. */
   batchId?: string;
+  /** The number of this action among those of its batch that were required at once, from 0. */
+  batchIndex?: number;
+  /** How many actions of the batch were required at once. Absent for one alone. */
+  batchSize?: number;
   /** The kind of decision, where the sender has one: `allow_or_deny`. */
   decisionKind?: string;
   /** The decisions that are possible: `approve`, `edit`, `reject`, `respond`. */
@@ -590,6 +596,8 @@ export interface DataBlock {
 export interface ErrorInfo {
   /** What happened, for a person. */
   message: string;
+  /** What to do about it. */
+  advice?: string;
   /** The kind of failure: `provider`, `tool`, `timeout`, `policy`, … */
   category?: string;
   /** A stable name of the failure. */
@@ -1096,6 +1104,8 @@ export interface ModelDelta {
   logprobs?: Json[];
   /** The item's place in the task's output. */
   outputIndex?: number;
+  /** How events of the service carried this text, if not one event as expected: bytes, or members that differ. */
+  sent?: Json[];
 }
 
 /** A model call failed. */
@@ -1106,6 +1116,22 @@ export interface ModelFailed {
   partial?: boolean;
   /** Where the provider's bytes are kept. */
   rawRef?: BlobRef;
+}
+
+/** An event of the service's own stream, as the difference from what is expected after those before it. */
+export interface ModelRaw {
+  /** What is not there: JSON pointers. */
+  drop?: string[];
+  /** True for the first event, which needs none before it. */
+  fresh?: boolean;
+  /** True if the next event has the next piece. */
+  more?: boolean;
+  /** The service's name of the event. */
+  name?: string;
+  /** A piece of this payload as JSON text, where all of it is too long for one event. */
+  part?: string;
+  /** What differs: JSON pointers and the values there. */
+  set?: Json;
 }
 
 /** A model call begins. */
@@ -1344,6 +1370,8 @@ export interface ReasoningDelta {
   itemId?: string;
   /** The item's place in the task's output. */
   outputIndex?: number;
+  /** How events of the service carried this text, if not one event as expected: bytes, or members that differ. */
+  sent?: Json[];
   /** The summary part; absent for the reasoning itself. */
   summaryIndex?: number;
 }
@@ -1826,6 +1854,8 @@ export interface ToolArgs {
   itemId?: string;
   /** The item's place in the task's output. */
   outputIndex?: number;
+  /** How events of the service carried this text, if not one event as expected: bytes, or members that differ. */
+  sent?: Json[];
 }
 
 /** The model asked for a tool. */
@@ -1914,8 +1944,12 @@ export interface ToolFailed {
   error: ErrorInfo;
   /** How long it ran, in milliseconds. */
   durationMs?: number;
+  /** Media type, encoding, size, digest, truncation and redaction of a large output, opaque to us. */
+  metadata?: Json;
   /** Where what it put out is. */
   outputRef?: BlobRef;
+  /** The beginning of a large output. */
+  preview?: string;
   /** The tool. */
   toolName?: string;
 }
@@ -1944,7 +1978,7 @@ export interface ToolResult {
   artifactRefs?: BlobRef[];
   /** How long it ran, in milliseconds. */
   durationMs?: number;
-  /** What else the tool said, opaque to us. */
+  /** Media type, encoding, size, digest, truncation and redaction of a large result, and what else the tool said, opaque to us. */
   metadata?: Json;
   /** Where a large result is. */
   outputRef?: BlobRef;
@@ -2002,13 +2036,21 @@ export interface ToolResultPatch {
 export interface ToolStarted {
   /** The tool. */
   toolName: string;
+  /** The action by which somebody let the call run. */
+  approvalActionId?: string;
+  /** Who let the call run: `policy`, `rule`, `person`. */
+  decisionSource?: string;
   /** Where large arguments are. */
   inputRef?: BlobRef;
+  /** Media type, encoding, size and digest of large arguments, opaque to us. */
+  metadata?: Json;
   /** `allowed`, `ask`, `denied`, `sandboxed`, `unavailable`. */
   policy?: string;
-  /** The beginning of the arguments. */
+  /** The beginning of large arguments. */
   preview?: string;
-  /** The arguments without secrets, opaque to us. */
+  /** The rules that let the call run: `policy:MODE`, `rule:ID`, `hook:NAME`. */
+  ruleRefs?: BlobRef[];
+  /** The arguments that run, without secrets and large values, opaque to us. */
   safeArgs?: Json;
 }
 
@@ -2056,6 +2098,8 @@ export interface TurnFailed {
 export interface TurnStarted {
   /** The agent that answers. */
   agent?: string;
+  /** The agent's own texts for people, by language and name, opaque to us: `{"vi":{"stopped":"…"}}`. The language `default` is for readers of any other. */
+  texts?: Json;
 }
 
 /** Somebody asked for something. */
@@ -2356,6 +2400,12 @@ export interface ModelRequestedEvent extends Envelope {
 export interface ModelDeltaEvent extends Envelope {
   type: "model.delta";
   payload: ModelDelta;
+}
+
+/** An event of the model service's own stream. */
+export interface ModelRawEvent extends Envelope {
+  type: "model.raw";
+  payload?: ModelRaw;
 }
 
 /** A model call ended well. */
@@ -2970,6 +3020,7 @@ export type KnownEvent =
   | ItemRetractedEvent
   | ModelRequestedEvent
   | ModelDeltaEvent
+  | ModelRawEvent
   | ModelCompletedEvent
   | ModelFailedEvent
   | ReasoningDeltaEvent

@@ -85,6 +85,57 @@ impl Client {
     }
 }
 
+impl Client {
+    /// Makes a link by which anybody who has it may read the session up to now.
+    pub async fn create_share(&self, session: &SessionId, new: &NewShare) -> Result<Share> {
+        self.post(format!("{}/shares", session_path(session)), new).await
+    }
+
+    /// The links to a session, also those that no longer work, the oldest first.
+    pub async fn shares(&self, session: &SessionId) -> Result<Vec<Share>> {
+        let Shares { shares } = self.get(format!("{}/shares", session_path(session))).await?;
+        Ok(shares)
+    }
+
+    /// Revokes a link.
+    pub async fn revoke_share(&self, session: &SessionId, share: &str) -> Result<()> {
+        self.delete(format!("{}/shares/{}", session_path(session), encode(share))).await
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct NewShare {
+    /// Default: the session's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// How long the link works, in seconds; 30 days without it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expires_in: Option<u64>,
+}
+
+/// A link to a session.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Share {
+    pub share_id: String,
+    pub url: String,
+    pub title: String,
+    /// The last event that its readers see.
+    pub through: u64,
+    pub created_at: String,
+    pub expires_at: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub revoked_at: Option<String>,
+    /// `live`, `expired` or `revoked`.
+    pub status: String,
+}
+
+#[derive(Deserialize)]
+struct Shares {
+    shares: Vec<Share>,
+}
+
 /// A decision that holds from now on, for one tool and one agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -13,7 +13,7 @@ mod transfer;
 mod turns;
 mod usage;
 
-pub use actions::{Action, Decision, DecisionKind, Rule};
+pub use actions::{Action, Decision, DecisionKind, NewShare, Rule, Share};
 pub use backups::Backup;
 pub use blobs::Blob;
 pub use health::Health;

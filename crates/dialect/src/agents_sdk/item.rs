@@ -34,18 +34,45 @@ pub(super) fn name(state: &State, at: ItemAt) -> Option<Name> {
         Item::Message(_) => Some(MESSAGE),
         Item::Reasoning(_) => Some(REASONING),
         Item::ToolCall(call) => (!hands_over(state, at, call)).then_some(CALLED),
-        Item::ToolResult(_) | Item::Handoff(_) | Item::Error(_) | Item::Hosted(_) => None,
-        Item::Other(other) => match other.tag.as_str() {
-            "tool_search_call" => Some(SEARCHED),
-            "tool_search_output" => Some(FOUND),
-            "mcp_approval_request" => Some(MCP_ASKED),
-            "mcp_approval_response" => Some(MCP_ANSWERED),
-            "mcp_list_tools" => Some(MCP_TOOLS),
-            // Other tools of a provider have no name of their own.
-            tag if tag.ends_with("_call") => Some(CALLED),
-            tag if tag.ends_with("_call_output") => Some(OUTPUT),
-            _ => None,
-        },
+        Item::ToolResult(_) | Item::Handoff(_) | Item::Error(_) => None,
+        Item::Hosted(hosted) if hosted.dialect == RESPONSES => name_of_type(&hosted.kind),
+        Item::Hosted(_) => None,
+        Item::Other(other) => name_of_type(&other.tag),
+    }
+}
+
+/// The dialect of a service whose hosted items the SDK knows.
+const RESPONSES: &str = "responses";
+
+/// The event that tells an item which only the service knows.
+fn name_of_type(tag: &str) -> Option<Name> {
+    match tag {
+        "tool_search_call" => Some(SEARCHED),
+        "tool_search_output" => Some(FOUND),
+        "mcp_approval_request" => Some(MCP_ASKED),
+        "mcp_approval_response" => Some(MCP_ANSWERED),
+        "mcp_list_tools" => Some(MCP_TOOLS),
+        // Other tools of a provider have no name of their own.
+        tag if tag.ends_with("_call") => Some(CALLED),
+        tag if tag.ends_with("_call_output") => Some(OUTPUT),
+        _ => None,
+    }
+}
+
+/// The member `output` of a `tool_output` item, as JSON.
+pub(super) fn output(item: &Item) -> Option<String> {
+    match item {
+        Item::ToolResult(_) => {
+            let mut out = String::new();
+            write_string(&mut out, &result_text(item));
+            Some(out)
+        }
+        Item::Hosted(hosted) if hosted.kind.ends_with("_call_output") => {
+            let object: Value = hosted.object()?.to().ok()?;
+            object.get("output").map(Value::to_string)
+        }
+        Item::Hosted(_) | Item::Other(_) | Item::Error(_) => None,
+        Item::Message(_) | Item::Reasoning(_) | Item::ToolCall(_) | Item::Handoff(_) => None,
     }
 }
 
@@ -116,6 +143,11 @@ pub(super) fn write_occurred(out: &mut String, handoff: &HandoffItem) {
 /// Members stand in the order of the alphabet, here and wherever the dialect writes by hand.
 pub(super) fn write_raw(out: &mut String, state: &State, at: ItemAt, extent: Extent) {
     let (id, is_whole) = (item_id(state, at), extent == Extent::Whole);
+    if let Item::Hosted(hosted) = item(state, at)
+        && let Some(object) = hosted.object()
+    {
+        return out.push_str(object.get());
+    }
     let mut members = match item(state, at) {
         Item::Error(_) | Item::Hosted(_) | Item::Other(_) => {
             return write_other(out, item(state, at), extent);

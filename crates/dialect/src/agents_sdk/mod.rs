@@ -4,9 +4,10 @@
 mod item;
 mod raw;
 mod response;
+mod service;
 
 use riverrun_event::json::write_string;
-use riverrun_event::{ActionRequired, Event, Item};
+use riverrun_event::{ActionRequired, Event, Item, Payload};
 use riverrun_fold::view::final_output;
 use riverrun_fold::{ItemAt, State};
 use serde_json::{Value, json};
@@ -14,20 +15,24 @@ use serde_json::{Value, json};
 use crate::follow::{Encode, Happening, Shell, Telling, item as item_at, pending, turn};
 use crate::{Frames, Options};
 use response::{End, Response};
+use service::Service;
 
 /// A projector that goes on where `state` stands.
 pub(crate) fn projector(state: State, options: Options) -> Shell<AgentsSdk> {
     Shell::primed(state, options)
 }
 
-/// What the reader knows beyond the items: both follow from the state.
+/// What the reader knows beyond the items.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct AgentsSdk {
+    service: Service,
     /// The model call whose `response.created` was told and whose end was not.
     response: Option<Response>,
     agent: Option<String>,
     /// The item whose end the present event brought.
     just_ended: Option<ItemAt>,
+    /// Items of the root task before this place are of model calls that are over.
+    told: usize,
 }
 
 impl Encode for AgentsSdk {
@@ -38,14 +43,22 @@ impl Encode for AgentsSdk {
             Happening::Agent => self.agent_updated(told, frames, false),
             Happening::ItemStarted(at) | Happening::CallStarted(at) if told.is_root(at) => {
                 self.open(told, at, frames);
-                raw::item_added(told, at, frames);
+                self.rebuild(told, at, |response| raw::item_added(told, response, at, frames));
             }
-            Happening::TextStarted(at) if told.is_root(at.item) => raw::part_added(told, at, frames),
-            Happening::Text { at, from } if told.is_root(at.item) => raw::delta(told, at, from, frames),
-            Happening::TextEnded(at) if told.is_root(at.item) => raw::part_done(told, at, frames),
-            Happening::Arguments { at, from } if told.is_root(at) => raw::arguments(told, at, from, frames),
+            Happening::TextStarted(at) if told.is_root(at.item) => {
+                self.rebuild(told, at.item, |response| raw::part_added(told, response, at, frames));
+            }
+            Happening::Text { at, from } if told.is_root(at.item) => {
+                self.rebuild(told, at.item, |response| raw::delta(told, response, at, from, frames));
+            }
+            Happening::TextEnded(at) if told.is_root(at.item) => {
+                self.rebuild(told, at.item, |response| raw::part_done(told, response, at, frames));
+            }
+            Happening::Arguments { at, from } if told.is_root(at) => {
+                self.rebuild(told, at, |response| raw::arguments(told, response, at, from, frames));
+            }
             Happening::ItemEnded(at) | Happening::CallEnded(at) if told.is_root(at) => {
-                raw::item_done(told, at, frames);
+                self.rebuild(told, at, |response| raw::item_done(told, response, at, frames));
                 self.just_ended = Some(at);
             }
             Happening::Retracted(at) if told.is_root(at) => self.retracted(told, at, frames),
@@ -66,9 +79,24 @@ impl Encode for AgentsSdk {
         }
     }
 
-    /// Events of the provider that only this protocol has words for pass as they came.
+    /// Events of the service pass as they came: those that the runner recorded, and those that a producer sent under
+    /// their own names.
     fn verbatim(&mut self, told: &Telling<'_>, event: &Event, frames: &mut Frames) {
         raw::passed(told, event, frames);
+        if event.scope.turn_id.as_ref() != Some(told.turn) || event.scope.parent_task_id.is_some() {
+            return;
+        }
+        if let Ok(Payload::ModelRequested(_)) = event.payload {
+            self.begin_call(told, frames);
+        }
+        for event in self.service.events(event) {
+            raw::original(told, &event, frames);
+        }
+        if let Ok(Payload::ModelCompleted(_)) = event.payload
+            && self.service.is_original
+        {
+            self.open_at_end(told);
+        }
     }
 
     /// The SDK tells items when the model call is over. The log shows that by what comes of its calls.
@@ -92,13 +120,48 @@ impl AgentsSdk {
     }
 
     fn open(&mut self, told: &Telling<'_>, at: ItemAt, frames: &mut Frames) {
-        let response = Response::of(told.state, at);
-        if self.response.is_some_and(|open| open.first != response.first) {
+        let response = Response::of(told.state, at, self.told);
+        if self.response.as_ref().is_some_and(|open| open.first != response.first) {
             self.close(told, End::Completed, frames);
         }
         if self.response.is_none() {
-            raw::opened(told, &response, frames);
+            let mut response = Response { is_original: self.service.is_original, ..response };
+            if !response.is_original {
+                raw::opened(told, &mut response, frames);
+            }
             self.response = Some(response);
+        }
+    }
+
+    /// A model call of which nothing but tools of the service came has items too.
+    fn open_at_end(&mut self, told: &Telling<'_>) {
+        let Some(task) = root(told) else { return };
+        let end = ItemAt { task, item: told.state.tasks[task].output.len() };
+        let response = Response::of(told.state, end, self.told);
+        if self.response.is_none() && response.items(told.state).next().is_some() {
+            self.response = Some(Response { is_original: true, ..response });
+        }
+    }
+
+    /// The items of the call before come before the first event of the next one.
+    fn begin_call(&mut self, told: &Telling<'_>, frames: &mut Frames) {
+        match &self.response {
+            Some(open) if open.is_original && open.is_whole(told.state) => {
+                self.close(told, End::Completed, frames);
+            }
+            Some(open) if open.is_original => self.response = None,
+            Some(_) | None => {}
+        }
+        self.service.begin_call();
+    }
+
+    /// Tells of an item of the open model call, unless its service tells it.
+    fn rebuild(&mut self, told: &Telling<'_>, at: ItemAt, tell: impl FnOnce(&mut Response)) {
+        match &mut self.response {
+            Some(open) if open.is_original => {}
+            Some(open) => tell(open),
+            None if self.service.is_original => {}
+            None => tell(&mut Response::of(told.state, at, self.told)),
         }
     }
 
@@ -108,8 +171,12 @@ impl AgentsSdk {
 
     /// The end of a model call, and the items that came of it.
     fn close_with(&mut self, told: &Telling<'_>, end: End, also: Option<ItemAt>, frames: &mut Frames) {
-        let Some(response) = self.response.take() else { return };
-        raw::ended(told, &response, end, frames);
+        let Some(mut response) = self.response.take() else { return };
+        let is_told = response.is_original && (self.service.has_ended || end != End::Failed);
+        if !is_told {
+            raw::ended(told, &mut response, end, frames);
+        }
+        self.told = response.items(told.state).last().map_or(self.told, |last| last.item + 1);
         for at in response.kept(told.state, also).filter(|_| end == End::Completed) {
             if let Some(name) = item::name(told.state, at) {
                 run_item(told, at, &name, frames);
@@ -120,7 +187,7 @@ impl AgentsSdk {
     /// What had come to its end was an item before it was taken back. A model call that was broken off is not told to
     /// its end: it is tried again.
     fn retracted(&mut self, told: &Telling<'_>, at: ItemAt, frames: &mut Frames) {
-        if !self.response.is_some_and(|response| response.is_whole(told.state)) {
+        if !self.response.as_ref().is_some_and(|response| response.is_whole(told.state)) {
             return;
         }
         match self.just_ended == Some(at) {
@@ -148,13 +215,20 @@ impl AgentsSdk {
             }
             Item::Other(_) => {
                 self.open(told, at, frames);
-                raw::item_added(told, at, frames);
-                raw::item_done(told, at, frames);
+                self.rebuild(told, at, |response| {
+                    raw::item_added(told, response, at, frames);
+                    raw::item_done(told, response, at, frames);
+                });
             }
             Item::Error(_) | Item::Hosted(_) | Item::Message(_) | Item::Reasoning(_) | Item::ToolCall(_) => {}
             Item::ToolResult(_) => {}
         }
     }
+}
+
+fn root(told: &Telling<'_>) -> Option<usize> {
+    let root = turn(told.state, told.turn)?.task_id.as_ref()?;
+    told.state.tasks.iter().position(|task| task.task_id == *root)
 }
 
 fn run_item(told: &Telling<'_>, at: ItemAt, name: &item::Name, frames: &mut Frames) {
@@ -163,9 +237,9 @@ fn run_item(told: &Telling<'_>, at: ItemAt, name: &item::Name, frames: &mut Fram
         out.push_str("{\"item\":{\"agent\":{\"name\":");
         write_string(out, agent);
         out.push('}');
-        if let Item::ToolResult(_) = shown {
+        if let Some(output) = item::output(shown) {
             out.push_str(",\"output\":");
-            write_string(out, &crate::follow::result_text(shown));
+            out.push_str(&output);
         }
         out.push_str(",\"raw_item\":");
         match shown {

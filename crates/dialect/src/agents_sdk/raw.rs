@@ -3,41 +3,54 @@
 use riverrun_event::json::write_string;
 use riverrun_event::{Event, Item, Payload};
 use riverrun_fold::ItemAt;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::item::{self, Extent};
-use super::response::{End, Response};
+use super::response::{End, Response, is_rebuilt};
 use crate::Frames;
 use crate::follow::{List, Spot, Telling, arguments as arguments_of, item as item_at, item_id, text, turn};
 use crate::members::{Members, write_list};
 
-/// `sequence_number` is the log's: it rises over the whole run, where the SDK begins anew with every model call.
+/// What every rebuilt event has at its end: the service did not send it.
+const REBUILT: &str = ",\"rebuilt\":true,\"type\":\"raw_response_event\"}";
+
 fn push(told: &Telling<'_>, frames: &mut Frames, write: impl FnOnce(&mut Members<'_>)) {
     frames.push(told.state.sequence, |out| {
         out.push_str("{\"data\":");
         let mut members = Members::open(out);
         write(&mut members);
         members.close();
+        out.push_str(REBUILT);
+    });
+}
+
+/// An event of the service, as it came.
+pub(super) fn original(told: &Telling<'_>, event: &Value, frames: &mut Frames) {
+    frames.push(told.state.sequence, |out| {
+        out.push_str("{\"data\":");
+        out.push_str(&event.to_string());
         out.push_str(",\"type\":\"raw_response_event\"}");
     });
 }
 
-pub(super) fn opened(told: &Telling<'_>, response: &Response, frames: &mut Frames) {
+pub(super) fn opened(told: &Telling<'_>, response: &mut Response, frames: &mut Frames) {
     let mut object = String::new();
     write_response(&mut object, told, response, End::Open);
     for kind in ["response.created", "response.in_progress"] {
+        let number = response.next_number();
         push(told, frames, |data| {
             data.raw("response", &object);
-            data.number("sequence_number", told.state.sequence.get());
+            data.number("sequence_number", number);
             data.text("type", kind);
         });
     }
 }
 
-pub(super) fn ended(told: &Telling<'_>, response: &Response, end: End, frames: &mut Frames) {
+pub(super) fn ended(told: &Telling<'_>, response: &mut Response, end: End, frames: &mut Frames) {
+    let number = response.next_number();
     push(told, frames, |data| {
         data.with("response", |out| write_response(out, told, response, end));
-        data.number("sequence_number", told.state.sequence.get());
+        data.number("sequence_number", number);
         data.text("type", if end == End::Failed { "response.failed" } else { "response.completed" });
     });
 }
@@ -49,7 +62,7 @@ fn write_response(out: &mut String, told: &Telling<'_>, response: &Response, end
     let mut members = Members::open(out);
     members.raw("created_at", &(began.millis() / 1000).to_string());
     match end {
-        End::Open | End::Completed => members.raw("error", "null"),
+        End::Open | End::Completed | End::Unusable => members.raw("error", "null"),
         End::Failed => {
             let error = of_turn.and_then(|turn| turn.error.as_ref());
             let message = error.map_or("the model call failed", |error| &error.message);
@@ -59,7 +72,7 @@ fn write_response(out: &mut String, told: &Telling<'_>, response: &Response, end
     members.text("id", &format!("resp_{}_{}", told.turn, response.first.item));
     members.text("model", "riverrun");
     members.text("object", "response");
-    let output = response.kept(told.state, None).filter(|_| end != End::Open);
+    let output = response.kept(told.state, None).filter(|at| end != End::Open && is_rebuilt(told.state, *at));
     members.with("output", |out| {
         write_list(out, output, |out, at| item::write_raw(out, told.state, at, Extent::Whole));
     });
@@ -70,52 +83,68 @@ fn write_response(out: &mut String, told: &Telling<'_>, response: &Response, end
     members.close();
 }
 
-pub(super) fn item_added(told: &Telling<'_>, at: ItemAt, frames: &mut Frames) {
-    item(told, at, Extent::Begun, "response.output_item.added", frames);
+pub(super) fn item_added(told: &Telling<'_>, response: &mut Response, at: ItemAt, frames: &mut Frames) {
+    item(told, response, at, (Extent::Begun, "response.output_item.added"), frames);
 }
 
-fn item(told: &Telling<'_>, at: ItemAt, extent: Extent, kind: &str, frames: &mut Frames) {
+fn item(
+    told: &Telling<'_>,
+    response: &mut Response,
+    at: ItemAt,
+    (extent, kind): (Extent, &str),
+    frames: &mut Frames,
+) {
+    let (number, output_index) = (response.next_number(), response.output_index(told.state, at));
     push(told, frames, |data| {
         data.with("item", |out| item::write_raw(out, told.state, at, extent));
-        data.number("output_index", at.item as u64);
-        data.number("sequence_number", told.state.sequence.get());
+        data.number("output_index", output_index);
+        data.number("sequence_number", number);
         data.text("type", kind);
     });
 }
 
 /// What was broken off has no end of its own.
-pub(super) fn item_done(told: &Telling<'_>, at: ItemAt, frames: &mut Frames) {
+pub(super) fn item_done(told: &Telling<'_>, response: &mut Response, at: ItemAt, frames: &mut Frames) {
     if item::is_broken_off(item_at(told.state, at)) {
         return;
     }
     if let Item::ToolCall(call) = item_at(told.state, at) {
+        let (number, output_index) = (response.next_number(), response.output_index(told.state, at));
         push(told, frames, |data| {
             data.text("arguments", &call.arguments);
             data.text("item_id", &item_id(told.state, at));
             data.text("name", &call.name);
-            data.number("output_index", at.item as u64);
-            data.number("sequence_number", told.state.sequence.get());
+            data.number("output_index", output_index);
+            data.number("sequence_number", number);
             data.text("type", "response.function_call_arguments.done");
         });
     }
-    item(told, at, Extent::Whole, "response.output_item.done", frames);
+    item(told, response, at, (Extent::Whole, "response.output_item.done"), frames);
 }
 
-pub(super) fn arguments(told: &Telling<'_>, at: ItemAt, from: usize, frames: &mut Frames) {
+pub(super) fn arguments(
+    told: &Telling<'_>,
+    response: &mut Response,
+    at: ItemAt,
+    from: usize,
+    frames: &mut Frames,
+) {
     let delta = &arguments_of(told.state, at)[from..];
+    let numbers = Numbers::next(told, response, at);
     let id = item_id(told.state, at);
     frames.push(told.state.sequence, |out| {
         out.push_str("{\"data\":{\"delta\":");
         write_string(out, delta);
         out.push_str(",\"item_id\":");
         write_string(out, &id);
-        tail(out, told, at.item, "response.function_call_arguments.delta");
+        tail(out, numbers, "response.function_call_arguments.delta");
     });
 }
 
 /// Written by hand: it is what nearly every event is.
-pub(super) fn delta(told: &Telling<'_>, at: Spot, from: usize, frames: &mut Frames) {
+pub(super) fn delta(told: &Telling<'_>, response: &mut Response, at: Spot, from: usize, frames: &mut Frames) {
     let delta = &text(told.state, at)[from..];
+    let numbers = Numbers::next(told, response, at.item);
     let id = item_id(told.state, at.item);
     frames.push(told.state.sequence, |out| {
         out.push_str("{\"data\":{");
@@ -131,46 +160,60 @@ pub(super) fn delta(told: &Telling<'_>, at: Spot, from: usize, frames: &mut Fram
         match at.list {
             List::Blocks => {
                 out.push_str(",\"logprobs\":[]");
-                tail(out, told, at.item.item, "response.output_text.delta");
+                tail(out, numbers, "response.output_text.delta");
             }
             List::Summary => {
-                tail_of_summary(out, told, at, "response.reasoning_summary_text.delta");
+                tail_of_summary(out, numbers, at, "response.reasoning_summary_text.delta");
             }
-            List::Raw => tail(out, told, at.item.item, "response.reasoning_text.delta"),
+            List::Raw => tail(out, numbers, "response.reasoning_text.delta"),
         }
     });
 }
 
-fn place(out: &mut String, told: &Telling<'_>, output_index: usize) {
-    out.push_str(",\"output_index\":");
-    out.push_str(&output_index.to_string());
-    out.push_str(",\"sequence_number\":");
-    out.push_str(&told.state.sequence.get().to_string());
+/// The numbers of a rebuilt event.
+#[derive(Clone, Copy)]
+struct Numbers {
+    output_index: u64,
+    sequence_number: u64,
+}
+
+impl Numbers {
+    fn next(told: &Telling<'_>, response: &mut Response, at: ItemAt) -> Self {
+        Self { output_index: response.output_index(told.state, at), sequence_number: response.next_number() }
+    }
+
+    fn write(self, out: &mut String) {
+        out.push_str(",\"output_index\":");
+        out.push_str(&self.output_index.to_string());
+        out.push_str(",\"sequence_number\":");
+        out.push_str(&self.sequence_number.to_string());
+    }
 }
 
 fn kind(out: &mut String, kind: &str) {
     out.push_str(",\"type\":\"");
     out.push_str(kind);
-    out.push_str("\"},\"type\":\"raw_response_event\"}");
+    out.push_str("\"}");
+    out.push_str(REBUILT);
 }
 
-fn tail(out: &mut String, told: &Telling<'_>, output_index: usize, word: &str) {
-    place(out, told, output_index);
+fn tail(out: &mut String, numbers: Numbers, word: &str) {
+    numbers.write(out);
     kind(out, word);
 }
 
-fn tail_of_summary(out: &mut String, told: &Telling<'_>, at: Spot, word: &str) {
-    place(out, told, at.item.item);
+fn tail_of_summary(out: &mut String, numbers: Numbers, at: Spot, word: &str) {
+    numbers.write(out);
     out.push_str(",\"summary_index\":");
     out.push_str(&at.part.to_string());
     kind(out, word);
 }
 
-pub(super) fn part_added(told: &Telling<'_>, at: Spot, frames: &mut Frames) {
-    part(told, at, "", "added", frames);
+pub(super) fn part_added(told: &Telling<'_>, response: &mut Response, at: Spot, frames: &mut Frames) {
+    part(told, response, at, ("", "added"), frames);
 }
 
-pub(super) fn part_done(told: &Telling<'_>, at: Spot, frames: &mut Frames) {
+pub(super) fn part_done(told: &Telling<'_>, response: &mut Response, at: Spot, frames: &mut Frames) {
     if item::is_broken_off(item_at(told.state, at.item)) {
         return;
     }
@@ -180,28 +223,36 @@ pub(super) fn part_done(told: &Telling<'_>, at: Spot, frames: &mut Frames) {
         List::Summary => "response.reasoning_summary_text.done",
         List::Raw => "response.reasoning_text.done",
     };
+    let Numbers { output_index, sequence_number: number } = Numbers::next(told, response, at.item);
     push(told, frames, |data| {
         content_index(data, at);
         data.text("item_id", &item_id(told.state, at.item));
         if at.list == List::Blocks {
             data.raw("logprobs", "[]");
         }
-        data.number("output_index", at.item.item as u64);
-        data.number("sequence_number", told.state.sequence.get());
+        data.number("output_index", output_index);
+        data.number("sequence_number", number);
         summary_index(data, at);
         data.text("text", said);
         data.text("type", kind);
     });
-    part(told, at, said, "done", frames);
+    part(told, response, at, (said, "done"), frames);
 }
 
-fn part(told: &Telling<'_>, at: Spot, said: &str, change: &str, frames: &mut Frames) {
+fn part(
+    told: &Telling<'_>,
+    response: &mut Response,
+    at: Spot,
+    (said, change): (&str, &str),
+    frames: &mut Frames,
+) {
+    let Numbers { output_index, sequence_number: number } = Numbers::next(told, response, at.item);
     push(told, frames, |data| {
         content_index(data, at);
         data.text("item_id", &item_id(told.state, at.item));
-        data.number("output_index", at.item.item as u64);
+        data.number("output_index", output_index);
         data.with("part", |out| write_part(out, at.list, said));
-        data.number("sequence_number", told.state.sequence.get());
+        data.number("sequence_number", number);
         summary_index(data, at);
         let name = if at.list == List::Summary { "reasoning_summary_part" } else { "content_part" };
         data.with("type", |out| {

@@ -6,10 +6,14 @@ use riverrun_fold::{ItemAt, State, Status, Task};
 use super::item::is_broken_off;
 use crate::follow::{Telling, turn};
 
-/// The items from `first` on that a model made, up to the next result. It follows from the state which they are.
-#[derive(Debug, Clone, Copy)]
+/// The items from `first` on that a model made, up to the next result.
+#[derive(Debug, Clone)]
 pub(super) struct Response {
     pub(super) first: ItemAt,
+    /// Its raw events are the service's own.
+    pub(super) is_original: bool,
+    /// How many of its raw events were rebuilt.
+    pub(super) rebuilt: u64,
 }
 
 /// How a model call ended, if it did.
@@ -17,6 +21,8 @@ pub(super) struct Response {
 pub(super) enum End {
     Open,
     Completed,
+    /// The model said what the run cannot take: its items are not told.
+    Unusable,
     Failed,
 }
 
@@ -24,18 +30,31 @@ impl End {
     pub(super) fn status(self) -> &'static str {
         match self {
             End::Open => "in_progress",
-            End::Completed => "completed",
+            End::Completed | End::Unusable => "completed",
             End::Failed => "failed",
         }
     }
 }
 
 impl Response {
-    /// The model call that this item came of.
-    pub(super) fn of(state: &State, at: ItemAt) -> Self {
+    /// The model call that the item at this place came of. Items before `told` are of an earlier one.
+    pub(super) fn of(state: &State, at: ItemAt, told: usize) -> Self {
         let before = &state.tasks[at.task].output[..at.item];
         let first = before.iter().rposition(is_border).map_or(0, |border| border + 1);
-        Self { first: ItemAt { task: at.task, item: first } }
+        let first = ItemAt { task: at.task, item: first.max(told.min(at.item)) };
+        Self { first, is_original: false, rebuilt: 0 }
+    }
+
+    /// The number of the next rebuilt event.
+    pub(super) fn next_number(&mut self) -> u64 {
+        self.rebuilt += 1;
+        self.rebuilt - 1
+    }
+
+    /// An item's place in the response: what was taken back before it, or is told by no event, has none.
+    pub(super) fn output_index(&self, state: &State, at: ItemAt) -> u64 {
+        self.kept(state, None).filter(|kept| kept.item < at.item).filter(|at| is_rebuilt(state, *at)).count()
+            as u64
     }
 
     fn task<'a>(&self, state: &'a State) -> &'a Task {
@@ -56,10 +75,7 @@ impl Response {
         also: Option<ItemAt>,
     ) -> impl Iterator<Item = ItemAt> + use<'a> {
         let retracted = &state.tasks[self.first.task].retracted;
-        let output = &state.tasks[self.first.task].output;
-        let is_told = move |at: &ItemAt| !matches!(output[at.item], Item::Hosted(_));
-        let is_kept = move |at: &ItemAt| !retracted.contains(&at.item) || also == Some(*at);
-        self.items(state).filter(move |at| is_told(at) && is_kept(at))
+        self.items(state).filter(move |at| !retracted.contains(&at.item) || also == Some(*at))
     }
 
     /// True if every item that was not taken back came to its end.
@@ -85,6 +101,11 @@ impl Response {
                 Item::ToolResult(_) | Item::Handoff(_) => false,
             })
     }
+}
+
+/// False for what rebuilt events leave out.
+pub(super) fn is_rebuilt(state: &State, at: ItemAt) -> bool {
+    !matches!(state.tasks[at.task].output[at.item], Item::Hosted(_))
 }
 
 /// What no model makes stands between model calls.
@@ -116,13 +137,12 @@ fn has_consequence(state: &State, task: &Task, call: &str) -> bool {
 /// How the turn's end ends the model call that is under way; None if it is just not there any more.
 pub(super) fn end(told: &Telling<'_>) -> Option<End> {
     let turn = turn(told.state, told.turn)?;
-    // A check refused what the model had said; the model itself did not fail.
-    let was_refused =
-        || turn.error.as_ref().and_then(|error| error.code.as_deref()) == Some("guardrail_tripped");
-    match turn.status {
-        Status::Completed | Status::Archived => Some(End::Completed),
-        Status::Cancelled => None,
-        _ if was_refused() => Some(End::Completed),
+    match (turn.status, turn.error.as_ref().and_then(|error| error.code.as_deref())) {
+        (Status::Completed | Status::Archived, _) => Some(End::Completed),
+        (Status::Cancelled, _) => None,
+        // A check refused what the model had said; the model itself did not fail.
+        (_, Some("guardrail_tripped")) => Some(End::Completed),
+        (_, Some("unknown_tool")) => Some(End::Unusable),
         _ => Some(End::Failed),
     }
 }

@@ -6,12 +6,16 @@ use super::display::DisplayMode;
 use super::event_id::EventId;
 use crate::request::Failure;
 use crate::request::reader::{At, Object, checked};
+use crate::{Approvals, Language};
 
 /// One message of a client. The token is never shown by `Debug`.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Message {
     Auth {
         token: Secret,
+        /// Of the texts that no model wrote.
+        language: Option<Language>,
+        approvals: Option<Approvals>,
     },
     Chat(Box<Chat>),
     Subscribe {
@@ -111,7 +115,7 @@ pub fn decode(frame: &[u8]) -> Result<Message, Failure> {
     let kind = object.must("type")?;
     let word = kind.text()?;
     match word.as_str() {
-        "auth" => Ok(Message::Auth { token: Secret(object.must_text("token")?) }),
+        "auth" => auth(object),
         "chat" => chat(object).map(|chat| Message::Chat(Box::new(chat))),
         "subscribe" => subscribe(object),
         "unsubscribe" => Ok(Message::Unsubscribe { session_id: object.must_text("session_id")? }),
@@ -131,6 +135,26 @@ pub fn decode(frame: &[u8]) -> Result<Message, Failure> {
 /// What the answer to a message names, also if the message is otherwise not understood.
 pub fn request_id(frame: &[u8]) -> Option<String> {
     Object::body(&checked(frame).ok()?).ok()?.text("request_id").ok()?
+}
+
+fn auth(mut object: Object<'_>) -> Result<Message, Failure> {
+    let token = Secret(object.must_text("token")?);
+    let language = match object.take("language") {
+        None => None,
+        Some(at) => Some(Language::parse(&at.text()?).ok_or_else(|| {
+            let message = "`language` is a language tag, such as `en` or `vi`";
+            Failure::new(400, "invalid_value", message).param("language")
+        })?),
+    };
+    let approvals = match object.take("approvals") {
+        None => None,
+        Some(at) => {
+            let word = at.text()?;
+            let found = Approvals::parse(&word);
+            Some(found.ok_or_else(|| at.unknown(&word, &["together", "separate"]))?)
+        }
+    };
+    Ok(Message::Auth { token, language, approvals })
 }
 
 fn chat(mut object: Object<'_>) -> Result<Chat, Failure> {

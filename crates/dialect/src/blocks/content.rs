@@ -1,13 +1,20 @@
 //! The blocks' contents.
 
-use riverrun_event::{ActionRequired, ActionResolved, Block, Input, Item, Part};
-use riverrun_fold::{Action, ItemAt};
+use riverrun_event::{Block, Input, Item, Part, cut_size, cut_text};
+use riverrun_fold::{ItemAt, State};
 use serde_json::{Value, json};
 
-use crate::follow::{Telling, is_child, is_failed, item, parent_call, result_text, shown_blocks};
+use super::texts::Texts;
+use crate::follow::{Telling, is_child, is_failed, item, parent_call, result_texts, shown_blocks, turn};
 
 /// Code points of a result that are sent.
 const SHOWN: usize = 500;
+
+/// The texts of the turn that is told, for this reader.
+pub(super) fn texts(told: &Telling<'_>) -> Texts {
+    let own = turn(told.state, told.turn).and_then(|turn| turn.texts.as_ref());
+    Texts::new(told.options.languages, own)
+}
 
 /// Adds whose block it is: null for the agent that the user talks to.
 pub(super) fn owned(told: &Telling<'_>, task: usize, mut block: Value) -> Value {
@@ -21,7 +28,7 @@ pub(super) fn owned(told: &Telling<'_>, task: usize, mut block: Value) -> Value 
 /// Arguments that are not a JSON object are sent as they were written.
 pub(super) fn tool_use(told: &Telling<'_>, at: ItemAt) -> Value {
     let Item::ToolCall(call) = item(told.state, at) else { return Value::Null };
-    let label = call.name.replace(['_', '-'], " ");
+    let label = texts(told).label(&call.name, &call.arguments);
     let mut block = json!({
         "type": "tool_use", "id": call.call_id, "tool_use_id": call.call_id, "name": call.name,
         "tool_content_message": label, "input": {},
@@ -37,86 +44,152 @@ pub(super) fn tool_use(told: &Telling<'_>, at: ItemAt) -> Value {
 pub(super) fn tool_result(told: &Telling<'_>, at: ItemAt) -> Value {
     let shown = item(told.state, at);
     let Item::ToolResult(result) = shown else { return Value::Null };
-    let text = result_text(shown);
-    let size = text.chars().count();
-    let cut: String = text.chars().take(SHOWN).collect();
     let output = &told.state.tasks[at.task].output;
     let name = output.iter().find_map(|item| match item {
         Item::ToolCall(call) if call.call_id == result.call_id => Some(call.name.as_str()),
         _ => None,
     });
     let status = if is_failed(told.state, shown) { "error" } else { "success" };
-    let artifact = shown_blocks(shown).iter().find(|block| !matches!(block, Block::Text(_)));
+    let artifacts = artifacts(shown);
+    let text = ResultText::of(told.state, shown);
     let mut block = json!({
         "type": "tool_result", "tool_use_id": result.call_id, "name": name.unwrap_or_default(),
-        "status": status, "content": cut, "artifact": artifact,
+        "status": status, "content": text.start(SHOWN), "artifact": artifacts.first(),
     });
-    if size > SHOWN {
-        let call = told.state.tool_calls.iter().find(|call| call.tool_call_id.as_str() == result.call_id);
-        let reference = call.and_then(|call| call.output_ref.as_ref()).map(|reference| reference.as_str());
-        block["truncated"] = json!(true);
-        block["size"] = json!(size);
-        block["content_ref"] = json!(reference);
+    if !artifacts.is_empty() {
+        block["artifacts"] = json!(artifacts);
     }
+    text.put_reference(SHOWN, &mut block);
     owned(told, at.task, block)
 }
 
-/// The files that came with the user's message.
+/// What a result has besides text, in the protocol's spelling.
+pub(super) fn artifacts(item: &Item) -> Vec<Value> {
+    let others = shown_blocks(item).iter().filter(|block| !matches!(block, Block::Text(_)));
+    others.map(artifact).collect()
+}
+
+/// A block with the protocol's names of members. What is opaque in it stays as it is.
+pub(super) fn artifact(block: &Block) -> Value {
+    let value = serde_json::to_value(block).unwrap_or_default();
+    if matches!(block, Block::Other(_)) { value } else { snake_case(value) }
+}
+
+fn snake_case(value: Value) -> Value {
+    let Value::Object(members) = value else { return value };
+    let member = |(name, value): (String, Value)| {
+        let value = match name.as_str() {
+            "imageUrl" | "item" => snake_case(value),
+            "annotations" | "blockList" | "content" | "summary" => match value {
+                Value::Array(list) => list.into_iter().map(snake_case).collect(),
+                other => other,
+            },
+            _ => value,
+        };
+        let mut snake = String::with_capacity(name.len() + 2);
+        for c in name.chars() {
+            if c.is_ascii_uppercase() {
+                snake.push('_');
+            }
+            snake.push(c.to_ascii_lowercase());
+        }
+        (snake, value)
+    };
+    Value::Object(members.into_iter().map(member).collect())
+}
+
+/// The text of a result: what the state has of it, how large the whole is, and where that is.
+pub(super) struct ResultText {
+    text: String,
+    /// Bytes of the whole text.
+    size: u64,
+    /// The blobs that hold what was cut out of the log's events.
+    blobs: Vec<String>,
+    /// Where the whole text is, if it is more than what is shown.
+    whole: Option<String>,
+}
+
+impl ResultText {
+    pub(super) fn of(state: &State, item: &Item) -> Self {
+        let Item::ToolResult(result) = item else { return Self::empty() };
+        let (mut text, mut size, mut blobs) = (String::new(), 0, Vec::new());
+        for (at, part) in result_texts(item).into_iter().enumerate() {
+            if at > 0 {
+                text.push('\n');
+                size += 1;
+            }
+            let cut = cut_text(part).zip(cut_size(part));
+            let ((start, blob), bytes) = cut.unwrap_or(((part, ""), part.len() as u64));
+            text.push_str(start);
+            size += bytes;
+            if !blob.is_empty() {
+                blobs.push(format!("/v1/blobs/{blob}"));
+            }
+        }
+        let session = state.session_id.as_ref().map_or("", |id| id.as_str());
+        let whole = match blobs.as_slice() {
+            [only] if result_texts(item).len() == 1 => only.clone(),
+            _ => format!("/v2/sessions/{session}/results/{}", result.call_id),
+        };
+        Self { text, size, blobs, whole: Some(whole) }
+    }
+
+    fn empty() -> Self {
+        Self { text: String::new(), size: 0, blobs: Vec::new(), whole: None }
+    }
+
+    pub(super) fn start(&self, most: usize) -> &str {
+        self.text.char_indices().nth(most).map_or(self.text.as_str(), |(end, _)| &self.text[..end])
+    }
+
+    /// Says of a text that is not shown whole how large it is and where to fetch it.
+    pub(super) fn put_reference(&self, most: usize, block: &mut Value) {
+        if self.blobs.is_empty() && self.start(most).len() == self.text.len() {
+            return;
+        }
+        block["truncated"] = json!(true);
+        block["size"] = json!(self.size);
+        block["content_ref"] = json!(self.whole);
+    }
+}
+
+/// The files that came with the user's message, with what the message itself tells of them.
 pub(super) fn files(input: Option<&Input>) -> Vec<Value> {
     let Some(Input::Parts(parts)) = input else { return Vec::new() };
-    let url = |part: &Part| match part {
-        Block::File(file) => file.url.clone(),
-        Block::Image(image) => image.image_url.as_ref().map(|image| image.url.clone()),
-        Block::Audio(audio) => audio.url.clone(),
-        _ => None,
+    parts.iter().filter_map(file).collect()
+}
+
+fn file(part: &Part) -> Option<Value> {
+    let (url, name, media_type, size) = match part {
+        Block::File(file) => (file.url.as_ref()?, file.name.as_ref(), file.media_type.as_ref(), file.size),
+        Block::Image(image) => (&image.image_url.as_ref()?.url, None, image.media_type.as_ref(), None),
+        Block::Audio(audio) => (audio.url.as_ref()?, None, audio.media_type.as_ref(), None),
+        _ => return None,
     };
-    parts.iter().filter_map(url).map(|url| json!({"url": url})).collect()
+    let inline = inline_data(url);
+    let media_type = media_type.map(String::as_str).or(inline.map(|(media_type, _)| media_type));
+    let mut file = json!({ "url": url });
+    let known = [
+        ("name", name.map(|name| json!(name))),
+        ("mime_type", media_type.filter(|found| !found.is_empty()).map(|found| json!(found))),
+        ("size", size.or(inline.map(|(_, size)| size)).map(|size| json!(size))),
+    ];
+    for (member, value) in known {
+        if let Some(value) = value {
+            file[member] = value;
+        }
+    }
+    Some(file)
 }
 
-/// `{session}_{n}`, where n is the place of the question in the log: it is the session's own and never changes.
-pub(super) fn approval_key(told: &Telling<'_>, action: &Action) -> String {
-    key(told.session(), action)
-}
-
-pub(super) fn key(session: &str, action: &Action) -> String {
-    format!("{session}_{}", action.sequence.get())
-}
-
-/// Both documented forms: `actions` with everything in the start, `action_requests` as in the delta.
-pub(super) fn approval(told: &Telling<'_>, action: &Action) -> Value {
-    let request: ActionRequired = action.request.to().unwrap_or_default();
-    let args: Value = request.arguments.as_ref().and_then(|raw| raw.to().ok()).unwrap_or_else(|| json!({}));
-    let name = request.tool_name.unwrap_or(request.action_type);
-    let call = action.tool_call_id.as_ref().map(|id| id.as_str());
-    let mut asked = json!({"name": name, "args": args, "tool_use_id": call});
-    if let Some(prompt) = request.prompt {
-        asked["description"] = json!(prompt);
-    }
-    let decisions = request.decisions.unwrap_or_else(|| vec!["approve".to_owned(), "reject".to_owned()]);
-    let seconds = request.timeout_seconds.unwrap_or(300);
-    let review = json!({
-        "action_name": name, "allowed_decisions": decisions, "require_approval": true, "timeout": seconds,
-    });
-    json!({
-        "type": "approval_request", "approval_key": approval_key(told, action), "actions": [asked],
-        "action_requests": [asked], "review_configs": [review], "timeout_seconds": seconds,
-    })
-}
-
-pub(super) fn decisions(action: &Action) -> Value {
-    let resolved: ActionResolved =
-        action.resolution.as_ref().and_then(|raw| raw.to().ok()).unwrap_or_default();
-    let mut decision = json!({"type": resolved.decision});
-    if let Some(message) = resolved.message {
-        decision["message"] = json!(message);
-    }
-    let edited = resolved.arguments.filter(|_| decision["type"] == "edit");
-    if let Some(args) = edited.and_then(|raw| raw.to::<Value>().ok()) {
-        let request: ActionRequired = action.request.to().unwrap_or_default();
-        decision["edited_action"] = json!({"name": request.tool_name, "args": args});
-    }
-    if let Some(call) = &action.tool_call_id {
-        decision["tool_use_id"] = json!(call.as_str());
-    }
-    json!([decision])
+/// The media type and the bytes of a data URL's content.
+fn inline_data(url: &str) -> Option<(&str, u64)> {
+    let (head, content) = url.strip_prefix("data:")?.split_once(',')?;
+    let media_type = head.split(';').next().unwrap_or_default();
+    let size = match head.ends_with(";base64") {
+        true => content.trim_end_matches('=').len() * 3 / 4,
+        // A byte that is written as `%2C` has three characters.
+        false => content.len() - 2 * content.matches('%').count().min(content.len() / 3),
+    };
+    Some((media_type, size as u64))
 }

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use riverrun_event::RawJson;
 use riverrun_fold::{State, Turn};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -22,35 +22,61 @@ impl DisplayMode {
         }
     }
 
-    /// What `turn.submitted` keeps under `request`; None for what is shown without it.
-    pub fn request(self) -> Option<RawJson> {
-        let kept = json!({"dialect": "blocks", "display_mode": self.as_str()});
-        if self == DisplayMode::Agent { None } else { RawJson::of(&kept).ok() }
-    }
-
     /// How a turn is shown to those who do not say how they want it.
     pub(super) fn of(turn: &Turn) -> Self {
-        let kept = turn.request.as_ref().and_then(|request| request.to::<Kept>().ok());
-        match kept.and_then(|kept| kept.display_mode).as_deref() {
+        match TurnRequest::of(turn).display_mode.as_deref() {
             Some("chat") => DisplayMode::Chat,
             Some(_) | None => DisplayMode::Agent,
         }
     }
 }
 
-#[derive(Deserialize)]
-struct Kept {
+/// What a `chat` said of its turn, as `turn.submitted` has it under `request`.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct TurnRequest {
+    dialect: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
     display_mode: Option<String>,
+    /// The share that this turn begins a session from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    share_id: Option<String>,
 }
 
-/// Filters the messages for one reader. Every message of its stream must pass, in order.
+impl TurnRequest {
+    /// None for a turn that is as any other.
+    pub fn write(display_mode: Option<DisplayMode>, share_id: Option<&str>) -> Option<RawJson> {
+        let display_mode = display_mode.filter(|mode| *mode != DisplayMode::Agent);
+        if display_mode.is_none() && share_id.is_none() {
+            return None;
+        }
+        let request = Self {
+            dialect: "blocks".to_owned(),
+            display_mode: display_mode.map(|mode| mode.as_str().to_owned()),
+            share_id: share_id.map(str::to_owned),
+        };
+        RawJson::of(&request).ok()
+    }
+
+    pub(super) fn of(turn: &Turn) -> Self {
+        turn.request.as_ref().and_then(|request| request.to().ok()).unwrap_or_default()
+    }
+
+    pub(super) fn is_from_share(&self) -> bool {
+        self.share_id.is_some()
+    }
+}
+
+/// Shows the messages to one reader. Every message of its stream must pass, in order.
+///
+/// A message of a block has `chat_index` where the block has another number in a view without thinking, and null where
+/// it has none. So what a reader gets does not depend on where it began.
 #[derive(Debug, Clone, Default)]
 pub struct Display {
     /// How the reader wants every turn; None for each as it was asked for.
     wanted: Option<DisplayMode>,
     /// The turns that were asked for as a chat.
     chats: HashSet<String>,
-    hidden: HashSet<(String, u64)>,
 }
 
 impl Display {
@@ -62,7 +88,7 @@ impl Display {
     /// For a reader that may come in the middle of a turn of `state`.
     pub fn within(wanted: Option<DisplayMode>, state: &State) -> Self {
         let chats = state.turns.iter().filter(|turn| DisplayMode::of(turn) == DisplayMode::Chat);
-        Self { wanted, chats: chats.map(|turn| turn.turn_id.to_string()).collect(), ..Self::default() }
+        Self { wanted, chats: chats.map(|turn| turn.turn_id.to_string()).collect() }
     }
 
     /// From now on each turn is shown as it was asked for.
@@ -70,10 +96,10 @@ impl Display {
         self.wanted = None;
     }
 
-    /// The message as this reader gets it; None if it gets none. Numbers of hidden blocks are not used again.
+    /// The message as this reader gets it; None if it gets none.
     pub fn pass(&mut self, message: &str) -> Option<String> {
         if self.wanted != Some(DisplayMode::Chat) && self.chats.is_empty() && !begins(message) {
-            return Some(message.to_owned());
+            return Some(without_chat_index(message));
         }
         let mut value: Value = serde_json::from_str(message).ok()?;
         let of = value["message_id"].as_str().unwrap_or_default().to_owned();
@@ -84,26 +110,29 @@ impl Display {
             value["display_mode"] = json!(self.mode(&of).as_str());
             return Some(value.to_string());
         }
+        let mode = self.mode(&of);
         if value["type"] == "message_stop" {
             self.chats.remove(&of);
         }
-        let Some(index) = value["index"].as_u64().filter(|_| self.mode(&of) == DisplayMode::Chat) else {
-            return Some(message.to_owned());
-        };
-        if value["content_block"]["type"] == "thinking" {
-            self.hidden.insert((of.clone(), index));
+        let index = value.as_object_mut().and_then(|members| members.remove("chat_index"));
+        match index {
+            Some(Value::Null) if mode == DisplayMode::Chat => return None,
+            Some(index) if mode == DisplayMode::Chat => value["index"] = index,
+            Some(_) | None => {}
         }
-        let is_hidden = self.hidden.contains(&(of.clone(), index));
-        if is_hidden && value["type"] == "content_block_stop" {
-            self.hidden.remove(&(of, index));
-        }
-        (!is_hidden).then(|| message.to_owned())
+        Some(value.to_string())
     }
 
     fn mode(&self, message_id: &str) -> DisplayMode {
         let asked = if self.chats.contains(message_id) { DisplayMode::Chat } else { DisplayMode::Agent };
         self.wanted.unwrap_or(asked)
     }
+}
+
+/// The member comes first in a message, which is not read for it.
+fn without_chat_index(message: &str) -> String {
+    let rest = message.strip_prefix("{\"chat_index\":").and_then(|rest| rest.split_once(','));
+    rest.map_or_else(|| message.to_owned(), |(_, rest)| format!("{{{rest}"))
 }
 
 /// Whether a message may begin a turn: nearly none does, and those are not read.

@@ -1,15 +1,17 @@
 //! Happenings as messages of the socket.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use riverrun_event::Item;
 use riverrun_event::json::write_string;
-use riverrun_fold::{ActionStatus, ItemAt, Status};
+use riverrun_fold::{ItemAt, Status};
 use serde_json::{Value, json};
 
-use super::content::{approval, approval_key, decisions, files, owned, tool_result, tool_use};
-use super::display::DisplayMode;
+use super::approval::ApprovalGroup;
+use super::content::{artifact, files, owned, texts, tool_result, tool_use};
+use super::display::{DisplayMode, TurnRequest};
 use super::event_id::EventId;
+use super::texts::error_code;
 use crate::Frames;
 use crate::follow::{
     Encode, Happening, List, Spot, Telling, block, is_input, item_id, shown_blocks, spot_id, text, turn,
@@ -19,8 +21,13 @@ use crate::turn::{Stop, stop_of};
 /// What the reader of a turn knows: the numbers of the blocks that may grow, and how many there were.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Blocks {
-    next: usize,
+    /// The numbers of the blocks so far in a view without thinking; None for what such a view has not.
+    chat_indices: Vec<Option<usize>>,
+    chat_blocks: usize,
     open: HashMap<String, usize>,
+    /// The first actions of the requests that were shown, and of those whose decisions were.
+    asked: HashSet<u64>,
+    answered: HashSet<u64>,
     /// Texts that ended and may be the last answer: only what follows tells.
     ended: Option<usize>,
     /// The event that is told, and its frames so far.
@@ -44,7 +51,17 @@ impl Blocks {
         id.write()
     }
 
+    /// A block's number in a view without thinking: `Some(None)` if it has none there, None if it is the same.
+    fn chat_index(&self, index: usize) -> Option<Option<usize>> {
+        let chat = self.chat_indices.get(index).copied().unwrap_or(Some(index));
+        (chat != Some(index)).then_some(chat)
+    }
+
     fn push(&mut self, told: &Telling<'_>, frames: &mut Frames, mut message: Value) {
+        let index = message["index"].as_u64().and_then(|index| usize::try_from(index).ok());
+        if let Some(chat) = index.and_then(|index| self.chat_index(index)) {
+            message["chat_index"] = json!(chat);
+        }
         message["message_id"] = json!(told.turn.as_str());
         message["event_id"] = json!(self.event_id(told));
         told.push(frames, &message);
@@ -52,8 +69,10 @@ impl Blocks {
 
     fn start(&mut self, told: &Telling<'_>, frames: &mut Frames, block: Value) -> usize {
         self.flush(told, frames, false);
-        let index = self.next;
-        self.next += 1;
+        let index = self.chat_indices.len();
+        let is_in_chat = block["type"] != "thinking";
+        self.chat_indices.push(is_in_chat.then_some(self.chat_blocks));
+        self.chat_blocks += usize::from(is_in_chat);
         self.push(
             told,
             frames,
@@ -91,12 +110,12 @@ impl Blocks {
             "session_id": told.session(),
             "timestamp": time.millis() as f64 / 1000.0,
             "display_mode": turn.map(DisplayMode::of).unwrap_or_default().as_str(),
-            "is_new_session_from_share": false,
+            "is_new_session_from_share": turn.is_some_and(|turn| TurnRequest::of(turn).is_from_share()),
         });
         self.push(told, frames, message);
         let files = files(turn.and_then(|turn| turn.input.as_ref()));
         if !files.is_empty() {
-            let done = format!("{} file(s) ready", files.len());
+            let done = files_message(told, files.len());
             let block = json!({"type": "file_processing", "status": "processing", "files": files});
             let index = self.start(told, frames, block);
             let delta = json!({"type": "file_processing_delta", "status": "completed", "message": done});
@@ -118,13 +137,20 @@ impl Blocks {
         let Some(index) = self.open.get(&spot_id(told.state, at)).copied() else { return };
         let (id, new) = (self.event_id(told), &text(told.state, at)[from..]);
         let (before, behind) = match at.list {
-            List::Blocks => ("{\"delta\":{\"text\":", ",\"type\":\"text_delta\"},\"event_id\":\""),
+            List::Blocks => ("\"delta\":{\"text\":", ",\"type\":\"text_delta\"},\"event_id\":\""),
             List::Summary | List::Raw => {
-                ("{\"delta\":{\"thinking\":", ",\"type\":\"thinking_delta\"},\"event_id\":\"")
+                ("\"delta\":{\"thinking\":", ",\"type\":\"thinking_delta\"},\"event_id\":\"")
             }
         };
+        let chat = self.chat_index(index);
         // Written by hand: it is what nearly every event is.
         frames.push(told.state.sequence, |out| {
+            out.push('{');
+            match chat {
+                Some(Some(number)) => out.push_str(&format!("\"chat_index\":{number},")),
+                Some(None) => out.push_str("\"chat_index\":null,"),
+                None => {}
+            }
             out.push_str(before);
             write_string(out, new);
             out.push_str(behind);
@@ -170,8 +196,13 @@ impl Blocks {
         }
     }
 
+    /// Shows a request once all of its actions are known.
     fn asked(&mut self, told: &Telling<'_>, action: usize, frames: &mut Frames) {
-        let block = approval(told, &told.state.actions[action]);
+        let group = ApprovalGroup::of(told.state, action, told.options.approvals);
+        if !group.is_whole() || !self.asked.insert(group.first().sequence.get()) {
+            return;
+        }
+        let block = group.request(told.session(), &texts(told));
         let mut delta = json!({"type": "approval_request_delta"});
         for name in ["action_requests", "review_configs", "timeout_seconds"] {
             delta[name] = block[name].clone();
@@ -181,19 +212,17 @@ impl Blocks {
         self.stop(told, frames, index);
     }
 
+    /// Shows the decisions of a request once none of its actions waits.
     fn answered(&mut self, told: &Telling<'_>, action: usize, frames: &mut Frames) {
-        let action = &told.state.actions[action];
-        if action.status != ActionStatus::Resolved {
+        let group = ApprovalGroup::of(told.state, action, told.options.approvals);
+        let decisions = group.decisions(&texts(told));
+        if !group.is_decided() || decisions.is_empty() || !self.answered.insert(group.first().sequence.get())
+        {
             return;
         }
-        let block = json!({"type": "approval_result", "approval_key": approval_key(told, action)});
+        let block = json!({"type": "approval_result", "approval_key": group.key(told.session())});
         let index = self.start(told, frames, block);
-        self.delta(
-            told,
-            frames,
-            index,
-            json!({"type": "approval_result_delta", "decisions": decisions(action)}),
-        );
+        self.delta(told, frames, index, json!({"type": "approval_result_delta", "decisions": decisions}));
         self.stop(told, frames, index);
     }
 
@@ -217,23 +246,26 @@ impl Blocks {
                 Stop::End | Stop::Length | Stop::Filter | Stop::Sequence | Stop::Pause => "end_turn",
             },
             Status::Cancelled => {
-                self.terminal(told, frames, "Stopped by the user.", json!({"block_subtype": "user_stopped"}));
+                let stopped = texts(told).text("stopped");
+                self.terminal(told, frames, &stopped, json!({"block_subtype": "user_stopped"}));
                 "user_stopped"
             }
             status => {
                 let error = turn.error.as_ref();
-                let words = error.map_or("the run ended without saying why", |error| &error.message);
-                let code = error.and_then(|error| error.code.as_deref()).unwrap_or(status.as_str());
+                let why = error.map_or("the run ended without a reason", |error| &error.message);
+                let code = error_code(status, error);
                 let extras = json!({
                     "block_subtype": "error", "code": code,
                     "can_retry": error.and_then(|error| error.retryable).unwrap_or(false),
-                    "error_type": "terminal", "details": {"error": words},
+                    "error_type": "terminal", "details": {"error": why},
                 });
-                self.terminal(told, frames, words, extras);
+                let name = if code == "TIMEOUT" { "timeout" } else { "error" };
+                let shown = texts(told).text(name);
+                self.terminal(told, frames, &shown, extras);
                 match code {
-                    _ if status == Status::TimedOut => "timeout",
-                    "max_turns_exceeded" => "max_turns",
-                    "guardrail_tripped" | "hook_blocked" => "guardrail",
+                    "TIMEOUT" => "timeout",
+                    "MAX_TURNS" => "max_turns",
+                    "GUARDRAIL" => "guardrail",
                     _ => "error",
                 }
             }
@@ -243,6 +275,12 @@ impl Blocks {
         let duration = turn.ended_at.zip(begun).map_or(0, |(end, begun)| end.millis() - begun.millis());
         self.push(told, frames, json!({"type": "message_stop", "duration_ms": duration.max(0)}));
     }
+}
+
+/// How many files were processed.
+fn files_message(told: &Telling<'_>, count: usize) -> String {
+    let name = if count == 1 { "file_processed" } else { "files_processed" };
+    texts(told).filled(name, &json!({"count": count}))
 }
 
 /// True if nothing of the root task was told behind this text.
@@ -273,7 +311,8 @@ impl Encode for Blocks {
             Happening::TextReplaced(at) => self.replaced(told, at, frames),
             Happening::TextEnded(at) => self.text_ended(told, at, frames),
             Happening::Block(at) => {
-                let artifact = json!({"type": "artifact", "artifact": block(told.state, at)});
+                let shown = block(told.state, at).map(artifact);
+                let artifact = json!({"type": "artifact", "artifact": shown});
                 self.whole(told, frames, owned(told, at.item.task, artifact));
             }
             Happening::CallEnded(at) => self.whole(told, frames, tool_use(told, at)),

@@ -4,31 +4,25 @@ use riverrun_event::{Block, Input, Item};
 use riverrun_fold::{State, Status};
 use serde_json::{Value, json};
 
-use super::content::key;
+use super::approval::ApprovalGroup;
+use super::content::{ResultText, artifacts};
 use super::display::DisplayMode;
 use super::event_id::EventId;
-use crate::follow::{Happening, happenings, is_child, is_input, item, pending, result_text, shown_blocks};
+use super::texts::Texts;
+use crate::follow::{Happening, happenings, is_child, is_input, item, pending, shown_blocks};
+use crate::{Languages, Options};
 
 /// The body of the history answer: the turns that the state holds, and how many came before them. `last_event_id` is what to send with `subscribe`: nothing between is lost.
-pub fn history(state: &State) -> String {
+pub fn history(state: &State, options: Options) -> String {
     let session = state.session_id.as_ref().map(ToString::to_string).unwrap_or_default();
-    let mut messages = Vec::new();
-    for turn in &state.turns {
-        if let Some(input) = &turn.input {
-            messages
-                .push(json!({"role": "user", "uuid": turn.turn_id.as_str(), "content": user_parts(input)}));
-        }
-        let said = messages.len();
-        for happening in happenings(state, turn) {
-            messages.extend(message(state, happening));
-        }
-        mark_final(&mut messages[said..], turn.status);
-    }
-    let waiting = state.turns.iter().find_map(|turn| pending(state, &turn.turn_id).next());
+    let messages = messages(state, options.languages);
+    let waiting =
+        state.turns.iter().find_map(|turn| pending(state, &turn.turn_id).next().map(|action| (turn, action)));
     let status = status(state);
-    let approval = waiting.map(|action| {
-        let request: Value = action.request.to().unwrap_or_default();
-        json!({"approval_key": key(&session, action), "request": request})
+    let approval = waiting.and_then(|(turn, action)| {
+        let at = state.actions.iter().position(|known| known.action_id == action.action_id)?;
+        let group = ApprovalGroup::of(state, at, options.approvals);
+        Some(group.request(&session, &Texts::new(options.languages, turn.texts.as_ref())))
     });
     let mode = state.turns.last().map(DisplayMode::of).unwrap_or_default();
     let is_open = state.turns.iter().any(|turn| !turn.status.is_terminal());
@@ -47,6 +41,35 @@ pub fn history(state: &State) -> String {
         "last_event_id": EventId { sequence: state.sequence, part: EventId::WHOLE }.write(),
     })
     .to_string()
+}
+
+/// What was said in the turns that the state holds. A turn that was asked for as a chat has no thinking.
+pub fn messages(state: &State, languages: Languages) -> Vec<Value> {
+    let mut messages = Vec::new();
+    for turn in &state.turns {
+        let texts = Texts::new(languages, turn.texts.as_ref());
+        messages.extend(turn.history.iter().filter_map(earlier));
+        if let Some(input) = &turn.input {
+            messages
+                .push(json!({"role": "user", "uuid": turn.turn_id.as_str(), "content": user_parts(input)}));
+        }
+        let said = messages.len();
+        let is_chat = DisplayMode::of(turn) == DisplayMode::Chat;
+        for happening in happenings(state, turn) {
+            let message = message(state, happening, &texts);
+            messages.extend(message.filter(|it| !is_chat || it["content"][0]["type"] != "thinking"));
+        }
+        mark_final(&mut messages[said..], turn.status);
+    }
+    messages
+}
+
+/// What was said before the session began, as its first turn brings it along.
+fn earlier(item: &Item) -> Option<Value> {
+    let Item::Message(message) = item else { return None };
+    let role = message.role.as_deref().filter(|role| matches!(*role, "user" | "assistant"))?;
+    let text = shown_blocks(item).iter().filter_map(Block::text).collect::<Vec<_>>().join("\n\n");
+    Some(json!({"role": role, "content": [{"type": "text", "text": text}]}))
 }
 
 /// The last answer of a turn that was completed is final, as in its stream.
@@ -89,7 +112,7 @@ fn user_parts(input: &Input) -> Vec<Value> {
     parts.iter().map(part).collect()
 }
 
-fn message(state: &State, happening: Happening) -> Option<Value> {
+fn message(state: &State, happening: Happening, labels: &Texts) -> Option<Value> {
     let at = match happening {
         Happening::ItemEnded(at) | Happening::CallEnded(at) | Happening::Result(at) => at,
         _ => return None,
@@ -107,14 +130,21 @@ fn message(state: &State, happening: Happening) -> Option<Value> {
         }
         Item::ToolCall(call) => {
             let input: Value = serde_json::from_str(&call.arguments).unwrap_or_default();
-            let label = call.name.replace(['_', '-'], " ");
+            let label = labels.label(&call.name, &call.arguments);
             let used = json!({"type": "tool_use", "id": call.call_id, "name": call.name, "input": input});
             let calls = json!([{"id": call.call_id, "name": call.name, "tool_content_message": label}]);
             json!({"role": "assistant", "content": [used], "tool_calls": calls})
         }
         Item::ToolResult(result) => {
-            let content = result_text(item(state, at));
-            json!({"role": "tool", "tool_use_id": result.call_id, "content": content})
+            let text = ResultText::of(state, item(state, at));
+            let content = text.start(usize::MAX);
+            let mut message = json!({"role": "tool", "tool_use_id": result.call_id, "content": content});
+            text.put_reference(usize::MAX, &mut message);
+            let artifacts = artifacts(item(state, at));
+            if !artifacts.is_empty() {
+                message["artifacts"] = json!(artifacts);
+            }
+            message
         }
         Item::Handoff(_) | Item::Error(_) | Item::Hosted(_) | Item::Other(_) => return None,
     };

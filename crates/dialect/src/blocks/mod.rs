@@ -7,6 +7,7 @@
 //!
 //! `README.md` has the mapping and what is lost.
 
+mod approval;
 pub mod client;
 mod content;
 mod display;
@@ -14,14 +15,17 @@ mod encode;
 mod event_id;
 mod history;
 pub mod server;
+mod texts;
 
 use riverrun_fold::State;
 
 use crate::Options;
 use crate::follow::Shell;
-pub use display::{Display, DisplayMode};
+pub use approval::ApprovalGroup;
+pub use display::{Display, DisplayMode, TurnRequest};
 pub use event_id::EventId;
-pub use history::{history, status};
+pub use history::{history, messages, status};
+pub use texts::TEXTS;
 
 /// Close codes of the socket.
 pub mod close {
@@ -33,6 +37,11 @@ pub mod close {
     /// Another connection took over, or this one was too slow.
     pub const REPLACED: u16 = 4009;
     pub const PROTOCOL_ERROR: u16 = 4010;
+}
+
+/// The texts of a tool's result, one for each block that has text.
+pub fn result_texts(item: &riverrun_event::Item) -> Vec<&str> {
+    crate::follow::result_texts(item)
 }
 
 /// A projector that goes on where `state` stands.

@@ -21,8 +21,9 @@ pub fn auth_error(code: &str, message: &str) -> String {
     json!({"type": "auth_error", "code": code, "message": message}).to_string()
 }
 
-pub fn session_created(session_id: &str) -> String {
-    json!({"type": "session_created", "session_id": session_id}).to_string()
+pub fn session_created(session_id: &str, is_from_share: bool) -> String {
+    json!({"type": "session_created", "session_id": session_id, "is_new_session_from_share": is_from_share})
+        .to_string()
 }
 
 pub fn chat_accepted(request_id: Option<&str>, session_id: &str, message_id: &str, queued: bool) -> String {

@@ -103,13 +103,19 @@ pub(crate) fn spot_id(state: &State, spot: Spot) -> String {
 
 /// The text of a result as the model got it, or as the user sees it.
 pub(crate) fn result_text(item: &Item) -> String {
-    let Item::ToolResult(result) = item else { return String::new() };
-    let list = |blocks: &Option<Vec<Block>>| -> String {
-        let blocks = blocks.iter().flatten().filter(|block| !is_reference_mark(block));
-        blocks.filter_map(shown_text).collect::<Vec<_>>().join("\n")
-    };
-    let shown = list(&result.block_list);
-    if shown.is_empty() { list(&result.content) } else { shown }
+    result_texts(item).join("\n")
+}
+
+/// The same, text by text.
+pub(crate) fn result_texts(item: &Item) -> Vec<&str> {
+    let Item::ToolResult(result) = item else { return Vec::new() };
+    let shown = texts_of(result.block_list.as_deref());
+    if shown.iter().all(|text| text.is_empty()) { texts_of(result.content.as_deref()) } else { shown }
+}
+
+fn texts_of(blocks: Option<&[Block]>) -> Vec<&str> {
+    let blocks = blocks.into_iter().flatten().filter(|block| !is_reference_mark(block));
+    blocks.filter_map(shown_text).collect()
 }
 
 /// A block as text: what it says, or its data as JSON.

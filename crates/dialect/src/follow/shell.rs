@@ -32,6 +32,8 @@ pub(crate) struct Telling<'a> {
     pub(crate) time: Timestamp,
     /// The frames open a stream for a reader without a state.
     pub(crate) is_opening: bool,
+    /// What the reader chose.
+    pub(crate) options: Options,
 }
 
 /// What an encoder has to know of its reader, counted anew for each turn.
@@ -39,6 +41,7 @@ pub(crate) struct Telling<'a> {
 pub(crate) struct Shell<E> {
     follower: Follower,
     encoder: E,
+    options: Options,
 }
 
 impl<E: Encode> Shell<E> {
@@ -47,7 +50,7 @@ impl<E: Encode> Shell<E> {
         let follower = Follower::new(state, options);
         let steps = follower.turn().map_or(0, |turn| told_steps(follower.state(), turn));
         let encoder = encoder(follower.state(), steps);
-        Self { follower, encoder }
+        Self { follower, encoder, options }
     }
 }
 
@@ -56,15 +59,15 @@ impl<E: Encode + Default> Shell<E> {
     pub(crate) fn primed(state: State, options: Options) -> Self {
         let follower = Follower::new(state, options);
         let mut encoder = E::default();
-        tell_opening(&follower, &mut encoder, &mut Frames::default());
-        Self { follower, encoder }
+        tell_opening(&follower, &mut encoder, options, &mut Frames::default());
+        Self { follower, encoder, options }
     }
 }
 
-fn tell_opening<E: Encode>(follower: &Follower, encoder: &mut E, frames: &mut Frames) {
+fn tell_opening<E: Encode>(follower: &Follower, encoder: &mut E, options: Options, frames: &mut Frames) {
     let (state, Some(turn)) = (follower.state(), follower.turn()) else { return };
     let time = state.updated_at.unwrap_or_default();
-    let told = Telling { state, turn, time, is_opening: true };
+    let told = Telling { state, turn, time, is_opening: true, options };
     follower.opening().into_iter().for_each(|happening| encoder.tell(&told, happening, frames));
     encoder.settle(&told, frames);
 }
@@ -73,7 +76,7 @@ impl<E: Encode + Default> Projector for Shell<E> {
     fn event(&mut self, _: &Record<'_>, event: &Event, frames: &mut Frames) {
         self.follower.event(event);
         let (state, Some(turn)) = (self.follower.state(), self.follower.turn()) else { return };
-        let told = Telling { state, turn, time: event.timestamp, is_opening: false };
+        let told = Telling { state, turn, time: event.timestamp, is_opening: false, options: self.options };
         if self.follower.is_open() {
             self.encoder.verbatim(&told, event, frames);
         }
@@ -93,7 +96,7 @@ impl<E: Encode + Default> Projector for Shell<E> {
     }
 
     fn opening(&self, frames: &mut Frames) {
-        tell_opening(&self.follower, &mut E::default(), frames);
+        tell_opening(&self.follower, &mut E::default(), self.options, frames);
     }
 
     fn state(&self) -> Option<&State> {

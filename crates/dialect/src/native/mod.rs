@@ -1,5 +1,6 @@
 //! The native dialect: the Agent Runtime envelope, as composed from the stored record. It needs no state.
 
+pub mod lime;
 pub mod strict;
 
 use riverrun_event::{Composer, Event, Record, Sequence};
@@ -39,23 +40,30 @@ impl Projector for Native {
     }
 }
 
-/// The native dialect for readers that know the standard's types alone. Events that it cannot say have no frame.
+/// The native dialect for readers that know the standard's types alone, or those of a profile of it.
 #[derive(Debug, Clone)]
 pub struct Strict {
     composer: Composer,
+    write: fn(&Composer, &Record<'_>, &Event) -> Option<String>,
     at: Sequence,
 }
 
 impl Strict {
     pub fn new(session: &Session<'_>, at: Sequence) -> Self {
-        Self { composer: session.composer(), at }
+        Self { composer: session.composer(), write: strict::strict, at }
+    }
+
+    /// The same for readers of the Lime profile.
+    pub fn lime(session: &Session<'_>, at: Sequence) -> Self {
+        let composer = session.composer().with_schema_version(lime::SCHEMA_VERSION);
+        Self { composer, write: lime::lime, at }
     }
 }
 
 impl Projector for Strict {
     fn event(&mut self, record: &Record<'_>, event: &Event, frames: &mut Frames) {
         self.at = event.sequence;
-        if let Some(json) = strict::strict(&self.composer, record, event) {
+        if let Some(json) = (self.write)(&self.composer, record, event) {
             frames.push(event.sequence, |out| out.push_str(&json));
         }
     }

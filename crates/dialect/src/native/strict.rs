@@ -1,4 +1,4 @@
-//! The native dialect in the standard's closed vocabulary: our extensions are mapped or left out.
+//! The native dialect in the standard's closed vocabulary: our extensions are mapped, and nothing is left out.
 //!
 //! What is mapped says so: `nativeType` has the type that it has in the log. `README.md` has the table.
 
@@ -8,26 +8,42 @@ use riverrun_event::{Composer, Event, EventType, Record, json, strict_type};
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-/// The event on the wire for a reader that knows the standard's types alone; None if the standard cannot say it.
+/// The event on the wire for a reader that knows the standard's types alone.
 pub fn strict(composer: &Composer, record: &Record<'_>, event: &Event) -> Option<String> {
-    let (kind, status) = strict_type(&event.kind)?;
+    let (kind, status) = strict_type(&event.kind);
     let first = event.first_sequence.unwrap_or(event.sequence);
     let mut out = String::new();
     if kind == event.kind {
         composer.write_joined(record, first, event.sequence, &mut out);
         return Some(out);
     }
-    let members = mapped_members(record.members, &event.kind, &kind, status)?;
+    let Object(members) = serde_json::from_str(record.members).ok()?;
+    write_mapped(composer, record, event, &mapped_members(&members, &event.kind, &kind, status)?, &kind)
+}
+
+/// The wire form with another type and other members.
+pub(super) fn write_mapped(
+    composer: &Composer,
+    record: &Record<'_>,
+    event: &Event,
+    members: &str,
+    kind: &EventType,
+) -> Option<String> {
+    let first = event.first_sequence.unwrap_or(event.sequence);
     let mut mapped = *record;
-    mapped.kind = kind.as_str();
-    mapped.members = &members;
+    (mapped.kind, mapped.members) = (kind.as_str(), members);
+    let mut out = String::new();
     composer.write_joined(&mapped, first, event.sequence, &mut out);
     Some(out)
 }
 
 /// The envelope's members with the status and the payload that the other type asks for.
-fn mapped_members(members: &str, from: &EventType, to: &EventType, status: Option<&str>) -> Option<String> {
-    let Object(members) = serde_json::from_str(members).ok()?;
+pub(super) fn mapped_members(
+    members: &[(String, &RawValue)],
+    from: &EventType,
+    to: &EventType,
+    status: Option<&str>,
+) -> Option<String> {
     let mut out = String::from("{");
     let replaced =
         |name: &str| (name == "status" && status.is_some()) || name == "nativeType" || name == "payload";
@@ -37,7 +53,9 @@ fn mapped_members(members: &str, from: &EventType, to: &EventType, status: Optio
     if let Some(status) = status {
         write_member(&mut out, "status", &quoted(status));
     }
-    write_member(&mut out, "nativeType", &quoted(from.as_str()));
+    if from != to {
+        write_member(&mut out, "nativeType", &quoted(from.as_str()));
+    }
     let payload = members.iter().find(|(name, _)| name == "payload").map_or("{}", |(_, value)| value.get());
     write_member(&mut out, "payload", &mapped_payload(payload, to, status)?);
     out.push('}');
@@ -60,18 +78,22 @@ fn mapped_payload(payload: &str, to: &EventType, status: Option<&str>) -> Option
     for (name, value) in &members {
         write_member(&mut out, name, value.get());
     }
-    write_member(&mut out, "error", &format!("{{\"message\":{message},\"code\":{status}}}"));
+    let retryable = status != "\"unknown\"";
+    let error = format!(
+        "{{\"message\":{message},\"code\":{status},\"category\":{status},\"retryable\":{retryable}}}"
+    );
+    write_member(&mut out, "error", &error);
     out.push('}');
     Some(out)
 }
 
-fn quoted(text: &str) -> String {
+pub(super) fn quoted(text: &str) -> String {
     let mut out = String::new();
     json::write_string(&mut out, text);
     out
 }
 
-fn write_member(out: &mut String, name: &str, value: &str) {
+pub(super) fn write_member(out: &mut String, name: &str, value: &str) {
     if out.len() > 1 {
         out.push(',');
     }
@@ -81,7 +103,7 @@ fn write_member(out: &mut String, name: &str, value: &str) {
 }
 
 /// The members of an object in their order, each as it came.
-struct Object<'a>(Vec<(String, &'a RawValue)>);
+pub(super) struct Object<'a>(pub Vec<(String, &'a RawValue)>);
 
 impl<'de> Deserialize<'de> for Object<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

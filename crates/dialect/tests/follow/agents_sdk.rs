@@ -54,6 +54,14 @@ impl Client for AgentsSdk {
         Ok(())
     }
 
+    fn unnumbered(frame: &Delivered) -> Delivered {
+        let mut event: Value = serde_json::from_str(&frame.text).expect("a frame is JSON");
+        if event["rebuilt"] == true {
+            event["data"]["sequence_number"] = json!(null);
+        }
+        Delivered { text: event.to_string(), ..frame.clone() }
+    }
+
     fn object(&self) -> Value {
         // A retracted item was an item; a reader who comes later does not see it.
         let kept: Vec<&Value> =
@@ -229,4 +237,137 @@ fn there_is_no_final_output_before_the_end() {
     assert_eq!(outputs.len(), 2, "one at the pause and one at the end");
     assert!(outputs[0].is_null() && outputs[1].is_string(), "{outputs:?}");
     assert!(told.last().is_some_and(|frame| frame["final_output"].is_string()));
+}
+
+/// The raw events of each model call that was rebuilt.
+fn calls(name: &str) -> Vec<Vec<Value>> {
+    let mut calls: Vec<Vec<Value>> = Vec::new();
+    for frame in told(name).iter().filter(|frame| frame["rebuilt"] == true) {
+        if frame["data"]["type"] == "response.created" {
+            calls.push(Vec::new());
+        }
+        calls.last_mut().expect("a call is created first").push(frame["data"].clone());
+    }
+    calls
+}
+
+#[test]
+fn rebuilt_events_are_numbered_from_zero_in_each_response() {
+    for name in ["text", "tool", "handoff", "parallel_tools", "approval", "retraction"] {
+        let calls = calls(name);
+        assert!(!calls.is_empty(), "{name}");
+        for call in calls {
+            let numbers: Vec<&Value> = call.iter().map(|event| &event["sequence_number"]).collect();
+            let counted: Vec<Value> = (0..call.len()).map(|number| json!(number)).collect();
+            assert_eq!(numbers, counted.iter().collect::<Vec<_>>(), "{name}");
+            let output = call.last().map(|last| last["response"]["output"].clone()).unwrap_or_default();
+            for event in call.iter().filter(|event| event["type"] == "response.output_item.done") {
+                let index = event["output_index"].as_u64().expect("a number") as usize;
+                assert!(output.is_null() || output[index]["id"] == event["item"]["id"], "{name}: {event}");
+            }
+        }
+    }
+}
+
+/// A turn whose service searched the web; the events of the service are in the log.
+fn service_log(terminal: &Value) -> (Vec<Value>, crate::log::Log) {
+    let search = json!({"id": "ws_1", "type": "web_search_call", "status": "completed"});
+    let call =
+        json!({"id": "fc_1", "type": "function_call", "name": "f", "call_id": "c_1", "arguments": "{}"});
+    let response = json!({"id": "resp_1", "model": "gpt", "status": "in_progress", "output": []});
+    let sent = vec![
+        json!({"type": "response.created", "response": response, "sequence_number": 0}),
+        json!({"type": "response.output_item.added", "output_index": 0, "item": search, "sequence_number": 1}),
+        json!({"type": "response.output_item.done", "output_index": 0, "item": search, "sequence_number": 2}),
+        json!({"type": "response.output_item.added", "output_index": 1, "item": call, "sequence_number": 3}),
+        json!({"type": "response.function_call_arguments.delta", "output_index": 1, "item_id": "fc_1",
+               "delta": "{}", "obfuscation": "x", "sequence_number": 4}),
+        json!({"type": "response.of_next_year", "new": [1.5], "sequence_number": 5}),
+        terminal.clone(),
+    ];
+    let scope = json!({"threadId": "main", "turnId": "turn_1", "taskId": "turn_1"});
+    let event = |kind: &str, payload: Value| {
+        let mut event = scope.clone();
+        (event["type"], event["payload"]) = (json!(kind), payload);
+        event.to_string()
+    };
+    let mut writer = riverrun_event::ServiceStream::default();
+    let mut lines = vec![
+        event("turn.submitted", json!({"input": "x"})),
+        event("turn.started", json!({"agent": "A"})),
+        event("model.requested", json!({})),
+    ];
+    for one in &sent {
+        let mut members = one.as_object().expect("an object").clone();
+        let delta = members.remove("delta");
+        match delta.as_ref().and_then(Value::as_str) {
+            Some(delta) => {
+                let carried = riverrun_event::SentText { bytes: delta.len(), members };
+                let growth = riverrun_event::Growth::Arguments;
+                let sent = writer.record_text(growth, delta, Some(vec![carried]));
+                let args =
+                    json!({"delta": delta, "itemId": "i2", "outputIndex": 1, "callId": "c_1", "sent": sent});
+                lines.push(event("tool.args", args));
+            }
+            None => lines.extend(
+                writer
+                    .record(one)
+                    .iter()
+                    .map(|raw| event("model.raw", serde_json::to_value(raw).expect("JSON"))),
+            ),
+        }
+        match (one["type"].as_str(), one["output_index"].as_u64()) {
+            (Some("response.output_item.added"), Some(0)) => {
+                let item =
+                    json!({"type": "hosted", "id": "i1", "dialect": "responses", "kind": "web_search_call"});
+                lines.push(event("item.started", json!({"item": item, "outputIndex": 0})));
+                let block = json!({"type": "json", "data": search, "tags": ["begun"]});
+                let updated = json!({"itemId": "i1", "outputIndex": 0, "blockIndex": 0, "block": block, "change": "done"});
+                lines.push(event("item.updated", updated));
+                let patch = json!({"type": "hosted", "id": "i1"});
+                lines.push(event("item.completed", json!({"itemId": "i1", "outputIndex": 0, "item": patch})));
+            }
+            (Some("response.output_item.added"), Some(1)) => {
+                let item = json!({"type": "function_call", "id": "i2", "callId": "c_1", "name": "f", "arguments": ""});
+                lines.push(event("item.started", json!({"item": item, "outputIndex": 1})));
+            }
+            _ => {}
+        }
+    }
+    let patch = json!({"type": "function_call", "id": "i2", "status": "completed"});
+    lines.push(event("item.completed", json!({"itemId": "i2", "outputIndex": 1, "item": patch})));
+    lines.push(event("model.completed", json!({})));
+    (sent, crate::log::Log::of(lines.iter().map(String::as_str)))
+}
+
+fn frames_of(log: &crate::log::Log) -> Vec<Value> {
+    let frames = log.tail(Dialect::AgentsSdk, 0, log.turns().first().copied());
+    frames.iter().map(|frame| serde_json::from_str(&frame.text).expect("JSON")).collect()
+}
+
+#[test]
+fn events_of_the_service_are_told_unchanged() {
+    let completed = json!({"type": "response.completed", "sequence_number": 6,
+        "response": {"id": "resp_1", "model": "gpt", "status": "completed", "usage": {"total_tokens": 3}}});
+    let (sent, log) = service_log(&completed);
+    let told = frames_of(&log);
+    let raw: Vec<&Value> = told
+        .iter()
+        .filter(|frame| frame["type"] == "raw_response_event")
+        .map(|frame| &frame["data"])
+        .collect();
+    assert_eq!(raw, sent.iter().collect::<Vec<_>>());
+    assert!(told.iter().all(|frame| frame.get("rebuilt").is_none()), "{told:#?}");
+}
+
+#[test]
+fn a_reader_that_comes_in_the_middle_gets_a_rebuilt_call() {
+    let (_, log) = service_log(&json!({"type": "response.failed", "response": {}, "sequence_number": 6}));
+    let turn = log.turns().first().copied();
+    for after in 0..log.len() {
+        let tail = log.tail(Dialect::AgentsSdk, after, turn);
+        for frame in tail.iter().filter(|frame| frame.text.contains("raw_response_event")) {
+            assert!(after < 4 || frame.text.contains("\"rebuilt\":true"), "{after}: {}", frame.text);
+        }
+    }
 }

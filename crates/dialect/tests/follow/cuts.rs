@@ -11,6 +11,12 @@ pub trait Client: Default {
     fn take(&mut self, frame: &Delivered) -> Result<(), String>;
     /// What its user sees in the end.
     fn object(&self) -> Value;
+
+    /// A frame without what depends on how many came before it. Where frames have such numbers the server projects a
+    /// turn from its beginning.
+    fn unnumbered(frame: &Delivered) -> Delivered {
+        frame.clone()
+    }
 }
 
 pub fn fold<'a, C: Client>(frames: impl IntoIterator<Item = &'a Delivered>, place: &str) -> C {
@@ -38,7 +44,8 @@ fn check_turn<C: Client>(dialect: Dialect, name: &str, log: &Log, turn: Sequence
         let place = format!("{name}, cut after event {after}");
         let tail = log.tail(dialect, after, Some(turn));
         let rest: Vec<_> = whole.iter().filter(|frame| frame.sequence > after as u64).cloned().collect();
-        assert_eq!(tail, rest, "{place}: the same bytes whoever projects them");
+        let same = |frames: &[Delivered]| frames.iter().map(C::unnumbered).collect::<Vec<_>>();
+        assert_eq!(same(&tail), same(&rest), "{place}: the same bytes whoever projects them");
         let opening = log.opening(dialect, after, Some(turn));
         let again = fold::<C>(opening.iter().chain(&tail), &place).object();
         assert_eq!(again, seen, "{place}");

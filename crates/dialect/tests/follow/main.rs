@@ -5,6 +5,7 @@ mod ag_ui;
 mod agents_sdk;
 mod ai_sdk;
 mod blocks;
+mod blocks_hosted;
 mod cuts;
 mod decided;
 mod golden;

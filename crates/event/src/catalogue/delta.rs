@@ -25,6 +25,7 @@ pub(crate) fn delta(kind: &EventType, text: &str) -> Option<Payload> {
                 block_index: place,
                 logprobs: None,
                 annotations: None,
+                sent: None,
             }))
         }
         (EventType::ReasoningDelta, None | Some("summaryIndex")) if call_id.is_none() => {
@@ -33,6 +34,7 @@ pub(crate) fn delta(kind: &EventType, text: &str) -> Option<Payload> {
                 item_id,
                 output_index,
                 summary_index: place,
+                sent: None,
             }))
         }
         (EventType::ToolArgs, None) => Some(Payload::ToolArgs(ToolArgs {
@@ -40,6 +42,7 @@ pub(crate) fn delta(kind: &EventType, text: &str) -> Option<Payload> {
             item_id,
             output_index,
             call_id: string_or_none(call_id)?,
+            sent: None,
         })),
         _ => None,
     }

@@ -173,7 +173,7 @@ macro_rules! item {
 
 /// Declares the event types and what goes with each: its name, its family, its payload.
 macro_rules! catalogue {
-    ($($family:ident = $family_name:literal, $who:literal, $family_doc:literal {
+    ($($family:ident = $family_name:literal, $family_doc:literal {
         $($variant:ident = $name:literal, $payload:ty, $($extension:ident,)? $doc:literal;)*
     })*) => {
         /// What kind of fact an event is.
@@ -235,10 +235,6 @@ macro_rules! catalogue {
 
             pub const fn as_str(self) -> &'static str {
                 match self { $(Family::$family => $family_name,)* Family::Other => "other" }
-            }
-            /// Who writes these events.
-            pub const fn written_by(self) -> &'static str {
-                match self { $(Family::$family => $who,)* Family::Other => "producer" }
             }
             pub const fn description(self) -> &'static str {
                 match self { $(Family::$family => $family_doc,)* Family::Other => "Types that are not known here." }

@@ -43,6 +43,24 @@ payload! {
         logprobs: Vec<RawJson>,
         /// What the text, this one and what is there, was found to cite; they follow those that are there.
         annotations: Vec<Annotation>,
+        /// How events of the service carried this text, if not one event as expected: bytes, or members that differ.
+        sent: Vec<RawJson>,
+    };
+
+    /// An event of the service's own stream, as the difference from what is expected after those before it.
+    ModelRaw optional {
+        /// The service's name of the event.
+        name: String,
+        /// What differs: JSON pointers and the values there.
+        set: RawJson,
+        /// What is not there: JSON pointers.
+        drop: Vec<String>,
+        /// True for the first event, which needs none before it.
+        fresh: bool,
+        /// A piece of this payload as JSON text, where all of it is too long for one event.
+        part: String,
+        /// True if the next event has the next piece.
+        more: bool,
     };
 
     /// A model call ended well.
@@ -89,6 +107,8 @@ payload! {
         output_index "output_index": u32,
         /// The summary part; absent for the reasoning itself.
         summary_index "summary_index": u32,
+        /// How events of the service carried this text, if not one event as expected: bytes, or members that differ.
+        sent: Vec<RawJson>,
     };
 
     /// One part of a reasoning summary is final.

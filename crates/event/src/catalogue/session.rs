@@ -62,6 +62,9 @@ payload! {
     TurnStarted optional {
         /// The agent that answers.
         agent: String,
+        /// The agent's own texts for people, by language and name, opaque to us: `{"vi":{"stopped":"…"}}`. The language
+        /// `default` is for readers of any other.
+        texts: RawJson,
     };
 
     /// The turn ended well.

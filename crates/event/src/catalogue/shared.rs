@@ -38,6 +38,8 @@ payload! {
         category: String,
         /// True if the same work may succeed later.
         retryable: bool,
+        /// What to do about it.
+        advice: String,
         /// What the service said that failed, in its own words.
         upstream: Box<UpstreamError>,
     };

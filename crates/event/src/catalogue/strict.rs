@@ -69,29 +69,39 @@ impl EventType {
 
     /// The standard's type for this one, and the status that the envelope then carries.
     ///
-    /// None for what the standard cannot say: a strict reader is not sent it. The gap in the sequence is no loss,
-    /// because the deltas, tool events and terminal events that it stands beside are all the standard's own.
-    pub fn strict_type(&self) -> Option<(EventType, Option<&'static str>)> {
+    /// What the standard has no type for is a `run.status`, so that its reader gets every payload.
+    pub fn strict_type(&self) -> (EventType, Option<&'static str>) {
         match self {
-            EventType::TurnCancelled => Some((EventType::TurnFailed, Some("cancelled"))),
-            EventType::ToolCancelled => Some((EventType::ToolFailed, Some("cancelled"))),
-            EventType::ToolOutcomeUnknown => Some((EventType::ToolFailed, Some("unknown"))),
-            EventType::SubagentOutput => Some((EventType::SubagentStatus, Some("streaming"))),
+            EventType::TurnCancelled => (EventType::TurnFailed, Some("cancelled")),
+            EventType::ToolCancelled => (EventType::ToolFailed, Some("cancelled")),
+            EventType::ToolOutcomeUnknown => (EventType::ToolFailed, Some("unknown")),
+            EventType::SubagentOutput => (EventType::SubagentStatus, Some("streaming")),
             EventType::AgentChanged
             | EventType::HandoffRequested
             | EventType::HandoffCompleted
-            | EventType::InputSteered => Some((EventType::RunStatus, Some("running"))),
+            | EventType::InputSteered => (EventType::RunStatus, Some("running")),
             EventType::ChannelPeerTaskLinked | EventType::ChannelPeerTaskUpdated => {
-                Some((EventType::ChannelMessage, None))
+                (EventType::ChannelMessage, None)
             }
-            extension if extension.is_extension() => None,
-            standard => Some((standard.clone(), None)),
+            EventType::Other(_) => (EventType::RunStatus, None),
+            extension if extension.is_extension() => (EventType::RunStatus, None),
+            standard => (standard.clone(), None),
         }
+    }
+
+    /// The members that the Lime profile demands beside those that every event has. It makes no exception for
+    /// `tool.catalog.resolved`, which names no call.
+    pub fn profile_scope(&self) -> Vec<ScopeMember> {
+        let mut members = self.scope().to_vec();
+        if *self == EventType::ToolCatalogResolved {
+            members.extend([ScopeMember::Step, ScopeMember::ToolCall]);
+        }
+        members
     }
 }
 
 /// As [`EventType::strict_type`].
-pub fn strict_type(kind: &EventType) -> Option<(EventType, Option<&'static str>)> {
+pub fn strict_type(kind: &EventType) -> (EventType, Option<&'static str>) {
     kind.strict_type()
 }
 

@@ -7,22 +7,22 @@ use crate::catalogue::macros::catalogue;
 use crate::catalogue::*;
 
 catalogue! {
-    Session = "session", "server", "The durable conversation." {
+    Session = "session", "The durable conversation." {
         SessionCreated = "session.created", Box<SessionInfo>, "A session began.";
         SessionUpdated = "session.updated", Box<SessionInfo>, "Something about the session changed.";
     }
-    Thread = "thread", "server", "An ordered line of turns in a session." {
+    Thread = "thread", "An ordered line of turns in a session." {
         ThreadStarted = "thread.started", Box<ThreadInfo>, "A thread began.";
         ThreadUpdated = "thread.updated", Box<ThreadInfo>, "Something about the thread changed.";
     }
-    Turn = "turn", "server, runner", "One submitted input and everything until its terminal event." {
+    Turn = "turn", "One submitted input and everything until its terminal event." {
         TurnSubmitted = "turn.submitted", Box<TurnSubmitted>, "Somebody asked for something.";
         TurnStarted = "turn.started", Box<TurnStarted>, "Work on the turn began.";
         TurnCompleted = "turn.completed", Box<TurnCompleted>, "The turn ended well.";
         TurnFailed = "turn.failed", Box<TurnFailed>, "The turn ended in a failure.";
         TurnCancelled = "turn.cancelled", Box<TurnCancelled>, extension, "The turn ended because somebody asked for it.";
     }
-    Task = "task", "runner", "An objective, stable over retries." {
+    Task = "task", "An objective, stable over retries." {
         TaskCreated = "task.created", Box<TaskInfo>, "A task came to be.";
         TaskAccepted = "task.accepted", Box<TaskChange>, "A task was taken on.";
         TaskQueued = "task.queued", Box<TaskChange>, "A task waits for its turn.";
@@ -48,26 +48,27 @@ catalogue! {
         TaskAttemptCompleted = "task.attempt.completed", Box<TaskAttempt>, "An attempt ended well.";
         TaskAttemptFailed = "task.attempt.failed", Box<TaskAttempt>, "An attempt failed.";
     }
-    Run = "run", "runner", "One attempt at a task." {
+    Run = "run", "One attempt at a task." {
         RunStatus = "run.status", Box<RunStatus>, "An attempt tells how it fares.";
     }
-    Item = "item", "runner, producer", "What a task puts out." {
+    Item = "item", "What a task puts out." {
         ItemStarted = "item.started", Box<ItemStarted>, extension, "An item began.";
         ItemUpdated = "item.updated", Box<ItemUpdated>, extension, "A block of an item came, was replaced as a whole, or is final.";
         ItemCompleted = "item.completed", Box<ItemCompleted>, extension, "An item is final.";
         ItemRetracted = "item.retracted", Box<ItemRetracted>, extension, "An item was taken back after it was shown.";
     }
-    Model = "model", "runner, producer", "Calls of a model." {
+    Model = "model", "Calls of a model." {
         ModelRequested = "model.requested", Box<ModelRequested>, "A model call begins.";
         ModelDelta = "model.delta", ModelDelta, "Text of a message block.";
+        ModelRaw = "model.raw", Box<ModelRaw>, extension, "An event of the model service's own stream.";
         ModelCompleted = "model.completed", Box<ModelCompleted>, "A model call ended well.";
         ModelFailed = "model.failed", Box<ModelFailed>, "A model call failed.";
     }
-    Reasoning = "reasoning", "runner, producer", "What the model thinks." {
+    Reasoning = "reasoning", "What the model thinks." {
         ReasoningDelta = "reasoning.delta", ReasoningDelta, "Text of the model's reasoning.";
         ReasoningSummary = "reasoning.summary", ReasoningSummary, "One part of a reasoning summary is final.";
     }
-    Tool = "tool", "runner, producer", "Tools and their calls." {
+    Tool = "tool", "Tools and their calls." {
         ToolCatalogResolved = "tool.catalog.resolved", Box<ToolCatalogResolved>, "The tools that are at hand are known.";
         ToolStarted = "tool.started", Box<ToolStarted>, "A tool begins to run.";
         ToolArgs = "tool.args", ToolArgs, "Text of a tool call's arguments.";
@@ -77,36 +78,36 @@ catalogue! {
         ToolCancelled = "tool.cancelled", Box<ToolCancelled>, extension, "A tool was stopped, or was never begun.";
         ToolOutcomeUnknown = "tool.outcome_unknown", Box<ToolOutcomeUnknown>, extension, "Nobody knows whether a tool had its effect.";
     }
-    Action = "action", "runner, server", "Decisions that somebody must make." {
+    Action = "action", "Decisions that somebody must make." {
         ActionRequired = "action.required", Box<ActionRequired>, "Somebody must decide.";
         ActionResolved = "action.resolved", Box<ActionResolved>, "Somebody decided.";
     }
-    Queue = "queue", "server", "Turns that wait." {
+    Queue = "queue", "Turns that wait." {
         QueueChanged = "queue.changed", Box<QueueChanged>, "The queue of a thread changed.";
     }
-    Agent = "agent", "runner", "Who has the conversation." {
+    Agent = "agent", "Who has the conversation." {
         AgentChanged = "agent.changed", Box<AgentChanged>, extension, "Another agent has the conversation now.";
     }
-    Handoff = "handoff", "runner", "Work that goes from one agent to another." {
+    Handoff = "handoff", "Work that goes from one agent to another." {
         HandoffRequested = "handoff.requested", Box<HandoffRequested>, extension, "The model asked to hand the work to another agent.";
         HandoffCompleted = "handoff.completed", Box<HandoffCompleted>, extension, "Another agent took the work.";
     }
-    Input = "input", "server", "What a running turn is told." {
+    Input = "input", "What a running turn is told." {
         InputSteered = "input.steered", Box<InputSteered>, extension, "A running turn was given more input.";
     }
-    Context = "context", "runner", "What the model reads." {
+    Context = "context", "What the model reads." {
         ContextResolved = "context.resolved", Box<ContextResolved>, "What the model will read is known.";
         ContextCompactionStarted = "context.compaction.started", Box<Compaction>, "Older context is about to be replaced by a summary.";
         ContextCompactionCompleted = "context.compaction.completed", Box<Compaction>, "Older context was replaced by a summary.";
         ContextCompactionFailed = "context.compaction.failed", Box<Compaction>, "Older context could not be replaced by a summary.";
     }
-    Artifact = "artifact", "runner, producer", "What outlives the conversation." {
+    Artifact = "artifact", "What outlives the conversation." {
         ArtifactChanged = "artifact.changed", Box<ArtifactChanged>, "An artifact came or changed.";
     }
-    Evidence = "evidence", "producer", "What proves how the work went." {
+    Evidence = "evidence", "What proves how the work went." {
         EvidenceChanged = "evidence.changed", Box<EvidenceChanged>, "Evidence came or changed.";
     }
-    Subagent = "subagent", "runner, producer", "Agents that work for another agent." {
+    Subagent = "subagent", "Agents that work for another agent." {
         SubagentSpawned = "subagent.spawned", Box<SubagentSpawned>, "A sub-agent came to be.";
         SubagentStatus = "subagent.status", Box<SubagentStatus>, "A sub-agent tells how it stands.";
         SubagentInput = "subagent.input", Box<SubagentInput>, "A sub-agent was told something.";
@@ -115,35 +116,35 @@ catalogue! {
         SubagentFailed = "subagent.failed", Box<SubagentFailed>, "A sub-agent failed.";
         SubagentClosed = "subagent.closed", Box<SubagentClosed>, "A sub-agent was closed.";
     }
-    Limit = "limit", "runner", "What may be used up." {
+    Limit = "limit", "What may be used up." {
         LimitChanged = "limit.changed", Box<LimitState>, "A limit stands differently.";
     }
-    Snapshot = "snapshot", "server, producer", "Read models." {
+    Snapshot = "snapshot", "Read models." {
         SnapshotUpdated = "snapshot.updated", Box<SnapshotInfo>, "A read model was made anew.";
         SnapshotRepaired = "snapshot.repaired", Box<SnapshotInfo>, "A read model was made anew because events are missing.";
     }
-    Runtime = "runtime", "server, runner", "The runtime itself." {
+    Runtime = "runtime", "The runtime itself." {
         RuntimeWarning = "runtime.warning", Box<RuntimeNotice>, "Something may be wrong.";
         RuntimeError = "runtime.error", Box<RuntimeNotice>, "Something is wrong.";
     }
-    Permission = "permission", "producer", "What may be done." {
+    Permission = "permission", "What may be done." {
         PermissionEvaluated = "permission.evaluated", Box<PermissionDecision>, "The rules were asked.";
         PermissionRequested = "permission.requested", Box<PermissionDecision>, "A permission is asked for.";
         PermissionResolved = "permission.resolved", Box<PermissionDecision>, "A permission was given or refused.";
     }
-    Sandbox = "sandbox", "producer", "The walls around what runs." {
+    Sandbox = "sandbox", "The walls around what runs." {
         SandboxApplied = "sandbox.applied", Box<SandboxProfile>, "The walls are up.";
         SandboxViolation = "sandbox.violation", Box<SandboxViolation>, "Something ran against the walls.";
     }
-    Hook = "hook", "producer", "Code of the operator that runs at certain points." {
+    Hook = "hook", "Code of the operator that runs at certain points." {
         HookStarted = "hook.started", Box<HookRun>, "A hook begins.";
         HookCompleted = "hook.completed", Box<HookRun>, "A hook ended well.";
         HookFailed = "hook.failed", Box<HookRun>, "A hook failed.";
     }
-    Policy = "policy", "producer", "The rules that hold." {
+    Policy = "policy", "The rules that hold." {
         PolicyChanged = "policy.changed", Box<PolicyChanged>, "Other rules hold from now on.";
     }
-    Process = "process", "runner", "Processes of the operating system." {
+    Process = "process", "Processes of the operating system." {
         ProcessStarted = "process.started", Box<ProcessStarted>, "A process begins.";
         ProcessOutput = "process.output", Box<ProcessOutput>, "A process wrote something.";
         ProcessInput = "process.input", Box<ProcessInput>, "A process was given something to read.";
@@ -151,25 +152,25 @@ catalogue! {
         ProcessFailed = "process.failed", Box<ProcessEnded>, "A process failed.";
         ProcessTerminated = "process.terminated", Box<ProcessEnded>, "A process was ended.";
     }
-    Routing = "routing", "runner", "The choice of a model." {
+    Routing = "routing", "The choice of a model." {
         RoutingCandidatesResolved = "routing.candidates.resolved", Box<CandidateModels>, "The models that could answer are known.";
         RoutingDecided = "routing.decided", Box<RoutingDecision>, "A model was chosen.";
         RoutingFallbackApplied = "routing.fallback.applied", Box<RoutingDecision>, "Another model was chosen after a failure.";
         RoutingNotPossible = "routing.not_possible", Box<RoutingDecision>, "No model fits.";
         RoutingSingleCandidate = "routing.single_candidate", Box<RoutingDecision>, "Only one model could answer.";
     }
-    Cost = "cost", "runner", "What the work costs." {
+    Cost = "cost", "What the work costs." {
         CostEstimated = "cost.estimated", Box<Cost>, "What something will cost.";
         CostRecorded = "cost.recorded", Box<Cost>, "What something did cost.";
     }
-    RateLimit = "rate_limit", "runner", "Providers that refuse for a while." {
+    RateLimit = "rate_limit", "Providers that refuse for a while." {
         RateLimitHit = "rate_limit.hit", Box<RateLimitHit>, "A provider refused because of too many requests.";
     }
-    Quota = "quota", "runner", "What an account may use up." {
+    Quota = "quota", "What an account may use up." {
         QuotaLow = "quota.low", Box<LimitState>, "A quota is nearly used up.";
         QuotaBlocked = "quota.blocked", Box<LimitState>, "A quota is used up.";
     }
-    Channel = "channel", "producer", "Connections to other systems." {
+    Channel = "channel", "Connections to other systems." {
         ChannelConnected = "channel.connected", Box<ChannelState>, "A channel is open.";
         ChannelDisconnected = "channel.disconnected", Box<ChannelState>, "A channel was cut.";
         ChannelResumed = "channel.resumed", Box<ChannelState>, "A channel is open again.";
@@ -179,7 +180,7 @@ catalogue! {
         ChannelPeerTaskLinked = "channel.peer_task.linked", Box<PeerTask>, extension, "A task at the other end stands for one here.";
         ChannelPeerTaskUpdated = "channel.peer_task.updated", Box<PeerTask>, extension, "A task at the other end stands differently.";
     }
-    Job = "job", "producer", "Many like pieces of work." {
+    Job = "job", "Many like pieces of work." {
         JobCreated = "job.created", Box<JobInfo>, "A job came to be.";
         JobStarted = "job.started", Box<JobInfo>, "Work on a job began.";
         JobProgress = "job.progress", Box<JobInfo>, "A job tells how far it is.";
@@ -190,19 +191,19 @@ catalogue! {
         JobFailed = "job.failed", Box<JobInfo>, "A job failed.";
         JobCancelled = "job.cancelled", Box<JobInfo>, "A job was stopped.";
     }
-    Output = "output", "server, producer", "Large outputs." {
+    Output = "output", "Large outputs." {
         OutputSpilled = "output.spilled", Box<OutputChanged>, "A large output was moved out of its event.";
         OutputTruncated = "output.truncated", Box<OutputChanged>, "A large output was cut.";
         OutputRedacted = "output.redacted", Box<OutputChanged>, "Something was taken out of an output.";
         OutputExpired = "output.expired", Box<OutputChanged>, "A large output is gone.";
     }
-    History = "history", "server, producer", "What was there before." {
+    History = "history", "What was there before." {
         HistoryWindowLoaded = "history.window.loaded", Box<HistoryWindow>, "A stretch of history was loaded.";
         HistoryReconstructed = "history.reconstructed", Box<HistoryReconstructed>, "History was put together from what was left.";
         HistoryRollbackStarted = "history.rollback.started", Box<HistoryRollback>, "History is about to go back to an earlier place.";
         HistoryRollbackCompleted = "history.rollback.completed", Box<HistoryRollback>, "History went back to an earlier place.";
     }
-    Benchmark = "benchmark", "producer", "Measurements of agents." {
+    Benchmark = "benchmark", "Measurements of agents." {
         BenchmarkDatasetResolved = "benchmark.dataset.resolved", Box<BenchmarkInfo>, "The data set is known.";
         BenchmarkConfigurationResolved = "benchmark.configuration.resolved", Box<BenchmarkInfo>, "The configuration is known.";
         BenchmarkTrialStarted = "benchmark.trial.started", Box<BenchmarkInfo>, "A trial began.";

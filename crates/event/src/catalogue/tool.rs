@@ -43,14 +43,22 @@ payload! {
         /// The tool.
         tool_name "tool_name": String,
     } optional {
-        /// The arguments without secrets, opaque to us.
+        /// The arguments that run, without secrets and large values, opaque to us.
         safe_args "safe_args": RawJson,
         /// `allowed`, `ask`, `denied`, `sandboxed`, `unavailable`.
         policy: String,
+        /// The rules that let the call run: `policy:MODE`, `rule:ID`, `hook:NAME`.
+        rule_refs "rule_refs": Vec<BlobRef>,
+        /// Who let the call run: `policy`, `rule`, `person`.
+        decision_source "decision_source": String,
+        /// The action by which somebody let the call run.
+        approval_action_id "approval_action_id": String,
         /// Where large arguments are.
         input_ref "input_ref": BlobRef,
-        /// The beginning of the arguments.
+        /// The beginning of large arguments.
         preview: String,
+        /// Media type, encoding, size and digest of large arguments, opaque to us.
+        metadata: RawJson,
     };
 
     /// Text of a tool call's arguments.
@@ -64,6 +72,8 @@ payload! {
         output_index "output_index": u32,
         /// The call.
         call_id "call_id": String,
+        /// How events of the service carried this text, if not one event as expected: bytes, or members that differ.
+        sent: Vec<RawJson>,
     };
 
     /// A running tool tells how far it is.
@@ -88,7 +98,8 @@ payload! {
         output_ref "output_ref": BlobRef,
         /// How long it ran, in milliseconds.
         duration_ms "duration_ms": u64,
-        /// What else the tool said, opaque to us.
+        /// Media type, encoding, size, digest, truncation and redaction of a large result, and what else the tool said,
+        /// opaque to us.
         metadata: RawJson,
         /// Where the structured result is.
         structured_content_ref "structured_content_ref": BlobRef,
@@ -109,6 +120,10 @@ payload! {
         output_ref "output_ref": BlobRef,
         /// How long it ran, in milliseconds.
         duration_ms "duration_ms": u64,
+        /// The beginning of a large output.
+        preview: String,
+        /// Media type, encoding, size, digest, truncation and redaction of a large output, opaque to us.
+        metadata: RawJson,
     };
 
     /// A tool was stopped, or was never begun.
@@ -159,6 +174,10 @@ payload! {
         scope: RawJson,
         /// The calls that were asked for together.
         batch_id "batch_id": String,
+        /// The number of this action among those of its batch that were required at once, from 0.
+        batch_index "batch_index": u32,
+        /// How many actions of the batch were required at once. Absent for one alone.
+        batch_size "batch_size": u32,
     };
 
     /// Somebody decided.

@@ -83,6 +83,12 @@ impl Composer {
         }
     }
 
+    /// Names another version of the envelope than ours, for a profile that fixes it.
+    pub fn with_schema_version(mut self, version: &str) -> Self {
+        self.before_time = format!("\",\"schemaVersion\":\"{version}\",\"timestamp\":\"");
+        self
+    }
+
     fn stem(&self, sequence: Sequence) -> &str {
         let earlier = self.earlier_stems.iter().find(|(through, _)| sequence <= *through);
         earlier.map_or(&self.event_id_stem, |(_, stem)| stem)

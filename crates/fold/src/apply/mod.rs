@@ -171,6 +171,9 @@ impl Step<'_> {
             P::ProcessTerminated(ended) => self.process_ended(Status::Cancelled, ended),
             P::SnapshotUpdated(info) | P::SnapshotRepaired(info) => self.snapshot(info),
 
+            // It repeats what the other events say.
+            P::ModelRaw(_) => {}
+
             // Told and kept; the read models show them.
             P::TaskProgress(_)
             | P::TaskProfileResolved(_)

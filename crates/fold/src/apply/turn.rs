@@ -92,6 +92,7 @@ impl Step<'_> {
         state.started_at.get_or_insert(self.event.timestamp);
         state.run_id = run_id.or(state.run_id.take());
         state.agent = started.agent.clone().or(state.agent.take());
+        state.texts.clone_from(&started.texts);
         state.task_id = self.event.scope.task_id.clone().or(state.task_id.take());
         let (turn_id, thread_id, agent) =
             (state.turn_id.clone(), state.thread_id.clone(), state.agent.clone());

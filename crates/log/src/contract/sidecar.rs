@@ -5,8 +5,8 @@ use bytes::Bytes;
 use super::Case;
 use super::bench::*;
 use crate::{
-    ApiKey, Append, Blob, BlobInfo, BlobRef, Credential, Error, Fact, NewBlob, SealedTurn, Snapshot,
-    SnapshotFound,
+    ApiKey, Append, Blob, BlobInfo, BlobRef, Credential, Error, Fact, NewBlob, SealedTurn, SessionKey, Share,
+    Snapshot, SnapshotFound,
 };
 
 pub const CASES: &[Case] = &[
@@ -19,6 +19,8 @@ pub const CASES: &[Case] = &[
     ("the_newest_sealed_turns_come_in_order", the_newest_sealed_turns_come_in_order),
     ("keys_are_kept_and_revoked_once", keys_are_kept_and_revoked_once),
     ("credentials_are_read_by_version", credentials_are_read_by_version),
+    ("a_deletion_is_remembered_for_its_tenant", a_deletion_is_remembered_for_its_tenant),
+    ("shares_are_found_by_id_and_go_with_their_session", shares_are_found_by_id_and_go_with_their_session),
 ];
 
 fn blob(session: Option<&str>, bytes: &'static str) -> NewBlob {
@@ -170,6 +172,33 @@ fn keys_are_kept_and_revoked_once(bench: &mut dyn Bench) {
     assert_eq!(ok(log.key(&id("key_9"))), None);
 }
 
+fn a_deletion_is_remembered_for_its_tenant(bench: &mut dyn Bench) {
+    let log = bench.log();
+    let (there, gone) = (made(&*log, "there"), made(&*log, "gone"));
+    assert_eq!(ok(log.deleted_at(&gone)), None);
+    ok(log.note_deletion(&gone, time(10)));
+    assert!(ok(log.delete_session(&gone)));
+    let at = Some(time(10));
+    assert_eq!(ok(log.deleted_at(&gone)), at);
+    let foreign = SessionKey::new(id("other"), gone.session.clone());
+    let absent = SessionKey::new(gone.tenant.clone(), id("absent"));
+    for key in [&there, &foreign, &absent] {
+        assert_eq!(ok(log.deleted_at(key)), None, "{key:?}");
+    }
+    drop(log);
+    if bench.reopen() {
+        assert_eq!(ok(bench.log().deleted_at(&gone)), at, "a restart forgets nothing");
+    }
+    let log = bench.log();
+    assert_eq!(ok(log.drop_deletions(time(10))), 0);
+    assert_eq!(ok(log.drop_deletions(time(11))), 1);
+    assert_eq!(ok(log.deleted_at(&gone)), None);
+    ok(log.note_deletion(&there, time(12)));
+    assert!(ok(log.delete_session(&there)));
+    assert_eq!(made(&*log, "there"), there);
+    assert_eq!(ok(log.deleted_at(&there)), None, "one that was made again is not deleted");
+}
+
 fn credentials_are_read_by_version(bench: &mut dyn Bench) {
     let log = bench.log();
     let credential = |name: &str, expires: u64| Credential {
@@ -208,5 +237,38 @@ fn credentials_are_read_by_version(bench: &mut dyn Bench) {
     drop(log);
     if bench.reopen() {
         assert_eq!(names(&ok(bench.log().credentials(0))), ["cred_3"]);
+    }
+}
+
+fn shares_are_found_by_id_and_go_with_their_session(bench: &mut dyn Bench) {
+    let log = bench.log();
+    let (a, b) = (made(&*log, "a"), made(&*log, "b"));
+    let share = |name: &str, key: &crate::SessionKey, created: u64| Share {
+        id: id(name),
+        key: key.clone(),
+        title: "A talk".to_owned(),
+        through: seq(7),
+        created_at: time(created),
+        expires_at: time(90),
+        revoked_at: None,
+    };
+    let (first, second, other) = (share("shr_2", &a, 1), share("shr_1", &a, 2), share("shr_3", &b, 3));
+    for one in [&first, &second, &other] {
+        ok(log.put_share(one.clone()));
+    }
+    assert_eq!(ok(log.share(&id("shr_2"))), Some(first.clone()));
+    assert_eq!(ok(log.share(&id("shr_9"))), None);
+    assert_eq!(ok(log.shares(&a)), [first.clone(), second.clone()]);
+    let revoked = Share { through: seq(9), revoked_at: Some(time(5)), ..second };
+    ok(log.put_share(revoked.clone()));
+    assert_eq!(ok(log.shares(&a)), [first.clone(), revoked.clone()]);
+    assert!(first.is_live(time(89)) && !first.is_live(time(90)) && !revoked.is_live(time(1)));
+    let absent = super::bench::key("absent");
+    assert_eq!(refused(log.put_share(share("shr_4", &absent, 1))), Error::NoSession(absent.session.clone()));
+    assert!(ok(log.delete_session(&b)));
+    assert_eq!(ok(log.share(&id("shr_3"))), None);
+    drop(log);
+    if bench.reopen() {
+        assert_eq!(ok(bench.log().shares(&a)), [first, revoked]);
     }
 }

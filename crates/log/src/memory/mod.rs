@@ -13,14 +13,14 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use riverrun_event::{
-    ActionId, CommandId, IdOrigin, KeyId, OwnerId, ProducerId, Sequence, TaskId, TenantId, TurnId,
+    ActionId, CommandId, IdOrigin, KeyId, OwnerId, ProducerId, Sequence, ShareId, TaskId, TenantId, TurnId,
 };
 
 use crate::{
     ActionQuery, ActionRecord, ApiKey, Append, Appended, Blob, BlobInfo, BlobRef, Chunk, Clock, Command,
     Created, Credential, Enqueued, Error, Expired, ExpiredQuery, Health, IdempotencyRecord, Lease, Listener,
     Log, NewBlob, NewCommand, NewSession, Page, ProducerState, Remembered, Sealed, SealedTurn, SessionHead,
-    SessionKey, SessionQuery, SessionRecord, Shard, Snapshot, SnapshotFound, Stats, StorageQuotas,
+    SessionKey, SessionQuery, SessionRecord, Shard, Share, Snapshot, SnapshotFound, Stats, StorageQuotas,
     TaskRecord, Ticket, Timestamp, TurnRecord, Usage, Verification,
 };
 use state::State;
@@ -82,6 +82,22 @@ impl Log for MemoryLog {
     }
     fn delete_session(&self, key: &SessionKey) -> Ticket<bool> {
         self.run(|state| Ok(state.delete_session(key)))
+    }
+    fn note_deletion(&self, key: &SessionKey, at: Timestamp) -> Ticket<()> {
+        self.run(|state| {
+            state.note_deletion(key, at);
+            Ok(())
+        })
+    }
+    fn deleted_at(&self, key: &SessionKey) -> Ticket<Option<Timestamp>> {
+        self.run(|state| Ok(state.deletions.get(key).copied()))
+    }
+    fn drop_deletions(&self, before: Timestamp) -> Ticket<u64> {
+        self.run(|state| {
+            let count = state.deletions.len();
+            state.deletions.retain(|_, at| *at >= before);
+            Ok((count - state.deletions.len()) as u64)
+        })
     }
     fn append(&self, append: Append) -> Ticket<Appended> {
         let now = self.clock.now();
@@ -216,6 +232,24 @@ impl Log for MemoryLog {
             let before = state.credentials.len();
             state.credentials.retain(|_, known| known.expires_at >= expired_before);
             Ok((before - state.credentials.len()) as u64)
+        })
+    }
+    fn put_share(&self, share: Share) -> Ticket<()> {
+        self.run(|state| {
+            state.find(&share.key)?;
+            state.shares.insert(share.id.clone(), share);
+            Ok(())
+        })
+    }
+    fn share(&self, id: &ShareId) -> Ticket<Option<Share>> {
+        self.run(|state| Ok(state.shares.get(id).cloned()))
+    }
+    fn shares(&self, key: &SessionKey) -> Ticket<Vec<Share>> {
+        self.run(|state| {
+            let mut found: Vec<Share> =
+                state.shares.values().filter(|share| share.key == *key).cloned().collect();
+            found.sort_by(|a, b| (a.created_at, &a.id).cmp(&(b.created_at, &b.id)));
+            Ok(found)
         })
     }
     fn seal(&self, key: &SessionKey, through: Sequence) -> Ticket<Sealed> {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
-use riverrun_event::{KeyId, OwnerId, Sequence, TenantId};
+use riverrun_event::{KeyId, OwnerId, Sequence, ShareId, TenantId};
 
 use super::session::Session;
 use super::store::StoredBlob;
@@ -11,7 +11,7 @@ use crate::seeded::{self, Bug};
 use crate::{
     Admission, ApiKey, Append, Appended, BlobRef, CommandChange, Committed, Created, Credential, Epoch,
     Error, Fact, IdempotencyRecord, Lease, Link, Listener, NewSession, ProducerState, SessionHead,
-    SessionKey, SessionRecord, Shard, Standing, StorageQuotas, Timestamp, Usage, UsageChange, admit,
+    SessionKey, SessionRecord, Shard, Share, Standing, StorageQuotas, Timestamp, Usage, UsageChange, admit,
 };
 
 #[derive(Default)]
@@ -19,9 +19,12 @@ pub struct State {
     pub closed: bool,
     pub listener: Option<Listener>,
     pub sessions: HashMap<SessionKey, Session>,
+    /// When somebody deleted sessions.
+    pub deletions: HashMap<SessionKey, Timestamp>,
     pub keys: BTreeMap<KeyId, ApiKey>,
     /// By version.
     pub credentials: BTreeMap<u64, Credential>,
+    pub shares: HashMap<ShareId, Share>,
     pub(super) blobs: HashMap<(TenantId, BlobRef), StoredBlob>,
     pub(super) answers: HashMap<(TenantId, String), IdempotencyRecord>,
     pub quotas: StorageQuotas,
@@ -111,6 +114,7 @@ impl State {
             return Ok(Created { record: session.record.clone(), new: false });
         }
         self.used(&key.tenant).admit_session(self.quotas.of(&key.tenant))?;
+        self.deletions.remove(key);
         self.change_usage(&key.tenant, UsageChange { sessions: 1, ..UsageChange::default() });
         let number = self.number();
         let head = SessionHead {

@@ -30,7 +30,18 @@ impl State {
             stays
         });
         self.change_usage(&key.tenant, change);
+        self.shares.retain(|_, share| share.key != *key);
         true
+    }
+
+    /// The oldest goes when there are too many for a memory.
+    pub fn note_deletion(&mut self, key: &SessionKey, at: Timestamp) {
+        const MOST: usize = 10_000;
+        if self.deletions.len() >= MOST {
+            let oldest = self.deletions.iter().min_by_key(|(_, at)| **at).map(|(key, _)| key.clone());
+            oldest.map(|key| self.deletions.remove(&key));
+        }
+        self.deletions.insert(key.clone(), at);
     }
 
     pub fn enqueue(&mut self, command: NewCommand) -> Result<Enqueued, Error> {

@@ -197,11 +197,15 @@ impl<A: Api> Provider for HttpProvider<A> {
             Ok(made) => made,
             Err(error) => return stream::iter([ModelEvent::Failed(error)]).boxed(),
         };
+        let mut decoder = A::decoder(&self.name, &seed);
+        if request.keep_events {
+            decoder.keep_events();
+        }
         let call = Call::new(
             self.endpoint.clone(),
             self.tls.clone(),
             message,
-            A::decoder(&self.name, &seed),
+            decoder,
             self.secrets.clone(),
             self.limits,
             request.keep_raw,

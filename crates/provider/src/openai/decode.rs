@@ -19,6 +19,7 @@ pub(crate) struct Responses {
     cited: BTreeSet<(u32, String)>,
     /// A message that is done. The whole response, if it comes next, may say what it cites.
     done: Option<(u32, Option<Value>)>,
+    keeps_events: bool,
 }
 
 /// Members of a response that have a place here, or that the caller said.
@@ -53,6 +54,7 @@ impl Responses {
             refused: false,
             cited: BTreeSet::new(),
             done: None,
+            keeps_events: false,
         }
     }
 
@@ -194,11 +196,34 @@ impl Responses {
 }
 
 impl Protocol for Responses {
+    fn keep_events(&mut self) {
+        self.keeps_events = true;
+    }
+
+    /// What ends the answer is given along before its end, everything else behind what it gave.
     fn frame(&mut self, frame: &Json, answer: &mut Answer) {
-        let value = &frame.value;
-        if !matches!(frame.text("type"), "response.completed" | "response.incomplete" | "keepalive") {
+        let (value, name) = (&frame.value, frame.text("type"));
+        let is_event = self.keeps_events && (name == "error" || name.starts_with("response."));
+        let is_end =
+            matches!(name, "response.completed" | "response.incomplete" | "response.failed" | "error");
+        if is_event && is_end {
+            answer.original(value);
+        }
+        // The end of the text before this event is not what this event gave.
+        if !matches!(name, "response.completed" | "response.incomplete" | "keepalive") {
             self.write_done(answer);
         }
+        let before = answer.said();
+        self.read(frame, answer);
+        if is_event && !is_end && !frame.has_lone_surrogates {
+            answer.originated(before, value);
+        }
+    }
+}
+
+impl Responses {
+    fn read(&mut self, frame: &Json, answer: &mut Answer) {
+        let value = &frame.value;
         let is_word =
             !matches!(frame.text("type"), "response.output_item.added" | "response.output_item.done");
         if let Some(index) = self.hosted(frame, answer).filter(|_| is_word) {

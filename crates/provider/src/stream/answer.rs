@@ -3,7 +3,7 @@
 //! Items start once and are done once, text goes only to a started item, an unfinished tool call is never done, and
 //! exactly one terminal event comes last.
 
-use riverrun_event::{Annotation, Block, RawJson, Usage};
+use riverrun_event::{Annotation, Block, RawJson, SentText, Usage};
 use serde_json::{Map, Value, json};
 
 use super::json::tokens;
@@ -193,6 +193,41 @@ impl Answer {
         }
         if let Ok(frame) = RawJson::of(&frame) {
             self.say(ModelEvent::Frame { index, frame });
+        }
+    }
+
+    /// The service's event itself.
+    pub fn original(&mut self, event: &Value) {
+        self.say(ModelEvent::Original(event.clone()));
+    }
+
+    /// How many events there are.
+    pub fn said(&self) -> usize {
+        self.events.len()
+    }
+
+    /// The service's event behind what it gave since there were `before` events: with its text if it gave just that.
+    pub fn originated(&mut self, before: usize, event: &Value) {
+        fn is_text(event: &ModelEvent) -> bool {
+            event.text().is_some()
+        }
+        match &mut self.events[before..] {
+            [only] if only.text().is_some() && only.text() == event["delta"].as_str() => {
+                let mut members = event.as_object().cloned().unwrap_or_default();
+                let bytes = members.remove("delta").and_then(|delta| Some(delta.as_str()?.len()));
+                let events = vec![SentText { bytes: bytes.unwrap_or_default(), members }];
+                let text = std::mem::replace(only, ModelEvent::Original(Value::Null));
+                *only = ModelEvent::Sent { text: Box::new(text), events };
+            }
+            // Text that differs from the service's stands for its event.
+            others if others.iter().any(is_text) && event["delta"].is_string() => {}
+            others => {
+                for other in others.iter_mut().filter(|other| is_text(other)) {
+                    let text = std::mem::replace(other, ModelEvent::Original(Value::Null));
+                    *other = ModelEvent::Sent { text: Box::new(text), events: Vec::new() };
+                }
+                self.original(event);
+            }
         }
     }
 

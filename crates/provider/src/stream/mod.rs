@@ -28,6 +28,9 @@ pub trait Decoder: Send {
 
     /// The terminal event came: further bytes say nothing.
     fn is_over(&self) -> bool;
+
+    /// From now on the service's own events are given along. Only a decoder of Responses has them.
+    fn keep_events(&mut self) {}
 }
 
 /// One service's reading of its frames.
@@ -41,6 +44,9 @@ pub(crate) trait Protocol: Send {
 
     /// `[DONE]`, the one frame that is no JSON. It is no terminal unless the service says so.
     fn done_mark(&mut self, _answer: &mut Answer) {}
+
+    /// See [`Decoder::keep_events`].
+    fn keep_events(&mut self) {}
 
     /// The body ended; services whose end is the end of the body complete here.
     fn end(&mut self, _answer: &mut Answer) {}
@@ -120,6 +126,10 @@ impl<P: Protocol> Decoder for SseDecoder<P> {
 
     fn is_over(&self) -> bool {
         self.answer.is_over()
+    }
+
+    fn keep_events(&mut self) {
+        self.protocol.keep_events();
     }
 }
 

@@ -86,6 +86,12 @@ pub fn to_json(event: &ModelEvent) -> Value {
         ModelEvent::State(state) => json!({"state": raw(state)}),
         ModelEvent::Vendor { name, data } => json!({"vendor": name, "data": raw(data)}),
         ModelEvent::Warning { code, detail, .. } => json!({"warning": code, "detail": raw(detail)}),
+        ModelEvent::Original(event) => json!({"original": event}),
+        ModelEvent::Sent { text, events } => {
+            let events: Vec<&serde_json::Map<String, Value>> =
+                events.iter().map(|event| &event.members).collect();
+            json!({"sent": to_json(text), "by": events})
+        }
         ModelEvent::Raw(bytes) => json!({"raw": String::from_utf8_lossy(bytes)}),
         ModelEvent::Completed { stop, usage, members: None } => {
             json!({"completed": stop_word(stop), "usage": usage})

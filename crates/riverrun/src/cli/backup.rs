@@ -10,6 +10,7 @@ use riverrun_log::Log;
 use super::Context;
 use super::connect::DEFAULT_DATA_DIR;
 use super::exit::{Exit, Failure, Outcome};
+use super::progress::Progress;
 
 #[derive(Debug, Args)]
 pub struct BackupArgs {
@@ -42,7 +43,9 @@ async fn copy_store(args: &BackupArgs, context: &Context) -> Outcome {
     match super::store::open(&args.data_dir, None) {
         Ok(log) => {
             context.output.note(&format!("copying {}", args.data_dir.display()));
-            let copied = log.backup(&args.file).await;
+            let (size, file) = (size_of(&args.data_dir), args.file.clone());
+            let progress = Progress::new(context.output, "copying");
+            let copied = progress.during(log.backup(&args.file), || (length(&file), size)).await;
             // The copy is whole already; closing only makes the next start quick.
             let _ = log.close().await;
             copied.map_err(|error| Failure::new(Exit::Io, error).hint("is there room for the copy?"))
@@ -57,7 +60,10 @@ async fn ask_server(args: &BackupArgs, context: &Context) -> Outcome {
     let key = context.connect.key_in(&args.data_dir)?;
     let client = Client::new(&context.connect.url(), key.as_deref())?;
     context.output.note(&format!("{} is in use; its server makes the copy", args.data_dir.display()));
-    let backup = client.back_up().await?;
+    let (size, began) = (size_of(&args.data_dir), std::time::SystemTime::now());
+    let copies = args.data_dir.join("backups");
+    let progress = Progress::new(context.output, "copying");
+    let backup = progress.during(client.back_up(), || (newest(&copies, began), size)).await?;
     let made = args.data_dir.join("backups").join(&backup.file);
     if !made.is_file() {
         let what = format!("the server at {} made the copy elsewhere", context.connect.url());
@@ -70,6 +76,26 @@ async fn ask_server(args: &BackupArgs, context: &Context) -> Outcome {
     move_to(&made, &args.file).map_err(|error| {
         Failure::file(&args.file, &error).hint(format_args!("the copy is at {}", made.display()))
     })
+}
+
+/// The bytes of the store in a data directory.
+fn size_of(directory: &Path) -> Option<u64> {
+    let files = fs::read_dir(directory).ok()?.flatten().map(|entry| entry.path());
+    let of_store = files.filter(|path| path.extension().is_some_and(|ending| ending == "db"));
+    Some(of_store.map(|path| length(&path)).sum())
+}
+
+fn length(path: &Path) -> u64 {
+    fs::metadata(path).map_or(0, |metadata| metadata.len())
+}
+
+/// The bytes of the copy that was begun since.
+fn newest(directory: &Path, since: std::time::SystemTime) -> u64 {
+    let files = fs::read_dir(directory).into_iter().flatten().flatten();
+    let new = files
+        .filter_map(|entry| entry.metadata().ok())
+        .filter(|file| file.is_file() && file.modified().is_ok_and(|changed| changed >= since));
+    new.map(|file| file.len()).max().unwrap_or(0)
 }
 
 /// Moves a file, to another disk too, and never over another one.

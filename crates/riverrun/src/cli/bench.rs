@@ -9,7 +9,8 @@ use super::Context;
 use super::exit::{Exit, Failure, Outcome};
 
 /// What a measurement needs more of than a service: one tenant opens every stream.
-const CONFIG: &str = "[limits]\nconnections = 20000\nstreams_per_tenant = 20000\n";
+const CONFIG: &str =
+    "[limits]\nconnections = 20000\nstreams_per_tenant = 20000\nnew_sessions_per_second = 0\n";
 
 #[derive(Debug, Args)]
 pub struct BenchArgs {

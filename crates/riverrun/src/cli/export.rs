@@ -9,6 +9,7 @@ use clap::Args;
 use super::Context;
 use super::connect::resolve_session;
 use super::exit::{Exit, Failure, Outcome};
+use super::progress::Progress;
 
 #[derive(Debug, Args)]
 pub struct ExportArgs {
@@ -34,7 +35,14 @@ pub async fn run(args: ExportArgs, context: &Context) -> Outcome {
         }
         Some(path) => {
             let (mut file, part) = open_part(&path)?;
-            let result = client.export(&session, |bytes| file.write_all(bytes)).await;
+            let (mut progress, mut done) = (Progress::new(context.output, format!("exporting {session}")), 0);
+            let result = client.export(&session, |bytes| {
+                done += bytes.len() as u64;
+                progress.bytes(done, None);
+                file.write_all(bytes)
+            });
+            let result = result.await;
+            drop(progress);
             if let Err(error) = result {
                 std::fs::remove_file(&part).ok();
                 return Err(error.into());

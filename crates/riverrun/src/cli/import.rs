@@ -9,6 +9,7 @@ use riverrun_event::SessionId;
 
 use super::Context;
 use super::exit::{Failure, Outcome};
+use super::progress::Progress;
 
 #[derive(Debug, Args)]
 pub struct ImportArgs {
@@ -21,8 +22,10 @@ pub struct ImportArgs {
 
 pub async fn run(args: ImportArgs, context: &Context) -> Outcome {
     let bytes = read(&args.file)?;
-    let imported =
-        context.connect.client()?.import_as(bytes.into(), args.session.as_ref()).await.map_err(hinted)?;
+    let (client, size) = (context.connect.client()?, bytes.len() as u64);
+    let import = client.import_as(bytes.into(), args.session.as_ref());
+    let progress = Progress::new(context.output, format!("importing {}", args.file.display()));
+    let imported = progress.during(import, || (size, None)).await.map_err(hinted)?;
     if context.output.json {
         return context.output.document(&imported);
     }

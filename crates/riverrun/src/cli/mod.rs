@@ -22,6 +22,7 @@ mod output;
 mod pause;
 mod play;
 mod process;
+mod progress;
 mod quotas;
 mod reload;
 mod rpc;
@@ -29,6 +30,7 @@ mod rules;
 mod run;
 mod serve;
 mod sessions;
+mod share;
 mod start;
 mod state;
 mod store;
@@ -83,6 +85,8 @@ enum Command {
     Respond(decide::RespondArgs),
     /// List the decisions that were given for always, or take one back.
     Rules(rules::RulesArgs),
+    /// Make a link by which anybody who has it may read a session up to now; list or revoke links.
+    Share(share::ShareArgs),
     /// Stop a turn.
     Cancel(control::CancelArgs),
     /// Halt a running turn at its next boundary.
@@ -195,6 +199,7 @@ async fn carry_out(command: Option<Command>, context: &Context) -> Outcome {
         Some(Command::Reject(args)) => decide::reject(args, context).await,
         Some(Command::Respond(args)) => decide::respond(args, context).await,
         Some(Command::Rules(args)) => rules::run(args, context).await,
+        Some(Command::Share(args)) => share::run(args, context).await,
         Some(Command::Cancel(args)) => control::cancel(args, context).await,
         Some(Command::Pause(args)) => pause::run(args, true, context).await,
         Some(Command::Resume(args)) => pause::run(args, false, context).await,

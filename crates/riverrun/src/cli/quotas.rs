@@ -37,12 +37,14 @@ pub struct RetentionArgs {
     dry_run: bool,
 }
 
-const FIGURES: [(&str, &str); 5] = [
+const FIGURES: [(&str, &str); 7] = [
     ("sessions", "sessions"),
     ("storedBytes", "stored bytes"),
     ("runningTurns", "running turns"),
     ("streams", "streams"),
     ("eventsPerSecond", "events/s"),
+    ("newSessionsPerSecond", "new sessions/s"),
+    ("uploadBytesPerSecond", "upload bytes/s"),
 ];
 
 pub async fn usage(args: TenantArgs, context: &Context) -> Outcome {

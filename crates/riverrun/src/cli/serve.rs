@@ -72,6 +72,8 @@ pub struct ServeOptions {
     pub drain: Duration,
     /// None keeps finished sessions for ever.
     pub retention: Option<Duration>,
+    /// How long it is known that a session was deleted.
+    pub deletions: Duration,
     pub heartbeat: Duration,
     pub limits: ServeLimits,
 }
@@ -88,11 +90,15 @@ pub struct ServeLimits {
     /// None is no limit, as for the other quotas of a tenant.
     pub streams_per_tenant: Option<u64>,
     pub events_per_second: Option<u64>,
+    pub new_sessions_per_second: Option<u64>,
+    pub upload_bytes_per_second: Option<u64>,
     pub sessions_per_tenant: Option<u64>,
     pub stored_bytes_per_tenant: Option<u64>,
     pub running_turns_per_tenant: Option<u64>,
     /// Other quotas for some tenants.
     pub tenants: BTreeMap<TenantId, TenantQuotas>,
+    pub tickets_per_tenant: Option<u64>,
+    pub browser_credentials_per_tenant: Option<u64>,
     pub failed_auth_per_minute: u32,
 }
 
@@ -180,6 +186,7 @@ pub fn options(config: &Effective, dev: bool) -> Outcome<ServeOptions> {
         accept_loss: false,
         drain: config.duration("server", "drain"),
         retention: (!retention.is_zero()).then_some(retention),
+        deletions: config.duration("log", "deletions"),
         heartbeat: config.duration("stream", "heartbeat"),
         limits: ServeLimits {
             body_bytes: size("body_bytes"),
@@ -191,10 +198,14 @@ pub fn options(config: &Effective, dev: bool) -> Outcome<ServeOptions> {
             connections_per_ip: size("connections_per_ip"),
             streams_per_tenant: quota("streams_per_tenant"),
             events_per_second: quota("events_per_second"),
+            new_sessions_per_second: quota("new_sessions_per_second"),
+            upload_bytes_per_second: quota("upload_bytes_per_second"),
             sessions_per_tenant: quota("sessions_per_tenant"),
             stored_bytes_per_tenant: quota("stored_bytes_per_tenant"),
             running_turns_per_tenant: quota("running_turns_per_tenant"),
             tenants: config.declared.as_ref().map(|declared| declared.tenants.clone()).unwrap_or_default(),
+            tickets_per_tenant: quota("tickets_per_tenant"),
+            browser_credentials_per_tenant: quota("browser_credentials_per_tenant"),
             failed_auth_per_minute: u32::try_from(size("failed_auth_per_minute")).unwrap_or(u32::MAX),
         },
     })

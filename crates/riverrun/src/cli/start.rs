@@ -127,6 +127,8 @@ fn refuse_open_bind(options: &ServeOptions) -> Outcome {
 
 pub fn server_options(options: &ServeOptions, agents: Agents) -> Options {
     let given = &options.limits;
+    let count =
+        |limit: Option<u64>| limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
     let limits = Limits {
         body_bytes: given.body_bytes,
         event_bytes: given.event_bytes,
@@ -138,14 +140,19 @@ pub fn server_options(options: &ServeOptions, agents: Agents) -> Options {
         connections_per_loopback: given.connections,
         streams_per_tenant: given.streams_per_tenant,
         events_per_second: given.events_per_second.map(|rate| rate as f64),
+        new_sessions_per_second: given.new_sessions_per_second,
+        upload_bytes_per_second: given.upload_bytes_per_second,
         sessions_per_tenant: given.sessions_per_tenant,
         stored_bytes_per_tenant: given.stored_bytes_per_tenant,
         running_turns_per_tenant: given.running_turns_per_tenant,
         tenants: given.tenants.clone(),
+        tickets_per_tenant: count(given.tickets_per_tenant),
+        browser_credentials_per_tenant: count(given.browser_credentials_per_tenant),
         failed_auth_per_minute: given.failed_auth_per_minute,
         ping_every: options.heartbeat,
         dead_after: options.heartbeat * 3,
         drain_time: options.drain,
+        deletions: options.deletions,
         ..Limits::default()
     };
     Options {

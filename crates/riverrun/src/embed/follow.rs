@@ -78,9 +78,9 @@ impl Follow {
             }
             let head = self.hub().await?.head();
             match standing(&self.state, self.shared.turn()) {
-                Standing::Ended => return Ok(None),
+                Standing::Ended if self.has_ended() => return Ok(None),
                 Standing::Paused if self.read >= head => return Ok(None),
-                Standing::Paused | Standing::Running => self.more().await?,
+                Standing::Ended | Standing::Paused | Standing::Running => self.more().await?,
             }
         }
     }
@@ -92,16 +92,21 @@ impl Follow {
             while let Some((sequence, record)) = self.ready.pop_front() {
                 self.take(sequence, record)?;
             }
-            if self.read >= head || has_ended(&self.state, self.shared.turn()) {
+            if self.read >= head || self.has_ended() {
                 return Ok(std::mem::take(&mut self.state));
             }
             self.more().await?;
         }
     }
 
+    /// True at the run's end. An end before the run was tried again is none.
+    fn has_ended(&self) -> bool {
+        has_ended(&self.state, self.shared.turn()) && self.state.sequence >= self.shared.retried()
+    }
+
     fn take(&mut self, sequence: Sequence, bytes: Bytes) -> Result<Option<Taken>, Error> {
         let damaged = || Error::Store(format!("event {sequence} cannot be read"));
-        if has_ended(&self.state, self.shared.turn()) {
+        if self.has_ended() {
             self.ready.clear();
             return Ok(None);
         }

@@ -31,6 +31,8 @@ pub(super) struct Shared {
     first: Sequence,
     /// The last event that a stream handed out.
     seen: AtomicU64,
+    /// An end before this event is not the run's end: it was tried again.
+    retried: AtomicU64,
 }
 
 impl Shared {
@@ -59,6 +61,14 @@ impl Shared {
         Sequence::new(self.seen.load(Ordering::Acquire)).unwrap_or_default()
     }
 
+    pub fn note_retried(&self, head: Sequence) {
+        self.retried.fetch_max(head.get(), Ordering::AcqRel);
+    }
+
+    pub fn retried(&self) -> Sequence {
+        Sequence::new(self.retried.load(Ordering::Acquire)).unwrap_or_default()
+    }
+
     pub async fn hub(&self) -> Result<Arc<Hub>, Error> {
         if self.home.is_closed() {
             return Err(Error::Closed);
@@ -81,7 +91,8 @@ pub enum Outcome {
 impl RunStream {
     pub(super) fn new(home: Riverrun, key: SessionKey, turn: TurnId, first: Sequence) -> Self {
         let seen = AtomicU64::new(first.previous().get());
-        Self(Arc::new(Shared { home, key, turn, first, seen }))
+        let retried = AtomicU64::new(0);
+        Self(Arc::new(Shared { home, key, turn, first, seen, retried }))
     }
 
     pub(super) fn shared(&self) -> &Arc<Shared> {

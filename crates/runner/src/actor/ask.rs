@@ -4,9 +4,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
 use riverrun_event::{
-    ActionId, ActionRequired, ActionResolved, EventType, Part, PermissionDecision, RawJson, Scope, TaskId,
-    ToolCancelled, ToolResult,
+    ActionId, ActionRequired, ActionResolved, EventType, Part, PermissionDecision, RawJson, Scope,
+    TaskChange, TaskId, ToolCancelled, ToolResult,
 };
+use riverrun_fold::Status;
 use riverrun_tool::{ToolDefinition, ToolErrorKind};
 use serde_json::Value;
 
@@ -16,7 +17,7 @@ use super::result::Outcome;
 use crate::agent::Rejection;
 use crate::approve::{digest, named};
 use crate::page::Page;
-use crate::view::ActionView;
+use crate::view::{ActionView, CallView};
 
 /// What the model reads when a person said no and gave no reason.
 const REJECTED: &str = "Tool execution was not approved.";
@@ -92,6 +93,7 @@ impl Actor {
         let action_id = ActionId::from_bytes(self.core.fresh());
         let Some((_, view)) = self.view.task(task) else { return };
         let Some(known) = view.call(call) else { return };
+        let waits = view.calls.iter().any(|call| call.pending().is_some()) || is_waiting_in(page, task);
         let required = ActionRequired {
             tool_name: Some(known.name.clone()),
             timeout_seconds: Some(timeout.as_secs()),
@@ -109,13 +111,31 @@ impl Actor {
             page.push(EventType::PermissionRequested, &view.call_scope(known), &requested);
         }
         let scope = Scope { action_id: Some(action_id), ..view.call_scope(known) };
-        page.push(EventType::ActionRequired, &scope, &required);
+        page.require(&scope, required);
+        if !waits {
+            let reason = Some(format!("`{}` waits for a decision", known.name));
+            let status = Some(Status::WaitingPermission.as_str().to_owned());
+            let waiting = TaskChange { status, reason, ..TaskChange::default() };
+            page.push(EventType::TaskWaiting, &view.scope, &waiting);
+        }
+    }
+
+    /// The last open question of a task was answered: the task goes on, unless it is halted or about to end.
+    pub(super) fn write_resumed(&self, scope: &Scope, page: &mut Page) {
+        let Some((turn, view)) = scope.task_id.as_ref().and_then(|task| self.view.task(task)) else { return };
+        let is_open =
+            |call: &CallView| call.pending().is_some_and(|pending| !is_resolved_in(page, &pending.action));
+        let ends = turn.is_cancelling() || view.is_closing.is_some() || view.ended.is_some();
+        if turn.ours && !ends && !turn.is_paused(view) && !view.calls.iter().any(is_open) {
+            page.push(EventType::TaskResumed, &view.scope, &TaskChange::default());
+        }
     }
 
     /// Nobody decided in time, which is a no.
     pub(super) fn expire(&mut self, action: &ActionId, page: &mut Page) {
         let Some(scope) = self.action_scope(action) else { return };
         self.resolve(&scope, &undecided(), page);
+        self.write_resumed(&scope, page);
     }
 
     /// Writes what was decided, and for a permission whether it was given, by whom and why.
@@ -198,6 +218,17 @@ impl Actor {
         let reason = resolved.source.or(Some(ToolErrorKind::Denied.as_str().to_owned()));
         page.push(EventType::ToolCancelled, &scope, &ToolCancelled { tool_name: Some(name), reason });
     }
+}
+
+/// True if the page says already that the task waits.
+fn is_waiting_in(page: &Page, task: &TaskId) -> bool {
+    let mut waiting = page.events.iter().filter(|event| event.draft.kind == EventType::TaskWaiting);
+    waiting.any(|event| event.scope.task_id.as_ref() == Some(task))
+}
+
+fn is_resolved_in(page: &Page, action: &ActionId) -> bool {
+    let mut resolved = page.events.iter().filter(|event| event.draft.kind == EventType::ActionResolved);
+    resolved.any(|event| event.scope.action_id.as_ref() == Some(action))
 }
 
 /// The decision that stands where none was made in time.

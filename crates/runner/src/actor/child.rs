@@ -15,19 +15,21 @@ use super::finish::subagent;
 use super::result::Outcome;
 use super::spawn::Crowd;
 use super::start::write_attempt;
-use super::tools::{failed, started};
 use crate::page::Page;
+use crate::persona::Tooling;
 use crate::reference::Pool;
 
 impl Actor {
+    #[allow(clippy::too_many_arguments, reason = "the parts of one call, taken apart by its only caller")]
     /// Gives work to a sub-agent: a task of its own, named by the call.
     pub(super) fn spawn(
         &mut self,
         task: &TaskId,
         call: &str,
         agent: &str,
+        tooling: &Tooling<'_>,
         value: &Value,
-        edited: Option<RawJson>,
+        source: &str,
         page: &mut Page,
     ) {
         if !self.registry.agents.contains_key(agent) {
@@ -54,7 +56,7 @@ impl Actor {
             depth: Some(view.depth + 1),
             ..view.scope.clone()
         };
-        page.push(EventType::ToolStarted, &scope, &started(known, value, edited));
+        self.write_started(task, call, tooling, value, source, page);
         // The child's items are shown inside this result, so it stands before the child's first event.
         self.open_result(task, call, page);
         let delegated = TaskDelegated { to_task_id: call.to_owned(), agent: Some(agent.to_owned()) };
@@ -108,7 +110,7 @@ impl Actor {
             let cancelled = ToolCancelled { tool_name: Some(name), reason: Some("closed".to_owned()) };
             return page.push(EventType::ToolCancelled, &scope, &cancelled);
         }
-        page.push(EventType::ToolFailed, &scope, &failed(name, ToolErrorKind::Failed, &text));
+        page.push(EventType::ToolFailed, &scope, &self.failure(task, name, ToolErrorKind::Failed, &text));
     }
 
     /// What a parent's model reads of a child that said nothing.

@@ -8,7 +8,7 @@ use riverrun_fold::{Status, Task};
 use super::Actor;
 use super::command::Refusal;
 use super::finish::{mode_word, subagent};
-use super::retry::{Ended, handed_to, retract_cut, retract_output, write_again, write_output};
+use super::retry::{Ended, handed_to, write_again, write_output, write_rollback};
 use crate::page::{Page, turn_scope};
 use crate::view::TaskView;
 use crate::{CancelMode, Cancelled, CommandError, RequestKey, Submitted};
@@ -150,10 +150,9 @@ impl Actor {
             if ended.is_sealed {
                 write_output(root, &scope, &mut page);
             }
-            if ended.turn.status == Status::Completed {
-                retract_output(root, &scope, &mut page);
-            } else {
-                retract_cut(root, &scope, &mut page);
+            let begins_anew = ended.turn.status == Status::Completed;
+            write_rollback(root, begins_anew, &scope, &mut page);
+            if !begins_anew {
                 // Who had the conversation goes on with it.
                 if let Some(to) = handed_to(root).filter(|to| *to != agent) {
                     let changed = AgentChanged { agent: to.to_owned(), from: Some(agent) };

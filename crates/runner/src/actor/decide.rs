@@ -47,6 +47,7 @@ impl Actor {
         if decide.always {
             self.write_rule(&decide, &action, &decision, &scope, &mut page)?;
         }
+        self.write_resumed(&scope, &mut page);
         let (action, sequence) = (decide.action.clone(), self.state.sequence);
         let (decided_by, won, is_same, behind) = (decide.decided_by.clone(), true, true, sequence);
         let mut told = Decided { action, decision, source, decided_by, won, is_same, sequence, behind };

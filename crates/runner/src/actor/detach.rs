@@ -44,20 +44,20 @@ impl Actor {
         }
     }
 
-    fn keep_brought(&mut self, found: &Brought<'_>) -> Option<(BlobRef, u64)> {
+    pub(super) fn keep_brought(&mut self, found: &Brought<'_>) -> Option<(BlobRef, u64)> {
         let bytes = STANDARD.decode(found.base64).ok()?;
         let size = bytes.len() as u64;
         Some((self.keep(bytes, found.media_type)?, size))
     }
 }
 
-struct Brought<'a> {
+pub(super) struct Brought<'a> {
     base64: &'a str,
     media_type: &'a str,
 }
 
 /// The bytes that a block has in itself.
-fn brought(block: &Block) -> Option<Brought<'_>> {
+pub(super) fn brought(block: &Block) -> Option<Brought<'_>> {
     const ANY: &str = "application/octet-stream";
     match block {
         Block::Image(image) => {

@@ -9,7 +9,7 @@ use riverrun_tool::{Effect, Progress, ToolError, ToolErrorKind, ToolOutput};
 
 use super::Actor;
 use super::result::Outcome;
-use super::tools::failed;
+use super::tool_facts::beginning;
 use crate::page::Page;
 use crate::persona::Tooling;
 use crate::reference::{Keep, Pool, ReferenceMode, References};
@@ -46,7 +46,7 @@ impl Actor {
         let (scope, name) = (view.call_scope(known), known.name.clone());
         let duration_ms = u64::try_from(elapsed.as_millis()).ok();
         let output_ref = self.end_processes(task, call, "call_ended", None, page);
-        let output = match ended {
+        let mut output = match ended {
             Ok(output) => output,
             Err(error) => {
                 if error.kind == ToolErrorKind::OutcomeUnknown && self.is_once(task, &name) {
@@ -54,28 +54,40 @@ impl Actor {
                 }
                 let told = format!("The tool {name} failed. Error: {}", error.message);
                 self.write_result(task, call, &Outcome::error("failed", vec![Part::plain(told)]), page);
-                let failed = failed(name, error.kind, &error.message);
+                let failed = self.failure(task, name, error.kind, &error.message);
                 return push_failed(&scope, ToolFailed { output_ref, ..failed }, duration_ms, page);
             }
         };
-        let preview = preview(&output);
+        let facts = self.output_facts(&name, &mut output);
+        let preview = beginning(&output);
+        // What a process wrote is stored already, and more of it than the model reads.
+        let large = if output_ref.is_none() { self.keep_large(&output) } else { None };
+        let metadata = large.as_ref().and_then(|large| large.metadata.clone());
+        let output_ref = large.map(|large| large.reference).or(output_ref);
         let outcome = self.numbered(task, &name, output);
         let is_error = outcome.is_error;
         self.write_result(task, call, &outcome, page);
         if is_error {
-            let failed = failed(name, ToolErrorKind::Failed, preview.as_deref().unwrap_or("the tool failed"));
-            push_failed(&scope, failed, duration_ms, page);
+            let message = preview.as_deref().unwrap_or("the tool failed");
+            let failed = self.failure(task, name, ToolErrorKind::Failed, message);
+            let preview = preview.filter(|_| metadata.is_some());
+            push_failed(&scope, ToolFailed { preview, metadata, output_ref, ..failed }, duration_ms, page);
         } else {
-            let (tool_name, status) = (Some(name), Some("completed".to_owned()));
-            page.push(
-                EventType::ToolResult,
-                &scope,
-                &ToolResult { tool_name, status, preview, duration_ms, output_ref, ..ToolResult::default() },
-            );
+            let result = ToolResult {
+                tool_name: Some(name),
+                status: Some("completed".to_owned()),
+                preview,
+                duration_ms,
+                output_ref,
+                metadata,
+                ..ToolResult::default()
+            };
+            page.push(EventType::ToolResult, &scope, &result);
         }
+        facts.iter().for_each(|fact| fact.write(&scope, page));
     }
 
-    fn is_once(&self, task: &TaskId, name: &str) -> bool {
+    pub(super) fn is_once(&self, task: &TaskId, name: &str) -> bool {
         let persona = self.persona(task);
         match persona.as_ref().and_then(|persona| persona.tooling(name)) {
             Some(Tooling::Ours(ours)) => ours.tool.definition().effect() == Effect::Once,
@@ -148,11 +160,4 @@ impl Actor {
 
 fn push_failed(scope: &Scope, failed: ToolFailed, duration_ms: Option<u64>, page: &mut Page) {
     page.push(EventType::ToolFailed, scope, &ToolFailed { duration_ms, ..failed });
-}
-
-fn preview(output: &ToolOutput) -> Option<String> {
-    const LONGEST: usize = 200;
-    let text: String = output.content.iter().filter_map(Part::text).collect();
-    let short: String = text.chars().take(LONGEST).collect();
-    (!short.is_empty()).then_some(short)
 }

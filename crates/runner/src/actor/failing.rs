@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use riverrun_event::{
     ErrorInfo, EventType, ItemRetracted, LimitState, ModelFailed, RateLimitHit, RoutingDecision, RunId,
-    Scope, TaskAttempt, TaskId,
+    RuntimeNotice, Scope, TaskAttempt, TaskChange, TaskId, ThreadInfo,
 };
 use riverrun_log::seeded::{self, Bug};
 use riverrun_provider::{Category, ModelError};
 
 use super::Actor;
-use super::start::write_attempt;
+use super::start::{write_attempt, write_run_status};
 use crate::drive::{EffectKey, Launch};
 use crate::ids::below;
 use crate::page::Page;
@@ -42,6 +42,8 @@ impl Actor {
         page.push(EventType::ModelFailed, &scope, &failed);
         if will_retry {
             let pause = self.pause(failures).max(error.retry_after.unwrap_or_default());
+            let detail = format!("the model is asked again in {} ms: {}", pause.as_millis(), error.message);
+            write_run_status(page, &scope, "waiting", "retrying", Some(detail));
             self.launches.push((EffectKey::Delay(task.clone()), Launch::Delay(pause)));
         }
     }
@@ -123,12 +125,28 @@ impl Actor {
                 page.push(EventType::RoutingNotPossible, &scope, &decision);
             }
             let error = self.last_words(task, error);
+            if !is_fatal {
+                self.write_incident(task, &error, page);
+            }
             return self.fail_with(task, error, page);
         };
         let decision_reason = Some("the model before it failed".to_owned());
         let (selected_provider, selected_model) = split(Some(&next));
         let decision = RoutingDecision { decision_reason, selected_provider, selected_model, ..decision };
         page.push(EventType::RoutingFallbackApplied, &scope, &decision);
+    }
+
+    /// No model answers: what that means for the task, and for whoever runs the server.
+    fn write_incident(&self, task: &TaskId, error: &ErrorInfo, page: &mut Page) {
+        let Some((_, view)) = self.view.task(task) else { return };
+        if error.category.as_deref() == Some("quota") {
+            let blocked = TaskChange { reason: Some(error.message.clone()), ..TaskChange::default() };
+            page.push(EventType::TaskBlocked, &view.scope, &blocked);
+        }
+        let ErrorInfo { code, message, category, retryable, .. } = error.clone();
+        let (message, detail) = (Some(message), None);
+        let notice = RuntimeNotice { code, message, category, retryable, detail };
+        page.push(EventType::RuntimeError, &view.step_scope(), &notice);
     }
 
     /// Why the task fails. The service's own words go through: callers of a gateway know them.
@@ -188,6 +206,11 @@ impl Actor {
         let attempt = TaskAttempt { error: Some(error), retryable: Some(true), ..TaskAttempt::default() };
         page.push(EventType::TaskAttemptFailed, &view.scope, &attempt);
         view.scope.run_id = Some(run);
+        if view.parent.is_none() {
+            // Nobody worked in the thread while the server was away.
+            let status = Some("running".to_owned());
+            page.push(EventType::ThreadUpdated, &view.scope, &ThreadInfo { status, ..ThreadInfo::default() });
+        }
         write_attempt(page, &view.scope, view.attempts + 1);
     }
 }

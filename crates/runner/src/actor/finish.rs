@@ -1,9 +1,9 @@
 //! The end of tasks and turns: one terminal event each, tasks before their turn.
 
 use riverrun_event::{
-    ErrorInfo, EventType, Item, ItemRetracted, Part, RawJson, Scope, SubagentCompleted, SubagentFailed,
-    TaskAttempt, TaskChange, TaskCompleted, TaskFailed, TaskId, TurnCancelled, TurnCompleted, TurnFailed,
-    TurnId, Usage,
+    Block, ErrorInfo, EventType, Item, ItemRetracted, Part, RawJson, Scope, SubagentCompleted,
+    SubagentFailed, SubagentOutput, TaskAttempt, TaskChange, TaskCompleted, TaskFailed, TaskId,
+    TurnCancelled, TurnCompleted, TurnFailed, TurnId, Usage,
 };
 use riverrun_fold::Task;
 use riverrun_fold::view::{answer, last_words};
@@ -13,6 +13,7 @@ use super::close::Ending;
 use crate::CancelMode;
 use crate::drive::{EffectKey, Launch, OutputCheck, Tripped};
 use crate::page::Page;
+use crate::plan::TIME_PASSED;
 
 /// The code of a task whose input or output a guardrail refused.
 pub(super) const TRIPPED: &str = "guardrail_tripped";
@@ -26,28 +27,43 @@ impl Actor {
         };
         let Some((turn, view)) = self.view.task(task) else { return };
         let (is_root, scope) = (view.task == turn.root, view.scope.clone());
+        let (cut_short, turn_id) = (view.cut_short().map(ToOwned::to_owned), turn.turn.clone());
         let usage = self.usage_of(task);
         page.push(EventType::TaskAttemptCompleted, &scope, &TaskAttempt::default());
         let completed = TaskCompleted {
-            reason: view.cut_short().map(ToOwned::to_owned),
+            reason: cut_short.clone(),
             final_output: value.clone(),
             usage: Some(usage.clone()),
             ..TaskCompleted::default()
         };
         page.push(EventType::TaskCompleted, &scope, &completed);
         if is_root {
-            let usage = self.turn_usage(&turn.turn);
-            let stop_reason = view.cut_short().map(ToOwned::to_owned);
-            let completed = TurnCompleted { final_output: value, usage, stop_reason };
+            let usage = self.turn_usage(&turn_id);
+            let completed = TurnCompleted { final_output: value, usage, stop_reason: cut_short };
             page.push(EventType::TurnCompleted, &scope, &completed);
             self.forget_turn(task);
         } else {
+            let output = text.as_deref().filter(|text| !text.is_empty()).map(|text| self.child_output(text));
+            if let Some(output) = output {
+                page.push(EventType::SubagentOutput, &subagent(&scope, task), &output);
+            }
             let summary = text.filter(|text| text.len() <= 200);
-            let status = view.cut_short().map(|_| "incomplete".to_owned());
+            let status = cut_short.map(|_| "incomplete".to_owned());
             let completed =
                 SubagentCompleted { status, summary, usage: Some(usage), ..SubagentCompleted::default() };
             page.push(EventType::SubagentCompleted, &subagent(&scope, task), &completed);
         }
+    }
+
+    /// What a sub-agent came to, whole if it is short.
+    fn child_output(&mut self, text: &str) -> SubagentOutput {
+        const SHORT: usize = 4 << 10;
+        if text.len() <= SHORT {
+            return SubagentOutput { block: Some(Block::plain(text)), ..SubagentOutput::default() };
+        }
+        let preview = Some(riverrun_event::preview(text).to_owned());
+        let output_ref = self.keep(text.as_bytes().to_vec(), "text/plain; charset=utf-8");
+        SubagentOutput { preview, output_ref, ..SubagentOutput::default() }
     }
 
     /// Fails the task; a root takes its turn along.
@@ -67,11 +83,13 @@ impl Actor {
         let (is_root, scope) = (view.task == turn.root, view.scope.clone());
         let attempt = TaskAttempt { error: Some(error.clone()), ..TaskAttempt::default() };
         page.push(EventType::TaskAttemptFailed, &scope, &attempt);
-        page.push(
-            EventType::TaskFailed,
-            &scope,
-            &TaskFailed { error: error.clone(), status: None, reason: None },
-        );
+        if error.code.as_deref() == Some(TIME_PASSED) {
+            let reason = Some(error.message.clone());
+            page.push(EventType::TaskTimedOut, &scope, &TaskChange { reason, ..TaskChange::default() });
+        } else {
+            let failed = TaskFailed { error: error.clone(), status: None, reason: None };
+            page.push(EventType::TaskFailed, &scope, &failed);
+        }
         if is_root {
             let usage = self.turn_usage(&turn.turn);
             page.push(EventType::TurnFailed, &scope, &TurnFailed { error, usage });
@@ -112,6 +130,7 @@ impl Actor {
             self.admitted.remove(task);
             self.checked.remove(task);
             self.streams.remove(task);
+            self.service_streams.remove(task);
             self.pools.remove(task);
             self.compacted.remove(task);
         }

@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::Actor;
 use super::keep::JSON;
 use super::result::Outcome;
-use super::tools::failed;
+use super::tool_facts::{beginning, metadata};
 use crate::hook::HookPoint;
 use crate::page::Page;
 use crate::view::{CallView, answers};
@@ -51,21 +51,33 @@ impl Actor {
         let (scope, name) = (view.call_scope(known), known.name.clone());
         let held = held(&name, ended);
         let text = serde_json::to_string(&held).unwrap_or_default();
+        let metadata = metadata(&text, JSON);
         let output_ref: Option<BlobRef> = Some(self.keep_text(text, JSON));
+        let preview = ended.as_ref().ok().and_then(beginning);
         let duration_ms = u64::try_from(elapsed.as_millis()).ok();
         match ended {
             Ok(output) if !output.is_error => {
                 let (tool_name, status) = (Some(name), Some("completed".to_owned()));
-                let told = ToolResult { tool_name, status, output_ref, duration_ms, ..ToolResult::default() };
+                let told = ToolResult {
+                    tool_name,
+                    status,
+                    preview,
+                    output_ref,
+                    duration_ms,
+                    metadata,
+                    ..ToolResult::default()
+                };
                 page.push(EventType::ToolResult, &scope, &told);
             }
             Ok(_) => {
-                let told = failed(name, ToolErrorKind::Failed, "the tool failed");
-                page.push(EventType::ToolFailed, &scope, &ToolFailed { output_ref, duration_ms, ..told });
+                let told = self.failure(task, name, ToolErrorKind::Failed, "the tool failed");
+                let told = ToolFailed { preview, output_ref, duration_ms, metadata, ..told };
+                page.push(EventType::ToolFailed, &scope, &told);
             }
             Err(error) => {
-                let told = failed(name, error.kind, &error.message);
-                page.push(EventType::ToolFailed, &scope, &ToolFailed { output_ref, duration_ms, ..told });
+                let told = self.failure(task, name, error.kind, &error.message);
+                let told = ToolFailed { output_ref, duration_ms, metadata, ..told };
+                page.push(EventType::ToolFailed, &scope, &told);
             }
         }
         true
@@ -92,7 +104,8 @@ impl Actor {
 
     /// The hooks have seen the output: what they left of it is the call's result.
     pub(super) fn conclude(&mut self, task: &TaskId, call: &str, page: &mut Page) {
-        let Some(known) = self.view.task(task).and_then(|(_, view)| view.call(call)) else { return };
+        let Some((_, view)) = self.view.task(task) else { return };
+        let Some(known) = view.call(call) else { return };
         let refusal = answers(&known.hooks, known.after()).find(|(_, answer)| answer.is_refusal());
         let refusal = refusal.map(|(hook, _)| hook.refusal("the result"));
         let suppresses = answers(&known.hooks, known.after()).any(|(_, answer)| answer.suppresses);
@@ -104,8 +117,11 @@ impl Actor {
                 Outcome::error("failed", vec![Part::plain(text)])
             }
             (None, Some(held)) => {
-                let name = known.name.clone();
-                let mut outcome = self.numbered(task, &name, held.with(replaced));
+                let (name, scope) = (known.name.clone(), view.call_scope(known));
+                let mut output = held.with(replaced);
+                let facts = self.output_facts(&name, &mut output);
+                facts.iter().for_each(|fact| fact.write(&scope, page));
+                let mut outcome = self.numbered(task, &name, output);
                 if suppresses {
                     outcome.blocks = Some(Vec::new());
                 }

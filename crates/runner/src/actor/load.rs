@@ -45,6 +45,7 @@ impl Actor {
             running: HashMap::default(),
             calls: Calls::default(),
             streams: HashMap::default(),
+            service_streams: HashMap::default(),
             in_flight: None,
             is_log_busy: false,
             unfolded: Vec::new(),
@@ -92,6 +93,7 @@ impl Actor {
         self.rules = load_rules(&self.core, &self.key, &self.state).await?;
         self.context = OwnContext::load(&self.core, &self.key, &self.state).await?;
         self.streams.clear();
+        self.service_streams.clear();
         self.pools.clear();
         self.drafts.clear();
         self.count_output();

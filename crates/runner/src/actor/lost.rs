@@ -4,11 +4,11 @@
 //! would otherwise leave a session that answers nothing.
 
 use riverrun_event::{
-    ErrorInfo, EventType, ItemCompleted, QueueChanged, QueuedTurn, Scope, Sequence, SubagentFailed,
-    TaskAttempt, TaskFailed, TurnFailed, TurnId,
+    ErrorInfo, EventType, HistoryReconstructed, ItemCompleted, QueueChanged, QueuedTurn, RuntimeNotice,
+    Scope, Sequence, SubagentFailed, TaskAttempt, TaskChange, TurnFailed, TurnId,
 };
 use riverrun_fold::{State, Task, Turn};
-use riverrun_log::{SessionKey, Urgency};
+use riverrun_log::{Progress, SessionKey, TurnFact, Urgency};
 
 use super::{Actor, Stop};
 use crate::core::Core;
@@ -19,25 +19,38 @@ const CODE: &str = "events_retired";
 const MESSAGE: &str = "the first events of this turn were deleted while it was open, so it cannot go on; \
                        submit its input as a new turn";
 
+/// The catalogue is asked for so many of the newest turns.
+const NEWEST: usize = 100;
+
 /// The turns that cannot go on, and where the log begins.
 #[derive(Debug, Default)]
 pub(super) struct Lost {
     pub turns: Vec<TurnId>,
+    /// Open turns that only the catalogue knows: neither an event nor a snapshot of them is left.
+    pub forgotten: Vec<TurnFact>,
     pub first_available: Sequence,
 }
 
 /// The hosted turns of a session whose beginnings are not in the log any more.
 pub(super) async fn lost_turns(core: &Core, key: &SessionKey, state: &State) -> Result<Lost, Stop> {
-    let is_open = |turn: &&Turn| !turn.status.is_terminal();
-    if !state.turns.iter().any(|turn| is_open(&turn)) {
+    let unavailable = |error: riverrun_log::Error| Stop::Unavailable(error.to_string());
+    let log = core.journal.log();
+    let head = log.head(key).await.map_err(unavailable)?.ok_or(Stop::NoSession)?;
+    let first_available = head.first_available;
+    if first_available.previous() == Sequence::ZERO {
         return Ok(Lost::default());
     }
-    let head = core.journal.log().head(key).await;
-    let head = head.map_err(|error| Stop::Unavailable(error.to_string()))?.ok_or(Stop::NoSession)?;
-    let first_available = head.first_available;
+    let records = log.turns(key, None, NEWEST).await.map_err(unavailable)?;
+    let is_forgotten = |fact: &TurnFact| {
+        fact.progress == Progress::Open
+            && fact.first < first_available
+            && state.turns.iter().all(|turn| turn.turn_id != fact.turn)
+    };
+    let forgotten = records.into_iter().map(|record| record.fact).filter(is_forgotten).collect();
+    let is_open = |turn: &&Turn| !turn.status.is_terminal();
     let is_lost = |turn: &&Turn| turn.first_sequence < first_available && is_hosted(state, turn);
     let lost = state.turns.iter().filter(is_open).filter(is_lost);
-    Ok(Lost { turns: lost.map(|turn| turn.turn_id.clone()).collect(), first_available })
+    Ok(Lost { turns: lost.map(|turn| turn.turn_id.clone()).collect(), forgotten, first_available })
 }
 
 /// A turn that runs here, or waits to.
@@ -50,7 +63,7 @@ fn is_hosted(state: &State, turn: &Turn) -> bool {
 impl Actor {
     /// Ends the lost turns with a failure. What they showed stays.
     pub(super) async fn end_lost(&mut self, lost: &Lost) -> Result<(), Stop> {
-        if lost.turns.is_empty() {
+        if lost.turns.is_empty() && lost.forgotten.is_empty() {
             return Ok(());
         }
         let mut page = self.page();
@@ -63,6 +76,12 @@ impl Actor {
             );
             write_end(&self.state, turn, &lost.turns, &mut page);
         }
+        for fact in &lost.forgotten {
+            let (thread_id, turn_id) = (Some(fact.thread.clone()), Some(fact.turn.clone()));
+            let scope = Scope { thread_id, turn_id, ..Scope::default() };
+            page.push(EventType::TurnFailed, &scope, &TurnFailed { error: error(), usage: None });
+        }
+        write_incident(&self.state, lost, &mut page);
         self.append_once(&mut page).await.map(drop).map_err(Stop::of)
     }
 }
@@ -91,8 +110,8 @@ fn write_end(state: &State, turn: &Turn, lost: &[TurnId], page: &mut Page) {
             let attempt = TaskAttempt { error: Some(error()), ..TaskAttempt::default() };
             page.push(EventType::TaskAttemptFailed, &scope, &attempt);
         }
-        let failed = TaskFailed { error: error(), status: None, reason: None };
-        page.push(EventType::TaskFailed, &scope, &failed);
+        let lost = TaskChange { reason: Some(MESSAGE.to_owned()), ..TaskChange::default() };
+        page.push(EventType::TaskLost, &scope, &lost);
         if task.task_id != *root {
             let scope = Scope { subagent_id: Some(task.task_id.to_string()), ..scope.clone() };
             let failed = SubagentFailed { error: Some(error()), ..SubagentFailed::default() };
@@ -101,6 +120,25 @@ fn write_end(state: &State, turn: &Turn, lost: &[TurnId], page: &mut Page) {
     }
     let usage = Some(turn.usage.clone());
     page.push(EventType::TurnFailed, &scope, &TurnFailed { error: error(), usage });
+}
+
+/// What is left of the session's history, and that it is not all of it.
+fn write_incident(state: &State, lost: &Lost, page: &mut Page) {
+    let notice = RuntimeNotice {
+        code: Some(CODE.to_owned()),
+        message: Some(MESSAGE.to_owned()),
+        retryable: Some(false),
+        ..RuntimeNotice::default()
+    };
+    page.push(EventType::RuntimeError, &Scope::default(), &notice);
+    let rebuilt = HistoryReconstructed {
+        layers: Some(vec!["session_snapshot".to_owned(), "event_log".to_owned()]),
+        sequence: Some(state.sequence.get()),
+        degraded: Some(true),
+        gaps: Some(vec![format!("the events before {}", lost.first_available)]),
+        reason: Some(CODE.to_owned()),
+    };
+    page.push(EventType::HistoryReconstructed, &Scope::default(), &rebuilt);
 }
 
 fn queue_without(state: &State, lost: &[TurnId]) -> QueueChanged {

@@ -39,6 +39,7 @@ mod lost;
 mod model;
 mod money;
 mod once;
+mod output;
 mod past;
 mod pause;
 mod perform;
@@ -49,10 +50,12 @@ mod request;
 mod result;
 mod retry;
 mod revoke;
+mod service_events;
 mod spawn;
 mod start;
 mod stream;
 mod submit;
+mod tool_facts;
 mod tools;
 mod vet;
 mod whole;
@@ -64,7 +67,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use foldhash::HashMap;
-use riverrun_event::{Event, TaskId, TurnId};
+use riverrun_event::{Event, ServiceStream, TaskId, TurnId};
 use riverrun_fold::{SealedTurn, State};
 use riverrun_log::{NewBlob, SessionKey};
 use tokio::sync::mpsc;
@@ -114,6 +117,8 @@ pub(crate) struct Actor {
     calls: Calls,
     /// The items of open model calls.
     streams: HashMap<TaskId, Stream>,
+    /// The model services' own streams, as far as they are in the log.
+    service_streams: HashMap<TaskId, ServiceStream>,
     /// Inputs that passed the guardrails, by their tasks.
     admitted: HashMap<TaskId, Vec<String>>,
     /// Tasks whose final output passed the guardrails.
@@ -401,7 +406,12 @@ impl Report {
     /// True for text that is only shown.
     pub(crate) fn is_text(&self) -> bool {
         use riverrun_provider::ModelEvent::*;
-        matches!(self, Report::Model(Text { .. } | Reasoning { .. } | Arguments { .. }))
+        match self {
+            Report::Model(Sent { text, .. }) => {
+                matches!(**text, Text { .. } | Reasoning { .. } | Arguments { .. })
+            }
+            report => matches!(report, Report::Model(Text { .. } | Reasoning { .. } | Arguments { .. })),
+        }
     }
 
     /// True for an end of an effect that may be the end of its turn. That of a tool or of a hook is only planned upon.

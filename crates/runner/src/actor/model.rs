@@ -1,7 +1,7 @@
 //! What the model says, as events.
 
 use riverrun_event::{
-    Annotation, Block, BlockChange, DeltaMaker, EventType, HostedItem, HostedPatch, HostedWord, Item,
+    Annotation, Block, BlockChange, DeltaMaker, EventType, Growth, HostedItem, HostedPatch, HostedWord, Item,
     ItemCompleted, ItemId, ItemPatch, ItemStarted, MessageItem, MessagePatch, ModelCompleted, ModelDelta,
     Patch, RawJson, ReasoningDelta, ReasoningItem, ReasoningPatch, ReasoningSummary, TaskId, TextBlock,
     ToolArgs, ToolCallId, ToolCallItem, ToolCallPatch, Usage,
@@ -9,8 +9,8 @@ use riverrun_event::{
 use riverrun_provider::{ItemKind, ModelEvent, StopReason};
 
 use super::Actor;
-use super::stream::{LONGEST_TOLD, Stream, StreamItem};
-use crate::page::Page;
+use super::stream::{LONGEST_TOLD, Stream, StreamItem, SummaryPart};
+use crate::page::{Page, with_call};
 use crate::view::TOO_MANY_CALLS;
 
 impl Actor {
@@ -48,9 +48,12 @@ impl Actor {
             ModelEvent::Arguments { index, delta } => {
                 let Some((scope, item)) = self.stream_item(task, index) else { return };
                 let ItemKind::ToolCall { call_id, .. } = &item.kind else { return };
+                let scope = with_call(&scope, call_id);
                 let call_id = Some(call_id.clone());
                 let (item_id, output_index) = (Some(item.item.clone()), Some(item.output_index));
-                page.push(EventType::ToolArgs, &scope, &ToolArgs { delta, item_id, output_index, call_id });
+                let sent = self.sent_with(task, Growth::Arguments, &delta);
+                let args = ToolArgs { delta, item_id, output_index, call_id, sent };
+                page.push(EventType::ToolArgs, &scope, &args);
             }
             ModelEvent::Block { index, block } => self.whole_block(task, index, block, page),
             ModelEvent::Annotated { index, annotation } => {
@@ -65,6 +68,8 @@ impl Actor {
             ModelEvent::Warning { code, message, detail } => {
                 self.warning(task, code, message, Some(detail), page);
             }
+            ModelEvent::Original(event) => self.original(task, &event, page),
+            ModelEvent::Sent { text, events } => self.sent(task, *text, events, page),
             ModelEvent::Raw(bytes) => {
                 if let Some(stream) = self.streams.get_mut(task) {
                     stream.raw.extend_from_slice(&bytes);
@@ -163,10 +168,20 @@ impl Actor {
         items.iter_mut().rev().find(|item| item.index == index && !item.is_done).map(|item| (scope, item))
     }
 
+    /// The member `sent` of an event that is written now.
+    fn sent_with(&mut self, task: &TaskId, growth: Growth, text: &str) -> Option<Vec<RawJson>> {
+        self.streams.get_mut(task)?.sent(self.service_streams.get_mut(task), growth, text)
+    }
+
     fn text(&mut self, task: &TaskId, index: u32, delta: String, logprobs: Vec<RawJson>, page: &mut Page) {
+        let is_meant = |item: &StreamItem| item.index == index && !item.is_done;
+        let is_there = |stream: &Stream| stream.items.iter().any(is_meant);
+        if !self.streams.get(task).is_some_and(is_there) {
+            return;
+        }
+        let sent = self.sent_with(task, Growth::Text, &delta);
         let Some(items) = self.streams.get_mut(task).map(|stream| &mut stream.items) else { return };
-        let is_meant = |item: &&mut StreamItem| item.index == index && !item.is_done;
-        let Some(item) = items.iter_mut().rev().find(is_meant) else { return };
+        let Some(item) = items.iter_mut().rev().find(|item| is_meant(item)) else { return };
         // It is told again only if it is short, so no more of a long one is kept here.
         if item.text.len() <= LONGEST_TOLD {
             item.text.push_str(&delta);
@@ -178,16 +193,17 @@ impl Actor {
             item.maker = Some(DeltaMaker::new(view.step_scope(), item.delta(String::new(), block)));
         }
         let Some(maker) = &item.maker else { return };
-        if logprobs.is_empty() {
+        if logprobs.is_empty() && sent.is_none() {
             return page.push_delta(maker, delta);
         }
         item.logprobs.extend(logprobs.iter().cloned());
         let scope = maker.scope().clone();
-        let delta = ModelDelta { logprobs: Some(logprobs), ..item.delta(delta, block) };
+        let logprobs = (!logprobs.is_empty()).then_some(logprobs);
+        let delta = ModelDelta { logprobs, sent, ..item.delta(delta, block) };
         page.push(EventType::ModelDelta, &scope, &delta);
     }
 
-    /// A part of a summary is final when the next one begins.
+    /// A part of a summary is final when the next one begins, or its item ends.
     fn reasoning(&mut self, task: &TaskId, index: u32, part: Option<u32>, delta: String, page: &mut Page) {
         let Some((scope, item)) = self.stream_item(task, index) else { return };
         let (item_id, output_index) = (Some(item.item.clone()), Some(item.output_index));
@@ -196,7 +212,9 @@ impl Actor {
             let summary = ReasoningSummary { text, summary_index, item_id: item_id.clone(), output_index };
             page.push(EventType::ReasoningSummary, &scope, &summary);
         }
-        let delta = ReasoningDelta { delta, item_id, output_index, summary_index: part };
+        let growth = if part.is_some() { Growth::Summary } else { Growth::Reasoning };
+        let sent = self.sent_with(task, growth, &delta);
+        let delta = ReasoningDelta { delta, item_id, output_index, summary_index: part, sent };
         page.push(EventType::ReasoningDelta, &scope, &delta);
     }
 
@@ -220,8 +238,9 @@ impl Actor {
             let text = Block::Text(TextBlock { tags, ..TextBlock::default() });
             page.push(EventType::ItemUpdated, &scope, &item.told(block, text, BlockChange::Added));
         }
-        let delta = item.delta(delta, item.refusal_block.unwrap_or_default());
-        page.push(EventType::ModelDelta, &scope, &delta);
+        let told = item.delta(String::new(), item.refusal_block.unwrap_or_default());
+        let sent = self.sent_with(task, Growth::Text, &delta);
+        page.push(EventType::ModelDelta, &scope, &ModelDelta { delta, sent, ..told });
     }
 
     /// What a service says of a tool of its own.
@@ -244,6 +263,11 @@ impl Actor {
         }
         let Some((scope, item)) = self.stream_item(task, index) else { return };
         item.is_done = true;
+        if let Some(SummaryPart { part, text, .. }) = item.summary.take().filter(SummaryPart::is_told) {
+            let (item_id, output_index) = (Some(item.item.clone()), Some(item.output_index));
+            let summary = ReasoningSummary { text, summary_index: part, item_id, output_index };
+            page.push(EventType::ReasoningSummary, &scope, &summary);
+        }
         let opaque = opaque.filter(|_| !is_hosted(item));
         let annotations = std::mem::take(&mut item.annotations);
         if item.text.len() > LONGEST_TOLD {
@@ -347,8 +371,10 @@ fn is_of_item(event: &ModelEvent) -> bool {
         | ModelEvent::Annotated { .. }
         | ModelEvent::ItemDone { .. }
         | ModelEvent::Vendor { .. }
+        | ModelEvent::Sent { .. }
         | ModelEvent::Warning { .. } => true,
         ModelEvent::Started { .. }
+        | ModelEvent::Original(_)
         | ModelEvent::RateLimited(_)
         | ModelEvent::State(_)
         | ModelEvent::Raw(_)

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use riverrun_event::{EventType, Input, Item, Part, Record, Scope, Sequence, TaskId, ThreadId, TurnId};
+use riverrun_event::{
+    EventType, HistoryWindow, Input, Item, Part, Record, Scope, Sequence, TaskId, ThreadId, TurnId,
+};
 use riverrun_fold::{Density, SealedTurn, State, Task, Turn};
 use riverrun_provider::History;
 use serde_json::{Value, json};
@@ -12,6 +14,9 @@ use super::finish::TRIPPED;
 use super::whole::{is_cut_output, is_cut_turn};
 use crate::history::{self, Making, Reader};
 use crate::page::Page;
+
+/// Older turns that a model may read.
+const MOST_TURNS: usize = 256;
 
 impl Actor {
     /// What the model of this task reads. Err says why the agent's own way of putting it together failed.
@@ -136,7 +141,6 @@ impl Actor {
 
     /// Tells which turns the model reads: the state forgets older ones, and the next turn finds them by this list.
     pub(super) fn write_context(&self, page: &mut Page, scope: &Scope) {
-        const MOST: usize = 256;
         let (Some(thread), Some(this)) = (&scope.thread_id, &scope.turn_id) else { return };
         let mut turns = self.told_turns();
         let mut listed = turns[thread.as_str()].as_array().cloned().unwrap_or_default();
@@ -148,12 +152,29 @@ impl Actor {
         if listed.is_empty() {
             return;
         }
-        listed.drain(..listed.len().saturating_sub(MOST));
+        listed.drain(..listed.len().saturating_sub(MOST_TURNS));
         if !turns.is_object() {
             turns = json!({});
         }
         turns[thread.as_str()] = Value::from(listed);
         page.push(EventType::ContextResolved, scope, &json!({ "turns": turns }));
+    }
+
+    /// Says that older turns are read from the store: the first time that this owner of the session does.
+    pub(super) fn write_window(&self, page: &mut Page, scope: &Scope) {
+        let Some(thread) = &scope.thread_id else { return };
+        let older = self.older_turns(thread);
+        if older.is_empty() || older.iter().any(|turn| self.sealed.contains_key(turn)) {
+            return;
+        }
+        let newer = self.state.turns.iter().map(|turn| turn.first_sequence).min();
+        let window = HistoryWindow {
+            to_sequence: newer.map(|first| first.previous().get()),
+            has_more: Some(older.len() >= MOST_TURNS),
+            layer: Some("session_snapshot".to_owned()),
+            ..HistoryWindow::default()
+        };
+        page.push(EventType::HistoryWindowLoaded, scope, &window);
     }
 
     pub(super) async fn sealed_turn(&mut self, turn: &TurnId) -> Option<Arc<SealedTurn>> {

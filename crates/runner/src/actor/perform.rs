@@ -41,8 +41,13 @@ impl Actor {
     pub(super) async fn perform(&mut self, intents: Vec<Intent>, began: Instant) -> Result<(), Stop> {
         let mut page = self.page();
         for intent in intents {
-            if !page.is_empty() && (page.events.len() >= BITE_EVENTS || began.elapsed() >= BITE) {
+            let (is_full, is_late) = (page.events.len() >= BITE_EVENTS, began.elapsed() >= BITE);
+            if !page.is_empty() && (is_full || is_late && !page.requires_action()) {
                 break;
+            }
+            // Calls that need a person are asked about together, however long the others take to judge.
+            if is_late && page.requires_action() && !matches!(intent, Intent::Judge(..)) {
+                continue;
             }
             // The turn's end makes every other plan for it void.
             let ends =

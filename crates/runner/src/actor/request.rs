@@ -146,6 +146,7 @@ impl Actor {
             // What came since the caller's request has not.
             verbatim: settings.verbatim.clone().filter(|_| is_spoken && persona.is_gateway && steps == 0),
             keep_raw: persona.spec.keep_raw,
+            keep_events: self.records_events(task),
             idempotency_key,
         };
         Ok(Some(ModelCall { provider, request }))

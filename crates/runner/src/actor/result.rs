@@ -62,6 +62,9 @@ impl Actor {
         let Some((id, output_index, scope)) = self.open_result(task, call, page) else { return };
         self.drafts.remove(call);
         let mut content = outcome.content.clone();
+        if let Some(notice) = self.edit_notice(task, call) {
+            content.insert(0, notice);
+        }
         content.extend(self.hook_context(task, call));
         disarm_all(&mut content);
         let patch = ToolResultPatch {

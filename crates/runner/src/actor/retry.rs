@@ -1,8 +1,8 @@
 //! A turn that is tried again after it left the state: what it was is told again, so that readers need nothing else.
 
 use riverrun_event::{
-    EventType, Item, ItemCompleted, ItemPatch, ItemRetracted, ItemStarted, MessagePatch, Patch,
-    ReasoningPatch, Scope, TaskInfo, ToolCallPatch, ToolResultPatch, TurnSubmitted,
+    EventType, HistoryRollback, Item, ItemCompleted, ItemPatch, ItemRetracted, ItemStarted, MessagePatch,
+    Patch, ReasoningPatch, Scope, TaskInfo, ToolCallPatch, ToolResultPatch, TurnSubmitted,
 };
 use riverrun_fold::{SealedTurn, Task, Turn};
 
@@ -56,8 +56,42 @@ pub(super) fn write_output(root: &Task, scope: &Scope, page: &mut Page) {
     }
 }
 
+/// Goes back in the turn: to its input if it begins anew, else to the last result or input that it read.
+pub(super) fn write_rollback(root: &Task, begins_anew: bool, scope: &Scope, page: &mut Page) {
+    let rollback = HistoryRollback {
+        target: scope.turn_id.as_ref().map(ToString::to_string),
+        surviving_baseline: Some(if begins_anew { "input" } else { "last_result" }.to_owned()),
+        affected_tools: begins_anew.then(|| standing_calls(root)).filter(|calls| !calls.is_empty()),
+        reason: Some("retry".to_owned()),
+        ..HistoryRollback::default()
+    };
+    let before = page.events.len();
+    page.push(EventType::HistoryRollbackStarted, scope, &rollback);
+    if begins_anew {
+        retract_output(root, scope, page);
+    } else {
+        retract_cut(root, scope, page);
+    }
+    if page.events.len() == before + 1 {
+        // Nothing was taken back.
+        page.events.truncate(before);
+    } else {
+        page.push(EventType::HistoryRollbackCompleted, scope, &rollback);
+    }
+}
+
+/// The calls whose results are taken back. Their effects are not.
+fn standing_calls(root: &Task) -> Vec<String> {
+    let standing = root.output.iter().enumerate().filter(|(place, _)| !root.retracted.contains(place));
+    let calls = standing.filter_map(|(_, item)| match item {
+        Item::ToolCall(call) => Some(call.call_id.clone()),
+        _ => None,
+    });
+    calls.collect()
+}
+
 /// Takes back what stands: the turn begins anew. What its user said stays.
-pub(super) fn retract_output(root: &Task, scope: &Scope, page: &mut Page) {
+fn retract_output(root: &Task, scope: &Scope, page: &mut Page) {
     let stands = |place: &usize| !root.retracted.contains(place) && !is_input(&root.output[*place]);
     for place in (0..root.output.len()).filter(stands) {
         retract(root, place, scope, page);
@@ -67,7 +101,7 @@ pub(super) fn retract_output(root: &Task, scope: &Scope, page: &mut Page) {
 /// Takes back what the model said since the last result or input: it is asked for that anew, and no service lets it
 /// go on in the middle of its own words. Calls that were made stay with their results, and so does what was said to it
 /// meanwhile and is read now.
-pub(super) fn retract_cut(root: &Task, scope: &Scope, page: &mut Page) {
+fn retract_cut(root: &Task, scope: &Scope, page: &mut Page) {
     let standing = (0..root.output.len()).rev().filter(|place| !root.retracted.contains(place));
     let mut read = standing.skip_while(|place| is_input(&root.output[*place]));
     let last = read.find(|place| is_settled(&root.output[*place]));

@@ -1,6 +1,8 @@
 //! The beginning of a turn's work.
 
-use riverrun_event::{AgentChanged, EventType, RawJson, Scope, TaskAttempt, TaskChange, TurnId, TurnStarted};
+use riverrun_event::{
+    AgentChanged, EventType, RawJson, RunStatus, Scope, TaskAttempt, TaskChange, TurnId, TurnStarted,
+};
 
 use super::Actor;
 use super::queue::write_queue;
@@ -10,7 +12,8 @@ use crate::view::WORKER;
 impl Actor {
     /// Work on the turn begins with these events. `scope` names its run.
     pub(super) fn write_start(&self, page: &mut Page, scope: &Scope, agent: &str, attempt: u32) {
-        page.push(EventType::TurnStarted, scope, &TurnStarted { agent: Some(agent.to_owned()) });
+        let texts = self.registry.texts(agent).and_then(|texts| RawJson::of(&texts).ok());
+        page.push(EventType::TurnStarted, scope, &TurnStarted { agent: Some(agent.to_owned()), texts });
         write_attempt(page, scope, attempt);
         page.push(EventType::TaskStarted, scope, &TaskChange::default());
         let before = self.state.agent.clone().filter(|before| before != agent);
@@ -19,6 +22,7 @@ impl Actor {
             page.push(EventType::AgentChanged, scope, &changed);
         }
         self.write_context(page, scope);
+        self.write_window(page, scope);
     }
 }
 
@@ -40,4 +44,17 @@ pub(super) fn write_attempt(page: &mut Page, scope: &Scope, attempt: u32) {
     let attempt =
         TaskAttempt { attempt: Some(attempt), worker: RawJson::of(WORKER).ok(), ..TaskAttempt::default() };
     page.push(EventType::TaskAttemptStarted, scope, &attempt);
+    write_run_status(page, scope, "working", "running", None);
+}
+
+/// Says how an attempt fares: `phase` and `status` are words of the standard.
+pub(super) fn write_run_status(
+    page: &mut Page,
+    scope: &Scope,
+    phase: &str,
+    status: &str,
+    detail: Option<String>,
+) {
+    let (phase, status) = (Some(phase.to_owned()), Some(status.to_owned()));
+    page.push(EventType::RunStatus, scope, &RunStatus { phase, status, detail, ..RunStatus::default() });
 }

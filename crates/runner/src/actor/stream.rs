@@ -1,6 +1,9 @@
 //! An answer of a model while it arrives: the items it began and what is still to be written of them.
 
-use riverrun_event::{Annotation, Block, BlockChange, Cost, DeltaMaker, ItemUpdated, ModelDelta, RawJson};
+use riverrun_event::{
+    Annotation, Block, BlockChange, Cost, DeltaMaker, Growth, ItemUpdated, ModelDelta, RawJson, SentText,
+    ServiceStream,
+};
 use riverrun_log::seeded::{self, Bug};
 use riverrun_provider::ItemKind;
 
@@ -22,6 +25,10 @@ pub(super) struct Stream {
     pub raw: Vec<u8>,
     /// Each piece of text is a delta of its own.
     pub is_as_sent: bool,
+    /// The service's own events are in the log too.
+    pub records_events: bool,
+    /// The service's events that carried the text which is written next, where they are known.
+    pub carriers: Option<Vec<SentText>>,
     /// Tool calls that the agent runs of one answer; None for a bare model, whose caller runs them.
     pub most_calls: Option<u32>,
     /// Tool calls that the model wrote.
@@ -31,6 +38,17 @@ pub(super) struct Stream {
 impl Stream {
     pub fn new(is_as_sent: bool, most_calls: Option<u32>) -> Self {
         Self { is_as_sent, most_calls, ..Self::default() }
+    }
+
+    /// How the service's events carried a text that is written now; `known` is what the log has of its stream.
+    pub fn sent(
+        &mut self,
+        known: Option<&mut ServiceStream>,
+        growth: Growth,
+        text: &str,
+    ) -> Option<Vec<RawJson>> {
+        let carriers = self.carriers.take();
+        known.filter(|_| self.records_events)?.record_text(growth, text, carriers)
     }
 
     /// Counts a call. True if it is written down: those that run, and one that stands for all beyond them.
@@ -86,6 +104,13 @@ pub(super) struct SummaryPart {
     pub is_whole: bool,
 }
 
+impl SummaryPart {
+    /// True if it is complete and short enough for one event.
+    pub fn is_told(&self) -> bool {
+        self.is_whole && self.text.len() <= LONGEST_TOLD
+    }
+}
+
 impl StreamItem {
     /// Takes text of a summary part. Gives the part before it if that is complete and short enough for one event.
     pub fn summary_grows(&mut self, part: u32, delta: &str) -> Option<SummaryPart> {
@@ -98,7 +123,7 @@ impl StreamItem {
         let is_whole = part >= self.summary_parts;
         self.summary_parts = self.summary_parts.max(part.saturating_add(1));
         let ended = self.summary.replace(SummaryPart { part, text: delta.to_owned(), is_whole });
-        ended.filter(|ended| ended.is_whole && ended.part < part && ended.text.len() <= LONGEST_TOLD)
+        ended.filter(|ended| ended.part < part && ended.is_told())
     }
 
     pub fn next_block(&mut self) -> u32 {

@@ -1,7 +1,8 @@
 //! A new turn, once.
 
 use riverrun_event::{
-    CommandId, EventType, RawJson, RunId, Sequence, TaskId, TaskInfo, ThreadId, TurnId, TurnSubmitted,
+    CommandId, EventType, RawJson, RunId, Sequence, TaskChange, TaskId, TaskInfo, ThreadId, ThreadInfo,
+    TurnId, TurnSubmitted,
 };
 use sha2::{Digest, Sha256};
 
@@ -65,9 +66,14 @@ impl Actor {
         }
         let scope = turn_scope(thread, &turn, &told.task_id, &told.run_id);
         page.push(EventType::TurnSubmitted, &scope, &submitted(&submit, agent, &told.status));
+        // Behind the turn's first event: that is where answers say that the turn begins.
+        if self.state.threads.iter().all(|known| known.thread_id != *thread) {
+            page.push(EventType::ThreadStarted, &scope, &ThreadInfo::default());
+        }
         let objective = submit.input.as_ref().map(preview);
         let info = TaskInfo { objective, agent: Some(agent.to_owned()), ..TaskInfo::default() };
         page.push(EventType::TaskCreated, &scope, &info);
+        page.push(EventType::TaskAccepted, &scope, &TaskChange::default());
         if is_busy {
             self.enqueue(&mut page, &scope, &turn, submit.input.as_ref(), interrupts);
         } else {

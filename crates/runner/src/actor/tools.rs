@@ -2,10 +2,7 @@
 
 use std::sync::Arc;
 
-use riverrun_event::{
-    BlobRef, ErrorInfo, EventType, Item, Part, PermissionDecision, RawJson, Scope, TaskId, ToolFailed,
-    ToolStarted, preview,
-};
+use riverrun_event::{BlobRef, ErrorInfo, EventType, Item, Part, PermissionDecision, RawJson, Scope, TaskId};
 use riverrun_log::seeded::{self, Bug};
 use riverrun_tool::{Call, Effect, MAX_ARGUMENTS, ToolDefinition, ToolErrorKind};
 use serde_json::Value;
@@ -13,7 +10,6 @@ use tokio_util::sync::CancellationToken;
 
 use super::Actor;
 use super::ask::Question;
-use super::hook::INLINE;
 use super::process::process_mark;
 use super::result::Outcome;
 use crate::agent::{Approval, ToolUse};
@@ -153,15 +149,18 @@ impl Actor {
         if !is_plain || !matches!(verdict, Verdict::Allow { .. }) {
             let rewritten = self.view.task(task).and_then(|(_, view)| view.call(call)?.rewritten());
             let updated_input_ref = rewritten.map(|reference| BlobRef::Bare(reference.to_owned()));
-            let told = PermissionDecision { updated_input_ref, ..evaluated(&definition, &verdict) };
+            let known = self.view.task(task).and_then(|(_, view)| view.call(call));
+            let rule_refs = known.map(|known| self.rule_refs(task, known, tooling, verdict.source()));
+            let told =
+                PermissionDecision { updated_input_ref, rule_refs, ..evaluated(&definition, &verdict) };
             page.push(EventType::PermissionEvaluated, scope, &told);
         }
         match &verdict {
             // A call that writes waits for its turn; one that only reads goes as soon as the session has room for it,
             // and another agent at once.
-            Verdict::Allow { .. } => match tooling {
+            Verdict::Allow { source, .. } => match tooling {
                 Tooling::Ours(_) if !definition.flags.read_only || self.room().tools == 0 => {}
-                _ => self.start_call(task, call, tooling, value, None, page),
+                _ => self.start_call(task, call, tooling, value, source, page),
             },
             Verdict::Ask { reason, source } => {
                 let asked = Question { definition: &definition, value: &value, source, reason };
@@ -194,19 +193,25 @@ impl Actor {
             return self.refuse_call(task, call, ToolErrorKind::Denied, &message, page);
         }
         let runs = what_runs(known, &definition, &arguments);
-        let is_allowed = |value: &Value| {
+        let allowed_by = |value: &Value| {
             let approval = approval_of(&persona, &tooling, &name);
-            let verdict = self.verdict(task, call, &definition, &approval, value);
-            matches!(verdict, Some(Verdict::Allow { .. }))
+            match self.verdict(task, call, &definition, &approval, value) {
+                Some(Verdict::Allow { source, .. }) => Some(source),
+                Some(Verdict::Ask { .. } | Verdict::Deny { .. }) | None => None,
+            }
         };
-        match runs {
-            // The policy or the tool may be another one than when it was allowed: a server may have gone in between.
-            Ok((value, None)) if !is_asked && !is_allowed(&value) => {
+        let value = match runs {
+            Ok(value) => value,
+            Err(message) => return self.refuse_call(task, call, ToolErrorKind::Denied, &message, page),
+        };
+        // The policy or the tool may be another one than when it was allowed: a server may have gone in between.
+        let source = if is_asked { Some("person") } else { allowed_by(&value) };
+        match source {
+            Some(source) => self.start_call(task, call, &tooling, value, source, page),
+            None => {
                 let message = format!("Tool `{name}` is no longer what was allowed; it was not run.");
                 self.refuse_call(task, call, ToolErrorKind::Denied, &message, page);
             }
-            Ok((value, edited)) => self.start_call(task, call, &tooling, value, edited, page),
-            Err(message) => self.refuse_call(task, call, ToolErrorKind::Denied, &message, page),
         }
     }
 
@@ -216,30 +221,23 @@ impl Actor {
         call: &str,
         tooling: &Tooling<'_>,
         value: Value,
-        edited: Option<RawJson>,
+        source: &str,
         page: &mut Page,
     ) {
         match tooling {
-            Tooling::Ours(ours) => self.begin(task, call, ours, value, edited, page),
-            Tooling::Subagent(agent) => self.spawn(task, call, agent, &value, edited, page),
+            Tooling::Ours(ours) => {
+                self.write_started(task, call, tooling, &value, source, page);
+                self.begin(task, call, ours, value);
+            }
+            Tooling::Subagent(agent) => self.spawn(task, call, agent, tooling, &value, source, page),
             Tooling::Handoff(agent) => self.hand_off(task, call, agent, page),
             Tooling::Client { .. } => {}
         }
     }
 
-    /// Writes down that the effect begins, then lets it begin.
-    fn begin(
-        &mut self,
-        task: &TaskId,
-        call: &str,
-        ours: &ToolUse,
-        arguments: Value,
-        edited: Option<RawJson>,
-        page: &mut Page,
-    ) {
+    /// Lets the effect begin, once the fact that it does is durable.
+    fn begin(&mut self, task: &TaskId, call: &str, ours: &ToolUse, arguments: Value) {
         let Some((turn, view)) = self.view.task(task) else { return };
-        let Some(known) = view.call(call) else { return };
-        page.push(EventType::ToolStarted, &view.call_scope(known), &started(known, &arguments, edited));
         let mut idempotency_key = format!("{}/{}/{call}", self.key.session, turn.turn);
         if seeded::is_on(Bug::FreshToolKey) {
             idempotency_key.push_str(&self.state.sequence.to_string());
@@ -323,29 +321,12 @@ impl Actor {
         let Some(known) = view.call(call) else { return };
         let (scope, name) = (view.call_scope(known), known.name.clone());
         self.write_result(task, call, &Outcome::error("failed", vec![Part::plain(message)]), page);
-        page.push(EventType::ToolFailed, &scope, &failed(name, kind, message));
-    }
-}
-
-/// The beginning of a call. Where a person or a hook changed its arguments, these are told.
-pub(super) fn started(call: &CallView, arguments: &Value, edited: Option<RawJson>) -> ToolStarted {
-    let plain = ToolStarted { tool_name: call.name.clone(), safe_args: edited, ..ToolStarted::default() };
-    if plain.safe_args.is_some() {
-        return plain;
-    }
-    let Some(rewritten) = call.rewritten() else { return plain };
-    let text = arguments.to_string();
-    let is_short = text.len() <= INLINE;
-    ToolStarted {
-        safe_args: is_short.then(|| RawJson::of(arguments).ok()).flatten(),
-        preview: (!is_short).then(|| preview(&text).to_owned()),
-        input_ref: Some(BlobRef::Bare(rewritten.to_owned())),
-        ..plain
+        page.push(EventType::ToolFailed, &scope, &self.failure(task, name, kind, message));
     }
 }
 
 /// When a person must agree to what the name stands for.
-fn approval_of(persona: &Persona, tooling: &Tooling<'_>, name: &str) -> Approval {
+pub(super) fn approval_of(persona: &Persona, tooling: &Tooling<'_>, name: &str) -> Approval {
     match tooling {
         Tooling::Ours(ours) => ours.approval.clone(),
         Tooling::Client { .. } | Tooling::Subagent(_) | Tooling::Handoff(_) => {
@@ -370,20 +351,6 @@ fn evaluated(definition: &ToolDefinition, verdict: &Verdict) -> PermissionDecisi
     }
 }
 
-pub(super) fn failed(name: String, kind: ToolErrorKind, message: &str) -> ToolFailed {
-    ToolFailed {
-        error: ErrorInfo {
-            message: message.to_owned(),
-            code: Some(kind.as_str().to_owned()),
-            category: Some("tool".to_owned()),
-            ..ErrorInfo::default()
-        },
-        tool_name: Some(name),
-        output_ref: None,
-        duration_ms: None,
-    }
-}
-
 /// The arguments as a value; Err is what the model reads of those that are none.
 fn read(name: &str, arguments: &str) -> Result<Value, String> {
     if arguments.len() > MAX_ARGUMENTS {
@@ -400,21 +367,16 @@ fn read(name: &str, arguments: &str) -> Result<Value, String> {
     Ok(value)
 }
 
-/// The arguments that may run, and those that a person put in their place. What was decided upon must be what runs.
-fn what_runs(
-    call: &CallView,
-    definition: &ToolDefinition,
-    written: &str,
-) -> Result<(Value, Option<RawJson>), String> {
+/// The arguments that may run, which a person may have put in place of the model's. What was decided upon must be what
+/// runs.
+fn what_runs(call: &CallView, definition: &ToolDefinition, written: &str) -> Result<Value, String> {
     let resolved = call.action.as_ref().and_then(|action| action.resolved.as_ref());
-    let edited = resolved
-        .filter(|resolved| resolved.decision == "edit")
-        .and_then(|resolved| resolved.arguments.clone());
-    let text = edited.as_ref().map_or(written, |edited| edited.get());
+    let edited = call.edited();
+    let text = edited.map_or(written, RawJson::get);
     let value: Value =
         serde_json::from_str(text).map_err(|error| format!("The arguments are not JSON: {error}"))?;
-    let Some(action) = &call.action else { return Ok((value, edited)) };
-    let decided = match &edited {
+    let Some(action) = &call.action else { return Ok(value) };
+    let decided = match edited {
         Some(_) => resolved.and_then(|resolved| resolved.digest.as_ref()),
         None => action.digest.as_ref(),
     };
@@ -425,7 +387,7 @@ fn what_runs(
     if !is_it && !seeded::is_on(Bug::StaleToolSchema) {
         return Err(format!("Tool `{}` is no longer what was approved; it was not run.", call.name));
     }
-    Ok((value, edited))
+    Ok(value)
 }
 
 impl TaskView {

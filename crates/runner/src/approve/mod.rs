@@ -22,6 +22,17 @@ pub(crate) enum Verdict {
     Deny { source: &'static str, reason: String },
 }
 
+impl Verdict {
+    /// Who says so: `policy`, `rule`, `hook`.
+    pub fn source(&self) -> &'static str {
+        match self {
+            Verdict::Allow { source, .. } | Verdict::Ask { source, .. } | Verdict::Deny { source, .. } => {
+                source
+            }
+        }
+    }
+}
+
 /// Deny beats allow wherever it comes from, a rule answers what the policy asks, and what fails asks.
 pub(crate) fn judge(
     call: &AskedCall<'_>,

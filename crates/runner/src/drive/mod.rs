@@ -129,32 +129,46 @@ impl Reported {
     /// Takes the next report in if both are text of one place: what came while the disk was busy is one delta. Gives
     /// it back if it stands for itself.
     pub fn join(&mut self, next: Reported) -> Option<Reported> {
-        /// A joined delta is no longer than this, so that readers get it in bites.
-        const LONGEST: usize = 4 << 10;
         if self.generation != next.generation || self.key != next.key {
             return Some(next);
         }
         let (Report::Model(known), Report::Model(more)) = (&mut self.report, &next.report) else {
             return Some(next);
         };
-        let is_joined = match (known, more) {
-            (ModelEvent::Text { index, delta }, ModelEvent::Text { index: same, delta: more })
-            | (ModelEvent::Arguments { index, delta }, ModelEvent::Arguments { index: same, delta: more })
-                if index == same && delta.len() + more.len() <= LONGEST =>
-            {
-                delta.push_str(more);
-                true
-            }
-            (
-                ModelEvent::Reasoning { index, summary_index, delta },
-                ModelEvent::Reasoning { index: same, summary_index: part, delta: more },
-            ) if index == same && summary_index == part && delta.len() + more.len() <= LONGEST => {
-                delta.push_str(more);
-                true
-            }
-            _ => false,
-        };
+        if let (ModelEvent::Sent { text, events }, ModelEvent::Sent { text: next, events: more }) =
+            (&mut *known, more)
+            && !events.is_empty()
+            && !more.is_empty()
+            && join_text(text, next)
+        {
+            events.extend(more.iter().cloned());
+            return None;
+        }
+        let is_joined = join_text(known, more);
         (!is_joined).then_some(next)
+    }
+}
+
+/// Takes `more` in if both are text of one place and not too long together.
+fn join_text(known: &mut ModelEvent, more: &ModelEvent) -> bool {
+    /// A joined delta is no longer than this, so that readers get it in bites.
+    const LONGEST: usize = 4 << 10;
+    match (known, more) {
+        (ModelEvent::Text { index, delta }, ModelEvent::Text { index: same, delta: more })
+        | (ModelEvent::Arguments { index, delta }, ModelEvent::Arguments { index: same, delta: more })
+            if index == same && delta.len() + more.len() <= LONGEST =>
+        {
+            delta.push_str(more);
+            true
+        }
+        (
+            ModelEvent::Reasoning { index, summary_index, delta },
+            ModelEvent::Reasoning { index: same, summary_index: part, delta: more },
+        ) if index == same && summary_index == part && delta.len() + more.len() <= LONGEST => {
+            delta.push_str(more);
+            true
+        }
+        _ => false,
     }
 }
 

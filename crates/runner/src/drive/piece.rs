@@ -1,7 +1,8 @@
 //! What a model says in one breath, in pieces that fit an event: nothing of an answer is ever cut.
 
-use riverrun_event::RawJson;
+use riverrun_event::{RawJson, SentText};
 use riverrun_provider::ModelEvent;
+use serde_json::Value;
 
 /// The longest piece in bytes, so that readers get it in bites. As JSON it may have six times as many, and an event has
 /// room for ten times that without a word in the configuration.
@@ -19,6 +20,7 @@ pub(super) fn pieces(event: ModelEvent) -> Vec<ModelEvent> {
             each(delta, |delta| ModelEvent::Reasoning { index, summary_index, delta })
         }
         ModelEvent::Scored { index, delta, logprobs } => scored(index, delta, logprobs),
+        ModelEvent::Sent { text, events } => sent(*text, events),
         whole => vec![whole],
     }
 }
@@ -31,12 +33,27 @@ pub(super) fn is_long(event: &ModelEvent) -> bool {
         | ModelEvent::Arguments { delta, .. }
         | ModelEvent::Reasoning { delta, .. } => delta.len() > LONGEST,
         ModelEvent::Scored { delta, logprobs, .. } => delta.len() > LONGEST || size(logprobs) > MOST_ODDS,
+        ModelEvent::Sent { text, .. } => is_long(text),
         _ => false,
     }
 }
 
 fn each(text: String, make: impl Fn(String) -> ModelEvent) -> Vec<ModelEvent> {
     split(&text).map(|piece| make(piece.to_owned())).collect()
+}
+
+/// The service's event ends with the last piece.
+fn sent(text: ModelEvent, events: Vec<SentText>) -> Vec<ModelEvent> {
+    let mut pieces = pieces(text);
+    // The odds of a text are pieces without text.
+    let last = pieces.iter().rposition(|piece| piece.text().is_some_and(|text| !text.is_empty()));
+    let mut events = Some(events);
+    for (place, piece) in pieces.iter_mut().enumerate() {
+        let text = Box::new(std::mem::replace(piece, ModelEvent::Original(Value::Null)));
+        let events = if Some(place) == last { events.take() } else { None };
+        *piece = ModelEvent::Sent { text, events: events.unwrap_or_default() };
+    }
+    pieces
 }
 
 /// The odds follow their text; they are told once, in as many pieces as they need.

@@ -119,7 +119,7 @@ impl Host {
 
 pub(crate) fn failed(code: &str, message: String) -> ErrorInfo {
     let (code, category) = (Some(code.to_owned()), Some("process".to_owned()));
-    ErrorInfo { message, code, category, retryable: None, upstream: None }
+    ErrorInfo { message, code, category, ..ErrorInfo::default() }
 }
 
 impl ProcessHost for Host {

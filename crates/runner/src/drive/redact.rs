@@ -2,9 +2,10 @@
 
 use std::borrow::Cow;
 
-use riverrun_event::RawJson;
+use riverrun_event::{RawJson, SentText};
 use riverrun_provider::{ItemKind, ModelError, ModelEvent};
 use riverrun_secret::{Redacting, known};
+use serde_json::Value;
 
 use super::{HookFailure, ProcessReport, Report, Tripped};
 use crate::hook::HookOutput;
@@ -133,6 +134,11 @@ impl ModelRedactor {
                     ready.push(ModelEvent::Scored { index, delta, logprobs });
                 }
             }
+            ModelEvent::Sent { text, events } => self.sent(*text, events, ready),
+            ModelEvent::Original(mut event) => {
+                known().json(&mut event);
+                ready.push(ModelEvent::Original(event));
+            }
             ModelEvent::ItemStarted { index, kind } => {
                 ready.push(ModelEvent::ItemStarted { index, kind: item(kind) });
             }
@@ -173,6 +179,22 @@ impl ModelRedactor {
             }
             ModelEvent::Failed(failure) => ready.push(ModelEvent::Failed(error(failure))),
             event @ (ModelEvent::Started { .. } | ModelEvent::RateLimited(_)) => ready.push(event),
+        }
+    }
+
+    /// A text from which something was taken is not what the service's events carried.
+    fn sent(&mut self, text: ModelEvent, mut events: Vec<SentText>, ready: &mut Vec<ModelEvent>) {
+        let (before, said) = (ready.len(), text.text().map(ToOwned::to_owned));
+        self.push(text, ready);
+        let [same] = &mut ready[before..] else { return };
+        if same.text() == said.as_deref() {
+            let text = Box::new(std::mem::replace(same, ModelEvent::Original(Value::Null)));
+            for event in &mut events {
+                for value in event.members.values_mut() {
+                    known().json(value);
+                }
+            }
+            *same = ModelEvent::Sent { text, events };
         }
     }
 
@@ -234,6 +256,6 @@ mod tests {
         }
         redactor.push(ModelEvent::ItemDone { index: 0, opaque: None }, &mut ready);
         let done = ModelEvent::ItemDone { index: 0, opaque: None };
-        assert_eq!(ready, [text("the s"), text("k-mo"), text("[secret] it"), text(" is"), done]);
+        assert_eq!(ready, [text("the s"), text("[secret] it"), text(" is"), done]);
     }
 }

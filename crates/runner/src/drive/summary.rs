@@ -93,6 +93,8 @@ async fn ask(
             | ModelEvent::RateLimited(_)
             | ModelEvent::State(_)
             | ModelEvent::Vendor { .. }
+            | ModelEvent::Original(_)
+            | ModelEvent::Sent { .. }
             | ModelEvent::Warning { .. } => {}
         }
     }

@@ -7,6 +7,8 @@ use crate::Registry;
 use crate::persona::Persona;
 use crate::view::{TaskView, TurnView, View};
 
+/// The code of a turn that took longer than it may.
+pub(crate) const TIME_PASSED: &str = "max_time_exceeded";
 /// Calls of the same model before the next is tried.
 pub(crate) const TRIES: u32 = 3;
 
@@ -28,7 +30,7 @@ impl Facts<'_> {
             let message = format!("the turn took longer than {} s", time.as_secs());
             let used = (self.now.millis() - turn.started_at.millis() - turn.paused_for) as f64 / 1000.0;
             let passed = Passed { kind: "time", limit: time.as_secs_f64(), used };
-            return Some(Failure { code: "max_time_exceeded", message, limit: Some(passed) });
+            return Some(Failure { code: TIME_PASSED, message, limit: Some(passed) });
         }
         if let Some(limit) = limits.cost.filter(|limit| turn.cost > *limit) {
             let message = format!("the turn cost {:.4} USD, the limit is {limit:.4}", turn.cost);

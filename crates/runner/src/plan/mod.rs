@@ -13,7 +13,7 @@ use riverrun_fold::{State, Status};
 
 pub(crate) use calls::is_excess;
 pub(crate) use hooks::{Gate, gate};
-pub(crate) use limits::{TRIES, deadline};
+pub(crate) use limits::{TIME_PASSED, TRIES, deadline};
 
 use crate::drive::{EffectKey, HookPlace, Running};
 use crate::hook::HookPoint;

@@ -93,6 +93,12 @@ impl CallView {
         resolved.is_some_and(|resolved| matches!(resolved.decision.as_str(), "approve" | "edit"))
     }
 
+    /// The arguments that a person put in place of the model's.
+    pub fn edited(&self) -> Option<&RawJson> {
+        let resolved = self.action.as_ref()?.resolved.as_ref()?;
+        resolved.arguments.as_ref().filter(|_| resolved.decision == "edit")
+    }
+
     /// The action that still waits.
     pub fn pending(&self) -> Option<&ActionView> {
         self.action.as_ref().filter(|action| action.resolved.is_none())

@@ -71,6 +71,8 @@ fn of_a_hosted_turn_only_the_runner_tells() {
         ("turn.started", json!({"agent": "another"})),
         ("turn.completed", json!({})),
         ("task.cancel_requested", json!({})),
+        ("runtime.warning", json!({"code": "too_many_calls", "message": "the call was made"})),
+        ("runtime.warning", json!({"code": "output_mismatch", "message": "say it again"})),
     ];
     for author in OTHERS {
         let mut told = Told::hosted();
@@ -79,6 +81,7 @@ fn of_a_hosted_turn_only_the_runner_tells() {
         }
         let (turn, call) = (&told.view.turns.values().next().expect("the turn"), told.call());
         assert!(turn.ours && turn.cancel.is_none(), "{author:?}");
+        assert!(turn.tasks[0].excess.is_none() && turn.tasks[0].repairs == 0, "{author:?}");
         assert!(call.is_complete && !call.is_started && !call.is_allowed && !call.is_ended, "{author:?}");
         let action = call.pending().expect("the question waits");
         assert_eq!(action.digest.as_deref(), Some("real"), "{author:?}");

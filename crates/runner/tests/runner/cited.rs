@@ -57,3 +57,32 @@ async fn a_long_text_keeps_what_it_cites() {
         assert!(is_end || size <= 33 << 10, "an event of {size} bytes");
     }
 }
+
+/// The numbers of a turn's results begin at 1 again.
+#[tokio::test(start_paused = true)]
+async fn each_turn_numbers_its_own_results() {
+    let made = Calls::default();
+    let script = Script::new(vec![
+        calls(&[("c1", "read", r#"{"n":1}"#)]),
+        text("First [^1]"),
+        calls(&[("c2", "read", r#"{"n":2}"#)]),
+        text("Second [^1]"),
+    ]);
+    let spec = AgentSpec { tools: vec![tool("read", READ, Approval::Policy, &made)], ..agent() };
+    let stage = Stage::new(script, vec![spec]).await;
+    for turn in ["turn_1", "turn_2"] {
+        stage.submit(turn, "go").await;
+        assert_eq!(stage.ended(turn).await, "completed");
+    }
+    let state = stage.state().await;
+    let numbers = state.tasks.iter().map(|task| {
+        let messages = task.output.iter().filter_map(|item| match item {
+            Item::Message(message) => message.block_list.as_deref(),
+            _ => None,
+        });
+        let blocks = messages.flatten().map(|block| serde_json::to_value(block).unwrap());
+        let cited = blocks.flat_map(|block| block["annotations"].as_array().cloned().unwrap_or_default());
+        cited.map(|annotation| annotation["referenceId"].as_u64()).collect::<Vec<_>>()
+    });
+    assert_eq!(numbers.collect::<Vec<_>>(), [vec![Some(1)], vec![Some(1)]]);
+}

@@ -17,8 +17,8 @@ async fn a_turn_is_answered() {
     assert_eq!(stage.said("turn_1").await, "Hello to you");
     // Nothing is busy, so each word is a delta.
     let kinds = stage.kinds().await;
-    let expected = "turn.submitted task.created turn.started task.attempt.started task.started \
-        routing.single_candidate model.requested item.started model.delta model.delta model.delta \
+    let expected = "turn.submitted thread.started task.created task.accepted turn.started \
+        task.attempt.started run.status task.started routing.single_candidate model.requested item.started model.delta model.delta model.delta \
         item.completed model.completed task.attempt.completed task.completed turn.completed";
     assert_eq!(kinds.join(" "), expected);
 }

@@ -80,6 +80,11 @@ pub enum Mute {
 }
 
 impl Mute {
+    /// True if the reader has seen all frames of this event.
+    fn has_seen(&self, event: Sequence) -> bool {
+        matches!(self, Mute::Through(sequence, _) if event <= *sequence)
+    }
+
     fn hides(&mut self, frame: &Frame<'_>) -> bool {
         match self {
             Mute::Nothing => false,
@@ -167,7 +172,8 @@ impl Own {
                     write_frame(self.key.framing, origin, &frame, out);
                 }
             }
-            if self.projector.is_over() {
+            // A pause that the reader has seen ended its last body, not this one.
+            if self.projector.is_over() && !self.mute.has_seen(joined.last) {
                 self.over = Some(joined.last);
                 return;
             }
@@ -265,6 +271,11 @@ impl Encoder {
             Framing::Ndjson => "ndjson",
             Framing::Cursored => "websocket",
         }
+    }
+
+    /// The first event of the turn from which frames are numbered, in a dialect that numbers them.
+    pub fn numbered_from(&self) -> Option<Sequence> {
+        self.key().options.turn.filter(|_| !self.dialect().rules().joins_deltas)
     }
 
     /// True if it can encode only what others of its kind encode too.

@@ -9,6 +9,7 @@ mod one_turn;
 mod open;
 mod page;
 mod request;
+mod snapshot_event;
 mod subscription;
 
 use riverrun_event::{Record, Sequence};
@@ -18,7 +19,9 @@ use riverrun_log::Chunk;
 pub use filter::TypePattern;
 pub use open::{check_origin, open};
 pub use page::page;
-pub use request::{CatchUp, Follow, Request, catch_up, index_unit, one_of, read_cursor};
+pub use request::{
+    CatchUp, Follow, Request, approvals, catch_up, index_unit, languages, one_of, read_cursor,
+};
 pub use subscription::Subscription;
 
 /// Applies the events of a chunk up to `at`.

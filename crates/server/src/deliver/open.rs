@@ -14,6 +14,7 @@ use riverrun_log::Progress;
 use super::encoder::{Encoder, Mute, Own};
 use super::filter::Filter;
 use super::request::{CatchUp, Request};
+use super::snapshot_event::write_snapshot_event;
 use crate::app::App;
 use crate::edge::{Caller, Problem, StreamPermit};
 use crate::session::{Hub, SharedKey};
@@ -95,6 +96,7 @@ pub async fn plan(app: &App, hub: &Arc<Hub>, request: &Request, framing: Framing
     if let Some(filter) = &mut filter {
         filter.learn(&state);
     }
+    let is_filtered = filter.is_some();
     let filter_json = filter.as_ref().map_or_else(|| "{}".to_owned(), Filter::to_json);
     let cursor = Cursor::after(at, hub.origin());
     let shows = match &request.turn {
@@ -114,6 +116,9 @@ pub async fn plan(app: &App, hub: &Arc<Hub>, request: &Request, framing: Framing
     }
     if let Some((reason, state_json)) = snapshot {
         write_snapshot(&encoder, reason, cursor, &state_json, &mut first);
+        if matches!(request.dialect, Dialect::Native | Dialect::NativeStrict) && !is_filtered {
+            write_snapshot_event(hub, framing, reason, cursor, &state_json, &mut first);
+        }
     }
     let turn_over = turn_is_over(app, hub, request.turn.as_ref()).await?;
     let (is_one_turn, turn) = (request.turn.is_some(), request.turn.clone());
@@ -245,7 +250,7 @@ pub(super) fn write_snapshot(
     out: &mut String,
 ) {
     match (encoder.dialect(), encoder) {
-        (Dialect::Native | Dialect::NativeStrict, _) | (_, Encoder::Shared(_)) => {
+        (Dialect::Native | Dialect::NativeStrict | Dialect::NativeLime, _) | (_, Encoder::Shared(_)) => {
             let control = Control::Snapshot { reason, sequence: to.sequence, cursor: to, state_json };
             write_control(encoder.framing(), &control, out);
         }

@@ -22,7 +22,8 @@ pub async fn page(app: &App, hub: &Arc<Hub>, request: &Request) -> Result<String
     // Behind `stream.opened` stands the snapshot, if there is one: a state, or frames that tell it.
     let (_, behind) = first.split_once('\n').unwrap_or((&first, ""));
     let snapshot = if encoder.dialect().is_stateless() {
-        behind.trim_end()
+        // A page says with its outcome what streams say with an event behind the snapshot.
+        behind.lines().next().unwrap_or_default()
     } else {
         lines.push(behind.as_bytes());
         ""

@@ -1,7 +1,8 @@
 //! What a reader asks for, from its query and headers, the same for every transport.
 
 use http::HeaderMap;
-use riverrun_dialect::{Dialect, IndexUnit, Options, gemini};
+use http::header::ACCEPT_LANGUAGE;
+use riverrun_dialect::{Approvals, Dialect, IndexUnit, Language, Languages, Options, gemini};
 use riverrun_event::{Cursor, ErrorCode, TaskId, TurnId};
 
 use super::filter::TypePattern;
@@ -50,6 +51,8 @@ impl Request {
         "catchup",
         "follow",
         "index_unit",
+        "language",
+        "approvals",
         "limit",
         "ticket",
         "credential",
@@ -78,7 +81,7 @@ impl Request {
         Ok(Self {
             after,
             dialect,
-            options: Options { index_unit: index_unit(params.get("index_unit"))?, ..Options::default() },
+            options: options(dialect, params, headers)?,
             turn,
             task: params.parsed("task")?,
             types: types.into_iter().map(TypePattern::new).collect::<Result<_, _>>()?,
@@ -92,6 +95,32 @@ impl Request {
     pub fn is_filtered(&self) -> bool {
         self.turn.is_some() || self.task.is_some() || !self.types.is_empty()
     }
+}
+
+fn options(dialect: Dialect, params: &Params, headers: &HeaderMap) -> Result<Options, Problem> {
+    let chosen = (languages(params, headers)?, approvals(params)?);
+    // Readers of the other dialects get the same bytes whatever they choose here.
+    let (languages, approvals) = if dialect == Dialect::Blocks { chosen } else { Default::default() };
+    let index_unit = index_unit(params.get("index_unit"))?;
+    Ok(Options { index_unit, languages, approvals, ..Options::default() })
+}
+
+/// The languages of a reader: `?language=`, else `Accept-Language`.
+pub fn languages(params: &Params, headers: &HeaderMap) -> Result<Languages, Problem> {
+    let accepted = || {
+        let header = headers.get(ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok());
+        header.map(Languages::accepted).unwrap_or_default()
+    };
+    let Some(text) = params.get("language") else { return Ok(accepted()) };
+    let language =
+        Language::parse(text).ok_or_else(|| one_of("language", text, "a tag such as `en` or `vi`"))?;
+    Ok(Languages::one(language))
+}
+
+/// Whether approvals that were required at once are one request: `?approvals=`.
+pub fn approvals(params: &Params) -> Result<Approvals, Problem> {
+    let Some(text) = params.get("approvals") else { return Ok(Approvals::default()) };
+    Approvals::parse(text).ok_or_else(|| one_of("approvals", text, "together, separate"))
 }
 
 /// The reader's place: `?after=`, or what a browser's EventSource sends by itself. An EventSource keeps its URL when it

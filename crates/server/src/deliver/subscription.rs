@@ -14,7 +14,7 @@ use riverrun_log::seeded::{self, Bug};
 use riverrun_log::{Chunk, Ticket};
 use tokio::time::{Instant, Sleep};
 
-use super::encoder::{Encoder, Own};
+use super::encoder::{Encoder, Mute, Own};
 use super::open::Plan;
 use super::request::Follow;
 use crate::app::{App, READ_BYTES};
@@ -47,6 +47,8 @@ pub struct Subscription {
     ready: VecDeque<Bytes>,
     waiting: Waiting,
     is_live: bool,
+    /// What the reader has seen, while a projector of its own is made from the turn's beginning.
+    seen: Option<Sequence>,
     phase: Phase,
     slot: Slot,
     timer: Pin<Box<Sleep>>,
@@ -98,6 +100,7 @@ impl Subscription {
             ready: VecDeque::from([Bytes::from(plan.first)]),
             waiting: Waiting::Nothing,
             is_live: false,
+            seen: None,
             phase: Phase::Running,
             slot: Slot::default(),
         }
@@ -132,8 +135,13 @@ impl Subscription {
         Poll::Ready(())
     }
 
-    /// Goes on alone from `at`, with a projector made from the state there.
+    /// Goes on alone from `at`, with a projector made from the state there. Where frames have numbers, they are counted
+    /// from the beginning of the turn.
     fn go_alone(&mut self) {
+        if let Some(first) = self.encoder.numbered_from() {
+            self.seen = Some(self.at);
+            self.at = first.previous();
+        }
         let (app, key, at) = (self.app.clone(), self.hub.key.clone(), self.at);
         self.is_live = false;
         self.waiting = Waiting::State(Box::pin(async move { app.state_at(&key, at).await }));
@@ -146,7 +154,11 @@ impl Subscription {
         };
         let session = self.hub.dialect_session();
         let projector = key.dialect.projector(&session, state, key.options);
-        self.encoder = Encoder::Own(Box::new(Own::new(*key, projector)));
+        let mut own = Own::new(*key, projector);
+        if let Some(seen) = self.seen.take() {
+            own.mute = Mute::Through(seen, 0);
+        }
+        self.encoder = Encoder::Own(Box::new(own));
     }
 
     fn push(&mut self, bytes: Bytes) {

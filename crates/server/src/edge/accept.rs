@@ -24,6 +24,7 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use riverrun_event::ErrorCode;
+use riverrun_log::seeded::{self, Bug};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 use tower::ServiceExt;
@@ -222,7 +223,9 @@ fn malformed(request: &Request<Incoming>, io: &SharedIo) -> Option<&'static str>
     let head = io.next_head().unwrap_or_default();
     let mut encodings = request.headers().get_all(TRANSFER_ENCODING).iter();
     let is_chunked = |value: &HeaderValue| value.as_bytes().eq_ignore_ascii_case(b"chunked");
-    if head.bare_line_feed {
+    if seeded::is_on(Bug::LooseFraming) {
+        None
+    } else if head.bare_line_feed {
         Some("each line of a request's head ends with CR LF")
     } else if head.lengths > 0 && head.encodings > 0 {
         Some("a request has `Content-Length` or `Transfer-Encoding`, not both")

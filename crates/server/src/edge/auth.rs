@@ -290,6 +290,14 @@ impl Edge {
         })))
     }
 
+    /// Counts a link that leads nowhere like a wrong key; the refusal of an address that has tried too many.
+    pub fn missed(&self, ip: Option<IpAddr>) -> Option<Problem> {
+        let wait = ip.and_then(|ip| self.failures().count(ip))?;
+        let detail = "too many links that lead nowhere from this address";
+        let problem = Problem::new(ErrorCode::RateLimited, detail).quota("failed_auth");
+        Some(problem.retry_after(wait.as_secs().max(1)))
+    }
+
     fn refuse(&self, ip: Option<IpAddr>) -> Problem {
         self.metrics().auth_failures.increment();
         match ip.and_then(|ip| self.failures().count(ip)) {
@@ -363,6 +371,14 @@ impl<S: Send + Sync> FromRequestParts<S> for PathIds {
 }
 
 /// One body for what is absent and for what is another tenant's.
+/// The answer of a session that was deleted, for a caller who could have read it.
+pub fn session_deleted(at: riverrun_log::Timestamp) -> Problem {
+    let at =
+        riverrun_event::Timestamp::from_millis(i64::try_from(at.millis()).unwrap_or(i64::MAX)).to_string();
+    let detail = format!("the session was deleted at {at}");
+    Problem::new(ErrorCode::SessionDeleted, detail).with("deletedAt", at)
+}
+
 pub fn not_found() -> Problem {
     Problem::new(ErrorCode::NotFound, "there is no such object for this key")
 }

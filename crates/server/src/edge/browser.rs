@@ -201,8 +201,10 @@ fn origins(given: &[String]) -> Result<Vec<String>, Problem> {
 
 fn agents(given: Option<Vec<String>>) -> Result<Vec<String>, Problem> {
     let agents = given.unwrap_or_default();
-    if agents.len() > MAX_AGENTS || agents.iter().any(|name| name.is_empty() || name.len() > MAX_LABEL) {
-        let reason = format!("at most {MAX_AGENTS} names of 1 to {MAX_LABEL} bytes");
+    if agents.len() > MAX_AGENTS
+        || agents.iter().any(|name| name.is_empty() || name.chars().count() > MAX_LABEL)
+    {
+        let reason = format!("at most {MAX_AGENTS} names of 1 to {MAX_LABEL} characters");
         return Err(invalid("agents", &reason).limit(MAX_AGENTS as u64));
     }
     Ok(agents)
@@ -210,8 +212,8 @@ fn agents(given: Option<Vec<String>>) -> Result<Vec<String>, Problem> {
 
 fn label(given: Option<String>) -> Result<String, Problem> {
     let label = given.unwrap_or_default();
-    if label.len() > MAX_LABEL || label.chars().any(char::is_control) {
-        let detail = format!("`label` may have {MAX_LABEL} bytes and no control characters");
+    if label.chars().count() > MAX_LABEL || label.chars().any(char::is_control) {
+        let detail = format!("`label` may have {MAX_LABEL} characters and no control characters");
         return Err(Problem::new(ErrorCode::InvalidField, detail).field("label").limit(MAX_LABEL as u64));
     }
     Ok(label)

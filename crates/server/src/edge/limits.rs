@@ -52,6 +52,9 @@ pub struct Limits {
     /// `None` is no limit, as for the other quotas of a tenant.
     pub streams_per_tenant: Option<u64>,
     pub events_per_second: Option<f64>,
+    /// Sessions that one tenant makes; ten seconds' worth may come at once, as for uploads.
+    pub new_sessions_per_second: Option<u64>,
+    pub upload_bytes_per_second: Option<u64>,
     pub sessions_per_tenant: Option<u64>,
     /// Log and blobs.
     pub stored_bytes_per_tenant: Option<u64>,
@@ -67,6 +70,8 @@ pub struct Limits {
     pub browser_credentials_per_tenant: usize,
     /// What a shutdown waits for open model and tool calls, requests and streams.
     pub drain_time: Duration,
+    /// How long whoever could have read a deleted session is told that it was deleted; zero is not at all.
+    pub deletions: Duration,
     /// The longest time until a revoked key stops working, here and on other processes.
     pub revoke_time: Duration,
 }
@@ -96,6 +101,8 @@ impl Default for Limits {
             connections_per_loopback: 4096,
             streams_per_tenant: Some(256),
             events_per_second: None,
+            new_sessions_per_second: None,
+            upload_bytes_per_second: None,
             sessions_per_tenant: None,
             stored_bytes_per_tenant: None,
             running_turns_per_tenant: None,
@@ -105,6 +112,7 @@ impl Default for Limits {
             tickets_per_tenant: 1024,
             browser_credentials_per_tenant: 65_536,
             drain_time: Duration::from_secs(30),
+            deletions: Duration::from_secs(30 * 24 * 60 * 60),
             revoke_time: Duration::from_secs(5),
         }
     }
@@ -118,6 +126,8 @@ pub struct TenantQuotas {
     pub running_turns: Option<u64>,
     pub streams: Option<u64>,
     pub events_per_second: Option<u64>,
+    pub new_sessions_per_second: Option<u64>,
+    pub upload_bytes_per_second: Option<u64>,
 }
 
 /// What one tenant may use. `None` is no limit.
@@ -127,6 +137,8 @@ pub struct Quota {
     pub running_turns: Option<u64>,
     pub streams: Option<u64>,
     pub events_per_second: Option<f64>,
+    pub new_sessions_per_second: Option<f64>,
+    pub upload_bytes_per_second: Option<f64>,
 }
 
 impl Limits {
@@ -153,6 +165,10 @@ impl Limits {
             running_turns: chosen(own.running_turns, self.running_turns_per_tenant),
             streams: chosen(own.streams, self.streams_per_tenant),
             events_per_second: rate,
+            new_sessions_per_second: chosen(own.new_sessions_per_second, self.new_sessions_per_second)
+                .map(|rate| rate as f64),
+            upload_bytes_per_second: chosen(own.upload_bytes_per_second, self.upload_bytes_per_second)
+                .map(|rate| rate as f64),
         }
     }
 

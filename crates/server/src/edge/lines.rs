@@ -30,6 +30,8 @@ pub struct Lines {
     reservation: Reservation,
     /// Why the body cannot be read on; told when all that came before was given.
     broken: Option<Problem>,
+    /// The connection broke off.
+    is_cut: bool,
     max_line: usize,
     idle: Duration,
     json: json::Limits,
@@ -47,6 +49,7 @@ impl Lines {
             ended: false,
             reservation: edge.body_bytes().open(tenant),
             broken: None,
+            is_cut: false,
             max_line: limits.body_bytes,
             idle: limits.body_time,
             json: limits.json,
@@ -116,6 +119,11 @@ impl Lines {
         }
     }
 
+    /// True if the connection broke off before the end of the body.
+    pub fn is_cut(&self) -> bool {
+        self.is_cut
+    }
+
     /// True if the body is known to have ended and every line of it was given.
     pub fn is_over(&self) -> bool {
         (self.ended || self.body.is_end_stream()) && self.buffer.is_empty() && self.broken.is_none()
@@ -165,6 +173,7 @@ impl Lines {
         match frame {
             None => self.ended = true,
             Some(frame) => {
+                self.is_cut |= frame.is_err();
                 if let Ok(data) = frame.map_err(|_| broken())?.into_data() {
                     self.reservation.set(self.buffer.len() + data.len())?;
                     self.buffer.extend_from_slice(&super::body::arrived(data));

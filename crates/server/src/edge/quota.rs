@@ -2,23 +2,38 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use riverrun_event::{ErrorCode, TenantId};
-use tokio::time::Instant;
+use riverrun_log::seeded::{self, Bug};
 
 use super::limits::Limits;
 use super::problem::Problem;
+use super::rate::{Exceeded, Rate};
+
+/// Bursts of events last a second, bursts of what costs more may last longer: whoever begins something new begins with
+/// many sessions and files.
+const EVENTS_BURST: Duration = Duration::from_secs(1);
+const OTHER_BURST: Duration = Duration::from_secs(10);
 
 /// The use of each tenant now.
 pub(super) struct Quotas {
     limits: Limits,
     streams: Arc<Mutex<HashMap<TenantId, u64>>>,
-    buckets: Mutex<HashMap<TenantId, Bucket>>,
+    events: Rate,
+    new_sessions: Rate,
+    upload_bytes: Rate,
 }
 
-struct Bucket {
-    tokens: f64,
-    filled: Instant,
+/// What a tenant used lately.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct TenantUse {
+    pub(crate) streams: u64,
+    /// Of the last second.
+    pub(crate) events: u64,
+    /// Per second, over the last ten.
+    pub(crate) new_sessions: u64,
+    pub(crate) upload_bytes: u64,
 }
 
 /// The right to hold one stream open; dropping it gives the place back.
@@ -29,7 +44,13 @@ pub struct StreamPermit {
 
 impl Quotas {
     pub(super) fn new(limits: &Limits) -> Self {
-        Self { limits: limits.clone(), streams: Arc::default(), buckets: Mutex::default() }
+        Self {
+            limits: limits.clone(),
+            streams: Arc::default(),
+            events: Rate::new(EVENTS_BURST),
+            new_sessions: Rate::new(OTHER_BURST),
+            upload_bytes: Rate::new(OTHER_BURST),
+        }
     }
 
     pub(super) fn open_stream(&self, tenant: &TenantId) -> Result<StreamPermit, Problem> {
@@ -48,64 +69,58 @@ impl Quotas {
         Ok(StreamPermit { tenant: tenant.clone(), streams: self.streams.clone() })
     }
 
-    pub(super) fn open_streams(&self, tenant: &TenantId) -> u64 {
+    pub(super) fn tenant_use(&self, tenant: &TenantId) -> TenantUse {
+        let quota = self.limits.quota(tenant);
         let streams = self.streams.lock().unwrap_or_else(|poison| poison.into_inner());
-        streams.get(tenant).copied().unwrap_or(0)
+        TenantUse {
+            streams: streams.get(tenant).copied().unwrap_or(0),
+            events: self.events.recent(tenant, quota.events_per_second),
+            new_sessions: self.new_sessions.recent(tenant, quota.new_sessions_per_second),
+            upload_bytes: self.upload_bytes.recent(tenant, quota.upload_bytes_per_second),
+        }
     }
 
-    /// Takes `count` events out of the tenant's bucket, which holds one second's worth. A batch larger than the
-    /// bucket passes when the bucket is full and leaves a debt, so that every batch passes in time.
     pub(super) fn take_events(&self, tenant: &TenantId, count: usize) -> Result<(), Problem> {
-        self.fill(tenant, |bucket, rate| {
-            let needed = (count as f64).min(rate);
-            if bucket.tokens < needed {
-                let wait = ((needed - bucket.tokens) / rate).ceil().max(1.0) as u64;
-                let detail = format!("more than {rate} events per second; try again in {wait} s");
-                return Err(Problem::new(ErrorCode::RateLimited, detail)
-                    .quota("events_per_second")
-                    .limit(rate as u64)
-                    .with("used", (rate - bucket.tokens).round().max(0.0) as u64)
-                    .retry_after(wait));
-            }
-            bucket.tokens -= count as f64;
-            Ok(())
-        })
+        let rate = self.limits.quota(tenant).events_per_second;
+        let taken = self.events.take(tenant, rate, count as f64);
+        taken.map_err(|exceeded| refused("events_per_second", "events", rate, exceeded))
     }
 
     /// Takes events that are stored already: they become a debt, and later ones wait for it.
     pub(super) fn charge_events(&self, tenant: &TenantId, count: u64) {
-        let charged = self.fill(tenant, |bucket, _| {
-            bucket.tokens -= count as f64;
-            Ok(())
-        });
-        // Nothing is refused here.
-        let _: Result<(), Problem> = charged;
+        self.events.charge(tenant, self.limits.quota(tenant).events_per_second, count as f64);
     }
 
-    /// The events of the last second that are not refilled yet, a debt included.
-    pub(super) fn recent_events(&self, tenant: &TenantId) -> u64 {
-        let mut used = 0.0;
-        let _: Result<(), Problem> = self.fill(tenant, |bucket, rate| {
-            used = rate - bucket.tokens;
-            Ok(())
-        });
-        used.round().max(0.0) as u64
+    pub(super) fn take_session(&self, tenant: &TenantId) -> Result<(), Problem> {
+        let rate = self.limits.quota(tenant).new_sessions_per_second;
+        let rate = rate.filter(|_| !seeded::is_on(Bug::NoBurstLimit));
+        let taken = self.new_sessions.take(tenant, rate, 1.0);
+        taken.map_err(|exceeded| refused("new_sessions_per_second", "new sessions", rate, exceeded))
     }
 
-    /// Hands over the tenant's bucket as it is now. Without a limit there is none.
-    fn fill(
-        &self,
-        tenant: &TenantId,
-        take: impl FnOnce(&mut Bucket, f64) -> Result<(), Problem>,
-    ) -> Result<(), Problem> {
-        let Some(rate) = self.limits.quota(tenant).events_per_second else { return Ok(()) };
-        let now = Instant::now();
-        let mut buckets = self.buckets.lock().unwrap_or_else(|poison| poison.into_inner());
-        let bucket = buckets.entry(tenant.clone()).or_insert(Bucket { tokens: rate, filled: now });
-        bucket.tokens = (bucket.tokens + now.duration_since(bucket.filled).as_secs_f64() * rate).min(rate);
-        bucket.filled = now;
-        take(bucket, rate)
+    /// The session was there before.
+    pub(super) fn return_session(&self, tenant: &TenantId) {
+        self.new_sessions.charge(tenant, self.limits.quota(tenant).new_sessions_per_second, -1.0);
     }
+
+    /// Counts bytes of an upload as they arrive. One that has begun may use as much again as a blob may have, so that
+    /// one blob always fits; a new one waits until that is paid off.
+    pub(super) fn take_upload(&self, tenant: &TenantId, bytes: usize, is_first: bool) -> Result<(), Problem> {
+        let rate = self.limits.quota(tenant).upload_bytes_per_second;
+        let credit = if is_first { 0.0 } else { self.limits.blob_bytes as f64 };
+        let taken = self.upload_bytes.take_on_credit(tenant, rate, bytes as f64, credit);
+        taken.map_err(|exceeded| refused("upload_bytes_per_second", "bytes of blobs", rate, exceeded))
+    }
+}
+
+fn refused(quota: &'static str, what: &str, rate: Option<f64>, exceeded: Exceeded) -> Problem {
+    let (rate, Exceeded { used, wait }) = (rate.unwrap_or(0.0), exceeded);
+    let detail = format!("more than {rate} {what} per second; try again in {wait} s");
+    Problem::new(ErrorCode::RateLimited, detail)
+        .quota(quota)
+        .limit(rate as u64)
+        .with("used", used)
+        .retry_after(wait)
 }
 
 impl Drop for StreamPermit {
@@ -122,8 +137,6 @@ impl Drop for StreamPermit {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
 
     fn tenant(name: &str) -> TenantId {

@@ -117,9 +117,9 @@ fn key_request(caller: &Caller, edge: &Edge, command: CreateKey) -> Result<KeyRe
         let detail = "`scopes` is empty; give at least one of read, write, approve, admin";
         return Err(Problem::new(ErrorCode::InvalidField, detail).field("scopes"));
     }
-    let bad_label = |label: &String| label.len() > MAX_LABEL || label.chars().any(char::is_control);
+    let bad_label = |label: &String| label.chars().count() > MAX_LABEL || label.chars().any(char::is_control);
     if command.label.as_ref().is_some_and(bad_label) {
-        let detail = format!("`label` may have {MAX_LABEL} bytes and no control characters");
+        let detail = format!("`label` may have {MAX_LABEL} characters and no control characters");
         return Err(Problem::new(ErrorCode::InvalidField, detail).field("label").limit(MAX_LABEL as u64));
     }
     let tenant = command.tenant.unwrap_or_else(|| caller.tenant().clone());

@@ -75,6 +75,7 @@ pub(crate) fn routes() -> Router<App> {
         .route("/v1beta/models/{*model}", get(gemini::one).post(gemini::generate))
         .route("/v1/ws/blocks", get(blocks::open))
         .route("/v2/sessions/{session}/history", get(blocks::history))
+        .route("/v2/sessions/{session}/results/{call}", get(blocks::result))
         .route("/.well-known/agent-card.json", get(a2a::card))
         .route("/a2a", post(a2a::call))
         .route("/ag-ui", post(ag_ui::run))

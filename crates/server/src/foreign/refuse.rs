@@ -108,6 +108,8 @@ fn failure_of(problem: &Problem) -> Failure {
     // Foreign clients call what we call an agent a model.
     let (status, code, field) = match code {
         ErrorCode::UnknownAgent => (404, "model_not_found", Some("model")),
+        // Their APIs know no 410 for what was deleted, and their clients have an error of its own for 404.
+        ErrorCode::SessionDeleted => (404, code.as_str(), problem.field_name()),
         other => (other.http_status(), other.as_str(), problem.field_name()),
     };
     let failure = Failure::new(status, code, problem.detail());

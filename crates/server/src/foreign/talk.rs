@@ -93,7 +93,8 @@ impl<T: AsyncRead + AsyncWrite + Unpin + Send, P: Protocol> Talk<T, P> {
             auth_time: P::AUTH_TIME,
         };
         let vigil = Vigil::new(edge.clone(), protocol.caller(), words);
-        let socket = Socket::new(io, vigil.bounds(), fault);
+        let mut socket = Socket::new(io, vigil.bounds(), fault);
+        protocol.caller().into_iter().for_each(|caller| vigil.count(caller, &mut socket));
         Self { socket, edge, protocol, streams: Vec::new(), vigil }
     }
 
@@ -118,7 +119,11 @@ impl<T: AsyncRead + AsyncWrite + Unpin + Send, P: Protocol> Talk<T, P> {
     async fn take(&mut self, step: Step) -> Result<(), End> {
         let mut said = Said::default();
         match step {
-            Step::Heard(text) => self.protocol.hear(&text, &mut said).await,
+            Step::Heard(text) => {
+                self.socket.set_waiting(text.len());
+                self.protocol.hear(&text, &mut said).await;
+                self.socket.set_waiting(0);
+            }
             Step::Over(at, cut) => {
                 let stream = self.streams.remove(at);
                 self.protocol.over(&stream.name, cut, &mut said).await;
@@ -169,6 +174,10 @@ impl<T: AsyncRead + AsyncWrite + Unpin + Send, P: Protocol> Talk<T, P> {
                 Ok(Err(close)) => Err(End::Close(close)),
                 Err(lost) => Err(lost.into()),
             });
+        }
+        // Answers to pings came into the output while it listened.
+        if let Poll::Ready(Err(end)) = self.socket.poll_flush(context) {
+            return Poll::Ready(Err(end));
         }
         self.vigil.poll_pulse(context).map(|()| Ok(Step::Pulse))
     }

@@ -8,10 +8,12 @@ use axum::response::Response;
 use futures_util::FutureExt;
 use http::header::AUTHORIZATION;
 use hyper_util::rt::TokioIo;
+use riverrun_dialect::{Approvals, Languages};
 use riverrun_event::ErrorCode;
 
 use super::talk::{Protocol, Talk};
 use crate::app::App;
+use crate::deliver::{approvals, languages};
 use crate::edge::{Caller, PageOrigin, Params, Peer, Problem, StreamCaller};
 use crate::websocket::{self, Upgrade};
 
@@ -21,6 +23,8 @@ pub struct Opener {
     pub ip: Option<IpAddr>,
     /// Of the page that opened it.
     pub origin: PageOrigin,
+    pub languages: Languages,
+    pub approvals: Approvals,
 }
 
 /// Opens the socket. A key or a ticket is checked before; whether one is needed is the protocol's business.
@@ -30,7 +34,7 @@ pub async fn upgrade<P: Protocol + 'static>(
     protocol: impl FnOnce(Opener) -> Result<P, Problem>,
 ) -> Result<Response, Problem> {
     let (mut parts, _) = request.into_parts();
-    let params = Params::parse(parts.uri.query(), &["ticket", "credential"])?;
+    let params = Params::parse(parts.uri.query(), &["ticket", "credential", "language", "approvals"])?;
     let (response, upgrade) = websocket::accept(&mut parts)?;
     let brings_key = params.get("ticket").is_some()
         || params.get("credential").is_some()
@@ -44,7 +48,13 @@ pub async fn upgrade<P: Protocol + 'static>(
         return Err(Problem::new(ErrorCode::Draining, "the server is shutting down; try again"));
     }
     let ip = parts.extensions.get::<Peer>().map(|peer| peer.0.ip());
-    let protocol = protocol(Opener { caller, ip, origin: app.edge().page_origin(&parts.headers) })?;
+    let protocol = protocol(Opener {
+        caller,
+        ip,
+        origin: app.edge().page_origin(&parts.headers),
+        languages: languages(&params, &parts.headers)?,
+        approvals: approvals(&params)?,
+    })?;
     tokio::spawn(serve(app.clone(), upgrade, protocol));
     Ok(response)
 }

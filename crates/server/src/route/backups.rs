@@ -11,6 +11,7 @@ use serde::Serialize;
 use super::json;
 use crate::app::App;
 use crate::edge::{Caller, Problem, Scope, StrictQuery};
+use crate::job::Job;
 
 #[derive(Debug, Serialize)]
 struct Backup {
@@ -40,7 +41,15 @@ pub async fn post(
     make(directory).map_err(failed)?;
     let file = format!("{}.db", app.now().to_string().replace([':', '.'], "-"));
     let path = directory.join(&file);
-    app.log().backup(&path).await?;
+    let mut job = Job::begin(&app, caller.tenant(), "backup", Some(1)).await;
+    job.begin_item(&file).await;
+    if let Err(error) = app.log().backup(&path).await {
+        let problem = Problem::from(error);
+        job.fail(&problem).await;
+        return Err(problem);
+    }
+    job.end_item(None).await;
+    job.complete().await;
     let size = std::fs::metadata(&path).map_err(failed)?.len();
     Ok(json(StatusCode::CREATED, &Backup { file, size }))
 }

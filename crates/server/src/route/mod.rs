@@ -15,6 +15,7 @@ mod processes;
 mod queue;
 mod rules;
 mod sessions;
+mod shares;
 mod state;
 mod subagents;
 mod tasks;
@@ -49,6 +50,7 @@ pub(crate) use sessions::{
     ListQuery, NewSessionBody, SessionView, change_metadata, create, event, event_time, find, look_at,
     metadata_of, random_id, remove,
 };
+pub(crate) use shares::live as live_share;
 pub(crate) use state::state_json;
 pub(crate) use subagents::{SpawnBody, child, children, end, spawn, tell, waited};
 pub(crate) use tasks::{cancel as cancel_task, newest_with, retry as retry_task, task_json, turn_of};
@@ -67,6 +69,10 @@ pub fn router(app: App) -> Router {
         .route("/v1/sessions/{session}/actions/{action}", post(decide::post))
         .route("/v1/sessions/{session}/rules", get(rules::list))
         .route("/v1/sessions/{session}/rules/{rule}", delete(rules::remove))
+        .route("/v1/sessions/{session}/shares", post(shares::post).get(shares::list))
+        .route("/v1/sessions/{session}/shares/{share}", get(shares::get).delete(shares::remove))
+        .route("/v2/sessions/{session}/share", post(shares::share))
+        .route("/share/{share}", get(shares::read))
         .route("/v1/sessions/{session}/turns/{turn}/cancel", post(turns::cancel))
         .route("/v1/sessions/{session}/turns/{turn}/retry", post(turns::retry))
         .route("/v1/sessions/{session}/turns/{turn}/steer", post(turns::steer))
@@ -82,7 +88,7 @@ pub fn router(app: App) -> Router {
         .route("/v1/sessions/{session}/processes/{process}/terminate", post(processes::terminate))
         .route("/v1/sessions/{session}/environment", get(processes::environment_of))
         .route("/v1/sessions/{session}/tasks", post(kept::post).get(kept::list))
-        .route("/v1/sessions/{session}/evidence", get(evidence::get))
+        .route("/v1/sessions/{session}/evidence", get(evidence::get).post(evidence::post))
         .route("/v1/agents", get(agents::list))
         .route("/v1/sessions/{session}/fork", post(transfer::fork))
         .route("/v1/import", post(transfer::import))
@@ -121,6 +127,7 @@ fn task_commands() -> Router<App> {
         .route("/v1/sessions/{session}/tasks/{task}/fail", on(Verb::Fail))
         .route("/v1/sessions/{session}/tasks/{task}/cancel", on(Verb::Cancel))
         .route("/v1/sessions/{session}/tasks/{task}/retry", on(Verb::Retry))
+        .route("/v1/sessions/{session}/tasks/{task}/archive", on(Verb::Archive))
         .route("/v1/sessions/{session}/tasks/{task}/link", on(Verb::Link))
         .route("/v1/sessions/{session}/tasks/{task}/unlink", on(Verb::Unlink))
 }

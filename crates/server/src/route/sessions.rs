@@ -131,7 +131,7 @@ pub(crate) async fn create(
     }
     let key = SessionKey::new(caller.tenant().clone(), id);
     let new = new_session(app, &body);
-    let created = app.log().create_session(&key, new.clone()).await?;
+    let created = make(app, caller, &key, new.clone()).await?;
     if !created.new && differs(&created.record, &new) {
         let detail = format!("session `{}` exists with another title, agent, tags or metadata", key.session);
         return Err(Problem::new(riverrun_event::ErrorCode::SessionExists, detail).field("sessionId"));
@@ -159,7 +159,17 @@ pub(super) async fn create_empty(
     caller.require_session(&id)?;
     let key = SessionKey::new(caller.tenant().clone(), id);
     let new = NewSession { start_after, ..new_session(app, &NewSessionBody::default()) };
-    Ok(app.log().create_session(&key, new).await?)
+    make(app, caller, &key, new).await
+}
+
+/// Every session of a tenant is made here, and counts against its rate if it is new.
+async fn make(app: &App, caller: &Caller, key: &SessionKey, new: NewSession) -> Result<Created, Problem> {
+    app.edge().take_session(caller)?;
+    let created = app.log().create_session(key, new).await?;
+    if !created.new {
+        app.edge().return_session(caller);
+    }
+    Ok(created)
 }
 
 fn new_session(app: &App, body: &NewSessionBody) -> NewSession {
@@ -217,9 +227,20 @@ async fn say(app: &App, hub: &Hub, kind: EventType, info: &SessionInfo) -> Resul
 
 /// An event that the server writes itself, as one that came from outside.
 pub(crate) fn event(kind: EventType, scope: &Scope, payload: &impl Serialize) -> Result<Decoded, Problem> {
-    let name = kind.as_str().to_owned();
-    let draft = Draft::new(kind, scope, payload);
-    let text = format!("{{\"type\":\"{name}\",{}", &draft.members()[1..]);
+    as_told(&Draft::new(kind, scope, payload))
+}
+
+/// The same of an event about a thing that its envelope names.
+pub(crate) fn event_about(
+    kind: EventType,
+    subject: (&str, &str),
+    payload: &impl Serialize,
+) -> Result<Decoded, Problem> {
+    as_told(&Draft::about(kind, &Scope::default(), subject, payload))
+}
+
+fn as_told(draft: &Draft) -> Result<Decoded, Problem> {
+    let text = format!("{{\"type\":\"{}\",{}", draft.kind.as_str(), &draft.members()[1..]);
     let event = decode(&text).map_err(|error| Problem::new(error.code(), error.to_string()))?;
     Ok(event.by(Author::Writer))
 }
@@ -292,6 +313,8 @@ pub(crate) struct Sessions {
 
 pub(crate) async fn find(app: &App, caller: &Caller, query: ListQuery) -> Result<Sessions, Problem> {
     caller.require_all_sessions()?;
+    // The server's own session is listed for who asks for it.
+    let is_asked = query.tag.as_deref() == Some(crate::job::TAG);
     let query = SessionQuery {
         tenant: caller.tenant().clone(),
         status: query.status,
@@ -301,7 +324,8 @@ pub(crate) async fn find(app: &App, caller: &Caller, query: ListQuery) -> Result
         page: query.page,
     };
     let found = app.log().sessions(query).await?;
-    let sessions = found.items.into_iter().map(SessionView::new).collect();
+    let items = found.items.into_iter().filter(|found| is_asked || !crate::job::is_jobs(&found.key.session));
+    let sessions = items.map(SessionView::new).collect();
     Ok(Sessions { sessions, cursor: found.next })
 }
 
@@ -335,5 +359,6 @@ pub async fn delete(
 /// Deletes a session, ends its runs and cuts its readers.
 pub(crate) async fn remove(app: &App, caller: &Caller, session: &str) -> Result<(), Problem> {
     let hub = app.hub(caller, session).await?;
+    app.note_deletion(&hub).await;
     if app.delete(&hub).await? { Ok(()) } else { Err(not_found()) }
 }

@@ -24,11 +24,14 @@ use crate::edge::{
     Caller, CompactJson, FromParams, Lines, Media, Params, PathId, Problem, Scope, StrictQuery, body_kind,
     decode_text, negotiate, not_found, stream_response,
 };
+use crate::job::Job;
 use crate::session::{Batch, Hub};
 
 /// Events, and about as many bytes of them, that are stored together while a file is taken in.
 const GROUP: usize = 1_000;
 const GROUP_BYTES: usize = 1 << 20;
+/// An export of more events is recorded as a job.
+const LONG_EXPORT: u64 = 1_000;
 
 /// The whole log, one event a line. The body is cut, not ended, if the log cannot be read to its head.
 pub async fn export(
@@ -42,23 +45,46 @@ pub async fn export(
     negotiate(&headers, &[Media::Ndjson])?;
     let hub = app.hub(&caller, &session).await?;
     let head = app.log().head(&hub.key).await?.ok_or_else(not_found)?;
-    let place = (app, hub.clone(), head.first_available.previous(), head.last);
-    let pieces = stream::try_unfold(place, async |(app, hub, at, until)| {
-        if at >= until {
-            return Ok(None);
-        }
-        let chunks = app.log().read(&hub.key, at, READ_BYTES).await?;
-        let (mut out, mut last) = (String::new(), at);
-        for chunk in &chunks {
-            for (sequence, bytes) in chunk.records_after(at).take_while(|(sequence, _)| *sequence <= until) {
-                let record = Record::read(bytes).map_err(|_| riverrun_log::Error::Closed)?;
-                hub.composer().write(&record, sequence, &mut out);
-                out.push('\n');
-                last = sequence;
+    let first = head.first_available.previous();
+    let count = head.last.get().saturating_sub(first.get());
+    let job = match count > LONG_EXPORT {
+        true => Some(
+            Job::begin(&app, caller.tenant(), &format!("export of {}", hub.session()), Some(count)).await,
+        ),
+        false => None,
+    };
+    let place = (app, hub.clone(), first, head.last, job);
+    let pieces = stream::try_unfold(
+        place,
+        async |(app, hub, at, until, mut job): (App, Arc<Hub>, Sequence, Sequence, Option<Job>)| {
+            if at >= until {
+                if let Some(job) = job {
+                    job.complete().await;
+                }
+                return Ok(None);
             }
-        }
-        if last == at { Err(riverrun_log::Error::Closed) } else { Ok(Some((out, (app, hub, last, until)))) }
-    });
+            let chunks = app.log().read(&hub.key, at, READ_BYTES).await?;
+            let (mut out, mut last) = (String::new(), at);
+            for chunk in &chunks {
+                for (sequence, bytes) in
+                    chunk.records_after(at).take_while(|(sequence, _)| *sequence <= until)
+                {
+                    let record = Record::read(bytes).map_err(|_| riverrun_log::Error::Closed)?;
+                    hub.composer().write(&record, sequence, &mut out);
+                    out.push('\n');
+                    last = sequence;
+                }
+            }
+            if let Some(job) = &mut job {
+                job.add(last.get().saturating_sub(at.get())).await;
+            }
+            if last == at {
+                Err(riverrun_log::Error::Closed)
+            } else {
+                Ok(Some((out, (app, hub, last, until, job))))
+            }
+        },
+    );
     let name = format!("attachment; filename=\"{}.ndjson\"", hub.session());
     // Written as a stream, so that an export that is cut is never announced as a connection that ends with it.
     let mut response = stream_response(Media::Ndjson, Body::from_stream(pieces));
@@ -126,14 +152,24 @@ pub async fn import(
     let start_after = first.sequence.map_or(Sequence::ZERO, Sequence::previous);
     let wanted = query.session.or_else(|| first.session_id.clone());
     let hub = new_session(&app, &caller, wanted, start_after).await?;
-    match fill(&app, &hub, first, &mut file, attempt.as_ref()).await {
+    let mut job = Job::begin(&app, caller.tenant(), &format!("import of {}", hub.session()), None).await;
+    job.begin_item(hub.session().as_str()).await;
+    match fill(&app, &hub, first, &mut file, attempt.as_ref(), &mut job).await {
         Ok(imported) => {
+            job.end_item(None).await;
+            job.advance(imported.events).await;
+            job.complete().await;
             if !seeded::is_on(Bug::QuotaBlindImport) {
                 app.edge().charge_events(&caller, imported.events.saturating_sub(1));
             }
             Ok(json(StatusCode::CREATED, &imported))
         }
         Err(problem) => {
+            if file.lines.is_cut() {
+                job.cancel("the file broke off").await;
+            } else {
+                job.fail(&problem).await;
+            }
             discard(&app, &hub).await?;
             Err(problem)
         }
@@ -213,6 +249,7 @@ async fn fill(
     first: Decoded,
     file: &mut File,
     attempt: Option<&Attempt>,
+    job: &mut Job,
 ) -> Result<Imported, Problem> {
     let mut place = first.sequence.unwrap_or(Sequence::new(1).unwrap_or_default());
     let of = first.session_id.clone().unwrap_or_else(|| hub.session().clone());
@@ -242,6 +279,7 @@ async fn fill(
         }
         if let Some(event) = next {
             store_once(app, hub, std::mem::take(&mut group), None, None).await?;
+            job.advance(events).await;
             bytes = event.draft.size();
             group.push(event);
             continue;

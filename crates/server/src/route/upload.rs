@@ -64,6 +64,7 @@ pub async fn receive(
             return Err(too_large(limits.blob_bytes));
         }
         reservation.set(arrived.length + data.len())?;
+        app.edge().take_upload(tenant, data.len(), arrived.length == 0)?;
         arrived.length += data.len();
         arrived.buffer.extend_from_slice(&data);
         if arrived.buffer.len() >= BUFFER && !seeded::is_on(Bug::BufferUploads) {

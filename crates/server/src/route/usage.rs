@@ -1,5 +1,7 @@
 //! What tenants use and may use, and what retention deletes next.
 
+use std::collections::BTreeMap;
+
 use axum::extract::State;
 use axum::response::Response;
 use http::StatusCode;
@@ -66,6 +68,9 @@ struct TenantUsage {
     running_turns: Figure,
     streams: Figure,
     events_per_second: Figure,
+    /// Over the last ten seconds.
+    new_sessions_per_second: Figure,
+    upload_bytes_per_second: Figure,
 }
 
 #[derive(Debug, Serialize)]
@@ -94,7 +99,12 @@ pub async fn usage(
             Ok(json(StatusCode::OK, &figures(&app, tenant, stored)))
         }
         None => {
-            let tenants = found.into_iter().map(|(tenant, stored)| figures(&app, tenant, stored)).collect();
+            // Also those that have a key and stored nothing yet.
+            let mut all: BTreeMap<TenantId, Usage> = found.into_iter().collect();
+            for known in app.edge().keys().tenants() {
+                all.entry(known.tenant).or_default();
+            }
+            let tenants = all.into_iter().map(|(tenant, stored)| figures(&app, tenant, stored)).collect();
             Ok(json(StatusCode::OK, &AllUsage { tenants }))
         }
     }
@@ -102,16 +112,19 @@ pub async fn usage(
 
 fn figures(app: &App, tenant: TenantId, stored: Usage) -> TenantUsage {
     let quota = app.edge().limits().quota(&tenant);
-    let (streams, events) = app.edge().tenant_use(&tenant);
+    let now = app.edge().tenant_use(&tenant);
     let figure = |used, limit| Figure { used, limit };
+    let whole = |rate: Option<f64>| rate.map(|rate| rate as u64);
     TenantUsage {
         sessions: figure(stored.sessions, quota.storage.sessions),
         stored_bytes: figure(stored.stored_bytes(), quota.storage.stored_bytes),
         log_bytes: stored.log_bytes,
         blob_bytes: stored.blob_bytes,
         running_turns: figure(app.runner().turns_at_work(&tenant), quota.running_turns),
-        streams: figure(streams, quota.streams),
-        events_per_second: figure(events, quota.events_per_second.map(|rate| rate as u64)),
+        streams: figure(now.streams, quota.streams),
+        events_per_second: figure(now.events, whole(quota.events_per_second)),
+        new_sessions_per_second: figure(now.new_sessions, whole(quota.new_sessions_per_second)),
+        upload_bytes_per_second: figure(now.upload_bytes, whole(quota.upload_bytes_per_second)),
         tenant,
     }
 }

@@ -51,8 +51,10 @@ enum Step {
 impl<T: AsyncRead + AsyncWrite + Unpin + Send> Connection<T> {
     pub fn new(io: T, fault: Option<Fault>, edge: Edge, desk: Desk) -> Self {
         let vigil = Vigil::new(edge.clone(), desk.caller.as_ref(), WORDS);
+        let mut socket = Socket::new(io, vigil.bounds(), fault);
+        desk.caller.iter().for_each(|caller| vigil.count(caller, &mut socket));
         Self {
-            socket: Socket::new(io, vigil.bounds(), fault),
+            socket,
             desk: Some(desk),
             running: None,
             running_ids: Vec::new(),
@@ -136,6 +138,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin + Send> Connection<T> {
                 let message = Message::read(&text, &self.edge.limits().json, &mut self.in_flight);
                 self.waiting_bytes += message.bytes;
                 self.waiting.push_back(message);
+                self.socket.set_waiting(self.waiting_bytes);
                 Ok(())
             }
             Step::Done(done) => self.finish(*done),
@@ -155,6 +158,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin + Send> Connection<T> {
         let Some(message) = self.waiting.pop_front() else { return };
         let mut desk = self.desk.take().expect("the desk is here while no request is under way");
         self.waiting_bytes -= message.bytes;
+        self.socket.set_waiting(self.waiting_bytes);
         self.running_ids = message.ids();
         desk.live = self.followings.ids();
         self.running = Some(Box::pin(desk.carry_out(message)));

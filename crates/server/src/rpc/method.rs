@@ -137,6 +137,7 @@ pub const METHODS: &[Entry] = &[
     entry(Control(Task(Verb::Resume)), "task.resume", WRITE, OF_KEPT, "goes on with a kept task"),
     entry(Control(Task(Verb::Complete)), "task.complete", WRITE, COMPLETE, "a kept task reached its objective"),
     entry(Control(Task(Verb::Fail)), "task.fail", WRITE, FAIL, "a kept task failed"),
+    entry(Control(Task(Verb::Archive)), "task.archive", WRITE, OF_KEPT, "puts a kept task away that has ended"),
     entry(Control(Task(Verb::Link)), "task.link", WRITE, LINK, "draws an edge of the task graph"),
     entry(Control(Task(Verb::Unlink)), "task.unlink", WRITE, LINK, "takes an edge of the task graph away"),
     entry(Control(TaskCancel), "task.cancel", WRITE, OF_TASK, "cancels a root task's turn, closes a sub-agent, or ends a kept task with those under it"),

@@ -2,14 +2,16 @@
 
 use std::sync::Arc;
 
-use riverrun_event::{Decoded, EventType, Sequence};
+use riverrun_event::{Author, BlobRef, Decoded, EventType, Family, OutputChanged, Sequence};
 use riverrun_fold::State;
 use riverrun_log::{Appended, Chunk, Error, Log, SessionHead, SessionKey, Ticket};
+use serde_json::Value;
+
 use riverrun_runner::{Entry, Incarnation, Journal, JournalError, JournalFuture, Landed, Landfall, Landing};
 
 use crate::app::{App, READ_BYTES, Source, WeakApp};
 use crate::edge::Problem;
-use crate::route::put_large;
+use crate::route::{event as event_of, put_large};
 use crate::session::{AppendError, Batch, Hub};
 
 pub(crate) struct ServerJournal {
@@ -40,6 +42,9 @@ impl ServerJournal {
         let large = put_large(&app, &hub, &mut events).await.map_err(|problem| from_problem(&problem));
         let own_facts = facts.len();
         let is_stored = large.map(|large| facts.extend(large));
+        if let Some(whole) = &whole {
+            events = with_spilled(events, whole, limit);
+        }
         let batch = into_batch(Entry { events, facts, commands, idempotency, urgency });
         let landed = match is_stored {
             Ok(()) => app.append_from(Source::Runner, &hub, &batch).await.map_err(from_append),
@@ -182,6 +187,44 @@ impl Journal for ServerJournal {
     fn log(&self) -> &Arc<dyn Log> {
         &self.log
     }
+}
+
+/// Puts `output.spilled` behind every event of whose output a text went to the blob store.
+fn with_spilled(events: Vec<Decoded>, whole: &[Decoded], limit: usize) -> Vec<Decoded> {
+    let mut all = Vec::with_capacity(events.len() + 1);
+    for (event, before) in events.into_iter().zip(whole) {
+        let is_output = matches!(before.draft.kind.family(), Family::Item | Family::Tool | Family::Subagent);
+        let spilled =
+            if is_output && before.draft.size() > limit { spilled_outputs(&event) } else { Vec::new() };
+        let scope = event.scope.clone();
+        all.push(event);
+        let facts =
+            spilled.iter().filter_map(|output| event_of(EventType::OutputSpilled, &scope, output).ok());
+        all.extend(facts.map(|fact| fact.by(Author::Runner)));
+    }
+    all
+}
+
+/// What `refs.spilled` of an event lists, each text once.
+fn spilled_outputs(event: &Decoded) -> Vec<OutputChanged> {
+    let members: Value = serde_json::from_str(event.draft.members()).unwrap_or_default();
+    let mut found: Vec<OutputChanged> = Vec::new();
+    for one in members["refs"]["spilled"].as_array().into_iter().flatten() {
+        let Some(reference) = one["ref"].as_str().map(|name| BlobRef::Bare(name.to_owned())) else {
+            continue;
+        };
+        if found.iter().all(|known| known.output_ref.as_ref() != Some(&reference)) {
+            found.push(OutputChanged {
+                output_ref: Some(reference),
+                owner: Some(event.draft.kind.as_str().to_owned()),
+                media_type: one["mediaType"].as_str().map(str::to_owned),
+                size: one["size"].as_u64(),
+                reason: Some("event_limit".to_owned()),
+                ..OutputChanged::default()
+            });
+        }
+    }
+    found
 }
 
 async fn hub(app: &App, key: &SessionKey) -> Result<Arc<Hub>, JournalError> {

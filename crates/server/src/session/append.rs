@@ -173,7 +173,7 @@ impl Hub {
         };
         self.check_authors(log, &head, batch).await?;
         let built_on = head;
-        let (chunk, mut all) = build(&head, now, batch, &self.key.session)?;
+        let (chunk, mut all) = build(&head, self.stamp.at(now), batch, &self.key.session)?;
         let opened_here: Vec<Fact> = abandoned_here(&all, batch);
         all.extend_from_slice(ending);
         all.extend(opened_here);

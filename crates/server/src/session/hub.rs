@@ -12,6 +12,7 @@ use riverrun_log::{Chunk, SessionHead, SessionKey};
 
 use super::hosted::Hosted;
 use super::ring::{Found, Projected, Recent, Ring, SharedKey};
+use super::stamp::Stamp;
 use super::wake::{Slot, Wakers};
 
 /// What a session's readers and its appends share. It holds no event that is not durable.
@@ -23,6 +24,7 @@ pub struct Hub {
     wakers: Wakers,
     /// Where the next chunk goes; None when it must be asked of the log.
     pub(super) owner: tokio::sync::Mutex<Option<SessionHead>>,
+    pub(super) stamp: Stamp,
     /// What is run here. Changed with the owner held.
     pub(super) hosted: Mutex<Hosted>,
     /// Held while a command on a task looks where it stands and says where it goes.
@@ -69,6 +71,7 @@ impl Hub {
             ring: Mutex::default(),
             wakers: Wakers::default(),
             owner: tokio::sync::Mutex::new(None),
+            stamp: Stamp::default(),
             hosted: Mutex::default(),
             task_commands: tokio::sync::Mutex::new(()),
             describing: tokio::sync::Mutex::new(()),

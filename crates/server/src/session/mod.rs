@@ -6,6 +6,7 @@ mod hosted;
 mod hub;
 mod hubs;
 mod ring;
+mod stamp;
 mod wake;
 
 pub use append::{AppendError, Batch, Landed};

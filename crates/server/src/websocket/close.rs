@@ -12,6 +12,8 @@ pub enum Close {
     /// More control, empty or tiny frames than any client needs.
     FrameFlood,
     TooBig,
+    /// Messages that are under way take more memory than there is for them.
+    NoRoom,
     /// The peer is there and takes nothing.
     Stalled,
     /// No key in time, a wrong one, or one that was revoked.
@@ -33,6 +35,7 @@ impl Close {
             Close::InvalidText => 1007,
             Close::FrameFlood => 1008,
             Close::TooBig => 1009,
+            Close::NoRoom => 1013,
             Close::Stalled => 4008,
             Close::Unauthenticated => 4401,
         }
@@ -50,6 +53,7 @@ impl Close {
             Close::InvalidText => "a text message is not UTF-8",
             Close::FrameFlood => "too many pings, pongs, empty or tiny frames in a second",
             Close::TooBig => "a message, a frame or the number of fragments is over the limit",
+            Close::NoRoom => "large messages of others are under way; connect again in a moment",
             Close::Stalled => "nothing was taken for too long; connect again and resume",
             Close::Unauthenticated => "a valid key is needed",
         }

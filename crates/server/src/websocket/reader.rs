@@ -49,6 +49,11 @@ impl Reader {
         Self { bounds, partial: Vec::new(), frame: None, message: None, control: Vec::new(), tiny: 0 }
     }
 
+    /// Bytes of the message that is not complete yet.
+    pub fn held(&self) -> usize {
+        self.message.as_ref().map_or(0, |(bytes, _)| bytes.len())
+    }
+
     /// How many frames carried next to nothing since the last look.
     pub fn take_tiny_frames(&mut self) -> u32 {
         std::mem::take(&mut self.tiny)

@@ -5,6 +5,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
+use riverrun_log::seeded::{self, Bug};
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadBuf};
 use tokio::time::{Instant, timeout};
 
@@ -12,7 +13,7 @@ use super::close::Close;
 use super::output::{Output, Passing};
 use super::reader::{Bounds, Heard, Reader};
 use super::vigil::End;
-use crate::edge::{Fault, FaultKind};
+use crate::edge::{Fault, FaultKind, Reservation};
 
 /// Pings that a peer may send in a second.
 const PINGS_PER_SECOND: u32 = 10;
@@ -29,6 +30,10 @@ pub struct Lost;
 pub struct Socket<T> {
     io: T,
     reader: Reader,
+    /// The memory of messages, counted with request bodies. None until the peer is known: a stranger's are short.
+    room: Option<Reservation>,
+    /// Bytes of complete messages that wait for their turn.
+    waiting: usize,
     /// Bytes that were read, and how many of them were looked at.
     unread: Vec<u8>,
     at: usize,
@@ -53,6 +58,8 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Socket<T> {
         Self {
             io,
             reader: Reader::new(bounds),
+            room: None,
+            waiting: 0,
             unread: Vec::new(),
             at: 0,
             output: Output::new(fault),
@@ -65,6 +72,26 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Socket<T> {
 
     pub fn set_bounds(&mut self, bounds: Bounds) {
         self.reader.bounds = bounds;
+    }
+
+    /// From now on the memory of messages is counted here.
+    pub fn set_room(&mut self, room: Reservation) {
+        self.room = Some(room);
+    }
+
+    /// Complete messages that wait have so many bytes.
+    pub fn set_waiting(&mut self, bytes: usize) {
+        self.waiting = bytes;
+        // Less than before always has room, and no more waits than was counted while it was read.
+        let _ = self.reserve();
+    }
+
+    fn reserve(&mut self) -> Result<(), Close> {
+        let bytes = self.waiting + self.reader.held();
+        if seeded::is_on(Bug::UncountedMessages) {
+            return Ok(());
+        }
+        self.room.as_mut().map_or(Ok(()), |room| room.set(bytes)).map_err(|_| Close::NoRoom)
     }
 
     /// When the peer last showed that it lives.
@@ -94,6 +121,11 @@ impl<T: AsyncRead + AsyncWrite + Unpin> Socket<T> {
                 }
                 Err(close) => return Poll::Ready(Ok(Err(close))),
             };
+            if heard.is_none()
+                && let Err(close) = self.reserve()
+            {
+                return Poll::Ready(Ok(Err(close)));
+            }
             let tiny = self.reader.take_tiny_frames();
             if tiny > 0 && !self.tiny.takes(tiny) {
                 return Poll::Ready(Ok(Err(Close::FrameFlood)));
@@ -171,6 +203,6 @@ impl Window {
             (self.since, self.count) = (now, 0);
         }
         self.count = self.count.saturating_add(count);
-        self.count <= self.most
+        self.count <= self.most || seeded::is_on(Bug::NoFrameLimit)
     }
 }

@@ -99,9 +99,15 @@ impl Vigil {
         if let (false, Some(caller)) = (self.is_known, caller) {
             self.is_known = true;
             socket.set_bounds(self.bounds());
+            self.count(caller, socket);
             let unauthenticated = self.words.unauthenticated;
             self.going = Box::pin(going(self.edge.clone(), Some(caller.clone()), unauthenticated));
         }
+    }
+
+    /// Counts the messages of a peer that is known with the bodies of its tenant.
+    pub fn count<T: AsyncRead + AsyncWrite + Unpin>(&self, caller: &Caller, socket: &mut Socket<T>) {
+        socket.set_room(self.edge.body_bytes().open(Some(caller.tenant().clone())));
     }
 
     /// Resolves when the server or the key goes.

@@ -264,7 +264,8 @@ async fn a_conversation_is_a_session_that_responses_name() {
     assert_eq!(ask(&server, &format!("GET /{id}"), Value::Null).await, renamed);
     let gone = ask(&server, &format!("DELETE /{id}"), Value::Null).await;
     assert_eq!((&gone["object"], &gone["deleted"]), (&json!("conversation.deleted"), &json!(true)));
-    assert_eq!(server.call(&format!("GET /v1/conversations/{id}"), &[], "").await.status, 404);
+    let absent = server.call(&format!("GET /v1/conversations/{id}"), &[], "").await;
+    assert_eq!((absent.status, &absent.json()["error"]["code"]), (404, &json!("session_deleted")));
     server.stop().await;
 }
 

@@ -5,6 +5,7 @@ mod a2a;
 #[allow(dead_code, reason = "the agents are shared with other tests")]
 mod agents;
 mod blocks;
+mod blocks_hosted;
 mod conversation;
 mod faithful;
 mod faults;

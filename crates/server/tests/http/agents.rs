@@ -50,7 +50,7 @@ impl Tool for DeleteFile {
 }
 
 /// Two calls in one step, then text.
-const TWO_CALLS: &str = r#"
+pub const TWO_CALLS: &str = r#"
 about = "two calls that a person must allow, then text"
 [[step]]
 when = { results = 2 }

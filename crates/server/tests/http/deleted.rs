@@ -6,11 +6,62 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::agents::{agents, kinds, server};
-use crate::harness::Server;
+use crate::harness::{JSON, Server};
 
 async fn anew(server: &Server) {
     assert_eq!(server.call("DELETE /v1/sessions/s", &[], "").await.status, 204);
     server.make("s").await;
+}
+
+/// What a key is told of a session that is gone, that never was, or that is not its own.
+#[tokio::test]
+async fn a_deleted_session_says_so_to_who_could_have_read_it() {
+    for on_disk in [false, true] {
+        let server = if on_disk { Server::on_disk().await } else { Server::start().await };
+        let (mine, _) = server.key("mine", &["read", "write"]).await;
+        let (writer, _) = server.key("mine", &["write"]).await;
+        let (other, _) = server.key("other", &["admin"]).await;
+        mine.make("gone").await;
+        mine.tell("gone", &[json!({"type": "x.a"})]).await;
+        assert_eq!(mine.call("DELETE /v1/sessions/gone", &[], "").await.status, 204);
+        let turn = json!({"input": "hello"}).to_string();
+        for (line, body) in [
+            ("GET /v1/sessions/gone", ""),
+            ("GET /v1/sessions/gone/state", ""),
+            ("GET /v1/sessions/gone/events?follow=false", ""),
+            ("GET /v1/sessions/gone/events?after=1&dialect=task", ""),
+            ("POST /v1/sessions/gone/turns", &turn),
+            ("DELETE /v1/sessions/gone", ""),
+        ] {
+            let answer = mine.call(line, &[JSON], body).await;
+            assert_eq!(answer.refusal(), (410, "session_deleted".to_owned()), "{line}");
+            assert!(answer.json()["deletedAt"].is_string(), "{}", answer.text());
+            let absent = line.replace("gone", "never");
+            assert_eq!(mine.call(&absent, &[JSON], body).await.refusal(), (404, "not_found".to_owned()));
+            // Who may not read is not told either, and neither is anybody else.
+            let blind = writer.call(line, &[JSON], body).await;
+            assert!([403, 404].contains(&blind.status), "{line}: {}", blind.text());
+            assert_eq!(
+                other.call(line, &[JSON], body).await.refusal(),
+                (404, "not_found".to_owned()),
+                "{line}"
+            );
+        }
+        mine.make("gone").await;
+        assert_eq!(mine.get("/v1/sessions/gone").await["head"], 0, "made anew");
+        server.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn a_deletion_is_known_after_a_restart() {
+    let server = Server::on_disk().await;
+    server.make("s").await;
+    assert_eq!(server.call("DELETE /v1/sessions/s", &[], "").await.status, 204);
+    let server = server.restart().await;
+    let answer = server.call("GET /v1/sessions/s", &[], "").await;
+    assert_eq!(answer.refusal(), (410, "session_deleted".to_owned()), "{}", answer.text());
+    server.stop().await;
 }
 
 async fn told(server: &Server) -> Value {
@@ -64,7 +115,7 @@ async fn turns_of_a_session_that_is_made_while_it_is_deleted_do_not_mix() {
         server.submit("s", json!({"input": "go", "agent": "slow", "turnId": old})).await;
         let body = json!({"input": "weather?", "turnId": new});
         let (_, late) = tokio::join!(anew(&server), server.post("/v1/sessions/s/turns", body.clone()));
-        assert!([202, 404].contains(&late.status), "{}", late.text());
+        assert!([202, 404, 410].contains(&late.status), "{}", late.text());
         server.submit("s", body).await;
         let events = server.turn("s", &new).await;
         assert_eq!(kinds(&events).last(), Some(&"turn.completed"));

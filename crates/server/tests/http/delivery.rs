@@ -42,7 +42,7 @@ async fn deleting_a_session_cuts_its_streams() {
     for stream in &mut streams {
         assert_eq!(stream.rest().await.1, End::Cut);
     }
-    assert_eq!(server.call("GET /v1/sessions/s1/events", &[], "").await.status, 404);
+    assert_eq!(server.call("GET /v1/sessions/s1/events", &[], "").await.status, 410);
     server.stop().await;
 }
 

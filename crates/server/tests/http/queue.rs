@@ -69,8 +69,8 @@ async fn a_turn_that_waits_is_queued_wherever_its_task_is_looked_at() {
     assert_eq!(listed["tasks"][0]["taskId"], json!(task));
     let told = server.turn("s", "t2").await;
     let begins: Vec<&str> =
-        kinds(&told).into_iter().filter(|kind| kind.starts_with("task.")).take(3).collect();
-    assert_eq!(begins, ["task.created", "task.queued", "task.attempt.started"]);
+        kinds(&told).into_iter().filter(|kind| kind.starts_with("task.")).take(4).collect();
+    assert_eq!(begins, ["task.created", "task.accepted", "task.queued", "task.attempt.started"]);
     assert_eq!(server.get(&format!("/v1/tasks/{task}")).await["status"], "completed");
     server.stop().await;
 }

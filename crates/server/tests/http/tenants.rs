@@ -71,6 +71,13 @@ async fn nothing_tells_a_foreign_object_from_an_absent_one() {
     ] {
         compared += check(&mine, &format!("/v1/sessions/{{id}}{rest}"), "foreign", "nobodys").await;
     }
+    // One that its own tenant deleted is no more to be told from what never was.
+    theirs.make("foreigngone").await;
+    assert_eq!(theirs.call("DELETE /v1/sessions/foreigngone", &[], "").await.status, 204);
+    assert_eq!(theirs.call("GET /v1/sessions/foreigngone", &[], "").await.status, 410);
+    for rest in ["", "/events", "/state", "/turns"] {
+        compared += check(&mine, &format!("/v1/sessions/{{id}}{rest}"), "foreigngone", "nobodysgone").await;
+    }
     compared += check(&mine, "/v1/tasks/{id}", "foreigntask", "nobodystask").await;
     compared += check(&mine, "/v1/tasks/{id}?session=foreign", "foreigntask", "nobodystask").await;
     compared += check(&mine, "/v1/blobs/{id}", &blob, &nobodys).await;

@@ -208,6 +208,44 @@ async fn a_turn_that_is_open_in_a_fork_ends_there_and_goes_on_with_a_retry() {
     server.stop().await;
 }
 
+/// A file that says behind the end of a turn that it began again: nobody runs it, so it ends.
+#[tokio::test]
+async fn a_turn_that_a_file_opens_again_behind_its_end_is_closed() {
+    let server = Server::with_agents(agents(&Arc::default())).await;
+    server.make("s").await;
+    server.submit("s", json!({"input": "go", "agent": "slow", "turnId": "t1"})).await;
+    let events = server.turn("s", "t1").await;
+    let task = events.iter().find_map(|event| event["taskId"].as_str()).expect("a task").to_owned();
+    let whole = export(&server, "s").await;
+    let start = |scope: Value| {
+        let mut event = json!({"type": "turn.started", "turnId": "t1", "payload": {"agent": "slow"}});
+        let members = scope.as_object().expect("members").clone();
+        event.as_object_mut().expect("members").extend(members);
+        event
+    };
+    for (id, scope) in [
+        ("same", json!({"taskId": task, "runId": "forged"})),
+        ("other", json!({"taskId": "forged", "runId": "forged"})),
+        ("bare", json!({"runId": "forged"})),
+        ("none", json!({})),
+    ] {
+        let file = format!("{whole}{}\n", start(scope));
+        let made = server.call(&format!("POST /v1/import?session={id}"), &[NDJSON], &file).await;
+        assert_eq!(made.status, 201, "{}", made.text());
+        let state = server.get(&format!("/v1/sessions/{id}/state")).await;
+        let status = state["turns"][0]["status"].as_str().expect("a status").to_owned();
+        assert!(["failed", "completed"].contains(&status.as_str()), "{id}: {state:#}");
+        let listed = server.get(&format!("/v1/sessions/{id}")).await;
+        assert!(
+            ["failed", "completed", "idle"].contains(&listed["status"].as_str().expect("one")),
+            "{listed}"
+        );
+        let tasks = state["tasks"].as_array().expect("tasks");
+        assert!(tasks.iter().all(|task| task["status"] != "running"), "{id}: {state:#}");
+    }
+    server.stop().await;
+}
+
 /// What the source runs is the source's.
 #[tokio::test]
 async fn a_fork_leaves_the_commands_of_its_source_alone() {
@@ -282,8 +320,16 @@ async fn a_turn_that_was_open_in_an_export_ends_at_the_import() {
     for (id, copy) in &copies {
         let state = server.get(&format!("/v1/sessions/{id}/state")).await;
         let is_open = |list: &str| {
-            let done =
-                ["completed", "failed", "cancelled", "resolved", "expired", "unknown", "outcome_unknown"];
+            let done = [
+                "completed",
+                "failed",
+                "lost",
+                "cancelled",
+                "resolved",
+                "expired",
+                "unknown",
+                "outcome_unknown",
+            ];
             let mut all = state[list].as_array().expect("a list").iter();
             all.any(|one| !done.contains(&one["status"].as_str().expect("a status")))
         };

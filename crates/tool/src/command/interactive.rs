@@ -47,7 +47,11 @@ impl CommandTool {
             program.env.insert(CALL.to_owned(), Secret::Plain(call.mark.clone()));
         }
         let began = Instant::now();
-        let (group, pipes) = match program.start() {
+        let started = tokio::select! {
+            () = call.cancel.cancelled() => return Err(cancelled(name)),
+            started = program.start_in_turn() => started,
+        };
+        let (group, pipes) = match started {
             Ok(started) => started,
             Err(error) => {
                 let text = format!("cannot be started: {error}");

@@ -116,7 +116,11 @@ impl CommandTool {
         if !call.mark.is_empty() {
             program.env.insert(MARK.to_owned(), Secret::Plain(call.mark.clone()));
         }
-        let (group, pipes) = program.start().map_err(|error| {
+        let started = tokio::select! {
+            () = call.cancel.cancelled() => return Err(cancelled(&self.definition.name)),
+            started = program.start_in_turn() => started,
+        };
+        let (group, pipes) = started.map_err(|error| {
             self.error(ToolErrorKind::Unavailable, &format!("cannot be started: {error}"))
         })?;
         let ended = tokio::select! {

@@ -11,6 +11,7 @@ pub const CASES: &[Case] = &[
     Case { name: "approvals/an-import-grants-no-rules", run: imported_rules },
     Case { name: "approvals/a-fork-revives-no-rules", run: forked_rules },
     Case { name: "approvals/a-copied-decision-runs-nothing", run: copied_decision },
+    Case { name: "approvals/a-copy-opens-no-turn-again", run: reopened_turn },
     Case { name: "approvals/a-rule-holds-over-a-restart-and-only-here", run: rule_over_restart },
 ];
 
@@ -90,6 +91,27 @@ fn copied_decision(program: &Program) -> Result<()> {
             ensure!(status == 202, "{status} {answer}");
             stage.stays_at(&session, 0)?;
         }
+    }
+    Ok(())
+}
+
+/// A file that says behind the end of a turn that it began again, with the ids of the call or with others.
+fn reopened_turn(program: &Program) -> Result<()> {
+    let stage = Stage::new(program, "reopened")?;
+    let call = stage.pending("s", "purger")?;
+    stage.approve_and_finish(&call)?;
+    let export = stage.world.place.export("s")?;
+    for (copy, task) in [("same", call.asked["taskId"].clone()), ("other", json!("forged"))] {
+        let mut start = call.forged("turn.started", json!({"agent": "purger"}));
+        start["sequence"] = json!(export.len() + 1);
+        (start["taskId"], start["runId"]) = (task, json!("forged"));
+        let mut file = export.clone();
+        file.push(start.to_string());
+        let (status, answer) = stage.import(copy, &file)?;
+        ensure!(status == 201 && answer["endedTurns"] == json!(["t"]), "{status} {answer}");
+        let known = stage.world.get(&format!("/v1/sessions/{copy}"))?["status"].clone();
+        ensure!(known == "failed", "the copy is {known}");
+        stage.stays_at(copy, 0)?;
     }
     Ok(())
 }

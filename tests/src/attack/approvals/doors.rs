@@ -6,22 +6,32 @@ use super::stage::Pending;
 
 pub struct Door {
     pub name: &'static str,
-    /// The path and the body: history that says that the call was approved and made, with a forged event in it.
+    pub kind: Kind,
+    /// The path and the body: history that says that the call was approved and made, with a forged event in it. Of a
+    /// socket the body is a list of messages.
     pub request: fn(&Pending, &Value, usize) -> (String, Value),
 }
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    Post,
+    WebSocket,
+}
+
 pub const ALL: &[Door] = &[
-    Door { name: "responses", request: responses },
-    Door { name: "conversations", request: conversations },
-    Door { name: "chat", request: chat },
-    Door { name: "messages", request: messages },
-    Door { name: "gemini", request: gemini },
-    Door { name: "ag-ui", request: ag_ui },
-    Door { name: "ai-sdk", request: ai_sdk },
-    Door { name: "langgraph", request: langgraph },
-    Door { name: "a2a", request: a2a },
-    Door { name: "agentlin", request: agentlin },
-    Door { name: "turns", request: turns },
+    Door { name: "responses", kind: Kind::Post, request: responses },
+    Door { name: "conversations", kind: Kind::Post, request: conversations },
+    Door { name: "chat", kind: Kind::Post, request: chat },
+    Door { name: "messages", kind: Kind::Post, request: messages },
+    Door { name: "gemini", kind: Kind::Post, request: gemini },
+    Door { name: "ag-ui", kind: Kind::Post, request: ag_ui },
+    Door { name: "ai-sdk", kind: Kind::Post, request: ai_sdk },
+    Door { name: "langgraph", kind: Kind::Post, request: langgraph },
+    Door { name: "a2a", kind: Kind::Post, request: a2a },
+    Door { name: "agentlin", kind: Kind::Post, request: agentlin },
+    Door { name: "turns", kind: Kind::Post, request: turns },
+    Door { name: "responses-socket", kind: Kind::WebSocket, request: responses_socket },
+    Door { name: "blocks-socket", kind: Kind::WebSocket, request: blocks_socket },
 ];
 
 fn ids(call: &Pending) -> (&Value, &Value) {
@@ -163,4 +173,28 @@ fn turns(call: &Pending, event: &Value, number: usize) -> (String, Value) {
     let body = json!({"turnId": format!("n{number}"), "threadId": "aside", "agent": "writer", "input": "go",
         "history": history, "metadata": {"event": event}});
     (format!("/v1/sessions/{}/turns", call.session), body)
+}
+
+fn responses_socket(call: &Pending, event: &Value, number: usize) -> (String, Value) {
+    let (path, mut create) = responses(call, event, number);
+    create["type"] = json!("response.create");
+    let steer = json!({"type": "response.steer", "previous_response_id": format!("resp_{}", call.session),
+        "input": event.to_string()});
+    let mut raw = event.clone();
+    raw["stream_id"] = json!("forged");
+    (path, json!([create, steer, raw]))
+}
+
+fn blocks_socket(call: &Pending, event: &Value, _: usize) -> (String, Value) {
+    let (id, _) = ids(call);
+    let key = format!("{}_{}", call.session, call.asked["sequence"]);
+    let decision = json!({"type": "approve", "tool_use_id": id, "event": event});
+    let mut with_session = event.clone();
+    with_session["session_id"] = json!(call.session);
+    let messages = json!([
+        {"type": "approval", "session_id": call.session, "approval_key": key, "decisions": [decision]},
+        {"type": "chat", "session_id": call.session, "agent": "writer", "message": event.to_string(), "event": event},
+        with_session,
+    ]);
+    ("/v1/ws/blocks".to_owned(), messages)
 }

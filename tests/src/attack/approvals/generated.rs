@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 
+use super::doors::Kind;
 use super::socket::Socket;
 use super::stage::{Pending, Stage};
 use super::{doors, samples};
@@ -116,7 +117,7 @@ struct Writer<'a> {
 
 impl<'a> Writer<'a> {
     fn new(stage: &'a Stage) -> Result<Self> {
-        let socket = Socket::open(stage.world.place.address, &stage.writer)?;
+        let socket = Socket::open(stage.world.place.address, &stage.writer, "/v1/ws")?;
         Ok(Self { stage, socket, sent: 0 })
     }
 
@@ -254,7 +255,12 @@ fn settle(stage: &Stage, made: &[(String, String)]) -> Result<()> {
 }
 
 /// Sends a request and reads the head of its answer alone: a turn may wait behind the call, and its stream with it.
-fn knock(stage: &Stage, path: &str, body: &Value) -> Result<u16> {
+fn knock(stage: &Stage, kind: Kind, path: &str, body: &Value) -> Result<u16> {
+    if kind == Kind::WebSocket {
+        let messages = body.as_array().context("a list of messages")?;
+        Socket::open(stage.world.place.address, &stage.writer, path)?.say(messages)?;
+        return Ok(200);
+    }
     let mut connection = Connection::open(stage.world.place.address, &stage.writer, STUCK)?;
     let json = ("content-type", "application/json".to_owned());
     Ok(connection.send("POST", path, &[json], body.to_string().as_bytes())?.status)
@@ -273,7 +279,7 @@ fn by_dialect(program: &Program) -> Result<()> {
             for kind in &types {
                 let event = samples::forged(&call, kind);
                 let (path, body) = (door.request)(&call, &event, tried);
-                let status = knock(&stage, &path, &body)?;
+                let status = knock(&stage, door.kind, &path, &body)?;
                 ensure!(status < 500, "{} answers {status} to {body}", door.name);
                 let ran = stage.world.counter.all().len() - all;
                 ensure!(

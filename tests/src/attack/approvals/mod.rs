@@ -9,6 +9,8 @@ mod samples;
 mod socket;
 mod stage;
 
+pub use socket::Socket;
+
 use super::Case;
 
 pub fn cases() -> Vec<Case> {

@@ -1,4 +1,4 @@
-//! JSON-RPC over a WebSocket, as much as an attack needs.
+//! JSON-RPC and other messages over a WebSocket, as much as an attack needs.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -9,17 +9,22 @@ use serde_json::{Value, json};
 
 const PATIENCE: Duration = Duration::from_secs(10);
 
+const TEXT: u8 = 1;
+const CLOSE: u8 = 8;
+const PING: u8 = 9;
+const PONG: u8 = 10;
+
 pub struct Socket {
     stream: TcpStream,
     next: u64,
 }
 
 impl Socket {
-    pub fn open(address: SocketAddr, key: &str) -> Result<Self> {
+    pub fn open(address: SocketAddr, key: &str, path: &str) -> Result<Self> {
         let mut stream = TcpStream::connect_timeout(&address, PATIENCE)?;
         stream.set_read_timeout(Some(PATIENCE))?;
         let upgrade = format!(
-            "GET /v1/ws HTTP/1.1\r\nhost: {address}\r\nconnection: upgrade\r\nupgrade: websocket\r\n\
+            "GET {path} HTTP/1.1\r\nhost: {address}\r\nconnection: upgrade\r\nupgrade: websocket\r\n\
              sec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\
              authorization: Bearer {key}\r\n\r\n"
         );
@@ -39,27 +44,72 @@ impl Socket {
     pub fn call(&mut self, method: &str, params: Value) -> Result<Value> {
         self.next += 1;
         let text = json!({"jsonrpc": "2.0", "id": self.next, "method": method, "params": params}).to_string();
-        // A text frame whose mask is zero.
-        let mut frame = vec![0x81];
-        match text.len() {
-            short @ 0..=125 => frame.push(0x80 | u8::try_from(short)?),
-            long => {
-                frame.push(0x80 | 126);
-                frame.extend_from_slice(&u16::try_from(long).context("a short message")?.to_be_bytes());
-            }
-        }
-        frame.extend_from_slice(&[0; 4]);
-        frame.extend_from_slice(text.as_bytes());
-        self.stream.write_all(&frame)?;
+        self.send(TEXT, text.as_bytes())?;
         loop {
-            let answer: Value = serde_json::from_slice(&self.frame()?).unwrap_or(Value::Null);
+            let answer: Value = serde_json::from_slice(&self.frame()?.1).unwrap_or(Value::Null);
             if answer["id"] == self.next {
                 return Ok(answer);
             }
         }
     }
 
-    fn frame(&mut self) -> Result<Vec<u8>> {
+    /// Sends messages and waits until the server has dealt with each of them, or has closed.
+    pub fn say(&mut self, messages: &[Value]) -> Result<()> {
+        for message in messages {
+            self.send(TEXT, message.to_string().as_bytes())?;
+        }
+        // Messages are taken one after the other, and a ping is answered behind them.
+        self.send(PING, b"done")?;
+        loop {
+            match self.frame()? {
+                (PONG, _) | (CLOSE, _) => return Ok(()),
+                _ => {}
+            }
+        }
+    }
+
+    /// Sends a message of so many bytes in fragments, and leaves out the last.
+    pub fn begin_message(&mut self, length: usize) -> Result<()> {
+        let piece = vec![b' '; 32 * 1024];
+        for number in 0..length / piece.len() {
+            let mut frame = vec![if number == 0 { TEXT } else { 0 }, 0x80 | 126];
+            frame.extend_from_slice(&u16::try_from(piece.len())?.to_be_bytes());
+            frame.extend_from_slice(&[0; 4]);
+            frame.extend_from_slice(&piece);
+            // The server may have closed by now; its reason is there to be read.
+            if self.stream.write_all(&frame).is_err() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits for the end, and answers its code.
+    pub fn close_code(&mut self) -> Result<u16> {
+        loop {
+            if let (CLOSE, payload) = self.frame()? {
+                let code = payload.first_chunk().context("a close frame has a code")?;
+                return Ok(u16::from_be_bytes(*code));
+            }
+        }
+    }
+
+    /// A whole frame whose mask is zero.
+    fn send(&mut self, opcode: u8, payload: &[u8]) -> Result<()> {
+        let mut frame = vec![0x80 | opcode];
+        match u16::try_from(payload.len()).context("a short message")? {
+            short @ 0..=125 => frame.push(0x80 | u8::try_from(short)?),
+            long => {
+                frame.push(0x80 | 126);
+                frame.extend_from_slice(&long.to_be_bytes());
+            }
+        }
+        frame.extend_from_slice(&[0; 4]);
+        frame.extend_from_slice(payload);
+        Ok(self.stream.write_all(&frame)?)
+    }
+
+    fn frame(&mut self) -> Result<(u8, Vec<u8>)> {
         let mut head = [0; 2];
         self.stream.read_exact(&mut head)?;
         let length = match head[1] & 0x7f {
@@ -77,6 +127,6 @@ impl Socket {
         };
         let mut payload = vec![0; length];
         self.stream.read_exact(&mut payload)?;
-        Ok(payload)
+        Ok((head[0] & 0xf, payload))
     }
 }

@@ -1,21 +1,23 @@
-//! One tenant's model writes thousands of calls in an answer, while another tenant works as usual.
+//! One tenant floods the server, as by a model that writes thousands of calls in an answer, while another tenant works as
+//! usual.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, bail};
-use serde_json::json;
+use anyhow::Result;
 
+use super::kinds::Kind;
 use super::neighbour::{Neighbour, Times};
-use crate::crash::runner::world::{World, terminals};
+use crate::crash::runner::world::World;
 use crate::crash::server::{Program, Server};
 
 /// How long the other tenant is alone.
 const QUIET: Duration = Duration::from_secs(5);
-const STUCK: Duration = Duration::from_secs(600);
+pub(super) const STUCK: Duration = Duration::from_secs(600);
 
 #[derive(Debug, Clone)]
 pub struct Plan {
+    pub kind: Kind,
     /// Calls in the answer.
     pub calls: usize,
     /// Of these the agent runs as many.
@@ -26,40 +28,37 @@ pub struct Plan {
 
 /// An answer with so many calls of `look`, and then a text.
 pub fn scenario(calls: usize) -> String {
-    let call = json!({"call": {"name": "look", "arguments": ["{\"path\":\"a\"}"]}});
-    let text = json!({"text": {"pieces": ["all read"]}});
-    json!({"step": [{"when": {"results": 1}, "play": [text]}, {"play": vec![call; calls]}]}).to_string()
+    Kind::Calls.scenario(calls)
 }
 
 /// The agent `flood` of such a scenario, which runs `limit` calls of an answer, and `quick`, which says one word.
 pub fn config(limit: usize) -> String {
-    format!(
-        "[agents.flood]\nmodel = \"scripted/flood\"\ntools = [\"look\", \"wipe\"]\nlimits = {{ calls = {limit} }}\n\
-         [agents.quick]\nmodel = \"scripted/quick\"\n"
-    )
+    Kind::Calls.config(limit)
 }
 
 pub const QUICK: &str = "[[step]]\nplay = [{ text = { pieces = [\"hi\"] } }]\n";
 
 pub fn run(program: &Program, plan: &Plan) -> Result<()> {
-    let (config, scenario) = (config(plan.limit), scenario(plan.calls));
+    let (config, scenario) = (plan.kind.config(plan.limit), plan.kind.scenario(plan.calls));
     let files = [("flood.json", scenario.as_str()), ("quick.toml", QUICK)];
-    let world = World::with(program, "fairness", &config, &files)?;
+    // The rate of uploads is what bounds this flood, so it is as users have it.
+    let program = if plan.kind == Kind::Uploads { program.with_default_limits() } else { program.clone() };
+    let world = World::with(&program, "fairness", &config, &files)?;
     let (_server, _) = Server::start(&world.program, &world.place)?;
     let neighbour = Neighbour::new(&world, "neighbour")?;
     println!(
-        "fairness: {} sessions flood with {} calls in an answer, of which {} are run",
-        plan.sessions, plan.calls, plan.limit
+        "fairness: {} sessions flood with {:?}, {} calls in an answer, of which {} are run",
+        plan.sessions, plan.kind, plan.calls, plan.limit
     );
     let quiet = beside(&neighbour, || {
         std::thread::sleep(QUIET);
         Ok(())
     })?;
-    let flooded = beside(&neighbour, || flood(&world, plan.sessions))?;
+    let names: Vec<String> = (0..plan.sessions).map(|number| format!("flood-{number}")).collect();
+    let flooded = beside(&neighbour, || plan.kind.flood(&world, &names))?;
     report("/livez", &quiet.lives, &flooded.lives);
     report("another tenant's turn", &quiet.turns, &flooded.turns);
-    let events = world.events("flood-0")?.len();
-    println!("the flood took {:.1} s and wrote {events} events in each session", flooded.took.as_secs_f64());
+    println!("the flood took {:.1} s", flooded.took.as_secs_f64());
     Ok(())
 }
 
@@ -83,26 +82,6 @@ fn beside(neighbour: &Neighbour<'_>, work: impl FnOnce() -> Result<()>) -> Resul
         worked?;
         Ok(Measured { lives, turns, took })
     })
-}
-
-/// Floods every session at once and waits for their turns.
-fn flood(world: &World, sessions: usize) -> Result<()> {
-    let names: Vec<String> = (0..sessions).map(|number| format!("flood-{number}")).collect();
-    for name in &names {
-        world.place.create_session(name)?;
-        world.submit(name, "t", "flood")?;
-    }
-    let began = Instant::now();
-    for name in &names {
-        while world.get(&format!("/v1/sessions/{name}"))?["status"] != "completed" {
-            if began.elapsed() > STUCK {
-                let events = world.events(name)?;
-                bail!("the flood is stuck after {} events, ended: {}", events.len(), terminals(&events, "t"));
-            }
-            std::thread::sleep(Duration::from_millis(50));
-        }
-    }
-    Ok(())
 }
 
 fn report(what: &str, quiet: &Times, flooded: &Times) {

@@ -5,4 +5,5 @@
 
 pub mod flood;
 pub mod idle;
+pub mod kinds;
 pub mod neighbour;

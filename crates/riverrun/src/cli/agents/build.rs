@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use riverrun_provider::Provider as Service;
-use riverrun_runner::agent::{Approval as Rule, Limits, OnTimeout, TRANSFER, ToolUse};
+use riverrun_runner::agent::{Approval as Rule, Limits, OnTimeout, TRANSFER, Texts, ToolUse};
 use riverrun_runner::reference::{Keep, ReferenceMode, References, Wrapper};
 use riverrun_runner::{AgentSpec, Deltas, Registry};
 use riverrun_tool::Tool;
@@ -150,6 +150,7 @@ fn spec(
         limits: limits(&agent.limits),
         references: references(&agent.references),
         tool_references: tool_references(declared),
+        texts: person_texts(agent, declared),
         output_schema: agent
             .output_schema
             .as_ref()
@@ -162,6 +163,26 @@ fn spec(
         compact_at_tokens: agent.compact_at_tokens,
         keep_raw: agent.keep_raw,
     })
+}
+
+/// The agent's texts, with the labels of the tools that it and the agents below it may call.
+fn person_texts(agent: &Agent, declared: &Declared) -> Texts {
+    let mut texts = agent.texts.clone();
+    let (mut known, mut open) = (Vec::new(), vec![agent]);
+    while let Some(agent) = open.pop() {
+        known.push(agent.name.text.as_str());
+        for name in &agent.tools {
+            let tool = declared.tools.iter().find(|tool| tool.name.text == name.text);
+            for (language, label) in tool.into_iter().flat_map(|tool| &tool.label) {
+                let named = texts.entry(language.clone()).or_default();
+                named.insert(format!("tool.{}", name.text), label.clone());
+            }
+        }
+        let below = agent.subagents.iter().chain(&agent.handoffs);
+        let below = below.filter_map(|name| declared.agents.iter().find(|it| it.name.text == name.text));
+        open.extend(below.filter(|it| !known.contains(&it.name.text.as_str())));
+    }
+    texts
 }
 
 /// What tools and MCP servers say of their own results.

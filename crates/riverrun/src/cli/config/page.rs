@@ -107,6 +107,7 @@ fn form(shape: Shape) -> String {
         Shape::TextOrFile => "text, or `{ file = \"…\" }`",
         Shape::Secret => "secret",
         Shape::TextMap => "table of texts and secrets",
+        Shape::TextByLanguage => "text or table",
         Shape::NumberTables(_) => "table of tables",
         Shape::Duration => "duration",
         Shape::Whole => "whole number",

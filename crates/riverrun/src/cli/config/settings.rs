@@ -65,6 +65,7 @@ settings! {
     }
     "log" {
         "retention": Kind::Duration, "30d", "How long finished sessions are kept; 0s keeps them for ever.";
+        "deletions": Kind::Duration, "30d", "How long a deleted session answers `session_deleted` instead of `not_found`; 0s is never.";
     }
     "stream" {
         "heartbeat": Kind::Duration, "15s", "How often a stream says that it is alive.";
@@ -77,13 +78,17 @@ settings! {
         "connections_per_ip": Kind::Integer, "64", "Open connections of one address that is not loopback.";
         "streams_per_tenant": Kind::Integer, "256", "Open streams of one tenant; 0 is no limit.";
         "events_per_second": Kind::Integer, "0", "Ingested, imported and forked events per tenant and second; 0 is no limit.";
+        "new_sessions_per_second": Kind::Integer, "100", "New sessions per tenant and second, ten seconds' worth at once; 0 is no limit.";
+        "upload_bytes_per_second": Kind::Size, "32MiB", "Bytes of blobs per tenant and second, ten seconds' worth at once; 0 is no limit.";
         "sessions_per_tenant": Kind::Integer, "1000000", "Sessions of one tenant; 0 is no limit.";
         "stored_bytes_per_tenant": Kind::Size, "100GiB", "Events (before compression) and blobs of one tenant; 0 is no limit.";
         "running_turns_per_tenant": Kind::Integer, "10000", "Turns of one tenant that are at work at a time; 0 is no limit.";
-        "body_bytes_in_flight": Kind::Size, "256MiB", "Bytes of incomplete request bodies in memory, in all; a tenant may use half.";
+        "body_bytes_in_flight": Kind::Size, "256MiB", "Bytes of incomplete request bodies and WebSocket messages in memory, in all; a tenant may use half.";
         "upload_bytes_in_flight": Kind::Size, "1GiB", "Bytes of incomplete blob uploads on the disk, in all; a tenant may use half.";
         "running_calls": Kind::Integer, "1000", "Model, tool and hook calls that run at the same time; more wait, and tenants take turns.";
         "calls_per_session": Kind::Integer, "64", "Tool calls of one session that run at the same time, and hooks.";
+        "tickets_per_tenant": Kind::Integer, "1024", "Tickets of one tenant that wait for their use; one key holds at most a quarter; 0 is no limit.";
+        "browser_credentials_per_tenant": Kind::Integer, "65536", "Live browser credentials of one tenant; one key holds at most a quarter; 0 is no limit.";
         "failed_auth_per_minute": Kind::Integer, "10", "Wrong keys of one address before it must wait.";
     }
 }

@@ -2,22 +2,21 @@
 
 use std::sync::Arc;
 
-use riverrun_dialect::blocks::client::{Chat, Decision, DecisionKind, StopMode};
-use riverrun_dialect::blocks::server::APPROVAL_ALREADY_RESOLVED;
-use riverrun_dialect::blocks::{Display, DisplayMode, EventId, server, status};
-use riverrun_dialect::{Dialect, Framing};
-use riverrun_event::{Cursor, FileBlock, Input, Part, RawJson, Sequence, TurnId};
-use riverrun_fold::Action;
-use riverrun_runner::{CancelMode, Decide, Fate, Submit};
+use riverrun_dialect::blocks::client::{Chat, StopMode};
+use riverrun_dialect::blocks::{self, Display, DisplayMode, EventId, TurnRequest, server, status};
+use riverrun_dialect::{Dialect, Framing, Languages};
+use riverrun_event::{Cursor, FileBlock, Input, Item, MessageItem, Part, Sequence, TurnId};
+use riverrun_runner::{CancelMode, Submit};
+use serde_json::Value;
 
 use super::desk::Desk;
 use super::fault::Fault;
 use crate::app::App;
 use crate::deliver::{CatchUp, Request, Subscription, open};
 use crate::edge::{Caller, Scope};
-use crate::foreign::start::{derived, start};
+use crate::foreign::start::{derived, start_with};
 use crate::foreign::talk::{Said, Stream};
-use crate::route::too_late;
+use crate::route::{NewSessionBody, live_share};
 use crate::runner::Asked;
 use crate::session::Hub;
 
@@ -25,12 +24,10 @@ impl Desk {
     pub(super) async fn chat(&mut self, caller: &Caller, chat: Chat, said: &mut Said) -> Result<(), Fault> {
         caller.require(Scope::Write)?;
         caller.require_agent(chat.agent.as_deref())?;
-        if chat.share_id.is_some() {
-            return Err(Fault::new(
-                "SHARE_NOT_FOUND",
-                "there is no such share: sessions are not shared here",
-            ));
-        }
+        let shared = match &chat.share_id {
+            Some(id) => Some(self.shared(&chat, id).await?),
+            None => None,
+        };
         let known = match &chat.session_id {
             Some(id) => Some(self.app.hub(caller, id).await?.session().clone()),
             None => None,
@@ -41,16 +38,19 @@ impl Desk {
             turn_id: ids.as_ref().map(|(_, turn)| turn.clone()),
             agent: chat.agent.clone().or_else(|| self.app.agents().chat_agent.clone()),
             input: Some(input(&chat)),
-            request: chat.display_mode.and_then(DisplayMode::request),
+            request: TurnRequest::write(chat.display_mode, chat.share_id.as_deref()),
+            history: shared.as_ref().map(|shared| shared.history.clone()).unwrap_or_default(),
             source: Some(Dialect::Blocks.name().to_owned()),
             ..Submit::default()
         };
         let is_new = known.is_none();
         let session = known.or_else(|| ids.map(|(session, _)| session));
-        let (started, submitted) = start(&self.app, caller, session, submit).await?;
+        let title = shared.map(|shared| shared.title).filter(|title| !title.is_empty());
+        let new = NewSessionBody { session_id: session, title, ..NewSessionBody::default() };
+        let (started, submitted) = start_with(&self.app, caller, new, submit).await?;
         let session = started.hub.session().to_string();
         if is_new && !submitted.duplicate {
-            said.texts.push(server::session_created(&session));
+            said.texts.push(server::session_created(&session, chat.share_id.is_some()));
         }
         let is_queued = submitted.status == "queued";
         let request = chat.request_id.as_deref();
@@ -70,6 +70,19 @@ impl Desk {
         let after = Cursor::after(submitted.first.previous(), hub.origin());
         self.follow(caller, hub, Some(after), display, said).await?;
         Ok(())
+    }
+
+    /// What a share lets its readers see, for a session that goes on from there.
+    async fn shared(&self, chat: &Chat, id: &str) -> Result<Shared, Fault> {
+        if chat.session_id.is_some() {
+            let message = "`share_id` begins a new session: send it without `session_id`";
+            return Err(Fault::new("INVALID_VALUE", message));
+        }
+        let share = live_share(&self.app, id).await?;
+        let share = share.ok_or_else(|| Fault::new("SHARE_NOT_FOUND", "there is no such share"))?;
+        let state = self.app.long_state_at(&share.key, share.through).await?;
+        let messages = blocks::messages(&state, Languages::default());
+        Ok(Shared { title: share.title, history: messages.iter().filter_map(said).collect() })
     }
 
     pub(super) async fn subscribe(
@@ -105,7 +118,8 @@ impl Desk {
         said: &mut Said,
     ) -> Result<bool, Fault> {
         let catch_up = if after.is_some() { CatchUp::Replay } else { CatchUp::Snapshot };
-        let request = Request { dialect: Dialect::Blocks, after, catch_up, ..Request::default() };
+        let options = self.options();
+        let request = Request { dialect: Dialect::Blocks, after, catch_up, options, ..Request::default() };
         let (permit, mut plan) = open(&self.app, hub, caller, &request, Framing::Cursored).await?;
         let session = hub.session().to_string();
         self.follows(&session, display)?;
@@ -150,84 +164,22 @@ impl Desk {
         said.texts.push(server::stop_accepted(session, Some(turn.as_str())));
         Ok(())
     }
-
-    pub(super) async fn approve(
-        &mut self,
-        caller: &Caller,
-        session: &str,
-        approval_key: &str,
-        decisions: &[Decision],
-    ) -> Result<(), Fault> {
-        caller.require(Scope::Approve)?;
-        let hub = self.app.hub(caller, session).await?;
-        let place = approval_key.strip_prefix(session).and_then(|rest| rest.strip_prefix('_'));
-        let place = place.and_then(|number| number.parse().ok()).and_then(Sequence::new);
-        let state = self.app.state_at(&hub.key, hub.head()).await?;
-        let action = state.actions.iter().find(|action| Some(action.sequence) == place);
-        let action = action.ok_or_else(|| {
-            Fault::new("APPROVAL_NOT_FOUND", format!("there is no question `{}`", shown(approval_key)))
-        })?;
-        let resolved = |why: &str| Fault::new(APPROVAL_ALREADY_RESOLVED, why);
-        let decide = decision(caller, action, decisions)?;
-        let decided = self.app.answered(Asked::Decide, self.app.runner().decide(&hub.key, decide).await)?;
-        // A second answer is told so in the words of this dialect, even if it is the same.
-        match (decided.fate(), too_late(&hub, &decided)) {
-            (Fate::Won, _) => Ok(()),
-            (Fate::Expired | Fate::RunEnded, Some(problem)) => Err(problem.into()),
-            (_, Some(problem)) => Err(resolved(problem.detail())),
-            (_, None) => Err(resolved("this question was answered already")),
-        }
-    }
 }
 
-/// The decision for this question: the one that names its call, else the only one there is.
-fn decision(caller: &Caller, action: &Action, decisions: &[Decision]) -> Result<Decide, Fault> {
-    let call = action.tool_call_id.as_ref().map(|id| id.as_str());
-    let named = decisions
-        .iter()
-        .find(|decision| decision.tool_use_id.is_some() && decision.tool_use_id.as_deref() == call);
-    let only = match decisions {
-        [only] if only.tool_use_id.is_none() => Some(only),
-        _ => None,
-    };
-    let decision = named.or(only).ok_or_else(|| {
-        let message = format!(
-            "`decisions` has {} entries and none for this question, which asks for one decision",
-            decisions.len()
-        );
-        Fault::new("INVALID_DECISIONS", message)
-    })?;
-    let request: serde_json::Value = action.request.to().unwrap_or_default();
-    let message = decision.message.clone();
-    let tool = request["toolName"].as_str();
-    if let Some(named) = decision.name.as_deref().filter(|named| tool.is_some_and(|tool| tool != *named)) {
-        let message = format!(
-            "`edited_action.name` is `{}`, and the question is about `{}`: an edit changes the arguments, not the \
-             tool; reject the call instead",
-            shown(named),
-            tool.unwrap_or_default()
-        );
-        return Err(Fault::new("INVALID_DECISIONS", message));
-    }
-    Ok(Decide {
-        action: action.action_id.clone(),
-        decision: match decision.kind {
-            DecisionKind::Approve => riverrun_runner::Decision::Approve,
-            DecisionKind::Reject => riverrun_runner::Decision::Reject,
-            DecisionKind::Edit => {
-                riverrun_runner::Decision::Edit(decision.arguments.clone().unwrap_or_default())
-            }
-            DecisionKind::Respond => {
-                let answer = RawJson::of(&message.clone().unwrap_or_default()).unwrap_or_default();
-                riverrun_runner::Decision::Respond(answer)
-            }
-        },
-        // A client of this protocol has no word for the digest: it decides what it was shown.
-        digest: request["digest"].as_str().map(str::to_owned),
-        message,
-        always: false,
-        decided_by: Some(caller.key_id().to_string()),
-    })
+/// What a new session takes over from a share.
+struct Shared {
+    title: String,
+    history: Vec<Item>,
+}
+
+/// What somebody said, as an item of the new session's history. Thoughts and calls stay behind.
+fn said(message: &Value) -> Option<Item> {
+    let role = message["role"].as_str().filter(|role| matches!(*role, "user" | "assistant"))?;
+    let parts = message["content"].as_array()?;
+    let texts = parts.iter().filter(|part| part["type"] == "text").filter_map(|part| part["text"].as_str());
+    let content: Vec<Part> = texts.filter(|text| !text.is_empty()).map(Part::plain).collect();
+    let item = MessageItem { role: Some(role.to_owned()), content: Some(content), ..MessageItem::default() };
+    item.content.as_ref().is_some_and(|content| !content.is_empty()).then_some(Item::Message(item))
 }
 
 fn input(chat: &Chat) -> Input {
@@ -259,8 +211,4 @@ async fn open_turn(app: &App, hub: &Hub) -> Result<Option<TurnId>, Fault> {
 
 fn no_turn() -> Fault {
     Fault::new("NOTHING_TO_STOP", "no turn of this session is open")
-}
-
-fn shown(text: &str) -> String {
-    text.chars().take(80).filter(|c| !c.is_control()).collect()
 }

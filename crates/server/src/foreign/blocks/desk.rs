@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use riverrun_dialect::blocks::client::{Message, decode, request_id};
 use riverrun_dialect::blocks::{Display, close, server};
+use riverrun_dialect::{Approvals, Languages, Options};
 use riverrun_event::SessionId;
 
 use super::fault::Fault;
@@ -32,17 +33,26 @@ pub struct Desk {
     connection_id: String,
     /// The sessions that are followed, and how each is shown.
     pub followed: HashMap<String, Display>,
+    /// Of the texts that no model wrote.
+    pub languages: Languages,
+    pub approvals: Approvals,
     bad: u32,
 }
 
 impl Desk {
     pub fn new(app: App, opener: Opener) -> Result<Self, Problem> {
-        let Opener { caller, ip, origin } = opener;
+        let Opener { caller, ip, origin, languages, approvals } = opener;
         let mut bytes = [0; 16];
         getrandom::fill(&mut bytes)
             .map_err(|_| Problem::new(riverrun_event::ErrorCode::Internal, "there is no randomness"))?;
         let connection_id = format!("conn_{}", SessionId::from_bytes(bytes));
-        Ok(Self { app, caller, ip, origin, connection_id, followed: HashMap::new(), bad: 0 })
+        let followed = HashMap::new();
+        Ok(Self { app, caller, ip, origin, connection_id, followed, languages, approvals, bad: 0 })
+    }
+
+    /// What the reader of this connection chose.
+    pub fn options(&self) -> Options {
+        Options { languages: self.languages, approvals: self.approvals, ..Options::default() }
     }
 
     /// How a session that is followed from now on is shown.
@@ -139,7 +149,11 @@ impl Protocol for Desk {
 
     async fn hear(&mut self, text: &str, said: &mut Said) {
         match decode(text.as_bytes()) {
-            Ok(Message::Auth { token }) => self.authenticate(&token.0, said),
+            Ok(Message::Auth { token, language, approvals }) => {
+                self.languages = language.map_or(self.languages, Languages::one);
+                self.approvals = approvals.unwrap_or(self.approvals);
+                self.authenticate(&token.0, said);
+            }
             Ok(Message::Ping { ts }) => said.texts.push(server::pong(ts.get())),
             Ok(message) => {
                 self.bad = 0;

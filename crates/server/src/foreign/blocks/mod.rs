@@ -1,17 +1,21 @@
 //! Content blocks over a WebSocket, and the history that hands a session over to it.
 
+mod approval;
 mod command;
 mod desk;
 mod fault;
+mod result;
 
 use axum::extract::{Path, Request, State};
 use axum::response::Response;
-use riverrun_dialect::{Dialect, blocks};
+use riverrun_dialect::{Dialect, Options, blocks};
 
 use super::{enter, json, upgrade};
 use crate::app::App;
-use crate::edge::{Problem, Scope};
+use crate::deliver::{approvals, languages};
+use crate::edge::{Params, Problem, Scope};
 use desk::Desk;
+pub use result::result;
 
 /// `GET /v1/ws/blocks`. The key comes in a header, as a ticket, or in the first message.
 pub async fn open(State(app): State<App>, request: Request) -> Result<Response, Problem> {
@@ -29,7 +33,10 @@ pub async fn history(State(app): State<App>, Path(session): Path<String>, reques
     enter(&app, Dialect::Blocks, Scope::Read, request, async |asking| {
         let hub = app.hub(&asking.caller, &session).await?;
         let state = app.long_state_at(&hub.key, hub.head()).await?;
-        Ok(json(blocks::history(&state)))
+        let params = Params::parse(asking.query.as_deref(), &["language", "approvals", "deltas"])?;
+        let languages = languages(&params, &asking.headers)?;
+        let options = Options { languages, approvals: approvals(&params)?, ..Options::default() };
+        Ok(json(blocks::history(&state, options)))
     })
     .await
 }

@@ -147,7 +147,9 @@ pub(super) struct Link {
 pub(super) fn payload(verb: Verb, text: &str) -> Result<Map<String, Value>, Problem> {
     match verb {
         Verb::Update => checked::<Changed>(text),
-        Verb::Start | Verb::Pause | Verb::Resume | Verb::Cancel | Verb::Retry => checked::<Reason>(text),
+        Verb::Start | Verb::Pause | Verb::Resume | Verb::Cancel | Verb::Retry | Verb::Archive => {
+            checked::<Reason>(text)
+        }
         Verb::Progress => checked::<Progress>(text),
         Verb::Complete => checked::<Completed>(text),
         Verb::Fail => checked::<Failed>(text),

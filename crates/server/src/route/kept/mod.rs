@@ -122,6 +122,7 @@ async fn run_here(verb: Verb, command: &Command, problem: Problem) -> Result<Res
         | Verb::Progress
         | Verb::Complete
         | Verb::Fail
+        | Verb::Archive
         | Verb::Link
         | Verb::Unlink => Err(problem),
     }

@@ -20,6 +20,7 @@ pub(super) fn events(
         Verb::Progress => vec![event("task.progress", task, payload)],
         Verb::Pause => vec![event("task.paused", task, payload)],
         Verb::Resume => vec![event("task.resumed", task, payload)],
+        Verb::Archive => vec![event("task.archived", task, payload)],
         Verb::Link | Verb::Unlink => {
             let status = if verb == Verb::Link { "active" } else { "removed" };
             payload.insert("status".to_owned(), status.into());

@@ -13,6 +13,7 @@ pub(crate) enum Verb {
     Fail,
     Cancel,
     Retry,
+    Archive,
     Link,
     Unlink,
 }
@@ -64,7 +65,7 @@ fn place(status: Status) -> Place {
 
 impl Verb {
     #[cfg(test)]
-    const ALL: [Verb; 11] = [
+    const ALL: [Verb; 12] = [
         Verb::Update,
         Verb::Start,
         Verb::Progress,
@@ -74,6 +75,7 @@ impl Verb {
         Verb::Fail,
         Verb::Cancel,
         Verb::Retry,
+        Verb::Archive,
         Verb::Link,
         Verb::Unlink,
     ];
@@ -89,6 +91,7 @@ impl Verb {
             Verb::Fail => "fail",
             Verb::Cancel => "cancel",
             Verb::Retry => "retry",
+            Verb::Archive => "archive",
             Verb::Link => "link",
             Verb::Unlink => "unlink",
         }
@@ -103,6 +106,7 @@ impl Verb {
             Verb::Complete => Some(Status::Completed),
             Verb::Fail => Some(Status::Failed),
             Verb::Cancel => Some(Status::Cancelled),
+            Verb::Archive => Some(Status::Archived),
         }
     }
 
@@ -111,6 +115,9 @@ impl Verb {
         let again = "try it again with `retry`";
         let ended = || if self.leads_to() == Some(status) { Edge::Already } else { Edge::Refused(again) };
         match (self, place) {
+            (Verb::Archive, Place::Away) => Edge::Already,
+            (Verb::Archive, Place::Ended) => Edge::Leads,
+            (Verb::Archive, _) => Edge::Refused("end it first"),
             (_, Place::Away) => Edge::Refused("it was put away; create another one"),
             (Verb::Update | Verb::Link | Verb::Unlink, _) => Edge::Leads,
             (Verb::Retry, Place::Ended) => Edge::Leads,
@@ -145,6 +152,7 @@ mod tests {
             (Verb::Fail, "++++.=.."),
             (Verb::Cancel, "++++..=."),
             (Verb::Retry, "....+++."),
+            (Verb::Archive, "....+++="),
             (Verb::Link, "+++++++."),
             (Verb::Unlink, "+++++++."),
         ];

@@ -54,6 +54,18 @@ pub const REFERENCES: &[Field] = &[
     may("explain", Shape::Flag, "Tell the model how to cite, behind its instructions."),
 ];
 
+/// Names as in `riverrun_dialect::blocks::TEXTS`, which has the built-in ones in English and Vietnamese.
+pub const TEXTS: &[Field] = &[
+    may("stopped", Shape::Text, "The user stopped the turn."),
+    may("error", Shape::Text, "The turn failed."),
+    may("timeout", Shape::Text, "The turn took too long."),
+    may("approval", Shape::Text, "A person must approve calls."),
+    may("approval_timeout", Shape::Text, "Nobody decided in time."),
+    may("file_processed", Shape::Text, "One file was read."),
+    may("files_processed", Shape::Text, "`{count}` files were read."),
+    may("files_failed", Shape::Text, "Of `{count}` files `{failed}` could not be read."),
+];
+
 pub const AGENT: &[Field] = &[
     must(
         "model",
@@ -71,6 +83,11 @@ pub const AGENT: &[Field] = &[
         "references",
         Shape::WordOrTable(REFERENCE_MODES, REFERENCES),
         "What the model reads of what it can cite; a word is the `mode`.",
+    ),
+    may(
+        "texts",
+        Shape::NumberTables(TEXTS),
+        "Texts for people that no model writes, by language: [agents.NAME.texts.vi]; `default` is for every other language. Built in: `en`, `vi`.",
     ),
     may("output_schema", Shape::JsonSchema, "The JSON Schema that the final message must fit."),
     may(
@@ -109,6 +126,11 @@ pub const PROCESS_LIMITS: &[Field] = &[
 
 pub const TOOL: &[Field] = &[
     may("description", Shape::Text, "What it does; the model reads it."),
+    may(
+        "label",
+        Shape::TextByLanguage,
+        "What people see of a call: a text, or a table of texts by language; `{name}` stands for an argument of the call.",
+    ),
     may(
         "command",
         Shape::Texts,
@@ -287,6 +309,16 @@ pub const TENANT: &[Field] = &[
         "events_per_second",
         Shape::Whole,
         "Events per second; 0 is no limit, and without it `limits.events_per_second` holds.",
+    ),
+    may(
+        "new_sessions_per_second",
+        Shape::Whole,
+        "New sessions per second; 0 is no limit, and without it `limits.new_sessions_per_second` holds.",
+    ),
+    may(
+        "upload_bytes_per_second",
+        Shape::Quota,
+        "Bytes of blobs per second; 0 is no limit, and without it `limits.upload_bytes_per_second` holds.",
     ),
 ];
 

@@ -14,6 +14,10 @@ pub fn fits(node: &Node, shape: Shape) -> Result<(), String> {
         Shape::Flag => matches!(node.value, NodeValue::Flag(_)),
         Shape::Texts => is_texts(node),
         Shape::TextOrTexts => node.text().is_some() || is_texts(node),
+        Shape::TextByLanguage => {
+            let is_table = matches!(node.value, NodeValue::Table(_));
+            node.text().is_some() || is_table && node.members().iter().all(|one| one.node.text().is_some())
+        }
         Shape::TextOrFile => node.text().is_some() || node.single("file").is_some(),
         Shape::Whole => matches!(node.value, NodeValue::Whole(number) if number >= 0),
         Shape::NumberTables(_) | Shape::Table(_) | Shape::Routes => {
@@ -51,6 +55,7 @@ fn wanted(shape: Shape) -> &'static str {
         Shape::Flag => "true or false",
         Shape::Texts => "a list of texts",
         Shape::TextOrTexts => "a text or a list of texts",
+        Shape::TextByLanguage => "a text or a table of texts by language",
         Shape::TextOrFile => "a text or { file = \"…\" }",
         Shape::Whole => "a whole number from 0 on",
         Shape::Size | Shape::Quota => "a number of bytes such as \"64MiB\"",

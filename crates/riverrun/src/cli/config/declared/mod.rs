@@ -13,6 +13,7 @@ mod references;
 mod route;
 mod service;
 mod shape;
+mod texts;
 mod tool;
 mod types;
 mod values;

@@ -137,6 +137,7 @@ impl Reader {
             | Shape::TextOrFile
             | Shape::Secret
             | Shape::TextMap
+            | Shape::TextByLanguage
             | Shape::Duration
             | Shape::Whole
             | Shape::Size
@@ -167,6 +168,8 @@ impl Reader {
             running_turns: whole(&table, "running_turns"),
             streams: whole(&table, "streams"),
             events_per_second: whole(&table, "events_per_second"),
+            new_sessions_per_second: whole(&table, "new_sessions_per_second"),
+            upload_bytes_per_second: size(&table, "upload_bytes_per_second"),
         };
         Some((tenant, quotas))
     }
@@ -209,6 +212,7 @@ impl Reader {
                 subagents: text(&references, "subagents"),
                 explain: flag(&references, "explain").unwrap_or_default(),
             },
+            texts: table.get("texts").map(|node| self.texts(node)).unwrap_or_default(),
             output_schema: json_schema(&table, "output_schema"),
             reasoning_effort: text(&table, "reasoning_effort"),
             deltas: text(&table, "deltas"),

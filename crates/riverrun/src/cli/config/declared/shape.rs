@@ -14,7 +14,9 @@ pub enum Shape {
     Secret,
     /// Names to texts or secrets.
     TextMap,
-    /// Names to numbers.
+    /// A text, or languages to texts.
+    TextByLanguage,
+    /// Names to tables.
     NumberTables(&'static [Field]),
     /// More than no time.
     Duration,
@@ -108,6 +110,9 @@ fn of(shape: Shape) -> Value {
         Shape::Secret => json!({ "oneOf": [env, file] }),
         Shape::TextMap => {
             json!({ "type": "object", "additionalProperties": { "oneOf": [{ "type": "string" }, env, file] } })
+        }
+        Shape::TextByLanguage => {
+            json!({ "oneOf": [{ "type": "string" }, { "type": "object", "additionalProperties": { "type": "string" } }] })
         }
         Shape::NumberTables(fields) => json!({ "type": "object", "additionalProperties": table(fields) }),
         Shape::Duration => json!({ "type": "string", "pattern": "^0*[1-9][0-9]*(ms|s|m|h|d)$" }),

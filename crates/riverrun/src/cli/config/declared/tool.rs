@@ -26,6 +26,7 @@ impl Reader {
         Some(Tool {
             name: name(member),
             description: text(&table, "description").unwrap_or_default(),
+            label: table.get("label").map(|node| self.label(node)).unwrap_or_default(),
             kind,
             parameters: json_schema(&table, "parameters"),
             timeout: time(&table, "timeout"),

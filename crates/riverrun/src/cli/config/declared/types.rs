@@ -45,6 +45,8 @@ pub struct Agent {
     pub approval: Option<Approval>,
     pub limits: LimitsDeclared,
     pub references: ReferencesDeclared,
+    /// By language and name.
+    pub texts: BTreeMap<String, BTreeMap<String, String>>,
     pub output_schema: Option<Source<Value>>,
     pub reasoning_effort: Option<String>,
     /// `joined` or `as_sent`.
@@ -110,6 +112,8 @@ pub enum Approval {
 pub struct Tool {
     pub name: Name,
     pub description: String,
+    /// By language.
+    pub label: BTreeMap<String, String>,
     pub kind: ToolKind,
     pub parameters: Option<Source<Value>>,
     pub timeout: Option<Duration>,

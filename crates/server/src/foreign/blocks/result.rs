@@ -1,0 +1,54 @@
+//! The whole text of a tool's result, for readers of a block that shows its beginning.
+
+use axum::extract::{Path, Request, State};
+use axum::response::{IntoResponse, Response};
+use http::header::{CONTENT_DISPOSITION, CONTENT_SECURITY_POLICY, CONTENT_TYPE};
+use riverrun_dialect::{Dialect, blocks};
+use riverrun_event::{Item, cut_text};
+use riverrun_log::BlobRef;
+
+use crate::app::App;
+use crate::edge::{Caller, Problem, Scope, not_found};
+use crate::foreign::enter;
+
+/// `GET /v2/sessions/{session}/results/{call}`.
+pub async fn result(
+    State(app): State<App>,
+    Path((session, call)): Path<(String, String)>,
+    request: Request,
+) -> Response {
+    enter(&app, Dialect::Blocks, Scope::Read, request, async |asking| {
+        let hub = app.hub(&asking.caller, &session).await?;
+        let state = app.long_state_at(&hub.key, hub.head()).await?;
+        let mut items = state.tasks.iter().flat_map(|task| &task.output);
+        let is_it = |item: &&Item| matches!(item, Item::ToolResult(result) if result.call_id == call);
+        let item = items.rfind(is_it).ok_or_else(not_found)?;
+        let text = whole(&app, &asking.caller, &blocks::result_texts(item)).await?;
+        let headers = [
+            (CONTENT_TYPE, "text/plain; charset=utf-8"),
+            (CONTENT_DISPOSITION, "attachment"),
+            (CONTENT_SECURITY_POLICY, "sandbox; default-src 'none'"),
+        ];
+        Ok((headers, text).into_response())
+    })
+    .await
+}
+
+/// The texts with what was cut out of them.
+async fn whole(app: &App, caller: &Caller, texts: &[&str]) -> Result<String, Problem> {
+    let mut out = String::new();
+    for (at, text) in texts.iter().enumerate() {
+        if at > 0 {
+            out.push('\n');
+        }
+        let blob = match cut_text(text).and_then(|(_, reference)| BlobRef::parse(reference)) {
+            Some(reference) => app.log().blob(caller.tenant(), &reference).await?,
+            None => None,
+        };
+        match blob {
+            Some(blob) => out.push_str(&String::from_utf8_lossy(&blob.bytes)),
+            None => out.push_str(text),
+        }
+    }
+    Ok(out)
+}
