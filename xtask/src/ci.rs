@@ -3,7 +3,7 @@
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Result, bail};
 
 use crate::files::root;
 use crate::tidy;
@@ -83,7 +83,7 @@ pub fn bench(arguments: &[&str]) -> Result<()> {
 /// Runs every step, also after a failure: one run shows all that is wrong.
 fn run_all(steps: Vec<Step>) -> Result<()> {
     let started = Instant::now();
-    let mut failed = Vec::new();
+    let (mut failed, mut reasons) = (Vec::new(), Vec::new());
     for step in &steps {
         println!("── {}", step.name);
         let began = Instant::now();
@@ -93,10 +93,13 @@ fn run_all(steps: Vec<Step>) -> Result<()> {
         if let Err(error) = result {
             eprintln!("{error:#}");
             failed.push(step.name);
+            reasons.push(format!("{}: {error:#}", step.name));
         }
     }
     let passed = steps.len() - failed.len();
     println!("all steps took {}", seconds(started.elapsed()));
+    // Again at the end: a log that was cut to its last lines still names what failed.
+    reasons.iter().for_each(|reason| println!("{reason}"));
     println!("{passed} passed, {} failed", failed.len());
     if !failed.is_empty() {
         bail!("failed: {}", failed.join(", "));
@@ -132,12 +135,7 @@ fn cargo(arguments: &[&str]) -> Result<()> {
 
 /// Runs a program in a folder of the project.
 fn run(program: &str, arguments: &[&str], folder: &str, environment: &[(&str, &str)]) -> Result<()> {
-    let status = Command::new(program)
-        .args(arguments)
-        .envs(environment.iter().copied())
-        .current_dir(root().join(folder))
-        .status()
-        .with_context(|| format!("starting `{program}`"))?;
-    ensure!(status.success(), "`{program} {}` ended with {status}", arguments.join(" "));
-    Ok(())
+    let mut command = Command::new(program);
+    command.args(arguments).envs(environment.iter().copied()).current_dir(root().join(folder));
+    crate::program::run(command)
 }

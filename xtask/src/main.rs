@@ -5,6 +5,7 @@ mod ci;
 mod clients;
 mod codegen;
 mod files;
+mod program;
 mod tidy;
 
 use std::process::ExitCode;

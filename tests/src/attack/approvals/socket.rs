@@ -84,6 +84,20 @@ impl Socket {
         Ok(())
     }
 
+    /// Begins a message and waits until the server has read it: true if it holds the message, false if it closed.
+    pub fn is_message_held(&mut self, length: usize) -> Result<bool> {
+        self.begin_message(length)?;
+        // A closed socket shows in what can be read.
+        let _ = self.send(PING, b"held");
+        loop {
+            match self.frame()?.0 {
+                PONG => return Ok(true),
+                CLOSE => return Ok(false),
+                _ => {}
+            }
+        }
+    }
+
     /// Waits for the end, and answers its code.
     pub fn close_code(&mut self) -> Result<u16> {
         loop {
