@@ -27,7 +27,12 @@ pub fn put(core: &mut Core, share: &Share) -> Result<(), Fault> {
     if number(&core.connection, &share.key)?.is_none() {
         return Err(Error::NoSession(share.key.session.clone()).into());
     }
-    let sql = format!("INSERT OR REPLACE INTO shares ({COLUMNS}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)");
+    // Not `INSERT OR REPLACE`: it would give the row a new place in the order of the list.
+    let sql = format!(
+        "INSERT INTO shares ({COLUMNS}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+         ON CONFLICT (id) DO UPDATE SET tenant = ?2, session = ?3, title = ?4, through = ?5,
+         created_at = ?6, expires_at = ?7, revoked_at = ?8"
+    );
     core.connection.prepare_cached(&sql)?.execute(params![
         share.id.as_str(),
         share.key.tenant.as_str(),
@@ -54,7 +59,7 @@ pub fn of_session(connection: &Connection, key: &SessionKey) -> rusqlite::Result
         return Ok(Vec::new());
     }
     let sql =
-        format!("SELECT {COLUMNS} FROM shares WHERE tenant = ?1 AND session = ?2 ORDER BY created_at, id");
+        format!("SELECT {COLUMNS} FROM shares WHERE tenant = ?1 AND session = ?2 ORDER BY created_at, rowid");
     let parameters = params![key.tenant.as_str(), key.session.as_str()];
     connection.prepare_cached(&sql)?.query_map(parameters, read)?.collect()
 }

@@ -221,7 +221,7 @@ pub trait Log: Send + Sync + 'static {
 
     fn share(&self, id: &ShareId) -> Ticket<Option<Share>>;
 
-    /// The shares of a session, oldest first. They go with the session.
+    /// The shares of a session, oldest first, those of one millisecond in the order they were stored. They go with the session.
     fn shares(&self, key: &SessionKey) -> Ticket<Vec<Share>>;
 
     // Upkeep.

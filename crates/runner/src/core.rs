@@ -108,12 +108,13 @@ impl Core {
         self.mailboxes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Hands a command to the session's actor, which is started if there is none.
-    pub fn send(self: &Arc<Self>, key: &SessionKey, command: Command) {
+    /// Hands a command to the session's actor, which is started if there is none. The token is cancelled when that
+    /// actor is ended because its session is deleted.
+    pub fn send(self: &Arc<Self>, key: &SessionKey, command: Command) -> CancellationToken {
         let mut mailboxes = self.mailboxes();
         let command = match mailboxes.get(key) {
             Some(mailbox) => match mailbox.commands.send(command) {
-                Ok(()) => return,
+                Ok(()) => return mailbox.ended.clone(),
                 Err(mpsc::error::SendError(command)) => command,
             },
             None => command,
@@ -124,7 +125,12 @@ impl Core {
         let ended = CancellationToken::new();
         mailboxes.insert(key.clone(), Mailbox { commands: sender, ended: ended.clone() });
         drop(mailboxes);
-        tokio::spawn(actor::run(self.clone(), key.clone(), Mail { commands: receiver, ended }));
+        tokio::spawn(actor::run(
+            self.clone(),
+            key.clone(),
+            Mail { commands: receiver, ended: ended.clone() },
+        ));
+        ended
     }
 
     /// Ends the session's actor where it stands. Who comes later finds another one, or none.

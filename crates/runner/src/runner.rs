@@ -8,6 +8,7 @@ use riverrun_fold::Status;
 use riverrun_log::{Clock, Random, SessionKey};
 use riverrun_tool::Terminate;
 use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
 
 use crate::actor::{Command, Reply, Stop, load_rules};
 use crate::core::Core;
@@ -82,8 +83,23 @@ impl Runner {
             return Err(CommandError::Draining);
         }
         let (reply, answer) = oneshot::channel();
-        self.core.send(key, command(reply));
-        answer.await.unwrap_or(Err(CommandError::Draining))
+        let ended = self.core.send(key, command(reply));
+        answer.await.unwrap_or_else(|_| Err(self.unanswered(&ended)))
+    }
+
+    /// Why a command that its actor had begun has no answer.
+    fn unanswered(&self, ended: &CancellationToken) -> CommandError {
+        if ended.is_cancelled() {
+            CommandError::NoSession
+        } else if self.core.stop.is_cancelled() {
+            CommandError::Draining
+        } else {
+            CommandError::Unavailable(
+                "the session's runner stopped while it worked on this; whether it was done is unknown: \
+                 read the session before you try again"
+                    .to_owned(),
+            )
+        }
     }
 
     /// Goes on with everything that a former owner left: open turns, queues, timers. Called once at the start.

@@ -237,18 +237,21 @@ impl Log for MemoryLog {
     fn put_share(&self, share: Share) -> Ticket<()> {
         self.run(|state| {
             state.find(&share.key)?;
-            state.shares.insert(share.id.clone(), share);
+            match state.shares.iter_mut().find(|known| known.id == share.id) {
+                Some(known) => *known = share,
+                None => state.shares.push(share),
+            }
             Ok(())
         })
     }
     fn share(&self, id: &ShareId) -> Ticket<Option<Share>> {
-        self.run(|state| Ok(state.shares.get(id).cloned()))
+        self.run(|state| Ok(state.shares.iter().find(|share| share.id == *id).cloned()))
     }
     fn shares(&self, key: &SessionKey) -> Ticket<Vec<Share>> {
         self.run(|state| {
             let mut found: Vec<Share> =
-                state.shares.values().filter(|share| share.key == *key).cloned().collect();
-            found.sort_by(|a, b| (a.created_at, &a.id).cmp(&(b.created_at, &b.id)));
+                state.shares.iter().filter(|share| share.key == *key).cloned().collect();
+            found.sort_by_key(|share| share.created_at);
             Ok(found)
         })
     }

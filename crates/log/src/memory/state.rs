@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
-use riverrun_event::{KeyId, OwnerId, Sequence, ShareId, TenantId};
+use riverrun_event::{KeyId, OwnerId, Sequence, TenantId};
 
 use super::session::Session;
 use super::store::StoredBlob;
@@ -24,7 +24,8 @@ pub struct State {
     pub keys: BTreeMap<KeyId, ApiKey>,
     /// By version.
     pub credentials: BTreeMap<u64, Credential>,
-    pub shares: HashMap<ShareId, Share>,
+    /// In the order in which they were stored.
+    pub shares: Vec<Share>,
     pub(super) blobs: HashMap<(TenantId, BlobRef), StoredBlob>,
     pub(super) answers: HashMap<(TenantId, String), IdempotencyRecord>,
     pub quotas: StorageQuotas,

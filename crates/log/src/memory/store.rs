@@ -30,7 +30,7 @@ impl State {
             stays
         });
         self.change_usage(&key.tenant, change);
-        self.shares.retain(|_, share| share.key != *key);
+        self.shares.retain(|share| share.key != *key);
         true
     }
 

@@ -60,6 +60,16 @@ async fn a_runner_that_is_told_ends_at_once_and_who_waits_hears_of_it() {
     assert_eq!(stage.count("turn.submitted").await, 1);
 }
 
+/// The command was begun, and its events are durable, when the session is deleted.
+#[tokio::test(start_paused = true)]
+async fn a_command_that_is_cut_by_a_deletion_finds_no_session() {
+    let stage = Stage::new(Script::new(vec![text("Said")]), vec![agent()]).await;
+    let (runner, key) = (stage.runner.clone(), stage.key.clone());
+    stage.journal.at(1, move || runner.end(&key));
+    let cut = stage.runner.submit(&stage.key, turn_of("turn_1", "go")).await;
+    assert!(matches!(cut, Err(CommandError::NoSession)), "{cut:?}");
+}
+
 #[tokio::test]
 async fn the_process_of_a_tool_ends_with_its_session() {
     let directory = tempfile::TempDir::new().unwrap();
