@@ -75,17 +75,20 @@ fn install(home: &Path) -> Result<()> {
     std::fs::copy(source.join("node/package.json"), home.join("package.json"))?;
     let npm = ["install", "--no-audit", "--no-fund", "--engine-strict=false", "--loglevel=error"];
     run(Command::new("npm").args(npm).current_dir(home)).context(NO_NETWORK)?;
-    browser();
+    system_packages();
     std::fs::write(stamp, text)?;
     Ok(())
 }
 
-/// The browser comes from the system's packages; without it its test says that it was skipped.
-fn browser() {
-    if !Path::new("/usr/bin/chromium").exists() {
-        let install = "apt-get install --yes --no-install-recommends chromium || \
-                       (apt-get update && apt-get install --yes --no-install-recommends chromium)";
-        let _ = Command::new("sh").args(["-c", install]).stdout(Stdio::null()).stderr(Stdio::null()).status();
+/// The browser and Go come from the system's packages; a test without its own says what it leaves out.
+fn system_packages() {
+    for (program, package) in [("/usr/bin/chromium", "chromium"), ("/usr/bin/go", "golang-go")] {
+        if !Path::new(program).exists() {
+            let install = format!("apt-get install --yes --no-install-recommends {package}");
+            let script = format!("{install} || (apt-get update && {install})");
+            let _ =
+                Command::new("sh").args(["-c", &script]).stdout(Stdio::null()).stderr(Stdio::null()).status();
+        }
     }
 }
 

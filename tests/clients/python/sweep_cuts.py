@@ -1,6 +1,6 @@
 """Every runtime and SDK, in every dialect, cut in every way: each says that it was cut, none that it is done.
 
-    runtime   httpx, aiohttp, curl; openai, anthropic, google-genai, langgraph-sdk and a2a-sdk on their own routes
+    runtime   httpx, aiohttp, curl, Go's net/http; openai, anthropic, google-genai, langgraph-sdk and a2a-sdk on their own routes
     cut       the server is killed, the server drains, a proxy resets the connection, a proxy closes it
     dialect   all of them, as SSE and as NDJSON
 
@@ -9,13 +9,16 @@ Every reader is open, and has read something, before the cut. A reader that neit
 
 import asyncio
 import os
+import shutil
 import socket
 import struct
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import uuid
+from pathlib import Path
 
 import aiohttp
 import anthropic
@@ -108,6 +111,30 @@ class Reader:
         self.seen.set()
 
 
+def go_reader():
+    """The compiled reader in Go, or None where there is no Go."""
+    if not shutil.which("go"):
+        print("cuts: there is no `go` here, so net/http is left out", flush=True)
+        return None
+    program = Path(tempfile.mkdtemp()) / "read"
+    source = Path(__file__).parent.parent / "go" / "read.go"
+    subprocess.run(["go", "build", "-o", str(program), str(source)], check=True)
+    return str(program)
+
+
+GO_READER = go_reader()
+
+
+def by_program(argv, is_enough, seen):
+    """Reads what a program passes on; its exit code says whether it saw a clean end."""
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as program:
+        for line in program.stdout:
+            if is_enough(line):
+                seen()
+        if code := program.wait():
+            raise RuntimeError(f"exit code {code}: {program.stderr.read().decode().strip()}")
+
+
 def raw_readers(base, key):
     """The runtimes on the event route, which has every dialect."""
     headers = {"authorization": f"Bearer {key}"}
@@ -135,16 +162,17 @@ def raw_readers(base, key):
 
             def by_curl(seen, url=url, asked=asked):
                 named = [word for name, value in asked.items() for word in ("-H", f"{name}: {value}")]
-                with subprocess.Popen(["curl", "-sSN", url, *named], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as curl:
-                    for line in curl.stdout:
-                        if b"half" in line or "a2a" in url:
-                            seen()
-                    if code := curl.wait():
-                        raise RuntimeError(f"exit code {code}: {curl.stderr.read().decode().strip()}")
+                by_program(["curl", "-sSN", url, *named], lambda line: b"half" in line or "a2a" in url, seen)
+
+            def by_go(seen, url=url, asked=asked):
+                named = [f"{name}: {value}" for name, value in asked.items()]
+                by_program([GO_READER, url, *named], lambda line: b"half" in line or "a2a" in url, seen)
 
             yield f"httpx {dialect} {form}", by_httpx
             yield f"aiohttp {dialect} {form}", by_aiohttp
             yield f"curl {dialect} {form}", by_curl
+            if GO_READER:
+                yield f"go {dialect} {form}", by_go
 
 
 def each(stream, seen, until=3):
