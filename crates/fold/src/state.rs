@@ -227,6 +227,9 @@ pub struct Turn {
     pub stop_reason: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<ErrorInfo>,
+    /// True once the turn was taken out of the conversation: shown once, read by no later model call.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub removed: bool,
     #[serde(default)]
     pub usage: Usage,
 }

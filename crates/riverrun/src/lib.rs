@@ -22,11 +22,11 @@ mod embed;
 
 pub use embed::{
     Agent, Builder, Error, EventStream, InputCheck, InputListMode, Interruption, Outcome, OutputCheck,
-    ProjectedStream, Riverrun, RunEvent, RunStream, STATE_VERSION, ask_when, run_streamed,
+    ProjectedStream, Riverrun, RunEvent, RunStream, STATE_VERSION, Session, ask_when, message, run_streamed,
 };
 pub use riverrun_dialect::Dialect;
 pub use riverrun_event::{
-    Event, EventType, Input, Part, Payload, Sequence, SessionId, ThreadId, TurnId, Usage,
+    Event, EventType, Input, Item, Part, Payload, Sequence, SessionId, ThreadId, TurnId, Usage,
 };
 pub use riverrun_provider::{
     ApiName, History, Price, Provider, ProviderConfig, Scenario, Scripted, SecretSource,

@@ -283,6 +283,20 @@ async fn an_unknown_tool_is_told_to_the_model() {
 }
 
 #[tokio::test]
+async fn an_unknown_tool_that_fails_the_run_streams_no_item() {
+    let unknown = "{ call = { name = 'nope', arguments = ['{}'] } }";
+    let run = started(agent("A", "s").fail_on_unknown_tool(), &script(&[(0, unknown.to_owned())])).await;
+    same("unknown tool", &told(&run).await, &[A]);
+    let Outcome::Failed(error) = run.outcome().await.unwrap() else { panic!("it failed") };
+    assert_eq!(error.code.as_deref(), Some("unknown_tool"));
+    assert!(run.new_items().await.unwrap().is_empty());
+    // A known call beside it does not run either.
+    let both = script(&[(0, format!("{CALL}, {unknown}"))]);
+    let run = started(agent("A", "s").fail_on_unknown_tool(), &both).await;
+    assert_eq!(items(&told(&run).await), [A]);
+}
+
+#[tokio::test]
 async fn a_run_goes_on_after_a_cancel_without_new_input() {
     let slow = script(&[(1, text("done")), (0, format!("{{ wait_ms = 300 }}, {CALL}"))]);
     let run = started(agent("A", "s"), &slow).await;

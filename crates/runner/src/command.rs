@@ -132,6 +132,19 @@ pub struct Spawn {
     pub input: String,
 }
 
+/// What is asked of the conversation of a session's main thread, as a list of items.
+#[derive(Debug, Clone)]
+pub enum Conversation {
+    /// The newest items, in their order; all without a limit.
+    Items {
+        limit: Option<usize>,
+    },
+    Add(Vec<Item>),
+    /// Takes back the newest item.
+    Pop,
+    Clear,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CancelMode {

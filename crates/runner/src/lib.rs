@@ -35,8 +35,9 @@ pub use actor::blob_named;
 pub use agent::AgentSpec;
 pub use approve::Rule;
 pub use command::{
-    Busy, CancelMode, Cancelled, CommandError, Decide, Decided, Decision, Deltas, Fate, Pause, Paused,
-    ProcessOver, ProcessWrite, QueueEntry, RequestKey, Revoke, Revoked, Settings, Spawn, Submit, Submitted,
+    Busy, CancelMode, Cancelled, CommandError, Conversation, Decide, Decided, Decision, Deltas, Fate, Pause,
+    Paused, ProcessOver, ProcessWrite, QueueEntry, RequestKey, Revoke, Revoked, Settings, Spawn, Submit,
+    Submitted,
 };
 pub use copied::{CopiedTurns, CopyReason};
 pub use journal::{

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use riverrun_event::{Input, ProcessId, TaskId, ThreadId, TurnId};
+use riverrun_event::{Input, Item, ProcessId, TaskId, ThreadId, TurnId};
 use riverrun_fold::Status;
 use riverrun_log::{Clock, Random, SessionKey};
 use riverrun_tool::Terminate;
@@ -14,8 +14,9 @@ use crate::actor::{Command, Reply, Stop, load_rules};
 use crate::core::Core;
 use crate::named::Named;
 use crate::{
-    CancelMode, Cancelled, CommandError, CopiedTurns, CopyReason, Decide, Decided, Journal, Pause, Paused,
-    ProcessOver, ProcessWrite, QueueEntry, Registry, RequestKey, Rule, Spawn, Submit, Submitted, TurnQuotas,
+    CancelMode, Cancelled, CommandError, Conversation, CopiedTurns, CopyReason, Decide, Decided, Journal,
+    Pause, Paused, ProcessOver, ProcessWrite, QueueEntry, Registry, RequestKey, Rule, Spawn, Submit,
+    Submitted, TurnQuotas,
 };
 
 #[derive(Debug, Clone)]
@@ -278,6 +279,16 @@ impl Runner {
         request: Option<RequestKey>,
     ) -> Result<ProcessOver, CommandError> {
         self.ask(key, |reply| Command::TerminateProcess(process.clone(), terminate, request, reply)).await
+    }
+
+    /// Reads or changes the conversation that the next turn of the main thread reads. Refused while a turn is at work
+    /// there, unless it only reads.
+    pub async fn conversation(
+        &self,
+        key: &SessionKey,
+        asked: Conversation,
+    ) -> Result<Vec<Item>, CommandError> {
+        self.ask(key, |reply| Command::Conversation(asked, reply)).await
     }
 
     /// Begins nothing new, and waits at most this long until every model and tool call that is open has ended and is

@@ -27,7 +27,16 @@ from .step import Step
 from .tasks import attempt, task_completed, task_created, task_failed, task_status, task_updated
 from .text import model_delta, tool_args
 from .tools import tool_ended, tool_failed, tool_progress, tool_result, tool_started
-from .turns import session, thread, turn_cancelled, turn_completed, turn_failed, turn_started, turn_submitted
+from .turns import (
+    history_rolled_back,
+    session,
+    thread,
+    turn_cancelled,
+    turn_completed,
+    turn_failed,
+    turn_started,
+    turn_submitted,
+)
 
 Rule = Callable[[Step, dict[str, Any]], None]
 
@@ -93,6 +102,7 @@ RULES: Final[dict[str, Rule]] = {
     "process.completed": process_ended("completed"),
     "process.failed": process_ended("failed"),
     "process.terminated": process_ended("cancelled"),
+    "history.rollback.completed": history_rolled_back,
     "snapshot.updated": snapshot,
     "snapshot.repaired": snapshot,
 }

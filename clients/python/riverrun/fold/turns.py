@@ -6,7 +6,7 @@ from typing import Any
 
 from .close import end_turn, set_active_turn
 from .find import thread_of, turn_of
-from .plain import add_usage
+from .plain import add_usage, ledger
 from .status import is_terminal, parse_status
 from .step import Step, put, put_if_told
 from .tasks import reopen_task
@@ -92,12 +92,22 @@ def turn_started(step: Step, started: dict[str, Any]) -> None:
 
 def _retry_turn(step: Step, turn: dict[str, Any]) -> None:
     """Another run of an ended turn is a retry: the turn and its root task are open again."""
-    for name in ("endedAt", "error", "finalOutput", "stopReason"):
+    for name in ("endedAt", "error", "finalOutput", "stopReason", "removed"):
         turn.pop(name, None)
     task = step.derived.tasks.get(turn.get("taskId", ""))
     if task is not None:
         reopen_task(step, task, step.scope.get("runId"))
         step.change()
+
+
+def history_rolled_back(step: Step, rollback: dict[str, Any]) -> None:
+    """Turns that are taken out of the conversation stay, marked. Those that left the state before are only named."""
+    for removed in rollback.get("removedTurns") or ():
+        turn = step.derived.turns.get(removed)
+        if turn is not None and not step.state["turns"][turn].get("removed"):
+            step.turn(turn)["removed"] = True
+            step.change()
+    ledger(step, rollback)
 
 
 def turn_completed(step: Step, completed: dict[str, Any]) -> None:

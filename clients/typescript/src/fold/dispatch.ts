@@ -15,7 +15,16 @@ import type { Step } from "./step.js";
 import { attempt, taskCompleted, taskCreated, taskFailed, taskStatus, taskUpdated } from "./tasks.js";
 import { modelDelta, toolArgs } from "./text.js";
 import { toolEnded, toolFailed, toolProgress, toolResult, toolStarted } from "./tools.js";
-import { session, thread, turnCancelled, turnCompleted, turnFailed, turnStarted, turnSubmitted } from "./turns.js";
+import {
+  historyRolledBack,
+  session,
+  thread,
+  turnCancelled,
+  turnCompleted,
+  turnFailed,
+  turnStarted,
+  turnSubmitted,
+} from "./turns.js";
 
 /** The payload has been read by the form of its type, which is the form that the rule takes. */
 type Rule = (step: Step, payload: never) => void;
@@ -85,6 +94,7 @@ const RULES: ReadonlyMap<string, Rule> = new Map<string, Rule>([
   ["process.completed", processEnded("completed")],
   ["process.failed", processEnded("failed")],
   ["process.terminated", processEnded("cancelled")],
+  ["history.rollback.completed", historyRolledBack],
   ["snapshot.updated", snapshot],
   ["snapshot.repaired", snapshot],
 ]);

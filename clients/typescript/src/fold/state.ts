@@ -88,6 +88,8 @@ export interface TurnState {
   /** Why the model stopped, where it did not choose to: `max_tokens`, `refusal`, `content_filter`. */
   stopReason?: string;
   error?: ErrorInfo;
+  /** True once the turn was taken out of the conversation: shown once, read by no later model call. */
+  removed?: boolean;
   usage: Usage;
 }
 

@@ -1,6 +1,7 @@
 /** Sessions, threads and turns. */
 
 import type {
+  HistoryRollback,
   SessionInfo,
   ThreadInfo,
   TurnCancelled,
@@ -11,8 +12,8 @@ import type {
   Usage,
 } from "../generated/events.js";
 import { endTurn, setActiveTurn } from "./close.js";
-import { threadOf, turnOf } from "./find.js";
-import { addUsage } from "./plain.js";
+import { findTurn, threadOf, turnOf } from "./find.js";
+import { addUsage, ledger } from "./plain.js";
 import type { Status } from "./state.js";
 import { isTerminal, parseStatus } from "./status.js";
 import type { Step } from "./step.js";
@@ -100,10 +101,22 @@ function retryTurn(step: Step, at: number): void {
   delete turn.error;
   delete turn.finalOutput;
   delete turn.stopReason;
+  delete turn.removed;
   const task = turn.taskId === undefined ? undefined : step.derived.tasks.get(turn.taskId);
   if (task === undefined) return;
   reopenTask(step, task, step.event.scope.runId);
   step.change();
+}
+
+/** Turns that are taken out of the conversation stay, marked. Those that left the state before are only named. */
+export function historyRolledBack(step: Step, rollback: HistoryRollback): void {
+  for (const removed of rollback.removedTurns ?? []) {
+    const turn = findTurn(step, removed);
+    if (turn === undefined || step.state.turns[turn]?.removed === true) continue;
+    step.turn(turn).removed = true;
+    step.change();
+  }
+  ledger(step, rollback);
 }
 
 export function turnCompleted(step: Step, completed: TurnCompleted): void {

@@ -197,6 +197,9 @@ impl AgentsSdk {
     }
 
     fn result(&mut self, told: &Telling<'_>, at: ItemAt, frames: &mut Frames) {
+        if response::only_closes(told, at) {
+            return;
+        }
         self.close(told, End::Completed, frames);
         match item::handed(told.state, at) {
             item::Handed::Not => {}

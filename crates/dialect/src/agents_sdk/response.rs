@@ -1,7 +1,7 @@
 //! A model call, as the items of the root task show it.
 
 use riverrun_event::Item;
-use riverrun_fold::{ItemAt, State, Status, Task};
+use riverrun_fold::{ItemAt, State, Status, Task, ToolCall};
 
 use super::item::is_broken_off;
 use crate::follow::{Telling, turn};
@@ -118,8 +118,12 @@ fn is_border(item: &Item) -> bool {
 }
 
 fn has_consequence(state: &State, task: &Task, call: &str) -> bool {
+    // A call that ended with its run and never began has no consequence.
+    let is_left = |known: &ToolCall| known.status == Status::Cancelled && known.started_at.is_none();
     let runs = state.tool_calls.iter().rev().any(|known| {
-        known.tool_call_id.as_str() == call && known.task_id.as_ref().is_none_or(|id| *id == task.task_id)
+        known.tool_call_id.as_str() == call
+            && known.task_id.as_ref().is_none_or(|id| *id == task.task_id)
+            && !is_left(known)
     });
     let asked = || {
         let of_call = |id: &riverrun_event::ToolCallId| id.as_str() == call;
@@ -145,4 +149,20 @@ pub(super) fn end(told: &Telling<'_>) -> Option<End> {
         (_, Some("unknown_tool")) => Some(End::Unusable),
         _ => Some(End::Failed),
     }
+}
+
+/// True for a result that no tool gave: the run failed or is cancelled, and its open calls are closed. The SDK does not
+/// stream these.
+pub(super) fn only_closes(told: &Telling<'_>, at: ItemAt) -> bool {
+    let task = &told.state.tasks[at.task];
+    let Item::ToolResult(result) = &task.output[at.item] else { return false };
+    let is_unread = result.is_error == Some(true) && is_broken_off(&task.output[at.item]);
+    let of_turn = turn(told.state, told.turn).map(|turn| turn.status);
+    let is_failed = task.attempts.last().is_some_and(|attempt| attempt.status == Status::Failed);
+    let is_over = |status: Status| status == Status::Cancelling || is_unsuccessful(status);
+    is_unread && (is_failed || is_over(task.status) || of_turn.is_some_and(is_over))
+}
+
+fn is_unsuccessful(status: Status) -> bool {
+    matches!(status, Status::Cancelled | Status::TimedOut | Status::Failed | Status::Lost)
 }

@@ -169,6 +169,7 @@ impl Step<'_> {
             P::ProcessCompleted(ended) => self.process_ended(Status::Completed, ended),
             P::ProcessFailed(ended) => self.process_ended(Status::Failed, ended),
             P::ProcessTerminated(ended) => self.process_ended(Status::Cancelled, ended),
+            P::HistoryRollbackCompleted(rollback) => self.history_rolled_back(rollback),
             P::SnapshotUpdated(info) | P::SnapshotRepaired(info) => self.snapshot(info),
 
             // It repeats what the other events say.
@@ -239,7 +240,6 @@ impl Step<'_> {
             | P::HistoryWindowLoaded(_)
             | P::HistoryReconstructed(_)
             | P::HistoryRollbackStarted(_)
-            | P::HistoryRollbackCompleted(_)
             | P::BenchmarkDatasetResolved(_)
             | P::BenchmarkConfigurationResolved(_)
             | P::BenchmarkTrialStarted(_)

@@ -61,6 +61,7 @@ impl Step<'_> {
             final_output: None,
             stop_reason: None,
             error: None,
+            removed: false,
             usage: Usage::default(),
         });
         turn

@@ -1,7 +1,8 @@
 //! Sessions, threads and turns.
 
 use riverrun_event::{
-    SessionInfo, ThreadInfo, TurnCancelled, TurnCompleted, TurnFailed, TurnStarted, TurnSubmitted, Usage,
+    HistoryRollback, SessionInfo, ThreadInfo, TurnCancelled, TurnCompleted, TurnFailed, TurnId, TurnStarted,
+    TurnSubmitted, Usage,
 };
 
 use super::Step;
@@ -110,6 +111,7 @@ impl Step<'_> {
         state.error = None;
         state.final_output = None;
         state.stop_reason = None;
+        state.removed = false;
         let root = state.task_id.clone().and_then(|task| self.state.index.tasks.get(&task).copied());
         if let Some(task) = root {
             self.reopen_task(task, self.event.scope.run_id.clone());
@@ -136,6 +138,17 @@ impl Step<'_> {
         let Some(turn) = self.ending_turn() else { return };
         self.told_usage(turn, &cancelled.usage);
         self.end_turn(turn, Status::Cancelled);
+    }
+
+    /// Turns that are taken out of the conversation stay, marked. Those that left the state before are only named.
+    pub(super) fn history_rolled_back(&mut self, rollback: &HistoryRollback) {
+        for removed in rollback.removed_turns.iter().flatten() {
+            let Some(turn) = TurnId::new(removed).ok().and_then(|id| self.find_turn(&id)) else { continue };
+            if !std::mem::replace(&mut self.state.turns[turn].removed, true) {
+                self.change(Change::Turn { turn });
+            }
+        }
+        self.ledger();
     }
 
     /// What the turn's end tells about usage counts only if no model call told it.

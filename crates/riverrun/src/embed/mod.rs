@@ -14,6 +14,7 @@ mod result;
 mod run;
 mod runtime;
 mod saved;
+mod session;
 mod standing;
 
 pub use agent::Agent;
@@ -28,3 +29,4 @@ pub use result::InputListMode;
 pub use run::{Outcome, RunStream};
 pub use runtime::{Riverrun, run_streamed};
 pub use saved::STATE_VERSION;
+pub use session::{Session, message};

@@ -1,14 +1,14 @@
 //! The commands of one session, one after the other.
 
-use riverrun_event::{Input, ProcessId, TaskId, ThreadId, TurnId};
+use riverrun_event::{Input, Item, ProcessId, TaskId, ThreadId, TurnId};
 use riverrun_fold::Status;
 use riverrun_tool::Terminate;
 use tokio::sync::oneshot;
 
 use super::{Actor, Stop};
 use crate::{
-    CancelMode, Cancelled, CommandError, Decide, Decided, JournalError, Pause, Paused, ProcessOver,
-    ProcessWrite, QueueEntry, RequestKey, Revoke, Revoked, Spawn, Submit, Submitted,
+    CancelMode, Cancelled, CommandError, Conversation, Decide, Decided, JournalError, Pause, Paused,
+    ProcessOver, ProcessWrite, QueueEntry, RequestKey, Revoke, Revoked, Spawn, Submit, Submitted,
 };
 
 pub(crate) type Reply<T> = oneshot::Sender<Result<T, CommandError>>;
@@ -43,6 +43,7 @@ pub(crate) enum Command {
     CloseSubagent(TaskId, Option<String>, Option<RequestKey>, Reply<Option<Status>>),
     WriteProcess(Box<ProcessWrite>, Option<RequestKey>, Reply<()>),
     TerminateProcess(ProcessId, Terminate, Option<RequestKey>, Reply<ProcessOver>),
+    Conversation(Conversation, Reply<Vec<Item>>),
 }
 
 /// Why a command had no effect: the caller is told, or the actor must stop as well.
@@ -106,6 +107,9 @@ impl Command {
             Command::CloseSubagent(_, _, _, reply) => {
                 let _ = reply.send(Err(error));
             }
+            Command::Conversation(_, reply) => {
+                let _ = reply.send(Err(error));
+            }
             Command::TerminateProcess(_, _, _, reply) => {
                 let _ = reply.send(Err(error));
             }
@@ -147,6 +151,7 @@ impl Actor {
             Command::WriteProcess(write, request, reply) => {
                 answer(reply, self.write_process(*write, request).await)
             }
+            Command::Conversation(asked, reply) => answer(reply, self.conversation(asked).await),
             Command::TerminateProcess(process, terminate, request, reply) => {
                 match self.terminate_process(process.as_str(), terminate, request, reply).await {
                     Ok(()) => Ok(()),

@@ -78,11 +78,13 @@ impl Actor {
     }
 
     pub(super) fn fail_with(&mut self, task: &TaskId, error: ErrorInfo, page: &mut Page) {
+        let Some((_, view)) = self.view.task(task) else { return };
+        // The reason comes first: readers then know that the results behind it only close open calls.
+        let attempt = TaskAttempt { error: Some(error.clone()), ..TaskAttempt::default() };
+        page.push(EventType::TaskAttemptFailed, &view.scope, &attempt);
         self.close_work(task, &Ending::failed(), page);
         let Some((turn, view)) = self.view.task(task) else { return };
         let (is_root, scope) = (view.task == turn.root, view.scope.clone());
-        let attempt = TaskAttempt { error: Some(error.clone()), ..TaskAttempt::default() };
-        page.push(EventType::TaskAttemptFailed, &scope, &attempt);
         if error.code.as_deref() == Some(TIME_PASSED) {
             let reason = Some(error.message.clone());
             page.push(EventType::TaskTimedOut, &scope, &TaskChange { reason, ..TaskChange::default() });

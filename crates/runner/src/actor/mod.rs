@@ -23,6 +23,7 @@ mod close;
 mod command;
 mod compact;
 mod control;
+mod conversation;
 mod decide;
 mod detach;
 mod draft;

@@ -91,7 +91,10 @@ impl Actor {
         let covered: Vec<&str> =
             told["affectedTurns"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
         // The newest summary may be that of another thread.
-        let is_ours = covered.iter().any(|turn| of_thread.iter().any(|known| known == turn));
+        let is_known = |turn: &&str| of_thread.iter().any(|known| known == turn);
+        // Its newest turn may have been taken out of the conversation since.
+        let is_current = covered.last().is_some_and(|turn| is_known(turn) || *turn == before.as_str());
+        let is_ours = is_current && covered.iter().any(is_known);
         let summary = if is_ours { self.summary_text(&told).await } else { None };
         let is_told = |turn: &TurnId| summary.is_some() && covered.contains(&turn.as_str());
         if let Some(text) = &summary {
@@ -120,8 +123,14 @@ impl Actor {
     /// The turns of the state that ran and ended, in the order in which they did: one that waited, or was tried again,
     /// comes behind what was said meanwhile.
     pub(super) fn ended_turns(&self, thread: &ThreadId, before: &TurnId) -> Vec<&Turn> {
-        let of_thread =
-            self.state.turns.iter().filter(|turn| turn.thread_id == *thread && turn.turn_id != *before);
+        let mut ended = self.thread_turns(thread);
+        ended.retain(|turn| turn.turn_id != *before);
+        ended
+    }
+
+    /// The same, whichever turn is at work. Those that were taken out of the conversation are left out.
+    pub(super) fn thread_turns(&self, thread: &ThreadId) -> Vec<&Turn> {
+        let of_thread = self.state.turns.iter().filter(|turn| turn.thread_id == *thread && !turn.removed);
         let mut ended: Vec<&Turn> =
             of_thread.filter(|turn| turn.status.is_terminal() && turn.started_at.is_some()).collect();
         ended.sort_by_key(|turn| (turn.ended_at, turn.last_sequence));
@@ -142,14 +151,29 @@ impl Actor {
     /// Tells which turns the model reads: the state forgets older ones, and the next turn finds them by this list.
     pub(super) fn write_context(&self, page: &mut Page, scope: &Scope) {
         let (Some(thread), Some(this)) = (&scope.thread_id, &scope.turn_id) else { return };
+        self.write_turn_list(thread, |turn| turn == this, scope, page);
+    }
+
+    /// The list without some turns.
+    pub(super) fn write_turn_list(
+        &self,
+        thread: &ThreadId,
+        is_left_out: impl Fn(&TurnId) -> bool,
+        scope: &Scope,
+        page: &mut Page,
+    ) {
         let mut turns = self.told_turns();
         let mut listed = turns[thread.as_str()].as_array().cloned().unwrap_or_default();
-        for turn in self.ended_turns(thread, this) {
+        let was_empty = listed.is_empty();
+        for turn in self.thread_turns(thread) {
             let id = Value::from(turn.turn_id.as_str());
             listed.retain(|known| *known != id);
             listed.push(id);
         }
-        if listed.is_empty() {
+        let is_out =
+            |id: &Value| id.as_str().and_then(|id| TurnId::new(id).ok()).is_some_and(|id| is_left_out(&id));
+        listed.retain(|id| !is_out(id));
+        if listed.is_empty() && was_empty {
             return;
         }
         listed.drain(..listed.len().saturating_sub(MOST_TURNS));
@@ -230,7 +254,7 @@ impl Actor {
 }
 
 /// True for a turn whose input a guardrail refused before a model read it: no later one reads it either.
-fn is_refused(turn: &Turn, root: Option<&Task>) -> bool {
+pub(super) fn is_refused(turn: &Turn, root: Option<&Task>) -> bool {
     let code = turn.error.as_ref().and_then(|error| error.code.as_deref());
     code == Some(TRIPPED) && root.is_none_or(|root| root.output.is_empty())
 }

@@ -47,12 +47,16 @@ pub(super) fn write_output(root: &Task, scope: &Scope, page: &mut Page) {
     for (place, item) in root.output.iter().enumerate() {
         let output_index = u32::try_from(place).unwrap_or(u32::MAX);
         page.push(EventType::ItemStarted, scope, &ItemStarted { item: item.clone(), output_index });
-        if let Some(item) = ended_as(item) {
-            page.push(EventType::ItemCompleted, scope, &ItemCompleted { item, output_index });
-        }
+        write_completed(item, output_index, scope, page);
     }
     for place in &root.retracted {
         retract(root, *place, scope, page);
+    }
+}
+
+pub(super) fn write_completed(item: &Item, output_index: u32, scope: &Scope, page: &mut Page) {
+    if let Some(item) = ended_as(item) {
+        page.push(EventType::ItemCompleted, scope, &ItemCompleted { item, output_index });
     }
 }
 

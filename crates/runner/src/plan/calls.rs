@@ -14,6 +14,10 @@ use crate::view::{ActionView, CallView, TaskView};
 impl Facts<'_> {
     /// What each call needs next. True if the step is not over: something runs, waits or is about to.
     pub(super) fn calls(&self, task: &TaskView, persona: &Persona, intents: &mut Vec<Intent>) -> bool {
+        if let Some(failure) = unknown_call(task, persona) {
+            intents.push(failure);
+            return true;
+        }
         let mut is_open = false;
         let mut is_writing = self.is_writing(task, persona);
         let mut room = self.room.get();
@@ -114,7 +118,7 @@ impl Facts<'_> {
                 Gate::Due(hook) if persona.tooling(&call.name).is_some() => {
                     Some(Intent::Hook(task.clone(), before, hook))
                 }
-                Gate::Due(_) | Gate::Open => unknown(task, call, persona).or_else(|| named(Intent::Judge)),
+                Gate::Due(_) | Gate::Open => named(Intent::Judge),
                 Gate::Shut(_) => named(Intent::Refuse),
             },
         }
@@ -175,15 +179,20 @@ pub(crate) fn is_excess(call: &CallView, persona: &Persona) -> bool {
     call.number >= persona.spec.limits.calls && !persona.is_gateway && !seeded::is_on(Bug::NoCallCap)
 }
 
-/// The end of a task whose agent does not want its model to be told of such a call. A server that is away has the tool.
-fn unknown(task: &TaskId, call: &CallView, persona: &Persona) -> Option<Intent> {
-    let is_there = persona.tooling(&call.name).is_some() || persona.away(&call.name).is_some();
-    if is_there || !persona.spec.fails_on_unknown_tool {
+/// Fails a task whose agent does not let its model read that a tool is unknown. No other call of the step runs then.
+/// A disconnected MCP server still counts as providing the tool.
+fn unknown_call(task: &TaskView, persona: &Persona) -> Option<Intent> {
+    if !persona.spec.fails_on_unknown_tool {
         return None;
     }
+    let is_absent = |call: &&CallView| {
+        let is_new = call.is_complete && !call.is_answered() && !call.is_started && call.action.is_none();
+        is_new && persona.tooling(&call.name).is_none() && persona.away(&call.name).is_none()
+    };
+    let call = task.calls.unanswered().find(is_absent)?;
     let message =
         format!("the model called `{}`, which is no tool of agent `{}`", call.name, persona.spec.name);
-    Some(Intent::Fail(task.clone(), Failure { code: "unknown_tool", message, limit: None }))
+    Some(Intent::Fail(task.task.clone(), Failure { code: "unknown_tool", message, limit: None }))
 }
 
 fn is_write(tooling: Option<&Tooling<'_>>) -> bool {

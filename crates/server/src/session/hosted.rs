@@ -285,6 +285,8 @@ fn is_of_session(kind: &EventType) -> bool {
             | ContextCompactionStarted
             | ContextCompactionCompleted
             | ContextCompactionFailed
+            | HistoryRollbackStarted
+            | HistoryRollbackCompleted
     )
 }
 
