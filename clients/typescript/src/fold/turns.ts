@@ -116,7 +116,7 @@ export function historyRolledBack(step: Step, rollback: HistoryRollback): void {
     step.turn(turn).removed = true;
     step.change();
   }
-  ledger(step, rollback);
+  ledger(step);
 }
 
 export function turnCompleted(step: Step, completed: TurnCompleted): void {
