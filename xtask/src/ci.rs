@@ -9,8 +9,8 @@ use crate::files::root;
 use crate::tidy;
 
 /// One step: a name, and what it does. A new check is a new line in [`steps`].
-struct Step {
-    name: &'static str,
+pub struct Step {
+    pub name: &'static str,
     run: Box<dyn Fn() -> Result<()>>,
 }
 
@@ -18,7 +18,10 @@ fn steps() -> Vec<Step> {
     vec![
         step("format", || cargo(&["fmt", "--all", "--check"])),
         step("checklist", crate::checklist::check),
-        step("lint", || cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])),
+        // In the profile of the tests: build scripts, procedural macros and SQLite are compiled once for both.
+        step("lint", || {
+            cargo(&["clippy", "--profile", "suite", "--workspace", "--all-targets", "--", "-D", "warnings"])
+        }),
         step("tidy", tidy::tidy),
         // Of the whole workspace, so that its crates are compiled with the same features as for the tests.
         step("binaries", || cargo(&["build", "--profile", "suite", "--workspace", "--bins"])),
@@ -81,15 +84,21 @@ pub fn bench(arguments: &[&str]) -> Result<()> {
 }
 
 /// Runs every step, also after a failure: one run shows all that is wrong.
-fn run_all(steps: Vec<Step>) -> Result<()> {
+pub fn run_all(steps: Vec<Step>) -> Result<()> {
     let started = Instant::now();
     let (mut failed, mut reasons) = (Vec::new(), Vec::new());
     for step in &steps {
         println!("── {}", step.name);
-        let began = Instant::now();
+        let (began, spent) = (Instant::now(), processor_time());
         let result = (step.run)();
         let verdict = if result.is_ok() { "passed" } else { "FAILED" };
-        println!("── {}: {verdict} in {}", step.name, seconds(began.elapsed()));
+        let processor = processor_time().saturating_sub(spent);
+        println!(
+            "── {}: {verdict} in {}, {} of processor time",
+            step.name,
+            seconds(began.elapsed()),
+            seconds(processor)
+        );
         if let Err(error) = result {
             eprintln!("{error:#}");
             failed.push(step.name);
@@ -107,12 +116,24 @@ fn run_all(steps: Vec<Step>) -> Result<()> {
     Ok(())
 }
 
-fn step(name: &'static str, run: impl Fn() -> Result<()> + 'static) -> Step {
+pub fn step(name: &'static str, run: impl Fn() -> Result<()> + 'static) -> Step {
     Step { name, run: Box::new(run) }
 }
 
 fn seconds(time: Duration) -> String {
     format!("{:.1} s", time.as_secs_f64())
+}
+
+/// What the programs that this one started and waited for have used of the cores. Zero where there is no `/proc`.
+fn processor_time() -> Duration {
+    const TICKS_PER_SECOND: u64 = 100;
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    // The name of the program may hold spaces; what follows it may not.
+    let fields: Vec<&str> =
+        stat.rsplit_once(')').map_or(stat.as_str(), |(_, rest)| rest).split_whitespace().collect();
+    let ticks = |at: usize| fields.get(at).and_then(|field| field.parse::<u64>().ok()).unwrap_or_default();
+    const CHILDREN_USER: usize = 13;
+    Duration::from_millis((ticks(CHILDREN_USER) + ticks(CHILDREN_USER + 1)) * 1_000 / TICKS_PER_SECOND)
 }
 
 fn cargo_path() -> String {
@@ -121,20 +142,24 @@ fn cargo_path() -> String {
 
 /// Runs tests with nextest where it is installed, which is faster, and with cargo's own runner where it is not.
 fn tests(arguments: &[&str], environment: &[(&str, &str)]) -> Result<()> {
-    let probe = std::process::Command::new(cargo_path()).args(["nextest", "--version"]).output();
-    let words: &[&str] = match probe.is_ok_and(|output| output.status.success()) {
+    let words: &[&str] = match has_nextest() {
         true => &["nextest", "run", "--cargo-profile", "suite"],
         false => &["test", "--profile", "suite", "--lib", "--bins", "--tests"],
     };
     run(&cargo_path(), &[words, arguments].concat(), "", environment)
 }
 
-fn cargo(arguments: &[&str]) -> Result<()> {
+pub fn has_nextest() -> bool {
+    let probe = Command::new(cargo_path()).args(["nextest", "--version"]).output();
+    probe.is_ok_and(|output| output.status.success())
+}
+
+pub fn cargo(arguments: &[&str]) -> Result<()> {
     run(&cargo_path(), arguments, "", &[])
 }
 
 /// Runs a program in a folder of the project.
-fn run(program: &str, arguments: &[&str], folder: &str, environment: &[(&str, &str)]) -> Result<()> {
+pub fn run(program: &str, arguments: &[&str], folder: &str, environment: &[(&str, &str)]) -> Result<()> {
     let mut command = Command::new(program);
     command.args(arguments).envs(environment.iter().copied()).current_dir(root().join(folder));
     crate::program::run(command)

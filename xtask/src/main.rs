@@ -1,9 +1,11 @@
 //! `cargo xtask`: what the project does to itself.
 
+mod check;
 mod checklist;
 mod ci;
 mod clients;
 mod codegen;
+mod figures;
 mod files;
 mod program;
 mod tidy;
@@ -12,6 +14,7 @@ use std::process::ExitCode;
 
 const USAGE: &str = "usage: cargo xtask COMMAND
 
+  check [--since R] the fast loop: format, tidy, lint and unit tests of changed crates, the vectors
   ci                everything that must hold before a push
   codegen           write the files that are generated from crates/event
   codegen --check   fail if one of them is stale
@@ -21,6 +24,7 @@ const USAGE: &str = "usage: cargo xtask COMMAND
   checklist --check fail if a test that it names is not there
   scenarios DIR     write spec/scenarios.txt of what the acceptance suite saw (RIVERRUN_SEEN=DIR)
   clients [WORDS]   run official clients against the binary, or those whose files have such names
+  figures           count duplicate names, private words, cycles of modules, …
   bench [ARGS]      run the load generator, optimised
   nightly           ci, then the property tests for much longer";
 
@@ -28,6 +32,7 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let result = match words.as_slice() {
+        ["check", rest @ ..] => check::check(rest),
         ["ci"] => ci::ci(),
         ["codegen"] => codegen::write(),
         ["codegen", "--check"] => codegen::check(),
@@ -37,6 +42,7 @@ fn main() -> ExitCode {
         ["checklist", results @ ..] => checklist::write(results),
         ["scenarios", folder] => codegen::list_scenarios(folder),
         ["clients", rest @ ..] => clients::clients(rest),
+        ["figures"] => figures::print(),
         ["bench", rest @ ..] => ci::bench(rest),
         ["nightly"] => ci::nightly(),
         [] | ["help" | "--help" | "-h"] => {

@@ -1,11 +1,16 @@
 //! Rules that a reviewer should not have to remember.
 
+mod dependencies;
 mod edges;
 mod links;
 mod text;
 
-use anyhow::{Result, bail};
+use std::process::Command;
 
+use anyhow::{Context, Result, bail, ensure};
+use serde_json::Value;
+
+use crate::files::root;
 use crate::{codegen, files};
 
 /// A broken rule: where, and what to do.
@@ -22,7 +27,9 @@ impl Problem {
 
 pub fn tidy() -> Result<()> {
     let files = files::all()?;
-    let mut problems = edges::problems()?;
+    let metadata = metadata()?;
+    let mut problems = edges::problems(&metadata);
+    problems.extend(dependencies::problems(&metadata)?);
     problems.extend(text::problems(&files));
     problems.extend(links::problems(&files));
     problems.extend(error_pages(&files));
@@ -53,4 +60,17 @@ fn error_pages(files: &[files::File]) -> Vec<Problem> {
     let stale = sections.iter().filter(|section| !codes.contains(section));
     let stale = stale.map(|section| Problem::new(ERRORS, format!("there is no error code `{section}`")));
     absent.chain(stale).collect()
+}
+
+fn metadata() -> Result<Value> {
+    let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
+    // Only what is built here: a crate for another system is no edge of ours.
+    let host = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
+    let output = Command::new(cargo)
+        .args(["metadata", "--format-version", "1", "--filter-platform", &host])
+        .current_dir(root())
+        .output()
+        .context("cargo tells the graph of the crates")?;
+    ensure!(output.status.success(), "cargo metadata: {}", String::from_utf8_lossy(&output.stderr));
+    Ok(serde_json::from_slice(&output.stdout)?)
 }

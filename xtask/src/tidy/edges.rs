@@ -1,13 +1,10 @@
 //! Which crate may rest on which.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::process::Command;
 
-use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
 use super::Problem;
-use crate::files::root;
 
 /// The edges that are allowed. A new one needs a decision record.
 const EDGES: &[(&str, &[&str])] = &[
@@ -74,9 +71,8 @@ const PURE: &[&str] = &["riverrun-event", "riverrun-fold", "riverrun-dialect"];
 const IMPURE: &[&str] =
     &["tokio", "rand", "getrandom", "fastrand", "mio", "reqwest", "hyper", "axum", "rusqlite"];
 
-pub fn problems() -> Result<Vec<Problem>> {
-    let metadata = metadata()?;
-    let graph = Graph::new(&metadata);
+pub fn problems(metadata: &Value) -> Vec<Problem> {
+    let graph = Graph::new(metadata);
     let mut problems = Vec::new();
     for member in &graph.members {
         problems.extend(workspace_edges(&graph, member));
@@ -90,7 +86,7 @@ pub fn problems() -> Result<Vec<Problem>> {
             }
         }
     }
-    Ok(problems)
+    problems
 }
 
 fn workspace_edges(graph: &Graph, member: &str) -> Vec<Problem> {
@@ -151,19 +147,6 @@ impl Graph {
         }
         found
     }
-}
-
-fn metadata() -> Result<Value> {
-    let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
-    // Only what is built here: a crate for another system is no edge of ours.
-    let host = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
-    let output = Command::new(cargo)
-        .args(["metadata", "--format-version", "1", "--filter-platform", &host])
-        .current_dir(root())
-        .output()
-        .context("cargo tells the graph of the crates")?;
-    ensure!(output.status.success(), "cargo metadata: {}", String::from_utf8_lossy(&output.stderr));
-    Ok(serde_json::from_slice(&output.stdout)?)
 }
 
 #[cfg(test)]

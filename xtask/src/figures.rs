@@ -1,0 +1,72 @@
+//! `cargo xtask figures`: how large the source is to a newcomer, in numbers that a change can be compared by.
+
+mod cycles;
+mod names;
+
+use anyhow::{Context, Result};
+
+use crate::files::{self, File};
+
+/// Prints one line per figure. Nothing here fails: `tidy` has the rules.
+pub fn print() -> Result<()> {
+    let files = files::all()?;
+    let sources: Vec<&File> = files.iter().filter(|file| is_source(file)).collect();
+    let names = names::count(&sources);
+    figure("public type names with more than one definition", names.public_duplicates.len());
+    figure("types that share their name with another, percent", names.shared_percent());
+    for (word, count) in &names.private_words {
+        figure(&format!("identifiers with the word `{word}`"), count);
+    }
+    for (package, cycle) in cycles::all(&sources) {
+        figure(
+            &format!("modules in a cycle of {package}"),
+            format!("{} ({})", cycle.len(), cycle.join(", ")),
+        );
+    }
+    figure("longest changelog entry, characters", longest_entry(&files)?);
+    figure("source files", sources.len());
+    figure("source lines", sources.iter().map(|file| file.text.lines().count()).sum::<usize>());
+    Ok(())
+}
+
+fn figure(name: &str, value: impl std::fmt::Display) {
+    println!("{name:58} {value}");
+}
+
+/// Rust that ships: no tests, nothing generated.
+fn is_source(file: &File) -> bool {
+    file.path.starts_with("crates/")
+        && file.has_extension(&["rs"])
+        && !file.is_test()
+        && !file.path.ends_with("_tests.rs")
+        && !file.is_generated()
+}
+
+/// A bullet and the lines that continue it.
+fn longest_entry(files: &[File]) -> Result<usize> {
+    let changelog =
+        files.iter().find(|file| file.path == "CHANGELOG.md").context("there is no CHANGELOG.md")?;
+    let (mut longest, mut current) = (0, 0);
+    for line in changelog.text.lines() {
+        let length = line.trim().chars().count();
+        current = match line {
+            _ if line.starts_with("- ") => length,
+            _ if line.starts_with("  ") && current > 0 => current + 1 + length,
+            _ => 0,
+        };
+        longest = longest.max(current);
+    }
+    Ok(longest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_entry_ends_where_the_next_begins() {
+        let text = "# Changelog\n\n- short\n- four\n  more\n\nno entry, however long it is\n".to_owned();
+        let files = [File { path: "CHANGELOG.md".to_owned(), text }];
+        assert_eq!(longest_entry(&files).unwrap(), "- four more".len());
+    }
+}
