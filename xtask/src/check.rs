@@ -6,8 +6,9 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail, ensure};
 
-use crate::ci::{Step, cargo, has_nextest, run, run_all, step};
+use crate::ci::{cargo, has_nextest, run};
 use crate::files::root;
+use crate::steps::{Step, run_all, step};
 use crate::tidy;
 
 /// Folders that hold packages of the workspace, one in each folder of theirs or in themselves.

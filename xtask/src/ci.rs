@@ -1,21 +1,23 @@
 //! Everything that must hold before a push, step by step.
 
 use std::process::Command;
-use std::time::{Duration, Instant};
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 
 use crate::files::root;
+use crate::steps::{Step, named, run_all, step};
 use crate::tidy;
 
-/// One step: a name, and what it does. A new check is a new line in [`steps`].
-pub struct Step {
-    pub name: &'static str,
-    run: Box<dyn Fn() -> Result<()>>,
-}
-
+/// A new check is a new line.
 fn steps() -> Vec<Step> {
     vec![
+        step("install clients", crate::clients::install_early).beside(),
+        step("generated Python", || {
+            run("python3", &["-c", "import riverrun.generated.events"], "clients/python", &[])
+        })
+        .beside(),
+        step("typescript", || run("sh", &["-c", "npm ci && npm test"], "clients/typescript", &[])).beside(),
+        step("python", || run("python3", &["run_tests.py"], "clients/python", &[])).beside(),
         step("format", || cargo(&["fmt", "--all", "--check"])),
         step("checklist", crate::checklist::check),
         // In the profile of the tests: build scripts, procedural macros and SQLite are compiled once for both.
@@ -32,16 +34,15 @@ fn steps() -> Vec<Step> {
         step("documentation tests", || {
             cargo(&["test", "--profile", "suite", "--workspace", "--doc", "--quiet"])
         }),
-        step("generated Python", || {
-            run("python3", &["-c", "import riverrun.generated.events"], "clients/python", &[])
-        }),
-        step("typescript", || run("sh", &["-c", "npm ci && npm test"], "clients/typescript", &[])),
-        step("python", || run("python3", &["run_tests.py"], "clients/python", &[])),
     ]
 }
 
-pub fn ci() -> Result<()> {
-    run_all(steps())
+/// Runs every step, or those with these names.
+pub fn ci(names: &[&str]) -> Result<()> {
+    match names {
+        [] => run_all(steps()),
+        names => run_all(named(steps(), names)?),
+    }
 }
 
 /// What takes too long for every push.
@@ -81,59 +82,6 @@ pub fn bench(arguments: &[&str]) -> Result<()> {
     let mut words = vec!["bench", "--ceiling", "target/release/riverrun-ceiling"];
     words.extend(arguments);
     run("target/release/riverrun", &words, "", &[])
-}
-
-/// Runs every step, also after a failure: one run shows all that is wrong.
-pub fn run_all(steps: Vec<Step>) -> Result<()> {
-    let started = Instant::now();
-    let (mut failed, mut reasons) = (Vec::new(), Vec::new());
-    for step in &steps {
-        println!("── {}", step.name);
-        let (began, spent) = (Instant::now(), processor_time());
-        let result = (step.run)();
-        let verdict = if result.is_ok() { "passed" } else { "FAILED" };
-        let processor = processor_time().saturating_sub(spent);
-        println!(
-            "── {}: {verdict} in {}, {} of processor time",
-            step.name,
-            seconds(began.elapsed()),
-            seconds(processor)
-        );
-        if let Err(error) = result {
-            eprintln!("{error:#}");
-            failed.push(step.name);
-            reasons.push(format!("{}: {error:#}", step.name));
-        }
-    }
-    let passed = steps.len() - failed.len();
-    println!("all steps took {}", seconds(started.elapsed()));
-    // Again at the end: a log that was cut to its last lines still names what failed.
-    reasons.iter().for_each(|reason| println!("{reason}"));
-    println!("{passed} passed, {} failed", failed.len());
-    if !failed.is_empty() {
-        bail!("failed: {}", failed.join(", "));
-    }
-    Ok(())
-}
-
-pub fn step(name: &'static str, run: impl Fn() -> Result<()> + 'static) -> Step {
-    Step { name, run: Box::new(run) }
-}
-
-fn seconds(time: Duration) -> String {
-    format!("{:.1} s", time.as_secs_f64())
-}
-
-/// What the programs that this one started and waited for have used of the cores. Zero where there is no `/proc`.
-fn processor_time() -> Duration {
-    const TICKS_PER_SECOND: u64 = 100;
-    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    // The name of the program may hold spaces; what follows it may not.
-    let fields: Vec<&str> =
-        stat.rsplit_once(')').map_or(stat.as_str(), |(_, rest)| rest).split_whitespace().collect();
-    let ticks = |at: usize| fields.get(at).and_then(|field| field.parse::<u64>().ok()).unwrap_or_default();
-    const CHILDREN_USER: usize = 13;
-    Duration::from_millis((ticks(CHILDREN_USER) + ticks(CHILDREN_USER + 1)) * 1_000 / TICKS_PER_SECOND)
 }
 
 fn cargo_path() -> String {

@@ -8,6 +8,7 @@ mod codegen;
 mod figures;
 mod files;
 mod program;
+mod steps;
 mod tidy;
 
 use std::process::ExitCode;
@@ -15,7 +16,7 @@ use std::process::ExitCode;
 const USAGE: &str = "usage: cargo xtask COMMAND
 
   check [--since R] the fast loop: format, tidy, lint and unit tests of changed crates, the vectors
-  ci                everything that must hold before a push
+  ci [STEP…]        everything that must hold before a push, or only the steps with these names
   codegen           write the files that are generated from crates/event
   codegen --check   fail if one of them is stale
   bless             write everything that is generated; review the difference like code
@@ -33,7 +34,7 @@ fn main() -> ExitCode {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let result = match words.as_slice() {
         ["check", rest @ ..] => check::check(rest),
-        ["ci"] => ci::ci(),
+        ["ci", rest @ ..] => ci::ci(rest),
         ["codegen"] => codegen::write(),
         ["codegen", "--check"] => codegen::check(),
         ["bless"] => codegen::write(),
