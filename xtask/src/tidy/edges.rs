@@ -12,6 +12,7 @@ use crate::files::root;
 /// The edges that are allowed. A new one needs a decision record.
 const EDGES: &[(&str, &[&str])] = &[
     ("riverrun-event", &[]),
+    ("riverrun-file", &[]),
     ("riverrun-fold", &["riverrun-event"]),
     ("riverrun-dialect", &["riverrun-event", "riverrun-fold"]),
     ("riverrun-log", &["riverrun-event"]),
@@ -19,7 +20,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("riverrun-log-sqlite", &["riverrun-event", "riverrun-log", "riverrun-slice"]),
     ("riverrun-secret", &["riverrun-log"]),
     ("riverrun-provider", &["riverrun-event", "riverrun-secret"]),
-    ("riverrun-tool", &["riverrun-event", "riverrun-log", "riverrun-secret"]),
+    ("riverrun-tool", &["riverrun-event", "riverrun-file", "riverrun-log", "riverrun-secret"]),
     (
         "riverrun-runner",
         &[
