@@ -17,36 +17,27 @@ impl Actor {
     /// be called. A new owner reads those again whose end is not in the log; reading changes nothing.
     pub(super) fn read_files(&mut self, task: &TaskId, page: &mut Page) -> bool {
         let files = self.unread_files(task);
+        let Some(scope) = self.view.task(task).map(|(_, view)| view.scope.clone()) else { return false };
         if files.is_empty() {
             return false;
         }
-        let Some((turn, view)) = self.view.task(task) else { return false };
-        let (turn, scope) = (turn.turn.clone(), view.scope.clone());
-        let known = self.state.turns.iter().find(|known| known.turn_id == turn);
-        let known = known.map(|turn| turn.files.as_slice()).unwrap_or_default();
-        let (is_known, before) =
-            (|file: &Attached| known.iter().any(|known| known.file_id == file.id), known.len());
-        let fresh = files.iter().filter(|file| !is_known(file)).count();
-        let (most, count) = (self.core.options.files.files, number(before + fresh));
-        let (mut readable, mut index) = (Vec::new(), before);
-        let mut refused = Vec::new();
-        for file in files {
-            let is_known = is_known(&file);
-            let place = known.iter().position(|known| known.file_id == file.id).unwrap_or(index);
-            index += usize::from(!is_known);
-            if !is_known {
-                page.push(EventType::FileProcessingStarted, &scope, &announced(&file, place, count));
-            }
-            if place < most {
-                readable.push(file);
-            } else {
-                refused.push(file.id);
-            }
+        let known: Vec<String> = self.known_ids(task);
+        let is_known = |file: &Attached| known.contains(&file.id);
+        let count = number(known.len() + files.iter().filter(|file| !is_known(file)).count());
+        let fresh: Vec<Attached> = files.iter().filter(|file| !is_known(file)).cloned().collect();
+        for (at, file) in fresh.iter().enumerate() {
+            let told = announced(file, known.len() + at, count);
+            page.push(EventType::FileProcessingStarted, &scope, &told);
         }
-        for file_id in refused {
-            let message = format!("a turn reads {most} files at most");
-            let error = Some(error_info("too_many_files", message));
-            let told = FileProcessing { file_id, error, ..FileProcessing::default() };
+        let most = self.core.options.files.files;
+        let place = |file: &Attached| {
+            let ids = known.iter().chain(fresh.iter().map(|file| &file.id));
+            ids.into_iter().position(|id| *id == file.id).unwrap_or(usize::MAX)
+        };
+        let (readable, refused): (Vec<_>, Vec<_>) = files.into_iter().partition(|file| place(file) < most);
+        for file in refused {
+            let error = Some(error_info("too_many_files", format!("a turn reads {most} files at most")));
+            let told = FileProcessing { file_id: file.id, error, ..FileProcessing::default() };
             page.push(EventType::FileProcessingFailed, &scope, &told);
         }
         if !readable.is_empty() {
@@ -54,6 +45,13 @@ impl Actor {
             self.launches.push((EffectKey::Files(task.clone()), Launch::Files(Box::new(readings))));
         }
         true
+    }
+
+    /// The files of the task's turn that the log knows, in the order in which they were announced.
+    fn known_ids(&self, task: &TaskId) -> Vec<String> {
+        let turn = self.view.task(task).map(|(turn, _)| &turn.turn);
+        let known = self.state.turns.iter().find(|known| Some(&known.turn_id) == turn);
+        known.into_iter().flat_map(|turn| &turn.files).map(|file| file.file_id.clone()).collect()
     }
 
     fn file_readings(&self, task: &TaskId, files: Vec<Attached>) -> FileReadings {
