@@ -39,12 +39,13 @@ pub(crate) fn read(bytes: &[u8], limits: &Limits, deadline: &Deadline) -> Result
             return Err(FileError::new(FileErrorCode::Encrypted, "the document is encrypted"));
         }
         let mut counted = BufReader::new(member.take(room as u64 + 1));
-        paragraphs(&mut counted, &mut sink, deadline)?;
+        let found = paragraphs(&mut counted, &mut sink, deadline);
         let left = counted.into_inner().limit();
         if left == 0 && !sink.is_full() {
             let message = format!("the document unpacks to more than {} bytes", limits.unpacked);
             return Err(FileError::new(FileErrorCode::TooLarge, message));
         }
+        found?;
         room = usize::try_from(left.saturating_sub(1)).unwrap_or(0);
     }
     let (text, is_cut) = sink.into_text();

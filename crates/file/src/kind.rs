@@ -27,6 +27,8 @@ const XLSX: &str = "application/vnd.openxmlformats-officedocument.spreadsheetml.
 const PPTX: &str = "application/vnd.openxmlformats-officedocument.presentationml.presentation";
 /// How much of a file is looked at to tell text from bytes, and what text it is.
 const LOOKED_AT: usize = 4096;
+/// A text that is shorter may have as many control characters as one of this length.
+const SHORT: usize = 100;
 /// A PDF may have something before its header, which ends within this.
 const PDF_HEADER: usize = 1024;
 
@@ -112,7 +114,7 @@ fn is_text(bytes: &[u8]) -> bool {
     }
     let head = &bytes[..bytes.len().min(LOOKED_AT)];
     let is_control = |byte: &&u8| matches!(**byte, 0x01..=0x08 | 0x0e..=0x1a | 0x1c..=0x1f | 0x7f);
-    !head.contains(&0) && head.iter().filter(is_control).count() * 50 <= head.len()
+    !head.contains(&0) && head.iter().filter(is_control).count() * 50 <= head.len().max(SHORT)
 }
 
 fn text(bytes: &[u8], name: Option<&str>, declared: Option<&str>) -> FileType {

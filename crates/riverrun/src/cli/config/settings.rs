@@ -195,7 +195,7 @@ mod tests {
         for setting in SETTINGS {
             assert!(setting.read(setting.default).is_ok(), "{}", setting.name());
         }
-        assert_eq!(sections().collect::<Vec<_>>(), ["server", "log", "stream", "limits"]);
+        assert_eq!(sections().collect::<Vec<_>>(), ["server", "log", "stream", "files", "limits"]);
     }
 
     #[test]
