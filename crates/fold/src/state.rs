@@ -9,6 +9,7 @@ use riverrun_event::{
 };
 use serde::{Deserialize, Serialize};
 
+use crate::file::TurnFile;
 use crate::index::Index;
 use crate::ledger::Ledger;
 use crate::open::OpenItems;
@@ -211,6 +212,9 @@ pub struct Turn {
     pub settings: Option<RawJson>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<RawJson>,
+    /// Files of the input that were read or are being read.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<TurnFile>,
     /// The agent's own texts for people, by language and name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub texts: Option<RawJson>,

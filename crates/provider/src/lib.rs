@@ -20,6 +20,7 @@
 //!
 //! Keys come from the environment or a file, go into one header, and into nothing that can be printed.
 
+mod accept;
 pub mod anthropic;
 mod api;
 pub mod chat;
@@ -41,6 +42,7 @@ mod secret;
 mod stream;
 mod turns;
 
+pub use accept::accepts_file;
 pub use check::Refusal;
 pub use config::{ApiName, ConfigError, ProviderConfig};
 pub use error::{Category, ModelError};

@@ -14,6 +14,9 @@ use crate::timer::Timers;
 use crate::turns::TurnCounts;
 use crate::{Journal, Options, Registry};
 
+/// Each may take as much memory as a file and its text have.
+const FILES_AT_ONCE: usize = 8;
+
 pub(crate) struct Core {
     pub journal: Arc<dyn Journal>,
     /// For actors that begin from now on.
@@ -25,6 +28,8 @@ pub(crate) struct Core {
     pub calls: Arc<CallPool>,
     /// Sessions whose state is read at the same time.
     pub loads: Semaphore,
+    /// Files of inputs that are read at the same time.
+    pub file_places: Arc<Semaphore>,
     pub timers: Timers,
     pub turns: Arc<TurnCounts>,
     /// Cancelled when nothing new may begin: what is open ends, and is written down.
@@ -64,6 +69,7 @@ impl Core {
             options,
             calls,
             loads: Semaphore::new(64),
+            file_places: Arc::new(Semaphore::new(FILES_AT_ONCE)),
             timers: Timers::default(),
             turns: Arc::default(),
             hand_over: CancellationToken::new(),

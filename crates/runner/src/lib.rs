@@ -14,6 +14,7 @@ mod core;
 mod drive;
 mod ending;
 mod exact;
+mod file;
 mod history;
 pub mod hook;
 mod ids;
@@ -40,6 +41,7 @@ pub use command::{
     Submitted,
 };
 pub use copied::{CopiedTurns, CopyReason};
+pub use file::FileOptions;
 pub use journal::{
     Entry, Incarnation, Journal, JournalError, JournalFuture, Landed, Landfall, Landing, LandingFuture,
 };

@@ -14,8 +14,8 @@ use crate::actor::{Command, Reply, Stop, load_rules};
 use crate::core::Core;
 use crate::named::Named;
 use crate::{
-    CancelMode, Cancelled, CommandError, Conversation, CopiedTurns, CopyReason, Decide, Decided, Journal,
-    Pause, Paused, ProcessOver, ProcessWrite, QueueEntry, Registry, RequestKey, Rule, Spawn, Submit,
+    CancelMode, Cancelled, CommandError, Conversation, CopiedTurns, CopyReason, Decide, Decided, FileOptions,
+    Journal, Pause, Paused, ProcessOver, ProcessWrite, QueueEntry, Registry, RequestKey, Rule, Spawn, Submit,
     Submitted, TurnQuotas,
 };
 
@@ -29,11 +29,19 @@ pub struct Options {
     pub per_session: usize,
     /// Turns of one tenant that may be at work at the same time.
     pub turns: TurnQuotas,
+    /// How files of inputs are read.
+    pub files: FileOptions,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { queue: 100, running: 1000, per_session: 64, turns: TurnQuotas::default() }
+        Self {
+            queue: 100,
+            running: 1000,
+            per_session: 64,
+            turns: TurnQuotas::default(),
+            files: FileOptions::default(),
+        }
     }
 }
 

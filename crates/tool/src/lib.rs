@@ -8,6 +8,7 @@ mod call;
 mod client_run;
 mod command;
 mod definition;
+mod file;
 mod function;
 mod host;
 mod http;
@@ -37,6 +38,7 @@ pub use call::{Call, Progress, ProgressSink};
 pub use client_run::ClientTool;
 pub use command::{CommandConfig, CommandTool};
 pub use definition::{Effect, Flags, ToolDefinition};
+pub use file::{FILE_MEMORY, FetchError, Fetched, Reading, fetch, read_file, read_file_here};
 pub use function::{FunctionError, FunctionTool, IntoOutput, Json};
 pub use host::{
     HostFuture, HowEnded, LargeOutput, Orders, OutputPart, ProcessEnd, ProcessHost, ProcessInput,
@@ -48,6 +50,9 @@ pub use mcp::{Endpoint, Known, McpConfig, McpInventory, McpServer, McpTool, Offe
 pub use name::{MAX_NAME, is_valid_name};
 pub use output::{ToolError, ToolErrorKind, ToolOutput};
 pub use process::Program;
+pub use riverrun_file::{
+    FileError, FileKind, FileType, Limits as FileLimits, ReadFile, detect as detect_file,
+};
 pub use run::run;
 pub use runs::Runs;
 pub use schema::{Misfit, SchemaError, check_schema, check_value, find_misfit};

@@ -33,6 +33,11 @@ fn lock() -> MutexGuard<'static, BTreeSet<i32>> {
     SUPERVISORS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// True if programs are started under a supervisor.
+pub(crate) fn has_supervisor() -> bool {
+    PROGRAM.get().is_some()
+}
+
 /// Held while a supervisor is started. None if there are none here.
 pub(crate) fn supervisor() -> Option<Registry> {
     let program = PROGRAM.get().filter(|_| !seeded::is_on(Bug::LeaveDescendants))?;

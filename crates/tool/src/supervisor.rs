@@ -23,11 +23,14 @@ const DIE: &str = "__die";
 #[cfg(target_os = "linux")]
 const NOT_STARTED: u8 = 127;
 
-/// Does the work of a supervisor if this process was started as one. The binary that names itself to
-/// [`crate::use_supervisor`] calls this before anything else.
+/// Does the work of a supervisor if this process was started as one, or that of the process that reads a file. The
+/// binary that names itself to [`crate::use_supervisor`] calls this before anything else.
 pub fn supervise() -> Option<ExitCode> {
     let mut arguments = std::env::args_os().skip(1);
     let word = arguments.next()?;
+    if let Some(code) = crate::file::serve(&word) {
+        return Some(code);
+    }
     #[cfg(target_os = "linux")]
     {
         if word == DIE {

@@ -13,6 +13,7 @@
 mod configured;
 mod delegate;
 mod facts;
+mod files;
 mod gates;
 mod hand_over;
 mod hooks;

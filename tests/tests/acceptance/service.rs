@@ -29,7 +29,7 @@ fn said(text: &str) -> String {
     .concat()
 }
 
-fn well(text: &str) -> (&'static str, String) {
+pub fn well(text: &str) -> (&'static str, String) {
     let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nx-ratelimit-limit-tokens: 1000\r\n\
          x-ratelimit-remaining-tokens: 40\r\nx-ratelimit-reset-tokens: 6m0s\r\n";
     (head, said(text))
@@ -55,6 +55,11 @@ impl Service {
             }
         });
         service
+    }
+
+    /// What it was asked so far.
+    pub fn bodies(&self) -> Vec<Vec<u8>> {
+        self.bodies.lock().unwrap().clone()
     }
 }
 

@@ -9,6 +9,7 @@ use super::Problem;
 /// The edges that are allowed. A new one needs a decision record.
 const EDGES: &[(&str, &[&str])] = &[
     ("riverrun-event", &[]),
+    ("riverrun-file", &[]),
     ("riverrun-fold", &["riverrun-event"]),
     ("riverrun-dialect", &["riverrun-event", "riverrun-fold"]),
     ("riverrun-log", &["riverrun-event"]),
@@ -16,7 +17,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("riverrun-log-sqlite", &["riverrun-event", "riverrun-log", "riverrun-slice"]),
     ("riverrun-secret", &["riverrun-log"]),
     ("riverrun-provider", &["riverrun-event", "riverrun-secret"]),
-    ("riverrun-tool", &["riverrun-event", "riverrun-log", "riverrun-secret"]),
+    ("riverrun-tool", &["riverrun-event", "riverrun-file", "riverrun-log", "riverrun-secret"]),
     (
         "riverrun-runner",
         &[

@@ -8,6 +8,7 @@ from typing import Any, Final
 from ..decode.payload import PayloadError
 from .actions import action_required, action_resolved
 from .blocks import item_updated
+from .files import file
 from .find import touch_turn
 from .halt import follow_status
 from .hooks import hook
@@ -93,6 +94,9 @@ RULES: Final[dict[str, Rule]] = {
     "hook.started": hook("running"),
     "hook.completed": hook("completed"),
     "hook.failed": hook("failed"),
+    "file.processing.started": file("running"),
+    "file.processing.completed": file("completed"),
+    "file.processing.failed": file("failed"),
     "agent.changed": agent_changed,
     "handoff.completed": handoff_completed,
     "cost.recorded": cost_recorded,

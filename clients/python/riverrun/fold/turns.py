@@ -94,6 +94,9 @@ def _retry_turn(step: Step, turn: dict[str, Any]) -> None:
     """Another run of an ended turn is a retry: the turn and its root task are open again."""
     for name in ("endedAt", "error", "finalOutput", "stopReason", "removed"):
         turn.pop(name, None)
+    # What could not be read is tried again.
+    read = [file for file in turn.get("files", ()) if file["status"] == "completed"]
+    put(turn, "files", read or None)
     task = step.derived.tasks.get(turn.get("taskId", ""))
     if task is not None:
         reopen_task(step, task, step.scope.get("runId"))

@@ -64,6 +64,9 @@ EVENT_TYPES: Final[frozenset[str]] = frozenset(
         "handoff.requested",
         "handoff.completed",
         "input.steered",
+        "file.processing.started",
+        "file.processing.completed",
+        "file.processing.failed",
         "context.resolved",
         "context.compaction.started",
         "context.compaction.completed",
@@ -157,6 +160,9 @@ EXTENSION_TYPES: Final[frozenset[str]] = frozenset(
         "handoff.requested",
         "handoff.completed",
         "input.steered",
+        "file.processing.started",
+        "file.processing.completed",
+        "file.processing.failed",
         "subagent.output",
         "channel.peer_task.linked",
         "channel.peer_task.updated",
@@ -699,6 +705,45 @@ class FileBlock(TypedDict):
     """Marks of whoever made the part."""
     url: NotRequired["str"]
     """Where the file is."""
+
+
+class FileProcessing(TypedDict):
+    """A file of an input, as it was announced, read, or not readable."""
+
+    fileId: "str"
+    """Names the file: the same source has the same id."""
+    count: NotRequired["int"]
+    """The files of the turn that are announced together with this one and before it."""
+    declaredMediaType: NotRequired["str"]
+    """The media type that the sender or its server named, if it is another one."""
+    durationMs: NotRequired["int"]
+    """How long it took, in milliseconds."""
+    error: NotRequired["ErrorInfo"]
+    """Why the file could not be read."""
+    handling: NotRequired["str"]
+    """What the model gets: `native` (the file itself) or `text` (what was extracted)."""
+    index: NotRequired["int"]
+    """The file's number among those of the turn, from 0."""
+    mediaType: NotRequired["str"]
+    """The media type that the content shows."""
+    name: NotRequired["str"]
+    """The file's name."""
+    outputRef: NotRequired["BlobRef"]
+    """The whole extracted text."""
+    pages: NotRequired["int"]
+    """The number of pages."""
+    preview: NotRequired["str"]
+    """The beginning of the extracted text."""
+    size: NotRequired["int"]
+    """The size in bytes."""
+    source: NotRequired["str"]
+    """Where the file came from: `input`, `history`, `steer`."""
+    textSize: NotRequired["int"]
+    """Bytes of the extracted text."""
+    truncated: NotRequired["bool"]
+    """True if the text was cut at a limit."""
+    url: NotRequired["str"]
+    """Where the file is, without user name, query and fragment; of a data URL only its media type."""
 
 
 class ForkPoint(TypedDict):
@@ -2700,6 +2745,27 @@ class InputSteeredEvent(Envelope):
     payload: InputSteered
 
 
+class FileProcessingStartedEvent(Envelope):
+    """A file of the input is about to be read."""
+
+    type: Literal["file.processing.started"]
+    payload: FileProcessing
+
+
+class FileProcessingCompletedEvent(Envelope):
+    """A file of the input was read."""
+
+    type: Literal["file.processing.completed"]
+    payload: FileProcessing
+
+
+class FileProcessingFailedEvent(Envelope):
+    """A file of the input could not be read; the turn goes on without it."""
+
+    type: Literal["file.processing.failed"]
+    payload: FileProcessing
+
+
 class ContextResolvedEvent(Envelope):
     """What the model will read is known."""
 
@@ -3293,6 +3359,9 @@ KnownEvent = Union[
     HandoffRequestedEvent,
     HandoffCompletedEvent,
     InputSteeredEvent,
+    FileProcessingStartedEvent,
+    FileProcessingCompletedEvent,
+    FileProcessingFailedEvent,
     ContextResolvedEvent,
     ContextCompactionStartedEvent,
     ContextCompactionCompletedEvent,

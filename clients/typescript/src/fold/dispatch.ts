@@ -3,6 +3,7 @@
 import { PayloadError } from "../decode/payload.js";
 import { actionRequired, actionResolved } from "./actions.js";
 import { itemUpdated } from "./blocks.js";
+import { file } from "./files.js";
 import { touchTurn } from "./find.js";
 import { followStatus } from "./halt.js";
 import { hook } from "./hooks.js";
@@ -87,6 +88,9 @@ const RULES: ReadonlyMap<string, Rule> = new Map<string, Rule>([
   ["hook.started", hook("running")],
   ["hook.completed", hook("completed")],
   ["hook.failed", hook("failed")],
+  ["file.processing.started", file("running")],
+  ["file.processing.completed", file("completed")],
+  ["file.processing.failed", file("failed")],
   ["cost.recorded", costRecorded],
   ["process.started", processStarted],
   ["process.output", processOutput],

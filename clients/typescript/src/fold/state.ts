@@ -78,6 +78,8 @@ export interface TurnState {
   /** What was said before, where the caller brought it along. */
   history?: Item[];
   settings?: Json;
+  /** Files of the input that were read or are being read. */
+  files?: TurnFile[];
   /** The agent's own texts for people, by language and name. */
   texts?: Json;
   request?: Json;
@@ -91,6 +93,28 @@ export interface TurnState {
   /** True once the turn was taken out of the conversation: shown once, read by no later model call. */
   removed?: boolean;
   usage: Usage;
+}
+
+/** A file of a turn, as its events tell it. */
+export interface TurnFile {
+  fileId: string;
+  /** `running`, `completed` or `failed`. */
+  status: Status;
+  /** The files that were announced up to this one and together with it. */
+  count?: number;
+  /** `input`, `history`, `steer`. */
+  source?: string;
+  name?: string;
+  url?: string;
+  mediaType?: string;
+  size?: number;
+  pages?: number;
+  /** `native` or `text`. */
+  handling?: string;
+  /** The whole extracted text. */
+  outputRef?: BlobRef;
+  truncated?: boolean;
+  error?: ErrorInfo;
 }
 
 export interface TaskState {

@@ -102,6 +102,9 @@ function retryTurn(step: Step, at: number): void {
   delete turn.finalOutput;
   delete turn.stopReason;
   delete turn.removed;
+  // What could not be read is tried again.
+  const read = turn.files?.filter((file) => file.status === "completed");
+  put(turn, "files", read?.length ? read : undefined);
   const task = turn.taskId === undefined ? undefined : step.derived.tasks.get(turn.taskId);
   if (task === undefined) return;
   reopenTask(step, task, step.event.scope.runId);

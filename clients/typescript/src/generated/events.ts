@@ -73,6 +73,9 @@ export const EVENT_TYPES = [
   "handoff.requested",
   "handoff.completed",
   "input.steered",
+  "file.processing.started",
+  "file.processing.completed",
+  "file.processing.failed",
   "context.resolved",
   "context.compaction.started",
   "context.compaction.completed",
@@ -164,6 +167,9 @@ export const EXTENSION_TYPES = [
   "handoff.requested",
   "handoff.completed",
   "input.steered",
+  "file.processing.started",
+  "file.processing.completed",
+  "file.processing.failed",
   "subagent.output",
   "channel.peer_task.linked",
   "channel.peer_task.updated",
@@ -676,6 +682,44 @@ export interface FileBlock {
   /** Marks of whoever made the part. */
   tags?: string[];
   /** Where the file is. */
+  url?: string;
+}
+
+/** A file of an input, as it was announced, read, or not readable. */
+export interface FileProcessing {
+  /** Names the file: the same source has the same id. */
+  fileId: string;
+  /** The files of the turn that are announced together with this one and before it. */
+  count?: number;
+  /** The media type that the sender or its server named, if it is another one. */
+  declaredMediaType?: string;
+  /** How long it took, in milliseconds. */
+  durationMs?: number;
+  /** Why the file could not be read. */
+  error?: ErrorInfo;
+  /** What the model gets: `native` (the file itself) or `text` (what was extracted). */
+  handling?: string;
+  /** The file's number among those of the turn, from 0. */
+  index?: number;
+  /** The media type that the content shows. */
+  mediaType?: string;
+  /** The file's name. */
+  name?: string;
+  /** The whole extracted text. */
+  outputRef?: BlobRef;
+  /** The number of pages. */
+  pages?: number;
+  /** The beginning of the extracted text. */
+  preview?: string;
+  /** The size in bytes. */
+  size?: number;
+  /** Where the file came from: `input`, `history`, `steer`. */
+  source?: string;
+  /** Bytes of the extracted text. */
+  textSize?: number;
+  /** True if the text was cut at a limit. */
+  truncated?: boolean;
+  /** Where the file is, without user name, query and fragment; of a data URL only its media type. */
   url?: string;
 }
 
@@ -2522,6 +2566,24 @@ export interface InputSteeredEvent extends Envelope {
   payload: InputSteered;
 }
 
+/** A file of the input is about to be read. */
+export interface FileProcessingStartedEvent extends Envelope {
+  type: "file.processing.started";
+  payload: FileProcessing;
+}
+
+/** A file of the input was read. */
+export interface FileProcessingCompletedEvent extends Envelope {
+  type: "file.processing.completed";
+  payload: FileProcessing;
+}
+
+/** A file of the input could not be read; the turn goes on without it. */
+export interface FileProcessingFailedEvent extends Envelope {
+  type: "file.processing.failed";
+  payload: FileProcessing;
+}
+
 /** What the model will read is known. */
 export interface ContextResolvedEvent extends Envelope {
   type: "context.resolved";
@@ -3040,6 +3102,9 @@ export type KnownEvent =
   | HandoffRequestedEvent
   | HandoffCompletedEvent
   | InputSteeredEvent
+  | FileProcessingStartedEvent
+  | FileProcessingCompletedEvent
+  | FileProcessingFailedEvent
   | ContextResolvedEvent
   | ContextCompactionStartedEvent
   | ContextCompactionCompletedEvent

@@ -75,6 +75,7 @@ impl Encoder<'_> {
             | Happening::Asked(_)
             | Happening::Session
             | Happening::Tool(_)
+            | Happening::Files
             | Happening::Model => {}
         }
     }

@@ -86,6 +86,7 @@ impl Encoder<'_> {
             // The whole input follows when the call is complete.
             | Happening::ArgumentsReplaced(_)
             | Happening::Agent
+            | Happening::Files
             | Happening::Model => {}
         }
     }

@@ -1,6 +1,6 @@
 //! The blocks' contents.
 
-use riverrun_event::{Block, Input, Item, Part, cut_size, cut_text};
+use riverrun_event::{Block, Item, cut_size, cut_text};
 use riverrun_fold::{ItemAt, State};
 use serde_json::{Value, json};
 
@@ -151,45 +151,4 @@ impl ResultText {
         block["size"] = json!(self.size);
         block["content_ref"] = json!(self.whole);
     }
-}
-
-/// The files that came with the user's message, with what the message itself tells of them.
-pub(super) fn files(input: Option<&Input>) -> Vec<Value> {
-    let Some(Input::Parts(parts)) = input else { return Vec::new() };
-    parts.iter().filter_map(file).collect()
-}
-
-fn file(part: &Part) -> Option<Value> {
-    let (url, name, media_type, size) = match part {
-        Block::File(file) => (file.url.as_ref()?, file.name.as_ref(), file.media_type.as_ref(), file.size),
-        Block::Image(image) => (&image.image_url.as_ref()?.url, None, image.media_type.as_ref(), None),
-        Block::Audio(audio) => (audio.url.as_ref()?, None, audio.media_type.as_ref(), None),
-        _ => return None,
-    };
-    let inline = inline_data(url);
-    let media_type = media_type.map(String::as_str).or(inline.map(|(media_type, _)| media_type));
-    let mut file = json!({ "url": url });
-    let known = [
-        ("name", name.map(|name| json!(name))),
-        ("mime_type", media_type.filter(|found| !found.is_empty()).map(|found| json!(found))),
-        ("size", size.or(inline.map(|(_, size)| size)).map(|size| json!(size))),
-    ];
-    for (member, value) in known {
-        if let Some(value) = value {
-            file[member] = value;
-        }
-    }
-    Some(file)
-}
-
-/// The media type and the bytes of a data URL's content.
-fn inline_data(url: &str) -> Option<(&str, u64)> {
-    let (head, content) = url.strip_prefix("data:")?.split_once(',')?;
-    let media_type = head.split(';').next().unwrap_or_default();
-    let size = match head.ends_with(";base64") {
-        true => content.trim_end_matches('=').len() * 3 / 4,
-        // A byte that is written as `%2C` has three characters.
-        false => content.len() - 2 * content.matches('%').count().min(content.len() / 3),
-    };
-    Some((media_type, size as u64))
 }

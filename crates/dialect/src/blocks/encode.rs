@@ -8,9 +8,10 @@ use riverrun_fold::{ItemAt, Status};
 use serde_json::{Value, json};
 
 use super::approval::ApprovalGroup;
-use super::content::{artifact, files, owned, texts, tool_result, tool_use};
+use super::content::{artifact, owned, texts, tool_result, tool_use};
 use super::display::{DisplayMode, TurnRequest};
 use super::event_id::EventId;
+use super::files::{FilesBlock, FilesStep};
 use super::texts::error_code;
 use crate::Frames;
 use crate::follow::{
@@ -28,6 +29,7 @@ pub(crate) struct Blocks {
     /// The first actions of the requests that were shown, and of those whose decisions were.
     asked: HashSet<u64>,
     answered: HashSet<u64>,
+    files: FilesBlock,
     /// Texts that ended and may be the last answer: only what follows tells.
     ended: Option<usize>,
     /// The event that is told, and its frames so far.
@@ -113,14 +115,24 @@ impl Blocks {
             "is_new_session_from_share": turn.is_some_and(|turn| TurnRequest::of(turn).is_from_share()),
         });
         self.push(told, frames, message);
-        let files = files(turn.and_then(|turn| turn.input.as_ref()));
-        if !files.is_empty() {
-            let done = files_message(told, files.len());
-            let block = json!({"type": "file_processing", "status": "processing", "files": files});
-            let index = self.start(told, frames, block);
-            let delta = json!({"type": "file_processing_delta", "status": "completed", "message": done});
-            self.delta(told, frames, index, delta);
-            self.stop(told, frames, index);
+    }
+
+    /// Shows what became of the files of the message. `is_over`: nothing more comes of the turn.
+    fn files(&mut self, told: &Telling<'_>, is_over: bool, frames: &mut Frames) {
+        let Some(turn) = turn(told.state, told.turn) else { return };
+        for step in self.files.steps(turn, &texts(told), is_over) {
+            match (step, self.files.index) {
+                (FilesStep::Start(block), _) => {
+                    self.files.index = Some(self.start(told, frames, block));
+                }
+                (FilesStep::File(delta), Some(index)) => self.delta(told, frames, index, delta),
+                (FilesStep::End(delta), Some(index)) => {
+                    self.delta(told, frames, index, delta);
+                    self.stop(told, frames, index);
+                }
+                // The block begins before anything else of it.
+                (FilesStep::File(_) | FilesStep::End(_), None) => {}
+            }
         }
     }
 
@@ -239,6 +251,7 @@ impl Blocks {
 
     fn ended(&mut self, told: &Telling<'_>, frames: &mut Frames) {
         let Some(turn) = turn(told.state, told.turn) else { return };
+        self.files(told, true, frames);
         self.flush(told, frames, matches!(turn.status, Status::Completed | Status::Archived));
         let reason = match turn.status {
             Status::Completed | Status::Archived => match stop_of(told.state, told.turn) {
@@ -277,12 +290,6 @@ impl Blocks {
     }
 }
 
-/// How many files were processed.
-fn files_message(told: &Telling<'_>, count: usize) -> String {
-    let name = if count == 1 { "file_processed" } else { "files_processed" };
-    texts(told).filled(name, &json!({"count": count}))
-}
-
 /// True if nothing of the root task was told behind this text.
 fn is_last(told: &Telling<'_>, at: Spot) -> bool {
     let task = &told.state.tasks[at.item.task];
@@ -304,6 +311,7 @@ impl Encode for Blocks {
     fn tell(&mut self, told: &Telling<'_>, happening: Happening, frames: &mut Frames) {
         match happening {
             Happening::Began { again: false } => self.began(told, frames),
+            Happening::Files => self.files(told, false, frames),
             Happening::Paused => self.flush(told, frames, false),
             Happening::Ended => self.ended(told, frames),
             Happening::TextStarted(at) => self.text_started(told, at, frames),

@@ -8,6 +8,7 @@ use super::approval::ApprovalGroup;
 use super::content::{ResultText, artifacts};
 use super::display::DisplayMode;
 use super::event_id::EventId;
+use super::files::files_of;
 use super::texts::Texts;
 use crate::follow::{Happening, happenings, is_child, is_input, item, pending, shown_blocks};
 use crate::{Languages, Options};
@@ -52,6 +53,9 @@ pub fn messages(state: &State, languages: Languages) -> Vec<Value> {
         if let Some(input) = &turn.input {
             messages
                 .push(json!({"role": "user", "uuid": turn.turn_id.as_str(), "content": user_parts(input)}));
+        }
+        if let Some(files) = files_of(turn, &texts) {
+            messages.push(json!({"role": "assistant", "content": [files]}));
         }
         let said = messages.len();
         let is_chat = DisplayMode::of(turn) == DisplayMode::Chat;

@@ -13,6 +13,7 @@ mod content;
 mod display;
 mod encode;
 mod event_id;
+mod files;
 mod history;
 pub mod server;
 mod texts;

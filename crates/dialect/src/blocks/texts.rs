@@ -27,6 +27,7 @@ pub const TEXTS: &[(&str, &str, &str)] = &[
     ("approval_timeout", "Nobody decided in time.", "Không có ai quyết định kịp thời."),
     ("file_processed", "Processed 1 file", "Đã xử lý 1 tệp"),
     ("files_processed", "Processed {count} files", "Đã xử lý {count} tệp"),
+    ("file_failed", "The file could not be processed", "Không thể xử lý tệp"),
     ("files_failed", "Processed {count} files, {failed} failed", "Đã xử lý {count} tệp, {failed} tệp lỗi"),
 ];
 

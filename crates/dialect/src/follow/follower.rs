@@ -247,6 +247,9 @@ fn tell_change(sync: &mut Sync<'_>, change: &Change, turn: &TurnId) {
         Change::ToolCall { call } if sync.state.tool_calls[*call].turn_id.as_ref() == Some(turn) => {
             sync.out.push(Happening::Tool(*call));
         }
+        Change::Turn { turn: at } if is_with_files(&sync.state.turns[*at], turn) => {
+            sync.out.push(Happening::Files);
+        }
         Change::Agent => sync.out.push(Happening::Agent),
         Change::Session => sync.out.push(Happening::Session),
         Change::Usage => sync.out.push(Happening::Model),
@@ -276,6 +279,10 @@ fn tell_change(sync: &mut Sync<'_>, change: &Change, turn: &TurnId) {
         | Change::Ledger
         | Change::Problem => {}
     }
+}
+
+fn is_with_files(of: &Turn, turn: &TurnId) -> bool {
+    of.turn_id == *turn && !of.files.is_empty()
 }
 
 /// The turn that runs and was started first.

@@ -77,6 +77,8 @@ pub(crate) enum Happening {
     Agent,
     /// The session's own description changed.
     Session,
+    /// Something became known of the files of the input.
+    Files,
     /// A model call ended; usage may have grown.
     Model,
 }
@@ -110,12 +112,16 @@ impl Happening {
             | Happening::Tool(_)
             | Happening::Agent
             | Happening::Session
+            | Happening::Files
             | Happening::Model => None,
         }
     }
 
     /// True for what belongs to the turn's output. The rest does not wake a paused turn.
     pub(crate) fn is_output(self) -> bool {
-        !matches!(self, Happening::Tool(_) | Happening::Agent | Happening::Session | Happening::Model)
+        !matches!(
+            self,
+            Happening::Tool(_) | Happening::Agent | Happening::Session | Happening::Files | Happening::Model
+        )
     }
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use riverrun_event::{Item, TurnId};
 use riverrun_fold::{ItemAt, State};
 
+use super::happening::Happening;
 use super::read::{is_child, parent_call, tasks_of};
 use super::sync::Sync;
 
@@ -13,6 +14,9 @@ impl Sync<'_> {
     pub(super) fn whole_turn(&mut self, turn: &TurnId) {
         let mut seen = BTreeSet::new();
         let state = self.state;
+        if state.turns.iter().any(|known| known.turn_id == *turn && !known.files.is_empty()) {
+            self.out.push(Happening::Files);
+        }
         let roots = tasks_of(state, turn).filter(|(at, _)| !is_child(state, *at));
         for (task, _) in roots.collect::<Vec<_>>() {
             self.whole_task(task, turn, &mut seen);

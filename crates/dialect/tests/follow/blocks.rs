@@ -37,7 +37,17 @@ impl Blocks {
                     None => {}
                 }
             }
-            "file_processing_delta" => block["status"] = delta["status"].clone(),
+            "file_processing_delta" => {
+                block["status"] = delta["status"].clone();
+                if let Some(files) = delta.get("files") {
+                    block["files"] = files.clone();
+                }
+                if let Some(at) = delta["file"]["index"].as_u64() {
+                    let mut file = delta["file"].clone();
+                    file.as_object_mut().ok_or("a file is an object")?.remove("index");
+                    block["files"][usize::try_from(at).map_err(|error| error.to_string())?] = file;
+                }
+            }
             "approval_request_delta" => {
                 if delta["action_requests"] != block["actions"] {
                     return Err("both forms must say the same".to_owned());

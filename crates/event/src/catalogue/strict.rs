@@ -114,7 +114,7 @@ impl Family {
                 &[ScopeMember::Thread, ScopeMember::Turn]
             }
             F::Routing | F::Cost | F::RateLimit | F::Quota => &[ScopeMember::Thread, ScopeMember::Turn],
-            F::Agent | F::Handoff | F::Input => &[ScopeMember::Thread, ScopeMember::Turn],
+            F::Agent | F::Handoff | F::Input | F::File => &[ScopeMember::Thread, ScopeMember::Turn],
             F::Tool => &[ScopeMember::Thread, ScopeMember::Turn, ScopeMember::Step, ScopeMember::ToolCall],
             F::Action => &[ScopeMember::Thread, ScopeMember::Turn, ScopeMember::Action],
             F::Item => &[ScopeMember::Thread, ScopeMember::Turn, ScopeMember::Task],

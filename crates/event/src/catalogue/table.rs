@@ -95,6 +95,11 @@ catalogue! {
     Input = "input", "What a running turn is told." {
         InputSteered = "input.steered", Box<InputSteered>, extension, "A running turn was given more input.";
     }
+    File = "file", "Files that come with an input." {
+        FileProcessingStarted = "file.processing.started", Box<FileProcessing>, extension, "A file of the input is about to be read.";
+        FileProcessingCompleted = "file.processing.completed", Box<FileProcessing>, extension, "A file of the input was read.";
+        FileProcessingFailed = "file.processing.failed", Box<FileProcessing>, extension, "A file of the input could not be read; the turn goes on without it.";
+    }
     Context = "context", "What the model reads." {
         ContextResolved = "context.resolved", Box<ContextResolved>, "What the model will read is known.";
         ContextCompactionStarted = "context.compaction.started", Box<Compaction>, "Older context is about to be replaced by a summary.";

@@ -4,6 +4,7 @@ mod action;
 mod block;
 mod close;
 mod contents;
+mod file;
 mod halt;
 mod hook;
 mod item;
@@ -162,6 +163,9 @@ impl Step<'_> {
             P::HookStarted(run) => self.hook(Status::Running, run),
             P::HookCompleted(run) => self.hook(Status::Completed, run),
             P::HookFailed(run) => self.hook(Status::Failed, run),
+            P::FileProcessingStarted(file) => self.file(Status::Running, file),
+            P::FileProcessingCompleted(file) => self.file(Status::Completed, file),
+            P::FileProcessingFailed(file) => self.file(Status::Failed, file),
             P::CostRecorded(cost) => self.cost_recorded(cost),
             P::ProcessStarted(started) => self.process_started(started),
             P::ProcessOutput(output) => self.process_output(output),

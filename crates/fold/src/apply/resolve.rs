@@ -53,6 +53,7 @@ impl Step<'_> {
             input_ref: None,
             history: Vec::new(),
             settings: None,
+            files: Vec::new(),
             texts: None,
             request: None,
             submitted_at: None,

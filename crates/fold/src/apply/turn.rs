@@ -112,6 +112,8 @@ impl Step<'_> {
         state.final_output = None;
         state.stop_reason = None;
         state.removed = false;
+        // What could not be read is tried again.
+        state.files.retain(|file| file.status == Status::Completed);
         let root = state.task_id.clone().and_then(|task| self.state.index.tasks.get(&task).copied());
         if let Some(task) = root {
             self.reopen_task(task, self.event.scope.run_id.clone());

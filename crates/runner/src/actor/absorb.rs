@@ -54,7 +54,8 @@ impl Actor {
                 self.hook_answered(&task, &place, answer, since.elapsed(), page);
             }
             (EffectKey::Summary(task), Report::Summary(made)) => self.compacted(&task, *made, page),
-            (EffectKey::Delay(_), Report::Delayed) => {}
+            (EffectKey::Files(task), Report::File(end)) => self.file_ended(&task, &end, page),
+            (EffectKey::Files(_), Report::FilesRead) | (EffectKey::Delay(_), Report::Delayed) => {}
             // No other pair is ever sent.
             (_, _) => {}
         }

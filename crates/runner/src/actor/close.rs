@@ -76,6 +76,7 @@ impl Actor {
         self.stop_effects(|key| key.task() == task);
         self.launches.retain(|(key, _)| key.task() != task);
         self.close_hooks(task, ending.code, page);
+        self.close_files(task, ending.code, page);
         self.close_model(task, ending, page);
         self.close_calls(task, ending, page);
         // What was said and not read yet is part of the conversation: another run or the next turn reads it.

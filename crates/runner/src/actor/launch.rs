@@ -9,7 +9,7 @@ use super::process::Afterwards;
 use super::stream::Stream;
 use crate::drive::{
     Abort, EffectKey, Host, Launch, Line, Report, Reports, Running, ask_hook, call_model, check_call,
-    check_input, check_output, run_tool, summarise,
+    check_input, check_output, read_files, run_tool, summarise,
 };
 
 impl Actor {
@@ -75,6 +75,7 @@ impl Actor {
             Launch::Summary(call) => tokio::spawn(summarise(*call, line, permit, cancel.clone())),
             Launch::Admit(check) => tokio::spawn(check_input(check, line)),
             Launch::Check(check) => tokio::spawn(check_output(check, line)),
+            Launch::Files(readings) => tokio::spawn(read_files(*readings, line, permit)),
             Launch::Hook(call) => tokio::spawn(ask_hook(*call, line, permit)),
             Launch::Vet(check) => tokio::spawn(check_call(check, line)),
         };

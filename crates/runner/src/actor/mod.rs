@@ -29,6 +29,7 @@ mod detach;
 mod draft;
 mod ended;
 mod failing;
+mod file;
 mod finish;
 mod hold;
 mod hook;
@@ -427,13 +428,14 @@ impl Report {
                 event,
                 riverrun_provider::ModelEvent::Completed { .. } | riverrun_provider::ModelEvent::Failed(_)
             ),
-            Report::Progress(_) | Report::Process(..) => false,
+            Report::Progress(_) | Report::Process(..) | Report::File(_) => false,
             Report::Tool(..)
             | Report::Delayed
             | Report::Checked(_)
             | Report::Vetted(_)
             | Report::Admitted(..)
             | Report::Summary(_)
+            | Report::FilesRead
             | Report::Hooked(_) => true,
         }
     }

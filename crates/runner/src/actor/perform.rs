@@ -54,6 +54,7 @@ impl Actor {
                 matches!(&intent, Intent::Stop(_) | Intent::Fail(..) | Intent::Finish(_) | Intent::GiveUp(_));
             match &intent {
                 Intent::Call(task) if self.must_admit(task).await => {}
+                Intent::Call(task) if self.read_files(task, &mut page) => {}
                 Intent::Call(task) if self.compact(task, &mut page).await => {}
                 Intent::Call(task) => self.request_model(task, &mut page).await?,
                 Intent::Compact(task) => self.shorten(task, &mut page).await,

@@ -125,6 +125,7 @@ impl Actor {
             }
             (None, _) | (_, None) => self.history(task, provider.name()).await?,
         };
+        self.show_files(task, provider.speaks(), &mut history).await;
         self.attach(&mut history).await;
         let settings = &persona.settings;
         let dialect = settings.dialect.as_deref();

@@ -2,6 +2,7 @@
 //! their own.
 
 mod check;
+mod file;
 mod hook;
 mod model;
 mod piece;
@@ -22,6 +23,7 @@ use tokio_util::sync::CancellationToken;
 use crate::hook::HookOutput;
 
 pub(crate) use check::{CallCheck, InputCheck, OutputCheck, check_call, check_input, check_output};
+pub(crate) use file::{FileEnd, FileReadings, read_files};
 pub(crate) use hook::{HookCall, HookFailure, ask_hook};
 pub(crate) use model::{ModelCall, call_model};
 pub(crate) use process::{Handle, Host, ProcessReport, failed as failed_process};
@@ -43,6 +45,8 @@ pub(crate) enum EffectKey {
     /// A summary of older history.
     Summary(TaskId),
     Hook(TaskId, HookPlace),
+    /// The files of the input.
+    Files(TaskId),
 }
 
 /// What a hook is asked about.
@@ -69,6 +73,7 @@ impl EffectKey {
             | EffectKey::Admit(task)
             | EffectKey::Check(task)
             | EffectKey::Hook(task, _)
+            | EffectKey::Files(task)
             | EffectKey::Summary(task) => task,
         }
     }
@@ -85,6 +90,7 @@ pub(crate) enum Launch {
     Vet(CallCheck),
     Summary(Box<SummaryCall>),
     Hook(Box<HookCall>),
+    Files(Box<FileReadings>),
 }
 
 /// What an effect tells.
@@ -102,6 +108,9 @@ pub(crate) enum Report {
     Admitted(Vec<String>, Result<(), Tripped>),
     Summary(Box<Summarised>),
     Hooked(Result<HookOutput, HookFailure>),
+    File(Box<FileEnd>),
+    /// All of them were told.
+    FilesRead,
 }
 
 /// A guardrail said no.

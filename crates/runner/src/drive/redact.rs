@@ -31,6 +31,8 @@ pub(super) fn redact(report: Report) -> Report {
             Ok(output) => Ok(hook(output)),
             Err(failure) => Err(HookFailure { message: text(failure.message), ..failure }),
         }),
+        // The text of a file is cleaned before it is stored.
+        Report::File(_) | Report::FilesRead => report,
         Report::Model(_) | Report::Progress(_) | Report::Delayed | Report::Summary(_) => report,
     }
 }

@@ -136,6 +136,7 @@ impl Room {
                 | EffectKey::Admit(_)
                 | EffectKey::Check(_)
                 | EffectKey::Vet(..)
+                | EffectKey::Files(_)
                 | EffectKey::Summary(_) => {}
             }
         }
@@ -303,8 +304,14 @@ impl Facts<'_> {
     }
 
     fn is_at_work(&self, task: &TaskId) -> bool {
-        let names =
-            [EffectKey::Model, EffectKey::Delay, EffectKey::Admit, EffectKey::Check, EffectKey::Summary];
+        let names = [
+            EffectKey::Model,
+            EffectKey::Delay,
+            EffectKey::Admit,
+            EffectKey::Check,
+            EffectKey::Summary,
+            EffectKey::Files,
+        ];
         let places = [HookPlace::Prompt, HookPlace::Stop];
         names.into_iter().any(|name| self.running.contains_key(&name(task.clone())))
             || places.into_iter().any(|at| self.running.contains_key(&EffectKey::Hook(task.clone(), at)))

@@ -95,7 +95,7 @@ pub async fn start_with(
     if let Some(agent) = &submit.agent {
         app.agents().check(agent)?;
     }
-    check_addresses(submit.input.as_ref(), &submit.history)?;
+    check_addresses(app, submit.input.as_ref(), &submit.history)?;
     check_blobs(app, caller.tenant(), submit.input.as_ref(), &submit.history).await?;
     check_schemas(app, &submit)?;
     let known = match &new.session_id {

@@ -134,7 +134,7 @@ pub(crate) async fn spawn(
 ) -> Result<SpawnView, Problem> {
     let SpawnBody { parent_task_id, agent, input } = body;
     app.agents().check(&agent)?;
-    check_input(&Input::Text(input.clone()))?;
+    check_input(app, &Input::Text(input.clone()))?;
     let spawn = Spawn { parent: parent_task_id.clone(), agent, input };
     let spawned = app.runner().spawn_subagent(&hub.key, spawn, request).await;
     let spawned = app.answered(Asked::Subagent, spawned)?;
@@ -253,7 +253,7 @@ pub(crate) async fn tell(
     input: Input,
     request: Option<RequestKey>,
 ) -> Result<(), Problem> {
-    check_input(&input)?;
+    check_input(app, &input)?;
     check_blobs(app, &hub.key.tenant, Some(&input), &[]).await?;
     let task = TaskId::new(task).map_err(|_| not_found())?;
     let told = app.runner().subagent_input(&hub.key, &task, input, request).await;

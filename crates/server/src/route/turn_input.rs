@@ -10,7 +10,7 @@ use crate::app::App;
 use crate::edge::{Problem, invalid};
 
 /// Nothing to say is nothing to do, and what no model can be shown is nothing to say.
-pub(super) fn check_input(input: &Input) -> Result<(), Problem> {
+pub(super) fn check_input(app: &App, input: &Input) -> Result<(), Problem> {
     let empty = || invalid("input", &"it is empty; say what the turn is about");
     match input {
         input if says_nothing(input) => Err(empty()),
@@ -18,7 +18,7 @@ pub(super) fn check_input(input: &Input) -> Result<(), Problem> {
         Input::Parts(parts) => parts
             .iter()
             .enumerate()
-            .try_for_each(|(place, part)| check_part(&format!("input[{place}]"), part)),
+            .try_for_each(|(place, part)| check_part(app, &format!("input[{place}]"), part)),
     }
 }
 
@@ -34,16 +34,16 @@ pub(crate) fn says_nothing(input: &Input) -> bool {
     }
 }
 
-fn check_part(place: &str, part: &Part) -> Result<(), Problem> {
+fn check_part(app: &App, place: &str, part: &Part) -> Result<(), Problem> {
     match part {
         Block::Text(_) | Block::Html(_) | Block::Table(_) | Block::Json(_) => Ok(()),
         Block::Image(image) => match &image.image_url {
-            Some(found) => check_url(&format!("{place}.image_url"), &found.url),
+            Some(found) => check_url(app, &format!("{place}.image_url"), &found.url),
             None if image.file_ref.is_some() => Ok(()),
             None => Err(invalid(place, &"an image needs `image_url` or `file_ref`")),
         },
         Block::File(file) => match &file.url {
-            Some(url) => check_url(&format!("{place}.url"), url),
+            Some(url) => check_url(app, &format!("{place}.url"), url),
             None if file.data.is_some() || file.file_ref.is_some() => Ok(()),
             None => Err(invalid(place, &"a file needs `url`, `data` or `file_ref`")),
         },
@@ -52,7 +52,7 @@ fn check_part(place: &str, part: &Part) -> Result<(), Problem> {
             Err(invalid(place, &reason))
         }
         Block::Audio(audio) => {
-            audio.url.as_ref().map_or(Ok(()), |url| check_url(&format!("{place}.url"), url))
+            audio.url.as_ref().map_or(Ok(()), |url| check_url(app, &format!("{place}.url"), url))
         }
         Block::Item(_) | Block::Other(_) => {
             let field = format!("{place}.type");
@@ -64,7 +64,7 @@ fn check_part(place: &str, part: &Part) -> Result<(), Problem> {
 
 /// The addresses in what a foreign client brings along: the input and what was said before. A file at the client's
 /// service has a name there instead, and an address of Google's storage is one too.
-pub(crate) fn check_addresses(input: Option<&Input>, history: &[Item]) -> Result<(), Problem> {
+pub(crate) fn check_addresses(app: &App, input: Option<&Input>, history: &[Item]) -> Result<(), Problem> {
     let address = |(_, part): (String, &Part)| match part {
         Block::Image(image) => image.image_url.as_ref().map(|found| found.url.clone()),
         Block::File(file) => file.url.clone(),
@@ -73,7 +73,7 @@ pub(crate) fn check_addresses(input: Option<&Input>, history: &[Item]) -> Result
     };
     let fetched = |url: &String| !is_file_name(url) && !url.starts_with("gs://");
     let mut addresses = placed(input, history).into_iter().filter_map(address).filter(fetched);
-    addresses.try_for_each(|url| match blocked(&url) {
+    addresses.try_for_each(|url| match blocked(app, &url) {
         Some(detail) => Err(Problem::new(ErrorCode::UrlBlocked, detail).field("input")),
         None => Ok(()),
     })
@@ -136,11 +136,14 @@ fn placed<'a>(input: Option<&'a Input>, history: &'a [Item]) -> Vec<(String, &'a
 
 /// Why nobody is sent to this address, and what to give instead. A data URL brings its content along; every other one is
 /// fetched by somebody.
-fn blocked(url: &str) -> Option<String> {
+fn blocked(app: &App, url: &str) -> Option<String> {
     if url.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("data:")) {
         return None;
     }
     if seeded::is_on(Bug::SkipBareAddresses) && !url.contains("://") {
+        return None;
+    }
+    if app.agents().runner.files.outbound.allows(url) {
         return None;
     }
     let reason = is_blocked(url)?;
@@ -148,8 +151,8 @@ fn blocked(url: &str) -> Option<String> {
     Some(format!("`{shown}`: {reason}; give the content as a data: URL, or a public address"))
 }
 
-fn check_url(field: &str, url: &str) -> Result<(), Problem> {
-    match blocked(url) {
+fn check_url(app: &App, field: &str, url: &str) -> Result<(), Problem> {
+    match blocked(app, url) {
         Some(detail) => Err(Problem::new(ErrorCode::UrlBlocked, format!("`{field}`: {detail}")).field(field)),
         None => Ok(()),
     }

@@ -145,7 +145,7 @@ pub(crate) async fn submit_turn(app: &App, hub: &Arc<Hub>, body: SubmitBody) -> 
     if let Some(agent) = &body.agent {
         app.agents().check(agent)?;
     }
-    check_input(&body.input)?;
+    check_input(app, &body.input)?;
     check_blobs(app, &hub.key.tenant, Some(&body.input), &body.history).await?;
     let submit = Submit {
         turn_id: body.turn_id,
@@ -214,7 +214,7 @@ pub(crate) async fn steer_turn(
     input: Input,
     request: Option<RequestKey>,
 ) -> Result<TurnView, Problem> {
-    check_input(&input)?;
+    check_input(app, &input)?;
     check_blobs(app, &hub.key.tenant, Some(&input), &[]).await?;
     let steered = app.runner().steer(&hub.key, &turn_id(turn)?, input, request).await;
     Ok(TurnView::new(hub, app.answered(Asked::Steer, steered)?))

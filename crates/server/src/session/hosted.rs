@@ -306,6 +306,7 @@ fn is_reserved(kind: &EventType) -> bool {
         | Family::Agent
         | Family::Handoff
         | Family::Input
+        | Family::File
         | Family::Context
         | Family::Subagent
         | Family::Limit

@@ -227,7 +227,7 @@ async fn nobody_is_sent_into_the_servers_own_network() {
             assert!(text.contains(&format!("\"{param}\"")) || param.is_empty(), "{path}: {text}");
         }
     }
-    for url in ["https://example.com/x.png", "data:image/png;base64,AA=="] {
+    for url in ["https://files.invalid/x.png", "data:image/png;base64,AA=="] {
         for (path, _, _, body) in requests_with(url) {
             let answer = server.call(&format!("POST {path}"), &[JSON], body.to_string()).await;
             assert_eq!(answer.status, 200, "{path} {url}: {}", answer.text());

@@ -62,6 +62,11 @@ impl Outbound {
         }
     }
 
+    /// True for an address whose host the operator named.
+    pub fn allows(&self, url: &str) -> bool {
+        url.parse().is_ok_and(|uri| self.check(&uri).is_ok_and(|target| target.is_allowed))
+    }
+
     pub(crate) fn check(&self, uri: &Uri) -> Result<Target, Blocked> {
         let authority = uri.authority().ok_or(Blocked::NotAUrl)?;
         let host = authority.host().trim_start_matches('[').trim_end_matches(']').to_ascii_lowercase();

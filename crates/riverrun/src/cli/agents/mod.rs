@@ -4,6 +4,7 @@ mod build;
 mod builtin;
 mod demo;
 mod failure;
+mod file;
 mod guardrail;
 mod hook;
 mod keyless;
@@ -65,6 +66,7 @@ pub async fn load(effective: &Effective, scripts: Scripts) -> Outcome<Agents> {
         runner: Options {
             running: count("running_calls"),
             per_session: count("calls_per_session"),
+            files: file::options(effective),
             ..Options::default()
         },
         scripts_for_all: scripts == Scripts::ForAll,

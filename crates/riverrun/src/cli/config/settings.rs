@@ -70,6 +70,15 @@ settings! {
     "stream" {
         "heartbeat": Kind::Duration, "15s", "How often a stream says that it is alive.";
     }
+    "files" {
+        "read": Kind::Flag, "true", "Fetch and read files of inputs before the model is called; otherwise they are passed on to the model's service as they came.";
+        "allow_hosts": Kind::TextList, "", "Hosts that files may be fetched from though they are private or without TLS.";
+        "max_bytes": Kind::Size, "32MiB", "The largest file of an input that is read.";
+        "max_files": Kind::Integer, "20", "Files of one turn that are read; 100 at most.";
+        "max_pages": Kind::Integer, "500", "Pages of a file whose text is taken.";
+        "max_text": Kind::Size, "256KiB", "Text that is taken from a file; the model is told of the rest.";
+        "timeout": Kind::Duration, "30s", "How long fetching a file may take, and how long reading it.";
+    }
     "limits" {
         "body_bytes": Kind::Size, "1MiB", "The largest request body.";
         "event_bytes": Kind::Size, "256KiB", "The largest event; more goes to a blob.";
@@ -186,7 +195,7 @@ mod tests {
         for setting in SETTINGS {
             assert!(setting.read(setting.default).is_ok(), "{}", setting.name());
         }
-        assert_eq!(sections().collect::<Vec<_>>(), ["server", "log", "stream", "limits"]);
+        assert_eq!(sections().collect::<Vec<_>>(), ["server", "log", "stream", "files", "limits"]);
     }
 
     #[test]

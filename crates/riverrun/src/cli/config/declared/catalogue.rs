@@ -63,6 +63,7 @@ pub const TEXTS: &[Field] = &[
     may("approval_timeout", Shape::Text, "Nobody decided in time."),
     may("file_processed", Shape::Text, "One file was read."),
     may("files_processed", Shape::Text, "`{count}` files were read."),
+    may("file_failed", Shape::Text, "The only file could not be read."),
     may("files_failed", Shape::Text, "Of `{count}` files `{failed}` could not be read."),
 ];
 
