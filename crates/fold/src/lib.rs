@@ -8,9 +8,11 @@
 
 mod adopt;
 mod apply;
+mod benchmark;
 mod change;
 mod citation;
 mod index;
+mod job;
 mod ledger;
 mod open;
 mod problem;
@@ -22,8 +24,10 @@ pub mod view;
 
 pub use adopt::Adopted;
 pub use apply::{Density, Outcome, session_status};
+pub use benchmark::{BenchmarkFact, Benchmarks, Trial};
 pub use change::{Change, ItemAt, PartAt};
 pub use citation::{Marker, Scanner};
+pub use job::{Job, JobItemState, JobStatus, Jobs, MAX_JOB_ITEMS, MAX_JOBS};
 pub use ledger::{Entry, Family, Ledger};
 pub use open::{OpenItem, OpenItems};
 pub use problem::{Problem, ProblemCode, Problems};
