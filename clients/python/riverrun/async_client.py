@@ -92,6 +92,33 @@ class AsyncRiverrun:
         """Ends a running process; answers when its end is durable."""
         return await self._transport.json(calls.terminate_process(session_id, process_id, reason))
 
+    async def create_job(self, session_id: str, **members: Any) -> dict[str, Any]:
+        """Creates a job. Members: `jobId`, `title`, `items` (`itemId`, `title`, `inputRef`, `metadata`), `metadata`.
+
+        Whoever works on it reports by `job.*` events.
+        """
+        return await self._transport.json(calls.create_job(session_id, members))
+
+    async def jobs(self, session_id: str, **filters: Any) -> list[dict[str, Any]]:
+        """The newest jobs with `counts` of their items. Filter: `status`."""
+        return (await self._transport.json(calls.jobs(session_id, filters)))["jobs"]
+
+    async def job(self, session_id: str, job_id: str) -> dict[str, Any]:
+        """A job with its `items`."""
+        return await self._transport.json(calls.job(session_id, job_id))
+
+    async def cancel_job(self, session_id: str, job_id: str, reason: str | None = None) -> dict[str, Any]:
+        """Cancels a job that has not ended; items that are complete stay complete."""
+        return await self._transport.json(calls.cancel_job(session_id, job_id, reason))
+
+    async def retry_job_item(self, session_id: str, job_id: str, item_id: str, **members: Any) -> dict[str, Any]:
+        """Begins another attempt at one failed item; the others keep their results. Members: `force`, `reason`."""
+        return await self._transport.json(calls.retry_job_item(session_id, job_id, item_id, members))
+
+    async def benchmark(self, session_id: str, **filters: Any) -> dict[str, Any]:
+        """The benchmark trials that a harness recorded. Filter: `trial`."""
+        return await self._transport.json(calls.benchmark(session_id, filters))
+
     # Events
 
     async def append(

@@ -73,6 +73,34 @@ def terminate_process(session_id: str, process_id: str, reason: str | None) -> C
     return _post(f"{session_path(session_id)}/processes/{_segment(process_id)}/terminate", body)
 
 
+def create_job(session_id: str, job: Mapping[str, Any]) -> Call:
+    return _post(f"{session_path(session_id)}/jobs", job)
+
+
+def jobs(session_id: str, filters: Mapping[str, Any]) -> Call:
+    return Call("GET", with_query(f"{session_path(session_id)}/jobs", **filters))
+
+
+def job(session_id: str, job_id: str) -> Call:
+    return Call("GET", _job_path(session_id, job_id))
+
+
+def cancel_job(session_id: str, job_id: str, reason: str | None) -> Call:
+    return _post(f"{_job_path(session_id, job_id)}/cancel", {} if reason is None else {"reason": reason})
+
+
+def retry_job_item(session_id: str, job_id: str, item_id: str, members: Mapping[str, Any]) -> Call:
+    return _post(f"{_job_path(session_id, job_id)}/items/{_segment(item_id)}/retry", members)
+
+
+def benchmark(session_id: str, filters: Mapping[str, Any]) -> Call:
+    return Call("GET", with_query(f"{session_path(session_id)}/benchmark", **filters))
+
+
+def _job_path(session_id: str, job_id: str) -> str:
+    return f"{session_path(session_id)}/jobs/{_segment(job_id)}"
+
+
 def append(session_id: str, events: Any, stamp: ProducerStamp | None) -> Call:
     headers = {}
     if stamp is not None:

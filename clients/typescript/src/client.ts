@@ -5,6 +5,7 @@ import { MalformedError } from "./errors.js";
 import { Follow } from "./follow.js";
 import { adopt, applyWith, emptyState, fromSnapshot } from "./fold/index.js";
 import type { State } from "./fold/index.js";
+import type { JobStatus } from "./fold/state.js";
 import type { WireEvent } from "./stream/frame.js";
 import type { FollowOptions } from "./stream/options.js";
 import { followPath, withQuery } from "./stream/options.js";
@@ -13,16 +14,22 @@ import { Transport, systemClock } from "./transport.js";
 import type {
   Action,
   Appended,
+  BenchmarkExport,
   CancelledTurn,
   Decided,
   Decision,
   EventDraft,
+  JobAnswer,
+  JobDetails,
+  JobSummary,
   NewBrowserCredential,
+  NewJob,
   NewSession,
   NewTurn,
   Page,
   ProducerStamp,
   NewShare,
+  RetriedItem,
   Rule,
   Share,
   Session,
@@ -124,6 +131,46 @@ export class Riverrun {
     reason?: string,
   ): Promise<{ readonly processId: string; readonly status: string; readonly exitCode?: number }> {
     return this.#post(`${processPath(sessionId, processId)}/terminate`, reason === undefined ? {} : { reason });
+  }
+
+  // Jobs
+
+  /** Creates a job with its items. Whoever works on it reports by `job.*` events. */
+  createJob(sessionId: string, job: NewJob): Promise<JobAnswer> {
+    return this.#post(`${sessionPath(sessionId)}/jobs`, job);
+  }
+
+  /** The newest jobs with counts of their items, the oldest first. */
+  async jobs(sessionId: string, filter: { readonly status?: JobStatus } = {}): Promise<readonly JobSummary[]> {
+    const query = filter.status === undefined ? "" : `?status=${encodeURIComponent(filter.status)}`;
+    const { data } = await this.#page<JobSummary>("jobs", `${sessionPath(sessionId)}/jobs${query}`);
+    return data;
+  }
+
+  /** A job with its items. */
+  job(sessionId: string, jobId: string): Promise<JobDetails> {
+    return this.#get(jobPath(sessionId, jobId));
+  }
+
+  /** Cancels a job that has not ended; items that are complete stay complete. */
+  cancelJob(sessionId: string, jobId: string, reason?: string): Promise<JobAnswer> {
+    return this.#post(`${jobPath(sessionId, jobId)}/cancel`, reason === undefined ? {} : { reason });
+  }
+
+  /** Begins another attempt at one failed item; the other items keep their results. */
+  retryJobItem(
+    sessionId: string,
+    jobId: string,
+    itemId: string,
+    options: { readonly force?: boolean; readonly reason?: string } = {},
+  ): Promise<RetriedItem> {
+    return this.#post(`${jobPath(sessionId, jobId)}/items/${encodeURIComponent(itemId)}/retry`, options);
+  }
+
+  /** The benchmark trials that a harness recorded in a session. */
+  benchmark(sessionId: string, trial?: string): Promise<BenchmarkExport> {
+    const query = trial === undefined ? "" : `?trial=${encodeURIComponent(trial)}`;
+    return this.#get(`${sessionPath(sessionId)}/benchmark${query}`);
   }
 
   // Events
@@ -262,7 +309,7 @@ export class Riverrun {
   }
 
   /** The server names a list after what is in it. */
-  async #page<T>(member: "sessions" | "actions" | "rules" | "shares", path: string): Promise<Page<T>> {
+  async #page<T>(member: "sessions" | "actions" | "rules" | "shares" | "jobs", path: string): Promise<Page<T>> {
     const page = await this.#get<Record<string, unknown>>(path);
     const data = page[member];
     if (!Array.isArray(data)) throw new MalformedError(`a page without ${member}`);
@@ -278,6 +325,10 @@ function environment(name: string): string | undefined {
 
 function turnPath(sessionId: string, turnId: string): string {
   return `${sessionPath(sessionId)}/turns/${encodeURIComponent(turnId)}`;
+}
+
+function jobPath(sessionId: string, jobId: string): string {
+  return `${sessionPath(sessionId)}/jobs/${encodeURIComponent(jobId)}`;
 }
 
 function processPath(sessionId: string, processId: string): string {

@@ -1,7 +1,7 @@
 /** What requests carry and answers hold, besides events and state. */
 
-import type { Input, Item } from "./generated/events.js";
-import type { Status } from "./fold/state.js";
+import type { BlobRef, Input, Item } from "./generated/events.js";
+import type { BenchmarkFact, JobState, JobStatus, Status, TrialState } from "./fold/state.js";
 
 export interface NewSession {
   /** Given, a second create with the same contents gives the same session. */
@@ -168,6 +168,65 @@ export interface Rule {
   readonly decision: "approve" | "reject";
   readonly decidedBy?: string;
   readonly decidedAt?: string;
+}
+
+export interface NewJob {
+  /** Given, a second create with the same title and items gives the same job. */
+  readonly jobId?: string;
+  readonly title?: string;
+  readonly items?: readonly NewJobItem[];
+  readonly metadata?: unknown;
+  readonly instructionRef?: BlobRef;
+  /** The task that the job works for. */
+  readonly taskId?: string;
+  readonly threadId?: string;
+}
+
+export interface NewJobItem {
+  readonly itemId: string;
+  readonly title?: string;
+  readonly inputRef?: BlobRef;
+  readonly metadata?: unknown;
+}
+
+export interface JobAnswer {
+  readonly jobId: string;
+  readonly status: JobStatus;
+  /** How many items it has. */
+  readonly items: number;
+  /** True if nothing was to be done. */
+  readonly duplicate?: boolean;
+}
+
+/** A job with its items, and how many there are in all and by status. */
+export type JobDetails = JobState & { readonly counts: Readonly<Record<"total" | JobStatus, number>> };
+export type JobSummary = Omit<JobDetails, "items">;
+
+/** An item whose next attempt began. */
+export interface RetriedItem {
+  readonly jobId: string;
+  readonly itemId: string;
+  readonly status: JobStatus;
+  readonly attempts: number;
+  readonly jobStatus: JobStatus;
+}
+
+/** A trial with the ids in this runtime. What no event told is in `knownGaps` by its name. */
+export type TrialPack = Omit<TrialState, "threadId" | "turnId" | "taskId" | "runId" | "traceId"> & {
+  readonly runtimeCorrelation: Readonly<Record<string, unknown>>;
+  readonly knownGaps: readonly string[];
+  readonly runtime?: Readonly<Record<string, unknown>>;
+};
+
+export interface BenchmarkExport {
+  readonly sessionId: string;
+  readonly sequence: number;
+  readonly trials: readonly TrialPack[];
+  readonly datasets?: readonly BenchmarkFact[];
+  readonly configurations?: readonly BenchmarkFact[];
+  readonly comparisons?: readonly BenchmarkFact[];
+  /** Older trials are in the log alone. */
+  readonly truncated: boolean;
 }
 
 /** What a browser credential is made with. */

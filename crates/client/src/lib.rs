@@ -13,9 +13,10 @@ mod sse;
 mod transport;
 
 pub use call::{
-    Action, Appended, Backup, Blob, Cancelled, Decision, DecisionKind, Health, Imported, Key, NewKey,
-    NewSession, NewShare, NewTicket, NewTurn, Page, Pause, Paused, ProcessInput, Producer, ProducerStamp,
-    QueuedTurn, Rule, Session, SessionFilter, Share, Tenant, Tenants, Ticket, Turn,
+    Action, Appended, Backup, Blob, Cancelled, Decision, DecisionKind, Health, Imported, Job, JobCounts,
+    JobItem, Key, NewJob, NewKey, NewSession, NewShare, NewTicket, NewTurn, Page, Pause, Paused,
+    ProcessInput, Producer, ProducerStamp, QueuedTurn, Rule, Session, SessionFilter, Share, Tenant, Tenants,
+    Ticket, Turn,
 };
 pub use client::Client;
 pub use endpoint::{Endpoint, EndpointError};

@@ -10,8 +10,8 @@ use self::members::Members;
 use self::name::Name;
 use self::payload::Read;
 use crate::{
-    Author, Draft, ErrorCode, Event, EventType, Payload, PayloadError, RawJson, Scope, Sequence, SessionId,
-    Timestamp,
+    Author, Draft, ErrorCode, Event, EventType, JobScope, Payload, PayloadError, RawJson, Scope, Sequence,
+    SessionId, Timestamp,
 };
 
 /// Why a text is not an event.
@@ -65,6 +65,8 @@ pub struct Decoded {
     pub session_id: Option<SessionId>,
     /// As in [`Event::subject`].
     pub subject: Option<String>,
+    /// As in [`Event::job`].
+    pub job: Option<Box<JobScope>>,
 }
 
 impl Decoded {
@@ -76,7 +78,7 @@ impl Decoded {
 
     /// What it is at `sequence`. `now` is its time if it has none.
     pub fn into_event(self, sequence: Sequence, now: Timestamp) -> Event {
-        let Self { draft, scope, payload, raw_payload, subject, .. } = self;
+        let Self { draft, scope, payload, raw_payload, subject, job, .. } = self;
         Event {
             first_sequence: None,
             sequence,
@@ -88,6 +90,7 @@ impl Decoded {
             payload: Ok(payload),
             raw_payload,
             subject,
+            job,
         }
     }
 }
@@ -97,8 +100,9 @@ pub fn decode(json: &str) -> Result<Decoded, DecodeError> {
     let members = Members::checked(json)?;
     let kind = members.kind()?;
     let scope = members.scope()?;
-    let payload = Read::given(&kind, members.payload);
+    let payload = Read::given(&kind, members.payload).with_envelope(&kind, &members);
     let typed = payload.typed?;
+    let job = members.job(&kind);
     let draft = Draft::from_parts(kind, &scope, &members.extra, payload.text.as_deref(), members.refs);
     Ok(Decoded {
         draft: Draft { event_id: members.event_id()?, timestamp: members.timestamp()?, ..draft },
@@ -108,6 +112,7 @@ pub fn decode(json: &str) -> Result<Decoded, DecodeError> {
         sequence: members.sequence(Name::Sequence)?,
         session_id: members.session_id()?,
         subject: members.subject(),
+        job,
     })
 }
 
@@ -115,7 +120,7 @@ pub fn decode(json: &str) -> Result<Decoded, DecodeError> {
 pub fn decode_wire(json: &str) -> Result<Event, DecodeError> {
     let members = Members::read(json)?;
     let kind = members.kind()?;
-    let payload = Read::given(&kind, members.payload);
+    let payload = Read::given(&kind, members.payload).with_envelope(&kind, &members);
     Ok(Event {
         first_sequence: members.sequence(Name::FirstSequence)?,
         sequence: members.sequence(Name::Sequence)?.unwrap_or_default(),
@@ -126,6 +131,7 @@ pub fn decode_wire(json: &str) -> Result<Event, DecodeError> {
         payload: payload.typed,
         raw_payload: payload.whole,
         subject: members.subject(),
+        job: members.job(&kind),
         kind,
     })
 }
@@ -133,7 +139,7 @@ pub fn decode_wire(json: &str) -> Result<Event, DecodeError> {
 /// Decodes the stored members of an event whose head is known.
 pub(crate) fn decode_members(kind: EventType, json: &str) -> Result<Event, DecodeError> {
     let members = Members::checked(json)?;
-    let payload = Read::canonical(&kind, members.payload.map(Cow::Borrowed));
+    let payload = Read::canonical(&kind, members.payload.map(Cow::Borrowed)).with_envelope(&kind, &members);
     Ok(Event {
         first_sequence: None,
         sequence: Sequence::ZERO,
@@ -144,6 +150,7 @@ pub(crate) fn decode_members(kind: EventType, json: &str) -> Result<Event, Decod
         payload: payload.typed,
         raw_payload: payload.whole,
         subject: members.subject(),
+        job: members.job(&kind),
         kind,
     })
 }

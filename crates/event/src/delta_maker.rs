@@ -60,6 +60,7 @@ impl DeltaMaker {
             sequence: None,
             session_id: None,
             subject: None,
+            job: None,
         }
     }
 }

@@ -6,8 +6,8 @@ use serde::Serialize;
 
 use crate::decode::{check_type, decode_members};
 use crate::{
-    Author, DecodeError, Decoded, EventId, EventType, Payload, PayloadError, RawJson, Scope, Sequence,
-    Timestamp,
+    Author, DecodeError, Decoded, EventId, EventType, JobScope, Payload, PayloadError, RawJson, Scope,
+    Sequence, Timestamp,
 };
 
 /// The version that every envelope of ours names.
@@ -32,6 +32,8 @@ pub struct Event {
     pub raw_payload: Option<RawJson>,
     /// The process, channel, job, artifact or evidence that it is about.
     pub subject: Option<String>,
+    /// The job and the item that it is about.
+    pub job: Option<Box<JobScope>>,
 }
 
 /// An event before it has a place: what a producer hands in, checked and in canonical form.
@@ -115,9 +117,10 @@ impl Draft {
     pub fn into_decoded(self) -> Result<Decoded, DecodeError> {
         check_type(self.kind.as_str())?;
         let event = decode_members(self.kind.clone(), &self.members)?;
-        let Event { scope, payload, raw_payload, subject, .. } = event;
+        let Event { scope, payload, raw_payload, subject, job, .. } = event;
         let payload = payload.map_err(DecodeError::from)?;
-        Ok(Decoded { draft: self, scope, payload, raw_payload, sequence: None, session_id: None, subject })
+        let (sequence, session_id) = (None, None);
+        Ok(Decoded { draft: self, scope, payload, raw_payload, sequence, session_id, subject, job })
     }
 
     /// The size that limits are about.

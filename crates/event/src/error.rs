@@ -91,6 +91,8 @@ codes! {
     ProcessUnavailable = "process_unavailable", 409, -32002, "the process cannot be reached";
     TaskExists = "task_exists", 409, -32013, "the task was created with other contents";
     TaskStatus = "task_status", 409, -32016, "the task does not stand where this can be done";
+    JobExists = "job_exists", 409, -32013, "the job was created with other contents";
+    JobStatus = "job_status", 409, -32016, "the job or its item does not take this now";
     NotPausable = "not_pausable", 409, -32009, "the task cannot be paused or resumed";
     UnsupportedOperation = "unsupported_operation", 501, -32004, "this is not done here";
     NotProvided = "not_provided", 501, -32004, "this action of the standard is not provided";
@@ -126,8 +128,8 @@ impl ErrorCode {
             | Expired | SessionDeleted | LogCorrupt | UnknownAgent | ThreadBusy | TurnExists | TurnEnded
             | TurnRunning | SubagentLimit | DecidedByOther | ActionExpired | RunTerminal | DigestMismatch
             | DecisionNotPossible | ArgumentsInvalid | UrlBlocked | ProcessUnavailable | TaskExists
-            | TaskStatus | NotPausable | UnsupportedOperation | NotProvided | PushUnsupported
-            | QuotaExceeded | Internal => false,
+            | TaskStatus | JobExists | JobStatus | NotPausable | UnsupportedOperation | NotProvided
+            | PushUnsupported | QuotaExceeded | Internal => false,
         }
     }
 
@@ -147,8 +149,8 @@ impl ErrorCode {
             | StorageFull | LogCorrupt | Draining | Overloaded | UnknownAgent | ThreadBusy | QueueFull
             | TurnExists | TurnEnded | TurnRunning | SubagentLimit | DecidedByOther | ActionExpired
             | RunTerminal | DigestMismatch | DecisionNotPossible | ArgumentsInvalid | UrlBlocked
-            | ProcessUnavailable | TaskExists | TaskStatus | NotPausable | UnsupportedOperation
-            | NotProvided | PushUnsupported | QuotaExceeded => true,
+            | ProcessUnavailable | TaskExists | TaskStatus | JobExists | JobStatus | NotPausable
+            | UnsupportedOperation | NotProvided | PushUnsupported | QuotaExceeded => true,
         }
     }
 }

@@ -155,6 +155,10 @@ ids! {
     OwnerId = "own_";
     /// A process of the operating system that a tool runs.
     ProcessId = "proc_";
+    /// Many like pieces of work that belong together.
+    JobId = "job_";
+    /// One item of a job.
+    JobItemId = "jobitem_";
     /// A durable command (a submit, a decision, a cancel).
     CommandId = "cmd_";
     /// An API key's public part.

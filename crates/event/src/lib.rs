@@ -35,7 +35,7 @@ pub use id::*;
 pub use record::{
     Composer, Composing, IdOrigin, Record, RecordBytes, RecordError, Surround, record_length, write_record,
 };
-pub use scope::Scope;
+pub use scope::{JobScope, Scope};
 pub use sequence::Sequence;
 pub use service_stream::{Growth, SentText, ServiceStream};
 pub use spill::{PREVIEW_CHARACTERS, Spilled, cut_size, cut_text, preview, spill};

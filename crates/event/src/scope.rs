@@ -20,6 +20,13 @@ pub struct Scope {
     pub span_id: Option<String>,
 }
 
+/// The job and the item that an event is about.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct JobScope {
+    pub job_id: Option<String>,
+    pub item_id: Option<String>,
+}
+
 impl Scope {
     /// Appends `"threadId":"main","turnId":…`, each member followed by a comma, in the order of the envelope.
     pub(crate) fn write_members(&self, out: &mut String) {

@@ -8,10 +8,12 @@
 
 mod adopt;
 mod apply;
+mod benchmark;
 mod change;
 mod citation;
 mod file;
 mod index;
+mod job;
 mod ledger;
 mod open;
 mod problem;
@@ -23,9 +25,11 @@ pub mod view;
 
 pub use adopt::Adopted;
 pub use apply::{Density, Outcome, session_status};
+pub use benchmark::{BenchmarkFact, Benchmarks, Trial};
 pub use change::{Change, ItemAt, PartAt};
 pub use citation::{Marker, Scanner};
 pub use file::TurnFile;
+pub use job::{Job, JobItemState, JobStatus, Jobs, MAX_JOB_ITEMS, MAX_JOBS};
 pub use ledger::{Entry, Family, Ledger};
 pub use open::{OpenItem, OpenItems};
 pub use problem::{Problem, ProblemCode, Problems};

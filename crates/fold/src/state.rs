@@ -9,8 +9,10 @@ use riverrun_event::{
 };
 use serde::{Deserialize, Serialize};
 
+use crate::benchmark::Benchmarks;
 use crate::file::TurnFile;
 use crate::index::Index;
+use crate::job::Jobs;
 use crate::ledger::Ledger;
 use crate::open::OpenItems;
 use crate::problem::Problems;
@@ -52,6 +54,12 @@ pub struct State {
     /// Processes that tools ran or run, the newest of them.
     #[serde(skip_serializing_if = "Processes::is_empty")]
     pub processes: Processes,
+    /// The newest jobs with their items.
+    #[serde(skip_serializing_if = "Jobs::is_empty")]
+    pub jobs: Jobs,
+    /// Trials and comparisons of benchmarks, the newest of them.
+    #[serde(skip_serializing_if = "Benchmarks::is_empty")]
+    pub benchmarks: Benchmarks,
     pub problems: Problems,
     #[serde(skip)]
     pub(crate) index: Index,

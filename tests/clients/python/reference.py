@@ -32,6 +32,9 @@ class Task:
             item["arguments"] += frame["delta"]
         elif kind == "task.tool_call_arguments.done":
             item["arguments"] = frame["arguments"]
+        elif kind in ("task.audio.delta", "task.file.delta"):
+            parts, place = self.parts(item, frame)
+            parts[place]["data"] = parts[place].get("data", "") + frame["delta"]
         elif kind in ("task.reasoning_summary_text.delta", "task.text.delta", "task.block.delta"):
             part = self.parts(item, frame)[0][self.parts(item, frame)[1]]
             part["text"] = part.get("text", "") + frame["delta"]

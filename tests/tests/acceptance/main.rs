@@ -4,12 +4,12 @@
 //!
 //! Each scenario says at its end which types of events it saw: `spec/scenarios.txt` is compared with that, see `seen`.
 //!
-//! Not provided: 17 (jobs), 18 (benchmark trials).
 //! 2 (the fixtures of its profile) is held by the tests of the dialect `native` and of the event crate.
 
 // A test that cannot go on ends there.
 #![allow(clippy::unwrap_used)]
 
+mod batch;
 mod configured;
 mod delegate;
 mod facts;

@@ -23,6 +23,7 @@ _IDS = (
     "parentTaskId",
     "parentToolCallId",
 )
+_BENCHMARK_MEMBERS = ("benchmark", "runtimeCorrelation", "trajectory", "reward", "comparison", "metrics", "refs")
 _SUBJECTS = ("processId", "channelId", "jobItemId", "jobId", "artifactId", "evidenceId")
 
 
@@ -52,6 +53,9 @@ class DecodedEvent:
     subagent_id: str | None
     subject: str | None
     """What the event is about when it is about a process, a channel, a job, an artifact or evidence."""
+    job_id: str | None
+    job_item_id: str | None
+    trace_id: str | None
     payload: dict[str, Any] | PayloadError = field(repr=False)
     """Read by the form of its type, or why it does not fit."""
     raw_payload: Any = field(repr=False)
@@ -69,7 +73,7 @@ def decode(event: Any) -> DecodedEvent:
         raise DecodeError("type", "may hold letters, digits and `. _ -`")
     ids = {name: _id(members, name) for name in (*_IDS, "eventId", "sessionId")}
     subject = next((members[name] for name in _SUBJECTS if name in members), None)
-    payload, raw_payload = _read_both(kind, members.get("payload"))
+    payload, raw_payload = _read_both(kind, members)
     return DecodedEvent(
         type=kind,
         known=is_known_type(kind),
@@ -80,16 +84,34 @@ def decode(event: Any) -> DecodedEvent:
         depth=_integer(members, "depth", 2**32 - 1),
         subagent_id=_text(members, "subagentId"),
         subject=subject if isinstance(subject, str) else None,
+        job_id=_string(members, "jobId"),
+        job_item_id=_string(members, "jobItemId"),
+        trace_id=_string(members, "traceId"),
         payload=payload,
         raw_payload=raw_payload,
     )
 
 
-def _read_both(kind: str, raw: Any) -> tuple[dict[str, Any] | PayloadError, Any]:
+def _string(members: dict[str, Any], name: str) -> str | None:
+    value = members.get(name)
+    return value if isinstance(value, str) else None
+
+
+def _with_envelope(kind: str, members: dict[str, Any]) -> Any:
+    """The payload of an event on a benchmark with what its envelope has; the payload's own members win."""
+    raw = members.get("payload")
+    inside = camel_payload(kind, {} if raw is None else raw)
+    if not kind.startswith("benchmark.") or not isinstance(inside, dict):
+        return raw
+    return {name: members[name] for name in _BENCHMARK_MEMBERS if name in members} | inside
+
+
+def _read_both(kind: str, members: dict[str, Any]) -> tuple[dict[str, Any] | PayloadError, Any]:
+    raw = members.get("payload")
     if not is_known_type(kind):
         return {}, raw
     try:
-        return read_payload(kind, raw), camel_payload(kind, raw)
+        return read_payload(kind, _with_envelope(kind, members)), camel_payload(kind, raw)
     except PayloadError as error:
         return error, None
 

@@ -88,6 +88,8 @@ def reader(form: str) -> Read:
         return _check(f"one of {', '.join(words)}", lambda value: isinstance(value, str) and value in words)
     if "either" in shape:
         return _either_reader(form, shape["either"])
+    if form == "Reward":
+        return _reward_reader(object_reader(shape))
     return _image_url_reader(object_reader(shape)) if form == "ImageUrl" else object_reader(shape)
 
 
@@ -213,3 +215,8 @@ def _either_reader(name: str, forms: list[str]) -> Read:
 def _image_url_reader(object_form: Read) -> Read:
     """Some senders write the address alone."""
     return lambda value, path, depth: {"url": value} if isinstance(value, str) else object_form(value, path, depth)
+
+
+def _reward_reader(object_form: Read) -> Read:
+    """Some senders write the number alone."""
+    return lambda value, path, depth: {"value": value} if _is_number(value) else object_form(value, path, depth)

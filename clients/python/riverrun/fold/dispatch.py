@@ -7,12 +7,22 @@ from typing import Any, Final
 
 from ..decode.payload import PayloadError
 from .actions import action_required, action_resolved
+from .benchmarks import benchmark_comparison, benchmark_configuration, benchmark_dataset, benchmark_trial
 from .blocks import item_updated
 from .files import file
 from .find import touch_turn
 from .halt import follow_status
 from .hooks import hook
 from .items import item_completed, item_retracted, item_started
+from .jobs import (
+    job_created,
+    job_ended,
+    job_item_completed,
+    job_item_failed,
+    job_item_started,
+    job_progress,
+    job_started,
+)
 from .plain import (
     agent_changed,
     cost_recorded,
@@ -106,6 +116,22 @@ RULES: Final[dict[str, Rule]] = {
     "process.completed": process_ended("completed"),
     "process.failed": process_ended("failed"),
     "process.terminated": process_ended("cancelled"),
+    "job.created": job_created,
+    "job.started": job_started,
+    "job.progress": job_progress,
+    "job.item.started": job_item_started,
+    "job.item.completed": job_item_completed,
+    "job.item.failed": job_item_failed,
+    "job.completed": job_ended("completed"),
+    "job.failed": job_ended("failed"),
+    "job.cancelled": job_ended("cancelled"),
+    "benchmark.dataset.resolved": benchmark_dataset,
+    "benchmark.configuration.resolved": benchmark_configuration,
+    "benchmark.trial.started": benchmark_trial("running"),
+    "benchmark.trial.completed": benchmark_trial("completed"),
+    "benchmark.trial.failed": benchmark_trial("failed"),
+    "benchmark.reward.recorded": benchmark_trial(None),
+    "benchmark.comparison.completed": benchmark_comparison,
     "history.rollback.completed": history_rolled_back,
     "snapshot.updated": snapshot,
     "snapshot.repaired": snapshot,

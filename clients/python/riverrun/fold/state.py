@@ -21,6 +21,8 @@ wire; those that no event told are absent, never a default that looks like succe
 | `usage`, `cost` | tokens, and recorded cost by currency |
 | `ledger` | facts of other families, as they were last told |
 | `processes` | those that tools ran or run: `entries`, and how many were `dropped` |
+| `jobs` | the newest jobs with their items: `entries`, and how many were `dropped` |
+| `benchmarks` | `trials`, `comparisons`, `datasets` and `configurations` of benchmarks |
 | `problems` | what the fold could not make sense of: `count`, and the newest in `recent` |
 """
 

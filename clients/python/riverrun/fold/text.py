@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from .cite import cite, trust_annotations
@@ -11,6 +12,7 @@ from .items import push_item
 from .opened import is_open, newest_open
 from .step import ItemAt, Step
 
+_BASE64 = re.compile(r"[A-Za-z0-9+/]*(={0,2})", re.ASCII)
 _MAX_HOLE = 16
 """A delta may leave this many blocks or parts empty before its own."""
 
@@ -22,8 +24,10 @@ def model_delta(step: Step, delta: dict[str, Any]) -> None:
     part = delta.get("blockIndex", 0)
     if not make_part(step, step.own_list(step.item(at), "blockList"), part, "block"):
         return
-    trust_annotations(step, at, part)
     block = step.block(at, part)
+    if block["type"] in ("file", "audio"):
+        return _media_delta(step, block, part, delta["delta"])
+    trust_annotations(step, at, part)
     if not is_text(block):
         return step.problem("wrong_item_type", f"block {part} is not text")
     add_text(block, "text", delta["delta"])
@@ -33,6 +37,23 @@ def model_delta(step: Step, delta: dict[str, Any]) -> None:
         step.own_list(block, "annotations").extend(delta["annotations"])
     step.change()
     cite(step, at, part)
+
+
+def _media_delta(step: Step, block: Block, part: int, piece: str) -> None:
+    """A piece of a file or a sound. The pieces are one text of base 64."""
+    data = block.get("data", "")
+    if not _continues_base64(data, piece):
+        return step.problem("malformed", f"block {part} and this piece are not one text of base 64")
+    block["data"] = data + piece
+    step.change()
+
+
+def _continues_base64(data: str, piece: str) -> bool:
+    """Only the last piece has padding, and with it the text is whole."""
+    found = _BASE64.fullmatch(piece)
+    if found is None or (piece and data.endswith("=")):
+        return False
+    return not found[1] or (len(data) + len(piece)) % 4 == 0
 
 
 def tool_args(step: Step, args: dict[str, Any]) -> None:

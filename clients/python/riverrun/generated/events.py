@@ -393,14 +393,20 @@ class BenchmarkIds(TypedDict):
 class BenchmarkInfo(TypedDict):
     """What is known of a benchmark, a trial or a comparison."""
 
+    attempt: NotRequired["int"]
+    """Which attempt at the task this trial is, from 1."""
     benchmark: NotRequired["BenchmarkIds"]
     """What was measured."""
     comparison: NotRequired["Comparison"]
     """How two configurations differ."""
+    criteria: NotRequired["list[str]"]
+    """What the grader looked at."""
     decisionInputs: NotRequired["Any"]
     """What a decision rests on, opaque to us."""
     error: NotRequired["ErrorInfo"]
     """Why it failed."""
+    failureCategory: NotRequired["str"]
+    """The kind of failure; `none` if there was none."""
     metrics: NotRequired["Any"]
     """What was counted, opaque to us."""
     refs: NotRequired["Any"]
@@ -409,8 +415,12 @@ class BenchmarkInfo(TypedDict):
     """How well the agent did it."""
     runtimeCorrelation: NotRequired["Any"]
     """The ids in the runtime, opaque to us."""
+    singleChangedVariable: NotRequired["str"]
+    """The one thing that differs from the baseline."""
     status: NotRequired["str"]
     """How it stands."""
+    timeoutSec: NotRequired["float"]
+    """How long the trial may take, in seconds."""
     trajectory: NotRequired["Trajectory"]
     """What the agent did."""
 
@@ -554,6 +564,8 @@ class Compaction(TypedDict):
 class Comparison(TypedDict):
     """How two configurations differ."""
 
+    baselineEvidenceCompletenessRate: NotRequired["float"]
+    """How complete the evidence of the baseline is, from 0 to 1."""
     decision: NotRequired["str"]
     """What to do."""
     evidenceCompletenessRate: NotRequired["float"]
@@ -1053,8 +1065,12 @@ class JobInfo(TypedDict):
     """Where the instruction is."""
     itemCursor: NotRequired["str"]
     """The item that comes next."""
+    items: NotRequired["list[JobItemInfo]"]
+    """Its items, when it is created."""
     maxRuntimeMs: NotRequired["int"]
     """How long it may run, in milliseconds."""
+    metadata: NotRequired["Any"]
+    """What its maker keeps with it, opaque to us."""
     outputSchemaRef: NotRequired["BlobRef"]
     """Where the schema of the output is."""
     progress: NotRequired["JobProgress"]
@@ -1080,10 +1096,25 @@ class JobItem(TypedDict):
     """Why the last attempt failed."""
     outputRef: NotRequired["BlobRef"]
     """Where the output is."""
+    reason: NotRequired["str"]
+    """Why it is in this status."""
     retryable: NotRequired["bool"]
     """True if another attempt may succeed."""
     status: NotRequired["str"]
     """`pending`, `running`, `completed`, `failed`, `reported`."""
+
+
+class JobItemInfo(TypedDict):
+    """One item of a job, as it is created."""
+
+    itemId: "str"
+    """The item's id, unique in its job."""
+    inputRef: NotRequired["BlobRef"]
+    """Where the input is."""
+    metadata: NotRequired["Any"]
+    """What the job's maker keeps with it, opaque to us."""
+    title: NotRequired["str"]
+    """A name for people."""
 
 
 class JobProgress(TypedDict):
@@ -1545,7 +1576,7 @@ class ReferenceToBlock(TypedDict):
 
 
 class Reward(TypedDict):
-    """How well the agent did."""
+    """How well the agent did. A bare number is read as the value."""
 
     criteria: NotRequired["list[str]"]
     """What was looked at."""

@@ -31,6 +31,9 @@ export interface DecodedEvent {
   readonly depth?: number;
   /** What the event is about when it is about a process, a channel, a job, an artifact or evidence. */
   readonly subject?: string;
+  readonly jobId?: string;
+  readonly jobItemId?: string;
+  readonly traceId?: string;
   /** Read by the form of its type, or why it does not fit. */
   readonly payload: Record<string, unknown> | PayloadError;
   /** As it came, with known names in camelCase; absent if there was none. */
@@ -85,24 +88,42 @@ export function decode(event: unknown): DecodedEvent {
     integer(members, "depth", 2 ** 32 - 1),
     text(members, "subagentId"),
   ];
+  const [jobId, jobItemId, traceId] = ["jobId", "jobItemId", "traceId"].map((name) => members.get(name));
   return {
     type,
     known: isKnownType(type),
     sequence: integer(members, "sequence", Number.MAX_SAFE_INTEGER) ?? 0,
     timestamp: time(members),
     scope,
-    ...readBoth(type, raw),
+    ...readBoth(type, raw, members),
     ...(firstSequence !== undefined && { firstSequence }),
     ...(depth !== undefined && { depth }),
     ...(subagentId !== undefined && { subagentId }),
     ...(typeof subject === "string" && { subject }),
+    ...(typeof jobId === "string" && { jobId }),
+    ...(typeof jobItemId === "string" && { jobItemId }),
+    ...(typeof traceId === "string" && { traceId }),
   };
 }
 
-function readBoth(type: string, raw: unknown): Pick<DecodedEvent, "payload" | "rawPayload"> {
+/** Members that an event on a benchmark may carry beside its payload. The payload's own members win. */
+const BENCHMARK_MEMBERS = ["benchmark", "runtimeCorrelation", "trajectory", "reward", "comparison", "metrics", "refs"];
+
+function withEnvelope(type: string, raw: unknown, members: Map<string, unknown>): unknown {
+  const inside = camelPayload(type, raw ?? {});
+  if (!type.startsWith("benchmark.") || !isObject(inside)) return raw;
+  const outside = BENCHMARK_MEMBERS.filter((name) => members.has(name) && !Object.hasOwn(inside, name));
+  return { ...inside, ...Object.fromEntries(outside.map((name) => [name, members.get(name)])) };
+}
+
+function readBoth(
+  type: string,
+  raw: unknown,
+  members: Map<string, unknown>,
+): Pick<DecodedEvent, "payload" | "rawPayload"> {
   if (!isKnownType(type)) return { payload: {}, ...(raw !== undefined && { rawPayload: raw }) };
   try {
-    const payload = readPayload(type, raw);
+    const payload = readPayload(type, withEnvelope(type, raw, members));
     return { payload, ...(raw !== undefined && { rawPayload: camelPayload(type, raw) }) };
   } catch (error) {
     if (error instanceof PayloadError) return { payload: error };

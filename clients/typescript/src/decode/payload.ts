@@ -110,6 +110,7 @@ function makeReader(form: string): Read {
   const shape = shapeOf(form);
   if (shape === undefined) throw new Error(`form ${form} is not known`);
   if (form === "ImageUrl") return imageUrlReader(objectReader(shape));
+  if (form === "Reward") return rewardReader(objectReader(shape));
   if (shape.tags !== undefined) return unionReader(form, shape.tags);
   if (shape.words !== undefined) return wordReader(shape.words);
   if (shape.either !== undefined) return eitherReader(form, shape.either);
@@ -215,6 +216,11 @@ function eitherReader(name: string, forms: readonly string[]): Read {
     if (form === undefined) throw new PayloadError(path, `a form of ${name}`);
     return reader(form)(value, path, depth);
   };
+}
+
+/** Some senders write the number alone. */
+function rewardReader(object: Read): Read {
+  return (value, path, depth) => (typeof value === "number" ? { value } : object(value, path, depth));
 }
 
 /** Some senders write the address alone. */

@@ -2,12 +2,14 @@
 
 import { PayloadError } from "../decode/payload.js";
 import { actionRequired, actionResolved } from "./actions.js";
+import { benchmarkComparison, benchmarkConfiguration, benchmarkDataset, benchmarkTrial } from "./benchmarks.js";
 import { itemUpdated } from "./blocks.js";
 import { file } from "./files.js";
 import { touchTurn } from "./find.js";
 import { followStatus } from "./halt.js";
 import { hook } from "./hooks.js";
 import { itemCompleted, itemRetracted, itemStarted } from "./items.js";
+import { jobCreated, jobEnded, jobItemCompleted, jobItemFailed, jobItemStarted, jobProgress, jobStarted } from "./jobs.js";
 import { agentChanged, costRecorded, handoffCompleted, ledger, modelCompleted, queueChanged } from "./plain.js";
 import { processEnded, processInput, processOutput, processStarted } from "./processes.js";
 import { reasoningDelta, reasoningSummary } from "./reasoning.js";
@@ -98,6 +100,22 @@ const RULES: ReadonlyMap<string, Rule> = new Map<string, Rule>([
   ["process.completed", processEnded("completed")],
   ["process.failed", processEnded("failed")],
   ["process.terminated", processEnded("cancelled")],
+  ["job.created", jobCreated],
+  ["job.started", jobStarted],
+  ["job.progress", jobProgress],
+  ["job.item.started", jobItemStarted],
+  ["job.item.completed", jobItemCompleted],
+  ["job.item.failed", jobItemFailed],
+  ["job.completed", jobEnded("completed")],
+  ["job.failed", jobEnded("failed")],
+  ["job.cancelled", jobEnded("cancelled")],
+  ["benchmark.dataset.resolved", benchmarkDataset],
+  ["benchmark.configuration.resolved", benchmarkConfiguration],
+  ["benchmark.trial.started", benchmarkTrial("running")],
+  ["benchmark.trial.completed", benchmarkTrial("completed")],
+  ["benchmark.trial.failed", benchmarkTrial("failed")],
+  ["benchmark.reward.recorded", benchmarkTrial()],
+  ["benchmark.comparison.completed", benchmarkComparison],
   ["history.rollback.completed", historyRolledBack],
   ["snapshot.updated", snapshot],
   ["snapshot.repaired", snapshot],

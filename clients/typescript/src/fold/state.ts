@@ -4,7 +4,19 @@
  * Treat a state as a value: the fold makes new ones and shares what did not change.
  */
 
-import type { BlobRef, ErrorInfo, Input, Item, Json, Usage } from "../generated/events.js";
+import type {
+  BenchmarkIds,
+  BlobRef,
+  Comparison,
+  ErrorInfo,
+  Input,
+  Item,
+  JobProgress,
+  Json,
+  Reward,
+  Trajectory,
+  Usage,
+} from "../generated/events.js";
 import type { Status } from "./status.js";
 
 export type { Status } from "./status.js";
@@ -39,6 +51,10 @@ export interface State {
   ledger: Record<string, LedgerFamily>;
   /** Processes that tools ran or run, the newest of them. */
   processes?: Processes;
+  /** The newest jobs with their items. */
+  jobs?: Jobs;
+  /** Trials and comparisons of benchmarks, the newest of them. */
+  benchmarks?: Benchmarks;
   problems: Problems;
 }
 
@@ -262,6 +278,106 @@ export interface ProcessState {
   terminatedBy?: string;
   reason?: string;
   durationMs?: number;
+  error?: ErrorInfo;
+}
+
+export interface Jobs {
+  /** In the order in which they were created. */
+  entries: JobState[];
+  /** Jobs that were dropped to keep the state small. The log still has them. */
+  dropped?: number;
+}
+
+/** The status of a job or of one of its items; `reported` is an item's whose result was delivered. */
+export type JobStatus = "pending" | "running" | "completed" | "failed" | "cancelled" | "reported";
+
+export interface JobState {
+  jobId: string;
+  status: JobStatus;
+  /** The first event about it. */
+  sequence: number;
+  title?: string;
+  threadId?: string;
+  taskId?: string;
+  instructionRef?: BlobRef;
+  metadata?: Json;
+  /** As its worker counted last. */
+  progress?: JobProgress;
+  reason?: string;
+  error?: ErrorInfo;
+  createdAt?: string;
+  startedAt?: string;
+  endedAt?: string;
+  items: JobItemState[];
+  /** Items beyond those that the state keeps. */
+  droppedItems?: number;
+}
+
+export interface JobItemState {
+  itemId: string;
+  status: JobStatus;
+  /** Attempts so far, the running one included. */
+  attempts: number;
+  title?: string;
+  threadId?: string;
+  metadata?: Json;
+  inputRef?: BlobRef;
+  outputRef?: BlobRef;
+  /** Why the last failed attempt failed. It stays when a later attempt succeeds. */
+  lastError?: ErrorInfo;
+  /** Of a failed item: whether another attempt may succeed. */
+  retryable?: boolean;
+  startedAt?: string;
+  endedAt?: string;
+}
+
+/** What a harness outside measured in this session. */
+export interface Benchmarks {
+  datasets?: BenchmarkFact[];
+  configurations?: BenchmarkFact[];
+  /** In the order in which they were first named. */
+  trials?: TrialState[];
+  comparisons?: BenchmarkFact[];
+  /** Entries that were dropped to keep the state small. The log still has them. */
+  dropped?: number;
+}
+
+/** A data set, a configuration or a comparison. */
+export interface BenchmarkFact {
+  sequence: number;
+  recordedAt: string;
+  benchmark: BenchmarkIds;
+  comparison?: Comparison;
+  metrics?: Json;
+  decisionInputs?: Json;
+  refs?: Json;
+}
+
+/** One trial: which task and configuration, which turn and run it was, and how it was graded. */
+export interface TrialState {
+  trialId: string;
+  /** `unknown` while only its reward is known. */
+  status: Status;
+  /** The first event about it. */
+  sequence: number;
+  benchmark: BenchmarkIds;
+  threadId?: string;
+  turnId?: string;
+  taskId?: string;
+  runId?: string;
+  traceId?: string;
+  runtimeCorrelation?: Json;
+  attempt?: number;
+  timeoutSec?: number;
+  startedAt?: string;
+  endedAt?: string;
+  /** Absent until the trial was graded: no reward is not a reward of zero. */
+  reward?: Reward;
+  trajectory?: Trajectory;
+  metrics?: Json;
+  decisionInputs?: Json;
+  refs?: Json;
+  failureCategory?: string;
   error?: ErrorInfo;
 }
 

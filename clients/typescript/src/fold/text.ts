@@ -18,14 +18,38 @@ export function modelDelta(step: Step, delta: ModelDelta): void {
   const message = step.item(at) as Extract<Item, { type: "message" }>;
   const part = partAt(step, at, step.ownList(message, "blockList"), delta.blockIndex ?? 0, "block");
   if (part === undefined) return;
-  trustAnnotations(step, part);
   const block = step.block(part);
+  if (isMedia(block)) return mediaDelta(step, block, part.part, delta.delta);
+  trustAnnotations(step, part);
   if (!isText(block)) return step.problem("wrong_item_type", `block ${part.part} is not text`);
   block.text += delta.delta;
   if (delta.logprobs !== undefined && block.type === "text") step.ownList(block, "logprobs").push(...delta.logprobs);
   if (delta.annotations !== undefined && block.type === "text") step.ownList(block, "annotations").push(...delta.annotations);
   step.change();
   cite(step, part, delta.delta);
+}
+
+type Media = Extract<Block, { type: "file" | "audio" }>;
+
+function isMedia(block: Block | undefined): block is Media {
+  return block?.type === "file" || block?.type === "audio";
+}
+
+/** A piece of a file or a sound. The pieces are one text of base 64. */
+function mediaDelta(step: Step, block: Media, part: number, piece: string): void {
+  const data = block.data ?? "";
+  if (!continuesBase64(data, piece)) {
+    return step.problem("malformed", `block ${part} and this piece are not one text of base 64`);
+  }
+  block.data = data + piece;
+  step.change();
+}
+
+/** Only the last piece has padding, and with it the text is whole. */
+function continuesBase64(data: string, piece: string): boolean {
+  const found = /^([A-Za-z0-9+/]*)(={0,2})$/.exec(piece);
+  if (found === null || (piece !== "" && data.endsWith("="))) return false;
+  return found[2] === "" || (data.length + piece.length) % 4 === 0;
 }
 
 export function toolArgs(step: Step, args: ToolArgs): void {

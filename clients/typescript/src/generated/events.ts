@@ -390,14 +390,20 @@ export interface BenchmarkIds {
 
 /** What is known of a benchmark, a trial or a comparison. */
 export interface BenchmarkInfo {
+  /** Which attempt at the task this trial is, from 1. */
+  attempt?: number;
   /** What was measured. */
   benchmark?: BenchmarkIds;
   /** How two configurations differ. */
   comparison?: Comparison;
+  /** What the grader looked at. */
+  criteria?: string[];
   /** What a decision rests on, opaque to us. */
   decisionInputs?: Json;
   /** Why it failed. */
   error?: ErrorInfo;
+  /** The kind of failure; `none` if there was none. */
+  failureCategory?: string;
   /** What was counted, opaque to us. */
   metrics?: Json;
   /** Where the records are, opaque to us. */
@@ -406,8 +412,12 @@ export interface BenchmarkInfo {
   reward?: Reward;
   /** The ids in the runtime, opaque to us. */
   runtimeCorrelation?: Json;
+  /** The one thing that differs from the baseline. */
+  singleChangedVariable?: string;
   /** How it stands. */
   status?: string;
+  /** How long the trial may take, in seconds. */
+  timeoutSec?: number;
   /** What the agent did. */
   trajectory?: Trajectory;
 }
@@ -541,6 +551,8 @@ export interface Compaction {
 
 /** How two configurations differ. */
 export interface Comparison {
+  /** How complete the evidence of the baseline is, from 0 to 1. */
+  baselineEvidenceCompletenessRate?: number;
   /** What to do. */
   decision?: string;
   /** How complete the evidence is, from 0 to 1. */
@@ -1008,8 +1020,12 @@ export interface JobInfo {
   instructionRef?: BlobRef;
   /** The item that comes next. */
   itemCursor?: string;
+  /** Its items, when it is created. */
+  items?: JobItemInfo[];
   /** How long it may run, in milliseconds. */
   maxRuntimeMs?: number;
+  /** What its maker keeps with it, opaque to us. */
+  metadata?: Json;
   /** Where the schema of the output is. */
   outputSchemaRef?: BlobRef;
   /** How far it is. */
@@ -1034,10 +1050,24 @@ export interface JobItem {
   lastError?: ErrorInfo;
   /** Where the output is. */
   outputRef?: BlobRef;
+  /** Why it is in this status. */
+  reason?: string;
   /** True if another attempt may succeed. */
   retryable?: boolean;
   /** `pending`, `running`, `completed`, `failed`, `reported`. */
   status?: string;
+}
+
+/** One item of a job, as it is created. */
+export interface JobItemInfo {
+  /** The item's id, unique in its job. */
+  itemId: string;
+  /** Where the input is. */
+  inputRef?: BlobRef;
+  /** What the job's maker keeps with it, opaque to us. */
+  metadata?: Json;
+  /** A name for people. */
+  title?: string;
 }
 
 /** How far a job is, in items. */
@@ -1473,7 +1503,7 @@ export interface ReferenceToBlock {
   startIndex: number;
 }
 
-/** How well the agent did. */
+/** How well the agent did. A bare number is read as the value. */
 export interface Reward {
   /** What was looked at. */
   criteria?: string[];

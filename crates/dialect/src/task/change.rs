@@ -139,7 +139,8 @@ impl Teller<'_> {
     }
 
     fn block_text(&self, at: PartAt, from: usize, cited: &mut Cited) -> Option<Telling> {
-        let text = block_at(self.state, at)?.text()?;
+        let block = block_at(self.state, at)?;
+        let text = block.text().or_else(|| block.base64())?;
         let news = cited.delta(self.state, at, from, self.unit);
         (from < text.len() || news.is_some()).then_some(Telling::BlockText { at, from, news })
     }

@@ -87,11 +87,14 @@ impl Frame {
             "task.text.delta" | "task.block.delta" if !self.is_of_result()? => {
                 ("model.delta", self.growth()?)
             }
-            "task.text.added" | "task.image.added" | "task.block.added" => {
-                ("item.updated", self.block("added")?)
+            "task.audio.delta" | "task.file.delta" if !self.is_of_result()? => {
+                ("model.delta", self.growth()?)
             }
+            "task.text.added" | "task.image.added" | "task.audio.added" | "task.file.added"
+            | "task.block.added" => ("item.updated", self.block("added")?),
             "task.image.delta" => ("item.updated", self.block("replaced")?),
-            "task.text.done" | "task.image.done" | "task.block.done" => ("item.updated", self.block("done")?),
+            "task.text.done" | "task.image.done" | "task.audio.done" | "task.file.done"
+            | "task.block.done" => ("item.updated", self.block("done")?),
             _ => return Ok(self.lifecycle(kind).unwrap_or_else(|| self.foreign(kind))),
         };
         Ok((known.0.to_owned(), known.1))
@@ -163,9 +166,10 @@ impl Frame {
         self.at(json!({member: text, "summaryIndex": self.number("summary_index")?}))
     }
 
-    /// Text that is appended. What it cites is found again in the text.
+    /// Text, or base 64 of a file or a sound, that is appended. What the text cites is found again in it.
     fn growth(&self) -> Result<Value, FrameError> {
-        self.at(json!({"delta": self.text("delta")?, "blockIndex": self.number("block_index")?}))
+        let delta = self.text("partial_file_b64").or_else(|_| self.text("delta"))?;
+        self.at(json!({"delta": delta, "blockIndex": self.number("block_index")?}))
     }
 
     fn block(&self, change: &str) -> Result<Value, FrameError> {

@@ -37,16 +37,16 @@ pub(super) fn frames_of(block: &Block) -> BlockFrames {
         Block::Image(_) => {
             BlockFrames { added: "task.image.added", delta: "task.image.delta", done: "task.image.done" }
         }
-        Block::File(_)
-        | Block::Audio(_)
-        | Block::Table(_)
-        | Block::Json(_)
-        | Block::Html(_)
-        | Block::Item(_)
-        | Block::Other(_) => {
-            BlockFrames { added: "task.block.added", delta: "task.block.delta", done: "task.block.done" }
+        Block::File(_) => plain_frames("task.file.delta"),
+        Block::Audio(_) => plain_frames("task.audio.delta"),
+        Block::Table(_) | Block::Json(_) | Block::Html(_) | Block::Item(_) | Block::Other(_) => {
+            plain_frames("task.block.delta")
         }
     }
+}
+
+fn plain_frames(delta: &'static str) -> BlockFrames {
+    BlockFrames { added: "task.block.added", delta, done: "task.block.done" }
 }
 
 pub(super) fn place_of(item: &Item) -> BlockPlace {

@@ -124,6 +124,10 @@ impl Task {
             "task.text.delta" | "task.block.delta" => {
                 add_text(part(item, "block_list", &frame["block_index"]), frame)
             }
+            "task.audio.delta" | "task.file.delta" => {
+                let part = part(item, "block_list", &frame["block_index"]).as_object_mut();
+                part.into_iter().for_each(|part| append(part, "data", &frame["delta"]));
+            }
             "task.reasoning_summary_item.added" | "task.reasoning_summary_item.done" => {
                 *part(item, "summary", &frame["summary_index"]) = frame["item"].clone();
             }

@@ -203,7 +203,8 @@ impl Writer<'_> {
     fn block_text(&self, out: &mut String, head: Head, at: PartAt, from: usize, news: Option<News>) {
         let Some(block) = block_at(self.state, at) else { return };
         let mut members = self.begin_part(out, head, frames_of(block).delta, at, "block_index");
-        members.text("delta", block.text().and_then(|text| text.get(from..)).unwrap_or_default());
+        let text = block.text().or_else(|| block.base64());
+        members.text("delta", text.and_then(|text| text.get(from..)).unwrap_or_default());
         if let Some(news) = news {
             members.with("annotations", |out| news.write(out, block, self.unit));
         }

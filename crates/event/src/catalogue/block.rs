@@ -149,6 +149,31 @@ impl Block {
         }
     }
 
+    /// The base 64 of a file or a sound, that deltas are added to.
+    pub fn base64(&self) -> Option<&str> {
+        match self {
+            Block::File(block) => Some(block.data.as_deref().unwrap_or_default()),
+            Block::Audio(block) => Some(block.data.as_deref().unwrap_or_default()),
+            Block::Text(_) | Block::Html(_) | Block::Table(_) | Block::Json(_) => None,
+            Block::Image(_) | Block::Item(_) | Block::Other(_) => None,
+        }
+    }
+
+    /// Adds a piece to the base 64 of a file or a sound; false if the two are not one text of base 64.
+    pub fn push_base64(&mut self, piece: &str) -> bool {
+        let data = match self {
+            Block::File(block) => &mut block.data,
+            Block::Audio(block) => &mut block.data,
+            Block::Text(_) | Block::Html(_) | Block::Table(_) | Block::Json(_) => return false,
+            Block::Image(_) | Block::Item(_) | Block::Other(_) => return false,
+        };
+        let fits = continues_base64(data.as_deref().unwrap_or_default(), piece);
+        if fits {
+            data.get_or_insert_default().push_str(piece);
+        }
+        fits
+    }
+
     /// The number by which the block is cited.
     pub fn ref_id(&self) -> Option<u64> {
         match self {
@@ -160,6 +185,16 @@ impl Block {
             Block::Item(_) | Block::Other(_) => None,
         }
     }
+}
+
+/// Pieces of one text of base 64: only the last has padding, and with it the text is whole.
+fn continues_base64(data: &str, piece: &str) -> bool {
+    let body = piece.trim_end_matches('=');
+    let padding = piece.len() - body.len();
+    let is_whole = (data.len() + piece.len()).is_multiple_of(4);
+    let is_digit = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'+' || byte == b'/';
+    let is_open = piece.is_empty() || !data.ends_with('=');
+    is_open && body.bytes().all(is_digit) && (padding == 0 || (padding <= 2 && is_whole))
 }
 
 /// Where a picture is.

@@ -122,6 +122,23 @@ payload! {
         reason: String,
         /// Why it failed.
         error: ErrorInfo,
+        /// Its items, when it is created.
+        items: Vec<JobItemInfo>,
+        /// What its maker keeps with it, opaque to us.
+        metadata: RawJson,
+    };
+
+    /// One item of a job, as it is created.
+    JobItemInfo {
+        /// The item's id, unique in its job.
+        item_id "item_id": String,
+    } optional {
+        /// A name for people.
+        title: String,
+        /// Where the input is.
+        input_ref "input_ref": BlobRef,
+        /// What the job's maker keeps with it, opaque to us.
+        metadata: RawJson,
     };
 
     /// How far a job is, in items.
@@ -148,6 +165,8 @@ payload! {
         last_error "last_error": ErrorInfo,
         /// True if another attempt may succeed.
         retryable: bool,
+        /// Why it is in this status.
+        reason: String,
         /// Where the input is.
         input_ref "input_ref": BlobRef,
         /// Where the output is.

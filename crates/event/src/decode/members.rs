@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use super::DecodeError;
 use super::name::{Name, camel_case, is_standard};
 use crate::json::walk;
-use crate::{EventId, EventType, IdError, Scope, Sequence, SessionId, Timestamp};
+use crate::{EventId, EventType, Family, IdError, JobScope, Scope, Sequence, SessionId, Timestamp};
 
 /// The members of an envelope as they were found; names in camelCase.
 #[derive(Default)]
@@ -106,8 +106,21 @@ impl<'a> Members<'a> {
     pub fn subject(&self) -> Option<String> {
         const SUBJECTS: [&str; 6] =
             ["processId", "channelId", "jobItemId", "jobId", "artifactId", "evidenceId"];
-        let named = |subject: &&str| self.extra.iter().find(|(name, _)| name == subject);
-        SUBJECTS.iter().find_map(named).and_then(|(_, raw)| serde_json::from_str(raw).ok())
+        SUBJECTS.iter().find_map(|subject| self.other(subject)).and_then(|raw| serde_json::from_str(raw).ok())
+    }
+
+    /// The job and the item that an event on jobs is about.
+    pub fn job(&self, kind: &EventType) -> Option<Box<JobScope>> {
+        if kind.family() != Family::Job {
+            return None;
+        }
+        let text = |name| self.other(name).and_then(|raw| serde_json::from_str(raw).ok());
+        Some(Box::new(JobScope { job_id: text("jobId"), item_id: text("jobItemId") }))
+    }
+
+    /// A member without a type of its own.
+    pub fn other(&self, name: &str) -> Option<&'a str> {
+        self.extra.iter().find(|(known, _)| known == name).map(|(_, raw)| *raw)
     }
 
     pub fn scope(&self) -> Result<Scope, DecodeError> {

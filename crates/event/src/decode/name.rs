@@ -138,6 +138,7 @@ pub(super) fn is_standard(name: &str) -> bool {
         "executionEnvironment",
         "jobItem",
         "historyBoundary",
+        "runtimeCorrelation",
     ]
     .contains(&name)
 }

@@ -6,9 +6,9 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-use super::members::Key;
+use super::members::{Key, Members};
 use super::name::camel_case;
-use crate::{EventType, Payload, PayloadError, RawJson, catalogue, field_names};
+use crate::{EventType, Family, Payload, PayloadError, RawJson, catalogue, field_names};
 
 /// A payload read once: its text, its typed form, and the text again if it may be shown verbatim.
 pub(super) struct Read<'a> {
@@ -42,6 +42,45 @@ impl<'a> Read<'a> {
     }
 }
 
+/// Members that an event on a benchmark may carry beside its payload.
+const BENCHMARK_MEMBERS: [&str; 6] =
+    ["benchmark", "runtimeCorrelation", "trajectory", "reward", "comparison", "metrics"];
+
+impl Read<'_> {
+    /// Reads what an event on a benchmark has in its envelope as if it were in the payload. The payload's own members
+    /// win, and its text stays as it came.
+    pub fn with_envelope(mut self, kind: &EventType, members: &Members<'_>) -> Self {
+        if kind.family() != Family::Benchmark || self.typed.is_err() {
+            return self;
+        }
+        let named = BENCHMARK_MEMBERS.iter().filter_map(|name| Some((*name, members.other(name)?)));
+        let outside: Vec<_> = named.chain(members.refs.map(|refs| ("refs", refs))).collect();
+        let inside = self.text.as_deref().unwrap_or("{}");
+        let Ok(inside) = serde_json::from_str::<PlainMembers<'_>>(inside) else { return self };
+        let is_inside = |name: &str| inside.0.iter().any(|(known, _)| known == name);
+        let missing: Vec<_> = outside.into_iter().filter(|(name, _)| !is_inside(name)).collect();
+        if !missing.is_empty() {
+            let inside = inside.0.iter().map(|(name, value)| (name.as_ref(), value.get()));
+            self.typed = Payload::parse_text(kind, &object(inside.chain(missing)));
+        }
+        self
+    }
+}
+
+fn object<'a>(members: impl Iterator<Item = (&'a str, &'a str)>) -> String {
+    let mut out = "{".to_owned();
+    for (at, (name, value)) in members.enumerate() {
+        if at > 0 {
+            out.push(',');
+        }
+        crate::json::write_string(&mut out, name);
+        out.push(':');
+        out.push_str(value);
+    }
+    out.push('}');
+    out
+}
+
 /// Deltas and items are folded from their typed payloads; everything else may be shown verbatim.
 fn is_kept_whole(kind: &EventType) -> bool {
     use EventType::*;
@@ -62,19 +101,9 @@ fn camel_payload<'a>(kind: &EventType, text: &'a str) -> Cow<'a, str> {
     if !members.0.iter().any(|(key, _)| renamed(key)) {
         return Cow::Borrowed(text);
     }
-    let mut out = String::with_capacity(text.len());
-    out.push('{');
-    for (at, (key, value)) in members.0.iter().enumerate() {
-        if at > 0 {
-            out.push(',');
-        }
-        let name = if renamed(key) { camel_case(key) } else { Cow::Borrowed(key.as_ref()) };
-        crate::json::write_string(&mut out, &name);
-        out.push(':');
-        out.push_str(value.get());
-    }
-    out.push('}');
-    Cow::Owned(out)
+    let name = |key: &Cow<'a, str>| if renamed(key) { camel_case(key).into_owned() } else { key.to_string() };
+    let members: Vec<_> = members.0.iter().map(|(key, value)| (name(key), value.get())).collect();
+    Cow::Owned(object(members.iter().map(|(name, value)| (name.as_str(), *value))))
 }
 
 /// The members of any object, in order.

@@ -1,6 +1,7 @@
 //! One event into the state.
 
 mod action;
+mod benchmark;
 mod block;
 mod close;
 mod contents;
@@ -8,6 +9,7 @@ mod file;
 mod halt;
 mod hook;
 mod item;
+mod job;
 mod plain;
 mod process;
 mod reasoning;
@@ -22,6 +24,7 @@ mod turn;
 use riverrun_event::{Event, Payload, Sequence};
 
 use crate::change::Change;
+use crate::job::JobStatus;
 use crate::problem::{Problem, ProblemCode};
 use crate::state::{State, Status};
 
@@ -173,6 +176,22 @@ impl Step<'_> {
             P::ProcessCompleted(ended) => self.process_ended(Status::Completed, ended),
             P::ProcessFailed(ended) => self.process_ended(Status::Failed, ended),
             P::ProcessTerminated(ended) => self.process_ended(Status::Cancelled, ended),
+            P::JobCreated(info) => self.job_created(info),
+            P::JobStarted(info) => self.job_started(info),
+            P::JobProgress(info) => self.job_progress(info),
+            P::JobItemStarted(item) => self.job_item_started(item),
+            P::JobItemCompleted(item) => self.job_item_completed(item),
+            P::JobItemFailed(item) => self.job_item_failed(item),
+            P::JobCompleted(info) => self.job_ended(JobStatus::Completed, info),
+            P::JobFailed(info) => self.job_ended(JobStatus::Failed, info),
+            P::JobCancelled(info) => self.job_ended(JobStatus::Cancelled, info),
+            P::BenchmarkDatasetResolved(info) => self.benchmark_dataset(info),
+            P::BenchmarkConfigurationResolved(info) => self.benchmark_configuration(info),
+            P::BenchmarkTrialStarted(info) => self.benchmark_trial(Status::Running, info),
+            P::BenchmarkTrialCompleted(info) => self.benchmark_trial(Status::Completed, info),
+            P::BenchmarkTrialFailed(info) => self.benchmark_trial(Status::Failed, info),
+            P::BenchmarkRewardRecorded(info) => self.benchmark_trial(Status::Unknown, info),
+            P::BenchmarkComparisonCompleted(info) => self.benchmark_comparison(info),
             P::HistoryRollbackCompleted(rollback) => self.history_rolled_back(rollback),
             P::SnapshotUpdated(info) | P::SnapshotRepaired(info) => self.snapshot(info),
 
@@ -228,15 +247,6 @@ impl Step<'_> {
             | P::ChannelPermissionReturned(_)
             | P::ChannelPeerTaskLinked(_)
             | P::ChannelPeerTaskUpdated(_)
-            | P::JobCreated(_)
-            | P::JobStarted(_)
-            | P::JobProgress(_)
-            | P::JobItemStarted(_)
-            | P::JobItemCompleted(_)
-            | P::JobItemFailed(_)
-            | P::JobCompleted(_)
-            | P::JobFailed(_)
-            | P::JobCancelled(_)
             | P::OutputSpilled(_)
             | P::OutputTruncated(_)
             | P::OutputRedacted(_)
@@ -244,13 +254,6 @@ impl Step<'_> {
             | P::HistoryWindowLoaded(_)
             | P::HistoryReconstructed(_)
             | P::HistoryRollbackStarted(_)
-            | P::BenchmarkDatasetResolved(_)
-            | P::BenchmarkConfigurationResolved(_)
-            | P::BenchmarkTrialStarted(_)
-            | P::BenchmarkTrialCompleted(_)
-            | P::BenchmarkTrialFailed(_)
-            | P::BenchmarkRewardRecorded(_)
-            | P::BenchmarkComparisonCompleted(_)
             | P::Other(_) => self.ledger(),
         }
     }

@@ -17,6 +17,9 @@ impl Step<'_> {
     pub(super) fn model_delta(&mut self, delta: &ModelDelta) {
         let Some(at) = self.delta_item(ItemKind::Message, delta.item_id.as_deref(), None) else { return };
         let Some(part) = self.text_block(at, delta.block_index.unwrap_or(0) as usize) else { return };
+        if self.block_mut(part).is_some_and(|block| block.base64().is_some()) {
+            return self.base64_delta(part, &delta.delta);
+        }
         self.trust_annotations(part);
         let Some(text) = self.block_mut(part).and_then(Block::text_mut) else {
             let detail = format!("block {} is not text", part.part);
@@ -32,6 +35,17 @@ impl Step<'_> {
         }
         self.change(Change::BlockText { at: part, from });
         self.cite(part);
+    }
+
+    /// A piece of a file or a sound. The pieces are one text of base 64.
+    fn base64_delta(&mut self, part: PartAt, piece: &str) {
+        let Some(block) = self.block_mut(part) else { return };
+        let from = block.base64().map_or(0, str::len);
+        if !block.push_base64(piece) {
+            let detail = format!("block {} and this piece are not one text of base 64", part.part);
+            return self.problem(ProblemCode::Malformed, detail);
+        }
+        self.change(Change::BlockText { at: part, from });
     }
 
     pub(super) fn tool_args(&mut self, args: &ToolArgs) {

@@ -6,6 +6,8 @@ use riverrun_event::{TaskId, Usage};
 use serde::Serialize;
 
 use super::standing::{Standing, Told};
+use crate::benchmark::Benchmarks;
+use crate::job::Job;
 use crate::process::{Process, Processes};
 use crate::state::{State, Status};
 
@@ -56,6 +58,9 @@ pub struct SubagentsAndJobs {
     pub child_tasks: Vec<ChildTask>,
     pub subagents: Told,
     pub jobs: Told,
+    /// The newest jobs with their items.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub job_list: Vec<Job>,
 }
 
 #[derive(Debug, Serialize)]
@@ -74,6 +79,9 @@ pub struct BenchmarkSummary {
     /// `not_applicable` for a session that is no trial.
     pub standing: Standing,
     pub facts: Told,
+    /// The same, joined by trial.
+    #[serde(skip_serializing_if = "Benchmarks::is_empty")]
+    pub recorded: Benchmarks,
 }
 
 pub fn permission_sandbox(state: &State) -> PermissionSandbox {
@@ -144,11 +152,12 @@ pub fn subagents_and_jobs(state: &State) -> SubagentsAndJobs {
         child_tasks,
         subagents,
         jobs,
+        job_list: state.jobs.entries.clone(),
     }
 }
 
 pub fn benchmark(state: &State) -> BenchmarkSummary {
     let facts = Told::of(state, "benchmark_summary", &["benchmark"]);
     let standing = if facts.standing == Standing::Unknown { Standing::NotApplicable } else { facts.standing };
-    BenchmarkSummary { standing, facts }
+    BenchmarkSummary { standing, facts, recorded: state.benchmarks.clone() }
 }

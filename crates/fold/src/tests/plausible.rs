@@ -64,10 +64,38 @@ impl Runner {
                 self.tell("turn.completed", json!({"finalOutput": "done"}));
             }
         }
+        if self.dice.once_in(3) {
+            self.job(turn);
+        }
         if self.dice.once_in(4) {
             // A late word that must change nothing.
             self.tell("model.delta", json!({"delta": "late"}));
         }
+    }
+
+    fn job(&mut self, turn: usize) {
+        let job = json!({"jobId": format!("job_{turn}")});
+        let item = |id: &str| json!({"jobId": format!("job_{turn}"), "jobItemId": id});
+        let error = json!({"error": {"message": "no"}});
+        let items = json!([{"itemId": "a", "metadata": {"n": 1}}, {"itemId": "b"}]);
+        let steps = [
+            ("job.created", json!({"title": "Pages", "items": items}), job.clone()),
+            ("job.item.started", json!({}), item("a")),
+            ("job.item.completed", json!({"outputRef": "sha256:a"}), item("a")),
+            ("job.item.failed", json!({"lastError": {"message": "no"}}), item("b")),
+            ("job.failed", error, job.clone()),
+            ("job.started", json!({}), job.clone()),
+            ("job.item.started", json!({"attempts": 2}), item("b")),
+            ("job.item.completed", json!({"attempts": 2}), item("b")),
+            ("job.completed", json!({}), job),
+        ];
+        for (kind, payload, ids) in steps.into_iter().take(1 + self.dice.roll(9)) {
+            self.tell_with(kind, payload, ids);
+        }
+        let trial = json!({"benchmark": {"trialId": format!("t{turn}")}, "refs": {"a": "b"}});
+        self.tell_with("benchmark.trial.started", json!({"attempt": 1}), trial.clone());
+        self.tell_with("benchmark.reward.recorded", json!({"reward": 0.5, "refs": {"c": 1}}), trial.clone());
+        self.tell_with("benchmark.trial.completed", json!({}), trial);
     }
 
     fn task(&mut self, outputs: &mut usize, depth: usize) {

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 use super::Context;
 use super::connect::resolve_session;
@@ -18,11 +18,29 @@ pub struct ExportArgs {
     /// Where to; stdout without it.
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
+    /// The benchmark trials that a harness recorded in the session, in place of the session.
+    #[arg(long)]
+    benchmark: bool,
+    /// The form of the trials: `json`, `ndjson` or `csv`.
+    #[arg(long, value_enum, default_value_t, requires = "benchmark")]
+    format: TrialFormat,
+}
+
+#[derive(Debug, Clone, Copy, Default, ValueEnum)]
+enum TrialFormat {
+    #[default]
+    Json,
+    Ndjson,
+    Csv,
 }
 
 pub async fn run(args: ExportArgs, context: &Context) -> Outcome {
     let client = context.connect.client()?;
     let session = resolve_session(&client, &args.session).await?;
+    if args.benchmark {
+        let trials = client.benchmark(&session, args.format.as_str()).await?;
+        return write_trials(&trials, args.output.as_deref(), context);
+    }
     match args.output {
         None => {
             let mut failed = None;
@@ -51,6 +69,32 @@ pub async fn run(args: ExportArgs, context: &Context) -> Outcome {
             context.output.note(&format!("wrote {} to {}", session, path.display()));
         }
     }
+    Ok(())
+}
+
+impl TrialFormat {
+    fn as_str(self) -> &'static str {
+        match self {
+            TrialFormat::Json => "json",
+            TrialFormat::Ndjson => "ndjson",
+            TrialFormat::Csv => "csv",
+        }
+    }
+}
+
+fn write_trials(trials: &[u8], path: Option<&Path>, context: &Context) -> Outcome {
+    let Some(path) = path else {
+        let mut out = io::stdout().lock();
+        out.write_all(trials)?;
+        if !trials.ends_with(b"\n") {
+            out.write_all(b"\n")?;
+        }
+        return Ok(out.flush()?);
+    };
+    let (mut file, part) = open_part(path)?;
+    file.write_all(trials).map_err(|error| Failure::file(&part, &error))?;
+    finish(file, &part, path).map_err(|error| Failure::file(path, &error))?;
+    context.output.note(&format!("wrote the trials to {}", path.display()));
     Ok(())
 }
 

@@ -17,6 +17,7 @@ mod exit;
 mod export;
 mod import;
 mod interrupt;
+mod jobs;
 mod keys;
 mod output;
 mod pause;
@@ -101,6 +102,8 @@ enum Command {
     Queue(control::QueueArgs),
     /// List the processes of a session, write to one, end one.
     Process(process::ProcessArgs),
+    /// List the jobs of a session, show or cancel one, try a failed item again.
+    Jobs(jobs::JobsArgs),
     /// List the agents of the server with their tools.
     Agents,
     /// Follow a session; reconnects by itself.
@@ -207,6 +210,7 @@ async fn carry_out(command: Option<Command>, context: &Context) -> Outcome {
         Some(Command::Steer(args)) => control::steer(args, context).await,
         Some(Command::Queue(args)) => control::queue(args, context).await,
         Some(Command::Process(args)) => process::run(args, context).await,
+        Some(Command::Jobs(args)) => jobs::run(args, context).await,
         Some(Command::Agents) => control::agents(context).await,
         Some(Command::Tail(args)) => tail::run(args, context).await,
         Some(Command::Sessions(args)) => sessions::run(args, context).await,

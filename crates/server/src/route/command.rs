@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use axum::extract::{FromRequest, FromRequestParts, MatchedPath, Request};
+use axum::extract::{FromRequest, FromRequestParts, MatchedPath, Path, Request};
 use axum::response::{IntoResponse, Response};
 use http::StatusCode;
 use riverrun_event::ErrorCode;
@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 
 use super::idempotency::Once;
 use crate::app::App;
-use crate::edge::{Caller, OptionalText, PathIds, Problem, Scope, StrictQuery, decode_text};
+use crate::edge::{Caller, OptionalText, Problem, Scope, StrictQuery, decode_text, not_found};
 use crate::session::Hub;
 
 /// `POST /v1/sessions/{session}/…/{id}/…` of a caller who may write. One with an `Idempotency-Key` that was done
@@ -21,6 +21,8 @@ pub struct Command {
     pub hub: Arc<Hub>,
     /// What the command is about: a turn, a task.
     pub id: String,
+    /// A part of that: an item of a job.
+    pub item: Option<String>,
     /// The key of who asks.
     pub by: String,
     pub once: Once,
@@ -48,18 +50,28 @@ impl FromRequest<App> for Command {
     async fn from_request(request: Request, app: &App) -> Result<Self, Refusal> {
         let (mut parts, body) = request.into_parts();
         let caller = Caller::from_request_parts(&mut parts, app).await?;
-        let PathIds(session, id) = PathIds::from_request_parts(&mut parts, app).await?;
+        let ids = Path::<Vec<(String, String)>>::from_request_parts(&mut parts, app).await;
+        let mut ids = ids.map_err(|_| not_found())?.0.into_iter().map(|(_, id)| id);
+        let (Some(session), Some(id), item) = (ids.next(), ids.next(), ids.next()) else {
+            return Err(not_found().into());
+        };
         StrictQuery::<()>::from_request_parts(&mut parts, app).await?;
         let route = parts.extensions.get::<MatchedPath>().map_or("", MatchedPath::as_str).to_owned();
         let headers = parts.headers.clone();
         let OptionalText(text) = OptionalText::from_request(Request::from_parts(parts, body), app).await?;
         caller.require(Scope::Write)?;
         let hub = app.hub(&caller, &session).await?;
-        let name = format!("POST {route} {} {id}", hub.session());
+        let name = match &item {
+            Some(item) => format!("POST {route} {} {id:?} {item:?}", hub.session()),
+            None => format!("POST {route} {} {id}", hub.session()),
+        };
         let once = Once::begin(app, &caller, &headers, &name, &text).await?;
         match once.again()? {
             Some(again) => Err(Refusal(Box::new(again))),
-            None => Ok(Self { app: app.clone(), hub, id, by: caller.key_id().to_string(), once, text }),
+            None => {
+                let (app, by) = (app.clone(), caller.key_id().to_string());
+                Ok(Self { app, hub, id, item, by, once, text })
+            }
         }
     }
 }

@@ -3,6 +3,7 @@
 mod actions;
 mod agents;
 mod backups;
+mod benchmark;
 mod blobs;
 mod command;
 mod decide;
@@ -10,6 +11,7 @@ mod events;
 mod evidence;
 mod idempotency;
 mod ingest;
+mod jobs;
 mod kept;
 mod processes;
 mod queue;
@@ -38,10 +40,14 @@ use crate::{edge, rpc};
 
 pub(crate) use actions::pending;
 pub(crate) use agents::inventory;
+pub(crate) use benchmark::export as benchmark_export;
 pub(crate) use decide::{DecideBody, decide, too_late};
 pub(crate) use evidence::evidence;
 pub(crate) use idempotency::{InFlight, Once, stored_answer};
 pub(crate) use ingest::{Published, answer, decode_all, put_large, store};
+pub(crate) use jobs::{
+    cancel as cancel_job, create as create_job, job_of, jobs as job_list, retry_item, status as job_status,
+};
 pub(crate) use kept::{Kept, Verb, create_task, keeps, pause_run, tasks as task_list};
 pub(crate) use processes::{end_process, environment, process_of, processes, write_stdin};
 pub(crate) use queue::{put_first, unqueue, waiting};
@@ -89,6 +95,10 @@ pub fn router(app: App) -> Router {
         .route("/v1/sessions/{session}/environment", get(processes::environment_of))
         .route("/v1/sessions/{session}/tasks", post(kept::post).get(kept::list))
         .route("/v1/sessions/{session}/evidence", get(evidence::get).post(evidence::post))
+        .route("/v1/sessions/{session}/jobs", post(jobs::post).get(jobs::list))
+        .route("/v1/sessions/{session}/jobs/{job}", get(jobs::get))
+        .route("/v1/sessions/{session}/jobs/{job}/cancel", post(jobs::post_cancel))
+        .route("/v1/sessions/{session}/jobs/{job}/items/{item}/retry", post(jobs::post_retry))
         .route("/v1/agents", get(agents::list))
         .route("/v1/sessions/{session}/fork", post(transfer::fork))
         .route("/v1/import", post(transfer::import))
@@ -103,6 +113,7 @@ pub fn router(app: App) -> Router {
         .route("/v1/sessions/{session}/turns", post(turns::submit))
         .route("/v1/sessions/{session}/events", get(events::follow).post(ingest::ingest))
         .route("/v1/sessions/{session}/export", get(transfer::export))
+        .route("/v1/sessions/{session}/benchmark", get(benchmark::get))
         .route("/v1/blobs/{ref}", get(blobs::get))
         .route("/v1/ws", get(rpc::upgrade))
         .route("/schemas/config.json", get(config_schema))

@@ -7,7 +7,10 @@ use serde_json::{Map, Value};
 
 use super::carry::text;
 use super::turn_control::{self as turn, OfThread, split};
-use super::{params, process_control as process, subagent_control as subagent, task_control as task};
+use super::{
+    job_control as job, params, process_control as process, subagent_control as subagent,
+    task_control as task,
+};
 use crate::app::App;
 use crate::deliver::page;
 use crate::edge::{Caller, Problem, Scope, invalid, not_found};
@@ -45,6 +48,12 @@ pub enum Control {
     ProcessGet,
     ProcessWrite,
     ProcessTerminate,
+    JobCreate,
+    JobList,
+    JobGet,
+    JobCancel,
+    JobRetryItem,
+    BenchmarkExport,
     SessionExport,
     SessionEvidence,
 }
@@ -84,9 +93,16 @@ pub(super) async fn carry_out(
     Ok(answer)
 }
 
-/// Commands on kept tasks store their answer with their events.
+/// Commands on kept tasks and on jobs store their answer with their events.
 fn stores_its_answer(control: Control) -> bool {
-    matches!(control, Control::TaskCreate | Control::Task(_))
+    matches!(
+        control,
+        Control::TaskCreate
+            | Control::Task(_)
+            | Control::JobCreate
+            | Control::JobCancel
+            | Control::JobRetryItem
+    )
 }
 
 async fn act(
@@ -126,6 +142,12 @@ async fn act(
         Control::ProcessGet => process::get(app, caller, read(params)?).await,
         Control::ProcessWrite => process::write(app, caller, params, once).await,
         Control::ProcessTerminate => process::terminate(app, caller, params, once).await,
+        Control::JobCreate => job::create(app, caller, params, once).await,
+        Control::JobList => job::list(app, caller, read(params)?).await,
+        Control::JobGet => job::get(app, caller, read(params)?).await,
+        Control::JobCancel => job::cancel(app, caller, params, once).await,
+        Control::JobRetryItem => job::retry_item(app, caller, params, once).await,
+        Control::BenchmarkExport => job::benchmark(app, caller, read(params)?).await,
         Control::SessionExport => export(app, caller, read(params)?).await,
         Control::SessionEvidence => evidence(app, caller, read(params)?).await,
     }

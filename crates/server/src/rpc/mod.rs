@@ -7,6 +7,7 @@ mod carry;
 mod connection;
 mod control;
 mod following;
+mod job_control;
 mod message;
 mod method;
 mod params;

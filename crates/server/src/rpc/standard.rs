@@ -26,8 +26,7 @@ const fn action(name: &'static str, is: Provided) -> Action {
 
 const RULES: &str =
     "rules are asked when a call is made; `agent.list` shows them, and `action.decide` answers what they ask";
-const JOBS: &str = "nothing here splits work into items; a producer tells of its own with `job.*` events";
-const TRIALS: &str = "nothing here grades agents; a producer tells of its own with `benchmark.*` events";
+const TRIALS: &str = "the harness that runs the trial records it: append its `benchmark.*` events";
 
 #[rustfmt::skip]
 const ACTIONS: &[Action] = &[
@@ -65,10 +64,11 @@ const ACTIONS: &[Action] = &[
     action("resolve_permission", Not(RULES)),
     action("write_process_stdin", Method("process.write", "POST /v1/sessions/{session}/processes/{process}/stdin")),
     action("terminate_process", Method("process.terminate", "POST /v1/sessions/{session}/processes/{process}/terminate")),
-    action("create_job", Not(JOBS)),
-    action("list_jobs", Not(JOBS)),
-    action("get_job", Not(JOBS)),
-    action("cancel_job", Not(JOBS)),
+    action("create_job", Method("job.create", "POST /v1/sessions/{session}/jobs")),
+    action("list_jobs", Method("job.list", "GET /v1/sessions/{session}/jobs")),
+    action("get_job", Method("job.get", "GET /v1/sessions/{session}/jobs/{job}")),
+    action("cancel_job", Method("job.cancel", "POST /v1/sessions/{session}/jobs/{job}/cancel")),
+    action("retry_job_item", Method("job.retry_item", "POST /v1/sessions/{session}/jobs/{job}/items/{item}/retry")),
     action("reconnect_channel", Method("session.follow", "GET /v1/sessions/{session}/events")),
     action("ack_events", Method("session.ack", "GET /v1/ws")),
     action("export_evidence", Method("session.evidence", "GET /v1/sessions/{session}/evidence")),
@@ -76,7 +76,7 @@ const ACTIONS: &[Action] = &[
     action("export_review", Not("nobody reviews here; read the facts with `session.evidence` and `session.export`")),
     action("start_benchmark_trial", Not(TRIALS)),
     action("record_benchmark_reward", Not(TRIALS)),
-    action("export_benchmark_trial", Not(TRIALS)),
+    action("export_benchmark_trial", Method("benchmark.export", "GET /v1/sessions/{session}/benchmark")),
     action("compare_benchmark_runs", Not(TRIALS)),
 ];
 

@@ -13,6 +13,7 @@ mod generate;
 mod harness;
 mod idempotency;
 mod ingest;
+mod jobs;
 mod kept;
 mod openapi;
 mod pages;

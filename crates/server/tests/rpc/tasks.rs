@@ -253,7 +253,7 @@ async fn a_task_that_is_run_here_is_halted_and_goes_on_under_every_name() {
 #[tokio::test]
 async fn an_action_that_is_not_provided_says_why_and_what_is() {
     let (_server, mut client) = start("s").await;
-    for method in ["create_job", "resolve_permission", "evaluate_permission", "export_review"] {
+    for method in ["start_benchmark_trial", "resolve_permission", "evaluate_permission", "export_review"] {
         let error = client.call(method, json!({})).await.expect_err("it is not provided");
         assert_eq!(
             (&error["code"], &error["data"]["code"]),

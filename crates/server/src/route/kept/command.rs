@@ -54,7 +54,11 @@ impl<'a> Kept<'a> {
         }
         let run = RunId::from_bytes(once.id().map_or_else(|| random_id(self.app), Ok)?);
         let below = step::open_below(&self.state.tasks, &task.task_id);
-        let events = step::events(verb, task, &below, payload, &run);
+        let reason = payload.get("reason").cloned();
+        let mut events = step::events(verb, task, &below, payload, &run);
+        if verb == Verb::Cancel {
+            events.extend(step::cancelled_jobs(&self.state.jobs, task, &below, reason.as_ref()));
+        }
         let view = view(task, verb.leads_to().unwrap_or(task.status), false);
         append(self.app, self.hub, &events, once, (StatusCode::OK, &view)).await?;
         Ok(view)
@@ -157,7 +161,7 @@ async fn append(
     Ok(())
 }
 
-fn decoded(event: &Value) -> Result<Decoded, Problem> {
+pub(in crate::route) fn decoded(event: &Value) -> Result<Decoded, Problem> {
     let decoded = decode(&event.to_string()).map_err(|error| {
         let field = error.field().unwrap_or_default();
         let field = field.strip_prefix("payload.").unwrap_or(&field).to_owned();

@@ -24,6 +24,7 @@ use crate::app::App;
 use crate::edge::{Caller, CompactJson, FromParams, Params, PathId, Problem, Scope, StrictQuery};
 use crate::session::Hub;
 
+pub(super) use command::decoded;
 pub(crate) use command::{Kept, create_task, keeps};
 pub(crate) use verb::Verb;
 

@@ -1,7 +1,7 @@
 //! A command as the events that it appends.
 
 use riverrun_event::{RunId, TaskId};
-use riverrun_fold::{Status, Task};
+use riverrun_fold::{Job, Jobs, Status, Task};
 use serde_json::{Map, Value, json};
 
 use super::verb::Verb;
@@ -69,6 +69,26 @@ fn cancelled(task: &Task, below: &[&Task], payload: &Map<String, Value>) -> Vec<
     let intents = all().map(|task| event("task.cancel_requested", task, payload.clone()));
     let ends: Vec<_> = all().map(|task| event("task.cancelled", task, payload.clone())).collect();
     intents.chain(ends.into_iter().rev()).collect()
+}
+
+/// The jobs that work for tasks which are cancelled end with them.
+pub(super) fn cancelled_jobs(
+    jobs: &Jobs,
+    task: &Task,
+    below: &[&Task],
+    reason: Option<&Value>,
+) -> Vec<Value> {
+    let is_of = |job: &Job, task: &Task| job.task_id.as_ref() == Some(&task.task_id);
+    let open = jobs.entries.iter().filter(|job| !job.status.is_terminal());
+    let open = open.filter(|job| is_of(job, task) || below.iter().any(|task| is_of(job, task)));
+    let cancelled = |job: &Job| {
+        let mut payload = json!({ "status": "cancelled" });
+        if let Some(reason) = reason {
+            payload["reason"] = reason.clone();
+        }
+        json!({ "type": "job.cancelled", "jobId": job.job_id, "payload": payload })
+    };
+    open.map(cancelled).collect()
 }
 
 /// The tasks under `root` that have not ended, parents before their children.
