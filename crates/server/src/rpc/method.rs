@@ -152,6 +152,11 @@ pub const METHODS: &[Entry] = &[
     entry(Control(ProcessGet), "process.get", READ, OF_PROCESS, "shows a process: how it stands, and where its output is"),
     entry(Control(ProcessWrite), "process.write", WRITE, WRITE_PROCESS, "gives a running process something to read; answers when that is durable"),
     entry(Control(ProcessTerminate), "process.terminate", WRITE, END_PROCESS, "ends a running process; answers when its end is durable"),
+    // Who knows a link may read by it, so who lists them may share.
+    entry(Control(ShareCreate), "share.create", WRITE, NEW_SHARE, "makes a link by which anybody may read the session up to now"),
+    entry(Control(ShareList), "share.list", WRITE, &[SESSION], "lists the session's links"),
+    entry(Control(ShareGet), "share.get", WRITE, OF_SHARE, "shows a link"),
+    entry(Control(ShareRevoke), "share.revoke", WRITE, REVOKE_SHARE, "revokes a link: nobody can read by it any more"),
     entry(Control(SessionExport), "session.export", READ, EXPORT, "reads events, page by page"),
     entry(Control(SessionEvidence), "session.evidence", READ, &[SESSION], "what the session can prove: its read models, and what is not known"),
     // The Agent Runtime standard's names for the same; `standard.rs` lists those that are not here.
