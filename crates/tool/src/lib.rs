@@ -46,7 +46,7 @@ pub use host::{
 };
 pub use limits::ProcessLimits;
 pub use mark::{end_marked, end_of_call};
-pub use mcp::{Endpoint, Known, McpConfig, McpInventory, McpServer, McpTool, Offer, Refused};
+pub use mcp::{Endpoint, Known, McpConfig, McpInventory, McpServer, McpTool, Offer, Refused, mcp_tool_name};
 pub use name::{MAX_NAME, is_valid_name};
 pub use output::{ToolError, ToolErrorKind, ToolOutput};
 pub use process::Program;

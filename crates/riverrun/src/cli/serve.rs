@@ -100,6 +100,8 @@ pub struct ServeLimits {
     pub tickets_per_tenant: Option<u64>,
     pub browser_credentials_per_tenant: Option<u64>,
     pub failed_auth_per_minute: u32,
+    pub share_reads_per_ip: u32,
+    pub share_reads_per_share: u32,
 }
 
 pub async fn run(args: ServeArgs, context: &Context) -> Outcome {
@@ -169,6 +171,8 @@ pub fn options(config: &Effective, dev: bool) -> Outcome<ServeOptions> {
         listen.parse().map_err(|_| Failure::new(Exit::Config, format_args!("server.listen: `{listen}`")))?;
     let size = |key| usize::try_from(config.integer("limits", key)).unwrap_or(usize::MAX);
     let retention = config.duration("log", "retention");
+    let per_minute = |key| u32::try_from(size(key)).unwrap_or(u32::MAX);
+    let share_reads = |key| if size(key) == 0 { u32::MAX } else { per_minute(key) };
     let quota = |key| Some(config.integer("limits", key)).filter(|limit| *limit > 0);
     Ok(ServeOptions {
         data_dir: config.text("server", "data_dir").into(),
@@ -206,7 +210,9 @@ pub fn options(config: &Effective, dev: bool) -> Outcome<ServeOptions> {
             tenants: config.declared.as_ref().map(|declared| declared.tenants.clone()).unwrap_or_default(),
             tickets_per_tenant: quota("tickets_per_tenant"),
             browser_credentials_per_tenant: quota("browser_credentials_per_tenant"),
-            failed_auth_per_minute: u32::try_from(size("failed_auth_per_minute")).unwrap_or(u32::MAX),
+            failed_auth_per_minute: per_minute("failed_auth_per_minute"),
+            share_reads_per_ip: share_reads("share_reads_per_ip"),
+            share_reads_per_share: share_reads("share_reads_per_share"),
         },
     })
 }

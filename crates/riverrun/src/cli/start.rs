@@ -149,6 +149,8 @@ pub fn server_options(options: &ServeOptions, agents: Agents) -> Options {
         tickets_per_tenant: count(given.tickets_per_tenant),
         browser_credentials_per_tenant: count(given.browser_credentials_per_tenant),
         failed_auth_per_minute: given.failed_auth_per_minute,
+        share_reads_per_ip: given.share_reads_per_ip,
+        share_reads_per_share: given.share_reads_per_share,
         ping_every: options.heartbeat,
         dead_after: options.heartbeat * 3,
         drain_time: options.drain,

@@ -1,18 +1,16 @@
 //! Who is calling: the extractors that turn a request's key or ticket into a `Caller`.
 
-use std::collections::HashMap;
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::{FromRef, FromRequestParts};
 use http::HeaderMap;
 use http::header::AUTHORIZATION;
 use http::request::Parts;
-use riverrun_event::{CredentialId, ErrorCode, KeyId, SessionId, TenantId};
+use riverrun_event::{CredentialId, ErrorCode, KeyId, SessionId, ShareId, TenantId};
 use riverrun_log::Clock;
 use riverrun_log::seeded::{self, Bug};
-use tokio::time::Instant;
 
 use super::Edge;
 use super::accept::Peer;
@@ -292,15 +290,33 @@ impl Edge {
 
     /// Counts a link that leads nowhere like a wrong key; the refusal of an address that has tried too many.
     pub fn missed(&self, ip: Option<IpAddr>) -> Option<Problem> {
-        let wait = ip.and_then(|ip| self.failures().count(ip))?;
+        let wait = ip.and_then(|ip| self.failures().count(ip.to_canonical()))?;
         let detail = "too many links that lead nowhere from this address";
         let problem = Problem::new(ErrorCode::RateLimited, detail).quota("failed_auth");
         Some(problem.retry_after(wait.as_secs().max(1)))
     }
 
+    /// Counts a read by a link; 429 if the link or the address has had too many. What a read costs is the session's
+    /// whole history, and no tenant pays for who reads without a key.
+    pub fn take_share_read(&self, share: &ShareId, ip: Option<IpAddr>) -> Result<(), Problem> {
+        let (by_address, by_share) = self.share_reads();
+        let refused = |wait: Duration, limit: u32, quota: &'static str, of: &str| {
+            let detail = format!("this {of} had its {limit} reads of shared sessions for a minute");
+            let problem = Problem::new(ErrorCode::RateLimited, detail).quota(quota).limit(limit.into());
+            Err(problem.retry_after(wait.as_secs().max(1)))
+        };
+        if let Some(wait) = ip.and_then(|ip| by_address.count(ip.to_canonical())) {
+            return refused(wait, by_address.limit(), "share_reads_per_ip", "address");
+        }
+        if let Some(wait) = by_share.count(share.clone()) {
+            return refused(wait, by_share.limit(), "share_reads_per_share", "link");
+        }
+        Ok(())
+    }
+
     fn refuse(&self, ip: Option<IpAddr>) -> Problem {
         self.metrics().auth_failures.increment();
-        match ip.and_then(|ip| self.failures().count(ip)) {
+        match ip.and_then(|ip| self.failures().count(ip.to_canonical())) {
             Some(wait) => Problem::new(ErrorCode::RateLimited, "too many wrong keys from this address")
                 .quota("failed_auth")
                 .retry_after(wait.as_secs().max(1)),
@@ -381,38 +397,4 @@ pub fn session_deleted(at: riverrun_log::Timestamp) -> Problem {
 
 pub fn not_found() -> Problem {
     Problem::new(ErrorCode::NotFound, "there is no such object for this key")
-}
-
-/// Counts wrong keys per address in windows of one minute.
-pub(super) struct Failures {
-    per_minute: u32,
-    counts: Mutex<HashMap<IpAddr, (Instant, u32)>>,
-}
-
-impl Failures {
-    const WINDOW: Duration = Duration::from_secs(60);
-    /// More addresses than this are not told apart from fresh ones: the bound on memory comes first.
-    const MAX_ADDRESSES: usize = 16_384;
-
-    pub(super) fn new(per_minute: u32) -> Self {
-        Self { per_minute, counts: Mutex::default() }
-    }
-
-    /// Counts one failure. Answers how long to wait if the address is over its limit.
-    fn count(&self, ip: IpAddr) -> Option<Duration> {
-        let now = Instant::now();
-        let mut counts = self.counts.lock().unwrap_or_else(|poison| poison.into_inner());
-        if counts.len() >= Self::MAX_ADDRESSES {
-            counts.retain(|_, (since, _)| now.duration_since(*since) < Self::WINDOW);
-        }
-        if counts.len() >= Self::MAX_ADDRESSES {
-            counts.clear();
-        }
-        let (since, count) = counts.entry(ip.to_canonical()).or_insert((now, 0));
-        if now.duration_since(*since) >= Self::WINDOW {
-            (*since, *count) = (now, 0);
-        }
-        *count = count.saturating_add(1);
-        (*count > self.per_minute).then(|| Self::WINDOW.saturating_sub(now.duration_since(*since)))
-    }
 }

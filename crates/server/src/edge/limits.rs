@@ -63,6 +63,10 @@ pub struct Limits {
     pub tenants: BTreeMap<TenantId, TenantQuotas>,
     /// Wrong keys per remote address and minute before the answer is 429.
     pub failed_auth_per_minute: u32,
+    /// Reads of shared sessions per remote address and minute; further ones are answered 429.
+    pub share_reads_per_ip: u32,
+    /// The same per link, whoever reads.
+    pub share_reads_per_share: u32,
     pub ticket_time: Duration,
     /// How many tickets may wait for their use in one tenant. One key may hold a quarter of them.
     pub tickets_per_tenant: usize,
@@ -108,6 +112,8 @@ impl Default for Limits {
             running_turns_per_tenant: None,
             tenants: BTreeMap::new(),
             failed_auth_per_minute: 10,
+            share_reads_per_ip: 60,
+            share_reads_per_share: 300,
             ticket_time: Duration::from_secs(30),
             tickets_per_tenant: 1024,
             browser_credentials_per_tenant: 65_536,

@@ -18,6 +18,7 @@ mod limits;
 mod lines;
 mod negotiate;
 mod page;
+mod per_minute;
 mod problem;
 mod query;
 mod quota;
@@ -32,10 +33,11 @@ mod ticket;
 #[cfg(test)]
 mod tests;
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, RwLock, RwLockReadGuard};
 
 use axum::Router;
+use riverrun_event::ShareId;
 use riverrun_log::Clock;
 use riverrun_log::seeded::{self, Bug};
 
@@ -70,6 +72,7 @@ pub use ticket::Tickets;
 
 use crate::metrics::Metrics;
 use byte_budget::ByteBudget;
+use per_minute::PerMinute;
 
 /// What the edge is told at start.
 #[derive(Debug, Clone)]
@@ -113,7 +116,10 @@ struct Inner {
     reloadable: RwLock<Reloadable>,
     keys: Keys,
     tickets: Tickets,
-    failures: auth::Failures,
+    /// Wrong keys by address.
+    failures: PerMinute<IpAddr>,
+    /// Reads of shared sessions by address and by link.
+    share_reads: (PerMinute<IpAddr>, PerMinute<ShareId>),
     quotas: quota::Quotas,
     /// Bodies in memory, and uploads in files.
     body_bytes: Arc<ByteBudget>,
@@ -138,7 +144,11 @@ impl Edge {
                 hosts: Arc::new(Hosts::new(config.bound, &config.hosts, &config.origins)),
             }),
             tickets: Tickets::new(&config.limits),
-            failures: auth::Failures::new(config.limits.failed_auth_per_minute),
+            failures: PerMinute::new(config.limits.failed_auth_per_minute),
+            share_reads: (
+                PerMinute::new(config.limits.share_reads_per_ip),
+                PerMinute::new(config.limits.share_reads_per_share),
+            ),
             quotas: quota::Quotas::new(&config.limits),
             body_bytes: ByteBudget::new("body_bytes_in_flight", config.limits.body_bytes_in_flight),
             upload_bytes: ByteBudget::new("upload_bytes_in_flight", config.limits.upload_bytes_in_flight),
@@ -271,8 +281,12 @@ impl Edge {
         self.reloadable().hosts.clone()
     }
 
-    fn failures(&self) -> &auth::Failures {
+    fn failures(&self) -> &PerMinute<IpAddr> {
         &self.0.failures
+    }
+
+    fn share_reads(&self) -> (&PerMinute<IpAddr>, &PerMinute<ShareId>) {
+        (&self.0.share_reads.0, &self.0.share_reads.1)
     }
 
     pub fn is_dev(&self) -> bool {

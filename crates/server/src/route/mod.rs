@@ -56,7 +56,10 @@ pub(crate) use sessions::{
     ListQuery, NewSessionBody, SessionView, change_metadata, create, event, event_time, find, look_at,
     metadata_of, random_id, remove,
 };
-pub(crate) use shares::live as live_share;
+pub(crate) use shares::{
+    ShareView, live as live_share, make as make_share, of_session as share_of_session,
+    revoke as revoke_share, shares,
+};
 pub(crate) use state::state_json;
 pub(crate) use subagents::{SpawnBody, child, children, end, spawn, tell, waited};
 pub(crate) use tasks::{cancel as cancel_task, newest_with, retry as retry_task, task_json, turn_of};

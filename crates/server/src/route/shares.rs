@@ -55,14 +55,15 @@ pub(crate) struct ShareView {
 }
 
 impl ShareView {
-    pub(crate) fn new(app: &App, headers: &HeaderMap, share: Share) -> Self {
+    /// `base_url` is the server's address as the caller knows it.
+    pub(crate) fn new(app: &App, base_url: &str, share: Share) -> Self {
         let status = match share.revoked_at {
             Some(_) => "revoked",
             None if share.is_live(now(app)) => "live",
             None => "expired",
         };
         Self {
-            url: format!("{}/share/{}", app.edge().base_url(headers), share.id),
+            url: format!("{base_url}/share/{}", share.id),
             share_id: share.id,
             title: share.title,
             through: share.through.get(),
@@ -86,7 +87,7 @@ pub async fn post(
     caller.require(Scope::Write)?;
     let hub = app.hub(&caller, &session).await?;
     let share = make(&app, &hub, &new).await?;
-    Ok(json(StatusCode::CREATED, &ShareView::new(&app, &headers, share)))
+    Ok(json(StatusCode::CREATED, &ShareView::new(&app, &app.edge().base_url(&headers), share)))
 }
 
 pub async fn list(
@@ -99,10 +100,7 @@ pub async fn list(
     // Who knows a link may read by it, so who lists them may share.
     caller.require(Scope::Write)?;
     let hub = app.hub(&caller, &session).await?;
-    let shares = app.log().shares(&hub.key).await?;
-    let shares: Vec<ShareView> =
-        shares.into_iter().map(|share| ShareView::new(&app, &headers, share)).collect();
-    Ok(json(StatusCode::OK, &value!({ "shares": shares })))
+    Ok(json(StatusCode::OK, &shares(&app, &hub, &app.edge().base_url(&headers)).await?))
 }
 
 pub async fn get(
@@ -115,7 +113,7 @@ pub async fn get(
     caller.require(Scope::Write)?;
     let hub = app.hub(&caller, &session).await?;
     let share = of_session(&app, &hub, &share).await?;
-    Ok(json(StatusCode::OK, &ShareView::new(&app, &headers, share)))
+    Ok(json(StatusCode::OK, &ShareView::new(&app, &app.edge().base_url(&headers), share)))
 }
 
 /// Revokes it. Once more changes nothing.
@@ -127,9 +125,7 @@ pub async fn remove(
 ) -> Result<Response, Problem> {
     caller.require(Scope::Write)?;
     let hub = app.hub(&caller, &session).await?;
-    let share = of_session(&app, &hub, &share).await?;
-    let revoked_at = Some(share.revoked_at.unwrap_or(now(&app)));
-    app.log().put_share(Share { revoked_at, ..share }).await?;
+    revoke(&app, &hub, &share).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
@@ -172,7 +168,7 @@ pub async fn share(
         }
         None => make(&app, &hub, &new).await?,
     };
-    let view = ShareView::new(&app, &headers, share);
+    let view = ShareView::new(&app, &app.edge().base_url(&headers), share);
     let body = value!({
         "share_id": view.share_id, "share_url": view.url, "title": view.title, "expires_at": view.expires_at,
         "is_existing": is_existing,
@@ -188,10 +184,12 @@ pub async fn read(
     peer: Option<Extension<Peer>>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
+    let peer = peer.map(|peer| peer.0);
     let Some(share) = live(&app, &id).await? else {
         // Guesses count like wrong keys.
-        return Err(app.edge().missed(peer.map(|peer| peer.0.0.ip())).unwrap_or_else(not_found));
+        return Err(app.edge().missed(peer.map(|peer| peer.0.ip())).unwrap_or_else(not_found));
     };
+    app.edge().take_share_read(&share.id, peer.map(|peer| peer.0.ip()))?;
     let state = app.long_state_at(&share.key, share.through).await?;
     let mut messages = blocks::messages(&state, languages(&query.0, &headers)?);
     messages.retain(|message| message["content"][0]["type"] != "thinking");
@@ -231,13 +229,26 @@ pub(crate) async fn live(app: &App, id: &str) -> Result<Option<Share>, Problem> 
     Ok(head.filter(|head| share.through <= head.last).map(|_| share))
 }
 
-async fn of_session(app: &App, hub: &Hub, id: &str) -> Result<Share, Problem> {
+pub(crate) async fn shares(app: &App, hub: &Hub, base_url: &str) -> Result<Value, Problem> {
+    let shares = app.log().shares(&hub.key).await?.into_iter();
+    let shares: Vec<ShareView> = shares.map(|share| ShareView::new(app, base_url, share)).collect();
+    Ok(value!({ "shares": shares }))
+}
+
+pub(crate) async fn revoke(app: &App, hub: &Hub, id: &str) -> Result<Share, Problem> {
+    let share = of_session(app, hub, id).await?;
+    let share = Share { revoked_at: Some(share.revoked_at.unwrap_or(now(app))), ..share };
+    app.log().put_share(share.clone()).await?;
+    Ok(share)
+}
+
+pub(crate) async fn of_session(app: &App, hub: &Hub, id: &str) -> Result<Share, Problem> {
     let id = ShareId::new(id).map_err(|_| not_found())?;
     let found = app.log().share(&id).await?.filter(|share| share.key == hub.key);
     found.ok_or_else(not_found)
 }
 
-async fn make(app: &App, hub: &Hub, new: &NewShare) -> Result<Share, Problem> {
+pub(crate) async fn make(app: &App, hub: &Hub, new: &NewShare) -> Result<Share, Problem> {
     let live = app.log().shares(&hub.key).await?.iter().filter(|share| share.is_live(now(app))).count();
     if live >= MOST {
         let detail = format!("the session has {live} live shares; at most {MOST} are allowed: revoke one");

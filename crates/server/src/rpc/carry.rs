@@ -26,6 +26,8 @@ pub struct Peering {
     pub ip: Option<IpAddr>,
     /// Of the page that opened it.
     pub origin: PageOrigin,
+    /// `scheme://host[:port]` under which it came here.
+    pub base_url: String,
 }
 
 /// What the requests of one connection work with and leave behind.
@@ -135,7 +137,10 @@ impl Desk {
             Method::SessionAck => self.acknowledge(&caller, params::read(params)?).await,
             Method::TaskGet => task(app, &caller, params::read(params)?).await,
             Method::ActionList => actions(app, &caller, &params::read(params)?).await,
-            Method::Control(control) => control::carry_out(app, control, entry.scope, &caller, params).await,
+            Method::Control(control) => {
+                let asked = control::Asked { app, caller: &caller, base_url: &self.peer.base_url };
+                control::carry_out(&asked, control, entry.scope, params).await
+            }
             Method::Tasks(method) => self.tasks(method, &caller, params).await,
         }
     }

@@ -8,8 +8,8 @@ use serde_json::{Map, Value};
 use super::carry::text;
 use super::turn_control::{self as turn, OfThread, split};
 use super::{
-    job_control as job, params, process_control as process, subagent_control as subagent,
-    task_control as task,
+    job_control as job, params, process_control as process, share_control as share,
+    subagent_control as subagent, task_control as task,
 };
 use crate::app::App;
 use crate::deliver::page;
@@ -54,8 +54,19 @@ pub enum Control {
     JobCancel,
     JobRetryItem,
     BenchmarkExport,
+    ShareCreate,
+    ShareList,
+    ShareGet,
+    ShareRevoke,
     SessionExport,
     SessionEvidence,
+}
+
+impl Control {
+    /// It changes nothing, whatever scope it takes.
+    fn is_read(self, scope: Option<Scope>) -> bool {
+        scope == Some(Scope::Read) || matches!(self, Control::ShareList | Control::ShareGet)
+    }
 }
 
 #[derive(Deserialize)]
@@ -64,18 +75,26 @@ struct Named {
     command_id: Option<Value>,
 }
 
+/// Who asks, and where.
+pub(super) struct Asked<'a> {
+    pub app: &'a App,
+    pub caller: &'a Caller,
+    /// The server's address as the caller knows it.
+    pub base_url: &'a str,
+}
+
 /// Carries a request out; a command once for each `commandId` that it has.
 pub(super) async fn carry_out(
-    app: &App,
+    asked: &Asked<'_>,
     control: Control,
     scope: Option<Scope>,
-    caller: &Caller,
     params: &str,
 ) -> Result<String, Problem> {
     let Named { command_id } = params::read(params)?;
-    let Some(command) = command_id.filter(|_| scope != Some(Scope::Read)) else {
-        return act(app, control, caller, params, &Once::unnamed()).await;
+    let Some(command) = command_id.filter(|_| !control.is_read(scope)) else {
+        return act(asked, control, params, &Once::unnamed()).await;
     };
+    let Asked { app, caller, .. } = *asked;
     let command = command.as_str().ok_or_else(|| invalid("commandId", &"it must be a string"))?;
     let mut members: Map<String, Value> = params::read(params)?;
     members.remove("commandId");
@@ -86,7 +105,7 @@ pub(super) async fn carry_out(
     if let Some(answer) = once.answered()? {
         return Ok(answer);
     }
-    let answer = act(app, control, caller, &rest, &once).await?;
+    let answer = act(asked, control, &rest, &once).await?;
     if !stores_its_answer(control) {
         once.remember(app, &answer).await?;
     }
@@ -105,14 +124,9 @@ fn stores_its_answer(control: Control) -> bool {
     )
 }
 
-async fn act(
-    app: &App,
-    control: Control,
-    caller: &Caller,
-    params: &str,
-    once: &Once,
-) -> Result<String, Problem> {
+async fn act(asked: &Asked<'_>, control: Control, params: &str, once: &Once) -> Result<String, Problem> {
     use params::read;
+    let Asked { app, caller, .. } = *asked;
     match control {
         Control::TurnSubmit => turn::submit(app, caller, params, once).await,
         Control::TurnCancel => turn::cancel(app, caller, read(params)?, once).await,
@@ -148,6 +162,10 @@ async fn act(
         Control::JobCancel => job::cancel(app, caller, params, once).await,
         Control::JobRetryItem => job::retry_item(app, caller, params, once).await,
         Control::BenchmarkExport => job::benchmark(app, caller, read(params)?).await,
+        Control::ShareCreate => share::create(asked, params).await,
+        Control::ShareList => share::list(asked, read(params)?).await,
+        Control::ShareGet => share::get(asked, read(params)?).await,
+        Control::ShareRevoke => share::revoke(asked, read(params)?).await,
         Control::SessionExport => export(app, caller, read(params)?).await,
         Control::SessionEvidence => evidence(app, caller, read(params)?).await,
     }

@@ -12,6 +12,7 @@ mod message;
 mod method;
 mod params;
 mod process_control;
+mod share_control;
 mod signature;
 mod standard;
 mod subagent_control;
@@ -53,7 +54,8 @@ pub async fn upgrade(State(app): State<App>, request: Request) -> Result<Respons
     let ip = parts.extensions.get::<Peer>().map(|peer| peer.0.ip());
     let request_id = parts.extensions.get::<RequestId>().cloned().unwrap_or_else(|| RequestId("-".into()));
     let origin = app.edge().page_origin(&parts.headers);
-    let desk = Desk::new(app.clone(), caller, Peering { ip, origin }, request_id);
+    let base_url = app.edge().base_url(&parts.headers);
+    let desk = Desk::new(app.clone(), caller, Peering { ip, origin, base_url }, request_id);
     tokio::spawn(serve(app, upgrade, desk));
     Ok(response)
 }

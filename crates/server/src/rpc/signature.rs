@@ -53,6 +53,10 @@ pub(super) const DECIDE: &[Param] = &[
     may("always", "boolean"),
     COMMAND,
 ];
+pub(super) const NEW_SHARE: &[Param] =
+    &[SESSION, may("title", "string"), may("expiresIn", "integer"), COMMAND];
+pub(super) const OF_SHARE: &[Param] = &[SESSION, must("shareId", "string")];
+pub(super) const REVOKE_SHARE: &[Param] = &[SESSION, must("shareId", "string"), COMMAND];
 pub(super) const OF_RULE: &[Param] = &[SESSION, must("ruleId", "string"), COMMAND];
 pub(super) const FOLLOW: &[Param] = &[
     SESSION,

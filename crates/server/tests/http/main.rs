@@ -25,6 +25,7 @@ mod rules;
 mod scopes;
 mod sealed;
 mod secrets;
+mod shares;
 mod stream;
 mod tasks;
 mod tenants;

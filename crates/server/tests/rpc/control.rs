@@ -45,6 +45,39 @@ async fn a_turn_is_submitted_under_either_name_and_is_one_turn() {
 }
 
 #[tokio::test]
+async fn links_are_made_listed_and_revoked_as_over_http() {
+    let server = server().await;
+    let mut client = server.connect().await;
+    client.make_session("s1").await;
+    client.make_session("s2").await;
+    let new = json!({"sessionId": "s1", "title": "Talk", "expiresIn": 60, "commandId": "c1"});
+    let made = client.ok("share.create", new.clone()).await;
+    assert_eq!(client.ok("share.create", new).await, made, "a command is done once");
+    let id = made["shareId"].as_str().expect("an id");
+    assert_eq!((&made["title"], &made["status"]), (&json!("Talk"), &json!("live")));
+    assert_eq!(made["url"], format!("http://{}/share/{id}", server.address));
+    let over_http = server.json("GET /v1/sessions/s1/shares", Value::Null).await;
+    let links = client.ok("share.list", json!({"sessionId": "s1"})).await;
+    assert_eq!(links["shares"].as_array().map(Vec::len), Some(1));
+    assert_eq!(links["shares"][0]["shareId"], over_http["shares"][0]["shareId"]);
+    let of = |session: &str| json!({"sessionId": session, "shareId": id});
+    assert_eq!(client.ok("share.get", of("s1")).await, made);
+    let other = (-32001, "not_found".to_owned(), None);
+    assert_eq!(client.fails("share.revoke", of("s2")).await, other, "it is of another session");
+    assert_eq!(server.http(&format!("GET /share/{id}"), "application/json", "").await.0, 200);
+    let gone = client.ok("share.revoke", of("s1")).await;
+    assert_eq!(gone["status"], "revoked");
+    assert_eq!(client.ok("share.revoke", of("s1")).await, gone, "once more changes nothing");
+    assert_eq!(server.http(&format!("GET /share/{id}"), "application/json", "").await.0, 404);
+    let read_only = server.json("POST /v1/keys", json!({"scopes": ["read"]})).await;
+    let key = read_only["key"].as_str().expect("a key");
+    let mut reader = server.connect_with(key).await;
+    for method in ["share.create", "share.list"] {
+        assert_eq!(reader.fails(method, json!({"sessionId": "s1"})).await.0, -32011, "{method}");
+    }
+}
+
+#[tokio::test]
 async fn what_is_wrong_has_its_code() {
     let server = server().await;
     let mut client = server.connect().await;
@@ -71,6 +104,17 @@ async fn what_is_wrong_has_its_code() {
         ("turn.retry", json!({"sessionId": "s1", "turnId": "none"}), -32001, "not_found", None),
         ("rule.revoke", json!({"sessionId": "s1", "ruleId": "none"}), -32001, "not_found", None),
         ("rule.list", json!({"sessionId": "none"}), -32001, "not_found", None),
+        ("share.create", json!({"sessionId": "none"}), -32001, "not_found", None),
+        (
+            "share.create",
+            json!({"sessionId": "s1", "expiresIn": 0}),
+            -32602,
+            "invalid_field",
+            Some("expiresIn"),
+        ),
+        ("share.create", json!({"sessionId": "s1", "titel": "x"}), -32602, "unknown_field", Some("titel")),
+        ("share.get", json!({"sessionId": "s1", "shareId": "none"}), -32001, "not_found", None),
+        ("share.revoke", json!({"sessionId": "s1"}), -32602, "invalid_field", Some("shareId")),
         ("rule.revoke", json!({"sessionId": "s1"}), -32602, "invalid_field", Some("ruleId")),
         (
             "action.decide",

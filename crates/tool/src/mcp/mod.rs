@@ -21,7 +21,7 @@ use std::time::Duration;
 use crate::{Outbound, Program, Secret};
 
 pub use inventory::{Known, McpInventory};
-pub use offer::{Offer, Refused};
+pub use offer::{Offer, Refused, mcp_tool_name};
 pub use server::McpServer;
 pub use tool::McpTool;
 

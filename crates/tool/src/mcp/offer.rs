@@ -45,13 +45,17 @@ pub(super) fn sort(config: &McpConfig, listed: Vec<Value>) -> (Vec<(ToolDefiniti
     (taken, refused)
 }
 
+/// The name by which models call a tool of a server. They take neither `.` nor `/`; the server gets its own name back.
+pub fn mcp_tool_name(server: &str, tool: &str) -> String {
+    format!("{server}__{}", tool.replace(['.', '/'], "_"))
+}
+
 fn define(config: &McpConfig, entry: Value) -> Result<ToolDefinition, String> {
     let tool: Listed = serde_json::from_value(entry).map_err(|error| format!("it is no tool: {error}"))?;
     if tool.name.is_empty() {
         return Err("it has no name".to_owned());
     }
-    // Model services take neither; the server gets its own name back.
-    let name = format!("{}__{}", config.name, tool.name.replace(['.', '/'], "_"));
+    let name = mcp_tool_name(&config.name, &tool.name);
     if !is_valid_name(&name) {
         return Err(format!("`{}` is not usable: letters, digits, `_` and `-`, at most 64", shown(&name)));
     }

@@ -170,12 +170,18 @@ fn person_texts(agent: &Agent, declared: &Declared) -> Texts {
     let mut texts = agent.texts.clone();
     let (mut known, mut open) = (Vec::new(), vec![agent]);
     while let Some(agent) = open.pop() {
+        if known.contains(&agent.name.text.as_str()) {
+            continue;
+        }
         known.push(agent.name.text.as_str());
-        for name in &agent.tools {
+        let own = agent.tools.iter().flat_map(|name| {
             let tool = declared.tools.iter().find(|tool| tool.name.text == name.text);
-            for (language, label) in tool.into_iter().flat_map(|tool| &tool.label) {
-                let named = texts.entry(language.clone()).or_default();
-                named.insert(format!("tool.{}", name.text), label.clone());
+            tool.map(|tool| (name.text.clone(), &tool.label))
+        });
+        let of_servers = agent.tools.iter().flat_map(|name| mcp::labels(&name.text, &declared.mcp));
+        for (tool, label) in own.chain(of_servers) {
+            for (language, label) in label {
+                texts.entry(language.clone()).or_default().insert(format!("tool.{tool}"), label.clone());
             }
         }
         let below = agent.subagents.iter().chain(&agent.handoffs);

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use riverrun_runner::agent::{ToolUse, Toolbox};
-use riverrun_tool::McpInventory;
+use riverrun_tool::{McpInventory, mcp_tool_name};
 
 use super::{rules, tool};
 use crate::cli::config::{Agent, Approval, Declared, Mcp, Policy};
@@ -40,7 +40,7 @@ pub fn toolboxes(agent: &Agent, declared: &Declared, servers: &Servers) -> Vec<A
         let only: Vec<String> = named
             .iter()
             .filter_map(|named| named.strip_prefix(name.as_str())?.strip_prefix('/'))
-            .map(|tool| format!("{name}__{tool}"))
+            .map(|tool| mcp_tool_name(name, tool))
             .collect();
         if !is_all && only.is_empty() {
             continue;
@@ -55,6 +55,16 @@ pub fn toolboxes(agent: &Agent, declared: &Declared, servers: &Servers) -> Vec<A
         }));
     }
     boxes
+}
+
+/// The labels of the tools that `mcp:SERVER` or `mcp:SERVER/TOOL` stands for, by the names that models call.
+pub fn labels<'a>(entry: &str, declared: &'a [Mcp]) -> Vec<(String, &'a BTreeMap<String, String>)> {
+    let Some(entry) = entry.strip_prefix("mcp:") else { return Vec::new() };
+    let (server, only) = entry.split_once('/').map_or((entry, None), |(server, tool)| (server, Some(tool)));
+    let labels = declared.iter().filter(|known| known.name.text == server).flat_map(|known| &known.labels);
+    let named = labels.map(|(tool, label)| (mcp_tool_name(server, tool), label));
+    let only = only.map(|tool| mcp_tool_name(server, tool));
+    named.filter(|(name, _)| only.as_ref().is_none_or(|only| only == name)).collect()
 }
 
 /// The tools of one server as one agent may use them.
@@ -94,5 +104,33 @@ impl Toolbox for ServerTools {
 
     fn problem(&self) -> Option<String> {
         self.inventory.known().problem
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::config::read_text;
+
+    #[test]
+    fn a_label_is_that_of_the_tools_that_an_agent_uses() {
+        let read = read_text(
+            "[mcp.files]\ncommand = [\"true\"]\n[mcp.files.tools.\"fs.read\"]\nlabel = \"Reading {path}\"\n\
+             [mcp.files.tools.list]\nlabel = { vi = \"Liệt kê\" }\n",
+        );
+        let declared = read.expect("it is right").declared;
+        let check = |entry: &str, expected: &[(&str, &str, &str)]| {
+            let labels = labels(entry, &declared.mcp);
+            let texts = labels.iter().flat_map(|(tool, label)| {
+                label.iter().map(|(language, text)| (tool.as_str(), language.as_str(), text.as_str()))
+            });
+            assert_eq!(texts.collect::<Vec<_>>(), expected, "{entry}");
+        };
+        let read = ("files__fs_read", "default", "Reading {path}");
+        check("mcp:files", &[read, ("files__list", "vi", "Liệt kê")]);
+        check("mcp:files/fs.read", &[read]);
+        check("mcp:files/other", &[]);
+        check("mcp:file", &[]);
+        check("files", &[]);
     }
 }

@@ -23,6 +23,8 @@ pub use declared::{
     Provider, ReferencesDeclared, SecretText, Source, Tool, ToolKind, callable,
 };
 pub use effective::{Effective, FileRead, FlagValue, find_file};
+#[cfg(test)]
+pub use file::read as read_text;
 pub use schema::schema;
 
 #[derive(Debug, Args)]

@@ -99,6 +99,8 @@ settings! {
         "tickets_per_tenant": Kind::Integer, "1024", "Tickets of one tenant that wait for their use; one key holds at most a quarter; 0 is no limit.";
         "browser_credentials_per_tenant": Kind::Integer, "65536", "Live browser credentials of one tenant; one key holds at most a quarter; 0 is no limit.";
         "failed_auth_per_minute": Kind::Integer, "10", "Wrong keys of one address before it must wait.";
+        "share_reads_per_ip": Kind::Integer, "60", "Reads of shared sessions of one address and minute; behind a proxy, that is the proxy's; 0 is no limit.";
+        "share_reads_per_share": Kind::Integer, "300", "Reads by one share link and minute; 0 is no limit.";
     }
 }
 

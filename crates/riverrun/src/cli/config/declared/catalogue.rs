@@ -169,6 +169,12 @@ pub const TOOL: &[Field] = &[
     ),
 ];
 
+pub const MCP_TOOL: &[Field] = &[may(
+    "label",
+    Shape::TextByLanguage,
+    "What people see of a call: a text, or a table of texts by language; `{name}` stands for an argument of the call.",
+)];
+
 pub const MCP: &[Field] = &[
     may("command", Shape::Texts, "The program of a server over stdin and stdout. No shell."),
     may("url", Shape::Url, "Where a server over HTTP is."),
@@ -185,6 +191,11 @@ pub const MCP: &[Field] = &[
     ),
     may("allow_hosts", Shape::Texts, "Hosts of servers over HTTP that are private or without TLS."),
     may("trust_hints", Shape::Flag, "Believe what the server says of its tools."),
+    may(
+        "tools",
+        Shape::NumberTables(MCP_TOOL),
+        "What is said of single tools, by the names that the server gives them: [mcp.NAME.tools.TOOL].",
+    ),
 ];
 
 pub const PRICE: &[Field] = &[

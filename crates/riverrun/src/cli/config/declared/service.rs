@@ -44,6 +44,7 @@ impl Reader {
             approval: approval(&table),
             allow_hosts: texts(table.get("allow_hosts").copied()),
             trust_hints: flag(&table, "trust_hints").unwrap_or_default(),
+            labels: table.get("tools").map(|node| self.tool_labels(node)).unwrap_or_default(),
             references: text(&table, "references"),
         })
     }

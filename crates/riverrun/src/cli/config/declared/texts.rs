@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use riverrun_dialect::Language;
 
-use super::catalogue::TEXTS;
+use super::catalogue::{MCP_TOOL, TEXTS};
 use super::node::{Member, Node};
 use super::read::Reader;
 use super::values::{peek, text};
@@ -44,6 +44,17 @@ impl Reader {
             label.extend(language.zip(member.node.text().map(str::to_owned)));
         }
         label
+    }
+
+    /// `[mcp.NAME.tools.TOOL]`: labels by tool.
+    pub(super) fn tool_labels(&mut self, node: &Node) -> BTreeMap<String, BTreeMap<String, String>> {
+        let mut labels = BTreeMap::new();
+        for member in node.members() {
+            if let Some(label) = peek(&member.node, MCP_TOOL).get("label") {
+                labels.insert(member.key.clone(), self.label(label));
+            }
+        }
+        labels
     }
 
     fn language(&mut self, member: &Member) -> Option<String> {
@@ -99,6 +110,16 @@ mod tests {
             &["4:1: unknown key `stoped` in [agents.a] texts.vi; did you mean `stopped`?"],
         );
         check(&tool("3"), &["5:9: label: wants a text or a table of texts by language, not a number"]);
+        let server = |tools: &str| format!("[mcp.m]\ncommand = [\"true\"]\n{tools}");
+        check(&server("[mcp.m.tools.read]\nlabel = { default = \"Reading {path}\", vi = \"Đọc\" }"), &[]);
+        check(
+            &server("[mcp.m.tools.read]\nlabl = \"x\""),
+            &["6:1: unknown key `labl` in [mcp.m] tools.read; did you mean `label`?"],
+        );
+        check(
+            &server("[mcp.m.tools.read]\nlabel = { \"no tag\" = \"x\" }"),
+            &["6:11: `no tag` is no language: write a tag such as `en`, `vi`, or `default`"],
+        );
         let long = format!("\"{}\"", "x".repeat(501));
         check(&tool(&long), &["5:9: a text may have 500 bytes; this one has 501"]);
     }

@@ -204,6 +204,8 @@ pub struct Mcp {
     pub approval: Option<Approval>,
     pub allow_hosts: Vec<String>,
     pub trust_hints: bool,
+    /// By tool and language.
+    pub labels: BTreeMap<String, BTreeMap<String, String>>,
     /// `off`, `cited` or `all`.
     pub references: Option<String>,
 }
