@@ -63,6 +63,9 @@ pub struct Options {
     /// The languages of texts that no model wrote, best first; for a dialect that has such texts.
     pub languages: Languages,
     pub approvals: Approvals,
+    /// Frames have the numbers of every view of a turn, for one who shows one of them later on (`blocks::Display`).
+    /// Without it each turn is shown as it was asked for.
+    pub all_views: bool,
 }
 
 /// Projects a log, event by event, into the frames of one dialect.

@@ -2,11 +2,16 @@
 //! the same arguments.
 //!
 //! 1. A known secret becomes `[secret]`, wherever it is.
-//! 2. So does the value of a member whose name has a word for a secret: `password`, `token`, `apiKey`, ….
-//! 3. A string of more than 512 characters keeps its first 256 and its size.
-//! 4. A list or an object keeps its first 64 entries; below eight levels only its size is shown.
-//! 5. After about 4 KiB, what is left of each list and object is only counted.
+//! 2. So does the value of a member whose name has a word for a secret: `password`, `token`, `apiKey`, …; also where
+//!    name and value are two members (`{"name": …, "value": …}`), two entries (`["--password", …]`) or in one string.
+//! 3. So does what has the form of a credential in a string: see `credential`.
+//! 4. A string of more than 512 characters keeps its first 256 and its size.
+//! 5. A list or an object keeps its first 64 entries; below eight levels only its size is shown.
+//! 6. After about 4 KiB, what is left of each list and object is only counted.
 
+mod credential;
+
+use credential::{is_name, is_option, names_a_secret, without_credentials};
 use riverrun_secret::{HIDDEN, Redactor};
 use serde_json::{Map, Value};
 
@@ -17,29 +22,55 @@ const MOST_ENTRIES: usize = 64;
 const MOST_DEPTH: usize = 8;
 /// The name of the member that counts what an object has beyond what is shown.
 const MORE: &str = "\u{2026}";
-
-/// One word of a name that usually holds a secret, or two words that do so together.
-const SECRET_WORDS: [&str; 11] = [
-    "password",
-    "passwd",
-    "passphrase",
-    "secret",
-    "token",
-    "credential",
-    "credentials",
-    "authorization",
-    "cookie",
-    "apikey",
-    "jwt",
-];
-const SECRET_PAIRS: [(&str, &str); 4] =
-    [("api", "key"), ("private", "key"), ("access", "key"), ("secret", "key")];
+/// Members that name what the member `value` beside them is.
+const NAMING: [&str; 4] = ["name", "key", "header", "field"];
 
 pub(crate) fn safe_args(arguments: &Value, redactor: &Redactor) -> Value {
     let mut clean = arguments.clone();
     // Before anything is cut: half a secret is not recognised.
     redactor.json(&mut clean);
+    clean = hidden(clean);
     Budget { left: MOST_BYTES }.value(&clean, 0)
+}
+
+/// The value without what looks like a credential.
+fn hidden(value: Value) -> Value {
+    match value {
+        Value::String(text) => Value::String(without_credentials(&text)),
+        Value::Array(list) => hidden_list(list),
+        Value::Object(members) => hidden_object(members),
+        Value::Null | Value::Bool(_) | Value::Number(_) => value,
+    }
+}
+
+/// The entry behind a name that is an entry itself is hidden: `["--password", …]`, and a pair `["X-Api-Key", …]`.
+fn hidden_list(list: Vec<Value>) -> Value {
+    let is_pair = list.len() == 2;
+    let mut is_named = false;
+    let entry = |value: Value| {
+        let is_naming = |text: &str| is_option(text) || (is_pair && !is_named && is_name(text));
+        let names = value.as_str().is_some_and(is_naming);
+        let shown = if is_named && is_secret_value(&value) { HIDDEN.into() } else { hidden(value) };
+        is_named = names;
+        shown
+    };
+    Value::Array(list.into_iter().map(entry).collect())
+}
+
+fn hidden_object(members: Map<String, Value>) -> Value {
+    let naming = |name: &&str| members.get(*name).and_then(Value::as_str).is_some_and(names_a_secret);
+    let is_named = members.contains_key("value") && NAMING.iter().any(|name| naming(name));
+    let member = |(name, value): (String, Value)| {
+        let is_secret = names_a_secret(&name) || (is_named && name == "value");
+        let shown = if is_secret && is_secret_value(&value) { HIDDEN.into() } else { hidden(value) };
+        (without_credentials(&name), shown)
+    };
+    Value::Object(members.into_iter().map(member).collect())
+}
+
+/// False for what cannot hold one.
+fn is_secret_value(value: &Value) -> bool {
+    !matches!(value, Value::Null | Value::Bool(_))
 }
 
 /// The bytes that may still be shown.
@@ -85,11 +116,7 @@ impl Budget {
                 shown.insert(MORE.to_owned(), format!("{} more", members.len() - index).into());
                 break;
             }
-            let value = match value {
-                Value::Null | Value::Bool(_) => value.clone(),
-                _ if names_a_secret(name) => HIDDEN.into(),
-                _ => self.value(value, depth + 1),
-            };
+            let value = self.value(value, depth + 1);
             shown.insert(self.cut(name), value);
         }
         Value::Object(shown)
@@ -129,34 +156,6 @@ fn written_size(text: &str) -> usize {
     text.bytes().map(size).sum::<usize>() + 2
 }
 
-/// `apiKey`, `api_key`, `X-Api-Key` and `DB_PASSWORD` have such words; `max_tokens`, `key` and `author` have not.
-fn names_a_secret(name: &str) -> bool {
-    let words = words(name);
-    let is_word = |word: &String| SECRET_WORDS.contains(&word.as_str());
-    let is_pair = |pair: &[String]| SECRET_PAIRS.contains(&(pair[0].as_str(), pair[1].as_str()));
-    words.iter().any(is_word) || words.windows(2).any(is_pair)
-}
-
-/// The words of a name in camelCase, snake_case or kebab-case, in lower case.
-fn words(name: &str) -> Vec<String> {
-    let (mut words, mut word, mut was_lower) = (Vec::new(), String::new(), false);
-    // A longer name is no name.
-    for character in name.chars().take(128) {
-        let is_break = !character.is_alphanumeric() || (character.is_uppercase() && was_lower);
-        if is_break && !word.is_empty() {
-            words.push(std::mem::take(&mut word));
-        }
-        if character.is_alphanumeric() {
-            word.extend(character.to_lowercase());
-        }
-        was_lower = character.is_lowercase() || character.is_numeric();
-    }
-    if !word.is_empty() {
-        words.push(word);
-    }
-    words
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -184,6 +183,29 @@ mod tests {
         for name in ["max_tokens", "key", "author", "keyboard", "authority", "tokens"] {
             check(json!({name: "x"}), json!({name: "x"}));
         }
+    }
+
+    #[test]
+    fn a_name_and_its_value_may_be_apart() {
+        check(
+            json!({"headers": [{"name": "Authorization", "value": "x"}, {"name": "Accept", "value": "y"}]}),
+            json!({"headers": [{"name": "Authorization", "value": "[secret]"}, {"name": "Accept", "value": "y"}]}),
+        );
+        check(
+            json!([["X-Api-Key", "x"], ["Accept", "y"]]),
+            json!([["X-Api-Key", "[secret]"], ["Accept", "y"]]),
+        );
+        check(
+            json!({"argv": ["login", "--password", "x", "--user", "me"]}),
+            json!({"argv": ["login", "--password", "[secret]", "--user", "me"]}),
+        );
+        check(
+            json!({"headers": ["Authorization: Basic eDp5"]}),
+            json!({"headers": ["Authorization: [secret]"]}),
+        );
+        check(json!({"url": "https://me:pass@h/"}), json!({"url": "https://me:[secret]@h/"}));
+        check(json!({"sk-abcdefgh12345678": 1}), json!({"[secret]": 1}));
+        check(json!({"names": ["password", "email", "id"]}), json!({"names": ["password", "email", "id"]}));
     }
 
     #[test]

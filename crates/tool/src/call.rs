@@ -41,5 +41,28 @@ pub struct Progress {
     pub block_index: Option<u32>,
 }
 
+impl Progress {
+    /// JSON with `message`, `fraction`, and `partial`, which is the block of the output at `block_index`; or a message.
+    pub(crate) fn read(text: &str) -> Self {
+        #[derive(serde::Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct Told {
+            message: Option<String>,
+            fraction: Option<f64>,
+            partial: Option<Block>,
+            #[serde(alias = "blockIndex")]
+            block_index: Option<u32>,
+        }
+        let text = text.trim();
+        match serde_json::from_str::<Told>(text) {
+            Ok(told) => {
+                let fraction = told.fraction.map(|fraction| fraction.clamp(0.0, 1.0));
+                Self { message: told.message, fraction, partial: told.partial, block_index: told.block_index }
+            }
+            Err(_) => Self { message: Some(text.to_owned()), ..Self::default() },
+        }
+    }
+}
+
 /// Where progress goes. It never blocks; progress that nobody can take is dropped.
 pub type ProgressSink = Arc<dyn Fn(Progress) + Send + Sync>;

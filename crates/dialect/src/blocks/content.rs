@@ -103,39 +103,34 @@ pub(super) struct ResultText {
     text: String,
     /// Bytes of the whole text.
     size: u64,
-    /// The blobs that hold what was cut out of the log's events.
-    blobs: Vec<String>,
-    /// Where the whole text is, if it is more than what is shown.
+    /// True if the log's events hold a part of it alone.
+    is_cut: bool,
+    /// Where the whole text is: a route that everybody has who may read the session, a web page too.
     whole: Option<String>,
 }
 
 impl ResultText {
     pub(super) fn of(state: &State, item: &Item) -> Self {
         let Item::ToolResult(result) = item else { return Self::empty() };
-        let (mut text, mut size, mut blobs) = (String::new(), 0, Vec::new());
+        let (mut text, mut size, mut is_cut) = (String::new(), 0, false);
         for (at, part) in result_texts(item).into_iter().enumerate() {
             if at > 0 {
                 text.push('\n');
                 size += 1;
             }
             let cut = cut_text(part).zip(cut_size(part));
-            let ((start, blob), bytes) = cut.unwrap_or(((part, ""), part.len() as u64));
+            is_cut |= cut.is_some();
+            let ((start, _), bytes) = cut.unwrap_or(((part, ""), part.len() as u64));
             text.push_str(start);
             size += bytes;
-            if !blob.is_empty() {
-                blobs.push(format!("/v1/blobs/{blob}"));
-            }
         }
         let session = state.session_id.as_ref().map_or("", |id| id.as_str());
-        let whole = match blobs.as_slice() {
-            [only] if result_texts(item).len() == 1 => only.clone(),
-            _ => format!("/v2/sessions/{session}/results/{}", result.call_id),
-        };
-        Self { text, size, blobs, whole: Some(whole) }
+        let whole = format!("/v2/sessions/{session}/results/{}", result.call_id);
+        Self { text, size, is_cut, whole: Some(whole) }
     }
 
     fn empty() -> Self {
-        Self { text: String::new(), size: 0, blobs: Vec::new(), whole: None }
+        Self { text: String::new(), size: 0, is_cut: false, whole: None }
     }
 
     pub(super) fn start(&self, most: usize) -> &str {
@@ -144,7 +139,7 @@ impl ResultText {
 
     /// Says of a text that is not shown whole how large it is and where to fetch it.
     pub(super) fn put_reference(&self, most: usize, block: &mut Value) {
-        if self.blobs.is_empty() && self.start(most).len() == self.text.len() {
+        if !self.is_cut && self.start(most).len() == self.text.len() {
             return;
         }
         block["truncated"] = json!(true);

@@ -25,6 +25,8 @@ pub(crate) struct Blocks {
     /// The numbers of the blocks so far in a view without thinking; None for what such a view has not.
     chat_indices: Vec<Option<usize>>,
     chat_blocks: usize,
+    /// Whether the turn was asked for as a chat; None before it is looked at.
+    is_chat: Option<bool>,
     open: HashMap<String, usize>,
     /// The first actions of the requests that were shown, and of those whose decisions were.
     asked: HashSet<u64>,
@@ -34,6 +36,12 @@ pub(crate) struct Blocks {
     ended: Option<usize>,
     /// The event that is told, and its frames so far.
     place: (u64, u32),
+}
+
+/// A block's number, and that in a view without thinking where it is another one: `Some(None)` if it has none there.
+struct Number {
+    index: usize,
+    in_chat: Option<Option<usize>>,
 }
 
 impl Blocks {
@@ -59,13 +67,32 @@ impl Blocks {
         (chat != Some(index)).then_some(chat)
     }
 
-    fn push(&mut self, told: &Telling<'_>, frames: &mut Frames, mut message: Value) {
-        let index = message["index"].as_u64().and_then(|index| usize::try_from(index).ok());
-        if let Some(chat) = index.and_then(|index| self.chat_index(index)) {
-            message["chat_index"] = json!(chat);
+    /// The number that a block's message has for this reader; None if there is no such message.
+    fn number(&mut self, told: &Telling<'_>, index: usize) -> Option<Number> {
+        let other = self.chat_index(index);
+        if told.options.all_views {
+            return Some(Number { index, in_chat: other });
         }
-        message["message_id"] = json!(told.turn.as_str());
+        let is_chat = || turn(told.state, told.turn).map(DisplayMode::of) == Some(DisplayMode::Chat);
+        let index = match *self.is_chat.get_or_insert_with(is_chat) {
+            true => other.unwrap_or(Some(index))?,
+            false => index,
+        };
+        Some(Number { index, in_chat: None })
+    }
+
+    fn push(&mut self, told: &Telling<'_>, frames: &mut Frames, mut message: Value) {
+        // Its place among the event's messages counts also where it is not shown.
         message["event_id"] = json!(self.event_id(told));
+        message["message_id"] = json!(told.turn.as_str());
+        let index = message["index"].as_u64().and_then(|index| usize::try_from(index).ok());
+        if let Some(index) = index {
+            let Some(number) = self.number(told, index) else { return };
+            message["index"] = json!(number.index);
+            if let Some(chat) = number.in_chat {
+                message["chat_index"] = json!(chat);
+            }
+        }
         told.push(frames, &message);
     }
 
@@ -154,11 +181,11 @@ impl Blocks {
                 ("\"delta\":{\"thinking\":", ",\"type\":\"thinking_delta\"},\"event_id\":\"")
             }
         };
-        let chat = self.chat_index(index);
+        let Some(Number { index, in_chat }) = self.number(told, index) else { return };
         // Written by hand: it is what nearly every event is.
         frames.push(told.state.sequence, |out| {
             out.push('{');
-            match chat {
+            match in_chat {
                 Some(Some(number)) => out.push_str(&format!("\"chat_index\":{number},")),
                 Some(None) => out.push_str("\"chat_index\":null,"),
                 None => {}
@@ -272,7 +299,11 @@ impl Blocks {
                     "can_retry": error.and_then(|error| error.retryable).unwrap_or(false),
                     "error_type": "terminal", "details": {"error": why},
                 });
-                let name = if code == "TIMEOUT" { "timeout" } else { "error" };
+                let name = match code {
+                    "TIMEOUT" => "timeout",
+                    "APPROVAL_TIMEOUT" => "approval_timeout",
+                    _ => "error",
+                };
                 let shown = texts(told).text(name);
                 self.terminal(told, frames, &shown, extras);
                 match code {

@@ -147,7 +147,10 @@ fn the_vectors() {
 }
 
 fn frames(log: &Log) -> Vec<Value> {
-    let frames = log.tail(Dialect::Blocks, 0, log.turns().first().copied());
+    parsed(log.tail(Dialect::Blocks, 0, log.turns().first().copied()))
+}
+
+fn parsed(frames: Vec<Delivered>) -> Vec<Value> {
     frames.iter().map(|frame| serde_json::from_str(&frame.text).expect("a frame is JSON")).collect()
 }
 
@@ -165,7 +168,10 @@ fn only_the_last_answer_is_final() {
 #[test]
 fn a_chat_view_shows_no_thinking() {
     let mut display = Display::new(Some(DisplayMode::Chat));
-    let all = frames(&scenario("tool"));
+    let log = scenario("tool");
+    let turn = log.turns().first().copied();
+    let all =
+        parsed(log.tail_with(Dialect::Blocks, 0, Options { turn, all_views: true, ..Options::default() }));
     let shown: Vec<Value> = all
         .iter()
         .filter_map(|frame| display.pass(&frame.to_string()))

@@ -1,7 +1,7 @@
 //! `riverrun export SESSION`.
 
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
@@ -41,11 +41,20 @@ pub async fn run(args: ExportArgs, context: &Context) -> Outcome {
         let trials = client.benchmark(&session, args.format.as_str()).await?;
         return write_trials(&trials, args.output.as_deref(), context);
     }
+    let (mut progress, mut done) = (Progress::new(context.output, format!("exporting {session}")), 0);
     match args.output {
         None => {
-            let mut failed = None;
-            let result =
-                client.export(&session, |bytes| write_or_keep(io::stdout().lock(), bytes, &mut failed)).await;
+            // On a terminal the lines themselves show how far it is.
+            let (mut failed, is_shown) = (None, !io::stdout().is_terminal());
+            let result = client.export(&session, |bytes| {
+                done += bytes.len() as u64;
+                if is_shown {
+                    progress.bytes(done, None);
+                }
+                write_or_keep(io::stdout().lock(), bytes, &mut failed)
+            });
+            let result = result.await;
+            drop(progress);
             // What the output said is more to the point than that the export was stopped.
             failed.map_or(Ok(()), |error: io::Error| Err(Failure::from(error)))?;
             result?;
@@ -53,7 +62,6 @@ pub async fn run(args: ExportArgs, context: &Context) -> Outcome {
         }
         Some(path) => {
             let (mut file, part) = open_part(&path)?;
-            let (mut progress, mut done) = (Progress::new(context.output, format!("exporting {session}")), 0);
             let result = client.export(&session, |bytes| {
                 done += bytes.len() as u64;
                 progress.bytes(done, None);

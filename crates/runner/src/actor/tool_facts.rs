@@ -45,14 +45,14 @@ impl Actor {
         let (scope, rewritten) = (view.call_scope(known), known.rewritten().map(ToOwned::to_owned));
         let is_edited = known.edited().is_some();
         let permit = self.permit(task, known, tooling, source);
-        let text = arguments.to_string();
+        let (text, safe) = (arguments.to_string(), safe_args(arguments, &known_secrets()));
         let mut started = ToolStarted {
-            safe_args: RawJson::of(&safe_args(arguments, &known_secrets())).ok(),
+            safe_args: RawJson::of(&safe).ok(),
             input_ref: rewritten.filter(|_| !is_edited).map(BlobRef::Bare),
             ..permit
         };
         if text.len() > INLINE {
-            started.preview = Some(preview(&text).to_owned());
+            started.preview = Some(preview(&safe.to_string()).to_owned());
             started.metadata = metadata(&text, JSON);
             started.input_ref = started.input_ref.or_else(|| self.keep(text.into_bytes(), JSON));
         }

@@ -27,7 +27,7 @@ impl Facts<'_> {
         if let Some(time) = limits.time
             && due(turn, time).is_some_and(|at| at <= self.now)
         {
-            let message = format!("the turn took longer than {} s", time.as_secs());
+            let message = format!("the turn took longer than {} s", time.as_secs_f32());
             let used = (self.now.millis() - turn.started_at.millis() - turn.paused_for) as f64 / 1000.0;
             let passed = Passed { kind: "time", limit: time.as_secs_f64(), used };
             return Some(Failure { code: TIME_PASSED, message, limit: Some(passed) });

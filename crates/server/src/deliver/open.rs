@@ -116,8 +116,10 @@ pub async fn plan(app: &App, hub: &Arc<Hub>, request: &Request, framing: Framing
     }
     if let Some((reason, state_json)) = snapshot {
         write_snapshot(&encoder, reason, cursor, &state_json, &mut first);
-        if matches!(request.dialect, Dialect::Native | Dialect::NativeStrict) && !is_filtered {
-            write_snapshot_event(hub, framing, reason, cursor, &state_json, &mut first);
+        let is_native =
+            matches!(request.dialect, Dialect::Native | Dialect::NativeStrict | Dialect::NativeLime);
+        if is_native && !is_filtered {
+            write_snapshot_event(hub, request.dialect, framing, reason, cursor, &state_json, &mut first);
         }
     }
     let turn_over = turn_is_over(app, hub, request.turn.as_ref()).await?;

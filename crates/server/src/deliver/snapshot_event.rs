@@ -4,16 +4,18 @@
 //! two readers of one log must not see each other. The frame has the sequence of the snapshot, so a client that has the
 //! snapshot knows it for one that it has. docs/decisions/0017-snapshot-frames.md has the reasons.
 
-use riverrun_dialect::{Framing, SnapshotReason, write_framed};
+use riverrun_dialect::{Dialect, Frames, Framing, Options, SnapshotReason, write_framed};
 use riverrun_event::{
     Cursor, Draft, EventId, EventType, Record, Scope, Sequence, SnapshotInfo, Timestamp, write_record,
 };
+use riverrun_fold::State;
 
 use crate::session::Hub;
 
 /// Appends the frame behind the snapshot that holds everything up to `to`.
 pub(super) fn write_snapshot_event(
     hub: &Hub,
+    dialect: Dialect,
     framing: Framing,
     reason: SnapshotReason,
     to: Cursor,
@@ -40,9 +42,13 @@ pub(super) fn write_snapshot_event(
     let mut bytes = Vec::new();
     write_record(&draft, time, &mut bytes);
     let Ok(record) = Record::read(&bytes) else { return };
-    write_framed(framing, riverrun_dialect::Place::At(to), out, |out| {
-        hub.composer().write(&record, to.sequence, out);
-    });
+    let Ok(event) = record.to_event(to.sequence) else { return };
+    let mut frames = Frames::default();
+    let mut projector = dialect.projector(&hub.dialect_session(), State::default(), Options::default());
+    projector.event(&record, &event, &mut frames);
+    for frame in frames.iter() {
+        write_framed(framing, riverrun_dialect::Place::At(to), out, |out| out.push_str(frame.json));
+    }
 }
 
 fn updated_at(state_json: &str) -> Option<Timestamp> {

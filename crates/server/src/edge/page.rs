@@ -30,6 +30,8 @@ const ROUTES: &[(Method, &str)] = &[
     (Method::GET, "/v1/tasks/{task}"),
     (Method::GET, "/v1/ws"),
     (Method::GET, "/v1/ws/blocks"),
+    (Method::GET, "/v2/sessions/{session}/history"),
+    (Method::GET, "/v2/sessions/{session}/results/{call}"),
     (Method::POST, "/v1/browser-credentials/{credential}/renew"),
     (Method::DELETE, "/v1/browser-credentials/{credential}"),
 ];

@@ -44,7 +44,7 @@ use crate::app::App;
 use crate::edge::{Caller, RequestId, Scope, no_route as no_such_path, read_all, refuse_encoding};
 pub use call::submit_of_list;
 pub(crate) use refuse::Refusal;
-pub(crate) use start::derived;
+pub(crate) use start::{deltas, derived};
 
 pub(crate) fn routes() -> Router<App> {
     Router::new()

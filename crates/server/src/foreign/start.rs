@@ -63,7 +63,7 @@ tokio::task_local! {
 }
 
 /// Reads `?deltas=`, which every route that may begin a turn takes.
-pub(super) fn deltas(query: Option<&str>) -> Result<Option<Deltas>, Problem> {
+pub(crate) fn deltas(query: Option<&str>) -> Result<Option<Deltas>, Problem> {
     let mut members = query.unwrap_or_default().split('&');
     let Some(word) = members.find_map(|member| member.strip_prefix("deltas=")) else { return Ok(None) };
     match Deltas::parse(word) {

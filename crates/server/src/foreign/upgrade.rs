@@ -11,6 +11,7 @@ use hyper_util::rt::TokioIo;
 use riverrun_dialect::{Approvals, Languages};
 use riverrun_event::ErrorCode;
 
+use super::start;
 use super::talk::{Protocol, Talk};
 use crate::app::App;
 use crate::deliver::{approvals, languages};
@@ -34,7 +35,9 @@ pub async fn upgrade<P: Protocol + 'static>(
     protocol: impl FnOnce(Opener) -> Result<P, Problem>,
 ) -> Result<Response, Problem> {
     let (mut parts, _) = request.into_parts();
-    let params = Params::parse(parts.uri.query(), &["ticket", "credential", "language", "approvals"])?;
+    let params =
+        Params::parse(parts.uri.query(), &["ticket", "credential", "language", "approvals", "deltas"])?;
+    let deltas = start::deltas(parts.uri.query())?;
     let (response, upgrade) = websocket::accept(&mut parts)?;
     let brings_key = params.get("ticket").is_some()
         || params.get("credential").is_some()
@@ -55,7 +58,8 @@ pub async fn upgrade<P: Protocol + 'static>(
         languages: languages(&params, &parts.headers)?,
         approvals: approvals(&params)?,
     })?;
-    tokio::spawn(serve(app.clone(), upgrade, protocol));
+    // Of every turn that is begun on this socket.
+    tokio::spawn(start::DELTAS.scope(deltas, serve(app.clone(), upgrade, protocol)));
     Ok(response)
 }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use axum::response::Response;
+use http::header::ACCEPT_LANGUAGE;
 use http::{HeaderMap, HeaderValue};
 use riverrun_dialect::Framing;
 use riverrun_event::Cursor;
@@ -25,19 +26,22 @@ impl Wanted {
     pub fn read(caller: &Caller, query: Option<&str>, headers: &HeaderMap) -> Result<Self, Problem> {
         match negotiate(headers, &[Media::Json, Media::EventStream, Media::Ndjson])? {
             // What shapes a stream is checked and has no effect on an answer.
-            Media::Json => request(query).map(|_| Wanted::Answer),
+            Media::Json => request(query, headers).map(|_| Wanted::Answer),
             media @ (Media::EventStream | Media::Ndjson) => {
                 caller.require(Scope::Read)?;
-                Ok(Wanted::Stream(Box::new(request(query)?), media))
+                Ok(Wanted::Stream(Box::new(request(query, headers)?), media))
             }
         }
     }
 }
 
 /// A cursor in the headers is about a stream that was cut, not about a turn that is not there yet.
-fn request(query: Option<&str>) -> Result<Request, Problem> {
-    let params = Params::parse(query, &["dialect", "index_unit", "types"])?;
-    Request::read(&params, &HeaderMap::new())
+fn request(query: Option<&str>, headers: &HeaderMap) -> Result<Request, Problem> {
+    let params =
+        Params::parse(query, &["dialect", "index_unit", "types", "language", "approvals", "deltas"])?;
+    let mut about = HeaderMap::new();
+    about.extend(headers.get(ACCEPT_LANGUAGE).map(|languages| (ACCEPT_LANGUAGE, languages.clone())));
+    Request::read(&params, &about)
 }
 
 pub(super) async fn stream(

@@ -16,6 +16,7 @@ use super::turn_input::{check_blobs, check_input, settings};
 use super::turn_stream::{Wanted, stream};
 use crate::app::App;
 use crate::edge::{Caller, CompactJson, PathId, Problem, Scope, decode_text, not_found};
+use crate::foreign::deltas;
 use crate::runner::Asked;
 use crate::session::Hub;
 
@@ -128,6 +129,10 @@ pub async fn submit(
         body.turn_id = Some(TurnId::from_bytes(id));
     }
     caller.require_agent(body.agent.as_deref())?;
+    if let Some(deltas) = deltas(query.as_deref())? {
+        let deltas = serde_json::to_value(deltas).unwrap_or_default();
+        body.settings.get_or_insert_default().entry("deltas").or_insert(deltas);
+    }
     let turn = submit_turn(&app, &hub, body).await?;
     let location = format!("/v1/tasks/{}", turn.task_id);
     let mut response = match wanted {

@@ -18,7 +18,7 @@ const PATH: &str = "/v1/ws/blocks";
 const LARGE: usize = 400_000;
 
 /// `agents` with one that reads a large file, and texts of its own.
-fn with_reader(runs: &Arc<AtomicUsize>) -> Agents {
+pub(crate) fn with_reader(runs: &Arc<AtomicUsize>) -> Agents {
     let mut agents = agents(runs);
     let registry = Arc::get_mut(&mut agents.registry).expect("nobody else has it yet");
     let script = "[[step]]\nwhen = { results = 1 }\nplay = [ { text = { pieces = [\"read\"] } } ]\n[[step]]\nplay = [ { reasoning = { pieces = [\"hm\"] } }, { call = { name = \"read_all\", arguments = ['{\"path\":\"a.txt\"}'] } } ]\n";

@@ -6,6 +6,7 @@ mod a2a;
 mod agents;
 mod blocks;
 mod blocks_hosted;
+mod blocks_readers;
 mod conversation;
 mod faithful;
 mod faults;

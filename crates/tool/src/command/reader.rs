@@ -1,6 +1,5 @@
 //! Reads what a program writes, within limits.
 
-use riverrun_event::Block;
 use riverrun_secret::Redacting;
 use tokio::io::{AsyncRead, AsyncReadExt};
 
@@ -70,7 +69,7 @@ pub(super) async fn read_output(
     }
     match std::mem::take(&mut into.line) {
         Line::Start => into.keep(&start),
-        Line::Progress(line) => progress(parse(&line)),
+        Line::Progress(line) => progress(Progress::read(&String::from_utf8_lossy(&line))),
         Line::Output => {}
     }
     Ok(())
@@ -101,29 +100,7 @@ fn take(piece: &[u8], start: &mut Vec<u8>, into: &mut Captured, progress: &Progr
     if piece.ends_with(b"\n")
         && let Line::Progress(line) = std::mem::take(&mut into.line)
     {
-        progress(parse(&line));
-    }
-}
-
-/// JSON with `message`, `fraction`, and `partial`, which is the block of the output at `block_index`; or a message.
-fn parse(line: &[u8]) -> Progress {
-    #[derive(serde::Deserialize)]
-    #[serde(deny_unknown_fields)]
-    struct Told {
-        message: Option<String>,
-        fraction: Option<f64>,
-        partial: Option<Block>,
-        #[serde(alias = "blockIndex")]
-        block_index: Option<u32>,
-    }
-    let text = String::from_utf8_lossy(line);
-    let text = text.trim();
-    match serde_json::from_str::<Told>(text) {
-        Ok(told) => {
-            let fraction = told.fraction.map(|fraction| fraction.clamp(0.0, 1.0));
-            Progress { message: told.message, fraction, partial: told.partial, block_index: told.block_index }
-        }
-        Err(_) => Progress { message: Some(text.to_owned()), ..Progress::default() },
+        progress(Progress::read(&String::from_utf8_lossy(&line)));
     }
 }
 

@@ -37,7 +37,7 @@ pub(super) fn output(result: &Value, limit: usize) -> Option<ToolOutput> {
 }
 
 /// The part for the model, and the block for the user where it is another.
-fn convert(entry: &Value) -> (Block, Option<Block>) {
+pub(super) fn convert(entry: &Value) -> (Block, Option<Block>) {
     let text = |name: &str| entry.get(name).and_then(Value::as_str).unwrap_or_default();
     match text("type") {
         "text" => (Block::plain(text("text")), None),

@@ -13,7 +13,7 @@ use rmcp::model::{
 use rmcp::service::{NotificationContext, RoleClient};
 use tokio::sync::watch;
 
-use super::log_line;
+use super::{draft, log_line};
 use crate::{Progress, ProgressSink};
 
 /// Progress that came before its call was known here.
@@ -124,10 +124,9 @@ impl Handler {
 }
 
 impl ClientHandler for Handler {
-    async fn on_progress(&self, told: ProgressNotificationParam, _: NotificationContext<RoleClient>) {
-        let fraction =
-            told.total.filter(|total| *total > 0.0).map(|total| (told.progress / total).clamp(0.0, 1.0));
-        let progress = Progress { message: told.message, fraction, ..Progress::default() };
+    async fn on_progress(&self, told: ProgressNotificationParam, context: NotificationContext<RoleClient>) {
+        let meta = context.extensions.get::<NotificationMetaObject>().unwrap_or(&context.meta);
+        let progress = draft::progress(&told, meta);
         self.tell(Whose::Token(told.progress_token), progress);
     }
 

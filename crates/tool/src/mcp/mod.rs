@@ -5,6 +5,7 @@
 //! went away.
 
 mod content;
+mod draft;
 mod handler;
 mod http;
 mod inventory;

@@ -61,7 +61,7 @@ async fn all_pages_are_listed_and_hostile_tools_are_refused() {
     let offer = bench.server.offer().await.unwrap();
     let names: Vec<&str> = offer.tools.iter().map(|tool| tool.definition().name.as_str()).collect();
     assert_eq!(names[..3], ["hand__echo", "hand__files_read", "hand__boom"]);
-    assert_eq!(names.len(), 12);
+    assert_eq!(names.len(), 13);
     let refused: Vec<String> =
         offer.refused.iter().map(|refused| format!("{}: {}", refused.name, refused.reason)).collect();
     for (refused, expected) in refused.iter().zip([
@@ -123,6 +123,29 @@ async fn calls_give_text_errors_progress_and_other_kinds() {
     assert_eq!(message, "the MCP server `hand` answered with an error: no tool 'boom' (-32602)");
     bench.fails("echo", ToolErrorKind::BadArguments).await;
     assert_eq!(bench.noted().matches("initialize").count(), 1, "one process for all of it");
+}
+
+#[tokio::test]
+async fn a_server_shows_drafts_of_its_result() {
+    let bench = Bench::new("good");
+    let (call, seen) = watched(json!({}));
+    bench.set().await.run("hand__paint", call, None).await.unwrap();
+    let told: Vec<Value> = seen.lock().unwrap().iter().map(shown).collect();
+    let image =
+        json!({"type": "image", "imageUrl": {"url": "data:image/png;base64,AAAA"}, "mediaType": "image/png"});
+    assert_eq!(
+        told,
+        [
+            json!([null, image, null]),
+            json!(["half", {"type": "text", "text": "so"}, 1]),
+            json!([null, {"type": "html", "text": "<b>x</b>"}, 2]),
+            json!(["{not a draft}", null, null]),
+        ]
+    );
+}
+
+fn shown(progress: &riverrun_tool::Progress) -> Value {
+    json!([progress.message, progress.partial, progress.block_index])
 }
 
 #[tokio::test]

@@ -42,7 +42,7 @@ ECHO = {
 }
 TOOLS = [
     [ECHO, {"name": "files.read", "inputSchema": ANY, "annotations": {"destructiveHint": False, "idempotentHint": True}}],
-    [{"name": name, "inputSchema": ANY} for name in ("boom", "fail", "wait", "steps", "kinds", "change", "crash", "big", "chatty", "both")],
+    [{"name": name, "inputSchema": ANY} for name in ("boom", "fail", "wait", "steps", "kinds", "change", "crash", "big", "chatty", "both", "paint")],
     [
         {"name": "a b", "inputSchema": ANY},
         {"name": "a\u202eb", "inputSchema": ANY},
@@ -80,6 +80,16 @@ def call(request):
                   "params": {"progressToken": token, "progress": step, "total": 2, "message": f"step {step}"}})
         time.sleep(0.3)
         return text("two steps")
+    if name == "paint":
+        drafts = [{"_meta": {"riverrun/partial": {"type": "image", "mimeType": "image/png", "data": "AAAA"}}},
+                  {"message": json.dumps({"message": "half", "partial": {"type": "text", "text": "so"}, "block_index": 1})},
+                  {"_meta": {"riverrun/partial": {"type": "html", "text": "<b>x</b>"}, "riverrun/blockIndex": 2}},
+                  {"message": "{not a draft}", "_meta": {"riverrun/partial": 7}}]
+        for step, draft in enumerate(drafts):
+            send({"method": "notifications/progress", "params": {"progressToken": token, "progress": step, **draft}})
+            time.sleep(0.05)
+        time.sleep(0.3)
+        return text("painted")
     if name == "chatty":
         for level, data in (("debug", "noise"), ("info", "looking"), ("warning", {"msg": "slow disk"}), ("error", [1, 2])):
             send({"method": "notifications/message", "params": {"level": level, "logger": "disk", "data": data}})

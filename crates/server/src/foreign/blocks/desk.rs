@@ -50,9 +50,14 @@ impl Desk {
         Ok(Self { app, caller, ip, origin, connection_id, followed, languages, approvals, bad: 0 })
     }
 
-    /// What the reader of this connection chose.
+    /// What the reader of this connection chose. Each session's `Display` picks the view.
     pub fn options(&self) -> Options {
-        Options { languages: self.languages, approvals: self.approvals, ..Options::default() }
+        Options {
+            languages: self.languages,
+            approvals: self.approvals,
+            all_views: true,
+            ..Options::default()
+        }
     }
 
     /// How a session that is followed from now on is shown.

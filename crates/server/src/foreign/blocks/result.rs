@@ -4,7 +4,7 @@ use axum::extract::{Path, Request, State};
 use axum::response::{IntoResponse, Response};
 use http::header::{CONTENT_DISPOSITION, CONTENT_SECURITY_POLICY, CONTENT_TYPE};
 use riverrun_dialect::{Dialect, blocks};
-use riverrun_event::{Item, cut_text};
+use riverrun_event::{Item, cut_size, cut_text};
 use riverrun_log::BlobRef;
 
 use crate::app::App;
@@ -41,11 +41,17 @@ async fn whole(app: &App, caller: &Caller, texts: &[&str]) -> Result<String, Pro
         if at > 0 {
             out.push('\n');
         }
-        let blob = match cut_text(text).and_then(|(_, reference)| BlobRef::parse(reference)) {
-            Some(reference) => app.log().blob(caller.tenant(), &reference).await?,
+        let cut = cut_text(text).and_then(|(start, reference)| Some((start, BlobRef::parse(reference)?)));
+        let blob = match &cut {
+            Some((_, reference)) => app.log().blob(caller.tenant(), reference).await?,
             None => None,
         };
-        match blob {
+        // A tool may write such words itself: they open nothing that it has not seen.
+        let is_it = |bytes: &[u8]| {
+            let starts = cut.as_ref().is_some_and(|(start, _)| bytes.starts_with(start.as_bytes()));
+            starts && cut_size(text) == Some(bytes.len() as u64)
+        };
+        match blob.filter(|blob| is_it(&blob.bytes)) {
             Some(blob) => out.push_str(&String::from_utf8_lossy(&blob.bytes)),
             None => out.push_str(text),
         }
