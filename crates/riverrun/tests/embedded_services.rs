@@ -285,7 +285,7 @@ async fn all_kinds_in_one_response_keep_their_order() {
     let run_items = of_kind(&frames, "run_item_stream_event");
     let run_items: Vec<&str> = run_items.iter().map(|frame| frame["name"].as_str().unwrap()).collect();
     let expected: Vec<&str> = names.into_iter().flatten().chain(["message_output_created"]).collect();
-    assert_eq!(told, expected);
+    assert_eq!(run_items, expected);
 }
 
 #[tokio::test]
