@@ -96,19 +96,31 @@ async fn told_until(run: &RunStream, cancel: impl Fn(&str) -> Option<CancelMode>
     told
 }
 
-/// The same of a recorded run; None without the recordings.
-fn recorded(section: &str) -> Option<Vec<String>> {
+/// What was recorded of the SDK; None where it is not there.
+fn recordings() -> Option<String> {
     let beside = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
     let shared = std::env::var_os("RIVERRUN_SHARED").map_or(beside, PathBuf::from);
     let file = shared.join("spec/agents-sdk-traces.txt");
-    let Ok(text) = std::fs::read_to_string(&file) else {
-        println!("skipped: {} is not there, so `{section}` is not compared with a recording", file.display());
-        return None;
-    };
+    let text = std::fs::read_to_string(&file).ok();
+    if text.is_none() {
+        println!("skipped: {} is not there, so nothing is compared with recordings", file.display());
+    }
+    text
+}
+
+fn section_lines(section: &str) -> Option<Vec<String>> {
+    let text = recordings()?;
     let title = format!("## {section}");
     let lines = text.lines().skip_while(|line| *line != title).skip(1);
-    let lines = lines.take_while(|line| !line.starts_with("## ")).map(str::trim);
-    let words = lines.filter_map(|line| {
+    let lines: Vec<String> =
+        lines.take_while(|line| !line.starts_with("## ")).map(|line| line.trim().to_owned()).collect();
+    assert!(!lines.is_empty(), "the recordings have no `{section}`");
+    Some(lines)
+}
+
+/// The events of a recorded run, in the same words; None without the recordings.
+fn recorded(section: &str) -> Option<Vec<String>> {
+    let words = section_lines(section)?.into_iter().filter_map(|line| {
         if let Some(raw) = line.strip_prefix("raw ") {
             return raw.split(' ').next().map(|kind| format!("raw {kind}"));
         }
@@ -118,8 +130,17 @@ fn recorded(section: &str) -> Option<Vec<String>> {
     });
     let mut words: Vec<String> = words.collect();
     words.dedup_by(|next, before| next.starts_with("raw ") && next == before);
-    assert!(!words.is_empty(), "the recordings have no `{section}`");
+    assert!(!words.is_empty(), "the recordings have no events of `{section}`");
     Some(words)
+}
+
+#[test]
+fn every_recorded_run_is_compared() {
+    let here = include_str!("embedded_parity.rs");
+    for title in recordings().iter().flat_map(|text| text.lines()).filter_map(|line| line.strip_prefix("## "))
+    {
+        assert!(here.contains(&format!("\"{title}\"")), "`{title}` is compared with nothing");
+    }
 }
 
 /// Names and order of the items and agents, and of the raw events too.
@@ -136,6 +157,43 @@ fn items_are_the_same(section: &str, told: &[String], expected: &[&str]) {
     if let Some(recorded) = recorded(section) {
         assert_eq!(items(told), items(&recorded), "{section}: as recorded");
     }
+}
+
+/// Reads the run to its end or pause; it gives what the recorded one gave.
+async fn compare(section: &str, run: &RunStream, expected: &[&str]) {
+    same(section, &told(run).await, expected);
+    ends_the_same(section, run).await;
+}
+
+/// The same without the raw events.
+async fn compare_items(section: &str, run: &RunStream, expected: &[&str]) {
+    items_are_the_same(section, &told(run).await, expected);
+    ends_the_same(section, run).await;
+}
+
+/// The final output, the types of the new items, and the tools that wait, as the SDK's result had them.
+async fn ends_the_same(section: &str, run: &RunStream) {
+    let Some(lines) = section_lines(section) else { return };
+    let line = lines.iter().find_map(|line| line.strip_prefix("-> is_complete True final ")).unwrap();
+    let output = run.final_output().await.unwrap();
+    let output = output.map_or_else(|| "None".to_owned(), |output| output.as_str().unwrap().to_owned());
+    let remainder = line.strip_prefix(&output);
+    let remainder =
+        remainder.unwrap_or_else(|| panic!("{section}: the output is `{output}`, recorded was `{line}`"));
+    let types: Vec<String> =
+        run.new_items().await.unwrap().iter().map(|item| kind(item).to_owned()).collect();
+    let (_, recorded) = remainder.split_once("items [").unwrap();
+    let recorded = recorded.split(']').next().unwrap().replace('\'', "");
+    assert_eq!(types.join(", "), recorded, "{section}: the new items");
+    let tools: Vec<_> = run.interruptions().await.unwrap().into_iter().filter_map(|it| it.tool).collect();
+    let asked =
+        remainder.split_once("interruptions [").map_or("", |(_, asked)| asked.split(']').next().unwrap());
+    let asked: Vec<&str> = asked.split("('").skip(1).filter_map(|asked| asked.split('\'').next()).collect();
+    assert_eq!(tools, asked, "{section}: what waits");
+}
+
+fn kind(item: &serde_json::Value) -> &str {
+    item["type"].as_str().unwrap()
 }
 
 fn items(told: &[String]) -> Vec<&str> {
@@ -180,7 +238,7 @@ async fn two_runs_at_once_in_a_session_are_told_apart() {
 #[tokio::test]
 async fn a_tool_then_an_answer() {
     let run = started(agent("A", "s"), &script(&[(1, text("It is 15C.")), (0, CALL.into())])).await;
-    same("tool then answer", &told(&run).await, &[A, CALLED, OUTPUT, MESSAGE]);
+    compare("tool then answer", &run, &[A, CALLED, OUTPUT, MESSAGE]).await;
     assert_eq!(run.final_output().await.unwrap().unwrap(), "It is 15C.");
 }
 
@@ -188,13 +246,13 @@ async fn a_tool_then_an_answer() {
 async fn a_pause_lets_siblings_run_and_the_decision_goes_on() {
     let run =
         started(agent("A", "s"), &script(&[(2, text("Bought.")), (0, format!("{TRADE}, {CALL}"))])).await;
-    same("approval pause (sibling ungated)", &told(&run).await, &[A, CALLED, CALLED, OUTPUT]);
+    compare("approval pause (sibling ungated)", &run, &[A, CALLED, CALLED, OUTPUT]).await;
     assert_eq!(run.final_output().await.unwrap(), None);
     let asked = run.interruptions().await.unwrap();
     assert_eq!((asked.len(), asked[0].tool.as_deref()), (1, Some("trade")));
     assert_eq!(asked[0].arguments["symbol"], "VNM");
     run.approve(&asked[0], false).await.unwrap();
-    same("resume approve", &told(&run).await, &[A, OUTPUT, MESSAGE]);
+    compare("resume approve", &run, &[A, OUTPUT, MESSAGE]).await;
     assert_eq!(run.final_output().await.unwrap().unwrap(), "Bought.");
 }
 
@@ -213,6 +271,7 @@ async fn a_rejection_is_a_result_and_the_next_call_asks_again() {
     for (section, message) in [("reject default", None), ("reject msg", Some("No, too risky."))] {
         let (run, told) = rejected(false, message).await;
         same(section, &told, &[A, OUTPUT, CALLED]);
+        ends_the_same(section, &run).await;
         assert_eq!(run.interruptions().await.unwrap()[0].arguments["n"], 2);
         let state = run.to_state().await.unwrap();
         assert!(state.contains(message.unwrap_or("Tool execution was not approved.")), "{state}");
@@ -223,6 +282,7 @@ async fn a_rejection_is_a_result_and_the_next_call_asks_again() {
 async fn a_rejection_for_always_asks_no_more() {
     let (run, told) = rejected(true, Some("never")).await;
     same("reject always", &told, &[A, OUTPUT, CALLED, OUTPUT, MESSAGE]);
+    ends_the_same("reject always", &run).await;
     assert_eq!(run.final_output().await.unwrap().unwrap(), "ok");
 }
 
@@ -230,14 +290,14 @@ async fn a_rejection_for_always_asks_no_more() {
 async fn without_a_decision_nothing_happens() {
     let run = started(agent("A", "s"), &script(&[(0, TRADE.into())])).await;
     told(&run).await;
-    same("resume undecided", &told(&run).await, &[A]);
+    compare("resume undecided", &run, &[A]).await;
     assert_eq!(run.interruptions().await.unwrap().len(), 1);
 }
 
 #[tokio::test]
 async fn the_limit_of_steps_ends_a_run_that_goes_in_circles() {
     let run = started(agent("A", "s").max_steps(2), &script(&[(0, CALL.into())])).await;
-    same("max turns=2", &told(&run).await, &[A, CALLED, OUTPUT, CALLED, OUTPUT]);
+    compare("max turns=2", &run, &[A, CALLED, OUTPUT, CALLED, OUTPUT]).await;
     assert!(matches!(run.outcome().await.unwrap(), Outcome::Failed(_)));
     // What it did before it failed is there: two calls and their results.
     assert_eq!(run.new_items().await.unwrap().len(), 4);
@@ -249,8 +309,10 @@ async fn a_cancel_ends_at_once_or_after_the_step() {
     let at_start = |mode| move |kind: &str| (kind == "agent_updated_stream_event").then_some(mode);
     let run = started(agent("A", "s"), &slow).await;
     items_are_the_same("cancel immediate", &told_until(&run, at_start(CancelMode::Immediate)).await, &[A]);
+    ends_the_same("cancel immediate", &run).await;
     let run = started(agent("A", "s"), &slow).await;
     same("cancel after_turn", &told_until(&run, at_start(CancelMode::AfterTurn)).await, &[A, CALLED, OUTPUT]);
+    ends_the_same("cancel after_turn", &run).await;
     assert!(matches!(run.outcome().await.unwrap(), Outcome::Cancelled));
 }
 
@@ -271,7 +333,7 @@ async fn a_handoff_changes_the_agent() {
         "agent_updated B",
         "item message_output_created agent=B",
     ];
-    same("handoff", &told(&run).await, &expected);
+    compare("handoff", &run, &expected).await;
     assert_eq!(run.current_agent().await.unwrap().as_deref(), Some("B"));
 }
 
@@ -279,14 +341,14 @@ async fn a_handoff_changes_the_agent() {
 async fn an_unknown_tool_is_told_to_the_model() {
     let call = "{ call = { name = 'nope', arguments = ['{}'] } }".to_owned();
     let run = started(agent("A", "s"), &script(&[(1, text("sorry")), (0, call)])).await;
-    same("unknown tool->model", &told(&run).await, &[A, CALLED, OUTPUT, MESSAGE]);
+    compare("unknown tool->model", &run, &[A, CALLED, OUTPUT, MESSAGE]).await;
 }
 
 #[tokio::test]
 async fn an_unknown_tool_that_fails_the_run_streams_no_item() {
     let unknown = "{ call = { name = 'nope', arguments = ['{}'] } }";
     let run = started(agent("A", "s").fail_on_unknown_tool(), &script(&[(0, unknown.to_owned())])).await;
-    same("unknown tool", &told(&run).await, &[A]);
+    compare("unknown tool", &run, &[A]).await;
     let Outcome::Failed(error) = run.outcome().await.unwrap() else { panic!("it failed") };
     assert_eq!(error.code.as_deref(), Some("unknown_tool"));
     assert!(run.new_items().await.unwrap().is_empty());
@@ -325,9 +387,9 @@ async fn guardrails_end_a_run_before_and_after() {
     let hello = script(&[(0, text("hello there"))]);
     let refuse = |_: &str| Err("no".to_owned());
     let run = started(agent("A", "s").guardrail(InputCheck::new("in", refuse)), &hello).await;
-    items_are_the_same("input tripwire", &told(&run).await, &[A]);
+    compare_items("input tripwire", &run, &[A]).await;
     let run = started(agent("A", "s").guardrail(OutputCheck::new("out", refuse)), &hello).await;
-    same("output tripwire", &told(&run).await, &[A, MESSAGE]);
+    compare("output tripwire", &run, &[A, MESSAGE]).await;
     let Outcome::Failed(error) = run.outcome().await.unwrap() else { panic!("it failed") };
     assert_eq!(error.code.as_deref(), Some("guardrail_tripped"));
 }
@@ -344,11 +406,11 @@ async fn a_pause_below_shows_above() {
     )
     .await;
     let outer = ["agent_updated Outer", "item tool_called agent=Outer"];
-    same("nested pause", &told(&run).await, &outer);
+    compare("nested pause", &run, &outer).await;
     let asked = run.interruptions().await.unwrap();
     assert_eq!((asked[0].tool.as_deref(), asked[0].agent.as_deref()), (Some("trade"), Some("Inner")));
     run.approve(&asked[0], false).await.unwrap();
     let outer =
         ["agent_updated Outer", "item tool_output agent=Outer", "item message_output_created agent=Outer"];
-    same("nested resume", &told(&run).await, &outer);
+    compare("nested resume", &run, &outer).await;
 }

@@ -66,6 +66,10 @@ pub struct Settings {
     /// `extra` goes to any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dialect: Option<String>,
+    /// What the model reads in place of the turns before this one and of the turn's own input. Only a program that
+    /// embeds the runner gives it: the server takes no such member.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub conversation: Option<Vec<Item>>,
     /// The caller's whole request, for a bare model whose provider speaks its dialect.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verbatim: Option<Map<String, Value>>,

@@ -20,6 +20,7 @@ mod upkeep;
 mod websocket;
 
 pub use app::App;
+pub use foreign::submit_of_list;
 pub use route::router;
 pub use runner::Agents;
 pub use serve::{AdminKeyFile, Options, Ready, Reload, Reloader, StartError, serve, tend};

@@ -29,6 +29,10 @@ pub enum Error {
     StateConflict(String),
     #[error("the output does not have the form that was asked for: {0}")]
     Output(serde_json::Error),
+    #[error("the input list cannot be run: {0}")]
+    InputList(String),
+    #[error("the input callback refused the conversation: {0}")]
+    InputCallback(String),
     #[error("the runtime was closed; the log has everything up to here")]
     Closed,
 }

@@ -1,7 +1,10 @@
 //! What a run gave so far, in the words of the OpenAI Agents SDK.
 
+use std::collections::BTreeMap;
+
 use riverrun_dialect::{Dialect, Frames, Options};
-use riverrun_event::{Input, Record};
+use riverrun_event::{ActionRequired, Input, Item, Part, Record, TurnId};
+use riverrun_fold::State;
 use serde_json::{Value, json};
 
 use super::standing::turn;
@@ -26,11 +29,31 @@ impl RunStream {
         self.current_agent().await
     }
 
-    /// The items of the run so far, as `run_item_stream_event` has them: `type`, `agent`, `raw_item`.
+    /// The items of the run so far, as `run_item_stream_event` has them: `type`, `agent`, `raw_item`. Calls that a
+    /// person was asked about have a `tool_approval_item` beside them, which no stream has.
     pub async fn new_items(&self) -> Result<Vec<Value>, Error> {
-        let frames = self.sdk_frames().await?.into_iter();
-        let items = frames.filter(|frame| frame["type"] == "run_item_stream_event");
-        Ok(items.map(|mut frame| frame["item"].take()).collect())
+        let asked = asked_calls(&self.state().await?, self.turn_id());
+        let (mut items, mut approvals) = (Vec::new(), Vec::new());
+        for mut frame in self.sdk_frames().await? {
+            let item = match frame["type"].as_str() {
+                Some("run_item_stream_event") => frame["item"].take(),
+                _ => Value::Null,
+            };
+            // The items of one model call come together, with nothing between them.
+            if item["type"] != "tool_call_item" {
+                items.append(&mut approvals);
+            } else if let Some(tool) = asked.get(item["raw_item"]["call_id"].as_str().unwrap_or_default()) {
+                let (agent, raw) = (&item["agent"], &item["raw_item"]);
+                approvals.push(json!({
+                    "type": "tool_approval_item", "agent": agent, "raw_item": raw, "tool_name": tool,
+                }));
+            }
+            if !item.is_null() {
+                items.push(item);
+            }
+        }
+        items.append(&mut approvals);
+        Ok(items)
     }
 
     /// The responses of the run's model calls that came to their end: the service's own objects where it speaks
@@ -46,10 +69,13 @@ impl RunStream {
     /// The conversation of this run as input for another one: what it was asked, and what came of it.
     pub async fn to_input_list(&self, mode: InputListMode) -> Result<Vec<Value>, Error> {
         let state = self.state().await?;
-        let asked = turn(&state, self.turn_id()).and_then(|turn| turn.input.as_ref()).map(asked);
-        let items = self.new_items().await?;
-        let items = items.into_iter().map(|mut item| item["raw_item"].take());
-        let list = asked.into_iter().chain(items).collect();
+        let known = turn(&state, self.turn_id());
+        let brought = known.into_iter().flat_map(|turn| turn.history.iter().filter_map(brought));
+        let asked = known.and_then(|turn| turn.input.as_ref()).map(asked);
+        let items = self.new_items().await?.into_iter();
+        let items = items.filter(|item| item["type"] != "tool_approval_item");
+        let items = items.map(|mut item| item["raw_item"].take());
+        let list = brought.chain(asked).chain(items).collect();
         Ok(match mode {
             InputListMode::PreserveAll => list,
             InputListMode::Normalized => normalized(list),
@@ -89,6 +115,40 @@ impl RunStream {
             at = last;
         }
         Ok(found)
+    }
+}
+
+/// The calls of the run's own task that a person was asked about, with the names of their tools.
+fn asked_calls(state: &State, id: &TurnId) -> BTreeMap<String, String> {
+    let root = turn(state, id).and_then(|turn| turn.task_id.as_ref());
+    let of_run = state.actions.iter().filter(|action| action.task_id.as_ref() == root);
+    let calls = of_run.filter_map(|action| {
+        let request: ActionRequired = action.request.to().ok()?;
+        Some((action.tool_call_id.as_ref()?.to_string(), request.tool_name.unwrap_or_default()))
+    });
+    calls.collect()
+}
+
+/// An item that came with the input, as an item of the Responses API.
+fn brought(item: &Item) -> Option<Value> {
+    let text = |parts: &Option<Vec<Part>>| -> String {
+        parts.iter().flatten().filter_map(Part::text).collect::<Vec<_>>().join("")
+    };
+    match item {
+        Item::Message(message) => {
+            let parts = message.content.clone().or_else(|| message.block_list.clone());
+            let role = message.role.as_deref().unwrap_or("assistant");
+            Some(json!({"role": role, "content": text(&parts)}))
+        }
+        Item::ToolCall(call) => Some(json!({
+            "type": "function_call", "call_id": call.call_id, "name": call.name, "arguments": call.arguments,
+        })),
+        Item::ToolResult(result) => {
+            let parts = result.content.clone().or_else(|| result.block_list.clone());
+            Some(json!({"type": "function_call_output", "call_id": result.call_id, "output": text(&parts)}))
+        }
+        Item::Hosted(hosted) => hosted.object()?.to().ok(),
+        Item::Reasoning(_) | Item::Handoff(_) | Item::Error(_) | Item::Other(_) => None,
     }
 }
 

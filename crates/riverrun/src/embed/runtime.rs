@@ -9,7 +9,8 @@ use riverrun_log::{Clock, Lease, NewSession, SessionKey, SystemClock};
 use riverrun_runner::Submit;
 use riverrun_server::edge::DEFAULT_TENANT;
 use riverrun_server::session::log_time;
-use riverrun_server::{App, tend};
+use riverrun_server::{App, submit_of_list, tend};
+use serde_json::Value;
 use tokio::task::JoinHandle;
 
 use super::{Agent, Builder, Error, RunStream};
@@ -80,7 +81,15 @@ impl Riverrun {
         self.submit(session, submit).await
     }
 
-    /// The same with everything that can be said of a turn: its id, its thread, what to do if the thread is busy.
+    /// Runs an agent in a session of its own on a list of items of the Responses API, such as
+    /// [`RunStream::to_input_list`] gives. Behind the result of a call nothing new needs to be said: the model reads it
+    /// and goes on.
+    pub async fn run_list(&self, agent: &str, list: &[Value]) -> Result<RunStream, Error> {
+        let submit = submit_of_list(agent, list).map_err(Error::InputList)?;
+        self.submit(&SessionId::from_bytes(fresh_id(&SystemClock)?), submit).await
+    }
+
+    /// Runs an agent in a session, with everything that can be said of a turn: its id, its thread, what to do if the thread is busy.
     pub async fn submit(&self, session: &SessionId, submit: Submit) -> Result<RunStream, Error> {
         let key = key(session);
         let new = NewSession {

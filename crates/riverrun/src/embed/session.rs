@@ -2,7 +2,7 @@
 
 use riverrun_event::{Input, Item, MessageItem, Part, SessionId};
 use riverrun_log::{NewSession, SessionKey};
-use riverrun_runner::{CommandError, Conversation};
+use riverrun_runner::{Busy, CommandError, Conversation, Settings, Submit};
 use riverrun_server::session::log_time;
 
 use super::runtime::key;
@@ -61,12 +61,88 @@ impl Session {
         self.home.run_in(self.id(), agent, input).await
     }
 
+    /// Runs an agent on what `callback` makes of the conversation: it gets the items of the session and those of the
+    /// new input, and answers what the model reads, in this order. The items in its answer that are not the session's
+    /// are what the session has of this input from then on, in the form that they have there; items of the session
+    /// that it leaves out stay in the session. It is called once, before anything is written, and the log has its
+    /// answer, so a restart or a retry does not call it again. It takes the place of the agent's `merge_history`.
+    ///
+    /// A session in which a run is at work refuses this.
+    pub async fn run_with(
+        &self,
+        agent: &str,
+        input: impl Into<Input>,
+        callback: impl FnOnce(Vec<Item>, Vec<Item>) -> Result<Vec<Item>, String>,
+    ) -> Result<RunStream, Error> {
+        let history = self.get_items(None).await?;
+        let conversation =
+            callback(history.clone(), vec![asked(input.into())]).map_err(Error::InputCallback)?;
+        let (history, input) = split(added(history, &conversation));
+        if history.is_empty() && input.is_none() {
+            let detail = "its answer has no item that the session does not have; answer one of the new input";
+            return Err(Error::InputCallback(detail.to_owned()));
+        }
+        let settings = Settings { conversation: Some(conversation), ..Settings::default() };
+        let submit = Submit {
+            agent: Some(agent.to_owned()),
+            input,
+            history,
+            settings: Some(settings),
+            busy: Busy::Reject,
+            ..Submit::default()
+        };
+        self.home.submit(self.id(), submit).await
+    }
+
     async fn ask(&self, asked: Conversation) -> Result<Vec<Item>, Error> {
         match self.home.app().runner().conversation(&self.key, asked).await {
             // Nothing was written into it yet.
             Err(CommandError::NoSession) => Ok(Vec::new()),
             answer => Ok(answer?),
         }
+    }
+}
+
+fn asked(input: Input) -> Item {
+    let parts = match input {
+        Input::Text(text) => vec![Part::plain(text)],
+        Input::Parts(parts) => parts,
+    };
+    Item::Message(MessageItem {
+        role: Some("user".to_owned()),
+        block_list: Some(parts),
+        status: Some("completed".to_owned()),
+        ..MessageItem::default()
+    })
+}
+
+/// The items that are not the session's. An item is the session's if it has the id of one, or is equal to one; each
+/// stands for one.
+fn added(mut history: Vec<Item>, conversation: &[Item]) -> Vec<Item> {
+    let has_same_id = |a: &Item, b: &Item| a.id().is_some_and(|id| !id.is_empty() && Some(id) == b.id());
+    let is_same = |a: &Item, b: &Item| has_same_id(a, b) || a == b;
+    let is_new = |item: &&Item| match history.iter().position(|known| is_same(known, item)) {
+        Some(index) => {
+            history.remove(index);
+            false
+        }
+        None => true,
+    };
+    conversation.iter().filter(is_new).cloned().collect()
+}
+
+/// A turn's input is the last thing that its user says; what is before it is brought along.
+fn split(mut added: Vec<Item>) -> (Vec<Item>, Option<Input>) {
+    let is_input = |item: &Item| match item {
+        Item::Message(message) => message.role.as_deref() == Some("user"),
+        _ => false,
+    };
+    match added.pop_if(|item| is_input(item)) {
+        Some(Item::Message(message)) => {
+            let parts = message.block_list.or(message.content).unwrap_or_default();
+            (added, Some(Input::Parts(parts)))
+        }
+        Some(_) | None => (added, None),
     }
 }
 

@@ -39,7 +39,9 @@ impl Trigger {
 impl Actor {
     /// True if older turns are being summarised first; the model is called after that.
     pub(super) async fn compact(&mut self, task: &TaskId, page: &mut Page) -> bool {
-        let limit = self.persona(task).and_then(|persona| persona.spec.compact_at_tokens);
+        // A conversation that came with the turn is read as it is.
+        let persona = self.persona(task).filter(|persona| persona.settings.conversation.is_none());
+        let limit = persona.and_then(|persona| persona.spec.compact_at_tokens);
         let Some(limit) = limit.filter(|_| !self.compacted.contains(task)) else { return false };
         self.compacted.insert(task.clone());
         self.summarise_past(task, Trigger::Tokens(limit), page).await

@@ -87,7 +87,7 @@ impl Actor {
     }
 
     /// Takes the newest item back. Its turn leaves the conversation, and the items before it in that turn are written
-    /// again.
+    /// again, as two turns: taking back all of n items writes each about log n times.
     async fn pop_item(&mut self, thread: &ThreadId) -> Result<Option<Item>, Refusal> {
         let mut removed = Vec::new();
         for turn in self.conversation_turns(thread).into_iter().rev() {
@@ -122,8 +122,11 @@ impl Actor {
         page.push(EventType::HistoryRollbackCompleted, &scope, &rollback);
         let is_removed = |turn: &TurnId| removed.contains(turn);
         self.write_turn_list(thread, is_removed, &scope, &mut page);
-        if !remaining.is_empty() {
-            self.write_added(thread, remaining, false, &mut page);
+        // In halves, so that taking back the next items writes few again.
+        let mut remaining = remaining;
+        let newer = remaining.split_off(remaining.len() / 2);
+        for half in [remaining, newer].into_iter().filter(|half| !half.is_empty()) {
+            self.write_added(thread, half, false, &mut page);
         }
         self.append_once(&mut page).await?;
         Ok(())

@@ -21,29 +21,48 @@ const MOST_TURNS: usize = 256;
 impl Actor {
     /// What the model of this task reads. Err says why the agent's own way of putting it together failed.
     pub(super) async fn history(&mut self, task: &TaskId, provider: &str) -> Result<Vec<History>, String> {
-        let (mut past, mut out) = (Vec::new(), Vec::new());
-        let Some((turn, view)) = self.view.task(task) else { return Ok(out) };
-        let (turn_id, thread, is_root) = (turn.turn.clone(), turn.thread.clone(), view.parent.is_none());
-        if is_root {
-            self.past(&thread, &turn_id, None, &mut past).await;
-        }
+        let is_root = self.view.task(task).is_some_and(|(_, view)| view.parent.is_none());
+        let mut out = match is_root {
+            true => self.read_before(task, provider).await?,
+            false => self.objective(task),
+        };
+        out.append(&mut self.own_items(task, provider));
         let Some((_, view)) = self.view.task(task) else { return Ok(out) };
         let known = self.state.tasks.iter().find(|known| known.task_id == *task);
-        if is_root {
-            if let Some(turn) = self.state.turns.iter().find(|known| known.turn_id == turn_id) {
-                history::asked(turn, &Making::Given { provider }, &mut out);
-            }
-        } else if let Some(objective) = known.and_then(|known| known.objective.clone()) {
-            history::user(&Input::Text(objective), &mut out);
-        }
-        let merge = self.persona(task).and_then(|persona| persona.spec.merge.clone()).filter(|_| is_root);
-        let mut out = history::merged(past, out, merge.as_ref())?;
-        out.append(&mut self.own_items(task, provider));
         if view.repairs > 0 && view.is_call_due {
             let told = repair(known, view.misfit.as_deref().unwrap_or("it does not fit"));
             history::user(&Input::Text(told), &mut out);
         }
         Ok(history::pair(out))
+    }
+
+    /// What the model of a root task reads before its own items: the conversation and the turn's input, as the turn
+    /// itself or its agent puts them together.
+    async fn read_before(&mut self, task: &TaskId, provider: &str) -> Result<Vec<History>, String> {
+        let (mut past, mut asked) = (Vec::new(), Vec::new());
+        let (Some(persona), Some((turn, _))) = (self.persona(task), self.view.task(task)) else {
+            return Ok(asked);
+        };
+        let (turn_id, thread) = (turn.turn.clone(), turn.thread.clone());
+        if let Some(conversation) = &persona.settings.conversation {
+            history::items(conversation, |_| false, &Making::Past, &mut asked);
+            return Ok(asked);
+        }
+        self.past(&thread, &turn_id, None, &mut past).await;
+        if let Some(turn) = self.state.turns.iter().find(|known| known.turn_id == turn_id) {
+            history::asked(turn, &Making::Given { provider }, &mut asked);
+        }
+        history::merged(past, asked, persona.spec.merge.as_ref())
+    }
+
+    /// What a sub-agent is to do.
+    fn objective(&self, task: &TaskId) -> Vec<History> {
+        let mut out = Vec::new();
+        let known = self.state.tasks.iter().find(|known| known.task_id == *task);
+        if let Some(objective) = known.and_then(|known| known.objective.clone()) {
+            history::user(&Input::Text(objective), &mut out);
+        }
+        out
     }
 
     /// What was said before a request that goes out in the caller's own words.

@@ -115,6 +115,34 @@ fn submit(call: &ModelCall) -> Submit {
     }
 }
 
+/// A turn whose input is a list of items of the Responses API, or what is wrong with the list.
+pub fn submit_of_list(agent: &str, list: &[Value]) -> Result<Submit, String> {
+    let body = json!({"model": agent, "input": list}).to_string();
+    let mut call =
+        riverrun_dialect::responses::request::decode(body.as_bytes()).map_err(|failure| failure.message)?;
+    if let Some(failure) = call.unknown.pop() {
+        return Err(failure.message);
+    }
+    let is_foreign = |item: &InputItem| matches!(item, InputItem::Decision { .. } | InputItem::Other { .. });
+    if let Some(index) = call.input.iter().position(is_foreign) {
+        let kind = list[index]["type"].as_str().unwrap_or("unknown");
+        return Err(format!("input[{index}]: an item of the type `{kind}` belongs to the run that made it"));
+    }
+    let (history, input) = split(&call.input);
+    let history = items(history);
+    if history.is_empty() && input.is_none() {
+        return Err("the list has no items that a model reads".to_owned());
+    }
+    let instructions = settings(&call).instructions;
+    Ok(Submit {
+        agent: Some(agent.to_owned()),
+        input,
+        history,
+        settings: instructions.map(|text| Settings { instructions: Some(text), ..Settings::default() }),
+        ..Submit::default()
+    })
+}
+
 /// The last thing that the user said is the input; what stands before it is history. A call that ends with tool
 /// results says nothing new: all of it is history.
 fn split(items: &[InputItem]) -> (&[InputItem], Option<Input>) {
