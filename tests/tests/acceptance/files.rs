@@ -55,6 +55,7 @@ fn answer(mut stream: TcpStream, asked: &Mutex<Vec<String>>, released: &Mutex<Re
         // What its server calls it is not what it is.
         "/report.pdf" => ("200 OK\r\ncontent-type: text/plain", pdf()),
         "/sales.csv" => ("200 OK\r\ncontent-type: text/csv", b"region,profit\nnorth,7\n".to_vec()),
+        "/eater.pdf" => ("200 OK", eater()),
         "/slow.csv" => {
             let _ = released.lock().unwrap().recv();
             ("200 OK\r\ncontent-type: text/csv", b"late,1\n".to_vec())
@@ -67,6 +68,12 @@ fn answer(mut stream: TcpStream, asked: &Mutex<Vec<String>>, released: &Mutex<Re
     let _ = stream.write_all(&body);
 }
 
+/// A PDF of 30 MiB whose only array takes a hundred times as much memory once it is parsed.
+fn eater() -> Vec<u8> {
+    let numbers = "1 ".repeat(15 << 20);
+    pdf_of(&["<< /Type /Catalog /Pages 2 0 R >>".to_owned(), format!("[{numbers}]")])
+}
+
 /// A PDF of two pages.
 fn pdf() -> Vec<u8> {
     let text = |text: &str| {
@@ -74,7 +81,9 @@ fn pdf() -> Vec<u8> {
         format!("<< /Length {} >>\nstream\n{content}\nendstream", content.len())
     };
     let page = |content: usize| {
-        format!("<< /Type /Page /Parent 2 0 R /Resources << /Font << /F1 3 0 R >> >> /Contents {content} 0 R >>")
+        format!(
+            "<< /Type /Page /Parent 2 0 R /Resources << /Font << /F1 3 0 R >> >> /Contents {content} 0 R >>"
+        )
     };
     let objects = [
         "<< /Type /Catalog /Pages 2 0 R >>".to_owned(),
@@ -85,13 +94,20 @@ fn pdf() -> Vec<u8> {
         page(7),
         text("The north did best"),
     ];
+    pdf_of(&objects)
+}
+
+fn pdf_of(objects: &[String]) -> Vec<u8> {
     let (mut out, mut table) = ("%PDF-1.7\n".to_owned(), "0000000000 65535 f \n".to_owned());
     for (at, object) in objects.iter().enumerate() {
         table.push_str(&format!("{:010} 00000 n \n", out.len()));
         out.push_str(&format!("{} 0 obj\n{object}\nendobj\n", at + 1));
     }
     let start = out.len();
-    out.push_str(&format!("xref\n0 {0}\n{table}trailer\n<< /Size {0} /Root 1 0 R >>\nstartxref\n{start}\n%%EOF\n", objects.len() + 1));
+    out.push_str(&format!(
+        "xref\n0 {0}\n{table}trailer\n<< /Size {0} /Root 1 0 R >>\nstartxref\n{start}\n%%EOF\n",
+        objects.len() + 1
+    ));
     out.into_bytes()
 }
 
@@ -120,7 +136,8 @@ model = "own/m-1"
 
 fn submit(stage: &Stage, turn: &str, urls: &[String]) {
     let files = urls.iter().map(|url| json!({"type": "file", "url": url}));
-    let input: Vec<Value> = std::iter::once(json!({"type": "text", "text": "Sum it up."})).chain(files).collect();
+    let input: Vec<Value> =
+        std::iter::once(json!({"type": "text", "text": "Sum it up."})).chain(files).collect();
     let body = json!({"turnId": turn, "agent": "reader", "input": input});
     assert_eq!(stage.world.post("/v1/sessions/s/turns", &body).unwrap().0, 202);
 }
@@ -159,7 +176,11 @@ fn files_of_an_input_are_read_before_the_model_and_shown_to_their_user() {
     let of = |wanted: &str| events.iter().filter(|event| event["type"] == wanted).collect::<Vec<_>>();
     assert_eq!(of("file.processing.started").len(), 4);
     let ended = [of("file.processing.completed"), of("file.processing.failed")].concat();
-    assert!(ended.iter().all(|end| end["sequence"].as_u64() < find(&events, "model.requested")["sequence"].as_u64()));
+    assert!(
+        ended
+            .iter()
+            .all(|end| end["sequence"].as_u64() < find(&events, "model.requested")["sequence"].as_u64())
+    );
     let read = |name: &str| {
         let end = ended.iter().find(|end| end["payload"]["name"] == name);
         end.unwrap_or_else(|| panic!("{name}: {ended:#?}"))["payload"].clone()
@@ -174,7 +195,10 @@ fn files_of_an_input_are_read_before_the_model_and_shown_to_their_user() {
     assert_eq!(of("file.processing.completed").len(), 2);
     let failed = of("file.processing.failed");
     let codes: Vec<&Value> = failed.iter().map(|end| &end["payload"]["error"]["code"]).collect();
-    assert!(codes.contains(&&json!("not_fetched")) && codes.contains(&&json!("address_refused")), "{codes:?}");
+    assert!(
+        codes.contains(&&json!("not_fetched")) && codes.contains(&&json!("address_refused")),
+        "{codes:?}"
+    );
 
     // What the model read.
     let body = String::from_utf8(service.bodies().remove(0)).unwrap();
@@ -194,12 +218,23 @@ fn files_of_an_input_are_read_before_the_model_and_shown_to_their_user() {
     // What the user saw: one block before everything else.
     let shown = frames(&stage, None);
     let block = &shown[1]["content_block"];
-    assert_eq!((&shown[1]["index"], &block["type"], &block["status"]), (&json!(0), &json!("file_processing"), &json!("processing")));
+    assert_eq!(
+        (&shown[1]["index"], &block["type"], &block["status"]),
+        (&json!(0), &json!("file_processing"), &json!("processing"))
+    );
     assert_eq!(block["files"].as_array().unwrap().len(), 4);
-    let deltas: Vec<&Value> = shown.iter().map(|frame| &frame["delta"]).filter(|delta| delta["type"] == "file_processing_delta").collect();
+    let deltas: Vec<&Value> = shown
+        .iter()
+        .map(|frame| &frame["delta"])
+        .filter(|delta| delta["type"] == "file_processing_delta")
+        .collect();
     let last = deltas.last().unwrap();
-    assert_eq!((&last["status"], &last["message"]), (&json!("completed"), &json!("Processed 4 files, 2 failed")));
-    let statuses: Vec<&str> = last["files"].as_array().unwrap().iter().map(|file| file["status"].as_str().unwrap()).collect();
+    assert_eq!(
+        (&last["status"], &last["message"]),
+        (&json!("completed"), &json!("Processed 4 files, 2 failed"))
+    );
+    let statuses: Vec<&str> =
+        last["files"].as_array().unwrap().iter().map(|file| file["status"].as_str().unwrap()).collect();
     assert_eq!(statuses, ["completed", "completed", "failed", "failed"]);
     assert!(!shown.iter().any(|frame| frame.to_string().contains(secret)));
 
@@ -211,7 +246,10 @@ fn files_of_an_input_are_read_before_the_model_and_shown_to_their_user() {
         assert_eq!(ends.count(), 1, "after {cut}: {shown:#?}");
     }
     let history = stage.world.get("/v2/sessions/s/history").unwrap().to_string();
-    assert!(history.contains("\"file_processing\"") && history.contains("Processed 4 files, 2 failed"), "{history}");
+    assert!(
+        history.contains("\"file_processing\"") && history.contains("Processed 4 files, 2 failed"),
+        "{history}"
+    );
     let state = stage.world.get("/v1/sessions/s/state").unwrap();
     let state = if state["turns"].is_null() { &state["state"] } else { &state };
     assert_eq!(state["turns"][0]["files"].as_array().map(Vec::len), Some(4), "{state}");
@@ -235,7 +273,29 @@ fn files_are_read_on_by_the_next_owner_after_a_kill() {
     assert_eq!(events.last().unwrap()["type"], "turn.completed", "{:?}", kinds(&events));
     let count = |wanted: &str| kinds(&events).iter().filter(|kind| **kind == wanted).count();
     assert_eq!((count("file.processing.started"), count("file.processing.completed")), (2, 2));
-    assert_eq!((files.asked("/sales.csv"), files.asked("/slow.csv")), (1, 2), "only what was open is read again");
+    assert_eq!(
+        (files.asked("/sales.csv"), files.asked("/slow.csv")),
+        (1, 2),
+        "only what was open is read again"
+    );
     let body = String::from_utf8(service.bodies().remove(0)).unwrap();
     assert!(body.contains("north,7") && body.contains("late,1"), "{body}");
+}
+
+#[test]
+fn a_file_that_takes_too_much_memory_ends_alone() {
+    let (files, service) = (Files::start(), Service::start(vec![well("done")]));
+    let folder = tempfile::tempdir().unwrap();
+    let stage = stage("files-hostile", folder.path(), &files, &service);
+    submit(&stage, "t1", &[files.url("/eater.pdf"), files.url("/sales.csv")]);
+    let events = stage.until_ended("t1");
+    assert_eq!(events.last().unwrap()["type"], "turn.completed", "{:?}", kinds(&events));
+    let failed = &find(&events, "file.processing.failed")["payload"];
+    assert_eq!(
+        (&failed["error"]["code"], &failed["size"]),
+        (&json!("crashed"), &json!(eater().len())),
+        "{failed}"
+    );
+    let body = String::from_utf8(service.bodies().remove(0)).unwrap();
+    assert!(body.contains("north,7") && body.contains("could not be read"), "{body}");
 }

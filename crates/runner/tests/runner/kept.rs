@@ -196,11 +196,8 @@ async fn a_request_brings_along_only_so_much() {
     for byte in 1..=3_u8 {
         let mut bytes = b"\x89PNG\r\n\x1a\n".to_vec();
         bytes.resize(12 << 20, byte);
-        let new = riverrun_log::NewBlob {
-            session: None,
-            media_type: "image/png".to_owned(),
-            bytes: bytes.into(),
-        };
+        let new =
+            riverrun_log::NewBlob { session: None, media_type: "image/png".to_owned(), bytes: bytes.into() };
         let stored = stage.log.put_blob(&stage.key.tenant, new).await.unwrap();
         let file_ref = Some(BlobRef::Bare(stored.reference.to_string()));
         parts.push(Block::Image(riverrun_event::ImageBlock { file_ref, ..Default::default() }));

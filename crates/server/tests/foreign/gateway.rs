@@ -94,7 +94,14 @@ async fn what_is_named_in_the_blob_store_reaches_every_service() {
         let answer = post(&server, "/v1/responses", &[], &asked).await;
         assert_eq!(answer.status, status, "{}", answer.text());
     }
-    assert!(upstream.calls().pop().expect("a request").to_string().contains("data:image/webp;base64,UklGRjAwMDBXRUJQ"));
+    assert!(
+        upstream
+            .calls()
+            .pop()
+            .expect("a request")
+            .to_string()
+            .contains("data:image/webp;base64,UklGRjAwMDBXRUJQ")
+    );
     server.stop().await;
 }
 
