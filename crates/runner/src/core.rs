@@ -29,7 +29,7 @@ pub(crate) struct Core {
     /// Sessions whose state is read at the same time.
     pub loads: Semaphore,
     /// Files of inputs that are read at the same time.
-    pub file_places: Arc<Semaphore>,
+    pub file_slots: Arc<Semaphore>,
     pub timers: Timers,
     pub turns: Arc<TurnCounts>,
     /// Cancelled when nothing new may begin: what is open ends, and is written down.
@@ -69,7 +69,7 @@ impl Core {
             options,
             calls,
             loads: Semaphore::new(64),
-            file_places: Arc::new(Semaphore::new(FILES_AT_ONCE)),
+            file_slots: Arc::new(Semaphore::new(FILES_AT_ONCE)),
             timers: Timers::default(),
             turns: Arc::default(),
             hand_over: CancellationToken::new(),

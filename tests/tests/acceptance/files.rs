@@ -55,6 +55,7 @@ fn answer(mut stream: TcpStream, asked: &Mutex<Vec<String>>, released: &Mutex<Re
         // What its server calls it is not what it is.
         "/report.pdf" => ("200 OK\r\ncontent-type: text/plain", pdf()),
         "/sales.csv" => ("200 OK\r\ncontent-type: text/csv", b"region,profit\nnorth,7\n".to_vec()),
+        "/eater.pdf" => ("200 OK", eater()),
         "/slow.csv" => {
             let _ = released.lock().unwrap().recv();
             ("200 OK\r\ncontent-type: text/csv", b"late,1\n".to_vec())
@@ -65,6 +66,12 @@ fn answer(mut stream: TcpStream, asked: &Mutex<Vec<String>>, released: &Mutex<Re
     // Whoever asked may have been killed.
     let _ = write!(stream, "HTTP/1.1 {head}\r\ncontent-length: {}\r\nconnection: close\r\n\r\n", body.len());
     let _ = stream.write_all(&body);
+}
+
+/// A PDF of 30 MiB whose only array takes a hundred times as much memory once it is parsed.
+fn eater() -> Vec<u8> {
+    let numbers = "1 ".repeat(15 << 20);
+    pdf_of(&["<< /Type /Catalog /Pages 2 0 R >>".to_owned(), format!("[{numbers}]")])
 }
 
 /// A PDF of two pages.
@@ -87,6 +94,10 @@ fn pdf() -> Vec<u8> {
         page(7),
         text("The north did best"),
     ];
+    pdf_of(&objects)
+}
+
+fn pdf_of(objects: &[String]) -> Vec<u8> {
     let (mut out, mut table) = ("%PDF-1.7\n".to_owned(), "0000000000 65535 f \n".to_owned());
     for (at, object) in objects.iter().enumerate() {
         table.push_str(&format!("{:010} 00000 n \n", out.len()));
@@ -269,4 +280,22 @@ fn files_are_read_on_by_the_next_owner_after_a_kill() {
     );
     let body = String::from_utf8(service.bodies().remove(0)).unwrap();
     assert!(body.contains("north,7") && body.contains("late,1"), "{body}");
+}
+
+#[test]
+fn a_file_that_takes_too_much_memory_ends_alone() {
+    let (files, service) = (Files::start(), Service::start(vec![well("done")]));
+    let folder = tempfile::tempdir().unwrap();
+    let stage = stage("files-hostile", folder.path(), &files, &service);
+    submit(&stage, "t1", &[files.url("/eater.pdf"), files.url("/sales.csv")]);
+    let events = stage.until_ended("t1");
+    assert_eq!(events.last().unwrap()["type"], "turn.completed", "{:?}", kinds(&events));
+    let failed = &find(&events, "file.processing.failed")["payload"];
+    assert_eq!(
+        (&failed["error"]["code"], &failed["size"]),
+        (&json!("crashed"), &json!(eater().len())),
+        "{failed}"
+    );
+    let body = String::from_utf8(service.bodies().remove(0)).unwrap();
+    assert!(body.contains("north,7") && body.contains("could not be read"), "{body}");
 }

@@ -11,7 +11,7 @@ from .step import Step, put_if_told
 _MOST_FILES = 100
 """Files of one turn that the state holds; the log has those beyond it."""
 
-_TOLD = (
+_REPORTED = (
     "count",
     "source",
     "name",
@@ -29,30 +29,30 @@ _TOLD = (
 def file(status: str) -> Callable[[Step, dict[str, Any]], None]:
     """A file that is announced again begins anew. One that was never announced is taken as it is."""
 
-    def rule(step: Step, told: dict[str, Any]) -> None:
+    def rule(step: Step, reported: dict[str, Any]) -> None:
         turn_id = step.scope.get("turnId")
         turn = None if turn_id is None else step.derived.turns.get(turn_id)
         if turn is None:
-            return ledger(step, told)
+            return ledger(step, reported)
         known = step.state["turns"][turn].get("files", [])
-        at = next((at for at, known in enumerate(known) if known["fileId"] == told["fileId"]), None)
+        at = next((at for at, known in enumerate(known) if known["fileId"] == reported["fileId"]), None)
         if at is None and len(known) >= _MOST_FILES:
-            return ledger(step, told)
+            return ledger(step, reported)
         files = step.own_list(step.turn(turn), "files")
         if at is None:
-            files.append(_merged({}, status, told))
+            files.append(_merged({}, status, reported))
         else:
-            files[at] = _merged(files[at], status, told)
+            files[at] = _merged(files[at], status, reported)
         return step.change()
 
     return rule
 
 
-def _merged(before: dict[str, Any], status: str, told: dict[str, Any]) -> dict[str, Any]:
+def _merged(before: dict[str, Any], status: str, reported: dict[str, Any]) -> dict[str, Any]:
     """What an earlier reading found says nothing about the one that begins."""
     file = {} if status == "running" else dict(before)
     file.pop("error", None)
-    file.update(fileId=told["fileId"], status=status)
-    for name in _TOLD:
-        put_if_told(file, name, told.get(name))
+    file.update(fileId=reported["fileId"], status=status)
+    for name in _REPORTED:
+        put_if_told(file, name, reported.get(name))
     return file

@@ -13,33 +13,33 @@ const MOST_FILES = 100;
 type FileStatus = "running" | "completed" | "failed";
 
 /** A file that is announced again begins anew. One that was never announced is taken as it is. */
-export function file(status: FileStatus): (step: Step, told: FileProcessing) => void {
-  return (step, told) => {
+export function file(status: FileStatus): (step: Step, reported: FileProcessing) => void {
+  return (step, reported) => {
     const turn = findTurn(step, step.event.scope.turnId);
     if (turn === undefined) return ledger(step);
     const known = step.state.turns[turn]?.files ?? [];
-    const at = known.findIndex((file) => file.fileId === told.fileId);
+    const at = known.findIndex((file) => file.fileId === reported.fileId);
     if (at < 0 && known.length >= MOST_FILES) return ledger(step);
     const files = step.ownList(step.turn(turn), "files");
-    files[at < 0 ? files.length : at] = merged(known[at], status, told);
+    files[at < 0 ? files.length : at] = merged(known[at], status, reported);
     step.change();
   };
 }
 
 /** What an earlier reading found says nothing about the one that begins. */
-function merged(before: TurnFile | undefined, status: FileStatus, told: FileProcessing): TurnFile {
-  const file: TurnFile = { ...(status !== "running" && before), fileId: told.fileId, status };
+function merged(before: TurnFile | undefined, status: FileStatus, reported: FileProcessing): TurnFile {
+  const file: TurnFile = { ...(status !== "running" && before), fileId: reported.fileId, status };
   delete file.error;
-  putIfTold(file, "count", told.count);
-  putIfTold(file, "source", told.source);
-  putIfTold(file, "name", told.name);
-  putIfTold(file, "url", told.url);
-  putIfTold(file, "mediaType", told.mediaType);
-  putIfTold(file, "size", told.size);
-  putIfTold(file, "pages", told.pages);
-  putIfTold(file, "handling", told.handling);
-  putIfTold(file, "outputRef", told.outputRef);
-  putIfTold(file, "truncated", told.truncated);
-  putIfTold(file, "error", told.error);
+  putIfTold(file, "count", reported.count);
+  putIfTold(file, "source", reported.source);
+  putIfTold(file, "name", reported.name);
+  putIfTold(file, "url", reported.url);
+  putIfTold(file, "mediaType", reported.mediaType);
+  putIfTold(file, "size", reported.size);
+  putIfTold(file, "pages", reported.pages);
+  putIfTold(file, "handling", reported.handling);
+  putIfTold(file, "outputRef", reported.outputRef);
+  putIfTold(file, "truncated", reported.truncated);
+  putIfTold(file, "error", reported.error);
   return file;
 }

@@ -94,7 +94,7 @@ fn a_cut_or_senseless_pdf_is_damaged() {
 #[test]
 fn a_document_that_unpacks_without_end_is_too_large() {
     let paragraph = "<w:p></w:p>".repeat(1 << 13);
-    let bytes = docx(&vec![paragraph.as_str(); 800], None);
+    let bytes = docx(&[paragraph.as_str(); 800], None);
     assert!(bytes.len() < 4 << 20);
     assert_eq!(code(soon(&bytes, "bomb.docx")), Some(FileErrorCode::TooLarge));
 }

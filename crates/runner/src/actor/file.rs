@@ -26,19 +26,19 @@ impl Actor {
         let count = number(known.len() + files.iter().filter(|file| !is_known(file)).count());
         let fresh: Vec<Attached> = files.iter().filter(|file| !is_known(file)).cloned().collect();
         for (at, file) in fresh.iter().enumerate() {
-            let told = announced(file, known.len() + at, count);
-            page.push(EventType::FileProcessingStarted, &scope, &told);
+            let facts = announced(file, known.len() + at, count);
+            page.push(EventType::FileProcessingStarted, &scope, &facts);
         }
         let most = self.core.options.files.files;
-        let place = |file: &Attached| {
+        let position = |file: &Attached| {
             let ids = known.iter().chain(fresh.iter().map(|file| &file.id));
             ids.into_iter().position(|id| *id == file.id).unwrap_or(usize::MAX)
         };
-        let (readable, refused): (Vec<_>, Vec<_>) = files.into_iter().partition(|file| place(file) < most);
+        let (readable, refused): (Vec<_>, Vec<_>) = files.into_iter().partition(|file| position(file) < most);
         for file in refused {
             let error = Some(error_info("too_many_files", format!("a turn reads {most} files at most")));
-            let told = FileProcessing { file_id: file.id, error, ..FileProcessing::default() };
-            page.push(EventType::FileProcessingFailed, &scope, &told);
+            let facts = FileProcessing { file_id: file.id, error, ..FileProcessing::default() };
+            page.push(EventType::FileProcessingFailed, &scope, &facts);
         }
         if !readable.is_empty() {
             let readings = self.file_readings(task, readable);
@@ -57,14 +57,14 @@ impl Actor {
     fn file_readings(&self, task: &TaskId, files: Vec<Attached>) -> FileReadings {
         let persona = self.persona(task);
         let models = persona.as_ref().map_or(0, |persona| persona.spec.models.len());
-        let dialects = (0..models).filter_map(|place| persona.as_ref()?.model(&self.registry, place));
+        let dialects = (0..models).filter_map(|at| persona.as_ref()?.model(&self.registry, at));
         FileReadings {
             files,
             dialects: dialects.map(|(provider, _)| provider.speaks()).collect(),
             options: self.core.options.files.clone(),
             log: self.core.journal.log().clone(),
             key: self.key.clone(),
-            places: self.core.file_places.clone(),
+            slots: self.core.file_slots.clone(),
         }
     }
 
@@ -106,8 +106,8 @@ impl Actor {
     pub(super) fn file_ended(&mut self, task: &TaskId, end: &FileEnd, page: &mut Page) {
         let Some((_, view)) = self.view.task(task) else { return };
         match end.is_read {
-            true => page.push(EventType::FileProcessingCompleted, &view.scope, &end.told),
-            false => page.push(EventType::FileProcessingFailed, &view.scope, &end.told),
+            true => page.push(EventType::FileProcessingCompleted, &view.scope, &end.facts),
+            false => page.push(EventType::FileProcessingFailed, &view.scope, &end.facts),
         }
     }
 
@@ -120,8 +120,8 @@ impl Actor {
         let open = known.into_iter().flat_map(|turn| &turn.files).filter(|file| !file.status.is_terminal());
         for file in open {
             let error = Some(error_info(code, "the work ended while the file was read"));
-            let told = FileProcessing { file_id: file.file_id.clone(), error, ..FileProcessing::default() };
-            page.push(EventType::FileProcessingFailed, &view.scope, &told);
+            let facts = FileProcessing { file_id: file.file_id.clone(), error, ..FileProcessing::default() };
+            page.push(EventType::FileProcessingFailed, &view.scope, &facts);
         }
     }
 

@@ -37,14 +37,14 @@ pub(crate) struct FileReadings {
     pub log: Arc<dyn Log>,
     pub key: SessionKey,
     /// Files that the server reads at the same time.
-    pub places: Arc<Semaphore>,
+    pub slots: Arc<Semaphore>,
 }
 
 /// What became of one file.
 #[derive(Debug)]
 pub(crate) struct FileEnd {
     pub is_read: bool,
-    pub told: FileProcessing,
+    pub facts: FileProcessing,
 }
 
 pub(crate) async fn read_files(
@@ -65,14 +65,14 @@ pub(crate) async fn read_files(
 async fn read_one(at: usize, readings: Arc<FileReadings>) -> FileEnd {
     let file = &readings.files[at];
     // Closed only when the server ends.
-    let _place = readings.places.acquire().await;
+    let _slot = readings.slots.acquire().await;
     let began = Instant::now();
-    let mut told = FileProcessing { file_id: file.id.clone(), ..FileProcessing::default() };
-    let error = read_into(file, &readings, &mut told).await.err();
-    told.duration_ms = u64::try_from(began.elapsed().as_millis()).ok();
+    let mut facts = FileProcessing { file_id: file.id.clone(), ..FileProcessing::default() };
+    let error = read_into(file, &readings, &mut facts).await.err();
+    facts.duration_ms = u64::try_from(began.elapsed().as_millis()).ok();
     let is_read = error.is_none();
-    told.error = error;
-    FileEnd { is_read, told }
+    facts.error = error;
+    FileEnd { is_read, facts }
 }
 
 fn failure(code: &str, message: impl Into<String>) -> ErrorInfo {
@@ -88,21 +88,21 @@ fn failure(code: &str, message: impl Into<String>) -> ErrorInfo {
 async fn read_into(
     file: &Attached,
     readings: &FileReadings,
-    told: &mut FileProcessing,
+    facts: &mut FileProcessing,
 ) -> Result<(), ErrorInfo> {
     let options = &readings.options;
     let found = content(file, readings).await?;
     let name = file.name.clone().or(found.name);
     let declared = found.content_type.or_else(|| file.declared.clone());
-    told.name = name.clone();
-    told.size = Some(found.bytes.len() as u64);
+    facts.name = name.clone();
+    facts.size = Some(found.bytes.len() as u64);
     if found.bytes.is_empty() {
         return Err(failure("empty", "the file is empty"));
     }
     let file_type = detect_file(&found.bytes, name.as_deref(), declared.as_deref());
     let essence = declared.as_deref().map(|declared| declared.split(';').next().unwrap_or_default().trim());
-    told.declared_media_type = essence.filter(|essence| *essence != file_type.media_type).map(str::to_owned);
-    told.media_type = Some(file_type.media_type.clone());
+    facts.declared_media_type = essence.filter(|essence| *essence != file_type.media_type).map(str::to_owned);
+    facts.media_type = Some(file_type.media_type.clone());
     let is_native = readings.dialects.iter().all(|dialect| accepts_file(*dialect, &file_type.media_type));
     let charset = declared.as_deref().and_then(charset_of);
     let limits =
@@ -111,21 +111,21 @@ async fn read_into(
     let read = read_file(reading, found.bytes).await;
     if is_native {
         // The service reads it; how many pages it has is not worth a failure.
-        told.pages = read.ok().and_then(|read| read.pages);
-        told.handling = Some("native".to_owned());
+        facts.pages = read.ok().and_then(|read| read.pages);
+        facts.handling = Some("native".to_owned());
         return Ok(());
     }
     let read = read.map_err(|error| failure(error.code.as_str(), error.message))?;
-    told.pages = read.pages;
+    facts.pages = read.pages;
     let text = read.text.unwrap_or_default();
-    told.handling = Some("text".to_owned());
-    told.truncated = text.is_cut.then_some(true);
-    store(redact::text(text.text), readings, told).await
+    facts.handling = Some("text".to_owned());
+    facts.truncated = text.is_cut.then_some(true);
+    store(redact::text(text.text), readings, facts).await
 }
 
-async fn store(text: String, readings: &FileReadings, told: &mut FileProcessing) -> Result<(), ErrorInfo> {
-    told.text_size = Some(text.len() as u64);
-    told.preview = Some(preview(&text).to_owned());
+async fn store(text: String, readings: &FileReadings, facts: &mut FileProcessing) -> Result<(), ErrorInfo> {
+    facts.text_size = Some(text.len() as u64);
+    facts.preview = Some(preview(&text).to_owned());
     let blob = NewBlob {
         session: Some(readings.key.session.clone()),
         media_type: "text/plain; charset=utf-8".to_owned(),
@@ -134,7 +134,7 @@ async fn store(text: String, readings: &FileReadings, told: &mut FileProcessing)
     let stored = readings.log.put_blob(&readings.key.tenant, blob).await;
     let stored =
         stored.map_err(|error| failure("not_stored", format!("its text was not stored: {error}")))?;
-    told.output_ref = Some(BlobRef::Bare(stored.reference.to_string()));
+    facts.output_ref = Some(BlobRef::Bare(stored.reference.to_string()));
     Ok(())
 }
 
