@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use riverrun_server::Limits;
+use riverrun_server::edge::Limits;
 use serde_json::{Value, json};
 
 use crate::agents::agents;
