@@ -1,10 +1,12 @@
 //! The whole text of a tool's result, for readers of a block that shows its beginning.
 
+use std::borrow::Cow;
+
 use axum::extract::{Path, Request, State};
 use axum::response::{IntoResponse, Response};
 use http::header::{CONTENT_DISPOSITION, CONTENT_SECURITY_POLICY, CONTENT_TYPE};
 use riverrun_dialect::{Dialect, blocks};
-use riverrun_event::{Item, cut_size, cut_text};
+use riverrun_event::{Item, cut_size, cut_text, preview};
 use riverrun_log::BlobRef;
 
 use crate::app::App;
@@ -46,13 +48,14 @@ async fn whole(app: &App, caller: &Caller, texts: &[&str]) -> Result<String, Pro
             Some((_, reference)) => app.log().blob(caller.tenant(), reference).await?,
             None => None,
         };
-        // A tool may write such words itself: they open nothing that it has not seen.
-        let is_it = |bytes: &[u8]| {
-            let starts = cut.as_ref().is_some_and(|(start, _)| bytes.starts_with(start.as_bytes()));
-            starts && cut_size(text) == Some(bytes.len() as u64)
+        let whole = blob.as_ref().map(|blob| String::from_utf8_lossy(&blob.bytes));
+        // A tool may write such words itself: they open nothing whose beginning it has not seen.
+        let is_it = |whole: &Cow<'_, str>| {
+            cut.as_ref().is_some_and(|(start, _)| *start == preview(whole))
+                && cut_size(text) == Some(whole.len() as u64)
         };
-        match blob.filter(|blob| is_it(&blob.bytes)) {
-            Some(blob) => out.push_str(&String::from_utf8_lossy(&blob.bytes)),
+        match whole.filter(is_it) {
+            Some(whole) => out.push_str(&whole),
             None => out.push_str(text),
         }
     }
