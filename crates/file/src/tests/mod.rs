@@ -40,10 +40,13 @@ fn content_decides_what_a_file_is_whatever_its_sender_called_it() {
     check_type(b"hello", Some("a.pdf"), Some("application/pdf"), (Text, "text/plain"));
 }
 
+/// Bytes, the name, what the sender called it; the kind and the media type.
+type TextCase = (&'static [u8], Option<&'static str>, Option<&'static str>, FileKind, &'static str);
+
 #[test]
 fn text_is_told_apart_by_content_name_and_sender() {
     use FileKind::*;
-    let table: [(&[u8], Option<&str>, Option<&str>, FileKind, &str); 12] = [
+    let table: [TextCase; 12] = [
         (b"a,b\n1,2\n", Some("a.CSV"), None, Text, "text/csv"),
         (b"a,b\n1,2\n", None, Some("text/csv; charset=utf-8"), Text, "text/csv"),
         (b"# Title", Some("a.md"), Some("application/octet-stream"), Text, "text/markdown"),
