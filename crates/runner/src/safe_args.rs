@@ -59,7 +59,7 @@ fn hidden_list(list: Vec<Value>) -> Value {
 
 fn hidden_object(members: Map<String, Value>) -> Value {
     let naming = |name: &&str| members.get(*name).and_then(Value::as_str).is_some_and(names_a_secret);
-    let is_named = members.contains_key("value") && NAMING.iter().any(|name| naming(name));
+    let is_named = members.contains_key("value") && NAMING.iter().any(naming);
     let member = |(name, value): (String, Value)| {
         let is_secret = names_a_secret(&name) || (is_named && name == "value");
         let shown = if is_secret && is_secret_value(&value) { HIDDEN.into() } else { hidden(value) };
