@@ -1,5 +1,6 @@
 //! `riverrun tail SESSION`: follows a session through any cut.
 
+mod file;
 mod flow;
 mod hook;
 mod process;

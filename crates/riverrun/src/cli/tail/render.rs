@@ -8,6 +8,7 @@ use std::io::IsTerminal;
 
 use serde_json::Value;
 
+use super::file;
 use super::flow::Column;
 use super::hook::{self, HookLine};
 use super::process;
@@ -114,6 +115,8 @@ impl Renderer {
             "task.failed" | "model.failed" | "runtime.error" => self.failed(event, kind),
             "agent.changed" => self.line(event, "agent", text(payload, "agent"), Tone::Id),
             "handoff.completed" => self.line(event, "handoff", text(payload, "to"), Tone::Id),
+            "file.processing.completed" => self.line(event, "file", &file::completed(payload), Tone::Dim),
+            "file.processing.failed" => self.marked(event, Mark::Failed, "file     ", &file::failed(payload)),
             "hook.completed" => self.hook(event, hook::completed(payload)),
             "hook.failed" => self.hook(event, Some(hook::failed(payload))),
             _ if kind.starts_with("process.") => match process::told(kind, event) {

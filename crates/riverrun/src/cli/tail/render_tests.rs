@@ -45,6 +45,25 @@ fn a_sub_agent_is_indented_below_its_parent() {
 }
 
 #[test]
+fn files_of_the_input_show_what_they_are_or_why_they_were_not_read() {
+    let event = |kind: &str, payload: Value| json!({"type": kind, "taskId": "t", "payload": payload});
+    let events = [
+        event("file.processing.started", json!({"fileId": "file_1", "name": "a.pdf"})),
+        event(
+            "file.processing.completed",
+            json!({"fileId": "file_1", "name": "a.pdf", "mediaType": "application/pdf", "size": 90, "pages": 2}),
+        ),
+        event(
+            "file.processing.failed",
+            json!({"fileId": "file_2", "url": "https://files.example/b\u{1b}[2J", "error": {"message": "it is empty"}}),
+        ),
+    ];
+    let shown = "file       a.pdf  application/pdf, 90 bytes, 2 pages\n\
+                 ✗ file       https://files.example/b\\u{1b}[2J  it is empty\n";
+    assert_eq!(check(&events), shown);
+}
+
+#[test]
 fn a_process_shows_its_name_what_it_is_given_and_what_it_writes_but_no_secret() {
     let event = |kind: &str, payload: Value| json!({"type": kind, "taskId": "t", "processId": "proc_1", "payload": payload});
     let events = [
