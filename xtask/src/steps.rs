@@ -4,7 +4,7 @@ use std::process::{Command, Stdio};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 
 use crate::files::root;
 
@@ -57,8 +57,10 @@ pub fn run_all(steps: Vec<Step>) -> Result<()> {
         );
         report.add(step.name, result);
     }
-    for (name, result) in beside.join().unwrap_or_default() {
-        report.add(name, result);
+    match beside.join() {
+        Ok(results) => results.into_iter().for_each(|(name, result)| report.add(name, result)),
+        // Without this their results would be missing, and the run would pass.
+        Err(_) => report.add("steps beside", Err(anyhow!("the thread that runs them panicked"))),
     }
     println!("all steps took {}", seconds(started.elapsed()));
     report.finish()

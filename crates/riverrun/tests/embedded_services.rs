@@ -241,7 +241,7 @@ fn kinds() -> Vec<(Value, Option<&'static str>)> {
 }
 
 #[tokio::test]
-async fn every_kind_of_tool_that_the_service_runs_is_told_as_the_sdk_does() {
+async fn every_kind_of_hosted_tool_gives_the_run_items_of_the_sdk() {
     for (item, name) in kinds() {
         let kind = item["type"].as_str().unwrap().to_owned();
         let sent = response(&[item.clone(), message()], "response.completed", json!({}));

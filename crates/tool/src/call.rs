@@ -46,7 +46,7 @@ impl Progress {
     pub(crate) fn read(text: &str) -> Self {
         #[derive(serde::Deserialize)]
         #[serde(deny_unknown_fields)]
-        struct Told {
+        struct ProgressLine {
             message: Option<String>,
             fraction: Option<f64>,
             partial: Option<Block>,
@@ -54,7 +54,7 @@ impl Progress {
             block_index: Option<u32>,
         }
         let text = text.trim();
-        match serde_json::from_str::<Told>(text) {
+        match serde_json::from_str::<ProgressLine>(text) {
             Ok(told) => {
                 let fraction = told.fraction.map(|fraction| fraction.clamp(0.0, 1.0));
                 Self { message: told.message, fraction, partial: told.partial, block_index: told.block_index }

@@ -44,7 +44,7 @@ fn content_decides_what_a_file_is_whatever_its_sender_called_it() {
 type TextCase = (&'static [u8], Option<&'static str>, Option<&'static str>, FileKind, &'static str);
 
 #[test]
-fn text_is_told_apart_by_content_name_and_sender() {
+fn text_types_are_detected_by_content_name_and_declared_type() {
     use FileKind::*;
     let table: [TextCase; 12] = [
         (b"a,b\n1,2\n", Some("a.CSV"), None, Text, "text/csv"),
@@ -120,7 +120,7 @@ fn text_of_any_encoding_is_read() {
 }
 
 #[test]
-fn what_is_beyond_a_limit_is_left_out_and_said_to_be() {
+fn text_beyond_a_limit_is_cut_and_marked() {
     let limits = |text: usize, pages: u32| Limits { text, pages, ..Limits::default() };
     let cut = |text: &str, pages| {
         Ok(ReadFile { pages, text: Some(FileText { text: text.to_owned(), is_cut: true }) })

@@ -87,8 +87,8 @@ async fn each_turn_numbers_its_own_results() {
     assert_eq!(numbers.collect::<Vec<_>>(), [vec![Some(1)], vec![Some(1)]]);
     // The numbers of an earlier turn mean nothing to the model.
     let requests = stage.script.requests.lock().unwrap();
-    let said: Vec<String> = requests[2].history.iter().map(|entry| format!("{entry:?}")).collect();
+    let history: Vec<String> = requests[2].history.iter().map(|entry| format!("{entry:?}")).collect();
     let (first, marked) =
-        (said.iter().any(|it| it.contains("First")), said.iter().any(|it| it.contains("[^1]")));
-    assert_eq!((first, marked), (true, false), "{said:#?}");
+        (history.iter().any(|it| it.contains("First")), history.iter().any(|it| it.contains("[^1]")));
+    assert_eq!((first, marked), (true, false), "{history:#?}");
 }

@@ -52,9 +52,9 @@ async fn a_page_fetches_what_its_socket_refers_to() {
 async fn words_about_a_cut_that_a_tool_wrote_open_nothing() {
     let server = Server::with_agents(agents(&Arc::default())).await;
     server.make("s").await;
-    let kept =
+    let stored =
         server.call("PUT /v1/blobs", &[("content-type", "text/plain")], "of somebody else").await.json();
-    let blob = kept["ref"].as_str().expect("a reference");
+    let blob = stored["ref"].as_str().expect("a reference");
     let forged = format!("\u{2026} [cut: 16 bytes, whole in {blob}]");
     for (at, text) in [forged.clone(), format!("of{forged}")].into_iter().enumerate() {
         let blocks = json!([{"type": "text", "text": text}]);
@@ -76,10 +76,10 @@ async fn a_turn_that_was_asked_for_as_a_chat_is_one_without_a_socket_too() {
     let seen: Vec<Value> = all.iter().filter(|message| message["event_id"].is_string()).cloned().collect();
     let line = format!("GET /v1/sessions/{}/events?dialect=blocks&follow=false", of_session(&all));
     let lines = server.call(&line, &[("accept", "application/x-ndjson")], "").await.text();
-    let told = lines.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
-    let told: Vec<Value> = told.filter(|message| message["event_id"].is_string()).collect();
-    assert_eq!(told, seen);
-    assert_eq!(starts(&told), [(0, "tool_use"), (1, "tool_result"), (2, "text")]);
+    let messages = lines.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+    let messages: Vec<Value> = messages.filter(|message| message["event_id"].is_string()).collect();
+    assert_eq!(messages, seen);
+    assert_eq!(starts(&messages), [(0, "tool_use"), (1, "tool_result"), (2, "text")]);
     server.stop().await;
 }
 
@@ -125,7 +125,7 @@ async fn the_stream_of_a_submit_is_in_the_readers_language() {
     let line = "POST /v1/sessions/s/turns?dialect=blocks";
     let body = json!({"agent": "reader", "input": "go"}).to_string();
     let headers = [JSON, ("accept", "text/event-stream"), ("accept-language", "vi")];
-    let told = server.call(line, &headers, &body).await.text();
-    assert!(told.contains("\u{110}\u{1ecd}c a.txt"), "{told}");
+    let stream = server.call(line, &headers, &body).await.text();
+    assert!(stream.contains("\u{110}\u{1ecd}c a.txt"), "{stream}");
     server.stop().await;
 }

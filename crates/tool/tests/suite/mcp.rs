@@ -130,11 +130,11 @@ async fn a_server_shows_drafts_of_its_result() {
     let bench = Bench::new("good");
     let (call, seen) = watched(json!({}));
     bench.set().await.run("hand__paint", call, None).await.unwrap();
-    let told: Vec<Value> = seen.lock().unwrap().iter().map(shown).collect();
+    let progress: Vec<Value> = seen.lock().unwrap().iter().map(shown).collect();
     let image =
         json!({"type": "image", "imageUrl": {"url": "data:image/png;base64,AAAA"}, "mediaType": "image/png"});
     assert_eq!(
-        told,
+        progress,
         [
             json!([null, image, null]),
             json!(["half", {"type": "text", "text": "so"}, 1]),
