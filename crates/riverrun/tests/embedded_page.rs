@@ -136,7 +136,7 @@ async fn stores() -> Ran {
     // <page>
     let riverrun = Riverrun::builder()
         .agent(agent)
-        .data_dir(data) // without it: in memory
+        .data_dir(data) // default: in memory
         .start()
         .await?;
     let run = riverrun.run_streamed("hello", "Good morning").await?;
@@ -185,7 +185,7 @@ async fn approvals_in_another_process() -> Ran {
         let run =
             riverrun.run_streamed("clerk", "Delete temporary files if they are no longer needed.").await?;
         let stored = match run.outcome().await? {
-            Outcome::Paused(_) => run.to_state().await?, // JSON: it goes where your program keeps such things
+            Outcome::Paused(_) => run.to_state().await?, // JSON: store it where your program stores such data
             _ => return Ok(()),
         };
         // </page>
@@ -194,13 +194,13 @@ async fn approvals_in_another_process() -> Ran {
     riverrun.close().await?;
     let riverrun = elsewhere;
     // <page>
-    // Another process, another day: agents and tools of the same names are given there.
+    // Later, in another process, with agents and tools of the same names.
     let run = riverrun.from_state(&stored).await?;
     for interruption in run.interruptions().await? {
         println!("{:?} {}", interruption.tool, interruption.arguments);
         run.approve(&interruption, false).await?; // or reject(&interruption, false, Some("why"))
     }
-    let mut events = run.stream_events(); // goes on where the other process stopped reading
+    let mut events = run.stream_events(); // continues where the other process stopped reading
     while let Some(event) = events.next().await {
         print!("{}", event?.text_delta().unwrap_or_default());
     }
@@ -221,7 +221,7 @@ async fn going_on_after_a_cancel() -> Ran {
         run.cancel(CancelMode::AfterTurn).await?;
         let mut events = run.stream_events();
         while let Some(event) = events.next().await {
-            event?; // the present step, and its tools, come to their end
+            event?; // the current step and its tools end
         }
         let list = run.to_input_list(InputListMode::Normalized).await?;
         // </page>

@@ -6,7 +6,7 @@ use riverrun_event::Part;
 use super::*;
 use crate::{History, ToolSpec};
 
-const GUIDE: &str = include_str!("../../../../docs/scripts.md");
+const GUIDE: &str = include_str!("../../../../docs/reference/scripts.md");
 
 /// The scenarios on the page, each with the name of a file that it could stand in.
 fn examples() -> Vec<(String, &'static str)> {
@@ -67,7 +67,7 @@ fn the_page_lists_the_built_in_scenarios_as_they_are() {
             false => format!(" {} ", parameters.join(", ")),
         };
         let row = format!("| `{name}` |{parameters}| {} |", scenario.about);
-        assert!(rows.contains(&row.as_str()), "docs/scripts.md has no row {row}");
+        assert!(rows.contains(&row.as_str()), "scripts.md has no row {row}");
     }
     assert_eq!(named("Built-in scenarios").len(), BUILT_IN.len());
 }
@@ -89,7 +89,7 @@ fn the_page_names_every_key() {
         ("Play", step("play = [{ none = 1 }]")),
     ] {
         for key in known(&text) {
-            assert!(named(section).contains(&key.as_str()), "docs/scripts.md does not tell of `{key}`");
+            assert!(named(section).contains(&key.as_str()), "scripts.md does not tell of `{key}`");
         }
     }
     for (what, fields) in [

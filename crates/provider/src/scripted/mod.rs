@@ -3,7 +3,7 @@
 //! A model name is `SCENARIO` or `SCENARIO?parameter=value&…`. What a step says depends only on the request and on how
 //! often the same request came before.
 //!
-//! A scenario is a TOML or JSON file; `docs/scripts.md` tells all of it.
+//! A scenario is a TOML or JSON file; `docs/reference/scripts.md` tells all of it.
 
 mod attempt;
 mod condition;

@@ -10,22 +10,24 @@ const HEAD: &str = "<!-- Written by `RIVERRUN_BLESS=1 cargo nextest run -p river
 
 # riverrun.toml
 
-Every key that the file may have.
-[The command line](cli.md#configuration) tells how the file is found and how flags and the environment go before it, with an example of a whole one.
-Nothing is required: without a file the defaults hold, and the agent `demo` is there.
+For operators who configure a server and its agents.
+After this page you know every key of the file, its form, its default and its meaning.
+
+[The command line](cli.md#configuration) explains how the file is found and how flags and the environment override it, with a complete example.
+No key is required: if there is no file, the defaults apply and the agent `demo` exists.
 
 A duration is a whole number with `ms`, `s`, `m`, `h` or `d`; a size is a number of bytes, or has `KiB`, `MiB` or `GiB`.
 A secret is `{ env = \"NAME\" }` or `{ file = \"PATH\" }`, never the text itself.
 
 # Settings
 
-Each can be given in the environment too, as `RIVERRUN_SECTION__KEY`.
+Each setting can also be set in the environment, as `RIVERRUN_SECTION__KEY`.
 ";
 
 const MIDDLE: &str = "
 # Declarations
 
-What the server runs. `*` marks what must be there. Paths are relative to the file.
+What the server runs. `*` marks required keys. Paths are relative to the file.
 ";
 
 fn page() -> String {

@@ -404,9 +404,9 @@ fn a_key_in_the_file_is_not_shown() {
 fn what_the_guides_show_can_be_read() {
     let guides = [
         include_str!("../../../../../../docs/cli.md"),
-        include_str!("../../../../../../docs/hooks.md"),
-        include_str!("../../../../../../docs/guardrails.md"),
-        include_str!("../../../../../../docs/scripts.md"),
+        include_str!("../../../../../../docs/guides/hooks.md"),
+        include_str!("../../../../../../docs/guides/guardrails.md"),
+        include_str!("../../../../../../docs/reference/scripts.md"),
         include_str!("../../../../../../docs/tools.md"),
     ];
     let mut count = 0;
