@@ -16,9 +16,9 @@ use super::decisions::{Answer, decide_all, decision};
 use super::start::{Seen, Started, derived, start_with, stream, stream_from};
 use super::{Asking, Refusal, call, enter};
 use crate::app::App;
-use crate::deliver::CatchUp;
 use crate::edge::{Scope, not_found};
 use crate::route::NewSessionBody;
+use riverrun_session::CatchUp;
 
 const DIALECT: Dialect = Dialect::AgUi;
 

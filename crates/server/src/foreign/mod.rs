@@ -42,7 +42,6 @@ use riverrun_dialect::Dialect;
 
 use crate::app::App;
 use crate::edge::{Caller, RequestId, Scope, no_route as no_such_path, read_all, refuse_encoding};
-pub use call::submit_of_list;
 pub(crate) use refuse::Refusal;
 pub(crate) use start::{deltas, derived};
 

@@ -15,7 +15,7 @@ use crate::edge::{
     Caller, CompactJson, PathIds, Problem, Scope, StrictQuery, decode_text, invalid, not_found,
 };
 use crate::runner::Asked;
-use crate::session::Hub;
+use riverrun_session::Hub;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

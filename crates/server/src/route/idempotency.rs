@@ -17,7 +17,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::app::App;
 use crate::edge::{Caller, Problem};
-use crate::session::{lock, log_time};
+use riverrun_session::{lock, log_time};
 
 const KEY: HeaderName = HeaderName::from_static("idempotency-key");
 const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");

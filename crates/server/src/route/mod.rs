@@ -43,8 +43,8 @@ pub(crate) use agents::inventory;
 pub(crate) use benchmark::export as benchmark_export;
 pub(crate) use decide::{DecideBody, decide, too_late};
 pub(crate) use evidence::evidence;
-pub(crate) use idempotency::{InFlight, Once, stored_answer};
-pub(crate) use ingest::{Published, answer, decode_all, put_large, store};
+pub(crate) use idempotency::{InFlight, Once};
+pub(crate) use ingest::{Published, answer, decode_all, store};
 pub(crate) use jobs::{
     cancel as cancel_job, create as create_job, job_of, jobs as job_list, retry_item, status as job_status,
 };
@@ -53,8 +53,8 @@ pub(crate) use processes::{end_process, environment, process_of, processes, writ
 pub(crate) use queue::{put_first, unqueue, waiting};
 pub(crate) use rules::{revoke, rules};
 pub(crate) use sessions::{
-    ListQuery, NewSessionBody, SessionView, change_metadata, create, event, event_time, find, look_at,
-    metadata_of, random_id, remove,
+    ListQuery, NewSessionBody, SessionView, change_metadata, create, event_time, find, look_at, metadata_of,
+    random_id, remove,
 };
 pub(crate) use shares::{
     ShareView, live as live_share, make as make_share, of_session as share_of_session,

@@ -12,7 +12,7 @@ use super::turns::CancelView;
 use crate::app::App;
 use crate::edge::{Caller, FromParams, Params, PathId, PathIds, Problem, Scope, StrictQuery, not_found};
 use crate::runner::Asked;
-use crate::session::Hub;
+use riverrun_session::Hub;
 
 #[derive(Debug)]
 pub struct Query {

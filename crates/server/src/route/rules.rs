@@ -11,7 +11,7 @@ use super::turns::place;
 use crate::app::App;
 use crate::edge::{Caller, PathId, PathIds, Problem, Scope, StrictQuery};
 use crate::runner::Asked;
-use crate::session::Hub;
+use riverrun_session::Hub;
 
 #[derive(Debug, Serialize)]
 pub(crate) struct Rules {

@@ -18,7 +18,7 @@ use crate::app::App;
 use crate::edge::{Caller, CompactJson, PathId, Problem, Scope, decode_text, not_found};
 use crate::foreign::deltas;
 use crate::runner::Asked;
-use crate::session::Hub;
+use riverrun_session::Hub;
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]

@@ -2,10 +2,6 @@
 
 mod agents;
 mod answer;
-mod journal;
-mod random;
 
 pub use agents::Agents;
 pub(crate) use answer::{Asked, problem};
-pub(crate) use journal::ServerJournal;
-pub(crate) use random::SystemRandom;

@@ -1,7 +1,6 @@
 //! Messages: a task begins, or gets the answer that it waits for.
 
-use axum::body::Body;
-use http_body_util::BodyExt;
+use futures_util::StreamExt;
 use riverrun_dialect::Framing;
 use riverrun_event::{ActionId, ErrorCode, Input, Part, RawJson, TurnId};
 use riverrun_runner::{Busy, Decision, Submit};
@@ -106,11 +105,9 @@ pub(super) async fn settled(
     started: &Started,
     place: Place,
 ) -> Result<(), Problem> {
-    let framing = Framing::Ndjson;
-    let stream = subscribe(app, caller, started, DIALECT, framing, place).await?;
-    let mut body = Body::new(stream);
-    while let Some(frame) = body.frame().await {
-        if frame.is_err() {
+    let mut stream = subscribe(app, caller, started, DIALECT, Framing::Messages, place).await?;
+    while let Some(batch) = stream.next().await {
+        if batch.is_err() {
             return Err(Problem::new(ErrorCode::Draining, "the server goes down; the task goes on"));
         }
     }
