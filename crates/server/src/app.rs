@@ -12,8 +12,13 @@ use riverrun_runner::Runner;
 use riverrun_session::{Batch, Hub, Hubs, Landed, Parts, Sessions, Source, SystemRandom};
 
 use crate::edge::{Caller, Edge, Limits, Problem, Scope, not_found, session_deleted};
-use crate::route::{InFlight, Uploads};
-use crate::runner::Agents;
+use crate::in_flight::InFlight;
+use tokio::sync::Semaphore;
+
+use crate::agents::Agents;
+
+/// Uploads that are stored at the same time.
+const STORED_TOGETHER: usize = 2;
 
 #[derive(Clone)]
 pub struct App(Arc<Inner>);
@@ -23,7 +28,8 @@ struct Inner {
     edge: Edge,
     idempotency: InFlight,
     backups: OnceLock<PathBuf>,
-    uploads: Uploads,
+    /// Uploads that are stored now; each is in memory while it is.
+    upload_permits: Arc<Semaphore>,
     uploads_directory: OnceLock<PathBuf>,
     config_schema: OnceLock<String>,
     agents: RwLock<Arc<Agents>>,
@@ -54,7 +60,7 @@ impl App {
             edge,
             idempotency: InFlight::default(),
             backups: OnceLock::new(),
-            uploads: Uploads::default(),
+            upload_permits: Arc::new(Semaphore::new(STORED_TOGETHER)),
             uploads_directory: OnceLock::new(),
             config_schema: OnceLock::new(),
         }))
@@ -81,8 +87,8 @@ impl App {
         Ok(self)
     }
 
-    pub(crate) fn uploads(&self) -> &Uploads {
-        &self.0.uploads
+    pub(crate) fn upload_permits(&self) -> &Arc<Semaphore> {
+        &self.0.upload_permits
     }
 
     pub(crate) fn uploads_directory(&self) -> Option<&Path> {

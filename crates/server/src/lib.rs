@@ -2,19 +2,23 @@
 //!
 //! This crate is not a store and decides nothing about events: it carries them in and out.
 
+mod agents;
 mod app;
+mod command_answer;
 mod deliver;
+mod derived_ids;
 pub mod edge;
 mod foreign;
+mod in_flight;
 pub mod metrics;
 pub mod openapi;
 mod route;
+mod router;
 mod rpc;
-mod runner;
 mod serve;
 mod websocket;
 
+pub use agents::Agents;
 pub use app::App;
-pub use route::router;
-pub use runner::Agents;
+pub use router::router;
 pub use serve::{AdminKeyFile, Options, Ready, Reload, Reloader, StartError, serve};

@@ -9,11 +9,11 @@ use std::time::Duration;
 use riverrun_log::{Clock, Health, Log, SystemClock};
 use tokio::net::TcpListener;
 
+use crate::agents::Agents;
 use crate::app::App;
 use crate::edge::{Config, Edge, Keys, Limits, NotReady, Problem};
 use crate::metrics::Metrics;
-use crate::route;
-use crate::runner::Agents;
+use crate::router::router;
 use riverrun_session::{SystemRandom, run_upkeep};
 
 /// For what is being written when everything stops.
@@ -147,7 +147,7 @@ pub async fn serve(
     let app = App::new(log.clone(), clock, edge.clone(), lease.epoch, options.agents).with_backups(backups);
     let app = app.with_config_schema(options.config_schema);
     let app = app.with_uploads(uploads).map_err(StartError::Uploads)?;
-    let server = tokio::spawn(crate::edge::serve(listener, route::router(app.clone()), edge.clone()));
+    let server = tokio::spawn(crate::edge::serve(listener, router(app.clone()), edge.clone()));
     let behind = [
         tokio::spawn(run_upkeep(app.sessions().clone(), options.retention)),
         tokio::spawn(riverrun_session::renew(app.sessions().clone(), lease.clone(), {

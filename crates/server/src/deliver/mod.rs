@@ -15,7 +15,7 @@ use crate::app::App;
 use crate::edge::{Caller, Problem, StreamPermit};
 
 pub use request::{
-    PARAMETERS, approvals, catch_up, index_unit, languages, one_of, read_cursor, read_request,
+    PARAMETERS, approvals, catch_up, deltas, index_unit, languages, one_of, read_cursor, read_request,
 };
 
 /// A stream that was granted and not begun.

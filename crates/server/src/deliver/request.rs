@@ -4,6 +4,7 @@ use http::HeaderMap;
 use http::header::ACCEPT_LANGUAGE;
 use riverrun_dialect::{Approvals, Dialect, IndexUnit, Language, Languages, Options, gemini};
 use riverrun_event::{Cursor, ErrorCode};
+use riverrun_runner::Deltas;
 use riverrun_session::{CatchUp, Follow, Request, TypePattern};
 
 use crate::edge::{Params, Problem};
@@ -132,4 +133,14 @@ pub fn one_of(field: &'static str, found: &str, allowed: &str) -> Problem {
     let found: String = found.chars().take(40).collect();
     Problem::new(ErrorCode::InvalidField, format!("`{field}` is {found:?}; it may be one of: {allowed}"))
         .field(field)
+}
+
+/// Reads `?deltas=`, which every route that may begin a turn takes.
+pub fn deltas(query: Option<&str>) -> Result<Option<Deltas>, Problem> {
+    let mut members = query.unwrap_or_default().split('&');
+    let Some(word) = members.find_map(|member| member.strip_prefix("deltas=")) else { return Ok(None) };
+    match Deltas::parse(word) {
+        Some(deltas) => Ok(Some(deltas)),
+        None => Err(one_of("deltas", word, "joined, as_sent")),
+    }
 }

@@ -18,9 +18,9 @@ use super::decisions::{Answer, decide_all};
 use super::start::{Seen, Started, start, stream, stream_from};
 use super::{Asking, Refusal, call, enter, json};
 use crate::app::App;
+use crate::command_answer::Asked;
 use crate::edge::{Caller, Scope, not_found};
 use crate::route::random_id;
-use crate::runner::Asked;
 use riverrun_session::CatchUp;
 
 const DIALECT: Dialect = Dialect::AiSdk;

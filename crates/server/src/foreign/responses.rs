@@ -15,8 +15,8 @@ use super::decisions::{self, decide_all};
 use super::start::{Seen, Started, find, finished, ids, project, start, state, stream, told};
 use super::{Asking, Refusal, call, enter, hold, json};
 use crate::app::App;
+use crate::command_answer::problem;
 use crate::edge::{Caller, Params, Problem, Scope};
-use crate::runner::problem;
 
 const DIALECT: Dialect = Dialect::Responses;
 

@@ -126,7 +126,7 @@ impl Desk {
         match self.app.runner().steer(key, &started.turn, input, None).await {
             Ok(steered) => Ok(format!("steer_{}", steered.first)),
             Err(error) => {
-                let problem = crate::runner::problem(&error);
+                let problem = crate::command_answer::problem(&error);
                 let code = match problem.code() {
                     ErrorCode::TurnEnded => "response_already_completed",
                     ErrorCode::InvalidField => "invalid_input",

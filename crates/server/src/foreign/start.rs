@@ -10,14 +10,14 @@ use riverrun_event::{Cursor, ErrorCode, Event, Payload, Record, Sequence, Sessio
 use riverrun_fold::State;
 use riverrun_log::SessionKey;
 use riverrun_runner::{Deltas, Submit, Submitted};
-use sha2::{Digest, Sha256};
 
 use super::schemas::check_schemas;
 use crate::app::App;
-use crate::deliver::{access, body, one_of, open};
+use crate::command_answer::Asked;
+use crate::deliver::{access, body, open};
+use crate::derived_ids::derived;
 use crate::edge::{Caller, Media, Problem, not_found, stream_response};
 use crate::route::{NewSessionBody, check_addresses, check_blobs, create};
-use crate::runner::Asked;
 use riverrun_session::Hub;
 use riverrun_session::{CatchUp, Request, Subscription};
 
@@ -43,32 +43,9 @@ pub fn ids(
     Ok(Some(derived(caller, &[route, key])))
 }
 
-/// Ids that follow from these words for this tenant.
-pub fn derived(caller: &Caller, words: &[&str]) -> (SessionId, TurnId) {
-    let mut hash = Sha256::new();
-    for part in std::iter::once(caller.tenant().as_str()).chain(words.iter().copied()) {
-        hash.update((part.len() as u64).to_be_bytes());
-        hash.update(part);
-    }
-    let hash: [u8; 32] = hash.finalize().into();
-    let (session, turn) = hash.split_at(16);
-    let sixteen = |bytes: &[u8]| <[u8; 16]>::try_from(bytes).expect("half of thirty-two bytes");
-    (SessionId::from_bytes(sixteen(session)), TurnId::from_bytes(sixteen(turn)))
-}
-
 tokio::task_local! {
     /// What the query of the request says of deltas, for the turn that it begins.
     pub(super) static DELTAS: Option<Deltas>;
-}
-
-/// Reads `?deltas=`, which every route that may begin a turn takes.
-pub(crate) fn deltas(query: Option<&str>) -> Result<Option<Deltas>, Problem> {
-    let mut members = query.unwrap_or_default().split('&');
-    let Some(word) = members.find_map(|member| member.strip_prefix("deltas=")) else { return Ok(None) };
-    match Deltas::parse(word) {
-        Some(deltas) => Ok(Some(deltas)),
-        None => Err(one_of("deltas", word, "joined, as_sent")),
-    }
 }
 
 /// Makes or finds the session and submits the turn.

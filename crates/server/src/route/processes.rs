@@ -12,8 +12,8 @@ use serde_json::{Value, json as object};
 use super::command::Command;
 use super::json;
 use crate::app::App;
+use crate::command_answer::Asked;
 use crate::edge::{Caller, PathId, PathIds, Problem, Scope, StrictQuery, invalid, not_found};
-use crate::runner::Asked;
 use riverrun_session::Hub;
 
 /// The most that one write may hold.

@@ -10,8 +10,8 @@ use serde::Serialize;
 use super::json;
 use super::turns::CancelView;
 use crate::app::App;
+use crate::command_answer::Asked;
 use crate::edge::{Caller, FromParams, Params, PathId, PathIds, Problem, Scope, StrictQuery, not_found};
-use crate::runner::Asked;
 use riverrun_session::Hub;
 
 #[derive(Debug)]

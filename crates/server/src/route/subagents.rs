@@ -17,11 +17,11 @@ use super::json;
 use super::turn_input::{check_blobs, check_input};
 use super::turns::{InputBody, place};
 use crate::app::App;
+use crate::command_answer::Asked;
 use crate::edge::{
     Caller, CompactJson, FromParams, Params, PathId, Problem, Scope, StrictQuery, decode_text, invalid,
     not_found,
 };
-use crate::runner::Asked;
 use riverrun_session::Hub;
 use riverrun_session::TaskPlace;
 

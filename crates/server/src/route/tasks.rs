@@ -12,9 +12,9 @@ use riverrun_runner::{Pause, Paused, RequestKey};
 use super::subagents::end;
 use super::turns::{CancelBody, TurnView, cancel_turn, retry_turn};
 use crate::app::App;
+use crate::command_answer::Asked;
 use crate::deliver::index_unit;
 use crate::edge::{Caller, FromParams, Params, PathId, Problem, Scope, StrictQuery, not_found};
-use crate::runner::Asked;
 use riverrun_session::Hub;
 use riverrun_session::TaskPlace;
 

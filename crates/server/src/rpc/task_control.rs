@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 use super::carry::{Desk, text};
 use super::params;
 use crate::app::App;
+use crate::derived_ids::derived;
 use crate::edge::{Caller, Problem, decode_text, invalid, not_found};
-use crate::foreign::derived;
 use crate::route::{self, Kept, NewSessionBody, Once, Verb};
 use riverrun_session::Hub;
 

@@ -26,8 +26,8 @@ use self::task::{History, is_over, task};
 use super::start::{Place, Started, find, finished, subscribe};
 use super::{Asking, Refusal, enter, json};
 use crate::app::App;
+use crate::command_answer::Asked;
 use crate::edge::{Caller, Media, Problem, Scope, not_found, stream_response};
-use crate::runner::Asked;
 
 const DIALECT: Dialect = Dialect::A2a;
 

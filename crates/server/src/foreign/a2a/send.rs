@@ -8,11 +8,12 @@ use serde_json::{Map, Value};
 
 use super::{DIALECT, no_push, wrong};
 use crate::app::App;
+use crate::derived_ids::derived;
 use crate::edge::{Caller, Problem, Scope, not_found};
 use crate::foreign::Refusal;
 use crate::foreign::chat_agent::session_of;
 use crate::foreign::decisions::{Answer, decide_all};
-use crate::foreign::start::{Place, Started, derived, find, start, subscribe};
+use crate::foreign::start::{Place, Started, find, start, subscribe};
 
 /// Begins a task, or answers the question that one waits for. The same message again finds its task.
 pub(super) async fn send(

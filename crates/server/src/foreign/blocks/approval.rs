@@ -9,9 +9,9 @@ use riverrun_runner::{Decide, Fate};
 
 use super::desk::Desk;
 use super::fault::Fault;
+use crate::command_answer::Asked;
 use crate::edge::{Caller, Scope};
 use crate::route::too_late;
-use crate::runner::Asked;
 
 impl Desk {
     pub(super) async fn approve(

@@ -12,12 +12,13 @@ use serde_json::Value;
 use super::desk::Desk;
 use super::fault::Fault;
 use crate::app::App;
+use crate::command_answer::Asked;
 use crate::deliver::open;
+use crate::derived_ids::derived;
 use crate::edge::{Caller, Scope};
-use crate::foreign::start::{derived, start_with};
+use crate::foreign::start::start_with;
 use crate::foreign::talk::{Said, Stream};
 use crate::route::{NewSessionBody, live_share};
-use crate::runner::Asked;
 use riverrun_session::Hub;
 use riverrun_session::{CatchUp, Request};
 

@@ -17,11 +17,11 @@ use super::body::{CancelBody, read};
 use super::modes::Modes;
 use super::thread::time;
 use crate::app::App;
+use crate::command_answer::Asked;
 use crate::deliver::read_cursor;
 use crate::edge::{Params, Problem, Scope, not_found};
 use crate::foreign::start::{Place, Started, finished, project, state};
 use crate::foreign::{Asking, Refusal, enter, json};
-use crate::runner::Asked;
 
 /// A thread and one of its runs.
 type Run = Path<(String, String)>;
