@@ -1,5 +1,7 @@
 //! The folded state. Its JSON form is public, and reading it back gives the same state: a snapshot is this JSON.
 
+mod index;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use foldhash::HashMap;
@@ -11,12 +13,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::benchmark::Benchmarks;
 use crate::file::TurnFile;
-use crate::index::Index;
 use crate::job::Jobs;
 use crate::ledger::Ledger;
 use crate::open::OpenItems;
 use crate::problem::Problems;
 use crate::process::Processes;
+use crate::status::Status;
+pub(crate) use index::Index;
 
 /// Finished turns that stay in the state in full. Older ones are sealed: stored once, read on demand.
 pub const WINDOW: usize = 8;
@@ -82,99 +85,6 @@ pub struct Session {
     pub metadata: Option<RawJson>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub created_at: Option<Timestamp>,
-}
-
-/// The standard's words for where work stands, in one list for sessions, threads, turns and tasks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Status {
-    /// No event told it.
-    #[default]
-    Unknown,
-    Idle,
-    Draft,
-    Accepted,
-    Queued,
-    Preparing,
-    Running,
-    WaitingInput,
-    WaitingPermission,
-    WaitingResource,
-    Blocked,
-    Paused,
-    Retrying,
-    Cancelling,
-    Cancelled,
-    TimedOut,
-    Failed,
-    Lost,
-    Completed,
-    Archived,
-    Stale,
-}
-
-impl Status {
-    pub fn is_terminal(self) -> bool {
-        match self {
-            Status::Cancelled
-            | Status::TimedOut
-            | Status::Failed
-            | Status::Lost
-            | Status::Completed
-            | Status::Archived => true,
-            Status::Unknown
-            | Status::Idle
-            | Status::Draft
-            | Status::Accepted
-            | Status::Queued
-            | Status::Preparing
-            | Status::Running
-            | Status::WaitingInput
-            | Status::WaitingPermission
-            | Status::WaitingResource
-            | Status::Blocked
-            | Status::Paused
-            | Status::Retrying
-            | Status::Cancelling
-            | Status::Stale => false,
-        }
-    }
-
-    pub fn is_waiting(self) -> bool {
-        matches!(self, Status::WaitingInput | Status::WaitingPermission | Status::WaitingResource)
-    }
-
-    /// The wire's word.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Status::Unknown => "unknown",
-            Status::Idle => "idle",
-            Status::Draft => "draft",
-            Status::Accepted => "accepted",
-            Status::Queued => "queued",
-            Status::Preparing => "preparing",
-            Status::Running => "running",
-            Status::WaitingInput => "waiting_input",
-            Status::WaitingPermission => "waiting_permission",
-            Status::WaitingResource => "waiting_resource",
-            Status::Blocked => "blocked",
-            Status::Paused => "paused",
-            Status::Retrying => "retrying",
-            Status::Cancelling => "cancelling",
-            Status::Cancelled => "cancelled",
-            Status::TimedOut => "timed_out",
-            Status::Failed => "failed",
-            Status::Lost => "lost",
-            Status::Completed => "completed",
-            Status::Archived => "archived",
-            Status::Stale => "stale",
-        }
-    }
-
-    /// None for a word that is not in the list.
-    pub fn parse(word: &str) -> Option<Self> {
-        serde_json::from_value(serde_json::Value::String(word.to_owned())).ok()
-    }
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use foldhash::HashMap;
 use riverrun_event::{ActionId, Item, TaskId, ThreadId, ToolCallId, TurnId};
 
-use crate::state::{Action, ActionStatus, State};
+use super::{Action, ActionStatus, State};
 
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Index {
