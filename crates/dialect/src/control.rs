@@ -131,7 +131,42 @@ pub enum Control<'a> {
     },
 }
 
+/// Which statement about a stream it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ControlKind {
+    Opened,
+    Snapshot,
+    CaughtUp,
+    Heartbeat,
+    Draining,
+    End,
+}
+
+impl ControlKind {
+    fn name(self) -> &'static str {
+        match self {
+            ControlKind::Opened => "stream.opened",
+            ControlKind::Snapshot => "stream.snapshot",
+            ControlKind::CaughtUp => "stream.caught_up",
+            ControlKind::Heartbeat => "stream.heartbeat",
+            ControlKind::Draining => "stream.draining",
+            ControlKind::End => "stream.end",
+        }
+    }
+}
+
 impl Control<'_> {
+    pub fn kind(&self) -> ControlKind {
+        match self {
+            Control::Opened { .. } => ControlKind::Opened,
+            Control::Snapshot { .. } => ControlKind::Snapshot,
+            Control::CaughtUp { .. } => ControlKind::CaughtUp,
+            Control::Heartbeat { .. } => ControlKind::Heartbeat,
+            Control::Draining { .. } => ControlKind::Draining,
+            Control::End { .. } => ControlKind::End,
+        }
+    }
+
     /// Where a reader stands after this word; SSE clients send it back.
     pub(crate) fn cursor(&self) -> Option<Cursor> {
         match self {
@@ -155,6 +190,13 @@ impl Control<'_> {
 
     /// Appends it as one JSON object.
     pub fn write(&self, out: &mut String) {
+        out.push_str(&format!("{{\"type\":\"{}\",", self.kind().name()));
+        self.write_members(out);
+        out.push('}');
+    }
+
+    /// Appends its members but for the type, for an object that has others too.
+    pub fn write_members(&self, out: &mut String) {
         match self {
             Control::Opened {
                 outcome,
@@ -173,7 +215,7 @@ impl Control<'_> {
                     Opening::Replayed | Opening::Coalesced => String::new(),
                 };
                 out.push_str(&format!(
-                    "{{\"type\":\"stream.opened\",\"outcome\":\"{}\"{reason},\"after\":{after},\"head\":{head},\"cursor\":\"{cursor}\",\"dialect\":",
+                    "\"outcome\":\"{}\"{reason},\"after\":{after},\"head\":{head},\"cursor\":\"{cursor}\",\"dialect\":",
                     outcome.as_str()
                 ));
                 json::write_string(out, dialect);
@@ -183,33 +225,23 @@ impl Control<'_> {
                     out.push_str(",\"turn\":");
                     json::write_string(out, turn);
                 }
-                out.push_str(&format!(",\"resume\":\"{}\"}}", resume.as_str()));
+                out.push_str(&format!(",\"resume\":\"{}\"", resume.as_str()));
             }
             Control::Snapshot { reason, sequence, cursor, state_json } => {
                 out.push_str(&format!(
-                    "{{\"type\":\"stream.snapshot\",\"reason\":\"{}\",\"sequence\":{sequence},\"cursor\":\"{cursor}\",\"state\":",
+                    "\"reason\":\"{}\",\"sequence\":{sequence},\"cursor\":\"{cursor}\",\"state\":",
                     reason.as_str()
                 ));
                 out.push_str(state_json);
-                out.push('}');
             }
-            Control::CaughtUp { head, cursor } => {
-                out.push_str(&format!(
-                    "{{\"type\":\"stream.caught_up\",\"sequence\":{head},\"cursor\":\"{cursor}\"}}"
-                ));
-            }
-            Control::Heartbeat { head, cursor } => {
-                out.push_str(&format!(
-                    "{{\"type\":\"stream.heartbeat\",\"sequence\":{head},\"cursor\":\"{cursor}\"}}"
-                ));
+            Control::CaughtUp { head, cursor } | Control::Heartbeat { head, cursor } => {
+                out.push_str(&format!("\"sequence\":{head},\"cursor\":\"{cursor}\""));
             }
             Control::Draining { retry_millis } => {
-                out.push_str(&format!("{{\"type\":\"stream.draining\",\"retryMillis\":{retry_millis}}}"));
+                out.push_str(&format!("\"retryMillis\":{retry_millis}"));
             }
             Control::End { reason, head, cursor } => {
-                out.push_str(&format!(
-                    "{{\"type\":\"stream.end\",\"reason\":\"{reason}\",\"sequence\":{head},\"cursor\":\"{cursor}\"}}"
-                ));
+                out.push_str(&format!("\"reason\":\"{reason}\",\"sequence\":{head},\"cursor\":\"{cursor}\""));
             }
         }
     }

@@ -1,8 +1,8 @@
-//! How frames stand on a byte stream, or in the shared bytes from which a message transport makes its messages.
+//! How frames stand on a byte stream.
 
 use riverrun_event::{Cursor, Origin, Surround};
 
-use crate::{Control, Frame, Frames};
+use crate::{Control, Frame};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Framing {
@@ -15,9 +15,9 @@ pub enum Framing {
     ForeignSseWithIds,
     /// One JSON value per line.
     Ndjson,
-    /// One frame per line, for transports with messages of their own: the cursor behind the frame, or `-` where the
-    /// reader's place does not move, a space, the JSON. A word about the stream has no cursor in front, so its line begins with the space.
-    Cursored,
+    /// The JSON texts alone, for transports with messages of their own. [`FrameWriter`] notes where each ends, and where
+    /// the reader stands behind it.
+    Messages,
 }
 
 /// Appends a frame. The JSON has no line break, so no field can be injected.
@@ -27,7 +27,7 @@ pub fn write_frame(framing: Framing, origin: Origin, frame: &Frame<'_>, out: &mu
         Framing::ForeignSseWithIds => {
             return write_foreign(Some(cursor_after(origin, frame)), frame, out);
         }
-        Framing::Sse | Framing::Ndjson | Framing::Cursored => {}
+        Framing::Sse | Framing::Ndjson | Framing::Messages => {}
     }
     if frame.is_marker {
         return;
@@ -35,7 +35,7 @@ pub fn write_frame(framing: Framing, origin: Origin, frame: &Frame<'_>, out: &mu
     write_framed(framing, Place::At(cursor_after(origin, frame)), out, |out| out.push_str(frame.json));
 }
 
-fn write_foreign(place: Option<Cursor>, frame: &Frame<'_>, out: &mut String) {
+pub(crate) fn write_foreign(place: Option<Cursor>, frame: &Frame<'_>, out: &mut String) {
     if let Some(cursor) = place {
         out.push_str("id: ");
         cursor.write(out);
@@ -79,15 +79,7 @@ pub fn write_framed(framing: Framing, place: Place, out: &mut String, json: impl
             json(out);
             out.push('\n');
         }
-        (Framing::Cursored, place) => {
-            match place {
-                Place::At(cursor) => cursor.write(out),
-                Place::Still => out.push('-'),
-            }
-            out.push(' ');
-            json(out);
-            out.push('\n');
-        }
+        (Framing::Messages, _) => json(out),
     }
 }
 
@@ -97,32 +89,10 @@ pub fn surround(framing: Framing, origin: Origin) -> Surround {
         Framing::Sse => ("id: ", Some("\ndata: "), "\n\n"),
         Framing::ForeignSse | Framing::ForeignSseWithIds => ("data: ", None, "\n\n"),
         Framing::Ndjson => ("", None, "\n"),
-        Framing::Cursored => ("", Some(" "), "\n"),
+        Framing::Messages => ("", None, ""),
     };
     let between = between.map(|between| Cursor::tail(origin) + between);
     Surround { before, between, behind }
-}
-
-/// Appends what brings a reader to `to`: its place moves with the last frame only.
-pub fn write_opening(framing: Framing, frames: &Frames, to: Cursor, out: &mut String) {
-    let with_id = match framing {
-        Framing::ForeignSse => Some(false),
-        Framing::ForeignSseWithIds => Some(true),
-        Framing::Sse | Framing::Ndjson | Framing::Cursored => None,
-    };
-    if let Some(with_id) = with_id {
-        let mut told = frames.iter().peekable();
-        while let Some(frame) = told.next() {
-            let is_last = told.peek().is_none();
-            write_foreign((with_id && is_last).then_some(to), &frame, out);
-        }
-        return;
-    }
-    let mut told = frames.iter().filter(|frame| !frame.is_marker).peekable();
-    while let Some(frame) = told.next() {
-        let place = if told.peek().is_some() { Place::Still } else { Place::At(to) };
-        write_framed(framing, place, out, |out| out.push_str(frame.json));
-    }
 }
 
 /// The place behind a frame: after its event if it is the last one, else inside the event.
@@ -156,11 +126,7 @@ pub fn write_control(framing: Framing, control: &Control<'_>, out: &mut String) 
             control.write(out);
             out.push('\n');
         }
-        Framing::Cursored => {
-            out.push(' ');
-            control.write(out);
-            out.push('\n');
-        }
+        Framing::Messages => control.write(out),
     }
 }
 
@@ -203,7 +169,7 @@ impl Heartbeat {
     /// What keeps a stream of this framing open.
     pub fn on(self, framing: Framing) -> Self {
         match (framing, self) {
-            (Framing::Sse | Framing::Ndjson | Framing::Cursored, _) => Heartbeat::Control,
+            (Framing::Sse | Framing::Ndjson | Framing::Messages, _) => Heartbeat::Control,
             (Framing::ForeignSseWithIds, Heartbeat::Bytes(COMMENT)) => Heartbeat::Bytes(COMMENT_BESIDE_IDS),
             (Framing::ForeignSse | Framing::ForeignSseWithIds, heartbeat) => heartbeat,
         }
@@ -259,7 +225,7 @@ mod tests {
             r#"{"type":"x.bare"}"#,
             r#"{"type":"turn.started","eventId":"evt_own","timestamp":"1969-12-31T23:59:59.999Z","turnId":"t"}"#,
         ];
-        for framing in [Framing::Sse, Framing::Ndjson, Framing::Cursored] {
+        for framing in [Framing::Sse, Framing::Ndjson, Framing::Messages] {
             let mut run = Composing::new(&composer, surround(framing, origin));
             let (mut together, mut alone) = (Vec::new(), String::new());
             for (at, text) in (99..).zip(texts) {

@@ -110,6 +110,17 @@ impl Dialect {
         }
     }
 
+    /// True if its frames are the stored events themselves: any part of a log is encoded without a projector.
+    pub fn is_verbatim(self) -> bool {
+        matches!(self, Dialect::Native)
+    }
+
+    /// True if a session's stream numbers what it shows from the beginning of each turn: a reader that comes back in
+    /// the middle of one has it projected again from there.
+    pub fn numbers_within_turns(self) -> bool {
+        matches!(self, Dialect::Blocks)
+    }
+
     /// True if a stream of it is one turn, from the turn's first event to a terminal frame of its own.
     pub fn shows_one_turn(self) -> bool {
         match self {
@@ -146,7 +157,7 @@ impl Dialect {
     /// How a reader of this dialect goes on after a cut.
     pub fn resume(self, framing: Framing) -> Resume {
         match (self, framing) {
-            (_, Framing::Sse | Framing::ForeignSseWithIds | Framing::Cursored) => Resume::Cursor,
+            (_, Framing::Sse | Framing::ForeignSseWithIds | Framing::Messages) => Resume::Cursor,
             // `continuationToken`.
             (Dialect::Gemini, _) => Resume::Cursor,
             // `sequence`.

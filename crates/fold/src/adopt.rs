@@ -1,6 +1,7 @@
 //! A reader that holds a state gets a snapshot. The snapshot wins, but nothing that still needs somebody is lost.
 
-use crate::state::{Action, ActionStatus, State, Status, ToolCall};
+use crate::state::{Action, ActionStatus, State, ToolCall};
+use crate::status::Status;
 
 /// What became of a snapshot that was handed to a state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use riverrun_event::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::state::Status;
+use crate::status::Status;
 
 /// Trials in the state; the oldest that has ended is dropped first, and is counted.
 pub(crate) const MAX_TRIALS: usize = 256;

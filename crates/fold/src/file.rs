@@ -3,7 +3,7 @@
 use riverrun_event::{BlobRef, ErrorInfo};
 use serde::{Deserialize, Serialize};
 
-use crate::state::Status;
+use crate::status::Status;
 
 /// Files of one turn that the state holds; the log has those beyond it.
 pub(crate) const MOST_FILES: usize = 100;

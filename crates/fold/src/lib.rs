@@ -12,7 +12,6 @@ mod benchmark;
 mod change;
 mod citation;
 mod file;
-mod index;
 mod job;
 mod ledger;
 mod open;
@@ -21,6 +20,7 @@ mod process;
 pub mod read_model;
 mod restore;
 mod state;
+mod status;
 pub mod view;
 
 pub use adopt::Adopted;
@@ -35,6 +35,7 @@ pub use open::{OpenItem, OpenItems};
 pub use problem::{Problem, ProblemCode, Problems};
 pub use process::{Process, Processes};
 pub use state::*;
+pub use status::Status;
 
 #[cfg(test)]
 mod tests;

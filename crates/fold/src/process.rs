@@ -3,7 +3,7 @@
 use riverrun_event::{BlobRef, ErrorInfo, TaskId, Timestamp, ToolCallId, TurnId};
 use serde::{Deserialize, Serialize};
 
-use crate::state::Status;
+use crate::status::Status;
 
 /// Processes kept; the oldest that has ended goes first, and is counted.
 pub(crate) const KEPT: usize = 64;

@@ -3,8 +3,7 @@
 use riverrun_event::{Block, Item, SessionId};
 
 use crate::citation::Scanner;
-use crate::index::Index;
-use crate::state::{SealedTurn, State, Task};
+use crate::state::{Index, SealedTurn, State, Task};
 
 impl State {
     /// The state before the first event.

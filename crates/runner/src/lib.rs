@@ -28,6 +28,7 @@ mod registry;
 mod runner;
 mod safe_args;
 mod schema;
+mod session_journal;
 mod timer;
 mod turns;
 mod view;

@@ -1,11 +1,12 @@
 //! The front of the runner: commands in, answers out.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use riverrun_event::{Input, Item, ProcessId, TaskId, ThreadId, TurnId};
 use riverrun_fold::Status;
 use riverrun_log::{Clock, Random, SessionKey};
+use riverrun_session::{Sessions, Worker};
 use riverrun_tool::Terminate;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
@@ -13,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 use crate::actor::{Command, Reply, Stop, load_rules};
 use crate::core::Core;
 use crate::named::Named;
+use crate::session_journal::SessionJournal;
 use crate::{
     CancelMode, Cancelled, CommandError, Conversation, CopiedTurns, CopyReason, Decide, Decided, FileOptions,
     Journal, Pause, Paused, ProcessOver, ProcessWrite, QueueEntry, Registry, RequestKey, Rule, Spawn, Submit,
@@ -60,6 +62,29 @@ impl Drop for StopOnDrop {
     }
 }
 
+fn wake(core: &Arc<Core>, key: &SessionKey) {
+    if !core.is_draining() {
+        core.send(key, Command::Wake);
+    }
+}
+
+/// The engine must not own the runner that works in its sessions.
+struct WeakRunner(Weak<Core>);
+
+impl Worker for WeakRunner {
+    fn end(&self, session: &SessionKey) {
+        if let Some(core) = self.0.upgrade() {
+            core.end(session);
+        }
+    }
+
+    fn wake(&self, session: &SessionKey) {
+        if let Some(core) = self.0.upgrade() {
+            wake(&core, session);
+        }
+    }
+}
+
 impl Runner {
     /// Must be called inside a tokio runtime.
     pub fn new(
@@ -72,6 +97,19 @@ impl Runner {
         let core = Arc::new(Core::new(journal, registry, clock, random, options));
         tokio::spawn(crate::timer::run(core.clone()));
         Self { _stop: Arc::new(StopOnDrop(core.clone())), core }
+    }
+
+    /// A runner over the engine. What it runs in a session ends when that session is deleted.
+    pub fn over(
+        sessions: &Sessions,
+        registry: Arc<Registry>,
+        random: Arc<dyn Random>,
+        options: Options,
+    ) -> Self {
+        let journal = Arc::new(SessionJournal::new(sessions.clone()));
+        let runner = Self::new(journal, registry, sessions.clock().clone(), random, options);
+        sessions.set_worker(Arc::new(WeakRunner(Arc::downgrade(&runner.core))));
+        runner
     }
 
     pub fn registry(&self) -> Arc<Registry> {
@@ -126,9 +164,7 @@ impl Runner {
 
     /// Lets the session look whether something is to be done: after somebody else wrote into its log.
     pub fn wake(&self, key: &SessionKey) {
-        if !self.core.is_draining() {
-            self.core.send(key, Command::Wake);
-        }
+        wake(&self.core, key);
     }
 
     /// Ends all work of a session that is deleted, where it stands: nothing more of it is written. Whoever waits for an

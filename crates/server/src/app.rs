@@ -2,112 +2,67 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock, RwLock, Weak};
+use std::sync::{Arc, OnceLock, RwLock};
 
 use axum::extract::FromRef;
-use bytes::Bytes;
-use riverrun_event::{Sequence, SessionId, TenantId, Timestamp};
-use riverrun_fold::{Change, State};
+use riverrun_event::{SessionId, TenantId, Timestamp};
 use riverrun_log::seeded::{self, Bug};
-use riverrun_log::{
-    Appended, Clock, Epoch, Error, Log, SealedTurn, SessionHead, SessionKey, Snapshot, SnapshotFound, Ticket,
-};
+use riverrun_log::{Clock, Epoch, Error, Log, SessionKey};
 use riverrun_runner::Runner;
+use riverrun_session::{Batch, Hub, Hubs, Landed, Parts, Sessions, Source, SystemRandom};
 
-use crate::edge::{Caller, Edge, Problem, Scope, not_found, session_deleted};
-use crate::metrics::Counter;
-use crate::retention::Retention;
-use crate::route::{InFlight, Uploads};
-use crate::runner::{Agents, ServerJournal, SystemRandom};
-use crate::session::{AppendError, Batch, Hub, Hubs, Landed};
-use crate::upkeep::Upkeep;
+use crate::edge::{Caller, Edge, Limits, Problem, Scope, not_found, session_deleted};
+use crate::in_flight::InFlight;
+use tokio::sync::Semaphore;
 
-/// How much of a log is read at once.
-pub const READ_BYTES: usize = 256 * 1024;
+use crate::agents::Agents;
+
+/// Uploads that are stored at the same time.
+const STORED_TOGETHER: usize = 2;
 
 #[derive(Clone)]
 pub struct App(Arc<Inner>);
 
-/// Who appends, in the metrics.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Source {
-    Ingest,
-    Runner,
-}
-
 struct Inner {
-    log: Arc<dyn Log>,
-    clock: Arc<dyn Clock>,
+    sessions: Sessions,
     edge: Edge,
-    hubs: Arc<Hubs>,
-    epoch: Epoch,
-    upkeep: Upkeep,
-    /// Events that were appended, by their source.
-    ingested: Arc<Counter>,
-    run: Arc<Counter>,
     idempotency: InFlight,
     backups: OnceLock<PathBuf>,
-    uploads: Uploads,
+    /// Uploads that are stored now; each is in memory while it is.
+    upload_permits: Arc<Semaphore>,
     uploads_directory: OnceLock<PathBuf>,
     config_schema: OnceLock<String>,
     agents: RwLock<Arc<Agents>>,
-    retention: OnceLock<Retention>,
     runner: Runner,
     /// From the end of the recovery to the begin of the drain.
     takes_work: AtomicBool,
 }
 
-/// Reads a stored state; None if it cannot be read. A large one is read on a thread for long work, so that its worker
-/// serves others meanwhile.
-pub(crate) async fn read_state(bytes: Bytes) -> Option<State> {
-    const LARGE: usize = 256 * 1024;
-    let read = |bytes: &[u8]| State::from_json(std::str::from_utf8(bytes).ok()?).ok();
-    if bytes.len() < LARGE {
-        return read(&bytes);
-    }
-    tokio::task::spawn_blocking(move || read(&bytes)).await.ok().flatten()
-}
-
-/// An app that may be gone.
-#[derive(Clone)]
-pub(crate) struct WeakApp(Weak<Inner>);
-
-impl WeakApp {
-    pub fn upgrade(&self) -> Option<App> {
-        self.0.upgrade().map(App)
-    }
-}
-
 impl App {
     pub fn new(log: Arc<dyn Log>, clock: Arc<dyn Clock>, edge: Edge, epoch: Epoch, agents: Agents) -> Self {
-        let hubs = Hubs::new(log.clone(), clock.clone());
         log.set_quotas(edge.limits().storage_quotas());
-        let options =
-            riverrun_runner::Options { turns: edge.limits().turn_quotas(), ..agents.runner.clone() };
-        Self(Arc::new_cyclic(|this| Inner {
-            runner: Runner::new(
-                Arc::new(ServerJournal::new(WeakApp(this.clone()), log.clone())),
-                agents.registry.clone(),
-                clock.clone(),
-                Arc::new(SystemRandom),
-                options,
-            ),
-            agents: RwLock::new(Arc::new(agents)),
-            takes_work: AtomicBool::new(false),
+        let sessions = Sessions::new(Parts {
             log,
             clock,
-            ingested: edge.metrics().events_appended.with(&["ingest"]),
-            run: edge.metrics().events_appended.with(&["runner"]),
-            edge,
-            hubs,
             epoch,
-            upkeep: Upkeep::default(),
+            settings: edge.limits().session_settings(),
+            metrics: edge.metrics().session.clone(),
+            drain: edge.drain().clone(),
+        });
+        let options =
+            riverrun_runner::Options { turns: edge.limits().turn_quotas(), ..agents.runner.clone() };
+        let runner = Runner::over(&sessions, agents.registry.clone(), Arc::new(SystemRandom), options);
+        Self(Arc::new(Inner {
+            runner,
+            agents: RwLock::new(Arc::new(agents)),
+            takes_work: AtomicBool::new(false),
+            sessions,
+            edge,
             idempotency: InFlight::default(),
             backups: OnceLock::new(),
-            uploads: Uploads::default(),
+            upload_permits: Arc::new(Semaphore::new(STORED_TOGETHER)),
             uploads_directory: OnceLock::new(),
             config_schema: OnceLock::new(),
-            retention: OnceLock::new(),
         }))
     }
 
@@ -132,8 +87,8 @@ impl App {
         Ok(self)
     }
 
-    pub(crate) fn uploads(&self) -> &Uploads {
-        &self.0.uploads
+    pub(crate) fn upload_permits(&self) -> &Arc<Semaphore> {
+        &self.0.upload_permits
     }
 
     pub(crate) fn uploads_directory(&self) -> Option<&Path> {
@@ -150,15 +105,6 @@ impl App {
     /// The JSON Schema of the configuration, if this server has one.
     pub fn config_schema(&self) -> Option<&str> {
         self.0.config_schema.get().map(String::as_str)
-    }
-
-    /// How long events are kept. None: for ever, or the reckoning has not begun.
-    pub(crate) fn retention(&self) -> Option<&Retention> {
-        self.0.retention.get()
-    }
-
-    pub(crate) fn set_retention(&self, retention: Retention) {
-        self.0.retention.get_or_init(|| retention);
     }
 
     /// None if this server was not told where backups go.
@@ -193,8 +139,13 @@ impl App {
         &self.0.idempotency
     }
 
+    /// The engine.
+    pub fn sessions(&self) -> &Sessions {
+        &self.0.sessions
+    }
+
     pub fn log(&self) -> &Arc<dyn Log> {
-        &self.0.log
+        self.0.sessions.log()
     }
 
     pub fn edge(&self) -> &Edge {
@@ -202,15 +153,28 @@ impl App {
     }
 
     pub fn hubs(&self) -> &Arc<Hubs> {
-        &self.0.hubs
-    }
-
-    pub fn upkeep(&self) -> &Upkeep {
-        &self.0.upkeep
+        self.0.sessions.hubs()
     }
 
     pub fn now(&self) -> Timestamp {
-        Timestamp::from_millis(i64::try_from(self.0.clock.now().millis()).unwrap_or(i64::MAX))
+        self.0.sessions.now()
+    }
+
+    /// Takes other hosts, origins and limits.
+    pub fn reload(&self, hosts: &[String], origins: &[String], limits: Limits) {
+        self.0.sessions.set_settings(limits.session_settings());
+        self.0.edge.reload(hosts, origins, limits);
+    }
+
+    /// Appends what a caller sent.
+    pub async fn append(&self, hub: &Hub, batch: &Batch) -> Result<Landed, Problem> {
+        Ok(self.0.sessions.append(Source::Ingest, hub, batch).await?)
+    }
+
+    /// Appends batches that stand each for itself, in order. A failure comes with what was appended before it.
+    pub async fn append_run(&self, hub: &Hub, batches: &[Batch]) -> (Vec<Landed>, Option<Problem>) {
+        let (landed, error) = self.0.sessions.append_run(Source::Ingest, hub, batches).await;
+        (landed, error.map(Problem::from))
     }
 
     /// The session, if the caller may know of it. Absent, foreign and malformed answer alike.
@@ -222,7 +186,7 @@ impl App {
             false => caller.tenant().clone(),
         };
         let key = SessionKey::new(tenant, id);
-        match self.0.hubs.get(&key).await? {
+        match self.hubs().get(&key).await? {
             Some(hub) => Ok(hub),
             None => Err(self.absence(caller, &key).await?),
         }
@@ -230,186 +194,11 @@ impl App {
 
     /// What a caller is told of a session that is not there: that it was deleted, if the caller could have read it.
     async fn absence(&self, caller: &Caller, key: &SessionKey) -> Result<Problem, Error> {
-        if self.0.edge.limits().deletions.is_zero() || !caller.has(Scope::Read) {
+        if !caller.has(Scope::Read) {
             return Ok(not_found());
         }
-        let forgotten = self.deletions_before();
-        let deleted = self.0.log.deleted_at(key).await?.filter(|at| *at >= forgotten);
+        let deleted = self.0.sessions.deleted_at(key).await?;
         Ok(deleted.map_or_else(not_found, session_deleted))
-    }
-
-    /// Deletions from before this time are not told any more.
-    pub(crate) fn deletions_before(&self) -> riverrun_log::Timestamp {
-        let age = u64::try_from(self.0.edge.limits().deletions.as_millis()).unwrap_or(u64::MAX);
-        riverrun_log::Timestamp::from_millis(self.0.clock.now().millis().saturating_sub(age))
-    }
-
-    /// Notes that a caller deletes the session, before it goes.
-    pub(crate) async fn note_deletion(&self, hub: &Hub) {
-        if self.0.edge.limits().deletions.is_zero() {
-            return;
-        }
-        // A delete must work where nothing can be noted any more; then the session is only absent.
-        if let Err(error) = self.0.log.note_deletion(&hub.key, self.0.clock.now()).await {
-            tracing::warn!(code = %error.code(), session = %hub.key.session, "a deletion was not noted");
-        }
-    }
-
-    /// The one way in which a session goes. Its readers are cut, its runner and all that it does end at once, and
-    /// nothing of it comes into a session that is made with the same id. False if it was gone before.
-    ///
-    /// It goes on though who asked for it does not wait: half a delete would leave a session that nobody can open.
-    pub async fn delete(&self, hub: &Arc<Hub>) -> Result<bool, Error> {
-        if !self.hubs().close(hub) {
-            return Ok(false);
-        }
-        let (app, hub) = (self.clone(), hub.clone());
-        let deleting = tokio::spawn(async move {
-            app.runner().end(&hub.key);
-            let not_tended = hub.tending.lock().await;
-            let deleted = app.log().delete_session(&hub.key).await;
-            drop(not_tended);
-            app.hubs().forget(&hub);
-            if deleted.is_err() {
-                // It is still there, with the turns that were open.
-                app.runner().wake(&hub.key);
-            }
-            deleted
-        });
-        deleting.await.unwrap_or_else(|error| Err(Error::Failed(error.to_string())))
-    }
-
-    /// Appends and resolves when durable.
-    pub async fn append(&self, hub: &Hub, batch: &Batch) -> Result<Landed, Problem> {
-        self.append_from(Source::Ingest, hub, batch).await.map_err(refusal)
-    }
-
-    /// The same, for those who read the errors themselves.
-    pub(crate) async fn append_from(
-        &self,
-        source: Source,
-        hub: &Hub,
-        batch: &Batch,
-    ) -> Result<Landed, AppendError> {
-        let landed = hub.append(&self.0.log, self.0.epoch, self.now(), batch).await?;
-        self.appended(source, hub, batch);
-        Ok(landed)
-    }
-
-    /// Hands over a batch that ends no turn. Who gets the answer says so with [`App::appended`].
-    pub(crate) async fn begin(
-        &self,
-        hub: &Hub,
-        batch: &Batch,
-    ) -> Result<(Ticket<Appended>, SessionHead), AppendError> {
-        hub.submit(&self.0.log, self.0.epoch, self.now(), batch, &[]).await
-    }
-
-    /// Appends batches that stand each for itself, in order. A failure comes with what was appended before it.
-    pub async fn append_run(&self, hub: &Hub, batches: &[Batch]) -> (Vec<Landed>, Option<Problem>) {
-        let (landed, error) = hub.append_run(&self.0.log, self.0.epoch, self.now(), batches).await;
-        for batch in &batches[..landed.len()] {
-            self.appended(Source::Ingest, hub, batch);
-        }
-        (landed, error.map(refusal))
-    }
-
-    pub(crate) fn appended(&self, source: Source, hub: &Hub, batch: &Batch) {
-        let counter = match source {
-            Source::Ingest => &self.0.ingested,
-            Source::Runner => &self.0.run,
-        };
-        counter.add(batch.events.len() as u64);
-        self.0.upkeep.appended(hub, batch);
-    }
-
-    /// The state after event `at`, from the nearest snapshot on. `at` is at most the head.
-    pub async fn state_at(&self, key: &SessionKey, at: Sequence) -> Result<State, Problem> {
-        let SnapshotFound { snapshot, .. } = self.0.log.snapshot(key, at).await?;
-        self.state_from(key, at, snapshot).await
-    }
-
-    async fn state_from(
-        &self,
-        key: &SessionKey,
-        at: Sequence,
-        snapshot: Option<Snapshot>,
-    ) -> Result<State, Problem> {
-        // A snapshot that cannot be read is worth nothing; the log is worth everything.
-        let state = match snapshot {
-            Some(snapshot) => read_state(snapshot.bytes).await,
-            None => None,
-        };
-        let mut state = state.unwrap_or_else(|| State::new(key.session.clone()));
-        self.fold_to(key, at, &mut state, |_| {}).await?;
-        Ok(state)
-    }
-
-    /// The JSON of the state after event `at`: the snapshot as it is stored, if there is one just there.
-    pub async fn state_json_at(&self, hub: &Hub, at: Sequence) -> Result<String, Problem> {
-        let SnapshotFound { snapshot, .. } = self.0.log.snapshot(&hub.key, at).await?;
-        if let Some(Snapshot { sequence, bytes }) = &snapshot
-            && *sequence == at
-            && let Ok(text) = String::from_utf8(Vec::from(bytes.clone()))
-        {
-            return Ok(text);
-        }
-        let from = snapshot.as_ref().map_or(Sequence::ZERO, |snapshot| snapshot.sequence);
-        let json = self.state_from(&hub.key, at, snapshot).await?.to_json();
-        self.0.upkeep.folded(hub, at.get() - from.get().min(at.get()), json.len());
-        Ok(json)
-    }
-
-    /// Applies the events up to `at`, and hands out the turns that leave the window.
-    pub async fn fold_to(
-        &self,
-        key: &SessionKey,
-        at: Sequence,
-        state: &mut State,
-        mut sealed: impl FnMut(riverrun_fold::SealedTurn),
-    ) -> Result<(), Problem> {
-        let mut changes = Vec::new();
-        while state.sequence < at {
-            let chunks = match self.0.log.read(key, state.sequence, READ_BYTES).await {
-                Ok(chunks) => chunks,
-                // The beginning is gone and no snapshot stands for it: fold what is left.
-                Err(Error::Retired { first_available })
-                    if state.sequence.get() == 0 && first_available.previous() <= at =>
-                {
-                    state.sequence = first_available.previous();
-                    continue;
-                }
-                Err(error) => return Err(error.into()),
-            };
-            if chunks.is_empty() {
-                return Ok(());
-            }
-            for chunk in &chunks {
-                crate::deliver::fold_chunk(state, chunk, at, &mut changes);
-                for change in changes.drain(..) {
-                    if let Change::TurnSealed(turn) = change {
-                        sealed(*turn);
-                    }
-                }
-            }
-            tokio::task::yield_now().await;
-        }
-        Ok(())
-    }
-
-    /// A turn that left the window of its session's state.
-    pub fn sealed_turn(&self, stored: Option<SealedTurn>) -> Option<riverrun_fold::SealedTurn> {
-        stored.and_then(|turn| serde_json::from_slice(&turn.bytes).ok())
-    }
-}
-
-fn refusal(error: AppendError) -> Problem {
-    match error {
-        AppendError::Log(error) => Problem::from(error),
-        AppendError::TooLarge => Problem::new(error.code(), error.to_string()),
-        AppendError::RunnerOnly { index, .. } => {
-            Problem::new(error.code(), error.to_string()).field("type").with("index", index)
-        }
     }
 }
 

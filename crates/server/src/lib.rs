@@ -2,25 +2,23 @@
 //!
 //! This crate is not a store and decides nothing about events: it carries them in and out.
 
+mod agents;
 mod app;
+mod command_answer;
 mod deliver;
+mod derived_ids;
 pub mod edge;
 mod foreign;
-mod job;
+mod in_flight;
 pub mod metrics;
 pub mod openapi;
-mod past;
-mod retention;
 mod route;
+mod router;
 mod rpc;
-mod runner;
 mod serve;
-pub mod session;
-mod upkeep;
 mod websocket;
 
+pub use agents::Agents;
 pub use app::App;
-pub use foreign::submit_of_list;
-pub use route::router;
-pub use runner::Agents;
-pub use serve::{AdminKeyFile, Options, Ready, Reload, Reloader, StartError, serve, tend};
+pub use router::router;
+pub use serve::{AdminKeyFile, Options, Ready, Reload, Reloader, StartError, serve};

@@ -1,162 +1,15 @@
-//! What the server counts, in the text format of Prometheus.
-//!
-//! A small registry of our own: numbers are atomics, label values come from closed sets or route templates, and
-//! no label ever holds an id.
+//! What the server counts, besides what its engine counts.
 
 use std::fmt::Write;
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
-use std::sync::{Arc, RwLock};
+use std::sync::Arc;
 
-/// A number that only grows.
-#[derive(Debug, Default)]
-pub struct Counter(AtomicU64);
+use riverrun_session::SessionMetrics;
+pub use riverrun_session::metrics::{Counter, Family, Gauge, Held, Histogram};
+use riverrun_session::metrics::{SECONDS, head};
 
-impl Counter {
-    pub fn increment(&self) {
-        self.add(1);
-    }
-
-    pub fn add(&self, count: u64) {
-        self.0.fetch_add(count, Ordering::Relaxed);
-    }
-
-    pub fn get(&self) -> u64 {
-        self.0.load(Ordering::Relaxed)
-    }
-}
-
-/// A number that goes up and down.
-#[derive(Debug, Default)]
-pub struct Gauge(AtomicI64);
-
-impl Gauge {
-    pub fn add(&self, count: i64) {
-        self.0.fetch_add(count, Ordering::Relaxed);
-    }
-
-    pub fn set(&self, value: i64) {
-        self.0.store(value, Ordering::Relaxed);
-    }
-
-    pub fn get(&self) -> i64 {
-        self.0.load(Ordering::Relaxed)
-    }
-}
-
-/// Raises a gauge while it lives.
-pub struct Held(Arc<Gauge>);
-
-impl Held {
-    pub fn new(gauge: Arc<Gauge>) -> Self {
-        gauge.add(1);
-        Self(gauge)
-    }
-}
-
-impl Drop for Held {
-    fn drop(&mut self) {
-        self.0.add(-1);
-    }
-}
-
-/// From a fast memory write to a slow network, in seconds.
-pub const SECONDS: &[f64] = &[
-    0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0,
-    60.0,
-];
-
-/// Counts of events, by powers of ten.
-pub const EVENTS: &[f64] = &[0.0, 1.0, 10.0, 100.0, 1_000.0, 10_000.0, 100_000.0, 1_000_000.0];
-
-/// How often values fell below each bound.
-#[derive(Debug)]
-pub struct Histogram {
-    bounds: &'static [f64],
-    /// One per bound, and one for what is above them all.
-    counts: Box<[AtomicU64]>,
-    /// In millionths, so that an integer can hold it.
-    sum: AtomicU64,
-}
-
-impl Histogram {
-    pub fn new(bounds: &'static [f64]) -> Self {
-        let counts = (0..=bounds.len()).map(|_| AtomicU64::new(0)).collect();
-        Self { bounds, counts, sum: AtomicU64::new(0) }
-    }
-
-    pub fn observe(&self, value: f64) {
-        let bucket = self.bounds.partition_point(|bound| *bound < value);
-        self.counts[bucket].fetch_add(1, Ordering::Relaxed);
-        self.sum.fetch_add((value.max(0.0) * 1e6) as u64, Ordering::Relaxed);
-    }
-}
-
-/// One metric per combination of label values.
-#[derive(Debug)]
-pub struct Family<M> {
-    labels: &'static [&'static str],
-    /// In the order of their values.
-    members: RwLock<Vec<(Vec<String>, Arc<M>)>>,
-}
-
-impl<M: Default> Family<M> {
-    /// A bug that puts an id into a label must not eat the memory: what is over this counts as `other`.
-    const MAX_MEMBERS: usize = 1024;
-
-    pub fn new(labels: &'static [&'static str]) -> Self {
-        Self { labels, members: RwLock::default() }
-    }
-
-    /// The metric of these values, in the order of the labels. Keep it where the path is hot.
-    pub fn with(&self, values: &[&str]) -> Arc<M> {
-        debug_assert_eq!(values.len(), self.labels.len());
-        let known = self.members.read().unwrap_or_else(|poison| poison.into_inner());
-        if let Ok(at) = find(&known, values) {
-            return known[at].1.clone();
-        }
-        drop(known);
-        let mut members = self.members.write().unwrap_or_else(|poison| poison.into_inner());
-        let others = vec!["other"; self.labels.len()];
-        let values = if members.len() < Self::MAX_MEMBERS { values } else { &others };
-        let at = find(&members, values).unwrap_or_else(|at| {
-            let key = values.iter().map(|value| (*value).to_owned()).collect();
-            members.insert(at, (key, Arc::default()));
-            at
-        });
-        members[at].1.clone()
-    }
-}
-
-/// Where the values are, or where they would stand.
-fn find<M>(members: &[(Vec<String>, Arc<M>)], values: &[&str]) -> Result<usize, usize> {
-    members.binary_search_by(|(key, _)| key.iter().map(String::as_str).cmp(values.iter().copied()))
-}
-
-macro_rules! metrics {
-    ($($(#[$doc:meta])* $field:ident: $kind:ty = $new:expr, $name:literal, $help:literal;)*) => {
-        /// Every metric of the server.
-        #[derive(Debug)]
-        pub struct Metrics { $($(#[$doc])* pub $field: Arc<$kind>,)* }
-
-        impl Metrics {
-            pub fn new() -> Self {
-                Self { $($field: Arc::new($new),)* }
-            }
-
-            /// The text of `GET /metrics`.
-            pub fn render(&self) -> String {
-                let mut out = String::new();
-                $(self.$field.write(&mut out, $name, $help);)*
-                let version = env!("CARGO_PKG_VERSION");
-                head(&mut out, "riverrun_build_info", "The version that runs.", "gauge");
-                let _ = writeln!(out, "riverrun_build_info{{version=\"{version}\"}} 1");
-                out
-            }
-        }
-    };
-}
-
-metrics! {
+riverrun_session::metrics! {
+/// Metrics of the edge and the runner.
+ServerMetrics {
     requests: Family<Counter> = Family::new(&["method", "route", "status"]),
         "riverrun_http_requests_total", "Requests answered, by route template.";
     request_seconds: Histogram = Histogram::new(SECONDS),
@@ -169,152 +22,56 @@ metrics! {
         "riverrun_auth_failures_total", "Wrong keys and tickets.";
     panics: Counter = Counter::default(),
         "riverrun_panic_total", "Panics that were contained.";
-    events_appended: Family<Counter> = Family::new(&["source"]),
-        "riverrun_events_appended_total", "Events made durable.";
-    append_seconds: Histogram = Histogram::new(SECONDS),
-        "riverrun_log_append_seconds", "From the call of an append to its durable answer.";
-    fsync_seconds: Histogram = Histogram::new(SECONDS),
-        "riverrun_log_fsync_seconds", "One commit of the log.";
-    log_bytes: Gauge = Gauge::default(),
-        "riverrun_log_bytes", "The size of the log on disk.";
-    streams: Family<Gauge> = Family::new(&["dialect", "transport"]),
-        "riverrun_streams_active", "Open streams.";
-    resumes: Family<Counter> = Family::new(&["dialect", "result"]),
-        "riverrun_stream_resumes_total", "Streams opened with a cursor, by outcome.";
-    resume_gap: Histogram = Histogram::new(EVENTS),
-        "riverrun_stream_resume_gap_events", "Events between a resumed cursor and the head.";
     slow_consumers: Family<Counter> = Family::new(&["action"]),
         "riverrun_slow_consumers_total", "Streams that fell behind, by what was done.";
     delivery_lag: Histogram = Histogram::new(SECONDS),
         "riverrun_delivery_lag_seconds", "From durable to handed to the socket.";
     first_event_seconds: Histogram = Histogram::new(SECONDS),
         "riverrun_time_to_first_event_seconds", "From the opening of a stream to its first event.";
-    turns_started: Counter = Counter::default(),
-        "riverrun_turns_started_total", "Turns that this server submitted to its runner.";
-    turns: Family<Counter> = Family::new(&["outcome"]),
-        "riverrun_turns_total", "Turns of the runner that reached a terminal event.";
-    turns_active: Gauge = Gauge::default(),
-        "riverrun_turns_active", "Turns of the runner without a terminal event.";
     commands: Family<Counter> = Family::new(&["command", "result"]),
         "riverrun_commands_total", "What was asked of the runner, by what it answered.";
     actions_pending: Gauge = Gauge::default(),
         "riverrun_actions_pending", "Actions that wait for a decision.";
     recovery_seconds: Histogram = Histogram::new(SECONDS),
         "riverrun_recovery_seconds", "From start to ready.";
-    sessions_in_memory: Gauge = Gauge::default(),
-        "riverrun_sessions_in_memory", "Sessions that are in use, or were a moment ago.";
+}
 }
 
-impl Default for Metrics {
-    fn default() -> Self {
-        Self::new()
+/// Every metric of the process.
+#[derive(Debug, Default)]
+pub struct Metrics {
+    pub server: ServerMetrics,
+    pub session: Arc<SessionMetrics>,
+}
+
+impl Metrics {
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The text of `GET /metrics`.
+    pub fn render(&self) -> String {
+        let mut out = String::new();
+        self.server.render(&mut out);
+        self.session.render(&mut out);
+        let version = env!("CARGO_PKG_VERSION");
+        head(&mut out, "riverrun_build_info", "The version that runs.", "gauge");
+        let _ = writeln!(out, "riverrun_build_info{{version=\"{version}\"}} 1");
+        out
     }
 }
 
-/// How a metric shows itself.
-trait Show {
-    const KIND: &'static str;
-    fn show(&self, out: &mut String, name: &str, labels: &str);
-}
+impl std::ops::Deref for Metrics {
+    type Target = ServerMetrics;
 
-impl Show for Counter {
-    const KIND: &'static str = "counter";
-    fn show(&self, out: &mut String, name: &str, labels: &str) {
-        let _ = writeln!(out, "{name}{labels} {}", self.get());
+    fn deref(&self) -> &ServerMetrics {
+        &self.server
     }
-}
-
-impl Show for Gauge {
-    const KIND: &'static str = "gauge";
-    fn show(&self, out: &mut String, name: &str, labels: &str) {
-        let _ = writeln!(out, "{name}{labels} {}", self.get());
-    }
-}
-
-impl Show for Histogram {
-    const KIND: &'static str = "histogram";
-    fn show(&self, out: &mut String, name: &str, _: &str) {
-        let mut total = 0;
-        for (bound, count) in self.bounds.iter().zip(&self.counts) {
-            total += count.load(Ordering::Relaxed);
-            let _ = writeln!(out, "{name}_bucket{{le=\"{bound}\"}} {total}");
-        }
-        total += self.counts.last().map_or(0, |count| count.load(Ordering::Relaxed));
-        let _ = writeln!(out, "{name}_bucket{{le=\"+Inf\"}} {total}");
-        let _ = writeln!(out, "{name}_sum {}", self.sum.load(Ordering::Relaxed) as f64 / 1e6);
-        let _ = writeln!(out, "{name}_count {total}");
-    }
-}
-
-trait WriteMetric {
-    fn write(&self, out: &mut String, name: &str, help: &str);
-}
-
-impl<M: Show> WriteMetric for M {
-    fn write(&self, out: &mut String, name: &str, help: &str) {
-        head(out, name, help, M::KIND);
-        self.show(out, name, "");
-    }
-}
-
-impl WriteMetric for Family<Counter> {
-    fn write(&self, out: &mut String, name: &str, help: &str) {
-        write_family(self, out, name, help);
-    }
-}
-
-impl WriteMetric for Family<Gauge> {
-    fn write(&self, out: &mut String, name: &str, help: &str) {
-        write_family(self, out, name, help);
-    }
-}
-
-fn write_family<M: Show>(family: &Family<M>, out: &mut String, name: &str, help: &str) {
-    head(out, name, help, M::KIND);
-    for (values, metric) in family.members.read().unwrap_or_else(|poison| poison.into_inner()).iter() {
-        let pair = |(label, value): (&&str, &String)| format!("{label}=\"{}\"", escape(value));
-        let pairs: Vec<_> = family.labels.iter().zip(values).map(pair).collect();
-        metric.show(out, name, &format!("{{{}}}", pairs.join(",")));
-    }
-}
-
-fn head(out: &mut String, name: &str, help: &str, kind: &str) {
-    let _ = writeln!(out, "# HELP {name} {help}\n# TYPE {name} {kind}");
-}
-
-fn escape(value: &str) -> String {
-    value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_histogram_counts_upwards() {
-        let histogram = Histogram::new(&[1.0, 2.0]);
-        for value in [0.5, 1.0, 1.5, 9.0] {
-            histogram.observe(value);
-        }
-        let mut out = String::new();
-        histogram.write(&mut out, "x", "help");
-        let expected = "# HELP x help\n# TYPE x histogram\nx_bucket{le=\"1\"} 2\nx_bucket{le=\"2\"} 3\n\
-                        x_bucket{le=\"+Inf\"} 4\nx_sum 12\nx_count 4\n";
-        assert_eq!(out, expected);
-    }
-
-    #[test]
-    fn label_values_are_escaped_and_bounded() {
-        let family: Family<Counter> = Family::new(&["route"]);
-        family.with(&["a\"b\\c\nd"]).add(2);
-        let mut out = String::new();
-        family.write(&mut out, "x_total", "help");
-        assert!(out.ends_with("x_total{route=\"a\\\"b\\\\c\\nd\"} 2\n"), "{out}");
-        for n in 0..5000 {
-            family.with(&[&n.to_string()]).increment();
-        }
-        assert!(family.members.read().is_ok_and(|members| members.len() <= 1025));
-    }
 
     #[test]
     fn every_metric_has_a_head() {

@@ -6,18 +6,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use riverrun_event::OwnerId;
-use riverrun_log::{Clock, Health, Lease, Log, Shard, SystemClock};
+use riverrun_log::{Clock, Health, Log, SystemClock};
 use tokio::net::TcpListener;
 
+use crate::agents::Agents;
 use crate::app::App;
 use crate::edge::{Config, Edge, Keys, Limits, NotReady, Problem};
 use crate::metrics::Metrics;
-use crate::runner::Agents;
-use crate::{route, upkeep};
+use crate::router::router;
+use riverrun_session::{SystemRandom, run_upkeep};
 
-const LEASE_TIME: Duration = Duration::from_secs(10);
-const RENEW_EVERY: Duration = Duration::from_secs(3);
 /// For what is being written when everything stops.
 const LAST_APPENDS: Duration = Duration::from_secs(5);
 /// Readers are told and requests end in this time, however long the calls took.
@@ -89,7 +87,7 @@ impl Reloader {
     /// Takes up another configuration and reads the keys again. Streams and running turns go on.
     pub async fn reload(&self, reload: Reload) -> Result<(), Problem> {
         self.0.edge().keys().refresh().await?;
-        self.0.edge().reload(&reload.hosts, &reload.origins, reload.limits);
+        self.0.reload(&reload.hosts, &reload.origins, reload.limits);
         self.0.set_agents(reload.agents);
         Ok(())
     }
@@ -129,7 +127,7 @@ pub async fn serve(
     let listener = TcpListener::bind(options.listen).await;
     let listener = listener.map_err(|error| StartError::Listen { address: options.listen, error })?;
     let address = listener.local_addr().map_err(StartError::Serve)?;
-    let lease = log.acquire(Shard::ONLY, &owner()?, LEASE_TIME).await?;
+    let lease = riverrun_session::acquire(&*log, &SystemRandom).await?;
     let keys = Keys::load(log.clone(), clock.clone()).await.map_err(|problem| keys_error(&problem))?;
     let first_start = keys.ensure_admin(&options.admin_key).await.map_err(|problem| keys_error(&problem))?;
     let admin_key = admin_key_file(&keys, &options.admin_key);
@@ -149,10 +147,13 @@ pub async fn serve(
     let app = App::new(log.clone(), clock, edge.clone(), lease.epoch, options.agents).with_backups(backups);
     let app = app.with_config_schema(options.config_schema);
     let app = app.with_uploads(uploads).map_err(StartError::Uploads)?;
-    let server = tokio::spawn(crate::edge::serve(listener, route::router(app.clone()), edge.clone()));
+    let server = tokio::spawn(crate::edge::serve(listener, router(app.clone()), edge.clone()));
     let behind = [
-        tokio::spawn(upkeep::run(app.clone(), options.retention)),
-        tokio::spawn(keep_lease(app.clone(), lease.clone())),
+        tokio::spawn(run_upkeep(app.sessions().clone(), options.retention)),
+        tokio::spawn(riverrun_session::renew(app.sessions().clone(), lease.clone(), {
+            let app = app.clone();
+            move || show_health(&app)
+        })),
         tokio::spawn(cut_revoked(app.clone())),
         tokio::spawn({
             let edge = edge.clone();
@@ -185,12 +186,6 @@ pub async fn serve(
     }
 }
 
-/// What is done behind the routes of an app: snapshots, packing, the lease. It runs until the drain, or until it is
-/// dropped. For programs that have an app without a listener.
-pub async fn tend(app: App, lease: Lease, retention: Option<Duration>) {
-    tokio::join!(upkeep::run(app.clone(), retention), keep_lease(app, lease));
-}
-
 fn admin_key_file(keys: &Keys, path: &Path) -> AdminKeyFile {
     match std::fs::read_to_string(path) {
         Ok(text) if keys.is_admin(text.trim()) => AdminKeyFile::Works,
@@ -203,12 +198,6 @@ fn keys_error(problem: &Problem) -> StartError {
     StartError::Keys(problem.detail().to_owned())
 }
 
-fn owner() -> Result<OwnerId, StartError> {
-    let mut bytes = [0; 16];
-    getrandom::fill(&mut bytes).map_err(|error| StartError::Keys(format!("no randomness: {error}")))?;
-    Ok(OwnerId::from_bytes(bytes))
-}
-
 /// Goes on with what a former owner left.
 async fn recover(app: &App) -> Result<(), StartError> {
     app.edge().readiness().set(Some(NotReady::Recovering));
@@ -216,7 +205,7 @@ async fn recover(app: &App) -> Result<(), StartError> {
     let turns = app.runner().recover().await.map_err(|error| StartError::Recover(error.to_string()))?;
     let metrics = app.edge().metrics();
     metrics.recovery_seconds.observe(started.elapsed().as_secs_f64());
-    metrics.turns_active.add(i64::try_from(turns).unwrap_or(i64::MAX));
+    metrics.session.turns_active.add(i64::try_from(turns).unwrap_or(i64::MAX));
     if turns > 0 {
         tracing::info!(turns, "went on with open turns");
     }
@@ -240,24 +229,14 @@ async fn cut_revoked(app: App) {
     }
 }
 
-/// Renews the lease and tells whether the store takes appends.
-async fn keep_lease(app: App, mut lease: Lease) {
-    loop {
-        tokio::select! {
-            () = app.edge().drain().started() => return,
-            () = tokio::time::sleep(RENEW_EVERY) => {}
-        }
-        match app.log().renew(&lease, LEASE_TIME).await {
-            Ok(renewed) => lease = renewed,
-            Err(error) => tracing::warn!(code = %error.code(), "the lease could not be renewed"),
-        }
-        let state = match app.log().health() {
-            Health::Ready => None,
-            Health::Full => Some(NotReady::StorageFull),
-            Health::Failed(_) => Some(NotReady::StorageFailed),
-        };
-        if app.takes_work() {
-            app.edge().readiness().set(state);
-        }
+/// Tells whether the store takes appends.
+fn show_health(app: &App) {
+    let state = match app.log().health() {
+        Health::Ready => None,
+        Health::Full => Some(NotReady::StorageFull),
+        Health::Failed(_) => Some(NotReady::StorageFailed),
+    };
+    if app.takes_work() {
+        app.edge().readiness().set(state);
     }
 }

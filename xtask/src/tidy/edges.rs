@@ -18,6 +18,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("riverrun-secret", &["riverrun-log"]),
     ("riverrun-provider", &["riverrun-event", "riverrun-secret"]),
     ("riverrun-tool", &["riverrun-event", "riverrun-file", "riverrun-log", "riverrun-secret"]),
+    ("riverrun-session", &["riverrun-dialect", "riverrun-event", "riverrun-fold", "riverrun-log"]),
     (
         "riverrun-runner",
         &[
@@ -26,6 +27,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "riverrun-log",
             "riverrun-provider",
             "riverrun-secret",
+            "riverrun-session",
             "riverrun-tool",
         ],
     ),
@@ -39,6 +41,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "riverrun-log-sqlite",
             "riverrun-runner",
             "riverrun-secret",
+            "riverrun-session",
         ],
     ),
     ("riverrun-client", &["riverrun-event", "riverrun-fold"]),
@@ -55,6 +58,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "riverrun-secret",
             "riverrun-tool",
             "riverrun-runner",
+            "riverrun-session",
             "riverrun-server",
             "riverrun-client",
         ],

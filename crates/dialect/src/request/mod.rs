@@ -12,7 +12,10 @@
 //! `turn.submitted` carries [`ModelCall::request`] under `payload.request`, so that what a response echoes (model,
 //! instructions, tools, …) follows from the log alone.
 
+mod conversation;
 pub(crate) mod reader;
+
+pub use conversation::items;
 
 use riverrun_event::{Input, Part, RawJson};
 use serde::Serialize;

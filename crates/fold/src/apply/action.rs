@@ -5,7 +5,8 @@ use riverrun_event::{RawJson, TaskId, TurnId};
 use super::Step;
 use crate::change::Change;
 use crate::problem::ProblemCode;
-use crate::state::{Action, ActionStatus, Status};
+use crate::state::{Action, ActionStatus};
+use crate::status::Status;
 
 impl Step<'_> {
     pub(super) fn action_required(&mut self) {

@@ -7,7 +7,7 @@ use riverrun_event::{BenchmarkIds, BenchmarkInfo, RawJson, Reward};
 use super::Step;
 use crate::benchmark::{BenchmarkFact, MAX_FACTS, MAX_REFS, Trial};
 use crate::problem::ProblemCode;
-use crate::state::Status;
+use crate::status::Status;
 
 impl Step<'_> {
     /// The newest facts on a data set replace those before.

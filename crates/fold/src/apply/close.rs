@@ -5,7 +5,8 @@ use riverrun_event::{Item, TurnId};
 use super::Step;
 use crate::change::{Change, ItemAt};
 use crate::problem::ProblemCode;
-use crate::state::{ActionStatus, Status};
+use crate::state::ActionStatus;
+use crate::status::Status;
 
 impl Step<'_> {
     /// The event's task, unless its turn or the task itself has ended: then nothing of it changes any more.

@@ -5,7 +5,7 @@ use riverrun_event::FileProcessing;
 use super::Step;
 use crate::change::Change;
 use crate::file::{MOST_FILES, TurnFile};
-use crate::state::Status;
+use crate::status::Status;
 
 impl Step<'_> {
     /// A file that is announced again begins anew. One that was never announced is taken as it is.

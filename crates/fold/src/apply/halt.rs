@@ -3,7 +3,7 @@
 use super::Step;
 use super::plain::session_status;
 use crate::change::Change;
-use crate::state::Status;
+use crate::status::Status;
 
 impl Step<'_> {
     /// A turn that is at work is halted with its root task, and goes on with it.

@@ -4,7 +4,8 @@ use riverrun_event::HookRun;
 
 use super::Step;
 use crate::change::Change;
-use crate::state::{HookOutcome, Status};
+use crate::state::HookOutcome;
+use crate::status::Status;
 
 impl Step<'_> {
     pub(super) fn hook(&mut self, status: Status, run: &HookRun) {

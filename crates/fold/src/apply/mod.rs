@@ -26,7 +26,8 @@ use riverrun_event::{Event, Payload, Sequence};
 use crate::change::Change;
 use crate::job::JobStatus;
 use crate::problem::{Problem, ProblemCode};
-use crate::state::{State, Status};
+use crate::state::State;
+use crate::status::Status;
 
 pub use plain::session_status;
 

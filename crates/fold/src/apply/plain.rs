@@ -8,7 +8,8 @@ use riverrun_event::{
 use super::Step;
 use crate::change::Change;
 use crate::ledger::Entry;
-use crate::state::{QueueEntry, Status};
+use crate::state::QueueEntry;
+use crate::status::Status;
 
 impl Step<'_> {
     pub(super) fn model_completed(&mut self, completed: &ModelCompleted) {

@@ -6,7 +6,7 @@ use super::Step;
 use crate::change::Change;
 use crate::problem::ProblemCode;
 use crate::process::{KEPT_REFS, Process};
-use crate::state::Status;
+use crate::status::Status;
 
 /// The code of a failure that says that the owner of the process died.
 const LOST: &str = "lost";

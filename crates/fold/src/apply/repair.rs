@@ -6,7 +6,8 @@ use serde::Deserialize;
 use super::Step;
 use crate::change::Change;
 use crate::problem::ProblemCode;
-use crate::state::{Action, ActionStatus, Status};
+use crate::state::{Action, ActionStatus};
+use crate::status::Status;
 
 /// What we take from the standard's snapshot; the rest is shown as it was told.
 #[derive(Debug, Default, Deserialize)]

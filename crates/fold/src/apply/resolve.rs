@@ -5,7 +5,8 @@ use riverrun_event::{TaskId, ThreadId, TurnId, Usage};
 use super::Step;
 use crate::change::{Change, ItemAt};
 use crate::problem::ProblemCode;
-use crate::state::{Status, Task, Thread, Turn};
+use crate::state::{Task, Thread, Turn};
+use crate::status::Status;
 
 /// Deeper chains of tasks are a cycle or an attack.
 const MAX_DEPTH: usize = 64;

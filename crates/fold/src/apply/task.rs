@@ -5,7 +5,8 @@ use riverrun_event::{RunId, TaskAttempt, TaskChange, TaskCompleted, TaskFailed, 
 use super::Step;
 use crate::change::Change;
 use crate::problem::ProblemCode;
-use crate::state::{Attempt, Status};
+use crate::state::Attempt;
+use crate::status::Status;
 
 impl Step<'_> {
     pub(super) fn task_created(&mut self, info: &TaskInfo) {

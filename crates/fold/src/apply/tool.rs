@@ -5,7 +5,8 @@ use riverrun_event::{ToolCallId, ToolFailed, ToolProgress, ToolResult, ToolStart
 use super::Step;
 use crate::change::Change;
 use crate::problem::ProblemCode;
-use crate::state::{Status, ToolCall};
+use crate::state::ToolCall;
+use crate::status::Status;
 
 impl Step<'_> {
     pub(super) fn tool_started(&mut self, started: &ToolStarted) {

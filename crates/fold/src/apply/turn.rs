@@ -10,7 +10,7 @@ use super::plain::add_usage;
 use super::resolve::main_thread;
 use crate::change::Change;
 use crate::problem::ProblemCode;
-use crate::state::Status;
+use crate::status::Status;
 
 impl Step<'_> {
     pub(super) fn session(&mut self, info: &SessionInfo) {

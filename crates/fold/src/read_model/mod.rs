@@ -21,7 +21,8 @@ pub use summary::{
 pub use task::{AttemptRead, TaskRead, TaskSnapshot};
 pub use thread::{PendingRequest, ThreadRead, TurnRead};
 
-use crate::state::{QueueEntry, State, Status};
+use crate::state::{QueueEntry, State};
+use crate::status::Status;
 use crate::view::tool_inventory;
 
 /// All of them, for one session.

@@ -9,7 +9,8 @@ use super::standing::{Standing, Told};
 use super::summary::{RoutingLimits, SubagentsAndJobs, routing_limits, subagents_and_jobs};
 use super::task::{TaskRead, task_snapshot};
 use super::thread::{ThreadRead, standing, threads};
-use crate::state::{State, Status};
+use crate::state::State;
+use crate::status::Status;
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]

@@ -1,6 +1,6 @@
 //! Our statuses in the words that the standard's snapshot allows. Where a word differs, the original goes along.
 
-use crate::state::Status;
+use crate::status::Status;
 
 /// A status of a thread.
 pub fn thread_status(status: Status) -> &'static str {

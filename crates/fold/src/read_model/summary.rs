@@ -9,7 +9,8 @@ use super::standing::{Standing, Told};
 use crate::benchmark::Benchmarks;
 use crate::job::Job;
 use crate::process::{Process, Processes};
-use crate::state::{State, Status};
+use crate::state::State;
+use crate::status::Status;
 
 /// What may be done, and the walls around it: three facts that are told apart.
 #[derive(Debug, Serialize)]

@@ -8,7 +8,8 @@ use serde_json::Value;
 
 use super::standing::Standing;
 use super::strict::{attempt_status, native, task_status};
-use crate::state::{Attempt, State, Status, Task};
+use crate::state::{Attempt, State, Task};
+use crate::status::Status;
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]

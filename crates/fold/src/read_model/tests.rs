@@ -4,7 +4,7 @@ use riverrun_event::{SessionId, decode_wire};
 use serde_json::{Value, json};
 
 use super::*;
-use crate::state::Status;
+use crate::status::Status;
 use crate::tests::event;
 
 fn fold(envelopes: &[Value]) -> State {

@@ -6,7 +6,8 @@ use serde::Serialize;
 use super::standing::{Standing, Told};
 use super::strict::{native, thread_status};
 use crate::process::Process;
-use crate::state::{Action, QueueEntry, State, Status, Thread, ToolCall, Turn};
+use crate::state::{Action, QueueEntry, State, Thread, ToolCall, Turn};
+use crate::status::Status;
 use crate::view::pending_actions;
 
 /// The standard's thread, with what our events tell beyond it.

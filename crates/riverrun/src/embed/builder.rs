@@ -3,17 +3,13 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use riverrun_event::OwnerId;
 use riverrun_log::memory::MemoryLog;
-use riverrun_log::{Clock, Log, Shard, SystemClock};
+use riverrun_log::{Clock, Log, SystemClock};
 use riverrun_log_sqlite::SqliteLog;
 use riverrun_provider::{Provider, ProviderConfig, Scenario, Scripted};
-use riverrun_runner::{AgentSpec, Options, Registry, check_schema};
-use riverrun_server::edge::{Config, Edge, Keys, Limits};
-use riverrun_server::metrics::Metrics;
-use riverrun_server::{Agents, App};
+use riverrun_runner::{AgentSpec, Options, Registry, Runner, check_schema};
+use riverrun_session::{Drain, Parts, SessionMetrics, Sessions, Settings, SystemRandom, acquire};
 
-use super::runtime::LEASE_TIME;
 use super::{Agent, Error, Riverrun};
 
 /// Events larger than this have their long texts stored apart. It is far above what models write, so that a run's
@@ -71,17 +67,18 @@ impl Builder {
         };
         super::mcp::keep(&mut self.agents).await;
         let registry = Arc::new(self.registry()?);
-        let owner = OwnerId::from_bytes(super::runtime::fresh_id(&*clock)?);
-        let lease = log.acquire(Shard::ONLY, &owner, LEASE_TIME).await?;
-        let keys = Keys::load(log.clone(), clock.clone()).await?;
-        let limits = Limits { event_bytes: EVENT_BYTES, ..Limits::default() };
-        // Nothing listens: the address is a formality.
-        let config = Config { limits, ..Config::new(([127, 0, 0, 1], 0).into()) };
-        let edge = Edge::new(config, keys, Arc::new(Metrics::new()), clock.clone());
-        let agents = Agents { registry, runner: Options::default(), scripts_for_all: true, chat_agent: None };
-        let app = App::new(log, clock, edge, lease.epoch, agents);
-        app.runner().recover().await?;
-        Ok(Riverrun::new(app, lease))
+        let lease = acquire(&*log, &SystemRandom).await?;
+        let sessions = Sessions::new(Parts {
+            log,
+            clock,
+            epoch: lease.epoch,
+            settings: Settings { event_bytes: EVENT_BYTES, ..Settings::default() },
+            metrics: Arc::new(SessionMetrics::new()),
+            drain: Drain::new(),
+        });
+        let runner = Runner::over(&sessions, registry, Arc::new(SystemRandom), Options::default());
+        runner.recover().await?;
+        Ok(Riverrun::new(sessions, runner, lease))
     }
 
     fn registry(&self) -> Result<Registry, Error> {

@@ -75,13 +75,13 @@ impl RunStream {
 
     /// What was decided for always in the run's session, the oldest first.
     pub async fn rules(&self) -> Result<Vec<Rule>, Error> {
-        Ok(self.runtime().app().runner().rules(self.key()).await?)
+        Ok(self.runtime().runner().rules(self.key()).await?)
     }
 
     /// Takes back what was decided for always: the tool is asked about anew.
     pub async fn revoke(&self, rule: &Rule) -> Result<(), Error> {
         let revoke = Revoke { rule: rule.rule_id.clone(), revoked_by: None };
-        self.runtime().app().runner().named(None).revoke(self.key(), revoke).await?;
+        self.runtime().runner().named(None).revoke(self.key(), revoke).await?;
         Ok(())
     }
 
@@ -101,7 +101,7 @@ impl RunStream {
             always,
             decided_by: None,
         };
-        Ok(self.runtime().app().runner().decide(self.key(), decide).await?)
+        Ok(self.runtime().runner().decide(self.key(), decide).await?)
     }
 }
 

@@ -46,8 +46,11 @@ impl From<riverrun_log::Error> for Error {
     }
 }
 
-impl From<riverrun_server::edge::Problem> for Error {
-    fn from(problem: riverrun_server::edge::Problem) -> Self {
-        Error::Store(problem.detail().to_owned())
+impl From<riverrun_session::AppendError> for Error {
+    fn from(error: riverrun_session::AppendError) -> Self {
+        match error {
+            riverrun_session::AppendError::Log(error) => error.into(),
+            error => Error::Store(error.to_string()),
+        }
     }
 }

@@ -8,7 +8,7 @@ use std::task::Poll;
 use bytes::Bytes;
 use riverrun_event::{Event, Record, Sequence};
 use riverrun_fold::State;
-use riverrun_server::session::{Hub, Slot};
+use riverrun_session::{Hub, Slot};
 
 use super::Error;
 use super::run::Shared;
@@ -147,7 +147,7 @@ impl Follow {
         if home.is_closed() || hub.is_gone() {
             return Err(Error::Closed);
         }
-        for chunk in home.app().log().read(&hub.key, read, READ_BYTES).await? {
+        for chunk in home.sessions().log().read(&hub.key, read, READ_BYTES).await? {
             for (sequence, record) in chunk.records_after(read) {
                 self.ready.push_back((sequence, Bytes::copy_from_slice(record)));
             }

@@ -8,6 +8,7 @@ mod error;
 mod event;
 mod follow;
 mod guardrail;
+mod input_list;
 mod mcp;
 mod project;
 mod result;

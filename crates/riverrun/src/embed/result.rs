@@ -86,7 +86,7 @@ impl RunStream {
     /// and nothing new is said. So a run goes on after `cancel(CancelMode::AfterTurn)`. The handle stays the same:
     /// `stream_events` has what comes.
     pub async fn retry(&self) -> Result<(), Error> {
-        let runner = self.runtime().app().runner();
+        let runner = self.runtime().runner();
         runner.retry(self.key(), self.turn_id(), None).await?;
         self.shared().note_retried(self.shared().hub().await?.head());
         Ok(())
@@ -101,7 +101,7 @@ impl RunStream {
         let mut projector = Dialect::AgentsSdk.projector(&session, shared.blank(), options);
         let (mut at, mut found) = (projector.sequence(), Vec::new());
         while at < head {
-            let chunks = shared.home().app().log().read(&hub.key, at, READ_BYTES).await?;
+            let chunks = shared.home().sessions().log().read(&hub.key, at, READ_BYTES).await?;
             let Some(last) = chunks.last().map(|chunk| chunk.last()) else { break };
             for (sequence, bytes) in chunks.iter().flat_map(|chunk| chunk.records_after(at)) {
                 let damaged = |_| Error::Store(format!("event {sequence} cannot be read"));

@@ -9,7 +9,7 @@ use riverrun_fold::view::final_output;
 use riverrun_fold::{State, Status};
 use riverrun_log::SessionKey;
 use riverrun_runner::{CancelMode, Cancelled};
-use riverrun_server::session::Hub;
+use riverrun_session::Hub;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -74,7 +74,7 @@ impl Shared {
             return Err(Error::Closed);
         }
         let absent = || Error::NoRun { session: self.key.session.to_string(), turn: self.turn.to_string() };
-        self.home.app().hubs().get(&self.key).await?.ok_or_else(absent)
+        self.home.sessions().hubs().get(&self.key).await?.ok_or_else(absent)
     }
 }
 
@@ -135,14 +135,14 @@ impl RunStream {
 
     /// Asks the run to stop, at once or after its present step. Resolves when the wish is durable; keep reading.
     pub async fn cancel(&self, mode: CancelMode) -> Result<Cancelled, Error> {
-        let runner = self.0.home.app().runner();
+        let runner = self.0.home.runner();
         Ok(runner.cancel(&self.0.key, &self.0.turn, mode, None).await?)
     }
 
     /// Says more to the run while it works: its model reads it with the next step. Resolves when it is durable; a run
     /// that has ended takes no more.
     pub async fn steer(&self, input: impl Into<Input>) -> Result<(), Error> {
-        let runner = self.0.home.app().runner();
+        let runner = self.0.home.runner();
         runner.steer(&self.0.key, &self.0.turn, input.into(), None).await?;
         Ok(())
     }

@@ -6,16 +6,13 @@ use std::time::Duration;
 
 use riverrun_event::{Input, SessionId, TenantId, TurnId};
 use riverrun_log::{Clock, Lease, NewSession, SessionKey, SystemClock};
-use riverrun_runner::Submit;
-use riverrun_server::edge::DEFAULT_TENANT;
-use riverrun_server::session::log_time;
-use riverrun_server::{App, submit_of_list, tend};
+use riverrun_runner::{Runner, Submit};
+use riverrun_session::{DEFAULT_TENANT, Sessions, log_time, renew, run_upkeep};
 use serde_json::Value;
 use tokio::task::JoinHandle;
 
-use super::{Agent, Builder, Error, RunStream};
+use super::{Agent, Builder, Error, RunStream, input_list};
 
-pub(super) const LEASE_TIME: Duration = Duration::from_secs(10);
 const DRAIN_TIME: Duration = Duration::from_secs(5);
 
 /// Runs an agent in memory. The run lives as long as its stream: keep it, or build a [`Riverrun`].
@@ -33,7 +30,8 @@ pub async fn run_streamed(agent: Agent, input: impl Into<Input>) -> Result<RunSt
 pub struct Riverrun(Arc<Inner>);
 
 struct Inner {
-    app: App,
+    sessions: Sessions,
+    runner: Runner,
     lease: Lease,
     closed: AtomicBool,
     behind: JoinHandle<()>,
@@ -41,7 +39,7 @@ struct Inner {
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        // It holds the app, and with it the runner and the store.
+        // It holds the sessions, and with them the store.
         self.behind.abort();
     }
 }
@@ -51,13 +49,21 @@ impl Riverrun {
         Builder::default()
     }
 
-    pub(super) fn new(app: App, lease: Lease) -> Self {
-        let behind = tokio::spawn(tend(app.clone(), lease.clone(), None));
-        Self(Arc::new(Inner { app, lease, closed: AtomicBool::new(false), behind }))
+    pub(super) fn new(sessions: Sessions, runner: Runner, lease: Lease) -> Self {
+        let upkeep = run_upkeep(sessions.clone(), None);
+        let renewal = renew(sessions.clone(), lease.clone(), || {});
+        let behind = tokio::spawn(async move {
+            tokio::join!(upkeep, renewal);
+        });
+        Self(Arc::new(Inner { sessions, runner, lease, closed: AtomicBool::new(false), behind }))
     }
 
-    pub(super) fn app(&self) -> &App {
-        &self.0.app
+    pub(super) fn sessions(&self) -> &Sessions {
+        &self.0.sessions
+    }
+
+    pub(super) fn runner(&self) -> &Runner {
+        &self.0.runner
     }
 
     pub(super) fn is_closed(&self) -> bool {
@@ -85,7 +91,7 @@ impl Riverrun {
     /// [`RunStream::to_input_list`] gives. Behind the result of a call nothing new needs to be said: the model reads it
     /// and goes on.
     pub async fn run_list(&self, agent: &str, list: &[Value]) -> Result<RunStream, Error> {
-        let submit = submit_of_list(agent, list).map_err(Error::InputList)?;
+        let submit = input_list::submit_of(agent, list).map_err(Error::InputList)?;
         self.submit(&SessionId::from_bytes(fresh_id(&SystemClock)?), submit).await
     }
 
@@ -95,11 +101,11 @@ impl Riverrun {
         let new = NewSession {
             agent: submit.agent.clone(),
             status: "idle".to_owned(),
-            created_at: log_time(self.app().now()),
+            created_at: log_time(self.sessions().now()),
             ..NewSession::default()
         };
-        self.app().log().create_session(&key, new).await?;
-        let submitted = self.app().runner().submit(&key, submit).await?;
+        self.sessions().log().create_session(&key, new).await?;
+        let submitted = self.runner().submit(&key, submit).await?;
         Ok(RunStream::new(self.clone(), key, submitted.turn_id, submitted.first))
     }
 
@@ -107,14 +113,14 @@ impl Riverrun {
     pub async fn run(&self, session: &SessionId, turn: &TurnId) -> Result<RunStream, Error> {
         let key = key(session);
         let absent = || Error::NoRun { session: session.to_string(), turn: turn.to_string() };
-        let record = self.app().log().turn(&key, turn).await?.ok_or_else(absent)?;
+        let record = self.sessions().log().turn(&key, turn).await?.ok_or_else(absent)?;
         Ok(RunStream::new(self.clone(), key, turn.clone(), record.fact.first))
     }
 
     /// The runs without an end: those that work and those that wait for a decision. After a start with a data
     /// directory these are what the former process left.
     pub async fn open_runs(&self) -> Result<Vec<RunStream>, Error> {
-        let open = self.app().log().open_turns().await?;
+        let open = self.sessions().log().open_turns().await?;
         let runs = open
             .into_iter()
             .map(|turn| RunStream::new(self.clone(), turn.key, turn.fact.turn, turn.fact.first));
@@ -125,18 +131,18 @@ impl Riverrun {
     /// this runtime are dropped too.
     pub async fn close(self) -> Result<(), Error> {
         const LOOKS: u32 = 200;
-        let app = self.app().clone();
-        app.runner().drain(DRAIN_TIME).await;
+        let sessions = self.sessions().clone();
+        self.runner().drain(DRAIN_TIME).await;
         self.0.closed.store(true, Ordering::Release);
-        app.hubs().wake_all();
+        sessions.hubs().wake_all();
         self.0.behind.abort();
-        let log = app.log().clone();
+        let log = sessions.log().clone();
         // A lease that is not released only makes the next start wait.
         let _ = log.release(&self.0.lease).await;
         log.close().await?;
         // What still runs down holds the store's lock for a moment.
         let held = Arc::downgrade(&log);
-        drop((log, app, self));
+        drop((log, sessions, self));
         for _ in 0..LOOKS {
             if held.strong_count() == 0 {
                 break;

@@ -2,7 +2,7 @@
 
 use riverrun_event::{Author, Decoded, Record, Sequence, SessionId, TurnId, decode};
 use riverrun_log::NewSession;
-use riverrun_server::session::{Batch, Hub, log_time};
+use riverrun_session::{Batch, Hub, Source, log_time};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -37,7 +37,7 @@ impl RunStream {
     pub async fn to_state(&self) -> Result<String, Error> {
         let shared = self.shared();
         let hub = shared.hub().await?;
-        let log = shared.home().app().log();
+        let log = shared.home().sessions().log();
         let absent =
             || Error::NoRun { session: self.session_id().to_string(), turn: self.turn_id().to_string() };
         let head = log.head(self.key()).await?.ok_or_else(absent)?;
@@ -77,14 +77,14 @@ impl Riverrun {
         let saved = read(state)?;
         let events = saved.decoded()?;
         let key = key(&saved.session_id);
-        let head = self.app().log().head(&key).await?;
+        let head = self.sessions().log().head(&key).await?;
         match head {
             Some(_) => self.same_history(&saved).await?,
             None => self.take_in(&saved, events).await?,
         }
         let run = self.run(&saved.session_id, &saved.turn_id).await?;
         run.shared().note_seen(saved.seen);
-        self.app().runner().wake(&key);
+        self.runner().wake(&key);
         Ok(run)
     }
 
@@ -92,10 +92,10 @@ impl Riverrun {
     async fn same_history(&self, saved: &Saved) -> Result<(), Error> {
         let conflict = || Error::StateConflict(saved.session_id.to_string());
         let key = key(&saved.session_id);
-        let hub = self.app().hubs().get(&key).await?.ok_or_else(conflict)?;
+        let hub = self.sessions().hubs().get(&key).await?.ok_or_else(conflict)?;
         let last = saved.events.last().map(|raw| raw.get()).unwrap_or_default();
         let place = decode(last).ok().and_then(|event| event.sequence).ok_or_else(conflict)?;
-        let chunks = self.app().log().read(&key, place.previous(), 1).await?;
+        let chunks = self.sessions().log().read(&key, place.previous(), 1).await?;
         let mut records = chunks.iter().flat_map(|chunk| chunk.records_after(place.previous()));
         let (sequence, bytes) = records.next().ok_or_else(conflict)?;
         if wire(&hub, sequence, bytes)?.get() == last { Ok(()) } else { Err(conflict()) }
@@ -106,18 +106,18 @@ impl Riverrun {
         let first = events.first().and_then(|event| event.sequence);
         let new = NewSession {
             status: "idle".to_owned(),
-            created_at: log_time(self.app().now()),
+            created_at: log_time(self.sessions().now()),
             start_after: first.map_or(Sequence::ZERO, Sequence::previous),
             ..NewSession::default()
         };
-        self.app().log().create_session(&key, new).await?;
-        let hub = self.app().hubs().get(&key).await?.ok_or(Error::Closed)?;
+        self.sessions().log().create_session(&key, new).await?;
+        let hub = self.sessions().hubs().get(&key).await?.ok_or(Error::Closed)?;
         for group in events.chunks(GROUP) {
             let batch = Batch { events: group.to_vec(), ..Batch::default() };
-            if let Err(problem) = self.app().append(&hub, &batch).await {
+            if let Err(error) = self.sessions().append(Source::Ingest, &hub, &batch).await {
                 // Half a session would look like a whole one.
-                self.app().delete(&hub).await?;
-                return Err(problem.into());
+                self.sessions().delete(&hub).await?;
+                return Err(error.into());
             }
         }
         Ok(())

@@ -3,7 +3,7 @@
 use riverrun_event::{Input, Item, MessageItem, Part, SessionId};
 use riverrun_log::{NewSession, SessionKey};
 use riverrun_runner::{Busy, CommandError, Conversation, Settings, Submit};
-use riverrun_server::session::log_time;
+use riverrun_session::log_time;
 
 use super::runtime::key;
 use super::{Error, Riverrun, RunStream};
@@ -37,10 +37,10 @@ impl Session {
     pub async fn add_items(&self, items: impl IntoIterator<Item = Item>) -> Result<(), Error> {
         let new = NewSession {
             status: "idle".to_owned(),
-            created_at: log_time(self.home.app().now()),
+            created_at: log_time(self.home.sessions().now()),
             ..NewSession::default()
         };
-        self.home.app().log().create_session(&self.key, new).await?;
+        self.home.sessions().log().create_session(&self.key, new).await?;
         self.ask(Conversation::Add(items.into_iter().collect())).await?;
         Ok(())
     }
@@ -95,7 +95,7 @@ impl Session {
     }
 
     async fn ask(&self, asked: Conversation) -> Result<Vec<Item>, Error> {
-        match self.home.app().runner().conversation(&self.key, asked).await {
+        match self.home.runner().conversation(&self.key, asked).await {
             // Nothing was written into it yet.
             Err(CommandError::NoSession) => Ok(Vec::new()),
             answer => Ok(answer?),

@@ -1,100 +1,63 @@
-//! What a reader asks for, from its query and headers, the same for every transport.
+//! What a reader asks for, from its query and headers.
 
 use http::HeaderMap;
 use http::header::ACCEPT_LANGUAGE;
 use riverrun_dialect::{Approvals, Dialect, IndexUnit, Language, Languages, Options, gemini};
-use riverrun_event::{Cursor, ErrorCode, TaskId, TurnId};
+use riverrun_event::{Cursor, ErrorCode};
+use riverrun_runner::Deltas;
+use riverrun_session::{CatchUp, Follow, Request, TypePattern};
 
-use super::filter::TypePattern;
 use crate::edge::{Params, Problem};
 
-/// How a reader that is behind comes to the live end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum CatchUp {
-    #[default]
-    Replay,
-    Coalesce,
-    Snapshot,
-}
+/// What the query of a stream may hold.
+pub const PARAMETERS: &[&str] = &[
+    "after",
+    "dialect",
+    "turn",
+    "task",
+    "types",
+    "catchup",
+    "follow",
+    "index_unit",
+    "language",
+    "approvals",
+    "limit",
+    "ticket",
+    "credential",
+];
 
-/// Whether a stream goes on when it has caught up.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Follow {
-    #[default]
-    Live,
-    UntilCaughtUp,
-}
-
-#[derive(Debug, Clone, Default)]
-pub struct Request {
-    pub after: Option<Cursor>,
-    pub dialect: Dialect,
-    pub options: Options,
-    pub turn: Option<TurnId>,
-    pub task: Option<TaskId>,
-    pub types: Vec<TypePattern>,
-    pub catch_up: CatchUp,
-    pub follow: Follow,
-    /// Frames of the turn that the reader has seen, in a dialect that numbers them.
-    pub frames_seen: Option<u64>,
-    /// Frames of a page; a stream has no limit.
-    pub limit: usize,
-}
-
-impl Request {
-    pub const PARAMETERS: &[&str] = &[
-        "after",
-        "dialect",
-        "turn",
-        "task",
-        "types",
-        "catchup",
-        "follow",
-        "index_unit",
-        "language",
-        "approvals",
-        "limit",
-        "ticket",
-        "credential",
-    ];
-
-    pub fn read(params: &Params, headers: &HeaderMap) -> Result<Self, Problem> {
-        let dialect = params.get("dialect").map(Dialect::parse).transpose();
-        let dialect = dialect
-            .map_err(|error| Problem::new(ErrorCode::UnknownDialect, error.to_string()).field("dialect"))?;
-        let follow = match params.flag("follow")? {
-            Some(false) => Follow::UntilCaughtUp,
-            Some(true) | None => Follow::Live,
-        };
-        let types = params.list("types")?.unwrap_or_default();
-        let dialect = dialect.unwrap_or_default();
-        let mut turn = params.parsed("turn")?;
-        // Gemini's chunks have no room for a cursor but the one that its clients know.
-        let token = params.get("after").filter(|_| dialect == Dialect::Gemini).and_then(gemini::read_token);
-        let after = match token {
-            Some((of, cursor)) => {
-                turn.get_or_insert(of);
-                Some(cursor)
-            }
-            None => cursor(params, headers)?,
-        };
-        Ok(Self {
-            after,
-            dialect,
-            options: options(dialect, params, headers)?,
-            turn,
-            task: params.parsed("task")?,
-            types: types.into_iter().map(TypePattern::new).collect::<Result<_, _>>()?,
-            catch_up: catch_up(params.get("catchup"))?,
-            follow,
-            frames_seen: None,
-            limit: params.limit("limit", 500, 5000)?,
-        })
-    }
-
-    pub fn is_filtered(&self) -> bool {
-        self.turn.is_some() || self.task.is_some() || !self.types.is_empty()
-    }
+pub fn read_request(params: &Params, headers: &HeaderMap) -> Result<Request, Problem> {
+    let dialect = params.get("dialect").map(Dialect::parse).transpose();
+    let dialect = dialect
+        .map_err(|error| Problem::new(ErrorCode::UnknownDialect, error.to_string()).field("dialect"))?;
+    let follow = match params.flag("follow")? {
+        Some(false) => Follow::UntilCaughtUp,
+        Some(true) | None => Follow::Live,
+    };
+    let types = params.list("types")?.unwrap_or_default();
+    let dialect = dialect.unwrap_or_default();
+    let mut turn = params.parsed("turn")?;
+    // Gemini's chunks have no room for a cursor but the one that its clients know.
+    let token = params.get("after").filter(|_| dialect == Dialect::Gemini).and_then(gemini::read_token);
+    let after = match token {
+        Some((of, cursor)) => {
+            turn.get_or_insert(of);
+            Some(cursor)
+        }
+        None => cursor(params, headers)?,
+    };
+    Ok(Request {
+        after,
+        dialect,
+        options: options(dialect, params, headers)?,
+        turn,
+        task: params.parsed("task")?,
+        types: types.into_iter().map(TypePattern::new).collect::<Result<_, _>>()?,
+        catch_up: catch_up(params.get("catchup"))?,
+        follow,
+        frames_seen: None,
+        limit: params.limit("limit", 500, 5000)?,
+    })
 }
 
 fn options(dialect: Dialect, params: &Params, headers: &HeaderMap) -> Result<Options, Problem> {
@@ -170,4 +133,14 @@ pub fn one_of(field: &'static str, found: &str, allowed: &str) -> Problem {
     let found: String = found.chars().take(40).collect();
     Problem::new(ErrorCode::InvalidField, format!("`{field}` is {found:?}; it may be one of: {allowed}"))
         .field(field)
+}
+
+/// Reads `?deltas=`, which every route that may begin a turn takes.
+pub fn deltas(query: Option<&str>) -> Result<Option<Deltas>, Problem> {
+    let mut members = query.unwrap_or_default().split('&');
+    let Some(word) = members.find_map(|member| member.strip_prefix("deltas=")) else { return Ok(None) };
+    match Deltas::parse(word) {
+        Some(deltas) => Ok(Some(deltas)),
+        None => Err(one_of("deltas", word, "joined, as_sent")),
+    }
 }

@@ -22,8 +22,7 @@ use tokio::sync::{Notify, watch};
 use super::credentials::{CredentialState, Credentials, Grant};
 use super::problem::Problem;
 
-/// The tenant of the first admin key.
-pub const DEFAULT_TENANT: &str = "default";
+pub use riverrun_session::DEFAULT_TENANT;
 
 /// What a key may do. Scopes do not imply each other, except that `admin` implies all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]

@@ -6,6 +6,7 @@ use std::time::Duration;
 use riverrun_event::{TenantId, json};
 use riverrun_log::{StorageQuota, StorageQuotas};
 use riverrun_runner::TurnQuotas;
+use riverrun_session::Settings;
 
 /// The port that `serve` listens on unless told otherwise.
 pub const DEFAULT_PORT: u16 = 7777;
@@ -176,6 +177,11 @@ impl Limits {
             upload_bytes_per_second: chosen(own.upload_bytes_per_second, self.upload_bytes_per_second)
                 .map(|rate| rate as f64),
         }
+    }
+
+    /// What the engine goes by.
+    pub fn session_settings(&self) -> Settings {
+        Settings { event_bytes: self.event_bytes, ping_every: self.ping_every, deletions: self.deletions }
     }
 
     /// What the log enforces.

@@ -8,7 +8,6 @@ mod browser;
 mod byte_budget;
 mod credentials;
 mod decode;
-mod drain;
 mod fault;
 mod health;
 mod host;
@@ -49,7 +48,6 @@ pub use body::{
 pub(crate) use body::{broken, check_announced, too_large, too_slow};
 pub(crate) use byte_budget::Reservation;
 pub use decode::{compact, decode, decode_text};
-pub use drain::Drain;
 pub use fault::{Fault, FaultKind};
 pub use health::{NotReady, Readiness};
 pub use host::Hosts;
@@ -73,6 +71,7 @@ pub use ticket::Tickets;
 use crate::metrics::Metrics;
 use byte_budget::ByteBudget;
 use per_minute::PerMinute;
+use riverrun_session::Drain;
 
 /// What the edge is told at start.
 #[derive(Debug, Clone)]

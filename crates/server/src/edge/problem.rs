@@ -8,6 +8,7 @@ use axum::response::{IntoResponse, Response};
 use http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderValue, StatusCode};
 use riverrun_event::ErrorCode;
+use riverrun_session::{AppendError, InvalidEvent, InvalidPattern, JobFailure, OpenError, WaitError};
 use serde_json::{Map, Value, json};
 
 const DOCS: &str = "https://riverrun.dev/errors#";
@@ -88,12 +89,6 @@ impl Problem {
 
     pub fn detail(&self) -> &str {
         &self.0.detail
-    }
-
-    /// The quota that is used up, its limit and what is used of it.
-    pub(crate) fn used_quota(&self) -> Option<(u64, u64)> {
-        let used = self.0.extra.get("used").and_then(Value::as_u64)?;
-        self.0.limit.map(|limit| (limit, used))
     }
 
     pub fn field_name(&self) -> Option<&str> {
@@ -209,6 +204,69 @@ impl From<riverrun_log::Error> for Problem {
             }
             Closed => Problem::new(code, "the server is shutting down; try again"),
         }
+    }
+}
+
+impl From<AppendError> for Problem {
+    fn from(error: AppendError) -> Self {
+        match error {
+            AppendError::Log(error) => Problem::from(error),
+            AppendError::TooLarge => Problem::new(error.code(), error.to_string()),
+            AppendError::EventTooLarge { limit, .. } => {
+                Problem::new(error.code(), error.to_string()).limit(limit as u64)
+            }
+            AppendError::RunnerOnly { index, .. } => {
+                Problem::new(error.code(), error.to_string()).field("type").with("index", index)
+            }
+        }
+    }
+}
+
+impl From<OpenError> for Problem {
+    fn from(error: OpenError) -> Self {
+        match error {
+            OpenError::Log(error) => Problem::from(error),
+            OpenError::NoTurn => super::auth::not_found(),
+            OpenError::CursorAhead { head, .. } => {
+                Problem::new(error.code(), error.to_string()).field("after").head(head.get())
+            }
+            OpenError::CursorOfAnotherSession { field } => {
+                Problem::new(error.code(), error.to_string()).field(field)
+            }
+            OpenError::WholeTurnsOnly { .. } => {
+                Problem::new(error.code(), error.to_string()).field("dialect")
+            }
+        }
+    }
+}
+
+impl From<WaitError> for Problem {
+    fn from(error: WaitError) -> Self {
+        match error {
+            WaitError::Log(error) => Problem::from(error),
+            WaitError::NoTurn => super::auth::not_found(),
+            WaitError::Cut => {
+                Problem::new(ErrorCode::Draining, "the server goes down; the run goes on, ask for it again")
+            }
+        }
+    }
+}
+
+impl From<InvalidPattern> for Problem {
+    fn from(error: InvalidPattern) -> Self {
+        Problem::new(ErrorCode::InvalidField, error.to_string()).field("types")
+    }
+}
+
+impl From<InvalidEvent> for Problem {
+    fn from(error: InvalidEvent) -> Self {
+        Problem::new(error.code, error.to_string())
+    }
+}
+
+impl From<&Problem> for JobFailure {
+    fn from(problem: &Problem) -> Self {
+        JobFailure { code: problem.code(), message: problem.detail().to_owned() }
     }
 }
 

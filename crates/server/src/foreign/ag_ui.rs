@@ -13,12 +13,13 @@ use serde_json::{Map, Value};
 use super::chat_agent::{chosen, session_of};
 use super::conversation::{self, state_before};
 use super::decisions::{Answer, decide_all, decision};
-use super::start::{Seen, Started, derived, start_with, stream, stream_from};
+use super::start::{Seen, Started, start_with, stream, stream_from};
 use super::{Asking, Refusal, call, enter};
 use crate::app::App;
-use crate::deliver::CatchUp;
+use crate::derived_ids::derived;
 use crate::edge::{Scope, not_found};
 use crate::route::NewSessionBody;
+use riverrun_session::CatchUp;
 
 const DIALECT: Dialect = Dialect::AgUi;
 

@@ -18,10 +18,10 @@ use super::decisions::{Answer, decide_all};
 use super::start::{Seen, Started, start, stream, stream_from};
 use super::{Asking, Refusal, call, enter, json};
 use crate::app::App;
-use crate::deliver::CatchUp;
+use crate::command_answer::Asked;
 use crate::edge::{Caller, Scope, not_found};
 use crate::route::random_id;
-use crate::runner::Asked;
+use riverrun_session::CatchUp;
 
 const DIALECT: Dialect = Dialect::AiSdk;
 
@@ -191,7 +191,7 @@ async fn last_turn(
     is_meant: impl Fn(&Turn) -> bool,
 ) -> Result<Option<Started>, Refusal> {
     let Some(hub) = app.hubs().get(key).await? else { return Ok(None) };
-    let state = app.state_at(key, hub.head()).await?;
+    let state = app.sessions().state_at(key, hub.head()).await?;
     let turn = state.turns.iter().rev().find(|turn| is_meant(turn)).map(|turn| turn.turn_id.clone());
     Ok(turn.map(|turn| Started { hub, turn }))
 }

@@ -43,7 +43,7 @@ pub(super) async fn session_behind(
     if thread.is_none_or(|thread| thread.last_turn_id.as_ref() == Some(&before.turn)) {
         return Ok(own.session.clone());
     }
-    let turn = app.turn_at(own, now.sequence, &before.turn).await?.ok_or_else(not_found)?;
+    let turn = app.sessions().turn_at(own, now.sequence, &before.turn).await?.ok_or_else(not_found)?;
     if !turn.status.is_terminal() {
         let message = "the previous response is in progress and another one waits for it; \
                        wait until it has ended to go on from it once more";
@@ -54,7 +54,7 @@ pub(super) async fn session_behind(
     if let Some(branch) = &branch {
         // Nobody else can have this id: it is what a crash left of the same request.
         if let Some(left) = app.hubs().get(branch).await? {
-            app.delete(&left).await?;
+            app.sessions().delete(&left).await?;
         }
     }
     let line = Line::to(app, own, record.fact.first, turn.last_sequence).await?;
@@ -72,7 +72,7 @@ struct Line {
 
 impl Line {
     async fn to(app: &App, key: &SessionKey, first: Sequence, end: Sequence) -> Result<Self, Refusal> {
-        let then = app.state_at(key, end).await?;
+        let then = app.sessions().state_at(key, end).await?;
         let open = then.turns.into_iter().filter(|turn| !turn.status.is_terminal());
         Ok(Self { first, open: open.map(|turn| turn.turn_id).collect() })
     }

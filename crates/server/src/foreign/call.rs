@@ -2,10 +2,8 @@
 
 use http::HeaderMap;
 use riverrun_dialect::Dialect;
-use riverrun_dialect::request::{Failure, InputItem, ModelCall, Tool, ToolChoice};
-use riverrun_event::{
-    Input, Item, MessageItem, Part, RawJson, ReasoningItem, TextBlock, ToolCallItem, ToolResultItem,
-};
+use riverrun_dialect::request::{Failure, ModelCall, Tool, ToolChoice};
+use riverrun_event::RawJson;
 use riverrun_runner::{Route, Settings, Submit};
 use serde_json::{Map, Value, json};
 
@@ -104,73 +102,24 @@ fn refuse_secrets(call: &ModelCall) -> Result<(), Failure> {
 
 /// Ids and the thread are the route's business.
 fn submit(call: &ModelCall) -> Submit {
-    let (history, input) = split(&call.input);
+    let (history, input) = call.conversation();
     Submit {
         agent: Some(call.model.clone()),
         input,
-        history: items(history),
+        history,
         settings: Some(settings(call)),
         request: Some(call.request.clone()),
         ..Submit::default()
     }
 }
 
-/// A turn whose input is a list of items of the Responses API, or what is wrong with the list.
-pub fn submit_of_list(agent: &str, list: &[Value]) -> Result<Submit, String> {
-    let body = json!({"model": agent, "input": list}).to_string();
-    let mut call =
-        riverrun_dialect::responses::request::decode(body.as_bytes()).map_err(|failure| failure.message)?;
-    if let Some(failure) = call.unknown.pop() {
-        return Err(failure.message);
-    }
-    let is_foreign = |item: &InputItem| matches!(item, InputItem::Decision { .. } | InputItem::Other { .. });
-    if let Some(index) = call.input.iter().position(is_foreign) {
-        let kind = list[index]["type"].as_str().unwrap_or("unknown");
-        return Err(format!("input[{index}]: an item of the type `{kind}` belongs to the run that made it"));
-    }
-    let (history, input) = split(&call.input);
-    let history = items(history);
-    if history.is_empty() && input.is_none() {
-        return Err("the list has no items that a model reads".to_owned());
-    }
-    let instructions = settings(&call).instructions;
-    Ok(Submit {
-        agent: Some(agent.to_owned()),
-        input,
-        history,
-        settings: instructions.map(|text| Settings { instructions: Some(text), ..Settings::default() }),
-        ..Submit::default()
-    })
-}
-
-/// The last thing that the user said is the input; what stands before it is history. A call that ends with tool
-/// results says nothing new: all of it is history.
-fn split(items: &[InputItem]) -> (&[InputItem], Option<Input>) {
-    match items.split_last() {
-        Some((InputItem::User { parts }, before)) => (before, Some(input(parts))),
-        Some(_) | None => (items, None),
-    }
-}
-
-fn input(parts: &[Part]) -> Input {
-    match parts {
-        [Part::Text(TextBlock { text, annotations: None, .. })] => Input::Text(text.clone()),
-        parts => Input::Parts(parts.to_vec()),
-    }
-}
-
 fn settings(call: &ModelCall) -> Settings {
-    let system = call.input.iter().filter_map(|item| match item {
-        InputItem::System { text } | InputItem::Developer { text } => Some(text.as_str()),
-        _ => None,
-    });
-    let instructions: Vec<&str> = call.instructions.as_deref().into_iter().chain(system).collect();
     let mut extra = Map::new();
     for (name, value) in &call.extra {
         extra.insert(name.clone(), value_of(value));
     }
     Settings {
-        instructions: (!instructions.is_empty()).then(|| instructions.join("\n\n")),
+        instructions: call.all_instructions(),
         tools: call.tools.iter().map(tool).collect(),
         tool_choice: tool_choice(&call.tool_choice),
         parallel_tool_calls: call.parallel_tool_calls,
@@ -207,51 +156,4 @@ fn tool_choice(choice: &ToolChoice) -> Option<Value> {
 
 fn value_of(raw: &RawJson) -> Value {
     serde_json::from_str(raw.get()).unwrap_or(Value::Null)
-}
-
-/// Entries that a conversation is given, as items; they are named by their places.
-pub(super) fn items(entries: &[InputItem]) -> Vec<Item> {
-    entries.iter().enumerate().filter_map(|(at, entry)| item(at, entry)).collect()
-}
-
-/// An entry of the history as an item. What stands among the instructions already, and decisions, have none.
-fn item(at: usize, item: &InputItem) -> Option<Item> {
-    named(format!("h{at}"), item)
-}
-
-/// The same, under the id of the message that it stood in.
-pub(super) fn named(id: String, item: &InputItem) -> Option<Item> {
-    let message = |role: &str, parts: &[Part]| {
-        Item::Message(MessageItem {
-            id: id.clone(),
-            role: Some(role.to_owned()),
-            block_list: Some(parts.to_vec()),
-            ..MessageItem::default()
-        })
-    };
-    Some(match item {
-        InputItem::User { parts } => message("user", parts),
-        InputItem::Assistant { parts } => message("assistant", parts),
-        InputItem::Reasoning { opaque } => {
-            Item::Reasoning(ReasoningItem { id, opaque: Some(opaque.clone()), ..ReasoningItem::default() })
-        }
-        InputItem::ToolCall { call_id, name, arguments } => Item::ToolCall(ToolCallItem {
-            id,
-            call_id: call_id.clone(),
-            name: name.clone(),
-            arguments: arguments.clone(),
-            ..ToolCallItem::default()
-        }),
-        InputItem::ToolResult { call_id, parts, is_error } => Item::ToolResult(ToolResultItem {
-            id,
-            call_id: call_id.clone(),
-            content: Some(parts.clone()),
-            is_error: is_error.then_some(true),
-            ..ToolResultItem::default()
-        }),
-        InputItem::System { .. }
-        | InputItem::Developer { .. }
-        | InputItem::Decision { .. }
-        | InputItem::Other { .. } => return None,
-    })
 }

@@ -16,7 +16,6 @@ use riverrun_log::SessionKey;
 use riverrun_runner::{Decision, Submit};
 use serde_json::{Value, json};
 
-use super::call;
 use super::decisions::Answer;
 use crate::app::App;
 use crate::edge::Problem;
@@ -44,7 +43,7 @@ pub async fn state_before(app: &App, key: &SessionKey, before: Option<&TurnId>) 
         None => None,
     };
     let at = known.map_or_else(|| hub.head(), |record| record.fact.first.previous());
-    app.state_at(key, at).await
+    Ok(app.sessions().state_at(key, at).await?)
 }
 
 /// Finds the place behind the earlier messages. `turn_of` knows the turn that a message came from; `is_edit` says that
@@ -103,7 +102,7 @@ pub fn put(submit: &mut Submit, place: Place, earlier: &[Listed], turn: &TurnId)
 
 /// The items of a message. They share its id, as they did there.
 fn items(message: &Listed) -> Vec<Item> {
-    message.items.iter().filter_map(|item| call::named(message.id.clone(), item)).collect()
+    message.items.iter().filter_map(|item| item.to_item(message.id.clone())).collect()
 }
 
 /// What `turn.submitted` keeps of the request: whose message it was.

@@ -17,13 +17,13 @@ use riverrun_log::SessionRecord;
 use serde_json::{Map, Value};
 
 use super::responses::page;
-use super::{Asking, Refusal, call, enter, json};
+use super::{Asking, Refusal, enter, json};
 use crate::app::App;
 use crate::edge::{Caller, Params, Problem, Scope as Right, not_found};
 use crate::route::{
-    NewSessionBody, change_metadata, check_addresses, create, event, metadata_of, random_id, remove,
+    NewSessionBody, change_metadata, check_addresses, create, metadata_of, random_id, remove,
 };
-use crate::session::{Batch, Hub};
+use riverrun_session::{Batch, Hub, draft_of};
 
 const DIALECT: Dialect = Dialect::Responses;
 /// What the agent and its clients share is theirs, and no word about the conversation.
@@ -34,7 +34,7 @@ const TURNS: usize = 50;
 pub async fn post(State(app): State<App>, request: Request) -> Response {
     enter(&app, DIALECT, Right::Write, request, async |asking| {
         let given = decode_given(&asking.body)?;
-        check_addresses(&app, None, &call::items(&given.items))?;
+        check_addresses(&app, None, &riverrun_dialect::request::items(&given.items))?;
         let metadata = members(&given);
         let new = NewSessionBody { metadata, ..NewSessionBody::default() };
         let (record, _) = create(&app, &asking.caller, new).await?;
@@ -114,7 +114,7 @@ pub async fn add_items(State(app): State<App>, Path(id): Path<String>, request: 
         }
         let hub = conversation(&app, &asking.caller, &id).await?;
         let turn = keep(&app, &hub, &given.items).await?;
-        let turn = app.turn_at(&hub.key, hub.head(), &turn).await?.ok_or_else(not_found)?;
+        let turn = app.sessions().turn_at(&hub.key, hub.head(), &turn).await?.ok_or_else(not_found)?;
         Ok(json(list(&conversation::items(&turn, "{}"), false)))
     })
     .await
@@ -183,7 +183,7 @@ fn object(record: &SessionRecord) -> String {
 
 /// Puts items into the log: a turn that was asked nothing and has ended.
 async fn keep(app: &App, hub: &Hub, items: &[InputItem]) -> Result<TurnId, Problem> {
-    let history = call::items(items);
+    let history = riverrun_dialect::request::items(items);
     check_addresses(app, None, &history)?;
     let turn = TurnId::from_bytes(random_id(app)?);
     let scope = Scope {
@@ -198,9 +198,9 @@ async fn keep(app: &App, hub: &Hub, items: &[InputItem]) -> Result<TurnId, Probl
         ..TurnSubmitted::default()
     };
     let events = vec![
-        event(EventType::TurnSubmitted, &scope, &submitted)?,
-        event(EventType::TurnStarted, &scope, &TurnStarted::default())?,
-        event(EventType::TurnCompleted, &scope, &TurnCompleted::default())?,
+        draft_of(EventType::TurnSubmitted, &scope, &submitted)?,
+        draft_of(EventType::TurnStarted, &scope, &TurnStarted::default())?,
+        draft_of(EventType::TurnCompleted, &scope, &TurnCompleted::default())?,
     ];
     app.append(hub, &Batch { events, ..Batch::default() }).await?;
     Ok(turn)
@@ -219,7 +219,7 @@ async fn walk(
     }
     for some in records.chunks(TURNS) {
         let newest = some.iter().map(|record| record.fact.first).max().and_then(|first| first.next());
-        let turns = app.turns_before(hub, newest, some.len()).await?;
+        let turns = app.sessions().turns_before(hub, newest, some.len()).await?;
         let mut told = told(app, hub, turns).await?;
         if order == Order::NewestFirst {
             told.reverse();
@@ -239,14 +239,15 @@ async fn told(app: &App, hub: &Hub, mut turns: Vec<Turn>) -> Result<Vec<Listed>,
     let session = hub.dialect_session();
     let mut told = Vec::new();
     let mut ended = turns.iter();
-    app.long_states_at(&hub.key, &places, |state| {
-        let Some(turn) = ended.next() else { return };
-        let options = Options { turn: Some(turn.first_sequence), ..Options::default() };
-        if let Answer::Whole(response) = DIALECT.projector(&session, state.clone(), options).answer() {
-            told.push((turn.first_sequence, conversation::items(turn, &response)));
-        }
-    })
-    .await?;
+    app.sessions()
+        .long_states_at(&hub.key, &places, |state| {
+            let Some(turn) = ended.next() else { return };
+            let options = Options { turn: Some(turn.first_sequence), ..Options::default() };
+            if let Answer::Whole(response) = DIALECT.projector(&session, state.clone(), options).answer() {
+                told.push((turn.first_sequence, conversation::items(turn, &response)));
+            }
+        })
+        .await?;
     told.sort_by_key(|(first, _)| *first);
     Ok(told.into_iter().flat_map(|(_, items)| items).collect())
 }

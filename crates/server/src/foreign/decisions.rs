@@ -6,9 +6,9 @@ use riverrun_runner::{Decide, Decision};
 
 use super::start::Place;
 use crate::app::App;
+use crate::command_answer::Asked;
 use crate::edge::{Caller, Problem, Scope, not_found};
-use crate::runner::Asked;
-use crate::session::Hub;
+use riverrun_session::Hub;
 
 /// One decision, in the words of the dialect's client.
 pub struct Answer {

@@ -3,17 +3,17 @@
 
 use std::time::Duration;
 
-use axum::body::{Body, Bytes};
+use axum::body::Body;
 use axum::response::Response;
-use futures_util::{StreamExt, stream};
-use http_body_util::BodyExt;
+use futures_util::{StreamExt, TryStreamExt};
 use riverrun_dialect::request::Failure;
 use riverrun_dialect::{Answer, Dialect, Weight};
 use riverrun_event::ErrorCode;
+use riverrun_session::FrameBatch;
 use tokio::time::{Instant, timeout_at};
 
 use super::Refusal;
-use super::start::{Place, Started, name_turn, subscribe, told};
+use super::start::{Started, name_turn, subscribe_weighed, told};
 use crate::app::App;
 use crate::edge::{Caller, Media, Problem, stream_response};
 
@@ -27,29 +27,28 @@ pub async fn stream_or_refuse(
     started: &Started,
     dialect: Dialect,
 ) -> Result<Response, Refusal> {
-    let rules = dialect.rules();
-    let body = subscribe(app, caller, started, dialect, rules.framing, Place::Start).await?;
-    let mut body = Body::new(body);
+    let framing = dialect.rules().framing;
+    let mut stream = subscribe_weighed(app, caller, started, dialect, framing).await?;
     let (mut held, until) = (Vec::new(), Instant::now() + LONGEST);
-    while let Ok(next) = timeout_at(until, body.frame()).await {
+    while let Ok(next) = timeout_at(until, stream.next()).await {
         match next {
-            Some(Ok(frame)) => held.extend_from_slice(&frame.into_data().unwrap_or_default()),
+            Some(Ok(batch)) => held.push(Ok(batch)),
             Some(Err(_)) => {
                 let detail = "the server goes down; the run goes on, ask for it again";
                 return Err(Problem::new(ErrorCode::Draining, detail).into());
             }
             None => break,
         }
-        match dialect.weigh(&String::from_utf8_lossy(&held)) {
-            Weight::Opening => {}
-            Weight::Speech => break,
-            Weight::Failure => return Err(refusal(app, started, dialect).await?),
+        match stream.weight() {
+            Some(Weight::Opening) => {}
+            Some(Weight::Speech) | None => break,
+            Some(Weight::Failure) => return Err(refusal(app, started, dialect).await?),
         }
     }
-    let first = stream::once(std::future::ready(Ok(Bytes::from(held))));
-    let body = Body::from_stream(first.chain(body.into_data_stream()));
+    let whole = futures_util::stream::iter(held).chain(stream);
+    let body = Body::from_stream(whole.map_ok(FrameBatch::into_bytes));
     let mut response = stream_response(Media::EventStream, body);
-    name_turn(&mut response, started, dialect, rules.framing);
+    name_turn(&mut response, started, dialect, framing);
     Ok(response)
 }
 

@@ -63,7 +63,11 @@ async fn continue_from(
     // Of two requests that continue the same message only one can be the next of its session.
     let _one_by_one = before.hub.branching.lock().await;
     let hub = &before.hub;
-    let turn = app.turn_at(&hub.key, hub.head(), &before.turn).await?.ok_or_else(|| thread::not_found(id))?;
+    let turn = app
+        .sessions()
+        .turn_at(&hub.key, hub.head(), &before.turn)
+        .await?
+        .ok_or_else(|| thread::not_found(id))?;
     let now = state(app, &before).await?;
     if !is_retry(app, &before, named.as_ref()).await? {
         check_next(&now, &turn)?;

@@ -42,9 +42,7 @@ use riverrun_dialect::Dialect;
 
 use crate::app::App;
 use crate::edge::{Caller, RequestId, Scope, no_route as no_such_path, read_all, refuse_encoding};
-pub use call::submit_of_list;
 pub(crate) use refuse::Refusal;
-pub(crate) use start::{deltas, derived};
 
 pub(crate) fn routes() -> Router<App> {
     Router::new()
@@ -129,7 +127,7 @@ async fn enter(
     let id = request.extensions().get::<RequestId>().cloned();
     let answered = async {
         let asking = let_in(app, scope, request).await?;
-        let deltas = start::deltas(asking.query.as_deref())?;
+        let deltas = crate::deliver::deltas(asking.query.as_deref())?;
         start::DELTAS.scope(deltas, answer(asking)).await
     };
     let mut response = answered.await.unwrap_or_else(|refusal| refusal.answer(dialect, id.as_ref()));

@@ -15,8 +15,8 @@ use super::decisions::{self, decide_all};
 use super::start::{Seen, Started, find, finished, ids, project, start, state, stream, told};
 use super::{Asking, Refusal, call, enter, hold, json};
 use crate::app::App;
+use crate::command_answer::problem;
 use crate::edge::{Caller, Params, Problem, Scope};
-use crate::runner::problem;
 
 const DIALECT: Dialect = Dialect::Responses;
 
@@ -199,7 +199,8 @@ pub async fn input_items(State(app): State<App>, Path(id): Path<String>, request
             Params::parse(asking.query.as_deref(), &["limit", "order", "after", "include", "include[]"])?;
         let page = page(&params)?;
         let hub = &started.hub;
-        let turn = app.turn_at(&hub.key, hub.head(), &started.turn).await?.ok_or_else(|| absent(&id))?;
+        let turn =
+            app.sessions().turn_at(&hub.key, hub.head(), &started.turn).await?.ok_or_else(|| absent(&id))?;
         Ok(json(responses::input_items(&turn, &page)?))
     })
     .await

@@ -86,7 +86,7 @@ impl Desk {
 
     async fn begin(&mut self, lane: &str, call: &ModelCall, said: &mut Said) -> Result<(), Refusal> {
         let started = submit(&self.app, &self.caller, call, None).await?;
-        let (dialect, framing) = (Dialect::Responses, Framing::Cursored);
+        let (dialect, framing) = (Dialect::Responses, Framing::Messages);
         let stream = subscribe(&self.app, &self.caller, &started, dialect, framing, Place::Start).await?;
         said.begun.push(Stream::new(lane.to_owned(), stream));
         self.lanes.insert(lane.to_owned(), VecDeque::new());
@@ -126,7 +126,7 @@ impl Desk {
         match self.app.runner().steer(key, &started.turn, input, None).await {
             Ok(steered) => Ok(format!("steer_{}", steered.first)),
             Err(error) => {
-                let problem = crate::runner::problem(&error);
+                let problem = crate::command_answer::problem(&error);
                 let code = match problem.code() {
                     ErrorCode::TurnEnded => "response_already_completed",
                     ErrorCode::InvalidField => "invalid_input",

@@ -2,25 +2,24 @@
 
 use std::sync::Arc;
 
-use axum::body::Body;
 use axum::response::Response;
 use http::{HeaderMap, HeaderName, HeaderValue};
-use http_body_util::BodyExt;
 use riverrun_dialect::request::Failure;
 use riverrun_dialect::{Answer, Dialect, Frames, Framing, Options, Projector};
 use riverrun_event::{Cursor, ErrorCode, Event, Payload, Record, Sequence, SessionId, TurnId};
 use riverrun_fold::State;
 use riverrun_log::SessionKey;
 use riverrun_runner::{Deltas, Submit, Submitted};
-use sha2::{Digest, Sha256};
 
 use super::schemas::check_schemas;
 use crate::app::App;
-use crate::deliver::{CatchUp, Request, Subscription, TypePattern, one_of, open};
+use crate::command_answer::Asked;
+use crate::deliver::{access, body, open};
+use crate::derived_ids::derived;
 use crate::edge::{Caller, Media, Problem, not_found, stream_response};
 use crate::route::{NewSessionBody, check_addresses, check_blobs, create};
-use crate::runner::Asked;
-use crate::session::Hub;
+use riverrun_session::Hub;
+use riverrun_session::{CatchUp, Request, Subscription};
 
 /// A turn that a foreign request began, or found running.
 pub struct Started {
@@ -44,32 +43,9 @@ pub fn ids(
     Ok(Some(derived(caller, &[route, key])))
 }
 
-/// Ids that follow from these words for this tenant.
-pub fn derived(caller: &Caller, words: &[&str]) -> (SessionId, TurnId) {
-    let mut hash = Sha256::new();
-    for part in std::iter::once(caller.tenant().as_str()).chain(words.iter().copied()) {
-        hash.update((part.len() as u64).to_be_bytes());
-        hash.update(part);
-    }
-    let hash: [u8; 32] = hash.finalize().into();
-    let (session, turn) = hash.split_at(16);
-    let sixteen = |bytes: &[u8]| <[u8; 16]>::try_from(bytes).expect("half of thirty-two bytes");
-    (SessionId::from_bytes(sixteen(session)), TurnId::from_bytes(sixteen(turn)))
-}
-
 tokio::task_local! {
     /// What the query of the request says of deltas, for the turn that it begins.
     pub(super) static DELTAS: Option<Deltas>;
-}
-
-/// Reads `?deltas=`, which every route that may begin a turn takes.
-pub(crate) fn deltas(query: Option<&str>) -> Result<Option<Deltas>, Problem> {
-    let mut members = query.unwrap_or_default().split('&');
-    let Some(word) = members.find_map(|member| member.strip_prefix("deltas=")) else { return Ok(None) };
-    match Deltas::parse(word) {
-        Some(deltas) => Ok(Some(deltas)),
-        None => Err(one_of("deltas", word, "joined, as_sent")),
-    }
 }
 
 /// Makes or finds the session and submits the turn.
@@ -162,8 +138,8 @@ pub async fn stream_from(
     place: Place,
 ) -> Result<Response, Problem> {
     let rules = dialect.rules();
-    let body = subscribe(app, caller, started, dialect, rules.framing, place).await?;
-    let mut response = stream_response(Media::EventStream, Body::new(body));
+    let stream = subscribe(app, caller, started, dialect, rules.framing, place).await?;
+    let mut response = stream_response(Media::EventStream, body(stream));
     for (name, value) in rules.headers {
         response.headers_mut().insert(HeaderName::from_static(name), HeaderValue::from_static(value));
     }
@@ -195,6 +171,26 @@ pub async fn subscribe(
     framing: Framing,
     place: Place,
 ) -> Result<Subscription, Problem> {
+    let request = request(started, dialect, place);
+    let opened = open(app, &started.hub, caller, &request, framing).await?;
+    Ok(opened.subscribe(started.hub.clone(), request.follow))
+}
+
+/// The same from the start; it is known what the frames amount to.
+pub async fn subscribe_weighed(
+    app: &App,
+    caller: &Caller,
+    started: &Started,
+    dialect: Dialect,
+    framing: Framing,
+) -> Result<Subscription, Problem> {
+    let request = request(started, dialect, Place::Start);
+    let mut opened = open(app, &started.hub, caller, &request, framing).await?;
+    opened.plan.weigh();
+    Ok(opened.subscribe(started.hub.clone(), request.follow))
+}
+
+fn request(started: &Started, dialect: Dialect, place: Place) -> Request {
     let (after, frames_seen) = match place {
         Place::Start | Place::Now => (None, None),
         Place::Behind(cursor) | Place::Decided(cursor, _) => (Some(cursor), None),
@@ -204,35 +200,19 @@ pub async fn subscribe(
     let catch_up = if matches!(place, Place::Now) { CatchUp::Snapshot } else { CatchUp::Replay };
     let decided = if let Place::Decided(_, last) = place { Some(last) } else { None };
     let options = Options { decided, ..Options::default() };
-    let request = Request { dialect, turn, frames_seen, after, catch_up, options, ..Request::default() };
-    let (permit, plan) = open(app, &started.hub, caller, &request, framing).await?;
-    let hub = started.hub.clone();
-    Ok(Subscription::new(app.clone(), hub, caller.clone(), permit, plan, request.follow))
+    Request { dialect, turn, frames_seen, after, catch_up, options, ..Request::default() }
 }
 
 /// Resolves when the turn has its terminal event: the state then.
 pub async fn finished(app: &App, caller: &Caller, started: &Started) -> Result<State, Problem> {
-    let request = Request {
-        turn: Some(started.turn.clone()),
-        types: vec![TypePattern::new("turn.*")?],
-        ..Request::default()
-    };
-    let (permit, plan) = open(app, &started.hub, caller, &request, Framing::Ndjson).await?;
-    let hub = started.hub.clone();
-    let body = Subscription::new(app.clone(), hub, caller.clone(), permit, plan, request.follow);
-    let mut body = Body::new(body);
-    while let Some(frame) = body.frame().await {
-        if frame.is_err() {
-            let detail = "the server goes down; the run goes on, ask for it again";
-            return Err(Problem::new(ErrorCode::Draining, detail));
-        }
-    }
+    let access = access(app, caller)?;
+    app.sessions().wait_for_end(&started.hub, &started.turn, access).await?;
     state(app, started).await
 }
 
 /// The state of the turn's session now.
 pub async fn state(app: &App, started: &Started) -> Result<State, Problem> {
-    app.state_at(&started.hub.key, started.hub.head()).await
+    Ok(app.sessions().state_at(&started.hub.key, started.hub.head()).await?)
 }
 
 /// A turn of this tenant, wherever it is. Forks have copies of it: where it was made comes first.
@@ -276,7 +256,7 @@ pub async fn project(
     let record = app.log().turn(&started.hub.key, &started.turn).await?.ok_or_else(not_found)?;
     let first = record.fact.first;
     // Begun before the turn, so that what it tells is numbered and placed as every reader sees it.
-    let mut state = app.state_at(&started.hub.key, first.previous()).await?;
+    let mut state = app.sessions().state_at(&started.hub.key, first.previous()).await?;
     let options = Options { turn: Some(first), ..Options::default() };
     let session = started.hub.dialect_session();
     let mut at = state.sequence;
@@ -292,7 +272,7 @@ pub async fn project(
     };
     let mut end = None;
     'log: while at < head {
-        let chunks = app.log().read(&started.hub.key, at, crate::app::READ_BYTES).await?;
+        let chunks = app.log().read(&started.hub.key, at, riverrun_session::READ_BYTES).await?;
         let Some(last) = chunks.last() else { break };
         at = last.last();
         for chunk in &chunks {
@@ -318,6 +298,6 @@ pub async fn project(
 /// The turn's last event. Behind it other turns come, and the state that holds them lets this one go; before it may
 /// stand an end that a retry took back.
 async fn end_of(app: &App, started: &Started, head: Sequence) -> Result<Sequence, Problem> {
-    let turn = app.turn_at(&started.hub.key, head, &started.turn).await?;
+    let turn = app.sessions().turn_at(&started.hub.key, head, &started.turn).await?;
     Ok(turn.map_or(Sequence::ZERO, |turn| turn.last_sequence))
 }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   text ──▶ Protocol::hear ──▶ Said { texts, streams, close }
-//!   stream ──▶ line ──▶ Protocol::line ──▶ text
+//!   stream ──▶ frame ──▶ Protocol::frame ──▶ text
 //! ```
 //!
 //! A stream is a cursor over the log: while the socket takes nothing, nothing is read for it.
@@ -12,11 +12,11 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use bytes::{Buf, Bytes};
-use http_body::Body;
+use futures_util::Stream as _;
+use riverrun_dialect::MessageKind;
+use riverrun_session::{Messages, Subscription};
 use tokio::io::{AsyncRead, AsyncWrite};
 
-use crate::deliver::Subscription;
 use crate::edge::{Caller, Edge, Fault};
 use crate::websocket::{Close, End, Listening, Socket, Vigil, Words};
 
@@ -58,14 +58,14 @@ pub struct Said {
 pub struct Stream {
     name: String,
     subscription: Box<Subscription>,
-    /// Lines that are not in the output yet.
-    lines: Bytes,
+    /// Messages that are not in the output yet.
+    messages: Messages,
 }
 
 impl Stream {
-    /// The subscription must have cursored framing.
+    /// The subscription must be one of messages.
     pub fn new(name: String, subscription: Subscription) -> Self {
-        Self { name, subscription: Box::new(subscription), lines: Bytes::new() }
+        Self { name, subscription: Box::new(subscription), messages: Messages::default() }
     }
 }
 
@@ -187,21 +187,18 @@ impl<T: AsyncRead + AsyncWrite + Unpin + Send, P: Protocol> Talk<T, P> {
         let Self { streams, protocol, socket, .. } = self;
         let stream = &mut streams[at];
         while socket.output.queued() < FULL {
-            if !stream.lines.is_empty() {
-                let end = stream.lines.iter().position(|byte| *byte == b'\n').unwrap_or(stream.lines.len());
-                let line = std::str::from_utf8(&stream.lines[..end]).unwrap_or_default();
-                // A line that begins with a space is a word about the stream, which these protocols have not.
-                let frame = line.split_once(' ').filter(|(cursor, _)| !cursor.is_empty());
-                if let Some(text) = frame.and_then(|(_, json)| protocol.frame(&stream.name, json)) {
+            if let Some(message) = stream.messages.next() {
+                // These protocols have no words about the stream itself.
+                let frame = matches!(message.kind, MessageKind::Frame(_)).then_some(message.json);
+                if let Some(text) = frame.and_then(|json| protocol.frame(&stream.name, json)) {
                     socket.output.text(&[&text]);
                 }
-                stream.lines.advance((end + 1).min(stream.lines.len()));
                 continue;
             }
-            match Pin::new(&mut *stream.subscription).poll_frame(context) {
+            match Pin::new(&mut *stream.subscription).poll_next(context) {
                 Poll::Pending => return Poll::Pending,
                 Poll::Ready(None) => return Poll::Ready(None),
-                Poll::Ready(Some(Ok(frame))) => stream.lines = frame.into_data().unwrap_or_default(),
+                Poll::Ready(Some(Ok(batch))) => stream.messages = Messages::new(batch),
                 Poll::Ready(Some(Err(cut))) => return Poll::Ready(Some(cut.to_string())),
             }
         }

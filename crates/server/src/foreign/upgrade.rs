@@ -37,7 +37,7 @@ pub async fn upgrade<P: Protocol + 'static>(
     let (mut parts, _) = request.into_parts();
     let params =
         Params::parse(parts.uri.query(), &["ticket", "credential", "language", "approvals", "deltas"])?;
-    let deltas = start::deltas(parts.uri.query())?;
+    let deltas = crate::deliver::deltas(parts.uri.query())?;
     let (response, upgrade) = websocket::accept(&mut parts)?;
     let brings_key = params.get("ticket").is_some()
         || params.get("credential").is_some()

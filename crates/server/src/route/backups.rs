@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::json;
 use crate::app::App;
 use crate::edge::{Caller, Problem, Scope, StrictQuery};
-use crate::job::Job;
+use riverrun_session::{Job, JobFailure};
 
 #[derive(Debug, Serialize)]
 struct Backup {
@@ -41,11 +41,11 @@ pub async fn post(
     make(directory).map_err(failed)?;
     let file = format!("{}.db", app.now().to_string().replace([':', '.'], "-"));
     let path = directory.join(&file);
-    let mut job = Job::begin(&app, caller.tenant(), "backup", Some(1)).await;
+    let mut job = Job::begin(app.sessions(), caller.tenant(), "backup", Some(1)).await;
     job.begin_item(&file).await;
     if let Err(error) = app.log().backup(&path).await {
         let problem = Problem::from(error);
-        job.fail(&problem).await;
+        job.fail(&JobFailure::from(&problem)).await;
         return Err(problem);
     }
     job.end_item(None).await;

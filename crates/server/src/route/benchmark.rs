@@ -14,7 +14,7 @@ use super::turns::place;
 use crate::app::App;
 use crate::deliver::one_of;
 use crate::edge::{Caller, FromParams, Params, PathId, Problem, Scope, StrictQuery, not_found};
-use crate::session::Hub;
+use riverrun_session::Hub;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Format {
@@ -65,7 +65,7 @@ pub async fn get(
 /// All trials, or the one that is named. Secrets that this server knows are taken out of what the harness wrote.
 pub(crate) async fn export(app: &App, hub: &Hub, trial: Option<&str>) -> Result<Value, Problem> {
     let head = hub.head();
-    let state = app.state_at(&hub.key, head).await?;
+    let state = app.sessions().state_at(&hub.key, head).await?;
     let known = &state.benchmarks;
     let wanted = known.trials.iter().filter(|known| trial.is_none_or(|trial| known.trial_id == trial));
     let packs: Vec<Value> = wanted.map(|trial| pack(hub, &state, trial)).collect();

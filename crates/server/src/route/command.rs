@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 use super::idempotency::Once;
 use crate::app::App;
 use crate::edge::{Caller, OptionalText, Problem, Scope, StrictQuery, decode_text, not_found};
-use crate::session::Hub;
+use riverrun_session::Hub;
 
 /// `POST /v1/sessions/{session}/…/{id}/…` of a caller who may write. One with an `Idempotency-Key` that was done
 /// before does not come as far as its handler: it gets the first answer.

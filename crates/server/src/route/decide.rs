@@ -11,11 +11,11 @@ use serde_json::Value;
 use super::idempotency::Once;
 use super::turns::place;
 use crate::app::App;
+use crate::command_answer::Asked;
 use crate::edge::{
     Caller, CompactJson, PathIds, Problem, Scope, StrictQuery, decode_text, invalid, not_found,
 };
-use crate::runner::Asked;
-use crate::session::Hub;
+use riverrun_session::Hub;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -1,6 +1,5 @@
 //! Following a session.
 
-use axum::body::Body;
 use axum::extract::{RawQuery, State};
 use axum::response::{IntoResponse, Response};
 use http::header::CONTENT_TYPE;
@@ -8,8 +7,9 @@ use http::{HeaderMap, HeaderValue};
 use riverrun_dialect::Framing;
 
 use crate::app::App;
-use crate::deliver::{Request, Subscription, open, page};
+use crate::deliver::{PARAMETERS, body, open, read_request};
 use crate::edge::{Media, Params, PathId, Problem, Scope, StreamCaller, negotiate, stream_response};
+use riverrun_session::page;
 
 pub async fn follow(
     State(app): State<App>,
@@ -20,22 +20,20 @@ pub async fn follow(
 ) -> Result<Response, Problem> {
     caller.require(Scope::Read)?;
     let media = negotiate(&headers, &[Media::EventStream, Media::Ndjson, Media::Json])?;
-    let params = Params::parse(query.as_deref(), Request::PARAMETERS)?;
-    let request = Request::read(&params, &headers)?;
+    let params = Params::parse(query.as_deref(), PARAMETERS)?;
+    let request = read_request(&params, &headers)?;
     let hub = app.hub(&caller, &session).await?;
     let framing = match media {
         Media::EventStream => request.dialect.rules().own_framing(),
         Media::Ndjson => Framing::Ndjson,
         Media::Json => {
-            let body = page(&app, &hub, &request).await?;
+            let body = page(app.sessions(), &hub, &request).await?;
             return Ok(([(CONTENT_TYPE, "application/json")], body).into_response());
         }
     };
-    let (permit, plan) = open(&app, &hub, &caller, &request, framing).await?;
-    let mut about = HeaderMap::new();
-    plan.write_headers(&mut about);
-    let body = Subscription::new(app, hub, caller, permit, plan, request.follow);
-    let mut response = stream_response(media, Body::new(body));
+    let opened = open(&app, &hub, &caller, &request, framing).await?;
+    let about = opened.headers();
+    let mut response = stream_response(media, body(opened.subscribe(hub, request.follow)));
     let headers = response.headers_mut();
     headers.extend(about);
     for (name, value) in request.dialect.rules().headers {

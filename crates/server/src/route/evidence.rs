@@ -10,11 +10,11 @@ use serde::Serialize;
 use serde_json::{Map, Value, json as object};
 
 use super::json;
-use super::sessions::event_about;
 use super::turns::place;
 use crate::app::App;
 use crate::edge::{Caller, PathId, Problem, Scope, StrictQuery};
-use crate::session::{Batch, Hub};
+use riverrun_session::draft_about;
+use riverrun_session::{Batch, Hub};
 
 pub async fn get(
     State(app): State<App>,
@@ -65,7 +65,7 @@ pub async fn post(
         known_gaps: Some(known_gaps.clone()),
         ..EvidenceChanged::default()
     };
-    let event = event_about(EventType::EvidenceChanged, ("evidenceId", &evidence_id), &changed)?;
+    let event = draft_about(EventType::EvidenceChanged, ("evidenceId", &evidence_id), &changed)?;
     let facts = vec![Fact::Blob(BlobRef::from_digest(*info.reference.digest()))];
     app.append(&hub, &Batch { events: vec![event], facts, ..Batch::default() }).await?;
     let pack = Pack { evidence_id, pack_ref, sequence, signal: "exported", known_gaps };
@@ -75,7 +75,7 @@ pub async fn post(
 /// Everything comes of the log up to `sequence`: `replay` says how to read the same events.
 pub(crate) async fn evidence(app: &App, hub: &Hub) -> Result<Value, Problem> {
     let head = hub.head();
-    let state = app.state_at(&hub.key, head).await?;
+    let state = app.sessions().state_at(&hub.key, head).await?;
     let models = models(&read_model::read_models(&state));
     let signals: Map<String, Value> =
         models.iter().map(|(name, model)| (name.clone(), signal(model).into())).collect();

@@ -2,8 +2,6 @@
 //!
 //! The answer is stored with what it did, or right after it; what was done before a crash is found again by the key.
 
-use std::collections::HashSet;
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use axum::response::{IntoResponse, Response};
@@ -17,7 +15,8 @@ use sha2::{Digest as _, Sha256};
 
 use crate::app::App;
 use crate::edge::{Caller, Problem};
-use crate::session::{lock, log_time};
+use crate::in_flight::FlightGuard;
+use riverrun_session::log_time;
 
 const KEY: HeaderName = HeaderName::from_static("idempotency-key");
 const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
@@ -25,13 +24,9 @@ const LONGEST: usize = 255;
 /// How long an answer is kept.
 const KEPT: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Requests with a key that are being done now.
-#[derive(Debug, Default, Clone)]
-pub(crate) struct InFlight(Arc<Mutex<HashSet<(TenantId, String)>>>);
-
 /// A request with a key, while it is done.
 pub(crate) struct Attempt {
-    in_flight: InFlight,
+    _in_flight: FlightGuard,
     tenant: TenantId,
     scope: String,
     known: Option<IdempotencyRecord>,
@@ -69,21 +64,14 @@ async fn begin_named(
         return Err(Problem::new(ErrorCode::InvalidField, detail).field(field).limit(LONGEST as u64));
     }
     let (tenant, scope) = (caller.tenant().clone(), format!("{route} {key}"));
-    let in_flight = app.in_flight().clone();
-    if !lock(&in_flight.0).insert((tenant.clone(), scope.clone())) {
+    let Some(in_flight) = app.in_flight().begin(&tenant, &scope) else {
         let detail = "the first request with this idempotency key is under way; ask again when it is done";
         return Err(Problem::new(ErrorCode::IdempotencyInFlight, detail).field(field));
-    }
+    };
     let created_at = log_time(app.now());
-    let mut attempt = Attempt { in_flight, tenant, scope, known: None, created_at, field };
+    let mut attempt = Attempt { _in_flight: in_flight, tenant, scope, known: None, created_at, field };
     attempt.known = app.log().remembered(&attempt.tenant, &attempt.scope).await?;
     Ok(attempt)
-}
-
-impl Drop for Attempt {
-    fn drop(&mut self) {
-        lock(&self.in_flight.0).remove(&(self.tenant.clone(), self.scope.clone()));
-    }
 }
 
 impl Attempt {

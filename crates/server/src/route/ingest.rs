@@ -11,9 +11,9 @@ use futures_util::stream;
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, StatusCode};
 use riverrun_dialect::task::event_of;
-use riverrun_event::{Author, Cursor, Decoded, ErrorCode, EventType, ProducerId, decode, spill};
+use riverrun_event::{Author, Cursor, Decoded, ErrorCode, EventType, ProducerId, decode};
 use riverrun_log::seeded::{self, Bug};
-use riverrun_log::{BlobRef, Fact, IdempotencyRecord, NewBlob, ProducerStamp};
+use riverrun_log::{IdempotencyRecord, ProducerStamp};
 use serde_json::value::RawValue;
 
 use super::idempotency;
@@ -23,7 +23,7 @@ use crate::edge::{
     BodyKind, Caller, FromParams, Lines, Media, Params, PathId, Problem, Scope, StrictQuery, body_kind,
     compact, negotiate, read_all,
 };
-use crate::session::{Batch, Hub, Landed};
+use riverrun_session::{Batch, Hub, Landed, StoredAnswer, spill_large};
 
 /// Events in one request, or in one group of lines that is acknowledged together.
 const MAX_EVENTS: usize = 10_000;
@@ -249,37 +249,14 @@ pub(super) async fn store_once(
     producer: Option<ProducerStamp>,
     idempotency: Option<IdempotencyRecord>,
 ) -> Result<Landed, Problem> {
-    let facts = put_large(app, hub, &mut events).await?;
-    let idempotency = idempotency.into_iter().collect();
-    app.append(hub, &Batch { events, producer, idempotency, facts, ..Batch::default() }).await
+    let facts = spill_large(app.sessions(), hub, &mut events).await?;
+    let (idempotency, answer) = (idempotency.into_iter().collect(), Some(stored as StoredAnswer));
+    app.append(hub, &Batch { events, producer, idempotency, answer, facts, ..Batch::default() }).await
 }
 
-/// Puts large strings into the blob store. The facts keep the blobs alive.
-pub(crate) async fn put_large(app: &App, hub: &Hub, events: &mut [Decoded]) -> Result<Vec<Fact>, Problem> {
-    let limit = app.edge().limits().event_bytes;
-    let mut facts = Vec::new();
-    for blob in spill_all(hub, events, limit)? {
-        let info = app.log().put_blob(&hub.key.tenant, blob).await?;
-        facts.push(Fact::Blob(BlobRef::from_digest(*info.reference.digest())));
-    }
-    Ok(facts)
-}
-
-/// The large strings of the events, taken out of them.
-fn spill_all(hub: &Hub, events: &mut [Decoded], limit: usize) -> Result<Vec<NewBlob>, Problem> {
-    let mut blobs = Vec::new();
-    for event in events {
-        let spilled = spill(&mut event.draft, limit).map_err(|size| {
-            let detail = format!("an event of {size} bytes has no strings that could be stored apart");
-            Problem::new(ErrorCode::EventTooLarge, detail).limit(limit as u64)
-        })?;
-        blobs.extend(spilled.into_iter().map(|part| NewBlob {
-            session: Some(hub.session().clone()),
-            media_type: "text/plain; charset=utf-8".to_owned(),
-            bytes: Bytes::from(part.content),
-        }));
-    }
-    Ok(blobs)
+/// The answer as it is stored beside the events.
+fn stored(hub: &Hub, landed: &Landed) -> Bytes {
+    idempotency::stored_answer(StatusCode::CREATED, &answer(hub, landed))
 }
 
 pub fn answer(hub: &Hub, landed: &Landed) -> String {
@@ -330,7 +307,7 @@ impl Producing {
         let mut batches = Vec::with_capacity(events.len());
         for event in events {
             let mut events = vec![event];
-            let facts = put_large(&self.app, &self.hub, &mut events).await?;
+            let facts = spill_large(self.app.sessions(), &self.hub, &mut events).await?;
             batches.push(Batch { events, producer: Some(stamp.clone()), facts, ..Batch::default() });
             stamp.sequence += 1;
         }

@@ -36,15 +36,15 @@ use http::header::CONTENT_TYPE;
 use serde::Serialize;
 
 use crate::app::App;
-use crate::{edge, rpc};
+use crate::edge;
 
 pub(crate) use actions::pending;
 pub(crate) use agents::inventory;
 pub(crate) use benchmark::export as benchmark_export;
 pub(crate) use decide::{DecideBody, decide, too_late};
 pub(crate) use evidence::evidence;
-pub(crate) use idempotency::{InFlight, Once, stored_answer};
-pub(crate) use ingest::{Published, answer, decode_all, put_large, store};
+pub(crate) use idempotency::Once;
+pub(crate) use ingest::{Published, answer, decode_all, store};
 pub(crate) use jobs::{
     cancel as cancel_job, create as create_job, job_of, jobs as job_list, retry_item, status as job_status,
 };
@@ -53,8 +53,8 @@ pub(crate) use processes::{end_process, environment, process_of, processes, writ
 pub(crate) use queue::{put_first, unqueue, waiting};
 pub(crate) use rules::{revoke, rules};
 pub(crate) use sessions::{
-    ListQuery, NewSessionBody, SessionView, change_metadata, create, event, event_time, find, look_at,
-    metadata_of, random_id, remove,
+    ListQuery, NewSessionBody, SessionView, change_metadata, create, event_time, find, look_at, metadata_of,
+    random_id, remove,
 };
 pub(crate) use shares::{
     ShareView, live as live_share, make as make_share, of_session as share_of_session,
@@ -66,11 +66,10 @@ pub(crate) use tasks::{cancel as cancel_task, newest_with, retry as retry_task, 
 pub(crate) use transfer::forked;
 pub(crate) use turn_input::{check_addresses, check_blobs, says_nothing};
 pub(crate) use turns::{CancelBody, SubmitBody, TurnView, cancel_turn, retry_turn, steer_turn, submit_turn};
-pub(crate) use upload::Uploads;
 
-/// Every route, with the edge around it.
-pub fn router(app: App) -> Router {
-    let router = task_commands()
+/// The native routes.
+pub(crate) fn routes() -> Router<App> {
+    task_commands()
         .route("/v1/sessions", post(sessions::post).get(sessions::list))
         .route("/v1/sessions/{session}", get(sessions::get).delete(sessions::delete))
         .route("/v1/sessions/{session}/state", get(state::get))
@@ -118,13 +117,7 @@ pub fn router(app: App) -> Router {
         .route("/v1/sessions/{session}/export", get(transfer::export))
         .route("/v1/sessions/{session}/benchmark", get(benchmark::get))
         .route("/v1/blobs/{ref}", get(blobs::get))
-        .route("/v1/ws", get(rpc::upgrade))
         .route("/schemas/config.json", get(config_schema))
-        .merge(crate::foreign::routes())
-        .merge(edge::routes())
-        .fallback(crate::foreign::no_route)
-        .with_state(app.clone());
-    app.edge().wrap(router)
 }
 
 /// One route for each command on a task.

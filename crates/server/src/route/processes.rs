@@ -12,9 +12,9 @@ use serde_json::{Value, json as object};
 use super::command::Command;
 use super::json;
 use crate::app::App;
+use crate::command_answer::Asked;
 use crate::edge::{Caller, PathId, PathIds, Problem, Scope, StrictQuery, invalid, not_found};
-use crate::runner::Asked;
-use crate::session::Hub;
+use riverrun_session::Hub;
 
 /// The most that one write may hold.
 const MOST: usize = 64 * 1024;
@@ -93,7 +93,7 @@ pub async fn terminate(command: Command) -> Result<Response, Problem> {
 }
 
 pub(crate) async fn processes(app: &App, hub: &Hub) -> Result<Processes, Problem> {
-    let known = app.state_at(&hub.key, hub.head()).await?.processes;
+    let known = app.sessions().state_at(&hub.key, hub.head()).await?.processes;
     Ok(Processes { processes: known.entries, truncated: known.dropped > 0 })
 }
 
@@ -104,7 +104,7 @@ pub(crate) async fn process_of(app: &App, hub: &Hub, id: &str) -> Result<Process
 
 /// What the log tells of the processes, and what this server says of the machine.
 pub(crate) async fn environment(app: &App, hub: &Hub) -> Result<Value, Problem> {
-    let state = app.state_at(&hub.key, hub.head()).await?;
+    let state = app.sessions().state_at(&hub.key, hub.head()).await?;
     let told = read_model::read_models(&state).execution_environment_snapshot;
     let mut environment = serde_json::to_value(told).unwrap_or_default();
     environment["os"] = std::env::consts::OS.into();

@@ -10,9 +10,9 @@ use serde::Serialize;
 use super::json;
 use super::turns::CancelView;
 use crate::app::App;
+use crate::command_answer::Asked;
 use crate::edge::{Caller, FromParams, Params, PathId, PathIds, Problem, Scope, StrictQuery, not_found};
-use crate::runner::Asked;
-use crate::session::Hub;
+use riverrun_session::Hub;
 
 #[derive(Debug)]
 pub struct Query {

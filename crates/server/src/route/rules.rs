@@ -9,9 +9,9 @@ use serde::Serialize;
 use super::json;
 use super::turns::place;
 use crate::app::App;
+use crate::command_answer::Asked;
 use crate::edge::{Caller, PathId, PathIds, Problem, Scope, StrictQuery};
-use crate::runner::Asked;
-use crate::session::Hub;
+use riverrun_session::Hub;
 
 #[derive(Debug, Serialize)]
 pub(crate) struct Rules {

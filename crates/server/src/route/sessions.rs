@@ -5,8 +5,7 @@ use axum::response::{IntoResponse, Response};
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, StatusCode};
 use riverrun_event::{
-    Author, Cursor, Decoded, Draft, EventType, Origin, RawJson, Scope, Sequence, SessionId, SessionInfo,
-    Timestamp, decode,
+    Cursor, EventType, Origin, RawJson, Scope, Sequence, SessionId, SessionInfo, Timestamp,
 };
 use riverrun_log::{Created, NewSession, PageRequest, SessionKey, SessionQuery, SessionRecord};
 use serde::{Deserialize, Serialize};
@@ -17,7 +16,7 @@ use crate::edge::{
     Caller, FromParams, OptionalText, Params, PathId, Problem, Scope as Right, StrictQuery, decode_text,
     not_found,
 };
-use crate::session::{Batch, Hub};
+use riverrun_session::{Batch, Hub, draft_of};
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
@@ -182,7 +181,7 @@ fn new_session(app: &App, body: &NewSessionBody) -> NewSession {
         status: "idle".to_owned(),
         tags,
         metadata: body.metadata.as_ref().and_then(|map| serde_json::to_string(map).ok()),
-        created_at: crate::session::log_time(app.now()),
+        created_at: riverrun_session::log_time(app.now()),
         ..NewSession::default()
     }
 }
@@ -220,29 +219,9 @@ fn info(body: &NewSessionBody) -> SessionInfo {
 
 /// Appends what is said about a session.
 async fn say(app: &App, hub: &Hub, kind: EventType, info: &SessionInfo) -> Result<(), Problem> {
-    let event = event(kind, &Scope::default(), info)?;
+    let event = draft_of(kind, &Scope::default(), info)?;
     app.append(hub, &Batch { events: vec![event], ..Batch::default() }).await?;
     Ok(())
-}
-
-/// An event that the server writes itself, as one that came from outside.
-pub(crate) fn event(kind: EventType, scope: &Scope, payload: &impl Serialize) -> Result<Decoded, Problem> {
-    as_told(&Draft::new(kind, scope, payload))
-}
-
-/// The same of an event about a thing that its envelope names.
-pub(crate) fn event_about(
-    kind: EventType,
-    subject: (&str, &str),
-    payload: &impl Serialize,
-) -> Result<Decoded, Problem> {
-    as_told(&Draft::about(kind, &Scope::default(), subject, payload))
-}
-
-fn as_told(draft: &Draft) -> Result<Decoded, Problem> {
-    let text = format!("{{\"type\":\"{}\",{}", draft.kind.as_str(), &draft.members()[1..]);
-    let event = decode(&text).map_err(|error| Problem::new(error.code(), error.to_string()))?;
-    Ok(event.by(Author::Writer))
 }
 
 /// What is kept in the metadata of a session.
@@ -314,17 +293,18 @@ pub(crate) struct Sessions {
 pub(crate) async fn find(app: &App, caller: &Caller, query: ListQuery) -> Result<Sessions, Problem> {
     caller.require_all_sessions()?;
     // The server's own session is listed for who asks for it.
-    let is_asked = query.tag.as_deref() == Some(crate::job::TAG);
+    let is_asked = query.tag.as_deref() == Some(riverrun_session::JOBS_TAG);
     let query = SessionQuery {
         tenant: caller.tenant().clone(),
         status: query.status,
         tag: query.tag,
-        updated_from: query.since.map(crate::session::log_time),
+        updated_from: query.since.map(riverrun_session::log_time),
         updated_before: None,
         page: query.page,
     };
     let found = app.log().sessions(query).await?;
-    let items = found.items.into_iter().filter(|found| is_asked || !crate::job::is_jobs(&found.key.session));
+    let items =
+        found.items.into_iter().filter(|found| is_asked || !riverrun_session::is_jobs(&found.key.session));
     let sessions = items.map(SessionView::new).collect();
     Ok(Sessions { sessions, cursor: found.next })
 }
@@ -359,6 +339,6 @@ pub async fn delete(
 /// Deletes a session, ends its runs and cuts its readers.
 pub(crate) async fn remove(app: &App, caller: &Caller, session: &str) -> Result<(), Problem> {
     let hub = app.hub(caller, session).await?;
-    app.note_deletion(&hub).await;
-    if app.delete(&hub).await? { Ok(()) } else { Err(not_found()) }
+    app.sessions().note_deletion(&hub).await;
+    if app.sessions().delete(&hub).await? { Ok(()) } else { Err(not_found()) }
 }

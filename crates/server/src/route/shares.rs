@@ -20,7 +20,7 @@ use crate::deliver::languages;
 use crate::edge::{
     Caller, FromParams, OptionalJson, Params, PathId, PathIds, Peer, Problem, Scope, StrictQuery, not_found,
 };
-use crate::session::Hub;
+use riverrun_session::Hub;
 
 /// How long a share lives unless it is asked for less or more.
 const LIFETIME: Duration = Duration::from_secs(30 * 24 * 60 * 60);
@@ -190,7 +190,7 @@ pub async fn read(
         return Err(app.edge().missed(peer.map(|peer| peer.0.ip())).unwrap_or_else(not_found));
     };
     app.edge().take_share_read(&share.id, peer.map(|peer| peer.0.ip()))?;
-    let state = app.long_state_at(&share.key, share.through).await?;
+    let state = app.sessions().long_state_at(&share.key, share.through).await?;
     let mut messages = blocks::messages(&state, languages(&query.0, &headers)?);
     messages.retain(|message| message["content"][0]["type"] != "thinking");
     messages.iter_mut().for_each(hide);

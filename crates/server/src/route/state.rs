@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::app::App;
 use crate::deliver::one_of;
 use crate::edge::{Caller, FromParams, Params, PathId, Problem, Scope, StrictQuery};
-use crate::session::Hub;
+use riverrun_session::Hub;
 
 #[derive(Debug)]
 pub struct StateQuery {
@@ -51,7 +51,7 @@ pub async fn get(
     caller.require(Scope::Read)?;
     let hub = app.hub(&caller, &session).await?;
     if let Some(at) = &query.at {
-        crate::deliver::check_origin(at, &hub, "at")?;
+        riverrun_session::check_origin(at, &hub, "at")?;
     }
     let state = state_of(&app, &hub, query.at.map(|at| at.sequence)).await?;
     let body = match query.view {
@@ -84,5 +84,5 @@ async fn state_of(app: &App, hub: &Hub, at: Option<Sequence>) -> Result<Folded, 
         let detail = format!("there is no event {at} yet, the log ends at {head}");
         return Err(Problem::new(ErrorCode::CursorAhead, detail).field("at").head(head.get()));
     }
-    app.state_at(&hub.key, at).await
+    Ok(app.sessions().state_at(&hub.key, at).await?)
 }

@@ -17,13 +17,13 @@ use super::json;
 use super::turn_input::{check_blobs, check_input};
 use super::turns::{InputBody, place};
 use crate::app::App;
+use crate::command_answer::Asked;
 use crate::edge::{
     Caller, CompactJson, FromParams, Params, PathId, Problem, Scope, StrictQuery, decode_text, invalid,
     not_found,
 };
-use crate::past::TaskPlace;
-use crate::runner::Asked;
-use crate::session::Hub;
+use riverrun_session::Hub;
+use riverrun_session::TaskPlace;
 
 /// A sub-agent is the child task that it works on; their ids are the same.
 #[derive(Debug, Serialize)]
@@ -163,7 +163,7 @@ impl FromParams for Query {
 
 /// The sub-agents of open turns and of the newest finished ones.
 pub(crate) async fn children(app: &App, hub: &Hub) -> Result<Subagents, Problem> {
-    Ok(of_state(app.state_at(&hub.key, hub.head()).await?))
+    Ok(of_state(app.sessions().state_at(&hub.key, hub.head()).await?))
 }
 
 fn of_state(state: Folded) -> Subagents {
@@ -185,7 +185,7 @@ pub(crate) async fn child(app: &App, hub: &Hub, id: &str) -> Result<impl Seriali
 /// A sub-agent, however old its turn is.
 async fn find(app: &App, hub: &Hub, id: &str) -> Result<Option<Task>, Problem> {
     let Ok(id) = TaskId::new(id) else { return Ok(None) };
-    let tasks = match app.place_of_task(&hub.key, hub.head(), &id).await? {
+    let tasks = match app.sessions().place_of_task(&hub.key, hub.head(), &id).await? {
         Some(TaskPlace::Here(state)) => state.tasks,
         Some(TaskPlace::Sealed(turn)) => turn.tasks,
         None => Vec::new(),
@@ -202,7 +202,7 @@ pub(crate) async fn waited(app: &App, hub: &Hub, ids: &[String], seconds: u64) -
         let detail = format!("it may be at most {LONGEST_WAIT}; ask again to wait longer");
         return Err(invalid("wait", &detail).limit(LONGEST_WAIT));
     }
-    let mut state = app.state_at(&hub.key, hub.head()).await?;
+    let mut state = app.sessions().state_at(&hub.key, hub.head()).await?;
     let mut old = Vec::new();
     for id in ids {
         let is_there = state.tasks.iter().any(|task| is_subagent(task) && task.task_id.as_str() == id);
@@ -222,7 +222,7 @@ pub(crate) async fn waited(app: &App, hub: &Hub, ids: &[String], seconds: u64) -
         if hub.is_gone() {
             return Err(not_found());
         }
-        app.fold_to(&hub.key, hub.head(), &mut state, |_| {}).await?;
+        app.sessions().fold_to(&hub.key, hub.head(), &mut state, |_| {}).await?;
     }
     let mut all = of_state(state);
     all.subagents.splice(..0, old);

@@ -12,11 +12,11 @@ use riverrun_runner::{Pause, Paused, RequestKey};
 use super::subagents::end;
 use super::turns::{CancelBody, TurnView, cancel_turn, retry_turn};
 use crate::app::App;
+use crate::command_answer::Asked;
 use crate::deliver::index_unit;
 use crate::edge::{Caller, FromParams, Params, PathId, Problem, Scope, StrictQuery, not_found};
-use crate::past::TaskPlace;
-use crate::runner::Asked;
-use crate::session::Hub;
+use riverrun_session::Hub;
+use riverrun_session::TaskPlace;
 
 #[derive(Debug)]
 pub struct TaskQuery {
@@ -59,7 +59,7 @@ pub(crate) async fn task_json(
         Some(session) => app.hub(caller, session).await?,
         None => newest_with(app, caller, &id).await?,
     };
-    let object = match app.place_of_task(&hub.key, hub.head(), &id).await? {
+    let object = match app.sessions().place_of_task(&hub.key, hub.head(), &id).await? {
         Some(TaskPlace::Here(state)) => task::object(&state, &id, unit),
         Some(TaskPlace::Sealed(turn)) => task::object_of_sealed(&turn, &id, unit),
         None => None,

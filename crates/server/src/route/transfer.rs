@@ -19,13 +19,14 @@ use super::idempotency::{self, Attempt, stored_answer};
 use super::ingest::{refuse_stream_type, store_once};
 use super::json;
 use super::sessions::create_empty;
-use crate::app::{App, READ_BYTES};
+use crate::app::App;
 use crate::edge::{
     Caller, CompactJson, FromParams, Lines, Media, Params, PathId, Problem, Scope, StrictQuery, body_kind,
     decode_text, negotiate, not_found, stream_response,
 };
-use crate::job::Job;
-use crate::session::{Batch, Hub};
+use riverrun_session::READ_BYTES;
+use riverrun_session::{Batch, Hub};
+use riverrun_session::{Job, JobFailure};
 
 /// Events, and about as many bytes of them, that are stored together while a file is taken in.
 const GROUP: usize = 1_000;
@@ -49,7 +50,8 @@ pub async fn export(
     let count = head.last.get().saturating_sub(first.get());
     let job = match count > LONG_EXPORT {
         true => Some(
-            Job::begin(&app, caller.tenant(), &format!("export of {}", hub.session()), Some(count)).await,
+            Job::begin(app.sessions(), caller.tenant(), &format!("export of {}", hub.session()), Some(count))
+                .await,
         ),
         false => None,
     };
@@ -152,7 +154,8 @@ pub async fn import(
     let start_after = first.sequence.map_or(Sequence::ZERO, Sequence::previous);
     let wanted = query.session.or_else(|| first.session_id.clone());
     let hub = new_session(&app, &caller, wanted, start_after).await?;
-    let mut job = Job::begin(&app, caller.tenant(), &format!("import of {}", hub.session()), None).await;
+    let mut job =
+        Job::begin(app.sessions(), caller.tenant(), &format!("import of {}", hub.session()), None).await;
     job.begin_item(hub.session().as_str()).await;
     match fill(&app, &hub, first, &mut file, attempt.as_ref(), &mut job).await {
         Ok(imported) => {
@@ -168,7 +171,7 @@ pub async fn import(
             if file.lines.is_cut() {
                 job.cancel("the file broke off").await;
             } else {
-                job.fail(&problem).await;
+                job.fail(&JobFailure::from(&problem)).await;
             }
             discard(&app, &hub).await?;
             Err(problem)
@@ -178,7 +181,7 @@ pub async fn import(
 
 /// Half a session would look like a whole one.
 async fn discard(app: &App, hub: &Arc<Hub>) -> Result<(), Problem> {
-    app.delete(hub).await?;
+    app.sessions().delete(hub).await?;
     Ok(())
 }
 
@@ -331,7 +334,7 @@ pub async fn fork(
         // Nobody else can have this id: it is what a crash left of the same request.
         let key = SessionKey::new(caller.tenant().clone(), id.clone());
         if let Some(left) = app.hubs().get(&key).await? {
-            app.delete(&left).await?;
+            app.sessions().delete(&left).await?;
         }
         wanted = Some(id);
     }

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use axum::body::Body;
 use axum::response::Response;
 use http::header::ACCEPT_LANGUAGE;
 use http::{HeaderMap, HeaderValue};
@@ -11,9 +10,10 @@ use riverrun_event::Cursor;
 
 use super::turns::TurnView;
 use crate::app::App;
-use crate::deliver::{Request, Subscription, open};
+use crate::deliver::{body, open, read_request};
 use crate::edge::{Caller, Media, Params, Problem, Scope, negotiate, stream_response};
-use crate::session::Hub;
+use riverrun_session::Hub;
+use riverrun_session::Request;
 
 /// The form in which a submit is answered.
 pub(super) enum Wanted {
@@ -41,7 +41,7 @@ fn request(query: Option<&str>, headers: &HeaderMap) -> Result<Request, Problem>
         Params::parse(query, &["dialect", "index_unit", "types", "language", "approvals", "deltas"])?;
     let mut about = HeaderMap::new();
     about.extend(headers.get(ACCEPT_LANGUAGE).map(|languages| (ACCEPT_LANGUAGE, languages.clone())));
-    Request::read(&params, &about)
+    read_request(&params, &about)
 }
 
 pub(super) async fn stream(
@@ -57,13 +57,11 @@ pub(super) async fn stream(
     let after = Cursor::parse(&turn.cursor).ok();
     let request = Request { after, turn: Some(turn.turn_id.clone()), ..request };
     // The turn is durable now: whoever is refused here must learn its name.
-    let (permit, plan) = open(app, hub, &caller, &request, framing)
+    let opened = open(app, hub, &caller, &request, framing)
         .await
         .map_err(|problem| problem.with("turnId", turn.turn_id.as_str()))?;
-    let mut about = HeaderMap::new();
-    plan.write_headers(&mut about);
-    let body = Subscription::new(app.clone(), hub.clone(), caller, permit, plan, request.follow);
-    let mut response = stream_response(media, Body::new(body));
+    let about = opened.headers();
+    let mut response = stream_response(media, body(opened.subscribe(hub.clone(), request.follow)));
     response.headers_mut().extend(about);
     for (name, value) in rules.headers {
         response.headers_mut().insert(*name, HeaderValue::from_static(value));

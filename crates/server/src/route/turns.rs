@@ -15,10 +15,10 @@ use super::idempotency::Once;
 use super::turn_input::{check_blobs, check_input, settings};
 use super::turn_stream::{Wanted, stream};
 use crate::app::App;
+use crate::command_answer::Asked;
+use crate::deliver::deltas;
 use crate::edge::{Caller, CompactJson, PathId, Problem, Scope, decode_text, not_found};
-use crate::foreign::deltas;
-use crate::runner::Asked;
-use crate::session::Hub;
+use riverrun_session::Hub;
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]

@@ -4,7 +4,6 @@
 use std::fs::File;
 use std::io::{Read, Seek, Write};
 use std::path::Path;
-use std::sync::Arc;
 
 use axum::body::Body;
 use bytes::{Bytes, BytesMut};
@@ -13,7 +12,6 @@ use http_body_util::BodyExt;
 use riverrun_event::{ErrorCode, TenantId};
 use riverrun_log::seeded::{self, Bug};
 use riverrun_log::{BlobInfo, NewBlob};
-use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout_at};
 
 use crate::app::App;
@@ -21,18 +19,6 @@ use crate::edge::{Problem, broken, check_announced, too_large, too_slow};
 
 /// Bytes that are collected before they are written.
 const BUFFER: usize = 128 * 1024;
-/// Uploads that are stored at the same time; each is in memory while it is.
-const STORED_TOGETHER: usize = 2;
-
-pub struct Uploads {
-    storing: Arc<Semaphore>,
-}
-
-impl Default for Uploads {
-    fn default() -> Self {
-        Self { storing: Arc::new(Semaphore::new(STORED_TOGETHER)) }
-    }
-}
 
 /// The part of an upload that has arrived.
 struct Arrived {
@@ -101,7 +87,7 @@ async fn store(
     arrived: Arrived,
     media_type: String,
 ) -> Result<BlobInfo, Problem> {
-    let _permit = app.uploads().storing.clone().acquire_owned().await;
+    let _permit = app.upload_permits().clone().acquire_owned().await;
     let log = app.log().clone();
     let stored = blocking(move || {
         let bytes = whole(arrived)?;

@@ -12,7 +12,7 @@ use serde::Serialize;
 use super::json;
 use crate::app::App;
 use crate::edge::{Caller, FromParams, Params, Problem, Scope, StrictQuery};
-use crate::retention::{ANNOUNCED, Retention, millis};
+use riverrun_session::{ANNOUNCED, Retention};
 
 /// The largest part of a plan that is told.
 const MOST: usize = 1_000;
@@ -162,7 +162,7 @@ pub async fn retention(
 ) -> Result<Response, Problem> {
     let tenant = query.allowed(&caller)?;
     let wall = u64::try_from(app.now().millis()).unwrap_or(0);
-    let Some(retention) = app.retention() else {
+    let Some(retention) = app.sessions().retention() else {
         let (time, sessions) = (timestamp(wall), Vec::new());
         let plan =
             Plan { retention_seconds: None, time, clock_ahead_seconds: 0, sessions, events: 0, more: false };
@@ -191,7 +191,7 @@ fn planned(expired: Expired, retention: &Retention) -> Planned {
         session_id: expired.key.session,
         events: expired.events,
         last_event_at: timestamp(last),
-        deleted_at: timestamp(last.saturating_add(millis(retention.age()))),
+        deleted_at: timestamp(last.saturating_add(retention.age_millis())),
     }
 }
 

@@ -13,7 +13,7 @@ use super::message::{self, Call, Entry, Message};
 use super::method::{self, Method};
 use super::params;
 use crate::app::App;
-use crate::deliver::{Subscription, index_unit, open};
+use crate::deliver::{index_unit, open};
 use crate::edge::{Caller, PageOrigin, Problem, RequestId, unauthenticated};
 use crate::route::{self, NewSessionBody};
 use crate::websocket::Close;
@@ -174,18 +174,17 @@ impl Desk {
     ) -> Result<String, Problem> {
         let request = params.request()?;
         let hub = self.app.hub(caller, &params.session_id).await?;
-        let (permit, mut plan) = open(&self.app, &hub, caller, &request, Framing::Cursored).await?;
+        let mut opened = open(&self.app, &hub, caller, &request, Framing::Messages).await?;
         let id = self.last_subscription.next();
-        // The first word of the stream is the answer; the rest follows it.
-        let rest = plan.first.split_off(plan.first.find('\n').map_or(plan.first.len(), |end| end + 1));
-        let opened = std::mem::replace(&mut plan.first, rest);
-        let subscription =
-            Subscription::new(self.app.clone(), hub, caller.clone(), permit, plan, request.follow);
+        let mut answer = format!("{{\"subscription\":\"{id}\",");
+        // How the stream begins is the answer; its frames follow.
+        opened.plan.opened.take().inspect(|opened| opened.control().write_members(&mut answer));
+        answer.push('}');
+        let subscription = opened.subscribe(hub, request.follow);
         self.opened.push(Following::new(id, request.dialect, subscription));
         self.live.insert(id);
         self.last_subscription = id;
-        let members = opened.trim().trim_start_matches("{\"type\":\"stream.opened\",");
-        Ok(format!("{{\"subscription\":\"{id}\",{members}"))
+        Ok(answer)
     }
 
     fn unfollow(&mut self, params: &params::Unfollow) -> Result<String, Problem> {

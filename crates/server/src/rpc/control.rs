@@ -12,9 +12,9 @@ use super::{
     subagent_control as subagent, task_control as task,
 };
 use crate::app::App;
-use crate::deliver::page;
 use crate::edge::{Caller, Problem, Scope, invalid, not_found};
 use crate::route::{self, Kept, Once, Verb};
+use riverrun_session::page;
 
 /// What the runner and its sessions can be asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -192,7 +192,7 @@ async fn kept(app: &App, caller: &Caller, verb: Verb, params: &str, once: &Once)
 
 async fn models(app: &App, caller: &Caller, session: &str) -> Result<ReadModels, Problem> {
     let hub = app.hub(caller, session).await?;
-    let state = app.state_at(&hub.key, hub.head()).await?;
+    let state = app.sessions().state_at(&hub.key, hub.head()).await?;
     Ok(read_model::read_models(&state))
 }
 
@@ -211,7 +211,7 @@ async fn environment(app: &App, caller: &Caller, of: params::OfSession) -> Resul
 
 async fn export(app: &App, caller: &Caller, params: params::Export) -> Result<String, Problem> {
     let hub = app.hub(caller, &params.session_id).await?;
-    page(app, &hub, &params.request()?).await
+    Ok(page(app.sessions(), &hub, &params.request()?).await?)
 }
 
 async fn evidence(app: &App, caller: &Caller, of: params::OfSession) -> Result<String, Problem> {

@@ -7,13 +7,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 
-use bytes::{Buf, Bytes};
-use http_body::Body;
-use riverrun_dialect::Dialect;
+use futures_util::Stream;
+use riverrun_dialect::{Dialect, MessageKind};
 
-use crate::deliver::Subscription;
-use crate::session::lock;
 use crate::websocket::Output;
+use riverrun_session::{Messages, Subscription, lock};
 
 /// Output beyond this waits in the log, not here.
 pub const FULL: usize = 64 * 1024;
@@ -46,8 +44,8 @@ pub struct Following {
     event_head: String,
     event_middle: &'static str,
     stream_head: String,
-    /// Lines that are not in the output yet. They are shared with other readers.
-    lines: Bytes,
+    /// Messages that are not in the output yet. They are shared with other readers.
+    messages: Messages,
 }
 
 /// How far a look at a subscription came.
@@ -72,7 +70,7 @@ impl Following {
             event_head: head("session.event"),
             event_middle: if dialect == Dialect::Native { "\"event\":" } else { "\"frame\":" },
             stream_head: head("session.stream"),
-            lines: Bytes::new(),
+            messages: Messages::default(),
         }
     }
 
@@ -82,44 +80,44 @@ impl Following {
 
     fn look(&mut self, context: &mut Context<'_>, output: &mut Output) -> Look {
         loop {
-            self.say(output);
-            if !self.lines.is_empty() {
+            self.write(output);
+            if !self.messages.is_over() {
                 return Look::Full;
             }
-            match Pin::new(&mut *self.subscription).poll_frame(context) {
+            match Pin::new(&mut *self.subscription).poll_next(context) {
                 Poll::Pending => return Look::Waits,
                 Poll::Ready(None) => return Look::Over,
-                Poll::Ready(Some(Ok(frame))) => self.lines = frame.into_data().unwrap_or_default(),
+                Poll::Ready(Some(Ok(batch))) => self.messages = Messages::new(batch),
                 Poll::Ready(Some(Err(cut))) => {
                     let reason = serde_json::Value::from(cut.to_string()).to_string();
                     output.text(&[&self.stream_head, "\"type\":\"stream.cut\",\"reason\":", &reason, "}}"]);
                     return Look::Over;
                 }
             }
-            self.say(output);
+            self.write(output);
             // What is encoded goes out before others encode theirs, so that one connection holds one reader's worth.
-            if self.lines.is_empty() && !self.subscription.has_ready() {
+            if self.messages.is_over() && !self.subscription.has_ready() {
                 return Look::Said;
             }
         }
     }
 
-    /// Puts lines into the output until it is full.
-    fn say(&mut self, output: &mut Output) {
-        while !self.lines.is_empty() && output.queued() < FULL {
-            let end = self.lines.iter().position(|byte| *byte == b'\n').unwrap_or(self.lines.len());
-            let line = std::str::from_utf8(&self.lines[..end]).unwrap_or_default();
-            match line.split_once(' ') {
+    /// Puts messages into the output until it is full.
+    fn write(&mut self, output: &mut Output) {
+        while output.queued() < FULL {
+            let Some(message) = self.messages.next() else { return };
+            let json = message.json;
+            match message.kind {
                 // The object goes on where the head of the message stops.
-                Some(("", word)) => output.text(&[&self.stream_head, word.get(1..).unwrap_or("}"), "}"]),
-                Some(("-", json)) => output.text(&[&self.event_head, self.event_middle, json, "}}"]),
-                Some((cursor, json)) => {
-                    let head: &str = &self.event_head;
-                    output.text(&[head, "\"cursor\":\"", cursor, "\",", self.event_middle, json, "}}"])
+                MessageKind::Control(_) => {
+                    output.text(&[&self.stream_head, json.get(1..).unwrap_or("}"), "}"]);
                 }
-                None => {}
+                MessageKind::Frame(None) => output.text(&[&self.event_head, self.event_middle, json, "}}"]),
+                MessageKind::Frame(Some(cursor)) => {
+                    let (head, cursor): (&str, _) = (&self.event_head, cursor.to_string());
+                    output.text(&[head, "\"cursor\":\"", &cursor, "\",", self.event_middle, json, "}}"])
+                }
             }
-            self.lines.advance((end + 1).min(self.lines.len()));
         }
     }
 }

@@ -9,9 +9,10 @@ use serde::de::{DeserializeOwned, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-use crate::deliver::{Follow, Request, TypePattern, catch_up, index_unit, one_of, read_cursor};
+use crate::deliver::{catch_up, index_unit, one_of, read_cursor};
 use crate::edge::{Problem, decode_text, invalid};
 use crate::route::ListQuery;
+use riverrun_session::{Follow, Request, TypePattern};
 
 /// Reads the parameters of a method; an error names the path.
 pub fn read<T: DeserializeOwned>(params: &str) -> Result<T, Problem> {

@@ -12,10 +12,10 @@ use serde_json::{Value, json};
 use super::carry::{Desk, text};
 use super::params;
 use crate::app::App;
+use crate::derived_ids::derived;
 use crate::edge::{Caller, Problem, decode_text, invalid, not_found};
-use crate::foreign::derived;
 use crate::route::{self, Kept, NewSessionBody, Once, Verb};
-use crate::session::Hub;
+use riverrun_session::Hub;
 
 /// The longest that the answer to a cancel waits for the end.
 const END: Duration = Duration::from_secs(5);
@@ -234,7 +234,7 @@ async fn listed(app: &App, caller: &Caller, query: List) -> Result<String, Probl
         return Err(invalid("status", &reason));
     }
     let hub = app.hub(caller, &query.session_id).await?;
-    let state = app.state_at(&hub.key, hub.head()).await?;
+    let state = app.sessions().state_at(&hub.key, hub.head()).await?;
     let wanted = state.tasks.iter().filter(|known| wanted.is_none_or(|it| it == task::status(known.status)));
     let objects = wanted.filter_map(|known| task::object(&state, &known.task_id, IndexUnit::default()));
     let (objects, truncated) = (objects.collect::<Vec<_>>().join(","), state.sealed_turns > 0);
@@ -273,7 +273,7 @@ async fn end(app: &App, caller: &Caller, of: OfTask) -> Result<String, Problem> 
 async fn has_ended(app: &App, hub: &Hub, task: &str) {
     loop {
         let head = hub.head();
-        let Ok(state) = app.state_at(&hub.key, head).await else { return };
+        let Ok(state) = app.sessions().state_at(&hub.key, head).await else { return };
         let known = state.tasks.iter().find(|known| known.task_id.as_str() == task);
         if known.is_none_or(|known| known.status.is_terminal()) {
             return;
@@ -283,7 +283,7 @@ async fn has_ended(app: &App, hub: &Hub, task: &str) {
 }
 
 async fn must_be_open(app: &App, hub: &Hub, task: &str) -> Result<(), Problem> {
-    let state = app.state_at(&hub.key, hub.head()).await?;
+    let state = app.sessions().state_at(&hub.key, hub.head()).await?;
     let known = state.tasks.iter().find(|known| known.task_id.as_str() == task);
     let status = match known {
         Some(known) if !known.status.is_terminal() => return Ok(()),

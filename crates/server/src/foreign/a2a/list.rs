@@ -15,7 +15,7 @@ use crate::edge::{Caller, Problem};
 use crate::foreign::Refusal;
 use crate::foreign::chat_agent::session_of;
 use crate::foreign::start::Started;
-use crate::session::Hub;
+use riverrun_session::Hub;
 
 /// As many as the protocol gives to a client that names no number, and as many as it gives at most.
 const PAGE: (u64, u64) = (50, 100);
@@ -86,11 +86,11 @@ pub(super) async fn list(app: &App, caller: &Caller, params: &Map<String, Value>
     let context = context.ok_or_else(|| wrong("`contextId` must name a context"))?;
     let query = Query::read(params)?;
     let hub = app.hub(caller, session_of(context).as_str()).await?;
-    let now = app.state_at(&hub.key, hub.head()).await?;
+    let now = app.sessions().state_at(&hub.key, hub.head()).await?;
     let mut fitting = app.log().turns(&hub.key, None, usize::MAX).await?;
     fitting.retain(|record| query.status.is_none_or(|status| state_of(record, &now) == status));
     if let Some(after) = query.changed_after {
-        let turns = app.turns_before(&hub, None, usize::MAX).await?;
+        let turns = app.sessions().turns_before(&hub, None, usize::MAX).await?;
         let is_newer = |id: &TurnId| {
             turns.iter().any(|turn| turn.turn_id == *id && changed_at(turn).is_some_and(|time| time > after))
         };
@@ -112,7 +112,7 @@ pub(super) async fn list(app: &App, caller: &Caller, params: &Map<String, Value>
 async fn told(app: &App, hub: &Arc<Hub>, record: &TurnRecord, query: &Query<'_>) -> Result<Value, Problem> {
     let (turn, context) = (&record.fact.turn, hub.session().as_str());
     if !query.with_artifacts
-        && let Some(known) = app.turn_at(&hub.key, hub.head(), turn).await?
+        && let Some(known) = app.sessions().turn_at(&hub.key, hub.head(), turn).await?
         && let Some(status) = final_status(context, &known)
     {
         let mut task = object!({"id": turn.as_str(), "contextId": context, "status": status});

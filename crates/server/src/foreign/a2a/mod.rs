@@ -9,12 +9,13 @@ use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::response::Response;
 use bytes::Bytes;
-use http_body_util::BodyExt;
+use futures_util::TryStreamExt;
 use riverrun_dialect::a2a::{envelope, error_envelope};
-use riverrun_dialect::{Dialect, Framing};
+use riverrun_dialect::{ControlKind, Dialect, Framing, MessageKind};
 use riverrun_event::{ErrorCode, TurnId};
 use riverrun_log::Progress;
 use riverrun_runner::CancelMode;
+use riverrun_session::FrameBatch;
 use serde_json::{Map, Value, json as object};
 
 use self::card::extended;
@@ -25,8 +26,8 @@ use self::task::{History, is_over, task};
 use super::start::{Place, Started, find, finished, subscribe};
 use super::{Asking, Refusal, enter, json};
 use crate::app::App;
+use crate::command_answer::Asked;
 use crate::edge::{Caller, Media, Problem, Scope, not_found, stream_response};
-use crate::runner::Asked;
 
 const DIALECT: Dialect = Dialect::A2a;
 
@@ -168,25 +169,22 @@ async fn streamed(
     place: Place,
     mut first: Option<String>,
 ) -> Result<Response, Refusal> {
-    let stream = subscribe(app, caller, started, DIALECT, Framing::Cursored, place).await?;
+    let stream = subscribe(app, caller, started, DIALECT, Framing::Messages, place).await?;
     let id = id.to_owned();
-    let body = stream.map_frame(move |frame| {
-        let first = first.take();
-        frame.map_data(|lines| wrapped(&id, first.as_deref(), &lines))
-    });
-    Ok(stream_response(Media::EventStream, Body::new(body)))
+    let body = stream.map_ok(move |batch| wrapped(&id, first.take().as_deref(), &batch));
+    Ok(stream_response(Media::EventStream, Body::from_stream(body)))
 }
 
-fn wrapped(id: &str, first: Option<&str>, lines: &Bytes) -> Bytes {
+fn wrapped(id: &str, first: Option<&str>, batch: &FrameBatch) -> Bytes {
     let mut out = String::new();
-    let lines = std::str::from_utf8(lines).unwrap_or_default();
-    // A line that begins with a space is a word about the stream; a heartbeat keeps the connection open.
-    let frames = lines.lines().filter_map(|line| line.split_once(' '));
-    for (cursor, json) in first.map(|first| ("-", first)).into_iter().chain(frames) {
-        match cursor.is_empty() {
-            false => out.push_str(&format!("data: {}\n\n", envelope(id, json))),
-            true if json.contains("stream.heartbeat") => out.push_str(": ka\n\n"),
-            true => {}
+    let frame = |json: &str| format!("data: {}\n\n", envelope(id, json));
+    out.extend(first.map(frame));
+    for message in batch.messages() {
+        match message.kind {
+            MessageKind::Frame(_) => out.push_str(&frame(message.json)),
+            // A heartbeat keeps the connection open.
+            MessageKind::Control(ControlKind::Heartbeat) => out.push_str(": ka\n\n"),
+            MessageKind::Control(_) => {}
         }
     }
     out.into()

@@ -1,7 +1,6 @@
 //! Messages: a task begins, or gets the answer that it waits for.
 
-use axum::body::Body;
-use http_body_util::BodyExt;
+use futures_util::StreamExt;
 use riverrun_dialect::Framing;
 use riverrun_event::{ActionId, ErrorCode, Input, Part, RawJson, TurnId};
 use riverrun_runner::{Busy, Decision, Submit};
@@ -9,11 +8,12 @@ use serde_json::{Map, Value};
 
 use super::{DIALECT, no_push, wrong};
 use crate::app::App;
+use crate::derived_ids::derived;
 use crate::edge::{Caller, Problem, Scope, not_found};
 use crate::foreign::Refusal;
 use crate::foreign::chat_agent::session_of;
 use crate::foreign::decisions::{Answer, decide_all};
-use crate::foreign::start::{Place, Started, derived, find, start, subscribe};
+use crate::foreign::start::{Place, Started, find, start, subscribe};
 
 /// Begins a task, or answers the question that one waits for. The same message again finds its task.
 pub(super) async fn send(
@@ -106,11 +106,9 @@ pub(super) async fn settled(
     started: &Started,
     place: Place,
 ) -> Result<(), Problem> {
-    let framing = Framing::Ndjson;
-    let stream = subscribe(app, caller, started, DIALECT, framing, place).await?;
-    let mut body = Body::new(stream);
-    while let Some(frame) = body.frame().await {
-        if frame.is_err() {
+    let mut stream = subscribe(app, caller, started, DIALECT, Framing::Messages, place).await?;
+    while let Some(batch) = stream.next().await {
+        if batch.is_err() {
             return Err(Problem::new(ErrorCode::Draining, "the server goes down; the task goes on"));
         }
     }

@@ -9,9 +9,9 @@ use riverrun_runner::{Decide, Fate};
 
 use super::desk::Desk;
 use super::fault::Fault;
+use crate::command_answer::Asked;
 use crate::edge::{Caller, Scope};
 use crate::route::too_late;
-use crate::runner::Asked;
 
 impl Desk {
     pub(super) async fn approve(
@@ -23,7 +23,7 @@ impl Desk {
     ) -> Result<(), Fault> {
         caller.require(Scope::Approve)?;
         let hub = self.app.hub(caller, session).await?;
-        let state = self.app.state_at(&hub.key, hub.head()).await?;
+        let state = self.app.sessions().state_at(&hub.key, hub.head()).await?;
         let group = ApprovalGroup::with_key(&state, approval_key, self.approvals).ok_or_else(|| {
             Fault::new("APPROVAL_NOT_FOUND", format!("there is no question `{}`", shown(approval_key)))
         })?;

@@ -12,13 +12,15 @@ use serde_json::Value;
 use super::desk::Desk;
 use super::fault::Fault;
 use crate::app::App;
-use crate::deliver::{CatchUp, Request, Subscription, open};
+use crate::command_answer::Asked;
+use crate::deliver::open;
+use crate::derived_ids::derived;
 use crate::edge::{Caller, Scope};
-use crate::foreign::start::{derived, start_with};
+use crate::foreign::start::start_with;
 use crate::foreign::talk::{Said, Stream};
 use crate::route::{NewSessionBody, live_share};
-use crate::runner::Asked;
-use crate::session::Hub;
+use riverrun_session::Hub;
+use riverrun_session::{CatchUp, Request};
 
 impl Desk {
     pub(super) async fn chat(&mut self, caller: &Caller, chat: Chat, said: &mut Said) -> Result<(), Fault> {
@@ -65,7 +67,7 @@ impl Desk {
         let display = match is_new {
             true => Display::new(None),
             // A turn before this one may still run, and is heard from its middle.
-            false => Display::within(None, &self.app.state_at(&hub.key, hub.head()).await?),
+            false => Display::within(None, &self.app.sessions().state_at(&hub.key, hub.head()).await?),
         };
         let after = Cursor::after(submitted.first.previous(), hub.origin());
         self.follow(caller, hub, Some(after), display, said).await?;
@@ -80,7 +82,7 @@ impl Desk {
         }
         let share = live_share(&self.app, id).await?;
         let share = share.ok_or_else(|| Fault::new("SHARE_NOT_FOUND", "there is no such share"))?;
-        let state = self.app.long_state_at(&share.key, share.through).await?;
+        let state = self.app.sessions().long_state_at(&share.key, share.through).await?;
         let messages = blocks::messages(&state, Languages::default());
         Ok(Shared { title: share.title, history: messages.iter().filter_map(said).collect() })
     }
@@ -98,7 +100,7 @@ impl Desk {
             // Who subscribes again begins again where it says.
             said.left.push(session.to_owned());
         }
-        let state = self.app.state_at(&hub.key, hub.head()).await?;
+        let state = self.app.sessions().state_at(&hub.key, hub.head()).await?;
         let cursor = after.map(|after| cursor(after, &hub));
         let at = said.texts.len();
         let is_snapshot =
@@ -120,23 +122,22 @@ impl Desk {
         let catch_up = if after.is_some() { CatchUp::Replay } else { CatchUp::Snapshot };
         let options = self.options();
         let request = Request { dialect: Dialect::Blocks, after, catch_up, options, ..Request::default() };
-        let (permit, mut plan) = open(&self.app, hub, caller, &request, Framing::Cursored).await?;
+        let mut opened = open(&self.app, hub, caller, &request, Framing::Messages).await?;
         let session = hub.session().to_string();
         self.follows(&session, display)?;
-        let first = std::mem::take(&mut plan.first);
-        let is_snapshot = matches!(plan.opening, riverrun_dialect::Opening::Snapshot(_));
+        let first = std::mem::take(&mut opened.plan.first);
+        let outcome = opened.plan.opened.as_ref().map(|opened| opened.outcome);
+        let is_snapshot = matches!(outcome, Some(riverrun_dialect::Opening::Snapshot(_)));
         if is_snapshot {
-            // The first line is the word that opens the stream; the frames of the state follow it.
-            for line in first.lines() {
-                let frame = line.split_once(' ').filter(|(cursor, _)| !cursor.is_empty());
-                let display = self.followed.get_mut(&session);
-                said.texts.extend(frame.zip(display).and_then(|((_, json), display)| display.pass(json)));
-            }
-            let place = EventId { sequence: plan.at, part: EventId::WHOLE };
-            said.texts.push(server::snapshot_end(&session, place));
+            let display = self.followed.get_mut(&session);
+            let frames = display.map(|display| {
+                first.messages().filter_map(|message| display.pass(message.json)).collect::<Vec<_>>()
+            });
+            said.texts.extend(frames.unwrap_or_default());
+            let position = EventId { sequence: opened.plan.at(), part: EventId::WHOLE };
+            said.texts.push(server::snapshot_end(&session, position));
         }
-        let app = self.app.clone();
-        let subscription = Subscription::new(app, hub.clone(), caller.clone(), permit, plan, request.follow);
+        let subscription = opened.subscribe(hub.clone(), request.follow);
         said.begun.push(Stream::new(session, subscription));
         Ok(is_snapshot)
     }
@@ -204,7 +205,7 @@ fn cursor(after: EventId, hub: &Hub) -> Cursor {
 }
 
 async fn open_turn(app: &App, hub: &Hub) -> Result<Option<TurnId>, Fault> {
-    let state = app.state_at(&hub.key, hub.head()).await?;
+    let state = app.sessions().state_at(&hub.key, hub.head()).await?;
     // The one that runs, not one that waits behind it.
     Ok(state.turns.iter().find(|turn| !turn.status.is_terminal()).map(|turn| turn.turn_id.clone()))
 }

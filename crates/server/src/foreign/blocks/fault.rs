@@ -52,6 +52,6 @@ impl From<riverrun_log::Error> for Fault {
 
 impl From<CommandError> for Fault {
     fn from(error: CommandError) -> Self {
-        crate::runner::problem(&error).into()
+        crate::command_answer::problem(&error).into()
     }
 }

@@ -32,7 +32,7 @@ pub async fn open(State(app): State<App>, request: Request) -> Result<Response, 
 pub async fn history(State(app): State<App>, Path(session): Path<String>, request: Request) -> Response {
     enter(&app, Dialect::Blocks, Scope::Read, request, async |asking| {
         let hub = app.hub(&asking.caller, &session).await?;
-        let state = app.long_state_at(&hub.key, hub.head()).await?;
+        let state = app.sessions().long_state_at(&hub.key, hub.head()).await?;
         let params = Params::parse(asking.query.as_deref(), &["language", "approvals", "deltas"])?;
         let languages = languages(&params, &asking.headers)?;
         let options = Options { languages, approvals: approvals(&params)?, ..Options::default() };

@@ -21,7 +21,7 @@ pub async fn result(
 ) -> Response {
     enter(&app, Dialect::Blocks, Scope::Read, request, async |asking| {
         let hub = app.hub(&asking.caller, &session).await?;
-        let state = app.long_state_at(&hub.key, hub.head()).await?;
+        let state = app.sessions().long_state_at(&hub.key, hub.head()).await?;
         let mut items = state.tasks.iter().flat_map(|task| &task.output);
         let is_it = |item: &&Item| matches!(item, Item::ToolResult(result) if result.call_id == call);
         let item = items.rfind(is_it).ok_or_else(not_found)?;

@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
-use axum::body::Body;
 use axum::extract::{Path, Request, State};
 use axum::response::Response;
+use futures_util::StreamExt;
 use http::HeaderValue;
 use http::header::{CONTENT_LOCATION, LOCATION};
-use http_body_util::BodyExt;
 use riverrun_dialect::Framing;
 use riverrun_dialect::langgraph::{error, values};
 use riverrun_event::{ErrorCode, SessionId};
@@ -26,7 +25,7 @@ use crate::foreign::decisions::decide_all;
 use crate::foreign::start::{Place, Started, start, stream_from, subscribe};
 use crate::foreign::{Asking, Refusal, enter, json};
 use crate::route::{NewSessionBody, create};
-use crate::session::Hub;
+use riverrun_session::Hub;
 
 type Thread = Option<Path<String>>;
 
@@ -68,7 +67,7 @@ async fn begun(app: &App, thread: Option<&String>, asking: &Asking) -> Result<(S
     };
     let resume = body.command.as_ref().and_then(|command| command.resume.as_ref());
     if let (Some(hub), Some(resume)) = (&hub, resume) {
-        let now = app.state_at(&hub.key, hub.head()).await?;
+        let now = app.sessions().state_at(&hub.key, hub.head()).await?;
         let pending = now.actions.iter().filter(|action| action.status == ActionStatus::Pending);
         let pending = pending.map(|action| action.action_id.to_string()).collect::<Vec<_>>();
         let resumed = decide_all(app, caller, &hub.key, answers(&pending, resume)?).await?;
@@ -127,10 +126,9 @@ pub(super) async fn waited(
     started: &Started,
     place: Place,
 ) -> Result<Response, Refusal> {
-    let stream = subscribe(app, &asking.caller, started, DIALECT, Framing::Ndjson, place).await?;
-    let mut body = Body::new(stream);
-    while let Some(frame) = body.frame().await {
-        if frame.is_err() {
+    let mut stream = subscribe(app, &asking.caller, started, DIALECT, Framing::Messages, place).await?;
+    while let Some(batch) = stream.next().await {
+        if batch.is_err() {
             return Err(Problem::new(ErrorCode::Draining, "the server goes down; the run goes on").into());
         }
     }

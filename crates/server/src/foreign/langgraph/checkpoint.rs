@@ -15,7 +15,7 @@ use super::thread::{said, status, tasks, time};
 use crate::app::App;
 use crate::edge::{Problem, Scope};
 use crate::foreign::{enter, json as answer};
-use crate::session::Hub;
+use riverrun_session::Hub;
 
 /// As many as the client asks for by itself, and as many as are told at most; `before` leads to the others.
 const STATES: (usize, usize) = (10, 100);
@@ -67,10 +67,11 @@ pub async fn history(State(app): State<App>, Path(thread): Path<String>, request
         let mut places = checkpoints(&app, &hub, before, limit + 1).await?;
         places.reverse();
         let (mut told, mut parent) = (Vec::new(), None);
-        app.long_states_at(&hub.key, &places, |state| {
-            told.push(object(&hub, state, parent.replace(state.sequence)));
-        })
-        .await?;
+        app.sessions()
+            .long_states_at(&hub.key, &places, |state| {
+                told.push(object(&hub, state, parent.replace(state.sequence)));
+            })
+            .await?;
         told.reverse();
         told.truncate(limit);
         Ok(answer(Value::Array(told).to_string()))
@@ -86,7 +87,7 @@ async fn checkpoints(
     limit: usize,
 ) -> Result<Vec<Sequence>, Problem> {
     // One that began behind `before` ended behind it too.
-    let turns = app.turns_before(hub, before, limit + OVERLAP).await?;
+    let turns = app.sessions().turns_before(hub, before, limit + OVERLAP).await?;
     let ended = turns.iter().filter(|turn| turn.status.is_terminal()).map(|turn| turn.last_sequence);
     let mut places: Vec<Sequence> = ended.collect();
     if before.is_none() && hub.head() > Sequence::ZERO {
@@ -100,7 +101,7 @@ async fn checkpoints(
 }
 
 async fn one(app: &App, hub: &Hub, at: Sequence) -> Result<Value, Problem> {
-    let state = app.long_state_at(&hub.key, at).await?;
+    let state = app.sessions().long_state_at(&hub.key, at).await?;
     let parent = checkpoints(app, hub, Some(at), 1).await?.first().copied();
     Ok(object(hub, &state, parent))
 }

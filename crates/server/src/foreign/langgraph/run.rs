@@ -17,11 +17,11 @@ use super::body::{CancelBody, read};
 use super::modes::Modes;
 use super::thread::time;
 use crate::app::App;
+use crate::command_answer::Asked;
 use crate::deliver::read_cursor;
 use crate::edge::{Params, Problem, Scope, not_found};
 use crate::foreign::start::{Place, Started, finished, project, state};
 use crate::foreign::{Asking, Refusal, enter, json};
-use crate::runner::Asked;
 
 /// A thread and one of its runs.
 type Run = Path<(String, String)>;
@@ -91,10 +91,10 @@ pub async fn list(State(app): State<App>, Path(thread): Path<String>, request: R
             let message = format!("`status` may be one of {}", STATUSES.join(", "));
             return Err(Failure::new(422, "invalid_value", message).param("status").into());
         }
-        let now = app.state_at(&hub.key, hub.head()).await?;
+        let now = app.sessions().state_at(&hub.key, hub.head()).await?;
         let (mut found, mut before) = (Vec::new(), None);
         while found.len() < offset.saturating_add(limit) {
-            let turns = app.turns_before(&hub, before, RUNS.1).await?;
+            let turns = app.sessions().turns_before(&hub, before, RUNS.1).await?;
             let Some(oldest) = turns.last() else { break };
             before = Some(oldest.first_sequence);
             let runs = turns.iter().map(|turn| run_object(&hub.key, &now, turn));
@@ -174,7 +174,7 @@ async fn of(app: &App, asking: &Asking, (thread, run): &(String, String)) -> Res
 
 /// A state that holds the turn, however old it is.
 pub(super) async fn seen(app: &App, started: &Started) -> Result<Folded, Problem> {
-    let now = app.long_state_at(&started.hub.key, started.hub.head()).await?;
+    let now = app.sessions().long_state_at(&started.hub.key, started.hub.head()).await?;
     if now.turns.iter().any(|turn| turn.turn_id == started.turn) {
         return Ok(now);
     }

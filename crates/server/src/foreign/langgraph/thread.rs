@@ -16,7 +16,7 @@ use crate::app::App;
 use crate::edge::{Problem, Scope, not_found};
 use crate::foreign::{Asking, Refusal, enter, json};
 use crate::route::{NewSessionBody, change_metadata, create, event_time, forked, metadata_of, remove};
-use crate::session::Hub;
+use riverrun_session::Hub;
 
 pub async fn create_thread(State(app): State<App>, request: Request) -> Response {
     enter(&app, DIALECT, Scope::Write, request, async |asking| {
@@ -87,7 +87,7 @@ pub async fn copy(State(app): State<App>, Path(thread): Path<String>, request: R
         let hub = app.hub(&asking.caller, &thread).await?;
         asking.caller.require_all_sessions()?;
         let at = hub.head();
-        let state = app.state_at(&hub.key, at).await?;
+        let state = app.sessions().state_at(&hub.key, at).await?;
         if state.turns.iter().any(|turn| !turn.status.is_terminal()) {
             let message = "this thread has a run that has not ended; wait for it or cancel it, then copy";
             return Err(Failure::new(409, "conflict", message).into());
@@ -105,7 +105,7 @@ async fn told(app: &App, hub: &Hub) -> Result<Response, Refusal> {
 
 /// A thread and what was said in it.
 pub(super) async fn with_values(app: &App, hub: &Hub, record: &SessionRecord) -> Result<Value, Problem> {
-    let state = app.long_state_at(&hub.key, hub.head()).await?;
+    let state = app.sessions().long_state_at(&hub.key, hub.head()).await?;
     let mut waits = object!({});
     for task in tasks(&state) {
         waits[task["id"].as_str().unwrap_or_default()] = task["interrupts"].clone();

@@ -9,18 +9,18 @@ use serde_json::{Value, json};
 use super::{ItemView, JobView, body};
 use crate::app::App;
 use crate::edge::{Problem, decode_text, not_found};
-use crate::job::is_jobs;
 use crate::route::idempotency::Once;
 use crate::route::ingest::store_once;
 use crate::route::kept::decoded;
 use crate::route::sessions::random_id;
-use crate::session::Hub;
+use riverrun_session::Hub;
+use riverrun_session::is_jobs;
 
 pub(crate) async fn create(app: &App, hub: &Hub, text: &str, once: &Once) -> Result<JobView, Problem> {
     let new = body::new_job(text)?;
     refuse_own_jobs(hub)?;
     let _lock = hub.task_commands.lock().await;
-    let state = app.state_at(&hub.key, hub.head()).await?;
+    let state = app.sessions().state_at(&hub.key, hub.head()).await?;
     let id = match new.job_id {
         Some(id) => id,
         None => JobId::from_bytes(once.id().map_or_else(|| random_id(app), Ok)?),
@@ -63,7 +63,7 @@ pub(crate) async fn cancel(
 ) -> Result<JobView, Problem> {
     let body::Cancel { reason } = decode_text(text)?;
     let _lock = hub.task_commands.lock().await;
-    let state = app.state_at(&hub.key, hub.head()).await?;
+    let state = app.sessions().state_at(&hub.key, hub.head()).await?;
     let job = state.jobs.find(job).ok_or_else(not_found)?;
     refuse_own_jobs(hub)?;
     match job.status {
@@ -91,7 +91,7 @@ pub(crate) async fn retry_item(
 ) -> Result<ItemView, Problem> {
     let body = decode_text(text)?;
     let _lock = hub.task_commands.lock().await;
-    let state = app.state_at(&hub.key, hub.head()).await?;
+    let state = app.sessions().state_at(&hub.key, hub.head()).await?;
     let job = state.jobs.find(job).ok_or_else(not_found)?;
     let item = job.item(item).ok_or_else(not_found)?;
     refuse_own_jobs(hub)?;

@@ -21,7 +21,7 @@ use crate::app::App;
 use crate::edge::{
     Caller, CompactJson, FromParams, Params, PathId, PathIds, Problem, Scope, StrictQuery, invalid, not_found,
 };
-use crate::session::Hub;
+use riverrun_session::Hub;
 
 pub(crate) use command::{cancel, create, retry_item};
 
@@ -120,7 +120,7 @@ pub async fn get(
 
 /// The newest jobs, the oldest first, with counts in place of their items.
 pub(crate) async fn jobs(app: &App, hub: &Hub, status: Option<JobStatus>) -> Result<Value, Problem> {
-    let known = app.state_at(&hub.key, hub.head()).await?.jobs;
+    let known = app.sessions().state_at(&hub.key, hub.head()).await?.jobs;
     let wanted = known.entries.iter().filter(|job| status.is_none_or(|status| job.status == status));
     let summary = |job: &Job| {
         let mut summary = whole(job);
@@ -134,7 +134,7 @@ pub(crate) async fn jobs(app: &App, hub: &Hub, status: Option<JobStatus>) -> Res
 
 /// A job with its items.
 pub(crate) async fn job_of(app: &App, hub: &Hub, job: &str) -> Result<Value, Problem> {
-    let known = app.state_at(&hub.key, hub.head()).await?.jobs;
+    let known = app.sessions().state_at(&hub.key, hub.head()).await?.jobs;
     Ok(whole(known.find(job).ok_or_else(not_found)?))
 }
 

@@ -13,7 +13,7 @@ use crate::edge::{Problem, invalid, not_found};
 use crate::route::idempotency::Once;
 use crate::route::ingest::store_once;
 use crate::route::sessions::random_id;
-use crate::session::Hub;
+use riverrun_session::Hub;
 
 /// They stay in the session's state, so their number is bounded.
 const MOST: usize = 1000;
@@ -32,7 +32,7 @@ impl<'a> Kept<'a> {
     pub async fn find(app: &'a App, hub: &'a Hub, task: &str) -> Result<Self, Problem> {
         let id = TaskId::new(task).map_err(|_| not_found())?;
         let still = hub.task_commands.lock().await;
-        let state = app.state_at(&hub.key, hub.head()).await?;
+        let state = app.sessions().state_at(&hub.key, hub.head()).await?;
         match state.tasks.iter().position(|task| task.task_id == id) {
             Some(at) if state.tasks[at].turn_id.is_none() => Ok(Self { app, hub, state, at, _still: still }),
             Some(_) => Err(is_run_here(&id)),
@@ -79,14 +79,14 @@ impl<'a> Kept<'a> {
 
 /// True if a caller keeps the task; false if it is run here or not there.
 pub(crate) async fn keeps(app: &App, hub: &Hub, task: &TaskId) -> Result<bool, Problem> {
-    let state = app.state_at(&hub.key, hub.head()).await?;
+    let state = app.sessions().state_at(&hub.key, hub.head()).await?;
     Ok(state.tasks.iter().any(|known| known.task_id == *task && known.turn_id.is_none()))
 }
 
 pub(crate) async fn create_task(app: &App, hub: &Hub, text: &str, once: &Once) -> Result<TaskView, Problem> {
     let (of, payload) = body::new_task(text)?;
     let _still = hub.task_commands.lock().await;
-    let state = app.state_at(&hub.key, hub.head()).await?;
+    let state = app.sessions().state_at(&hub.key, hub.head()).await?;
     let id = match of.task_id {
         Some(id) => id,
         None => TaskId::from_bytes(once.id().map_or_else(|| random_id(app), Ok)?),

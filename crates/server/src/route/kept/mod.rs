@@ -22,7 +22,7 @@ use super::idempotency::Once;
 use super::json;
 use crate::app::App;
 use crate::edge::{Caller, CompactJson, FromParams, Params, PathId, Problem, Scope, StrictQuery};
-use crate::session::Hub;
+use riverrun_session::Hub;
 
 pub(super) use command::decoded;
 pub(crate) use command::{Kept, create_task, keeps};
@@ -83,7 +83,7 @@ pub async fn list(
 
 /// The tasks of open turns and of the newest finished ones, and those that callers keep.
 pub(crate) async fn tasks(app: &App, hub: &Hub, status: Option<&str>) -> Result<Value, Problem> {
-    let state = app.state_at(&hub.key, hub.head()).await?;
+    let state = app.sessions().state_at(&hub.key, hub.head()).await?;
     let tasks = read_model::read_models(&state).task_snapshot.tasks;
     let wanted: Vec<_> =
         tasks.into_iter().filter(|task| status.is_none_or(|status| task.status == status)).collect();

@@ -1,0 +1,358 @@
+//! The folded state. Its JSON form is public, and reading it back gives the same state: a snapshot is this JSON.
+
+mod index;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use foldhash::HashMap;
+use riverrun_event::{
+    ActionId, BlobRef, ErrorInfo, Input, Item, RawJson, RunId, Sequence, SessionId, TaskId, ThreadId,
+    Timestamp, ToolCallId, TurnId, Usage,
+};
+use serde::{Deserialize, Serialize};
+
+use crate::benchmark::Benchmarks;
+use crate::file::TurnFile;
+use crate::job::Jobs;
+use crate::ledger::Ledger;
+use crate::open::OpenItems;
+use crate::problem::Problems;
+use crate::process::Processes;
+use crate::status::Status;
+pub(crate) use index::Index;
+
+/// Finished turns that stay in the state in full. Older ones are sealed: stored once, read on demand.
+pub const WINDOW: usize = 8;
+
+/// A session as its events tell it. What no event told is absent, never a default that looks like success.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct State {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<SessionId>,
+    /// The last event that was applied.
+    pub sequence: Sequence,
+    /// Counts the changes of this state; each has one number for ever.
+    pub revision: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub updated_at: Option<Timestamp>,
+    pub session: Session,
+    /// The agent that acts now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    pub threads: Vec<Thread>,
+    /// Open turns and the newest finished ones.
+    pub turns: Vec<Turn>,
+    /// Turns that left the window.
+    pub sealed_turns: u64,
+    /// The tasks of these turns, parents before children.
+    pub tasks: Vec<Task>,
+    pub tool_calls: Vec<ToolCall>,
+    pub actions: Vec<Action>,
+    pub queue: Vec<QueueEntry>,
+    pub usage: Usage,
+    /// Recorded cost by currency.
+    pub cost: BTreeMap<String, f64>,
+    pub ledger: Ledger,
+    /// Processes that tools ran or run, the newest of them.
+    #[serde(skip_serializing_if = "Processes::is_empty")]
+    pub processes: Processes,
+    /// The newest jobs with their items.
+    #[serde(skip_serializing_if = "Jobs::is_empty")]
+    pub jobs: Jobs,
+    /// Trials and comparisons of benchmarks, the newest of them.
+    #[serde(skip_serializing_if = "Benchmarks::is_empty")]
+    pub benchmarks: Benchmarks,
+    pub problems: Problems,
+    #[serde(skip)]
+    pub(crate) index: Index,
+    /// Finished turns that stay besides those of the window.
+    #[serde(skip)]
+    pub(crate) room: usize,
+}
+
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Session {
+    pub status: Status,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<RawJson>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub created_at: Option<Timestamp>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Thread {
+    pub thread_id: ThreadId,
+    pub status: Status,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub active_turn_id: Option<TurnId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_turn_id: Option<TurnId>,
+    /// How the last finished turn ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_outcome: Option<Status>,
+    /// Turns of this thread so far, sealed ones included.
+    pub turns: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Turn {
+    pub turn_id: TurnId,
+    pub thread_id: ThreadId,
+    pub status: Status,
+    pub first_sequence: Sequence,
+    pub last_sequence: Sequence,
+    /// The root task.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task_id: Option<TaskId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_id: Option<RunId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input: Option<Input>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input_ref: Option<BlobRef>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub history: Vec<Item>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settings: Option<RawJson>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request: Option<RawJson>,
+    /// Files of the input that were read or are being read.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<TurnFile>,
+    /// The agent's own texts for people, by language and name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub texts: Option<RawJson>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub submitted_at: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started_at: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended_at: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub final_output: Option<RawJson>,
+    /// Why the model stopped, where it did not choose to: `max_tokens`, `refusal`, `content_filter`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stop_reason: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<ErrorInfo>,
+    /// True once the turn was taken out of the conversation: shown once, read by no later model call.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub removed: bool,
+    #[serde(default)]
+    pub usage: Usage,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Task {
+    pub task_id: TaskId,
+    pub status: Status,
+    pub depth: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn_id: Option<TurnId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_id: Option<RunId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent_task_id: Option<TaskId>,
+    /// The parent's call that this task answers; the item with this call id holds its output.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent_tool_call_id: Option<ToolCallId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub objective: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status_reason: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<ErrorInfo>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub created_at: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended_at: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub attempts: Vec<Attempt>,
+    #[serde(default)]
+    pub usage: Usage,
+    pub output: Vec<Item>,
+    /// Items that are not complete yet, and how far they are.
+    #[serde(default, skip_serializing_if = "OpenItems::is_empty")]
+    pub open: OpenItems,
+    /// Positions in `output` that were retracted: shown once, withdrawn since.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub retracted: BTreeSet<usize>,
+    #[serde(skip)]
+    pub(crate) positions: Positions,
+    #[serde(skip)]
+    pub(crate) references: References,
+}
+
+/// Positions in the output by item id, derived from it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Positions(pub HashMap<String, usize>);
+
+impl PartialEq for Positions {
+    /// They follow from the output.
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+/// How often each number that can be cited stands in the results of the output, derived from it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct References(pub HashMap<u64, usize>);
+
+impl PartialEq for References {
+    /// They follow from the output.
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+/// One run of a task.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Attempt {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_id: Option<RunId>,
+    pub status: Status,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started_at: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended_at: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<ErrorInfo>,
+    /// Who works, as it was told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worker: Option<RawJson>,
+}
+
+impl Attempt {
+    /// True for a run of the hosted runner, which goes on with everything that it can go on with.
+    pub fn is_hosted(&self) -> bool {
+        self.worker.as_ref().and_then(|worker| worker.as_text()).as_deref() == Some(HOSTED)
+    }
+}
+
+/// The worker of the hosted runner's attempts. Stored in logs: never another word.
+pub const HOSTED: &str = "riverrun";
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolCall {
+    pub tool_call_id: ToolCallId,
+    pub status: Status,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_name: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task_id: Option<TaskId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn_id: Option<TurnId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub progress: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preview: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input_ref: Option<BlobRef>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_ref: Option<BlobRef>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<ErrorInfo>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started_at: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended_at: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hooks: Vec<HookOutcome>,
+}
+
+/// What a hook said of a call, at one point.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct HookOutcome {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hook_name: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub point: Option<String>,
+    /// `running`, `completed` or `failed`: of the hook, not of the call.
+    pub status: Status,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub updated_input_ref: Option<BlobRef>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub updated_tool_output_ref: Option<BlobRef>,
+}
+
+/// A decision that somebody must make, or made.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Action {
+    pub action_id: ActionId,
+    pub status: ActionStatus,
+    pub sequence: Sequence,
+    pub required_at: Timestamp,
+    /// What `action.required` said, verbatim.
+    pub request: RawJson,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn_id: Option<TurnId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task_id: Option<TaskId>,
+    /// The outermost task above it: where a person looks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub root_task_id: Option<TaskId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_call_id: Option<ToolCallId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resolved_at: Option<Timestamp>,
+    /// What `action.resolved` said, verbatim.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resolution: Option<RawJson>,
+}
+
+/// An unresolved action is never approval.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ActionStatus {
+    Pending,
+    Resolved,
+    /// Its turn ended first; it can no longer be decided, and is not forgotten.
+    Abandoned,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct QueueEntry {
+    pub turn_id: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub position: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preview: Option<String>,
+}
+
+/// A finished turn with everything that belongs to it. It never changes again.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SealedTurn {
+    pub turn: Turn,
+    pub tasks: Vec<Task>,
+    pub tool_calls: Vec<ToolCall>,
+    pub actions: Vec<Action>,
+}

@@ -1,0 +1,17 @@
+//! Sessions that are in use: their recent chunks, their followers, and the one path by which events are appended.
+
+mod append;
+mod authors;
+mod facts;
+mod hub;
+mod hubs;
+mod ring;
+mod stamp;
+mod wakers;
+
+pub use append::{Batch, Landed, StoredAnswer};
+pub use facts::log_time;
+pub use hub::{Hub, SNAPSHOT_BYTES};
+pub use hubs::Hubs;
+pub use ring::{Found, Projected, Recent, SharedKey};
+pub use wakers::Slot;
