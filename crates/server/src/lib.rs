@@ -8,7 +8,7 @@ mod command_answer;
 mod deliver;
 mod derived_ids;
 pub mod edge;
-mod foreign;
+mod gateway;
 mod in_flight;
 pub mod metrics;
 pub mod openapi;
