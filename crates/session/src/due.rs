@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use riverrun_log::SessionKey;
 use tokio::sync::Notify;
 
-use crate::hub::{Batch, Hub};
+use crate::hubs::{Batch, Hub};
 use crate::lock::lock;
 
 /// Events that a reader may have to fold before a snapshot behind them is worth its while: this many at least, and

@@ -16,7 +16,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use crate::draft::draft_of;
-use crate::hub::{Batch, Hub, log_time};
+use crate::hubs::{Batch, Hub, log_time};
 use crate::lock::lock;
 use crate::sessions::{Sessions, Source};
 use crate::{AppendError, InvalidEvent};

@@ -7,7 +7,7 @@ use riverrun_log::{Appended, Clock, Epoch, Error, Log, SessionHead, SessionKey, 
 
 use crate::drain::Drain;
 use crate::due::DueSessions;
-use crate::hub::{Batch, Hub, Hubs, Landed};
+use crate::hubs::{Batch, Hub, Hubs, Landed};
 use crate::metrics::Counter;
 use crate::retention::Retention;
 use crate::{AppendError, SessionMetrics, Settings};

@@ -5,7 +5,7 @@ use riverrun_event::{Decoded, spill};
 use riverrun_log::{BlobRef, Fact, NewBlob};
 
 use crate::AppendError;
-use crate::hub::Hub;
+use crate::hubs::Hub;
 use crate::sessions::Sessions;
 
 /// Takes the large strings out of the events and stores them. The facts keep the blobs alive.

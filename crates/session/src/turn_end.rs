@@ -7,7 +7,7 @@ use riverrun_event::{Record, Sequence, TurnId};
 use riverrun_log::{Chunk, Error, Progress};
 
 use crate::READ_BYTES;
-use crate::hub::{Found, Hub};
+use crate::hubs::{Found, Hub};
 use crate::sessions::Sessions;
 use crate::subscribe::Access;
 

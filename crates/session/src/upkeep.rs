@@ -9,7 +9,7 @@ use riverrun_event::{OutputChanged, Sequence, TaskId};
 use riverrun_fold::State;
 use riverrun_log::{Error, Expired, SealedTurn, SessionKey, Snapshot, SnapshotFound};
 
-use crate::hub::{Hub, SNAPSHOT_BYTES};
+use crate::hubs::{Hub, SNAPSHOT_BYTES};
 use crate::jobs::{Job, JobFailure, is_jobs};
 use crate::retention::Retention;
 use crate::sessions::Sessions;

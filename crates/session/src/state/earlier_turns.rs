@@ -11,7 +11,7 @@ use riverrun_event::{Sequence, TaskId, TurnId};
 use riverrun_fold::{SealedTurn, State, Turn};
 use riverrun_log::{Error, SessionKey, SnapshotFound};
 
-use crate::hub::Hub;
+use crate::hubs::Hub;
 use crate::sessions::Sessions;
 
 /// Where a task is kept.

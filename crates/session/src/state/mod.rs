@@ -9,7 +9,7 @@ use riverrun_log::{Error, SessionKey, Snapshot, SnapshotFound};
 
 use crate::READ_BYTES;
 use crate::chunk_fold::fold_chunk;
-use crate::hub::Hub;
+use crate::hubs::Hub;
 use crate::sessions::Sessions;
 
 pub use earlier_turns::TaskPlace;

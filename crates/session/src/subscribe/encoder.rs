@@ -8,7 +8,7 @@ use riverrun_log::Chunk;
 
 use super::filter::Filter;
 use crate::frame_batch::FrameBatch;
-use crate::hub::{Hub, Projected, Recent, SharedKey};
+use crate::hubs::{Hub, Projected, Recent, SharedKey};
 
 pub enum Encoder {
     /// The reader gets what every reader of its kind gets.

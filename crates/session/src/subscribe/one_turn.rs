@@ -29,7 +29,7 @@ use super::error::OpenError;
 use super::plan::{Plan, opened, opening, place, write_snapshot};
 use super::request::Request;
 use super::stream_opened::{StreamOpened, StreamScope};
-use crate::hub::{Hub, SharedKey};
+use crate::hubs::{Hub, SharedKey};
 use crate::sessions::Sessions;
 
 /// The turn that a stream shows.

@@ -11,7 +11,7 @@ use super::plan::{Plan, plan};
 use super::request::Request;
 use crate::READ_BYTES;
 use crate::frame_batch::{FrameBatch, Message};
-use crate::hub::Hub;
+use crate::hubs::Hub;
 use crate::sessions::Sessions;
 
 /// `{"events":[…],"cursor":…,"head":…,"more":…}`. A page ends after an event, never inside one.

@@ -14,7 +14,7 @@ use super::request::{CatchUp, Request};
 use super::snapshot_event::write_snapshot_event;
 use super::stream_opened::{StreamOpened, StreamScope};
 use crate::frame_batch::FrameBatch;
-use crate::hub::{Hub, SharedKey};
+use crate::hubs::{Hub, SharedKey};
 use crate::sessions::Sessions;
 
 /// Where a reader begins, and how it is brought there.

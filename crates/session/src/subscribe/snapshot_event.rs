@@ -10,7 +10,7 @@ use riverrun_event::{
 };
 use riverrun_fold::State;
 
-use crate::hub::Hub;
+use crate::hubs::Hub;
 
 /// Appends the frame behind the snapshot that holds everything up to `to`.
 pub(super) fn write_snapshot_event(

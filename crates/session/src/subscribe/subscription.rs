@@ -18,7 +18,7 @@ use super::plan::Plan;
 use super::request::Follow;
 use crate::READ_BYTES;
 use crate::frame_batch::FrameBatch;
-use crate::hub::{Found, Hub, Slot};
+use crate::hubs::{Found, Hub, Slot};
 use crate::metrics::Held;
 use crate::sessions::Sessions;
 
