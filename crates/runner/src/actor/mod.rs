@@ -11,56 +11,20 @@
 //! so a fast model makes large chunks, and a slow one is shown at once. Only text is not waited for: it lands when the
 //! next thing happens, or at once if the log did not take it.
 
-mod absorb;
-mod admit;
 mod append;
-mod ask;
-mod attach;
-mod authors;
-mod calls;
-mod child;
-mod close;
-mod command;
-mod compact;
-mod control;
-mod conversation;
-mod decide;
-mod detach;
-mod draft;
-mod ended;
-mod failing;
-mod file;
-mod finish;
-mod hold;
-mod hook;
-mod hook_input;
-mod keep;
-mod launch;
-mod load;
-mod lost;
+mod approvals;
+mod commands;
+mod effects;
+mod guardrails;
+mod hooks;
+mod intents;
 mod model;
-mod money;
-mod once;
-mod output;
-mod past;
-mod pause;
-mod perform;
-mod process;
-mod process_control;
-mod queue;
-mod request;
-mod result;
-mod retry;
-mod revoke;
-mod service_events;
-mod spawn;
-mod start;
-mod stream;
-mod submit;
-mod tool_facts;
+mod processes;
+mod recovery;
+mod reports;
+mod subagents;
 mod tools;
-mod vet;
-mod whole;
+mod turn;
 
 use std::collections::{BTreeMap, HashSet};
 use std::future::poll_fn;
@@ -77,10 +41,10 @@ use tokio::time::Instant;
 
 use append::InFlight;
 pub(crate) use append::Stop;
-pub use attach::blob_named;
-use authors::OwnContext;
-pub(crate) use authors::load_rules;
-pub(crate) use command::{Command, Reply};
+pub(crate) use commands::{Command, Reply};
+pub use model::attachments::blob_named;
+use recovery::authors::OwnContext;
+pub(crate) use recovery::authors::load_rules;
 
 use crate::approve::Rules;
 use crate::core::{Core, Mail};
@@ -89,10 +53,10 @@ use crate::reference::Pool;
 use crate::turns::TurnShare;
 use crate::view::View;
 use crate::{Incarnation, Registry};
-use calls::Calls;
-use perform::BITE;
-use process::{Afterwards, Processes};
-use stream::Stream;
+use intents::BITE;
+use model::calls::Calls;
+use model::stream::Stream;
+use processes::{Afterwards, Processes};
 
 /// Reports that may wait; a provider that is faster than the disk is slowed down by it.
 const REPORTS: usize = 1024;

@@ -1,0 +1,4 @@
+//! Guardrails of inputs and of tool calls.
+
+pub(super) mod calls;
+pub(super) mod input;

@@ -1,0 +1,173 @@
+//! Outputs of tools that hooks look at before anybody reads them.
+//!
+//! The output is in the store before the first hook sees it: a tool that has run is not run again because the server
+//! died while a hook was asked.
+
+use std::time::Duration;
+
+use riverrun_event::{BlobRef, Block, EventType, Input, Part, TaskId, ToolFailed, ToolResult};
+use riverrun_tool::{ToolError, ToolErrorKind, ToolOutput};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::actor::Actor;
+use crate::actor::append::blobs::JSON;
+use crate::actor::tools::call_facts::{beginning, metadata};
+use crate::actor::tools::result::Outcome;
+use crate::hook::HookPoint;
+use crate::page::Page;
+use crate::view::{CallView, answers};
+
+/// A tool's output as the store has it.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Held {
+    content: Vec<Part>,
+    block_list: Vec<Block>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    structured: Option<Value>,
+    #[serde(default)]
+    is_error: bool,
+}
+
+impl Actor {
+    /// True if hooks come first; then the end of the tool is written and its result is not.
+    pub(crate) fn hold(
+        &mut self,
+        task: &TaskId,
+        call: &str,
+        ended: &Result<ToolOutput, ToolError>,
+        elapsed: Duration,
+        page: &mut Page,
+    ) -> bool {
+        let did_fail = ended.as_ref().map_or(true, |output| output.is_error);
+        let point = if did_fail { HookPoint::PostToolFailure } else { HookPoint::PostToolUse };
+        let Some(persona) = self.persona(task) else { return false };
+        let Some((_, view)) = self.view.task(task) else { return false };
+        let Some(known) = view.call(call) else { return false };
+        if !persona.spec.hooks.iter().any(|hook| hook.is_for(point, Some(&known.name))) {
+            return false;
+        }
+        let (scope, name) = (view.call_scope(known), known.name.clone());
+        let held = held(&name, ended);
+        let text = serde_json::to_string(&held).unwrap_or_default();
+        let metadata = metadata(&text, JSON);
+        let output_ref: Option<BlobRef> = Some(self.keep_text(text, JSON));
+        let preview = ended.as_ref().ok().and_then(beginning);
+        let duration_ms = u64::try_from(elapsed.as_millis()).ok();
+        match ended {
+            Ok(output) if !output.is_error => {
+                let (tool_name, status) = (Some(name), Some("completed".to_owned()));
+                let told = ToolResult {
+                    tool_name,
+                    status,
+                    preview,
+                    output_ref,
+                    duration_ms,
+                    metadata,
+                    ..ToolResult::default()
+                };
+                page.push(EventType::ToolResult, &scope, &told);
+            }
+            Ok(_) => {
+                let told = self.failure(task, name, ToolErrorKind::Failed, "the tool failed");
+                let told = ToolFailed { preview, output_ref, duration_ms, metadata, ..told };
+                page.push(EventType::ToolFailed, &scope, &told);
+            }
+            Err(error) => {
+                let told = self.failure(task, name, error.kind, &error.message);
+                let told = ToolFailed { output_ref, duration_ms, metadata, ..told };
+                page.push(EventType::ToolFailed, &scope, &told);
+            }
+        }
+        true
+    }
+
+    /// What a hook reads of the output, as the hooks before it left it.
+    pub(crate) fn held_output(&self, task: &TaskId, call: &str) -> Option<Input> {
+        let known = self.view.task(task)?.1.call(call)?;
+        match self.replaced(known) {
+            Some(input) => Some(input),
+            None => Some(as_input(self.held_by(known)?.content)),
+        }
+    }
+
+    fn held_by(&self, call: &CallView) -> Option<Held> {
+        serde_json::from_str(self.kept.get(call.held.as_ref()?)?).ok()
+    }
+
+    fn replaced(&self, call: &CallView) -> Option<Input> {
+        let mut answers = answers(&call.hooks, call.after()).rev();
+        let newest = answers.find_map(|(_, answer)| answer.updated_output.as_ref())?;
+        serde_json::from_str(self.kept.get(newest)?).ok()
+    }
+
+    /// The hooks have seen the output: what they left of it is the call's result.
+    pub(crate) fn conclude(&mut self, task: &TaskId, call: &str, page: &mut Page) {
+        let Some((_, view)) = self.view.task(task) else { return };
+        let Some(known) = view.call(call) else { return };
+        let refusal = answers(&known.hooks, known.after()).find(|(_, answer)| answer.is_refusal());
+        let refusal = refusal.map(|(hook, _)| hook.refusal("the result"));
+        let suppresses = answers(&known.hooks, known.after()).any(|(_, answer)| answer.suppresses);
+        let (held, replaced) = (self.held_by(known), self.replaced(known));
+        let outcome = match (refusal, held) {
+            (Some(text), _) => Outcome::error("failed", vec![Part::plain(text)]),
+            (None, None) => {
+                let text = "The tool ran, and what it gave is not in the store any more.";
+                Outcome::error("failed", vec![Part::plain(text)])
+            }
+            (None, Some(held)) => {
+                let (name, scope) = (known.name.clone(), view.call_scope(known));
+                let mut output = held.with(replaced);
+                let facts = self.output_facts(&name, &mut output);
+                facts.iter().for_each(|fact| fact.write(&scope, page));
+                let mut outcome = self.numbered(task, &name, output);
+                if suppresses {
+                    outcome.blocks = Some(Vec::new());
+                }
+                outcome
+            }
+        };
+        self.write_result(task, call, &outcome, page);
+    }
+}
+
+impl Held {
+    fn with(self, replaced: Option<Input>) -> ToolOutput {
+        let Held { content, block_list, structured, is_error } = self;
+        match replaced {
+            Some(Input::Text(text)) => ToolOutput { is_error, ..ToolOutput::text(text) },
+            Some(Input::Parts(parts)) => {
+                ToolOutput { content: parts.clone(), block_list: parts, is_error, ..ToolOutput::default() }
+            }
+            None => ToolOutput { content, block_list, structured, is_error },
+        }
+    }
+}
+
+fn held(name: &str, ended: &Result<ToolOutput, ToolError>) -> Held {
+    match ended {
+        Ok(output) => Held {
+            content: output.content.clone(),
+            block_list: output.block_list.clone(),
+            structured: output.structured.clone(),
+            is_error: output.is_error,
+        },
+        Err(error) => {
+            let told = format!("The tool {name} failed. Error: {}", error.message);
+            Held {
+                content: vec![Part::plain(told)],
+                block_list: Vec::new(),
+                structured: None,
+                is_error: true,
+            }
+        }
+    }
+}
+
+fn as_input(content: Vec<Part>) -> Input {
+    match content.as_slice() {
+        [only] if only.text().is_some() => Input::Text(only.text().unwrap_or_default().to_owned()),
+        _ => Input::Parts(content),
+    }
+}

@@ -1,0 +1,298 @@
+//! The conversation of a task, gathered from the state and from sealed turns.
+
+use std::sync::Arc;
+
+use riverrun_event::{
+    EventType, HistoryWindow, Input, Item, Part, Record, Scope, Sequence, TaskId, ThreadId, TurnId,
+};
+use riverrun_fold::{Density, SealedTurn, State, Task, Turn};
+use riverrun_provider::History;
+use serde_json::{Value, json};
+
+use crate::actor::Actor;
+use crate::actor::recovery::spilled_text::{is_cut_output, is_cut_turn};
+use crate::actor::turn::end::TRIPPED;
+use crate::history::{self, Making, Reader};
+use crate::page::Page;
+
+/// Older turns that a model may read.
+const MOST_TURNS: usize = 256;
+
+impl Actor {
+    /// What the model of this task reads. Err says why the agent's own way of putting it together failed.
+    pub(crate) async fn history(&mut self, task: &TaskId, provider: &str) -> Result<Vec<History>, String> {
+        let is_root = self.view.task(task).is_some_and(|(_, view)| view.parent.is_none());
+        let mut out = match is_root {
+            true => self.read_before(task, provider).await?,
+            false => self.objective(task),
+        };
+        out.append(&mut self.own_items(task, provider));
+        let Some((_, view)) = self.view.task(task) else { return Ok(out) };
+        let known = self.state.tasks.iter().find(|known| known.task_id == *task);
+        if view.repairs > 0 && view.is_call_due {
+            let told = repair(known, view.misfit.as_deref().unwrap_or("it does not fit"));
+            history::user(&Input::Text(told), &mut out);
+        }
+        Ok(history::pair(out))
+    }
+
+    /// What the model of a root task reads before its own items: the conversation and the turn's input, as the turn
+    /// itself or its agent puts them together.
+    async fn read_before(&mut self, task: &TaskId, provider: &str) -> Result<Vec<History>, String> {
+        let (mut past, mut asked) = (Vec::new(), Vec::new());
+        let (Some(persona), Some((turn, _))) = (self.persona(task), self.view.task(task)) else {
+            return Ok(asked);
+        };
+        let (turn_id, thread) = (turn.turn.clone(), turn.thread.clone());
+        if let Some(conversation) = &persona.settings.conversation {
+            history::items(conversation, |_| false, &Making::Past, &mut asked);
+            return Ok(asked);
+        }
+        self.past(&thread, &turn_id, None, &mut past).await;
+        if let Some(turn) = self.state.turns.iter().find(|known| known.turn_id == turn_id) {
+            history::asked(turn, &Making::Given { provider }, &mut asked);
+        }
+        history::merged(past, asked, persona.spec.merge.as_ref())
+    }
+
+    /// What a sub-agent is to do.
+    fn objective(&self, task: &TaskId) -> Vec<History> {
+        let mut out = Vec::new();
+        let known = self.state.tasks.iter().find(|known| known.task_id == *task);
+        if let Some(objective) = known.and_then(|known| known.objective.clone()) {
+            history::user(&Input::Text(objective), &mut out);
+        }
+        out
+    }
+
+    /// What was said before a request that goes out in the caller's own words.
+    pub(crate) async fn said_before(&mut self, task: &TaskId, reader: &Reader<'_>) -> Vec<History> {
+        let mut out = Vec::new();
+        let Some((turn, _)) = self.view.task(task) else { return out };
+        let (turn_id, thread) = (turn.turn.clone(), turn.thread.clone());
+        self.past(&thread, &turn_id, Some(reader), &mut out).await;
+        if out.is_empty() {
+            return out;
+        }
+        // What the request itself says may answer a call before it.
+        let turn = self.state.turns.iter().find(|known| known.turn_id == turn_id);
+        let asked = turn.and_then(|turn| history::given(turn, reader)).unwrap_or_default();
+        let count = asked.len();
+        out.extend(asked);
+        let mut out = history::pair(out);
+        out.truncate(out.len().saturating_sub(count));
+        out
+    }
+
+    /// What the task has said and read itself.
+    pub(crate) fn own_items(&self, task: &TaskId, provider: &str) -> Vec<History> {
+        let mut out = Vec::new();
+        let known = self.state.tasks.iter().find(|known| known.task_id == *task);
+        let (Some((_, view)), Some(known)) = (self.view.task(task), known) else { return out };
+        let making = Making::Present { makers: &view.makers, provider };
+        history::items(&known.output, |place| known.retracted.contains(&place), &making, &mut out);
+        if let Some(tokens) = view.results_fit {
+            history::cut_results(&mut out, tokens);
+        }
+        out
+    }
+
+    /// The turns of the thread before this one.
+    pub(crate) async fn past(
+        &mut self,
+        thread: &ThreadId,
+        before: &TurnId,
+        reader: Option<&Reader<'_>>,
+        out: &mut Vec<History>,
+    ) {
+        let told = self.told_summary();
+        let of_thread = self.past_turns(thread, before);
+        let covered: Vec<&str> =
+            told["affectedTurns"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+        // The newest summary may be that of another thread.
+        let is_known = |turn: &&str| of_thread.iter().any(|known| known == turn);
+        // Its newest turn may have been taken out of the conversation since.
+        let is_current = covered.last().is_some_and(|turn| is_known(turn) || *turn == before.as_str());
+        let is_ours = is_current && covered.iter().any(is_known);
+        let summary = if is_ours { self.summary_text(&told).await } else { None };
+        let is_told = |turn: &TurnId| summary.is_some() && covered.contains(&turn.as_str());
+        if let Some(text) = &summary {
+            let text = format!("Summary of the conversation so far:\n{text}");
+            history::user(&Input::Text(text), out);
+        }
+        for turn in self.older_turns(thread).into_iter().filter(|turn| !is_told(turn)) {
+            if let Some(sealed) = self.sealed_turn(&turn).await {
+                let root =
+                    sealed.tasks.iter().find(|task| Some(&task.task_id) == sealed.turn.task_id.as_ref());
+                if is_refused(&sealed.turn, root) {
+                    continue;
+                }
+                history::past_turn(&sealed.turn, root, reader, out);
+            }
+        }
+        for turn in self.ended_turns(thread, before).into_iter().filter(|turn| !is_told(&turn.turn_id)) {
+            let root = self.state.tasks.iter().find(|task| Some(&task.task_id) == turn.task_id.as_ref());
+            if is_refused(turn, root) {
+                continue;
+            }
+            history::past_turn(turn, root, reader, out);
+        }
+    }
+
+    /// The turns of the state that ran and ended, in the order in which they did: one that waited, or was tried again,
+    /// comes behind what was said meanwhile.
+    pub(crate) fn ended_turns(&self, thread: &ThreadId, before: &TurnId) -> Vec<&Turn> {
+        let mut ended = self.thread_turns(thread);
+        ended.retain(|turn| turn.turn_id != *before);
+        ended
+    }
+
+    /// The same, whichever turn is at work. Those that were taken out of the conversation are left out.
+    pub(crate) fn thread_turns(&self, thread: &ThreadId) -> Vec<&Turn> {
+        let of_thread = self.state.turns.iter().filter(|turn| turn.thread_id == *thread && !turn.removed);
+        let mut ended: Vec<&Turn> =
+            of_thread.filter(|turn| turn.status.is_terminal() && turn.started_at.is_some()).collect();
+        ended.sort_by_key(|turn| (turn.ended_at, turn.last_sequence));
+        ended
+    }
+
+    /// Turns that left the state, as the newest turn's context told.
+    pub(crate) fn older_turns(&self, thread: &ThreadId) -> Vec<TurnId> {
+        let listed = self.told_turns()[thread.as_str()].as_array().cloned().unwrap_or_default();
+        let ids = listed.iter().filter_map(|id| TurnId::new(id.as_str()?).ok());
+        ids.filter(|id| self.state.turns.iter().all(|turn| turn.turn_id != *id)).collect()
+    }
+
+    fn told_turns(&self) -> Value {
+        self.context.resolved["turns"].clone()
+    }
+
+    /// Tells which turns the model reads: the state forgets older ones, and the next turn finds them by this list.
+    pub(crate) fn write_context(&self, page: &mut Page, scope: &Scope) {
+        let (Some(thread), Some(this)) = (&scope.thread_id, &scope.turn_id) else { return };
+        self.write_turn_list(thread, |turn| turn == this, scope, page);
+    }
+
+    /// The list without some turns.
+    pub(crate) fn write_turn_list(
+        &self,
+        thread: &ThreadId,
+        is_left_out: impl Fn(&TurnId) -> bool,
+        scope: &Scope,
+        page: &mut Page,
+    ) {
+        let mut turns = self.told_turns();
+        let mut listed = turns[thread.as_str()].as_array().cloned().unwrap_or_default();
+        let was_empty = listed.is_empty();
+        for turn in self.thread_turns(thread) {
+            let id = Value::from(turn.turn_id.as_str());
+            listed.retain(|known| *known != id);
+            listed.push(id);
+        }
+        let is_out =
+            |id: &Value| id.as_str().and_then(|id| TurnId::new(id).ok()).is_some_and(|id| is_left_out(&id));
+        listed.retain(|id| !is_out(id));
+        if listed.is_empty() && was_empty {
+            return;
+        }
+        listed.drain(..listed.len().saturating_sub(MOST_TURNS));
+        if !turns.is_object() {
+            turns = json!({});
+        }
+        turns[thread.as_str()] = Value::from(listed);
+        page.push(EventType::ContextResolved, scope, &json!({ "turns": turns }));
+    }
+
+    /// Says that older turns are read from the store: the first time that this owner of the session does.
+    pub(crate) fn write_window(&self, page: &mut Page, scope: &Scope) {
+        let Some(thread) = &scope.thread_id else { return };
+        let older = self.older_turns(thread);
+        if older.is_empty() || older.iter().any(|turn| self.sealed.contains_key(turn)) {
+            return;
+        }
+        let newer = self.state.turns.iter().map(|turn| turn.first_sequence).min();
+        let window = HistoryWindow {
+            to_sequence: newer.map(|first| first.previous().get()),
+            has_more: Some(older.len() >= MOST_TURNS),
+            layer: Some("session_snapshot".to_owned()),
+            ..HistoryWindow::default()
+        };
+        page.push(EventType::HistoryWindowLoaded, scope, &window);
+    }
+
+    pub(crate) async fn sealed_turn(&mut self, turn: &TurnId) -> Option<Arc<SealedTurn>> {
+        if let Some(known) = self.sealed.get(turn) {
+            return Some(known.clone());
+        }
+        let stored = self.core.journal.log().sealed_turn(&self.key, turn).await.ok().flatten();
+        let stored = stored.and_then(|stored| serde_json::from_slice::<SealedTurn>(&stored.bytes).ok());
+        let is_whole = |sealed: &SealedTurn| {
+            !is_cut_turn(&sealed.turn) && !sealed.tasks.iter().any(|task| is_cut_output(&task.output))
+        };
+        let sealed = match stored {
+            Some(sealed) if is_whole(&sealed) => sealed,
+            // What is left of it, if its events are gone.
+            stored => {
+                let last = stored.as_ref().map(|stored| stored.turn.last_sequence);
+                self.fold_turn(turn, last).await.or(stored)?
+            }
+        };
+        let sealed: Arc<SealedTurn> = Arc::new(sealed);
+        self.sealed.insert(turn.clone(), sealed.clone());
+        Some(sealed)
+    }
+
+    /// A turn that left the state and is not stored by itself yet, or not whole, from its events: those of all its
+    /// runs, up to `last` if that is known.
+    async fn fold_turn(&self, turn: &TurnId, last: Option<Sequence>) -> Option<SealedTurn> {
+        let record = self.core.journal.log().turn(&self.key, turn).await.ok().flatten()?;
+        // What a producer wrote into a hosted turn is no part of it.
+        let is_ingested = self.check_hosted(turn, record.fact.first).await.is_err();
+        let end = last.unwrap_or(self.state.sequence);
+        let mut after = record.fact.first.previous();
+        let mut state = State::new(self.key.session.clone());
+        while after < end {
+            let chunks = self.core.journal.read(&self.key, after).await.ok()?;
+            let last = chunks.last()?.last();
+            for (sequence, bytes) in chunks.iter().flat_map(|chunk| chunk.records_after(after)) {
+                let event = Record::read(bytes).ok()?.to_event(sequence).ok()?;
+                let counts = is_ingested || !event.author.is_producer();
+                if counts && sequence <= end && event.scope.turn_id.as_ref() == Some(turn) {
+                    let event = self.whole_event(bytes, sequence).await?;
+                    let _ = state.apply_as(Density::Filtered, &event, &mut Vec::new());
+                    tokio::task::consume_budget().await;
+                }
+            }
+            after = last;
+        }
+        let place =
+            state.turns.iter().position(|known| known.turn_id == *turn && known.status.is_terminal())?;
+        let turn = state.turns.swap_remove(place);
+        Some(SealedTurn { turn, tasks: state.tasks, tool_calls: Vec::new(), actions: Vec::new() })
+    }
+}
+
+/// True for a turn whose input a guardrail refused before a model read it: no later one reads it either.
+pub(crate) fn is_refused(turn: &Turn, root: Option<&Task>) -> bool {
+    let code = turn.error.as_ref().and_then(|error| error.code.as_deref());
+    code == Some(TRIPPED) && root.is_none_or(|root| root.output.is_empty())
+}
+
+/// What a model reads of an answer that was taken back because it did not fit its schema.
+fn repair(task: Option<&Task>, problem: &str) -> String {
+    const LONGEST: usize = 4_000;
+    let tail = task.into_iter().flat_map(|task| {
+        let tail = task.output.iter().enumerate().rev();
+        tail.take_while(|(place, _)| task.retracted.contains(place)).map(|(_, item)| item)
+    });
+    let said: Vec<&Item> = tail.filter(|item| matches!(item, Item::Message(_))).collect();
+    let blocks = said.iter().rev().flat_map(|item| match item {
+        Item::Message(message) => message.block_list.as_deref().unwrap_or_default(),
+        _ => &[],
+    });
+    let text: String = blocks.filter_map(Part::text).collect();
+    let text = &text[..text.floor_char_boundary(LONGEST)];
+    format!(
+        "Your last answer was not taken: {problem}. It was:\n{text}\n\nAnswer again with JSON that fits the schema, and nothing else."
+    )
+}

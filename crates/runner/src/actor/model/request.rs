@@ -1,0 +1,207 @@
+//! What the model is asked.
+
+use riverrun_event::{
+    BlobRef, CandidateModels, EventType, ModelRequested, RawJson, RoutingDecision, Scope, StepId, TaskId,
+    TaskProfile,
+};
+use riverrun_provider::{ModelRequest, Provider};
+
+use crate::actor::append::blobs::JSON;
+use crate::actor::model::failures::split;
+use crate::actor::{Actor, Stop};
+use crate::drive::{EffectKey, Launch, ModelCall};
+use crate::ending::write_unread;
+use crate::history::Reader;
+use crate::page::{Page, with_step};
+use crate::persona::Persona;
+
+impl Actor {
+    pub(crate) fn persona(&self, task: &TaskId) -> Option<Persona> {
+        let (turn, view) = self.view.task(task)?;
+        crate::plan::persona(&self.state, &self.registry, turn, view)
+    }
+
+    /// Announces a model call. It begins when this is durable.
+    pub(crate) async fn request_model(&mut self, task: &TaskId, page: &mut Page) -> Result<(), Stop> {
+        let Some(persona) = self.persona(task) else { return Ok(()) };
+        let Some((_, view)) = self.view.task(task) else { return Ok(()) };
+        let place = view.model;
+        if persona.model(&self.registry, place).is_none() {
+            let name = persona.spec.models.get(place).map_or("none", String::as_str);
+            let message = format!(
+                "agent `{}` asks for model `{name}`, whose provider is not configured",
+                persona.spec.name
+            );
+            self.fail_task(task, "model_not_found", &message, page);
+            return Ok(());
+        }
+        self.write_steers(task, page);
+        let step = StepId::from_bytes(self.core.fresh());
+        // What the agent makes of the conversation may fail, and is known before the call is announced.
+        let is_known = persona.spec.keep_raw || persona.spec.merge.is_some();
+        let made = if is_known { self.known_call(task, &step, page).await? } else { Ok(None) };
+        let made = match made {
+            Ok(made) => made,
+            Err(reason) => {
+                let message = format!("the history of agent `{}` was refused: {reason}", persona.spec.name);
+                self.fail_task(task, "history_refused", &message, page);
+                return Ok(());
+            }
+        };
+        let input_ref = made.as_ref().and_then(|call| self.keep_request(&*call.provider, &call.request));
+        let Some((_, view)) = self.view.task(task) else { return Ok(()) };
+        let scope = with_step(&view.scope, Some(&step));
+        if !view.is_routed {
+            write_routing(page, &scope, &persona);
+        }
+        self.write_catalogue(&persona, &scope, page);
+        let (provider, model) = split(persona.spec.models.get(place));
+        page.push(EventType::ModelRequested, &scope, &ModelRequested { provider, model, input_ref });
+        self.launches.push((EffectKey::Model(task.clone()), Launch::Model(made)));
+        Ok(())
+    }
+
+    /// Tells which tools are at hand, where that may change and is not what was last told.
+    fn write_catalogue(&self, persona: &Persona, scope: &Scope, page: &mut Page) {
+        let Some(catalogue) = persona.catalogue() else { return };
+        if riverrun_fold::view::tool_inventory(&self.state) != catalogue.tools {
+            page.push(EventType::ToolCatalogResolved, scope, &catalogue);
+        }
+    }
+
+    /// The call that will be made. What it asks is known once everything before it is in the state.
+    async fn known_call(
+        &mut self,
+        task: &TaskId,
+        step: &StepId,
+        page: &mut Page,
+    ) -> Result<Result<Option<Box<ModelCall>>, String>, Stop> {
+        let before = std::mem::replace(page, self.page());
+        self.put_blobs().await;
+        self.append(before).await?;
+        let mut made = self.model_call(task).await;
+        if let Ok(Some(call)) = &mut made {
+            call.request.idempotency_key = Some(self.call_key(step));
+        }
+        Ok(made.map(|made| made.map(Box::new)))
+    }
+
+    pub(crate) fn keep_request(
+        &mut self,
+        provider: &dyn Provider,
+        request: &ModelRequest,
+    ) -> Option<BlobRef> {
+        request.keep_raw.then(|| self.keep(provider.body(request).to_vec(), JSON)).flatten()
+    }
+
+    /// Names a call to its service.
+    fn call_key(&self, step: &StepId) -> String {
+        format!("{}/{step}", self.key.session)
+    }
+
+    /// Input that came in the meantime takes its place in the conversation now.
+    pub(crate) fn write_steers(&mut self, task: &TaskId, page: &mut Page) {
+        if let Some(view) = self.view.task_mut(task) {
+            write_unread(&self.core, view, page);
+        }
+    }
+
+    /// The request as the state stands now; none if the task or its model is gone. Err says why the agent's own way
+    /// of putting the conversation together failed.
+    pub(crate) async fn model_call(&mut self, task: &TaskId) -> Result<Option<ModelCall>, String> {
+        let Some(persona) = self.persona(task) else { return Ok(None) };
+        let Some((_, view)) = self.view.task(task) else { return Ok(None) };
+        let Some((provider, model)) = persona.model(&self.registry, view.model) else { return Ok(None) };
+        let provider = provider.clone();
+        let steps = view.steps;
+        let idempotency_key = view.step.as_ref().map(|step| self.call_key(step));
+        let spoken = persona.settings.dialect.as_deref().filter(|dialect| provider.speaks() == Some(dialect));
+        let verbatim = persona.settings.verbatim.as_ref().filter(|_| persona.is_gateway && steps == 0);
+        let mut history = match (spoken, verbatim) {
+            (Some(dialect), Some(_)) => {
+                let registry = self.registry.clone();
+                let reader = Reader { provider: provider.name(), dialect, registry: &registry };
+                self.said_before(task, &reader).await
+            }
+            (None, _) | (_, None) => self.history(task, provider.name()).await?,
+        };
+        self.show_files(task, provider.speaks(), &mut history).await;
+        self.attach(&mut history).await;
+        let settings = &persona.settings;
+        let dialect = settings.dialect.as_deref();
+        let is_spoken = dialect.is_none() || dialect == provider.speaks();
+        let request = ModelRequest {
+            model,
+            instructions: persona.instructions(),
+            history,
+            tools: persona.tools(&self.registry),
+            tool_choice: if steps == 0 { persona.tool_choice() } else { Default::default() },
+            parallel_tool_calls: settings.parallel_tool_calls,
+            output_schema: persona.output_schema().cloned(),
+            max_output_tokens: settings.max_output_tokens.or(persona.spec.max_output_tokens),
+            temperature: settings.temperature.or(persona.spec.temperature),
+            top_p: settings.top_p,
+            stop: settings.stop.clone(),
+            reasoning_effort: settings.reasoning_effort.clone().or(persona.spec.reasoning_effort.clone()),
+            extra: if is_spoken { settings.extra.clone() } else { Default::default() },
+            // What came since the caller's request has not.
+            verbatim: settings.verbatim.clone().filter(|_| is_spoken && persona.is_gateway && steps == 0),
+            keep_raw: persona.spec.keep_raw,
+            keep_events: self.records_events(task),
+            idempotency_key,
+        };
+        Ok(Some(ModelCall { provider, request }))
+    }
+}
+
+/// Which model answers. Where there is a choice, also what it was made for and from.
+fn write_routing(page: &mut Page, scope: &Scope, persona: &Persona) {
+    let models = &persona.spec.models;
+    let has_choice = models.len() > 1;
+    if has_choice {
+        page.push(EventType::TaskProfileResolved, scope, &profile(persona));
+        page.push(EventType::RoutingCandidatesResolved, scope, &candidates(models));
+    }
+    let (selected_provider, selected_model) = split(models.first());
+    let decision = RoutingDecision {
+        decision_source: Some("agent".to_owned()),
+        selected_provider,
+        selected_model,
+        candidate_count: u32::try_from(models.len()).ok(),
+        fallback_chain: has_choice.then(|| models.clone()),
+        ..RoutingDecision::default()
+    };
+    let kind = if has_choice { EventType::RoutingDecided } else { EventType::RoutingSingleCandidate };
+    page.push(kind, scope, &decision);
+}
+
+fn profile(persona: &Persona) -> TaskProfile {
+    let mut needs = Vec::new();
+    if persona.has_tools() {
+        needs.push("tool_use".to_owned());
+    }
+    if persona.output_schema().is_some() {
+        needs.push("structured_output".to_owned());
+    }
+    TaskProfile {
+        kind: Some(if persona.is_gateway { "completion" } else { "agent" }.to_owned()),
+        source: Some("agent".to_owned()),
+        required_capabilities: Some(needs),
+        fallback_policy: Some("next_in_list".to_owned()),
+        settings_source: Some(persona.spec.name.clone()),
+        ..TaskProfile::default()
+    }
+}
+
+fn candidates(models: &[String]) -> CandidateModels {
+    let candidate = |name: &String| {
+        let (provider, model) = split(Some(name));
+        RawJson::of(&serde_json::json!({"provider": provider, "model": model})).ok()
+    };
+    CandidateModels {
+        candidate_count: u32::try_from(models.len()).ok(),
+        candidates: Some(models.iter().filter_map(candidate).collect()),
+        single_candidate: Some(false),
+        ..CandidateModels::default()
+    }
+}

@@ -1,0 +1,37 @@
+//! The events of a model service's own stream, in the log beside what they say.
+
+use riverrun_event::{EventType, SentText, TaskId};
+use riverrun_provider::ModelEvent;
+use serde_json::Value;
+
+use crate::actor::Actor;
+use crate::page::Page;
+
+impl Actor {
+    /// True if the service's own events of this task's calls are recorded: what the turn's reader may be shown.
+    pub(crate) fn records_events(&self, task: &TaskId) -> bool {
+        self.view.task(task).is_some_and(|(turn, _)| turn.root == *task)
+    }
+
+    /// Records an event of the service as it came.
+    pub(crate) fn original(&mut self, task: &TaskId, event: &Value, page: &mut Page) {
+        let Some(stream) = self.streams.get_mut(task) else { return };
+        let Some((_, view)) = self.view.task(task) else { return };
+        stream.records_events = true;
+        let known = self.service_streams.entry(task.clone()).or_default();
+        for payload in known.record(event) {
+            page.push(EventType::ModelRaw, &view.step_scope(), &payload);
+        }
+    }
+
+    /// Writes a text, and how the service's events carried it.
+    pub(crate) fn sent(&mut self, task: &TaskId, text: ModelEvent, events: Vec<SentText>, page: &mut Page) {
+        if let Some(stream) = self.streams.get_mut(task) {
+            stream.carriers = Some(events);
+        }
+        self.model_event(task, text, page);
+        if let Some(stream) = self.streams.get_mut(task) {
+            stream.carriers = None;
+        }
+    }
+}

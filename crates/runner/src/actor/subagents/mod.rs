@@ -1,0 +1,4 @@
+//! Sub-agents: tasks that a model or a caller started under another task.
+
+pub(super) mod called;
+pub(super) mod spawned;

@@ -1,0 +1,184 @@
+//! Sub-agents that somebody outside starts under a task at work.
+//!
+//! No model called them, so there is no call that a result could answer, and none is made up: a provider takes back
+//! only the calls that its model wrote. What such a child says at its end reaches its parent's model as more input.
+
+use riverrun_event::{EventType, Input, InputSteered, Part, RunId, Scope, Sequence, TaskDelegated, TaskId};
+use riverrun_fold::Status;
+
+use crate::actor::Actor;
+use crate::actor::commands::Refusal;
+use crate::actor::subagents::called::{cut_note, write_child};
+use crate::actor::turn::end::subagent;
+use crate::page::Page;
+use crate::reference::{Keep, Pool};
+use crate::{CommandError, RequestKey, Spawn, Submitted};
+
+/// What the answer to a started sub-agent says.
+pub(crate) const SPAWNED: &str = "running";
+
+/// Why no more sub-agents may come.
+pub(crate) enum Crowd {
+    Depth(u32),
+    Children(u32),
+}
+
+impl Crowd {
+    pub fn for_model(&self) -> String {
+        match self {
+            Crowd::Depth(most) => {
+                format!("Agents may call agents {most} deep; this one may not call another.")
+            }
+            Crowd::Children(most) => format!("A turn may have {most} sub-agents, and it has them."),
+        }
+    }
+
+    fn for_caller(&self) -> CommandError {
+        CommandError::SubagentLimit(match self {
+            Crowd::Depth(most) => {
+                format!(
+                    "sub-agents may be {most} deep (`limits.depth`), and this task is; start it under another"
+                )
+            }
+            Crowd::Children(most) => {
+                format!("a turn may have {most} sub-agents (`limits.children`), and this one has them")
+            }
+        })
+    }
+}
+
+impl Actor {
+    pub(crate) async fn spawn_asked(
+        &mut self,
+        spawn: Spawn,
+        request: Option<RequestKey>,
+    ) -> Result<Submitted, Refusal> {
+        if let Some(first) = self.done_before(request).await? {
+            return Ok(first);
+        }
+        if self.core.is_draining() {
+            return Err(CommandError::Draining.into());
+        }
+        let mut page = self.page();
+        let mut told = self.write_spawn(&spawn, &mut page)?;
+        self.remember_request(request, &told, &mut page);
+        if let Some(landed) = self.append_once(&mut page).await? {
+            told.first = landed.first;
+        }
+        Ok(told)
+    }
+
+    fn write_spawn(&self, spawn: &Spawn, page: &mut Page) -> Result<Submitted, CommandError> {
+        let registry = &self.registry;
+        if !registry.agents.contains_key(&spawn.agent) {
+            let known: Vec<&str> = registry.agents.keys().map(String::as_str).collect();
+            return Err(CommandError::UnknownAgent { name: spawn.agent.clone(), known: known.join(", ") });
+        }
+        self.check_parent(&spawn.parent)?;
+        if let Some(crowd) = self.too_many(&spawn.parent, page) {
+            return Err(crowd.for_caller());
+        }
+        let absent = || CommandError::NoTask(spawn.parent.to_string());
+        let (turn, view) = self.view.task(&spawn.parent).ok_or_else(absent)?;
+        let child = TaskId::from_bytes(self.core.fresh());
+        let run = RunId::from_bytes(self.core.fresh());
+        let scope = Scope {
+            task_id: Some(child.clone()),
+            run_id: Some(run.clone()),
+            parent_task_id: Some(spawn.parent.clone()),
+            parent_tool_call_id: None,
+            depth: Some(view.depth + 1),
+            ..view.scope.clone()
+        };
+        let delegated = TaskDelegated { to_task_id: child.to_string(), agent: Some(spawn.agent.clone()) };
+        page.push(EventType::TaskDelegated, &view.scope, &delegated);
+        write_child(page, &scope, &child, &spawn.agent, &spawn.input);
+        let (status, first) = (SPAWNED.to_owned(), Sequence::ZERO);
+        Ok(Submitted {
+            turn_id: turn.turn.clone(),
+            task_id: child,
+            run_id: run,
+            status,
+            first,
+            duplicate: false,
+        })
+    }
+
+    /// Only a task that goes on can read what the child will say.
+    fn check_parent(&self, parent: &TaskId) -> Result<(), CommandError> {
+        let Some((turn, view)) = self.view.task(parent) else {
+            let known = self.state.tasks.iter().find(|known| known.task_id == *parent);
+            let turn = known.and_then(|known| known.turn_id.as_ref()).map(ToString::to_string);
+            return Err(match (turn, known) {
+                (Some(turn), Some(known)) if known.status.is_terminal() => {
+                    CommandError::TurnEnded { turn, status: known.status.as_str().to_owned() }
+                }
+                (_, _) => CommandError::NoTask(parent.to_string()),
+            });
+        };
+        let ended =
+            |status: &str| CommandError::TurnEnded { turn: turn.turn.to_string(), status: status.to_owned() };
+        if turn.cancel.is_some() || view.is_closing.is_some() {
+            return Err(ended("cancelling"));
+        }
+        if let Some(status) = view.ended {
+            return Err(ended(status.as_str()));
+        }
+        if !turn.ours {
+            let detail = format!("task `{parent}` is run elsewhere and only recorded here");
+            return Err(CommandError::Invalid { field: "parentTaskId".to_owned(), detail });
+        }
+        Ok(())
+    }
+
+    /// The parent's model reads it with its next step, behind everything that is there.
+    pub(crate) fn tell_parent(&mut self, child: &TaskId, page: &mut Page) {
+        let Some((_, view)) = self.view.task(child) else { return };
+        let (Some(status), Some(parent)) = (view.ended, view.parent.clone()) else { return };
+        let agent = view.agent.clone();
+        let cut = view.cut_short().and_then(|stop| cut_note(&agent, stop));
+        let message = self.final_blocks(child).filter(|_| status == Status::Completed);
+        let input = match message {
+            Some(message) => {
+                let of_child = self.pools.remove(child).unwrap_or_else(|| self.restored(child));
+                let opening =
+                    format!("The sub-agent {agent} ({child}), which was started beside you, answered:");
+                let mut parts = vec![Part::plain(opening)];
+                parts.extend(uncited(&of_child, &message, self.kept_sources(&parent)));
+                parts.extend(cut.map(Part::plain));
+                Input::Parts(parts)
+            }
+            None => {
+                let why = self.without_message(child, status, &agent);
+                Input::Text(format!("About the sub-agent {child}, which was started beside you: {why}"))
+            }
+        };
+        let Some((_, view)) = self.view.task(&parent) else { return };
+        page.push(
+            EventType::InputSteered,
+            &subagent(&view.scope, child),
+            &InputSteered { input, source: Some("subagent".to_owned()) },
+        );
+    }
+}
+
+/// The message, with what it cites behind it. Input has no numbers in the parent's pool, so they are plain ones.
+fn uncited(pool: &Pool, message: &[Part], keep: Keep) -> Vec<Part> {
+    let mut scratch = Pool::default();
+    if keep == Keep::Nothing {
+        return scratch.adopt(pool, message, keep).content;
+    }
+    let mut parts = scratch.adopt(&Pool::default(), message, Keep::Cited);
+    let mut out = std::mem::take(&mut parts.content);
+    let mut told = parts.unknown;
+    if keep == Keep::All {
+        let rest: Vec<u64> = pool.groups().map(|(number, _)| number).filter(|n| !told.contains(n)).collect();
+        told.extend(rest);
+    }
+    for number in told {
+        let Some(group) = pool.group(number) else { continue };
+        out.push(Part::plain(format!("[{number}]:")));
+        out.extend(group.unnumbered().content);
+    }
+    out
+}

@@ -1,0 +1,163 @@
+//! What running tools tell.
+
+use std::time::Duration;
+
+use riverrun_event::{
+    EventType, Part, Scope, TaskId, ToolFailed, ToolOutcomeUnknown, ToolProgress, ToolResult,
+};
+use riverrun_tool::{Effect, Progress, ToolError, ToolErrorKind, ToolOutput};
+
+use crate::actor::Actor;
+use crate::actor::tools::call_facts::beginning;
+use crate::actor::tools::result::Outcome;
+use crate::page::Page;
+use crate::persona::Tooling;
+use crate::reference::{Keep, Pool, ReferenceMode, References};
+
+impl Actor {
+    pub(crate) fn tool_progress(&mut self, task: &TaskId, call: &str, told: Progress, page: &mut Page) {
+        let Progress { message, fraction, partial, block_index } = told;
+        let partial = match partial {
+            Some(block) => self.draft(task, call, block_index.unwrap_or_default(), block, page),
+            None => None,
+        };
+        let Some((_, view)) = self.view.task(task) else { return };
+        let Some(known) = view.call(call) else { return };
+        page.push(
+            EventType::ToolProgress,
+            &view.call_scope(known),
+            &ToolProgress { message, fraction, partial },
+        );
+    }
+
+    pub(crate) fn tool_ended(
+        &mut self,
+        task: &TaskId,
+        call: &str,
+        ended: Result<ToolOutput, ToolError>,
+        elapsed: Duration,
+        page: &mut Page,
+    ) {
+        if self.hold(task, call, &ended, elapsed, page) {
+            return;
+        }
+        let Some((_, view)) = self.view.task(task) else { return };
+        let Some(known) = view.call(call) else { return };
+        let (scope, name) = (view.call_scope(known), known.name.clone());
+        let duration_ms = u64::try_from(elapsed.as_millis()).ok();
+        let output_ref = self.end_processes(task, call, "call_ended", None, page);
+        let mut output = match ended {
+            Ok(output) => output,
+            Err(error) => {
+                if error.kind == ToolErrorKind::OutcomeUnknown && self.is_once(task, &name) {
+                    return self.unsure(task, call, name, error.message, page);
+                }
+                let told = format!("The tool {name} failed. Error: {}", error.message);
+                self.write_result(task, call, &Outcome::error("failed", vec![Part::plain(told)]), page);
+                let failed = self.failure(task, name, error.kind, &error.message);
+                return push_failed(&scope, ToolFailed { output_ref, ..failed }, duration_ms, page);
+            }
+        };
+        let facts = self.output_facts(&name, &mut output);
+        let preview = beginning(&output);
+        // What a process wrote is stored already, and more of it than the model reads.
+        let large = if output_ref.is_none() { self.keep_large(&output) } else { None };
+        let metadata = large.as_ref().and_then(|large| large.metadata.clone());
+        let output_ref = large.map(|large| large.reference).or(output_ref);
+        let outcome = self.numbered(task, &name, output);
+        let is_error = outcome.is_error;
+        self.write_result(task, call, &outcome, page);
+        if is_error {
+            let message = preview.as_deref().unwrap_or("the tool failed");
+            let failed = self.failure(task, name, ToolErrorKind::Failed, message);
+            let preview = preview.filter(|_| metadata.is_some());
+            push_failed(&scope, ToolFailed { preview, metadata, output_ref, ..failed }, duration_ms, page);
+        } else {
+            let result = ToolResult {
+                tool_name: Some(name),
+                status: Some("completed".to_owned()),
+                preview,
+                duration_ms,
+                output_ref,
+                metadata,
+                ..ToolResult::default()
+            };
+            page.push(EventType::ToolResult, &scope, &result);
+        }
+        facts.iter().for_each(|fact| fact.write(&scope, page));
+    }
+
+    pub(crate) fn is_once(&self, task: &TaskId, name: &str) -> bool {
+        let persona = self.persona(task);
+        match persona.as_ref().and_then(|persona| persona.tooling(name)) {
+            Some(Tooling::Ours(ours)) => ours.tool.definition().effect() == Effect::Once,
+            Some(Tooling::Client { .. } | Tooling::Subagent(_) | Tooling::Handoff(_)) | None => true,
+        }
+    }
+
+    /// The call was made, and what came of it nobody can say: it may have had its effect, and must not be made again
+    /// without a look.
+    fn unsure(&mut self, task: &TaskId, call: &str, name: String, reason: String, page: &mut Page) {
+        let Some((_, view)) = self.view.task(task) else { return };
+        let Some(known) = view.call(call) else { return };
+        let scope = view.call_scope(known);
+        let text = format!(
+            "Whether `{name}` had its effect is not known: {reason}. Find out before you call it again."
+        );
+        self.write_result(task, call, &Outcome::error("failed", vec![Part::plain(text)]), page);
+        let unknown = ToolOutcomeUnknown { tool_name: Some(name), reason: Some(reason) };
+        page.push(EventType::ToolOutcomeUnknown, &scope, &unknown);
+    }
+
+    /// What both the model and the user see gets a number, by which the model may cite it.
+    pub(crate) fn numbered(&mut self, task: &TaskId, tool: &str, mut output: ToolOutput) -> Outcome {
+        self.detach(&mut output);
+        let is_error = output.is_error;
+        let mut content = output.content;
+        if content.is_empty() {
+            let text = match &output.structured {
+                Some(value) => value.to_string(),
+                None => "The tool ran and gave nothing back.".to_owned(),
+            };
+            content.push(Part::plain(text));
+        }
+        if is_error {
+            // Some services have no word for a failed call, and nobody cites one.
+            content.insert(0, Part::plain("The tool says that it failed:\n"));
+            let blocks = (!output.block_list.is_empty()).then_some(output.block_list);
+            return Outcome { status: "failed", content, blocks, is_error, references: None };
+        }
+        let mode = self.persona(task).map(|persona| persona.spec.reference_mode(tool));
+        let mode = mode.unwrap_or(References::default().mode());
+        let numbered = self.pool(task).number_as(mode, content, output.block_list);
+        let blocks = (!numbered.block_list.is_empty()).then_some(numbered.block_list);
+        Outcome { status: "completed", content: numbered.content, blocks, is_error, references: None }
+    }
+
+    /// What its agent's model reads of the numbers.
+    pub(crate) fn references(&self, task: &TaskId) -> References {
+        self.persona(task).map(|persona| persona.spec.references).unwrap_or_default()
+    }
+
+    /// Which of a sub-agent's sources its parent's model reads.
+    pub(crate) fn kept_sources(&self, parent: &TaskId) -> Keep {
+        let references = self.references(parent);
+        match references.mode() {
+            ReferenceMode::Off => Keep::Nothing,
+            ReferenceMode::Cited | ReferenceMode::All => references.keep,
+        }
+    }
+
+    /// What the task can cite.
+    pub(crate) fn pool(&mut self, task: &TaskId) -> &mut Pool {
+        let wrapper = self.references(task).wrapper;
+        let known = self.state.tasks.iter().find(|known| known.task_id == *task);
+        let items = known.map(|known| known.output.as_slice()).unwrap_or_default();
+        let pool = self.pools.entry(task.clone()).or_insert_with(|| Pool::restore(wrapper, items));
+        pool.with_wrapper(wrapper)
+    }
+}
+
+fn push_failed(scope: &Scope, failed: ToolFailed, duration_ms: Option<u64>, page: &mut Page) {
+    page.push(EventType::ToolFailed, scope, &ToolFailed { duration_ms, ..failed });
+}

@@ -1,0 +1,114 @@
+//! What became of a tool's output besides its text: files that it made, what was cut, and secrets that were taken out.
+
+use riverrun_event::{ArtifactChanged, BlobRef, Block, EventType, OutputChanged, Part, Scope};
+use riverrun_secret::HIDDEN;
+use riverrun_tool::ToolOutput;
+
+use crate::actor::Actor;
+use crate::actor::append::media::brought;
+use crate::page::Page;
+
+/// What a tool that keeps the beginning of its output writes behind it.
+const CUT: &str = "\n[cut: the first ";
+
+/// One thing that became of an output.
+pub(crate) enum OutputFact {
+    Truncated(OutputChanged),
+    Redacted(OutputChanged),
+    /// The artifact's id, and what it is.
+    Artifact(String, ArtifactChanged),
+}
+
+impl OutputFact {
+    pub fn write(&self, scope: &Scope, page: &mut Page) {
+        match self {
+            OutputFact::Truncated(cut) => page.push(EventType::OutputTruncated, scope, cut),
+            OutputFact::Redacted(redacted) => page.push(EventType::OutputRedacted, scope, redacted),
+            OutputFact::Artifact(id, changed) => {
+                page.push_about(EventType::ArtifactChanged, scope, ("artifactId", id), changed);
+            }
+        }
+    }
+}
+
+impl Actor {
+    /// What became of the output of `tool`, which owns it. Files that it made are stored with what is written next.
+    pub(crate) fn output_facts(&mut self, tool: &str, output: &mut ToolOutput) -> Vec<OutputFact> {
+        self.detach(output);
+        let (mut facts, owner) = (Vec::new(), Some(tool.to_owned()));
+        if let Some((kept, total)) = output.content.iter().filter_map(Part::text).find_map(cut_place) {
+            facts.push(OutputFact::Truncated(OutputChanged {
+                owner: owner.clone(),
+                size: Some(total),
+                truncated_bytes: Some(total.saturating_sub(kept)),
+                reason: Some("output_limit".to_owned()),
+                ..OutputChanged::default()
+            }));
+        }
+        let mut texts = output.content.iter().chain(&output.block_list).filter_map(Part::text);
+        if texts.any(|text| text.contains(HIDDEN)) {
+            let reason = Some("secret".to_owned());
+            facts.push(OutputFact::Redacted(OutputChanged { owner, reason, ..OutputChanged::default() }));
+        }
+        for block in output.content.iter().chain(&output.block_list) {
+            let Some((id, changed)) = self.artifact(block) else { continue };
+            let is_it = |fact: &OutputFact| matches!(fact, OutputFact::Artifact(known, _) if *known == id);
+            if !facts.iter().any(is_it) {
+                facts.push(OutputFact::Artifact(id, changed));
+            }
+        }
+        facts
+    }
+
+    /// A file that a tool made, in the blob store and named by its contents.
+    fn artifact(&mut self, block: &Block) -> Option<(String, ArtifactChanged)> {
+        let (title, media_type) = match block {
+            Block::Image(image) => (None, image.media_type.clone()),
+            Block::File(file) => (file.name.clone(), file.media_type.clone()),
+            Block::Audio(audio) => (None, audio.media_type.clone()),
+            _ => return None,
+        };
+        let read_ref = match file_ref(block) {
+            Some(kept) => kept,
+            None => self.keep_brought(&brought(block)?)?.0,
+        };
+        let version = read_ref.as_str().strip_prefix("blob_").unwrap_or(read_ref.as_str()).to_owned();
+        let id = format!("artifact_{}", &version[..version.floor_char_boundary(24)]);
+        let changed = ArtifactChanged {
+            change: Some("created".to_owned()),
+            title,
+            media_type,
+            read_ref: Some(read_ref),
+            version_id: Some(version),
+            ..ArtifactChanged::default()
+        };
+        Some((id, changed))
+    }
+}
+
+fn file_ref(block: &Block) -> Option<BlobRef> {
+    match block {
+        Block::Image(image) => image.file_ref.clone(),
+        Block::File(file) => file.file_ref.clone(),
+        Block::Audio(audio) => audio.file_ref.clone(),
+        _ => None,
+    }
+}
+
+/// How many bytes a cut output kept, of how many.
+fn cut_place(text: &str) -> Option<(u64, u64)> {
+    let (_, told) = text.rsplit_once(CUT)?;
+    let (kept, total) = told.strip_suffix(" bytes]")?.split_once(" of ")?;
+    Some((kept.parse().ok()?, total.parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cut_is_read_from_the_words_of_the_tools() {
+        assert_eq!(cut_place("123\n[cut: the first 3 of 16 bytes]"), Some((3, 16)));
+        assert_eq!(cut_place("[cut: the first 3 of 16 bytes] is what I saw"), None);
+    }
+}

@@ -1,0 +1,88 @@
+//! Results of tool calls as items.
+
+use riverrun_event::{
+    Block, EventType, Item, ItemCompleted, ItemId, ItemPatch, ItemStarted, Part, Patch, RawJson, Scope,
+    TaskId, ToolResultItem, ToolResultPatch,
+};
+
+use crate::actor::Actor;
+use crate::page::Page;
+use crate::reference::disarm_all;
+use crate::view::ResultView;
+
+/// What a call came to.
+pub(crate) struct Outcome {
+    pub status: &'static str,
+    /// For the model.
+    pub content: Vec<Part>,
+    /// For the user; None keeps what is shown.
+    pub blocks: Option<Vec<Block>>,
+    pub is_error: bool,
+    /// What the numbers that a sub-agent cites are here.
+    pub references: Option<RawJson>,
+}
+
+impl Outcome {
+    /// The same for the model and the user.
+    pub fn error(status: &'static str, content: Vec<Part>) -> Self {
+        Self { status, blocks: None, content, is_error: true, references: None }
+    }
+}
+
+impl Actor {
+    /// Opens the result of a call, empty.
+    pub(crate) fn open_result(
+        &mut self,
+        task: &TaskId,
+        call: &str,
+        page: &mut Page,
+    ) -> Option<(String, u32, Scope)> {
+        let id = ItemId::from_bytes(self.core.fresh()).to_string();
+        let view = self.view.task_mut(task)?;
+        let known = view.call(call)?;
+        let scope = view.call_scope(known);
+        if let ResultView::Open { item, index } = &known.result {
+            return Some((item.clone(), *index, scope));
+        }
+        let output_index = view.take_index();
+        let item = Item::ToolResult(ToolResultItem {
+            id: id.clone(),
+            call_id: call.to_owned(),
+            ..ToolResultItem::default()
+        });
+        page.push(EventType::ItemStarted, &scope, &ItemStarted { item, output_index });
+        if let Some(known) = view.call_mut(call) {
+            known.result = ResultView::Open { item: id.clone(), index: output_index };
+        }
+        Some((id, output_index, scope))
+    }
+
+    /// Gives a call its one result.
+    pub(crate) fn write_result(&mut self, task: &TaskId, call: &str, outcome: &Outcome, page: &mut Page) {
+        let Some((id, output_index, scope)) = self.open_result(task, call, page) else { return };
+        self.drafts.remove(call);
+        let mut content = outcome.content.clone();
+        if let Some(notice) = self.edit_notice(task, call) {
+            content.insert(0, notice);
+        }
+        content.extend(self.hook_context(task, call));
+        disarm_all(&mut content);
+        let patch = ToolResultPatch {
+            id,
+            content: Patch::Set(content),
+            block_list: outcome.blocks.clone().map_or(Patch::Keep, Patch::Set),
+            status: Patch::Set(outcome.status.to_owned()),
+            is_error: if outcome.is_error { Patch::Set(true) } else { Patch::Keep },
+            references: outcome.references.clone().map_or(Patch::Keep, Patch::Set),
+            ..ToolResultPatch::default()
+        };
+        page.push(
+            EventType::ItemCompleted,
+            &scope,
+            &ItemCompleted { item: ItemPatch::ToolResult(patch), output_index },
+        );
+        if let Some(known) = self.view.task_mut(task).and_then(|view| view.call_mut(call)) {
+            known.result = ResultView::Done;
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! The conversation of a thread as a list of items: read, added to and taken back between turns.
+
+use std::collections::HashSet;
+
+use riverrun_event::{
+    EventType, HistoryRollback, Input, Item, ItemStarted, MessageItem, Part, RunId, Scope, TaskCompleted,
+    TaskId, TaskInfo, ThreadId, TurnCompleted, TurnId, TurnStarted, TurnSubmitted,
+};
+use riverrun_fold::{Task, Turn};
+use serde_json::Value;
+
+use crate::actor::Actor;
+use crate::actor::commands::Refusal;
+use crate::actor::model::history::is_refused;
+use crate::actor::turn::retry::write_completed;
+use crate::page::{Page, turn_scope};
+use crate::{CommandError, Conversation};
+
+/// Items that may be added at once.
+const MOST_ITEMS: usize = 500;
+
+impl Actor {
+    pub(crate) async fn conversation(&mut self, asked: Conversation) -> Result<Vec<Item>, Refusal> {
+        let thread = crate::main_thread();
+        match asked {
+            Conversation::Items { limit } => return Ok(self.newest_items(&thread, limit).await),
+            Conversation::Add(_) | Conversation::Pop | Conversation::Clear if self.is_busy(&thread) => {
+                return Err(CommandError::ThreadAtWork(thread.to_string()).into());
+            }
+            Conversation::Add(items) => self.add_items(&thread, items).await?,
+            Conversation::Pop => return Ok(self.pop_item(&thread).await?.into_iter().collect()),
+            Conversation::Clear => {
+                let turns = self.conversation_turns(&thread);
+                self.remove(&thread, &turns, "cleared", Vec::new()).await?;
+            }
+        }
+        Ok(Vec::new())
+    }
+
+    /// The turns that a next one would read, the oldest first.
+    fn conversation_turns(&self, thread: &ThreadId) -> Vec<TurnId> {
+        let mut turns = self.older_turns(thread);
+        turns.extend(self.thread_turns(thread).iter().map(|turn| turn.turn_id.clone()));
+        turns
+    }
+
+    async fn newest_items(&mut self, thread: &ThreadId, limit: Option<usize>) -> Vec<Item> {
+        let limit = limit.unwrap_or(usize::MAX);
+        let mut newest = Vec::new();
+        for turn in self.conversation_turns(thread).iter().rev() {
+            if newest.len() >= limit {
+                break;
+            }
+            newest.extend(self.turn_items(turn).await.into_iter().rev());
+        }
+        newest.truncate(limit);
+        newest.reverse();
+        newest
+    }
+
+    async fn turn_items(&mut self, id: &TurnId) -> Vec<Item> {
+        if let Some(turn) = self.state.turns.iter().find(|turn| turn.turn_id == *id) {
+            let root = self.state.tasks.iter().find(|task| Some(&task.task_id) == turn.task_id.as_ref());
+            return items_of(turn, root);
+        }
+        let Some(sealed) = self.sealed_turn(id).await else { return Vec::new() };
+        let root = sealed.tasks.iter().find(|task| Some(&task.task_id) == sealed.turn.task_id.as_ref());
+        items_of(&sealed.turn, root)
+    }
+
+    async fn add_items(&mut self, thread: &ThreadId, items: Vec<Item>) -> Result<(), Refusal> {
+        let invalid = |detail: String| CommandError::Invalid { field: "items".to_owned(), detail };
+        if items.len() > MOST_ITEMS {
+            let detail = format!("{} items were given, and one call takes {MOST_ITEMS}", items.len());
+            return Err(invalid(detail).into());
+        }
+        if let Some(number) = items.iter().position(|item| !is_part_of_conversation(item)) {
+            return Err(invalid(format!("item {number} is no finished part of a conversation")).into());
+        }
+        if items.is_empty() {
+            return Ok(());
+        }
+        let mut page = self.page();
+        self.write_added(thread, items, true, &mut page);
+        self.append_once(&mut page).await?;
+        Ok(())
+    }
+
+    /// Takes the newest item back. Its turn leaves the conversation, and the items before it in that turn are written
+    /// again, as two turns: taking back all of n items writes each about log n times.
+    async fn pop_item(&mut self, thread: &ThreadId) -> Result<Option<Item>, Refusal> {
+        let mut removed = Vec::new();
+        for turn in self.conversation_turns(thread).into_iter().rev() {
+            let mut items = self.turn_items(&turn).await;
+            removed.push(turn);
+            if let Some(popped) = items.pop() {
+                self.remove(thread, &removed, "popped", items).await?;
+                return Ok(Some(popped));
+            }
+        }
+        Ok(None)
+    }
+
+    async fn remove(
+        &mut self,
+        thread: &ThreadId,
+        removed: &[TurnId],
+        reason: &str,
+        remaining: Vec<Item>,
+    ) -> Result<(), Refusal> {
+        if removed.is_empty() {
+            return Ok(());
+        }
+        let mut page = self.page();
+        let rollback = HistoryRollback {
+            target: Some(thread.to_string()),
+            removed_turns: Some(removed.iter().map(ToString::to_string).collect()),
+            reason: Some(reason.to_owned()),
+            ..HistoryRollback::default()
+        };
+        let scope = Scope { thread_id: Some(thread.clone()), ..Scope::default() };
+        page.push(EventType::HistoryRollbackCompleted, &scope, &rollback);
+        let is_removed = |turn: &TurnId| removed.contains(turn);
+        self.write_turn_list(thread, is_removed, &scope, &mut page);
+        // In halves, so that taking back the next items writes few again.
+        let mut remaining = remaining;
+        let newer = remaining.split_off(remaining.len() / 2);
+        for half in [remaining, newer].into_iter().filter(|half| !half.is_empty()) {
+            self.write_added(thread, half, false, &mut page);
+        }
+        self.append_once(&mut page).await?;
+        Ok(())
+    }
+
+    /// Items that no run made, as a turn of their own that has ended.
+    fn write_added(&self, thread: &ThreadId, items: Vec<Item>, lists_turns: bool, page: &mut Page) {
+        let turn = TurnId::from_bytes(self.core.fresh());
+        let task = TaskId::from_bytes(self.core.fresh());
+        let scope = turn_scope(thread, &turn, &task, &RunId::from_bytes(self.core.fresh()));
+        let (source, status) = (Some("session".to_owned()), Some("accepted".to_owned()));
+        page.push(
+            EventType::TurnSubmitted,
+            &scope,
+            &TurnSubmitted { source, status, ..TurnSubmitted::default() },
+        );
+        page.push(EventType::TaskCreated, &scope, &TaskInfo::default());
+        page.push(EventType::TurnStarted, &scope, &TurnStarted::default());
+        if lists_turns {
+            self.write_context(page, &scope);
+        }
+        let mut ids = HashSet::new();
+        for (place, item) in items.into_iter().enumerate() {
+            let item = self.with_own_id(item, &mut ids);
+            let output_index = u32::try_from(place).unwrap_or(u32::MAX);
+            page.push(EventType::ItemStarted, &scope, &ItemStarted { item: item.clone(), output_index });
+            write_completed(&item, output_index, &scope, page);
+        }
+        page.push(EventType::TaskCompleted, &scope, &TaskCompleted::default());
+        page.push(EventType::TurnCompleted, &scope, &TurnCompleted::default());
+    }
+
+    /// An id that is absent, or used by another item of the turn, gives way to a new one.
+    fn with_own_id(&self, item: Item, ids: &mut HashSet<String>) -> Item {
+        let id = item.id().map(|id| id.into_owned()).unwrap_or_default();
+        if !id.is_empty() && ids.insert(id) {
+            return item;
+        }
+        let id = TaskId::from_bytes(self.core.fresh()).to_string();
+        let renamed = serde_json::to_value(&item).ok().and_then(|mut value| {
+            value["id"] = Value::from(id.as_str());
+            serde_json::from_str(&value.to_string()).ok()
+        });
+        ids.insert(id);
+        renamed.unwrap_or(item)
+    }
+}
+
+/// What was brought along, the input, and what came of it.
+fn items_of(turn: &Turn, root: Option<&Task>) -> Vec<Item> {
+    if is_refused(turn, root) {
+        return Vec::new();
+    }
+    let mut items = turn.history.clone();
+    items.extend(turn.input.as_ref().map(|input| input_item(turn, input)));
+    let output = root.into_iter().flat_map(|root| {
+        let stands = |(place, _): &(usize, &Item)| !root.retracted.contains(place);
+        root.output.iter().enumerate().filter(stands).map(|(_, item)| item.clone())
+    });
+    items.extend(output.filter(is_part_of_conversation));
+    items
+}
+
+fn input_item(turn: &Turn, input: &Input) -> Item {
+    let parts = match input {
+        Input::Text(text) => vec![Part::plain(text.clone())],
+        Input::Parts(parts) => parts.clone(),
+    };
+    Item::Message(MessageItem {
+        id: format!("{}_input", turn.turn_id),
+        role: Some("user".to_owned()),
+        block_list: Some(parts),
+        status: Some("completed".to_owned()),
+        ..MessageItem::default()
+    })
+}
+
+fn is_part_of_conversation(item: &Item) -> bool {
+    let is_open = |status: &Option<String>| status.as_deref() == Some("in_progress");
+    match item {
+        Item::Message(item) => !is_open(&item.status),
+        Item::Reasoning(item) => !is_open(&item.status),
+        Item::ToolCall(item) => !is_open(&item.status),
+        Item::ToolResult(item) => !is_open(&item.status),
+        Item::Hosted(item) => !is_open(&item.status),
+        Item::Handoff(_) => true,
+        Item::Error(_) | Item::Other(_) => false,
+    }
+}

@@ -1,0 +1,74 @@
+//! Tasks that are halted at the next boundary, and go on later.
+
+use riverrun_event::{EventType, TaskChange, TaskId, TurnId};
+use riverrun_fold::{ActionStatus, Status};
+
+use crate::actor::Actor;
+use crate::actor::commands::Refusal;
+use crate::{CommandError, Pause, Paused, RequestKey};
+
+impl Actor {
+    /// Halts a task with all that is under it, or lets it go on. What runs now comes to its end and is recorded;
+    /// nothing new begins while the task is halted.
+    pub(crate) async fn halt(
+        &mut self,
+        turn: &TurnId,
+        task: &TaskId,
+        pause: Pause,
+        request: Option<RequestKey>,
+    ) -> Result<Paused, Refusal> {
+        if let Some(first) = self.answered_before(request).await? {
+            return Ok(first);
+        }
+        let cannot = |why: String| CommandError::NotPausable { task: task.to_string(), why };
+        let Some(view) = self.view.turns.get(turn) else {
+            let mut open = self.state.turns.iter().filter(|known| !known.status.is_terminal());
+            let is_queued = open.any(|known| known.turn_id == *turn);
+            return Err(match is_queued {
+                true => cannot("its turn waits in the queue".to_owned()).into(),
+                false => cannot(format!("it has ended: {}", self.ended_task(turn, task).await?)).into(),
+            });
+        };
+        if !view.ours {
+            return Err(cannot("it is run elsewhere and only told here".to_owned()).into());
+        }
+        let known = view.task(task).ok_or_else(|| CommandError::NoSubagent(task.to_string()))?;
+        if let Some(status) = known.ended {
+            return Err(cannot(format!("it has ended: {}", status.as_str())).into());
+        }
+        if view.is_cancelling() || known.is_closing.is_some() {
+            return Err(cannot("it is being cancelled".to_owned()).into());
+        }
+        let (was, scope) = (known.paused_at.is_some(), known.scope.clone());
+        let mut told =
+            Paused { task_id: task.clone(), status: Status::Paused, duplicate: was == pause.halts };
+        if !pause.halts {
+            told.status = self.status_without_pause(task);
+        }
+        if told.duplicate {
+            return Ok(told);
+        }
+        let mut page = self.page();
+        let change = TaskChange { reason: pause.reason, ..TaskChange::default() };
+        if pause.halts {
+            page.push(EventType::TaskPaused, &scope, &change);
+        } else {
+            page.push(EventType::TaskResumed, &scope, &change);
+            if told.status.is_waiting() {
+                let status = Some(told.status.as_str().to_owned());
+                page.push(EventType::TaskWaiting, &scope, &TaskChange { status, ..TaskChange::default() });
+            }
+        }
+        self.remember_answer(request, &told, &mut page);
+        self.append_once(&mut page).await?;
+        Ok(told)
+    }
+
+    /// A task whose calls wait for decisions goes on waiting for them.
+    fn status_without_pause(&self, task: &TaskId) -> Status {
+        let pending = self.state.actions.iter().filter(|action| action.status == ActionStatus::Pending);
+        let mut waited_for = pending.flat_map(|action| [&action.task_id, &action.root_task_id]);
+        let waits = waited_for.any(|waiting| waiting.as_ref() == Some(task));
+        if waits { Status::WaitingPermission } else { Status::Running }
+    }
+}

@@ -1,0 +1,209 @@
+//! A new turn, once.
+
+use riverrun_event::{
+    CommandId, EventType, RawJson, RunId, Sequence, TaskChange, TaskId, TaskInfo, ThreadId, ThreadInfo,
+    TurnId, TurnSubmitted,
+};
+use sha2::{Digest, Sha256};
+
+use crate::actor::Actor;
+use crate::actor::commands::Refusal;
+use crate::actor::commands::idempotency::Remembered;
+use crate::actor::turn::queue::preview;
+use crate::page::{Page, turn_scope};
+use crate::persona::Persona;
+use crate::{Busy, CancelMode, CommandError, Settings, Submit, Submitted};
+
+impl Actor {
+    pub(crate) async fn submit(&mut self, submit: Submit) -> Result<Submitted, Refusal> {
+        let digest = contents(&submit);
+        if let Some(turn) = &submit.turn_id
+            && let Some(first) = self.submitted_before(turn, digest).await?
+        {
+            return Ok(first);
+        }
+        if self.core.is_draining() {
+            return Err(CommandError::Draining.into());
+        }
+        self.refresh_registry();
+        let agent = self.agent_of(&submit)?;
+        let thread = submit.thread_id.clone().unwrap_or_else(crate::main_thread);
+        let is_busy = self.is_busy(&thread);
+        let active =
+            self.view.turns.values().find(|turn| turn.thread == thread).map(|turn| turn.turn.clone());
+        match (submit.busy, active) {
+            (Busy::Reject, _) if is_busy => return Err(CommandError::Busy(thread.to_string()).into()),
+            (Busy::Steer, Some(active)) => return self.steer_instead(submit, &active, digest).await,
+            (Busy::Queue, _) if is_busy => self.check_room(&thread)?,
+            (Busy::Queue | Busy::Reject | Busy::Interrupt | Busy::Steer, _) => {}
+        }
+        self.new_turn(submit, &agent, &thread, is_busy, digest).await
+    }
+
+    async fn new_turn(
+        &mut self,
+        submit: Submit,
+        agent: &str,
+        thread: &ThreadId,
+        is_busy: bool,
+        digest: [u8; 32],
+    ) -> Result<Submitted, Refusal> {
+        // A turn that is queued takes the place of the one before it.
+        let place = if is_busy { None } else { Some(self.admit_turn()?) };
+        let turn = submit.turn_id.clone().unwrap_or_else(|| TurnId::from_bytes(self.core.fresh()));
+        let told = Remembered {
+            task_id: TaskId::from_bytes(self.core.fresh()),
+            run_id: RunId::from_bytes(self.core.fresh()),
+            turn_id: turn.clone(),
+            status: if is_busy { "queued" } else { "accepted" }.to_owned(),
+        };
+        let mut page = self.page();
+        self.remember(&mut page, &turn, digest, &told);
+        let interrupts = is_busy && submit.busy == Busy::Interrupt;
+        if interrupts && let Some(active) = self.view.turns.values().find(|known| known.thread == *thread) {
+            let reason = Some(format!("interrupted by turn {turn}"));
+            self.write_cancel(&active.turn, CancelMode::Immediate, reason, &mut page);
+        }
+        let scope = turn_scope(thread, &turn, &told.task_id, &told.run_id);
+        page.push(EventType::TurnSubmitted, &scope, &submitted(&submit, agent, &told.status));
+        // Behind the turn's first event: that is where answers say that the turn begins.
+        if self.state.threads.iter().all(|known| known.thread_id != *thread) {
+            page.push(EventType::ThreadStarted, &scope, &ThreadInfo::default());
+        }
+        let objective = submit.input.as_ref().map(preview);
+        let info = TaskInfo { objective, agent: Some(agent.to_owned()), ..TaskInfo::default() };
+        page.push(EventType::TaskCreated, &scope, &info);
+        page.push(EventType::TaskAccepted, &scope, &TaskChange::default());
+        if is_busy {
+            self.enqueue(&mut page, &scope, &turn, submit.input.as_ref(), interrupts);
+        } else {
+            self.write_start(&mut page, &scope, agent, 1);
+        }
+        let others = self.others;
+        let landed = self.append_once(&mut page).await?;
+        self.count_turns();
+        drop(place);
+        let first = landed.map_or(Sequence::ZERO, |landed| landed.first);
+        if self.others != others {
+            self.check_own(&turn, &told.task_id, first).await?;
+        }
+        Ok(told.answer(first, false))
+    }
+
+    /// A producer may have told of a turn with this id at the same moment. Of two that are one nobody knows what runs,
+    /// so this one ends.
+    async fn check_own(&mut self, turn: &TurnId, root: &TaskId, first: Sequence) -> Result<(), Refusal> {
+        let known = self.state.turns.iter().find(|known| known.turn_id == *turn);
+        if known.is_none_or(|known| known.first_sequence >= first) {
+            return Ok(());
+        }
+        let mut page = self.page();
+        let message = format!("a producer wrote events of turn `{turn}`; submit it with another id");
+        self.fail_task(root, "turn_exists", &message, &mut page);
+        self.append_once(&mut page).await?;
+        Err(CommandError::TurnExists { turn: turn.to_string() }.into())
+    }
+
+    /// The input goes to the turn that is running; the name of the turn that is not made is remembered all the same.
+    async fn steer_instead(
+        &mut self,
+        submit: Submit,
+        active: &TurnId,
+        digest: [u8; 32],
+    ) -> Result<Submitted, Refusal> {
+        let mut page = self.page();
+        let mut told = self.write_steer(active, submit.input.unwrap_or_default(), &mut page)?;
+        if let Some(turn) = &submit.turn_id {
+            let remembered = Remembered {
+                turn_id: told.turn_id.clone(),
+                task_id: told.task_id.clone(),
+                run_id: told.run_id.clone(),
+                status: told.status.clone(),
+            };
+            self.remember(&mut page, turn, digest, &remembered);
+        }
+        if let Some(landed) = self.append_once(&mut page).await? {
+            told.first = landed.first;
+        }
+        Ok(told)
+    }
+
+    fn check_room(&self, thread: &ThreadId) -> Result<(), CommandError> {
+        let is_full = self.queue(Some(thread)).len() >= self.core.options.queue;
+        if is_full { Err(CommandError::QueueFull(thread.to_string())) } else { Ok(()) }
+    }
+
+    fn agent_of(&self, submit: &Submit) -> Result<String, CommandError> {
+        let registry = &self.registry;
+        let known = || registry.names().join(", ");
+        let named = submit.agent.as_ref().or(self.state.session.agent.as_ref());
+        let name = named.or(registry.default_agent.as_ref());
+        let Some(name) = name else {
+            return Err(CommandError::UnknownAgent { name: String::new(), known: known() });
+        };
+        let persona = Persona::find(registry, name, Settings::default());
+        let persona =
+            persona.ok_or_else(|| CommandError::UnknownAgent { name: name.clone(), known: known() })?;
+        Ok(persona.spec.name.clone())
+    }
+
+    /// A turn of the thread is running, or waits for its place.
+    pub(crate) fn is_busy(&self, thread: &ThreadId) -> bool {
+        let of_thread =
+            |turn: &&riverrun_fold::Turn| turn.thread_id == *thread && turn.submitted_at.is_some();
+        self.state.turns.iter().filter(of_thread).any(|turn| !turn.status.is_terminal())
+    }
+
+    fn remember(&self, page: &mut Page, turn: &TurnId, digest: [u8; 32], told: &Remembered) {
+        self.remember_command(command_id(turn), format!("turn:{turn}"), digest, told, page);
+    }
+
+    async fn submitted_before(&self, turn: &TurnId, digest: [u8; 32]) -> Result<Option<Submitted>, Refusal> {
+        let log = self.core.journal.log();
+        let Some(command) = log.command(&self.key, &command_id(turn)).await? else {
+            let is_known = log.turn(&self.key, turn).await?.is_some();
+            let exists = || CommandError::TurnExists { turn: turn.to_string() };
+            return if is_known { Err(exists().into()) } else { Ok(None) };
+        };
+        if command.request.digest != digest {
+            return Err(CommandError::TurnExists { turn: turn.to_string() }.into());
+        }
+        self.told_before(&command).await
+    }
+}
+
+fn command_id(turn: &TurnId) -> CommandId {
+    let digest = Sha256::digest(format!("turn:{turn}"));
+    let mut bytes = [0; 16];
+    bytes.copy_from_slice(&digest[..16]);
+    CommandId::from_bytes(bytes)
+}
+
+/// SHA-256 of everything that makes a submit what it is.
+fn contents(submit: &Submit) -> [u8; 32] {
+    let parts = serde_json::json!([
+        submit.thread_id,
+        submit.agent,
+        submit.input,
+        submit.history,
+        submit.settings,
+        submit.request.as_ref().map(RawJson::get),
+        submit.source,
+        submit.metadata.as_ref().map(RawJson::get),
+    ]);
+    Sha256::digest(parts.to_string()).into()
+}
+
+fn submitted(submit: &Submit, agent: &str, status: &str) -> TurnSubmitted {
+    TurnSubmitted {
+        input: submit.input.clone(),
+        agent: Some(agent.to_owned()),
+        source: submit.source.clone(),
+        status: Some(status.to_owned()),
+        input_ref: None,
+        history: (!submit.history.is_empty()).then(|| submit.history.clone()),
+        settings: submit.settings.as_ref().and_then(|settings| RawJson::of(settings).ok()),
+        request: submit.request.clone(),
+        metadata: submit.metadata.clone(),
+    }
+}
