@@ -7,7 +7,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use riverrun_event::{Sequence, SessionId, TenantId};
-use riverrun_log::{Append, Epoch, Log, NewSession, SessionHead, SessionKey, Shard, Ticket, Timestamp};
+use riverrun_log::{
+    Append, Catalogue, Epoch, EventStore, Maintenance, NewSession, SessionHead, SessionKey, Shard,
+    ShardLeases, Ticket, Timestamp,
+};
 use riverrun_log_sqlite::{Options, SqliteLog};
 
 const WORDS: &[&str] = &[

@@ -9,7 +9,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use riverrun_event::{Sequence, SessionId, TenantId};
-use riverrun_log::{Append, Error, Log, NewSession, SessionKey, Shard, Timestamp};
+use riverrun_log::{
+    Append, Catalogue, Error, EventStore, Maintenance, NewSession, SessionKey, Shard, ShardLeases, Timestamp,
+};
 use riverrun_log_sqlite::{Options, SqliteLog};
 
 const SESSIONS: usize = 8;

@@ -9,11 +9,12 @@ use riverrun_event::{
     ActionId, CommandId, IdOrigin, KeyId, OwnerId, ProducerId, Sequence, ShareId, TaskId, TenantId, TurnId,
 };
 use riverrun_log::{
-    ActionQuery, ActionRecord, ApiKey, Append, Appended, Blob, BlobInfo, BlobRef, Chunk, Command, Created,
-    Credential, Enqueued, Error, Expired, ExpiredQuery, Health, IdempotencyRecord, Lease, Listener, Log,
-    NewBlob, NewCommand, NewSession, Page, ProducerState, Remembered, Sealed, SealedTurn, SessionHead,
-    SessionKey, SessionQuery, SessionRecord, Shard, Share, Snapshot, SnapshotFound, Stats, StorageQuotas,
-    TaskRecord, Ticket, Timestamp, TurnRecord, Urgency, Usage, Verification,
+    ActionQuery, ActionRecord, ApiKey, Append, Appended, Blob, BlobInfo, BlobRef, BlobStore, Catalogue,
+    Chunk, Command, CommandStore, Created, Credential, Enqueued, Error, EventStore, Expired, ExpiredQuery,
+    Health, IdempotencyRecord, KeyStore, Lease, Listener, Maintenance, NewBlob, NewCommand, NewSession, Page,
+    ProducerState, Remembered, Sealed, SealedTurn, SessionHead, SessionKey, SessionQuery, SessionRecord,
+    Shard, ShardLeases, Share, Snapshot, SnapshotFound, Stats, StorageQuotas, TaskRecord, Ticket, Timestamp,
+    TurnRecord, Urgency, Usage, Verification,
 };
 use rusqlite::Connection;
 
@@ -91,7 +92,7 @@ impl SqliteLog {
     }
 }
 
-impl Log for SqliteLog {
+impl ShardLeases for SqliteLog {
     fn shard_of(&self, _key: &SessionKey) -> Shard {
         Shard::ONLY
     }
@@ -107,13 +108,23 @@ impl Log for SqliteLog {
         let lease = lease.clone();
         self.write_reserved(move |core| sessions::release(core, &lease))
     }
-    fn create_session(&self, key: &SessionKey, new: NewSession) -> Ticket<Created> {
-        let key = key.clone();
-        self.write(move |core| sessions::create(core, &key, new))
+}
+
+impl EventStore for SqliteLog {
+    fn append(&self, append: Append) -> Ticket<Appended> {
+        let (promise, ticket) = Ticket::pending();
+        self.shared.queue.push(Work::Append(Box::new(append), promise));
+        ticket
     }
-    fn session(&self, key: &SessionKey) -> Ticket<Option<SessionRecord>> {
+    fn read(&self, key: &SessionKey, after: Sequence, max_bytes: usize) -> Ticket<Vec<Chunk>> {
+        if self.shared.queue.is_closed() {
+            return Ticket::ready(Err(Error::Closed));
+        }
+        if let Some(answer) = read::from_memory(&self.shared, key, after, max_bytes) {
+            return Ticket::ready(answer);
+        }
         let key = key.clone();
-        self.ask(move |connection, shared| plain(catalogue::session(connection, shared, &key)))
+        self.ask(move |connection, shared| read::from_store(connection, shared, &key, after, max_bytes))
     }
     fn head(&self, key: &SessionKey) -> Ticket<Option<SessionHead>> {
         if let Some(slot) = self.shared.slots.get(key) {
@@ -135,42 +146,6 @@ impl Log for SqliteLog {
         let key = key.clone();
         self.ask(move |connection, _| plain(catalogue::id_origins(connection, &key)))
     }
-    fn sessions(&self, query: SessionQuery) -> Ticket<Page<SessionRecord>> {
-        self.ask(move |connection, shared| catalogue::sessions(connection, shared, &query))
-    }
-    fn delete_session(&self, key: &SessionKey) -> Ticket<bool> {
-        let key = key.clone();
-        self.write_reserved(move |core| sessions::delete(core, &key))
-    }
-    fn note_deletion(&self, key: &SessionKey, at: Timestamp) -> Ticket<()> {
-        let key = key.clone();
-        self.write_reserved(move |core| deletions::note(core, &key, at))
-    }
-    fn deleted_at(&self, key: &SessionKey) -> Ticket<Option<Timestamp>> {
-        let key = key.clone();
-        self.ask(move |connection, _| plain(deletions::find(connection, &key)))
-    }
-    fn drop_deletions(&self, before: Timestamp) -> Ticket<u64> {
-        self.write_reserved(move |core| deletions::drop_old(core, before))
-    }
-    fn append(&self, append: Append) -> Ticket<Appended> {
-        let (promise, ticket) = Ticket::pending();
-        self.shared.queue.push(Work::Append(Box::new(append), promise));
-        ticket
-    }
-    fn read(&self, key: &SessionKey, after: Sequence, max_bytes: usize) -> Ticket<Vec<Chunk>> {
-        if self.shared.queue.is_closed() {
-            return Ticket::ready(Err(Error::Closed));
-        }
-        if let Some(answer) = read::from_memory(&self.shared, key, after, max_bytes) {
-            return Ticket::ready(answer);
-        }
-        let key = key.clone();
-        self.ask(move |connection, shared| read::from_store(connection, shared, &key, after, max_bytes))
-    }
-    fn set_listener(&self, listener: Listener) {
-        *self.shared.listener.write().unwrap_or_else(PoisonError::into_inner) = Some(listener);
-    }
     fn producer(&self, key: &SessionKey, producer: &ProducerId) -> Ticket<Option<ProducerState>> {
         let (key, producer) = (key.clone(), producer.clone());
         self.ask(move |connection, _| {
@@ -179,55 +154,23 @@ impl Log for SqliteLog {
             plain(rows::producer(connection, session, &producer))
         })
     }
-    fn action(&self, key: &SessionKey, action: &ActionId) -> Ticket<Option<ActionRecord>> {
-        let (key, action) = (key.clone(), action.clone());
-        self.ask(move |connection, _| plain(catalogue::action(connection, &key, &action)))
+    fn set_listener(&self, listener: Listener) {
+        *self.shared.listener.write().unwrap_or_else(PoisonError::into_inner) = Some(listener);
     }
-    fn pending_actions(&self, query: ActionQuery) -> Ticket<Page<ActionRecord>> {
-        self.ask(move |connection, _| catalogue::pending_actions(connection, &query))
-    }
-    fn turn(&self, key: &SessionKey, turn: &TurnId) -> Ticket<Option<TurnRecord>> {
-        let (key, turn) = (key.clone(), turn.clone());
-        self.ask(move |connection, _| plain(catalogue::turn(connection, &key, &turn)))
-    }
-    fn turns(&self, key: &SessionKey, before: Option<Sequence>, most: usize) -> Ticket<Vec<TurnRecord>> {
+    fn seal(&self, key: &SessionKey, through: Sequence) -> Ticket<Sealed> {
         let key = key.clone();
-        self.ask(move |connection, _| plain(catalogue::turns(connection, &key, before, most)))
+        self.request(move |connection, shared| pack::seal(connection, shared, &key, through))
     }
-    fn open_turns(&self) -> Ticket<Vec<TurnRecord>> {
-        self.ask(move |connection, _| plain(catalogue::open_turns(connection)))
+    fn retire(&self, key: &SessionKey, through: Sequence, older_than: Option<Timestamp>) -> Ticket<Sequence> {
+        let key = key.clone();
+        let limit = Limit { through, older_than };
+        self.request(move |connection, shared| {
+            retire::retire(connection, shared, &key, limit).map_err(Fault::into_error)
+        })
     }
-    fn find_turn(&self, tenant: &TenantId, turn: &TurnId) -> Ticket<Vec<TurnRecord>> {
-        let (tenant, turn) = (tenant.clone(), turn.clone());
-        self.ask(move |connection, _| plain(catalogue::find_turn(connection, &tenant, &turn)))
-    }
-    fn find_task(&self, tenant: &TenantId, task: &TaskId) -> Ticket<Vec<TaskRecord>> {
-        let (tenant, task) = (tenant.clone(), task.clone());
-        self.ask(move |connection, _| plain(catalogue::find_task(connection, &tenant, &task)))
-    }
-    fn enqueue(&self, command: NewCommand) -> Ticket<Enqueued> {
-        self.write(move |core| commands::enqueue(core, command))
-    }
-    fn pending_commands(&self, key: Option<&SessionKey>) -> Ticket<Vec<Command>> {
-        let key = key.cloned();
-        self.ask(move |connection, _| plain(commands::pending(connection, key.as_ref())))
-    }
-    fn command(&self, key: &SessionKey, id: &CommandId) -> Ticket<Option<Command>> {
-        let (key, id) = (key.clone(), id.clone());
-        self.ask(move |connection, _| plain(commands::get(connection, &key, &id)))
-    }
-    fn complete_command(&self, key: &SessionKey, id: &CommandId, outcome: Bytes) -> Ticket<()> {
-        let (key, id) = (key.clone(), id.clone());
-        self.write_reserved(move |core| commands::complete(core, &key, &id, &outcome))
-    }
-    fn remember(&self, record: IdempotencyRecord) -> Ticket<Remembered> {
-        self.write(move |core| commands::remember(core, record))
-    }
-    fn remembered(&self, tenant: &TenantId, scope: &str) -> Ticket<Option<IdempotencyRecord>> {
-        let (tenant, scope) = (tenant.clone(), scope.to_owned());
-        let now = self.shared.options.clock.now();
-        self.ask(move |connection, _| plain(commands::answer(connection, &tenant, &scope, now)))
-    }
+}
+
+impl BlobStore for SqliteLog {
     fn put_blob(&self, tenant: &TenantId, blob: NewBlob) -> Ticket<BlobInfo> {
         let tenant = tenant.clone();
         // Hashed by the caller: the writer's time is everybody's.
@@ -281,6 +224,105 @@ impl Log for SqliteLog {
         let (key, task) = (key.clone(), task.clone());
         self.ask(move |connection, _| sidecar::sealed_turn(connection, &key, "task", task.as_str()))
     }
+}
+
+impl Catalogue for SqliteLog {
+    fn create_session(&self, key: &SessionKey, new: NewSession) -> Ticket<Created> {
+        let key = key.clone();
+        self.write(move |core| sessions::create(core, &key, new))
+    }
+    fn session(&self, key: &SessionKey) -> Ticket<Option<SessionRecord>> {
+        let key = key.clone();
+        self.ask(move |connection, shared| plain(catalogue::session(connection, shared, &key)))
+    }
+    fn sessions(&self, query: SessionQuery) -> Ticket<Page<SessionRecord>> {
+        self.ask(move |connection, shared| catalogue::sessions(connection, shared, &query))
+    }
+    fn delete_session(&self, key: &SessionKey) -> Ticket<bool> {
+        let key = key.clone();
+        self.write_reserved(move |core| sessions::delete(core, &key))
+    }
+    fn note_deletion(&self, key: &SessionKey, at: Timestamp) -> Ticket<()> {
+        let key = key.clone();
+        self.write_reserved(move |core| deletions::note(core, &key, at))
+    }
+    fn deleted_at(&self, key: &SessionKey) -> Ticket<Option<Timestamp>> {
+        let key = key.clone();
+        self.ask(move |connection, _| plain(deletions::find(connection, &key)))
+    }
+    fn drop_deletions(&self, before: Timestamp) -> Ticket<u64> {
+        self.write_reserved(move |core| deletions::drop_old(core, before))
+    }
+    fn action(&self, key: &SessionKey, action: &ActionId) -> Ticket<Option<ActionRecord>> {
+        let (key, action) = (key.clone(), action.clone());
+        self.ask(move |connection, _| plain(catalogue::action(connection, &key, &action)))
+    }
+    fn pending_actions(&self, query: ActionQuery) -> Ticket<Page<ActionRecord>> {
+        self.ask(move |connection, _| catalogue::pending_actions(connection, &query))
+    }
+    fn turn(&self, key: &SessionKey, turn: &TurnId) -> Ticket<Option<TurnRecord>> {
+        let (key, turn) = (key.clone(), turn.clone());
+        self.ask(move |connection, _| plain(catalogue::turn(connection, &key, &turn)))
+    }
+    fn turns(&self, key: &SessionKey, before: Option<Sequence>, most: usize) -> Ticket<Vec<TurnRecord>> {
+        let key = key.clone();
+        self.ask(move |connection, _| plain(catalogue::turns(connection, &key, before, most)))
+    }
+    fn open_turns(&self) -> Ticket<Vec<TurnRecord>> {
+        self.ask(move |connection, _| plain(catalogue::open_turns(connection)))
+    }
+    fn find_turn(&self, tenant: &TenantId, turn: &TurnId) -> Ticket<Vec<TurnRecord>> {
+        let (tenant, turn) = (tenant.clone(), turn.clone());
+        self.ask(move |connection, _| plain(catalogue::find_turn(connection, &tenant, &turn)))
+    }
+    fn find_task(&self, tenant: &TenantId, task: &TaskId) -> Ticket<Vec<TaskRecord>> {
+        let (tenant, task) = (tenant.clone(), task.clone());
+        self.ask(move |connection, _| plain(catalogue::find_task(connection, &tenant, &task)))
+    }
+    fn put_share(&self, share: Share) -> Ticket<()> {
+        // A revocation must work on a full disk.
+        match share.revoked_at {
+            Some(_) => self.write_reserved(move |core| shares::put(core, &share)),
+            None => self.write(move |core| shares::put(core, &share)),
+        }
+    }
+    fn share(&self, id: &ShareId) -> Ticket<Option<Share>> {
+        let id = id.clone();
+        self.ask(move |connection, _| plain(shares::one(connection, &id)))
+    }
+    fn shares(&self, key: &SessionKey) -> Ticket<Vec<Share>> {
+        let key = key.clone();
+        self.ask(move |connection, _| plain(shares::of_session(connection, &key)))
+    }
+}
+
+impl CommandStore for SqliteLog {
+    fn enqueue(&self, command: NewCommand) -> Ticket<Enqueued> {
+        self.write(move |core| commands::enqueue(core, command))
+    }
+    fn pending_commands(&self, key: Option<&SessionKey>) -> Ticket<Vec<Command>> {
+        let key = key.cloned();
+        self.ask(move |connection, _| plain(commands::pending(connection, key.as_ref())))
+    }
+    fn command(&self, key: &SessionKey, id: &CommandId) -> Ticket<Option<Command>> {
+        let (key, id) = (key.clone(), id.clone());
+        self.ask(move |connection, _| plain(commands::get(connection, &key, &id)))
+    }
+    fn complete_command(&self, key: &SessionKey, id: &CommandId, outcome: Bytes) -> Ticket<()> {
+        let (key, id) = (key.clone(), id.clone());
+        self.write_reserved(move |core| commands::complete(core, &key, &id, &outcome))
+    }
+    fn remember(&self, record: IdempotencyRecord) -> Ticket<Remembered> {
+        self.write(move |core| commands::remember(core, record))
+    }
+    fn remembered(&self, tenant: &TenantId, scope: &str) -> Ticket<Option<IdempotencyRecord>> {
+        let (tenant, scope) = (tenant.clone(), scope.to_owned());
+        let now = self.shared.options.clock.now();
+        self.ask(move |connection, _| plain(commands::answer(connection, &tenant, &scope, now)))
+    }
+}
+
+impl KeyStore for SqliteLog {
     fn put_key(&self, key: ApiKey) -> Ticket<()> {
         self.write(move |core| keys::put(core, &key))
     }
@@ -313,32 +355,9 @@ impl Log for SqliteLog {
     fn drop_credentials(&self, expired_before: Timestamp) -> Ticket<u64> {
         self.write(move |core| credentials::drop_expired(core, expired_before))
     }
-    fn put_share(&self, share: Share) -> Ticket<()> {
-        // A revocation must work on a full disk.
-        match share.revoked_at {
-            Some(_) => self.write_reserved(move |core| shares::put(core, &share)),
-            None => self.write(move |core| shares::put(core, &share)),
-        }
-    }
-    fn share(&self, id: &ShareId) -> Ticket<Option<Share>> {
-        let id = id.clone();
-        self.ask(move |connection, _| plain(shares::one(connection, &id)))
-    }
-    fn shares(&self, key: &SessionKey) -> Ticket<Vec<Share>> {
-        let key = key.clone();
-        self.ask(move |connection, _| plain(shares::of_session(connection, &key)))
-    }
-    fn seal(&self, key: &SessionKey, through: Sequence) -> Ticket<Sealed> {
-        let key = key.clone();
-        self.request(move |connection, shared| pack::seal(connection, shared, &key, through))
-    }
-    fn retire(&self, key: &SessionKey, through: Sequence, older_than: Option<Timestamp>) -> Ticket<Sequence> {
-        let key = key.clone();
-        let limit = Limit { through, older_than };
-        self.request(move |connection, shared| {
-            retire::retire(connection, shared, &key, limit).map_err(Fault::into_error)
-        })
-    }
+}
+
+impl Maintenance for SqliteLog {
     fn expired(&self, query: ExpiredQuery) -> Ticket<Vec<Expired>> {
         self.ask(move |connection, _| plain(catalogue::expired(connection, &query)))
     }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
 use riverrun_event::Sequence;
-use riverrun_log::{Error, Log, Random, SeededRandom, Snapshot};
+use riverrun_log::{BlobStore, Error, EventStore, Maintenance, Random, SeededRandom, Snapshot};
 use riverrun_log_sqlite::{OpenError, Options, STORE};
 use rusqlite::{Connection, params};
 use support::*;

@@ -4,7 +4,7 @@ mod support;
 
 use std::os::unix::fs::PermissionsExt;
 
-use riverrun_log::Log;
+use riverrun_log::{EventStore, Maintenance};
 use riverrun_log_sqlite::{OpenError, STORE};
 use support::*;
 

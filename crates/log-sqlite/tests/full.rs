@@ -4,7 +4,7 @@ mod support;
 
 use std::time::{Duration, Instant};
 
-use riverrun_log::{Append, Error, Health, Log, Urgency};
+use riverrun_log::{Append, Catalogue, Error, EventStore, Health, Maintenance, Urgency};
 use riverrun_log_sqlite::Options;
 use support::*;
 

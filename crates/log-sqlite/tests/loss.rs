@@ -4,7 +4,7 @@ mod support;
 
 use std::path::{Path, PathBuf};
 
-use riverrun_log::Log;
+use riverrun_log::{EventStore, Maintenance};
 use riverrun_log_sqlite::{OpenError, Options, STORE};
 use support::*;
 

@@ -5,7 +5,7 @@ mod support;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use riverrun_event::Sequence;
-use riverrun_log::Log;
+use riverrun_log::{Catalogue, EventStore, Maintenance};
 use riverrun_log_sqlite::Options;
 use support::*;
 

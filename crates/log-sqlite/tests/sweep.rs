@@ -9,7 +9,7 @@ mod support;
 use std::ops::Range;
 use std::path::Path;
 
-use riverrun_log::{Log, Random, SeededRandom};
+use riverrun_log::{EventStore, Maintenance, Random, SeededRandom};
 use riverrun_log_sqlite::{OpenError, Options, STORE};
 use support::*;
 

@@ -41,7 +41,7 @@ pub use fact::{
 };
 pub use key::{ApiKey, Credential};
 pub use lease::{Epoch, Lease, Shard};
-pub use log::Log;
+pub use log::{BlobStore, Catalogue, CommandStore, EventStore, KeyStore, Log, Maintenance, ShardLeases};
 pub use quota::{QUOTA_RESERVE, StorageQuota, StorageQuotas, Usage, UsageChange};
 pub use session::{
     Created, MOST_DELETIONS, NewSession, Page, PageRequest, SessionHead, SessionKey, SessionQuery,

@@ -17,11 +17,12 @@ use riverrun_event::{
 };
 
 use crate::{
-    ActionQuery, ActionRecord, ApiKey, Append, Appended, Blob, BlobInfo, BlobRef, Chunk, Clock, Command,
-    Created, Credential, Enqueued, Error, Expired, ExpiredQuery, Health, IdempotencyRecord, Lease, Listener,
-    Log, NewBlob, NewCommand, NewSession, Page, ProducerState, Remembered, Sealed, SealedTurn, SessionHead,
-    SessionKey, SessionQuery, SessionRecord, Shard, Share, Snapshot, SnapshotFound, Stats, StorageQuotas,
-    TaskRecord, Ticket, Timestamp, TurnRecord, Usage, Verification,
+    ActionQuery, ActionRecord, ApiKey, Append, Appended, Blob, BlobInfo, BlobRef, BlobStore, Catalogue,
+    Chunk, Clock, Command, CommandStore, Created, Credential, Enqueued, Error, EventStore, Expired,
+    ExpiredQuery, Health, IdempotencyRecord, KeyStore, Lease, Listener, Maintenance, NewBlob, NewCommand,
+    NewSession, Page, ProducerState, Remembered, Sealed, SealedTurn, SessionHead, SessionKey, SessionQuery,
+    SessionRecord, Shard, ShardLeases, Share, Snapshot, SnapshotFound, Stats, StorageQuotas, TaskRecord,
+    Ticket, Timestamp, TurnRecord, Usage, Verification,
 };
 use state::State;
 
@@ -49,7 +50,7 @@ impl MemoryLog {
     }
 }
 
-impl Log for MemoryLog {
+impl ShardLeases for MemoryLog {
     fn shard_of(&self, _key: &SessionKey) -> Shard {
         Shard::ONLY
     }
@@ -64,41 +65,9 @@ impl Log for MemoryLog {
     fn release(&self, lease: &Lease) -> Ticket<()> {
         self.run(|state| state.release(lease))
     }
-    fn create_session(&self, key: &SessionKey, new: NewSession) -> Ticket<Created> {
-        self.run(|state| state.create_session(key, new))
-    }
-    fn session(&self, key: &SessionKey) -> Ticket<Option<SessionRecord>> {
-        self.run(|state| Ok(state.find(key).ok().map(|session| session.record.clone())))
-    }
-    fn head(&self, key: &SessionKey) -> Ticket<Option<SessionHead>> {
-        self.run(|state| Ok(state.find(key).ok().map(|session| session.record.head)))
-    }
-    fn id_origins(&self, _key: &SessionKey) -> Ticket<Vec<IdOrigin>> {
-        // Nothing is ever restored here.
-        self.run(|_| Ok(Vec::new()))
-    }
-    fn sessions(&self, query: SessionQuery) -> Ticket<Page<SessionRecord>> {
-        self.run(|state| state.list(&query))
-    }
-    fn delete_session(&self, key: &SessionKey) -> Ticket<bool> {
-        self.run(|state| Ok(state.delete_session(key)))
-    }
-    fn note_deletion(&self, key: &SessionKey, at: Timestamp) -> Ticket<()> {
-        self.run(|state| {
-            state.note_deletion(key, at);
-            Ok(())
-        })
-    }
-    fn deleted_at(&self, key: &SessionKey) -> Ticket<Option<Timestamp>> {
-        self.run(|state| Ok(state.deletions.get(key).copied()))
-    }
-    fn drop_deletions(&self, before: Timestamp) -> Ticket<u64> {
-        self.run(|state| {
-            let count = state.deletions.len();
-            state.deletions.retain(|_, at| *at >= before);
-            Ok((count - state.deletions.len()) as u64)
-        })
-    }
+}
+
+impl EventStore for MemoryLog {
     fn append(&self, append: Append) -> Ticket<Appended> {
         let now = self.clock.now();
         // The lock is held while the listener runs: that is what keeps commits and their news in one order.
@@ -107,55 +76,28 @@ impl Log for MemoryLog {
     fn read(&self, key: &SessionKey, after: Sequence, max_bytes: usize) -> Ticket<Vec<Chunk>> {
         self.run(|state| state.find(key)?.read(after, max_bytes))
     }
-    fn set_listener(&self, listener: Listener) {
-        self.lock().listener = Some(listener);
+    fn head(&self, key: &SessionKey) -> Ticket<Option<SessionHead>> {
+        self.run(|state| Ok(state.find(key).ok().map(|session| session.record.head)))
+    }
+    fn id_origins(&self, _key: &SessionKey) -> Ticket<Vec<IdOrigin>> {
+        // Nothing is ever restored here.
+        self.run(|_| Ok(Vec::new()))
     }
     fn producer(&self, key: &SessionKey, producer: &ProducerId) -> Ticket<Option<ProducerState>> {
         self.run(|state| Ok(state.find(key)?.producers.get(producer).copied()))
     }
-    fn action(&self, key: &SessionKey, action: &ActionId) -> Ticket<Option<ActionRecord>> {
-        self.run(|state| Ok(state.find(key).ok().and_then(|session| session.action(action))))
+    fn set_listener(&self, listener: Listener) {
+        self.lock().listener = Some(listener);
     }
-    fn pending_actions(&self, query: ActionQuery) -> Ticket<Page<ActionRecord>> {
-        self.run(|state| state.pending_actions(&query))
+    fn seal(&self, key: &SessionKey, through: Sequence) -> Ticket<Sealed> {
+        self.run(|state| Ok(state.find(key)?.seal(through)))
     }
-    fn turn(&self, key: &SessionKey, turn: &TurnId) -> Ticket<Option<TurnRecord>> {
-        self.run(|state| Ok(state.find(key).ok().and_then(|session| session.turn(turn))))
+    fn retire(&self, key: &SessionKey, through: Sequence, older_than: Option<Timestamp>) -> Ticket<Sequence> {
+        self.run(|state| state.retire(key, through, older_than))
     }
-    fn turns(&self, key: &SessionKey, before: Option<Sequence>, most: usize) -> Ticket<Vec<TurnRecord>> {
-        self.run(|state| {
-            Ok(state.find(key).map_or_else(|_| Vec::new(), |session| session.turns_before(before, most)))
-        })
-    }
-    fn open_turns(&self) -> Ticket<Vec<TurnRecord>> {
-        self.run(|state| Ok(state.open_turns()))
-    }
-    fn find_turn(&self, tenant: &TenantId, turn: &TurnId) -> Ticket<Vec<TurnRecord>> {
-        self.run(|state| Ok(state.find_turn(tenant, turn)))
-    }
-    fn find_task(&self, tenant: &TenantId, task: &TaskId) -> Ticket<Vec<TaskRecord>> {
-        self.run(|state| Ok(state.find_task(tenant, task)))
-    }
-    fn enqueue(&self, command: NewCommand) -> Ticket<Enqueued> {
-        self.run(|state| state.enqueue(command))
-    }
-    fn pending_commands(&self, key: Option<&SessionKey>) -> Ticket<Vec<Command>> {
-        self.run(|state| Ok(state.pending_commands(key)))
-    }
-    fn command(&self, key: &SessionKey, id: &CommandId) -> Ticket<Option<Command>> {
-        self.run(|state| Ok(state.find(key).ok().and_then(|session| session.command(id).cloned())))
-    }
-    fn complete_command(&self, key: &SessionKey, id: &CommandId, outcome: Bytes) -> Ticket<()> {
-        self.run(|state| state.find_mut(key)?.complete(id, outcome))
-    }
-    fn remember(&self, record: IdempotencyRecord) -> Ticket<Remembered> {
-        let now = self.clock.now();
-        self.run(|state| Ok(state.remember(record, now)))
-    }
-    fn remembered(&self, tenant: &TenantId, scope: &str) -> Ticket<Option<IdempotencyRecord>> {
-        let now = self.clock.now();
-        self.run(|state| Ok(state.remembered(tenant, scope, now).cloned()))
-    }
+}
+
+impl BlobStore for MemoryLog {
     fn put_blob(&self, tenant: &TenantId, blob: NewBlob) -> Ticket<BlobInfo> {
         self.run(|state| state.put_blob(tenant, blob))
     }
@@ -189,6 +131,107 @@ impl Log for MemoryLog {
     fn sealed_turn_of_task(&self, key: &SessionKey, task: &TaskId) -> Ticket<Option<SealedTurn>> {
         self.run(|state| Ok(state.find(key)?.sealed.values().find(|sealed| sealed.task == *task).cloned()))
     }
+}
+
+impl Catalogue for MemoryLog {
+    fn create_session(&self, key: &SessionKey, new: NewSession) -> Ticket<Created> {
+        self.run(|state| state.create_session(key, new))
+    }
+    fn session(&self, key: &SessionKey) -> Ticket<Option<SessionRecord>> {
+        self.run(|state| Ok(state.find(key).ok().map(|session| session.record.clone())))
+    }
+    fn sessions(&self, query: SessionQuery) -> Ticket<Page<SessionRecord>> {
+        self.run(|state| state.list(&query))
+    }
+    fn delete_session(&self, key: &SessionKey) -> Ticket<bool> {
+        self.run(|state| Ok(state.delete_session(key)))
+    }
+    fn note_deletion(&self, key: &SessionKey, at: Timestamp) -> Ticket<()> {
+        self.run(|state| {
+            state.note_deletion(key, at);
+            Ok(())
+        })
+    }
+    fn deleted_at(&self, key: &SessionKey) -> Ticket<Option<Timestamp>> {
+        self.run(|state| Ok(state.deletions.get(key).copied()))
+    }
+    fn drop_deletions(&self, before: Timestamp) -> Ticket<u64> {
+        self.run(|state| {
+            let count = state.deletions.len();
+            state.deletions.retain(|_, at| *at >= before);
+            Ok((count - state.deletions.len()) as u64)
+        })
+    }
+    fn action(&self, key: &SessionKey, action: &ActionId) -> Ticket<Option<ActionRecord>> {
+        self.run(|state| Ok(state.find(key).ok().and_then(|session| session.action(action))))
+    }
+    fn pending_actions(&self, query: ActionQuery) -> Ticket<Page<ActionRecord>> {
+        self.run(|state| state.pending_actions(&query))
+    }
+    fn turn(&self, key: &SessionKey, turn: &TurnId) -> Ticket<Option<TurnRecord>> {
+        self.run(|state| Ok(state.find(key).ok().and_then(|session| session.turn(turn))))
+    }
+    fn turns(&self, key: &SessionKey, before: Option<Sequence>, most: usize) -> Ticket<Vec<TurnRecord>> {
+        self.run(|state| {
+            Ok(state.find(key).map_or_else(|_| Vec::new(), |session| session.turns_before(before, most)))
+        })
+    }
+    fn open_turns(&self) -> Ticket<Vec<TurnRecord>> {
+        self.run(|state| Ok(state.open_turns()))
+    }
+    fn find_turn(&self, tenant: &TenantId, turn: &TurnId) -> Ticket<Vec<TurnRecord>> {
+        self.run(|state| Ok(state.find_turn(tenant, turn)))
+    }
+    fn find_task(&self, tenant: &TenantId, task: &TaskId) -> Ticket<Vec<TaskRecord>> {
+        self.run(|state| Ok(state.find_task(tenant, task)))
+    }
+    fn put_share(&self, share: Share) -> Ticket<()> {
+        self.run(|state| {
+            state.find(&share.key)?;
+            match state.shares.iter_mut().find(|known| known.id == share.id) {
+                Some(known) => *known = share,
+                None => state.shares.push(share),
+            }
+            Ok(())
+        })
+    }
+    fn share(&self, id: &ShareId) -> Ticket<Option<Share>> {
+        self.run(|state| Ok(state.shares.iter().find(|share| share.id == *id).cloned()))
+    }
+    fn shares(&self, key: &SessionKey) -> Ticket<Vec<Share>> {
+        self.run(|state| {
+            let mut found: Vec<Share> =
+                state.shares.iter().filter(|share| share.key == *key).cloned().collect();
+            found.sort_by_key(|share| share.created_at);
+            Ok(found)
+        })
+    }
+}
+
+impl CommandStore for MemoryLog {
+    fn enqueue(&self, command: NewCommand) -> Ticket<Enqueued> {
+        self.run(|state| state.enqueue(command))
+    }
+    fn pending_commands(&self, key: Option<&SessionKey>) -> Ticket<Vec<Command>> {
+        self.run(|state| Ok(state.pending_commands(key)))
+    }
+    fn command(&self, key: &SessionKey, id: &CommandId) -> Ticket<Option<Command>> {
+        self.run(|state| Ok(state.find(key).ok().and_then(|session| session.command(id).cloned())))
+    }
+    fn complete_command(&self, key: &SessionKey, id: &CommandId, outcome: Bytes) -> Ticket<()> {
+        self.run(|state| state.find_mut(key)?.complete(id, outcome))
+    }
+    fn remember(&self, record: IdempotencyRecord) -> Ticket<Remembered> {
+        let now = self.clock.now();
+        self.run(|state| Ok(state.remember(record, now)))
+    }
+    fn remembered(&self, tenant: &TenantId, scope: &str) -> Ticket<Option<IdempotencyRecord>> {
+        let now = self.clock.now();
+        self.run(|state| Ok(state.remembered(tenant, scope, now).cloned()))
+    }
+}
+
+impl KeyStore for MemoryLog {
     fn put_key(&self, key: ApiKey) -> Ticket<()> {
         self.run(|state| {
             state.keys.insert(key.id.clone(), key);
@@ -234,33 +277,9 @@ impl Log for MemoryLog {
             Ok((before - state.credentials.len()) as u64)
         })
     }
-    fn put_share(&self, share: Share) -> Ticket<()> {
-        self.run(|state| {
-            state.find(&share.key)?;
-            match state.shares.iter_mut().find(|known| known.id == share.id) {
-                Some(known) => *known = share,
-                None => state.shares.push(share),
-            }
-            Ok(())
-        })
-    }
-    fn share(&self, id: &ShareId) -> Ticket<Option<Share>> {
-        self.run(|state| Ok(state.shares.iter().find(|share| share.id == *id).cloned()))
-    }
-    fn shares(&self, key: &SessionKey) -> Ticket<Vec<Share>> {
-        self.run(|state| {
-            let mut found: Vec<Share> =
-                state.shares.iter().filter(|share| share.key == *key).cloned().collect();
-            found.sort_by_key(|share| share.created_at);
-            Ok(found)
-        })
-    }
-    fn seal(&self, key: &SessionKey, through: Sequence) -> Ticket<Sealed> {
-        self.run(|state| Ok(state.find(key)?.seal(through)))
-    }
-    fn retire(&self, key: &SessionKey, through: Sequence, older_than: Option<Timestamp>) -> Ticket<Sequence> {
-        self.run(|state| state.retire(key, through, older_than))
-    }
+}
+
+impl Maintenance for MemoryLog {
     fn expired(&self, query: ExpiredQuery) -> Ticket<Vec<Expired>> {
         self.run(|state| Ok(state.expired(&query)))
     }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use riverrun_client::Client;
-use riverrun_log::Log;
+use riverrun_log::Maintenance;
 
 use super::Context;
 use super::connect::DEFAULT_DATA_DIR;

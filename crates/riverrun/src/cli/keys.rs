@@ -6,7 +6,7 @@ use std::sync::Arc;
 use clap::{Args, Subcommand};
 use riverrun_client::{Key, NewKey};
 use riverrun_event::{KeyId, TenantId, Timestamp};
-use riverrun_log::{Log, SystemClock};
+use riverrun_log::{Log, Maintenance, SystemClock};
 use riverrun_server::edge::{DEFAULT_TENANT, Keys, Problem};
 use serde_json::json;
 

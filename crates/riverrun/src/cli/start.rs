@@ -4,7 +4,7 @@ use std::io::Write;
 use std::sync::Arc;
 use std::time::Duration;
 
-use riverrun_log::Log;
+use riverrun_log::Maintenance;
 use riverrun_server::edge::Limits;
 use riverrun_server::{Agents, Options, Ready, StartError, serve};
 use tokio::signal::unix::{SignalKind, signal};

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use riverrun_event::{Record, Sequence, TenantId};
 use riverrun_fold::State;
-use riverrun_log::{Error, Log, SessionKey, SessionQuery, Snapshot};
+use riverrun_log::{Error, Log, Maintenance, SessionKey, SessionQuery, Snapshot};
 use riverrun_log_sqlite::STORE;
 
 use super::super::exit::Exit;
@@ -178,7 +178,7 @@ mod tests {
     use std::sync::Arc;
 
     use riverrun_log::memory::MemoryLog;
-    use riverrun_log::{ApiKey, NewSession, SystemClock};
+    use riverrun_log::{ApiKey, BlobStore, Catalogue, KeyStore, NewSession, SystemClock};
 
     use super::*;
 

@@ -1,0 +1,30 @@
+use riverrun_event::{CommandId, TenantId};
+
+use crate::{Command, Enqueued, IdempotencyRecord, NewCommand, Remembered, SessionKey, Ticket};
+
+/// Commands that wait for the owner of a session, and stored answers to requests.
+///
+/// ```text
+///  enqueue ──▶ Pending ──▶ Claimed ──▶ Done         claim and done commit with the events they caused
+///               └── complete_command ──▶ Done       or without events, if the command was refused
+/// ```
+///
+/// Of any number of requests with one idempotency key exactly one is stored; the others get the first.
+pub trait CommandStore: Send + Sync {
+    /// Stores a command, or answers the first one with this idempotency key in the session. `NoSession` if absent,
+    /// `Immutable` if its id is in use with another key.
+    fn enqueue(&self, command: NewCommand) -> Ticket<Enqueued>;
+
+    /// Commands that are not done, in order; of one session or of all.
+    fn pending_commands(&self, key: Option<&SessionKey>) -> Ticket<Vec<Command>>;
+
+    fn command(&self, key: &SessionKey, id: &CommandId) -> Ticket<Option<Command>>;
+
+    /// Ends a command that has no effect in the log (it was refused). `NotFound`; `Immutable` if it is done.
+    fn complete_command(&self, key: &SessionKey, id: &CommandId, outcome: bytes::Bytes) -> Ticket<()>;
+
+    /// Stores an answer, or answers the record that has this scope already. An expired record counts as absent.
+    fn remember(&self, record: IdempotencyRecord) -> Ticket<Remembered>;
+
+    fn remembered(&self, tenant: &TenantId, scope: &str) -> Ticket<Option<IdempotencyRecord>>;
+}
