@@ -1,20 +1,19 @@
 //! `cargo xtask figures`: how large the source is to a newcomer, in numbers that a change can be compared by.
 
-mod cycles;
-mod names;
-
 use anyhow::{Context, Result};
 
 use crate::files::{self, File};
+use crate::source::{cycles, is_source, names};
 
 /// Prints one line per figure. Nothing here fails: `tidy` has the rules.
 pub fn print() -> Result<()> {
     let files = files::all()?;
-    let sources: Vec<&File> = files.iter().filter(|file| is_source(file)).collect();
+    let shipped = |file: &&File| file.path.starts_with("crates/") && is_source(file);
+    let sources: Vec<&File> = files.iter().filter(shipped).collect();
     let names = names::count(&sources);
     figure("public type names with more than one definition", names.public_duplicates.len());
     figure("types that share their name with another, percent", names.shared_percent());
-    for (word, count) in &names.private_words {
+    for (word, count) in &names.banned {
         figure(&format!("identifiers with the word `{word}`"), count);
     }
     for (package, cycle) in cycles::all(&sources) {
@@ -31,15 +30,6 @@ pub fn print() -> Result<()> {
 
 fn figure(name: &str, value: impl std::fmt::Display) {
     println!("{name:58} {value}");
-}
-
-/// Rust that ships: no tests, nothing generated.
-fn is_source(file: &File) -> bool {
-    file.path.starts_with("crates/")
-        && file.has_extension(&["rs"])
-        && !file.is_test()
-        && !file.path.ends_with("_tests.rs")
-        && !file.is_generated()
 }
 
 /// A bullet and the lines that continue it.

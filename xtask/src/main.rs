@@ -8,6 +8,7 @@ mod codegen;
 mod figures;
 mod files;
 mod program;
+mod source;
 mod steps;
 mod tidy;
 
@@ -21,6 +22,7 @@ const USAGE: &str = "usage: cargo xtask COMMAND
   codegen --check   fail if one of them is stale
   bless             write everything that is generated; review the difference like code
   tidy              check edges between crates, file sizes, links, generated files
+  tidy --shrink     remove exceptions that are gone from xtask/exceptions
   checklist [FILES] write spec/CHECKLIST.md, with what the test runs in these files say
   checklist --check fail if a test that it names is not there
   scenarios DIR     write spec/scenarios.txt of what the acceptance suite saw (RIVERRUN_SEEN=DIR)
@@ -39,6 +41,7 @@ fn main() -> ExitCode {
         ["codegen", "--check"] => codegen::check(),
         ["bless"] => codegen::write(),
         ["tidy"] => tidy::tidy(),
+        ["tidy", "--shrink"] => tidy::shrink(),
         ["checklist", "--check"] => checklist::check(),
         ["checklist", results @ ..] => checklist::write(results),
         ["scenarios", folder] => codegen::list_scenarios(folder),

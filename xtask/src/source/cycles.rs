@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::{code_lines, package};
 use crate::files::File;
 
 type Graph = BTreeMap<String, BTreeSet<String>>;
@@ -22,15 +23,15 @@ pub fn all(files: &[&File]) -> Vec<(String, Vec<String>)> {
 
 /// `("server", "edge")` of `crates/server/src/edge/auth.rs`.
 fn module(path: &str) -> Option<(&str, &str)> {
-    let (package, inside) = path.strip_prefix("crates/")?.split_once("/src/")?;
+    let (_, inside) = path.split_once("/src/")?;
+    let package = package(path)?;
     let module = inside.split('/').next()?.trim_end_matches(".rs");
     (!matches!(module, "lib" | "main")).then_some((package, module))
 }
 
 /// The first words after `crate::`, outside of comments and tests.
 fn crate_paths(text: &str) -> impl Iterator<Item = &str> {
-    let code = text.lines().take_while(|line| line.trim() != "#[cfg(test)]");
-    let code = code.map(|line| line.split_once("//").map_or(line, |(code, _)| code));
+    let code = code_lines(text).map(|line| line.split_once("//").map_or(line, |(code, _)| code));
     code.flat_map(|line| line.split("crate::").skip(1)).map(|after| {
         let end = after.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(after.len());
         &after[..end]
