@@ -14,14 +14,14 @@ use anyhow::{Context, Result, bail};
 
 use crate::files::root;
 pub use emitters::list_scenarios;
-use model::Catalogue;
+use model::EventCatalogue;
 
 /// Folders that hold nothing but generated files: what is there and not generated is stale.
 const OWNED: &[&str] = &["spec/schema/events"];
 
 /// The generated files by their path from the root.
 fn outputs() -> BTreeMap<String, String> {
-    let catalogue = Catalogue::new();
+    let catalogue = EventCatalogue::new();
     let mut files = schema::files(&catalogue);
     files.insert("spec/EVENTS.md".into(), markdown::page(&catalogue));
     files.insert("clients/typescript/src/generated/events.ts".into(), typescript::module(&catalogue));

@@ -56,13 +56,13 @@ pub struct Row {
     pub payload_needed: bool,
 }
 
-pub struct Catalogue {
+pub struct EventCatalogue {
     pub rows: Vec<Row>,
     pub definitions: BTreeMap<String, Definition>,
     pub schema: CatalogueSchema,
 }
 
-impl Catalogue {
+impl EventCatalogue {
     pub fn new() -> Self {
         let schema = CatalogueSchema::new();
         let mut tags: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();

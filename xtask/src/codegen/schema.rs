@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use riverrun_event::{ENVELOPE_MEMBERS, MemberForm};
 use serde_json::{Map, Value, json};
 
-use super::model::{Catalogue, Row};
+use super::model::{EventCatalogue, Row};
 
 const DRAFT: &str = "https://json-schema.org/draft/2020-12/schema";
 
-pub fn files(catalogue: &Catalogue) -> BTreeMap<String, String> {
+pub fn files(catalogue: &EventCatalogue) -> BTreeMap<String, String> {
     let event =
         |row: &Row| (format!("spec/schema/events/{}.json", row.kind), print(event_schema(catalogue, row)));
     let mut files: BTreeMap<String, String> = catalogue.rows.iter().map(event).collect();
@@ -17,7 +17,7 @@ pub fn files(catalogue: &Catalogue) -> BTreeMap<String, String> {
     files
 }
 
-fn event_schema(catalogue: &Catalogue, row: &Row) -> Value {
+fn event_schema(catalogue: &EventCatalogue, row: &Row) -> Value {
     let payload = payload_reference(row);
     let mut reached = BTreeSet::new();
     reach(catalogue, &payload, &mut reached);
@@ -47,7 +47,7 @@ fn event_schema(catalogue: &Catalogue, row: &Row) -> Value {
 }
 
 /// An event of any type. One that is not known here needs the envelope only.
-fn all_schema(catalogue: &Catalogue) -> Value {
+fn all_schema(catalogue: &EventCatalogue) -> Value {
     let (mut properties, required) = envelope();
     properties.insert("type".into(), json!({ "type": "string", "minLength": 1 }));
     properties.insert("payload".into(), json!(true));
@@ -90,7 +90,7 @@ fn envelope() -> (Map<String, Value>, Vec<String>) {
 }
 
 /// Collects the definitions that a schema refers to, and those that they refer to.
-fn reach(catalogue: &Catalogue, schema: &Value, reached: &mut BTreeSet<String>) {
+fn reach(catalogue: &EventCatalogue, schema: &Value, reached: &mut BTreeSet<String>) {
     match schema {
         Value::Object(members) => {
             let name = members.get("$ref").and_then(Value::as_str).and_then(|it| it.rsplit('/').next());
@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     fn samples_fit_their_own_schema_and_the_one_for_all() {
-        let catalogue = Catalogue::new();
+        let catalogue = EventCatalogue::new();
         let all = jsonschema::validator_for(&all_schema(&catalogue)).expect("a schema");
         for row in &catalogue.rows {
             let own = jsonschema::validator_for(&event_schema(&catalogue, row)).expect("a schema");
@@ -153,7 +153,7 @@ mod tests {
 
     #[test]
     fn a_wrong_payload_fits_no_schema_and_an_unknown_type_fits_the_one_for_all() {
-        let all = jsonschema::validator_for(&all_schema(&Catalogue::new())).expect("a schema");
+        let all = jsonschema::validator_for(&all_schema(&EventCatalogue::new())).expect("a schema");
         let mut wrong = event(&EventType::ModelDelta);
         wrong["payload"]["delta"] = json!(5);
         assert!(!all.is_valid(&wrong));
