@@ -7,9 +7,9 @@ use std::path::Path;
 use riverrun_log::Error;
 use rusqlite::config::DbConfig;
 
-use crate::directory::sync_directory;
+use crate::connection;
 use crate::failure::to_error;
-use crate::schema;
+use crate::file::sync_directory;
 
 /// Copies the store to a new file. The copy is marked, so that whoever opens it becomes another incarnation.
 pub fn run(store: &Path, to: &Path) -> Result<(), Error> {
@@ -29,10 +29,10 @@ pub fn run(store: &Path, to: &Path) -> Result<(), Error> {
 }
 
 fn copy(store: &Path, to: &Path) -> rusqlite::Result<()> {
-    let source = schema::open_reader(store)?;
+    let source = connection::open_reader(store)?;
     source.execute("VACUUM INTO ?1", [to.to_string_lossy()])?;
     drop(source);
-    let copy = schema::connect(to)?;
+    let copy = connection::connect(to)?;
     copy.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)?;
     copy.execute("DELETE FROM meta WHERE name = 'open'", [])?;
     copy.execute("INSERT OR REPLACE INTO meta (name, value) VALUES ('restored', 1)", [])?;

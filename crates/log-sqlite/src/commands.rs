@@ -9,7 +9,6 @@ use riverrun_log::{
 };
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use crate::core::Core;
 use crate::failure::Fault;
 use crate::rows::{bytes_at, id_at, key_at, millis, time_at};
 
@@ -39,13 +38,12 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Command> {
     Ok(Command { number: row.get::<_, i64>(0)? as u64, request, state })
 }
 
-pub fn enqueue(core: &mut Core, command: NewCommand) -> Result<Enqueued, Fault> {
-    let session = core.session(&command.key)?;
-    if let Some(command) = with_key(&core.connection, session, &command.idempotency_key)? {
+pub fn enqueue(connection: &Connection, session: i64, command: NewCommand) -> Result<Enqueued, Fault> {
+    if let Some(command) = with_key(connection, session, &command.idempotency_key)? {
         return Ok(Enqueued { command, new: false });
     }
-    check_id(&core.connection, session, &command.id)?;
-    let number = store(&core.connection, session, &command)?;
+    check_id(connection, session, &command.id)?;
+    let number = store(connection, session, &command)?;
     Ok(Enqueued { command: Command { number, request: command, state: CommandState::Pending }, new: true })
 }
 
@@ -145,10 +143,9 @@ fn set_state(
     connection.prepare_cached(sql)?.execute(params![session, id.as_str(), state, outcome]).map(drop)
 }
 
-pub fn complete(core: &mut Core, key: &SessionKey, id: &CommandId, outcome: &Bytes) -> Result<(), Fault> {
-    let session = core.session(key)?;
-    check_not_done(&core.connection, session, id)?;
-    Ok(set_state(&core.connection, session, id, DONE, Some(outcome))?)
+pub fn complete(connection: &Connection, session: i64, id: &CommandId, outcome: &Bytes) -> Result<(), Fault> {
+    check_not_done(connection, session, id)?;
+    Ok(set_state(connection, session, id, DONE, Some(outcome))?)
 }
 
 pub fn pending(connection: &Connection, key: Option<&SessionKey>) -> rusqlite::Result<Vec<Command>> {
@@ -219,11 +216,14 @@ pub fn store_answers(connection: &Connection, records: &[IdempotencyRecord]) -> 
     Ok(())
 }
 
-pub fn remember(core: &mut Core, record: IdempotencyRecord) -> Result<Remembered, Fault> {
-    let now = core.shared.options.clock.now();
-    if let Some(record) = answer(&core.connection, &record.tenant, &record.scope, now)? {
+pub fn remember(
+    connection: &Connection,
+    record: IdempotencyRecord,
+    now: Timestamp,
+) -> Result<Remembered, Fault> {
+    if let Some(record) = answer(connection, &record.tenant, &record.scope, now)? {
         return Ok(Remembered { record, new: false });
     }
-    store_answers(&core.connection, std::slice::from_ref(&record))?;
+    store_answers(connection, std::slice::from_ref(&record))?;
     Ok(Remembered { record, new: true })
 }

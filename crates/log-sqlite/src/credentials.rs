@@ -3,9 +3,9 @@
 use riverrun_log::{Credential, Timestamp};
 use rusqlite::{Connection, Row, params};
 
-use crate::core::Core;
 use crate::failure::Fault;
 use crate::rows::{id_at, millis, optional_time_at, time_at};
+use crate::writer_state::WriterState;
 
 fn read(row: &Row<'_>) -> rusqlite::Result<(u64, Credential)> {
     let version: i64 = row.get(0)?;
@@ -23,11 +23,11 @@ fn read(row: &Row<'_>) -> rusqlite::Result<(u64, Credential)> {
 }
 
 /// Replacing gives the row a new, higher version.
-pub fn put(core: &mut Core, credential: &Credential) -> Result<(), Fault> {
+pub fn put(writer: &mut WriterState, credential: &Credential) -> Result<(), Fault> {
     let sql = "INSERT OR REPLACE INTO credentials
                (id, key, tenant, hash, access, created_at, expires_at, revoked_at)
                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
-    core.connection.prepare_cached(sql)?.execute(params![
+    writer.connection.prepare_cached(sql)?.execute(params![
         credential.id.as_str(),
         credential.key.as_str(),
         credential.tenant.as_str(),
@@ -51,12 +51,12 @@ pub fn list(connection: &Connection, after: u64) -> rusqlite::Result<Vec<(u64, C
 }
 
 /// The version counter is kept by the table, not by its rows, so that no version comes again.
-pub fn drop_expired(core: &mut Core, before: Timestamp) -> Result<u64, Fault> {
-    if !exists(&core.connection)? {
+pub fn drop_expired(writer: &mut WriterState, before: Timestamp) -> Result<u64, Fault> {
+    if !exists(&writer.connection)? {
         return Ok(0);
     }
     let sql = "DELETE FROM credentials WHERE expires_at < ?1";
-    Ok(core.connection.prepare_cached(sql)?.execute(params![millis(before)])? as u64)
+    Ok(writer.connection.prepare_cached(sql)?.execute(params![millis(before)])? as u64)
 }
 
 /// False in a store from before credentials whose disk was full when it was opened.

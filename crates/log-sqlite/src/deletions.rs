@@ -4,9 +4,9 @@
 use riverrun_log::{MOST_DELETIONS, SessionKey, Timestamp};
 use rusqlite::{Connection, OptionalExtension, params};
 
-use crate::core::Core;
 use crate::failure::Fault;
 use crate::rows::{millis, time_at};
+use crate::writer_state::WriterState;
 
 /// Rows that one commit drops.
 const AT_ONCE: i64 = 4096;
@@ -20,36 +20,36 @@ pub fn find(connection: &Connection, key: &SessionKey) -> rusqlite::Result<Optio
     connection.prepare_cached(sql)?.query_row(names, |row| time_at(row, 0)).optional()
 }
 
-pub fn note(core: &mut Core, key: &SessionKey, at: Timestamp) -> Result<(), Fault> {
-    if !exists(&core.connection)? {
+pub fn note(writer: &mut WriterState, key: &SessionKey, at: Timestamp) -> Result<(), Fault> {
+    if !exists(&writer.connection)? {
         return Ok(());
     }
     let sql = "INSERT OR REPLACE INTO deletions (tenant, session, deleted_at) VALUES (?1, ?2, ?3)";
     let row = params![key.tenant.as_str(), key.session.as_str(), millis(at)];
-    core.connection.prepare_cached(sql)?.execute(row)?;
+    writer.connection.prepare_cached(sql)?.execute(row)?;
     Ok(())
 }
 
 /// A session of this name is made again.
-pub fn forget(core: &Core, key: &SessionKey) -> Result<(), Fault> {
-    if !exists(&core.connection)? {
+pub fn forget(writer: &WriterState, key: &SessionKey) -> Result<(), Fault> {
+    if !exists(&writer.connection)? {
         return Ok(());
     }
     let sql = "DELETE FROM deletions WHERE tenant = ?1 AND session = ?2";
-    core.connection.prepare_cached(sql)?.execute(params![key.tenant.as_str(), key.session.as_str()])?;
+    writer.connection.prepare_cached(sql)?.execute(params![key.tenant.as_str(), key.session.as_str()])?;
     Ok(())
 }
 
 /// Looks at the oldest rows only, so that no commit is held up by many of them.
-pub fn drop_old(core: &mut Core, before: Timestamp) -> Result<u64, Fault> {
-    if !exists(&core.connection)? {
+pub fn drop_old(writer: &mut WriterState, before: Timestamp) -> Result<u64, Fault> {
+    if !exists(&writer.connection)? {
         return Ok(0);
     }
     let sql = "DELETE FROM deletions
                WHERE number IN (SELECT number FROM deletions ORDER BY number LIMIT ?1)
                AND (deleted_at < ?2 OR number <= (SELECT max(number) FROM deletions) - ?3)";
     let limits = params![AT_ONCE, millis(before), i64::try_from(MOST_DELETIONS).unwrap_or(i64::MAX)];
-    Ok(core.connection.prepare_cached(sql)?.execute(limits)? as u64)
+    Ok(writer.connection.prepare_cached(sql)?.execute(limits)? as u64)
 }
 
 /// False in a store from before deletions were noted whose disk was full when it was opened.

@@ -4,28 +4,25 @@
 //! DIR/            0700
 //!   lock          held exclusively as long as the engine is open
 //!   log.db        0600; beside it log.db-wal (made full-size at once) and log.db-shm
-//!   witness       what was durable in these, see `witness.rs`
+//!   witness       what was durable in these, see `durability_mark.rs`
 //!   reserve       space that is given back when the disk is full
 //!   reserve-last  a little more, given back when that was not enough to start or to delete
 //! ```
 
-use std::fs::{DirBuilder, File, OpenOptions, Permissions, TryLockError};
+use std::fs::{DirBuilder, File, Permissions, TryLockError};
 use std::io::{ErrorKind, Read};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use riverrun_log::seeded::{self, Bug};
 use rustix::fs::FallocateFlags;
 
-use crate::keeper::extend;
-use crate::schema::FORMAT;
-use crate::{OpenError, Options};
+use crate::file::{extend, private, sync_directory};
+use crate::format::{HEADER, check_header};
+use crate::options::{OpenError, Options};
 
 /// The name of the store in its directory. A backup is opened by putting it there.
 pub const STORE: &str = "log.db";
-
-/// What a SQLite file begins with.
-const SQLITE_MAGIC: &[u8; 16] = b"SQLite format 3\0";
 
 pub struct Directory {
     path: PathBuf,
@@ -60,7 +57,7 @@ impl Directory {
         self.path.join(format!("{STORE}-wal"))
     }
 
-    pub fn witness(&self) -> PathBuf {
+    pub fn durability_mark(&self) -> PathBuf {
         self.path.join("witness")
     }
 
@@ -236,35 +233,4 @@ fn set_aside(path: &Path, bytes: u64) -> bool {
 fn free_name(path: &Path, why: &str) -> PathBuf {
     let name = |n: u32| PathBuf::from(format!("{}.{why}-{n}", path.display()));
     (1..).map(name).find(|name| !name.exists()).expect("not every number is taken")
-}
-
-/// The places of SQLite's header that tell whose file it is.
-const HEADER: usize = 100;
-const USER_VERSION: usize = 60;
-
-fn check_header(header: &[u8], path: &Path) -> Result<(), OpenError> {
-    if header.is_empty() {
-        return Ok(());
-    }
-    if header.len() < HEADER || !header.starts_with(SQLITE_MAGIC) {
-        return Err(OpenError::Foreign(path.to_owned()));
-    }
-    let version = [0, 1, 2, 3].map(|n| header[USER_VERSION + n]);
-    let found = i64::from(u32::from_be_bytes(version));
-    if found > FORMAT {
-        return Err(OpenError::NewerFormat { path: path.to_owned(), found, supported: FORMAT });
-    }
-    Ok(())
-}
-
-pub fn sync_directory(path: &Path) -> std::io::Result<()> {
-    let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
-    File::open(path)?.sync_all()
-}
-
-/// Opens for reading and writing, making the file for its owner's eyes only.
-pub fn private() -> OpenOptions {
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).create(true).truncate(false).mode(0o600);
-    options
 }

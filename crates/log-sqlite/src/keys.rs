@@ -4,9 +4,9 @@ use riverrun_event::{KeyId, TenantId};
 use riverrun_log::{ApiKey, Error, Timestamp};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use crate::core::Core;
 use crate::failure::Fault;
 use crate::rows::{id_at, millis, optional_time_at, time_at};
+use crate::writer_state::WriterState;
 
 const COLUMNS: &str =
     "SELECT id, hash, tenant, scopes, label, created_at, expires_at, revoked_at, last_used_at FROM keys";
@@ -26,14 +26,14 @@ fn read(row: &Row<'_>) -> rusqlite::Result<ApiKey> {
     })
 }
 
-pub fn put(core: &mut Core, key: &ApiKey) -> Result<(), Fault> {
+pub fn put(writer: &mut WriterState, key: &ApiKey) -> Result<(), Fault> {
     if let Some(scope) = key.scopes.iter().find(|scope| scope.is_empty() || scope.contains(['\n', '\r'])) {
         return Err(Error::Invalid { what: format!("scope `{}`", scope.escape_debug()) }.into());
     }
     let sql = "INSERT OR REPLACE INTO keys
                (id, hash, tenant, scopes, label, created_at, expires_at, revoked_at, last_used_at)
                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
-    core.connection.prepare_cached(sql)?.execute(params![
+    writer.connection.prepare_cached(sql)?.execute(params![
         key.id.as_str(),
         &key.hash[..],
         key.tenant.as_str(),
@@ -57,13 +57,13 @@ pub fn list(connection: &Connection, tenant: Option<&TenantId>) -> rusqlite::Res
     connection.prepare_cached(&sql)?.query_map(params![tenant.map(TenantId::as_str)], read)?.collect()
 }
 
-pub fn revoke(core: &mut Core, id: &KeyId, at: Timestamp) -> Result<bool, Fault> {
+pub fn revoke(writer: &mut WriterState, id: &KeyId, at: Timestamp) -> Result<bool, Fault> {
     let sql = "UPDATE keys SET revoked_at = coalesce(revoked_at, ?2) WHERE id = ?1";
-    Ok(core.connection.prepare_cached(sql)?.execute(params![id.as_str(), millis(at)])? == 1)
+    Ok(writer.connection.prepare_cached(sql)?.execute(params![id.as_str(), millis(at)])? == 1)
 }
 
-pub fn touch(core: &mut Core, id: &KeyId, at: Timestamp) -> Result<(), Fault> {
+pub fn touch(writer: &mut WriterState, id: &KeyId, at: Timestamp) -> Result<(), Fault> {
     let sql = "UPDATE keys SET last_used_at = ?2 WHERE id = ?1";
-    core.connection.prepare_cached(sql)?.execute(params![id.as_str(), millis(at)])?;
+    writer.connection.prepare_cached(sql)?.execute(params![id.as_str(), millis(at)])?;
     Ok(())
 }

@@ -12,18 +12,24 @@
 mod backup;
 mod catalogue;
 mod checkpoint;
+mod checkpointer;
 mod commands;
-mod core;
+mod connection;
 mod credentials;
 mod deletions;
 mod directory;
+mod durability_mark;
+mod engine;
 mod examine;
 mod facts;
 mod failure;
+mod file;
+mod format;
 mod group;
-mod keeper;
+mod incarnation;
 mod keys;
 mod log;
+mod marks;
 mod options;
 mod pack;
 mod queue;
@@ -38,13 +44,16 @@ mod sessions;
 mod shared;
 mod shares;
 mod sidecar;
+mod signal;
 mod slot;
 mod standing;
+mod store;
 mod usage;
 mod verify;
 mod wal;
-mod witness;
+mod wal_guard;
 mod writer;
+mod writer_state;
 
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
@@ -52,19 +61,22 @@ use std::thread::{Builder, JoinHandle};
 
 use riverrun_log::Health;
 
-use crate::core::Core;
 use crate::directory::Directory;
 pub use crate::directory::STORE;
+use crate::engine::Engine;
 use crate::failure::{Severity, severity};
-use crate::keeper::Keeper;
 pub use crate::options::{OnFatal, OpenError, Options};
+use crate::queue::Queue;
 use crate::readers::Readers;
-use crate::shared::{Shared, lock};
+use crate::shared::Shared;
+use crate::signal::lock;
+use crate::wal_guard::WalGuard;
 use crate::writer::Writer;
+use crate::writer_state::WriterState;
 
 /// A log in a data directory.
 pub struct SqliteLog {
-    shared: Arc<Shared>,
+    engine: Arc<Engine>,
     readers: Readers,
     threads: Mutex<Vec<JoinHandle<()>>>,
     recovered: Option<String>,
@@ -82,7 +94,7 @@ impl SqliteLog {
         let store = directory.store();
         let grow = || directory.grow_wal(options.wal_bytes, options.reserve_bytes);
         let is_tight = directory.is_tight(options.wal_bytes);
-        let opened = || schema::open(&store, options.random.as_deref(), &found, &frames, is_tight, grow);
+        let opened = || store::open(&store, options.random.as_deref(), &found, &frames, is_tight, grow);
         let (is_full, opened) = match opened() {
             // A start writes a little; on a full disk that takes what was kept back for it.
             Err(OpenError::Store(error)) if severity(&error) == Severity::Full => {
@@ -92,15 +104,18 @@ impl SqliteLog {
             opened => (false, opened),
         };
         let (connection, incarnation) = opened?;
-        let keeper = Keeper::start(&directory, found.count, frames, options.wal_bytes);
-        let keeper =
-            keeper.map_err(|error| OpenError::Io { action: "write", path: directory.witness(), error })?;
+        let wal_guard = WalGuard::start(&directory, found.count, frames, options.wal_bytes);
+        let wal_guard = wal_guard.map_err(|error| OpenError::Io {
+            action: "write",
+            path: directory.durability_mark(),
+            error,
+        })?;
         directory.sync()?;
-        schema::limit(&connection, options.max_bytes)?;
+        connection::limit(&connection, options.max_bytes)?;
         if !is_full && !directory.take_reserve(options.reserve_bytes) {
             directory.take_last_reserve(options.reserve_bytes);
         }
-        let shared = Arc::new(Shared::new(options, directory, keeper, incarnation));
+        let shared = Arc::new(Shared::new(options, directory, wal_guard, incarnation));
         if is_full {
             // Until there is room again, only what frees space or ends work is taken.
             shared.set_health(Health::Full);
@@ -109,18 +124,19 @@ impl SqliteLog {
         shared.note_pages(found.wal.frames);
         let group = recover::load(&connection, &shared)?;
         usage::load(&connection, &shared)?;
-        let core = Core::new(connection, Arc::clone(&shared), group)?;
-        let checkpointer = schema::connect(&store)?;
-        let packer = schema::open_reader(&store)?;
-        let readers = Readers::start(&store, shared.options.readers)?;
-        let (for_checkpoint, for_pack) = (Arc::clone(&shared), Arc::clone(&shared));
+        let state = WriterState::new(connection, Arc::clone(&shared), group)?;
+        let engine = Arc::new(Engine { shared, queue: Queue::default() });
+        let checkpointer = connection::connect(&store)?;
+        let packer = connection::open_reader(&store)?;
+        let readers = Readers::start(&store, engine.options.readers)?;
+        let [for_writer, for_checkpoint, for_pack] = std::array::from_fn(|_| Arc::clone(&engine));
         let threads = vec![
-            start("log-writer", move || Writer::new(core).run())?,
-            start("log-checkpoint", move || checkpoint::run(&for_checkpoint, &checkpointer))?,
+            start("log-writer", move || Writer::new(state, for_writer).run())?,
+            start("log-checkpoint", move || checkpointer::run(&for_checkpoint, &checkpointer))?,
             start("log-pack", move || pack::run(&for_pack, &packer))?,
         ];
         Ok(Self {
-            shared,
+            engine,
             readers,
             threads: Mutex::new(threads),
             recovered: found.wal.torn,
@@ -135,7 +151,7 @@ impl SqliteLog {
 
     /// The space that is kept back for a full disk: less than asked for if the disk is small.
     pub fn reserve_bytes(&self) -> u64 {
-        self.shared.options.reserve_bytes
+        self.engine.options.reserve_bytes
     }
 
     /// What was missing and accepted as lost.
@@ -147,13 +163,13 @@ impl SqliteLog {
     /// commits what is queued. Its connection is the last to close, so that SQLite puts all pages in place.
     fn shut(&self) {
         let mut threads = lock(&self.threads);
-        self.shared.checkpoint.end();
-        self.shared.pack.end();
+        self.engine.checkpoint.end();
+        self.engine.pack.end();
         let writer = (!threads.is_empty()).then(|| threads.remove(0));
         threads.drain(..).for_each(|thread| drop(thread.join()));
         self.readers.close();
-        self.shared.queue.close();
-        lock(&self.shared.requests).clear();
+        self.engine.queue.close();
+        lock(&self.engine.requests).clear();
         if let Some(writer) = writer {
             let _ = writer.join();
         }

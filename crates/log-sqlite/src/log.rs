@@ -18,60 +18,62 @@ use riverrun_log::{
 };
 use rusqlite::Connection;
 
-use crate::core::Core;
+use crate::engine::Engine;
 use crate::failure::Fault;
 use crate::queue::Work;
 use crate::readers::plain;
 use crate::retire::Limit;
-use crate::shared::{Shared, lock};
+use crate::shared::Shared;
+use crate::signal::lock;
+use crate::writer_state::WriterState;
 use crate::{
-    SqliteLog, backup, catalogue, commands, credentials, deletions, keys, pack, read, retire, rows, schema,
-    sessions, shares, sidecar, usage, verify,
+    SqliteLog, backup, catalogue, commands, connection, credentials, deletions, keys, pack, read, retire,
+    rows, sessions, shares, sidecar, usage, verify,
 };
 
 impl SqliteLog {
     /// A change that makes more of what is stored: refused on a full disk.
     fn write<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&mut Core) -> Result<T, Fault> + Send + 'static,
+        work: impl FnOnce(&mut WriterState) -> Result<T, Fault> + Send + 'static,
     ) -> Ticket<T> {
-        self.shared.queue.submit(Urgency::Normal, work)
+        self.engine.queue.submit(Urgency::Normal, work)
     }
 
     /// A change that ends something: tried even on a full disk.
     fn write_reserved<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&mut Core) -> Result<T, Fault> + Send + 'static,
+        work: impl FnOnce(&mut WriterState) -> Result<T, Fault> + Send + 'static,
     ) -> Ticket<T> {
-        self.shared.queue.submit(Urgency::Reserved, work)
+        self.engine.queue.submit(Urgency::Reserved, work)
     }
 
     fn ask<T: Send + 'static>(
         &self,
         question: impl FnOnce(&Connection, &Shared) -> Result<T, Fault> + Send + 'static,
     ) -> Ticket<T> {
-        let shared = Arc::clone(&self.shared);
-        self.readers.ask(move |connection| question(connection, &shared))
+        let engine = Arc::clone(&self.engine);
+        self.readers.ask(move |connection| question(connection, &engine))
     }
 
     /// Work for the packing thread. What several of them ask of the writer is waited for together.
     fn request<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&Connection, &Arc<Shared>) -> Result<Ticket<T>, Error> + Send + 'static,
+        work: impl FnOnce(&Connection, &Engine) -> Result<Ticket<T>, Error> + Send + 'static,
     ) -> Ticket<T> {
         let (promise, ticket) = Ticket::pending();
-        let shared = Arc::clone(&self.shared);
-        let mut requests = lock(&self.shared.requests);
+        let engine = Arc::clone(&self.engine);
+        let mut requests = lock(&self.engine.requests);
         // Under the lock: closing clears the requests after it closed the queue, so none is left behind.
-        if self.shared.queue.is_closed() {
+        if self.engine.queue.is_closed() {
             return Ticket::ready(Err(Error::Closed));
         }
         requests.push_back(Box::new(move |connection| {
-            let asked = work(connection, &shared);
+            let asked = work(connection, &engine);
             Box::new(move || promise.resolve(asked.and_then(Ticket::wait)))
         }));
         drop(requests);
-        self.shared.pack.raise();
+        self.engine.pack.raise();
         ticket
     }
 
@@ -80,11 +82,11 @@ impl SqliteLog {
         &self,
         work: impl FnOnce(&Path) -> Result<T, Error> + Send + 'static,
     ) -> Ticket<T> {
-        if self.shared.queue.is_closed() {
+        if self.engine.queue.is_closed() {
             return Ticket::ready(Err(Error::Closed));
         }
         let (promise, ticket) = Ticket::pending();
-        let store = self.shared.directory.store();
+        let store = self.engine.directory.store();
         let thread = std::thread::Builder::new().name("log-apart".to_owned());
         // If no thread can be had, the promise is dropped and the ticket says so.
         let _ = thread.spawn(move || promise.resolve(work(&store)));
@@ -98,36 +100,36 @@ impl ShardLeases for SqliteLog {
     }
     fn acquire(&self, shard: Shard, owner: &OwnerId, ttl: Duration) -> Ticket<Lease> {
         let owner = owner.clone();
-        self.write_reserved(move |core| sessions::acquire(core, shard, &owner, ttl))
+        self.write_reserved(move |writer| sessions::acquire(writer, shard, &owner, ttl))
     }
     fn renew(&self, lease: &Lease, ttl: Duration) -> Ticket<Lease> {
         let lease = lease.clone();
-        self.write_reserved(move |core| sessions::renew(core, &lease, ttl))
+        self.write_reserved(move |writer| sessions::renew(writer, &lease, ttl))
     }
     fn release(&self, lease: &Lease) -> Ticket<()> {
         let lease = lease.clone();
-        self.write_reserved(move |core| sessions::release(core, &lease))
+        self.write_reserved(move |writer| sessions::release(writer, &lease))
     }
 }
 
 impl EventStore for SqliteLog {
     fn append(&self, append: Append) -> Ticket<Appended> {
         let (promise, ticket) = Ticket::pending();
-        self.shared.queue.push(Work::Append(Box::new(append), promise));
+        self.engine.queue.push(Work::Append(Box::new(append), promise));
         ticket
     }
     fn read(&self, key: &SessionKey, after: Sequence, max_bytes: usize) -> Ticket<Vec<Chunk>> {
-        if self.shared.queue.is_closed() {
+        if self.engine.queue.is_closed() {
             return Ticket::ready(Err(Error::Closed));
         }
-        if let Some(answer) = read::from_memory(&self.shared, key, after, max_bytes) {
+        if let Some(answer) = read::from_memory(&self.engine, key, after, max_bytes) {
             return Ticket::ready(answer);
         }
         let key = key.clone();
         self.ask(move |connection, shared| read::from_store(connection, shared, &key, after, max_bytes))
     }
     fn head(&self, key: &SessionKey) -> Ticket<Option<SessionHead>> {
-        if let Some(slot) = self.shared.slots.get(key) {
+        if let Some(slot) = self.engine.slots.get(key) {
             return Ticket::ready(Ok(Some(slot.lock().head)));
         }
         let key = key.clone();
@@ -140,7 +142,7 @@ impl EventStore for SqliteLog {
         })
     }
     fn id_origins(&self, key: &SessionKey) -> Ticket<Vec<IdOrigin>> {
-        if !self.shared.has_origins.load(std::sync::atomic::Ordering::Relaxed) {
+        if !self.engine.has_origins.load(std::sync::atomic::Ordering::Relaxed) {
             return Ticket::ready(Ok(Vec::new()));
         }
         let key = key.clone();
@@ -155,17 +157,17 @@ impl EventStore for SqliteLog {
         })
     }
     fn set_listener(&self, listener: Listener) {
-        *self.shared.listener.write().unwrap_or_else(PoisonError::into_inner) = Some(listener);
+        *self.engine.listener.write().unwrap_or_else(PoisonError::into_inner) = Some(listener);
     }
     fn seal(&self, key: &SessionKey, through: Sequence) -> Ticket<Sealed> {
         let key = key.clone();
-        self.request(move |connection, shared| pack::seal(connection, shared, &key, through))
+        self.request(move |connection, engine| pack::seal(connection, engine, &key, through))
     }
     fn retire(&self, key: &SessionKey, through: Sequence, older_than: Option<Timestamp>) -> Ticket<Sequence> {
         let key = key.clone();
         let limit = Limit { through, older_than };
-        self.request(move |connection, shared| {
-            retire::retire(connection, shared, &key, limit).map_err(Fault::into_error)
+        self.request(move |connection, engine| {
+            retire::retire(connection, engine, &key, limit).map_err(Fault::into_error)
         })
     }
 }
@@ -175,7 +177,7 @@ impl BlobStore for SqliteLog {
         let tenant = tenant.clone();
         // Hashed by the caller: the writer's time is everybody's.
         let reference = BlobRef::of(&blob.bytes);
-        self.write(move |core| sidecar::put_blob(core, &tenant, &blob, &reference))
+        self.write(move |writer| sidecar::put_blob(writer, &tenant, &blob, &reference))
     }
     fn blob(&self, tenant: &TenantId, reference: &BlobRef) -> Ticket<Option<Blob>> {
         let (tenant, reference) = (tenant.clone(), reference.clone());
@@ -192,7 +194,7 @@ impl BlobStore for SqliteLog {
             Err(error) => return Ticket::ready(Err(error)),
         };
         let hash = sidecar::hash(&snapshot.bytes);
-        self.write(move |core| sidecar::put_snapshot(core, &key, snapshot.sequence, hash, &packed))
+        self.write(move |writer| sidecar::put_snapshot(writer, &key, snapshot.sequence, hash, &packed))
     }
     fn snapshot(&self, key: &SessionKey, at_or_before: Sequence) -> Ticket<SnapshotFound> {
         let key = key.clone();
@@ -204,7 +206,7 @@ impl BlobStore for SqliteLog {
             Ok(packed) => packed,
             Err(error) => return Ticket::ready(Err(error)),
         };
-        self.write(move |core| sidecar::put_sealed_turn(core, &key, &turn, &packed))
+        self.write(move |writer| sidecar::put_sealed_turn(writer, &key, &turn, &packed))
     }
     fn sealed_turn(&self, key: &SessionKey, turn: &TurnId) -> Ticket<Option<SealedTurn>> {
         let (key, turn) = (key.clone(), turn.clone());
@@ -229,7 +231,7 @@ impl BlobStore for SqliteLog {
 impl Catalogue for SqliteLog {
     fn create_session(&self, key: &SessionKey, new: NewSession) -> Ticket<Created> {
         let key = key.clone();
-        self.write(move |core| sessions::create(core, &key, new))
+        self.write(move |writer| sessions::create(writer, &key, new))
     }
     fn session(&self, key: &SessionKey) -> Ticket<Option<SessionRecord>> {
         let key = key.clone();
@@ -240,18 +242,18 @@ impl Catalogue for SqliteLog {
     }
     fn delete_session(&self, key: &SessionKey) -> Ticket<bool> {
         let key = key.clone();
-        self.write_reserved(move |core| sessions::delete(core, &key))
+        self.write_reserved(move |writer| sessions::delete(writer, &key))
     }
     fn note_deletion(&self, key: &SessionKey, at: Timestamp) -> Ticket<()> {
         let key = key.clone();
-        self.write_reserved(move |core| deletions::note(core, &key, at))
+        self.write_reserved(move |writer| deletions::note(writer, &key, at))
     }
     fn deleted_at(&self, key: &SessionKey) -> Ticket<Option<Timestamp>> {
         let key = key.clone();
         self.ask(move |connection, _| plain(deletions::find(connection, &key)))
     }
     fn drop_deletions(&self, before: Timestamp) -> Ticket<u64> {
-        self.write_reserved(move |core| deletions::drop_old(core, before))
+        self.write_reserved(move |writer| deletions::drop_old(writer, before))
     }
     fn action(&self, key: &SessionKey, action: &ActionId) -> Ticket<Option<ActionRecord>> {
         let (key, action) = (key.clone(), action.clone());
@@ -282,8 +284,8 @@ impl Catalogue for SqliteLog {
     fn put_share(&self, share: Share) -> Ticket<()> {
         // A revocation must work on a full disk.
         match share.revoked_at {
-            Some(_) => self.write_reserved(move |core| shares::put(core, &share)),
-            None => self.write(move |core| shares::put(core, &share)),
+            Some(_) => self.write_reserved(move |writer| shares::put(writer, &share)),
+            None => self.write(move |writer| shares::put(writer, &share)),
         }
     }
     fn share(&self, id: &ShareId) -> Ticket<Option<Share>> {
@@ -298,7 +300,10 @@ impl Catalogue for SqliteLog {
 
 impl CommandStore for SqliteLog {
     fn enqueue(&self, command: NewCommand) -> Ticket<Enqueued> {
-        self.write(move |core| commands::enqueue(core, command))
+        self.write(move |writer| {
+            let session = writer.session(&command.key)?;
+            commands::enqueue(&writer.connection, session, command)
+        })
     }
     fn pending_commands(&self, key: Option<&SessionKey>) -> Ticket<Vec<Command>> {
         let key = key.cloned();
@@ -310,21 +315,27 @@ impl CommandStore for SqliteLog {
     }
     fn complete_command(&self, key: &SessionKey, id: &CommandId, outcome: Bytes) -> Ticket<()> {
         let (key, id) = (key.clone(), id.clone());
-        self.write_reserved(move |core| commands::complete(core, &key, &id, &outcome))
+        self.write_reserved(move |writer| {
+            let session = writer.session(&key)?;
+            commands::complete(&writer.connection, session, &id, &outcome)
+        })
     }
     fn remember(&self, record: IdempotencyRecord) -> Ticket<Remembered> {
-        self.write(move |core| commands::remember(core, record))
+        self.write(move |writer| {
+            let now = writer.shared.options.clock.now();
+            commands::remember(&writer.connection, record, now)
+        })
     }
     fn remembered(&self, tenant: &TenantId, scope: &str) -> Ticket<Option<IdempotencyRecord>> {
         let (tenant, scope) = (tenant.clone(), scope.to_owned());
-        let now = self.shared.options.clock.now();
+        let now = self.engine.options.clock.now();
         self.ask(move |connection, _| plain(commands::answer(connection, &tenant, &scope, now)))
     }
 }
 
 impl KeyStore for SqliteLog {
     fn put_key(&self, key: ApiKey) -> Ticket<()> {
-        self.write(move |core| keys::put(core, &key))
+        self.write(move |writer| keys::put(writer, &key))
     }
     fn key(&self, id: &KeyId) -> Ticket<Option<ApiKey>> {
         let id = id.clone();
@@ -336,24 +347,24 @@ impl KeyStore for SqliteLog {
     }
     fn revoke_key(&self, id: &KeyId, at: Timestamp) -> Ticket<bool> {
         let id = id.clone();
-        self.write_reserved(move |core| keys::revoke(core, &id, at))
+        self.write_reserved(move |writer| keys::revoke(writer, &id, at))
     }
     fn touch_key(&self, id: &KeyId, at: Timestamp) -> Ticket<()> {
         let id = id.clone();
-        self.write(move |core| keys::touch(core, &id, at))
+        self.write(move |writer| keys::touch(writer, &id, at))
     }
     fn put_credential(&self, credential: Credential) -> Ticket<()> {
         // A revocation must work on a full disk.
         match credential.revoked_at {
-            Some(_) => self.write_reserved(move |core| credentials::put(core, &credential)),
-            None => self.write(move |core| credentials::put(core, &credential)),
+            Some(_) => self.write_reserved(move |writer| credentials::put(writer, &credential)),
+            None => self.write(move |writer| credentials::put(writer, &credential)),
         }
     }
     fn credentials(&self, after: u64) -> Ticket<Vec<(u64, Credential)>> {
         self.ask(move |connection, _| plain(credentials::list(connection, after)))
     }
     fn drop_credentials(&self, expired_before: Timestamp) -> Ticket<u64> {
-        self.write(move |core| credentials::drop_expired(core, expired_before))
+        self.write(move |writer| credentials::drop_expired(writer, expired_before))
     }
 }
 
@@ -365,16 +376,16 @@ impl Maintenance for SqliteLog {
         self.ask(move |connection, _| plain(rows::noted_time(connection)))
     }
     fn note_time(&self, time: Timestamp) -> Ticket<()> {
-        self.write_reserved(move |core| Ok(rows::note_time(&core.connection, time)?))
+        self.write_reserved(move |writer| Ok(rows::note_time(&writer.connection, time)?))
     }
     fn set_quotas(&self, quotas: StorageQuotas) {
-        *self.shared.quotas.write().unwrap_or_else(PoisonError::into_inner) = quotas;
+        *self.engine.quotas.write().unwrap_or_else(PoisonError::into_inner) = quotas;
     }
     fn usage(&self, tenant: Option<&TenantId>) -> Ticket<Vec<(TenantId, Usage)>> {
-        if self.shared.queue.is_closed() {
+        if self.engine.queue.is_closed() {
             return Ticket::ready(Err(Error::Closed));
         }
-        Ticket::ready(Ok(usage::of(&self.shared, tenant)))
+        Ticket::ready(Ok(usage::of(&self.engine, tenant)))
     }
     fn backup(&self, to: &Path) -> Ticket<()> {
         let to = to.to_owned();
@@ -382,7 +393,7 @@ impl Maintenance for SqliteLog {
     }
     fn verify(&self) -> Ticket<Verification> {
         self.apart(move |store| {
-            let checked = schema::open_reader(store).and_then(|connection| verify::run(&connection));
+            let checked = connection::open_reader(store).and_then(|connection| verify::run(&connection));
             checked.map_err(|error| Fault::from(error).into_error())
         })
     }
@@ -390,7 +401,7 @@ impl Maintenance for SqliteLog {
         self.ask(move |connection, shared| plain(stats(connection, shared)))
     }
     fn health(&self) -> Health {
-        self.shared.health()
+        self.engine.health()
     }
     fn close(&self) -> Ticket<()> {
         self.shut();

@@ -13,12 +13,13 @@ use riverrun_log::seeded::{self, Bug};
 use riverrun_log::{Chain, Chunk, Error, Sealed, SessionKey, Ticket, Urgency, UsageChange};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use crate::core::Core;
+use crate::engine::Engine;
 use crate::failure::Fault;
 use crate::rows::{self, blob_at};
 use crate::segment::{self, LinkColumn, SMALL_BYTES, Segment, number, sequence_at};
-use crate::shared::{Shared, lock};
+use crate::signal::lock;
 use crate::slot::{Slot, State};
+use crate::writer_state::WriterState;
 
 const PERIOD: Duration = Duration::from_secs(5);
 /// Sessions whose segments are inserted in one commit.
@@ -28,12 +29,12 @@ const DELETE_BYTES: usize = 2 << 20;
 /// Smaller pieces of one session would be packed again and again.
 const SMALLEST_PIECE: u64 = 1 << 20;
 
-pub fn run(shared: &Arc<Shared>, connection: &Connection) {
-    while shared.pack.wait(PERIOD) {
+pub fn run(engine: &Engine, connection: &Connection) {
+    while engine.pack.wait(PERIOD) {
         let mut asked = false;
         loop {
             let requests: Vec<_> = {
-                let mut waiting = lock(&shared.requests);
+                let mut waiting = lock(&engine.requests);
                 let count = waiting.len().min(BATCH);
                 waiting.drain(..count).collect()
             };
@@ -44,60 +45,60 @@ pub fn run(shared: &Arc<Shared>, connection: &Connection) {
             answers.into_iter().for_each(|answer| answer());
             asked = true;
         }
-        if shared.failure().is_some() {
+        if engine.failure().is_some() {
             continue;
         }
-        let erase = shared.erase.swap(false, Ordering::Relaxed).then(|| shared.newest_group()).flatten();
+        let erase = engine.erase.swap(false, Ordering::Relaxed).then(|| engine.newest_group()).flatten();
         // What could not be packed or deleted now is tried again.
-        let _ = match erase.or_else(|| shared.excess()) {
-            Some(through) => pack_groups(connection, shared, through),
-            None if asked => trim(shared),
+        let _ = match erase.or_else(|| engine.excess()) {
+            Some(through) => pack_groups(connection, engine, through),
+            None if asked => trim(engine),
             None => Ok(()),
         };
     }
 }
 
 /// Packs every live chunk of the groups up to `through` and deletes these groups.
-fn pack_groups(connection: &Connection, shared: &Arc<Shared>, through: i64) -> Result<(), Error> {
-    for batch in shared.slots.all().chunks(BATCH) {
+fn pack_groups(connection: &Connection, engine: &Engine, through: i64) -> Result<(), Error> {
+    for batch in engine.slots.all().chunks(BATCH) {
         let mut tickets = Vec::new();
         for slot in batch {
             let wanted = |_: &Chunk, group: i64| group <= through;
-            tickets.extend(pack_slot(connection, shared, slot, wanted)?);
+            tickets.extend(pack_slot(connection, engine, slot, wanted)?);
         }
         for ticket in tickets {
             ticket.wait()?;
         }
     }
-    trim(shared)?;
+    trim(engine)?;
     // A group that is still needed is kept on disk only: it must not keep the packing thread busy.
-    shared.drop_groups(through);
+    engine.drop_groups(through);
     Ok(())
 }
 
 /// Deletes the oldest groups, up to the first that holds a live chunk.
-fn trim(shared: &Arc<Shared>) -> Result<(), Error> {
+fn trim(engine: &Engine) -> Result<(), Error> {
     // Asked before the slots: the chunks of this group and all before it are in their slots already.
-    let Some(newest) = shared.newest_group() else { return Ok(()) };
+    let Some(newest) = engine.newest_group() else { return Ok(()) };
     let needed = |slot: Arc<Slot>| {
         let state = slot.lock();
         // A damaged session keeps all groups: they hold what is left of it.
         if state.is_damaged { Some(0) } else { state.live.front().map(|live| live.group) }
     };
-    let oldest_needed = shared.slots.all().into_iter().filter_map(needed).min();
+    let oldest_needed = engine.slots.all().into_iter().filter_map(needed).min();
     let through = oldest_needed.map_or(newest, |group| newest.min(group - 1));
-    if through > 0 && shared.has_group_up_to(through) {
-        delete_groups(shared, through)?;
-        shared.drop_groups(through);
+    if through > 0 && engine.has_group_up_to(through) {
+        delete_groups(engine, through)?;
+        engine.drop_groups(through);
     }
     Ok(())
 }
 
-fn delete_groups(shared: &Arc<Shared>, through: i64) -> Result<(), Error> {
-    for part in shared.parts(through, DELETE_BYTES) {
-        let deleted = shared.queue.submit(Urgency::Reserved, move |core| {
+fn delete_groups(engine: &Engine, through: i64) -> Result<(), Error> {
+    for part in engine.parts(through, DELETE_BYTES) {
+        let deleted = engine.queue.submit(Urgency::Reserved, move |writer| {
             let sql = "DELETE FROM groups WHERE number <= ?1";
-            Ok(core.connection.prepare_cached(sql)?.execute(params![part])?)
+            Ok(writer.connection.prepare_cached(sql)?.execute(params![part])?)
         });
         deleted.wait()?;
     }
@@ -107,17 +108,17 @@ fn delete_groups(shared: &Arc<Shared>, through: i64) -> Result<(), Error> {
 /// Packs one session's chunks up to `through`.
 pub fn seal(
     connection: &Connection,
-    shared: &Arc<Shared>,
+    engine: &Engine,
     key: &SessionKey,
     through: Sequence,
 ) -> Result<Ticket<Sealed>, Error> {
     let nothing = || Ticket::ready(Ok(Sealed::default()));
-    let Some(slot) = shared.slots.get(key) else {
+    let Some(slot) = engine.slots.get(key) else {
         let number = rows::number(connection, key).map_err(|error| Fault::from(error).into_error())?;
         return number.map(|_| nothing()).ok_or_else(|| Error::NoSession(key.session.clone()));
     };
     let wanted = |chunk: &Chunk, _: i64| chunk.last() <= through;
-    Ok(pack_slot(connection, shared, &slot, wanted)?.unwrap_or_else(nothing))
+    Ok(pack_slot(connection, engine, &slot, wanted)?.unwrap_or_else(nothing))
 }
 
 /// The live chunks from the packed part on, as far as they follow each other and are wanted, up to `most` bytes; and
@@ -144,12 +145,12 @@ fn choose(state: &State, wanted: impl Fn(&Chunk, i64) -> bool, most: u64) -> (Ve
 /// One commit takes no more than the write-ahead file holds: that file must not grow, least of all on a full disk.
 fn pack_slot(
     connection: &Connection,
-    shared: &Arc<Shared>,
+    engine: &Engine,
     slot: &Arc<Slot>,
     wanted: impl Fn(&Chunk, i64) -> bool,
 ) -> Result<Option<Ticket<Sealed>>, Error> {
     let mut done = Sealed::default();
-    while let Some((ticket, is_last)) = pack_piece(connection, shared, slot, &wanted)? {
+    while let Some((ticket, is_last)) = pack_piece(connection, engine, slot, &wanted)? {
         if is_last && done.chunks == 0 {
             return Ok(Some(ticket));
         }
@@ -168,11 +169,11 @@ fn pack_slot(
 /// One commit of it, and whether it was the last.
 fn pack_piece(
     connection: &Connection,
-    shared: &Arc<Shared>,
+    engine: &Engine,
     slot: &Arc<Slot>,
     wanted: impl Fn(&Chunk, i64) -> bool,
 ) -> Result<Option<(Ticket<Sealed>, bool)>, Error> {
-    let most = (shared.options.wal_bytes / 2).max(SMALLEST_PIECE);
+    let most = (engine.options.wal_bytes / 2).max(SMALLEST_PIECE);
     let (before, first_available, (chosen, is_last)) = {
         let state = slot.lock();
         (state.packed, state.head.first_available, choose(&state, wanted, most))
@@ -196,7 +197,7 @@ fn pack_piece(
     let (key, number, live) = (slot.key.clone(), slot.number, sealed.bytes_before);
     let packed = Packed { key, number, before, after, replaced, live, segments };
     // It writes before it frees: on a full disk that room is for what ends work.
-    let stored = shared.queue.submit(Urgency::Normal, move |core| packed.store(core).map(|()| sealed));
+    let stored = engine.queue.submit(Urgency::Normal, move |writer| packed.store(writer).map(|()| sealed));
     Ok(Some((stored, is_last)))
 }
 
@@ -228,8 +229,8 @@ struct Packed {
 }
 
 impl Packed {
-    fn store(self, core: &mut Core) -> Result<(), Fault> {
-        let Some(slot) = core.slot(&self.key)?.filter(|slot| slot.number == self.number) else {
+    fn store(self, writer: &mut WriterState) -> Result<(), Fault> {
+        let Some(slot) = writer.slot(&self.key)?.filter(|slot| slot.number == self.number) else {
             return Ok(());
         };
         if slot.lock().packed != self.before {
@@ -239,23 +240,23 @@ impl Packed {
         if self.replaced {
             let sql = "DELETE FROM segments WHERE session = ?1 AND last = ?2 RETURNING raw_bytes";
             let parameters = params![self.number, number(self.before.last)];
-            let replaced = core.connection.prepare_cached(sql)?.query_row(parameters, |row| row.get(0));
+            let replaced = writer.connection.prepare_cached(sql)?.query_row(parameters, |row| row.get(0));
             packed_bytes -= replaced.optional()?.unwrap_or(0_i64);
         }
         for segment in &self.segments {
-            segment::insert(&core.connection, self.number, segment)?;
+            segment::insert(&writer.connection, self.number, segment)?;
             packed_bytes += segment.raw_bytes as i64;
         }
         let sql = "UPDATE heads SET packed_last = ?2, packed_link = ?3, packed_bytes = packed_bytes + ?4
                    WHERE session = ?1";
         let parameters =
             params![self.number, number(self.after.last), LinkColumn(self.after.link), packed_bytes];
-        core.connection.prepare_cached(sql)?.execute(parameters)?;
+        writer.connection.prepare_cached(sql)?.execute(parameters)?;
         let log_bytes = packed_bytes - self.live as i64;
-        core.change_usage(&self.key.tenant, UsageChange { log_bytes, ..UsageChange::default() });
+        writer.change_usage(&self.key.tenant, UsageChange { log_bytes, ..UsageChange::default() });
         let after = self.after;
-        core.after_commit(move || slot.lock().pack_through(after));
-        core.let_rest(&self.key, after.last);
+        writer.after_commit(move || slot.lock().pack_through(after));
+        writer.let_rest(&self.key, after.last);
         Ok(())
     }
 }

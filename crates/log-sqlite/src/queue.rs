@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use riverrun_log::{Append, Appended, Error, Promise, Ticket, Urgency};
 
-use crate::core::Core;
 use crate::failure::Fault;
+use crate::writer_state::WriterState;
 
 pub enum Work {
     Append(Box<Append>, Promise<Appended>),
@@ -18,7 +18,7 @@ pub enum Work {
 pub trait Job: Send {
     fn urgency(&self) -> Urgency;
     /// Runs it. Once it succeeded, the answer is kept until the commit.
-    fn run(&mut self, core: &mut Core) -> Result<(), Fault>;
+    fn run(&mut self, writer: &mut WriterState) -> Result<(), Fault>;
     /// Answers: what it came to, or why there was no commit.
     fn answer(self: Box<Self>, failed: Option<Error>);
 }
@@ -30,14 +30,14 @@ struct Operation<T, F> {
     promise: Promise<T>,
 }
 
-impl<T: Send, F: FnOnce(&mut Core) -> Result<T, Fault> + Send> Job for Operation<T, F> {
+impl<T: Send, F: FnOnce(&mut WriterState) -> Result<T, Fault> + Send> Job for Operation<T, F> {
     fn urgency(&self) -> Urgency {
         self.urgency
     }
 
-    fn run(&mut self, core: &mut Core) -> Result<(), Fault> {
+    fn run(&mut self, writer: &mut WriterState) -> Result<(), Fault> {
         if let Some(work) = self.work.take() {
-            self.value = Some(work(core)?);
+            self.value = Some(work(writer)?);
         }
         Ok(())
     }
@@ -100,7 +100,7 @@ impl Queue {
     pub fn submit<T, F>(&self, urgency: Urgency, work: F) -> Ticket<T>
     where
         T: Send + 'static,
-        F: FnOnce(&mut Core) -> Result<T, Fault> + Send + 'static,
+        F: FnOnce(&mut WriterState) -> Result<T, Fault> + Send + 'static,
     {
         let (promise, ticket) = Ticket::pending();
         self.push(Work::Job(Box::new(Operation { urgency, work: Some(work), value: None, promise })));

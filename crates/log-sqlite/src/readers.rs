@@ -8,9 +8,9 @@ use std::thread::JoinHandle;
 use riverrun_log::{Error, Ticket};
 use rusqlite::Connection;
 
+use crate::connection;
 use crate::failure::{Fault, to_error};
-use crate::schema;
-use crate::shared::lock;
+use crate::signal::lock;
 
 type Question = Box<dyn FnOnce(&Connection) + Send>;
 
@@ -30,7 +30,7 @@ impl Readers {
         let inner = Arc::new(Inner::default());
         let mut threads = Vec::new();
         for n in 0..count.max(1) {
-            let connection = schema::open_reader(path)?;
+            let connection = connection::open_reader(path)?;
             let inner = Arc::clone(&inner);
             let thread = std::thread::Builder::new().name(format!("log-reader-{n}"));
             let thread = thread.spawn(move || inner.answer_all(&connection));

@@ -1,18 +1,16 @@
 //! Retention: a session's beginning moves forward, never back.
 
-use std::sync::Arc;
-
 use riverrun_event::Sequence;
 use riverrun_log::seeded::{self, Bug};
 use riverrun_log::{Chain, Chunk, Error, SessionKey, Ticket, Timestamp, Urgency, UsageChange};
 use rusqlite::{Connection, params};
 
-use crate::core::Core;
+use crate::engine::Engine;
 use crate::failure::Fault;
 use crate::rows::{self, blob_at, time_at};
 use crate::segment::{LinkColumn, link_at, number, sequence_at, unpack};
-use crate::shared::Shared;
 use crate::slot::State;
+use crate::writer_state::WriterState;
 
 /// What may go.
 #[derive(Clone, Copy)]
@@ -49,12 +47,12 @@ fn is_finished(connection: &Connection, session: i64) -> rusqlite::Result<bool> 
 
 pub fn retire(
     connection: &Connection,
-    shared: &Arc<Shared>,
+    engine: &Engine,
     key: &SessionKey,
     limit: Limit,
 ) -> Result<Ticket<Sequence>, Fault> {
-    let row = rows::head(connection, key, shared)?.ok_or_else(|| Error::NoSession(key.session.clone()))?;
-    let slot = shared.slots.get(key).filter(|slot| slot.number == row.number);
+    let row = rows::head(connection, key, engine)?.ok_or_else(|| Error::NoSession(key.session.clone()))?;
+    let slot = engine.slots.get(key).filter(|slot| slot.number == row.number);
     let state = slot.map_or_else(|| row.state, |slot| slot.lock().clone());
     let first_available = state.head.first_available;
     if !is_finished(connection, row.number)? {
@@ -65,7 +63,7 @@ pub fn retire(
         return Ok(Ticket::ready(Ok(first_available)));
     };
     let key = key.clone();
-    Ok(shared.queue.submit(Urgency::Reserved, move |core| store(core, &key, row.number, base)))
+    Ok(engine.queue.submit(Urgency::Reserved, move |writer| store(writer, &key, row.number, base)))
 }
 
 /// The last chunk that may go, or None if none may.
@@ -99,11 +97,11 @@ fn new_base(
     Ok((base.last > Sequence::ZERO).then_some(base))
 }
 
-fn store(core: &mut Core, key: &SessionKey, session: i64, base: Chain) -> Result<Sequence, Fault> {
-    let slot = core.slot(key)?.filter(|slot| slot.number == session);
+fn store(writer: &mut WriterState, key: &SessionKey, session: i64, base: Chain) -> Result<Sequence, Fault> {
+    let slot = writer.slot(key)?.filter(|slot| slot.number == session);
     let slot = slot.ok_or_else(|| Error::NoSession(key.session.clone()))?;
     // Something may have been opened since the chunks were chosen.
-    if !is_finished(&core.connection, session)? {
+    if !is_finished(&writer.connection, session)? {
         return Ok(slot.lock().head.first_available);
     }
     let first_available = base.last.next().unwrap_or(Sequence::MAX);
@@ -115,10 +113,10 @@ fn store(core: &mut Core, key: &SessionKey, session: i64, base: Chain) -> Result
     let packed = if base.last > packed.last { base } else { packed };
     let sql = "SELECT coalesce(sum(raw_bytes), 0) FROM segments WHERE session = ?1 AND last <= ?2";
     let parameters = params![session, number(base.last)];
-    let packed_bytes: i64 = core.connection.prepare_cached(sql)?.query_row(parameters, |row| row.get(0))?;
+    let packed_bytes: i64 = writer.connection.prepare_cached(sql)?.query_row(parameters, |row| row.get(0))?;
     let sql = "UPDATE heads SET first_available = ?2, base_link = ?3, packed_last = ?4, packed_link = ?5,
                packed_bytes = packed_bytes - ?6 WHERE session = ?1";
-    core.connection.prepare_cached(sql)?.execute(params![
+    writer.connection.prepare_cached(sql)?.execute(params![
         session,
         number(first_available),
         LinkColumn(base.link),
@@ -127,10 +125,10 @@ fn store(core: &mut Core, key: &SessionKey, session: i64, base: Chain) -> Result
         packed_bytes
     ])?;
     let sql = "DELETE FROM segments WHERE session = ?1 AND last <= ?2";
-    core.connection.prepare_cached(sql)?.execute(params![session, number(base.last)])?;
+    writer.connection.prepare_cached(sql)?.execute(params![session, number(base.last)])?;
     let log_bytes = -(packed_bytes + live);
-    core.change_usage(&key.tenant, UsageChange { log_bytes, ..UsageChange::default() });
-    core.after_commit(move || {
+    writer.change_usage(&key.tenant, UsageChange { log_bytes, ..UsageChange::default() });
+    writer.after_commit(move || {
         let mut state = slot.lock();
         state.head.first_available = first_available;
         state.pack_through(packed);

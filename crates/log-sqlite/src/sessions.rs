@@ -12,10 +12,10 @@ use riverrun_log::{
 };
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use crate::core::Core;
 use crate::failure::Fault;
 use crate::rows::{id_at, millis, time_at};
 use crate::segment::{LinkColumn, number};
+use crate::writer_state::WriterState;
 use crate::{catalogue, deletions, facts, schema, shares};
 
 fn held(connection: &Connection, shard: Shard) -> rusqlite::Result<Option<(OwnerId, Timestamp)>> {
@@ -24,33 +24,38 @@ fn held(connection: &Connection, shard: Shard) -> rusqlite::Result<Option<(Owner
     connection.prepare_cached(sql)?.query_row(params![shard.0], read).optional()
 }
 
-pub fn acquire(core: &mut Core, shard: Shard, owner: &OwnerId, ttl: Duration) -> Result<Lease, Fault> {
-    let now = core.shared.options.clock.now();
+pub fn acquire(
+    writer: &mut WriterState,
+    shard: Shard,
+    owner: &OwnerId,
+    ttl: Duration,
+) -> Result<Lease, Fault> {
+    let now = writer.shared.options.clock.now();
     if let Some((owner, expires)) =
-        held(&core.connection, shard)?.filter(|(held_by, expires)| held_by != owner && *expires > now)
+        held(&writer.connection, shard)?.filter(|(held_by, expires)| held_by != owner && *expires > now)
     {
         return Err(Error::LeaseHeld { owner, expires }.into());
     }
-    let epoch = Epoch(core.epoch.0 + 1);
+    let epoch = Epoch(writer.epoch.0 + 1);
     let expires = now.plus(ttl);
     let sql = "INSERT OR REPLACE INTO leases (shard, epoch, owner, expires) VALUES (?1, ?2, ?3, ?4)";
-    core.connection.prepare_cached(sql)?.execute(params![
+    writer.connection.prepare_cached(sql)?.execute(params![
         shard.0,
         epoch.0 as i64,
         owner.as_str(),
         millis(expires)
     ])?;
-    core.epoch = epoch;
+    writer.epoch = epoch;
     Ok(Lease { shard, epoch, owner: owner.clone(), expires })
 }
 
-pub fn renew(core: &mut Core, lease: &Lease, ttl: Duration) -> Result<Lease, Fault> {
-    if lease.epoch != core.epoch {
-        return Err(Error::Fenced { used: lease.epoch, current: core.epoch }.into());
+pub fn renew(writer: &mut WriterState, lease: &Lease, ttl: Duration) -> Result<Lease, Fault> {
+    if lease.epoch != writer.epoch {
+        return Err(Error::Fenced { used: lease.epoch, current: writer.epoch }.into());
     }
-    let expires = core.shared.options.clock.now().plus(ttl);
+    let expires = writer.shared.options.clock.now().plus(ttl);
     let sql = "UPDATE leases SET owner = ?2, expires = ?3 WHERE shard = ?1";
-    core.connection.prepare_cached(sql)?.execute(params![
+    writer.connection.prepare_cached(sql)?.execute(params![
         lease.shard.0,
         lease.owner.as_str(),
         millis(expires)
@@ -58,24 +63,24 @@ pub fn renew(core: &mut Core, lease: &Lease, ttl: Duration) -> Result<Lease, Fau
     Ok(Lease { expires, ..lease.clone() })
 }
 
-pub fn release(core: &mut Core, lease: &Lease) -> Result<(), Fault> {
-    if lease.epoch == core.epoch {
+pub fn release(writer: &mut WriterState, lease: &Lease) -> Result<(), Fault> {
+    if lease.epoch == writer.epoch {
         let sql = "UPDATE leases SET owner = NULL, expires = NULL WHERE shard = ?1";
-        core.connection.prepare_cached(sql)?.execute(params![lease.shard.0])?;
+        writer.connection.prepare_cached(sql)?.execute(params![lease.shard.0])?;
     }
     Ok(())
 }
 
-pub fn create(core: &mut Core, key: &SessionKey, new: NewSession) -> Result<Created, Fault> {
-    if let Some(record) = catalogue::session(&core.connection, &core.shared, key)? {
+pub fn create(writer: &mut WriterState, key: &SessionKey, new: NewSession) -> Result<Created, Fault> {
+    if let Some(record) = catalogue::session(&writer.connection, &writer.shared, key)? {
         return Ok(Created { record, new: false });
     }
-    core.admit_session(&key.tenant)?;
-    deletions::forget(core, key)?;
+    writer.admit_session(&key.tenant)?;
+    deletions::forget(writer, key)?;
     let sql = "INSERT INTO sessions (tenant, session, title, agent, status, metadata, created_at)
                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
     let created_at = new.created_at;
-    core.connection.prepare_cached(sql)?.execute(params![
+    writer.connection.prepare_cached(sql)?.execute(params![
         key.tenant.as_str(),
         key.session.as_str(),
         new.title,
@@ -84,20 +89,20 @@ pub fn create(core: &mut Core, key: &SessionKey, new: NewSession) -> Result<Crea
         new.metadata,
         millis(created_at)
     ])?;
-    let session = core.connection.last_insert_rowid();
+    let session = writer.connection.last_insert_rowid();
     let first_available = new.start_after.next().unwrap_or(Sequence::MAX);
     let sql = "INSERT INTO heads (session, last, link, updated_at, first_available, base_link, packed_last, packed_link)
                VALUES (?1, ?2, ?3, ?4, ?5, ?3, ?2, ?3)";
-    core.connection.prepare_cached(sql)?.execute(params![
+    writer.connection.prepare_cached(sql)?.execute(params![
         session,
         number(new.start_after),
         LinkColumn(Link::START),
         millis(created_at),
         number(first_available)
     ])?;
-    facts::store_tags(&core.connection, session, key, &new.tags)?;
-    core.change_usage(&key.tenant, UsageChange { sessions: 1, ..UsageChange::default() });
-    let incarnation = core.shared.incarnation_of(session);
+    facts::store_tags(&writer.connection, session, key, &new.tags)?;
+    writer.change_usage(&key.tenant, UsageChange { sessions: 1, ..UsageChange::default() });
+    let incarnation = writer.shared.incarnation_of(session);
     let head = SessionHead { last: new.start_after, link: Link::START, first_available, incarnation };
     let NewSession { title, agent, status, mut tags, metadata, .. } = new;
     tags.sort();
@@ -110,12 +115,12 @@ pub fn create(core: &mut Core, key: &SessionKey, new: NewSession) -> Result<Crea
 
 /// Removes a session with all that is its own, and the blobs that only it used.
 /// Its live chunks stay in their groups, owned by nobody, until these are packed.
-pub fn delete(core: &mut Core, key: &SessionKey) -> Result<bool, Fault> {
-    let Some(slot) = core.slot(key)? else { return Ok(false) };
-    let connection = &core.connection;
+pub fn delete(writer: &mut WriterState, key: &SessionKey) -> Result<bool, Fault> {
+    let Some(slot) = writer.slot(key)? else { return Ok(false) };
+    let connection = &writer.connection;
     let sql = "SELECT packed_bytes FROM heads WHERE session = ?1";
     let packed: i64 = connection.prepare_cached(sql)?.query_row(params![slot.number], |row| row.get(0))?;
-    let log_bytes = packed + slot.lock().live_bytes() + core.staged_bytes(slot.number);
+    let log_bytes = packed + slot.lock().live_bytes() + writer.staged_bytes(slot.number);
     let mut change = UsageChange { sessions: -1, log_bytes: -log_bytes, blob_bytes: 0 };
     let used = "SELECT blob FROM blob_uses WHERE session = ?1";
     let blobs: Vec<i64> = connection
@@ -136,12 +141,12 @@ pub fn delete(core: &mut Core, key: &SessionKey) -> Result<bool, Fault> {
     }
     shares::delete(connection, key)?;
     connection.prepare_cached("DELETE FROM sessions WHERE number = ?1")?.execute(params![slot.number])?;
-    core.forget(key);
+    writer.forget(key);
     if !seeded::is_on(Bug::QuotaKeepsDeleted) {
-        core.change_usage(&key.tenant, change);
+        writer.change_usage(&key.tenant, change);
     }
-    let shared = Arc::clone(&core.shared);
-    core.after_commit(move || {
+    let shared = Arc::clone(&writer.shared);
+    writer.after_commit(move || {
         shared.slots.remove(&slot);
         if !slot.lock().live.is_empty() {
             shared.erase.store(true, Ordering::Relaxed);

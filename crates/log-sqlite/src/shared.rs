@@ -2,19 +2,18 @@
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError, RwLock};
-use std::time::Duration;
+use std::sync::{Mutex, PoisonError, RwLock};
 
 use riverrun_event::TenantId;
 use riverrun_log::{Error, Health, Listener, StorageQuota, StorageQuotas, Usage, UsageChange};
 use rusqlite::Connection;
 
-use crate::Options;
 use crate::directory::Directory;
-use crate::keeper::Keeper;
-use crate::queue::Queue;
-use crate::schema;
+use crate::incarnation::incarnation_of;
+use crate::options::Options;
+use crate::signal::{Signal, lock};
 use crate::slot::Slots;
+use crate::wal_guard::WalGuard;
 
 /// Work for the packing thread, which has a connection to read with.
 /// Asks the writer; what it gives back waits for the writer and answers.
@@ -23,11 +22,10 @@ pub type Request = Box<dyn FnOnce(&Connection) -> Box<dyn FnOnce()> + Send>;
 pub struct Shared {
     pub options: Options,
     pub directory: Directory,
-    pub keeper: Keeper,
+    pub wal_guard: WalGuard,
     /// Of the whole log; see `incarnation_of`.
     pub incarnation: u64,
     pub slots: Slots,
-    pub queue: Queue,
     pub listener: RwLock<Option<Listener>>,
     pub checkpoint: Signal,
     pub pack: Signal,
@@ -48,14 +46,13 @@ pub struct Shared {
 }
 
 impl Shared {
-    pub fn new(options: Options, directory: Directory, keeper: Keeper, incarnation: u64) -> Self {
+    pub fn new(options: Options, directory: Directory, wal_guard: WalGuard, incarnation: u64) -> Self {
         Self {
             options,
             directory,
-            keeper,
+            wal_guard,
             incarnation,
             slots: Slots::default(),
-            queue: Queue::default(),
             listener: RwLock::default(),
             checkpoint: Signal::default(),
             pack: Signal::default(),
@@ -195,43 +192,6 @@ impl Shared {
 
     /// Tells apart sessions that had the same name, and histories that had the same beginning.
     pub fn incarnation_of(&self, session: i64) -> u32 {
-        schema::incarnation_of(self.incarnation, session)
-    }
-}
-
-pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // What these guard is never left half changed.
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Wakes one thread that has something to do, or that must end.
-#[derive(Default)]
-pub struct Signal {
-    state: Mutex<(bool, bool)>,
-    raised: Condvar,
-}
-
-impl Signal {
-    pub fn raise(&self) {
-        let mut state = lock(&self.state);
-        if !state.0 {
-            state.0 = true;
-            self.raised.notify_one();
-        }
-    }
-
-    pub fn end(&self) {
-        lock(&self.state).1 = true;
-        self.raised.notify_one();
-    }
-
-    /// Waits until it is raised or the time is over. False when the thread must end.
-    pub fn wait(&self, at_most: Duration) -> bool {
-        let state = lock(&self.state);
-        let waiting = |state: &mut (bool, bool)| !state.0 && !state.1;
-        let (mut state, _) =
-            self.raised.wait_timeout_while(state, at_most, waiting).unwrap_or_else(PoisonError::into_inner);
-        state.0 = false;
-        !state.1
+        incarnation_of(self.incarnation, session)
     }
 }

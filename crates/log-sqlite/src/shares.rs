@@ -4,10 +4,10 @@ use riverrun_event::ShareId;
 use riverrun_log::{Error, SessionKey, Share};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use crate::core::Core;
 use crate::failure::Fault;
 use crate::rows::{id_at, millis, number, optional_time_at, time_at};
 use crate::segment::sequence_at;
+use crate::writer_state::WriterState;
 
 const COLUMNS: &str = "id, tenant, session, title, through, created_at, expires_at, revoked_at";
 
@@ -23,8 +23,8 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Share> {
     })
 }
 
-pub fn put(core: &mut Core, share: &Share) -> Result<(), Fault> {
-    if number(&core.connection, &share.key)?.is_none() {
+pub fn put(writer: &mut WriterState, share: &Share) -> Result<(), Fault> {
+    if number(&writer.connection, &share.key)?.is_none() {
         return Err(Error::NoSession(share.key.session.clone()).into());
     }
     // Not `INSERT OR REPLACE`: it would give the row a new place in the order of the list.
@@ -33,7 +33,7 @@ pub fn put(core: &mut Core, share: &Share) -> Result<(), Fault> {
          ON CONFLICT (id) DO UPDATE SET tenant = ?2, session = ?3, title = ?4, through = ?5,
          created_at = ?6, expires_at = ?7, revoked_at = ?8"
     );
-    core.connection.prepare_cached(&sql)?.execute(params![
+    writer.connection.prepare_cached(&sql)?.execute(params![
         share.id.as_str(),
         share.key.tenant.as_str(),
         share.key.session.as_str(),

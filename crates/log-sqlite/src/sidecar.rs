@@ -10,10 +10,10 @@ use riverrun_log::{
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use sha2::{Digest, Sha256};
 
-use crate::core::Core;
 use crate::failure::Fault;
 use crate::rows::{self, blob_at, bound, bytes_at, id_at};
 use crate::segment::sequence_at;
+use crate::writer_state::WriterState;
 
 /// Snapshots of a session that are kept.
 const SNAPSHOTS: i64 = 4;
@@ -41,21 +41,21 @@ pub fn unpack(packed: &[u8]) -> Option<Bytes> {
 }
 
 pub fn put_blob(
-    core: &mut Core,
+    writer: &mut WriterState,
     tenant: &TenantId,
     blob: &NewBlob,
     reference: &BlobRef,
 ) -> Result<BlobInfo, Fault> {
     let session = match &blob.session {
-        Some(session) => Some(core.session(&SessionKey::new(tenant.clone(), session.clone()))?),
+        Some(session) => Some(writer.session(&SessionKey::new(tenant.clone(), session.clone()))?),
         None => None,
     };
-    if blob_info(&core.connection, tenant, reference)?.is_none() {
-        core.admit_bytes(tenant, blob.bytes.len(), Urgency::Normal)?;
+    if blob_info(&writer.connection, tenant, reference)?.is_none() {
+        writer.admit_bytes(tenant, blob.bytes.len(), Urgency::Normal)?;
         let blob_bytes = blob.bytes.len() as i64;
-        core.change_usage(tenant, UsageChange { blob_bytes, ..UsageChange::default() });
+        writer.change_usage(tenant, UsageChange { blob_bytes, ..UsageChange::default() });
     }
-    let connection = &core.connection;
+    let connection = &writer.connection;
     let sql =
         "INSERT INTO blobs (tenant, digest, media_type, size, kept, bytes) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
                ON CONFLICT DO UPDATE SET kept = max(kept, ?5)";
@@ -103,18 +103,18 @@ pub fn blob(connection: &Connection, tenant: &TenantId, reference: &BlobRef) -> 
 }
 
 pub fn put_snapshot(
-    core: &mut Core,
+    writer: &mut WriterState,
     key: &SessionKey,
     sequence: Sequence,
     hash: [u8; 32],
     packed: &[u8],
 ) -> Result<(), Fault> {
-    let session = core.session(key)?;
+    let session = writer.session(key)?;
     let sql = "INSERT OR REPLACE INTO snapshots (session, sequence, hash, bytes) VALUES (?1, ?2, ?3, ?4)";
-    core.connection.prepare_cached(sql)?.execute(params![session, bound(sequence), &hash[..], packed])?;
+    writer.connection.prepare_cached(sql)?.execute(params![session, bound(sequence), &hash[..], packed])?;
     let sql = "DELETE FROM snapshots WHERE session = ?1 AND sequence <=
                (SELECT sequence FROM snapshots WHERE session = ?1 ORDER BY sequence DESC LIMIT 1 OFFSET ?2)";
-    core.connection.prepare_cached(sql)?.execute(params![session, SNAPSHOTS])?;
+    writer.connection.prepare_cached(sql)?.execute(params![session, SNAPSHOTS])?;
     Ok(())
 }
 
@@ -150,13 +150,13 @@ pub fn sound_snapshot(row: &Row<'_>) -> Result<Snapshot, String> {
 }
 
 pub fn put_sealed_turn(
-    core: &mut Core,
+    writer: &mut WriterState,
     key: &SessionKey,
     turn: &SealedTurn,
     packed: &[u8],
 ) -> Result<(), Fault> {
-    let session = core.session(key)?;
-    if let Some(stored) = sealed_turn(&core.connection, key, "turn", turn.turn.as_str())? {
+    let session = writer.session(key)?;
+    if let Some(stored) = sealed_turn(&writer.connection, key, "turn", turn.turn.as_str())? {
         if stored.first == turn.first && stored != *turn {
             return Err(Error::Immutable { kind: "sealed turn", id: turn.turn.to_string() }.into());
         }
@@ -166,7 +166,7 @@ pub fn put_sealed_turn(
     }
     let sql = "INSERT OR REPLACE INTO sealed_turns (session, turn, task, first, last, hash, bytes)
                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
-    core.connection.prepare_cached(sql)?.execute(params![
+    writer.connection.prepare_cached(sql)?.execute(params![
         session,
         turn.turn.as_str(),
         turn.task.as_str(),

@@ -5,11 +5,9 @@
 //! ```
 
 use riverrun_event::TenantId;
-use riverrun_log::{Urgency, Usage, UsageChange};
+use riverrun_log::{Usage, UsageChange};
 use rusqlite::Connection;
 
-use crate::core::Core;
-use crate::failure::Fault;
 use crate::rows::id_at;
 use crate::shared::Shared;
 
@@ -44,40 +42,8 @@ pub fn of(shared: &Shared, tenant: Option<&TenantId>) -> Vec<(TenantId, Usage)> 
     if let Some(tenant) = tenant {
         return vec![(tenant.clone(), shared.used(tenant))];
     }
-    let usage = crate::shared::lock(&shared.usage);
+    let usage = crate::signal::lock(&shared.usage);
     let mut all: Vec<_> = usage.iter().map(|(tenant, usage)| (tenant.clone(), *usage)).collect();
     all.sort_by(|a, b| a.0.cmp(&b.0));
     all
-}
-
-impl Core {
-    /// What a tenant will have stored after this group.
-    fn used(&self, tenant: &TenantId) -> Usage {
-        let mut used = self.shared.used(tenant);
-        used.change(self.usage.get(tenant).copied().unwrap_or_default());
-        used
-    }
-
-    pub fn change_usage(&mut self, tenant: &TenantId, change: UsageChange) {
-        match self.usage.get_mut(tenant) {
-            Some(known) => *known += change,
-            None => drop(self.usage.insert(tenant.clone(), change)),
-        }
-    }
-
-    pub fn admit_session(&self, tenant: &TenantId) -> Result<(), Fault> {
-        let quota = self.shared.quota_of(tenant);
-        if quota.sessions.is_some() {
-            self.used(tenant).admit_session(quota)?;
-        }
-        Ok(())
-    }
-
-    pub fn admit_bytes(&self, tenant: &TenantId, bytes: usize, urgency: Urgency) -> Result<(), Fault> {
-        let quota = self.shared.quota_of(tenant);
-        if quota.stored_bytes.is_some() {
-            self.used(tenant).admit_bytes(quota, bytes as u64, urgency)?;
-        }
-        Ok(())
-    }
 }

@@ -15,7 +15,7 @@ use std::io::{BufReader, ErrorKind, Read};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use crate::witness;
+use crate::durability_mark;
 
 const HEADER: usize = 32;
 const FRAME_HEADER: usize = 24;
@@ -33,12 +33,12 @@ pub struct Findings {
     pub has_remains: bool,
     /// Frames that wait to be copied into the store.
     pub frames: u64,
-    /// What is compared with the witness.
-    pub state: witness::Wal,
+    /// What is compared with the mark.
+    pub state: durability_mark::Wal,
 }
 
 /// The generation that the header names; None without a header.
-pub fn generation(file: &File) -> std::io::Result<Option<witness::Generation>> {
+pub fn generation(file: &File) -> std::io::Result<Option<durability_mark::Generation>> {
     let mut header = [0; HEADER];
     match file.read_exact_at(&mut header, 0) {
         Ok(()) => Ok(Generation::read(&header).map(|generation| generation.mark)),
@@ -73,7 +73,7 @@ pub fn inspect(path: &Path, full_size: u64) -> std::io::Result<Findings> {
         walk.step(&generation, &frame);
     }
     let mut findings = walk.findings();
-    findings.state = witness::Wal { generation: Some(generation.mark), frames: walk.committed };
+    findings.state = durability_mark::Wal { generation: Some(generation.mark), frames: walk.committed };
     if length < full_size && findings.damage.is_none() && findings.torn.is_none() {
         // It is made full-size before its header is written, and never shortened.
         findings.torn = Some(format!("it has {length} bytes, it was made with {full_size}"));
@@ -104,7 +104,7 @@ fn read_whole(reader: &mut impl Read, into: &mut [u8]) -> std::io::Result<bool> 
 struct Generation {
     page_size: usize,
     is_big_endian: bool,
-    mark: witness::Generation,
+    mark: durability_mark::Generation,
     checksum: (u32, u32),
 }
 
@@ -120,7 +120,7 @@ impl Generation {
         let is_known =
             word(0)? | 1 == MAGIC | 1 && page_size.is_power_of_two() && (512..=65_536).contains(&page_size);
         let is_sound = is_known && checksum == (word(24)?, word(28)?);
-        let mark = witness::Generation { number: word(12)?, salt };
+        let mark = durability_mark::Generation { number: word(12)?, salt };
         is_sound.then_some(Self { page_size, is_big_endian, mark, checksum })
     }
 }

@@ -13,11 +13,12 @@ use riverrun_log::{Appended, Error, Health, Promise, Urgency};
 use rusqlite::config::DbConfig;
 
 use crate::checkpoint::{checkpoint, restart, whole_checkpoint};
-use crate::core::{Committed, Core};
+use crate::engine::Engine;
 use crate::failure::{Fault, Severity, severity, to_error};
+use crate::marks;
 use crate::queue::{Job, Work, refuse};
-use crate::schema;
-use crate::shared::Shared;
+use crate::writer_state::{Committed, WriterState};
+
 use crate::slot::Live;
 
 /// How often a full disk is tried again.
@@ -31,8 +32,8 @@ const ENDING: u64 = 1 << 20;
 const COMPLETE: Duration = Duration::from_secs(5);
 
 pub struct Writer {
-    core: Core,
-    shared: Arc<Shared>,
+    state: WriterState,
+    engine: Arc<Engine>,
     probed: Instant,
     /// Work goes on in the store's free pages, and the disk has no room for the reserve.
     is_short: bool,
@@ -45,23 +46,22 @@ enum Answer {
 }
 
 impl Writer {
-    pub fn new(core: Core) -> Self {
-        let shared = Arc::clone(&core.shared);
-        Self { core, shared, probed: Instant::now(), is_short: false }
+    pub fn new(state: WriterState, engine: Arc<Engine>) -> Self {
+        Self { state, engine, probed: Instant::now(), is_short: false }
     }
 
     pub fn run(mut self) {
         // Everybody waits for this thread, and it computes little: it need not wait for those who compute much. Where
         // the system does not grant that, commits are only later.
-        let _ = riverrun_slice::take_slices_of(riverrun_slice::SHORTEST);
-        let shared = Arc::clone(&self.shared);
-        while let Some(works) = shared.queue.next() {
-            match shared.failure() {
+        let _ = riverrun_thread_slice::take_slices_of(riverrun_thread_slice::SHORTEST);
+        let engine = Arc::clone(&self.engine);
+        while let Some(works) = engine.queue.next() {
+            match engine.failure() {
                 Some(error) => works.into_iter().for_each(|work| refuse(work, error.clone())),
                 None => self.group(works),
             }
         }
-        if shared.failure().is_none() {
+        if engine.failure().is_none() {
             // Nothing is lost if it fails: the write-ahead file stays, and the next start reads it.
             let _ = self.close();
         }
@@ -69,10 +69,10 @@ impl Writer {
 
     /// Puts all pages in place, says so durably, and only then lets SQLite remove the write-ahead file.
     fn close(self) -> rusqlite::Result<()> {
-        schema::mark_open(&self.core.connection, false)?;
-        let is_whole = whole_checkpoint(&self.core.connection)?;
-        if is_whole && self.shared.keeper.close().is_ok() {
-            self.core.connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)?;
+        marks::mark_open(&self.state.connection, false)?;
+        let is_whole = whole_checkpoint(&self.state.connection)?;
+        if is_whole && self.engine.wal_guard.close().is_ok() {
+            self.state.connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)?;
         }
         Ok(())
     }
@@ -82,17 +82,17 @@ impl Writer {
         if works.is_empty() {
             return;
         }
-        self.core.forget_idle();
+        self.state.forget_idle();
         let mut answers = Vec::with_capacity(works.len());
         match self.transact(works, &mut answers) {
             Ok(()) => {
-                if let Err(error) = self.shared.keeper.committed(self.shared.health() == Health::Full) {
+                if let Err(error) = self.engine.wal_guard.committed(self.engine.health() == Health::Full) {
                     // Durable, but a loss of it could go unnoticed: nobody is told, as after a failed sync.
-                    self.shared.fail(&format!("the write-ahead file cannot be kept: {error}"));
+                    self.engine.fail(&format!("the write-ahead file cannot be kept: {error}"));
                     let told = Error::Failed(error.to_string());
                     return answers.into_iter().for_each(|answer| answer.give_failure(told.clone()));
                 }
-                let committed = self.core.committed();
+                let committed = self.state.committed();
                 self.publish(committed);
                 answers.into_iter().for_each(Answer::give);
                 self.finish_checkpoint();
@@ -103,8 +103,8 @@ impl Writer {
     }
 
     fn finish_checkpoint(&mut self) {
-        if std::mem::take(&mut self.core.finish_checkpoint) {
-            self.copied(checkpoint(&self.core.connection).map(drop));
+        if std::mem::take(&mut self.state.finish_checkpoint) {
+            self.copied(checkpoint(&self.state.connection).map(drop));
         }
     }
 
@@ -113,7 +113,7 @@ impl Writer {
         if let Err(error) = result
             && severity(&error) == Severity::Fatal
         {
-            self.shared.fail(&error.to_string());
+            self.engine.fail(&error.to_string());
         }
     }
 
@@ -122,15 +122,15 @@ impl Writer {
     /// When the disk is full, all pages of the write-ahead file have to move into the store before it has room for
     /// what ends work. They must fit what is kept back, however fast the commits come.
     fn bound_write_ahead_file(&self) {
-        let (length, usual) = (self.shared.keeper.length(), self.shared.options.wal_bytes);
-        if length > usual * 2 && self.shared.directory.free() < length + usual * 4 {
-            self.copied(restart(&self.core.connection));
+        let (length, usual) = (self.engine.wal_guard.length(), self.engine.options.wal_bytes);
+        if length > usual * 2 && self.engine.directory.free() < length + usual * 4 {
+            self.copied(restart(&self.state.connection));
         }
     }
 
     /// On a full disk only what ends work goes on. Every now and then the rest is tried again.
     fn admit(&mut self, works: Vec<Work>) -> Vec<Work> {
-        let goes_on = match self.shared.health() {
+        let goes_on = match self.engine.health() {
             Health::Full => self.has_healed(),
             _ => !self.is_short || self.still_has_room(),
         };
@@ -140,15 +140,15 @@ impl Writer {
         };
         if goes_on {
             // Nobody noticed yet that the disk is full, and what ends work must not be the first to be refused.
-            if works.iter().any(is_reserved) && self.shared.directory.free() < ENDING {
-                self.shared.directory.give_reserve();
+            if works.iter().any(is_reserved) && self.engine.directory.free() < ENDING {
+                self.engine.directory.give_reserve();
                 self.is_short = true;
             }
             return works;
         }
         let (reserved, normal): (Vec<_>, Vec<_>) = works.into_iter().partition(is_reserved);
-        if !reserved.is_empty() && self.shared.directory.free() < ENDING {
-            self.shared.directory.give_last_reserve();
+        if !reserved.is_empty() && self.engine.directory.free() < ENDING {
+            self.engine.directory.give_last_reserve();
         }
         normal.into_iter().for_each(|work| refuse(work, Error::Full));
         reserved
@@ -159,27 +159,27 @@ impl Writer {
             return false;
         }
         self.probed = Instant::now();
-        self.is_short = !self.shared.directory.take_reserve(self.shared.options.reserve_bytes);
+        self.is_short = !self.engine.directory.take_reserve(self.engine.options.reserve_bytes);
         let healed = !self.is_short || self.has_room();
         if healed {
-            self.shared.set_health(Health::Ready);
+            self.engine.set_health(Health::Ready);
         }
         healed
     }
 
     /// True if there is room without the reserve, in the store's free pages, and enough stays for what ends work.
     fn has_room(&self) -> bool {
-        let pages = self.core.connection.query_row("PRAGMA freelist_count", [], |row| row.get::<_, i64>(0));
+        let pages = self.state.connection.query_row("PRAGMA freelist_count", [], |row| row.get::<_, i64>(0));
         let pages = pages.ok().and_then(|pages| u64::try_from(pages).ok()).unwrap_or(0);
-        let room = self.shared.directory.free().saturating_add(pages * PAGE);
-        pages >= FREE_PAGES && room >= self.shared.options.reserve_bytes / 4 * 3
+        let room = self.engine.directory.free().saturating_add(pages * PAGE);
+        pages >= FREE_PAGES && room >= self.engine.options.reserve_bytes / 4 * 3
     }
 
     /// Asked while there is no reserve: what is used now must not be what ends work later.
     fn still_has_room(&mut self) -> bool {
         if self.probed.elapsed() >= COMPLETE {
             self.probed = Instant::now();
-            self.is_short = !self.shared.directory.take_reserve(self.shared.options.reserve_bytes);
+            self.is_short = !self.engine.directory.take_reserve(self.engine.options.reserve_bytes);
         }
         let has_room = !self.is_short || self.has_room();
         if !has_room {
@@ -189,17 +189,17 @@ impl Writer {
     }
 
     fn become_full(&mut self) {
-        self.shared.set_health(Health::Full);
+        self.engine.set_health(Health::Full);
         self.probed = Instant::now();
         // With its pages in place the write-ahead file begins anew, and has room for what ends work. As long as somebody
         // reads, or the disk has no room for the pages, it does not.
-        self.copied(restart(&self.core.connection));
+        self.copied(restart(&self.state.connection));
     }
 
     fn transact(&mut self, works: Vec<Work>, answers: &mut Vec<Answer>) -> rusqlite::Result<()> {
         let mut works = works.into_iter();
         let begun =
-            self.core.connection.prepare_cached("BEGIN IMMEDIATE").and_then(|mut begin| begin.execute([]));
+            self.state.connection.prepare_cached("BEGIN IMMEDIATE").and_then(|mut begin| begin.execute([]));
         let mut result = begun.map(drop);
         while result.is_ok()
             && let Some(work) = works.next()
@@ -212,23 +212,23 @@ impl Writer {
             Work::Job(job) => Answer::Job(job, Some(Error::Closed)),
         }));
         result?;
-        let pages = self.core.write_group()?;
+        let pages = self.state.write_group()?;
         if seeded::is_on(Bug::AckBeforeCommit) {
             self.acknowledge_early(answers);
         }
         self.commit()?;
-        self.shared.note_pages(pages);
+        self.engine.note_pages(pages);
         Ok(())
     }
 
     fn perform(&mut self, work: Work, answers: &mut Vec<Answer>) -> rusqlite::Result<()> {
         let (answer, failed) = match work {
-            Work::Append(append, promise) => match self.core.append(*append) {
+            Work::Append(append, promise) => match self.state.append(*append) {
                 Ok(appended) => (Answer::Append(promise, Ok(appended)), None),
                 Err(Fault::Refused(error)) => (Answer::Append(promise, Err(error)), None),
                 Err(Fault::Store(error)) => (Answer::Append(promise, Err(to_error(&error))), Some(error)),
             },
-            Work::Job(mut job) => match job.run(&mut self.core) {
+            Work::Job(mut job) => match job.run(&mut self.state) {
                 Ok(()) => (Answer::Job(job, None), None),
                 Err(Fault::Refused(error)) => (Answer::Job(job, Some(error)), None),
                 Err(Fault::Store(error)) => (Answer::Job(job, Some(to_error(&error))), Some(error)),
@@ -239,7 +239,7 @@ impl Writer {
     }
 
     fn commit(&self) -> rusqlite::Result<()> {
-        let commit = || self.core.connection.prepare_cached("COMMIT")?.execute([]).map(drop);
+        let commit = || self.state.connection.prepare_cached("COMMIT")?.execute([]).map(drop);
         let first = commit();
         if first.is_err() && seeded::is_on(Bug::RetryFsync) {
             return commit();
@@ -248,7 +248,7 @@ impl Writer {
     }
 
     fn acknowledge_early(&mut self, answers: &mut Vec<Answer>) {
-        let committed = self.core.committed();
+        let committed = self.state.committed();
         self.publish(committed);
         answers.drain(..).for_each(Answer::give);
     }
@@ -268,11 +268,11 @@ impl Writer {
                 drop(state);
                 let key = stored.slot.key.clone();
                 if is_first {
-                    self.shared.slots.insert(stored.slot);
+                    self.engine.slots.insert(stored.slot);
                 }
                 news.push(riverrun_log::Committed { key, chunk: stored.chunk });
             }
-            self.shared.add_group(group, bytes);
+            self.engine.add_group(group, bytes);
         }
         after.into_iter().for_each(|action| action());
         if !news.is_empty() {
@@ -281,7 +281,7 @@ impl Writer {
     }
 
     fn tell(&self, news: &[riverrun_log::Committed]) {
-        let listener = self.shared.listener.read().unwrap_or_else(std::sync::PoisonError::into_inner).clone();
+        let listener = self.engine.listener.read().unwrap_or_else(std::sync::PoisonError::into_inner).clone();
         if let Some(listener) = listener {
             // A listener that panics must not take the log with it.
             let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| listener(news)));
@@ -293,20 +293,20 @@ impl Writer {
         let meaning = severity(error);
         if meaning == Severity::Fatal {
             // Poisoned before anybody is told: whoever hears of it finds the log closed to appends.
-            self.shared.fail(&error.to_string());
+            self.engine.fail(&error.to_string());
         }
-        if !self.core.connection.is_autocommit() {
-            let _ = self.core.connection.execute_batch("ROLLBACK");
+        if !self.state.connection.is_autocommit() {
+            let _ = self.state.connection.execute_batch("ROLLBACK");
         }
         if meaning == Severity::Full {
-            if self.shared.health() == Health::Full {
+            if self.engine.health() == Health::Full {
                 // Not even what ends work has room.
-                self.shared.directory.give_last_reserve();
+                self.engine.directory.give_last_reserve();
             }
-            self.shared.directory.give_reserve();
+            self.engine.directory.give_reserve();
             self.become_full();
         }
-        self.core.undone();
+        self.state.undone();
         let told = to_error(error);
         answers.into_iter().for_each(|answer| answer.give_failure(told.clone()));
     }

@@ -1,6 +1,6 @@
-//! The witness: what was durable, written where a loss of the store's own files does not reach it.
+//! The mark: what was durable, written where a loss of the store's own files does not reach it.
 //!
-//! A write-ahead file that is gone, or shorter than it was, looks to SQLite like one that was just made. The witness
+//! A write-ahead file that is gone, or shorter than it was, looks to SQLite like one that was just made. The mark
 //! says how long both files are at least, and which commits the write-ahead file holds at least. Everything it says
 //! was synced before it said so, so an honest disk never falls behind it, whenever the power fails.
 //!
@@ -14,7 +14,7 @@ use std::io::ErrorKind;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use crate::directory::private;
+use crate::file::private;
 
 const MAGIC: u64 = u64::from_le_bytes(*b"RIVRWIT1");
 const SLOT: u64 = 4096;
@@ -31,7 +31,7 @@ pub struct Generation {
 
 /// Lower bounds of what is on the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Witness {
+pub struct DurabilityMark {
     pub count: u64,
     /// False if the store was closed: then the write-ahead file holds nothing that the store does not.
     pub is_open: bool,
@@ -50,7 +50,7 @@ pub struct Wal {
     pub frames: u64,
 }
 
-impl Witness {
+impl DurabilityMark {
     fn encode(&self) -> [u8; BYTES] {
         let words: [u64; WORDS] = [
             MAGIC,
@@ -99,7 +99,7 @@ impl Witness {
             let mut bytes = [0; BYTES];
             file.read_exact_at(&mut bytes, place).ok().and_then(|()| Self::decode(&bytes))
         };
-        Ok([slot(0), slot(SLOT)].into_iter().flatten().max_by_key(|witness| witness.count))
+        Ok([slot(0), slot(SLOT)].into_iter().flatten().max_by_key(|mark| mark.count))
     }
 
     /// Writes it over the older of the two, and waits for the disk.
@@ -167,55 +167,55 @@ impl Witness {
 mod tests {
     use super::*;
 
-    fn witness() -> Witness {
+    fn mark() -> DurabilityMark {
         let generation = Generation { number: 7, salt: [3; 8] };
-        Witness { count: 1, is_open: true, wal_bytes: 100, store_bytes: 50, generation, frames: 4 }
+        DurabilityMark { count: 1, is_open: true, wal_bytes: 100, store_bytes: 50, generation, frames: 4 }
     }
 
     #[test]
     fn what_falls_behind_is_named_and_what_went_on_is_not() {
-        let (same, later) = (witness().generation, Generation { number: 8, salt: [4; 8] });
+        let (same, later) = (mark().generation, Generation { number: 8, salt: [4; 8] });
         let wal = |generation, frames| Wal { generation, frames };
         for sound in [wal(Some(same), 4), wal(Some(same), 9), wal(Some(later), 0)] {
-            assert_eq!(witness().missing_commits(&sound), None, "{sound:?}");
+            assert_eq!(mark().missing_commits(&sound), None, "{sound:?}");
         }
         let earlier = Generation { number: 6, ..later };
-        let closed = Witness { is_open: false, ..witness() };
+        let closed = DurabilityMark { is_open: false, ..mark() };
         for (behind, word) in [
             (wal(Some(same), 3), "holds 3"),
             (wal(None, 0), "header"),
             (wal(Some(earlier), 9), "not the one"),
         ] {
-            let told = witness().missing_commits(&behind).unwrap_or_default();
+            let told = mark().missing_commits(&behind).unwrap_or_default();
             assert!(told.contains(word), "{behind:?}: {told}");
             assert_eq!(closed.missing_commits(&behind), None);
         }
-        assert_eq!(witness().missing_length(Some(100)), None);
+        assert_eq!(mark().missing_length(Some(100)), None);
         for short in [None, Some(0), Some(99)] {
-            assert!(witness().missing_length(short).is_some() && closed.missing_length(short).is_none());
+            assert!(mark().missing_length(short).is_some() && closed.missing_length(short).is_none());
         }
-        assert_eq!(witness().missing_in_store(50), None);
-        assert!(witness().missing_in_store(49).is_some() && witness().missing_in_store(0).is_some());
+        assert_eq!(mark().missing_in_store(50), None);
+        assert!(mark().missing_in_store(49).is_some() && mark().missing_in_store(0).is_some());
     }
 
     #[test]
     fn the_older_one_stands_in_for_one_that_is_half_written() {
         let folder = tempfile::tempdir().expect("a directory");
         let path = folder.path().join("witness");
-        assert_eq!(Witness::read(&path).expect("readable"), None);
-        let file = Witness::make(&path).expect("made");
-        assert_eq!(Witness::read(&path).expect("readable"), None, "zeros say nothing");
-        let older = witness();
-        let newer = Witness { count: 2, frames: 6, ..older };
+        assert_eq!(DurabilityMark::read(&path).expect("readable"), None);
+        let file = DurabilityMark::make(&path).expect("made");
+        assert_eq!(DurabilityMark::read(&path).expect("readable"), None, "zeros say nothing");
+        let older = mark();
+        let newer = DurabilityMark { count: 2, frames: 6, ..older };
         older.write(&file).expect("written");
         newer.write(&file).expect("written");
-        assert_eq!(Witness::read(&path).expect("readable"), Some(newer));
+        assert_eq!(DurabilityMark::read(&path).expect("readable"), Some(newer));
         let bytes = std::fs::read(&path).expect("readable");
         for bit in 0..BYTES * 8 {
             let mut damaged = bytes.clone();
             damaged[bit / 8] ^= 1 << (bit % 8);
             std::fs::write(&path, &damaged).expect("written");
-            assert_eq!(Witness::read(&path).expect("readable"), Some(older), "bit {bit}");
+            assert_eq!(DurabilityMark::read(&path).expect("readable"), Some(older), "bit {bit}");
         }
     }
 }

@@ -1,21 +1,21 @@
-//! Keeps the witness true while the log runs, and the write-ahead file ahead of its commits.
+//! Keeps the mark true while the log runs, and the write-ahead file ahead of its commits.
 //!
-//! The length of the write-ahead file is durable, and in the witness, before a commit in that length is acknowledged;
+//! The length of the write-ahead file is durable, and in the mark, before a commit in that length is acknowledged;
 //! as the file is made full-size and reused, that costs a commit nothing. Which commits are in it is written every
 //! second by the checkpointing thread, so that no commit waits for a second sync.
 
 use std::fs::File;
 use std::io::ErrorKind;
-use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use crate::directory::Directory;
-use crate::shared::lock;
+use crate::durability_mark::{DurabilityMark, Generation};
+use crate::file::extend;
+use crate::signal::lock;
 use crate::wal;
-use crate::witness::{Generation, Witness};
 
-pub struct Keeper {
+pub struct WalGuard {
     file: File,
     wal: File,
     /// Open as long as the store is: closing a second handle would take away the locks that SQLite holds on the file.
@@ -24,18 +24,18 @@ pub struct Keeper {
     step: u64,
     /// Frames of the write-ahead file, told by SQLite inside each commit.
     pub frames: Arc<AtomicU64>,
-    /// The length of the write-ahead file that the witness has.
+    /// The length of the write-ahead file that the mark has.
     made: AtomicU64,
     /// The disk had no room to grow the file a moment ago.
     is_full: AtomicBool,
     /// The last commit: never held while the disk is waited for.
     durable: Mutex<(Generation, u64)>,
-    written: Mutex<Witness>,
+    written: Mutex<DurabilityMark>,
 }
 
-impl Keeper {
+impl WalGuard {
     /// Begins after the store was opened and its write-ahead file made, and before anything is acknowledged. `count`
-    /// goes on from the witness that was there, `frames` are those that SQLite told of so far.
+    /// goes on from the mark that was there, `frames` are those that SQLite told of so far.
     pub fn start(
         directory: &Directory,
         count: u64,
@@ -44,8 +44,8 @@ impl Keeper {
     ) -> std::io::Result<Self> {
         let wal = File::options().read(true).write(true).open(directory.wal())?;
         let (made, generation) = (wal.metadata()?.len(), wal::generation(&wal)?.unwrap_or_default());
-        let keeper = Self {
-            file: Witness::make(&directory.witness())?,
+        let wal_guard = Self {
+            file: DurabilityMark::make(&directory.durability_mark())?,
             wal,
             store: File::open(directory.store())?,
             step,
@@ -53,10 +53,10 @@ impl Keeper {
             frames,
             made: AtomicU64::new(made),
             is_full: AtomicBool::new(false),
-            written: Mutex::new(Witness { count, is_open: true, ..Witness::default() }),
+            written: Mutex::new(DurabilityMark { count, is_open: true, ..DurabilityMark::default() }),
         };
-        keeper.write(true)?;
-        Ok(keeper)
+        wal_guard.write(true)?;
+        Ok(wal_guard)
     }
 
     /// How much of the write-ahead file holds commits, in bytes.
@@ -122,21 +122,10 @@ impl Keeper {
         if store_bytes != written.store_bytes {
             self.store.sync_all()?;
         }
-        let next = Witness { count: written.count + 1, is_open, wal_bytes, store_bytes, generation, frames };
+        let next =
+            DurabilityMark { count: written.count + 1, is_open, wal_bytes, store_bytes, generation, frames };
         next.write(&self.file)?;
         *written = next;
         Ok(())
     }
-}
-
-/// Zeros end the recovery of the file as its end would, and writing over them costs no metadata.
-pub fn extend(file: &File, from: u64, to: u64) -> std::io::Result<()> {
-    let zeros = vec![0; 1 << 20];
-    let mut place = from;
-    while place < to {
-        let part = usize::try_from(to - place).unwrap_or(usize::MAX).min(zeros.len());
-        file.write_all_at(&zeros[..part], place)?;
-        place += part as u64;
-    }
-    Ok(())
 }

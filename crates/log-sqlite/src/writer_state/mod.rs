@@ -1,5 +1,7 @@
 //! The writer's view: the one connection that writes, and what it knows of the sessions it writes to.
 
+mod usage;
+
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -19,7 +21,7 @@ use crate::shared::Shared;
 use crate::slot::Slot;
 use crate::{commands, facts, group, rows};
 
-pub struct Core {
+pub struct WriterState {
     pub connection: Connection,
     pub shared: Arc<Shared>,
     /// The newest epoch of the one shard.
@@ -68,9 +70,9 @@ const OPEN_SESSIONS: usize = 50_000;
 const SPARSE: usize = 4;
 const FEW_SESSIONS: usize = 256;
 
-impl Core {
+impl WriterState {
     pub fn new(connection: Connection, shared: Arc<Shared>, group_number: i64) -> rusqlite::Result<Self> {
-        let mut core = Self {
+        let mut writer = Self {
             connection,
             shared,
             epoch: Epoch::default(),
@@ -83,8 +85,8 @@ impl Core {
             usage: foldhash::HashMap::default(),
             finish_checkpoint: false,
         };
-        core.reload_epoch()?;
-        Ok(core)
+        writer.reload_epoch()?;
+        Ok(writer)
     }
 
     fn reload_epoch(&mut self) -> rusqlite::Result<()> {
