@@ -20,10 +20,10 @@ use riverrun_fold::{Density, State, Turn};
 use riverrun_log::seeded::{self, Bug};
 
 use crate::approve::Rules;
-use crate::core::Core;
 use crate::drive::failed_process;
 use crate::ending::{incomplete, write_unread};
-use crate::page::{Page, turn_scope, with_step};
+use crate::event_batch::{EventBatch, turn_scope, with_step};
+use crate::shared::RunnerShared;
 use crate::view::{CallView, HookView, ResultView, TaskView, View};
 
 /// CopyReason the events are not the runner's own.
@@ -101,7 +101,7 @@ impl CopyReason {
 
 /// Follows copied events, and ends what is open behind the last of them.
 pub struct CopiedTurns {
-    core: Arc<Core>,
+    shared: Arc<RunnerShared>,
     reason: CopyReason,
     state: State,
     view: View,
@@ -110,13 +110,13 @@ pub struct CopiedTurns {
 }
 
 impl CopiedTurns {
-    pub(crate) fn new(core: Arc<Core>, reason: CopyReason) -> Self {
-        Self { core, reason, state: State::default(), view: View::of_copy(), started: BTreeSet::new() }
+    pub(crate) fn new(shared: Arc<RunnerShared>, reason: CopyReason) -> Self {
+        Self { shared, reason, state: State::default(), view: View::of_copy(), started: BTreeSet::new() }
     }
 
     /// The next event, at its place.
     pub fn follow(&mut self, event: &Decoded, sequence: Sequence) {
-        self.follow_event(&event.clone().into_event(sequence, self.core.now()));
+        self.follow_event(&event.clone().into_event(sequence, self.shared.now()));
     }
 
     pub(crate) fn follow_event(&mut self, event: &Event) {
@@ -135,21 +135,25 @@ impl CopiedTurns {
     /// What ends the open turns of hosted agents, and those turns. Turns that somebody else runs and only tells of
     /// stay as they are.
     pub fn end(self) -> (Vec<Decoded>, Vec<TurnId>) {
-        let mut page = Page::new(self.core.now());
-        self.drop_rules(&mut page);
-        let ended = self.end_into(&mut page, |_| true);
-        (page.events, ended)
+        let mut batch = EventBatch::new(self.shared.now());
+        self.drop_rules(&mut batch);
+        let ended = self.end_into(&mut batch, |_| true);
+        (batch.events, ended)
     }
 
     /// The same for those of the turns that are meant.
-    pub(crate) fn end_into(mut self, page: &mut Page, is_meant: impl Fn(&TurnId) -> bool) -> Vec<TurnId> {
+    pub(crate) fn end_into(
+        mut self,
+        batch: &mut EventBatch,
+        is_meant: impl Fn(&TurnId) -> bool,
+    ) -> Vec<TurnId> {
         let ours = self.view.turns.values().filter(|turn| turn.ours && is_meant(&turn.turn));
         let mut ended: Vec<TurnId> = ours.map(|turn| turn.turn.clone()).collect();
         for turn in &ended {
-            self.end_turn(turn, page);
+            self.end_turn(turn, batch);
         }
-        ended.extend(self.end_queue(page, &is_meant));
-        ended.extend(self.end_reopened(page, &ended, is_meant));
+        ended.extend(self.end_queue(batch, &is_meant));
+        ended.extend(self.end_reopened(batch, &ended, is_meant));
         if !ended.is_empty() {
             let rebuilt = HistoryReconstructed {
                 layers: Some(vec!["event_log".to_owned()]),
@@ -158,7 +162,7 @@ impl CopiedTurns {
                 gaps: Some(ended.iter().map(|turn| format!("the end of turn {turn}")).collect()),
                 reason: Some(self.reason.code().to_owned()),
             };
-            page.push(EventType::HistoryReconstructed, &Scope::default(), &rebuilt);
+            batch.push(EventType::HistoryReconstructed, &Scope::default(), &rebuilt);
         }
         ended
     }
@@ -166,7 +170,7 @@ impl CopiedTurns {
     /// Turns of hosted agents that had ended, and that a later event opens again without a run of ours.
     fn end_reopened(
         &self,
-        page: &mut Page,
+        batch: &mut EventBatch,
         ended: &[TurnId],
         is_meant: impl Fn(&TurnId) -> bool,
     ) -> Vec<TurnId> {
@@ -193,29 +197,29 @@ impl CopiedTurns {
             let attempt = TaskAttempt { error, ..TaskAttempt::default() };
             // A start without another run opens the turn for the catalogue alone; its tasks have ended.
             if !turn.status.is_terminal() {
-                page.push(EventType::TaskAttemptFailed, &scope, &attempt);
-                page.push(EventType::TaskFailed, &scope, &self.reason.task_failed());
+                batch.push(EventType::TaskAttemptFailed, &scope, &attempt);
+                batch.push(EventType::TaskFailed, &scope, &self.reason.task_failed());
             }
             let failed = TurnFailed { error: self.reason.error(self.reason.message()), usage: None };
-            page.push(EventType::TurnFailed, &scope, &failed);
+            batch.push(EventType::TurnFailed, &scope, &failed);
             closed.push(turn.turn_id.clone());
         }
         closed
     }
 
     /// Says that the rules of the source do not hold here.
-    fn drop_rules(&self, page: &mut Page) {
+    fn drop_rules(&self, batch: &mut EventBatch) {
         if seeded::is_on(Bug::ImportGrantsRules) || seeded::is_on(Bug::ForkRevivesRules) {
             return;
         }
         let newest = Rules::candidates(&self.state).into_iter().next();
         if newest.is_some_and(|(_, rules)| !rules.is_empty()) && self.reason != CopyReason::Unproven {
-            let told = Rules::default().not_copied();
-            page.push(EventType::PolicyChanged, &Scope::default(), &told);
+            let no_rules = Rules::default().not_copied();
+            batch.push(EventType::PolicyChanged, &Scope::default(), &no_rules);
         }
     }
 
-    fn end_turn(&mut self, turn: &TurnId, page: &mut Page) {
+    fn end_turn(&mut self, turn: &TurnId, batch: &mut EventBatch) {
         let reason = self.reason;
         let Some(view) = self.view.turns.get(turn) else { return };
         let root = view.root.clone();
@@ -223,25 +227,25 @@ impl CopiedTurns {
         let open = view.tasks.iter().rev().filter(|task| task.ended.is_none());
         let tasks: Vec<TaskId> = open.map(|task| task.task.clone()).collect();
         for task in tasks {
-            self.end_work(&task, page);
+            self.end_work(&task, batch);
             let Some((_, view)) = self.view.task(&task) else { continue };
             let attempt =
                 TaskAttempt { error: Some(reason.error(reason.message())), ..TaskAttempt::default() };
-            page.push(EventType::TaskAttemptFailed, &view.scope, &attempt);
-            page.push(EventType::TaskLost, &view.scope, &reason.task_lost());
+            batch.push(EventType::TaskAttemptFailed, &view.scope, &attempt);
+            batch.push(EventType::TaskLost, &view.scope, &reason.task_lost());
             if task != root {
                 let scope = Scope { subagent_id: Some(task.to_string()), ..view.scope.clone() };
                 let failed = SubagentFailed {
                     error: Some(reason.error(reason.message())),
                     ..SubagentFailed::default()
                 };
-                page.push(EventType::SubagentFailed, &scope, &failed);
+                batch.push(EventType::SubagentFailed, &scope, &failed);
             }
         }
         let Some((_, view)) = self.view.task(&root) else { return };
         let usage = self.state.turns.iter().find(|known| known.turn_id == *turn);
         let usage = usage.map(|known| known.usage.clone());
-        page.push(
+        batch.push(
             EventType::TurnFailed,
             &view.scope,
             &TurnFailed { error: reason.error(reason.message()), usage },
@@ -249,7 +253,7 @@ impl CopiedTurns {
     }
 
     /// Turns that waited: none of them begins here by itself.
-    fn end_queue(&self, page: &mut Page, is_meant: impl Fn(&TurnId) -> bool) -> Vec<TurnId> {
+    fn end_queue(&self, batch: &mut EventBatch, is_meant: impl Fn(&TurnId) -> bool) -> Vec<TurnId> {
         let waits = |turn: &&Turn| {
             let mut queue = self.state.queue.iter();
             let is_queued = queue.any(|entry| entry.turn_id == turn.turn_id.as_str());
@@ -260,9 +264,9 @@ impl CopiedTurns {
             let (Some(task), Some(run)) = (&turn.task_id, &turn.run_id) else { continue };
             ended.push(turn.turn_id.clone());
             let scope = turn_scope(&turn.thread_id, &turn.turn_id, task, run);
-            page.push(EventType::QueueChanged, &scope, &self.queue_without(&ended));
-            page.push(EventType::TaskFailed, &scope, &self.reason.task_failed());
-            page.push(
+            batch.push(EventType::QueueChanged, &scope, &self.queue_without(&ended));
+            batch.push(EventType::TaskFailed, &scope, &self.reason.task_failed());
+            batch.push(
                 EventType::TurnFailed,
                 &scope,
                 &TurnFailed { error: self.reason.error(self.reason.message()), usage: None },
@@ -281,26 +285,26 @@ impl CopiedTurns {
         QueueChanged { queued: queued.collect(), reason: Some(self.reason.code().to_owned()) }
     }
 
-    fn end_work(&mut self, task: &TaskId, page: &mut Page) {
+    fn end_work(&mut self, task: &TaskId, batch: &mut EventBatch) {
         if let Some((_, view)) = self.view.task(task) {
-            end_hooks(self.reason, view, page);
-            self.end_model(view, page);
+            end_hooks(self.reason, view, batch);
+            self.end_model(view, batch);
         }
         // Where the output ends is the fold's to say.
         let known = self.state.tasks.iter().find(|known| known.task_id == *task);
         let length = known.map_or(0, |known| u32::try_from(known.output.len()).unwrap_or(u32::MAX));
-        let (core, reason) = (self.core.clone(), self.reason);
+        let (shared, reason) = (self.shared.clone(), self.reason);
         let Some(view) = self.view.task_mut(task) else { return };
         view.next_index = view.next_index.max(length);
         let open = |call: &&CallView| call.is_complete && !call.is_answered();
         let calls: Vec<String> = view.calls.iter().filter(open).map(|call| call.call.clone()).collect();
         for call in calls {
-            end_call(&core, reason, view, &call, page);
+            end_call(&shared, reason, view, &call, batch);
         }
-        write_unread(&core, view, page);
+        write_unread(&shared, view, batch);
     }
 
-    fn end_model(&self, view: &TaskView, page: &mut Page) {
+    fn end_model(&self, view: &TaskView, batch: &mut EventBatch) {
         let (reason, scope) = (self.reason, view.step_scope());
         let known = self.state.tasks.iter().find(|known| known.task_id == view.task);
         for (position, item) in known
@@ -309,7 +313,7 @@ impl CopiedTurns {
         {
             let Some(item) = incomplete(item) else { continue };
             let output_index = u32::try_from(position).unwrap_or(u32::MAX);
-            page.push(EventType::ItemCompleted, &scope, &ItemCompleted { item, output_index });
+            batch.push(EventType::ItemCompleted, &scope, &ItemCompleted { item, output_index });
         }
         let failed = |partial| ModelFailed {
             error: reason.error(reason.left()),
@@ -318,17 +322,17 @@ impl CopiedTurns {
         };
         if let Some(step) = &view.compacting {
             let scope = with_step(&view.scope, Some(step));
-            page.push(EventType::ModelFailed, &scope, &failed(false));
-            let told = Compaction { error: Some(reason.error(reason.left())), ..Compaction::default() };
-            page.push(EventType::ContextCompactionFailed, &scope, &told);
+            batch.push(EventType::ModelFailed, &scope, &failed(false));
+            let compaction = Compaction { error: Some(reason.error(reason.left())), ..Compaction::default() };
+            batch.push(EventType::ContextCompactionFailed, &scope, &compaction);
         }
         if view.is_model_open {
-            page.push(EventType::ModelFailed, &scope, &failed(!view.step_items.is_empty()));
+            batch.push(EventType::ModelFailed, &scope, &failed(!view.step_items.is_empty()));
         }
     }
 }
 
-fn end_hooks(reason: CopyReason, view: &TaskView, page: &mut Page) {
+fn end_hooks(reason: CopyReason, view: &TaskView, batch: &mut EventBatch) {
     let failed = |hook: &HookView| HookRun {
         hook_name: Some(hook.name.clone()),
         point: Some(hook.point.as_str().to_owned()),
@@ -336,24 +340,30 @@ fn end_hooks(reason: CopyReason, view: &TaskView, page: &mut Page) {
         ..HookRun::default()
     };
     for hook in view.hooks.iter().filter(|hook| hook.answer.is_none()) {
-        page.push(EventType::HookFailed, &view.step_scope(), &failed(hook));
+        batch.push(EventType::HookFailed, &view.step_scope(), &failed(hook));
     }
     for call in &view.calls {
         for hook in call.hooks.iter().filter(|hook| hook.answer.is_none()) {
-            page.push(EventType::HookFailed, &view.call_scope(call), &failed(hook));
+            batch.push(EventType::HookFailed, &view.call_scope(call), &failed(hook));
         }
     }
 }
 
 /// Gives a call that had no result the one that it has here.
-fn end_call(core: &Core, reason: CopyReason, view: &mut TaskView, id: &str, page: &mut Page) {
+fn end_call(
+    shared: &RunnerShared,
+    reason: CopyReason,
+    view: &mut TaskView,
+    id: &str,
+    batch: &mut EventBatch,
+) {
     let Some(call) = view.call(id) else { return };
     let (scope, name) = (view.call_scope(call), Some(call.name.clone()));
-    end_action(reason, call, &scope, page);
+    end_action(reason, call, &scope, batch);
     if let Some(process) = &call.process {
         let message = format!("{}; what became of the process is not known here", reason.left());
-        let told = ProcessEnded { error: Some(failed_process("lost", message)), ..ProcessEnded::default() };
-        page.push_process(EventType::ProcessFailed, &scope, process, &told);
+        let ended = ProcessEnded { error: Some(failed_process("lost", message)), ..ProcessEnded::default() };
+        batch.push_process(EventType::ProcessFailed, &scope, process, &ended);
     }
     let (is_started, is_ended) = (call.is_started, call.is_ended);
     let text = match (is_started, is_ended) {
@@ -364,30 +374,30 @@ fn end_call(core: &Core, reason: CopyReason, view: &mut TaskView, id: &str, page
         }
         (false, _) => "The session was copied before the call ran. It had no effect.",
     };
-    write_result(core, view, id, text, page);
+    write_result(shared, view, id, text, batch);
     let reason = Some(reason.left().to_owned());
     match (is_started, is_ended) {
         (_, true) => {}
         (true, false) => {
             let unknown = ToolOutcomeUnknown { tool_name: name, reason };
-            page.push(EventType::ToolOutcomeUnknown, &scope, &unknown);
+            batch.push(EventType::ToolOutcomeUnknown, &scope, &unknown);
         }
         (false, false) => {
-            page.push(EventType::ToolCancelled, &scope, &ToolCancelled { tool_name: name, reason });
+            batch.push(EventType::ToolCancelled, &scope, &ToolCancelled { tool_name: name, reason });
         }
     }
 }
 
 /// A question to which no answer would come any more.
-fn end_action(reason: CopyReason, call: &CallView, scope: &Scope, page: &mut Page) {
+fn end_action(reason: CopyReason, call: &CallView, scope: &Scope, batch: &mut EventBatch) {
     let Some(action) = call.pending() else { return };
     let source = Some(reason.source().to_owned());
     let resolved =
         ActionResolved { decision: "reject".to_owned(), source: source.clone(), ..ActionResolved::default() };
     let asked = Scope { action_id: Some(action.action.clone()), ..scope.clone() };
-    page.push(EventType::ActionResolved, &asked, &resolved);
+    batch.push(EventType::ActionResolved, &asked, &resolved);
     if action.is_permission {
-        let told = PermissionDecision {
+        let permission = PermissionDecision {
             tool_name: Some(call.name.clone()),
             decision: Some("deny".to_owned()),
             decision_source: source,
@@ -395,21 +405,21 @@ fn end_action(reason: CopyReason, call: &CallView, scope: &Scope, page: &mut Pag
             approval_action_id: Some(action.action.to_string()),
             ..PermissionDecision::default()
         };
-        page.push(EventType::PermissionResolved, scope, &told);
+        batch.push(EventType::PermissionResolved, scope, &permission);
     }
 }
 
-fn write_result(core: &Core, view: &mut TaskView, id: &str, text: &str, page: &mut Page) {
+fn write_result(shared: &RunnerShared, view: &mut TaskView, id: &str, text: &str, batch: &mut EventBatch) {
     let Some(call) = view.call(id) else { return };
     let scope = view.call_scope(call);
     let (item, output_index) = match &call.result {
         ResultView::Open { item, index } => (item.clone(), *index),
         ResultView::Absent | ResultView::Done => {
-            let (item, output_index) = (ItemId::from_bytes(core.fresh()).to_string(), view.take_index());
+            let (item, output_index) = (ItemId::from_bytes(shared.fresh()).to_string(), view.take_index());
             let result =
                 ToolResultItem { id: item.clone(), call_id: id.to_owned(), ..ToolResultItem::default() };
             let started = ItemStarted { item: Item::ToolResult(result), output_index };
-            page.push(EventType::ItemStarted, &scope, &started);
+            batch.push(EventType::ItemStarted, &scope, &started);
             (item, output_index)
         }
     };
@@ -421,5 +431,5 @@ fn write_result(core: &Core, view: &mut TaskView, id: &str, text: &str, page: &m
         ..ToolResultPatch::default()
     };
     let completed = ItemCompleted { item: ItemPatch::ToolResult(patch), output_index };
-    page.push(EventType::ItemCompleted, &scope, &completed);
+    batch.push(EventType::ItemCompleted, &scope, &completed);
 }

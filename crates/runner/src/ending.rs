@@ -5,8 +5,8 @@ use riverrun_event::{
     MessagePatch, Part, Patch, ReasoningPatch, ToolCallPatch,
 };
 
-use crate::core::Core;
-use crate::page::Page;
+use crate::event_batch::EventBatch;
+use crate::shared::RunnerShared;
 use crate::view::TaskView;
 
 /// An item that its model had not finished. A result ends with its call.
@@ -31,12 +31,12 @@ pub(crate) fn incomplete(item: &Item) -> Option<ItemPatch> {
 
 /// What was said to the task and not read yet takes its place in the conversation: the model reads it with its next
 /// step, or a retry or the next turn does.
-pub(crate) fn write_unread(core: &Core, view: &mut TaskView, page: &mut Page) {
+pub(crate) fn write_unread(shared: &RunnerShared, view: &mut TaskView, batch: &mut EventBatch) {
     let unread: Vec<Input> =
         view.steers.iter().skip(view.steers_read).map(|steer| steer.input.clone()).collect();
     view.steers_read = view.steers.len();
     for input in unread {
-        let (id, output_index) = (ItemId::from_bytes(core.fresh()).to_string(), view.take_index());
+        let (id, output_index) = (ItemId::from_bytes(shared.fresh()).to_string(), view.take_index());
         let parts = match input {
             Input::Text(text) => vec![Part::plain(text)],
             Input::Parts(parts) => parts,
@@ -47,8 +47,8 @@ pub(crate) fn write_unread(core: &Core, view: &mut TaskView, page: &mut Page) {
             block_list: Some(parts),
             ..MessageItem::default()
         });
-        page.push(EventType::ItemStarted, &view.scope, &ItemStarted { item, output_index });
+        batch.push(EventType::ItemStarted, &view.scope, &ItemStarted { item, output_index });
         let item = ItemPatch::Message(MessagePatch { id, ..MessagePatch::default() });
-        page.push(EventType::ItemCompleted, &view.scope, &ItemCompleted { item, output_index });
+        batch.push(EventType::ItemCompleted, &view.scope, &ItemCompleted { item, output_index });
     }
 }

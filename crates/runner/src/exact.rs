@@ -35,11 +35,13 @@ fn walk(text: &str, path: &str) -> Result<(), String> {
         Some(b'[') => {
             let values: Vec<&RawValue> = serde_json::from_str(text).unwrap_or_default();
             let mut places = values.iter().enumerate();
-            places.try_for_each(|(place, value)| walk(value.get(), &format!("{path}/{place}")))
+            places.try_for_each(|(location, value)| walk(value.get(), &format!("{path}/{location}")))
         }
         Some(b'-' | b'0'..=b'9') if !is_exact(text) => {
-            let place = if path.is_empty() { "the value" } else { path };
-            Err(format!("`{place}`: the number {text} cannot be kept exactly; give it as a text, or shorter"))
+            let location = if path.is_empty() { "the value" } else { path };
+            Err(format!(
+                "`{location}`: the number {text} cannot be kept exactly; give it as a text, or shorter"
+            ))
         }
         _ => Ok(()),
     }
@@ -62,13 +64,13 @@ fn digits(text: &str) -> (String, i64) {
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
     let all = format!("{}{fraction}", whole.trim_start_matches('-'));
     let leading = all.len() - all.trim_start_matches('0').len();
-    let kept = all.trim_matches('0').to_owned();
-    if kept.is_empty() {
-        return (kept, 0);
+    let significant = all.trim_matches('0').to_owned();
+    if significant.is_empty() {
+        return (significant, 0);
     }
     let whole = i64::try_from(whole.trim_start_matches('-').len()).unwrap_or(i64::MAX);
     let point = whole - i64::try_from(leading).unwrap_or(i64::MAX);
-    (kept, point.saturating_add(exponent.parse().unwrap_or(i64::MAX)))
+    (significant, point.saturating_add(exponent.parse().unwrap_or(i64::MAX)))
 }
 
 /// Reads an object with all of its members.

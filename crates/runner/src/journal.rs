@@ -18,14 +18,14 @@ pub trait Journal: Send + Sync + 'static {
 
     /// Appends at the end of the session's log; resolves when durable. All of the entry, or nothing: it is taken, and
     /// given back if the store is full. `NoSession` if the session was deleted, also if its key has another one now.
-    fn append<'a>(&'a self, of: &'a Incarnation, entry: &'a mut Entry) -> JournalFuture<'a, Landed>;
+    fn append<'a>(&'a self, of: &'a Incarnation, entry: &'a mut Entry) -> JournalFuture<'a, AppendedEvents>;
 
     /// Hands an entry over without waiting until it is durable. None if that is not possible: nothing was taken.
     fn begin<'a>(
         &'a self,
         _of: &'a Incarnation,
         _entry: &'a mut Entry,
-    ) -> JournalFuture<'a, Option<Box<dyn Landing>>> {
+    ) -> JournalFuture<'a, Option<Box<dyn PendingAppend>>> {
         Box::pin(std::future::ready(Ok(None)))
     }
 
@@ -59,24 +59,24 @@ pub struct Entry {
 }
 
 /// An entry that was handed over.
-pub trait Landing: Send + Sync {
+pub trait PendingAppend: Send + Sync {
     fn ticket(&mut self) -> &mut Ticket<Appended>;
 
     /// What the log's answer means for the entry.
-    fn land(self: Box<Self>, answer: Result<Appended, Error>) -> Landfall;
+    fn complete(self: Box<Self>, answer: Result<Appended, Error>) -> AppendOutcome;
 }
 
 /// What became of an entry that was handed over.
-pub enum Landfall {
-    There(Landed),
+pub enum AppendOutcome {
+    Durable(AppendedEvents),
     /// The log did not take it at first. It is given back if it is not taken in the end.
-    Later(LandingFuture),
+    Retrying(AppendRetry),
 }
 
-pub type LandingFuture = Pin<Box<dyn Future<Output = Result<Landed, (JournalError, Entry)>> + Send>>;
+pub type AppendRetry = Pin<Box<dyn Future<Output = Result<AppendedEvents, (JournalError, Entry)>> + Send>>;
 
 #[derive(Debug)]
-pub struct Landed {
+pub struct AppendedEvents {
     pub first: Sequence,
     pub last: Sequence,
     /// The events of the entry, so that nobody reads them twice.

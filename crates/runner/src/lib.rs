@@ -5,31 +5,34 @@
 //! [`Journal`], calls models through `riverrun-provider` and tools through `riverrun-tool`.
 
 mod actor;
+mod actors;
 pub mod agent;
 mod approve;
 mod call_pool;
 mod command;
 mod copied;
-mod core;
 mod drive;
 mod ending;
+mod event_batch;
 mod exact;
 mod file;
 mod history;
 pub mod hook;
 mod ids;
 mod journal;
-mod named;
-mod page;
-mod persona;
+mod mailbox;
+mod options;
 mod plan;
 pub mod reference;
 mod registry;
+mod resolved_agent;
 mod runner;
 mod safe_args;
 mod schema;
 mod session_journal;
-mod timer;
+mod settings;
+mod shared;
+mod timers;
 mod turns;
 mod view;
 
@@ -37,19 +40,20 @@ pub use actor::blob_named;
 pub use agent::AgentSpec;
 pub use approve::Rule;
 pub use command::{
-    Busy, CancelMode, Cancelled, CommandError, Conversation, Decide, Decided, Decision, Deltas, Fate, Pause,
-    Paused, ProcessOver, ProcessWrite, QueueEntry, RequestKey, Revoke, Revoked, Settings, Spawn, Submit,
-    Submitted,
+    Busy, CancelMode, Cancelled, CommandError, Conversation, Decide, Decided, Decision, Fate, Pause, Paused,
+    ProcessOver, ProcessWrite, QueueEntry, RequestKey, Revoke, Revoked, Spawn, Submit, Submitted,
 };
 pub use copied::{CopiedTurns, CopyReason};
 pub use file::FileOptions;
 pub use journal::{
-    Entry, Incarnation, Journal, JournalError, JournalFuture, Landed, Landfall, Landing, LandingFuture,
+    AppendOutcome, AppendRetry, AppendedEvents, Entry, Incarnation, Journal, JournalError, JournalFuture,
+    PendingAppend,
 };
-pub use named::Named;
+pub use options::Options;
 pub use registry::{Registry, Route, Routes};
 pub use riverrun_tool::{SchemaError, Terminate, check_schema, is_blocked};
-pub use runner::{Options, Runner};
+pub use runner::{IdempotentRunner, Runner};
+pub use settings::{Deltas, Settings};
 pub use turns::TurnQuotas;
 
 /// The thread of a turn that names none.

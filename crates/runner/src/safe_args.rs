@@ -17,7 +17,7 @@ use serde_json::{Map, Value};
 
 const MOST_BYTES: usize = 4096;
 const MOST_CHARACTERS: usize = 512;
-const KEPT_CHARACTERS: usize = 256;
+const VISIBLE_CHARACTERS: usize = 256;
 const MOST_ENTRIES: usize = 64;
 const MOST_DEPTH: usize = 8;
 /// The name of the member that counts what an object has beyond what is shown.
@@ -131,7 +131,7 @@ impl Budget {
         let is_long = text.char_indices().nth(MOST_CHARACTERS).is_some();
         let shown = match is_long || text.len() > self.left {
             true => {
-                let most = KEPT_CHARACTERS.min(self.left);
+                let most = VISIBLE_CHARACTERS.min(self.left);
                 let start: String = text.chars().take(most).collect();
                 format!("{start}\u{2026} [{} bytes]", text.len())
             }
@@ -210,14 +210,14 @@ mod tests {
 
     #[test]
     fn a_secret_is_hidden_before_its_string_is_cut() {
-        let text = format!("{}sesame-open-1234{}", "x".repeat(KEPT_CHARACTERS - 6), "y".repeat(600));
+        let text = format!("{}sesame-open-1234{}", "x".repeat(VISIBLE_CHARACTERS - 6), "y".repeat(600));
         let shown = safe_args(&json!(text), &Redactor::new(&["sesame-open-1234".to_owned()]));
         assert!(!shown.to_string().contains("sesame"), "{shown}");
     }
 
     #[test]
     fn large_values_keep_their_beginning_and_their_size() {
-        let shown = format!("{}\u{2026} [2000 bytes]", "\u{e9}".repeat(KEPT_CHARACTERS));
+        let shown = format!("{}\u{2026} [2000 bytes]", "\u{e9}".repeat(VISIBLE_CHARACTERS));
         check(json!({"text": "\u{e9}".repeat(1000)}), json!({"text": shown}));
         let mut list = vec![json!(0); MOST_ENTRIES];
         list.push("\u{2026} [36 more]".into());

@@ -8,7 +8,9 @@ use riverrun_log::{Appended, Chunk, Error, Log, SessionHead, SessionKey, Ticket}
 use riverrun_session::{AppendError, Batch, Hub, READ_BYTES, Sessions, Source, draft_of, spill_large};
 use serde_json::Value;
 
-use crate::{Entry, Incarnation, Journal, JournalError, JournalFuture, Landed, Landfall, Landing};
+use crate::{
+    AppendOutcome, AppendedEvents, Entry, Incarnation, Journal, JournalError, JournalFuture, PendingAppend,
+};
 
 pub(crate) struct SessionJournal(Sessions);
 
@@ -17,7 +19,7 @@ impl SessionJournal {
         Self(sessions)
     }
 
-    async fn store(&self, of: &Incarnation, entry: &mut Entry) -> Result<Landed, JournalError> {
+    async fn store(&self, of: &Incarnation, entry: &mut Entry) -> Result<AppendedEvents, JournalError> {
         let sessions = &self.0;
         let hub = hub_of(sessions, of).await?;
         if entry.events.is_empty() {
@@ -34,12 +36,12 @@ impl SessionJournal {
             events = with_spilled(events, whole, limit);
         }
         let batch = into_batch(Entry { events, facts, commands, idempotency, urgency });
-        let landed = match is_stored {
+        let appended = match is_stored {
             Ok(()) => sessions.append(Source::Runner, &hub, &batch).await.map_err(from_append),
             Err(error) => Err(error),
         };
-        let landed = match landed {
-            Ok(landed) => landed,
+        let appended = match appended {
+            Ok(appended) => appended,
             Err(error) => {
                 *entry = into_entry(batch);
                 entry.facts.truncate(own_facts);
@@ -51,15 +53,15 @@ impl SessionJournal {
         };
         count(sessions, &batch);
         // Only a producer's repeat has no place, and the runner is no producer.
-        let place = landed.place.ok_or_else(|| JournalError::Invalid("it was stored before".to_owned()));
-        place.map(|(first, last)| Landed { first, last, events: batch.events })
+        let range = appended.place.ok_or_else(|| JournalError::Invalid("it was stored before".to_owned()));
+        range.map(|(first, last)| AppendedEvents { first, last, events: batch.events })
     }
 
     async fn hand_over(
         &self,
         of: &Incarnation,
         entry: &mut Entry,
-    ) -> Result<Option<Box<dyn Landing>>, JournalError> {
+    ) -> Result<Option<Box<dyn PendingAppend>>, JournalError> {
         let sessions = self.0.clone();
         let hub = hub_of(&sessions, of).await?;
         let limit = sessions.settings().event_bytes;
@@ -99,23 +101,23 @@ struct HandedOver {
     ticket: Ticket<Appended>,
 }
 
-impl Landing for HandedOver {
+impl PendingAppend for HandedOver {
     fn ticket(&mut self) -> &mut Ticket<Appended> {
         &mut self.ticket
     }
 
-    fn land(self: Box<Self>, answer: Result<Appended, Error>) -> Landfall {
+    fn complete(self: Box<Self>, answer: Result<Appended, Error>) -> AppendOutcome {
         let Self { sessions, hub, batch, built_on, .. } = *self;
         match answer {
             Ok(Appended { first, last, .. }) => {
                 sessions.appended(Source::Runner, &hub, &batch);
-                Landfall::There(Landed { first, last, events: batch.events })
+                AppendOutcome::Durable(AppendedEvents { first, last, events: batch.events })
             }
-            Err(error) => Landfall::Later(Box::pin(async move {
-                let landed = sessions.append_again(Source::Runner, &hub, &batch, built_on, error).await;
-                let landed = landed.map_err(from_append);
-                match landed.map(|landed| landed.place) {
-                    Ok(Some((first, last))) => Ok(Landed { first, last, events: batch.events }),
+            Err(error) => AppendOutcome::Retrying(Box::pin(async move {
+                let appended = sessions.append_again(Source::Runner, &hub, &batch, built_on, error).await;
+                let appended = appended.map_err(from_append);
+                match appended.map(|appended| appended.place) {
+                    Ok(Some((first, last))) => Ok(AppendedEvents { first, last, events: batch.events }),
                     Ok(None) => {
                         Err((JournalError::Invalid("it was stored before".to_owned()), into_entry(batch)))
                     }
@@ -144,7 +146,7 @@ impl Journal for SessionJournal {
         })
     }
 
-    fn append<'a>(&'a self, of: &'a Incarnation, entry: &'a mut Entry) -> JournalFuture<'a, Landed> {
+    fn append<'a>(&'a self, of: &'a Incarnation, entry: &'a mut Entry) -> JournalFuture<'a, AppendedEvents> {
         Box::pin(self.store(of, entry))
     }
 
@@ -152,7 +154,7 @@ impl Journal for SessionJournal {
         &'a self,
         of: &'a Incarnation,
         entry: &'a mut Entry,
-    ) -> JournalFuture<'a, Option<Box<dyn Landing>>> {
+    ) -> JournalFuture<'a, Option<Box<dyn PendingAppend>>> {
         Box::pin(self.hand_over(of, entry))
     }
 

@@ -6,15 +6,15 @@ use tokio_util::sync::CancellationToken;
 
 use crate::actor::Actor;
 use crate::actor::model::stream::Stream;
-use crate::actor::processes::Afterwards;
+use crate::actor::processes::DurableAction;
 use crate::drive::{
-    Abort, EffectKey, Host, Launch, Line, Report, Reports, Running, ask_hook, call_model, check_call,
+    Abort, EffectKey, Host, Launch, Report, ReportSink, Reporter, Running, ask_hook, call_model, check_call,
     check_input, check_output, read_files, run_tool, summarise,
 };
 
 impl Actor {
     pub(crate) async fn launch_all(&mut self) {
-        std::mem::take(&mut self.afterwards).into_iter().for_each(Afterwards::say);
+        std::mem::take(&mut self.when_durable).into_iter().for_each(DurableAction::run);
         for (key, launch) in std::mem::take(&mut self.launches) {
             // Who goes does not wait to try again.
             if self.is_handing_over && matches!(launch, Launch::Delay(_)) {
@@ -29,10 +29,10 @@ impl Actor {
         let cancel = CancellationToken::new();
         let reports = match launch {
             Launch::Model(_) => self.calls.reports(),
-            _ => Reports::Far(self.reports.clone()),
+            _ => ReportSink::Channel(self.reports.clone()),
         };
-        let line = Line { key: key.clone(), generation: self.generation, reports };
-        let (pool, session) = (self.core.calls.clone(), self.key.clone());
+        let reporter = Reporter { key: key.clone(), generation: self.generation, reports };
+        let (pool, session) = (self.shared.calls.clone(), self.key.clone());
         let permit = async move { pool.acquire(&session).await };
         let spawned = match launch {
             Launch::Model(made) => {
@@ -52,32 +52,32 @@ impl Actor {
                 if let Some(stream) = self.streams.get_mut(task) {
                     stream.estimate = estimate;
                 }
-                let call = call_model(call, line, permit, cancel.clone());
+                let call = call_model(call, reporter, permit, cancel.clone());
                 let handle = self.calls.begin(call);
                 self.started(key, cancel, Abort::Call(handle));
                 return;
             }
             Launch::Tool(mut run) => {
                 run.call.cancel = cancel.clone();
-                let progress = line.clone();
-                run.call.progress = redact_progress(std::sync::Arc::new(move |told| {
-                    progress.try_tell(Report::Progress(told));
+                let progress = reporter.clone();
+                run.call.progress = redact_progress(std::sync::Arc::new(move |update| {
+                    progress.try_report(Report::Progress(update));
                 }));
                 if run.tool.is_interactive() {
-                    run.call.process = Some(std::sync::Arc::new(self.host(line.clone())));
+                    run.call.process = Some(std::sync::Arc::new(self.host(reporter.clone())));
                 }
-                tokio::spawn(run_tool(*run, line, permit))
+                tokio::spawn(run_tool(*run, reporter, permit))
             }
             Launch::Delay(time) => tokio::spawn(async move {
                 tokio::time::sleep(time).await;
-                line.tell(Report::Delayed).await;
+                reporter.report(Report::Delayed).await;
             }),
-            Launch::Summary(call) => tokio::spawn(summarise(*call, line, permit, cancel.clone())),
-            Launch::Admit(check) => tokio::spawn(check_input(check, line)),
-            Launch::Check(check) => tokio::spawn(check_output(check, line)),
-            Launch::Files(readings) => tokio::spawn(read_files(*readings, line, permit)),
-            Launch::Hook(call) => tokio::spawn(ask_hook(*call, line, permit)),
-            Launch::Vet(check) => tokio::spawn(check_call(check, line)),
+            Launch::Summary(call) => tokio::spawn(summarise(*call, reporter, permit, cancel.clone())),
+            Launch::Admit(check) => tokio::spawn(check_input(check, reporter)),
+            Launch::Check(check) => tokio::spawn(check_output(check, reporter)),
+            Launch::Files(readings) => tokio::spawn(read_files(*readings, reporter, permit)),
+            Launch::Hook(call) => tokio::spawn(ask_hook(*call, reporter, permit)),
+            Launch::Vet(check) => tokio::spawn(check_call(check, reporter)),
         };
         self.started(key, cancel, Abort::Task(spawned.abort_handle()));
     }
@@ -87,9 +87,9 @@ impl Actor {
         self.running.insert(key, Running { generation, cancel, abort, since });
     }
 
-    fn host(&self, line: Line) -> Host {
-        let process = ProcessId::from_bytes(self.core.fresh()).to_string();
-        Host { process, line, log: self.core.journal.log().clone(), key: self.key.clone() }
+    fn host(&self, reporter: Reporter) -> Host {
+        let process = ProcessId::from_bytes(self.shared.fresh()).to_string();
+        Host { process, reporter, log: self.shared.journal.log().clone(), key: self.key.clone() }
     }
 
     /// Ends effects without a word; what is to be said about them is said by whoever ends them.

@@ -41,34 +41,34 @@ use tokio::time::Instant;
 
 use append::InFlight;
 pub(crate) use append::Stop;
-pub(crate) use commands::{Command, Reply};
 pub use model::attachments::blob_named;
 use recovery::authors::OwnContext;
 pub(crate) use recovery::authors::load_rules;
 
 use crate::approve::Rules;
-use crate::core::{Core, Mail};
 use crate::drive::{EffectKey, Launch, Report, Reported, Running};
+use crate::mailbox::{Mail, SessionCommand};
 use crate::reference::Pool;
+use crate::shared::RunnerShared;
 use crate::turns::TurnShare;
 use crate::view::View;
 use crate::{Incarnation, Registry};
 use intents::BITE;
 use model::calls::Calls;
 use model::stream::Stream;
-use processes::{Afterwards, Processes};
+use processes::{DurableAction, Processes};
 
 /// Reports that may wait; a provider that is faster than the disk is slowed down by it.
 const REPORTS: usize = 1024;
 /// More pieces of text than this that come at once are joined.
 const MAX_SEPARATE_DELTAS: usize = 64;
 /// The longest that text is held back on a busy server.
-const LONGEST_BREATH: Duration = Duration::from_millis(8);
+const MAX_COALESCE_DELAY: Duration = Duration::from_millis(8);
 /// How long an actor with nothing to do stays, so that the next command need not read the state again.
 const LINGER: Duration = Duration::from_secs(1);
 
 pub(crate) struct Actor {
-    core: Arc<Core>,
+    shared: Arc<RunnerShared>,
     /// What turns run with. A reload is taken up when no turn is open, so that each ends with what it began with.
     registry: Arc<Registry>,
     key: SessionKey,
@@ -92,7 +92,7 @@ pub(crate) struct Actor {
     /// Calls that passed the guardrails before somebody is asked about them.
     vetted: HashSet<(TaskId, String)>,
     /// Texts that hooks brought, by their references.
-    kept: HashMap<String, String>,
+    hook_texts: HashMap<String, String>,
     /// Effects that begin once what is being written is durable.
     launches: Vec<(EffectKey, Launch)>,
     /// Blobs that what is being written refers to.
@@ -108,7 +108,7 @@ pub(crate) struct Actor {
     processes: Processes,
     /// The drafts that running calls showed: how many of each block, by call.
     drafts: HashMap<String, BTreeMap<u32, u32>>,
-    afterwards: Vec<Afterwards>,
+    when_durable: Vec<DurableAction>,
     generation: u64,
     reports: mpsc::Sender<Reported>,
     /// When something happens by itself, as of the last plan.
@@ -147,23 +147,23 @@ impl Due {
 }
 
 /// Serves a session until it has nothing to do.
-pub(crate) async fn run(core: Arc<Core>, key: SessionKey, mail: Mail) {
+pub(crate) async fn run(shared: Arc<RunnerShared>, key: SessionKey, mail: Mail) {
     let Mail { mut commands, ended } = mail;
     let (reports, mut reported) = mpsc::channel(REPORTS);
-    let stop = core.stop.clone();
+    let stop = shared.stop.clone();
     let served = async {
-        let place = core.loads.acquire().await;
-        let loaded = Actor::load(core.clone(), key.clone(), reports).await;
-        drop(place);
+        let permit = shared.loads.acquire().await;
+        let loaded = Actor::load(shared.clone(), key.clone(), reports).await;
+        drop(permit);
         let mut actor = match loaded {
             Ok(actor) => actor,
-            Err(stop) => return refuse(&core, &key, &mut commands, &stop),
+            Err(stop) => return refuse(&shared, &key, &mut commands, &stop),
         };
         let ended = actor.serve(&mut commands, &mut reported).await;
         if let Err(stop) = ended {
             tracing::warn!(session = key.session.as_str(), reason = %stop, "the session's runner stops");
             drop(actor);
-            refuse(&core, &key, &mut commands, &stop);
+            refuse(&shared, &key, &mut commands, &stop);
         }
     };
     // Whoever is not served any more is dropped where it stands, and what it began ends with it.
@@ -173,7 +173,7 @@ pub(crate) async fn run(core: Arc<Core>, key: SessionKey, mail: Mail) {
         () = ended.cancelled() => Stop::NoSession,
         () = served => return,
     };
-    refuse(&core, &key, &mut commands, &stop);
+    refuse(&shared, &key, &mut commands, &stop);
 }
 
 /// Ends when the log did not take text that was handed to it.
@@ -186,8 +186,13 @@ async fn failed(in_flight: &mut Option<InFlight>) {
 }
 
 /// Answers everything that waits with the reason why nothing more is done here.
-fn refuse(core: &Core, key: &SessionKey, commands: &mut mpsc::UnboundedReceiver<Command>, stop: &Stop) {
-    while let Some(command) = core.let_go(key, commands) {
+fn refuse(
+    shared: &RunnerShared,
+    key: &SessionKey,
+    commands: &mut mpsc::UnboundedReceiver<SessionCommand>,
+    stop: &Stop,
+) {
+    while let Some(command) = shared.mailboxes.close(key, commands) {
         command.refuse(stop.clone().into());
     }
 }
@@ -195,10 +200,10 @@ fn refuse(core: &Core, key: &SessionKey, commands: &mut mpsc::UnboundedReceiver<
 impl Actor {
     async fn serve(
         &mut self,
-        commands: &mut mpsc::UnboundedReceiver<Command>,
+        commands: &mut mpsc::UnboundedReceiver<SessionCommand>,
         reported: &mut mpsc::Receiver<Reported>,
     ) -> Result<(), Stop> {
-        let hand_over = self.core.hand_over.clone();
+        let hand_over = self.shared.hand_over.clone();
         self.settle().await?;
         let (alarm, handing_over) = (tokio::time::sleep(LINGER), hand_over.cancelled());
         tokio::pin!(alarm, handing_over);
@@ -211,24 +216,24 @@ impl Actor {
                 biased;
                 command = commands.recv() => match command {
                     Some(command) => {
-                        self.land().await?;
+                        self.finish_text_append().await?;
                         self.command(command).await.map(|()| false)?
                     }
                     None => return Ok(()),
                 },
                 () = &mut handing_over, if !self.is_handing_over => {
-                    self.land().await?;
+                    self.finish_text_append().await?;
                     self.begin_nothing_new();
                     false
                 }
                 () = failed(&mut self.in_flight) => {
-                    self.land().await?;
+                    self.finish_text_append().await?;
                     false
                 }
                 Some(report) = self.calls.next(reported) => self.reports(report, reported).await?,
                 () = &mut alarm, if due != Due::Never => match due {
                     Due::Never | Due::Deadline(_) => {
-                        self.land().await?;
+                        self.finish_text_append().await?;
                         false
                     }
                     Due::Leave(_) => match self.leave(commands) {
@@ -264,11 +269,11 @@ impl Actor {
     }
 
     /// Ends the actor's service, unless a command came just now.
-    fn leave(&self, commands: &mut mpsc::UnboundedReceiver<Command>) -> Option<Command> {
+    fn leave(&self, commands: &mut mpsc::UnboundedReceiver<SessionCommand>) -> Option<SessionCommand> {
         if let Some(at) = crate::plan::deadline(&self.view, &self.registry) {
-            self.core.timers.schedule(&self.key, at);
+            self.shared.timers.schedule(&self.key, at);
         }
-        self.core.let_go(&self.key, commands)
+        self.shared.mailboxes.close(&self.key, commands)
     }
 
     /// Takes a report and all that wait behind it, and writes what they tell together. True if that was nothing but
@@ -278,36 +283,36 @@ impl Actor {
         /// So many events are written without a look at the clock.
         const FEW: usize = 16;
         let before = self.others;
-        self.land_text().await?;
+        self.await_text_append().await?;
         let mut is_text = first.report.is_text();
         if is_text {
-            self.calls.breathe().await;
+            self.calls.wait_to_coalesce().await;
         }
-        let (mut page, mut held) = (self.page(), first);
+        let (mut batch, mut held) = (self.new_batch(), first);
         let began = Instant::now();
         // The end of an effect may end the turn: nothing is written behind it unseen.
-        while !held.report.may_end_turn() && page.size() < LARGEST && page.events.len() < REPORTS {
+        while !held.report.may_end_turn() && batch.size() < LARGEST && batch.events.len() < REPORTS {
             // A full queue is taken in bites: the worker has others to serve.
-            if page.events.len() >= FEW && began.elapsed() >= BITE {
+            if batch.events.len() >= FEW && began.elapsed() >= BITE {
                 break;
             }
             let Some(report) = self.calls.next_now(more) else { break };
-            let next = match self.joins_deltas(&held.key, page.events.len()) {
+            let next = match self.joins_deltas(&held.key, batch.events.len()) {
                 true => held.join(report),
                 false => Some(report),
             };
             if let Some(next) = next {
                 is_text &= held.report.is_text();
-                self.absorb(std::mem::replace(&mut held, next), &mut page);
+                self.absorb(std::mem::replace(&mut held, next), &mut batch);
             }
         }
         is_text &= held.report.is_text();
-        self.absorb(held, &mut page);
+        self.absorb(held, &mut batch);
         if is_text {
-            self.append_text(page).await?;
+            self.append_text(batch).await?;
         } else {
             self.put_blobs().await;
-            self.append(page).await?;
+            self.append(batch).await?;
             self.launch_all().await;
         }
         Ok(is_text && self.others == before)
@@ -324,7 +329,7 @@ impl Actor {
     /// The next time at which something happens by itself.
     fn deadline(&self) -> Option<Instant> {
         let at = crate::plan::deadline(&self.view, &self.registry)?;
-        let wait = at.millis().saturating_sub(self.core.now().millis());
+        let wait = at.millis().saturating_sub(self.shared.now().millis());
         Some(Instant::now() + Duration::from_millis(u64::try_from(wait).unwrap_or(0)))
     }
 
@@ -354,8 +359,8 @@ impl Actor {
 
     /// A place for one more turn of this session's tenant, until the turn is counted with the session.
     fn admit_turn(&self) -> Result<TurnShare, crate::CommandError> {
-        let limit = self.core.options.turns.of(&self.key.tenant);
-        self.core.turns.admit(&self.key.tenant, limit)
+        let limit = self.shared.options.turns.of(&self.key.tenant);
+        self.shared.turns.admit(&self.key.tenant, limit)
     }
 }
 

@@ -47,8 +47,8 @@ fn canonical(value: &Value, out: &mut String) {
             let mut names: Vec<&String> = members.keys().collect();
             names.sort_unstable();
             out.push('{');
-            for (place, name) in names.into_iter().enumerate() {
-                if place > 0 {
+            for (position, name) in names.into_iter().enumerate() {
+                if position > 0 {
                     out.push(',');
                 }
                 out.push_str(&Value::String(name.clone()).to_string());
@@ -59,8 +59,8 @@ fn canonical(value: &Value, out: &mut String) {
         }
         Value::Array(entries) => {
             out.push('[');
-            for (place, entry) in entries.iter().enumerate() {
-                if place > 0 {
+            for (position, entry) in entries.iter().enumerate() {
+                if position > 0 {
                     out.push(',');
                 }
                 canonical(entry, out);

@@ -39,7 +39,7 @@ pub(crate) struct Rules(Vec<Rule>);
 /// The payload of `policy.changed`: the standard's members, and the rules.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Told {
+struct PolicyPayload {
     policy: String,
     source: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -55,19 +55,19 @@ impl Rules {
     pub fn candidates(state: &State) -> Vec<(Sequence, Self)> {
         let entries =
             state.ledger.family("policy").map(|family| family.entries.as_slice()).unwrap_or_default();
-        let told = entries.iter().rev().filter(|entry| entry.kind == EventType::PolicyChanged.as_str());
-        told.filter_map(|entry| Some((entry.sequence, Self::read(entry.payload.as_ref()?)?))).collect()
+        let changes = entries.iter().rev().filter(|entry| entry.kind == EventType::PolicyChanged.as_str());
+        changes.filter_map(|entry| Some((entry.sequence, Self::read(entry.payload.as_ref()?)?))).collect()
     }
 
     /// The rules that hold from this event on. None if it is about something else, or its author may not decide.
-    pub fn told_by(event: &Event) -> Option<Self> {
+    pub fn from_event(event: &Event) -> Option<Self> {
         let is_meant = event.kind == EventType::PolicyChanged && event.author.may_decide();
         event.raw_payload.as_ref().filter(|_| is_meant).and_then(Self::read)
     }
 
     fn read(payload: &RawJson) -> Option<Self> {
-        let told = payload.to::<Told>().ok().filter(|told| told.policy == POLICY)?;
-        Some(Self(told.rules.into_iter().map(named).collect()))
+        let payload = payload.to::<PolicyPayload>().ok().filter(|payload| payload.policy == POLICY)?;
+        Some(Self(payload.rules.into_iter().map(named).collect()))
     }
 
     pub fn is_empty(&self) -> bool {
@@ -95,28 +95,34 @@ impl Rules {
 
     /// Takes a rule out; None if it does not hold.
     pub fn take(&mut self, id: &str) -> Option<Rule> {
-        let place = self.0.iter().position(|rule| rule.rule_id == id)?;
-        Some(self.0.remove(place))
+        let position = self.0.iter().position(|rule| rule.rule_id == id)?;
+        Some(self.0.remove(position))
     }
 
     pub fn made(self) -> impl Serialize {
-        self.told(None, None)
+        self.payload_with(None, None)
     }
 
     pub fn revoked(self, rule: &Rule, by: Option<String>) -> impl Serialize {
         let Rule { decision, tool_name, agent, .. } = rule;
         let reason = format!("`{decision}` of `{tool_name}` for `{agent}` was revoked");
-        self.told(Some(reason), by)
+        self.payload_with(Some(reason), by)
     }
 
     /// That a copy begins without rules.
     pub fn not_copied(self) -> impl Serialize {
         let reason = "rules hold only in the session in which somebody made them".to_owned();
-        Told { source: "server".to_owned(), ..self.told(Some(reason), None) }
+        PolicyPayload { source: "server".to_owned(), ..self.payload_with(Some(reason), None) }
     }
 
-    fn told(self, reason: Option<String>, changed_by: Option<String>) -> Told {
-        Told { policy: POLICY.to_owned(), source: "person".to_owned(), reason, changed_by, rules: self.0 }
+    fn payload_with(self, reason: Option<String>, changed_by: Option<String>) -> PolicyPayload {
+        PolicyPayload {
+            policy: POLICY.to_owned(),
+            source: "person".to_owned(),
+            reason,
+            changed_by,
+            rules: self.0,
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use futures_util::FutureExt;
 use serde_json::Value;
 
-use super::{Line, Report, Tripped};
+use super::{Report, Reporter, Tripped};
 use crate::agent::{Checked, Guardrail};
 
 pub(crate) struct InputCheck {
@@ -15,7 +15,7 @@ pub(crate) struct InputCheck {
     pub texts: Vec<String>,
 }
 
-pub(crate) async fn check_input(check: InputCheck, line: Line) {
+pub(crate) async fn check_input(check: InputCheck, reporter: Reporter) {
     let mut passed = Ok(());
     for text in &check.texts {
         passed = ask(&check.guardrails, Checked::Input(text)).await;
@@ -23,7 +23,7 @@ pub(crate) async fn check_input(check: InputCheck, line: Line) {
             break;
         }
     }
-    line.tell(Report::Admitted(check.texts, passed)).await;
+    reporter.report(Report::Admitted(check.texts, passed)).await;
 }
 
 pub(crate) struct OutputCheck {
@@ -31,9 +31,9 @@ pub(crate) struct OutputCheck {
     pub text: String,
 }
 
-pub(crate) async fn check_output(check: OutputCheck, line: Line) {
+pub(crate) async fn check_output(check: OutputCheck, reporter: Reporter) {
     let passed = ask(&check.guardrails, Checked::Output(&check.text)).await;
-    line.tell(Report::Checked(passed)).await;
+    reporter.report(Report::Checked(passed)).await;
 }
 
 /// A call that somebody will be asked about.
@@ -43,10 +43,10 @@ pub(crate) struct CallCheck {
     pub arguments: Value,
 }
 
-pub(crate) async fn check_call(check: CallCheck, line: Line) {
+pub(crate) async fn check_call(check: CallCheck, reporter: Reporter) {
     let checked = Checked::ToolCall { name: &check.name, arguments: &check.arguments };
     let passed = ask(&check.guardrails, checked).await;
-    line.tell(Report::Vetted(passed)).await;
+    reporter.report(Report::Vetted(passed)).await;
 }
 
 /// The first guardrail that says no. One that fails says no.

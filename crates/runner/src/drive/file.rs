@@ -14,7 +14,7 @@ use riverrun_provider::accepts_file;
 use riverrun_tool::{FileLimits, Reading, detect_file, fetch, read_file};
 use tokio::sync::Semaphore;
 
-use super::{Line, Report, redact};
+use super::{Report, Reporter, redact};
 use crate::call_pool::Permit;
 use crate::file::{Attached, FileOptions, Origin, clean, unescaped};
 
@@ -49,7 +49,7 @@ pub(crate) struct FileEnd {
 
 pub(crate) async fn read_files(
     readings: FileReadings,
-    line: Line,
+    reporter: Reporter,
     permit: impl Future<Output = Option<Permit>>,
 ) {
     let Some(_permit) = permit.await else { return };
@@ -57,9 +57,9 @@ pub(crate) async fn read_files(
     let ends: Vec<_> = (0..readings.files.len()).map(|at| read_one(at, readings.clone())).collect();
     let mut ends = futures_util::stream::iter(ends).buffer_unordered(AT_ONCE);
     while let Some(end) = ends.next().await {
-        line.tell(Report::File(Box::new(end))).await;
+        reporter.report(Report::File(Box::new(end))).await;
     }
-    line.tell(Report::FilesRead).await;
+    reporter.report(Report::FilesRead).await;
 }
 
 async fn read_one(at: usize, readings: Arc<FileReadings>) -> FileEnd {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 
-use super::{Line, Report};
+use super::{Report, Reporter};
 use crate::call_pool::Permit;
 use crate::hook::{Hook, HookInput, HookOutput};
 
@@ -24,7 +24,11 @@ pub(crate) struct HookFailure {
 }
 
 /// Asks the hook once and reports its answer, whatever happens. Time counts from when it has its permit.
-pub(crate) async fn ask_hook(call: HookCall, line: Line, permit: impl Future<Output = Option<Permit>>) {
+pub(crate) async fn ask_hook(
+    call: HookCall,
+    reporter: Reporter,
+    permit: impl Future<Output = Option<Permit>>,
+) {
     let Some(_permit) = permit.await else { return };
     let HookCall { hook, input, timeout } = call;
     let asked = AssertUnwindSafe(async { hook.ask(input).await }).catch_unwind();
@@ -39,5 +43,5 @@ pub(crate) async fn ask_hook(call: HookCall, line: Line, permit: impl Future<Out
             Err(HookFailure { code: "timeout", message })
         }
     };
-    line.tell(Report::Hooked(answer)).await;
+    reporter.report(Report::Hooked(answer)).await;
 }

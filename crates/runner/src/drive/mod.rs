@@ -27,7 +27,7 @@ pub(crate) use file::{FileEnd, FileReadings, read_files};
 pub(crate) use hook::{HookCall, HookFailure, ask_hook};
 pub(crate) use model::{ModelCall, call_model};
 pub(crate) use process::{Handle, Host, ProcessReport, failed as failed_process};
-pub(crate) use summary::{Said, Summarised, SummaryCall, summarise};
+pub(crate) use summary::{CompletedCall, Summarised, SummaryCall, summarise};
 pub(crate) use tool::{ToolRun, run_tool};
 
 /// Names an effect; there is at most one of a name at a time.
@@ -44,14 +44,14 @@ pub(crate) enum EffectKey {
     Vet(TaskId, String),
     /// A summary of older history.
     Summary(TaskId),
-    Hook(TaskId, HookPlace),
+    Hook(TaskId, HookTarget),
     /// The files of the input.
     Files(TaskId),
 }
 
 /// What a hook is asked about.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) enum HookPlace {
+pub(crate) enum HookTarget {
     /// The turn's input.
     Prompt,
     /// A call that is to run.
@@ -209,26 +209,26 @@ pub(crate) enum Abort {
 
 /// Where an effect reports to.
 #[derive(Clone)]
-pub(crate) struct Line {
+pub(crate) struct Reporter {
     pub key: EffectKey,
     pub generation: u64,
-    pub reports: Reports,
+    pub reports: ReportSink,
 }
 
 #[derive(Clone)]
-pub(crate) enum Reports {
+pub(crate) enum ReportSink {
     /// To the actor in whose own task the effect is.
-    Near(Arc<Near>),
+    Local(Arc<LocalReports>),
     /// To an actor elsewhere.
-    Far(mpsc::Sender<Reported>),
+    Channel(mpsc::Sender<Reported>),
 }
 
 /// What calls in the actor's own task told and the actor has not taken yet. Nobody is woken: who fills it is read by
 /// who empties it.
 #[derive(Default)]
-pub(crate) struct Near(Mutex<VecDeque<Reported>>);
+pub(crate) struct LocalReports(Mutex<VecDeque<Reported>>);
 
-impl Near {
+impl LocalReports {
     /// As many as may wait before who tells more must wait.
     const MOST: usize = 1024;
 
@@ -252,22 +252,22 @@ impl Near {
     }
 }
 
-impl Line {
+impl Reporter {
     /// False if nobody listens any more.
-    pub async fn tell(&self, report: Report) -> bool {
+    pub async fn report(&self, report: Report) -> bool {
         let report = redact::redact(report);
         let mut reported = Reported { key: self.key.clone(), generation: self.generation, report };
         // There is nearly always room, and then nothing waits.
         match &self.reports {
-            Reports::Near(near) => {
-                while let Some(back) = near.put(reported) {
+            ReportSink::Local(local) => {
+                while let Some(back) = local.put(reported) {
                     reported = back;
                     // The actor takes what waits before it comes here again.
                     tokio::task::yield_now().await;
                 }
                 true
             }
-            Reports::Far(actor) => match actor.try_send(reported) {
+            ReportSink::Channel(actor) => match actor.try_send(reported) {
                 Ok(()) => true,
                 Err(TrySendError::Closed(_)) => false,
                 Err(TrySendError::Full(reported)) => actor.send(reported).await.is_ok(),
@@ -276,12 +276,12 @@ impl Line {
     }
 
     /// Tells if there is room; progress that nobody can take is dropped.
-    pub fn try_tell(&self, report: Report) {
+    pub fn try_report(&self, report: Report) {
         let report = redact::redact(report);
         let reported = Reported { key: self.key.clone(), generation: self.generation, report };
         match &self.reports {
-            Reports::Near(near) => drop(near.put(reported)),
-            Reports::Far(actor) => drop(actor.try_send(reported)),
+            ReportSink::Local(local) => drop(local.put(reported)),
+            ReportSink::Channel(actor) => drop(actor.try_send(reported)),
         }
     }
 }

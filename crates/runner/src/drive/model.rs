@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::piece::{is_long, pieces};
 use super::redact::ModelRedactor;
-use super::{Line, Report};
+use super::{Report, Reporter};
 use crate::call_pool::Permit;
 
 /// Texts, tool calls and other items of one answer. An answer with more is broken off: each of its items is several
@@ -25,12 +25,12 @@ pub(crate) struct ModelCall {
 /// Calls the model and reports everything it says. The last report is `Completed` or `Failed`, whatever happens.
 pub(crate) async fn call_model(
     call: ModelCall,
-    line: Line,
+    reporter: Reporter,
     permit: impl Future<Output = Option<Permit>>,
     cancel: CancellationToken,
 ) {
     let Some(_permit) = permit.await else { return };
-    let spoken = AssertUnwindSafe(speak(call, &line, cancel)).catch_unwind().await;
+    let spoken = AssertUnwindSafe(speak(call, &reporter, cancel)).catch_unwind().await;
     let failure = match spoken {
         Ok(None) => return,
         Ok(Some(failure)) => failure,
@@ -39,11 +39,11 @@ pub(crate) async fn call_model(
             ModelError { fault: Some("internal"), ..error }
         }
     };
-    line.tell(Report::Model(ModelEvent::Failed(failure))).await;
+    reporter.report(Report::Model(ModelEvent::Failed(failure))).await;
 }
 
 /// None if the call's end was reported or nobody listens; else why there was none.
-async fn speak(call: ModelCall, line: &Line, cancel: CancellationToken) -> Option<ModelError> {
+async fn speak(call: ModelCall, reporter: &Reporter, cancel: CancellationToken) -> Option<ModelError> {
     let mut stream = call.provider.call(call.request, cancel);
     let (mut redactor, mut events, mut items) = (ModelRedactor::default(), Vec::new(), 0);
     while let Some(event) = stream.next().await {
@@ -57,21 +57,21 @@ async fn speak(call: ModelCall, line: &Line, cancel: CancellationToken) -> Optio
         for event in events.drain(..) {
             if is_long(&event) {
                 for piece in pieces(event) {
-                    if !line.tell(Report::Model(piece)).await {
+                    if !reporter.report(Report::Model(piece)).await {
                         return None;
                     }
                 }
                 continue;
             }
             let is_last = matches!(event, ModelEvent::Completed { .. } | ModelEvent::Failed(_));
-            if !line.tell(Report::Model(event)).await || is_last {
+            if !reporter.report(Report::Model(event)).await || is_last {
                 return None;
             }
         }
     }
     if seeded::is_on(Bug::CutIsComplete) {
         let (stop, usage, members) = (StopReason::End, Default::default(), None);
-        line.tell(Report::Model(ModelEvent::Completed { stop, usage, members })).await;
+        reporter.report(Report::Model(ModelEvent::Completed { stop, usage, members })).await;
         return None;
     }
     Some(failed(Category::Truncated, "the model's answer ended without its terminal event"))

@@ -8,7 +8,7 @@ use serde_json::Value;
 /// room for ten times that without a word in the configuration.
 const LONGEST: usize = 4 << 10;
 /// The odds of one piece in bytes; they are JSON already.
-const MOST_ODDS: usize = 64 << 10;
+const MAX_LOGPROBS: usize = 64 << 10;
 
 /// The same words as one event or more.
 pub(super) fn pieces(event: ModelEvent) -> Vec<ModelEvent> {
@@ -32,7 +32,7 @@ pub(super) fn is_long(event: &ModelEvent) -> bool {
         | ModelEvent::Refusal { delta, .. }
         | ModelEvent::Arguments { delta, .. }
         | ModelEvent::Reasoning { delta, .. } => delta.len() > LONGEST,
-        ModelEvent::Scored { delta, logprobs, .. } => delta.len() > LONGEST || size(logprobs) > MOST_ODDS,
+        ModelEvent::Scored { delta, logprobs, .. } => delta.len() > LONGEST || size(logprobs) > MAX_LOGPROBS,
         ModelEvent::Sent { text, .. } => is_long(text),
         _ => false,
     }
@@ -48,9 +48,9 @@ fn sent(text: ModelEvent, events: Vec<SentText>) -> Vec<ModelEvent> {
     // The odds of a text are pieces without text.
     let last = pieces.iter().rposition(|piece| piece.text().is_some_and(|text| !text.is_empty()));
     let mut events = Some(events);
-    for (place, piece) in pieces.iter_mut().enumerate() {
+    for (position, piece) in pieces.iter_mut().enumerate() {
         let text = Box::new(std::mem::replace(piece, ModelEvent::Original(Value::Null)));
-        let events = if Some(place) == last { events.take() } else { None };
+        let events = if Some(position) == last { events.take() } else { None };
         *piece = ModelEvent::Sent { text, events: events.unwrap_or_default() };
     }
     pieces
@@ -61,7 +61,7 @@ fn scored(index: u32, delta: String, logprobs: Vec<RawJson>) -> Vec<ModelEvent> 
     let mut events = each(delta, |delta| ModelEvent::Text { index, delta });
     let mut odds: Vec<Vec<RawJson>> = vec![Vec::new()];
     for one in logprobs {
-        let is_full = odds.last().is_some_and(|group| size(group) + one.get().len() > MOST_ODDS);
+        let is_full = odds.last().is_some_and(|group| size(group) + one.get().len() > MAX_LOGPROBS);
         match odds.last_mut().filter(|_| !is_full) {
             Some(group) => group.push(one),
             None => odds.push(vec![one]),
@@ -84,8 +84,8 @@ fn size(odds: &[RawJson]) -> usize {
 fn split(mut text: &str) -> impl Iterator<Item = &str> {
     std::iter::from_fn(move || {
         let end = text.floor_char_boundary(LONGEST);
-        let (piece, rest) = text.split_at(end);
-        text = rest;
+        let (piece, remaining) = text.split_at(end);
+        text = remaining;
         (!piece.is_empty()).then_some(piece)
     })
 }
@@ -116,11 +116,11 @@ mod tests {
         let odds = vec![RawJson::of(&"p".repeat(25 << 10)).expect("JSON"); 5];
         let event = ModelEvent::Scored { index: 0, delta: "x".repeat(LONGEST + 9), logprobs: odds };
         assert!(is_long(&event));
-        let told = pieces(event).into_iter().map(|piece| match piece {
+        let sizes = pieces(event).into_iter().map(|piece| match piece {
             ModelEvent::Text { delta, .. } => (delta.len(), 0),
             ModelEvent::Scored { delta, logprobs, .. } => (delta.len(), logprobs.len()),
             other => panic!("{other:?}"),
         });
-        assert_eq!(told.collect::<Vec<_>>(), [(LONGEST, 0), (9, 2), (0, 2), (0, 1)]);
+        assert_eq!(sizes.collect::<Vec<_>>(), [(LONGEST, 0), (9, 2), (0, 2), (0, 1)]);
     }
 }

@@ -10,7 +10,7 @@ use riverrun_tool::{
 };
 use tokio::sync::{mpsc, oneshot};
 
-use super::{Line, Report};
+use super::{Report, Reporter};
 
 /// Writes that may wait for a process to read them.
 const WRITES: usize = 64;
@@ -33,14 +33,14 @@ pub(crate) struct Handle {
 
 pub(crate) struct Host {
     pub process: String,
-    pub line: Line,
+    pub reporter: Reporter,
     pub log: Arc<dyn Log>,
     pub key: SessionKey,
 }
 
 impl Host {
-    async fn tell(&self, report: ProcessReport) -> bool {
-        self.line.tell(Report::Process(self.process.clone(), Box::new(report))).await
+    async fn report(&self, report: ProcessReport) -> bool {
+        self.reporter.report(Report::Process(self.process.clone(), Box::new(report))).await
     }
 
     async fn put(&self, bytes: Vec<u8>, total: u64) -> Option<BlobRef> {
@@ -68,7 +68,7 @@ impl Host {
     async fn part(&self, part: OutputPart) -> ProcessOutput {
         let OutputPart { stream, offset, bytes, is_inline } = part;
         let size = bytes.len() as u64;
-        let told = ProcessOutput {
+        let base = ProcessOutput {
             stream: Some(stream.as_str().to_owned()),
             offset: Some(offset),
             size: Some(size),
@@ -76,10 +76,10 @@ impl Host {
         };
         let text = String::from_utf8_lossy(&bytes);
         if is_inline {
-            return ProcessOutput { text: Some(text.into_owned()), ..told };
+            return ProcessOutput { text: Some(text.into_owned()), ..base };
         }
         let preview = Some(text.chars().take(PREVIEW).collect());
-        ProcessOutput { preview, output_ref: self.put(bytes, size).await, ..told }
+        ProcessOutput { preview, output_ref: self.put(bytes, size).await, ..base }
     }
 
     async fn ended(&self, end: ProcessEnd) -> ProcessReport {
@@ -88,32 +88,32 @@ impl Host {
         for LargeOutput { bytes, total, .. } in large {
             refs.extend(self.put(bytes, total).await);
         }
-        let told = ProcessEnded {
+        let base = ProcessEnded {
             duration_ms: u64::try_from(duration.as_millis()).ok(),
             output_bytes: Some(output_bytes),
             preview: (!preview.is_empty()).then_some(preview),
             output_refs: (!refs.is_empty()).then_some(refs),
             ..ProcessEnded::default()
         };
-        let told = match &how {
-            HowEnded::Exited(0) => ProcessEnded { exit_code: Some(0), ..told },
+        let base = match &how {
+            HowEnded::Exited(0) => ProcessEnded { exit_code: Some(0), ..base },
             HowEnded::Exited(code) => {
                 let error = failed("exit_code", format!("it ended with exit code {code}"));
-                ProcessEnded { exit_code: Some(i64::from(*code)), error: Some(error), ..told }
+                ProcessEnded { exit_code: Some(i64::from(*code)), error: Some(error), ..base }
             }
             HowEnded::Signalled(signal) => {
                 let error = failed("signal", format!("it was killed by {signal}"));
-                ProcessEnded { signal: Some(signal.clone()), error: Some(error), ..told }
+                ProcessEnded { signal: Some(signal.clone()), error: Some(error), ..base }
             }
-            HowEnded::Failed(why) => ProcessEnded { error: Some(failed("crashed", why.clone())), ..told },
+            HowEnded::Failed(why) => ProcessEnded { error: Some(failed("crashed", why.clone())), ..base },
             HowEnded::Terminated(Terminate { by, reason }) => ProcessEnded {
                 signal: Some("SIGTERM".to_owned()),
                 terminated_by: Some(by.clone()),
                 reason: reason.clone(),
-                ..told
+                ..base
             },
         };
-        ProcessReport::Ended(how, told)
+        ProcessReport::Ended(how, base)
     }
 }
 
@@ -132,7 +132,7 @@ impl ProcessHost for Host {
             let ((input, writes), (terminate, end)) = (mpsc::channel(WRITES), oneshot::channel());
             let (durable, is_durable) = oneshot::channel();
             let handle = Handle { input, terminate: Some(terminate) };
-            self.tell(ProcessReport::Begun { plan, handle, durable }).await;
+            self.report(ProcessReport::Begun { plan, handle, durable }).await;
             is_durable.await.ok()?;
             Some(Orders { input: writes, terminate: end })
         })
@@ -141,14 +141,14 @@ impl ProcessHost for Host {
     fn output(&self, part: OutputPart) -> HostFuture<'_, ()> {
         Box::pin(async move {
             let output = self.part(part).await;
-            self.tell(ProcessReport::Output(output)).await;
+            self.report(ProcessReport::Output(output)).await;
         })
     }
 
     fn end(&self, end: ProcessEnd) -> HostFuture<'_, ()> {
         Box::pin(async move {
             let ended = self.ended(end).await;
-            self.tell(ended).await;
+            self.report(ended).await;
         })
     }
 }

@@ -186,10 +186,10 @@ impl ModelRedactor {
 
     /// A text from which something was taken is not what the service's events carried.
     fn sent(&mut self, text: ModelEvent, mut events: Vec<SentText>, ready: &mut Vec<ModelEvent>) {
-        let (before, said) = (ready.len(), text.text().map(ToOwned::to_owned));
+        let (before, original) = (ready.len(), text.text().map(ToOwned::to_owned));
         self.push(text, ready);
         let [same] = &mut ready[before..] else { return };
-        if same.text() == said.as_deref() {
+        if same.text() == original.as_deref() {
             let text = Box::new(std::mem::replace(same, ModelEvent::Original(Value::Null)));
             for event in &mut events {
                 for value in event.members.values_mut() {
@@ -201,11 +201,11 @@ impl ModelRedactor {
     }
 
     fn delta(&mut self, stream: Stream, delta: &str, ready: &mut Vec<ModelEvent>) {
-        let place = self.open.iter().position(|(known, _)| *known == stream).unwrap_or_else(|| {
+        let position = self.open.iter().position(|(known, _)| *known == stream).unwrap_or_else(|| {
             self.open.push((stream, Redacting::prompt(known(), SHORTEST_HELD)));
             self.open.len() - 1
         });
-        let clean = self.open[place].1.push(delta.as_bytes());
+        let clean = self.open[position].1.push(delta.as_bytes());
         if !clean.is_empty() || delta.is_empty() {
             ready.push(stream.delta(into_text(clean)));
         }
@@ -213,18 +213,18 @@ impl ModelRedactor {
 
     fn end_item(&mut self, index: u32, ready: &mut Vec<ModelEvent>) {
         for (stream, redacting) in self.open.iter_mut().filter(|(stream, _)| stream.index() == index) {
-            let rest = redacting.end();
-            if !rest.is_empty() {
-                ready.push(stream.delta(into_text(rest)));
+            let remaining = redacting.end();
+            if !remaining.is_empty() {
+                ready.push(stream.delta(into_text(remaining)));
             }
         }
     }
 
     fn end(&mut self, ready: &mut Vec<ModelEvent>) {
         for (stream, mut redacting) in std::mem::take(&mut self.open) {
-            let rest = redacting.end();
-            if !rest.is_empty() {
-                ready.push(stream.delta(into_text(rest)));
+            let remaining = redacting.end();
+            if !remaining.is_empty() {
+                ready.push(stream.delta(into_text(remaining)));
             }
         }
     }

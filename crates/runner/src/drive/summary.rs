@@ -9,7 +9,7 @@ use riverrun_log::{Log, NewBlob, SessionKey};
 use riverrun_provider::{Category, ModelError, ModelEvent, ModelRequest, Provider, StopReason};
 use tokio_util::sync::CancellationToken;
 
-use super::{Line, Report, redact};
+use super::{Report, Reporter, redact};
 use crate::call_pool::Permit;
 
 pub(crate) struct SummaryCall {
@@ -22,7 +22,7 @@ pub(crate) struct SummaryCall {
 /// What came of it: how the model's call ended, and the summary if there is one.
 #[derive(Debug)]
 pub(crate) struct Summarised {
-    pub call: Result<Said, ModelError>,
+    pub call: Result<CompletedCall, ModelError>,
     /// The bytes of the service, where they are to be kept.
     pub raw: Vec<u8>,
     pub stored: Result<Summary, String>,
@@ -30,7 +30,7 @@ pub(crate) struct Summarised {
 
 /// The end of a model call that went well.
 #[derive(Debug)]
-pub(crate) struct Said {
+pub(crate) struct CompletedCall {
     pub stop: StopReason,
     pub usage: Usage,
     pub model: Option<String>,
@@ -46,7 +46,7 @@ pub(crate) struct Summary {
 
 pub(crate) async fn summarise(
     call: SummaryCall,
-    line: Line,
+    reporter: Reporter,
     permit: impl Future<Output = Option<Permit>>,
     cancel: CancellationToken,
 ) {
@@ -58,10 +58,12 @@ pub(crate) async fn summarise(
         Err(ModelError::new(Category::Protocol, "the provider's code failed; see the server's log"))
     });
     let summarised = match asked {
-        Ok((text, said)) => Summarised { call: Ok(said), raw, stored: store(text, &*log, &key).await },
+        Ok((text, completed)) => {
+            Summarised { call: Ok(completed), raw, stored: store(text, &*log, &key).await }
+        }
         Err(error) => Summarised { stored: Err(error.message.clone()), raw, call: Err(error) },
     };
-    line.tell(Report::Summary(Box::new(summarised))).await;
+    reporter.report(Report::Summary(Box::new(summarised))).await;
 }
 
 async fn ask(
@@ -69,7 +71,7 @@ async fn ask(
     request: ModelRequest,
     cancel: CancellationToken,
     raw: &mut Vec<u8>,
-) -> Result<(String, Said), ModelError> {
+) -> Result<(String, CompletedCall), ModelError> {
     let mut stream = provider.call(request, cancel);
     let (mut text, mut named) = (String::new(), (None, None));
     while let Some(event) = stream.next().await {
@@ -80,7 +82,7 @@ async fn ask(
             ModelEvent::Raw(bytes) => *raw = riverrun_secret::known().bytes(&bytes).into_owned(),
             ModelEvent::Completed { stop, usage, .. } => {
                 let (response, model) = named;
-                return Ok((redact::text(text), Said { stop, usage, model, response }));
+                return Ok((redact::text(text), CompletedCall { stop, usage, model, response }));
             }
             ModelEvent::ItemStarted { .. }
             | ModelEvent::Reasoning { .. }

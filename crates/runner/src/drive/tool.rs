@@ -8,7 +8,7 @@ use riverrun_event::Part;
 use riverrun_tool::{Call, Tool, ToolError, ToolErrorKind, ToolOutput};
 
 use super::check::ask;
-use super::{Line, Report};
+use super::{Report, Reporter};
 use crate::agent::{Checked, Guardrail};
 use crate::call_pool::Permit;
 
@@ -19,12 +19,12 @@ pub(crate) struct ToolRun {
 }
 
 /// Runs the tool once and reports its end, whatever happens.
-pub(crate) async fn run_tool(run: ToolRun, line: Line, permit: impl Future<Output = Option<Permit>>) {
+pub(crate) async fn run_tool(run: ToolRun, reporter: Reporter, permit: impl Future<Output = Option<Permit>>) {
     let Some(_permit) = permit.await else { return };
     let ended = AssertUnwindSafe(guarded(run)).catch_unwind().await;
     let crashed =
         |_| Err(ToolError::new(ToolErrorKind::Crashed, "the tool's code failed; see the server's log"));
-    line.tell(Report::Tool(ended.unwrap_or_else(crashed))).await;
+    reporter.report(Report::Tool(ended.unwrap_or_else(crashed))).await;
 }
 
 async fn guarded(run: ToolRun) -> Result<ToolOutput, ToolError> {

@@ -124,8 +124,8 @@ fn inline(url: &str) -> Option<Origin> {
 fn public(url: &str) -> String {
     let end = url.find(['?', '#']).unwrap_or(url.len());
     let url = &url[..end];
-    let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
-    let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    let Some((scheme, address)) = url.split_once("://") else { return url.to_owned() };
+    let (authority, path) = address.split_at(address.find('/').unwrap_or(address.len()));
     let host = authority.rsplit('@').next().unwrap_or_default();
     format!("{scheme}://{host}{path}")
 }

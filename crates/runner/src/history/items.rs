@@ -37,8 +37,8 @@ pub(crate) fn items(
     making: &Making<'_>,
     out: &mut Vec<History>,
 ) {
-    for (place, item) in items.iter().enumerate() {
-        if is_retracted(place) {
+    for (position, item) in items.iter().enumerate() {
+        if is_retracted(position) {
             continue;
         }
         match item {

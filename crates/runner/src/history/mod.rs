@@ -47,7 +47,7 @@ pub(crate) fn past_turn(
         None => Making::Past,
     };
     if let Some(root) = root {
-        items(&root.output, |place| root.retracted.contains(&place), &making, out);
+        items(&root.output, |position| root.retracted.contains(&position), &making, out);
     }
 }
 

@@ -13,23 +13,23 @@ const NO_RESULT: &str = "The call was not run: no result was given.";
 /// reasoning, message                         ▶   message            (a thought goes back only with what it led to: calls, or what the service did itself)
 /// ```
 pub(crate) fn pair(history: Vec<History>) -> Vec<History> {
-    let mut rest: Vec<Option<History>> = history.into_iter().map(Some).collect();
-    let mut out = Vec::with_capacity(rest.len());
+    let mut entries: Vec<Option<History>> = history.into_iter().map(Some).collect();
+    let mut out = Vec::with_capacity(entries.len());
     let mut at = 0;
-    while at < rest.len() {
-        match &rest[at] {
+    while at < entries.len() {
+        match &entries[at] {
             Some(
                 History::Assistant { .. }
                 | History::Reasoning { .. }
                 | History::Hosted { .. }
                 | History::ToolCall { .. },
             ) => {
-                at = step(&mut rest, at, &mut out);
+                at = step(&mut entries, at, &mut out);
             }
             // Nobody asked for this result, or it was taken to its call before.
             Some(History::ToolResult { .. }) | None => at += 1,
             Some(History::System { .. } | History::User { .. } | History::Given { .. }) => {
-                out.extend(rest[at].take());
+                out.extend(entries[at].take());
                 at += 1;
             }
         }
@@ -38,14 +38,14 @@ pub(crate) fn pair(history: Vec<History>) -> Vec<History> {
 }
 
 /// One step: thoughts and words first, then its calls, then their results. Answers where the rest begins.
-fn step(rest: &mut [Option<History>], from: usize, out: &mut Vec<History>) -> usize {
+fn step(entries: &mut [Option<History>], from: usize, out: &mut Vec<History>) -> usize {
     let mut end = from;
-    let (mut said, mut calls) = (Vec::new(), Vec::new());
-    while let Some(entry) = rest.get_mut(end) {
+    let (mut messages, mut calls) = (Vec::new(), Vec::new());
+    while let Some(entry) = entries.get_mut(end) {
         match entry {
             Some(History::ToolCall { .. }) => calls.extend(entry.take()),
             Some(History::Assistant { .. } | History::Reasoning { .. } | History::Hosted { .. }) => {
-                said.extend(entry.take());
+                messages.extend(entry.take());
             }
             Some(History::System { .. } | History::User { .. } | History::Given { .. }) => break,
             Some(History::ToolResult { .. }) => break,
@@ -62,22 +62,22 @@ fn step(rest: &mut [Option<History>], from: usize, out: &mut Vec<History>) -> us
         _ => false,
     });
     let did_something = |entry: &History| matches!(entry, History::Hosted { .. });
-    if calls.is_empty() && !said.iter().any(did_something) {
-        said.retain(|entry| !matches!(entry, History::Reasoning { .. }));
+    if calls.is_empty() && !messages.iter().any(did_something) {
+        messages.retain(|entry| !matches!(entry, History::Reasoning { .. }));
     }
-    out.append(&mut said);
+    out.append(&mut messages);
     out.extend(calls.iter().cloned());
     for call in calls {
         let History::ToolCall { call_id, name, .. } = call else { continue };
-        out.extend(result(rest, end, call_id, name));
+        out.extend(result(entries, end, call_id, name));
     }
     end
 }
 
 /// Finds the result of a call, before the next call with the same id. None if the caller gave it in words that stay
 /// where they are.
-fn result(rest: &mut [Option<History>], from: usize, id: String, tool: String) -> Option<History> {
-    for entry in rest.iter_mut().skip(from) {
+fn result(entries: &mut [Option<History>], from: usize, id: String, tool: String) -> Option<History> {
+    for entry in entries.iter_mut().skip(from) {
         match entry {
             Some(History::ToolResult { call_id, .. }) if *call_id == id => {
                 if let Some(History::ToolResult { parts, is_error, .. }) = entry.take() {

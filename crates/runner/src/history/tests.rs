@@ -37,7 +37,7 @@ fn every_vector_gives_the_history_that_it_expects() {
         for turn in &vector.turns {
             items(&turn.history, |_| false, &Making::Past, &mut out);
             turn.input.iter().for_each(|input| user(input, &mut out));
-            items(&turn.output, |place| turn.retracted.contains(&place), &Making::Past, &mut out);
+            items(&turn.output, |position| turn.retracted.contains(&position), &Making::Past, &mut out);
         }
         let found: Vec<Value> = pair(out).iter().map(short).collect();
         assert_eq!(found, vector.expected, "{}", path.display());

@@ -133,8 +133,8 @@ mod tests {
         assert_eq!(read(both[0]), read(both[1]));
         for wrong in ["yes", "[]", "7", r#"{"decision":"maybe"}"#, r#"{"decison":"deny"}"#, r#"{"decision":"#]
         {
-            let told = read(wrong).unwrap_err();
-            assert!(told.starts_with("its answer is not what a hook answers: "), "{wrong}: {told}");
+            let error = read(wrong).unwrap_err();
+            assert!(error.starts_with("its answer is not what a hook answers: "), "{wrong}: {error}");
         }
     }
 
@@ -142,8 +142,8 @@ mod tests {
     fn what_means_nothing_at_a_point_is_named() {
         let ask = HookOutput::ask("?");
         assert_eq!(ask.check(HookPoint::PreToolUse), Ok(()));
-        let told = ask.check(HookPoint::Stop).unwrap_err();
-        assert_eq!(told, "its answer has decision `ask`, which means nothing at stop");
+        let error = ask.check(HookPoint::Stop).unwrap_err();
+        assert_eq!(error, "its answer has decision `ask`, which means nothing at stop");
         assert!(HookOutput::update(1).check(HookPoint::PostToolUse).is_err());
         assert!(HookOutput::replace("x").check(HookPoint::PreToolUse).is_err());
         assert!(HookOutput::replace("x").check(HookPoint::PostToolFailure).is_ok());

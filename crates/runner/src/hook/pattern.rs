@@ -3,14 +3,14 @@
 /// `*` stands for any characters, also none.
 pub fn fits(pattern: &str, name: &str) -> bool {
     let mut parts = pattern.split('*');
-    let Some(mut rest) = name.strip_prefix(parts.next().unwrap_or_default()) else { return false };
+    let Some(mut remaining) = name.strip_prefix(parts.next().unwrap_or_default()) else { return false };
     let parts: Vec<&str> = parts.collect();
-    let Some((last, middle)) = parts.split_last() else { return rest.is_empty() };
+    let Some((last, middle)) = parts.split_last() else { return remaining.is_empty() };
     for part in middle {
-        let Some(at) = rest.find(part) else { return false };
-        rest = &rest[at + part.len()..];
+        let Some(at) = remaining.find(part) else { return false };
+        remaining = &remaining[at + part.len()..];
     }
-    rest.ends_with(last)
+    remaining.ends_with(last)
 }
 
 #[cfg(test)]

@@ -6,14 +6,14 @@ use riverrun_log::seeded::{self, Bug};
 
 use super::{Facts, Failure, Gate, Intent, Room, gate};
 use crate::agent::OnTimeout;
-use crate::drive::{EffectKey, HookPlace};
+use crate::drive::{EffectKey, HookTarget};
 use crate::hook::HookPoint;
-use crate::persona::{Persona, Tooling};
+use crate::resolved_agent::{ResolvedAgent, Tooling};
 use crate::view::{ActionView, CallView, TaskView};
 
 impl Facts<'_> {
     /// What each call needs next. True if the step is not over: something runs, waits or is about to.
-    pub(super) fn calls(&self, task: &TaskView, persona: &Persona, intents: &mut Vec<Intent>) -> bool {
+    pub(super) fn calls(&self, task: &TaskView, persona: &ResolvedAgent, intents: &mut Vec<Intent>) -> bool {
         if let Some(failure) = unknown_call(task, persona) {
             intents.push(failure);
             return true;
@@ -69,7 +69,7 @@ impl Facts<'_> {
     }
 
     /// What nobody decided in time, also while the task is halted.
-    pub(super) fn late(&self, task: &TaskView, persona: &Persona, intents: &mut Vec<Intent>) {
+    pub(super) fn late(&self, task: &TaskView, persona: &ResolvedAgent, intents: &mut Vec<Intent>) {
         let pending = task.calls.unanswered().filter_map(|call| Some((call, call.pending()?)));
         let late = pending.filter(|(_, action)| self.is_late(action));
         intents.extend(late.map(|(call, action)| self.expired(&task.task, call, persona, action)));
@@ -79,7 +79,13 @@ impl Facts<'_> {
         action.expires_at.is_some_and(|at| at <= self.now)
     }
 
-    fn call(&self, task: &TaskId, call: &CallView, persona: &Persona, must_wait: bool) -> Option<Intent> {
+    fn call(
+        &self,
+        task: &TaskId,
+        call: &CallView,
+        persona: &ResolvedAgent,
+        must_wait: bool,
+    ) -> Option<Intent> {
         let named = |intent: fn(TaskId, String) -> Intent| Some(intent(task.clone(), call.call.clone()));
         if call.is_started {
             return self.started_call(task, call, persona);
@@ -105,7 +111,7 @@ impl Facts<'_> {
         if is_excess(call, persona) {
             return named(Intent::Judge);
         }
-        let before = HookPlace::Before(call.call.clone());
+        let before = HookTarget::Before(call.call.clone());
         if self.running.contains_key(&EffectKey::Vet(task.clone(), call.call.clone()))
             || self.running.contains_key(&EffectKey::Hook(task.clone(), before.clone()))
         {
@@ -125,7 +131,13 @@ impl Facts<'_> {
     }
 
     /// Nobody decided in time: a no, or the end of the turn.
-    fn expired(&self, task: &TaskId, call: &CallView, persona: &Persona, action: &ActionView) -> Intent {
+    fn expired(
+        &self,
+        task: &TaskId,
+        call: &CallView,
+        persona: &ResolvedAgent,
+        action: &ActionView,
+    ) -> Intent {
         let root = self.view.task(task).map(|(turn, _)| turn.root.clone());
         match (persona.spec.limits.on_action_timeout, root) {
             (OnTimeout::Fail, Some(root)) => {
@@ -136,7 +148,7 @@ impl Facts<'_> {
         }
     }
 
-    fn started_call(&self, task: &TaskId, call: &CallView, persona: &Persona) -> Option<Intent> {
+    fn started_call(&self, task: &TaskId, call: &CallView, persona: &ResolvedAgent) -> Option<Intent> {
         if call.is_ended {
             return self.ended_call(task, call, persona);
         }
@@ -153,8 +165,8 @@ impl Facts<'_> {
     }
 
     /// The tool has done its part; hooks look at what it gave.
-    fn ended_call(&self, task: &TaskId, call: &CallView, persona: &Persona) -> Option<Intent> {
-        let after = HookPlace::After(call.call.clone());
+    fn ended_call(&self, task: &TaskId, call: &CallView, persona: &ResolvedAgent) -> Option<Intent> {
+        let after = HookTarget::After(call.call.clone());
         if self.running.contains_key(&EffectKey::Hook(task.clone(), after.clone())) {
             return None;
         }
@@ -165,7 +177,7 @@ impl Facts<'_> {
     }
 
     /// A call that may change something runs now. Only one of a task does so at a time.
-    fn is_writing(&self, task: &TaskView, persona: &Persona) -> bool {
+    fn is_writing(&self, task: &TaskView, persona: &ResolvedAgent) -> bool {
         let running = self.running.keys().filter_map(|key| match key {
             EffectKey::Tool(of, call) if *of == task.task => task.calls.get(call),
             _ => None,
@@ -175,13 +187,13 @@ impl Facts<'_> {
 }
 
 /// True for a call behind those that the agent runs of one answer. The caller of a bare model runs its calls itself.
-pub(crate) fn is_excess(call: &CallView, persona: &Persona) -> bool {
+pub(crate) fn is_excess(call: &CallView, persona: &ResolvedAgent) -> bool {
     call.number >= persona.spec.limits.calls && !persona.is_gateway && !seeded::is_on(Bug::NoCallCap)
 }
 
 /// Fails a task whose agent does not let its model read that a tool is unknown. No other call of the step runs then.
 /// A disconnected MCP server still counts as providing the tool.
-fn unknown_call(task: &TaskView, persona: &Persona) -> Option<Intent> {
+fn unknown_call(task: &TaskView, persona: &ResolvedAgent) -> Option<Intent> {
     if !persona.spec.fails_on_unknown_tool {
         return None;
     }

@@ -2,7 +2,7 @@
 
 use super::Failure;
 use crate::hook::HookPoint;
-use crate::persona::Persona;
+use crate::resolved_agent::ResolvedAgent;
 use crate::view::{HookView, answers};
 
 /// What the hooks of a point say.
@@ -16,17 +16,17 @@ pub(crate) enum Gate<'a> {
 }
 
 pub(crate) fn gate<'a>(
-    persona: &Persona,
+    persona: &ResolvedAgent,
     point: HookPoint,
     tool: Option<&str>,
-    told: &'a [HookView],
+    asked: &'a [HookView],
 ) -> Gate<'a> {
-    let refusal = answers(told, point).find(|(_, answer)| answer.is_refusal());
+    let refusal = answers(asked, point).find(|(_, answer)| answer.is_refusal());
     if let Some((hook, _)) = refusal {
         return Gate::Shut(hook);
     }
     let is_answered = |name: &str| {
-        told.iter().any(|hook| hook.name == name && hook.point == point && hook.answer.is_some())
+        asked.iter().any(|hook| hook.name == name && hook.point == point && hook.answer.is_some())
     };
     let mut due = persona.spec.hooks.iter().filter(|hook| hook.is_for(point, tool));
     match due.find(|hook| !is_answered(&hook.name)) {

@@ -4,7 +4,7 @@ use riverrun_event::Timestamp;
 
 use super::{Facts, Failure, Passed};
 use crate::Registry;
-use crate::persona::Persona;
+use crate::resolved_agent::ResolvedAgent;
 use crate::view::{TaskView, TurnView, View};
 
 /// The code of a turn that took longer than it may.
@@ -51,7 +51,7 @@ impl Facts<'_> {
     }
 
     /// A limit that forbids another step.
-    pub(super) fn exhausted(&self, task: &TaskView, persona: &Persona) -> Option<Failure> {
+    pub(super) fn exhausted(&self, task: &TaskView, persona: &ResolvedAgent) -> Option<Failure> {
         let limit = persona.spec.limits.steps;
         (task.steps >= limit).then(|| Failure {
             code: "max_turns_exceeded",

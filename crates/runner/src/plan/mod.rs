@@ -15,10 +15,10 @@ pub(crate) use calls::is_excess;
 pub(crate) use hooks::{Gate, gate};
 pub(crate) use limits::{TIME_PASSED, TRIES, deadline};
 
-use crate::drive::{EffectKey, HookPlace, Running};
+use crate::drive::{EffectKey, HookTarget, Running};
 use crate::hook::HookPoint;
-use crate::persona::Persona;
-use crate::view::{TOO_LONG, TaskView, TurnView, View};
+use crate::resolved_agent::ResolvedAgent;
+use crate::view::{TOO_LONG, TaskView, TurnView, View, is_early};
 use crate::{CancelMode, Registry, Settings};
 
 #[derive(Debug, Clone, PartialEq)]
@@ -45,13 +45,13 @@ pub(crate) enum Intent {
     /// The child has ended; its parent reads what it said.
     Collect(TaskId, String),
     /// A child that no model called has ended; its parent's model is told.
-    Tell(TaskId),
+    InformParent(TaskId),
     /// A child begins to wait or goes on.
     Status(TaskId),
     Expire(ActionId),
     Fail(TaskId, Failure),
     /// A hook is to be asked, by its name.
-    Hook(TaskId, HookPlace, String),
+    Hook(TaskId, HookTarget, String),
     /// A hook does not let the call run.
     Refuse(TaskId, String),
     /// The hooks have seen the call's output: it is its result now.
@@ -78,7 +78,7 @@ impl Intent {
             | Intent::GiveUp(_)
             | Intent::Decided(..)
             | Intent::Collect(..)
-            | Intent::Tell(_)
+            | Intent::InformParent(_)
             | Intent::Status(_)
             | Intent::Expire(_)
             | Intent::Fail(..)
@@ -200,8 +200,8 @@ impl Facts<'_> {
             return intents.push(Intent::Fail(turn.root.clone(), failure));
         }
         let untold = turn.uncalled().filter(|child| child.ended.is_some() && turn.is_open(&child.parent));
-        intents.extend(untold.map(|child| Intent::Tell(child.task.clone())));
-        let changed = turn.tasks.iter().filter(|child| self.stands(child).is_some());
+        intents.extend(untold.map(|child| Intent::InformParent(child.task.clone())));
+        let changed = turn.tasks.iter().filter(|child| self.unreported_status(child).is_some());
         intents.extend(changed.map(|child| Intent::Status(child.task.clone())));
         for task in turn.tasks.iter().filter(|task| task.ended.is_none()) {
             if task.is_closing.is_some() {
@@ -250,13 +250,13 @@ impl Facts<'_> {
     }
 
     /// Every call of the newest step has its result: the model goes on, or has said everything.
-    fn step(&self, turn: &TurnView, task: &TaskView, persona: &Persona, intents: &mut Vec<Intent>) {
+    fn step(&self, turn: &TurnView, task: &TaskView, persona: &ResolvedAgent, intents: &mut Vec<Intent>) {
         let id = task.task.clone();
         let is_root = task.parent.is_none();
         if task.step.is_none() && is_root {
             match hooks::gate(persona, HookPoint::UserPromptSubmit, None, &task.hooks) {
                 Gate::Open => {}
-                Gate::Due(hook) => return intents.push(Intent::Hook(id, HookPlace::Prompt, hook)),
+                Gate::Due(hook) => return intents.push(Intent::Hook(id, HookTarget::Prompt, hook)),
                 Gate::Shut(hook) => return intents.push(Intent::Fail(id, hooks::blocked(hook))),
             }
         }
@@ -289,18 +289,18 @@ impl Facts<'_> {
             && !is_open
             && let Gate::Due(hook) = hooks::gate(persona, HookPoint::Stop, None, &task.hooks)
         {
-            return intents.push(Intent::Hook(id, HookPlace::Stop, hook));
+            return intents.push(Intent::Hook(id, HookTarget::Stop, hook));
         }
         let is_unchecked = !persona.spec.guardrails.is_empty() && !self.checked.contains(&task.task);
         intents.push(if is_unchecked && !is_open { Intent::Check(id) } else { Intent::Finish(id) });
     }
 
     /// How an open sub-agent stands, if its readers were told something else.
-    fn stands(&self, child: &TaskView) -> Option<Status> {
-        let told =
-            child.told_status.as_deref().filter(|_| child.parent.is_some() && child.ended.is_none())?;
+    fn unreported_status(&self, child: &TaskView) -> Option<Status> {
+        let reported =
+            child.reported_status.as_deref().filter(|_| child.parent.is_some() && child.ended.is_none())?;
         let known = self.state.tasks.iter().find(|known| known.task_id == child.task)?;
-        Some(known.status).filter(|status| status.as_str() != told && !status.is_terminal())
+        Some(known.status).filter(|status| status.as_str() != reported && !status.is_terminal())
     }
 
     fn is_at_work(&self, task: &TaskId) -> bool {
@@ -312,23 +312,18 @@ impl Facts<'_> {
             EffectKey::Summary,
             EffectKey::Files,
         ];
-        let places = [HookPlace::Prompt, HookPlace::Stop];
+        let places = [HookTarget::Prompt, HookTarget::Stop];
         names.into_iter().any(|name| self.running.contains_key(&name(task.clone())))
             || places.into_iter().any(|at| self.running.contains_key(&EffectKey::Hook(task.clone(), at)))
     }
 
-    pub fn persona(&self, turn: &TurnView, task: &TaskView) -> Option<Persona> {
+    pub fn persona(&self, turn: &TurnView, task: &TaskView) -> Option<ResolvedAgent> {
         persona(self.state, self.registry, turn, task)
     }
 }
 
-/// True for a stop that the model did not choose, or by which it said nothing of what was asked.
-pub(crate) fn is_early(stop: &str) -> bool {
-    matches!(stop, "max_tokens" | "refusal" | "content_filter")
-}
-
 /// An answer that ended inside a call is none. The caller of a bare model reads the stop reason itself.
-fn cut_call(task: &TaskView, persona: &Persona) -> Option<Failure> {
+fn cut_call(task: &TaskView, persona: &ResolvedAgent) -> Option<Failure> {
     let stop = task.stop.as_deref().filter(|stop| is_early(stop) && !persona.is_gateway)?;
     let call = task.calls.of_newest_step(&task.step).find(|call| !call.is_complete)?;
     let message = format!(
@@ -340,7 +335,7 @@ fn cut_call(task: &TaskView, persona: &Persona) -> Option<Failure> {
 
 /// Older turns give way once, then the results of the turn itself, each time by half. Only where the conversation is
 /// ours to shorten: the caller of a bare model brought it along.
-fn may_compact(task: &TaskView, persona: &Persona) -> bool {
+fn may_compact(task: &TaskView, persona: &ResolvedAgent) -> bool {
     let category = task.last_error.as_ref().and_then(|error| error.category.as_deref());
     let may_summarise = !task.was_too_long && task.parent.is_none();
     category == Some(TOO_LONG) && !persona.is_gateway && (may_summarise || task.cuts < MOST_CUTS)
@@ -352,9 +347,9 @@ pub(crate) fn persona(
     registry: &Registry,
     turn: &TurnView,
     task: &TaskView,
-) -> Option<Persona> {
+) -> Option<ResolvedAgent> {
     let settings =
         state.turns.iter().find(|known| known.turn_id == turn.turn).and_then(|known| known.settings.as_ref());
     let settings = settings.filter(|_| task.parent.is_none()).and_then(|raw| raw.to::<Settings>().ok());
-    Persona::find(registry, &task.agent, settings.unwrap_or_default())
+    ResolvedAgent::find(registry, &task.agent, settings.unwrap_or_default())
 }

@@ -113,9 +113,9 @@ fn wanted(child: &Pool, message: &[Block], keep: Keep) -> Vec<u64> {
     match keep {
         Keep::Cited | Keep::Nothing => {}
         Keep::All => {
-            let rest: Vec<u64> =
+            let remaining: Vec<u64> =
                 child.groups().map(|(number, _)| number).filter(|number| !wanted.contains(number)).collect();
-            wanted.extend(rest);
+            wanted.extend(remaining);
         }
     }
     wanted
@@ -147,10 +147,10 @@ fn for_model(block: Block) -> Part {
 fn moved(opaque: Opaque, shifts: &[Shift]) -> Opaque {
     let Ok(mut value) = serde_json::from_str::<Value>(opaque.raw.get()) else { return opaque };
     for name in ["startIndex", "endIndex", "start_index", "end_index"] {
-        let Some(place) = value.get_mut(name) else { continue };
-        let Some(old) = place.as_u64() else { continue };
+        let Some(member) = value.get_mut(name) else { continue };
+        let Some(old) = member.as_u64() else { continue };
         let shift = shifts.iter().rev().find(|(from, _)| *from <= old).map_or(0, |(_, shift)| *shift);
-        *place = Value::from(old.saturating_add_signed(shift));
+        *member = Value::from(old.saturating_add_signed(shift));
     }
     match RawJson::parse(value.to_string()) {
         Ok(raw) => Opaque { raw, ..opaque },

@@ -79,9 +79,9 @@ pub(super) fn rewrite(
         out.extend(before.map(|(_, character)| character));
         out.push_str(&replacement);
         // `take_while` took the marker's first character; the rest of the marker goes too.
-        let rest = marker.end - marker.start - 1;
-        (&mut characters).take(rest as usize).for_each(drop);
-        shift += replacement.chars().count() as i64 - (rest + 1) as i64;
+        let length = marker.end - marker.start - 1;
+        (&mut characters).take(length as usize).for_each(drop);
+        shift += replacement.chars().count() as i64 - (length + 1) as i64;
         shifts.push((marker.end, shift));
     }
     out.extend(characters.map(|(_, character)| character));

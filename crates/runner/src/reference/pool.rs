@@ -132,12 +132,12 @@ impl Pool {
         let in_blocks: HashSet<Local> = of_blocks.iter().copied().flatten().collect();
         let mut numbers: HashMap<Local, u64> = HashMap::new();
         for local in of_content.iter().copied().flatten().filter(|local| in_blocks.contains(local)) {
-            if let Entry::Vacant(place) = numbers.entry(local) {
+            if let Entry::Vacant(slot) = numbers.entry(local) {
                 let group = Group {
                     content: select(&content, &of_content, local),
                     block_list: select(&block_list, &of_blocks, local),
                 };
-                place.insert(self.admit(group));
+                slot.insert(self.admit(group));
             }
         }
         set_numbers(&mut content, &of_content, &numbers);
@@ -184,9 +184,9 @@ impl Group {
 fn locals(content: &[Part], block_list: &[Block]) -> (Vec<Option<Local>>, Vec<Option<Local>>) {
     let mut places: HashMap<String, usize> = HashMap::new();
     let keys: Vec<Option<String>> = block_list.iter().map(key).collect();
-    for (place, key) in keys.iter().enumerate() {
+    for (position, key) in keys.iter().enumerate() {
         if let Some(key) = key {
-            places.entry(key.clone()).or_insert(place);
+            places.entry(key.clone()).or_insert(position);
         }
     }
     let same = |key: Option<String>| Some(Local::Same(*places.get(&key?)?));

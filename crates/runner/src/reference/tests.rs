@@ -37,7 +37,7 @@ fn play(task: &Task) -> (Pool, Value) {
     let number = |output: &Output| pool.number(output.content.clone(), output.block_list.clone());
     let numbered: Vec<Numbered> = task.results.iter().map(number).collect();
     restores_the_same(&pool, &numbered);
-    let mut told = json!({ "results": numbered.iter().map(tell_numbered).collect::<Vec<_>>() });
+    let mut result = json!({ "results": numbered.iter().map(numbered_json).collect::<Vec<_>>() });
     let mut children = Vec::new();
     for child in &task.children {
         let (child_pool, mut inside) = play(child);
@@ -50,12 +50,12 @@ fn play(task: &Task) -> (Pool, Value) {
         children.push(inside);
     }
     if !children.is_empty() {
-        told["children"] = Value::from(children);
+        result["children"] = Value::from(children);
     }
-    (pool, told)
+    (pool, result)
 }
 
-fn tell_numbered(numbered: &Numbered) -> Value {
+fn numbered_json(numbered: &Numbered) -> Value {
     let problems: Vec<String> = numbered.problems.iter().map(ToString::to_string).collect();
     json!({ "content": numbered.content, "blockList": numbered.block_list, "problems": problems })
 }
@@ -101,8 +101,8 @@ fn cite(cite: &Cite) -> Value {
 }
 
 fn stretch(text: &str, annotation: &Annotation) -> String {
-    let Annotation::ReferenceToBlock(place) = annotation else { panic!("a reference") };
-    let (start, end) = (place.start_index as usize, place.end_index as usize);
+    let Annotation::ReferenceToBlock(reference) = annotation else { panic!("a reference") };
+    let (start, end) = (reference.start_index as usize, reference.end_index as usize);
     text.chars().skip(start).take(end - start).collect()
 }
 
@@ -150,12 +150,12 @@ fn offsets_are_code_points() {
     for (case, places) in expected {
         let text = std::fs::read_to_string(folder().join(format!("{case}.json"))).unwrap();
         let vector: Value = serde_json::from_str(&text).unwrap();
-        let told = check(&vector);
-        let place = |annotation: &Value| {
+        let result = check(&vector);
+        let range = |annotation: &Value| {
             let number = |name: &str| annotation[name].as_u64().unwrap();
             (number("referenceId"), number("startIndex"), number("endIndex"))
         };
-        let found: Vec<_> = told["annotations"].as_array().unwrap().iter().map(place).collect();
+        let found: Vec<_> = result["annotations"].as_array().unwrap().iter().map(range).collect();
         assert_eq!(found, places, "{case}");
     }
 }

@@ -84,7 +84,7 @@ pub(crate) fn disarm_all(parts: &mut [Part]) {
 
 /// Gives the part a number, or takes it away. False if parts of this type cannot carry one.
 pub(super) fn set_number(part: &mut Part, number: Option<u64>) -> bool {
-    let place = match part {
+    let member = match part {
         Block::Text(block) | Block::Html(block) => &mut block.ref_id,
         Block::Image(block) => &mut block.ref_id,
         Block::File(block) => &mut block.ref_id,
@@ -92,6 +92,6 @@ pub(super) fn set_number(part: &mut Part, number: Option<u64>) -> bool {
         Block::Table(block) | Block::Json(block) => &mut block.ref_id,
         Block::Item(_) | Block::Other(_) => return false,
     };
-    *place = number;
+    *member = number;
     true
 }

@@ -199,10 +199,10 @@ fn is_of_header(name: &str, value: &str) -> bool {
 
 /// The password in `scheme://user:password@host`, or the only word before the `@`.
 fn address(text: &str, at: usize) -> Option<(usize, usize)> {
-    let rest = &text[at..];
+    let remaining = &text[at..];
     let letters =
-        rest.bytes().take(32).take_while(|b| b.is_ascii_alphanumeric() || b"+-.".contains(b)).count();
-    let authority = rest[letters..].strip_prefix("://").filter(|_| letters > 0)?;
+        remaining.bytes().take(32).take_while(|b| b.is_ascii_alphanumeric() || b"+-.".contains(b)).count();
+    let authority = remaining[letters..].strip_prefix("://").filter(|_| letters > 0)?;
     let start = text.len() - authority.len();
     let length =
         authority.find(|c: char| c.is_whitespace() || matches!(c, '/' | '?' | '#' | '"' | '\'' | '<' | '>'));
@@ -216,9 +216,9 @@ fn address(text: &str, at: usize) -> Option<(usize, usize)> {
 
 /// What is behind `Bearer ` or `Basic `.
 fn scheme(text: &str, at: usize) -> Option<(usize, usize)> {
-    let rest = text.as_bytes().get(at..)?;
+    let remaining = text.as_bytes().get(at..)?;
     let length = [&b"bearer "[..], b"basic "].iter().find_map(|known| {
-        rest.get(..known.len()).filter(|found| found.eq_ignore_ascii_case(known)).map(<[u8]>::len)
+        remaining.get(..known.len()).filter(|found| found.eq_ignore_ascii_case(known)).map(<[u8]>::len)
     })?;
     let start = at + length;
     let end = start + key_length(&text.as_bytes()[start..]);
@@ -231,19 +231,21 @@ fn scheme(text: &str, at: usize) -> Option<(usize, usize)> {
 
 /// Where a credential with a form of its own ends, if one begins here.
 fn form(text: &str, at: usize, barren: &mut [usize; 2]) -> Option<usize> {
-    let rest = &text[at..];
-    if rest.starts_with("-----BEGIN ") && rest.chars().take(64).collect::<String>().contains("PRIVATE KEY") {
-        let Some(end) = rest.find("-----END ") else { return Some(text.len()) };
-        let behind = &rest[end + 9..];
+    let remaining = &text[at..];
+    if remaining.starts_with("-----BEGIN ")
+        && remaining.chars().take(64).collect::<String>().contains("PRIVATE KEY")
+    {
+        let Some(end) = remaining.find("-----END ") else { return Some(text.len()) };
+        let behind = &remaining[end + 9..];
         return Some(at + end + 9 + behind.find("-----").map_or(behind.len(), |last| last + 5));
     }
-    let is_prefixed = PREFIXES.iter().any(|prefix| rest.starts_with(prefix));
+    let is_prefixed = PREFIXES.iter().any(|prefix| remaining.starts_with(prefix));
     let barren = &mut barren[usize::from(is_prefixed)];
-    if at < *barren || !(is_prefixed || rest.starts_with("eyJ")) {
+    if at < *barren || !(is_prefixed || remaining.starts_with("eyJ")) {
         return None;
     }
-    let length = key_length(rest.as_bytes());
-    let word = &rest[..length];
+    let length = key_length(remaining.as_bytes());
+    let word = &remaining[..length];
     let is_token = !is_prefixed && word.bytes().filter(|byte| *byte == b'.').count() >= 2;
     let is_key = is_prefixed && length >= SHORTEST_KEY && word.bytes().any(|byte| byte.is_ascii_digit());
     if is_token || is_key {

@@ -122,7 +122,7 @@ impl TurnView {
                 let since = self.task(&task_id).and_then(|root| root.paused_at);
                 self.paused_for += since.map_or(0, |since| event.timestamp.millis() - since.millis());
             }
-            Payload::InputSteered(_) => self.child_told(event),
+            Payload::InputSteered(_) => self.child_reported(event),
             Payload::CostEstimated(cost) => drop(self.estimates.insert(task_id.clone(), cost.amount)),
             Payload::CostRecorded(cost) => self.cost += cost.amount,
             Payload::ModelCompleted(completed) if !is_counted(completed.usage.as_ref()) => {
@@ -136,10 +136,10 @@ impl TurnView {
     }
 
     /// Input of a task that names a sub-agent is what that one said at its end.
-    fn child_told(&mut self, event: &Event) {
+    fn child_reported(&mut self, event: &Event) {
         let child = event.scope.subagent_id.as_deref().and_then(|id| TaskId::new(id).ok());
         if let Some(child) = child.and_then(|child| self.task_mut(&child)) {
-            child.is_told = true;
+            child.is_reported = true;
         }
     }
 
@@ -179,10 +179,10 @@ impl TaskView {
                 let (input, is_of_user) = (steered.input.clone(), steered.source.is_none());
                 self.steers.push(Steer { input, is_of_user });
             }
-            Payload::SubagentSpawned(spawned) => self.told_status.clone_from(&spawned.status),
-            Payload::SubagentStatus(told) => self.told_status.clone_from(&told.status),
-            Payload::SubagentInput(told) => {
-                self.steers.extend(told.input.clone().map(|input| Steer { input, is_of_user: true }));
+            Payload::SubagentSpawned(spawned) => self.reported_status.clone_from(&spawned.status),
+            Payload::SubagentStatus(update) => self.reported_status.clone_from(&update.status),
+            Payload::SubagentInput(update) => {
+                self.steers.extend(update.input.clone().map(|input| Steer { input, is_of_user: true }));
             }
             Payload::RuntimeWarning(notice) if notice.code.as_deref() == Some("output_mismatch") => {
                 self.repairs += 1;
@@ -192,9 +192,9 @@ impl TaskView {
             Payload::RuntimeWarning(notice) if notice.code.as_deref() == Some(TOO_MANY_CALLS) => {
                 self.excess.clone_from(&notice.message);
             }
-            Payload::ContextCompactionStarted(told)
-            | Payload::ContextCompactionCompleted(told)
-            | Payload::ContextCompactionFailed(told) => self.compaction(event, told, payload),
+            Payload::ContextCompactionStarted(update)
+            | Payload::ContextCompactionCompleted(update)
+            | Payload::ContextCompactionFailed(update) => self.compaction(event, update, payload),
             Payload::HookStarted(_) | Payload::HookCompleted(_) | Payload::HookFailed(_) => {
                 self.hook(event, payload);
             }
@@ -204,17 +204,17 @@ impl TaskView {
         }
     }
 
-    fn compaction(&mut self, event: &Event, told: &Compaction, payload: &Payload) {
+    fn compaction(&mut self, event: &Event, compaction: &Compaction, payload: &Payload) {
         let is_start = matches!(payload, Payload::ContextCompactionStarted(_));
         self.compacting = event.scope.step_id.clone().filter(|_| is_start);
-        let is_remedy = told.trigger.as_deref() == Some(TOO_LONG);
+        let is_remedy = compaction.trigger.as_deref() == Some(TOO_LONG);
         self.was_too_long |= is_start && is_remedy;
-        let is_cut = told.trigger.as_deref() == Some(RESULTS);
+        let is_cut = compaction.trigger.as_deref() == Some(RESULTS);
         if !matches!(payload, Payload::ContextCompactionCompleted(_)) {
             return;
         }
         if is_cut {
-            (self.results_fit, self.cuts) = (told.tokens_after, self.cuts + 1);
+            (self.results_fit, self.cuts) = (compaction.tokens_after, self.cuts + 1);
         }
         if is_remedy || is_cut {
             // The next request is another one.

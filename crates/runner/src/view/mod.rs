@@ -121,9 +121,9 @@ pub(crate) struct TaskView {
     pub paused_at: Option<Timestamp>,
     pub is_closing: Option<String>,
     /// How a sub-agent stands, as its readers were told.
-    pub told_status: Option<String>,
+    pub reported_status: Option<String>,
     /// The parent was told of the end.
-    pub is_told: bool,
+    pub is_reported: bool,
     /// Who made an item, for what goes back to its maker alone.
     pub makers: BTreeMap<String, Arc<str>>,
 }
@@ -168,9 +168,9 @@ impl TurnView {
 
     /// Sub-agents that no model called, whose parents were not told of their end.
     pub fn uncalled(&self) -> impl Iterator<Item = &TaskView> {
-        self.tasks
-            .iter()
-            .filter(|task| task.parent.is_some() && task.scope.parent_tool_call_id.is_none() && !task.is_told)
+        self.tasks.iter().filter(|task| {
+            task.parent.is_some() && task.scope.parent_tool_call_id.is_none() && !task.is_reported
+        })
     }
 
     /// True for a task that has not ended.
@@ -230,15 +230,15 @@ impl TaskView {
             ended: None,
             paused_at: None,
             is_closing: None,
-            told_status: None,
-            is_told: false,
+            reported_status: None,
+            is_reported: false,
             makers: BTreeMap::new(),
         }
     }
 
     /// Why the model's newest answer is not all that it had to say, if it is not.
     pub fn cut_short(&self) -> Option<&str> {
-        self.stop.as_deref().filter(|stop| crate::plan::is_early(stop))
+        self.stop.as_deref().filter(|stop| is_early(stop))
     }
 
     /// Takes the next place in the output.
@@ -263,8 +263,13 @@ impl TaskView {
     /// The links of an event of a call, with the step that asked for it.
     pub fn call_scope(&self, call: &CallView) -> Scope {
         let scope = Scope { step_id: call.step.clone(), ..self.scope.clone() };
-        crate::page::with_call(&scope, &call.call)
+        crate::event_batch::with_call(&scope, &call.call)
     }
+}
+
+/// True for a stop that the model did not choose, or by which it said nothing of what was asked.
+pub(crate) fn is_early(stop: &str) -> bool {
+    matches!(stop, "max_tokens" | "refusal" | "content_filter")
 }
 
 #[cfg(test)]

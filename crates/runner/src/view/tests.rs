@@ -16,18 +16,18 @@ const HOSTED: &[(&str, &str)] = &[
 ];
 
 #[derive(Default)]
-struct Told {
+struct Recording {
     view: View,
     sequence: u64,
 }
 
-impl Told {
+impl Recording {
     fn hosted() -> Self {
-        let mut told = Self::default();
+        let mut recording = Self::default();
         for (kind, payload) in HOSTED {
-            told.tell(Author::Runner, kind, serde_json::from_str(payload).expect("JSON"));
+            recording.record(Author::Runner, kind, serde_json::from_str(payload).expect("JSON"));
         }
-        told
+        recording
     }
 
     fn event(&mut self, author: Author, mut event: Value) -> Event {
@@ -43,7 +43,7 @@ impl Told {
         decoded.into_event(Sequence::new(self.sequence).expect("small"), Timestamp::from_millis(1))
     }
 
-    fn tell(&mut self, author: Author, kind: &str, payload: Value) {
+    fn record(&mut self, author: Author, kind: &str, payload: Value) {
         let event = self.event(author, json!({"type": kind, "payload": payload}));
         self.view.apply(&event);
     }
@@ -75,11 +75,11 @@ fn of_a_hosted_turn_only_the_runner_tells() {
         ("runtime.warning", json!({"code": "output_mismatch", "message": "say it again"})),
     ];
     for author in OTHERS {
-        let mut told = Told::hosted();
+        let mut recording = Recording::hosted();
         for (kind, payload) in &forged {
-            told.tell(author, kind, payload.clone());
+            recording.record(author, kind, payload.clone());
         }
-        let (turn, call) = (&told.view.turns.values().next().expect("the turn"), told.call());
+        let (turn, call) = (&recording.view.turns.values().next().expect("the turn"), recording.call());
         assert!(turn.ours && turn.cancel.is_none(), "{author:?}");
         assert!(turn.tasks[0].excess.is_none() && turn.tasks[0].repairs == 0, "{author:?}");
         assert!(call.is_complete && !call.is_started && !call.is_allowed && !call.is_ended, "{author:?}");
@@ -97,55 +97,55 @@ fn a_decision_counts_if_its_author_may_decide() {
         (Author::Copied, false),
         (Author::Unknown, false),
     ] {
-        let mut told = Told::hosted();
-        assert!(!told.call().is_approved());
-        told.tell(author, "action.resolved", json!({"decision": "approve"}));
-        assert_eq!(told.call().is_approved(), counts, "{author:?}");
+        let mut recording = Recording::hosted();
+        assert!(!recording.call().is_approved());
+        recording.record(author, "action.resolved", json!({"decision": "approve"}));
+        assert_eq!(recording.call().is_approved(), counts, "{author:?}");
     }
 }
 
 #[test]
 fn a_second_question_does_not_replace_the_first() {
-    let mut told = Told::hosted();
+    let mut recording = Recording::hosted();
     let second = json!({"type": "action.required", "actionId": "b",
         "payload": {"actionType": "tool_permission", "digest": "other"}});
-    let event = told.event(Author::Runner, second);
-    told.view.apply(&event);
-    assert_eq!(told.call().action.as_ref().map(|action| action.action.as_str()), Some("a"));
+    let event = recording.event(Author::Runner, second);
+    recording.view.apply(&event);
+    assert_eq!(recording.call().action.as_ref().map(|action| action.action.as_str()), Some("a"));
 }
 
 #[test]
 fn a_turn_of_a_producer_is_followed_and_never_ours() {
     for author in OTHERS {
-        let mut told = Told::default();
+        let mut recording = Recording::default();
         for (kind, payload) in HOSTED {
-            told.tell(author, kind, serde_json::from_str(payload).expect("JSON"));
+            recording.record(author, kind, serde_json::from_str(payload).expect("JSON"));
         }
-        told.tell(author, "task.attempt.started", json!({"worker": "riverrun"}));
-        told.tell(author, "tool.started", json!({"toolName": "purge"}));
-        let turn = told.view.turns.values().next().expect("the turn");
+        recording.record(author, "task.attempt.started", json!({"worker": "riverrun"}));
+        recording.record(author, "tool.started", json!({"toolName": "purge"}));
+        let turn = recording.view.turns.values().next().expect("the turn");
         assert!(!turn.ours, "{author:?}");
         assert!(turn.tasks[0].call("c").expect("the call").is_started, "{author:?}");
-        assert!(told.view.queued.is_empty(), "{author:?}");
+        assert!(recording.view.queued.is_empty(), "{author:?}");
     }
 }
 
 #[test]
 fn only_what_the_runner_submitted_waits_for_its_turn() {
-    let mut told = Told::default();
-    told.tell(Author::Runner, "turn.submitted", json!({}));
-    assert_eq!(told.view.queued.len(), 1);
-    told.tell(Author::Runner, "turn.started", json!({}));
-    assert!(told.view.queued.is_empty());
+    let mut recording = Recording::default();
+    recording.record(Author::Runner, "turn.submitted", json!({}));
+    assert_eq!(recording.view.queued.len(), 1);
+    recording.record(Author::Runner, "turn.started", json!({}));
+    assert!(recording.view.queued.is_empty());
 }
 
 #[test]
 fn a_hosted_task_is_found_before_a_task_of_a_producer_with_its_id() {
-    let mut told = Told::hosted();
+    let mut recording = Recording::hosted();
     let forged = json!({"type": "turn.started", "turnId": "a-first", "payload": {"agent": "theirs"}});
-    let event = told.event(Author::Writer, forged);
-    told.view.apply(&event);
+    let event = recording.event(Author::Writer, forged);
+    recording.view.apply(&event);
     let task = "k".parse().expect("an id");
-    let (turn, found) = told.view.task(&task).expect("the task");
+    let (turn, found) = recording.view.task(&task).expect("the task");
     assert_eq!((turn.turn.as_str(), found.agent.as_str()), ("t", "purger"));
 }

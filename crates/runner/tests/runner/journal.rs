@@ -10,7 +10,9 @@ use riverrun_log::{
     Append, Appended, Chunk, Clock, Epoch, Error, Fact, Link, Log, NewAction, NewBlob, Progress, SealedTurn,
     SessionKey, TaskFact, Ticket, TurnFact,
 };
-use riverrun_runner::{Entry, Incarnation, Journal, JournalError, JournalFuture, Landed, Landfall, Landing};
+use riverrun_runner::{
+    AppendOutcome, AppendedEvents, Entry, Incarnation, Journal, JournalError, JournalFuture, PendingAppend,
+};
 use tokio::sync::Mutex;
 
 type Then = Box<dyn FnOnce() + Send>;
@@ -56,7 +58,7 @@ impl TestJournal {
         Timestamp::from_millis(self.clock.now().millis() as i64)
     }
 
-    async fn try_append(&self, of: &Incarnation, entry: &mut Entry) -> Result<Landed, JournalError> {
+    async fn try_append(&self, of: &Incarnation, entry: &mut Entry) -> Result<AppendedEvents, JournalError> {
         const LARGEST: usize = 1 << 20;
         const SPILLS_AT: usize = 256 << 10;
         if entry.events.iter().any(|event| event.draft.size() > LARGEST) {
@@ -98,7 +100,7 @@ impl TestJournal {
         drop(_order);
         self.reached(appended.last);
         tokio::task::yield_now().await;
-        Ok(Landed { first: appended.first, last: appended.last, events: entry.events })
+        Ok(AppendedEvents { first: appended.first, last: appended.last, events: entry.events })
     }
 }
 
@@ -117,30 +119,30 @@ struct Late {
     ticket: Ticket<Appended>,
 }
 
-impl Landing for Late {
+impl PendingAppend for Late {
     fn ticket(&mut self) -> &mut Ticket<Appended> {
         &mut self.ticket
     }
 
-    fn land(self: Box<Self>, answer: Result<Appended, Error>) -> Landfall {
+    fn complete(self: Box<Self>, answer: Result<Appended, Error>) -> AppendOutcome {
         assert_eq!(answer.err(), Some(Error::Full));
-        Landfall::Later(Box::pin(std::future::ready(Err((JournalError::Full, self.entry)))))
+        AppendOutcome::Retrying(Box::pin(std::future::ready(Err((JournalError::Full, self.entry)))))
     }
 }
 
 /// An entry that is durable already.
 struct Done {
-    landed: Landed,
+    landed: AppendedEvents,
     ticket: Ticket<Appended>,
 }
 
-impl Landing for Done {
+impl PendingAppend for Done {
     fn ticket(&mut self) -> &mut Ticket<Appended> {
         &mut self.ticket
     }
 
-    fn land(self: Box<Self>, _answer: Result<Appended, Error>) -> Landfall {
-        Landfall::There(self.landed)
+    fn complete(self: Box<Self>, _answer: Result<Appended, Error>) -> AppendOutcome {
+        AppendOutcome::Durable(self.landed)
     }
 }
 
@@ -156,7 +158,7 @@ impl Journal for TestJournal {
         &'a self,
         of: &'a Incarnation,
         entry: &'a mut Entry,
-    ) -> JournalFuture<'a, Option<Box<dyn Landing>>> {
+    ) -> JournalFuture<'a, Option<Box<dyn PendingAppend>>> {
         Box::pin(async move {
             if self.late.fetch_sub(1, Ordering::SeqCst) > 0 {
                 let (promise, ticket) = Ticket::pending();
@@ -164,18 +166,18 @@ impl Journal for TestJournal {
                     tokio::time::sleep(std::time::Duration::from_millis(20)).await;
                     promise.resolve(Err(Error::Full));
                 });
-                let late: Box<dyn Landing> = Box::new(Late { entry: std::mem::take(entry), ticket });
+                let late: Box<dyn PendingAppend> = Box::new(Late { entry: std::mem::take(entry), ticket });
                 return Ok(Some(late));
             }
             let landed = self.try_append(of, entry).await?;
             let (first, last) = (landed.first, landed.last);
             let appended = Appended { first, last, link: Link::START, duplicate: false };
-            let done: Box<dyn Landing> = Box::new(Done { landed, ticket: Ticket::ready(Ok(appended)) });
+            let done: Box<dyn PendingAppend> = Box::new(Done { landed, ticket: Ticket::ready(Ok(appended)) });
             Ok(Some(done))
         })
     }
 
-    fn append<'a>(&'a self, of: &'a Incarnation, entry: &'a mut Entry) -> JournalFuture<'a, Landed> {
+    fn append<'a>(&'a self, of: &'a Incarnation, entry: &'a mut Entry) -> JournalFuture<'a, AppendedEvents> {
         Box::pin(self.try_append(of, entry))
     }
 

@@ -99,7 +99,7 @@ async fn a_cancel_that_is_sent_again_leaves_the_next_run_alone() {
     stage.until("model.delta").await;
     let cancel = async |stage: &Stage, request| {
         let mode = CancelMode::Immediate;
-        stage.runner.named(Some(request)).cancel(&stage.key, &turn(), mode, None).await
+        stage.runner.idempotent(Some(request)).cancel(&stage.key, &turn(), mode, None).await
     };
     assert_eq!(cancel(&stage, ONE).await.unwrap().status, "cancelling");
     stage.until("turn.cancelled").await;
@@ -121,14 +121,14 @@ async fn the_queue_is_changed_once_by_a_command_that_is_sent_again() {
     }
     const TWO: RequestKey = RequestKey { id: [2; 16], digest: [7; 32] };
     let id = |turn: &str| TurnId::new(turn).unwrap();
-    stage.runner.named(Some(ONE)).promote(&stage.key, &id("turn_3")).await.unwrap();
+    stage.runner.idempotent(Some(ONE)).promote(&stage.key, &id("turn_3")).await.unwrap();
     stage.runner.promote(&stage.key, &id("turn_4")).await.unwrap();
-    let first = stage.runner.named(Some(TWO)).unqueue(&stage.key, &id("turn_2")).await.unwrap();
+    let first = stage.runner.idempotent(Some(TWO)).unqueue(&stage.key, &id("turn_2")).await.unwrap();
     stage.take_over().await;
-    let queue = stage.runner.named(Some(ONE)).promote(&stage.key, &id("turn_3")).await.unwrap();
+    let queue = stage.runner.idempotent(Some(ONE)).promote(&stage.key, &id("turn_3")).await.unwrap();
     let order: Vec<&str> = queue.iter().map(|entry| entry.turn_id.as_str()).collect();
     assert_eq!(order, ["turn_4", "turn_3"], "who was promoted later is still in front");
-    let again = stage.runner.named(Some(TWO)).unqueue(&stage.key, &id("turn_2")).await.unwrap();
+    let again = stage.runner.idempotent(Some(TWO)).unqueue(&stage.key, &id("turn_2")).await.unwrap();
     assert_eq!((again.turn_id, again.status), (first.turn_id, first.status));
     assert_eq!(stage.count("turn.cancelled").await, 1);
 }
@@ -142,11 +142,11 @@ async fn a_decision_that_is_sent_again_is_answered_as_the_first_time() {
     stage.submit("turn_1", "go").await;
     let open = pending(&stage, 1).await;
     let approve = || decide(&open[0].0, Decision::Approve, open[0].1.digest.clone());
-    let first = stage.runner.named(Some(ONE)).decide(&stage.key, approve()).await.unwrap();
+    let first = stage.runner.idempotent(Some(ONE)).decide(&stage.key, approve()).await.unwrap();
     assert!(first.won);
     stage.until("tool.result").await;
     stage.take_over().await;
-    let again = stage.runner.named(Some(ONE)).decide(&stage.key, approve()).await.unwrap();
+    let again = stage.runner.idempotent(Some(ONE)).decide(&stage.key, approve()).await.unwrap();
     assert_eq!((again.won, again.decision), (true, first.decision));
     assert!(!stage.runner.decide(&stage.key, approve()).await.unwrap().won, "another request comes too late");
     assert_eq!(stage.ended("turn_1").await, "completed");
@@ -164,10 +164,10 @@ async fn a_sub_agent_is_closed_once() {
     stage.submit("turn_1", "go").await;
     stage.until("model.delta").await;
     let child = TaskId::new("c1").unwrap();
-    stage.runner.named(Some(ONE)).close_subagent(&stage.key, &child, None).await.unwrap();
+    stage.runner.idempotent(Some(ONE)).close_subagent(&stage.key, &child, None).await.unwrap();
     assert_eq!(stage.ended("turn_1").await, "completed");
     stage.take_over().await;
-    stage.runner.named(Some(ONE)).close_subagent(&stage.key, &child, None).await.unwrap();
+    stage.runner.idempotent(Some(ONE)).close_subagent(&stage.key, &child, None).await.unwrap();
     let again = stage.runner.close_subagent(&stage.key, &child, None).await.unwrap();
     assert!(again.is_some_and(|status| status.is_terminal()));
 }

@@ -135,7 +135,7 @@ pub(crate) async fn decide(
         always: body.always,
         decided_by: Some(caller.key_id().as_str().to_owned()),
     };
-    let decided = app.runner().named(request).decide(&hub.key, decide).await;
+    let decided = app.runner().idempotent(request).decide(&hub.key, decide).await;
     let decided = app.answered(Asked::Decide, decided)?;
     if let Some(problem) = too_late(hub, &decided) {
         return Err(problem);

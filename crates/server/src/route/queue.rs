@@ -66,7 +66,7 @@ pub(crate) async fn unqueue(
     request: Option<RequestKey>,
 ) -> Result<CancelView, Problem> {
     let turn = TurnId::new(turn).map_err(|_| not_found())?;
-    let removed = app.runner().named(request).unqueue(&hub.key, &turn).await;
+    let removed = app.runner().idempotent(request).unqueue(&hub.key, &turn).await;
     Ok(CancelView::new(hub, app.answered(Asked::Queue, removed)?))
 }
 
@@ -88,6 +88,6 @@ pub(crate) async fn put_first(
     request: Option<RequestKey>,
 ) -> Result<Queue, Problem> {
     let turn = TurnId::new(turn).map_err(|_| not_found())?;
-    let queue = app.runner().named(request).promote(&hub.key, &turn).await;
+    let queue = app.runner().idempotent(request).promote(&hub.key, &turn).await;
     Ok(Queue { queue: app.answered(Asked::Queue, queue)? })
 }

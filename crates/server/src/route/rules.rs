@@ -61,7 +61,7 @@ pub(crate) async fn revoke(
     request: Option<RequestKey>,
 ) -> Result<RevokedView, Problem> {
     let revoke = Revoke { rule: rule.to_owned(), revoked_by: Some(caller.key_id().as_str().to_owned()) };
-    let revoked = app.runner().named(request).revoke(&hub.key, revoke).await;
+    let revoked = app.runner().idempotent(request).revoke(&hub.key, revoke).await;
     let revoked = app.answered(Asked::Rule, revoked)?;
     Ok(RevokedView { revoked: revoked.rule, cursor: place(hub, revoked.sequence) })
 }

@@ -296,7 +296,7 @@ pub(crate) async fn end(
     request: Option<RequestKey>,
 ) -> Result<ClosedView, Problem> {
     let task = TaskId::new(task).map_err(|_| not_found())?;
-    let closed = app.runner().named(request).close_subagent(&hub.key, &task, reason).await;
+    let closed = app.runner().idempotent(request).close_subagent(&hub.key, &task, reason).await;
     let ended = app.answered(Asked::Subagent, closed)?;
     Ok(ClosedView { subagent_id: task, status: ended.map_or(CANCELLING, |status| status.as_str()) })
 }

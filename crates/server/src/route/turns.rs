@@ -186,7 +186,7 @@ pub(crate) async fn cancel_turn(
     request: Option<RequestKey>,
 ) -> Result<CancelView, Problem> {
     let cancelled =
-        app.runner().named(request).cancel(&hub.key, &turn_id(turn)?, body.mode, body.reason).await;
+        app.runner().idempotent(request).cancel(&hub.key, &turn_id(turn)?, body.mode, body.reason).await;
     Ok(CancelView::new(hub, app.answered(Asked::Cancel, cancelled)?))
 }
 

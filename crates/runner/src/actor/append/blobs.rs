@@ -37,7 +37,7 @@ impl Actor {
 
     pub(crate) async fn put_blobs(&mut self) {
         for blob in std::mem::take(&mut self.blobs) {
-            if let Err(error) = self.core.journal.log().put_blob(&self.key.tenant, blob).await {
+            if let Err(error) = self.shared.journal.log().put_blob(&self.key.tenant, blob).await {
                 tracing::warn!(%error, "what a model was asked or answered was not kept");
             }
         }

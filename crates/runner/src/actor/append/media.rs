@@ -17,72 +17,74 @@ impl Actor {
     /// Stores with what is written next whatever makes the result too large, each with its media type.
     pub(crate) fn detach(&mut self, output: &mut ToolOutput) {
         let blocks = || output.content.iter().chain(&output.block_list);
-        if blocks().filter_map(brought).map(|found| found.base64.len()).sum::<usize>() <= INLINE {
+        if blocks().filter_map(inline_content).map(|found| found.base64.len()).sum::<usize>() <= INLINE {
             return;
         }
         // The model's part and the user's block are often the same bytes.
         let mut known: Vec<(String, BlobRef, u64)> = Vec::new();
         for block in output.content.iter_mut().chain(&mut output.block_list) {
-            let Some(found) = brought(block).filter(|found| found.base64.len() > SMALL) else { continue };
-            let (kept, size) = match known.iter().find(|(of, ..)| of == found.base64) {
-                Some((_, kept, size)) => (kept.clone(), *size),
+            let Some(found) = inline_content(block).filter(|found| found.base64.len() > SMALL) else {
+                continue;
+            };
+            let (reference, size) = match known.iter().find(|(of, ..)| of == found.base64) {
+                Some((_, reference, size)) => (reference.clone(), *size),
                 None => {
-                    let Some((kept, size)) = self.keep_brought(&found) else { continue };
-                    known.push((found.base64.to_owned(), kept.clone(), size));
-                    (kept, size)
+                    let Some((reference, size)) = self.store_inline(&found) else { continue };
+                    known.push((found.base64.to_owned(), reference.clone(), size));
+                    (reference, size)
                 }
             };
-            refer(block, kept, size);
+            refer(block, reference, size);
         }
     }
 
     /// The same for one block that is an event of its own.
     pub(crate) fn detach_block(&mut self, block: &mut Block) {
-        let found = brought(block).filter(|found| found.base64.len() > INLINE);
-        if let Some((kept, size)) = found.and_then(|found| self.keep_brought(&found)) {
-            refer(block, kept, size);
+        let found = inline_content(block).filter(|found| found.base64.len() > INLINE);
+        if let Some((reference, size)) = found.and_then(|found| self.store_inline(&found)) {
+            refer(block, reference, size);
         }
     }
 
-    pub(crate) fn keep_brought(&mut self, found: &Brought<'_>) -> Option<(BlobRef, u64)> {
+    pub(crate) fn store_inline(&mut self, found: &InlineContent<'_>) -> Option<(BlobRef, u64)> {
         let bytes = STANDARD.decode(found.base64).ok()?;
         let size = bytes.len() as u64;
         Some((self.keep(bytes, found.media_type)?, size))
     }
 }
 
-pub(crate) struct Brought<'a> {
+pub(crate) struct InlineContent<'a> {
     base64: &'a str,
     media_type: &'a str,
 }
 
 /// The bytes that a block has in itself.
-pub(crate) fn brought(block: &Block) -> Option<Brought<'_>> {
+pub(crate) fn inline_content(block: &Block) -> Option<InlineContent<'_>> {
     const ANY: &str = "application/octet-stream";
     match block {
         Block::Image(image) => {
             let url = image.image_url.as_ref()?.url.strip_prefix("data:")?;
             let (head, base64) = url.split_once(',')?;
             let media_type = head.strip_suffix(";base64")?;
-            Some(Brought { base64, media_type: if media_type.is_empty() { ANY } else { media_type } })
+            Some(InlineContent { base64, media_type: if media_type.is_empty() { ANY } else { media_type } })
         }
         Block::File(file) => {
             let base64 = file.data.as_deref()?;
-            Some(Brought { base64, media_type: file.media_type.as_deref().unwrap_or(ANY) })
+            Some(InlineContent { base64, media_type: file.media_type.as_deref().unwrap_or(ANY) })
         }
         Block::Audio(audio) => {
             let base64 = audio.data.as_deref()?;
-            Some(Brought { base64, media_type: audio.media_type.as_deref().unwrap_or(ANY) })
+            Some(InlineContent { base64, media_type: audio.media_type.as_deref().unwrap_or(ANY) })
         }
         _ => None,
     }
 }
 
-fn refer(block: &mut Block, kept: BlobRef, size: u64) {
+fn refer(block: &mut Block, reference: BlobRef, size: u64) {
     match block {
-        Block::Image(image) => (image.image_url, image.file_ref) = (None, Some(kept)),
-        Block::File(file) => (file.data, file.file_ref, file.size) = (None, Some(kept), Some(size)),
-        Block::Audio(audio) => (audio.data, audio.file_ref) = (None, Some(kept)),
+        Block::Image(image) => (image.image_url, image.file_ref) = (None, Some(reference)),
+        Block::File(file) => (file.data, file.file_ref, file.size) = (None, Some(reference), Some(size)),
+        Block::Audio(audio) => (audio.data, audio.file_ref) = (None, Some(reference)),
         _ => {}
     }
 }

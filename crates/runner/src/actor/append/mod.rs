@@ -13,11 +13,11 @@ use tokio::time::Instant;
 use riverrun_fold::Change;
 use riverrun_log::{Error, Fact, NewBlob, Urgency};
 
-use crate::actor::{Actor, LONGEST_BREATH};
+use crate::actor::{Actor, MAX_COALESCE_DELAY};
 use crate::approve::Rules;
 use crate::drive::EffectKey;
-use crate::page::Page;
-use crate::{CommandError, JournalError, Landed, Landfall, Landing};
+use crate::event_batch::EventBatch;
+use crate::{AppendOutcome, AppendedEvents, CommandError, JournalError, PendingAppend};
 
 /// Pieces of text that are taken into the state together, and the largest of them in bytes.
 const TOGETHER: usize = 32;
@@ -40,7 +40,7 @@ pub(crate) enum Stop {
 
 /// Text that was handed to the log.
 pub(crate) struct InFlight {
-    landing: Box<dyn Landing>,
+    pending: Box<dyn PendingAppend>,
     now: Timestamp,
     size: usize,
     began: Instant,
@@ -49,13 +49,13 @@ pub(crate) struct InFlight {
 impl InFlight {
     /// Ready when the log did not take it.
     pub fn poll_failed(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        self.landing.ticket().poll_failed(context)
+        self.pending.ticket().poll_failed(context)
     }
 }
 
 /// Where a page went.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Place {
+pub(crate) struct SequenceRange {
     pub first: Sequence,
     pub last: Sequence,
 }
@@ -86,15 +86,15 @@ impl Stop {
 }
 
 impl Actor {
-    pub(crate) fn page(&self) -> Page {
-        Page::new(self.core.now())
+    pub(crate) fn new_batch(&self) -> EventBatch {
+        EventBatch::new(self.shared.now())
     }
 
     /// Appends work in progress. A full disk is waited for: nothing that was done is given up.
-    pub(crate) async fn append(&mut self, mut page: Page) -> Result<(), Stop> {
+    pub(crate) async fn append(&mut self, mut batch: EventBatch) -> Result<(), Stop> {
         const PAUSE: Duration = Duration::from_secs(1);
         loop {
-            match self.append_once(&mut page).await {
+            match self.append_once(&mut batch).await {
                 Ok(_) => return Ok(()),
                 Err(JournalError::Full) => tokio::time::sleep(PAUSE).await,
                 Err(JournalError::Invalid(reason)) => return self.refused(&reason).await,
@@ -128,57 +128,64 @@ impl Actor {
         self.stop_effects(|_| true);
         self.launches.clear();
         self.blobs.clear();
-        self.afterwards.clear();
+        self.when_durable.clear();
         self.reload().await?;
         let ours = self.view.turns.values().filter(|turn| turn.ours);
         let roots: Vec<TaskId> = ours.map(|turn| turn.root.clone()).collect();
-        let mut page = self.page();
-        page.urgency = Urgency::Reserved;
+        let mut batch = self.new_batch();
+        batch.urgency = Urgency::Reserved;
         for root in &roots {
-            self.fail_task(root, code, message, &mut page);
+            self.fail_task(root, code, message, &mut batch);
         }
-        self.append_once(&mut page).await.map(|_| ()).map_err(Stop::of)
+        self.append_once(&mut batch).await.map(|_| ()).map_err(Stop::of)
     }
 
     /// Appends what a command asked for; if that is not possible, who asked is told.
-    pub(crate) async fn append_once(&mut self, page: &mut Page) -> Result<Option<Place>, JournalError> {
-        if page.is_empty() {
+    pub(crate) async fn append_once(
+        &mut self,
+        batch: &mut EventBatch,
+    ) -> Result<Option<SequenceRange>, JournalError> {
+        if batch.is_empty() {
             return Ok(None);
         }
-        self.put_spilled(page).await?;
-        let mut entry = page.take_entry()?;
-        match self.core.journal.append(&self.incarnation, &mut entry).await {
-            Ok(landed) => self.landed(landed, page.now).await.map(Some),
+        self.put_spilled(batch).await?;
+        let mut entry = batch.take_entry()?;
+        match self.shared.journal.append(&self.incarnation, &mut entry).await {
+            Ok(appended) => self.apply_appended(appended, batch.now).await.map(Some),
             Err(error) => {
-                page.put_back(entry);
+                batch.put_back(entry);
                 Err(error)
             }
         }
     }
 
     /// Stores the texts that are too large for the page's events. One that was not stored stays with the page.
-    async fn put_spilled(&mut self, page: &mut Page) -> Result<(), JournalError> {
-        while let Some((reference, blob)) = page.spilled.last() {
+    async fn put_spilled(&mut self, batch: &mut EventBatch) -> Result<(), JournalError> {
+        while let Some((reference, blob)) = batch.spilled.last() {
             let blob = NewBlob { session: Some(self.key.session.clone()), ..blob.clone() };
-            match self.core.journal.log().put_blob(&self.key.tenant, blob).await {
-                Ok(_) => page.facts.push(Fact::Blob(reference.clone())),
+            match self.shared.journal.log().put_blob(&self.key.tenant, blob).await {
+                Ok(_) => batch.facts.push(Fact::Blob(reference.clone())),
                 Err(Error::Full) => return Err(JournalError::Full),
                 Err(Error::Quota { quota, limit, used }) => {
                     return Err(JournalError::Quota { quota, limit, used });
                 }
                 Err(error) => return Err(JournalError::Unavailable(error.to_string())),
             }
-            page.spilled.pop();
+            batch.spilled.pop();
         }
         Ok(())
     }
 
-    async fn landed(&mut self, landed: Landed, now: Timestamp) -> Result<Place, JournalError> {
+    async fn apply_appended(
+        &mut self,
+        appended: AppendedEvents,
+        now: Timestamp,
+    ) -> Result<SequenceRange, JournalError> {
         self.fold_text();
-        let Landed { first, last, events } = landed;
+        let AppendedEvents { first, last, events } = appended;
         if self.state.sequence.next() == Some(first) {
-            for (place, event) in (0..).zip(events) {
-                let sequence = first.plus(place).unwrap_or(Sequence::MAX);
+            for (offset, event) in (0..).zip(events) {
+                let sequence = first.plus(offset).unwrap_or(Sequence::MAX);
                 self.apply(&event.into_event(sequence, now));
                 tokio::task::consume_budget().await;
             }
@@ -186,74 +193,74 @@ impl Actor {
             self.others += 1;
             self.catch_up().await?;
         }
-        Ok(Place { first, last })
+        Ok(SequenceRange { first, last })
     }
 
     /// Appends text, which changes no plan: nobody waits until it is durable, but nothing else happens before.
-    pub(crate) async fn append_text(&mut self, mut page: Page) -> Result<(), Stop> {
-        if !page.spilled.is_empty() {
-            return self.append(page).await;
+    pub(crate) async fn append_text(&mut self, mut batch: EventBatch) -> Result<(), Stop> {
+        if !batch.spilled.is_empty() {
+            return self.append(batch).await;
         }
-        let (now, size) = (page.now, page.size());
-        let mut entry = match page.take_entry() {
+        let (now, size) = (batch.now, batch.size());
+        let mut entry = match batch.take_entry() {
             Ok(entry) => entry,
-            Err(error) => return self.not_appended(error, page).await,
+            Err(error) => return self.not_appended(error, batch).await,
         };
-        match self.core.journal.begin(&self.incarnation, &mut entry).await {
-            Ok(Some(landing)) => {
-                self.in_flight = Some(InFlight { landing, now, size, began: Instant::now() });
+        match self.shared.journal.begin(&self.incarnation, &mut entry).await {
+            Ok(Some(pending)) => {
+                self.in_flight = Some(InFlight { pending, now, size, began: Instant::now() });
                 Ok(())
             }
             Ok(None) => {
-                page.put_back(entry);
-                self.append(page).await
+                batch.put_back(entry);
+                self.append(batch).await
             }
             Err(error) => {
-                page.put_back(entry);
-                self.not_appended(error, page).await
+                batch.put_back(entry);
+                self.not_appended(error, batch).await
             }
         }
     }
 
     /// Waits for the text that is on its way, and takes all text into the state.
-    pub(crate) async fn land(&mut self) -> Result<(), Stop> {
-        self.land_text().await?;
+    pub(crate) async fn finish_text_append(&mut self) -> Result<(), Stop> {
+        self.await_text_append().await?;
         self.fold_text();
         Ok(())
     }
 
     /// Waits for the text that is on its way.
-    pub(crate) async fn land_text(&mut self) -> Result<(), Stop> {
-        let Some(InFlight { mut landing, now, size, began }) = self.in_flight.take() else {
+    pub(crate) async fn await_text_append(&mut self) -> Result<(), Stop> {
+        let Some(InFlight { mut pending, now, size, began }) = self.in_flight.take() else {
             self.is_log_busy = false;
             return Ok(());
         };
-        let was_there = landing.ticket().is_resolved();
+        let was_there = pending.ticket().is_resolved();
         self.is_log_busy = !was_there;
-        let answer = landing.ticket().await;
+        let answer = pending.ticket().await;
         if !was_there {
             // The next word came before: everything is busy, and text is written in larger bites.
-            self.calls.rest(began.elapsed().min(LONGEST_BREATH));
+            self.calls.hold_text(began.elapsed().min(MAX_COALESCE_DELAY));
         }
-        let landed = match landing.land(answer) {
-            Landfall::There(landed) => Ok(landed),
-            Landfall::Later(landed) => landed.await,
+        let appended = match pending.complete(answer) {
+            AppendOutcome::Durable(appended) => Ok(appended),
+            AppendOutcome::Retrying(appended) => appended.await,
         };
-        match landed {
-            Ok(landed) if size <= SMALL && self.is_next(landed.first) => {
-                let sequences = (0..).map(|place| landed.first.plus(place).unwrap_or(Sequence::MAX));
-                let texts = sequences.zip(landed.events);
+        match appended {
+            Ok(appended) if size <= SMALL && self.is_next(appended.first) => {
+                let sequences = (0..).map(|offset| appended.first.plus(offset).unwrap_or(Sequence::MAX));
+                let texts = sequences.zip(appended.events);
                 self.unfolded.extend(texts.map(|(sequence, event)| event.into_event(sequence, now)));
                 if self.unfolded.len() >= TOGETHER {
                     self.fold_text();
                 }
                 Ok(())
             }
-            Ok(landed) => self.landed(landed, now).await.map(drop).map_err(Stop::of),
+            Ok(appended) => self.apply_appended(appended, now).await.map(drop).map_err(Stop::of),
             Err((error, entry)) => {
-                let mut page = Page::new(now);
-                page.put_back(entry);
-                self.not_appended(error, page).await
+                let mut batch = EventBatch::new(now);
+                batch.put_back(entry);
+                self.not_appended(error, batch).await
             }
         }
     }
@@ -274,9 +281,9 @@ impl Actor {
         self.unfolded = unfolded;
     }
 
-    async fn not_appended(&mut self, error: JournalError, page: Page) -> Result<(), Stop> {
+    async fn not_appended(&mut self, error: JournalError, batch: EventBatch) -> Result<(), Stop> {
         match error {
-            JournalError::Full => self.append(page).await,
+            JournalError::Full => self.append(batch).await,
             JournalError::Invalid(reason) => self.refused(&reason).await,
             error @ JournalError::Quota { .. } => self.over_quota(&error).await,
             error => Err(Stop::of(error)),
@@ -286,7 +293,7 @@ impl Actor {
     /// Others wrote into this session too: what they wrote is read, in its place.
     pub(crate) async fn catch_up(&mut self) -> Result<(), JournalError> {
         self.fold_text();
-        for chunk in self.core.journal.read(&self.key, self.state.sequence).await? {
+        for chunk in self.shared.journal.read(&self.key, self.state.sequence).await? {
             let after = self.state.sequence;
             for (sequence, record) in chunk.records_after(after) {
                 let unreadable = || JournalError::Invalid(format!("event {sequence} cannot be read back"));
@@ -313,7 +320,7 @@ impl Actor {
             }
         }
         self.view.apply(event);
-        if let Some(rules) = Rules::told_by(event) {
+        if let Some(rules) = Rules::from_event(event) {
             self.rules = rules;
         }
         self.context.apply(event);

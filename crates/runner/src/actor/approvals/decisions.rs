@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::actor::Actor;
 use crate::actor::commands::Refusal;
 use crate::approve::{Rule, digest, identity};
-use crate::page::Page;
+use crate::event_batch::EventBatch;
 use crate::schema::find_misfit;
 use crate::{CommandError, Decide, Decided, Decision, RequestKey};
 
@@ -39,23 +39,23 @@ impl Actor {
         if self.is_pretended(&action) {
             return Err(CommandError::NoAction(decide.action.to_string()).into());
         }
-        let scope = self.action_scope(&decide.action).unwrap_or_else(|| self.told_scope(&action));
-        let mut page = self.page();
+        let scope = self.action_scope(&decide.action).unwrap_or_else(|| self.ingested_scope(&action));
+        let mut batch = self.new_batch();
         let resolved = self.resolution(&decide, &action)?;
         let (decision, source) = (resolved.decision.clone(), resolved.source.clone().unwrap_or_default());
-        self.resolve(&scope, &resolved, &mut page);
+        self.resolve(&scope, &resolved, &mut batch);
         if decide.always {
-            self.write_rule(&decide, &action, &decision, &scope, &mut page)?;
+            self.write_rule(&decide, &action, &decision, &scope, &mut batch)?;
         }
-        self.write_resumed(&scope, &mut page);
+        self.write_resumed(&scope, &mut batch);
         let (action, sequence) = (decide.action.clone(), self.state.sequence);
         let (decided_by, won, is_same, behind) = (decide.decided_by.clone(), true, true, sequence);
-        let mut told = Decided { action, decision, source, decided_by, won, is_same, sequence, behind };
-        self.remember_answer(request, &told, &mut page);
-        let landed = self.append_once(&mut page).await?;
-        told.sequence = landed.map_or(Sequence::ZERO, |landed| landed.first);
-        told.behind = told.sequence;
-        Ok(self.still_holds(&decide, told, |holds| *holds == resolved))
+        let mut decided = Decided { action, decision, source, decided_by, won, is_same, sequence, behind };
+        self.remember_answer(request, &decided, &mut batch);
+        let appended = self.append_once(&mut batch).await?;
+        decided.sequence = appended.map_or(Sequence::ZERO, |appended| appended.first);
+        decided.behind = decided.sequence;
+        Ok(self.still_holds(&decide, decided, |holds| *holds == resolved))
     }
 
     /// True if the action says that it is about a hosted task, and the runner did not ask.
@@ -94,18 +94,18 @@ impl Actor {
     fn still_holds(
         &self,
         decide: &Decide,
-        told: Decided,
+        decided: Decided,
         is_ours: impl Fn(&ActionResolved) -> bool,
     ) -> Decided {
         let Some(known) = self.state.actions.iter().find(|known| known.action_id == decide.action) else {
-            return told;
+            return decided;
         };
         match known.resolution.as_ref().and_then(|raw| raw.to::<ActionResolved>().ok()) {
             Some(holds) if !is_ours(&holds) => {
                 let asked = known.request.to::<ActionRequired>().unwrap_or_default();
-                self.lost(decide, &asked, holds, told.sequence)
+                self.lost(decide, &asked, holds, decided.sequence)
             }
-            Some(_) | None => told,
+            Some(_) | None => decided,
         }
     }
 
@@ -120,7 +120,7 @@ impl Actor {
 
     /// The action is no longer in the state; the catalogue knows what became of it.
     async fn decided_long_ago(&self, decide: &Decide) -> Result<Decided, Refusal> {
-        let record = self.core.journal.log().action(&self.key, &decide.action).await?;
+        let record = self.shared.journal.log().action(&self.key, &decide.action).await?;
         let absent = || CommandError::NoAction(decide.action.to_string());
         let record = record.ok_or_else(absent)?;
         let Some(resolution) = record.resolution else { return Err(absent().into()) };
@@ -226,12 +226,12 @@ impl Actor {
             find_misfit(&definition.parameters, &value).map(|()| digest(definition, &value))
         });
         let fits = found.ok_or_else(|| invalid("the tool is not there any more".to_owned()))?;
-        let path = |place: Option<String>| place.unwrap_or_default().replace('/', ".");
+        let path = |pointer: Option<String>| pointer.unwrap_or_default().replace('/', ".");
         fits.map(Some).map_err(|misfit| at(&format!("arguments{}", path(misfit.place)), misfit.fault))
     }
 
     /// The links of an action in a turn that somebody else runs.
-    fn told_scope(&self, action: &Action) -> Scope {
+    fn ingested_scope(&self, action: &Action) -> Scope {
         let turn = self.state.turns.iter().find(|turn| Some(&turn.turn_id) == action.turn_id.as_ref());
         Scope {
             thread_id: turn.map(|turn| turn.thread_id.clone()),
@@ -260,7 +260,7 @@ impl Actor {
         action: &Action,
         decision: &str,
         scope: &Scope,
-        page: &mut Page,
+        batch: &mut EventBatch,
     ) -> Result<(), CommandError> {
         let refused =
             |detail: &str| CommandError::Invalid { field: "always".to_owned(), detail: detail.to_owned() };
@@ -280,9 +280,9 @@ impl Actor {
             agent,
             decision: decision.to_owned(),
             decided_by: decide.decided_by.clone(),
-            decided_at: Some(page.now),
+            decided_at: Some(batch.now),
         };
-        page.push(EventType::PolicyChanged, scope, &self.rules.clone().with(rule).made());
+        batch.push(EventType::PolicyChanged, scope, &self.rules.clone().with(rule).made());
         Ok(())
     }
 }

@@ -16,7 +16,7 @@ use crate::actor::model::cost::later;
 use crate::actor::tools::result::Outcome;
 use crate::agent::Rejection;
 use crate::approve::{digest, named};
-use crate::page::Page;
+use crate::event_batch::EventBatch;
 use crate::view::{ActionView, CallView};
 
 /// What the model reads when a person said no and gave no reason.
@@ -32,7 +32,13 @@ pub(crate) struct Question<'a> {
 
 impl Actor {
     /// Somebody must agree before this runs.
-    pub(crate) fn ask_person(&mut self, task: &TaskId, call: &str, question: &Question<'_>, page: &mut Page) {
+    pub(crate) fn ask_person(
+        &mut self,
+        task: &TaskId,
+        call: &str,
+        question: &Question<'_>,
+        batch: &mut EventBatch,
+    ) {
         let Question { definition, value, source, reason } = *question;
         let required = ActionRequired {
             action_type: "tool_permission".to_owned(),
@@ -52,7 +58,7 @@ impl Actor {
             prompt: required.prompt.clone(),
             ..PermissionDecision::default()
         };
-        self.require(task, call, required, Some(permission), page);
+        self.require(task, call, required, Some(permission), batch);
     }
 
     /// The caller runs the tool and tells what came of it.
@@ -62,7 +68,7 @@ impl Actor {
         call: &str,
         schema: &Value,
         value: &Value,
-        page: &mut Page,
+        batch: &mut EventBatch,
     ) {
         let Some(name) =
             self.view.task(task).and_then(|(_, view)| view.call(call)).map(|call| call.name.clone())
@@ -77,7 +83,7 @@ impl Actor {
             arguments: RawJson::of(value).ok(),
             ..ActionRequired::default()
         };
-        self.require(task, call, required, None, page);
+        self.require(task, call, required, None, batch);
     }
 
     fn require(
@@ -86,18 +92,18 @@ impl Actor {
         call: &str,
         required: ActionRequired,
         permission: Option<PermissionDecision>,
-        page: &mut Page,
+        batch: &mut EventBatch,
     ) {
         let timeout =
             self.persona(task).map_or(Duration::from_secs(300), |persona| persona.spec.limits.action_timeout);
-        let action_id = ActionId::from_bytes(self.core.fresh());
+        let action_id = ActionId::from_bytes(self.shared.fresh());
         let Some((_, view)) = self.view.task(task) else { return };
         let Some(known) = view.call(call) else { return };
-        let waits = view.calls.iter().any(|call| call.pending().is_some()) || is_waiting_in(page, task);
+        let waits = view.calls.iter().any(|call| call.pending().is_some()) || is_waiting_in(batch, task);
         let required = ActionRequired {
             tool_name: Some(known.name.clone()),
             timeout_seconds: Some(timeout.as_secs()),
-            expires_at: Some(later(page.now, timeout)),
+            expires_at: Some(later(batch.now, timeout)),
             batch_id: known.step.as_ref().map(ToString::to_string),
             ..required
         };
@@ -108,39 +114,39 @@ impl Actor {
                 expires_at: required.expires_at.clone(),
                 ..permission
             };
-            page.push(EventType::PermissionRequested, &view.call_scope(known), &requested);
+            batch.push(EventType::PermissionRequested, &view.call_scope(known), &requested);
         }
         let scope = Scope { action_id: Some(action_id), ..view.call_scope(known) };
-        page.require(&scope, required);
+        batch.require(&scope, required);
         if !waits {
             let reason = Some(format!("`{}` waits for a decision", known.name));
             let status = Some(Status::WaitingPermission.as_str().to_owned());
             let waiting = TaskChange { status, reason, ..TaskChange::default() };
-            page.push(EventType::TaskWaiting, &view.scope, &waiting);
+            batch.push(EventType::TaskWaiting, &view.scope, &waiting);
         }
     }
 
     /// The last open question of a task was answered: the task goes on, unless it is halted or about to end.
-    pub(crate) fn write_resumed(&self, scope: &Scope, page: &mut Page) {
+    pub(crate) fn write_resumed(&self, scope: &Scope, batch: &mut EventBatch) {
         let Some((turn, view)) = scope.task_id.as_ref().and_then(|task| self.view.task(task)) else { return };
         let is_open =
-            |call: &CallView| call.pending().is_some_and(|pending| !is_resolved_in(page, &pending.action));
+            |call: &CallView| call.pending().is_some_and(|pending| !is_resolved_in(batch, &pending.action));
         let ends = turn.is_cancelling() || view.is_closing.is_some() || view.ended.is_some();
         if turn.ours && !ends && !turn.is_paused(view) && !view.calls.iter().any(is_open) {
-            page.push(EventType::TaskResumed, &view.scope, &TaskChange::default());
+            batch.push(EventType::TaskResumed, &view.scope, &TaskChange::default());
         }
     }
 
     /// Nobody decided in time, which is a no.
-    pub(crate) fn expire(&mut self, action: &ActionId, page: &mut Page) {
+    pub(crate) fn expire(&mut self, action: &ActionId, batch: &mut EventBatch) {
         let Some(scope) = self.action_scope(action) else { return };
-        self.resolve(&scope, &undecided(), page);
-        self.write_resumed(&scope, page);
+        self.resolve(&scope, &undecided(), batch);
+        self.write_resumed(&scope, batch);
     }
 
     /// Writes what was decided, and for a permission whether it was given, by whom and why.
-    pub(crate) fn resolve(&self, scope: &Scope, resolved: &ActionResolved, page: &mut Page) {
-        page.push(EventType::ActionResolved, scope, resolved);
+    pub(crate) fn resolve(&self, scope: &Scope, resolved: &ActionResolved, batch: &mut EventBatch) {
+        batch.push(EventType::ActionResolved, scope, resolved);
         let (Some(action), Some(task)) = (&scope.action_id, &scope.task_id) else { return };
         let Some((_, view)) = self.view.task(task) else { return };
         let is_it = |known: &&ActionView| known.action == *action;
@@ -156,7 +162,7 @@ impl Actor {
             "respond" => "somebody answered in the tool's place",
             _ => "somebody did not agree, or nobody did in time",
         };
-        let told = PermissionDecision {
+        let permission = PermissionDecision {
             tool_name: Some(call.name.clone()),
             decision: Some(if is_given { "allow" } else { "deny" }.to_owned()),
             decision_source: resolved.source.clone(),
@@ -164,7 +170,7 @@ impl Actor {
             approval_action_id: Some(action.to_string()),
             ..PermissionDecision::default()
         };
-        page.push(EventType::PermissionResolved, &view.call_scope(call), &told);
+        batch.push(EventType::PermissionResolved, &view.call_scope(call), &permission);
     }
 
     /// What the model reads of a call that was rejected without a word: the agent's formatter may say it better.
@@ -192,7 +198,7 @@ impl Actor {
     }
 
     /// A decision that is not to run the tool: the model reads it instead of a result.
-    pub(crate) fn decided(&mut self, task: &TaskId, call: &str, page: &mut Page) {
+    pub(crate) fn decided(&mut self, task: &TaskId, call: &str, batch: &mut EventBatch) {
         let Some((_, view)) = self.view.task(task) else { return };
         let Some(known) = view.call(call) else { return };
         let Some(resolved) = known.action.as_ref().and_then(|action| action.resolved.clone()) else { return };
@@ -201,9 +207,9 @@ impl Actor {
             let content = answer(resolved.arguments.as_ref(), resolved.message.as_deref());
             let blocks = Some(content.clone());
             let outcome = Outcome { status: "completed", content, blocks, is_error: false, references: None };
-            self.write_result(task, call, &outcome, page);
+            self.write_result(task, call, &outcome, batch);
             let (tool_name, status) = (Some(name), Some("answered".to_owned()));
-            return page.push(
+            return batch.push(
                 EventType::ToolResult,
                 &scope,
                 &ToolResult { tool_name, status, ..ToolResult::default() },
@@ -214,20 +220,20 @@ impl Actor {
             Some(message) if !message.is_empty() => message.to_owned(),
             Some(_) | None => self.rejection(task, call, source),
         };
-        self.write_result(task, call, &Outcome::error("failed", vec![Part::plain(text)]), page);
+        self.write_result(task, call, &Outcome::error("failed", vec![Part::plain(text)]), batch);
         let reason = resolved.source.or(Some(ToolErrorKind::Denied.as_str().to_owned()));
-        page.push(EventType::ToolCancelled, &scope, &ToolCancelled { tool_name: Some(name), reason });
+        batch.push(EventType::ToolCancelled, &scope, &ToolCancelled { tool_name: Some(name), reason });
     }
 }
 
 /// True if the page says already that the task waits.
-fn is_waiting_in(page: &Page, task: &TaskId) -> bool {
-    let mut waiting = page.events.iter().filter(|event| event.draft.kind == EventType::TaskWaiting);
+fn is_waiting_in(batch: &EventBatch, task: &TaskId) -> bool {
+    let mut waiting = batch.events.iter().filter(|event| event.draft.kind == EventType::TaskWaiting);
     waiting.any(|event| event.scope.task_id.as_ref() == Some(task))
 }
 
-fn is_resolved_in(page: &Page, action: &ActionId) -> bool {
-    let mut resolved = page.events.iter().filter(|event| event.draft.kind == EventType::ActionResolved);
+fn is_resolved_in(batch: &EventBatch, action: &ActionId) -> bool {
+    let mut resolved = batch.events.iter().filter(|event| event.draft.kind == EventType::ActionResolved);
     resolved.any(|event| event.scope.action_id.as_ref() == Some(action))
 }
 

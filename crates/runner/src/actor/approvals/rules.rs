@@ -19,12 +19,12 @@ impl Actor {
         let Some(rule) = rules.take(&revoke.rule) else {
             return Err(CommandError::NoRule(revoke.rule).into());
         };
-        let mut page = self.page();
-        page.push(EventType::PolicyChanged, &Scope::default(), &rules.revoked(&rule, revoke.revoked_by));
-        let mut told = Revoked { rule, sequence: self.state.sequence };
-        self.remember_answer(request, &told, &mut page);
-        let landed = self.append_once(&mut page).await?;
-        told.sequence = landed.map_or(Sequence::ZERO, |landed| landed.first);
-        Ok(told)
+        let mut batch = self.new_batch();
+        batch.push(EventType::PolicyChanged, &Scope::default(), &rules.revoked(&rule, revoke.revoked_by));
+        let mut revoked = Revoked { rule, sequence: self.state.sequence };
+        self.remember_answer(request, &revoked, &mut batch);
+        let appended = self.append_once(&mut batch).await?;
+        revoked.sequence = appended.map_or(Sequence::ZERO, |appended| appended.first);
+        Ok(revoked)
     }
 }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::actor::Actor;
 use crate::actor::commands::Refusal;
 use crate::actor::subagents::spawned::SPAWNED;
-use crate::page::Page;
+use crate::event_batch::EventBatch;
 use crate::{CommandError, RequestKey, Submitted};
 
 /// What a request came to.
@@ -36,7 +36,7 @@ impl Actor {
         request: Option<RequestKey>,
     ) -> Result<Option<Submitted>, Refusal> {
         match self.stored(request).await? {
-            Some(command) => self.told_before(&command).await,
+            Some(command) => self.stored_answer(&command).await,
             None => Ok(None),
         }
     }
@@ -53,7 +53,7 @@ impl Actor {
     async fn stored(&self, request: Option<RequestKey>) -> Result<Option<Command>, Refusal> {
         let Some(request) = request else { return Ok(None) };
         let id = CommandId::from_bytes(request.id);
-        let Some(command) = self.core.journal.log().command(&self.key, &id).await? else { return Ok(None) };
+        let Some(command) = self.shared.journal.log().command(&self.key, &id).await? else { return Ok(None) };
         if command.request.digest != request.digest {
             return Err(CommandError::RequestMismatch.into());
         }
@@ -64,23 +64,28 @@ impl Actor {
     pub(crate) fn remember_answer(
         &self,
         request: Option<RequestKey>,
-        told: &impl Serialize,
-        page: &mut Page,
+        answer: &impl Serialize,
+        batch: &mut EventBatch,
     ) {
         let Some(RequestKey { id, digest }) = request else { return };
         let id = CommandId::from_bytes(id);
         let name = format!("request:{id}");
-        self.remember_command(id, name, digest, told, page);
+        self.remember_command(id, name, digest, answer, batch);
     }
 
-    pub(crate) fn remember_request(&self, request: Option<RequestKey>, told: &Submitted, page: &mut Page) {
-        let told = Remembered {
-            turn_id: told.turn_id.clone(),
-            task_id: told.task_id.clone(),
-            run_id: told.run_id.clone(),
-            status: told.status.clone(),
+    pub(crate) fn remember_request(
+        &self,
+        request: Option<RequestKey>,
+        submitted: &Submitted,
+        batch: &mut EventBatch,
+    ) {
+        let submitted = Remembered {
+            turn_id: submitted.turn_id.clone(),
+            task_id: submitted.task_id.clone(),
+            run_id: submitted.run_id.clone(),
+            status: submitted.status.clone(),
         };
-        self.remember_answer(request, &told, page);
+        self.remember_answer(request, &submitted, batch);
     }
 
     pub(crate) fn remember_command(
@@ -88,34 +93,35 @@ impl Actor {
         id: CommandId,
         name: String,
         digest: [u8; 32],
-        told: &impl Serialize,
-        page: &mut Page,
+        answer: &impl Serialize,
+        batch: &mut EventBatch,
     ) {
-        let body = Bytes::from(serde_json::to_vec(told).unwrap_or_default());
-        page.commands.push(CommandChange::Enqueue(NewCommand {
+        let body = Bytes::from(serde_json::to_vec(answer).unwrap_or_default());
+        batch.commands.push(CommandChange::Enqueue(NewCommand {
             id: id.clone(),
             key: self.key.clone(),
             idempotency_key: name,
             digest,
             body,
-            created_at: self.core.clock.now(),
+            created_at: self.shared.clock.now(),
         }));
-        page.commands.push(CommandChange::Complete { id, outcome: Bytes::new() });
+        batch.commands.push(CommandChange::Complete { id, outcome: Bytes::new() });
     }
 
     /// The answer of a command that was carried out, as things stand now.
-    pub(crate) async fn told_before(&self, command: &Command) -> Result<Option<Submitted>, Refusal> {
-        let Ok(mut told) = serde_json::from_slice::<Remembered>(&command.request.body) else {
+    pub(crate) async fn stored_answer(&self, command: &Command) -> Result<Option<Submitted>, Refusal> {
+        let Ok(mut remembered) = serde_json::from_slice::<Remembered>(&command.request.body) else {
             return Ok(None);
         };
-        let record = self.core.journal.log().turn(&self.key, &told.turn_id).await?;
+        let record = self.shared.journal.log().turn(&self.key, &remembered.turn_id).await?;
         let first = record.as_ref().map_or(Sequence::ZERO, |record| record.fact.first);
         // Of a turn it is told how it stands now; what was said to one, or begun in it, stays as it was told.
-        if !matches!(told.status.as_str(), "steered" | SPAWNED) {
-            let known = self.state.turns.iter().find(|known| known.turn_id == told.turn_id);
+        if !matches!(remembered.status.as_str(), "steered" | SPAWNED) {
+            let known = self.state.turns.iter().find(|known| known.turn_id == remembered.turn_id);
             let status = known.map(|known| known.status.as_str().to_owned());
-            told.status = status.or(record.map(|record| record.fact.status)).unwrap_or(told.status);
+            remembered.status =
+                status.or(record.map(|record| record.fact.status)).unwrap_or(remembered.status);
         }
-        Ok(Some(told.answer(first, true)))
+        Ok(Some(remembered.answer(first, true)))
     }
 }

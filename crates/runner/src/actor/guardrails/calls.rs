@@ -8,8 +8,8 @@ use crate::actor::Actor;
 use crate::agent::{Approval, AskedCall};
 use crate::approve::{Verdict, judge};
 use crate::drive::{CallCheck, EffectKey, Launch, Tripped};
-use crate::page::Page;
-use crate::persona::{Persona, Tooling};
+use crate::event_batch::EventBatch;
+use crate::resolved_agent::{ResolvedAgent, Tooling};
 use crate::view::CallView;
 
 impl Actor {
@@ -18,7 +18,7 @@ impl Actor {
         &self,
         task: &TaskId,
         call: &str,
-        persona: &Persona,
+        persona: &ResolvedAgent,
         tooling: &Tooling<'_>,
         value: &Value,
     ) -> bool {
@@ -72,13 +72,13 @@ impl Actor {
         task: TaskId,
         call: String,
         passed: Result<(), Tripped>,
-        page: &mut Page,
+        batch: &mut EventBatch,
     ) {
         match passed {
             Ok(()) => drop(self.vetted.insert((task, call))),
             Err(tripped) => {
                 let message = tripped.refusal("the call");
-                self.refuse_call(&task, &call, ToolErrorKind::Denied, &message, page);
+                self.refuse_call(&task, &call, ToolErrorKind::Denied, &message, batch);
             }
         }
     }
@@ -87,7 +87,7 @@ impl Actor {
         &mut self,
         task: &TaskId,
         call: &str,
-        persona: &Persona,
+        persona: &ResolvedAgent,
         name: String,
         arguments: Value,
     ) {

@@ -35,9 +35,9 @@ impl Actor {
     /// if no call can be made.
     async fn unread_input(&mut self, task: &TaskId) -> Option<Vec<String>> {
         let (_, view) = self.view.task(task)?;
-        let (is_first, mut said) = (view.steps == 0, Vec::new());
+        let (is_first, mut messages) = (view.steps == 0, Vec::new());
         for steer in view.steers.iter().skip(view.steers_read).filter(|steer| steer.is_of_user) {
-            history::user(&steer.input, &mut said);
+            history::user(&steer.input, &mut messages);
         }
         let mut texts = Vec::new();
         if is_first {
@@ -45,7 +45,7 @@ impl Actor {
             let read = self.history(task, "").await.ok()?;
             texts.push(history::last_user_text(&read));
         }
-        texts.extend(said.iter().map(|entry| history::last_user_text(std::slice::from_ref(entry))));
+        texts.extend(messages.iter().map(|entry| history::last_user_text(std::slice::from_ref(entry))));
         Some(texts)
     }
 }

@@ -14,8 +14,8 @@ use crate::actor::Actor;
 use crate::actor::append::blobs::JSON;
 use crate::actor::tools::call_facts::{beginning, metadata};
 use crate::actor::tools::result::Outcome;
+use crate::event_batch::EventBatch;
 use crate::hook::HookPoint;
-use crate::page::Page;
 use crate::view::{CallView, answers};
 
 /// A tool's output as the store has it.
@@ -38,7 +38,7 @@ impl Actor {
         call: &str,
         ended: &Result<ToolOutput, ToolError>,
         elapsed: Duration,
-        page: &mut Page,
+        batch: &mut EventBatch,
     ) -> bool {
         let did_fail = ended.as_ref().map_or(true, |output| output.is_error);
         let point = if did_fail { HookPoint::PostToolFailure } else { HookPoint::PostToolUse };
@@ -58,7 +58,7 @@ impl Actor {
         match ended {
             Ok(output) if !output.is_error => {
                 let (tool_name, status) = (Some(name), Some("completed".to_owned()));
-                let told = ToolResult {
+                let end = ToolResult {
                     tool_name,
                     status,
                     preview,
@@ -67,17 +67,17 @@ impl Actor {
                     metadata,
                     ..ToolResult::default()
                 };
-                page.push(EventType::ToolResult, &scope, &told);
+                batch.push(EventType::ToolResult, &scope, &end);
             }
             Ok(_) => {
-                let told = self.failure(task, name, ToolErrorKind::Failed, "the tool failed");
-                let told = ToolFailed { preview, output_ref, duration_ms, metadata, ..told };
-                page.push(EventType::ToolFailed, &scope, &told);
+                let end = self.failure(task, name, ToolErrorKind::Failed, "the tool failed");
+                let end = ToolFailed { preview, output_ref, duration_ms, metadata, ..end };
+                batch.push(EventType::ToolFailed, &scope, &end);
             }
             Err(error) => {
-                let told = self.failure(task, name, error.kind, &error.message);
-                let told = ToolFailed { output_ref, duration_ms, metadata, ..told };
-                page.push(EventType::ToolFailed, &scope, &told);
+                let end = self.failure(task, name, error.kind, &error.message);
+                let end = ToolFailed { output_ref, duration_ms, metadata, ..end };
+                batch.push(EventType::ToolFailed, &scope, &end);
             }
         }
         true
@@ -93,17 +93,17 @@ impl Actor {
     }
 
     fn held_by(&self, call: &CallView) -> Option<Held> {
-        serde_json::from_str(self.kept.get(call.held.as_ref()?)?).ok()
+        serde_json::from_str(self.hook_texts.get(call.held.as_ref()?)?).ok()
     }
 
     fn replaced(&self, call: &CallView) -> Option<Input> {
         let mut answers = answers(&call.hooks, call.after()).rev();
         let newest = answers.find_map(|(_, answer)| answer.updated_output.as_ref())?;
-        serde_json::from_str(self.kept.get(newest)?).ok()
+        serde_json::from_str(self.hook_texts.get(newest)?).ok()
     }
 
     /// The hooks have seen the output: what they left of it is the call's result.
-    pub(crate) fn conclude(&mut self, task: &TaskId, call: &str, page: &mut Page) {
+    pub(crate) fn conclude(&mut self, task: &TaskId, call: &str, batch: &mut EventBatch) {
         let Some((_, view)) = self.view.task(task) else { return };
         let Some(known) = view.call(call) else { return };
         let refusal = answers(&known.hooks, known.after()).find(|(_, answer)| answer.is_refusal());
@@ -120,7 +120,7 @@ impl Actor {
                 let (name, scope) = (known.name.clone(), view.call_scope(known));
                 let mut output = held.with(replaced);
                 let facts = self.output_facts(&name, &mut output);
-                facts.iter().for_each(|fact| fact.write(&scope, page));
+                facts.iter().for_each(|fact| fact.write(&scope, batch));
                 let mut outcome = self.numbered(task, &name, output);
                 if suppresses {
                     outcome.blocks = Some(Vec::new());
@@ -128,7 +128,7 @@ impl Actor {
                 outcome
             }
         };
-        self.write_result(task, call, &outcome, page);
+        self.write_result(task, call, &outcome, batch);
     }
 }
 
@@ -154,9 +154,9 @@ fn held(name: &str, ended: &Result<ToolOutput, ToolError>) -> Held {
             is_error: output.is_error,
         },
         Err(error) => {
-            let told = format!("The tool {name} failed. Error: {}", error.message);
+            let message = format!("The tool {name} failed. Error: {}", error.message);
             Held {
-                content: vec![Part::plain(told)],
+                content: vec![Part::plain(message)],
                 block_list: Vec::new(),
                 structured: None,
                 is_error: true,

@@ -5,27 +5,27 @@ use serde_json::Value;
 
 use crate::actor::Actor;
 use crate::actor::hooks::hooks_at;
-use crate::drive::HookPlace;
+use crate::drive::HookTarget;
 use crate::hook::{HookInput, HookPoint};
 use crate::view::answers;
 
 impl Actor {
     /// The links of a hook's events, and the point.
-    pub(crate) fn hook_place(&self, task: &TaskId, place: &HookPlace) -> Option<(Scope, HookPoint)> {
+    pub(crate) fn hook_target_scope(&self, task: &TaskId, target: &HookTarget) -> Option<(Scope, HookPoint)> {
         let (_, view) = self.view.task(task)?;
-        Some(match place {
-            HookPlace::Prompt => (view.scope.clone(), HookPoint::UserPromptSubmit),
-            HookPlace::Stop => (view.step_scope(), HookPoint::Stop),
-            HookPlace::Before(call) => (view.call_scope(view.call(call)?), HookPoint::PreToolUse),
-            HookPlace::After(call) => {
+        Some(match target {
+            HookTarget::Prompt => (view.scope.clone(), HookPoint::UserPromptSubmit),
+            HookTarget::Stop => (view.step_scope(), HookPoint::Stop),
+            HookTarget::Before(call) => (view.call_scope(view.call(call)?), HookPoint::PreToolUse),
+            HookTarget::After(call) => {
                 let call = view.call(call)?;
                 (view.call_scope(call), call.after())
             }
         })
     }
 
-    pub(crate) fn call_name(&self, task: &TaskId, place: &HookPlace) -> Option<String> {
-        let (HookPlace::Before(call) | HookPlace::After(call)) = place else { return None };
+    pub(crate) fn call_name(&self, task: &TaskId, target: &HookTarget) -> Option<String> {
+        let (HookTarget::Before(call) | HookTarget::After(call)) = target else { return None };
         Some(self.view.task(task)?.1.call(call)?.name.clone())
     }
 
@@ -33,7 +33,7 @@ impl Actor {
     pub(crate) fn hook_input(
         &self,
         task: &TaskId,
-        place: &HookPlace,
+        target: &HookTarget,
         point: HookPoint,
         name: &str,
     ) -> Option<HookInput> {
@@ -56,20 +56,20 @@ impl Actor {
             stops: None,
         };
         let key = |part: &str| format!("{}/{}/{part}/{name}", asked.session_id, asked.turn_id);
-        Some(match place {
-            HookPlace::Prompt => {
+        Some(match target {
+            HookTarget::Prompt => {
                 HookInput { idempotency_key: key("input"), input: self.prompt(task), ..asked }
             }
-            HookPlace::Stop => {
+            HookTarget::Stop => {
                 let step = view.step.as_ref().map(ToString::to_string).unwrap_or_default();
                 let (final_output, stops) = (self.final_text(task), Some(view.stops));
                 HookInput { idempotency_key: key(&format!("{step}/stop")), final_output, stops, ..asked }
             }
-            HookPlace::Before(call) => {
+            HookTarget::Before(call) => {
                 let idempotency_key = key(&format!("{call}/{}", point.as_str()));
                 HookInput { idempotency_key, ..self.about_call(task, call, asked)? }
             }
-            HookPlace::After(call) => {
+            HookTarget::After(call) => {
                 let idempotency_key = key(&format!("{call}/{}", point.as_str()));
                 let output = Some(self.held_output(task, call)?);
                 HookInput { idempotency_key, output, ..self.about_call(task, call, asked)? }
@@ -94,7 +94,7 @@ impl Actor {
     pub(crate) fn effective_arguments(&self, task: &TaskId, call: &str) -> Option<String> {
         let known = self.view.task(task)?.1.call(call)?;
         let text = match known.rewritten() {
-            Some(reference) => self.kept.get(reference)?.clone(),
+            Some(reference) => self.hook_texts.get(reference)?.clone(),
             None => self.arguments(task, &known.item)?,
         };
         Some(if text.trim().is_empty() { "{}".to_owned() } else { text })
@@ -103,15 +103,16 @@ impl Actor {
     /// What hooks want the model to read beside a result.
     pub(crate) fn hook_context(&self, task: &TaskId, call: &str) -> Vec<Part> {
         let Some((_, view)) = self.view.task(task) else { return Vec::new() };
-        let hooks = hooks_at(view, &HookPlace::Before(call.to_owned()));
+        let hooks = hooks_at(view, &HookTarget::Before(call.to_owned()));
         let points = [HookPoint::PreToolUse, HookPoint::PostToolUse, HookPoint::PostToolFailure];
-        let told = points.into_iter().flat_map(|point| answers(hooks, point));
-        let texts = told.flat_map(|(_, answer)| answer.context.iter().filter_map(|name| self.kept.get(name)));
+        let answered = points.into_iter().flat_map(|point| answers(hooks, point));
+        let texts = answered
+            .flat_map(|(_, answer)| answer.context.iter().filter_map(|name| self.hook_texts.get(name)));
         texts.map(|text| Part::plain(text.clone())).collect()
     }
 
     /// Reads the texts that hooks of open turns brought.
-    pub(crate) async fn fetch_kept(&mut self) {
+    pub(crate) async fn load_hook_texts(&mut self) {
         let tasks = self.view.turns.values().flat_map(|turn| &turn.tasks);
         let mut names: Vec<String> = Vec::new();
         for task in tasks {
@@ -121,12 +122,12 @@ impl Actor {
                 hooks.filter_map(|hook| hook.answer.as_ref()).flat_map(|answer| answer.refs().cloned()),
             );
         }
-        names.retain(|name| !self.kept.contains_key(name));
+        names.retain(|name| !self.hook_texts.contains_key(name));
         for name in names {
             let Some(reference) = riverrun_log::BlobRef::parse(&name) else { continue };
-            let blob = self.core.journal.log().blob(&self.key.tenant, &reference).await.ok().flatten();
+            let blob = self.shared.journal.log().blob(&self.key.tenant, &reference).await.ok().flatten();
             match blob.and_then(|blob| String::from_utf8(blob.bytes.to_vec()).ok()) {
-                Some(text) => drop(self.kept.insert(name, text)),
+                Some(text) => drop(self.hook_texts.insert(name, text)),
                 None => tracing::warn!(
                     session = self.key.session.as_str(),
                     name,

@@ -13,10 +13,10 @@ use serde_json::Value;
 
 use crate::actor::Actor;
 use crate::actor::append::blobs::JSON;
-use crate::drive::{EffectKey, HookCall, HookFailure, HookPlace, Launch};
+use crate::drive::{EffectKey, HookCall, HookFailure, HookTarget, Launch};
+use crate::event_batch::EventBatch;
 use crate::hook::{HookDecision, HookOutput, HookPoint, HookUse, OnFailure};
-use crate::page::Page;
-use crate::persona::Tooling;
+use crate::resolved_agent::Tooling;
 use crate::view::{HookView, LOST, TaskView};
 
 /// An input that is longer is shown by its beginning and a reference.
@@ -27,71 +27,77 @@ const TEXT: &str = "text/plain; charset=utf-8";
 
 impl Actor {
     /// Asks a hook, once the fact that it is asked is durable.
-    pub(crate) fn ask_hook(&mut self, task: &TaskId, place: &HookPlace, name: &str, page: &mut Page) {
+    pub(crate) fn ask_hook(
+        &mut self,
+        task: &TaskId,
+        target: &HookTarget,
+        name: &str,
+        batch: &mut EventBatch,
+    ) {
         let Some(used) = self.hook_use(task, name) else { return };
-        let Some((scope, point)) = self.hook_place(task, place) else { return };
-        let Some(input) = self.hook_input(task, place, point, name) else {
+        let Some((scope, point)) = self.hook_target_scope(task, target) else { return };
+        let Some(input) = self.hook_input(task, target, point, name) else {
             // What cannot be shown to a hook cannot go on either, and is told as what it is.
-            return match place {
-                HookPlace::Before(call) => self.judge(task, call, page),
-                HookPlace::After(call) => self.conclude(task, call, page),
-                HookPlace::Prompt | HookPlace::Stop => {}
+            return match target {
+                HookTarget::Before(call) => self.judge(task, call, batch),
+                HookTarget::After(call) => self.conclude(task, call, batch),
+                HookTarget::Prompt | HookTarget::Stop => {}
             };
         };
-        let told = self.view.task(task).map(|(_, view)| hooks_at(view, place)).unwrap_or_default();
-        for cut in told.iter().filter(|hook| hook.answer.is_none()) {
+        let asked = self.view.task(task).map(|(_, view)| hooks_at(view, target)).unwrap_or_default();
+        for cut in asked.iter().filter(|hook| hook.answer.is_none()) {
             let error = interrupted(LOST, "the server stopped while the hook was asked");
-            page.push(EventType::HookFailed, &scope, &failed_run(cut, error));
+            batch.push(EventType::HookFailed, &scope, &failed_run(cut, error));
         }
         let started = HookRun { tool_name: input.tool_name.clone(), ..run_of(name, point) };
-        page.push(EventType::HookStarted, &scope, &started);
+        batch.push(EventType::HookStarted, &scope, &started);
         let call = HookCall { hook: used.hook.clone(), input, timeout: used.timeout };
-        let key = EffectKey::Hook(task.clone(), place.clone());
+        let key = EffectKey::Hook(task.clone(), target.clone());
         self.launches.push((key, Launch::Hook(Box::new(call))));
     }
 
     pub(crate) fn hook_answered(
         &mut self,
         task: &TaskId,
-        place: &HookPlace,
+        target: &HookTarget,
         answer: Result<HookOutput, HookFailure>,
         elapsed: Duration,
-        page: &mut Page,
+        batch: &mut EventBatch,
     ) {
-        let Some((scope, point)) = self.hook_place(task, place) else { return };
+        let Some((scope, point)) = self.hook_target_scope(task, target) else { return };
         let Some((_, view)) = self.view.task(task) else { return };
-        let open = hooks_at(view, place).iter().find(|hook| hook.answer.is_none());
+        let open = hooks_at(view, target).iter().find(|hook| hook.answer.is_none());
         let Some(name) = open.map(|hook| hook.name.clone()) else { return };
-        let tool_name = self.call_name(task, place);
+        let tool_name = self.call_name(task, target);
         let duration_ms = u64::try_from(elapsed.as_millis()).ok();
-        let told = HookRun { tool_name, duration_ms, ..run_of(&name, point) };
-        let usable = answer.and_then(|output| match self.check_answer(task, place, point, &output) {
+        let run = HookRun { tool_name, duration_ms, ..run_of(&name, point) };
+        let usable = answer.and_then(|output| match self.check_answer(task, target, point, &output) {
             Ok(()) => Ok(output),
             Err(message) => Err(HookFailure { code: "bad_answer", message }),
         });
         match usable {
-            Ok(output) => self.hook_completed(task, place, told, output, &scope, page),
-            Err(failure) => self.hook_failed(task, point, told, failure, &scope, page),
+            Ok(output) => self.hook_completed(task, target, run, output, &scope, batch),
+            Err(failure) => self.hook_failed(task, point, run, failure, &scope, batch),
         }
     }
 
     fn hook_completed(
         &mut self,
         task: &TaskId,
-        place: &HookPlace,
-        told: HookRun,
+        target: &HookTarget,
+        base: HookRun,
         output: HookOutput,
         scope: &Scope,
-        page: &mut Page,
+        batch: &mut EventBatch,
     ) {
         let mut run = HookRun {
             outcome: Some(output.decision.as_str().to_owned()),
             reason: output.reason.clone(),
             suppress_output: output.suppress_output.then_some(true),
-            ..told
+            ..base
         };
         if let Some(updated) = &output.updated_input {
-            self.write_rewrite(task, place, updated, &mut run);
+            self.write_rewrite(task, target, updated, &mut run);
         }
         if let Some(context) = &output.additional_context {
             run.additional_context = Some(preview(context).to_owned());
@@ -102,19 +108,19 @@ impl Actor {
             let text = serde_json::to_string(updated).unwrap_or_default();
             run.updated_tool_output_ref = Some(self.keep_text(text, JSON));
         }
-        page.push(EventType::HookCompleted, scope, &run);
-        if let Some(input) = steer(place, &output) {
+        batch.push(EventType::HookCompleted, scope, &run);
+        if let Some(input) = steer(target, &output) {
             let source = run.hook_name.map(|name| format!("hook:{name}"));
-            page.push(EventType::InputSteered, scope, &InputSteered { input, source });
+            batch.push(EventType::InputSteered, scope, &InputSteered { input, source });
         }
     }
 
     /// The input before and after, side by side.
-    fn write_rewrite(&mut self, task: &TaskId, place: &HookPlace, updated: &Value, run: &mut HookRun) {
-        let original = match place {
-            HookPlace::Prompt => self.prompt(task).and_then(|input| serde_json::to_string(&input).ok()),
-            HookPlace::Before(call) => self.effective_arguments(task, call),
-            HookPlace::After(_) | HookPlace::Stop => None,
+    fn write_rewrite(&mut self, task: &TaskId, target: &HookTarget, updated: &Value, run: &mut HookRun) {
+        let original = match target {
+            HookTarget::Prompt => self.prompt(task).and_then(|input| serde_json::to_string(&input).ok()),
+            HookTarget::Before(call) => self.effective_arguments(task, call),
+            HookTarget::After(_) | HookTarget::Stop => None,
         };
         let updated = updated.to_string();
         let is_shown = |text: &str| text.len() <= INLINE;
@@ -123,10 +129,10 @@ impl Actor {
         }
         let shown = |text: &String| is_shown(text).then(|| RawJson::parse(text).ok()).flatten();
         run.original_input = original.as_ref().and_then(shown);
-        match place {
+        match target {
             // The fold gives this to the turn; the log itself takes a long text out of the event.
-            HookPlace::Prompt => run.updated_prompt = serde_json::from_str(&updated).ok(),
-            HookPlace::Before(_) | HookPlace::After(_) | HookPlace::Stop => {
+            HookTarget::Prompt => run.updated_prompt = serde_json::from_str(&updated).ok(),
+            HookTarget::Before(_) | HookTarget::After(_) | HookTarget::Stop => {
                 run.updated_input = shown(&updated)
             }
         }
@@ -138,12 +144,12 @@ impl Actor {
         &mut self,
         task: &TaskId,
         point: HookPoint,
-        told: HookRun,
+        base: HookRun,
         failure: HookFailure,
         scope: &Scope,
-        page: &mut Page,
+        batch: &mut EventBatch,
     ) {
-        let name = told.hook_name.clone().unwrap_or_default();
+        let name = base.hook_name.clone().unwrap_or_default();
         // One that is not there any more cannot have allowed anything.
         let if_failed = self.hook_use(task, &name).map_or(OnFailure::Block, |used| used.if_failed(point));
         let decision = match if_failed {
@@ -156,16 +162,16 @@ impl Actor {
             outcome: Some(decision.as_str().to_owned()),
             reason: Some("it gave no usable answer".to_owned()),
             error: Some(ErrorInfo { message, code: Some(code.to_owned()), ..ErrorInfo::default() }),
-            ..told
+            ..base
         };
-        page.push(EventType::HookFailed, scope, &run);
+        batch.push(EventType::HookFailed, scope, &run);
         if if_failed == OnFailure::Allow {
             let notice = RuntimeNotice {
                 code: Some("hook_failed".to_owned()),
                 message: Some(warning),
                 ..RuntimeNotice::default()
             };
-            page.push(EventType::RuntimeWarning, scope, &notice);
+            batch.push(EventType::RuntimeWarning, scope, &notice);
         }
     }
 
@@ -173,7 +179,7 @@ impl Actor {
     fn check_answer(
         &self,
         task: &TaskId,
-        place: &HookPlace,
+        target: &HookTarget,
         point: HookPoint,
         output: &HookOutput,
     ) -> Result<(), String> {
@@ -191,19 +197,19 @@ impl Actor {
             return Err(format!("its answer has more than {LARGEST} bytes"));
         }
         let Some(updated) = &output.updated_input else { return Ok(()) };
-        match place {
-            HookPlace::Prompt => serde_json::from_value::<Input>(updated.clone())
+        match target {
+            HookTarget::Prompt => serde_json::from_value::<Input>(updated.clone())
                 .map(drop)
                 .map_err(|error| format!("its `updatedInput` is no input of a turn: {error}")),
-            HookPlace::Before(call) => self.check_arguments(task, call, updated),
-            HookPlace::After(_) | HookPlace::Stop => Ok(()),
+            HookTarget::Before(call) => self.check_arguments(task, call, updated),
+            HookTarget::After(_) | HookTarget::Stop => Ok(()),
         }
     }
 
     fn check_arguments(&self, task: &TaskId, call: &str, updated: &Value) -> Result<(), String> {
         let misfit =
             |problem: String| format!("its `updatedInput` does not fit the tool's schema: {problem}");
-        let name = self.call_name(task, &HookPlace::Before(call.to_owned())).unwrap_or_default();
+        let name = self.call_name(task, &HookTarget::Before(call.to_owned())).unwrap_or_default();
         let persona = self.persona(task);
         match persona.as_ref().and_then(|persona| persona.tooling(&name)) {
             Some(Tooling::Ours(ours)) => crate::schema::check(&ours.tool.definition().parameters, updated),
@@ -216,31 +222,33 @@ impl Actor {
     }
 
     /// Hooks that are asked while their work ends are asked in vain.
-    pub(crate) fn close_hooks(&self, task: &TaskId, code: &str, page: &mut Page) {
+    pub(crate) fn close_hooks(&self, task: &TaskId, code: &str, batch: &mut EventBatch) {
         let Some((_, view)) = self.view.task(task) else { return };
         let error = || interrupted(code, "the work ended while the hook was asked");
         for hook in view.hooks.iter().filter(|hook| hook.answer.is_none()) {
-            page.push(EventType::HookFailed, &view.step_scope(), &failed_run(hook, error()));
+            batch.push(EventType::HookFailed, &view.step_scope(), &failed_run(hook, error()));
         }
         for call in &view.calls {
             for hook in call.hooks.iter().filter(|hook| hook.answer.is_none()) {
-                page.push(EventType::HookFailed, &view.call_scope(call), &failed_run(hook, error()));
+                batch.push(EventType::HookFailed, &view.call_scope(call), &failed_run(hook, error()));
             }
         }
     }
 }
 
 /// What the model is told: context beside the input, or why the turn does not end yet.
-fn steer(place: &HookPlace, output: &HookOutput) -> Option<Input> {
+fn steer(target: &HookTarget, output: &HookOutput) -> Option<Input> {
     let is_refusal = matches!(output.decision, HookDecision::Block | HookDecision::Deny);
-    let text = match (place, is_refusal) {
-        (HookPlace::Prompt, false) => output.additional_context.clone()?,
-        (HookPlace::Stop, true) => {
+    let text = match (target, is_refusal) {
+        (HookTarget::Prompt, false) => output.additional_context.clone()?,
+        (HookTarget::Stop, true) => {
             let parts = [output.reason.as_deref(), output.additional_context.as_deref()];
-            let told: Vec<&str> = parts.into_iter().flatten().filter(|part| !part.is_empty()).collect();
-            if told.is_empty() { "Go on; the work is not done.".to_owned() } else { told.join("\n\n") }
+            let texts: Vec<&str> = parts.into_iter().flatten().filter(|part| !part.is_empty()).collect();
+            if texts.is_empty() { "Go on; the work is not done.".to_owned() } else { texts.join("\n\n") }
         }
-        (HookPlace::Prompt | HookPlace::Stop | HookPlace::Before(_) | HookPlace::After(_), _) => return None,
+        (HookTarget::Prompt | HookTarget::Stop | HookTarget::Before(_) | HookTarget::After(_), _) => {
+            return None;
+        }
     };
     Some(Input::Text(text))
 }
@@ -258,10 +266,10 @@ fn interrupted(code: &str, message: &str) -> ErrorInfo {
 }
 
 /// The hooks that were asked about this.
-pub(crate) fn hooks_at<'a>(view: &'a TaskView, place: &HookPlace) -> &'a [HookView] {
-    match place {
-        HookPlace::Prompt | HookPlace::Stop => &view.hooks,
-        HookPlace::Before(call) | HookPlace::After(call) => {
+pub(crate) fn hooks_at<'a>(view: &'a TaskView, target: &HookTarget) -> &'a [HookView] {
+    match target {
+        HookTarget::Prompt | HookTarget::Stop => &view.hooks,
+        HookTarget::Before(call) | HookTarget::After(call) => {
             view.call(call).map(|call| call.hooks.as_slice()).unwrap_or_default()
         }
     }
@@ -276,7 +284,7 @@ impl Actor {
     pub(crate) fn keep_text(&mut self, text: String, media_type: &str) -> BlobRef {
         let reference = riverrun_log::BlobRef::of(text.as_bytes()).to_string();
         self.keep(text.clone().into_bytes(), media_type);
-        self.kept.insert(reference.clone(), text);
+        self.hook_texts.insert(reference.clone(), text);
         BlobRef::Bare(reference)
     }
 }

@@ -9,18 +9,18 @@ use riverrun_event::{
 use riverrun_provider::{ItemKind, ModelEvent, StopReason};
 
 use crate::actor::Actor;
-use crate::actor::model::stream::{LONGEST_TOLD, Stream, StreamItem, SummaryPart};
-use crate::page::{Page, with_call};
+use crate::actor::model::stream::{MAX_REPEATED_TEXT, Stream, StreamItem, SummaryPart};
+use crate::event_batch::{EventBatch, with_call};
 use crate::view::TOO_MANY_CALLS;
 
 impl Actor {
     /// Everything but the end of the call.
-    pub(crate) fn model_event(&mut self, task: &TaskId, event: ModelEvent, page: &mut Page) {
+    pub(crate) fn model_event(&mut self, task: &TaskId, event: ModelEvent, batch: &mut EventBatch) {
         // Nearly every event is a piece of text behind another one, and nothing is to be written before it.
         if self.streams.get(task).is_none_or(Stream::owes) {
-            self.write_estimate(task, page);
+            self.write_estimate(task, batch);
             if is_of_item(&event) {
-                self.write_done(task, "completed", page);
+                self.write_done(task, "completed", batch);
             }
         }
         match event {
@@ -33,17 +33,17 @@ impl Actor {
                 let is_call = matches!(kind, ItemKind::ToolCall { .. });
                 // What follows of a call that is not taken finds no item, and is dropped.
                 if !is_call || self.streams.get_mut(task).is_none_or(Stream::takes_call) {
-                    self.item_started(task, index, kind, page);
+                    self.item_started(task, index, kind, batch);
                 }
             }
-            ModelEvent::Text { index, delta } => self.text(task, index, delta, Vec::new(), page),
-            ModelEvent::Scored { index, delta, logprobs } => self.text(task, index, delta, logprobs, page),
-            ModelEvent::Refusal { index, delta } => self.refusal(task, index, delta, page),
+            ModelEvent::Text { index, delta } => self.text(task, index, delta, Vec::new(), batch),
+            ModelEvent::Scored { index, delta, logprobs } => self.text(task, index, delta, logprobs, batch),
+            ModelEvent::Refusal { index, delta } => self.refusal(task, index, delta, batch),
             ModelEvent::Frame { index, frame } => {
-                self.hosted_word(task, index, HostedWord::Frame, &frame, page);
+                self.hosted_word(task, index, HostedWord::Frame, &frame, batch);
             }
             ModelEvent::Reasoning { index, summary_index, delta } => {
-                self.reasoning(task, index, summary_index, delta, page);
+                self.reasoning(task, index, summary_index, delta, batch);
             }
             ModelEvent::Arguments { index, delta } => {
                 let Some((scope, item)) = self.stream_item(task, index) else { return };
@@ -53,23 +53,23 @@ impl Actor {
                 let (item_id, output_index) = (Some(item.item.clone()), Some(item.output_index));
                 let sent = self.sent_with(task, Growth::Arguments, &delta);
                 let args = ToolArgs { delta, item_id, output_index, call_id, sent };
-                page.push(EventType::ToolArgs, &scope, &args);
+                batch.push(EventType::ToolArgs, &scope, &args);
             }
-            ModelEvent::Block { index, block } => self.whole_block(task, index, block, page),
+            ModelEvent::Block { index, block } => self.whole_block(task, index, block, batch),
             ModelEvent::Annotated { index, annotation } => {
                 if let Some((_, item)) = self.stream_item(task, index) {
                     item.annotations.push(annotation);
                 }
             }
-            ModelEvent::ItemDone { index, opaque } => self.item_done(task, index, opaque, page),
-            ModelEvent::RateLimited(limit) => self.rate_limited(task, &limit, page),
-            ModelEvent::State(state) => self.shared_state(&state, page),
-            ModelEvent::Vendor { name, data } => self.vendor(task, &name, &data, page),
+            ModelEvent::ItemDone { index, opaque } => self.item_done(task, index, opaque, batch),
+            ModelEvent::RateLimited(limit) => self.rate_limited(task, &limit, batch),
+            ModelEvent::State(state) => self.shared_state(&state, batch),
+            ModelEvent::Vendor { name, data } => self.vendor(task, &name, &data, batch),
             ModelEvent::Warning { code, message, detail } => {
-                self.warning(task, code, message, Some(detail), page);
+                self.warning(task, code, message, Some(detail), batch);
             }
-            ModelEvent::Original(event) => self.original(task, &event, page),
-            ModelEvent::Sent { text, events } => self.sent(task, *text, events, page),
+            ModelEvent::Original(event) => self.original(task, &event, batch),
+            ModelEvent::Sent { text, events } => self.sent(task, *text, events, batch),
             ModelEvent::Raw(bytes) => {
                 if let Some(stream) = self.streams.get_mut(task) {
                     stream.raw.extend_from_slice(&bytes);
@@ -85,8 +85,8 @@ impl Actor {
         self.registry.providers.get(provider)?.speaks()
     }
 
-    fn item_started(&mut self, task: &TaskId, index: u32, kind: ItemKind, page: &mut Page) {
-        let id = ItemId::from_bytes(self.core.fresh()).to_string();
+    fn item_started(&mut self, task: &TaskId, index: u32, kind: ItemKind, batch: &mut EventBatch) {
+        let id = ItemId::from_bytes(self.shared.fresh()).to_string();
         let kind = self.own_call_id(task, kind);
         let dialect = self.spoken(task);
         let Some(view) = self.view.task_mut(task) else { return };
@@ -115,7 +115,7 @@ impl Actor {
                 ..HostedItem::default()
             }),
         };
-        page.push(EventType::ItemStarted, &scope, &ItemStarted { item, output_index });
+        batch.push(EventType::ItemStarted, &scope, &ItemStarted { item, output_index });
         let begun = match &kind {
             ItemKind::Hosted { begun, .. } => Some(begun.clone()),
             ItemKind::Message | ItemKind::Reasoning | ItemKind::ToolCall { .. } => None,
@@ -138,7 +138,7 @@ impl Actor {
         };
         self.streams.entry(task.clone()).or_default().items.push(item);
         if let Some(begun) = begun {
-            self.hosted_word(task, index, HostedWord::Begun, &begun, page);
+            self.hosted_word(task, index, HostedWord::Begun, &begun, batch);
         }
     }
 
@@ -158,7 +158,7 @@ impl Actor {
             );
         let is_id = ToolCallId::new(&call_id).is_ok();
         let call_id =
-            if is_used || !is_id { ToolCallId::from_bytes(self.core.fresh()).to_string() } else { call_id };
+            if is_used || !is_id { ToolCallId::from_bytes(self.shared.fresh()).to_string() } else { call_id };
         ItemKind::ToolCall { call_id, name }
     }
 
@@ -173,7 +173,14 @@ impl Actor {
         self.streams.get_mut(task)?.sent(self.service_streams.get_mut(task), growth, text)
     }
 
-    fn text(&mut self, task: &TaskId, index: u32, delta: String, logprobs: Vec<RawJson>, page: &mut Page) {
+    fn text(
+        &mut self,
+        task: &TaskId,
+        index: u32,
+        delta: String,
+        logprobs: Vec<RawJson>,
+        batch: &mut EventBatch,
+    ) {
         let is_meant = |item: &StreamItem| item.index == index && !item.is_done;
         let is_there = |stream: &Stream| stream.items.iter().any(is_meant);
         if !self.streams.get(task).is_some_and(is_there) {
@@ -183,7 +190,7 @@ impl Actor {
         let Some(items) = self.streams.get_mut(task).map(|stream| &mut stream.items) else { return };
         let Some(item) = items.iter_mut().rev().find(|item| is_meant(item)) else { return };
         // It is told again only if it is short, so no more of a long one is kept here.
-        if item.text.len() <= LONGEST_TOLD {
+        if item.text.len() <= MAX_REPEATED_TEXT {
             item.text.push_str(&delta);
         }
         let block = item.text_block.unwrap_or_else(|| item.next_block());
@@ -194,101 +201,115 @@ impl Actor {
         }
         let Some(maker) = &item.maker else { return };
         if logprobs.is_empty() && sent.is_none() {
-            return page.push_delta(maker, delta);
+            return batch.push_delta(maker, delta);
         }
         item.logprobs.extend(logprobs.iter().cloned());
         let scope = maker.scope().clone();
         let logprobs = (!logprobs.is_empty()).then_some(logprobs);
         let delta = ModelDelta { logprobs, sent, ..item.delta(delta, block) };
-        page.push(EventType::ModelDelta, &scope, &delta);
+        batch.push(EventType::ModelDelta, &scope, &delta);
     }
 
     /// A part of a summary is final when the next one begins, or its item ends.
-    fn reasoning(&mut self, task: &TaskId, index: u32, part: Option<u32>, delta: String, page: &mut Page) {
+    fn reasoning(
+        &mut self,
+        task: &TaskId,
+        index: u32,
+        part: Option<u32>,
+        delta: String,
+        batch: &mut EventBatch,
+    ) {
         let Some((scope, item)) = self.stream_item(task, index) else { return };
         let (item_id, output_index) = (Some(item.item.clone()), Some(item.output_index));
         if let Some(ended) = part.and_then(|part| item.summary_grows(part, &delta)) {
             let (text, summary_index) = (ended.text, ended.part);
             let summary = ReasoningSummary { text, summary_index, item_id: item_id.clone(), output_index };
-            page.push(EventType::ReasoningSummary, &scope, &summary);
+            batch.push(EventType::ReasoningSummary, &scope, &summary);
         }
         let growth = if part.is_some() { Growth::Summary } else { Growth::Reasoning };
         let sent = self.sent_with(task, growth, &delta);
         let delta = ReasoningDelta { delta, item_id, output_index, summary_index: part, sent };
-        page.push(EventType::ReasoningDelta, &scope, &delta);
+        batch.push(EventType::ReasoningDelta, &scope, &delta);
     }
 
     /// A picture, a sound or a file that the model made. What it says next is a text of its own.
-    fn whole_block(&mut self, task: &TaskId, index: u32, mut block: Block, page: &mut Page) {
+    fn whole_block(&mut self, task: &TaskId, index: u32, mut block: Block, batch: &mut EventBatch) {
         self.detach_block(&mut block);
         let Some((scope, item)) = self.stream_item(task, index) else { return };
-        let place = item.next_block();
+        let block_index = item.next_block();
         (item.text_block, item.maker) = (None, None);
         item.text.clear();
-        page.push(EventType::ItemUpdated, &scope, &item.told(place, block, BlockChange::Done));
+        batch.push(EventType::ItemUpdated, &scope, &item.updated(block_index, block, BlockChange::Done));
     }
 
     /// By what the model refuses to answer is a block of its own.
-    fn refusal(&mut self, task: &TaskId, index: u32, delta: String, page: &mut Page) {
+    fn refusal(&mut self, task: &TaskId, index: u32, delta: String, batch: &mut EventBatch) {
         let Some((scope, item)) = self.stream_item(task, index) else { return };
         if item.refusal_block.is_none() {
             let block = item.next_block();
             item.refusal_block = Some(block);
             let tags = Some(vec![TextBlock::REFUSAL.to_owned()]);
             let text = Block::Text(TextBlock { tags, ..TextBlock::default() });
-            page.push(EventType::ItemUpdated, &scope, &item.told(block, text, BlockChange::Added));
+            batch.push(EventType::ItemUpdated, &scope, &item.updated(block, text, BlockChange::Added));
         }
-        let told = item.delta(String::new(), item.refusal_block.unwrap_or_default());
+        let base = item.delta(String::new(), item.refusal_block.unwrap_or_default());
         let sent = self.sent_with(task, Growth::Text, &delta);
-        page.push(EventType::ModelDelta, &scope, &ModelDelta { delta, sent, ..told });
+        batch.push(EventType::ModelDelta, &scope, &ModelDelta { delta, sent, ..base });
     }
 
     /// What a service says of a tool of its own.
-    fn hosted_word(&mut self, task: &TaskId, index: u32, word: HostedWord, json: &RawJson, page: &mut Page) {
+    fn hosted_word(
+        &mut self,
+        task: &TaskId,
+        index: u32,
+        word: HostedWord,
+        json: &RawJson,
+        batch: &mut EventBatch,
+    ) {
         let Some((scope, item)) = self.stream_item(task, index) else { return };
         for block in word.blocks(json) {
-            let place = item.next_block();
-            page.push(EventType::ItemUpdated, &scope, &item.told(place, block, BlockChange::Done));
+            let block_index = item.next_block();
+            batch.push(EventType::ItemUpdated, &scope, &item.updated(block_index, block, BlockChange::Done));
         }
     }
 
-    fn item_done(&mut self, task: &TaskId, index: u32, opaque: Option<RawJson>, page: &mut Page) {
+    fn item_done(&mut self, task: &TaskId, index: u32, opaque: Option<RawJson>, batch: &mut EventBatch) {
         let is_hosted = |item: &StreamItem| matches!(item.kind, ItemKind::Hosted { .. });
         // What came whole is not told twice.
         let has_grown = |item: &StreamItem, whole: &RawJson| matches!(&item.kind, ItemKind::Hosted { begun, .. } if begun != whole);
         if let (Some((_, item)), Some(whole)) = (self.stream_item(task, index), &opaque)
             && has_grown(item, whole)
         {
-            self.hosted_word(task, index, HostedWord::Whole, whole, page);
+            self.hosted_word(task, index, HostedWord::Whole, whole, batch);
         }
         let Some((scope, item)) = self.stream_item(task, index) else { return };
         item.is_done = true;
-        if let Some(SummaryPart { part, text, .. }) = item.summary.take().filter(SummaryPart::is_told) {
+        if let Some(SummaryPart { part, text, .. }) = item.summary.take().filter(SummaryPart::is_reported) {
             let (item_id, output_index) = (Some(item.item.clone()), Some(item.output_index));
             let summary = ReasoningSummary { text, summary_index: part, item_id, output_index };
-            page.push(EventType::ReasoningSummary, &scope, &summary);
+            batch.push(EventType::ReasoningSummary, &scope, &summary);
         }
         let opaque = opaque.filter(|_| !is_hosted(item));
         let annotations = std::mem::take(&mut item.annotations);
-        if item.text.len() > LONGEST_TOLD {
+        if item.text.len() > MAX_REPEATED_TEXT {
             // An event with all of a long text would be cut: what it cites is told without it.
             for annotations in in_pieces(annotations) {
                 let delta = item.delta(String::new(), item.text_block.unwrap_or_default());
                 let annotations = Some(annotations);
-                page.push(EventType::ModelDelta, &scope, &ModelDelta { annotations, ..delta });
+                batch.push(EventType::ModelDelta, &scope, &ModelDelta { annotations, ..delta });
             }
         } else if !annotations.is_empty() {
             let text = std::mem::take(&mut item.text);
             let annotations = Some(annotations);
             let logprobs = Some(std::mem::take(&mut item.logprobs)).filter(|odds| fits(odds));
             let block = Block::Text(TextBlock { text, annotations, logprobs, ..TextBlock::default() });
-            let updated = item.told(item.text_block.unwrap_or_default(), block, BlockChange::Done);
-            page.push(EventType::ItemUpdated, &scope, &updated);
+            let updated = item.updated(item.text_block.unwrap_or_default(), block, BlockChange::Done);
+            batch.push(EventType::ItemUpdated, &scope, &updated);
         }
         match &item.kind {
             ItemKind::ToolCall { .. } | ItemKind::Hosted { .. } => {
                 let completed = completed(item, "completed", opaque);
-                page.push(EventType::ItemCompleted, &scope, &completed);
+                batch.push(EventType::ItemCompleted, &scope, &completed);
             }
             ItemKind::Message | ItemKind::Reasoning => {
                 if let Some(stream) = self.streams.get_mut(task) {
@@ -299,22 +320,22 @@ impl Actor {
     }
 
     /// The end of a text that has come to its end.
-    pub(crate) fn write_done(&mut self, task: &TaskId, status: &str, page: &mut Page) {
+    pub(crate) fn write_done(&mut self, task: &TaskId, status: &str, batch: &mut EventBatch) {
         let Some(stream) = self.streams.get_mut(task) else { return };
         let Some((index, opaque)) = stream.done.take() else { return };
         let Some(scope) = self.view.task(task).map(|(_, view)| view.step_scope()) else { return };
         let Some(item) = stream.items.iter().rev().find(|item| item.index == index) else { return };
-        page.push(EventType::ItemCompleted, &scope, &completed(item, status, opaque));
+        batch.push(EventType::ItemCompleted, &scope, &completed(item, status, opaque));
     }
 
     /// Closes what the call left open: unfinished arguments are never run, cut text is marked.
-    pub(crate) fn close_items(&mut self, task: &TaskId, page: &mut Page) {
-        self.write_done(task, "completed", page);
+    pub(crate) fn close_items(&mut self, task: &TaskId, batch: &mut EventBatch) {
+        self.write_done(task, "completed", batch);
         let Some(stream) = self.streams.remove(task) else { return };
         let Some((_, view)) = self.view.task(task) else { return };
         let scope = view.step_scope();
         for item in stream.items.iter().filter(|item| !item.is_done) {
-            page.push(EventType::ItemCompleted, &scope, &completed(item, "incomplete", None));
+            batch.push(EventType::ItemCompleted, &scope, &completed(item, "incomplete", None));
         }
     }
 
@@ -324,17 +345,17 @@ impl Actor {
         stop: &StopReason,
         usage: Usage,
         members: Option<RawJson>,
-        page: &mut Page,
+        batch: &mut EventBatch,
     ) {
         let dialect = self.spoken(task).map(ToOwned::to_owned);
         let raw_ref = self.keep_answer(task);
         let Some(stream) = self.streams.get(task) else { return };
         let (response_id, model, excess) = (stream.response.clone(), stream.model.clone(), stream.excess());
         let is_cut = matches!(stop, StopReason::MaxTokens | StopReason::ContentFilter);
-        self.write_done(task, if is_cut { "incomplete" } else { "completed" }, page);
-        self.close_items(task, page);
+        self.write_done(task, if is_cut { "incomplete" } else { "completed" }, batch);
+        self.close_items(task, batch);
         if let Some(message) = excess {
-            self.warning(task, TOO_MANY_CALLS, &message, None, page);
+            self.warning(task, TOO_MANY_CALLS, &message, None, batch);
         }
         let Some((_, view)) = self.view.task(task) else { return };
         let completed = ModelCompleted {
@@ -352,8 +373,8 @@ impl Actor {
             raw_ref,
         };
         let scope = view.step_scope();
-        page.push(EventType::ModelCompleted, &scope, &completed);
-        self.record_cost(task, &usage, &scope, page);
+        batch.push(EventType::ModelCompleted, &scope, &completed);
+        self.record_cost(task, &usage, &scope, batch);
     }
 }
 
@@ -409,7 +430,7 @@ fn in_pieces(annotations: Vec<Annotation>) -> Vec<Vec<Annotation>> {
         match pieces.last_mut().filter(|_| size <= room) {
             Some(piece) => piece.push(annotation),
             None => {
-                room = LONGEST_TOLD;
+                room = MAX_REPEATED_TEXT;
                 pieces.push(vec![annotation]);
             }
         }

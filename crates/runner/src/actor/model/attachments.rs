@@ -46,7 +46,7 @@ impl Actor {
 
     /// Err has the size of one that is too large.
     async fn blob_within(&self, name: &str, room: usize) -> Option<Result<Blob, u64>> {
-        let (reference, log) = (BlobRef::parse(name)?, self.core.journal.log());
+        let (reference, log) = (BlobRef::parse(name)?, self.shared.journal.log());
         let info = log.blob_info(&self.key.tenant, &reference).await.ok().flatten()?;
         if info.size > room as u64 {
             return Some(Err(info.size));
@@ -58,7 +58,7 @@ impl Actor {
 /// The blob that a part names and does not bring along. A foreign client names one where its service's files are named.
 pub fn blob_named(part: &Part) -> Option<&str> {
     let is_blob = |name: &&str| BlobRef::parse(name).is_some();
-    let (brought, named, url) = match part {
+    let (inline_content, named, url) = match part {
         Block::Image(image) => {
             (None, &image.file_ref, image.image_url.as_ref().map(|found| found.url.as_str()))
         }
@@ -66,7 +66,7 @@ pub fn blob_named(part: &Part) -> Option<&str> {
         Block::Audio(audio) => (audio.data.as_deref(), &audio.file_ref, audio.url.as_deref()),
         _ => return None,
     };
-    match (brought, url) {
+    match (inline_content, url) {
         (Some(_), _) => None,
         (None, Some(url)) => Some(url).filter(is_blob),
         (None, None) => named.as_ref().map(|reference| reference.as_str()),

@@ -13,7 +13,7 @@ use futures_util::task::AtomicWaker;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-use crate::drive::{Near, Reported, Reports};
+use crate::drive::{LocalReports, ReportSink, Reported};
 
 #[derive(Default)]
 pub(crate) struct Calls {
@@ -21,26 +21,26 @@ pub(crate) struct Calls {
     open: Mutex<Vec<Call>>,
     actor: Arc<AtomicWaker>,
     /// What they told.
-    told: Arc<Near>,
+    reports: Arc<LocalReports>,
     /// Until when text is held back, so that it comes in larger bites.
-    rest: Option<Instant>,
+    hold_until: Option<Instant>,
 }
 
 struct Call {
     future: Abortable<Pin<Box<dyn Future<Output = ()> + Send>>>,
-    bell: Arc<Bell>,
+    bell: Arc<CallWaker>,
     /// Rings the bell.
     waker: Waker,
 }
 
 /// Tells which call has something to say. A set of futures of a library would wake the actor once more after every
 /// word, to see whether there is another.
-struct Bell {
+struct CallWaker {
     rang: AtomicBool,
     actor: Arc<AtomicWaker>,
 }
 
-impl Wake for Bell {
+impl Wake for CallWaker {
     fn wake(self: Arc<Self>) {
         self.wake_by_ref();
     }
@@ -62,7 +62,7 @@ impl Call {
 impl Calls {
     pub fn begin(&mut self, call: impl Future<Output = ()> + Send + 'static) -> AbortHandle {
         let (handle, registration) = AbortHandle::new_pair();
-        let bell = Arc::new(Bell { rang: AtomicBool::new(true), actor: Arc::clone(&self.actor) });
+        let bell = Arc::new(CallWaker { rang: AtomicBool::new(true), actor: Arc::clone(&self.actor) });
         let waker = Waker::from(Arc::clone(&bell));
         let mut call = Call { future: Abortable::new(Box::pin(call), registration), bell, waker };
         // It begins now, whatever the actor does next.
@@ -73,8 +73,8 @@ impl Calls {
     }
 
     /// Where a call reports to.
-    pub fn reports(&self) -> Reports {
-        Reports::Near(Arc::clone(&self.told))
+    pub fn reports(&self) -> ReportSink {
+        ReportSink::Local(Arc::clone(&self.reports))
     }
 
     fn open(&mut self) -> &mut Vec<Call> {
@@ -88,14 +88,14 @@ impl Calls {
     }
 
     /// Holds text back for so long.
-    pub fn rest(&mut self, time: Duration) {
-        self.rest = (!time.is_zero()).then(|| Instant::now() + time);
+    pub fn hold_text(&mut self, time: Duration) {
+        self.hold_until = (!time.is_zero()).then(|| Instant::now() + time);
     }
 
     /// Waits until text may be written, and reads what was said meanwhile. Most text comes when nothing holds it back:
     /// no timer is set for that.
-    pub async fn breathe(&mut self) {
-        let Some(until) = self.rest.take().filter(|until| *until > Instant::now()) else { return };
+    pub async fn wait_to_coalesce(&mut self) {
+        let Some(until) = self.hold_until.take().filter(|until| *until > Instant::now()) else { return };
         tokio::time::sleep_until(until).await;
         poll_fn(|context| {
             self.read(context);
@@ -112,7 +112,9 @@ impl Calls {
             // Others are heard first: a model that never pauses must not silence them, and they speak rarely.
             match reported.poll_recv(context) {
                 Poll::Ready(report) => Poll::Ready(report),
-                Poll::Pending => self.told.take().map_or(Poll::Pending, |report| Poll::Ready(Some(report))),
+                Poll::Pending => {
+                    self.reports.take().map_or(Poll::Pending, |report| Poll::Ready(Some(report)))
+                }
             }
         })
         .await
@@ -120,6 +122,6 @@ impl Calls {
 
     /// A report that waits already.
     pub fn next_now(&mut self, reported: &mut mpsc::Receiver<Reported>) -> Option<Reported> {
-        self.told.take().or_else(|| reported.try_recv().ok())
+        self.reports.take().or_else(|| reported.try_recv().ok())
     }
 }

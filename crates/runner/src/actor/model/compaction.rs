@@ -10,9 +10,9 @@ use serde_json::Value;
 use crate::actor::Actor;
 use crate::actor::model::answer::stop_word;
 use crate::actor::model::failures::{error_info, split};
-use crate::drive::{EffectKey, Launch, Said, Summarised, SummaryCall};
+use crate::drive::{CompletedCall, EffectKey, Launch, Summarised, SummaryCall};
+use crate::event_batch::{EventBatch, with_step};
 use crate::history;
-use crate::page::{Page, with_step};
 use crate::view::{RESULTS, TOO_LONG};
 
 const ASK: &str = "Write a summary of the conversation above for yourself: what was asked, what was found, what was \
@@ -38,29 +38,29 @@ impl Trigger {
 
 impl Actor {
     /// True if older turns are being summarised first; the model is called after that.
-    pub(crate) async fn compact(&mut self, task: &TaskId, page: &mut Page) -> bool {
+    pub(crate) async fn compact(&mut self, task: &TaskId, batch: &mut EventBatch) -> bool {
         // A conversation that came with the turn is read as it is.
         let persona = self.persona(task).filter(|persona| persona.settings.conversation.is_none());
         let limit = persona.and_then(|persona| persona.spec.compact_at_tokens);
         let Some(limit) = limit.filter(|_| !self.compacted.contains(task)) else { return false };
         self.compacted.insert(task.clone());
-        self.summarise_past(task, Trigger::Tokens(limit), page).await
+        self.summarise_past(task, Trigger::Tokens(limit), batch).await
     }
 
     /// The model does not take the conversation: older turns give way, or what the turn's own tools said.
-    pub(crate) async fn shorten(&mut self, task: &TaskId, page: &mut Page) {
+    pub(crate) async fn shorten(&mut self, task: &TaskId, batch: &mut EventBatch) {
         self.compacted.insert(task.clone());
         let was_too_long = self.view.task(task).is_some_and(|(_, view)| view.was_too_long);
-        if !was_too_long && self.summarise_past(task, Trigger::TooLong, page).await {
+        if !was_too_long && self.summarise_past(task, Trigger::TooLong, batch).await {
             return;
         }
-        if !self.shorten_results(task, page) {
-            self.give_up(task, page);
+        if !self.shorten_results(task, batch) {
+            self.give_up(task, batch);
         }
     }
 
     /// Halves what the model reads of the task's own results. False if none is long enough to give way.
-    fn shorten_results(&mut self, task: &TaskId, page: &mut Page) -> bool {
+    fn shorten_results(&mut self, task: &TaskId, batch: &mut EventBatch) -> bool {
         let Some(provider) = self.view.task(task).and_then(|(_, view)| view.provider.clone()) else {
             return false;
         };
@@ -71,38 +71,38 @@ impl Actor {
             return false;
         }
         // What older turns were summarised to stands as it was told.
-        let told = self.told_summary();
-        let turns = told["affectedTurns"].as_array().map(|turns| {
+        let summary = self.recorded_summary();
+        let turns = summary["affectedTurns"].as_array().map(|turns| {
             turns.iter().filter_map(Value::as_str).map(ToOwned::to_owned).collect::<Vec<String>>()
         });
         let Some((_, view)) = self.view.task(task) else { return false };
-        let scope = with_step(&view.scope, Some(&StepId::from_bytes(self.core.fresh())));
+        let scope = with_step(&view.scope, Some(&StepId::from_bytes(self.shared.fresh())));
         let started = Compaction {
             trigger: Some(RESULTS.to_owned()),
             tokens_before: Some(before),
             ..Compaction::default()
         };
-        page.push(EventType::ContextCompactionStarted, &scope, &started);
+        batch.push(EventType::ContextCompactionStarted, &scope, &started);
         let completed = Compaction {
             affected_turns: turns,
-            summary_ref: told["summaryRef"].as_str().map(|name| BlobRef::Bare(name.to_owned())),
+            summary_ref: summary["summaryRef"].as_str().map(|name| BlobRef::Bare(name.to_owned())),
             tokens_after: Some(after),
             ..started
         };
-        page.push(EventType::ContextCompactionCompleted, &scope, &completed);
+        batch.push(EventType::ContextCompactionCompleted, &scope, &completed);
         true
     }
 
     /// False if there is nothing to summarise.
-    async fn summarise_past(&mut self, task: &TaskId, trigger: Trigger, page: &mut Page) -> bool {
+    async fn summarise_past(&mut self, task: &TaskId, trigger: Trigger, batch: &mut EventBatch) -> bool {
         let Some((turn, view)) = self.view.task(task).filter(|(_, view)| view.parent.is_none()) else {
             return false;
         };
-        let (turn_id, thread, place) = (turn.turn.clone(), turn.thread.clone(), view.model);
-        let step = StepId::from_bytes(self.core.fresh());
+        let (turn_id, thread, model_index) = (turn.turn.clone(), turn.thread.clone(), view.model);
+        let step = StepId::from_bytes(self.shared.fresh());
         let scope = with_step(&view.scope, Some(&step));
         let Some(persona) = self.persona(task) else { return false };
-        let Some((provider, model)) = persona.model(&self.registry, place) else { return false };
+        let Some((provider, model)) = persona.model(&self.registry, model_index) else { return false };
         let provider = provider.clone();
         let mut past = Vec::new();
         self.past(&thread, &turn_id, None, &mut past).await;
@@ -124,12 +124,12 @@ impl Actor {
             tokens_before: Some(before),
             ..Compaction::default()
         };
-        page.push(EventType::ContextCompactionStarted, &scope, &started);
+        batch.push(EventType::ContextCompactionStarted, &scope, &started);
         let (name, model) = (Some(provider.name().to_owned()), Some(request.model.clone()));
         let input_ref = self.keep_request(&*provider, &request);
         let requested = ModelRequested { provider: name, model, input_ref };
-        page.push(EventType::ModelRequested, &scope, &requested);
-        let (log, key) = (self.core.journal.log().clone(), self.key.clone());
+        batch.push(EventType::ModelRequested, &scope, &requested);
+        let (log, key) = (self.shared.journal.log().clone(), self.key.clone());
         let call = SummaryCall { provider, request, log, key };
         self.launches.push((EffectKey::Summary(task.clone()), Launch::Summary(Box::new(call))));
         true
@@ -143,7 +143,7 @@ impl Actor {
     }
 
     /// The summary is there, or the conversation goes on without one.
-    pub(crate) fn compacted(&mut self, task: &TaskId, made: Summarised, page: &mut Page) {
+    pub(crate) fn compacted(&mut self, task: &TaskId, made: Summarised, batch: &mut EventBatch) {
         let Some((turn, view)) = self.view.task(task) else { return };
         let scope = with_step(&view.scope, view.compacting.as_ref());
         let trigger = if view.was_too_long { Trigger::TooLong } else { Trigger::Tokens(0) };
@@ -151,11 +151,11 @@ impl Actor {
         let affected_turns = Some(self.past_turns(&turn.thread, &turn.turn));
         let raw_ref = self.keep_raw(made.raw);
         match made.call {
-            Ok(said) => self.summary_said(task, said, raw_ref, &scope, page),
+            Ok(answer) => self.summary_completed(task, answer, raw_ref, &scope, batch),
             Err(error) => {
-                self.limits_hit(task, &error, &scope, page);
+                self.limits_hit(task, &error, &scope, batch);
                 let failed = ModelFailed { error: error_info(&error, false), partial: Some(false), raw_ref };
-                page.push(EventType::ModelFailed, &scope, &failed);
+                batch.push(EventType::ModelFailed, &scope, &failed);
             }
         }
         match made.stored {
@@ -167,60 +167,60 @@ impl Actor {
                     tokens_after: Some((summary.size as u64).div_ceil(4)),
                     ..Compaction::default()
                 };
-                page.push(EventType::ContextCompactionCompleted, &scope, &completed);
+                batch.push(EventType::ContextCompactionCompleted, &scope, &completed);
             }
             Err(message) => {
                 let code = Some("no_summary".to_owned());
                 let error = Some(ErrorInfo { message, code, ..ErrorInfo::default() });
                 let failed = Compaction { trigger, error, affected_turns, ..Compaction::default() };
-                page.push(EventType::ContextCompactionFailed, &scope, &failed);
+                batch.push(EventType::ContextCompactionFailed, &scope, &failed);
             }
         }
     }
 
-    fn summary_said(
+    fn summary_completed(
         &mut self,
         task: &TaskId,
-        said: Said,
+        answer: CompletedCall,
         raw_ref: Option<BlobRef>,
         scope: &Scope,
-        page: &mut Page,
+        batch: &mut EventBatch,
     ) {
         let provider = self.model_of(task).and_then(|name| split(Some(&name)).0);
         let completed = ModelCompleted {
-            usage: Some(said.usage.clone()),
-            stop_reason: Some(stop_word(&said.stop).to_owned()),
+            usage: Some(answer.usage.clone()),
+            stop_reason: Some(stop_word(&answer.stop).to_owned()),
             stop_sequence: None,
-            model: said.model,
+            model: answer.model,
             provider,
-            response_id: said.response,
+            response_id: answer.response,
             dialect: None,
             members: None,
             raw_ref,
         };
-        page.push(EventType::ModelCompleted, scope, &completed);
-        self.record_cost(task, &said.usage, scope, page);
+        batch.push(EventType::ModelCompleted, scope, &completed);
+        self.record_cost(task, &answer.usage, scope, batch);
     }
 
     /// Nobody will see the end of the summary that is being made.
-    pub(crate) fn close_compaction(&self, task: &TaskId, error: &ErrorInfo, page: &mut Page) {
+    pub(crate) fn close_compaction(&self, task: &TaskId, error: &ErrorInfo, batch: &mut EventBatch) {
         let Some((_, view)) = self.view.task(task) else { return };
         let Some(step) = &view.compacting else { return };
         let scope = with_step(&view.scope, Some(step));
         let failed = ModelFailed { error: error.clone(), partial: Some(false), raw_ref: None };
-        page.push(EventType::ModelFailed, &scope, &failed);
+        batch.push(EventType::ModelFailed, &scope, &failed);
         let failed = Compaction { error: Some(error.clone()), ..Compaction::default() };
-        page.push(EventType::ContextCompactionFailed, &scope, &failed);
+        batch.push(EventType::ContextCompactionFailed, &scope, &failed);
     }
 
     /// What the newest summary covers and where it is.
-    pub(crate) fn told_summary(&self) -> Value {
+    pub(crate) fn recorded_summary(&self) -> Value {
         self.context.summary.clone()
     }
 
-    pub(crate) async fn summary_text(&self, told: &Value) -> Option<String> {
-        let reference = riverrun_log::BlobRef::parse(told["summaryRef"].as_str()?)?;
-        let blob = self.core.journal.log().blob(&self.key.tenant, &reference).await.ok().flatten()?;
+    pub(crate) async fn summary_text(&self, summary: &Value) -> Option<String> {
+        let reference = riverrun_log::BlobRef::parse(summary["summaryRef"].as_str()?)?;
+        let blob = self.shared.journal.log().blob(&self.key.tenant, &reference).await.ok().flatten()?;
         String::from_utf8(blob.bytes.to_vec()).ok()
     }
 }

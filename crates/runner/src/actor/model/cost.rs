@@ -7,8 +7,8 @@ use riverrun_provider::{ModelRequest, RateLimit, cost};
 
 use crate::actor::Actor;
 use crate::actor::model::failures::split;
+use crate::event_batch::EventBatch;
 use crate::history;
-use crate::page::Page;
 use crate::plan::Passed;
 
 impl Actor {
@@ -24,34 +24,40 @@ impl Actor {
         let name = self.model_of(task)?;
         let (provider, model) = split(Some(&name));
         let price = self.registry.providers.get(provider.as_ref()?)?.price(model.as_ref()?)?;
-        let said = request.instructions.as_ref().map_or(0, |text| text.len() as u64 / 4);
-        let input_tokens = Some(history::tokens(&request.history) + said);
+        let instructions = request.instructions.as_ref().map_or(0, |text| text.len() as u64 / 4);
+        let input_tokens = Some(history::tokens(&request.history) + instructions);
         let usage = Usage { input_tokens, output_tokens: Some(0), ..Usage::default() };
         let amount = cost(&price, &usage)?;
         Some(Cost { amount, currency: Some("USD".to_owned()), model, provider, usage: Some(usage) })
     }
 
     /// Tells the estimate with the first that the model says.
-    pub(crate) fn write_estimate(&mut self, task: &TaskId, page: &mut Page) {
+    pub(crate) fn write_estimate(&mut self, task: &TaskId, batch: &mut EventBatch) {
         let estimate = self.streams.get_mut(task).and_then(|stream| stream.estimate.take());
         let (Some(estimate), Some((_, view))) = (estimate, self.view.task(task)) else { return };
-        page.push(EventType::CostEstimated, &view.step_scope(), &estimate);
+        batch.push(EventType::CostEstimated, &view.step_scope(), &estimate);
     }
 
-    pub(crate) fn record_cost(&mut self, task: &TaskId, usage: &Usage, scope: &Scope, page: &mut Page) {
+    pub(crate) fn record_cost(
+        &mut self,
+        task: &TaskId,
+        usage: &Usage,
+        scope: &Scope,
+        batch: &mut EventBatch,
+    ) {
         let Some(name) = self.model_of(task) else { return };
         let (Some(provider), Some(model)) = split(Some(&name)) else { return };
         let price = self.registry.providers.get(&provider).and_then(|known| known.price(&model));
         let Some(price) = price else { return };
         // What the service did not count is unknown, and unknown is not nothing.
-        let Some(amount) = cost(&price, usage) else { return self.warn_of_cost(task, &name, scope, page) };
+        let Some(amount) = cost(&price, usage) else { return self.warn_of_cost(task, &name, scope, batch) };
         let currency = Some("USD".to_owned());
         let cost = Cost { amount, currency, model: Some(model), provider: Some(provider), usage: None };
-        page.push(EventType::CostRecorded, scope, &cost);
+        batch.push(EventType::CostRecorded, scope, &cost);
     }
 
     /// A limit that cannot be kept exactly is told, once for each call.
-    fn warn_of_cost(&self, task: &TaskId, model: &str, scope: &Scope, page: &mut Page) {
+    fn warn_of_cost(&self, task: &TaskId, model: &str, scope: &Scope, batch: &mut EventBatch) {
         if self.persona(task).is_none_or(|persona| persona.spec.limits.cost.is_none()) {
             return;
         }
@@ -63,11 +69,11 @@ impl Actor {
             message: Some(message),
             ..RuntimeNotice::default()
         };
-        page.push(EventType::RuntimeWarning, scope, &notice);
+        batch.push(EventType::RuntimeWarning, scope, &notice);
     }
 
     /// Tells when little is left; what is plenty is no news.
-    pub(crate) fn rate_limited(&self, task: &TaskId, limit: &RateLimit, page: &mut Page) {
+    pub(crate) fn rate_limited(&self, task: &TaskId, limit: &RateLimit, batch: &mut EventBatch) {
         let Some((_, view)) = self.view.task(task) else { return };
         let (Some(whole), Some(left)) = (limit.limit, limit.remaining) else { return };
         if left.saturating_mul(10) > whole {
@@ -78,15 +84,15 @@ impl Actor {
             scope: view.provider.as_deref().map(ToOwned::to_owned),
             limit: Some(whole as f64),
             remaining: Some(left as f64),
-            reset_at: limit.resets_in.map(|wait| later(page.now, wait)),
+            reset_at: limit.resets_in.map(|wait| later(batch.now, wait)),
             status: Some("low".to_owned()),
             ..LimitState::default()
         };
-        page.push(EventType::QuotaLow, &view.step_scope(), &low);
+        batch.push(EventType::QuotaLow, &view.step_scope(), &low);
     }
 
     /// A limit of the agent's own ends the turn.
-    pub(crate) fn limit_passed(&self, task: &TaskId, passed: Option<&Passed>, page: &mut Page) {
+    pub(crate) fn limit_passed(&self, task: &TaskId, passed: Option<&Passed>, batch: &mut EventBatch) {
         let (Some((_, view)), Some(passed)) = (self.view.task(task), passed) else { return };
         let blocked = LimitState {
             kind: Some(passed.kind.to_owned()),
@@ -96,7 +102,7 @@ impl Actor {
             status: Some("blocked".to_owned()),
             ..LimitState::default()
         };
-        page.push(EventType::LimitChanged, &view.scope, &blocked);
+        batch.push(EventType::LimitChanged, &view.scope, &blocked);
     }
 
     /// What was left out or mended of a service's answer.
@@ -106,28 +112,28 @@ impl Actor {
         code: &str,
         message: &str,
         detail: Option<RawJson>,
-        page: &mut Page,
+        batch: &mut EventBatch,
     ) {
         let Some((_, view)) = self.view.task(task) else { return };
         let (code, message) = (Some(code.to_owned()), Some(message.to_owned()));
         let notice = RuntimeNotice { code, message, detail, ..RuntimeNotice::default() };
-        page.push(EventType::RuntimeWarning, &view.step_scope(), &notice);
+        batch.push(EventType::RuntimeWarning, &view.step_scope(), &notice);
     }
 
     /// What has no place here is kept under the provider's name.
-    pub(crate) fn vendor(&self, task: &TaskId, name: &str, data: &RawJson, page: &mut Page) {
+    pub(crate) fn vendor(&self, task: &TaskId, name: &str, data: &RawJson, batch: &mut EventBatch) {
         let Some((_, view)) = self.view.task(task) else { return };
         let clean = |c: char| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '_' };
         let provider = view.provider.as_deref().unwrap_or("provider");
         let kind: String = format!("x.{provider}.{name}").chars().map(clean).take(128).collect();
         let payload = if data.get().starts_with('{') { data.clone() } else { wrapped(data) };
-        page.push(riverrun_event::EventType::Other(kind.into()), &view.step_scope(), &payload);
+        batch.push(riverrun_event::EventType::Other(kind.into()), &view.step_scope(), &payload);
     }
 }
 
 impl Actor {
     /// What an agent shares with its readers stands in the session's metadata.
-    pub(crate) fn shared_state(&self, data: &RawJson, page: &mut Page) {
+    pub(crate) fn shared_state(&self, data: &RawJson, batch: &mut EventBatch) {
         let known = self.state.session.metadata.as_ref();
         let mut metadata: serde_json::Map<String, serde_json::Value> =
             known.and_then(|raw| raw.to().ok()).unwrap_or_default();
@@ -135,7 +141,7 @@ impl Actor {
         metadata.insert("state".to_owned(), value);
         let metadata = RawJson::of(&metadata).ok();
         let info = riverrun_event::SessionInfo { metadata, ..Default::default() };
-        page.push(riverrun_event::EventType::SessionUpdated, &Default::default(), &info);
+        batch.push(riverrun_event::EventType::SessionUpdated, &Default::default(), &info);
     }
 }
 

@@ -12,8 +12,8 @@ use riverrun_provider::{Category, ModelError};
 use crate::actor::Actor;
 use crate::actor::turn::start::{write_attempt, write_run_status};
 use crate::drive::{EffectKey, Launch};
+use crate::event_batch::EventBatch;
 use crate::ids::below;
-use crate::page::Page;
 use crate::plan::TRIES;
 use crate::view::TOO_LONG;
 
@@ -21,7 +21,7 @@ use crate::view::TOO_LONG;
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
 impl Actor {
-    pub(crate) fn model_failed(&mut self, task: &TaskId, error: &ModelError, page: &mut Page) {
+    pub(crate) fn model_failed(&mut self, task: &TaskId, error: &ModelError, batch: &mut EventBatch) {
         let raw_ref = self.keep_answer(task);
         let shown = self.streams.get(task).is_some_and(|stream| !stream.items.is_empty());
         let Some((_, view)) = self.view.task(task) else { return };
@@ -31,19 +31,19 @@ impl Actor {
         let will_retry = retryable && failures < TRIES;
         let goes_on = will_retry || (may_fall_back(error.category) && self.next_model(task).is_some());
         if goes_on && !seeded::is_on(Bug::KeepCutText) {
-            self.retract_step(task, "model_failed", page);
+            self.retract_step(task, "model_failed", batch);
         } else {
             // A message that the service closed last is not known to be all that it had to say.
-            self.write_done(task, "incomplete", page);
-            self.close_items(task, page);
+            self.write_done(task, "incomplete", batch);
+            self.close_items(task, batch);
         }
-        self.limits_hit(task, error, &scope, page);
+        self.limits_hit(task, error, &scope, batch);
         let failed = ModelFailed { error: error_info(error, retryable), partial: Some(shown), raw_ref };
-        page.push(EventType::ModelFailed, &scope, &failed);
+        batch.push(EventType::ModelFailed, &scope, &failed);
         if will_retry {
             let pause = self.pause(failures).max(error.retry_after.unwrap_or_default());
             let detail = format!("the model is asked again in {} ms: {}", pause.as_millis(), error.message);
-            write_run_status(page, &scope, "waiting", "retrying", Some(detail));
+            write_run_status(batch, &scope, "waiting", "retrying", Some(detail));
             self.launches.push((EffectKey::Delay(task.clone()), Launch::Delay(pause)));
         }
     }
@@ -51,11 +51,11 @@ impl Actor {
     /// Doubles from half a second on, and half of it is chance, so that many do not come back together.
     fn pause(&self, failures: u32) -> Duration {
         let full = 500_u64 << failures.saturating_sub(1).min(6);
-        Duration::from_millis(full / 2 + below(&*self.core.random, full / 2))
+        Duration::from_millis(full / 2 + below(&*self.shared.random, full / 2))
     }
 
     /// Takes back what the newest model call showed.
-    fn retract_step(&mut self, task: &TaskId, reason: &str, page: &mut Page) {
+    fn retract_step(&mut self, task: &TaskId, reason: &str, batch: &mut EventBatch) {
         let stream = self.streams.remove(task).unwrap_or_default();
         let Some((_, view)) = self.view.task(task) else { return };
         let mut items: Vec<(String, u32)> =
@@ -69,11 +69,17 @@ impl Actor {
         );
         for (item_id, output_index) in items {
             let retracted = ItemRetracted { item_id, output_index, reason: reason.to_owned() };
-            page.push(EventType::ItemRetracted, &view.step_scope(), &retracted);
+            batch.push(EventType::ItemRetracted, &view.step_scope(), &retracted);
         }
     }
 
-    pub(crate) fn limits_hit(&self, task: &TaskId, error: &ModelError, scope: &Scope, page: &mut Page) {
+    pub(crate) fn limits_hit(
+        &self,
+        task: &TaskId,
+        error: &ModelError,
+        scope: &Scope,
+        batch: &mut EventBatch,
+    ) {
         let (provider, model) = split(self.model_of(task).as_ref());
         match error.category {
             Category::RateLimit => {
@@ -82,13 +88,13 @@ impl Actor {
                 let message = Some(error.message.clone());
                 let hit =
                     RateLimitHit { provider, model, retry_after_ms, message, ..RateLimitHit::default() };
-                page.push(EventType::RateLimitHit, scope, &hit);
+                batch.push(EventType::RateLimitHit, scope, &hit);
             }
             Category::Quota => {
                 let (kind, status) = (Some("quota".to_owned()), Some("blocked".to_owned()));
                 let reason = Some(error.message.clone());
                 let blocked = LimitState { kind, scope: provider, status, reason, ..LimitState::default() };
-                page.push(EventType::QuotaBlocked, scope, &blocked);
+                batch.push(EventType::QuotaBlocked, scope, &blocked);
             }
             _ => {}
         }
@@ -100,16 +106,16 @@ impl Actor {
         self.persona(task)?.spec.models.get(view.model + 1).cloned()
     }
 
-    pub(crate) fn give_up(&mut self, task: &TaskId, page: &mut Page) {
+    pub(crate) fn give_up(&mut self, task: &TaskId, batch: &mut EventBatch) {
         let Some((_, view)) = self.view.task(task) else { return };
         let error = view.last_error.clone().unwrap_or_default();
         let is_fatal =
             matches!(error.category.as_deref(), Some("invalid_request" | "content_filter" | "cancelled"));
-        let (scope, place) = (view.step_scope(), view.model);
+        let (scope, model_index) = (view.step_scope(), view.model);
         let next = self.next_model(task).filter(|_| !is_fatal);
         let models = self.persona(task).map(|persona| persona.spec.models.clone()).unwrap_or_default();
         let has_choice = models.len() > 1;
-        let (requested_provider, requested_model) = split(models.get(place));
+        let (requested_provider, requested_model) = split(models.get(model_index));
         let decision = RoutingDecision {
             requested_provider,
             requested_model,
@@ -122,31 +128,31 @@ impl Actor {
             if has_choice && !is_fatal {
                 let decision_reason = Some("every model failed".to_owned());
                 let decision = RoutingDecision { decision_reason, ..decision };
-                page.push(EventType::RoutingNotPossible, &scope, &decision);
+                batch.push(EventType::RoutingNotPossible, &scope, &decision);
             }
             let error = self.last_words(task, error);
             if !is_fatal {
-                self.write_incident(task, &error, page);
+                self.write_incident(task, &error, batch);
             }
-            return self.fail_with(task, error, page);
+            return self.fail_with(task, error, batch);
         };
         let decision_reason = Some("the model before it failed".to_owned());
         let (selected_provider, selected_model) = split(Some(&next));
         let decision = RoutingDecision { decision_reason, selected_provider, selected_model, ..decision };
-        page.push(EventType::RoutingFallbackApplied, &scope, &decision);
+        batch.push(EventType::RoutingFallbackApplied, &scope, &decision);
     }
 
     /// No model answers: what that means for the task, and for whoever runs the server.
-    fn write_incident(&self, task: &TaskId, error: &ErrorInfo, page: &mut Page) {
+    fn write_incident(&self, task: &TaskId, error: &ErrorInfo, batch: &mut EventBatch) {
         let Some((_, view)) = self.view.task(task) else { return };
         if error.category.as_deref() == Some("quota") {
             let blocked = TaskChange { reason: Some(error.message.clone()), ..TaskChange::default() };
-            page.push(EventType::TaskBlocked, &view.scope, &blocked);
+            batch.push(EventType::TaskBlocked, &view.scope, &blocked);
         }
         let ErrorInfo { code, message, category, retryable, .. } = error.clone();
         let (message, detail) = (Some(message), None);
         let notice = RuntimeNotice { code, message, category, retryable, detail };
-        page.push(EventType::RuntimeError, &view.step_scope(), &notice);
+        batch.push(EventType::RuntimeError, &view.step_scope(), &notice);
     }
 
     /// Why the task fails. The service's own words go through: callers of a gateway know them.
@@ -177,7 +183,7 @@ impl Actor {
     }
 
     /// A former owner's model call has no end: it failed, what it showed is taken back, and a new run goes on.
-    pub(crate) fn interrupted(&mut self, task: &TaskId, page: &mut Page) {
+    pub(crate) fn interrupted(&mut self, task: &TaskId, batch: &mut EventBatch) {
         let error = ErrorInfo {
             message: "the server stopped during the model call".to_owned(),
             code: Some("interrupted".to_owned()),
@@ -185,33 +191,37 @@ impl Actor {
             retryable: Some(true),
             ..ErrorInfo::default()
         };
-        self.close_compaction(task, &error, page);
+        self.close_compaction(task, &error, batch);
         if self.view.task(task).is_some_and(|(_, view)| view.is_model_open) {
-            self.retract_step(task, "interrupted", page);
+            self.retract_step(task, "interrupted", batch);
             let Some((_, view)) = self.view.task(task) else { return };
             let partial = Some(!view.step_items.is_empty());
             let failed = ModelFailed { error: error.clone(), partial, raw_ref: None };
-            page.push(EventType::ModelFailed, &view.step_scope(), &failed);
+            batch.push(EventType::ModelFailed, &view.step_scope(), &failed);
         }
-        self.new_attempt(task, error, page);
+        self.new_attempt(task, error, batch);
     }
 
     /// The run of a former owner is lost; a new one of the same task goes on.
-    pub(crate) fn new_attempt(&mut self, task: &TaskId, error: ErrorInfo, page: &mut Page) {
+    pub(crate) fn new_attempt(&mut self, task: &TaskId, error: ErrorInfo, batch: &mut EventBatch) {
         if !self.taken_over.insert(task.clone()) {
             return;
         }
-        let run = RunId::from_bytes(self.core.fresh());
+        let run = RunId::from_bytes(self.shared.fresh());
         let Some(view) = self.view.task_mut(task) else { return };
         let attempt = TaskAttempt { error: Some(error), retryable: Some(true), ..TaskAttempt::default() };
-        page.push(EventType::TaskAttemptFailed, &view.scope, &attempt);
+        batch.push(EventType::TaskAttemptFailed, &view.scope, &attempt);
         view.scope.run_id = Some(run);
         if view.parent.is_none() {
             // Nobody worked in the thread while the server was away.
             let status = Some("running".to_owned());
-            page.push(EventType::ThreadUpdated, &view.scope, &ThreadInfo { status, ..ThreadInfo::default() });
+            batch.push(
+                EventType::ThreadUpdated,
+                &view.scope,
+                &ThreadInfo { status, ..ThreadInfo::default() },
+            );
         }
-        write_attempt(page, &view.scope, view.attempts + 1);
+        write_attempt(batch, &view.scope, view.attempts + 1);
     }
 }
 

@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 use crate::actor::Actor;
 use crate::actor::recovery::spilled_text::{is_cut_output, is_cut_turn};
 use crate::actor::turn::end::TRIPPED;
+use crate::event_batch::EventBatch;
 use crate::history::{self, Making, Reader};
-use crate::page::Page;
 
 /// Older turns that a model may read.
 const MOST_TURNS: usize = 256;
@@ -30,8 +30,8 @@ impl Actor {
         let Some((_, view)) = self.view.task(task) else { return Ok(out) };
         let known = self.state.tasks.iter().find(|known| known.task_id == *task);
         if view.repairs > 0 && view.is_call_due {
-            let told = repair(known, view.misfit.as_deref().unwrap_or("it does not fit"));
-            history::user(&Input::Text(told), &mut out);
+            let request = repair(known, view.misfit.as_deref().unwrap_or("it does not fit"));
+            history::user(&Input::Text(request), &mut out);
         }
         Ok(history::pair(out))
     }
@@ -66,7 +66,11 @@ impl Actor {
     }
 
     /// What was said before a request that goes out in the caller's own words.
-    pub(crate) async fn said_before(&mut self, task: &TaskId, reader: &Reader<'_>) -> Vec<History> {
+    pub(crate) async fn history_before_request(
+        &mut self,
+        task: &TaskId,
+        reader: &Reader<'_>,
+    ) -> Vec<History> {
         let mut out = Vec::new();
         let Some((turn, _)) = self.view.task(task) else { return out };
         let (turn_id, thread) = (turn.turn.clone(), turn.thread.clone());
@@ -90,7 +94,7 @@ impl Actor {
         let known = self.state.tasks.iter().find(|known| known.task_id == *task);
         let (Some((_, view)), Some(known)) = (self.view.task(task), known) else { return out };
         let making = Making::Present { makers: &view.makers, provider };
-        history::items(&known.output, |place| known.retracted.contains(&place), &making, &mut out);
+        history::items(&known.output, |position| known.retracted.contains(&position), &making, &mut out);
         if let Some(tokens) = view.results_fit {
             history::cut_results(&mut out, tokens);
         }
@@ -105,22 +109,22 @@ impl Actor {
         reader: Option<&Reader<'_>>,
         out: &mut Vec<History>,
     ) {
-        let told = self.told_summary();
+        let recorded = self.recorded_summary();
         let of_thread = self.past_turns(thread, before);
         let covered: Vec<&str> =
-            told["affectedTurns"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+            recorded["affectedTurns"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
         // The newest summary may be that of another thread.
         let is_known = |turn: &&str| of_thread.iter().any(|known| known == turn);
         // Its newest turn may have been taken out of the conversation since.
         let is_current = covered.last().is_some_and(|turn| is_known(turn) || *turn == before.as_str());
         let is_ours = is_current && covered.iter().any(is_known);
-        let summary = if is_ours { self.summary_text(&told).await } else { None };
-        let is_told = |turn: &TurnId| summary.is_some() && covered.contains(&turn.as_str());
+        let summary = if is_ours { self.summary_text(&recorded).await } else { None };
+        let is_reported = |turn: &TurnId| summary.is_some() && covered.contains(&turn.as_str());
         if let Some(text) = &summary {
             let text = format!("Summary of the conversation so far:\n{text}");
             history::user(&Input::Text(text), out);
         }
-        for turn in self.older_turns(thread).into_iter().filter(|turn| !is_told(turn)) {
+        for turn in self.older_turns(thread).into_iter().filter(|turn| !is_reported(turn)) {
             if let Some(sealed) = self.sealed_turn(&turn).await {
                 let root =
                     sealed.tasks.iter().find(|task| Some(&task.task_id) == sealed.turn.task_id.as_ref());
@@ -130,7 +134,7 @@ impl Actor {
                 history::past_turn(&sealed.turn, root, reader, out);
             }
         }
-        for turn in self.ended_turns(thread, before).into_iter().filter(|turn| !is_told(&turn.turn_id)) {
+        for turn in self.ended_turns(thread, before).into_iter().filter(|turn| !is_reported(&turn.turn_id)) {
             let root = self.state.tasks.iter().find(|task| Some(&task.task_id) == turn.task_id.as_ref());
             if is_refused(turn, root) {
                 continue;
@@ -158,19 +162,19 @@ impl Actor {
 
     /// Turns that left the state, as the newest turn's context told.
     pub(crate) fn older_turns(&self, thread: &ThreadId) -> Vec<TurnId> {
-        let listed = self.told_turns()[thread.as_str()].as_array().cloned().unwrap_or_default();
+        let listed = self.recorded_turns()[thread.as_str()].as_array().cloned().unwrap_or_default();
         let ids = listed.iter().filter_map(|id| TurnId::new(id.as_str()?).ok());
         ids.filter(|id| self.state.turns.iter().all(|turn| turn.turn_id != *id)).collect()
     }
 
-    fn told_turns(&self) -> Value {
+    fn recorded_turns(&self) -> Value {
         self.context.resolved["turns"].clone()
     }
 
     /// Tells which turns the model reads: the state forgets older ones, and the next turn finds them by this list.
-    pub(crate) fn write_context(&self, page: &mut Page, scope: &Scope) {
+    pub(crate) fn write_context(&self, batch: &mut EventBatch, scope: &Scope) {
         let (Some(thread), Some(this)) = (&scope.thread_id, &scope.turn_id) else { return };
-        self.write_turn_list(thread, |turn| turn == this, scope, page);
+        self.write_turn_list(thread, |turn| turn == this, scope, batch);
     }
 
     /// The list without some turns.
@@ -179,9 +183,9 @@ impl Actor {
         thread: &ThreadId,
         is_left_out: impl Fn(&TurnId) -> bool,
         scope: &Scope,
-        page: &mut Page,
+        batch: &mut EventBatch,
     ) {
-        let mut turns = self.told_turns();
+        let mut turns = self.recorded_turns();
         let mut listed = turns[thread.as_str()].as_array().cloned().unwrap_or_default();
         let was_empty = listed.is_empty();
         for turn in self.thread_turns(thread) {
@@ -200,11 +204,11 @@ impl Actor {
             turns = json!({});
         }
         turns[thread.as_str()] = Value::from(listed);
-        page.push(EventType::ContextResolved, scope, &json!({ "turns": turns }));
+        batch.push(EventType::ContextResolved, scope, &json!({ "turns": turns }));
     }
 
     /// Says that older turns are read from the store: the first time that this owner of the session does.
-    pub(crate) fn write_window(&self, page: &mut Page, scope: &Scope) {
+    pub(crate) fn write_window(&self, batch: &mut EventBatch, scope: &Scope) {
         let Some(thread) = &scope.thread_id else { return };
         let older = self.older_turns(thread);
         if older.is_empty() || older.iter().any(|turn| self.sealed.contains_key(turn)) {
@@ -217,14 +221,14 @@ impl Actor {
             layer: Some("session_snapshot".to_owned()),
             ..HistoryWindow::default()
         };
-        page.push(EventType::HistoryWindowLoaded, scope, &window);
+        batch.push(EventType::HistoryWindowLoaded, scope, &window);
     }
 
     pub(crate) async fn sealed_turn(&mut self, turn: &TurnId) -> Option<Arc<SealedTurn>> {
         if let Some(known) = self.sealed.get(turn) {
             return Some(known.clone());
         }
-        let stored = self.core.journal.log().sealed_turn(&self.key, turn).await.ok().flatten();
+        let stored = self.shared.journal.log().sealed_turn(&self.key, turn).await.ok().flatten();
         let stored = stored.and_then(|stored| serde_json::from_slice::<SealedTurn>(&stored.bytes).ok());
         let is_whole = |sealed: &SealedTurn| {
             !is_cut_turn(&sealed.turn) && !sealed.tasks.iter().any(|task| is_cut_output(&task.output))
@@ -245,14 +249,14 @@ impl Actor {
     /// A turn that left the state and is not stored by itself yet, or not whole, from its events: those of all its
     /// runs, up to `last` if that is known.
     async fn fold_turn(&self, turn: &TurnId, last: Option<Sequence>) -> Option<SealedTurn> {
-        let record = self.core.journal.log().turn(&self.key, turn).await.ok().flatten()?;
+        let record = self.shared.journal.log().turn(&self.key, turn).await.ok().flatten()?;
         // What a producer wrote into a hosted turn is no part of it.
         let is_ingested = self.check_hosted(turn, record.fact.first).await.is_err();
         let end = last.unwrap_or(self.state.sequence);
         let mut after = record.fact.first.previous();
         let mut state = State::new(self.key.session.clone());
         while after < end {
-            let chunks = self.core.journal.read(&self.key, after).await.ok()?;
+            let chunks = self.shared.journal.read(&self.key, after).await.ok()?;
             let last = chunks.last()?.last();
             for (sequence, bytes) in chunks.iter().flat_map(|chunk| chunk.records_after(after)) {
                 let event = Record::read(bytes).ok()?.to_event(sequence).ok()?;
@@ -265,9 +269,9 @@ impl Actor {
             }
             after = last;
         }
-        let place =
+        let position =
             state.turns.iter().position(|known| known.turn_id == *turn && known.status.is_terminal())?;
-        let turn = state.turns.swap_remove(place);
+        let turn = state.turns.swap_remove(position);
         Some(SealedTurn { turn, tasks: state.tasks, tool_calls: Vec::new(), actions: Vec::new() })
     }
 }
@@ -283,10 +287,10 @@ fn repair(task: Option<&Task>, problem: &str) -> String {
     const LONGEST: usize = 4_000;
     let tail = task.into_iter().flat_map(|task| {
         let tail = task.output.iter().enumerate().rev();
-        tail.take_while(|(place, _)| task.retracted.contains(place)).map(|(_, item)| item)
+        tail.take_while(|(position, _)| task.retracted.contains(position)).map(|(_, item)| item)
     });
-    let said: Vec<&Item> = tail.filter(|item| matches!(item, Item::Message(_))).collect();
-    let blocks = said.iter().rev().flat_map(|item| match item {
+    let messages: Vec<&Item> = tail.filter(|item| matches!(item, Item::Message(_))).collect();
+    let blocks = messages.iter().rev().flat_map(|item| match item {
         Item::Message(message) => message.block_list.as_deref().unwrap_or_default(),
         _ => &[],
     });

@@ -9,13 +9,13 @@ use riverrun_provider::{History, accepts_file};
 
 use crate::actor::Actor;
 use crate::drive::{EffectKey, FileEnd, FileReadings, Launch};
+use crate::event_batch::EventBatch;
 use crate::file::{self, Attached, attached, file_id};
-use crate::page::Page;
 
 impl Actor {
     /// Has the files read that came with the input and were not read yet. False if there are none: then the model can
     /// be called. A new owner reads those again whose end is not in the log; reading changes nothing.
-    pub(crate) fn read_files(&mut self, task: &TaskId, page: &mut Page) -> bool {
+    pub(crate) fn read_files(&mut self, task: &TaskId, batch: &mut EventBatch) -> bool {
         let files = self.unread_files(task);
         let Some(scope) = self.view.task(task).map(|(_, view)| view.scope.clone()) else { return false };
         if files.is_empty() {
@@ -27,9 +27,9 @@ impl Actor {
         let fresh: Vec<Attached> = files.iter().filter(|file| !is_known(file)).cloned().collect();
         for (at, file) in fresh.iter().enumerate() {
             let facts = announced(file, known.len() + at, count);
-            page.push(EventType::FileProcessingStarted, &scope, &facts);
+            batch.push(EventType::FileProcessingStarted, &scope, &facts);
         }
-        let most = self.core.options.files.files;
+        let most = self.shared.options.files.files;
         let position = |file: &Attached| {
             let ids = known.iter().chain(fresh.iter().map(|file| &file.id));
             ids.into_iter().position(|id| *id == file.id).unwrap_or(usize::MAX)
@@ -38,7 +38,7 @@ impl Actor {
         for file in refused {
             let error = Some(error_info("too_many_files", format!("a turn reads {most} files at most")));
             let facts = FileProcessing { file_id: file.id, error, ..FileProcessing::default() };
-            page.push(EventType::FileProcessingFailed, &scope, &facts);
+            batch.push(EventType::FileProcessingFailed, &scope, &facts);
         }
         if !readable.is_empty() {
             let readings = self.file_readings(task, readable);
@@ -61,10 +61,10 @@ impl Actor {
         FileReadings {
             files,
             dialects: dialects.map(|(provider, _)| provider.speaks()).collect(),
-            options: self.core.options.files.clone(),
-            log: self.core.journal.log().clone(),
+            options: self.shared.options.files.clone(),
+            log: self.shared.journal.log().clone(),
             key: self.key.clone(),
-            slots: self.core.file_slots.clone(),
+            slots: self.shared.file_slots.clone(),
         }
     }
 
@@ -72,7 +72,7 @@ impl Actor {
     /// words is passed on as it is.
     fn unread_files(&self, task: &TaskId) -> Vec<Attached> {
         let Some((turn, view)) = self.view.task(task) else { return Vec::new() };
-        if !self.core.options.files.read || view.parent.is_some() {
+        if !self.shared.options.files.read || view.parent.is_some() {
             return Vec::new();
         }
         let Some(known) = self.state.turns.iter().find(|known| known.turn_id == turn.turn) else {
@@ -103,16 +103,16 @@ impl Actor {
     }
 
     /// One file was read, or could not be.
-    pub(crate) fn file_ended(&mut self, task: &TaskId, end: &FileEnd, page: &mut Page) {
+    pub(crate) fn file_ended(&mut self, task: &TaskId, end: &FileEnd, batch: &mut EventBatch) {
         let Some((_, view)) = self.view.task(task) else { return };
         match end.is_read {
-            true => page.push(EventType::FileProcessingCompleted, &view.scope, &end.facts),
-            false => page.push(EventType::FileProcessingFailed, &view.scope, &end.facts),
+            true => batch.push(EventType::FileProcessingCompleted, &view.scope, &end.facts),
+            false => batch.push(EventType::FileProcessingFailed, &view.scope, &end.facts),
         }
     }
 
     /// The work ends while files are read.
-    pub(crate) fn close_files(&self, task: &TaskId, code: &str, page: &mut Page) {
+    pub(crate) fn close_files(&self, task: &TaskId, code: &str, batch: &mut EventBatch) {
         let Some((turn, view)) = self.view.task(task).filter(|(_, view)| view.parent.is_none()) else {
             return;
         };
@@ -121,7 +121,7 @@ impl Actor {
         for file in open {
             let error = Some(error_info(code, "the work ended while the file was read"));
             let facts = FileProcessing { file_id: file.file_id.clone(), error, ..FileProcessing::default() };
-            page.push(EventType::FileProcessingFailed, &view.scope, &facts);
+            batch.push(EventType::FileProcessingFailed, &view.scope, &facts);
         }
     }
 
@@ -172,7 +172,7 @@ impl Actor {
 
     async fn file_text(&self, known: &TurnFile) -> Option<String> {
         let reference = BlobRef::parse(known.output_ref.as_ref()?.as_str())?;
-        let blob = self.core.journal.log().blob(&self.key.tenant, &reference).await.ok().flatten()?;
+        let blob = self.shared.journal.log().blob(&self.key.tenant, &reference).await.ok().flatten()?;
         String::from_utf8(blob.bytes.to_vec()).ok()
     }
 }

@@ -11,40 +11,40 @@ use crate::actor::model::failures::split;
 use crate::actor::{Actor, Stop};
 use crate::drive::{EffectKey, Launch, ModelCall};
 use crate::ending::write_unread;
+use crate::event_batch::{EventBatch, with_step};
 use crate::history::Reader;
-use crate::page::{Page, with_step};
-use crate::persona::Persona;
+use crate::resolved_agent::ResolvedAgent;
 
 impl Actor {
-    pub(crate) fn persona(&self, task: &TaskId) -> Option<Persona> {
+    pub(crate) fn persona(&self, task: &TaskId) -> Option<ResolvedAgent> {
         let (turn, view) = self.view.task(task)?;
         crate::plan::persona(&self.state, &self.registry, turn, view)
     }
 
     /// Announces a model call. It begins when this is durable.
-    pub(crate) async fn request_model(&mut self, task: &TaskId, page: &mut Page) -> Result<(), Stop> {
+    pub(crate) async fn request_model(&mut self, task: &TaskId, batch: &mut EventBatch) -> Result<(), Stop> {
         let Some(persona) = self.persona(task) else { return Ok(()) };
         let Some((_, view)) = self.view.task(task) else { return Ok(()) };
-        let place = view.model;
-        if persona.model(&self.registry, place).is_none() {
-            let name = persona.spec.models.get(place).map_or("none", String::as_str);
+        let model_index = view.model;
+        if persona.model(&self.registry, model_index).is_none() {
+            let name = persona.spec.models.get(model_index).map_or("none", String::as_str);
             let message = format!(
                 "agent `{}` asks for model `{name}`, whose provider is not configured",
                 persona.spec.name
             );
-            self.fail_task(task, "model_not_found", &message, page);
+            self.fail_task(task, "model_not_found", &message, batch);
             return Ok(());
         }
-        self.write_steers(task, page);
-        let step = StepId::from_bytes(self.core.fresh());
+        self.write_steers(task, batch);
+        let step = StepId::from_bytes(self.shared.fresh());
         // What the agent makes of the conversation may fail, and is known before the call is announced.
         let is_known = persona.spec.keep_raw || persona.spec.merge.is_some();
-        let made = if is_known { self.known_call(task, &step, page).await? } else { Ok(None) };
+        let made = if is_known { self.known_call(task, &step, batch).await? } else { Ok(None) };
         let made = match made {
             Ok(made) => made,
             Err(reason) => {
                 let message = format!("the history of agent `{}` was refused: {reason}", persona.spec.name);
-                self.fail_task(task, "history_refused", &message, page);
+                self.fail_task(task, "history_refused", &message, batch);
                 return Ok(());
             }
         };
@@ -52,20 +52,20 @@ impl Actor {
         let Some((_, view)) = self.view.task(task) else { return Ok(()) };
         let scope = with_step(&view.scope, Some(&step));
         if !view.is_routed {
-            write_routing(page, &scope, &persona);
+            write_routing(batch, &scope, &persona);
         }
-        self.write_catalogue(&persona, &scope, page);
-        let (provider, model) = split(persona.spec.models.get(place));
-        page.push(EventType::ModelRequested, &scope, &ModelRequested { provider, model, input_ref });
+        self.write_catalogue(&persona, &scope, batch);
+        let (provider, model) = split(persona.spec.models.get(model_index));
+        batch.push(EventType::ModelRequested, &scope, &ModelRequested { provider, model, input_ref });
         self.launches.push((EffectKey::Model(task.clone()), Launch::Model(made)));
         Ok(())
     }
 
     /// Tells which tools are at hand, where that may change and is not what was last told.
-    fn write_catalogue(&self, persona: &Persona, scope: &Scope, page: &mut Page) {
+    fn write_catalogue(&self, persona: &ResolvedAgent, scope: &Scope, batch: &mut EventBatch) {
         let Some(catalogue) = persona.catalogue() else { return };
         if riverrun_fold::view::tool_inventory(&self.state) != catalogue.tools {
-            page.push(EventType::ToolCatalogResolved, scope, &catalogue);
+            batch.push(EventType::ToolCatalogResolved, scope, &catalogue);
         }
     }
 
@@ -74,9 +74,9 @@ impl Actor {
         &mut self,
         task: &TaskId,
         step: &StepId,
-        page: &mut Page,
+        batch: &mut EventBatch,
     ) -> Result<Result<Option<Box<ModelCall>>, String>, Stop> {
-        let before = std::mem::replace(page, self.page());
+        let before = std::mem::replace(batch, self.new_batch());
         self.put_blobs().await;
         self.append(before).await?;
         let mut made = self.model_call(task).await;
@@ -100,9 +100,9 @@ impl Actor {
     }
 
     /// Input that came in the meantime takes its place in the conversation now.
-    pub(crate) fn write_steers(&mut self, task: &TaskId, page: &mut Page) {
+    pub(crate) fn write_steers(&mut self, task: &TaskId, batch: &mut EventBatch) {
         if let Some(view) = self.view.task_mut(task) {
-            write_unread(&self.core, view, page);
+            write_unread(&self.shared, view, batch);
         }
     }
 
@@ -121,7 +121,7 @@ impl Actor {
             (Some(dialect), Some(_)) => {
                 let registry = self.registry.clone();
                 let reader = Reader { provider: provider.name(), dialect, registry: &registry };
-                self.said_before(task, &reader).await
+                self.history_before_request(task, &reader).await
             }
             (None, _) | (_, None) => self.history(task, provider.name()).await?,
         };
@@ -155,12 +155,12 @@ impl Actor {
 }
 
 /// Which model answers. Where there is a choice, also what it was made for and from.
-fn write_routing(page: &mut Page, scope: &Scope, persona: &Persona) {
+fn write_routing(batch: &mut EventBatch, scope: &Scope, persona: &ResolvedAgent) {
     let models = &persona.spec.models;
     let has_choice = models.len() > 1;
     if has_choice {
-        page.push(EventType::TaskProfileResolved, scope, &profile(persona));
-        page.push(EventType::RoutingCandidatesResolved, scope, &candidates(models));
+        batch.push(EventType::TaskProfileResolved, scope, &profile(persona));
+        batch.push(EventType::RoutingCandidatesResolved, scope, &candidates(models));
     }
     let (selected_provider, selected_model) = split(models.first());
     let decision = RoutingDecision {
@@ -172,10 +172,10 @@ fn write_routing(page: &mut Page, scope: &Scope, persona: &Persona) {
         ..RoutingDecision::default()
     };
     let kind = if has_choice { EventType::RoutingDecided } else { EventType::RoutingSingleCandidate };
-    page.push(kind, scope, &decision);
+    batch.push(kind, scope, &decision);
 }
 
-fn profile(persona: &Persona) -> TaskProfile {
+fn profile(persona: &ResolvedAgent) -> TaskProfile {
     let mut needs = Vec::new();
     if persona.has_tools() {
         needs.push("tool_use".to_owned());

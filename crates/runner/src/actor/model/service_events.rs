@@ -5,7 +5,7 @@ use riverrun_provider::ModelEvent;
 use serde_json::Value;
 
 use crate::actor::Actor;
-use crate::page::Page;
+use crate::event_batch::EventBatch;
 
 impl Actor {
     /// True if the service's own events of this task's calls are recorded: what the turn's reader may be shown.
@@ -14,22 +14,28 @@ impl Actor {
     }
 
     /// Records an event of the service as it came.
-    pub(crate) fn original(&mut self, task: &TaskId, event: &Value, page: &mut Page) {
+    pub(crate) fn original(&mut self, task: &TaskId, event: &Value, batch: &mut EventBatch) {
         let Some(stream) = self.streams.get_mut(task) else { return };
         let Some((_, view)) = self.view.task(task) else { return };
         stream.records_events = true;
         let known = self.service_streams.entry(task.clone()).or_default();
         for payload in known.record(event) {
-            page.push(EventType::ModelRaw, &view.step_scope(), &payload);
+            batch.push(EventType::ModelRaw, &view.step_scope(), &payload);
         }
     }
 
     /// Writes a text, and how the service's events carried it.
-    pub(crate) fn sent(&mut self, task: &TaskId, text: ModelEvent, events: Vec<SentText>, page: &mut Page) {
+    pub(crate) fn sent(
+        &mut self,
+        task: &TaskId,
+        text: ModelEvent,
+        events: Vec<SentText>,
+        batch: &mut EventBatch,
+    ) {
         if let Some(stream) = self.streams.get_mut(task) {
             stream.carriers = Some(events);
         }
-        self.model_event(task, text, page);
+        self.model_event(task, text, batch);
         if let Some(stream) = self.streams.get_mut(task) {
             stream.carriers = None;
         }

@@ -9,7 +9,7 @@ use riverrun_provider::ItemKind;
 
 /// The longest text that one event tells again, with what it cites. Of a longer one an event tells so much of what it
 /// cites.
-pub(crate) const LONGEST_TOLD: usize = 32 << 10;
+pub(crate) const MAX_REPEATED_TEXT: usize = 32 << 10;
 
 /// An open model call and the items that it began.
 #[derive(Default)]
@@ -106,8 +106,8 @@ pub(crate) struct SummaryPart {
 
 impl SummaryPart {
     /// True if it is complete and short enough for one event.
-    pub fn is_told(&self) -> bool {
-        self.is_whole && self.text.len() <= LONGEST_TOLD
+    pub fn is_reported(&self) -> bool {
+        self.is_whole && self.text.len() <= MAX_REPEATED_TEXT
     }
 }
 
@@ -115,7 +115,7 @@ impl StreamItem {
     /// Takes text of a summary part. Gives the part before it if that is complete and short enough for one event.
     pub fn summary_grows(&mut self, part: u32, delta: &str) -> Option<SummaryPart> {
         if let Some(open) = self.summary.as_mut().filter(|open| open.part == part) {
-            if open.text.len() <= LONGEST_TOLD {
+            if open.text.len() <= MAX_REPEATED_TEXT {
                 open.text.push_str(delta);
             }
             return None;
@@ -123,7 +123,7 @@ impl StreamItem {
         let is_whole = part >= self.summary_parts;
         self.summary_parts = self.summary_parts.max(part.saturating_add(1));
         let ended = self.summary.replace(SummaryPart { part, text: delta.to_owned(), is_whole });
-        ended.filter(|ended| ended.part < part && ended.is_told())
+        ended.filter(|ended| ended.part < part && ended.is_reported())
     }
 
     pub fn next_block(&mut self) -> u32 {
@@ -138,7 +138,7 @@ impl StreamItem {
     }
 
     /// A block that comes as a whole.
-    pub fn told(&self, block_index: u32, block: Block, change: BlockChange) -> ItemUpdated {
+    pub fn updated(&self, block_index: u32, block: Block, change: BlockChange) -> ItemUpdated {
         let (item_id, output_index) = (self.item.clone(), self.output_index);
         ItemUpdated { item_id, output_index, block_index, block, change, partial_index: None }
     }

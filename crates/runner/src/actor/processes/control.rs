@@ -4,9 +4,10 @@ use riverrun_event::{EventType, ProcessInput, Sequence, TaskId};
 use riverrun_tool::Terminate;
 
 use crate::actor::Actor;
-use crate::actor::commands::{Refusal, Reply};
+use crate::actor::commands::Refusal;
 use crate::actor::processes::Held;
-use crate::page::Page;
+use crate::event_batch::EventBatch;
+use crate::mailbox::Reply;
 use crate::{CommandError, ProcessOver, ProcessWrite, RequestKey, Submitted};
 
 impl Actor {
@@ -35,8 +36,8 @@ impl Actor {
             return Err(unavailable("it does not read what it was given; try again later").into());
         }
         let (task, call) = (held.task.clone(), held.call.clone());
-        let mut page = self.page();
-        let told = ProcessInput {
+        let mut batch = self.new_batch();
+        let input_event = ProcessInput {
             size: Some(write.text.len() as u64),
             text: (!write.secret).then(|| write.text.clone()),
             written_by: write.written_by.clone(),
@@ -46,11 +47,11 @@ impl Actor {
         };
         let scope = self.view.task(&task).and_then(|(_, view)| Some(view.call_scope(view.call(&call)?)));
         let scope = scope.ok_or_else(|| CommandError::NoProcess(process.to_owned()))?;
-        page.push_process(EventType::ProcessInput, &scope, process, &told);
+        batch.push_process(EventType::ProcessInput, &scope, process, &input_event);
         if let Some(request) = request {
-            self.remember_process_request(&task, request, &mut page);
+            self.remember_process_request(&task, request, &mut batch);
         }
-        self.append_once(&mut page).await?;
+        self.append_once(&mut batch).await?;
         if let Some(held) = self.processes.held.get_mut(process) {
             held.is_closed |= write.end_of_input;
             let input =
@@ -121,10 +122,15 @@ impl Actor {
         }
     }
 
-    pub(crate) fn remember_process_request(&self, task: &TaskId, request: RequestKey, page: &mut Page) {
+    pub(crate) fn remember_process_request(
+        &self,
+        task: &TaskId,
+        request: RequestKey,
+        batch: &mut EventBatch,
+    ) {
         let Some((turn, view)) = self.view.task(task) else { return };
         // A command on a process is one on its turn, which goes on.
-        let told = Submitted {
+        let submitted = Submitted {
             turn_id: turn.turn.clone(),
             task_id: task.clone(),
             run_id: view.run.clone(),
@@ -132,6 +138,6 @@ impl Actor {
             first: Sequence::ZERO,
             duplicate: false,
         };
-        self.remember_request(Some(request), &told, page);
+        self.remember_request(Some(request), &submitted, batch);
     }
 }

@@ -11,9 +11,9 @@ use serde_json::json;
 use tokio::sync::oneshot;
 
 use crate::actor::Actor;
-use crate::actor::commands::Reply;
 use crate::drive::{Handle, ProcessReport, failed_process};
-use crate::page::Page;
+use crate::event_batch::EventBatch;
+use crate::mailbox::Reply;
 use crate::view::{CallView, TaskView, TurnView};
 use crate::{ProcessOver, RequestKey};
 
@@ -39,19 +39,19 @@ pub(crate) struct Held {
 }
 
 /// What is said once what is being written is durable, and never if it is not written.
-pub(crate) enum Afterwards {
+pub(crate) enum DurableAction {
     /// To a process that may start now.
     Begin(oneshot::Sender<()>),
     /// To who asked for the end of one.
     Over(Reply<ProcessOver>, ProcessOver),
 }
 
-impl Afterwards {
+impl DurableAction {
     /// Who waited may have gone.
-    pub fn say(self) {
+    pub fn run(self) {
         match self {
-            Afterwards::Begin(durable) => drop(durable.send(())),
-            Afterwards::Over(reply, over) => drop(reply.send(Ok(over))),
+            DurableAction::Begin(durable) => drop(durable.send(())),
+            DurableAction::Over(reply, over) => drop(reply.send(Ok(over))),
         }
     }
 }
@@ -63,18 +63,18 @@ impl Actor {
         Some((view.call_scope(known), known.name.clone()))
     }
 
-    pub(crate) fn process_told(
+    pub(crate) fn process_report(
         &mut self,
         task: &TaskId,
         call: &str,
         process: &str,
-        told: ProcessReport,
-        page: &mut Page,
+        report: ProcessReport,
+        batch: &mut EventBatch,
     ) {
         let Some((scope, name)) = self.process_scope(task, call) else { return };
-        match told {
+        match report {
             ProcessReport::Begun { plan, handle, durable } => {
-                page.push_process(EventType::ProcessStarted, &scope, process, &started(name, &plan));
+                batch.push_process(EventType::ProcessStarted, &scope, process, &started(name, &plan));
                 let held = Held {
                     task: task.clone(),
                     call: call.to_owned(),
@@ -85,10 +85,10 @@ impl Actor {
                     waiting: Vec::new(),
                 };
                 self.processes.held.insert(process.to_owned(), held);
-                self.afterwards.push(Afterwards::Begin(durable));
+                self.when_durable.push(DurableAction::Begin(durable));
             }
             ProcessReport::Output(output) => {
-                page.push_process(EventType::ProcessOutput, &scope, process, &output);
+                batch.push_process(EventType::ProcessOutput, &scope, process, &output);
             }
             ProcessReport::Ended(how, ended) => {
                 let kind = match how {
@@ -98,7 +98,7 @@ impl Actor {
                     }
                     HowEnded::Terminated(_) => EventType::ProcessTerminated,
                 };
-                self.process_over(process, kind, &scope, &ended, page);
+                self.process_over(process, kind, &scope, &ended, batch);
             }
         }
     }
@@ -110,14 +110,14 @@ impl Actor {
         kind: EventType,
         scope: &Scope,
         ended: &ProcessEnded,
-        page: &mut Page,
+        batch: &mut EventBatch,
     ) {
         let status = match kind {
             EventType::ProcessCompleted => Status::Completed,
             EventType::ProcessTerminated => Status::Cancelled,
             _ => Status::Failed,
         };
-        page.push_process(kind, scope, process, ended);
+        batch.push_process(kind, scope, process, ended);
         let Some(held) = self.processes.held.get_mut(process) else { return };
         held.is_over = true;
         held.refs = ended.output_refs.clone().unwrap_or_default();
@@ -126,14 +126,14 @@ impl Actor {
         for (request, reply) in waiting {
             if let Some(request) = request.filter(|request| !remembered.contains(&request.id)) {
                 remembered.push(request.id);
-                self.remember_process_request(&task, request, page);
+                self.remember_process_request(&task, request, batch);
             }
             let over = ProcessOver {
                 process_id: process.to_owned(),
                 status: status.as_str().to_owned(),
                 exit_code: ended.exit_code,
             };
-            self.afterwards.push(Afterwards::Over(reply, over));
+            self.when_durable.push(DurableAction::Over(reply, over));
         }
     }
 
@@ -145,9 +145,9 @@ impl Actor {
         call: &str,
         by: &str,
         reason: Option<&str>,
-        page: &mut Page,
+        batch: &mut EventBatch,
     ) -> Option<BlobRef> {
-        self.lost_process(task, call, page);
+        self.lost_process(task, call, batch);
         let of_call = self.processes.held.iter().filter(|(_, held)| held.task == *task && held.call == call);
         let ids: Vec<String> = of_call.map(|(id, _)| id.clone()).collect();
         let (scope, _) = self.process_scope(task, call)?;
@@ -160,7 +160,7 @@ impl Actor {
                     reason: reason.map(ToOwned::to_owned),
                     ..ProcessEnded::default()
                 };
-                self.process_over(&id, EventType::ProcessTerminated, &scope, &ended, page);
+                self.process_over(&id, EventType::ProcessTerminated, &scope, &ended, batch);
             }
             let held = self.processes.held.remove(&id);
             output = output.or(held.and_then(|held| held.refs.into_iter().next()));
@@ -169,7 +169,7 @@ impl Actor {
     }
 
     /// A former owner ran the process of this call; nobody saw its end, and it never counts as done.
-    pub(crate) fn lost_process(&mut self, task: &TaskId, call: &str, page: &mut Page) {
+    pub(crate) fn lost_process(&mut self, task: &TaskId, call: &str, batch: &mut EventBatch) {
         let known = self.view.task(task).and_then(|(_, view)| view.call(call));
         let Some(process) = known.and_then(|known| known.process.clone()) else { return };
         if self.processes.held.contains_key(&process) {
@@ -177,17 +177,18 @@ impl Actor {
         }
         let Some(ended) = self.processes.lost.remove(&process) else { return };
         let Some((scope, _)) = self.process_scope(task, call) else { return };
-        let kept = self.state.processes.find(&process).map_or(0, |process| process.output_bytes);
+        let stored = self.state.processes.find(&process).map_or(0, |process| process.output_bytes);
         let left = match ended {
             Some(0) => "nothing of it was left on this machine".to_owned(),
             Some(count) => format!("{count} processes of it were still there and were ended"),
             None => "whether it still runs is not known".to_owned(),
         };
         let message = format!(
-            "the server stopped while the process ran; {left}; {kept} bytes of its output are kept, what else it wrote is lost"
+            "the server stopped while the process ran; {left}; {stored} bytes of its output are kept, what else it wrote is lost"
         );
-        let told = ProcessEnded { error: Some(failed_process("lost", message)), ..ProcessEnded::default() };
-        page.push_process(EventType::ProcessFailed, &scope, &process, &told);
+        let ended_event =
+            ProcessEnded { error: Some(failed_process("lost", message)), ..ProcessEnded::default() };
+        batch.push_process(EventType::ProcessFailed, &scope, &process, &ended_event);
     }
 
     /// What a former owner left running is ended, where it can be told from what is not ours.

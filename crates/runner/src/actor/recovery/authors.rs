@@ -8,14 +8,18 @@ use serde_json::Value;
 use crate::actor::{Actor, Stop};
 use crate::approve::Rules;
 use crate::copied::{CopiedTurns, CopyReason};
-use crate::core::Core;
-use crate::page::Page;
+use crate::event_batch::EventBatch;
+use crate::shared::RunnerShared;
 use crate::{CommandError, JournalError};
 
 /// The rules that hold in a session.
-pub(crate) async fn load_rules(core: &Core, key: &SessionKey, state: &State) -> Result<Rules, Stop> {
+pub(crate) async fn load_rules(
+    shared: &RunnerShared,
+    key: &SessionKey,
+    state: &State,
+) -> Result<Rules, Stop> {
     for (sequence, rules) in Rules::candidates(state) {
-        if author_at(core, key, sequence).await?.is_some_and(Author::may_decide) {
+        if author_at(shared, key, sequence).await?.is_some_and(Author::may_decide) {
             return Ok(rules);
         }
     }
@@ -24,11 +28,11 @@ pub(crate) async fn load_rules(core: &Core, key: &SessionKey, state: &State) -> 
 
 /// Who wrote an event. None if the log has it no more.
 pub(crate) async fn author_at(
-    core: &Core,
+    shared: &RunnerShared,
     key: &SessionKey,
     sequence: Sequence,
 ) -> Result<Option<Author>, Stop> {
-    let chunks = match core.journal.log().read(key, sequence.previous(), 1).await {
+    let chunks = match shared.journal.log().read(key, sequence.previous(), 1).await {
         Ok(chunks) => chunks,
         Err(Error::Retired { .. }) => return Ok(None),
         Err(error) => return Err(Stop::Unavailable(error.to_string())),
@@ -49,15 +53,15 @@ pub(crate) struct OwnContext {
 }
 
 impl OwnContext {
-    pub async fn load(core: &Core, key: &SessionKey, state: &State) -> Result<Self, Stop> {
+    pub async fn load(shared: &RunnerShared, key: &SessionKey, state: &State) -> Result<Self, Stop> {
         let mut context = Self::default();
         let entries = state.ledger.family("context").map(|family| family.entries.as_slice());
         for entry in entries.unwrap_or_default() {
             let kind = EventType::parse(&entry.kind);
-            let Some(told) = context.told(&kind) else { continue };
-            let author = author_at(core, key, entry.sequence).await?;
+            let Some(value) = context.value_of(&kind) else { continue };
+            let author = author_at(shared, key, entry.sequence).await?;
             if !author.is_some_and(Author::is_producer) {
-                *told = entry.payload.as_ref().and_then(|raw| raw.to().ok()).unwrap_or_default();
+                *value = entry.payload.as_ref().and_then(|raw| raw.to().ok()).unwrap_or_default();
             }
         }
         Ok(context)
@@ -67,12 +71,12 @@ impl OwnContext {
         if event.author.is_producer() {
             return;
         }
-        if let Some(told) = self.told(&event.kind) {
-            *told = event.raw_payload.as_ref().and_then(|raw| raw.to().ok()).unwrap_or_default();
+        if let Some(value) = self.value_of(&event.kind) {
+            *value = event.raw_payload.as_ref().and_then(|raw| raw.to().ok()).unwrap_or_default();
         }
     }
 
-    fn told(&mut self, kind: &EventType) -> Option<&mut Value> {
+    fn value_of(&mut self, kind: &EventType) -> Option<&mut Value> {
         match kind {
             EventType::ContextResolved => Some(&mut self.resolved),
             EventType::ContextCompactionCompleted => Some(&mut self.summary),
@@ -84,7 +88,7 @@ impl OwnContext {
 impl Actor {
     /// Refuses to run a turn of which a producer told first: it is run elsewhere.
     pub(crate) async fn check_hosted(&self, turn: &TurnId, first: Sequence) -> Result<(), CommandError> {
-        let author = author_at(&self.core, &self.key, first).await?;
+        let author = author_at(&self.shared, &self.key, first).await?;
         if !author.is_some_and(Author::is_producer) {
             return Ok(());
         }
@@ -108,16 +112,16 @@ impl Actor {
             .collect();
         let mut left = Vec::new();
         for (turn, first) in open {
-            let author = author_at(&self.core, &self.key, first).await?;
+            let author = author_at(&self.shared, &self.key, first).await?;
             if author.is_some_and(|author| matches!(author, Author::Unknown | Author::Copied)) {
                 left.push((turn, first));
             }
         }
         let Some(first) = left.iter().map(|(_, first)| *first).min() else { return Ok(()) };
-        let mut copy = CopiedTurns::new(self.core.clone(), CopyReason::Unproven);
+        let mut copy = CopiedTurns::new(self.shared.clone(), CopyReason::Unproven);
         let mut after = first.previous();
         while after < self.state.sequence {
-            let chunks = self.core.journal.read(&self.key, after).await.map_err(Stop::of)?;
+            let chunks = self.shared.journal.read(&self.key, after).await.map_err(Stop::of)?;
             let Some(last) = chunks.last().map(|chunk| chunk.last()) else { break };
             for (sequence, bytes) in chunks.iter().flat_map(|chunk| chunk.records_after(after)) {
                 let event = Record::read(bytes).and_then(|record| record.to_event(sequence));
@@ -128,13 +132,13 @@ impl Actor {
             after = last;
         }
         let is_left = |turn: &TurnId| left.iter().any(|(known, _)| known == turn);
-        let mut page = self.page();
-        copy.end_into(&mut page, is_left);
-        self.append_ending(page).await
+        let mut batch = self.new_batch();
+        copy.end_into(&mut batch, is_left);
+        self.append_ending(batch).await
     }
 
-    async fn append_ending(&mut self, mut page: Page) -> Result<(), Stop> {
-        match self.append_once(&mut page).await {
+    async fn append_ending(&mut self, mut batch: EventBatch) -> Result<(), Stop> {
+        match self.append_once(&mut batch).await {
             Ok(_) => Ok(()),
             Err(JournalError::Full) => Ok(()),
             Err(error) => Err(Stop::of(error)),

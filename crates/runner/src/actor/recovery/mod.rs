@@ -19,27 +19,27 @@ use crate::actor::recovery::authors::{OwnContext, load_rules};
 use crate::actor::recovery::retired_turns::{Lost, lost_turns};
 use crate::actor::recovery::spilled_text::whole_event;
 use crate::actor::{Actor, Stop};
-use crate::core::Core;
 use crate::drive::Reported;
+use crate::shared::RunnerShared;
 use crate::view::View;
 
 impl Actor {
     pub(crate) async fn load(
-        core: Arc<Core>,
+        shared: Arc<RunnerShared>,
         key: SessionKey,
         reports: mpsc::Sender<Reported>,
     ) -> Result<Self, Stop> {
-        let incarnation = core.journal.open(&key).await.map_err(Stop::of)?;
-        let state = core.journal.state(&incarnation).await.map_err(Stop::of)?;
-        let lost = lost_turns(&core, &key, &state).await?;
-        let view = load_view(&core, &key, &state, &lost).await?;
-        let rules = load_rules(&core, &key, &state).await?;
-        let context = OwnContext::load(&core, &key, &state).await?;
-        let at_work = core.turns.share(&key.tenant);
-        let is_handing_over = core.is_draining();
+        let incarnation = shared.journal.open(&key).await.map_err(Stop::of)?;
+        let state = shared.journal.state(&incarnation).await.map_err(Stop::of)?;
+        let lost = lost_turns(&shared, &key, &state).await?;
+        let view = load_view(&shared, &key, &state, &lost).await?;
+        let rules = load_rules(&shared, &key, &state).await?;
+        let context = OwnContext::load(&shared, &key, &state).await?;
+        let at_work = shared.turns.share(&key.tenant);
+        let is_handing_over = shared.is_draining();
         let mut actor = Self {
-            registry: core.registry(),
-            core,
+            registry: shared.registry(),
+            shared,
             key,
             incarnation,
             state,
@@ -60,12 +60,12 @@ impl Actor {
             launches: Vec::new(),
             pools: HashMap::default(),
             blobs: Vec::new(),
-            kept: HashMap::default(),
+            hook_texts: HashMap::default(),
             compacted: HashSet::new(),
             sealed: HashMap::default(),
             processes: Processes::default(),
             drafts: HashMap::default(),
-            afterwards: Vec::new(),
+            when_durable: Vec::new(),
             generation: 0,
             reports,
             deadline_at: None,
@@ -76,7 +76,7 @@ impl Actor {
         actor.end_lost(&lost).await?;
         actor.count_output();
         actor.restore().await;
-        actor.fetch_kept().await;
+        actor.load_hook_texts().await;
         actor.sweep_processes().await;
         actor.end_unproven().await?;
         Ok(actor)
@@ -86,23 +86,23 @@ impl Actor {
     /// Takes up what a reload of the configuration brought, unless a turn is open.
     pub(crate) fn refresh_registry(&mut self) {
         if self.view.turns.is_empty() {
-            self.registry = self.core.registry();
+            self.registry = self.shared.registry();
         }
     }
 
     pub(crate) async fn reload(&mut self) -> Result<(), Stop> {
         self.unfolded.clear();
-        self.state = self.core.journal.state(&self.incarnation).await.map_err(Stop::of)?;
-        self.view = load_view(&self.core, &self.key, &self.state, &Lost::default()).await?;
-        self.rules = load_rules(&self.core, &self.key, &self.state).await?;
-        self.context = OwnContext::load(&self.core, &self.key, &self.state).await?;
+        self.state = self.shared.journal.state(&self.incarnation).await.map_err(Stop::of)?;
+        self.view = load_view(&self.shared, &self.key, &self.state, &Lost::default()).await?;
+        self.rules = load_rules(&self.shared, &self.key, &self.state).await?;
+        self.context = OwnContext::load(&self.shared, &self.key, &self.state).await?;
         self.streams.clear();
         self.service_streams.clear();
         self.pools.clear();
         self.drafts.clear();
         self.count_output();
         self.restore().await;
-        self.fetch_kept().await;
+        self.load_hook_texts().await;
         self.sweep_processes().await;
         Ok(())
     }
@@ -120,7 +120,12 @@ impl Actor {
 }
 
 /// Reads the events of the turns that are open, as far as the state goes.
-async fn load_view(core: &Core, key: &SessionKey, state: &State, lost: &Lost) -> Result<View, Stop> {
+async fn load_view(
+    shared: &RunnerShared,
+    key: &SessionKey,
+    state: &State,
+    lost: &Lost,
+) -> Result<View, Stop> {
     let mut view = View::default();
     // Those that wait too: by their events it is known who put them into the queue.
     let open = state.turns.iter().filter(|turn| !turn.status.is_terminal());
@@ -128,7 +133,7 @@ async fn load_view(core: &Core, key: &SessionKey, state: &State, lost: &Lost) ->
     let Some(first) = open.map(|turn| turn.first_sequence).min() else { return Ok(view) };
     let mut after = first.max(lost.first_available).previous();
     while after < state.sequence {
-        let chunks = core.journal.read(key, after).await.map_err(Stop::of)?;
+        let chunks = shared.journal.read(key, after).await.map_err(Stop::of)?;
         let Some(last) = chunks.last().map(|chunk| chunk.last()) else { break };
         for chunk in &chunks {
             for (sequence, record) in chunk.records_after(after) {
@@ -138,8 +143,8 @@ async fn load_view(core: &Core, key: &SessionKey, state: &State, lost: &Lost) ->
                 let broken = || Stop::Broken(format!("event {sequence} cannot be read"));
                 let event = Record::read(record).and_then(|record| record.to_event(sequence));
                 let mut event = event.map_err(|_| broken())?;
-                if is_kept(&event.kind) {
-                    event = whole_event(core, key, record, sequence).await.ok_or_else(broken)?;
+                if may_be_spilled(&event.kind) {
+                    event = whole_event(shared, key, record, sequence).await.ok_or_else(broken)?;
                 }
                 view.apply(&event);
                 tokio::task::consume_budget().await;
@@ -151,6 +156,6 @@ async fn load_view(core: &Core, key: &SessionKey, state: &State, lost: &Lost) ->
 }
 
 /// True for events whose texts the view keeps for the model or for a tool.
-fn is_kept(kind: &EventType) -> bool {
+fn may_be_spilled(kind: &EventType) -> bool {
     matches!(kind, EventType::InputSteered | EventType::SubagentInput | EventType::ActionResolved)
 }

@@ -11,9 +11,9 @@ use riverrun_fold::{State, Task, Turn};
 use riverrun_log::{Progress, SessionKey, TurnFact, Urgency};
 
 use crate::actor::{Actor, Stop};
-use crate::core::Core;
 use crate::ending::incomplete;
-use crate::page::{Page, turn_scope};
+use crate::event_batch::{EventBatch, turn_scope};
+use crate::shared::RunnerShared;
 
 const CODE: &str = "events_retired";
 const MESSAGE: &str = "the first events of this turn were deleted while it was open, so it cannot go on; \
@@ -32,9 +32,9 @@ pub(crate) struct Lost {
 }
 
 /// The hosted turns of a session whose beginnings are not in the log any more.
-pub(crate) async fn lost_turns(core: &Core, key: &SessionKey, state: &State) -> Result<Lost, Stop> {
+pub(crate) async fn lost_turns(shared: &RunnerShared, key: &SessionKey, state: &State) -> Result<Lost, Stop> {
     let unavailable = |error: riverrun_log::Error| Stop::Unavailable(error.to_string());
-    let log = core.journal.log();
+    let log = shared.journal.log();
     let head = log.head(key).await.map_err(unavailable)?.ok_or(Stop::NoSession)?;
     let first_available = head.first_available;
     if first_available.previous() == Sequence::ZERO {
@@ -66,31 +66,31 @@ impl Actor {
         if lost.turns.is_empty() && lost.forgotten.is_empty() {
             return Ok(());
         }
-        let mut page = self.page();
-        page.urgency = Urgency::Reserved;
+        let mut batch = self.new_batch();
+        batch.urgency = Urgency::Reserved;
         for turn in self.state.turns.iter().filter(|turn| lost.turns.contains(&turn.turn_id)) {
             tracing::warn!(
                 session = self.key.session.as_str(),
                 turn = turn.turn_id.as_str(),
                 "an open turn ends: its first events are gone from the log"
             );
-            write_end(&self.state, turn, &lost.turns, &mut page);
+            write_end(&self.state, turn, &lost.turns, &mut batch);
         }
         for fact in &lost.forgotten {
             let (thread_id, turn_id) = (Some(fact.thread.clone()), Some(fact.turn.clone()));
             let scope = Scope { thread_id, turn_id, ..Scope::default() };
-            page.push(EventType::TurnFailed, &scope, &TurnFailed { error: error(), usage: None });
+            batch.push(EventType::TurnFailed, &scope, &TurnFailed { error: error(), usage: None });
         }
-        write_incident(&self.state, lost, &mut page);
-        self.append_once(&mut page).await.map(drop).map_err(Stop::of)
+        write_incident(&self.state, lost, &mut batch);
+        self.append_once(&mut batch).await.map(drop).map_err(Stop::of)
     }
 }
 
-fn write_end(state: &State, turn: &Turn, lost: &[TurnId], page: &mut Page) {
+fn write_end(state: &State, turn: &Turn, lost: &[TurnId], batch: &mut EventBatch) {
     let (Some(root), Some(run)) = (&turn.task_id, &turn.run_id) else { return };
     let scope = turn_scope(&turn.thread_id, &turn.turn_id, root, run);
     if state.queue.iter().any(|entry| entry.turn_id == turn.turn_id.as_str()) {
-        page.push(EventType::QueueChanged, &scope, &queue_without(state, lost));
+        batch.push(EventType::QueueChanged, &scope, &queue_without(state, lost));
     }
     let is_open = |task: &&Task| task.turn_id.as_ref() == Some(&turn.turn_id) && !task.status.is_terminal();
     // Children stand behind their parents.
@@ -104,33 +104,33 @@ fn write_end(state: &State, turn: &Turn, lost: &[TurnId], page: &mut Page) {
         for open in task.open.iter() {
             let Some(item) = task.output.get(open.position).and_then(incomplete) else { continue };
             let output_index = u32::try_from(open.position).unwrap_or(u32::MAX);
-            page.push(EventType::ItemCompleted, &scope, &ItemCompleted { item, output_index });
+            batch.push(EventType::ItemCompleted, &scope, &ItemCompleted { item, output_index });
         }
         if task.attempts.iter().any(|attempt| !attempt.status.is_terminal()) {
             let attempt = TaskAttempt { error: Some(error()), ..TaskAttempt::default() };
-            page.push(EventType::TaskAttemptFailed, &scope, &attempt);
+            batch.push(EventType::TaskAttemptFailed, &scope, &attempt);
         }
         let lost = TaskChange { reason: Some(MESSAGE.to_owned()), ..TaskChange::default() };
-        page.push(EventType::TaskLost, &scope, &lost);
+        batch.push(EventType::TaskLost, &scope, &lost);
         if task.task_id != *root {
             let scope = Scope { subagent_id: Some(task.task_id.to_string()), ..scope.clone() };
             let failed = SubagentFailed { error: Some(error()), ..SubagentFailed::default() };
-            page.push(EventType::SubagentFailed, &scope, &failed);
+            batch.push(EventType::SubagentFailed, &scope, &failed);
         }
     }
     let usage = Some(turn.usage.clone());
-    page.push(EventType::TurnFailed, &scope, &TurnFailed { error: error(), usage });
+    batch.push(EventType::TurnFailed, &scope, &TurnFailed { error: error(), usage });
 }
 
 /// What is left of the session's history, and that it is not all of it.
-fn write_incident(state: &State, lost: &Lost, page: &mut Page) {
+fn write_incident(state: &State, lost: &Lost, batch: &mut EventBatch) {
     let notice = RuntimeNotice {
         code: Some(CODE.to_owned()),
         message: Some(MESSAGE.to_owned()),
         retryable: Some(false),
         ..RuntimeNotice::default()
     };
-    page.push(EventType::RuntimeError, &Scope::default(), &notice);
+    batch.push(EventType::RuntimeError, &Scope::default(), &notice);
     let rebuilt = HistoryReconstructed {
         layers: Some(vec!["session_snapshot".to_owned(), "event_log".to_owned()]),
         sequence: Some(state.sequence.get()),
@@ -138,7 +138,7 @@ fn write_incident(state: &State, lost: &Lost, page: &mut Page) {
         gaps: Some(vec![format!("the events before {}", lost.first_available)]),
         reason: Some(CODE.to_owned()),
     };
-    page.push(EventType::HistoryReconstructed, &Scope::default(), &rebuilt);
+    batch.push(EventType::HistoryReconstructed, &Scope::default(), &rebuilt);
 }
 
 fn queue_without(state: &State, lost: &[TurnId]) -> QueueChanged {

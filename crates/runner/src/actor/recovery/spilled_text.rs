@@ -9,7 +9,7 @@ use riverrun_log::{BlobRef, SessionKey};
 use serde_json::Value;
 
 use crate::actor::Actor;
-use crate::core::Core;
+use crate::shared::RunnerShared;
 
 impl Actor {
     /// Gives the turns of the state their texts back.
@@ -53,7 +53,7 @@ impl Actor {
         let mut state = State::new(self.key.session.clone());
         let mut after = first.previous();
         while after < self.state.sequence {
-            let chunks = self.core.journal.read(&self.key, after).await.ok()?;
+            let chunks = self.shared.journal.read(&self.key, after).await.ok()?;
             let last = chunks.last()?.last();
             for (sequence, bytes) in chunks.iter().flat_map(|chunk| chunk.records_after(after)) {
                 if sequence <= self.state.sequence {
@@ -69,13 +69,13 @@ impl Actor {
 
     /// The event as it was before texts were taken out of it.
     pub(crate) async fn whole_event(&self, bytes: &[u8], sequence: Sequence) -> Option<Event> {
-        whole_event(&self.core, &self.key, bytes, sequence).await
+        whole_event(&self.shared, &self.key, bytes, sequence).await
     }
 }
 
 /// The event as it was before texts were taken out of it. None if it cannot be read.
 pub(crate) async fn whole_event(
-    core: &Core,
+    shared: &RunnerShared,
     key: &SessionKey,
     bytes: &[u8],
     sequence: Sequence,
@@ -93,10 +93,10 @@ pub(crate) async fn whole_event(
             continue;
         };
         let Some(reference) = BlobRef::parse(name) else { continue };
-        let blob = core.journal.log().blob(&key.tenant, &reference).await.ok().flatten();
+        let blob = shared.journal.log().blob(&key.tenant, &reference).await.ok().flatten();
         let text = blob.and_then(|blob| String::from_utf8(blob.bytes.to_vec()).ok());
         match (text, event.pointer_mut(path)) {
-            (Some(text), Some(place)) => *place = Value::String(text),
+            (Some(text), Some(member)) => *member = Value::String(text),
             (None, _) | (_, None) => {
                 tracing::warn!(session = key.session.as_str(), name, "a text is not in the blob store");
             }

@@ -15,9 +15,9 @@ use crate::actor::tools::result::Outcome;
 use crate::actor::turn::end::subagent;
 use crate::actor::turn::open_work::Ending;
 use crate::actor::turn::start::write_attempt;
-use crate::page::Page;
-use crate::persona::Tooling;
+use crate::event_batch::EventBatch;
 use crate::reference::Pool;
+use crate::resolved_agent::Tooling;
 
 impl Actor {
     #[allow(clippy::too_many_arguments, reason = "the parts of one call, taken apart by its only caller")]
@@ -30,19 +30,19 @@ impl Actor {
         tooling: &Tooling<'_>,
         value: &Value,
         source: &str,
-        page: &mut Page,
+        batch: &mut EventBatch,
     ) {
         if !self.registry.agents.contains_key(agent) {
             let message = format!("There is no agent `{agent}`.");
-            return self.refuse_call(task, call, ToolErrorKind::LimitPassed, &message, page);
+            return self.refuse_call(task, call, ToolErrorKind::LimitPassed, &message, batch);
         }
-        if let Some(crowd) = self.too_many(task, page) {
+        if let Some(crowd) = self.too_many(task, batch) {
             let message = crowd.for_model();
-            return self.refuse_call(task, call, ToolErrorKind::LimitPassed, &message, page);
+            return self.refuse_call(task, call, ToolErrorKind::LimitPassed, &message, batch);
         }
         let Ok(child) = TaskId::new(call) else { return };
         let input = value["input"].as_str().map_or_else(|| value.to_string(), ToOwned::to_owned);
-        let run = RunId::from_bytes(self.core.fresh());
+        let run = RunId::from_bytes(self.shared.fresh());
         let Some((_, view)) = self.view.task(task) else { return };
         let Some(known) = view.call(call) else { return };
         let scope = view.call_scope(known);
@@ -56,29 +56,29 @@ impl Actor {
             depth: Some(view.depth + 1),
             ..view.scope.clone()
         };
-        self.write_started(task, call, tooling, value, source, page);
+        self.write_started(task, call, tooling, value, source, batch);
         // The child's items are shown inside this result, so it stands before the child's first event.
-        self.open_result(task, call, page);
+        self.open_result(task, call, batch);
         let delegated = TaskDelegated { to_task_id: call.to_owned(), agent: Some(agent.to_owned()) };
-        page.push(EventType::TaskDelegated, &scope, &delegated);
-        write_child(page, &child_scope, &child, agent, &input);
+        batch.push(EventType::TaskDelegated, &scope, &delegated);
+        write_child(batch, &child_scope, &child, agent, &input);
     }
 
     /// Why no more sub-agents may come.
-    pub(crate) fn too_many(&self, task: &TaskId, page: &Page) -> Option<Crowd> {
+    pub(crate) fn too_many(&self, task: &TaskId, batch: &EventBatch) -> Option<Crowd> {
         let (turn, view) = self.view.task(task)?;
         let limits = self.persona(&turn.root)?.spec.limits.clone();
         if view.depth >= limits.depth {
             return Some(Crowd::Depth(limits.depth));
         }
         let coming =
-            page.events.iter().filter(|event| event.draft.kind == EventType::SubagentSpawned).count();
+            batch.events.iter().filter(|event| event.draft.kind == EventType::SubagentSpawned).count();
         let there = turn.tasks.iter().filter(|task| task.parent.is_some()).count() + coming;
         (there >= limits.children as usize).then_some(Crowd::Children(limits.children))
     }
 
     /// The child has ended: the parent's model reads its message and what it cites, or why there is none.
-    pub(crate) fn collect(&mut self, task: &TaskId, call: &str, page: &mut Page) {
+    pub(crate) fn collect(&mut self, task: &TaskId, call: &str, batch: &mut EventBatch) {
         let Ok(child) = TaskId::new(call) else { return };
         let Some(status) = self.view.task(&child).and_then(|(_, child)| child.ended) else { return };
         let Some((_, view)) = self.view.task(task) else { return };
@@ -88,7 +88,7 @@ impl Actor {
         let cut = self.view.task(&child).and_then(|(_, child)| cut_note(&child.agent, child.cut_short()?));
         if let Some(message) = message {
             let of_child = self.pools.remove(&child).unwrap_or_else(|| self.restored(&child));
-            let keep = self.kept_sources(task);
+            let keep = self.source_policy(task);
             let adopted = self.pool(task).adopt(&of_child, &message, keep);
             // A user who reads `[^2]` here finds what it cites among the child's items, as its `[^1]`.
             let references = RawJson::of(&adopted.numbers).ok().filter(|_| !adopted.numbers.is_empty());
@@ -96,21 +96,21 @@ impl Actor {
                 (if cut.is_some() { "incomplete" } else { "completed" }, adopted.content);
             content.extend(cut.map(Part::plain));
             let outcome = Outcome { status, content, blocks: None, is_error: false, references };
-            self.write_result(task, call, &outcome, page);
+            self.write_result(task, call, &outcome, batch);
             let (tool_name, status) = (Some(name), Some(status.to_owned()));
-            return page.push(
+            return batch.push(
                 EventType::ToolResult,
                 &scope,
                 &ToolResult { tool_name, status, ..ToolResult::default() },
             );
         }
         let text = self.without_message(&child, status, &name);
-        self.write_result(task, call, &Outcome::error("incomplete", vec![Part::plain(text.clone())]), page);
+        self.write_result(task, call, &Outcome::error("incomplete", vec![Part::plain(text.clone())]), batch);
         if status == Status::Cancelled {
             let cancelled = ToolCancelled { tool_name: Some(name), reason: Some("closed".to_owned()) };
-            return page.push(EventType::ToolCancelled, &scope, &cancelled);
+            return batch.push(EventType::ToolCancelled, &scope, &cancelled);
         }
-        page.push(EventType::ToolFailed, &scope, &self.failure(task, name, ToolErrorKind::Failed, &text));
+        batch.push(EventType::ToolFailed, &scope, &self.failure(task, name, ToolErrorKind::Failed, &text));
     }
 
     /// What a parent's model reads of a child that said nothing.
@@ -135,37 +135,37 @@ impl Actor {
     }
 
     /// Whoever reads the parent is told that the child waits, or goes on.
-    pub(crate) fn tell_status(&mut self, child: &TaskId, page: &mut Page) {
+    pub(crate) fn write_child_status(&mut self, child: &TaskId, batch: &mut EventBatch) {
         let Some((_, view)) = self.view.task(child) else { return };
         let Some(known) = self.state.tasks.iter().find(|known| known.task_id == *child) else { return };
-        let told = SubagentStatus {
+        let status = SubagentStatus {
             status: Some(known.status.as_str().to_owned()),
             reason: known.status_reason.clone(),
             ..SubagentStatus::default()
         };
-        page.push(EventType::SubagentStatus, &subagent(&view.scope, child), &told);
+        batch.push(EventType::SubagentStatus, &subagent(&view.scope, child), &status);
     }
 
     /// Somebody closed the sub-agent; its parent goes on.
-    pub(crate) fn close_child(&mut self, task: &TaskId, page: &mut Page) {
+    pub(crate) fn close_child(&mut self, task: &TaskId, batch: &mut EventBatch) {
         let reason = self
             .view
             .task(task)
             .and_then(|(_, view)| view.is_closing.clone())
             .filter(|reason| !reason.is_empty());
-        self.close_work(task, &Ending::cancelled(reason.as_deref()), page);
+        self.close_work(task, &Ending::cancelled(reason.as_deref()), batch);
         let Some((_, view)) = self.view.task(task) else { return };
-        page.push(
+        batch.push(
             EventType::TaskCancelled,
             &view.scope,
             &TaskChange { reason: reason.clone(), ..TaskChange::default() },
         );
         let closed = riverrun_event::SubagentClosed { reason };
-        page.push(EventType::SubagentClosed, &subagent(&view.scope, task), &closed);
+        batch.push(EventType::SubagentClosed, &subagent(&view.scope, task), &closed);
     }
 
     /// Another agent goes on with the same conversation.
-    pub(crate) fn hand_off(&mut self, task: &TaskId, call: &str, to: &str, page: &mut Page) {
+    pub(crate) fn hand_off(&mut self, task: &TaskId, call: &str, to: &str, batch: &mut EventBatch) {
         let Some((_, view)) = self.view.task(task) else { return };
         let Some(known) = view.call(call) else { return };
         let (scope, name, item, from) =
@@ -174,17 +174,17 @@ impl Actor {
             let message = format!(
                 "The conversation was not handed to `{to}`: another handoff came first, or there is no such agent."
             );
-            return self.refuse_call(task, call, ToolErrorKind::Denied, &message, page);
+            return self.refuse_call(task, call, ToolErrorKind::Denied, &message, batch);
         }
         let requested = HandoffRequested { to: to.to_owned(), item_id: Some(item) };
-        page.push(EventType::HandoffRequested, &scope, &requested);
+        batch.push(EventType::HandoffRequested, &scope, &requested);
         let content = vec![Part::plain(format!("The conversation was handed to {to}."))];
         let outcome =
             Outcome { status: "completed", content, blocks: None, is_error: false, references: None };
-        self.write_result(task, call, &outcome, page);
+        self.write_result(task, call, &outcome, batch);
         let (tool_name, status) = (Some(name), Some("completed".to_owned()));
-        page.push(EventType::ToolResult, &scope, &ToolResult { tool_name, status, ..ToolResult::default() });
-        self.take_over_by(task, call, to, from, &scope, page);
+        batch.push(EventType::ToolResult, &scope, &ToolResult { tool_name, status, ..ToolResult::default() });
+        self.take_over_by(task, call, to, from, &scope, batch);
     }
 
     /// The item that shows the handoff, and who has the conversation from now on.
@@ -195,9 +195,9 @@ impl Actor {
         to: &str,
         from: String,
         scope: &Scope,
-        page: &mut Page,
+        batch: &mut EventBatch,
     ) {
-        let id = ItemId::from_bytes(self.core.fresh()).to_string();
+        let id = ItemId::from_bytes(self.shared.fresh()).to_string();
         let Some(view) = self.view.task_mut(task) else { return };
         view.handoffs.extend(view.step.clone());
         let output_index = view.take_index();
@@ -207,16 +207,16 @@ impl Actor {
             from: Some(from.clone()),
             call_id: Some(call.to_owned()),
         };
-        page.push(EventType::ItemStarted, scope, &ItemStarted { item: Item::Handoff(item), output_index });
+        batch.push(EventType::ItemStarted, scope, &ItemStarted { item: Item::Handoff(item), output_index });
         let item = ItemPatch::Handoff(HandoffPatch { id, ..HandoffPatch::default() });
-        page.push(EventType::ItemCompleted, scope, &ItemCompleted { item, output_index });
+        batch.push(EventType::ItemCompleted, scope, &ItemCompleted { item, output_index });
         let task_scope = view.scope.clone();
-        page.push(
+        batch.push(
             EventType::AgentChanged,
             &task_scope,
             &AgentChanged { agent: to.to_owned(), from: Some(from.clone()) },
         );
-        page.push(
+        batch.push(
             EventType::HandoffCompleted,
             &task_scope,
             &HandoffCompleted { to: to.to_owned(), from: Some(from) },
@@ -235,7 +235,7 @@ pub(crate) fn cut_note(agent: &str, stop: &str) -> Option<String> {
     Some(format!("\n[The answer of {agent} is incomplete: {why}.]"))
 }
 
-pub(crate) fn write_child(page: &mut Page, scope: &Scope, child: &TaskId, agent: &str, input: &str) {
+pub(crate) fn write_child(batch: &mut EventBatch, scope: &Scope, child: &TaskId, agent: &str, input: &str) {
     let info = TaskInfo {
         objective: Some(input.to_owned()),
         agent: Some(agent.to_owned()),
@@ -243,7 +243,7 @@ pub(crate) fn write_child(page: &mut Page, scope: &Scope, child: &TaskId, agent:
         parent_tool_call_id: scope.parent_tool_call_id.as_ref().map(ToString::to_string),
         ..TaskInfo::default()
     };
-    page.push(EventType::TaskCreated, scope, &info);
+    batch.push(EventType::TaskCreated, scope, &info);
     let spawned = SubagentSpawned {
         agent: Some(agent.to_owned()),
         objective: Some(input.to_owned()),
@@ -251,7 +251,7 @@ pub(crate) fn write_child(page: &mut Page, scope: &Scope, child: &TaskId, agent:
         status: Some("running".to_owned()),
         ..SubagentSpawned::default()
     };
-    page.push(EventType::SubagentSpawned, &subagent(scope, child), &spawned);
-    write_attempt(page, scope, 1);
-    page.push(EventType::TaskStarted, scope, &TaskChange::default());
+    batch.push(EventType::SubagentSpawned, &subagent(scope, child), &spawned);
+    write_attempt(batch, scope, 1);
+    batch.push(EventType::TaskStarted, scope, &TaskChange::default());
 }

@@ -10,7 +10,7 @@ use crate::actor::Actor;
 use crate::actor::commands::Refusal;
 use crate::actor::subagents::called::{cut_note, write_child};
 use crate::actor::turn::end::subagent;
-use crate::page::Page;
+use crate::event_batch::EventBatch;
 use crate::reference::{Keep, Pool};
 use crate::{CommandError, RequestKey, Spawn, Submitted};
 
@@ -56,32 +56,32 @@ impl Actor {
         if let Some(first) = self.done_before(request).await? {
             return Ok(first);
         }
-        if self.core.is_draining() {
+        if self.shared.is_draining() {
             return Err(CommandError::Draining.into());
         }
-        let mut page = self.page();
-        let mut told = self.write_spawn(&spawn, &mut page)?;
-        self.remember_request(request, &told, &mut page);
-        if let Some(landed) = self.append_once(&mut page).await? {
-            told.first = landed.first;
+        let mut batch = self.new_batch();
+        let mut submitted = self.write_spawn(&spawn, &mut batch)?;
+        self.remember_request(request, &submitted, &mut batch);
+        if let Some(appended) = self.append_once(&mut batch).await? {
+            submitted.first = appended.first;
         }
-        Ok(told)
+        Ok(submitted)
     }
 
-    fn write_spawn(&self, spawn: &Spawn, page: &mut Page) -> Result<Submitted, CommandError> {
+    fn write_spawn(&self, spawn: &Spawn, batch: &mut EventBatch) -> Result<Submitted, CommandError> {
         let registry = &self.registry;
         if !registry.agents.contains_key(&spawn.agent) {
             let known: Vec<&str> = registry.agents.keys().map(String::as_str).collect();
             return Err(CommandError::UnknownAgent { name: spawn.agent.clone(), known: known.join(", ") });
         }
         self.check_parent(&spawn.parent)?;
-        if let Some(crowd) = self.too_many(&spawn.parent, page) {
+        if let Some(crowd) = self.too_many(&spawn.parent, batch) {
             return Err(crowd.for_caller());
         }
         let absent = || CommandError::NoTask(spawn.parent.to_string());
         let (turn, view) = self.view.task(&spawn.parent).ok_or_else(absent)?;
-        let child = TaskId::from_bytes(self.core.fresh());
-        let run = RunId::from_bytes(self.core.fresh());
+        let child = TaskId::from_bytes(self.shared.fresh());
+        let run = RunId::from_bytes(self.shared.fresh());
         let scope = Scope {
             task_id: Some(child.clone()),
             run_id: Some(run.clone()),
@@ -91,8 +91,8 @@ impl Actor {
             ..view.scope.clone()
         };
         let delegated = TaskDelegated { to_task_id: child.to_string(), agent: Some(spawn.agent.clone()) };
-        page.push(EventType::TaskDelegated, &view.scope, &delegated);
-        write_child(page, &scope, &child, &spawn.agent, &spawn.input);
+        batch.push(EventType::TaskDelegated, &view.scope, &delegated);
+        write_child(batch, &scope, &child, &spawn.agent, &spawn.input);
         let (status, first) = (SPAWNED.to_owned(), Sequence::ZERO);
         Ok(Submitted {
             turn_id: turn.turn.clone(),
@@ -132,7 +132,7 @@ impl Actor {
     }
 
     /// The parent's model reads it with its next step, behind everything that is there.
-    pub(crate) fn tell_parent(&mut self, child: &TaskId, page: &mut Page) {
+    pub(crate) fn inform_parent(&mut self, child: &TaskId, batch: &mut EventBatch) {
         let Some((_, view)) = self.view.task(child) else { return };
         let (Some(status), Some(parent)) = (view.ended, view.parent.clone()) else { return };
         let agent = view.agent.clone();
@@ -144,7 +144,7 @@ impl Actor {
                 let opening =
                     format!("The sub-agent {agent} ({child}), which was started beside you, answered:");
                 let mut parts = vec![Part::plain(opening)];
-                parts.extend(uncited(&of_child, &message, self.kept_sources(&parent)));
+                parts.extend(uncited(&of_child, &message, self.source_policy(&parent)));
                 parts.extend(cut.map(Part::plain));
                 Input::Parts(parts)
             }
@@ -154,7 +154,7 @@ impl Actor {
             }
         };
         let Some((_, view)) = self.view.task(&parent) else { return };
-        page.push(
+        batch.push(
             EventType::InputSteered,
             &subagent(&view.scope, child),
             &InputSteered { input, source: Some("subagent".to_owned()) },
@@ -170,12 +170,13 @@ fn uncited(pool: &Pool, message: &[Part], keep: Keep) -> Vec<Part> {
     }
     let mut parts = scratch.adopt(&Pool::default(), message, Keep::Cited);
     let mut out = std::mem::take(&mut parts.content);
-    let mut told = parts.unknown;
+    let mut numbers = parts.unknown;
     if keep == Keep::All {
-        let rest: Vec<u64> = pool.groups().map(|(number, _)| number).filter(|n| !told.contains(n)).collect();
-        told.extend(rest);
+        let remaining: Vec<u64> =
+            pool.groups().map(|(number, _)| number).filter(|n| !numbers.contains(n)).collect();
+        numbers.extend(remaining);
     }
-    for number in told {
+    for number in numbers {
         let Some(group) = pool.group(number) else { continue };
         out.push(Part::plain(format!("[{number}]:")));
         out.extend(group.unnumbered().content);

@@ -12,8 +12,8 @@ use crate::actor::append::blobs::JSON;
 use crate::actor::hooks::INLINE;
 use crate::agent::Approval;
 use crate::approve::identity;
-use crate::page::Page;
-use crate::persona::Tooling;
+use crate::event_batch::EventBatch;
+use crate::resolved_agent::Tooling;
 use crate::safe_args::safe_args;
 use crate::view::CallView;
 
@@ -38,7 +38,7 @@ impl Actor {
         tooling: &Tooling<'_>,
         arguments: &Value,
         source: &str,
-        page: &mut Page,
+        batch: &mut EventBatch,
     ) {
         let Some((_, view)) = self.view.task(task) else { return };
         let Some(known) = view.call(call) else { return };
@@ -56,7 +56,7 @@ impl Actor {
             started.metadata = metadata(&text, JSON);
             started.input_ref = started.input_ref.or_else(|| self.keep(text.into_bytes(), JSON));
         }
-        page.push(riverrun_event::EventType::ToolStarted, &scope, &started);
+        batch.push(riverrun_event::EventType::ToolStarted, &scope, &started);
     }
 
     /// Why a call may run.
@@ -249,11 +249,11 @@ mod tests {
 
     #[test]
     fn metadata_says_what_is_referred_to() {
-        let told: Value = metadata("a [secret] b", TEXT).unwrap().to().unwrap();
+        let value: Value = metadata("a [secret] b", TEXT).unwrap().to().unwrap();
         assert_eq!(
-            (&told["size"], &told["redacted"], &told["truncated"]),
+            (&value["size"], &value["redacted"], &value["truncated"]),
             (&json!(12), &json!(true), &json!(false))
         );
-        assert!(told["digest"].as_str().unwrap().starts_with("sha256:"));
+        assert!(value["digest"].as_str().unwrap().starts_with("sha256:"));
     }
 }

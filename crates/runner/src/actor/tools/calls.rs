@@ -15,10 +15,10 @@ use crate::actor::tools::result::Outcome;
 use crate::agent::{Approval, ToolUse};
 use crate::approve::{Verdict, digest};
 use crate::drive::{EffectKey, Launch, ToolRun};
+use crate::event_batch::EventBatch;
 use crate::hook::HookPoint;
-use crate::page::Page;
-use crate::persona::{Persona, Tooling};
 use crate::plan::is_excess;
+use crate::resolved_agent::{ResolvedAgent, Tooling};
 use crate::view::{CallView, TaskView, answers};
 
 /// Stands for arguments that are not in the store, and is no JSON: such a call never runs.
@@ -39,7 +39,7 @@ impl Actor {
         there.and_then(arguments).or_else(|| known.output.iter().rev().find_map(arguments))
     }
 
-    fn call_parts(&self, task: &TaskId, call: &str) -> Option<(Persona, Scope, String, String)> {
+    fn call_parts(&self, task: &TaskId, call: &str) -> Option<(ResolvedAgent, Scope, String, String)> {
         let (_, view) = self.view.task(task)?;
         let known = view.call(call)?;
         let arguments = self.effective_arguments(task, call).unwrap_or_else(|| LOST_INPUT.to_owned());
@@ -47,15 +47,15 @@ impl Actor {
     }
 
     /// Decides what becomes of a call that the model just wrote.
-    pub(crate) fn judge(&mut self, task: &TaskId, call: &str, page: &mut Page) {
+    pub(crate) fn judge(&mut self, task: &TaskId, call: &str, batch: &mut EventBatch) {
         let Some((persona, scope, name, arguments)) = self.call_parts(task, call) else { return };
         if let Some(message) = self.excess(task, call, &persona) {
-            return self.refuse_call(task, call, ToolErrorKind::Denied, &message, page);
+            return self.refuse_call(task, call, ToolErrorKind::Denied, &message, batch);
         }
         let Some(tooling) = persona.tooling(&name) else {
             if let Some(problem) = persona.away(&name) {
                 let message = format!("`{name}` is not there now: {problem}");
-                return self.refuse_call(task, call, ToolErrorKind::Unavailable, &message, page);
+                return self.refuse_call(task, call, ToolErrorKind::Unavailable, &message, batch);
             }
             let known: Vec<String> =
                 persona.tools(&self.registry).into_iter().map(|tool| tool.name).collect();
@@ -63,33 +63,33 @@ impl Actor {
                 true => format!("There is no tool `{name}`. This agent has no tools."),
                 false => format!("There is no tool `{name}`. There are: {}.", known.join(", ")),
             };
-            return self.refuse_call(task, call, ToolErrorKind::UnknownTool, &message, page);
+            return self.refuse_call(task, call, ToolErrorKind::UnknownTool, &message, batch);
         };
         let value = match read(&name, &arguments) {
             Ok(value) => value,
             Err(message) => {
-                return self.refuse_call(task, call, ToolErrorKind::BadArguments, &message, page);
+                return self.refuse_call(task, call, ToolErrorKind::BadArguments, &message, batch);
             }
         };
         if self.must_vet(task, call, &persona, &tooling, &value) {
             return self.vet(task, call, &persona, name.clone(), value);
         }
         match &tooling {
-            Tooling::Client { schema, .. } => self.judge_client(task, call, &name, schema, &value, page),
+            Tooling::Client { schema, .. } => self.judge_client(task, call, &name, schema, &value, batch),
             Tooling::Ours(_) | Tooling::Subagent(_) | Tooling::Handoff(_) => {
-                self.judge_by_policy(task, call, &persona, &tooling, value, &scope, page);
+                self.judge_by_policy(task, call, &persona, &tooling, value, &scope, batch);
             }
         }
     }
 
     /// What the model reads of a call that its answer had too many; None for one that may run.
-    fn excess(&self, task: &TaskId, call: &str, persona: &Persona) -> Option<String> {
+    fn excess(&self, task: &TaskId, call: &str, persona: &ResolvedAgent) -> Option<String> {
         let (_, view) = self.view.task(task)?;
         let known = view.call(call).filter(|known| is_excess(known, persona))?;
-        let told = view.excess.clone().filter(|_| known.step == view.step);
+        let warning = view.excess.clone().filter(|_| known.step == view.step);
         let most = persona.spec.limits.calls;
         Some(
-            told.unwrap_or_else(|| {
+            warning.unwrap_or_else(|| {
                 format!("At most {most} tool calls of one answer are run; this one was not.")
             }),
         )
@@ -103,16 +103,16 @@ impl Actor {
         name: &str,
         schema: &Value,
         value: &Value,
-        page: &mut Page,
+        batch: &mut EventBatch,
     ) {
         // What is no schema here may be one for the caller, who looks at the arguments then.
         let is_schema = riverrun_tool::check_schema(schema).is_ok();
         let fits = if is_schema { crate::schema::check(schema, value) } else { Ok(()) };
         match fits {
-            Ok(()) => self.ask_client(task, call, schema, value, page),
+            Ok(()) => self.ask_client(task, call, schema, value, batch),
             Err(problem) => {
                 let message = format!("The arguments of `{name}` do not fit its schema: {problem}");
-                self.refuse_call(task, call, ToolErrorKind::BadArguments, &message, page);
+                self.refuse_call(task, call, ToolErrorKind::BadArguments, &message, batch);
             }
         }
     }
@@ -123,11 +123,11 @@ impl Actor {
         &mut self,
         task: &TaskId,
         call: &str,
-        persona: &Persona,
+        persona: &ResolvedAgent,
         tooling: &Tooling<'_>,
         value: Value,
         scope: &Scope,
-        page: &mut Page,
+        batch: &mut EventBatch,
     ) {
         let Some(name) = self.view.task(task).and_then(|(_, view)| Some(view.call(call)?.name.clone()))
         else {
@@ -140,7 +140,7 @@ impl Actor {
             && !is_handoff
         {
             let message = format!("The arguments of `{name}` do not fit its schema: {problem}");
-            return self.refuse_call(task, call, ToolErrorKind::BadArguments, &message, page);
+            return self.refuse_call(task, call, ToolErrorKind::BadArguments, &message, batch);
         }
         let approval = approval_of(persona, tooling, &name);
         let Some(verdict) = self.verdict(task, call, &definition, &approval, &value) else { return };
@@ -151,46 +151,46 @@ impl Actor {
             let updated_input_ref = rewritten.map(|reference| BlobRef::Bare(reference.to_owned()));
             let known = self.view.task(task).and_then(|(_, view)| view.call(call));
             let rule_refs = known.map(|known| self.rule_refs(task, known, tooling, verdict.source()));
-            let told =
+            let permission =
                 PermissionDecision { updated_input_ref, rule_refs, ..evaluated(&definition, &verdict) };
-            page.push(EventType::PermissionEvaluated, scope, &told);
+            batch.push(EventType::PermissionEvaluated, scope, &permission);
         }
         match &verdict {
             // A call that writes waits for its turn; one that only reads goes as soon as the session has room for it,
             // and another agent at once.
             Verdict::Allow { source, .. } => match tooling {
                 Tooling::Ours(_) if !definition.flags.read_only || self.room().tools == 0 => {}
-                _ => self.start_call(task, call, tooling, value, source, page),
+                _ => self.start_call(task, call, tooling, value, source, batch),
             },
             Verdict::Ask { reason, source } => {
                 let asked = Question { definition: &definition, value: &value, source, reason };
-                self.ask_person(task, call, &asked, page);
+                self.ask_person(task, call, &asked, batch);
             }
             Verdict::Deny { source: "rule", .. } => {
                 let message = self.rejection(task, call, "rule");
-                self.refuse_call(task, call, ToolErrorKind::Denied, &message, page);
+                self.refuse_call(task, call, ToolErrorKind::Denied, &message, batch);
             }
             Verdict::Deny { reason, .. } => {
                 let message = format!("The policy does not let `{name}` run: {reason}");
-                self.refuse_call(task, call, ToolErrorKind::Denied, &message, page);
+                self.refuse_call(task, call, ToolErrorKind::Denied, &message, batch);
             }
         }
     }
 
     /// Runs a call that may run now: the policy or a rule allows it, or a person agreed to exactly this. Every call goes
     /// through here, also another attempt at one whose end nobody saw.
-    pub(crate) fn run_call(&mut self, task: &TaskId, call: &str, page: &mut Page) {
+    pub(crate) fn run_call(&mut self, task: &TaskId, call: &str, batch: &mut EventBatch) {
         let Some((persona, _, name, arguments)) = self.call_parts(task, call) else { return };
         let found = persona.tooling(&name).and_then(|tooling| Some((tooling.definition(&name)?, tooling)));
         let Some((definition, tooling)) = found else {
             let message = format!("Tool `{name}` is not there any more.");
-            return self.refuse_call(task, call, ToolErrorKind::UnknownTool, &message, page);
+            return self.refuse_call(task, call, ToolErrorKind::UnknownTool, &message, batch);
         };
         let Some(known) = self.view.task(task).and_then(|(_, view)| view.call(call)) else { return };
         let is_asked = known.action.is_some();
         if is_asked && !known.is_approved() && !seeded::is_on(Bug::RunWithoutDecision) {
             let message = format!("Nobody approved this call of `{name}`; it was not run.");
-            return self.refuse_call(task, call, ToolErrorKind::Denied, &message, page);
+            return self.refuse_call(task, call, ToolErrorKind::Denied, &message, batch);
         }
         let runs = what_runs(known, &definition, &arguments);
         let allowed_by = |value: &Value| {
@@ -202,15 +202,15 @@ impl Actor {
         };
         let value = match runs {
             Ok(value) => value,
-            Err(message) => return self.refuse_call(task, call, ToolErrorKind::Denied, &message, page),
+            Err(message) => return self.refuse_call(task, call, ToolErrorKind::Denied, &message, batch),
         };
         // The policy or the tool may be another one than when it was allowed: a server may have gone in between.
         let source = if is_asked { Some("person") } else { allowed_by(&value) };
         match source {
-            Some(source) => self.start_call(task, call, &tooling, value, source, page),
+            Some(source) => self.start_call(task, call, &tooling, value, source, batch),
             None => {
                 let message = format!("Tool `{name}` is no longer what was allowed; it was not run.");
-                self.refuse_call(task, call, ToolErrorKind::Denied, &message, page);
+                self.refuse_call(task, call, ToolErrorKind::Denied, &message, batch);
             }
         }
     }
@@ -222,15 +222,15 @@ impl Actor {
         tooling: &Tooling<'_>,
         value: Value,
         source: &str,
-        page: &mut Page,
+        batch: &mut EventBatch,
     ) {
         match tooling {
             Tooling::Ours(ours) => {
-                self.write_started(task, call, tooling, &value, source, page);
+                self.write_started(task, call, tooling, &value, source, batch);
                 self.begin(task, call, ours, value);
             }
-            Tooling::Subagent(agent) => self.spawn(task, call, agent, tooling, &value, source, page),
-            Tooling::Handoff(agent) => self.hand_off(task, call, agent, page),
+            Tooling::Subagent(agent) => self.spawn(task, call, agent, tooling, &value, source, batch),
+            Tooling::Handoff(agent) => self.hand_off(task, call, agent, batch),
             Tooling::Client { .. } => {}
         }
     }
@@ -263,35 +263,35 @@ impl Actor {
     }
 
     /// A former owner began the call and nobody saw its end.
-    pub(crate) fn unknown_outcome(&mut self, task: &TaskId, call: &str, page: &mut Page) {
-        self.lost_process(task, call, page);
+    pub(crate) fn unknown_outcome(&mut self, task: &TaskId, call: &str, batch: &mut EventBatch) {
+        self.lost_process(task, call, batch);
         let error = ErrorInfo {
             message: "the server stopped during the tool call".to_owned(),
             code: Some("interrupted".to_owned()),
             retryable: Some(true),
             ..ErrorInfo::default()
         };
-        self.new_attempt(task, error, page);
+        self.new_attempt(task, error, batch);
         let Some((persona, scope, name, _)) = self.call_parts(task, call) else { return };
         let effect = match persona.tooling(&name) {
             Some(Tooling::Ours(ours)) => ours.tool.definition().effect(),
             Some(Tooling::Client { .. } | Tooling::Subagent(_) | Tooling::Handoff(_)) | None => Effect::Once,
         };
         if effect == Effect::Repeatable {
-            return self.run_call(task, call, page);
+            return self.run_call(task, call, batch);
         }
         let text = format!(
             "The server stopped while `{name}` ran. Whether it had its effect is not known; it was not run again. \
              Find out before you call it again."
         );
-        self.write_result(task, call, &Outcome::error("failed", vec![Part::plain(text)]), page);
+        self.write_result(task, call, &Outcome::error("failed", vec![Part::plain(text)]), batch);
         let reason = Some("the server stopped while the tool ran".to_owned());
         let unknown = riverrun_event::ToolOutcomeUnknown { tool_name: Some(name), reason };
-        page.push(EventType::ToolOutcomeUnknown, &scope, &unknown);
+        batch.push(EventType::ToolOutcomeUnknown, &scope, &unknown);
     }
 
     /// A hook is against the call.
-    pub(crate) fn refuse_by_hook(&mut self, task: &TaskId, call: &str, page: &mut Page) {
+    pub(crate) fn refuse_by_hook(&mut self, task: &TaskId, call: &str, batch: &mut EventBatch) {
         let Some((_, view)) = self.view.task(task) else { return };
         let Some(known) = view.call(call) else { return };
         let refusal = answers(&known.hooks, HookPoint::PreToolUse).find(|(_, answer)| answer.is_refusal());
@@ -304,8 +304,8 @@ impl Actor {
             decision_reason: answer.reason.clone(),
             ..PermissionDecision::default()
         };
-        page.push(EventType::PermissionEvaluated, &scope, &denied);
-        self.refuse_call(task, call, ToolErrorKind::Denied, &message, page);
+        batch.push(EventType::PermissionEvaluated, &scope, &denied);
+        self.refuse_call(task, call, ToolErrorKind::Denied, &message, batch);
     }
 
     /// The call does not run; the model reads why.
@@ -315,18 +315,18 @@ impl Actor {
         call: &str,
         kind: ToolErrorKind,
         message: &str,
-        page: &mut Page,
+        batch: &mut EventBatch,
     ) {
         let Some((_, view)) = self.view.task(task) else { return };
         let Some(known) = view.call(call) else { return };
         let (scope, name) = (view.call_scope(known), known.name.clone());
-        self.write_result(task, call, &Outcome::error("failed", vec![Part::plain(message)]), page);
-        page.push(EventType::ToolFailed, &scope, &self.failure(task, name, kind, message));
+        self.write_result(task, call, &Outcome::error("failed", vec![Part::plain(message)]), batch);
+        batch.push(EventType::ToolFailed, &scope, &self.failure(task, name, kind, message));
     }
 }
 
 /// When a person must agree to what the name stands for.
-pub(crate) fn approval_of(persona: &Persona, tooling: &Tooling<'_>, name: &str) -> Approval {
+pub(crate) fn approval_of(persona: &ResolvedAgent, tooling: &Tooling<'_>, name: &str) -> Approval {
     match tooling {
         Tooling::Ours(ours) => ours.approval.clone(),
         Tooling::Client { .. } | Tooling::Subagent(_) | Tooling::Handoff(_) => {

@@ -3,7 +3,7 @@
 use riverrun_event::{Block, BlockChange, EventType, ImageBlock, ImageUrl, ItemUpdated, TaskId};
 
 use crate::actor::Actor;
-use crate::page::Page;
+use crate::event_batch::EventBatch;
 use crate::view::ResultView;
 
 /// Blocks that a running call may show; more are progress alone.
@@ -24,7 +24,7 @@ impl Actor {
         call: &str,
         block_index: u32,
         mut block: Block,
-        page: &mut Page,
+        batch: &mut EventBatch,
     ) -> Option<Block> {
         let repeated = Some(block.clone()).filter(is_short);
         let known = self.view.task(task).and_then(|(_, view)| view.call(call));
@@ -33,7 +33,7 @@ impl Actor {
         if is_done || !is_next || block_index >= MAX_DRAFT_BLOCKS || !self.may_show_drafts(task) {
             return repeated;
         }
-        let Some((item_id, output_index, scope)) = self.open_result(task, call, page) else {
+        let Some((item_id, output_index, scope)) = self.open_result(task, call, batch) else {
             return repeated;
         };
         self.detach_block(&mut block);
@@ -52,11 +52,11 @@ impl Actor {
             Block::Image(image) => {
                 if is_first {
                     let empty = updated(empty_picture(image), BlockChange::Added, None);
-                    page.push(EventType::ItemUpdated, &scope, &empty);
+                    batch.push(EventType::ItemUpdated, &scope, &empty);
                 }
                 let partial = Some(*draft);
                 *draft += 1;
-                page.push(EventType::ItemUpdated, &scope, &updated(block, BlockChange::Replaced, partial));
+                batch.push(EventType::ItemUpdated, &scope, &updated(block, BlockChange::Replaced, partial));
             }
             Block::Text(_)
             | Block::Html(_)
@@ -67,7 +67,7 @@ impl Actor {
             | Block::Item(_)
             | Block::Other(_) => {
                 let change = if is_first { BlockChange::Added } else { BlockChange::Replaced };
-                page.push(EventType::ItemUpdated, &scope, &updated(block, change, None));
+                batch.push(EventType::ItemUpdated, &scope, &updated(block, change, None));
             }
         }
         repeated

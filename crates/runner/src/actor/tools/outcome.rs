@@ -10,20 +10,26 @@ use riverrun_tool::{Effect, Progress, ToolError, ToolErrorKind, ToolOutput};
 use crate::actor::Actor;
 use crate::actor::tools::call_facts::beginning;
 use crate::actor::tools::result::Outcome;
-use crate::page::Page;
-use crate::persona::Tooling;
+use crate::event_batch::EventBatch;
 use crate::reference::{Keep, Pool, ReferenceMode, References};
+use crate::resolved_agent::Tooling;
 
 impl Actor {
-    pub(crate) fn tool_progress(&mut self, task: &TaskId, call: &str, told: Progress, page: &mut Page) {
-        let Progress { message, fraction, partial, block_index } = told;
+    pub(crate) fn tool_progress(
+        &mut self,
+        task: &TaskId,
+        call: &str,
+        progress: Progress,
+        batch: &mut EventBatch,
+    ) {
+        let Progress { message, fraction, partial, block_index } = progress;
         let partial = match partial {
-            Some(block) => self.draft(task, call, block_index.unwrap_or_default(), block, page),
+            Some(block) => self.draft(task, call, block_index.unwrap_or_default(), block, batch),
             None => None,
         };
         let Some((_, view)) = self.view.task(task) else { return };
         let Some(known) = view.call(call) else { return };
-        page.push(
+        batch.push(
             EventType::ToolProgress,
             &view.call_scope(known),
             &ToolProgress { message, fraction, partial },
@@ -36,26 +42,26 @@ impl Actor {
         call: &str,
         ended: Result<ToolOutput, ToolError>,
         elapsed: Duration,
-        page: &mut Page,
+        batch: &mut EventBatch,
     ) {
-        if self.hold(task, call, &ended, elapsed, page) {
+        if self.hold(task, call, &ended, elapsed, batch) {
             return;
         }
         let Some((_, view)) = self.view.task(task) else { return };
         let Some(known) = view.call(call) else { return };
         let (scope, name) = (view.call_scope(known), known.name.clone());
         let duration_ms = u64::try_from(elapsed.as_millis()).ok();
-        let output_ref = self.end_processes(task, call, "call_ended", None, page);
+        let output_ref = self.end_processes(task, call, "call_ended", None, batch);
         let mut output = match ended {
             Ok(output) => output,
             Err(error) => {
                 if error.kind == ToolErrorKind::OutcomeUnknown && self.is_once(task, &name) {
-                    return self.unsure(task, call, name, error.message, page);
+                    return self.unsure(task, call, name, error.message, batch);
                 }
-                let told = format!("The tool {name} failed. Error: {}", error.message);
-                self.write_result(task, call, &Outcome::error("failed", vec![Part::plain(told)]), page);
+                let message = format!("The tool {name} failed. Error: {}", error.message);
+                self.write_result(task, call, &Outcome::error("failed", vec![Part::plain(message)]), batch);
                 let failed = self.failure(task, name, error.kind, &error.message);
-                return push_failed(&scope, ToolFailed { output_ref, ..failed }, duration_ms, page);
+                return push_failed(&scope, ToolFailed { output_ref, ..failed }, duration_ms, batch);
             }
         };
         let facts = self.output_facts(&name, &mut output);
@@ -66,12 +72,12 @@ impl Actor {
         let output_ref = large.map(|large| large.reference).or(output_ref);
         let outcome = self.numbered(task, &name, output);
         let is_error = outcome.is_error;
-        self.write_result(task, call, &outcome, page);
+        self.write_result(task, call, &outcome, batch);
         if is_error {
             let message = preview.as_deref().unwrap_or("the tool failed");
             let failed = self.failure(task, name, ToolErrorKind::Failed, message);
             let preview = preview.filter(|_| metadata.is_some());
-            push_failed(&scope, ToolFailed { preview, metadata, output_ref, ..failed }, duration_ms, page);
+            push_failed(&scope, ToolFailed { preview, metadata, output_ref, ..failed }, duration_ms, batch);
         } else {
             let result = ToolResult {
                 tool_name: Some(name),
@@ -82,9 +88,9 @@ impl Actor {
                 metadata,
                 ..ToolResult::default()
             };
-            page.push(EventType::ToolResult, &scope, &result);
+            batch.push(EventType::ToolResult, &scope, &result);
         }
-        facts.iter().for_each(|fact| fact.write(&scope, page));
+        facts.iter().for_each(|fact| fact.write(&scope, batch));
     }
 
     pub(crate) fn is_once(&self, task: &TaskId, name: &str) -> bool {
@@ -97,16 +103,16 @@ impl Actor {
 
     /// The call was made, and what came of it nobody can say: it may have had its effect, and must not be made again
     /// without a look.
-    fn unsure(&mut self, task: &TaskId, call: &str, name: String, reason: String, page: &mut Page) {
+    fn unsure(&mut self, task: &TaskId, call: &str, name: String, reason: String, batch: &mut EventBatch) {
         let Some((_, view)) = self.view.task(task) else { return };
         let Some(known) = view.call(call) else { return };
         let scope = view.call_scope(known);
         let text = format!(
             "Whether `{name}` had its effect is not known: {reason}. Find out before you call it again."
         );
-        self.write_result(task, call, &Outcome::error("failed", vec![Part::plain(text)]), page);
+        self.write_result(task, call, &Outcome::error("failed", vec![Part::plain(text)]), batch);
         let unknown = ToolOutcomeUnknown { tool_name: Some(name), reason: Some(reason) };
-        page.push(EventType::ToolOutcomeUnknown, &scope, &unknown);
+        batch.push(EventType::ToolOutcomeUnknown, &scope, &unknown);
     }
 
     /// What both the model and the user see gets a number, by which the model may cite it.
@@ -140,7 +146,7 @@ impl Actor {
     }
 
     /// Which of a sub-agent's sources its parent's model reads.
-    pub(crate) fn kept_sources(&self, parent: &TaskId) -> Keep {
+    pub(crate) fn source_policy(&self, parent: &TaskId) -> Keep {
         let references = self.references(parent);
         match references.mode() {
             ReferenceMode::Off => Keep::Nothing,
@@ -158,6 +164,6 @@ impl Actor {
     }
 }
 
-fn push_failed(scope: &Scope, failed: ToolFailed, duration_ms: Option<u64>, page: &mut Page) {
-    page.push(EventType::ToolFailed, scope, &ToolFailed { duration_ms, ..failed });
+fn push_failed(scope: &Scope, failed: ToolFailed, duration_ms: Option<u64>, batch: &mut EventBatch) {
+    batch.push(EventType::ToolFailed, scope, &ToolFailed { duration_ms, ..failed });
 }

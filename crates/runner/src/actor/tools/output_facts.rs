@@ -5,8 +5,8 @@ use riverrun_secret::HIDDEN;
 use riverrun_tool::ToolOutput;
 
 use crate::actor::Actor;
-use crate::actor::append::media::brought;
-use crate::page::Page;
+use crate::actor::append::media::inline_content;
+use crate::event_batch::EventBatch;
 
 /// What a tool that keeps the beginning of its output writes behind it.
 const CUT: &str = "\n[cut: the first ";
@@ -20,12 +20,12 @@ pub(crate) enum OutputFact {
 }
 
 impl OutputFact {
-    pub fn write(&self, scope: &Scope, page: &mut Page) {
+    pub fn write(&self, scope: &Scope, batch: &mut EventBatch) {
         match self {
-            OutputFact::Truncated(cut) => page.push(EventType::OutputTruncated, scope, cut),
-            OutputFact::Redacted(redacted) => page.push(EventType::OutputRedacted, scope, redacted),
+            OutputFact::Truncated(cut) => batch.push(EventType::OutputTruncated, scope, cut),
+            OutputFact::Redacted(redacted) => batch.push(EventType::OutputRedacted, scope, redacted),
             OutputFact::Artifact(id, changed) => {
-                page.push_about(EventType::ArtifactChanged, scope, ("artifactId", id), changed);
+                batch.push_about(EventType::ArtifactChanged, scope, ("artifactId", id), changed);
             }
         }
     }
@@ -36,11 +36,11 @@ impl Actor {
     pub(crate) fn output_facts(&mut self, tool: &str, output: &mut ToolOutput) -> Vec<OutputFact> {
         self.detach(output);
         let (mut facts, owner) = (Vec::new(), Some(tool.to_owned()));
-        if let Some((kept, total)) = output.content.iter().filter_map(Part::text).find_map(cut_place) {
+        if let Some((shown, total)) = output.content.iter().filter_map(Part::text).find_map(cut_sizes) {
             facts.push(OutputFact::Truncated(OutputChanged {
                 owner: owner.clone(),
                 size: Some(total),
-                truncated_bytes: Some(total.saturating_sub(kept)),
+                truncated_bytes: Some(total.saturating_sub(shown)),
                 reason: Some("output_limit".to_owned()),
                 ..OutputChanged::default()
             }));
@@ -69,8 +69,8 @@ impl Actor {
             _ => return None,
         };
         let read_ref = match file_ref(block) {
-            Some(kept) => kept,
-            None => self.keep_brought(&brought(block)?)?.0,
+            Some(reference) => reference,
+            None => self.store_inline(&inline_content(block)?)?.0,
         };
         let version = read_ref.as_str().strip_prefix("blob_").unwrap_or(read_ref.as_str()).to_owned();
         let id = format!("artifact_{}", &version[..version.floor_char_boundary(24)]);
@@ -96,10 +96,10 @@ fn file_ref(block: &Block) -> Option<BlobRef> {
 }
 
 /// How many bytes a cut output kept, of how many.
-fn cut_place(text: &str) -> Option<(u64, u64)> {
-    let (_, told) = text.rsplit_once(CUT)?;
-    let (kept, total) = told.strip_suffix(" bytes]")?.split_once(" of ")?;
-    Some((kept.parse().ok()?, total.parse().ok()?))
+fn cut_sizes(text: &str) -> Option<(u64, u64)> {
+    let (_, sizes) = text.rsplit_once(CUT)?;
+    let (shown, total) = sizes.strip_suffix(" bytes]")?.split_once(" of ")?;
+    Some((shown.parse().ok()?, total.parse().ok()?))
 }
 
 #[cfg(test)]
@@ -108,7 +108,7 @@ mod tests {
 
     #[test]
     fn a_cut_is_read_from_the_words_of_the_tools() {
-        assert_eq!(cut_place("123\n[cut: the first 3 of 16 bytes]"), Some((3, 16)));
-        assert_eq!(cut_place("[cut: the first 3 of 16 bytes] is what I saw"), None);
+        assert_eq!(cut_sizes("123\n[cut: the first 3 of 16 bytes]"), Some((3, 16)));
+        assert_eq!(cut_sizes("[cut: the first 3 of 16 bytes] is what I saw"), None);
     }
 }

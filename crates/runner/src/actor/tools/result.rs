@@ -6,7 +6,7 @@ use riverrun_event::{
 };
 
 use crate::actor::Actor;
-use crate::page::Page;
+use crate::event_batch::EventBatch;
 use crate::reference::disarm_all;
 use crate::view::ResultView;
 
@@ -35,9 +35,9 @@ impl Actor {
         &mut self,
         task: &TaskId,
         call: &str,
-        page: &mut Page,
+        batch: &mut EventBatch,
     ) -> Option<(String, u32, Scope)> {
-        let id = ItemId::from_bytes(self.core.fresh()).to_string();
+        let id = ItemId::from_bytes(self.shared.fresh()).to_string();
         let view = self.view.task_mut(task)?;
         let known = view.call(call)?;
         let scope = view.call_scope(known);
@@ -50,7 +50,7 @@ impl Actor {
             call_id: call.to_owned(),
             ..ToolResultItem::default()
         });
-        page.push(EventType::ItemStarted, &scope, &ItemStarted { item, output_index });
+        batch.push(EventType::ItemStarted, &scope, &ItemStarted { item, output_index });
         if let Some(known) = view.call_mut(call) {
             known.result = ResultView::Open { item: id.clone(), index: output_index };
         }
@@ -58,8 +58,14 @@ impl Actor {
     }
 
     /// Gives a call its one result.
-    pub(crate) fn write_result(&mut self, task: &TaskId, call: &str, outcome: &Outcome, page: &mut Page) {
-        let Some((id, output_index, scope)) = self.open_result(task, call, page) else { return };
+    pub(crate) fn write_result(
+        &mut self,
+        task: &TaskId,
+        call: &str,
+        outcome: &Outcome,
+        batch: &mut EventBatch,
+    ) {
+        let Some((id, output_index, scope)) = self.open_result(task, call, batch) else { return };
         self.drafts.remove(call);
         let mut content = outcome.content.clone();
         if let Some(notice) = self.edit_notice(task, call) {
@@ -76,7 +82,7 @@ impl Actor {
             references: outcome.references.clone().map_or(Patch::Keep, Patch::Set),
             ..ToolResultPatch::default()
         };
-        page.push(
+        batch.push(
             EventType::ItemCompleted,
             &scope,
             &ItemCompleted { item: ItemPatch::ToolResult(patch), output_index },

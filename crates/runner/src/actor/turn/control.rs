@@ -9,7 +9,7 @@ use crate::actor::Actor;
 use crate::actor::commands::Refusal;
 use crate::actor::turn::end::{mode_word, subagent};
 use crate::actor::turn::retry::{Ended, handed_to, write_again, write_output, write_rollback};
-use crate::page::{Page, turn_scope};
+use crate::event_batch::{EventBatch, turn_scope};
 use crate::view::TaskView;
 use crate::{CancelMode, Cancelled, CommandError, RequestKey, Submitted};
 
@@ -30,19 +30,20 @@ impl Actor {
                 Some(_) | None => Ok(self.ended(turn).await?),
             };
         };
-        let stands = view
+        let is_requested = view
             .cancel
             .as_ref()
             .is_some_and(|cancel| cancel.mode == CancelMode::Immediate || cancel.mode == mode);
         let (turn_id, sequence) = (turn.clone(), self.state.sequence);
-        let mut told = Cancelled { turn_id, status: "cancelling".to_owned(), sequence };
-        if !stands {
-            let mut page = self.page();
-            self.write_cancel(turn, mode, reason, &mut page);
-            self.remember_answer(request, &told, &mut page);
-            told.sequence = self.append_once(&mut page).await?.map_or(sequence, |landed| landed.first);
+        let mut cancelled = Cancelled { turn_id, status: "cancelling".to_owned(), sequence };
+        if !is_requested {
+            let mut batch = self.new_batch();
+            self.write_cancel(turn, mode, reason, &mut batch);
+            self.remember_answer(request, &cancelled, &mut batch);
+            cancelled.sequence =
+                self.append_once(&mut batch).await?.map_or(sequence, |appended| appended.first);
         }
-        Ok(told)
+        Ok(cancelled)
     }
 
     /// The intent, before any effect of it.
@@ -51,19 +52,19 @@ impl Actor {
         turn: &TurnId,
         mode: CancelMode,
         reason: Option<String>,
-        page: &mut Page,
+        batch: &mut EventBatch,
     ) {
         let Some((_, root)) = self.view.turns.get(turn).and_then(|view| self.view.task(&view.root)) else {
             return;
         };
         let change =
             TaskChange { reason, native_status: Some(mode_word(mode).to_owned()), ..TaskChange::default() };
-        page.push(EventType::TaskCancelRequested, &root.scope, &change);
+        batch.push(EventType::TaskCancelRequested, &root.scope, &change);
     }
 
     /// How a turn ended that is not running.
     pub(crate) async fn ended(&self, turn: &TurnId) -> Result<Cancelled, Refusal> {
-        let record = self.core.journal.log().turn(&self.key, turn).await?;
+        let record = self.shared.journal.log().turn(&self.key, turn).await?;
         let record = record.ok_or_else(|| CommandError::NoTurn(turn.to_string()))?;
         Ok(Cancelled { turn_id: turn.clone(), status: record.fact.status, sequence: self.state.sequence })
     }
@@ -77,13 +78,13 @@ impl Actor {
         if let Some(first) = self.done_before(request).await? {
             return Ok(first);
         }
-        let mut page = self.page();
-        let mut told = self.write_steer(turn, input, &mut page)?;
-        self.remember_request(request, &told, &mut page);
-        if let Some(landed) = self.append_once(&mut page).await? {
-            told.first = landed.first;
+        let mut batch = self.new_batch();
+        let mut submitted = self.write_steer(turn, input, &mut batch)?;
+        self.remember_request(request, &submitted, &mut batch);
+        if let Some(appended) = self.append_once(&mut batch).await? {
+            submitted.first = appended.first;
         }
-        Ok(told)
+        Ok(submitted)
     }
 
     /// More input for a running turn.
@@ -91,7 +92,7 @@ impl Actor {
         &self,
         turn: &TurnId,
         input: Input,
-        page: &mut Page,
+        batch: &mut EventBatch,
     ) -> Result<Submitted, CommandError> {
         let name = || turn.to_string();
         let Some(view) = self.view.turns.get(turn) else {
@@ -110,7 +111,7 @@ impl Actor {
             return Err(CommandError::TurnEnded { turn: name(), status: "cancelling".to_owned() });
         }
         let Some((_, root)) = self.view.task(&view.root) else { return Err(CommandError::NoTurn(name())) };
-        page.push(EventType::InputSteered, &root.scope, &InputSteered { input, source: None });
+        batch.push(EventType::InputSteered, &root.scope, &InputSteered { input, source: None });
         Ok(Submitted {
             turn_id: turn.clone(),
             task_id: root.task.clone(),
@@ -130,43 +131,43 @@ impl Actor {
         if let Some(first) = self.done_before(request).await? {
             return Ok(first);
         }
-        if self.core.is_draining() {
+        if self.shared.is_draining() {
             return Err(CommandError::Draining.into());
         }
         let ended = self.ended_turn(turn).await?;
         let absent = || CommandError::NoTurn(turn.to_string());
         let task = ended.turn.task_id.clone().ok_or_else(absent)?;
         let agent = ended.turn.agent.clone().ok_or_else(absent)?;
-        let place = self.admit_turn()?;
-        let run = RunId::from_bytes(self.core.fresh());
+        let share = self.admit_turn()?;
+        let run = RunId::from_bytes(self.shared.fresh());
         let scope = turn_scope(&ended.turn.thread_id, turn, &task, &run);
-        let mut page = self.page();
+        let mut batch = self.new_batch();
         if ended.is_sealed {
-            write_again(&ended.turn, &scope, &mut page);
+            write_again(&ended.turn, &scope, &mut batch);
         }
         let attempts = ended.root.as_ref().map_or(0, |root| root.attempts.len());
-        self.write_start(&mut page, &scope, &agent, u32::try_from(attempts).unwrap_or(0) + 1);
+        self.write_start(&mut batch, &scope, &agent, u32::try_from(attempts).unwrap_or(0) + 1);
         if let Some(root) = &ended.root {
             if ended.is_sealed {
-                write_output(root, &scope, &mut page);
+                write_output(root, &scope, &mut batch);
             }
             let begins_anew = ended.turn.status == Status::Completed;
-            write_rollback(root, begins_anew, &scope, &mut page);
+            write_rollback(root, begins_anew, &scope, &mut batch);
             if !begins_anew {
                 // Who had the conversation goes on with it.
                 if let Some(to) = handed_to(root).filter(|to| *to != agent) {
                     let changed = AgentChanged { agent: to.to_owned(), from: Some(agent) };
-                    page.push(EventType::AgentChanged, &scope, &changed);
+                    batch.push(EventType::AgentChanged, &scope, &changed);
                 }
             }
         }
         let (turn_id, status, first) = (turn.clone(), "accepted".to_owned(), Sequence::ZERO);
-        let told = Submitted { turn_id, task_id: task, run_id: run, status, first, duplicate: false };
-        self.remember_request(request, &told, &mut page);
-        let landed = self.append_once(&mut page).await?;
+        let submitted = Submitted { turn_id, task_id: task, run_id: run, status, first, duplicate: false };
+        self.remember_request(request, &submitted, &mut batch);
+        let appended = self.append_once(&mut batch).await?;
         self.count_turns();
-        drop(place);
-        Ok(Submitted { first: landed.map_or(first, |landed| landed.first), ..told })
+        drop(share);
+        Ok(Submitted { first: appended.map_or(first, |appended| appended.first), ..submitted })
     }
 
     /// A turn that can be tried again, wherever it is kept.
@@ -195,7 +196,7 @@ impl Actor {
         Ok(ended)
     }
 
-    pub(crate) async fn tell_subagent(
+    pub(crate) async fn steer_subagent(
         &mut self,
         task: &TaskId,
         input: Input,
@@ -208,16 +209,16 @@ impl Actor {
             let status = self.ended_child(task).await?.as_str().to_owned();
             return Err(CommandError::SubagentEnded { subagent: task.to_string(), status }.into());
         };
-        let mut page = self.page();
+        let mut batch = self.new_batch();
         if let (Some((turn, view)), Some(_)) = (self.view.task(task), request) {
             let (turn_id, task_id, run_id) = (turn.turn.clone(), task.clone(), view.run.clone());
             let (status, first, duplicate) = ("steered".to_owned(), Sequence::ZERO, false);
-            let told = Submitted { turn_id, task_id, run_id, status, first, duplicate };
-            self.remember_request(request, &told, &mut page);
+            let submitted = Submitted { turn_id, task_id, run_id, status, first, duplicate };
+            self.remember_request(request, &submitted, &mut batch);
         }
-        let told = SubagentInput { input: Some(input), input_ref: None };
-        page.push(EventType::SubagentInput, &subagent(&scope, task), &told);
-        self.append_once(&mut page).await?;
+        let submitted = SubagentInput { input: Some(input), input_ref: None };
+        batch.push(EventType::SubagentInput, &subagent(&scope, task), &submitted);
+        self.append_once(&mut batch).await?;
         Ok(())
     }
 
@@ -235,12 +236,12 @@ impl Actor {
             return Ok(None);
         }
         let scope = view.scope.clone();
-        let mut page = self.page();
-        self.remember_answer(request, &(), &mut page);
+        let mut batch = self.new_batch();
+        self.remember_answer(request, &(), &mut batch);
         let change =
             TaskChange { reason, native_status: Some("immediate".to_owned()), ..TaskChange::default() };
-        page.push(EventType::TaskCancelRequested, &scope, &change);
-        self.append_once(&mut page).await?;
+        batch.push(EventType::TaskCancelRequested, &scope, &change);
+        self.append_once(&mut batch).await?;
         Ok(None)
     }
 
@@ -258,7 +259,7 @@ impl Actor {
             return Ok(known.status);
         }
         let absent = || CommandError::NoSubagent(task.to_string());
-        let found = self.core.journal.log().find_task(&self.key.tenant, task).await?;
+        let found = self.shared.journal.log().find_task(&self.key.tenant, task).await?;
         let mut found = found.into_iter().filter(|record| record.key == self.key);
         let fact = found.next().map(|record| record.fact).filter(|fact| fact.parent.is_some());
         let turn = fact.ok_or_else(absent)?.turn;

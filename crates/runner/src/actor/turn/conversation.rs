@@ -13,7 +13,7 @@ use crate::actor::Actor;
 use crate::actor::commands::Refusal;
 use crate::actor::model::history::is_refused;
 use crate::actor::turn::retry::write_completed;
-use crate::page::{Page, turn_scope};
+use crate::event_batch::{EventBatch, turn_scope};
 use crate::{CommandError, Conversation};
 
 /// Items that may be added at once.
@@ -80,9 +80,9 @@ impl Actor {
         if items.is_empty() {
             return Ok(());
         }
-        let mut page = self.page();
-        self.write_added(thread, items, true, &mut page);
-        self.append_once(&mut page).await?;
+        let mut batch = self.new_batch();
+        self.write_added(thread, items, true, &mut batch);
+        self.append_once(&mut batch).await?;
         Ok(())
     }
 
@@ -111,7 +111,7 @@ impl Actor {
         if removed.is_empty() {
             return Ok(());
         }
-        let mut page = self.page();
+        let mut batch = self.new_batch();
         let rollback = HistoryRollback {
             target: Some(thread.to_string()),
             removed_turns: Some(removed.iter().map(ToString::to_string).collect()),
@@ -119,44 +119,44 @@ impl Actor {
             ..HistoryRollback::default()
         };
         let scope = Scope { thread_id: Some(thread.clone()), ..Scope::default() };
-        page.push(EventType::HistoryRollbackCompleted, &scope, &rollback);
+        batch.push(EventType::HistoryRollbackCompleted, &scope, &rollback);
         let is_removed = |turn: &TurnId| removed.contains(turn);
-        self.write_turn_list(thread, is_removed, &scope, &mut page);
+        self.write_turn_list(thread, is_removed, &scope, &mut batch);
         // In halves, so that taking back the next items writes few again.
         let mut remaining = remaining;
         let newer = remaining.split_off(remaining.len() / 2);
         for half in [remaining, newer].into_iter().filter(|half| !half.is_empty()) {
-            self.write_added(thread, half, false, &mut page);
+            self.write_added(thread, half, false, &mut batch);
         }
-        self.append_once(&mut page).await?;
+        self.append_once(&mut batch).await?;
         Ok(())
     }
 
     /// Items that no run made, as a turn of their own that has ended.
-    fn write_added(&self, thread: &ThreadId, items: Vec<Item>, lists_turns: bool, page: &mut Page) {
-        let turn = TurnId::from_bytes(self.core.fresh());
-        let task = TaskId::from_bytes(self.core.fresh());
-        let scope = turn_scope(thread, &turn, &task, &RunId::from_bytes(self.core.fresh()));
+    fn write_added(&self, thread: &ThreadId, items: Vec<Item>, lists_turns: bool, batch: &mut EventBatch) {
+        let turn = TurnId::from_bytes(self.shared.fresh());
+        let task = TaskId::from_bytes(self.shared.fresh());
+        let scope = turn_scope(thread, &turn, &task, &RunId::from_bytes(self.shared.fresh()));
         let (source, status) = (Some("session".to_owned()), Some("accepted".to_owned()));
-        page.push(
+        batch.push(
             EventType::TurnSubmitted,
             &scope,
             &TurnSubmitted { source, status, ..TurnSubmitted::default() },
         );
-        page.push(EventType::TaskCreated, &scope, &TaskInfo::default());
-        page.push(EventType::TurnStarted, &scope, &TurnStarted::default());
+        batch.push(EventType::TaskCreated, &scope, &TaskInfo::default());
+        batch.push(EventType::TurnStarted, &scope, &TurnStarted::default());
         if lists_turns {
-            self.write_context(page, &scope);
+            self.write_context(batch, &scope);
         }
         let mut ids = HashSet::new();
-        for (place, item) in items.into_iter().enumerate() {
+        for (position, item) in items.into_iter().enumerate() {
             let item = self.with_own_id(item, &mut ids);
-            let output_index = u32::try_from(place).unwrap_or(u32::MAX);
-            page.push(EventType::ItemStarted, &scope, &ItemStarted { item: item.clone(), output_index });
-            write_completed(&item, output_index, &scope, page);
+            let output_index = u32::try_from(position).unwrap_or(u32::MAX);
+            batch.push(EventType::ItemStarted, &scope, &ItemStarted { item: item.clone(), output_index });
+            write_completed(&item, output_index, &scope, batch);
         }
-        page.push(EventType::TaskCompleted, &scope, &TaskCompleted::default());
-        page.push(EventType::TurnCompleted, &scope, &TurnCompleted::default());
+        batch.push(EventType::TaskCompleted, &scope, &TaskCompleted::default());
+        batch.push(EventType::TurnCompleted, &scope, &TurnCompleted::default());
     }
 
     /// An id that is absent, or used by another item of the turn, gives way to a new one.
@@ -165,7 +165,7 @@ impl Actor {
         if !id.is_empty() && ids.insert(id) {
             return item;
         }
-        let id = TaskId::from_bytes(self.core.fresh()).to_string();
+        let id = TaskId::from_bytes(self.shared.fresh()).to_string();
         let renamed = serde_json::to_value(&item).ok().and_then(|mut value| {
             value["id"] = Value::from(id.as_str());
             serde_json::from_str(&value.to_string()).ok()
@@ -183,8 +183,8 @@ fn items_of(turn: &Turn, root: Option<&Task>) -> Vec<Item> {
     let mut items = turn.history.clone();
     items.extend(turn.input.as_ref().map(|input| input_item(turn, input)));
     let output = root.into_iter().flat_map(|root| {
-        let stands = |(place, _): &(usize, &Item)| !root.retracted.contains(place);
-        root.output.iter().enumerate().filter(stands).map(|(_, item)| item.clone())
+        let is_current = |(position, _): &(usize, &Item)| !root.retracted.contains(position);
+        root.output.iter().enumerate().filter(is_current).map(|(_, item)| item.clone())
     });
     items.extend(output.filter(is_part_of_conversation));
     items

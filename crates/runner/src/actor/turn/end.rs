@@ -12,16 +12,16 @@ use crate::CancelMode;
 use crate::actor::Actor;
 use crate::actor::turn::open_work::Ending;
 use crate::drive::{EffectKey, Launch, OutputCheck, Tripped};
-use crate::page::Page;
+use crate::event_batch::EventBatch;
 use crate::plan::TIME_PASSED;
 
 /// The code of a task whose input or output a guardrail refused.
 pub(crate) const TRIPPED: &str = "guardrail_tripped";
 
 impl Actor {
-    pub(crate) fn finish(&mut self, task: &TaskId, page: &mut Page) {
+    pub(crate) fn finish(&mut self, task: &TaskId, batch: &mut EventBatch) {
         let text = self.final_text(task);
-        let value = match self.fitting_output(task, text.as_deref(), page) {
+        let value = match self.fitting_output(task, text.as_deref(), batch) {
             Ok(value) => value,
             Err(()) => return,
         };
@@ -29,29 +29,29 @@ impl Actor {
         let (is_root, scope) = (view.task == turn.root, view.scope.clone());
         let (cut_short, turn_id) = (view.cut_short().map(ToOwned::to_owned), turn.turn.clone());
         let usage = self.usage_of(task);
-        page.push(EventType::TaskAttemptCompleted, &scope, &TaskAttempt::default());
+        batch.push(EventType::TaskAttemptCompleted, &scope, &TaskAttempt::default());
         let completed = TaskCompleted {
             reason: cut_short.clone(),
             final_output: value.clone(),
             usage: Some(usage.clone()),
             ..TaskCompleted::default()
         };
-        page.push(EventType::TaskCompleted, &scope, &completed);
+        batch.push(EventType::TaskCompleted, &scope, &completed);
         if is_root {
             let usage = self.turn_usage(&turn_id);
             let completed = TurnCompleted { final_output: value, usage, stop_reason: cut_short };
-            page.push(EventType::TurnCompleted, &scope, &completed);
+            batch.push(EventType::TurnCompleted, &scope, &completed);
             self.forget_turn(task);
         } else {
             let output = text.as_deref().filter(|text| !text.is_empty()).map(|text| self.child_output(text));
             if let Some(output) = output {
-                page.push(EventType::SubagentOutput, &subagent(&scope, task), &output);
+                batch.push(EventType::SubagentOutput, &subagent(&scope, task), &output);
             }
             let summary = text.filter(|text| text.len() <= 200);
             let status = cut_short.map(|_| "incomplete".to_owned());
             let completed =
                 SubagentCompleted { status, summary, usage: Some(usage), ..SubagentCompleted::default() };
-            page.push(EventType::SubagentCompleted, &subagent(&scope, task), &completed);
+            batch.push(EventType::SubagentCompleted, &subagent(&scope, task), &completed);
         }
     }
 
@@ -67,58 +67,58 @@ impl Actor {
     }
 
     /// Fails the task; a root takes its turn along.
-    pub(crate) fn fail_task(&mut self, task: &TaskId, code: &str, message: &str, page: &mut Page) {
+    pub(crate) fn fail_task(&mut self, task: &TaskId, code: &str, message: &str, batch: &mut EventBatch) {
         let error = ErrorInfo {
             message: message.to_owned(),
             code: Some(code.to_owned()),
             retryable: Some(code == "model_failed"),
             ..ErrorInfo::default()
         };
-        self.fail_with(task, error, page);
+        self.fail_with(task, error, batch);
     }
 
-    pub(crate) fn fail_with(&mut self, task: &TaskId, error: ErrorInfo, page: &mut Page) {
+    pub(crate) fn fail_with(&mut self, task: &TaskId, error: ErrorInfo, batch: &mut EventBatch) {
         let Some((_, view)) = self.view.task(task) else { return };
         // The reason comes first: readers then know that the results behind it only close open calls.
         let attempt = TaskAttempt { error: Some(error.clone()), ..TaskAttempt::default() };
-        page.push(EventType::TaskAttemptFailed, &view.scope, &attempt);
-        self.close_work(task, &Ending::failed(), page);
+        batch.push(EventType::TaskAttemptFailed, &view.scope, &attempt);
+        self.close_work(task, &Ending::failed(), batch);
         let Some((turn, view)) = self.view.task(task) else { return };
         let (is_root, scope) = (view.task == turn.root, view.scope.clone());
         if error.code.as_deref() == Some(TIME_PASSED) {
             let reason = Some(error.message.clone());
-            page.push(EventType::TaskTimedOut, &scope, &TaskChange { reason, ..TaskChange::default() });
+            batch.push(EventType::TaskTimedOut, &scope, &TaskChange { reason, ..TaskChange::default() });
         } else {
             let failed = TaskFailed { error: error.clone(), status: None, reason: None };
-            page.push(EventType::TaskFailed, &scope, &failed);
+            batch.push(EventType::TaskFailed, &scope, &failed);
         }
         if is_root {
             let usage = self.turn_usage(&turn.turn);
-            page.push(EventType::TurnFailed, &scope, &TurnFailed { error, usage });
+            batch.push(EventType::TurnFailed, &scope, &TurnFailed { error, usage });
             self.forget_turn(task);
         } else {
             let failed = SubagentFailed { error: Some(error), ..SubagentFailed::default() };
-            page.push(EventType::SubagentFailed, &subagent(&scope, task), &failed);
+            batch.push(EventType::SubagentFailed, &subagent(&scope, task), &failed);
         }
     }
 
     /// The turn ends because somebody asked for it.
-    pub(crate) fn stop_turn(&mut self, turn: &TurnId, page: &mut Page) {
+    pub(crate) fn stop_turn(&mut self, turn: &TurnId, batch: &mut EventBatch) {
         let Some(view) = self.view.turns.get(turn) else { return };
         let (root, cancel) = (view.root.clone(), view.cancel.clone());
         let mode = cancel.as_ref().map_or(CancelMode::Immediate, |cancel| cancel.mode);
         let reason = cancel.and_then(|cancel| cancel.reason);
-        self.close_work(&root, &Ending::cancelled(reason.as_deref()), page);
+        self.close_work(&root, &Ending::cancelled(reason.as_deref()), batch);
         let Some((_, task)) = self.view.task(&root) else { return };
         let scope = task.scope.clone();
-        page.push(
+        batch.push(
             EventType::TaskCancelled,
             &scope,
             &TaskChange { reason: reason.clone(), ..TaskChange::default() },
         );
         let mode = Some(mode_word(mode).to_owned());
         let usage = self.turn_usage(turn);
-        page.push(EventType::TurnCancelled, &scope, &TurnCancelled { mode, reason, usage });
+        batch.push(EventType::TurnCancelled, &scope, &TurnCancelled { mode, reason, usage });
         self.forget_turn(&root);
     }
 
@@ -138,16 +138,16 @@ impl Actor {
         }
         self.launches.retain(|(key, _)| !tasks.contains(key.task()));
         if self.view.turns.len() == 1 {
-            self.kept.clear();
+            self.hook_texts.clear();
         }
     }
 
-    pub(crate) fn check_output(&mut self, task: &TaskId, _page: &mut Page) {
+    pub(crate) fn check_output(&mut self, task: &TaskId, _page: &mut EventBatch) {
         // Also what it said before its service's own tools ran: that was shown as well.
         let known = self.known(task);
-        let parts = known
-            .into_iter()
-            .flat_map(|known| last_words(known).into_iter().flat_map(|place| said(known, place)));
+        let parts = known.into_iter().flat_map(|known| {
+            last_words(known).into_iter().flat_map(|position| message_blocks(known, position))
+        });
         let text = parts.filter_map(|part| part.text().map(ToOwned::to_owned)).collect();
         let Some(persona) = self.persona(task) else { return };
         let guardrails = persona.spec.guardrails.clone();
@@ -155,21 +155,21 @@ impl Actor {
     }
 
     /// What was shown and must not be is taken back before the turn fails.
-    pub(crate) fn output_tripped(&mut self, task: &TaskId, tripped: &Tripped, page: &mut Page) {
+    pub(crate) fn output_tripped(&mut self, task: &TaskId, tripped: &Tripped, batch: &mut EventBatch) {
         if let Some((_, view)) = self.view.task(task) {
-            self.retract_words(task, &view.scope, TRIPPED, page);
+            self.retract_words(task, &view.scope, TRIPPED, batch);
         }
         let message = format!("guardrail `{}` refused the output: {}", tripped.guardrail, tripped.reason);
-        self.fail_task(task, TRIPPED, &message, page);
+        self.fail_task(task, TRIPPED, &message, batch);
     }
 
-    pub(crate) fn input_tripped(&mut self, task: &TaskId, tripped: &Tripped, page: &mut Page) {
+    pub(crate) fn input_tripped(&mut self, task: &TaskId, tripped: &Tripped, batch: &mut EventBatch) {
         if let Some(view) = self.view.task_mut(task) {
             // What was refused has no place in the conversation.
             view.steers_read = view.steers.len();
         }
         let message = format!("guardrail `{}` refused the input: {}", tripped.guardrail, tripped.reason);
-        self.fail_task(task, TRIPPED, &message, page);
+        self.fail_task(task, TRIPPED, &message, batch);
     }
 
     fn known(&self, task: &TaskId) -> Option<&Task> {
@@ -177,19 +177,20 @@ impl Actor {
     }
 
     /// Takes back everything that the model said last.
-    fn retract_words(&self, task: &TaskId, scope: &Scope, reason: &str, page: &mut Page) {
+    fn retract_words(&self, task: &TaskId, scope: &Scope, reason: &str, batch: &mut EventBatch) {
         let Some(known) = self.known(task) else { return };
-        for place in last_words(known) {
-            let Some(item_id) = known.output[place].id().map(|id| id.into_owned()) else { continue };
-            let (output_index, reason) = (u32::try_from(place).unwrap_or(u32::MAX), reason.to_owned());
-            page.push(EventType::ItemRetracted, scope, &ItemRetracted { item_id, output_index, reason });
+        for position in last_words(known) {
+            let Some(item_id) = known.output[position].id().map(|id| id.into_owned()) else { continue };
+            let (output_index, reason) = (u32::try_from(position).unwrap_or(u32::MAX), reason.to_owned());
+            batch.push(EventType::ItemRetracted, scope, &ItemRetracted { item_id, output_index, reason });
         }
     }
 
     /// The blocks of the messages that the task ended with.
     pub(crate) fn final_blocks(&self, task: &TaskId) -> Option<Vec<Part>> {
         let known = self.known(task)?;
-        let parts: Vec<Part> = answer(known).into_iter().flat_map(|place| said(known, place)).collect();
+        let parts: Vec<Part> =
+            answer(known).into_iter().flat_map(|position| message_blocks(known, position)).collect();
         (!parts.is_empty()).then_some(parts)
     }
 
@@ -217,8 +218,8 @@ impl Actor {
 }
 
 /// The blocks of the message at this place.
-fn said(task: &Task, place: usize) -> Vec<Part> {
-    match &task.output[place] {
+fn message_blocks(task: &Task, position: usize) -> Vec<Part> {
+    match &task.output[position] {
         Item::Message(message) => message.block_list.clone().unwrap_or_default(),
         Item::Reasoning(_) | Item::ToolCall(_) | Item::ToolResult(_) | Item::Handoff(_) => Vec::new(),
         Item::Error(_) | Item::Hosted(_) | Item::Other(_) => Vec::new(),
@@ -243,7 +244,7 @@ impl Actor {
         &mut self,
         task: &TaskId,
         text: Option<&str>,
-        page: &mut Page,
+        batch: &mut EventBatch,
     ) -> Result<Option<RawJson>, ()> {
         let Some(text) = text else { return Ok(None) };
         let plain = || RawJson::of(text).ok();
@@ -258,23 +259,23 @@ impl Actor {
             },
             Err(error) => format!("it is not JSON: {error}"),
         };
-        self.misfit(task, &problem, page);
+        self.misfit(task, &problem, batch);
         Err(())
     }
 
-    fn misfit(&mut self, task: &TaskId, problem: &str, page: &mut Page) {
+    fn misfit(&mut self, task: &TaskId, problem: &str, batch: &mut EventBatch) {
         let Some((_, view)) = self.view.task(task) else { return };
         let (scope, repairs) = (view.step_scope(), view.repairs);
         if repairs > 0 {
             let message = format!("the final output does not fit its schema: {problem}");
-            return self.fail_task(task, "output_mismatch", &message, page);
+            return self.fail_task(task, "output_mismatch", &message, batch);
         }
-        self.retract_words(task, &scope, "output_mismatch", page);
+        self.retract_words(task, &scope, "output_mismatch", batch);
         let notice = riverrun_event::RuntimeNotice {
             code: Some("output_mismatch".to_owned()),
             message: Some(problem.to_owned()),
             ..riverrun_event::RuntimeNotice::default()
         };
-        page.push(EventType::RuntimeWarning, &scope, &notice);
+        batch.push(EventType::RuntimeWarning, &scope, &notice);
     }
 }

@@ -11,7 +11,7 @@ use crate::actor::approvals::questions::undecided;
 use crate::actor::tools::result::Outcome;
 use crate::actor::turn::end::subagent;
 use crate::ending::incomplete;
-use crate::page::Page;
+use crate::event_batch::EventBatch;
 use crate::view::CallView;
 
 /// What the model reads beside of a call that may have changed something.
@@ -61,27 +61,27 @@ impl Ending {
 
 impl Actor {
     /// Closes everything below the task, then what is open in the task itself. The task stays to be ended.
-    pub(crate) fn close_work(&mut self, task: &TaskId, ending: &Ending, page: &mut Page) {
+    pub(crate) fn close_work(&mut self, task: &TaskId, ending: &Ending, batch: &mut EventBatch) {
         for child in self.open_children(task) {
-            self.close_work(&child, ending, page);
+            self.close_work(&child, ending, batch);
             let Some((_, view)) = self.view.task(&child) else { continue };
             let reason = ending.reason.clone();
-            page.push(
+            batch.push(
                 EventType::TaskCancelled,
                 &view.scope,
                 &TaskChange { reason: reason.clone(), ..TaskChange::default() },
             );
-            page.push(EventType::SubagentClosed, &subagent(&view.scope, &child), &SubagentClosed { reason });
+            batch.push(EventType::SubagentClosed, &subagent(&view.scope, &child), &SubagentClosed { reason });
         }
         self.stop_effects(|key| key.task() == task);
         self.launches.retain(|(key, _)| key.task() != task);
-        self.close_hooks(task, ending.code, page);
-        self.close_files(task, ending.code, page);
-        self.close_model(task, ending, page);
-        self.close_calls(task, ending, page);
+        self.close_hooks(task, ending.code, batch);
+        self.close_files(task, ending.code, batch);
+        self.close_model(task, ending, batch);
+        self.close_calls(task, ending, batch);
         // What was said and not read yet is part of the conversation: another run or the next turn reads it.
         if !seeded::is_on(Bug::ForgetSaid) {
-            self.write_steers(task, page);
+            self.write_steers(task, batch);
         }
     }
 
@@ -92,28 +92,28 @@ impl Actor {
         children.map(|known| known.task.clone()).collect()
     }
 
-    fn close_model(&mut self, task: &TaskId, ending: &Ending, page: &mut Page) {
+    fn close_model(&mut self, task: &TaskId, ending: &Ending, batch: &mut EventBatch) {
         let has_items = self.streams.get(task).is_some_and(|stream| !stream.items.is_empty());
-        self.close_items(task, page);
+        self.close_items(task, batch);
         let Some((_, view)) = self.view.task(task) else { return };
         let scope = view.step_scope();
-        for completed in self.left_open(task, page) {
-            page.push(EventType::ItemCompleted, &scope, &completed);
+        for completed in self.left_open(task, batch) {
+            batch.push(EventType::ItemCompleted, &scope, &completed);
         }
         let error = ErrorInfo {
             message: "the model call was ended".to_owned(),
             code: Some(ending.code.to_owned()),
             ..ErrorInfo::default()
         };
-        self.close_compaction(task, &error, page);
+        self.close_compaction(task, &error, batch);
         if view.is_model_open {
             let partial = Some(has_items || !view.step_items.is_empty());
-            page.push(EventType::ModelFailed, &scope, &ModelFailed { error, partial, raw_ref: None });
+            batch.push(EventType::ModelFailed, &scope, &ModelFailed { error, partial, raw_ref: None });
         }
     }
 
     /// Items that a former owner left open, but for results of calls, which are closed with their calls.
-    fn left_open(&self, task: &TaskId, page: &Page) -> Vec<ItemCompleted> {
+    fn left_open(&self, task: &TaskId, batch: &EventBatch) -> Vec<ItemCompleted> {
         let Some(known) = self.state.tasks.iter().find(|known| known.task_id == *task) else {
             return Vec::new();
         };
@@ -122,10 +122,10 @@ impl Actor {
             Some(ItemCompleted { item: incomplete(&known.output[open.position])?, output_index })
         });
         // What this page closes already is not closed again.
-        open.filter(|completed| !completed_in(page, completed)).collect()
+        open.filter(|completed| !completed_in(batch, completed)).collect()
     }
 
-    fn close_calls(&mut self, task: &TaskId, ending: &Ending, page: &mut Page) {
+    fn close_calls(&mut self, task: &TaskId, ending: &Ending, batch: &mut EventBatch) {
         let Some((_, view)) = self.view.task(task) else { return };
         let open = |call: &&CallView| call.is_complete && !call.is_answered();
         let calls: Vec<String> = view.calls.iter().filter(open).map(|call| call.call.clone()).collect();
@@ -136,9 +136,9 @@ impl Actor {
             if let Some(action) = call.pending() {
                 let scope = riverrun_event::Scope { action_id: Some(action.action.clone()), ..scope.clone() };
                 // What ran out may be why the turn ends.
-                let is_late = action.expires_at.is_some_and(|at| at <= page.now);
+                let is_late = action.expires_at.is_some_and(|at| at <= batch.now);
                 let resolved = if is_late { undecided() } else { ending.decision() };
-                self.resolve(&scope, &resolved, page);
+                self.resolve(&scope, &resolved, batch);
             }
             let text = match (call.is_started, call.is_ended) {
                 (true, true) => {
@@ -149,11 +149,11 @@ impl Actor {
                 (false, _) => ending.unbegun.to_owned(),
             };
             let (name, is_ended) = (call.name.clone(), call.is_ended);
-            self.end_processes(task, &id, ending.source, ending.reason.as_deref(), page);
-            self.write_result(task, &id, &Outcome::error("incomplete", vec![Part::plain(text)]), page);
+            self.end_processes(task, &id, ending.source, ending.reason.as_deref(), batch);
+            self.write_result(task, &id, &Outcome::error("incomplete", vec![Part::plain(text)]), batch);
             if !is_ended {
                 let cancelled = ToolCancelled { tool_name: Some(name), reason: ending.reason.clone() };
-                page.push(EventType::ToolCancelled, &scope, &cancelled);
+                batch.push(EventType::ToolCancelled, &scope, &cancelled);
             }
         }
     }
@@ -166,9 +166,9 @@ impl Actor {
 }
 
 /// True if the page completes this item.
-fn completed_in(page: &Page, completed: &ItemCompleted) -> bool {
+fn completed_in(batch: &EventBatch, completed: &ItemCompleted) -> bool {
     let Some(id) = completed.item.id() else { return false };
     let quoted = format!("\"id\":\"{id}\"");
-    let mut drafts = page.events.iter().map(|event| &event.draft);
+    let mut drafts = batch.events.iter().map(|event| &event.draft);
     drafts.any(|draft| draft.kind == EventType::ItemCompleted && draft.members().contains(&quoted))
 }

@@ -40,28 +40,28 @@ impl Actor {
             return Err(cannot("it is being cancelled".to_owned()).into());
         }
         let (was, scope) = (known.paused_at.is_some(), known.scope.clone());
-        let mut told =
+        let mut paused =
             Paused { task_id: task.clone(), status: Status::Paused, duplicate: was == pause.halts };
         if !pause.halts {
-            told.status = self.status_without_pause(task);
+            paused.status = self.status_without_pause(task);
         }
-        if told.duplicate {
-            return Ok(told);
+        if paused.duplicate {
+            return Ok(paused);
         }
-        let mut page = self.page();
+        let mut batch = self.new_batch();
         let change = TaskChange { reason: pause.reason, ..TaskChange::default() };
         if pause.halts {
-            page.push(EventType::TaskPaused, &scope, &change);
+            batch.push(EventType::TaskPaused, &scope, &change);
         } else {
-            page.push(EventType::TaskResumed, &scope, &change);
-            if told.status.is_waiting() {
-                let status = Some(told.status.as_str().to_owned());
-                page.push(EventType::TaskWaiting, &scope, &TaskChange { status, ..TaskChange::default() });
+            batch.push(EventType::TaskResumed, &scope, &change);
+            if paused.status.is_waiting() {
+                let status = Some(paused.status.as_str().to_owned());
+                batch.push(EventType::TaskWaiting, &scope, &TaskChange { status, ..TaskChange::default() });
             }
         }
-        self.remember_answer(request, &told, &mut page);
-        self.append_once(&mut page).await?;
-        Ok(told)
+        self.remember_answer(request, &paused, &mut batch);
+        self.append_once(&mut batch).await?;
+        Ok(paused)
     }
 
     /// A task whose calls wait for decisions goes on waiting for them.

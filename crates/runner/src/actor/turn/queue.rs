@@ -6,7 +6,7 @@ use riverrun_event::{
 
 use crate::actor::Actor;
 use crate::actor::commands::Refusal;
-use crate::page::{Page, turn_scope};
+use crate::event_batch::{EventBatch, turn_scope};
 use crate::{Cancelled, CommandError, QueueEntry, RequestKey};
 
 impl Actor {
@@ -44,7 +44,7 @@ impl Actor {
     /// Puts a turn behind the others, or before them.
     pub(crate) fn enqueue(
         &self,
-        page: &mut Page,
+        batch: &mut EventBatch,
         scope: &Scope,
         turn: &TurnId,
         input: Option<&Input>,
@@ -54,8 +54,8 @@ impl Actor {
             QueuedTurn { turn_id: turn.as_str().to_owned(), position: 0, preview: input.map(preview) };
         let mut queued = self.queued();
         queued.insert(if is_first { 0 } else { queued.len() }, entry);
-        page.push(EventType::TaskQueued, scope, &TaskChange::default());
-        write_queue(page, scope, queued, "submitted");
+        batch.push(EventType::TaskQueued, scope, &TaskChange::default());
+        write_queue(batch, scope, queued, "submitted");
     }
 
     pub(crate) async fn unqueue(
@@ -67,23 +67,23 @@ impl Actor {
             return Ok(first);
         }
         let scope = self.waiting_scope(turn)?;
-        let mut page = self.page();
+        let mut batch = self.new_batch();
         let mut queued = self.queued();
         queued.retain(|entry| entry.turn_id != turn.as_str());
-        write_queue(&mut page, &scope, queued, "removed");
+        write_queue(&mut batch, &scope, queued, "removed");
         let reason = Some("taken out of the queue".to_owned());
-        page.push(
+        batch.push(
             EventType::TaskCancelled,
             &scope,
             &TaskChange { reason: reason.clone(), ..TaskChange::default() },
         );
-        page.push(EventType::TurnCancelled, &scope, &TurnCancelled { reason, ..TurnCancelled::default() });
+        batch.push(EventType::TurnCancelled, &scope, &TurnCancelled { reason, ..TurnCancelled::default() });
         let (turn_id, sequence) = (turn.clone(), self.state.sequence);
-        let mut told = Cancelled { turn_id, status: "cancelled".to_owned(), sequence };
-        self.remember_answer(request, &told, &mut page);
-        let landed = self.append_once(&mut page).await?;
-        told.sequence = landed.map_or(sequence, |landed| landed.last);
-        Ok(told)
+        let mut cancelled = Cancelled { turn_id, status: "cancelled".to_owned(), sequence };
+        self.remember_answer(request, &cancelled, &mut batch);
+        let appended = self.append_once(&mut batch).await?;
+        cancelled.sequence = appended.map_or(sequence, |appended| appended.last);
+        Ok(cancelled)
     }
 
     pub(crate) async fn promote(
@@ -96,14 +96,14 @@ impl Actor {
         }
         let scope = self.waiting_scope(turn)?;
         let mut queued = self.queued();
-        if let Some(place) = queued.iter().position(|entry| entry.turn_id == turn.as_str()) {
-            let entry = queued.remove(place);
+        if let Some(position) = queued.iter().position(|entry| entry.turn_id == turn.as_str()) {
+            let entry = queued.remove(position);
             queued.insert(0, entry);
         }
-        let mut page = self.page();
-        write_queue(&mut page, &scope, queued, "promoted");
-        self.remember_answer(request, &(), &mut page);
-        self.append_once(&mut page).await?;
+        let mut batch = self.new_batch();
+        write_queue(&mut batch, &scope, queued, "promoted");
+        self.remember_answer(request, &(), &mut batch);
+        self.append_once(&mut batch).await?;
         Ok(self.queue(None))
     }
 
@@ -124,11 +124,11 @@ impl Actor {
 }
 
 /// Numbers the entries and says why they changed.
-pub(crate) fn write_queue(page: &mut Page, scope: &Scope, mut queued: Vec<QueuedTurn>, reason: &str) {
+pub(crate) fn write_queue(batch: &mut EventBatch, scope: &Scope, mut queued: Vec<QueuedTurn>, reason: &str) {
     for (position, entry) in (0..).zip(&mut queued) {
         entry.position = position;
     }
-    page.push(EventType::QueueChanged, scope, &QueueChanged { queued, reason: Some(reason.to_owned()) });
+    batch.push(EventType::QueueChanged, scope, &QueueChanged { queued, reason: Some(reason.to_owned()) });
 }
 
 /// The beginning of an input, for lists.

@@ -7,7 +7,7 @@ use riverrun_event::{
 use riverrun_fold::{SealedTurn, Task, Turn};
 
 use crate::actor::turn::queue::preview;
-use crate::page::Page;
+use crate::event_batch::EventBatch;
 
 /// A turn that has ended, and its root task.
 pub(crate) struct Ended {
@@ -25,7 +25,7 @@ impl Ended {
 }
 
 /// What was asked, as it was asked at first.
-pub(crate) fn write_again(turn: &Turn, scope: &Scope, page: &mut Page) {
+pub(crate) fn write_again(turn: &Turn, scope: &Scope, batch: &mut EventBatch) {
     let submitted = TurnSubmitted {
         input: turn.input.clone(),
         agent: turn.agent.clone(),
@@ -36,32 +36,32 @@ pub(crate) fn write_again(turn: &Turn, scope: &Scope, page: &mut Page) {
         request: turn.request.clone(),
         ..TurnSubmitted::default()
     };
-    page.push(EventType::TurnSubmitted, scope, &submitted);
+    batch.push(EventType::TurnSubmitted, scope, &submitted);
     let objective = turn.input.as_ref().map(preview);
     let info = TaskInfo { objective, agent: turn.agent.clone(), ..TaskInfo::default() };
-    page.push(EventType::TaskCreated, scope, &info);
+    batch.push(EventType::TaskCreated, scope, &info);
 }
 
 /// What came of the earlier runs, each item in its place.
-pub(crate) fn write_output(root: &Task, scope: &Scope, page: &mut Page) {
-    for (place, item) in root.output.iter().enumerate() {
-        let output_index = u32::try_from(place).unwrap_or(u32::MAX);
-        page.push(EventType::ItemStarted, scope, &ItemStarted { item: item.clone(), output_index });
-        write_completed(item, output_index, scope, page);
+pub(crate) fn write_output(root: &Task, scope: &Scope, batch: &mut EventBatch) {
+    for (position, item) in root.output.iter().enumerate() {
+        let output_index = u32::try_from(position).unwrap_or(u32::MAX);
+        batch.push(EventType::ItemStarted, scope, &ItemStarted { item: item.clone(), output_index });
+        write_completed(item, output_index, scope, batch);
     }
-    for place in &root.retracted {
-        retract(root, *place, scope, page);
+    for position in &root.retracted {
+        retract(root, *position, scope, batch);
     }
 }
 
-pub(crate) fn write_completed(item: &Item, output_index: u32, scope: &Scope, page: &mut Page) {
+pub(crate) fn write_completed(item: &Item, output_index: u32, scope: &Scope, batch: &mut EventBatch) {
     if let Some(item) = ended_as(item) {
-        page.push(EventType::ItemCompleted, scope, &ItemCompleted { item, output_index });
+        batch.push(EventType::ItemCompleted, scope, &ItemCompleted { item, output_index });
     }
 }
 
 /// Goes back in the turn: to its input if it begins anew, else to the last result or input that it read.
-pub(crate) fn write_rollback(root: &Task, begins_anew: bool, scope: &Scope, page: &mut Page) {
+pub(crate) fn write_rollback(root: &Task, begins_anew: bool, scope: &Scope, batch: &mut EventBatch) {
     let rollback = HistoryRollback {
         target: scope.turn_id.as_ref().map(ToString::to_string),
         surviving_baseline: Some(if begins_anew { "input" } else { "last_result" }.to_owned()),
@@ -69,24 +69,24 @@ pub(crate) fn write_rollback(root: &Task, begins_anew: bool, scope: &Scope, page
         reason: Some("retry".to_owned()),
         ..HistoryRollback::default()
     };
-    let before = page.events.len();
-    page.push(EventType::HistoryRollbackStarted, scope, &rollback);
+    let before = batch.events.len();
+    batch.push(EventType::HistoryRollbackStarted, scope, &rollback);
     if begins_anew {
-        retract_output(root, scope, page);
+        retract_output(root, scope, batch);
     } else {
-        retract_cut(root, scope, page);
+        retract_cut(root, scope, batch);
     }
-    if page.events.len() == before + 1 {
+    if batch.events.len() == before + 1 {
         // Nothing was taken back.
-        page.events.truncate(before);
+        batch.events.truncate(before);
     } else {
-        page.push(EventType::HistoryRollbackCompleted, scope, &rollback);
+        batch.push(EventType::HistoryRollbackCompleted, scope, &rollback);
     }
 }
 
 /// The calls whose results are taken back. Their effects are not.
 fn standing_calls(root: &Task) -> Vec<String> {
-    let standing = root.output.iter().enumerate().filter(|(place, _)| !root.retracted.contains(place));
+    let standing = root.output.iter().enumerate().filter(|(position, _)| !root.retracted.contains(position));
     let calls = standing.filter_map(|(_, item)| match item {
         Item::ToolCall(call) => Some(call.call_id.clone()),
         _ => None,
@@ -95,23 +95,26 @@ fn standing_calls(root: &Task) -> Vec<String> {
 }
 
 /// Takes back what stands: the turn begins anew. What its user said stays.
-fn retract_output(root: &Task, scope: &Scope, page: &mut Page) {
-    let stands = |place: &usize| !root.retracted.contains(place) && !is_input(&root.output[*place]);
-    for place in (0..root.output.len()).filter(stands) {
-        retract(root, place, scope, page);
+fn retract_output(root: &Task, scope: &Scope, batch: &mut EventBatch) {
+    let is_retractable =
+        |position: &usize| !root.retracted.contains(position) && !is_input(&root.output[*position]);
+    for position in (0..root.output.len()).filter(is_retractable) {
+        retract(root, position, scope, batch);
     }
 }
 
 /// Takes back what the model said since the last result or input: it is asked for that anew, and no service lets it
 /// go on in the middle of its own words. Calls that were made stay with their results, and so does what was said to it
 /// meanwhile and is read now.
-fn retract_cut(root: &Task, scope: &Scope, page: &mut Page) {
-    let standing = (0..root.output.len()).rev().filter(|place| !root.retracted.contains(place));
-    let mut read = standing.skip_while(|place| is_input(&root.output[*place]));
-    let last = read.find(|place| is_settled(&root.output[*place]));
-    let rest = last.map_or(0, |place| place + 1)..root.output.len();
-    for place in rest.filter(|place| !root.retracted.contains(place) && is_said(&root.output[*place])) {
-        retract(root, place, scope, page);
+fn retract_cut(root: &Task, scope: &Scope, batch: &mut EventBatch) {
+    let standing = (0..root.output.len()).rev().filter(|position| !root.retracted.contains(position));
+    let mut read = standing.skip_while(|position| is_input(&root.output[*position]));
+    let last = read.find(|position| is_settled(&root.output[*position]));
+    let later = last.map_or(0, |position| position + 1)..root.output.len();
+    for position in later
+        .filter(|position| !root.retracted.contains(position) && is_model_output(&root.output[*position]))
+    {
+        retract(root, position, scope, batch);
     }
 }
 
@@ -129,7 +132,7 @@ fn is_settled(item: &Item) -> bool {
 
 /// The agent that has the conversation, if it was handed over.
 pub(crate) fn handed_to(root: &Task) -> Option<&str> {
-    let standing = root.output.iter().enumerate().filter(|(place, _)| !root.retracted.contains(place));
+    let standing = root.output.iter().enumerate().filter(|(position, _)| !root.retracted.contains(position));
     standing.rev().find_map(|(_, item)| match item {
         Item::Handoff(handoff) => Some(handoff.to.as_str()),
         _ => None,
@@ -142,15 +145,17 @@ fn is_input(item: &Item) -> bool {
 }
 
 /// True for what a model makes.
-fn is_said(item: &Item) -> bool {
+fn is_model_output(item: &Item) -> bool {
     let may_be = matches!(item, Item::Message(_) | Item::Reasoning(_) | Item::ToolCall(_) | Item::Hosted(_));
     may_be && !is_input(item)
 }
 
-fn retract(root: &Task, place: usize, scope: &Scope, page: &mut Page) {
-    let Some(item_id) = root.output.get(place).and_then(Item::id).map(|id| id.into_owned()) else { return };
-    let (output_index, reason) = (u32::try_from(place).unwrap_or(u32::MAX), "retry".to_owned());
-    page.push(EventType::ItemRetracted, scope, &ItemRetracted { item_id, output_index, reason });
+fn retract(root: &Task, position: usize, scope: &Scope, batch: &mut EventBatch) {
+    let Some(item_id) = root.output.get(position).and_then(Item::id).map(|id| id.into_owned()) else {
+        return;
+    };
+    let (output_index, reason) = (u32::try_from(position).unwrap_or(u32::MAX), "retry".to_owned());
+    batch.push(EventType::ItemRetracted, scope, &ItemRetracted { item_id, output_index, reason });
 }
 
 /// The end of an item that has its contents, with the status that it had.

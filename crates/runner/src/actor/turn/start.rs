@@ -6,55 +6,55 @@ use riverrun_event::{
 
 use crate::actor::Actor;
 use crate::actor::turn::queue::write_queue;
-use crate::page::{Page, turn_scope};
+use crate::event_batch::{EventBatch, turn_scope};
 use crate::view::WORKER;
 
 impl Actor {
     /// Work on the turn begins with these events. `scope` names its run.
-    pub(crate) fn write_start(&self, page: &mut Page, scope: &Scope, agent: &str, attempt: u32) {
+    pub(crate) fn write_start(&self, batch: &mut EventBatch, scope: &Scope, agent: &str, attempt: u32) {
         let texts = self.registry.texts(agent).and_then(|texts| RawJson::of(&texts).ok());
-        page.push(EventType::TurnStarted, scope, &TurnStarted { agent: Some(agent.to_owned()), texts });
-        write_attempt(page, scope, attempt);
-        page.push(EventType::TaskStarted, scope, &TaskChange::default());
+        batch.push(EventType::TurnStarted, scope, &TurnStarted { agent: Some(agent.to_owned()), texts });
+        write_attempt(batch, scope, attempt);
+        batch.push(EventType::TaskStarted, scope, &TaskChange::default());
         let before = self.state.agent.clone().filter(|before| before != agent);
         if let Some(from) = before {
             let changed = AgentChanged { agent: agent.to_owned(), from: Some(from) };
-            page.push(EventType::AgentChanged, scope, &changed);
+            batch.push(EventType::AgentChanged, scope, &changed);
         }
-        self.write_context(page, scope);
-        self.write_window(page, scope);
+        self.write_context(batch, scope);
+        self.write_window(batch, scope);
     }
 }
 
 impl Actor {
     /// A turn that waited has its place now.
-    pub(crate) fn start_queued(&mut self, turn: &TurnId, page: &mut Page) {
+    pub(crate) fn start_queued(&mut self, turn: &TurnId, batch: &mut EventBatch) {
         let Some(known) = self.state.turns.iter().find(|known| known.turn_id == *turn) else { return };
         let (Some(task), Some(run)) = (&known.task_id, &known.run_id) else { return };
         let scope = turn_scope(&known.thread_id, turn, task, run);
         let agent = known.agent.clone().unwrap_or_default();
         let mut queued = self.queued();
         queued.retain(|entry| entry.turn_id != turn.as_str());
-        write_queue(page, &scope, queued, "started");
-        self.write_start(page, &scope, &agent, 1);
+        write_queue(batch, &scope, queued, "started");
+        self.write_start(batch, &scope, &agent, 1);
     }
 }
 
-pub(crate) fn write_attempt(page: &mut Page, scope: &Scope, attempt: u32) {
+pub(crate) fn write_attempt(batch: &mut EventBatch, scope: &Scope, attempt: u32) {
     let attempt =
         TaskAttempt { attempt: Some(attempt), worker: RawJson::of(WORKER).ok(), ..TaskAttempt::default() };
-    page.push(EventType::TaskAttemptStarted, scope, &attempt);
-    write_run_status(page, scope, "working", "running", None);
+    batch.push(EventType::TaskAttemptStarted, scope, &attempt);
+    write_run_status(batch, scope, "working", "running", None);
 }
 
 /// Says how an attempt fares: `phase` and `status` are words of the standard.
 pub(crate) fn write_run_status(
-    page: &mut Page,
+    batch: &mut EventBatch,
     scope: &Scope,
     phase: &str,
     status: &str,
     detail: Option<String>,
 ) {
     let (phase, status) = (Some(phase.to_owned()), Some(status.to_owned()));
-    page.push(EventType::RunStatus, scope, &RunStatus { phase, status, detail, ..RunStatus::default() });
+    batch.push(EventType::RunStatus, scope, &RunStatus { phase, status, detail, ..RunStatus::default() });
 }

@@ -10,8 +10,8 @@ use crate::actor::Actor;
 use crate::actor::commands::Refusal;
 use crate::actor::commands::idempotency::Remembered;
 use crate::actor::turn::queue::preview;
-use crate::page::{Page, turn_scope};
-use crate::persona::Persona;
+use crate::event_batch::{EventBatch, turn_scope};
+use crate::resolved_agent::ResolvedAgent;
 use crate::{Busy, CancelMode, CommandError, Settings, Submit, Submitted};
 
 impl Actor {
@@ -22,7 +22,7 @@ impl Actor {
         {
             return Ok(first);
         }
-        if self.core.is_draining() {
+        if self.shared.is_draining() {
             return Err(CommandError::Draining.into());
         }
         self.refresh_registry();
@@ -49,45 +49,45 @@ impl Actor {
         digest: [u8; 32],
     ) -> Result<Submitted, Refusal> {
         // A turn that is queued takes the place of the one before it.
-        let place = if is_busy { None } else { Some(self.admit_turn()?) };
-        let turn = submit.turn_id.clone().unwrap_or_else(|| TurnId::from_bytes(self.core.fresh()));
-        let told = Remembered {
-            task_id: TaskId::from_bytes(self.core.fresh()),
-            run_id: RunId::from_bytes(self.core.fresh()),
+        let share = if is_busy { None } else { Some(self.admit_turn()?) };
+        let turn = submit.turn_id.clone().unwrap_or_else(|| TurnId::from_bytes(self.shared.fresh()));
+        let remembered = Remembered {
+            task_id: TaskId::from_bytes(self.shared.fresh()),
+            run_id: RunId::from_bytes(self.shared.fresh()),
             turn_id: turn.clone(),
             status: if is_busy { "queued" } else { "accepted" }.to_owned(),
         };
-        let mut page = self.page();
-        self.remember(&mut page, &turn, digest, &told);
+        let mut batch = self.new_batch();
+        self.remember(&mut batch, &turn, digest, &remembered);
         let interrupts = is_busy && submit.busy == Busy::Interrupt;
         if interrupts && let Some(active) = self.view.turns.values().find(|known| known.thread == *thread) {
             let reason = Some(format!("interrupted by turn {turn}"));
-            self.write_cancel(&active.turn, CancelMode::Immediate, reason, &mut page);
+            self.write_cancel(&active.turn, CancelMode::Immediate, reason, &mut batch);
         }
-        let scope = turn_scope(thread, &turn, &told.task_id, &told.run_id);
-        page.push(EventType::TurnSubmitted, &scope, &submitted(&submit, agent, &told.status));
+        let scope = turn_scope(thread, &turn, &remembered.task_id, &remembered.run_id);
+        batch.push(EventType::TurnSubmitted, &scope, &submitted(&submit, agent, &remembered.status));
         // Behind the turn's first event: that is where answers say that the turn begins.
         if self.state.threads.iter().all(|known| known.thread_id != *thread) {
-            page.push(EventType::ThreadStarted, &scope, &ThreadInfo::default());
+            batch.push(EventType::ThreadStarted, &scope, &ThreadInfo::default());
         }
         let objective = submit.input.as_ref().map(preview);
         let info = TaskInfo { objective, agent: Some(agent.to_owned()), ..TaskInfo::default() };
-        page.push(EventType::TaskCreated, &scope, &info);
-        page.push(EventType::TaskAccepted, &scope, &TaskChange::default());
+        batch.push(EventType::TaskCreated, &scope, &info);
+        batch.push(EventType::TaskAccepted, &scope, &TaskChange::default());
         if is_busy {
-            self.enqueue(&mut page, &scope, &turn, submit.input.as_ref(), interrupts);
+            self.enqueue(&mut batch, &scope, &turn, submit.input.as_ref(), interrupts);
         } else {
-            self.write_start(&mut page, &scope, agent, 1);
+            self.write_start(&mut batch, &scope, agent, 1);
         }
         let others = self.others;
-        let landed = self.append_once(&mut page).await?;
+        let appended = self.append_once(&mut batch).await?;
         self.count_turns();
-        drop(place);
-        let first = landed.map_or(Sequence::ZERO, |landed| landed.first);
+        drop(share);
+        let first = appended.map_or(Sequence::ZERO, |appended| appended.first);
         if self.others != others {
-            self.check_own(&turn, &told.task_id, first).await?;
+            self.check_own(&turn, &remembered.task_id, first).await?;
         }
-        Ok(told.answer(first, false))
+        Ok(remembered.answer(first, false))
     }
 
     /// A producer may have told of a turn with this id at the same moment. Of two that are one nobody knows what runs,
@@ -97,10 +97,10 @@ impl Actor {
         if known.is_none_or(|known| known.first_sequence >= first) {
             return Ok(());
         }
-        let mut page = self.page();
+        let mut batch = self.new_batch();
         let message = format!("a producer wrote events of turn `{turn}`; submit it with another id");
-        self.fail_task(root, "turn_exists", &message, &mut page);
-        self.append_once(&mut page).await?;
+        self.fail_task(root, "turn_exists", &message, &mut batch);
+        self.append_once(&mut batch).await?;
         Err(CommandError::TurnExists { turn: turn.to_string() }.into())
     }
 
@@ -111,25 +111,25 @@ impl Actor {
         active: &TurnId,
         digest: [u8; 32],
     ) -> Result<Submitted, Refusal> {
-        let mut page = self.page();
-        let mut told = self.write_steer(active, submit.input.unwrap_or_default(), &mut page)?;
+        let mut batch = self.new_batch();
+        let mut submitted = self.write_steer(active, submit.input.unwrap_or_default(), &mut batch)?;
         if let Some(turn) = &submit.turn_id {
             let remembered = Remembered {
-                turn_id: told.turn_id.clone(),
-                task_id: told.task_id.clone(),
-                run_id: told.run_id.clone(),
-                status: told.status.clone(),
+                turn_id: submitted.turn_id.clone(),
+                task_id: submitted.task_id.clone(),
+                run_id: submitted.run_id.clone(),
+                status: submitted.status.clone(),
             };
-            self.remember(&mut page, turn, digest, &remembered);
+            self.remember(&mut batch, turn, digest, &remembered);
         }
-        if let Some(landed) = self.append_once(&mut page).await? {
-            told.first = landed.first;
+        if let Some(appended) = self.append_once(&mut batch).await? {
+            submitted.first = appended.first;
         }
-        Ok(told)
+        Ok(submitted)
     }
 
     fn check_room(&self, thread: &ThreadId) -> Result<(), CommandError> {
-        let is_full = self.queue(Some(thread)).len() >= self.core.options.queue;
+        let is_full = self.queue(Some(thread)).len() >= self.shared.options.queue;
         if is_full { Err(CommandError::QueueFull(thread.to_string())) } else { Ok(()) }
     }
 
@@ -141,7 +141,7 @@ impl Actor {
         let Some(name) = name else {
             return Err(CommandError::UnknownAgent { name: String::new(), known: known() });
         };
-        let persona = Persona::find(registry, name, Settings::default());
+        let persona = ResolvedAgent::find(registry, name, Settings::default());
         let persona =
             persona.ok_or_else(|| CommandError::UnknownAgent { name: name.clone(), known: known() })?;
         Ok(persona.spec.name.clone())
@@ -154,12 +154,12 @@ impl Actor {
         self.state.turns.iter().filter(of_thread).any(|turn| !turn.status.is_terminal())
     }
 
-    fn remember(&self, page: &mut Page, turn: &TurnId, digest: [u8; 32], told: &Remembered) {
-        self.remember_command(command_id(turn), format!("turn:{turn}"), digest, told, page);
+    fn remember(&self, batch: &mut EventBatch, turn: &TurnId, digest: [u8; 32], remembered: &Remembered) {
+        self.remember_command(command_id(turn), format!("turn:{turn}"), digest, remembered, batch);
     }
 
     async fn submitted_before(&self, turn: &TurnId, digest: [u8; 32]) -> Result<Option<Submitted>, Refusal> {
-        let log = self.core.journal.log();
+        let log = self.shared.journal.log();
         let Some(command) = log.command(&self.key, &command_id(turn)).await? else {
             let is_known = log.turn(&self.key, turn).await?.is_some();
             let exists = || CommandError::TurnExists { turn: turn.to_string() };
@@ -168,7 +168,7 @@ impl Actor {
         if command.request.digest != digest {
             return Err(CommandError::TurnExists { turn: turn.to_string() }.into());
         }
-        self.told_before(&command).await
+        self.stored_answer(&command).await
     }
 }
 

@@ -14,7 +14,7 @@ const HUGE: usize = 4 << 20;
 const LIGHT: usize = 256 << 10;
 
 /// What one append will hold. All of it has the same time.
-pub(crate) struct Page {
+pub(crate) struct EventBatch {
     pub now: Timestamp,
     pub events: Vec<Decoded>,
     pub commands: Vec<CommandChange>,
@@ -30,7 +30,7 @@ pub(crate) struct Page {
     problem: Option<DecodeError>,
 }
 
-impl Page {
+impl EventBatch {
     pub fn new(now: Timestamp) -> Self {
         let (spilled, facts) = (Vec::new(), Vec::new());
         let urgency = Urgency::Normal;
@@ -151,7 +151,7 @@ impl Page {
         self.size
     }
 
-    /// What is handed to the log. What the log did not take is put back with [`Page::put_back`].
+    /// What is handed to the log. What the log did not take is put back with [`EventBatch::put_back`].
     pub fn take_entry(&mut self) -> Result<Entry, JournalError> {
         self.number_actions();
         if let Some(problem) = &self.problem {

@@ -12,7 +12,7 @@ use crate::{AgentSpec, Deltas, Registry, Route, Settings};
 
 /// An agent as a task sees it, with what the turn asks beside.
 #[derive(Clone)]
-pub(crate) struct Persona {
+pub(crate) struct ResolvedAgent {
     pub spec: Arc<AgentSpec>,
     /// The tools that come and go, as they are now.
     boxes: Vec<Arc<[ToolUse]>>,
@@ -42,7 +42,7 @@ impl Tooling<'_> {
     }
 }
 
-impl Persona {
+impl ResolvedAgent {
     /// None if nothing has this name any more.
     pub fn find(registry: &Registry, name: &str, settings: Settings) -> Option<Self> {
         Some(match registry.resolve(name)? {
@@ -66,7 +66,7 @@ impl Persona {
     /// Why a tool that is not there now may be missing: the server that would have it is away.
     pub fn away(&self, name: &str) -> Option<String> {
         let is_of = |toolbox: &&Arc<dyn Toolbox>| {
-            name.strip_prefix(toolbox.name()).is_some_and(|rest| rest.starts_with("__"))
+            name.strip_prefix(toolbox.name()).is_some_and(|remaining| remaining.starts_with("__"))
         };
         self.spec.toolboxes.iter().find(is_of)?.problem()
     }
@@ -164,8 +164,12 @@ impl Persona {
     }
 
     /// The provider and the model at this place of the agent's list.
-    pub fn model<'a>(&self, registry: &'a Registry, place: usize) -> Option<(&'a Arc<dyn Provider>, String)> {
-        let (provider, model) = self.spec.models.get(place)?.split_once('/')?;
+    pub fn model<'a>(
+        &self,
+        registry: &'a Registry,
+        model_index: usize,
+    ) -> Option<(&'a Arc<dyn Provider>, String)> {
+        let (provider, model) = self.spec.models.get(model_index)?.split_once('/')?;
         Some((registry.providers.get(provider)?, model.to_owned()))
     }
 }
