@@ -1,21 +1,45 @@
 //! Effects begin here, after the events that announce them are durable.
 
+use foldhash::HashMap;
 use riverrun_event::ProcessId;
 use riverrun_tool::redact_progress;
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::actor::Actor;
 use crate::actor::model::stream::Stream;
 use crate::actor::processes::DurableAction;
+use crate::actor::session::HostedSession;
 use crate::drive::{
-    Abort, EffectKey, Host, Launch, Report, ReportSink, Reporter, Running, ask_hook, call_model, check_call,
-    check_input, check_output, read_files, run_tool, summarise,
+    Abort, EffectKey, Host, Launch, Report, ReportSink, Reported, Reporter, Running, ask_hook, call_model,
+    check_call, check_input, check_output, read_files, run_tool, summarise,
 };
+
+/// The effects of an actor.
+pub(crate) struct Effects {
+    pub running: HashMap<EffectKey, Running>,
+    /// Effects that begin once the batch that is being written is durable.
+    pub launches: Vec<(EffectKey, Launch)>,
+    /// Answers and permissions that are given at the same moment.
+    pub when_durable: Vec<DurableAction>,
+    pub generation: u64,
+    /// Where effects in tasks of their own report to.
+    pub reports: mpsc::Sender<Reported>,
+}
+
+/// No effect goes on without its actor.
+impl Drop for Effects {
+    fn drop(&mut self) {
+        for running in self.running.values() {
+            running.stop();
+        }
+    }
+}
 
 impl Actor {
     pub(crate) async fn launch_all(&mut self) {
-        std::mem::take(&mut self.when_durable).into_iter().for_each(DurableAction::run);
-        for (key, launch) in std::mem::take(&mut self.launches) {
+        std::mem::take(&mut self.effects.when_durable).into_iter().for_each(DurableAction::run);
+        for (key, launch) in std::mem::take(&mut self.effects.launches) {
             // Who goes does not wait to try again.
             if self.is_handing_over && matches!(launch, Launch::Delay(_)) {
                 continue;
@@ -25,36 +49,36 @@ impl Actor {
     }
 
     async fn launch(&mut self, key: EffectKey, launch: Launch) {
-        self.generation += 1;
+        self.effects.generation += 1;
         let cancel = CancellationToken::new();
         let reports = match launch {
-            Launch::Model(_) => self.calls.reports(),
-            _ => ReportSink::Channel(self.reports.clone()),
+            Launch::Model(_) => self.model.open.reports(),
+            _ => ReportSink::Channel(self.effects.reports.clone()),
         };
-        let reporter = Reporter { key: key.clone(), generation: self.generation, reports };
-        let (pool, session) = (self.shared.calls.clone(), self.key.clone());
+        let reporter = Reporter { key: key.clone(), generation: self.effects.generation, reports };
+        let (pool, session) = (self.session.shared.calls.clone(), self.session.key.clone());
         let permit = async move { pool.acquire(&session).await };
         let spawned = match launch {
             Launch::Model(made) => {
                 let EffectKey::Model(task) = &key else { return };
-                let persona = self.persona(task);
+                let persona = self.session.persona(task);
                 let is_as_sent = persona.as_ref().is_some_and(|persona| persona.sends_deltas_as_sent());
                 let hosted = persona.filter(|persona| !persona.is_gateway);
                 let most_calls = hosted.map(|persona| persona.spec.limits.calls);
-                self.streams.insert(task.clone(), Stream::new(is_as_sent, most_calls));
+                self.model.streams.insert(task.clone(), Stream::new(is_as_sent, most_calls));
                 let made = match made {
                     Some(call) => Some(*call),
                     // An agent whose conversation can fail has its call made before it is announced.
-                    None => self.model_call(task).await.unwrap_or_default(),
+                    None => self.history.model_call(&self.session, task).await.unwrap_or_default(),
                 };
                 let Some(call) = made else { return };
-                let estimate = self.estimate(task, &call.request);
-                if let Some(stream) = self.streams.get_mut(task) {
+                let estimate = self.session.estimate(task, &call.request);
+                if let Some(stream) = self.model.streams.get_mut(task) {
                     stream.estimate = estimate;
                 }
                 let call = call_model(call, reporter, permit, cancel.clone());
-                let handle = self.calls.begin(call);
-                self.started(key, cancel, Abort::Call(handle));
+                let handle = self.model.open.begin(call);
+                self.effects.started(key, cancel, Abort::Call(handle));
                 return;
             }
             Launch::Tool(mut run) => {
@@ -64,7 +88,7 @@ impl Actor {
                     progress.try_report(Report::Progress(update));
                 }));
                 if run.tool.is_interactive() {
-                    run.call.process = Some(std::sync::Arc::new(self.host(reporter.clone())));
+                    run.call.process = Some(std::sync::Arc::new(self.session.host(reporter.clone())));
                 }
                 tokio::spawn(run_tool(*run, reporter, permit))
             }
@@ -79,17 +103,24 @@ impl Actor {
             Launch::Hook(call) => tokio::spawn(ask_hook(*call, reporter, permit)),
             Launch::Vet(check) => tokio::spawn(check_call(check, reporter)),
         };
-        self.started(key, cancel, Abort::Task(spawned.abort_handle()));
+        self.effects.started(key, cancel, Abort::Task(spawned.abort_handle()));
+    }
+}
+
+impl Effects {
+    pub fn new(reports: mpsc::Sender<Reported>) -> Self {
+        let (running, launches, when_durable) = (HashMap::default(), Vec::new(), Vec::new());
+        Self { running, launches, when_durable, generation: 0, reports }
+    }
+
+    /// Begins an effect once the batch that is being written is durable.
+    pub fn launch_later(&mut self, key: EffectKey, launch: Launch) {
+        self.launches.push((key, launch));
     }
 
     fn started(&mut self, key: EffectKey, cancel: CancellationToken, abort: Abort) {
         let (generation, since) = (self.generation, tokio::time::Instant::now());
         self.running.insert(key, Running { generation, cancel, abort, since });
-    }
-
-    fn host(&self, reporter: Reporter) -> Host {
-        let process = ProcessId::from_bytes(self.shared.fresh()).to_string();
-        Host { process, reporter, log: self.shared.journal.log().clone(), key: self.key.clone() }
     }
 
     /// Ends effects without a word; what is to be said about them is said by whoever ends them.
@@ -101,5 +132,12 @@ impl Actor {
             }
             !ends
         });
+    }
+}
+
+impl HostedSession {
+    fn host(&self, reporter: Reporter) -> Host {
+        let process = ProcessId::from_bytes(self.shared.fresh()).to_string();
+        Host { process, reporter, log: self.shared.journal.log().clone(), key: self.key.clone() }
     }
 }

@@ -22,41 +22,40 @@ mod model;
 mod processes;
 mod recovery;
 mod reports;
+mod session;
 mod subagents;
 mod tools;
 mod turn;
 
-use std::collections::{BTreeMap, HashSet};
 use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-use foldhash::HashMap;
-use riverrun_event::{Event, ServiceStream, TaskId, TurnId};
-use riverrun_fold::{SealedTurn, State};
-use riverrun_log::{NewBlob, SessionKey};
+use riverrun_log::SessionKey;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-use append::InFlight;
 pub(crate) use append::Stop;
-pub use model::attachments::blob_named;
-use recovery::authors::OwnContext;
-pub(crate) use recovery::authors::load_rules;
-
-use crate::approve::Rules;
-use crate::drive::{EffectKey, Launch, Report, Reported, Running};
-use crate::mailbox::{Mail, SessionCommand};
-use crate::reference::Pool;
-use crate::shared::RunnerShared;
-use crate::turns::TurnShare;
-use crate::view::View;
-use crate::{Incarnation, Registry};
+use append::blobs::BlobQueue;
+use append::{Appends, InFlight};
+use approvals::Approvals;
+use effects::Effects;
+use guardrails::GuardrailResults;
+use hooks::HookTexts;
 use intents::BITE;
-use model::calls::Calls;
-use model::stream::Stream;
-use processes::{DurableAction, Processes};
+use model::ModelCalls;
+pub use model::attachments::blob_named;
+use model::history::SessionHistory;
+use processes::ProcessTable;
+pub(crate) use recovery::authors::load_rules;
+use session::HostedSession;
+use tools::ToolCalls;
+use turn::TurnWork;
+
+use crate::drive::{EffectKey, Report, Reported};
+use crate::mailbox::{Mail, SessionCommand};
+use crate::shared::RunnerShared;
 
 /// Reports that may wait; a provider that is faster than the disk is slowed down by it.
 const REPORTS: usize = 1024;
@@ -68,63 +67,22 @@ const MAX_COALESCE_DELAY: Duration = Duration::from_millis(8);
 const LINGER: Duration = Duration::from_secs(1);
 
 pub(crate) struct Actor {
-    shared: Arc<RunnerShared>,
-    /// What turns run with. A reload is taken up when no turn is open, so that each ends with what it began with.
-    registry: Arc<Registry>,
-    key: SessionKey,
-    /// The session that this actor serves: never another one with the same key.
-    incarnation: Incarnation,
-    state: State,
-    view: View,
-    /// Decisions that hold from now on.
-    rules: Rules,
-    context: OwnContext,
-    running: HashMap<EffectKey, Running>,
-    calls: Calls,
-    /// The items of open model calls.
-    streams: HashMap<TaskId, Stream>,
-    /// The model services' own streams, as far as they are in the log.
-    service_streams: HashMap<TaskId, ServiceStream>,
-    /// Inputs that passed the guardrails, by their tasks.
-    admitted: HashMap<TaskId, Vec<String>>,
-    /// Tasks whose final output passed the guardrails.
-    checked: HashSet<TaskId>,
-    /// Calls that passed the guardrails before somebody is asked about them.
-    vetted: HashSet<(TaskId, String)>,
-    /// Texts that hooks brought, by their references.
-    hook_texts: HashMap<String, String>,
-    /// Effects that begin once what is being written is durable.
-    launches: Vec<(EffectKey, Launch)>,
-    /// Blobs that what is being written refers to.
-    blobs: Vec<NewBlob>,
-    /// Turns whose older context was looked at.
-    compacted: HashSet<TaskId>,
-    /// What the tasks can cite.
-    pools: HashMap<TaskId, Pool>,
-    /// Older turns of the session, as they were read.
-    sealed: HashMap<TurnId, Arc<SealedTurn>>,
-    /// Tasks whose lost run this actor replaced.
-    taken_over: HashSet<TaskId>,
-    processes: Processes,
-    /// The drafts that running calls showed: how many of each block, by call.
-    drafts: HashMap<String, BTreeMap<u32, u32>>,
-    when_durable: Vec<DurableAction>,
-    generation: u64,
-    reports: mpsc::Sender<Reported>,
-    /// When something happens by itself, as of the last plan.
+    effects: Effects,
+    session: HostedSession,
+    appends: Appends,
+    blobs: BlobQueue,
+    turns: TurnWork,
+    history: SessionHistory,
+    model: ModelCalls,
+    tools: ToolCalls,
+    approvals: Approvals,
+    guardrails: GuardrailResults,
+    hooks: HookTexts,
+    processes: ProcessTable,
+    /// When a limit or an action runs out, as of the last plan.
     deadline_at: Option<Instant>,
-    /// Text that the log has not answered yet.
-    in_flight: Option<InFlight>,
-    /// The last text was not durable when the next came.
-    is_log_busy: bool,
-    /// Text that is in the log, and not in the state and the view yet.
-    unfolded: Vec<Event>,
-    /// How often others wrote into the session in between.
-    others: u64,
-    /// The server goes: nothing new begins here.
+    /// The server goes down: nothing new begins here.
     is_handing_over: bool,
-    /// What this session counts against its tenant's quota of turns.
-    at_work: TurnShare,
 }
 
 /// What an actor that is told nothing does, and when.
@@ -203,7 +161,7 @@ impl Actor {
         commands: &mut mpsc::UnboundedReceiver<SessionCommand>,
         reported: &mut mpsc::Receiver<Reported>,
     ) -> Result<(), Stop> {
-        let hand_over = self.shared.hand_over.clone();
+        let hand_over = self.session.shared.hand_over.clone();
         self.settle().await?;
         let (alarm, handing_over) = (tokio::time::sleep(LINGER), hand_over.cancelled());
         tokio::pin!(alarm, handing_over);
@@ -226,17 +184,17 @@ impl Actor {
                     self.begin_nothing_new();
                     false
                 }
-                () = failed(&mut self.in_flight) => {
+                () = failed(&mut self.appends.in_flight) => {
                     self.finish_text_append().await?;
                     false
                 }
-                Some(report) = self.calls.next(reported) => self.reports(report, reported).await?,
+                Some(report) = self.model.open.next(reported) => self.reports(report, reported).await?,
                 () = &mut alarm, if due != Due::Never => match due {
                     Due::Never | Due::Deadline(_) => {
                         self.finish_text_append().await?;
                         false
                     }
-                    Due::Leave(_) => match self.leave(commands) {
+                    Due::Leave(_) => match self.session.leave(commands) {
                         Some(command) => self.command(command).await.map(|()| false)?,
                         None => return Ok(()),
                     },
@@ -250,7 +208,7 @@ impl Actor {
 
     /// What the actor does if nobody tells it anything.
     fn due(&self) -> Due {
-        let is_idle = self.running.is_empty();
+        let is_idle = self.effects.running.is_empty();
         if is_idle && self.is_handing_over {
             return Due::Leave(Instant::now());
         }
@@ -265,15 +223,7 @@ impl Actor {
     /// From now on calls only end. A pause before another try is no call: the next owner tries at once.
     fn begin_nothing_new(&mut self) {
         self.is_handing_over = true;
-        self.stop_effects(|key| matches!(key, EffectKey::Delay(_)));
-    }
-
-    /// Ends the actor's service, unless a command came just now.
-    fn leave(&self, commands: &mut mpsc::UnboundedReceiver<SessionCommand>) -> Option<SessionCommand> {
-        if let Some(at) = crate::plan::deadline(&self.view, &self.registry) {
-            self.shared.timers.schedule(&self.key, at);
-        }
-        self.shared.mailboxes.close(&self.key, commands)
+        self.effects.stop_effects(|key| matches!(key, EffectKey::Delay(_)));
     }
 
     /// Takes a report and all that wait behind it, and writes what they tell together. True if that was nothing but
@@ -282,13 +232,13 @@ impl Actor {
         const LARGEST: usize = 256 << 10;
         /// So many events are written without a look at the clock.
         const FEW: usize = 16;
-        let before = self.others;
+        let before = self.appends.others;
         self.await_text_append().await?;
         let mut is_text = first.report.is_text();
         if is_text {
-            self.calls.wait_to_coalesce().await;
+            self.model.open.wait_to_coalesce().await;
         }
-        let (mut batch, mut held) = (self.new_batch(), first);
+        let (mut batch, mut held) = (self.session.new_batch(), first);
         let began = Instant::now();
         // The end of an effect may end the turn: nothing is written behind it unseen.
         while !held.report.may_end_turn() && batch.size() < LARGEST && batch.events.len() < REPORTS {
@@ -296,7 +246,7 @@ impl Actor {
             if batch.events.len() >= FEW && began.elapsed() >= BITE {
                 break;
             }
-            let Some(report) = self.calls.next_now(more) else { break };
+            let Some(report) = self.model.open.next_now(more) else { break };
             let next = match self.joins_deltas(&held.key, batch.events.len()) {
                 true => held.join(report),
                 false => Some(report),
@@ -311,26 +261,19 @@ impl Actor {
         if is_text {
             self.append_text(batch).await?;
         } else {
-            self.put_blobs().await;
+            self.blobs.put_blobs(&self.session).await;
             self.append(batch).await?;
             self.launch_all().await;
         }
-        Ok(is_text && self.others == before)
+        Ok(is_text && self.appends.others == before)
     }
 
     /// Whether pieces of one text become one delta. A turn may ask for each piece as its service sent it; otherwise
     /// they are joined only when the log is slower than the model, or when very many came at once.
     fn joins_deltas(&self, key: &EffectKey, waiting: usize) -> bool {
         let EffectKey::Model(task) = key else { return true };
-        let is_as_sent = self.streams.get(task).is_some_and(|stream| stream.is_as_sent);
-        !is_as_sent && (self.is_log_busy || waiting >= MAX_SEPARATE_DELTAS)
-    }
-
-    /// The next time at which something happens by itself.
-    fn deadline(&self) -> Option<Instant> {
-        let at = crate::plan::deadline(&self.view, &self.registry)?;
-        let wait = at.millis().saturating_sub(self.shared.now().millis());
-        Some(Instant::now() + Duration::from_millis(u64::try_from(wait).unwrap_or(0)))
+        let is_as_sent = self.model.streams.get(task).is_some_and(|stream| stream.is_as_sent);
+        !is_as_sent && (self.appends.is_log_busy || waiting >= MAX_SEPARATE_DELTAS)
     }
 
     /// Does what is to be done until everything waits for somebody.
@@ -340,9 +283,9 @@ impl Actor {
         for _ in 0..ROUNDS {
             let began = Instant::now();
             let intents = self.plan();
-            self.count_turns();
+            self.turns.count_turns(&self.session);
             if intents.is_empty() {
-                self.deadline_at = self.deadline();
+                self.deadline_at = self.session.deadline();
                 return Ok(());
             }
             self.perform(intents, began).await?;
@@ -351,25 +294,35 @@ impl Actor {
     }
 }
 
-impl Actor {
-    fn count_turns(&mut self) {
-        let count = self.view.turns.values().filter(|turn| turn.ours).count();
-        self.at_work.set(count as u64);
+impl HostedSession {
+    /// Ends the actor's service, unless a command came just now.
+    fn leave(&self, commands: &mut mpsc::UnboundedReceiver<SessionCommand>) -> Option<SessionCommand> {
+        if let Some(at) = crate::plan::deadline(&self.view, &self.registry) {
+            self.shared.timers.schedule(&self.key, at);
+        }
+        self.shared.mailboxes.close(&self.key, commands)
     }
 
-    /// A place for one more turn of this session's tenant, until the turn is counted with the session.
-    fn admit_turn(&self) -> Result<TurnShare, crate::CommandError> {
-        let limit = self.shared.options.turns.of(&self.key.tenant);
-        self.shared.turns.admit(&self.key.tenant, limit)
+    /// The next time at which something happens by itself.
+    fn deadline(&self) -> Option<Instant> {
+        let at = crate::plan::deadline(&self.view, &self.registry)?;
+        let wait = at.millis().saturating_sub(self.shared.now().millis());
+        Some(Instant::now() + Duration::from_millis(u64::try_from(wait).unwrap_or(0)))
     }
 }
 
-/// Nothing that an actor began goes on without it.
-impl Drop for Actor {
-    fn drop(&mut self) {
-        for running in self.running.values() {
-            running.stop();
-        }
+impl TurnWork {
+    fn count_turns(&mut self, session: &HostedSession) {
+        let count = session.view.turns.values().filter(|turn| turn.ours).count();
+        self.at_work.set(count as u64);
+    }
+}
+
+impl HostedSession {
+    /// A place for one more turn of this session's tenant, until the turn is counted with the session.
+    fn admit_turn(&self) -> Result<crate::turns::TurnShare, crate::CommandError> {
+        let limit = self.shared.options.turns.of(&self.key.tenant);
+        self.shared.turns.admit(&self.key.tenant, limit)
     }
 }
 

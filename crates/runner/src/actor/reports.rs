@@ -13,12 +13,13 @@ impl Actor {
             self.fold_text();
         }
         // An effect that was ended may have spoken just before.
-        let Some(running) = self.running.get(&key).filter(|running| running.generation == generation) else {
+        let Some(running) = self.effects.running.get(&key).filter(|running| running.generation == generation)
+        else {
             return;
         };
         let since = running.since;
         if report.is_last() {
-            self.running.remove(&key);
+            self.effects.running.remove(&key);
         }
         match (key, report) {
             (EffectKey::Model(task), Report::Model(ModelEvent::Completed { stop, usage, members })) => {
@@ -29,7 +30,7 @@ impl Actor {
             }
             (EffectKey::Model(task), Report::Model(event)) => self.model_event(&task, event, batch),
             (EffectKey::Admit(task), Report::Admitted(texts, Ok(()))) => {
-                self.admitted.entry(task).or_default().extend(texts);
+                self.guardrails.admitted.entry(task).or_default().extend(texts);
             }
             (EffectKey::Admit(task), Report::Admitted(_, Err(tripped))) => {
                 self.input_tripped(&task, &tripped, batch);
@@ -44,7 +45,7 @@ impl Actor {
                 self.tool_ended(&task, &call, ended, since.elapsed(), batch);
             }
             (EffectKey::Check(task), Report::Checked(Ok(()))) => {
-                self.checked.insert(task);
+                self.guardrails.checked.insert(task);
             }
             (EffectKey::Check(task), Report::Checked(Err(tripped))) => {
                 self.output_tripped(&task, &tripped, batch)
@@ -54,7 +55,7 @@ impl Actor {
                 self.hook_answered(&task, &target, answer, since.elapsed(), batch);
             }
             (EffectKey::Summary(task), Report::Summary(made)) => self.compacted(&task, *made, batch),
-            (EffectKey::Files(task), Report::File(end)) => self.file_ended(&task, &end, batch),
+            (EffectKey::Files(task), Report::File(end)) => self.session.file_ended(&task, &end, batch),
             (EffectKey::Files(_), Report::FilesRead) | (EffectKey::Delay(_), Report::Delayed) => {}
             // No other pair is ever sent.
             (_, _) => {}

@@ -6,16 +6,17 @@ use base64::engine::general_purpose::STANDARD;
 use riverrun_event::{BlobRef, Block};
 use riverrun_tool::ToolOutput;
 
-use crate::actor::Actor;
+use crate::actor::append::blobs::BlobQueue;
+use crate::actor::session::HostedSession;
 
 /// How much of it one result may hold itself. An event may have 256 KiB, and there are words beside it.
 const INLINE: usize = 160 << 10;
 /// What is smaller stays where it is.
 const SMALL: usize = 8 << 10;
 
-impl Actor {
+impl BlobQueue {
     /// Stores with what is written next whatever makes the result too large, each with its media type.
-    pub(crate) fn detach(&mut self, output: &mut ToolOutput) {
+    pub(crate) fn detach(&mut self, session: &HostedSession, output: &mut ToolOutput) {
         let blocks = || output.content.iter().chain(&output.block_list);
         if blocks().filter_map(inline_content).map(|found| found.base64.len()).sum::<usize>() <= INLINE {
             return;
@@ -29,7 +30,7 @@ impl Actor {
             let (reference, size) = match known.iter().find(|(of, ..)| of == found.base64) {
                 Some((_, reference, size)) => (reference.clone(), *size),
                 None => {
-                    let Some((reference, size)) = self.store_inline(&found) else { continue };
+                    let Some((reference, size)) = self.store_inline(session, &found) else { continue };
                     known.push((found.base64.to_owned(), reference.clone(), size));
                     (reference, size)
                 }
@@ -39,17 +40,21 @@ impl Actor {
     }
 
     /// The same for one block that is an event of its own.
-    pub(crate) fn detach_block(&mut self, block: &mut Block) {
+    pub(crate) fn detach_block(&mut self, session: &HostedSession, block: &mut Block) {
         let found = inline_content(block).filter(|found| found.base64.len() > INLINE);
-        if let Some((reference, size)) = found.and_then(|found| self.store_inline(&found)) {
+        if let Some((reference, size)) = found.and_then(|found| self.store_inline(session, &found)) {
             refer(block, reference, size);
         }
     }
 
-    pub(crate) fn store_inline(&mut self, found: &InlineContent<'_>) -> Option<(BlobRef, u64)> {
+    pub(crate) fn store_inline(
+        &mut self,
+        session: &HostedSession,
+        found: &InlineContent<'_>,
+    ) -> Option<(BlobRef, u64)> {
         let bytes = STANDARD.decode(found.base64).ok()?;
         let size = bytes.len() as u64;
-        Some((self.keep(bytes, found.media_type)?, size))
+        Some((self.keep(session, bytes, found.media_type)?, size))
     }
 }
 

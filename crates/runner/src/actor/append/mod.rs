@@ -13,7 +13,9 @@ use tokio::time::Instant;
 use riverrun_fold::Change;
 use riverrun_log::{Error, Fact, NewBlob, Urgency};
 
-use crate::actor::{Actor, MAX_COALESCE_DELAY};
+use crate::actor::Actor;
+use crate::actor::MAX_COALESCE_DELAY;
+use crate::actor::session::HostedSession;
 use crate::approve::Rules;
 use crate::drive::EffectKey;
 use crate::event_batch::EventBatch;
@@ -53,7 +55,20 @@ impl InFlight {
     }
 }
 
-/// Where a page went.
+/// What is on its way into the log, and from there into the state.
+#[derive(Default)]
+pub(crate) struct Appends {
+    /// Text that the log has not answered yet.
+    pub in_flight: Option<InFlight>,
+    /// The last text was not durable when the next came.
+    pub is_log_busy: bool,
+    /// Text that is in the log and not yet in the state and the view.
+    pub unfolded: Vec<Event>,
+    /// How often others wrote into the session in between.
+    pub others: u64,
+}
+
+/// The sequences of an appended batch.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SequenceRange {
     pub first: Sequence,
@@ -85,11 +100,30 @@ impl Stop {
     }
 }
 
-impl Actor {
+impl HostedSession {
     pub(crate) fn new_batch(&self) -> EventBatch {
         EventBatch::new(self.shared.now())
     }
 
+    /// Stores the texts that are too large for the page's events. One that was not stored stays with the page.
+    async fn put_spilled(&self, batch: &mut EventBatch) -> Result<(), JournalError> {
+        while let Some((reference, blob)) = batch.spilled.last() {
+            let blob = NewBlob { session: Some(self.key.session.clone()), ..blob.clone() };
+            match self.shared.journal.log().put_blob(&self.key.tenant, blob).await {
+                Ok(_) => batch.facts.push(Fact::Blob(reference.clone())),
+                Err(Error::Full) => return Err(JournalError::Full),
+                Err(Error::Quota { quota, limit, used }) => {
+                    return Err(JournalError::Quota { quota, limit, used });
+                }
+                Err(error) => return Err(JournalError::Unavailable(error.to_string())),
+            }
+            batch.spilled.pop();
+        }
+        Ok(())
+    }
+}
+
+impl Actor {
     /// Appends work in progress. A full disk is waited for: nothing that was done is given up.
     pub(crate) async fn append(&mut self, mut batch: EventBatch) -> Result<(), Stop> {
         const PAUSE: Duration = Duration::from_secs(1);
@@ -107,7 +141,7 @@ impl Actor {
     /// The log does not take what happened: the turns at work fail with that, from where the log stands.
     async fn refused(&mut self, reason: &str) -> Result<(), Stop> {
         tracing::error!(
-            session = self.key.session.as_str(),
+            session = self.session.key.session.as_str(),
             reason,
             "the log does not take what a turn wrote"
         );
@@ -118,21 +152,21 @@ impl Actor {
     /// The tenant may store no more: the turns at work fail with that. What they showed before stays, and their ends
     /// use what is kept back beyond the quota.
     async fn over_quota(&mut self, error: &JournalError) -> Result<(), Stop> {
-        tracing::warn!(session = self.key.session.as_str(), %error, "a turn ends at its tenant's quota");
+        tracing::warn!(session = self.session.key.session.as_str(), %error, "a turn ends at its tenant's quota");
         let message = format!("{error}; delete sessions, or ask the operator for more, then retry the turn");
         self.fail_turns("quota_exceeded", &message).await
     }
 
     /// Ends the turns at work with a failure, from where the log stands.
     async fn fail_turns(&mut self, code: &str, message: &str) -> Result<(), Stop> {
-        self.stop_effects(|_| true);
-        self.launches.clear();
-        self.blobs.clear();
-        self.when_durable.clear();
+        self.effects.stop_effects(|_| true);
+        self.effects.launches.clear();
+        self.blobs.pending.clear();
+        self.effects.when_durable.clear();
         self.reload().await?;
-        let ours = self.view.turns.values().filter(|turn| turn.ours);
+        let ours = self.session.view.turns.values().filter(|turn| turn.ours);
         let roots: Vec<TaskId> = ours.map(|turn| turn.root.clone()).collect();
-        let mut batch = self.new_batch();
+        let mut batch = self.session.new_batch();
         batch.urgency = Urgency::Reserved;
         for root in &roots {
             self.fail_task(root, code, message, &mut batch);
@@ -148,32 +182,15 @@ impl Actor {
         if batch.is_empty() {
             return Ok(None);
         }
-        self.put_spilled(batch).await?;
+        self.session.put_spilled(batch).await?;
         let mut entry = batch.take_entry()?;
-        match self.shared.journal.append(&self.incarnation, &mut entry).await {
+        match self.session.shared.journal.append(&self.session.incarnation, &mut entry).await {
             Ok(appended) => self.apply_appended(appended, batch.now).await.map(Some),
             Err(error) => {
                 batch.put_back(entry);
                 Err(error)
             }
         }
-    }
-
-    /// Stores the texts that are too large for the page's events. One that was not stored stays with the page.
-    async fn put_spilled(&mut self, batch: &mut EventBatch) -> Result<(), JournalError> {
-        while let Some((reference, blob)) = batch.spilled.last() {
-            let blob = NewBlob { session: Some(self.key.session.clone()), ..blob.clone() };
-            match self.shared.journal.log().put_blob(&self.key.tenant, blob).await {
-                Ok(_) => batch.facts.push(Fact::Blob(reference.clone())),
-                Err(Error::Full) => return Err(JournalError::Full),
-                Err(Error::Quota { quota, limit, used }) => {
-                    return Err(JournalError::Quota { quota, limit, used });
-                }
-                Err(error) => return Err(JournalError::Unavailable(error.to_string())),
-            }
-            batch.spilled.pop();
-        }
-        Ok(())
     }
 
     async fn apply_appended(
@@ -183,14 +200,14 @@ impl Actor {
     ) -> Result<SequenceRange, JournalError> {
         self.fold_text();
         let AppendedEvents { first, last, events } = appended;
-        if self.state.sequence.next() == Some(first) {
+        if self.session.state.sequence.next() == Some(first) {
             for (offset, event) in (0..).zip(events) {
                 let sequence = first.plus(offset).unwrap_or(Sequence::MAX);
                 self.apply(&event.into_event(sequence, now));
                 tokio::task::consume_budget().await;
             }
         } else {
-            self.others += 1;
+            self.appends.others += 1;
             self.catch_up().await?;
         }
         Ok(SequenceRange { first, last })
@@ -206,9 +223,9 @@ impl Actor {
             Ok(entry) => entry,
             Err(error) => return self.not_appended(error, batch).await,
         };
-        match self.shared.journal.begin(&self.incarnation, &mut entry).await {
+        match self.session.shared.journal.begin(&self.session.incarnation, &mut entry).await {
             Ok(Some(pending)) => {
-                self.in_flight = Some(InFlight { pending, now, size, began: Instant::now() });
+                self.appends.in_flight = Some(InFlight { pending, now, size, began: Instant::now() });
                 Ok(())
             }
             Ok(None) => {
@@ -231,27 +248,27 @@ impl Actor {
 
     /// Waits for the text that is on its way.
     pub(crate) async fn await_text_append(&mut self) -> Result<(), Stop> {
-        let Some(InFlight { mut pending, now, size, began }) = self.in_flight.take() else {
-            self.is_log_busy = false;
+        let Some(InFlight { mut pending, now, size, began }) = self.appends.in_flight.take() else {
+            self.appends.is_log_busy = false;
             return Ok(());
         };
         let was_there = pending.ticket().is_resolved();
-        self.is_log_busy = !was_there;
+        self.appends.is_log_busy = !was_there;
         let answer = pending.ticket().await;
         if !was_there {
             // The next word came before: everything is busy, and text is written in larger bites.
-            self.calls.hold_text(began.elapsed().min(MAX_COALESCE_DELAY));
+            self.model.open.hold_text(began.elapsed().min(MAX_COALESCE_DELAY));
         }
         let appended = match pending.complete(answer) {
             AppendOutcome::Durable(appended) => Ok(appended),
             AppendOutcome::Retrying(appended) => appended.await,
         };
         match appended {
-            Ok(appended) if size <= SMALL && self.is_next(appended.first) => {
+            Ok(appended) if size <= SMALL && self.appends.is_next(&self.session, appended.first) => {
                 let sequences = (0..).map(|offset| appended.first.plus(offset).unwrap_or(Sequence::MAX));
                 let texts = sequences.zip(appended.events);
-                self.unfolded.extend(texts.map(|(sequence, event)| event.into_event(sequence, now)));
-                if self.unfolded.len() >= TOGETHER {
+                self.appends.unfolded.extend(texts.map(|(sequence, event)| event.into_event(sequence, now)));
+                if self.appends.unfolded.len() >= TOGETHER {
                     self.fold_text();
                 }
                 Ok(())
@@ -265,20 +282,14 @@ impl Actor {
         }
     }
 
-    /// True for the event behind all that is known here.
-    fn is_next(&self, sequence: Sequence) -> bool {
-        let known = self.unfolded.last().map_or(self.state.sequence, |event| event.sequence);
-        known.next() == Some(sequence)
-    }
-
     /// Takes the text that landed into the state. Until something else happens nobody looks for it there, and word by
     /// word each would find the state gone from the processor's cache.
     pub(crate) fn fold_text(&mut self) {
-        let mut unfolded = std::mem::take(&mut self.unfolded);
+        let mut unfolded = std::mem::take(&mut self.appends.unfolded);
         for event in unfolded.drain(..) {
             self.apply(&event);
         }
-        self.unfolded = unfolded;
+        self.appends.unfolded = unfolded;
     }
 
     async fn not_appended(&mut self, error: JournalError, batch: EventBatch) -> Result<(), Stop> {
@@ -293,46 +304,65 @@ impl Actor {
     /// Others wrote into this session too: what they wrote is read, in its place.
     pub(crate) async fn catch_up(&mut self) -> Result<(), JournalError> {
         self.fold_text();
-        for chunk in self.shared.journal.read(&self.key, self.state.sequence).await? {
-            let after = self.state.sequence;
+        for chunk in self.session.shared.journal.read(&self.session.key, self.session.state.sequence).await? {
+            let after = self.session.state.sequence;
             for (sequence, record) in chunk.records_after(after) {
                 let unreadable = || JournalError::Invalid(format!("event {sequence} cannot be read back"));
-                let event = self.whole_event(record, sequence).await.ok_or_else(unreadable)?;
+                let event = self.session.whole_event(record, sequence).await.ok_or_else(unreadable)?;
                 self.apply(&event);
                 tokio::task::consume_budget().await;
             }
         }
         // They may have ended a turn of ours.
-        let gone: Vec<EffectKey> =
-            self.running.keys().filter(|key| self.view.task(key.task()).is_none()).cloned().collect();
-        self.stop_effects(|key| gone.contains(key));
-        self.processes.held.retain(|_, held| self.view.task(&held.task).is_some());
+        let gone: Vec<EffectKey> = self
+            .effects
+            .running
+            .keys()
+            .filter(|key| self.session.view.task(key.task()).is_none())
+            .cloned()
+            .collect();
+        self.effects.stop_effects(|key| gone.contains(key));
+        self.processes.held.retain(|_, held| self.session.view.task(&held.task).is_some());
         Ok(())
     }
 
     pub(crate) fn apply(&mut self, event: &Event) {
         let mut changes = Vec::new();
-        let _ = self.state.apply(event, &mut changes);
+        let _ = self.session.state.apply(event, &mut changes);
         for change in changes {
             // What leaves the state is still read by the model, and may not be stored by itself yet.
             if let Change::TurnSealed(sealed) = change {
-                self.sealed.insert(sealed.turn.turn_id.clone(), Arc::from(sealed));
+                self.history.sealed.insert(sealed.turn.turn_id.clone(), Arc::from(sealed));
             }
         }
-        self.view.apply(event);
+        self.session.view.apply(event);
         if let Some(rules) = Rules::from_event(event) {
-            self.rules = rules;
+            self.approvals.rules = rules;
         }
-        self.context.apply(event);
+        self.history.context.apply(event);
         // Where a task's output ends is the fold's to say: a retried turn goes on behind what is there.
         let Some(task_id) = &event.scope.task_id else { return };
-        let Some(length) =
-            self.state.tasks.iter().rev().find(|task| task.task_id == *task_id).map(|task| task.output.len())
+        let Some(length) = self
+            .session
+            .state
+            .tasks
+            .iter()
+            .rev()
+            .find(|task| task.task_id == *task_id)
+            .map(|task| task.output.len())
         else {
             return;
         };
-        if let Some(task) = self.view.task_mut(task_id) {
+        if let Some(task) = self.session.view.task_mut(task_id) {
             task.next_index = task.next_index.max(u32::try_from(length).unwrap_or(u32::MAX));
         }
+    }
+}
+
+impl Appends {
+    /// True for the event behind all that is known here.
+    fn is_next(&self, session: &HostedSession, sequence: Sequence) -> bool {
+        let known = self.unfolded.last().map_or(session.state.sequence, |event| event.sequence);
+        known.next() == Some(sequence)
     }
 }

@@ -6,7 +6,9 @@ use riverrun_log::seeded::{self, Bug};
 use serde_json::Value;
 
 use crate::actor::Actor;
+use crate::actor::approvals::Approvals;
 use crate::actor::commands::Refusal;
+use crate::actor::session::HostedSession;
 use crate::approve::{Rule, digest, identity};
 use crate::event_batch::EventBatch;
 use crate::schema::find_misfit;
@@ -22,42 +24,45 @@ impl Actor {
         mut decide: Decide,
         request: Option<RequestKey>,
     ) -> Result<Decided, Refusal> {
-        if let Some(first) = self.answered_before::<Decided>(request).await? {
+        if let Some(first) = self.session.answered_before::<Decided>(request).await? {
             let decision = first.decision.clone();
-            let first = Decided { behind: self.state.sequence, ..first };
-            return Ok(self.still_holds(&decide, first, |holds| holds.decision == decision));
+            let first = Decided { behind: self.session.state.sequence, ..first };
+            return Ok(self.session.still_holds(&decide, first, |holds| holds.decision == decision));
         }
         if seeded::is_on(Bug::ApprovalByPosition) {
-            self.first_open(&mut decide);
+            self.session.first_open(&mut decide);
         }
-        let known = self.state.actions.iter().find(|known| known.action_id == decide.action);
-        let Some(action) = known else { return self.decided_long_ago(&decide).await };
-        if let Some(settled) = self.settled(&decide, action) {
+        let known = self.session.state.actions.iter().find(|known| known.action_id == decide.action);
+        let Some(action) = known else { return self.session.decided_long_ago(&decide).await };
+        if let Some(settled) = self.session.settled(&decide, action) {
             return Ok(settled);
         }
         let action = action.clone();
-        if self.is_pretended(&action) {
+        if self.session.is_pretended(&action) {
             return Err(CommandError::NoAction(decide.action.to_string()).into());
         }
-        let scope = self.action_scope(&decide.action).unwrap_or_else(|| self.ingested_scope(&action));
-        let mut batch = self.new_batch();
-        let resolved = self.resolution(&decide, &action)?;
+        let scope =
+            self.session.action_scope(&decide.action).unwrap_or_else(|| self.session.ingested_scope(&action));
+        let mut batch = self.session.new_batch();
+        let resolved = self.session.resolution(&decide, &action)?;
         let (decision, source) = (resolved.decision.clone(), resolved.source.clone().unwrap_or_default());
-        self.resolve(&scope, &resolved, &mut batch);
+        self.session.resolve(&scope, &resolved, &mut batch);
         if decide.always {
-            self.write_rule(&decide, &action, &decision, &scope, &mut batch)?;
+            self.approvals.write_rule(&self.session, &decide, &action, &decision, &scope, &mut batch)?;
         }
-        self.write_resumed(&scope, &mut batch);
-        let (action, sequence) = (decide.action.clone(), self.state.sequence);
+        self.session.write_resumed(&scope, &mut batch);
+        let (action, sequence) = (decide.action.clone(), self.session.state.sequence);
         let (decided_by, won, is_same, behind) = (decide.decided_by.clone(), true, true, sequence);
         let mut decided = Decided { action, decision, source, decided_by, won, is_same, sequence, behind };
-        self.remember_answer(request, &decided, &mut batch);
+        self.session.remember_answer(request, &decided, &mut batch);
         let appended = self.append_once(&mut batch).await?;
         decided.sequence = appended.map_or(Sequence::ZERO, |appended| appended.first);
         decided.behind = decided.sequence;
-        Ok(self.still_holds(&decide, decided, |holds| *holds == resolved))
+        Ok(self.session.still_holds(&decide, decided, |holds| *holds == resolved))
     }
+}
 
+impl HostedSession {
     /// True if the action says that it is about a hosted task, and the runner did not ask.
     fn is_pretended(&self, action: &Action) -> bool {
         let turn = action.turn_id.as_ref().and_then(|turn| self.view.turns.get(turn));
@@ -253,9 +258,12 @@ impl Actor {
         let call = view.call(action.tool_call_id.as_ref()?.as_str())?;
         self.persona(task)?.tooling(&call.name)?.definition(&call.name).as_ref().map(look)
     }
+}
 
+impl Approvals {
     fn write_rule(
         &self,
+        session: &HostedSession,
         decide: &Decide,
         action: &Action,
         decision: &str,
@@ -267,9 +275,12 @@ impl Actor {
         if !matches!(decision, "approve" | "reject") {
             return Err(refused("only `approve` and `reject` can hold always"));
         }
-        let agent =
-            action.task_id.as_ref().and_then(|task| self.view.task(task)).map(|(_, view)| view.agent.clone());
-        let named = self.with_tool(action, |definition| (identity(definition), definition.name.clone()));
+        let agent = action
+            .task_id
+            .as_ref()
+            .and_then(|task| session.view.task(task))
+            .map(|(_, view)| view.agent.clone());
+        let named = session.with_tool(action, |definition| (identity(definition), definition.name.clone()));
         let (Some(agent), Some((tool, tool_name))) = (agent, named) else {
             return Err(refused("this action is not about a tool of the server"));
         };

@@ -3,3 +3,10 @@
 pub(super) mod decisions;
 pub(super) mod questions;
 pub(super) mod rules;
+
+use crate::approve::Rules;
+
+/// Decisions that outlive the call they were made about.
+pub(crate) struct Approvals {
+    pub rules: Rules,
+}

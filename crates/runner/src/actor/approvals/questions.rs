@@ -13,6 +13,7 @@ use serde_json::Value;
 
 use crate::actor::Actor;
 use crate::actor::model::cost::later;
+use crate::actor::session::HostedSession;
 use crate::actor::tools::result::Outcome;
 use crate::agent::Rejection;
 use crate::approve::{digest, named};
@@ -30,10 +31,10 @@ pub(crate) struct Question<'a> {
     pub reason: &'a str,
 }
 
-impl Actor {
+impl HostedSession {
     /// Somebody must agree before this runs.
     pub(crate) fn ask_person(
-        &mut self,
+        &self,
         task: &TaskId,
         call: &str,
         question: &Question<'_>,
@@ -63,7 +64,7 @@ impl Actor {
 
     /// The caller runs the tool and tells what came of it.
     pub(crate) fn ask_client(
-        &mut self,
+        &self,
         task: &TaskId,
         call: &str,
         schema: &Value,
@@ -87,7 +88,7 @@ impl Actor {
     }
 
     fn require(
-        &mut self,
+        &self,
         task: &TaskId,
         call: &str,
         required: ActionRequired,
@@ -138,7 +139,7 @@ impl Actor {
     }
 
     /// Nobody decided in time, which is a no.
-    pub(crate) fn expire(&mut self, action: &ActionId, batch: &mut EventBatch) {
+    pub(crate) fn expire(&self, action: &ActionId, batch: &mut EventBatch) {
         let Some(scope) = self.action_scope(action) else { return };
         self.resolve(&scope, &undecided(), batch);
         self.write_resumed(&scope, batch);
@@ -196,10 +197,12 @@ impl Actor {
             Some(Scope { action_id: Some(action.clone()), ..task.call_scope(call) })
         })
     }
+}
 
+impl Actor {
     /// A decision that is not to run the tool: the model reads it instead of a result.
     pub(crate) fn decided(&mut self, task: &TaskId, call: &str, batch: &mut EventBatch) {
-        let Some((_, view)) = self.view.task(task) else { return };
+        let Some((_, view)) = self.session.view.task(task) else { return };
         let Some(known) = view.call(call) else { return };
         let Some(resolved) = known.action.as_ref().and_then(|action| action.resolved.clone()) else { return };
         let (scope, name) = (view.call_scope(known), known.name.clone());
@@ -218,7 +221,7 @@ impl Actor {
         let source = resolved.source.as_deref().unwrap_or("person");
         let text = match resolved.message.as_deref() {
             Some(message) if !message.is_empty() => message.to_owned(),
-            Some(_) | None => self.rejection(task, call, source),
+            Some(_) | None => self.session.rejection(task, call, source),
         };
         self.write_result(task, call, &Outcome::error("failed", vec![Part::plain(text)]), batch);
         let reason = resolved.source.or(Some(ToolErrorKind::Denied.as_str().to_owned()));

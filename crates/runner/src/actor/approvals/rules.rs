@@ -12,17 +12,17 @@ impl Actor {
         revoke: Revoke,
         request: Option<RequestKey>,
     ) -> Result<Revoked, Refusal> {
-        if let Some(first) = self.answered_before::<Revoked>(request).await? {
+        if let Some(first) = self.session.answered_before::<Revoked>(request).await? {
             return Ok(first);
         }
-        let mut rules = self.rules.clone();
+        let mut rules = self.approvals.rules.clone();
         let Some(rule) = rules.take(&revoke.rule) else {
             return Err(CommandError::NoRule(revoke.rule).into());
         };
-        let mut batch = self.new_batch();
+        let mut batch = self.session.new_batch();
         batch.push(EventType::PolicyChanged, &Scope::default(), &rules.revoked(&rule, revoke.revoked_by));
-        let mut revoked = Revoked { rule, sequence: self.state.sequence };
-        self.remember_answer(request, &revoked, &mut batch);
+        let mut revoked = Revoked { rule, sequence: self.session.state.sequence };
+        self.session.remember_answer(request, &revoked, &mut batch);
         let appended = self.append_once(&mut batch).await?;
         revoked.sequence = appended.map_or(Sequence::ZERO, |appended| appended.first);
         Ok(revoked)

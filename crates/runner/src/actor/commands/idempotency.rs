@@ -6,8 +6,8 @@ use riverrun_log::{Command, CommandChange, NewCommand};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::actor::Actor;
 use crate::actor::commands::Refusal;
+use crate::actor::session::HostedSession;
 use crate::actor::subagents::spawned::SPAWNED;
 use crate::event_batch::EventBatch;
 use crate::{CommandError, RequestKey, Submitted};
@@ -29,7 +29,7 @@ impl Remembered {
     }
 }
 
-impl Actor {
+impl HostedSession {
     /// What the first request of this name came to. Err if it asked for something else.
     pub(crate) async fn done_before(
         &self,

@@ -2,7 +2,8 @@
 
 pub(super) mod idempotency;
 
-use crate::actor::{Actor, Stop};
+use crate::actor::Actor;
+use crate::actor::Stop;
 use crate::mailbox::{Reply, SessionCommand};
 use crate::{CommandError, JournalError};
 
@@ -59,7 +60,7 @@ impl Actor {
             SessionCommand::Revoke(revoke, request, reply) => {
                 answer(reply, self.revoke(revoke, request).await)
             }
-            SessionCommand::Queue(thread, reply) => answer(reply, Ok(self.queue(thread.as_ref()))),
+            SessionCommand::Queue(thread, reply) => answer(reply, Ok(self.session.queue(thread.as_ref()))),
             SessionCommand::Unqueue(turn, request, reply) => {
                 answer(reply, self.unqueue(&turn, request).await)
             }

@@ -5,6 +5,9 @@ use riverrun_tool::{ToolDefinition, ToolErrorKind};
 use serde_json::Value;
 
 use crate::actor::Actor;
+use crate::actor::approvals::Approvals;
+use crate::actor::effects::Effects;
+use crate::actor::session::HostedSession;
 use crate::agent::{Approval, AskedCall};
 use crate::approve::{Verdict, judge};
 use crate::drive::{CallCheck, EffectKey, Launch, Tripped};
@@ -22,13 +25,22 @@ impl Actor {
         tooling: &Tooling<'_>,
         value: &Value,
     ) -> bool {
-        if persona.spec.guardrails.is_empty() || self.vetted.contains(&(task.clone(), call.to_owned())) {
+        if persona.spec.guardrails.is_empty()
+            || self.guardrails.vetted.contains(&(task.clone(), call.to_owned()))
+        {
             return false;
         }
         match tooling {
             Tooling::Ours(ours) => {
                 let fits = crate::schema::check(&ours.tool.definition().parameters, value).is_ok();
-                let verdict = self.verdict(task, call, ours.tool.definition(), &ours.approval, value);
+                let verdict = self.approvals.verdict(
+                    &self.session,
+                    task,
+                    call,
+                    ours.tool.definition(),
+                    &ours.approval,
+                    value,
+                );
                 fits && matches!(verdict, Some(Verdict::Ask { .. }))
             }
             Tooling::Client { .. } => true,
@@ -36,18 +48,38 @@ impl Actor {
         }
     }
 
+    /// The guardrails have spoken: the call goes on, or the model reads why it does not.
+    pub(crate) fn vetted(
+        &mut self,
+        task: TaskId,
+        call: String,
+        passed: Result<(), Tripped>,
+        batch: &mut EventBatch,
+    ) {
+        match passed {
+            Ok(()) => drop(self.guardrails.vetted.insert((task, call))),
+            Err(tripped) => {
+                let message = tripped.refusal("the call");
+                self.refuse_call(&task, &call, ToolErrorKind::Denied, &message, batch);
+            }
+        }
+    }
+}
+
+impl Approvals {
     /// What the policy says of the call, and where it allows what a hook says: ask beats allow.
     pub(crate) fn verdict(
         &self,
+        session: &HostedSession,
         task: &TaskId,
         call: &str,
         definition: &ToolDefinition,
         approval: &Approval,
         value: &Value,
     ) -> Option<Verdict> {
-        let (turn, view) = self.view.task(task)?;
+        let (turn, view) = session.view.task(task)?;
         let asked = AskedCall {
-            session: self.key.session.as_str(),
+            session: session.key.session.as_str(),
             turn: turn.turn.as_str(),
             task: task.as_str(),
             agent: &view.agent,
@@ -65,24 +97,9 @@ impl Actor {
             (verdict, _) => verdict,
         })
     }
+}
 
-    /// The guardrails have spoken: the call goes on, or the model reads why it does not.
-    pub(crate) fn vetted(
-        &mut self,
-        task: TaskId,
-        call: String,
-        passed: Result<(), Tripped>,
-        batch: &mut EventBatch,
-    ) {
-        match passed {
-            Ok(()) => drop(self.vetted.insert((task, call))),
-            Err(tripped) => {
-                let message = tripped.refusal("the call");
-                self.refuse_call(&task, &call, ToolErrorKind::Denied, &message, batch);
-            }
-        }
-    }
-
+impl Effects {
     pub(crate) fn vet(
         &mut self,
         task: &TaskId,
@@ -93,6 +110,6 @@ impl Actor {
     ) {
         let check = CallCheck { guardrails: persona.spec.guardrails.clone(), name, arguments };
         let key = EffectKey::Vet(task.clone(), call.to_owned());
-        self.launches.push((key, Launch::Vet(check)));
+        self.launch_later(key, Launch::Vet(check));
     }
 }

@@ -12,6 +12,8 @@ use serde_json::Value;
 
 use crate::actor::Actor;
 use crate::actor::append::blobs::JSON;
+use crate::actor::hooks::HookTexts;
+use crate::actor::session::HostedSession;
 use crate::actor::tools::call_facts::{beginning, metadata};
 use crate::actor::tools::result::Outcome;
 use crate::event_batch::EventBatch;
@@ -42,8 +44,8 @@ impl Actor {
     ) -> bool {
         let did_fail = ended.as_ref().map_or(true, |output| output.is_error);
         let point = if did_fail { HookPoint::PostToolFailure } else { HookPoint::PostToolUse };
-        let Some(persona) = self.persona(task) else { return false };
-        let Some((_, view)) = self.view.task(task) else { return false };
+        let Some(persona) = self.session.persona(task) else { return false };
+        let Some((_, view)) = self.session.view.task(task) else { return false };
         let Some(known) = view.call(call) else { return false };
         if !persona.spec.hooks.iter().any(|hook| hook.is_for(point, Some(&known.name))) {
             return false;
@@ -70,12 +72,12 @@ impl Actor {
                 batch.push(EventType::ToolResult, &scope, &end);
             }
             Ok(_) => {
-                let end = self.failure(task, name, ToolErrorKind::Failed, "the tool failed");
+                let end = self.session.failure(task, name, ToolErrorKind::Failed, "the tool failed");
                 let end = ToolFailed { preview, output_ref, duration_ms, metadata, ..end };
                 batch.push(EventType::ToolFailed, &scope, &end);
             }
             Err(error) => {
-                let end = self.failure(task, name, error.kind, &error.message);
+                let end = self.session.failure(task, name, error.kind, &error.message);
                 let end = ToolFailed { output_ref, duration_ms, metadata, ..end };
                 batch.push(EventType::ToolFailed, &scope, &end);
             }
@@ -83,33 +85,14 @@ impl Actor {
         true
     }
 
-    /// What a hook reads of the output, as the hooks before it left it.
-    pub(crate) fn held_output(&self, task: &TaskId, call: &str) -> Option<Input> {
-        let known = self.view.task(task)?.1.call(call)?;
-        match self.replaced(known) {
-            Some(input) => Some(input),
-            None => Some(as_input(self.held_by(known)?.content)),
-        }
-    }
-
-    fn held_by(&self, call: &CallView) -> Option<Held> {
-        serde_json::from_str(self.hook_texts.get(call.held.as_ref()?)?).ok()
-    }
-
-    fn replaced(&self, call: &CallView) -> Option<Input> {
-        let mut answers = answers(&call.hooks, call.after()).rev();
-        let newest = answers.find_map(|(_, answer)| answer.updated_output.as_ref())?;
-        serde_json::from_str(self.hook_texts.get(newest)?).ok()
-    }
-
     /// The hooks have seen the output: what they left of it is the call's result.
     pub(crate) fn conclude(&mut self, task: &TaskId, call: &str, batch: &mut EventBatch) {
-        let Some((_, view)) = self.view.task(task) else { return };
+        let Some((_, view)) = self.session.view.task(task) else { return };
         let Some(known) = view.call(call) else { return };
         let refusal = answers(&known.hooks, known.after()).find(|(_, answer)| answer.is_refusal());
         let refusal = refusal.map(|(hook, _)| hook.refusal("the result"));
         let suppresses = answers(&known.hooks, known.after()).any(|(_, answer)| answer.suppresses);
-        let (held, replaced) = (self.held_by(known), self.replaced(known));
+        let (held, replaced) = (self.hooks.held_by(known), self.hooks.replaced(known));
         let outcome = match (refusal, held) {
             (Some(text), _) => Outcome::error("failed", vec![Part::plain(text)]),
             (None, None) => {
@@ -119,7 +102,7 @@ impl Actor {
             (None, Some(held)) => {
                 let (name, scope) = (known.name.clone(), view.call_scope(known));
                 let mut output = held.with(replaced);
-                let facts = self.output_facts(&name, &mut output);
+                let facts = self.blobs.output_facts(&self.session, &name, &mut output);
                 facts.iter().for_each(|fact| fact.write(&scope, batch));
                 let mut outcome = self.numbered(task, &name, output);
                 if suppresses {
@@ -129,6 +112,27 @@ impl Actor {
             }
         };
         self.write_result(task, call, &outcome, batch);
+    }
+}
+
+impl HookTexts {
+    /// What a hook reads of the output, as the hooks before it left it.
+    pub(crate) fn held_output(&self, session: &HostedSession, task: &TaskId, call: &str) -> Option<Input> {
+        let known = session.view.task(task)?.1.call(call)?;
+        match self.replaced(known) {
+            Some(input) => Some(input),
+            None => Some(as_input(self.held_by(known)?.content)),
+        }
+    }
+
+    fn held_by(&self, call: &CallView) -> Option<Held> {
+        serde_json::from_str(self.texts.get(call.held.as_ref()?)?).ok()
+    }
+
+    fn replaced(&self, call: &CallView) -> Option<Input> {
+        let mut answers = answers(&call.hooks, call.after()).rev();
+        let newest = answers.find_map(|(_, answer)| answer.updated_output.as_ref())?;
+        serde_json::from_str(self.texts.get(newest)?).ok()
     }
 }
 

@@ -5,6 +5,7 @@ pub(super) mod input;
 
 use std::time::Duration;
 
+use foldhash::HashMap;
 use riverrun_event::{
     BlobRef, ErrorInfo, EventType, HookRun, Input, InputSteered, RawJson, RuntimeNotice, Scope, TaskId,
     preview,
@@ -13,6 +14,7 @@ use serde_json::Value;
 
 use crate::actor::Actor;
 use crate::actor::append::blobs::JSON;
+use crate::actor::session::HostedSession;
 use crate::drive::{EffectKey, HookCall, HookFailure, HookTarget, Launch};
 use crate::event_batch::EventBatch;
 use crate::hook::{HookDecision, HookOutput, HookPoint, HookUse, OnFailure};
@@ -25,6 +27,12 @@ pub(crate) const INLINE: usize = 4096;
 const LARGEST: usize = 1 << 20;
 const TEXT: &str = "text/plain; charset=utf-8";
 
+/// Texts that hooks brought, by their references: arguments, context and outputs that are too long for an event.
+#[derive(Default)]
+pub(crate) struct HookTexts {
+    pub texts: HashMap<String, String>,
+}
+
 impl Actor {
     /// Asks a hook, once the fact that it is asked is durable.
     pub(crate) fn ask_hook(
@@ -34,9 +42,9 @@ impl Actor {
         name: &str,
         batch: &mut EventBatch,
     ) {
-        let Some(used) = self.hook_use(task, name) else { return };
-        let Some((scope, point)) = self.hook_target_scope(task, target) else { return };
-        let Some(input) = self.hook_input(task, target, point, name) else {
+        let Some(used) = self.session.hook_use(task, name) else { return };
+        let Some((scope, point)) = self.session.hook_target_scope(task, target) else { return };
+        let Some(input) = self.hooks.hook_input(&self.session, task, target, point, name) else {
             // What cannot be shown to a hook cannot go on either, and is told as what it is.
             return match target {
                 HookTarget::Before(call) => self.judge(task, call, batch),
@@ -44,7 +52,7 @@ impl Actor {
                 HookTarget::Prompt | HookTarget::Stop => {}
             };
         };
-        let asked = self.view.task(task).map(|(_, view)| hooks_at(view, target)).unwrap_or_default();
+        let asked = self.session.view.task(task).map(|(_, view)| hooks_at(view, target)).unwrap_or_default();
         for cut in asked.iter().filter(|hook| hook.answer.is_none()) {
             let error = interrupted(LOST, "the server stopped while the hook was asked");
             batch.push(EventType::HookFailed, &scope, &failed_run(cut, error));
@@ -53,7 +61,7 @@ impl Actor {
         batch.push(EventType::HookStarted, &scope, &started);
         let call = HookCall { hook: used.hook.clone(), input, timeout: used.timeout };
         let key = EffectKey::Hook(task.clone(), target.clone());
-        self.launches.push((key, Launch::Hook(Box::new(call))));
+        self.effects.launch_later(key, Launch::Hook(Box::new(call)));
     }
 
     pub(crate) fn hook_answered(
@@ -64,20 +72,21 @@ impl Actor {
         elapsed: Duration,
         batch: &mut EventBatch,
     ) {
-        let Some((scope, point)) = self.hook_target_scope(task, target) else { return };
-        let Some((_, view)) = self.view.task(task) else { return };
+        let Some((scope, point)) = self.session.hook_target_scope(task, target) else { return };
+        let Some((_, view)) = self.session.view.task(task) else { return };
         let open = hooks_at(view, target).iter().find(|hook| hook.answer.is_none());
         let Some(name) = open.map(|hook| hook.name.clone()) else { return };
-        let tool_name = self.call_name(task, target);
+        let tool_name = self.session.call_name(task, target);
         let duration_ms = u64::try_from(elapsed.as_millis()).ok();
         let run = HookRun { tool_name, duration_ms, ..run_of(&name, point) };
-        let usable = answer.and_then(|output| match self.check_answer(task, target, point, &output) {
-            Ok(()) => Ok(output),
-            Err(message) => Err(HookFailure { code: "bad_answer", message }),
-        });
+        let usable =
+            answer.and_then(|output| match self.session.check_answer(task, target, point, &output) {
+                Ok(()) => Ok(output),
+                Err(message) => Err(HookFailure { code: "bad_answer", message }),
+            });
         match usable {
             Ok(output) => self.hook_completed(task, target, run, output, &scope, batch),
-            Err(failure) => self.hook_failed(task, point, run, failure, &scope, batch),
+            Err(failure) => self.session.hook_failed(task, point, run, failure, &scope, batch),
         }
     }
 
@@ -118,8 +127,10 @@ impl Actor {
     /// The input before and after, side by side.
     fn write_rewrite(&mut self, task: &TaskId, target: &HookTarget, updated: &Value, run: &mut HookRun) {
         let original = match target {
-            HookTarget::Prompt => self.prompt(task).and_then(|input| serde_json::to_string(&input).ok()),
-            HookTarget::Before(call) => self.effective_arguments(task, call),
+            HookTarget::Prompt => {
+                self.session.prompt(task).and_then(|input| serde_json::to_string(&input).ok())
+            }
+            HookTarget::Before(call) => self.hooks.effective_arguments(&self.session, task, call),
             HookTarget::After(_) | HookTarget::Stop => None,
         };
         let updated = updated.to_string();
@@ -139,9 +150,11 @@ impl Actor {
         run.original_input_ref = original.map(|text| self.keep_text(text, JSON));
         run.updated_input_ref = Some(self.keep_text(updated, JSON));
     }
+}
 
+impl HostedSession {
     fn hook_failed(
-        &mut self,
+        &self,
         task: &TaskId,
         point: HookPoint,
         base: HookRun,
@@ -275,16 +288,18 @@ pub(crate) fn hooks_at<'a>(view: &'a TaskView, target: &HookTarget) -> &'a [Hook
     }
 }
 
-impl Actor {
+impl HostedSession {
     pub(crate) fn hook_use(&self, task: &TaskId, name: &str) -> Option<HookUse> {
         self.persona(task)?.spec.hooks.iter().find(|hook| hook.name == name).cloned()
     }
+}
 
+impl Actor {
     /// Keeps a text with what is written next, and at hand.
     pub(crate) fn keep_text(&mut self, text: String, media_type: &str) -> BlobRef {
         let reference = riverrun_log::BlobRef::of(text.as_bytes()).to_string();
-        self.keep(text.clone().into_bytes(), media_type);
-        self.hook_texts.insert(reference.clone(), text);
+        self.blobs.keep(&self.session, text.clone().into_bytes(), media_type);
+        self.hooks.texts.insert(reference.clone(), text);
         BlobRef::Bare(reference)
     }
 }

@@ -9,7 +9,9 @@ use riverrun_event::{
 use riverrun_provider::{ItemKind, ModelEvent, StopReason};
 
 use crate::actor::Actor;
+use crate::actor::model::ModelCalls;
 use crate::actor::model::stream::{MAX_REPEATED_TEXT, Stream, StreamItem, SummaryPart};
+use crate::actor::session::HostedSession;
 use crate::event_batch::{EventBatch, with_call};
 use crate::view::TOO_MANY_CALLS;
 
@@ -17,61 +19,69 @@ impl Actor {
     /// Everything but the end of the call.
     pub(crate) fn model_event(&mut self, task: &TaskId, event: ModelEvent, batch: &mut EventBatch) {
         // Nearly every event is a piece of text behind another one, and nothing is to be written before it.
-        if self.streams.get(task).is_none_or(Stream::owes) {
-            self.write_estimate(task, batch);
+        if self.model.streams.get(task).is_none_or(Stream::owes) {
+            self.model.write_estimate(&self.session, task, batch);
             if is_of_item(&event) {
-                self.write_done(task, "completed", batch);
+                self.model.write_done(&self.session, task, "completed", batch);
             }
         }
         match event {
             ModelEvent::Started { response_id, model } => {
-                if let Some(stream) = self.streams.get_mut(task) {
+                if let Some(stream) = self.model.streams.get_mut(task) {
                     (stream.response, stream.model) = (response_id, model);
                 }
             }
             ModelEvent::ItemStarted { index, kind } => {
                 let is_call = matches!(kind, ItemKind::ToolCall { .. });
                 // What follows of a call that is not taken finds no item, and is dropped.
-                if !is_call || self.streams.get_mut(task).is_none_or(Stream::takes_call) {
-                    self.item_started(task, index, kind, batch);
+                if !is_call || self.model.streams.get_mut(task).is_none_or(Stream::takes_call) {
+                    self.model.item_started(&mut self.session, task, index, kind, batch);
                 }
             }
-            ModelEvent::Text { index, delta } => self.text(task, index, delta, Vec::new(), batch),
-            ModelEvent::Scored { index, delta, logprobs } => self.text(task, index, delta, logprobs, batch),
-            ModelEvent::Refusal { index, delta } => self.refusal(task, index, delta, batch),
+            ModelEvent::Text { index, delta } => {
+                self.model.text(&self.session, task, index, delta, Vec::new(), batch)
+            }
+            ModelEvent::Scored { index, delta, logprobs } => {
+                self.model.text(&self.session, task, index, delta, logprobs, batch)
+            }
+            ModelEvent::Refusal { index, delta } => {
+                self.model.refusal(&self.session, task, index, delta, batch)
+            }
             ModelEvent::Frame { index, frame } => {
-                self.hosted_word(task, index, HostedWord::Frame, &frame, batch);
+                self.model.hosted_word(&self.session, task, index, HostedWord::Frame, &frame, batch);
             }
             ModelEvent::Reasoning { index, summary_index, delta } => {
-                self.reasoning(task, index, summary_index, delta, batch);
+                self.model.reasoning(&self.session, task, index, summary_index, delta, batch);
             }
             ModelEvent::Arguments { index, delta } => {
-                let Some((scope, item)) = self.stream_item(task, index) else { return };
+                let Some((scope, item)) = self.model.stream_item(&self.session, task, index) else { return };
                 let ItemKind::ToolCall { call_id, .. } = &item.kind else { return };
                 let scope = with_call(&scope, call_id);
                 let call_id = Some(call_id.clone());
                 let (item_id, output_index) = (Some(item.item.clone()), Some(item.output_index));
-                let sent = self.sent_with(task, Growth::Arguments, &delta);
+                let sent = self.model.sent_with(task, Growth::Arguments, &delta);
                 let args = ToolArgs { delta, item_id, output_index, call_id, sent };
                 batch.push(EventType::ToolArgs, &scope, &args);
             }
             ModelEvent::Block { index, block } => self.whole_block(task, index, block, batch),
             ModelEvent::Annotated { index, annotation } => {
-                if let Some((_, item)) = self.stream_item(task, index) {
+                if let Some((_, item)) = self.model.stream_item(&self.session, task, index) {
                     item.annotations.push(annotation);
                 }
             }
-            ModelEvent::ItemDone { index, opaque } => self.item_done(task, index, opaque, batch),
-            ModelEvent::RateLimited(limit) => self.rate_limited(task, &limit, batch),
-            ModelEvent::State(state) => self.shared_state(&state, batch),
-            ModelEvent::Vendor { name, data } => self.vendor(task, &name, &data, batch),
-            ModelEvent::Warning { code, message, detail } => {
-                self.warning(task, code, message, Some(detail), batch);
+            ModelEvent::ItemDone { index, opaque } => {
+                self.model.item_done(&self.session, task, index, opaque, batch)
             }
-            ModelEvent::Original(event) => self.original(task, &event, batch),
+            ModelEvent::RateLimited(limit) => self.session.rate_limited(task, &limit, batch),
+            ModelEvent::State(state) => self.session.shared_state(&state, batch),
+            ModelEvent::Vendor { name, data } => self.session.vendor(task, &name, &data, batch),
+            ModelEvent::Warning { code, message, detail } => {
+                self.session.warning(task, code, message, Some(detail), batch);
+            }
+            ModelEvent::Original(event) => self.model.original(&self.session, task, &event, batch),
             ModelEvent::Sent { text, events } => self.sent(task, *text, events, batch),
             ModelEvent::Raw(bytes) => {
-                if let Some(stream) = self.streams.get_mut(task) {
+                if let Some(stream) = self.model.streams.get_mut(task) {
                     stream.raw.extend_from_slice(&bytes);
                 }
             }
@@ -79,17 +89,76 @@ impl Actor {
         }
     }
 
+    /// A picture, a sound or a file that the model made. What it says next is a text of its own.
+    fn whole_block(&mut self, task: &TaskId, index: u32, mut block: Block, batch: &mut EventBatch) {
+        self.blobs.detach_block(&self.session, &mut block);
+        let Some((scope, item)) = self.model.stream_item(&self.session, task, index) else { return };
+        let block_index = item.next_block();
+        (item.text_block, item.maker) = (None, None);
+        item.text.clear();
+        batch.push(EventType::ItemUpdated, &scope, &item.updated(block_index, block, BlockChange::Done));
+    }
+
+    pub(crate) fn model_completed(
+        &mut self,
+        task: &TaskId,
+        stop: &StopReason,
+        usage: Usage,
+        members: Option<RawJson>,
+        batch: &mut EventBatch,
+    ) {
+        let dialect = self.session.spoken(task).map(ToOwned::to_owned);
+        let raw_ref = self.keep_answer(task);
+        let Some(stream) = self.model.streams.get(task) else { return };
+        let (response_id, model, excess) = (stream.response.clone(), stream.model.clone(), stream.excess());
+        let is_cut = matches!(stop, StopReason::MaxTokens | StopReason::ContentFilter);
+        self.model.write_done(&self.session, task, if is_cut { "incomplete" } else { "completed" }, batch);
+        self.model.close_items(&self.session, task, batch);
+        if let Some(message) = excess {
+            self.session.warning(task, TOO_MANY_CALLS, &message, None, batch);
+        }
+        let Some((_, view)) = self.session.view.task(task) else { return };
+        let completed = ModelCompleted {
+            usage: Some(usage.clone()),
+            stop_reason: Some(stop_word(stop).to_owned()),
+            stop_sequence: match stop {
+                StopReason::StopSequence(which) => which.clone(),
+                _ => None,
+            },
+            model,
+            provider: view.provider.as_deref().map(ToOwned::to_owned),
+            response_id,
+            dialect: dialect.filter(|_| members.is_some()),
+            members,
+            raw_ref,
+        };
+        let scope = view.step_scope();
+        batch.push(EventType::ModelCompleted, &scope, &completed);
+        self.session.record_cost(task, &usage, &scope, batch);
+    }
+}
+
+impl HostedSession {
     /// The dialect of the service that this task calls.
     fn spoken(&self, task: &TaskId) -> Option<&'static str> {
         let provider = self.view.task(task)?.1.provider.as_deref()?;
         self.registry.providers.get(provider)?.speaks()
     }
+}
 
-    fn item_started(&mut self, task: &TaskId, index: u32, kind: ItemKind, batch: &mut EventBatch) {
-        let id = ItemId::from_bytes(self.shared.fresh()).to_string();
-        let kind = self.own_call_id(task, kind);
-        let dialect = self.spoken(task);
-        let Some(view) = self.view.task_mut(task) else { return };
+impl ModelCalls {
+    fn item_started(
+        &mut self,
+        session: &mut HostedSession,
+        task: &TaskId,
+        index: u32,
+        kind: ItemKind,
+        batch: &mut EventBatch,
+    ) {
+        let id = ItemId::from_bytes(session.shared.fresh()).to_string();
+        let kind = self.own_call_id(session, task, kind);
+        let dialect = session.spoken(task);
+        let Some(view) = session.view.task_mut(task) else { return };
         let (output_index, scope) = (view.take_index(), view.step_scope());
         let agent = view.agent.clone();
         let item = match &kind {
@@ -138,15 +207,15 @@ impl Actor {
         };
         self.streams.entry(task.clone()).or_default().items.push(item);
         if let Some(begun) = begun {
-            self.hosted_word(task, index, HostedWord::Begun, &begun, batch);
+            self.hosted_word(session, task, index, HostedWord::Begun, &begun, batch);
         }
     }
 
     /// A call id names a call for ever, and a child task is named by it: one that is in use, or is no id, is replaced.
-    fn own_call_id(&self, task: &TaskId, kind: ItemKind) -> ItemKind {
+    fn own_call_id(&self, session: &HostedSession, task: &TaskId, kind: ItemKind) -> ItemKind {
         let ItemKind::ToolCall { call_id, name } = kind else { return kind };
         let is_used =
-            self.state.tasks.iter().any(|known| {
+            session.state.tasks.iter().any(|known| {
                 known.task_id.as_str() == call_id
                     || (known.task_id == *task
                         && known
@@ -157,13 +226,21 @@ impl Actor {
                 |item| matches!(&item.kind, ItemKind::ToolCall { call_id: known, .. } if *known == call_id),
             );
         let is_id = ToolCallId::new(&call_id).is_ok();
-        let call_id =
-            if is_used || !is_id { ToolCallId::from_bytes(self.shared.fresh()).to_string() } else { call_id };
+        let call_id = if is_used || !is_id {
+            ToolCallId::from_bytes(session.shared.fresh()).to_string()
+        } else {
+            call_id
+        };
         ItemKind::ToolCall { call_id, name }
     }
 
-    fn stream_item(&mut self, task: &TaskId, index: u32) -> Option<(riverrun_event::Scope, &mut StreamItem)> {
-        let scope = self.view.task(task)?.1.step_scope();
+    fn stream_item(
+        &mut self,
+        session: &HostedSession,
+        task: &TaskId,
+        index: u32,
+    ) -> Option<(riverrun_event::Scope, &mut StreamItem)> {
+        let scope = session.view.task(task)?.1.step_scope();
         let items = &mut self.streams.get_mut(task)?.items;
         items.iter_mut().rev().find(|item| item.index == index && !item.is_done).map(|item| (scope, item))
     }
@@ -175,6 +252,7 @@ impl Actor {
 
     fn text(
         &mut self,
+        session: &HostedSession,
         task: &TaskId,
         index: u32,
         delta: String,
@@ -196,7 +274,7 @@ impl Actor {
         let block = item.text_block.unwrap_or_else(|| item.next_block());
         item.text_block = Some(block);
         if item.maker.is_none() {
-            let Some((_, view)) = self.view.task(task) else { return };
+            let Some((_, view)) = session.view.task(task) else { return };
             item.maker = Some(DeltaMaker::new(view.step_scope(), item.delta(String::new(), block)));
         }
         let Some(maker) = &item.maker else { return };
@@ -213,13 +291,14 @@ impl Actor {
     /// A part of a summary is final when the next one begins, or its item ends.
     fn reasoning(
         &mut self,
+        session: &HostedSession,
         task: &TaskId,
         index: u32,
         part: Option<u32>,
         delta: String,
         batch: &mut EventBatch,
     ) {
-        let Some((scope, item)) = self.stream_item(task, index) else { return };
+        let Some((scope, item)) = self.stream_item(session, task, index) else { return };
         let (item_id, output_index) = (Some(item.item.clone()), Some(item.output_index));
         if let Some(ended) = part.and_then(|part| item.summary_grows(part, &delta)) {
             let (text, summary_index) = (ended.text, ended.part);
@@ -232,19 +311,16 @@ impl Actor {
         batch.push(EventType::ReasoningDelta, &scope, &delta);
     }
 
-    /// A picture, a sound or a file that the model made. What it says next is a text of its own.
-    fn whole_block(&mut self, task: &TaskId, index: u32, mut block: Block, batch: &mut EventBatch) {
-        self.detach_block(&mut block);
-        let Some((scope, item)) = self.stream_item(task, index) else { return };
-        let block_index = item.next_block();
-        (item.text_block, item.maker) = (None, None);
-        item.text.clear();
-        batch.push(EventType::ItemUpdated, &scope, &item.updated(block_index, block, BlockChange::Done));
-    }
-
     /// By what the model refuses to answer is a block of its own.
-    fn refusal(&mut self, task: &TaskId, index: u32, delta: String, batch: &mut EventBatch) {
-        let Some((scope, item)) = self.stream_item(task, index) else { return };
+    fn refusal(
+        &mut self,
+        session: &HostedSession,
+        task: &TaskId,
+        index: u32,
+        delta: String,
+        batch: &mut EventBatch,
+    ) {
+        let Some((scope, item)) = self.stream_item(session, task, index) else { return };
         if item.refusal_block.is_none() {
             let block = item.next_block();
             item.refusal_block = Some(block);
@@ -260,29 +336,37 @@ impl Actor {
     /// What a service says of a tool of its own.
     fn hosted_word(
         &mut self,
+        session: &HostedSession,
         task: &TaskId,
         index: u32,
         word: HostedWord,
         json: &RawJson,
         batch: &mut EventBatch,
     ) {
-        let Some((scope, item)) = self.stream_item(task, index) else { return };
+        let Some((scope, item)) = self.stream_item(session, task, index) else { return };
         for block in word.blocks(json) {
             let block_index = item.next_block();
             batch.push(EventType::ItemUpdated, &scope, &item.updated(block_index, block, BlockChange::Done));
         }
     }
 
-    fn item_done(&mut self, task: &TaskId, index: u32, opaque: Option<RawJson>, batch: &mut EventBatch) {
+    fn item_done(
+        &mut self,
+        session: &HostedSession,
+        task: &TaskId,
+        index: u32,
+        opaque: Option<RawJson>,
+        batch: &mut EventBatch,
+    ) {
         let is_hosted = |item: &StreamItem| matches!(item.kind, ItemKind::Hosted { .. });
         // What came whole is not told twice.
         let has_grown = |item: &StreamItem, whole: &RawJson| matches!(&item.kind, ItemKind::Hosted { begun, .. } if begun != whole);
-        if let (Some((_, item)), Some(whole)) = (self.stream_item(task, index), &opaque)
+        if let (Some((_, item)), Some(whole)) = (self.stream_item(session, task, index), &opaque)
             && has_grown(item, whole)
         {
-            self.hosted_word(task, index, HostedWord::Whole, whole, batch);
+            self.hosted_word(session, task, index, HostedWord::Whole, whole, batch);
         }
-        let Some((scope, item)) = self.stream_item(task, index) else { return };
+        let Some((scope, item)) = self.stream_item(session, task, index) else { return };
         item.is_done = true;
         if let Some(SummaryPart { part, text, .. }) = item.summary.take().filter(SummaryPart::is_reported) {
             let (item_id, output_index) = (Some(item.item.clone()), Some(item.output_index));
@@ -320,61 +404,29 @@ impl Actor {
     }
 
     /// The end of a text that has come to its end.
-    pub(crate) fn write_done(&mut self, task: &TaskId, status: &str, batch: &mut EventBatch) {
+    pub(crate) fn write_done(
+        &mut self,
+        session: &HostedSession,
+        task: &TaskId,
+        status: &str,
+        batch: &mut EventBatch,
+    ) {
         let Some(stream) = self.streams.get_mut(task) else { return };
         let Some((index, opaque)) = stream.done.take() else { return };
-        let Some(scope) = self.view.task(task).map(|(_, view)| view.step_scope()) else { return };
+        let Some(scope) = session.view.task(task).map(|(_, view)| view.step_scope()) else { return };
         let Some(item) = stream.items.iter().rev().find(|item| item.index == index) else { return };
         batch.push(EventType::ItemCompleted, &scope, &completed(item, status, opaque));
     }
 
     /// Closes what the call left open: unfinished arguments are never run, cut text is marked.
-    pub(crate) fn close_items(&mut self, task: &TaskId, batch: &mut EventBatch) {
-        self.write_done(task, "completed", batch);
+    pub(crate) fn close_items(&mut self, session: &HostedSession, task: &TaskId, batch: &mut EventBatch) {
+        self.write_done(session, task, "completed", batch);
         let Some(stream) = self.streams.remove(task) else { return };
-        let Some((_, view)) = self.view.task(task) else { return };
+        let Some((_, view)) = session.view.task(task) else { return };
         let scope = view.step_scope();
         for item in stream.items.iter().filter(|item| !item.is_done) {
             batch.push(EventType::ItemCompleted, &scope, &completed(item, "incomplete", None));
         }
-    }
-
-    pub(crate) fn model_completed(
-        &mut self,
-        task: &TaskId,
-        stop: &StopReason,
-        usage: Usage,
-        members: Option<RawJson>,
-        batch: &mut EventBatch,
-    ) {
-        let dialect = self.spoken(task).map(ToOwned::to_owned);
-        let raw_ref = self.keep_answer(task);
-        let Some(stream) = self.streams.get(task) else { return };
-        let (response_id, model, excess) = (stream.response.clone(), stream.model.clone(), stream.excess());
-        let is_cut = matches!(stop, StopReason::MaxTokens | StopReason::ContentFilter);
-        self.write_done(task, if is_cut { "incomplete" } else { "completed" }, batch);
-        self.close_items(task, batch);
-        if let Some(message) = excess {
-            self.warning(task, TOO_MANY_CALLS, &message, None, batch);
-        }
-        let Some((_, view)) = self.view.task(task) else { return };
-        let completed = ModelCompleted {
-            usage: Some(usage.clone()),
-            stop_reason: Some(stop_word(stop).to_owned()),
-            stop_sequence: match stop {
-                StopReason::StopSequence(which) => which.clone(),
-                _ => None,
-            },
-            model,
-            provider: view.provider.as_deref().map(ToOwned::to_owned),
-            response_id,
-            dialect: dialect.filter(|_| members.is_some()),
-            members,
-            raw_ref,
-        };
-        let scope = view.step_scope();
-        batch.push(EventType::ModelCompleted, &scope, &completed);
-        self.record_cost(task, &usage, &scope, batch);
     }
 }
 

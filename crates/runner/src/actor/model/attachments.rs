@@ -6,12 +6,12 @@ use riverrun_event::{Block, ImageUrl, Part};
 use riverrun_log::{Blob, BlobRef};
 use riverrun_provider::History;
 
-use crate::actor::Actor;
+use crate::actor::session::HostedSession;
 
 /// Bytes that one request brings along, before they are encoded; services take about as much, and memory is finite.
 const MOST: usize = 32 << 20;
 
-impl Actor {
+impl HostedSession {
     /// Gives the parts that name a blob its content, the newest first as long as there is room. The model is told of one
     /// that is left out or gone: it was not said in vain.
     pub(crate) async fn attach(&self, history: &mut [History]) {

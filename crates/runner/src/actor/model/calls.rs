@@ -16,7 +16,7 @@ use tokio::time::Instant;
 use crate::drive::{LocalReports, ReportSink, Reported};
 
 #[derive(Default)]
-pub(crate) struct Calls {
+pub(crate) struct OpenCalls {
     /// Never locked: a lock lets others hold a reference to what only its owner may touch.
     open: Mutex<Vec<Call>>,
     actor: Arc<AtomicWaker>,
@@ -59,7 +59,7 @@ impl Call {
     }
 }
 
-impl Calls {
+impl OpenCalls {
     pub fn begin(&mut self, call: impl Future<Output = ()> + Send + 'static) -> AbortHandle {
         let (handle, registration) = AbortHandle::new_pair();
         let bell = Arc::new(CallWaker { rang: AtomicBool::new(true), actor: Arc::clone(&self.actor) });

@@ -5,13 +5,14 @@ use std::time::Duration;
 use riverrun_event::{Cost, EventType, LimitState, RawJson, RuntimeNotice, Scope, TaskId, Timestamp, Usage};
 use riverrun_provider::{ModelRequest, RateLimit, cost};
 
-use crate::actor::Actor;
+use crate::actor::model::ModelCalls;
 use crate::actor::model::failures::split;
+use crate::actor::session::HostedSession;
 use crate::event_batch::EventBatch;
 use crate::history;
 use crate::plan::Passed;
 
-impl Actor {
+impl HostedSession {
     /// The name of the model that the task speaks to: `PROVIDER/MODEL`.
     pub(crate) fn model_of(&self, task: &TaskId) -> Option<String> {
         let (_, view) = self.view.task(task)?;
@@ -31,20 +32,7 @@ impl Actor {
         Some(Cost { amount, currency: Some("USD".to_owned()), model, provider, usage: Some(usage) })
     }
 
-    /// Tells the estimate with the first that the model says.
-    pub(crate) fn write_estimate(&mut self, task: &TaskId, batch: &mut EventBatch) {
-        let estimate = self.streams.get_mut(task).and_then(|stream| stream.estimate.take());
-        let (Some(estimate), Some((_, view))) = (estimate, self.view.task(task)) else { return };
-        batch.push(EventType::CostEstimated, &view.step_scope(), &estimate);
-    }
-
-    pub(crate) fn record_cost(
-        &mut self,
-        task: &TaskId,
-        usage: &Usage,
-        scope: &Scope,
-        batch: &mut EventBatch,
-    ) {
+    pub(crate) fn record_cost(&self, task: &TaskId, usage: &Usage, scope: &Scope, batch: &mut EventBatch) {
         let Some(name) = self.model_of(task) else { return };
         let (Some(provider), Some(model)) = split(Some(&name)) else { return };
         let price = self.registry.providers.get(&provider).and_then(|known| known.price(&model));
@@ -131,7 +119,16 @@ impl Actor {
     }
 }
 
-impl Actor {
+impl ModelCalls {
+    /// Tells the estimate with the first that the model says.
+    pub(crate) fn write_estimate(&mut self, session: &HostedSession, task: &TaskId, batch: &mut EventBatch) {
+        let estimate = self.streams.get_mut(task).and_then(|stream| stream.estimate.take());
+        let (Some(estimate), Some((_, view))) = (estimate, session.view.task(task)) else { return };
+        batch.push(EventType::CostEstimated, &view.step_scope(), &estimate);
+    }
+}
+
+impl HostedSession {
     /// What an agent shares with its readers stands in the session's metadata.
     pub(crate) fn shared_state(&self, data: &RawJson, batch: &mut EventBatch) {
         let known = self.state.session.metadata.as_ref();

@@ -10,6 +10,9 @@ use riverrun_log::seeded::{self, Bug};
 use riverrun_provider::{Category, ModelError};
 
 use crate::actor::Actor;
+use crate::actor::model::ModelCalls;
+use crate::actor::session::HostedSession;
+use crate::actor::turn::TurnWork;
 use crate::actor::turn::start::{write_attempt, write_run_status};
 use crate::drive::{EffectKey, Launch};
 use crate::event_batch::EventBatch;
@@ -23,54 +26,95 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 impl Actor {
     pub(crate) fn model_failed(&mut self, task: &TaskId, error: &ModelError, batch: &mut EventBatch) {
         let raw_ref = self.keep_answer(task);
-        let shown = self.streams.get(task).is_some_and(|stream| !stream.items.is_empty());
-        let Some((_, view)) = self.view.task(task) else { return };
+        let shown = self.model.streams.get(task).is_some_and(|stream| !stream.items.is_empty());
+        let Some((_, view)) = self.session.view.task(task) else { return };
         let is_patient = error.retry_after.is_none_or(|pause| pause <= LONGEST_PAUSE);
         let retryable = error.category.is_retryable() && is_patient;
         let (failures, scope) = (view.failures + 1, view.step_scope());
         let will_retry = retryable && failures < TRIES;
-        let goes_on = will_retry || (may_fall_back(error.category) && self.next_model(task).is_some());
+        let goes_on =
+            will_retry || (may_fall_back(error.category) && self.session.next_model(task).is_some());
         if goes_on && !seeded::is_on(Bug::KeepCutText) {
-            self.retract_step(task, "model_failed", batch);
+            self.model.retract_step(&self.session, task, "model_failed", batch);
         } else {
             // A message that the service closed last is not known to be all that it had to say.
-            self.write_done(task, "incomplete", batch);
-            self.close_items(task, batch);
+            self.model.write_done(&self.session, task, "incomplete", batch);
+            self.model.close_items(&self.session, task, batch);
         }
-        self.limits_hit(task, error, &scope, batch);
+        self.session.limits_hit(task, error, &scope, batch);
         let failed = ModelFailed { error: error_info(error, retryable), partial: Some(shown), raw_ref };
         batch.push(EventType::ModelFailed, &scope, &failed);
         if will_retry {
-            let pause = self.pause(failures).max(error.retry_after.unwrap_or_default());
+            let pause = self.session.pause(failures).max(error.retry_after.unwrap_or_default());
             let detail = format!("the model is asked again in {} ms: {}", pause.as_millis(), error.message);
             write_run_status(batch, &scope, "waiting", "retrying", Some(detail));
-            self.launches.push((EffectKey::Delay(task.clone()), Launch::Delay(pause)));
+            self.effects.launch_later(EffectKey::Delay(task.clone()), Launch::Delay(pause));
         }
     }
 
+    pub(crate) fn give_up(&mut self, task: &TaskId, batch: &mut EventBatch) {
+        let Some((_, view)) = self.session.view.task(task) else { return };
+        let error = view.last_error.clone().unwrap_or_default();
+        let is_fatal =
+            matches!(error.category.as_deref(), Some("invalid_request" | "content_filter" | "cancelled"));
+        let (scope, model_index) = (view.step_scope(), view.model);
+        let next = self.session.next_model(task).filter(|_| !is_fatal);
+        let models =
+            self.session.persona(task).map(|persona| persona.spec.models.clone()).unwrap_or_default();
+        let has_choice = models.len() > 1;
+        let (requested_provider, requested_model) = split(models.get(model_index));
+        let decision = RoutingDecision {
+            requested_provider,
+            requested_model,
+            candidate_count: u32::try_from(models.len()).ok(),
+            fallback_chain: Some(models),
+            error: Some(error.clone()),
+            ..RoutingDecision::default()
+        };
+        let Some(next) = next else {
+            if has_choice && !is_fatal {
+                let decision_reason = Some("every model failed".to_owned());
+                let decision = RoutingDecision { decision_reason, ..decision };
+                batch.push(EventType::RoutingNotPossible, &scope, &decision);
+            }
+            let error = self.session.last_words(task, error);
+            if !is_fatal {
+                self.session.write_incident(task, &error, batch);
+            }
+            return self.fail_with(task, error, batch);
+        };
+        let decision_reason = Some("the model before it failed".to_owned());
+        let (selected_provider, selected_model) = split(Some(&next));
+        let decision = RoutingDecision { decision_reason, selected_provider, selected_model, ..decision };
+        batch.push(EventType::RoutingFallbackApplied, &scope, &decision);
+    }
+
+    /// A former owner's model call has no end: it failed, what it showed is taken back, and a new run goes on.
+    pub(crate) fn interrupted(&mut self, task: &TaskId, batch: &mut EventBatch) {
+        let error = ErrorInfo {
+            message: "the server stopped during the model call".to_owned(),
+            code: Some("interrupted".to_owned()),
+            category: Some("interrupted".to_owned()),
+            retryable: Some(true),
+            ..ErrorInfo::default()
+        };
+        self.session.close_compaction(task, &error, batch);
+        if self.session.view.task(task).is_some_and(|(_, view)| view.is_model_open) {
+            self.model.retract_step(&self.session, task, "interrupted", batch);
+            let Some((_, view)) = self.session.view.task(task) else { return };
+            let partial = Some(!view.step_items.is_empty());
+            let failed = ModelFailed { error: error.clone(), partial, raw_ref: None };
+            batch.push(EventType::ModelFailed, &view.step_scope(), &failed);
+        }
+        self.turns.new_attempt(&mut self.session, task, error, batch);
+    }
+}
+
+impl HostedSession {
     /// Doubles from half a second on, and half of it is chance, so that many do not come back together.
     fn pause(&self, failures: u32) -> Duration {
         let full = 500_u64 << failures.saturating_sub(1).min(6);
         Duration::from_millis(full / 2 + below(&*self.shared.random, full / 2))
-    }
-
-    /// Takes back what the newest model call showed.
-    fn retract_step(&mut self, task: &TaskId, reason: &str, batch: &mut EventBatch) {
-        let stream = self.streams.remove(task).unwrap_or_default();
-        let Some((_, view)) = self.view.task(task) else { return };
-        let mut items: Vec<(String, u32)> =
-            stream.items.iter().map(|item| (item.item.clone(), item.output_index)).collect();
-        items.extend(
-            view.step_items
-                .iter()
-                .filter(|(id, _)| items.iter().all(|(known, _)| known != id))
-                .cloned()
-                .collect::<Vec<_>>(),
-        );
-        for (item_id, output_index) in items {
-            let retracted = ItemRetracted { item_id, output_index, reason: reason.to_owned() };
-            batch.push(EventType::ItemRetracted, &view.step_scope(), &retracted);
-        }
     }
 
     pub(crate) fn limits_hit(
@@ -104,42 +148,6 @@ impl Actor {
     fn next_model(&self, task: &TaskId) -> Option<String> {
         let (_, view) = self.view.task(task)?;
         self.persona(task)?.spec.models.get(view.model + 1).cloned()
-    }
-
-    pub(crate) fn give_up(&mut self, task: &TaskId, batch: &mut EventBatch) {
-        let Some((_, view)) = self.view.task(task) else { return };
-        let error = view.last_error.clone().unwrap_or_default();
-        let is_fatal =
-            matches!(error.category.as_deref(), Some("invalid_request" | "content_filter" | "cancelled"));
-        let (scope, model_index) = (view.step_scope(), view.model);
-        let next = self.next_model(task).filter(|_| !is_fatal);
-        let models = self.persona(task).map(|persona| persona.spec.models.clone()).unwrap_or_default();
-        let has_choice = models.len() > 1;
-        let (requested_provider, requested_model) = split(models.get(model_index));
-        let decision = RoutingDecision {
-            requested_provider,
-            requested_model,
-            candidate_count: u32::try_from(models.len()).ok(),
-            fallback_chain: Some(models),
-            error: Some(error.clone()),
-            ..RoutingDecision::default()
-        };
-        let Some(next) = next else {
-            if has_choice && !is_fatal {
-                let decision_reason = Some("every model failed".to_owned());
-                let decision = RoutingDecision { decision_reason, ..decision };
-                batch.push(EventType::RoutingNotPossible, &scope, &decision);
-            }
-            let error = self.last_words(task, error);
-            if !is_fatal {
-                self.write_incident(task, &error, batch);
-            }
-            return self.fail_with(task, error, batch);
-        };
-        let decision_reason = Some("the model before it failed".to_owned());
-        let (selected_provider, selected_model) = split(Some(&next));
-        let decision = RoutingDecision { decision_reason, selected_provider, selected_model, ..decision };
-        batch.push(EventType::RoutingFallbackApplied, &scope, &decision);
     }
 
     /// No model answers: what that means for the task, and for whoever runs the server.
@@ -181,34 +189,43 @@ impl Actor {
         }
         ErrorInfo { code: Some(code.to_owned()), message, ..error }
     }
+}
 
-    /// A former owner's model call has no end: it failed, what it showed is taken back, and a new run goes on.
-    pub(crate) fn interrupted(&mut self, task: &TaskId, batch: &mut EventBatch) {
-        let error = ErrorInfo {
-            message: "the server stopped during the model call".to_owned(),
-            code: Some("interrupted".to_owned()),
-            category: Some("interrupted".to_owned()),
-            retryable: Some(true),
-            ..ErrorInfo::default()
-        };
-        self.close_compaction(task, &error, batch);
-        if self.view.task(task).is_some_and(|(_, view)| view.is_model_open) {
-            self.retract_step(task, "interrupted", batch);
-            let Some((_, view)) = self.view.task(task) else { return };
-            let partial = Some(!view.step_items.is_empty());
-            let failed = ModelFailed { error: error.clone(), partial, raw_ref: None };
-            batch.push(EventType::ModelFailed, &view.step_scope(), &failed);
+impl ModelCalls {
+    /// Takes back what the newest model call showed.
+    fn retract_step(&mut self, session: &HostedSession, task: &TaskId, reason: &str, batch: &mut EventBatch) {
+        let stream = self.streams.remove(task).unwrap_or_default();
+        let Some((_, view)) = session.view.task(task) else { return };
+        let mut items: Vec<(String, u32)> =
+            stream.items.iter().map(|item| (item.item.clone(), item.output_index)).collect();
+        items.extend(
+            view.step_items
+                .iter()
+                .filter(|(id, _)| items.iter().all(|(known, _)| known != id))
+                .cloned()
+                .collect::<Vec<_>>(),
+        );
+        for (item_id, output_index) in items {
+            let retracted = ItemRetracted { item_id, output_index, reason: reason.to_owned() };
+            batch.push(EventType::ItemRetracted, &view.step_scope(), &retracted);
         }
-        self.new_attempt(task, error, batch);
     }
+}
 
+impl TurnWork {
     /// The run of a former owner is lost; a new one of the same task goes on.
-    pub(crate) fn new_attempt(&mut self, task: &TaskId, error: ErrorInfo, batch: &mut EventBatch) {
+    pub(crate) fn new_attempt(
+        &mut self,
+        session: &mut HostedSession,
+        task: &TaskId,
+        error: ErrorInfo,
+        batch: &mut EventBatch,
+    ) {
         if !self.taken_over.insert(task.clone()) {
             return;
         }
-        let run = RunId::from_bytes(self.shared.fresh());
-        let Some(view) = self.view.task_mut(task) else { return };
+        let run = RunId::from_bytes(session.shared.fresh());
+        let Some(view) = session.view.task_mut(task) else { return };
         let attempt = TaskAttempt { error: Some(error), retryable: Some(true), ..TaskAttempt::default() };
         batch.push(EventType::TaskAttemptFailed, &view.scope, &attempt);
         view.scope.run_id = Some(run);

@@ -1,7 +1,9 @@
 //! The conversation of a task, gathered from the state and from sealed turns.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
+use foldhash::HashMap;
 use riverrun_event::{
     EventType, HistoryWindow, Input, Item, Part, Record, Scope, Sequence, TaskId, ThreadId, TurnId,
 };
@@ -9,8 +11,9 @@ use riverrun_fold::{Density, SealedTurn, State, Task, Turn};
 use riverrun_provider::History;
 use serde_json::{Value, json};
 
-use crate::actor::Actor;
+use crate::actor::recovery::authors::OwnContext;
 use crate::actor::recovery::spilled_text::{is_cut_output, is_cut_turn};
+use crate::actor::session::HostedSession;
 use crate::actor::turn::end::TRIPPED;
 use crate::event_batch::EventBatch;
 use crate::history::{self, Making, Reader};
@@ -18,17 +21,38 @@ use crate::history::{self, Making, Reader};
 /// Older turns that a model may read.
 const MOST_TURNS: usize = 256;
 
-impl Actor {
+/// What the actor knows of the conversation beside the state.
+pub(crate) struct SessionHistory {
+    /// The newest facts about the conversation that this server's runner wrote.
+    pub context: OwnContext,
+    /// Turns that left the state, as they were read from the store.
+    pub sealed: HashMap<TurnId, Arc<SealedTurn>>,
+    /// Root tasks whose older turns were measured against the limit of tokens.
+    pub compacted: HashSet<TaskId>,
+}
+
+impl SessionHistory {
+    pub fn new(context: OwnContext) -> Self {
+        Self { context, sealed: HashMap::default(), compacted: HashSet::default() }
+    }
+}
+
+impl SessionHistory {
     /// What the model of this task reads. Err says why the agent's own way of putting it together failed.
-    pub(crate) async fn history(&mut self, task: &TaskId, provider: &str) -> Result<Vec<History>, String> {
-        let is_root = self.view.task(task).is_some_and(|(_, view)| view.parent.is_none());
+    pub(crate) async fn history(
+        &mut self,
+        session: &HostedSession,
+        task: &TaskId,
+        provider: &str,
+    ) -> Result<Vec<History>, String> {
+        let is_root = session.view.task(task).is_some_and(|(_, view)| view.parent.is_none());
         let mut out = match is_root {
-            true => self.read_before(task, provider).await?,
-            false => self.objective(task),
+            true => self.read_before(session, task, provider).await?,
+            false => session.objective(task),
         };
-        out.append(&mut self.own_items(task, provider));
-        let Some((_, view)) = self.view.task(task) else { return Ok(out) };
-        let known = self.state.tasks.iter().find(|known| known.task_id == *task);
+        out.append(&mut session.own_items(task, provider));
+        let Some((_, view)) = session.view.task(task) else { return Ok(out) };
+        let known = session.state.tasks.iter().find(|known| known.task_id == *task);
         if view.repairs > 0 && view.is_call_due {
             let request = repair(known, view.misfit.as_deref().unwrap_or("it does not fit"));
             history::user(&Input::Text(request), &mut out);
@@ -38,9 +62,14 @@ impl Actor {
 
     /// What the model of a root task reads before its own items: the conversation and the turn's input, as the turn
     /// itself or its agent puts them together.
-    async fn read_before(&mut self, task: &TaskId, provider: &str) -> Result<Vec<History>, String> {
+    async fn read_before(
+        &mut self,
+        session: &HostedSession,
+        task: &TaskId,
+        provider: &str,
+    ) -> Result<Vec<History>, String> {
         let (mut past, mut asked) = (Vec::new(), Vec::new());
-        let (Some(persona), Some((turn, _))) = (self.persona(task), self.view.task(task)) else {
+        let (Some(persona), Some((turn, _))) = (session.persona(task), session.view.task(task)) else {
             return Ok(asked);
         };
         let (turn_id, thread) = (turn.turn.clone(), turn.thread.clone());
@@ -48,38 +77,29 @@ impl Actor {
             history::items(conversation, |_| false, &Making::Past, &mut asked);
             return Ok(asked);
         }
-        self.past(&thread, &turn_id, None, &mut past).await;
-        if let Some(turn) = self.state.turns.iter().find(|known| known.turn_id == turn_id) {
+        self.past(session, &thread, &turn_id, None, &mut past).await;
+        if let Some(turn) = session.state.turns.iter().find(|known| known.turn_id == turn_id) {
             history::asked(turn, &Making::Given { provider }, &mut asked);
         }
         history::merged(past, asked, persona.spec.merge.as_ref())
     }
 
-    /// What a sub-agent is to do.
-    fn objective(&self, task: &TaskId) -> Vec<History> {
-        let mut out = Vec::new();
-        let known = self.state.tasks.iter().find(|known| known.task_id == *task);
-        if let Some(objective) = known.and_then(|known| known.objective.clone()) {
-            history::user(&Input::Text(objective), &mut out);
-        }
-        out
-    }
-
     /// What was said before a request that goes out in the caller's own words.
     pub(crate) async fn history_before_request(
         &mut self,
+        session: &HostedSession,
         task: &TaskId,
         reader: &Reader<'_>,
     ) -> Vec<History> {
         let mut out = Vec::new();
-        let Some((turn, _)) = self.view.task(task) else { return out };
+        let Some((turn, _)) = session.view.task(task) else { return out };
         let (turn_id, thread) = (turn.turn.clone(), turn.thread.clone());
-        self.past(&thread, &turn_id, Some(reader), &mut out).await;
+        self.past(session, &thread, &turn_id, Some(reader), &mut out).await;
         if out.is_empty() {
             return out;
         }
         // What the request itself says may answer a call before it.
-        let turn = self.state.turns.iter().find(|known| known.turn_id == turn_id);
+        let turn = session.state.turns.iter().find(|known| known.turn_id == turn_id);
         let asked = turn.and_then(|turn| history::given(turn, reader)).unwrap_or_default();
         let count = asked.len();
         out.extend(asked);
@@ -88,29 +108,17 @@ impl Actor {
         out
     }
 
-    /// What the task has said and read itself.
-    pub(crate) fn own_items(&self, task: &TaskId, provider: &str) -> Vec<History> {
-        let mut out = Vec::new();
-        let known = self.state.tasks.iter().find(|known| known.task_id == *task);
-        let (Some((_, view)), Some(known)) = (self.view.task(task), known) else { return out };
-        let making = Making::Present { makers: &view.makers, provider };
-        history::items(&known.output, |position| known.retracted.contains(&position), &making, &mut out);
-        if let Some(tokens) = view.results_fit {
-            history::cut_results(&mut out, tokens);
-        }
-        out
-    }
-
     /// The turns of the thread before this one.
     pub(crate) async fn past(
         &mut self,
+        session: &HostedSession,
         thread: &ThreadId,
         before: &TurnId,
         reader: Option<&Reader<'_>>,
         out: &mut Vec<History>,
     ) {
         let recorded = self.recorded_summary();
-        let of_thread = self.past_turns(thread, before);
+        let of_thread = self.past_turns(session, thread, before);
         let covered: Vec<&str> =
             recorded["affectedTurns"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
         // The newest summary may be that of another thread.
@@ -118,14 +126,14 @@ impl Actor {
         // Its newest turn may have been taken out of the conversation since.
         let is_current = covered.last().is_some_and(|turn| is_known(turn) || *turn == before.as_str());
         let is_ours = is_current && covered.iter().any(is_known);
-        let summary = if is_ours { self.summary_text(&recorded).await } else { None };
+        let summary = if is_ours { session.summary_text(&recorded).await } else { None };
         let is_reported = |turn: &TurnId| summary.is_some() && covered.contains(&turn.as_str());
         if let Some(text) = &summary {
             let text = format!("Summary of the conversation so far:\n{text}");
             history::user(&Input::Text(text), out);
         }
-        for turn in self.older_turns(thread).into_iter().filter(|turn| !is_reported(turn)) {
-            if let Some(sealed) = self.sealed_turn(&turn).await {
+        for turn in self.older_turns(session, thread).into_iter().filter(|turn| !is_reported(turn)) {
+            if let Some(sealed) = self.sealed_turn(session, &turn).await {
                 let root =
                     sealed.tasks.iter().find(|task| Some(&task.task_id) == sealed.turn.task_id.as_ref());
                 if is_refused(&sealed.turn, root) {
@@ -134,8 +142,9 @@ impl Actor {
                 history::past_turn(&sealed.turn, root, reader, out);
             }
         }
-        for turn in self.ended_turns(thread, before).into_iter().filter(|turn| !is_reported(&turn.turn_id)) {
-            let root = self.state.tasks.iter().find(|task| Some(&task.task_id) == turn.task_id.as_ref());
+        for turn in session.ended_turns(thread, before).into_iter().filter(|turn| !is_reported(&turn.turn_id))
+        {
+            let root = session.state.tasks.iter().find(|task| Some(&task.task_id) == turn.task_id.as_ref());
             if is_refused(turn, root) {
                 continue;
             }
@@ -143,28 +152,11 @@ impl Actor {
         }
     }
 
-    /// The turns of the state that ran and ended, in the order in which they did: one that waited, or was tried again,
-    /// comes behind what was said meanwhile.
-    pub(crate) fn ended_turns(&self, thread: &ThreadId, before: &TurnId) -> Vec<&Turn> {
-        let mut ended = self.thread_turns(thread);
-        ended.retain(|turn| turn.turn_id != *before);
-        ended
-    }
-
-    /// The same, whichever turn is at work. Those that were taken out of the conversation are left out.
-    pub(crate) fn thread_turns(&self, thread: &ThreadId) -> Vec<&Turn> {
-        let of_thread = self.state.turns.iter().filter(|turn| turn.thread_id == *thread && !turn.removed);
-        let mut ended: Vec<&Turn> =
-            of_thread.filter(|turn| turn.status.is_terminal() && turn.started_at.is_some()).collect();
-        ended.sort_by_key(|turn| (turn.ended_at, turn.last_sequence));
-        ended
-    }
-
     /// Turns that left the state, as the newest turn's context told.
-    pub(crate) fn older_turns(&self, thread: &ThreadId) -> Vec<TurnId> {
+    pub(crate) fn older_turns(&self, session: &HostedSession, thread: &ThreadId) -> Vec<TurnId> {
         let listed = self.recorded_turns()[thread.as_str()].as_array().cloned().unwrap_or_default();
         let ids = listed.iter().filter_map(|id| TurnId::new(id.as_str()?).ok());
-        ids.filter(|id| self.state.turns.iter().all(|turn| turn.turn_id != *id)).collect()
+        ids.filter(|id| session.state.turns.iter().all(|turn| turn.turn_id != *id)).collect()
     }
 
     fn recorded_turns(&self) -> Value {
@@ -172,14 +164,15 @@ impl Actor {
     }
 
     /// Tells which turns the model reads: the state forgets older ones, and the next turn finds them by this list.
-    pub(crate) fn write_context(&self, batch: &mut EventBatch, scope: &Scope) {
+    pub(crate) fn write_context(&self, session: &HostedSession, batch: &mut EventBatch, scope: &Scope) {
         let (Some(thread), Some(this)) = (&scope.thread_id, &scope.turn_id) else { return };
-        self.write_turn_list(thread, |turn| turn == this, scope, batch);
+        self.write_turn_list(session, thread, |turn| turn == this, scope, batch);
     }
 
     /// The list without some turns.
     pub(crate) fn write_turn_list(
         &self,
+        session: &HostedSession,
         thread: &ThreadId,
         is_left_out: impl Fn(&TurnId) -> bool,
         scope: &Scope,
@@ -188,7 +181,7 @@ impl Actor {
         let mut turns = self.recorded_turns();
         let mut listed = turns[thread.as_str()].as_array().cloned().unwrap_or_default();
         let was_empty = listed.is_empty();
-        for turn in self.thread_turns(thread) {
+        for turn in session.thread_turns(thread) {
             let id = Value::from(turn.turn_id.as_str());
             listed.retain(|known| *known != id);
             listed.push(id);
@@ -208,13 +201,13 @@ impl Actor {
     }
 
     /// Says that older turns are read from the store: the first time that this owner of the session does.
-    pub(crate) fn write_window(&self, batch: &mut EventBatch, scope: &Scope) {
+    pub(crate) fn write_window(&self, session: &HostedSession, batch: &mut EventBatch, scope: &Scope) {
         let Some(thread) = &scope.thread_id else { return };
-        let older = self.older_turns(thread);
+        let older = self.older_turns(session, thread);
         if older.is_empty() || older.iter().any(|turn| self.sealed.contains_key(turn)) {
             return;
         }
-        let newer = self.state.turns.iter().map(|turn| turn.first_sequence).min();
+        let newer = session.state.turns.iter().map(|turn| turn.first_sequence).min();
         let window = HistoryWindow {
             to_sequence: newer.map(|first| first.previous().get()),
             has_more: Some(older.len() >= MOST_TURNS),
@@ -224,11 +217,15 @@ impl Actor {
         batch.push(EventType::HistoryWindowLoaded, scope, &window);
     }
 
-    pub(crate) async fn sealed_turn(&mut self, turn: &TurnId) -> Option<Arc<SealedTurn>> {
+    pub(crate) async fn sealed_turn(
+        &mut self,
+        session: &HostedSession,
+        turn: &TurnId,
+    ) -> Option<Arc<SealedTurn>> {
         if let Some(known) = self.sealed.get(turn) {
             return Some(known.clone());
         }
-        let stored = self.shared.journal.log().sealed_turn(&self.key, turn).await.ok().flatten();
+        let stored = session.shared.journal.log().sealed_turn(&session.key, turn).await.ok().flatten();
         let stored = stored.and_then(|stored| serde_json::from_slice::<SealedTurn>(&stored.bytes).ok());
         let is_whole = |sealed: &SealedTurn| {
             !is_cut_turn(&sealed.turn) && !sealed.tasks.iter().any(|task| is_cut_output(&task.output))
@@ -238,12 +235,54 @@ impl Actor {
             // What is left of it, if its events are gone.
             stored => {
                 let last = stored.as_ref().map(|stored| stored.turn.last_sequence);
-                self.fold_turn(turn, last).await.or(stored)?
+                session.fold_turn(turn, last).await.or(stored)?
             }
         };
         let sealed: Arc<SealedTurn> = Arc::new(sealed);
         self.sealed.insert(turn.clone(), sealed.clone());
         Some(sealed)
+    }
+}
+
+impl HostedSession {
+    /// What a sub-agent is to do.
+    fn objective(&self, task: &TaskId) -> Vec<History> {
+        let mut out = Vec::new();
+        let known = self.state.tasks.iter().find(|known| known.task_id == *task);
+        if let Some(objective) = known.and_then(|known| known.objective.clone()) {
+            history::user(&Input::Text(objective), &mut out);
+        }
+        out
+    }
+
+    /// What the task has said and read itself.
+    pub(crate) fn own_items(&self, task: &TaskId, provider: &str) -> Vec<History> {
+        let mut out = Vec::new();
+        let known = self.state.tasks.iter().find(|known| known.task_id == *task);
+        let (Some((_, view)), Some(known)) = (self.view.task(task), known) else { return out };
+        let making = Making::Present { makers: &view.makers, provider };
+        history::items(&known.output, |position| known.retracted.contains(&position), &making, &mut out);
+        if let Some(tokens) = view.results_fit {
+            history::cut_results(&mut out, tokens);
+        }
+        out
+    }
+
+    /// The turns of the state that ran and ended, in the order in which they did: one that waited, or was tried again,
+    /// comes behind what was said meanwhile.
+    pub(crate) fn ended_turns(&self, thread: &ThreadId, before: &TurnId) -> Vec<&Turn> {
+        let mut ended = self.thread_turns(thread);
+        ended.retain(|turn| turn.turn_id != *before);
+        ended
+    }
+
+    /// The same, whichever turn is at work. Those that were taken out of the conversation are left out.
+    pub(crate) fn thread_turns(&self, thread: &ThreadId) -> Vec<&Turn> {
+        let of_thread = self.state.turns.iter().filter(|turn| turn.thread_id == *thread && !turn.removed);
+        let mut ended: Vec<&Turn> =
+            of_thread.filter(|turn| turn.status.is_terminal() && turn.started_at.is_some()).collect();
+        ended.sort_by_key(|turn| (turn.ended_at, turn.last_sequence));
+        ended
     }
 
     /// A turn that left the state and is not stored by itself yet, or not whole, from its events: those of all its

@@ -7,21 +7,28 @@ use riverrun_fold::{Status, TurnFile};
 use riverrun_log::BlobRef;
 use riverrun_provider::{History, accepts_file};
 
-use crate::actor::Actor;
+use crate::actor::effects::Effects;
+use crate::actor::model::history::SessionHistory;
+use crate::actor::session::HostedSession;
 use crate::drive::{EffectKey, FileEnd, FileReadings, Launch};
 use crate::event_batch::EventBatch;
 use crate::file::{self, Attached, attached, file_id};
 
-impl Actor {
+impl Effects {
     /// Has the files read that came with the input and were not read yet. False if there are none: then the model can
     /// be called. A new owner reads those again whose end is not in the log; reading changes nothing.
-    pub(crate) fn read_files(&mut self, task: &TaskId, batch: &mut EventBatch) -> bool {
-        let files = self.unread_files(task);
-        let Some(scope) = self.view.task(task).map(|(_, view)| view.scope.clone()) else { return false };
+    pub(crate) fn read_files(
+        &mut self,
+        session: &HostedSession,
+        task: &TaskId,
+        batch: &mut EventBatch,
+    ) -> bool {
+        let files = session.unread_files(task);
+        let Some(scope) = session.view.task(task).map(|(_, view)| view.scope.clone()) else { return false };
         if files.is_empty() {
             return false;
         }
-        let known: Vec<String> = self.known_ids(task);
+        let known: Vec<String> = session.known_ids(task);
         let is_known = |file: &Attached| known.contains(&file.id);
         let count = number(known.len() + files.iter().filter(|file| !is_known(file)).count());
         let fresh: Vec<Attached> = files.iter().filter(|file| !is_known(file)).cloned().collect();
@@ -29,7 +36,7 @@ impl Actor {
             let facts = announced(file, known.len() + at, count);
             batch.push(EventType::FileProcessingStarted, &scope, &facts);
         }
-        let most = self.shared.options.files.files;
+        let most = session.shared.options.files.files;
         let position = |file: &Attached| {
             let ids = known.iter().chain(fresh.iter().map(|file| &file.id));
             ids.into_iter().position(|id| *id == file.id).unwrap_or(usize::MAX)
@@ -41,12 +48,14 @@ impl Actor {
             batch.push(EventType::FileProcessingFailed, &scope, &facts);
         }
         if !readable.is_empty() {
-            let readings = self.file_readings(task, readable);
-            self.launches.push((EffectKey::Files(task.clone()), Launch::Files(Box::new(readings))));
+            let readings = session.file_readings(task, readable);
+            self.launch_later(EffectKey::Files(task.clone()), Launch::Files(Box::new(readings)));
         }
         true
     }
+}
 
+impl HostedSession {
     /// The files of the task's turn that the log knows, in the order in which they were announced.
     fn known_ids(&self, task: &TaskId) -> Vec<String> {
         let turn = self.view.task(task).map(|(turn, _)| &turn.turn);
@@ -103,7 +112,7 @@ impl Actor {
     }
 
     /// One file was read, or could not be.
-    pub(crate) fn file_ended(&mut self, task: &TaskId, end: &FileEnd, batch: &mut EventBatch) {
+    pub(crate) fn file_ended(&self, task: &TaskId, end: &FileEnd, batch: &mut EventBatch) {
         let Some((_, view)) = self.view.task(task) else { return };
         match end.is_read {
             true => batch.push(EventType::FileProcessingCompleted, &view.scope, &end.facts),
@@ -123,34 +132,6 @@ impl Actor {
             let facts = FileProcessing { file_id: file.file_id.clone(), error, ..FileProcessing::default() };
             batch.push(EventType::FileProcessingFailed, &view.scope, &facts);
         }
-    }
-
-    /// Puts in place of each file what the model's service can read of it, as it was found when the file came.
-    pub(crate) async fn show_files(&self, task: &TaskId, dialect: Option<&str>, history: &mut [History]) {
-        let known = self.known_files(task);
-        if known.is_empty() {
-            return;
-        }
-        let parts = history.iter_mut().flat_map(|entry| match entry {
-            History::User { parts } => parts.iter_mut(),
-            _ => [].iter_mut(),
-        });
-        for part in parts {
-            let Some(file) = file_id(part).and_then(|id| known.get(&id)) else { continue };
-            if let Some(shown) = self.shown_file(part, file, dialect).await {
-                *part = shown;
-            }
-        }
-    }
-
-    /// What is known of files, the present turn's last: an address may have another content since.
-    fn known_files(&self, task: &TaskId) -> HashMap<String, TurnFile> {
-        let present = self.view.task(task).map(|(turn, _)| turn.turn.clone());
-        let is_present = |turn: &&riverrun_fold::Turn| Some(&turn.turn_id) == present.as_ref();
-        let sealed = self.sealed.values().map(|sealed| &sealed.turn);
-        let past = self.state.turns.iter().filter(|turn| !is_present(turn));
-        let turns = sealed.chain(past).chain(self.state.turns.iter().filter(is_present));
-        turns.flat_map(|turn| &turn.files).map(|file| (file.file_id.clone(), file.clone())).collect()
     }
 
     async fn shown_file(&self, part: &Part, known: &TurnFile, dialect: Option<&str>) -> Option<Part> {
@@ -174,6 +155,42 @@ impl Actor {
         let reference = BlobRef::parse(known.output_ref.as_ref()?.as_str())?;
         let blob = self.shared.journal.log().blob(&self.key.tenant, &reference).await.ok().flatten()?;
         String::from_utf8(blob.bytes.to_vec()).ok()
+    }
+}
+
+impl SessionHistory {
+    /// Puts in place of each file what the model's service can read of it, as it was found when the file came.
+    pub(crate) async fn show_files(
+        &self,
+        session: &HostedSession,
+        task: &TaskId,
+        dialect: Option<&str>,
+        history: &mut [History],
+    ) {
+        let known = self.known_files(session, task);
+        if known.is_empty() {
+            return;
+        }
+        let parts = history.iter_mut().flat_map(|entry| match entry {
+            History::User { parts } => parts.iter_mut(),
+            _ => [].iter_mut(),
+        });
+        for part in parts {
+            let Some(file) = file_id(part).and_then(|id| known.get(&id)) else { continue };
+            if let Some(shown) = session.shown_file(part, file, dialect).await {
+                *part = shown;
+            }
+        }
+    }
+
+    /// What is known of files, the present turn's last: an address may have another content since.
+    fn known_files(&self, session: &HostedSession, task: &TaskId) -> HashMap<String, TurnFile> {
+        let present = session.view.task(task).map(|(turn, _)| turn.turn.clone());
+        let is_present = |turn: &&riverrun_fold::Turn| Some(&turn.turn_id) == present.as_ref();
+        let sealed = self.sealed.values().map(|sealed| &sealed.turn);
+        let past = session.state.turns.iter().filter(|turn| !is_present(turn));
+        let turns = sealed.chain(past).chain(session.state.turns.iter().filter(is_present));
+        turns.flat_map(|turn| &turn.files).map(|file| (file.file_id.clone(), file.clone())).collect()
     }
 }
 

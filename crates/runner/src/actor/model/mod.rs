@@ -11,3 +11,20 @@ pub(super) mod input_files;
 pub(super) mod request;
 pub(super) mod service_events;
 pub(super) mod stream;
+
+use foldhash::HashMap;
+use riverrun_event::{ServiceStream, TaskId};
+
+use self::calls::OpenCalls;
+use self::stream::Stream;
+
+/// The model calls of a session.
+#[derive(Default)]
+pub(crate) struct ModelCalls {
+    /// The calls that run, which this actor reads.
+    pub open: OpenCalls,
+    /// The items of calls whose end is not written yet, by task.
+    pub streams: HashMap<TaskId, Stream>,
+    /// The model services' own streams, as far as they are in the log.
+    pub service_streams: HashMap<TaskId, ServiceStream>,
+}

@@ -6,6 +6,8 @@ use riverrun_tool::Terminate;
 use crate::actor::Actor;
 use crate::actor::commands::Refusal;
 use crate::actor::processes::Held;
+use crate::actor::processes::ProcessTable;
+use crate::actor::session::HostedSession;
 use crate::event_batch::EventBatch;
 use crate::mailbox::Reply;
 use crate::{CommandError, ProcessOver, ProcessWrite, RequestKey, Submitted};
@@ -17,11 +19,11 @@ impl Actor {
         write: ProcessWrite,
         request: Option<RequestKey>,
     ) -> Result<(), Refusal> {
-        if self.done_before(request).await?.is_some() {
+        if self.session.done_before(request).await?.is_some() {
             return Ok(());
         }
         let process = write.process.as_str();
-        let Some(held) = self.running_process(process) else {
+        let Some(held) = self.processes.running_process(process) else {
             return Err(self.unreachable(process).await);
         };
         let unavailable = |why: &str| CommandError::ProcessUnavailable {
@@ -36,7 +38,7 @@ impl Actor {
             return Err(unavailable("it does not read what it was given; try again later").into());
         }
         let (task, call) = (held.task.clone(), held.call.clone());
-        let mut batch = self.new_batch();
+        let mut batch = self.session.new_batch();
         let input_event = ProcessInput {
             size: Some(write.text.len() as u64),
             text: (!write.secret).then(|| write.text.clone()),
@@ -45,11 +47,12 @@ impl Actor {
             end_of_input: write.end_of_input.then_some(true),
             ..ProcessInput::default()
         };
-        let scope = self.view.task(&task).and_then(|(_, view)| Some(view.call_scope(view.call(&call)?)));
+        let scope =
+            self.session.view.task(&task).and_then(|(_, view)| Some(view.call_scope(view.call(&call)?)));
         let scope = scope.ok_or_else(|| CommandError::NoProcess(process.to_owned()))?;
         batch.push_process(EventType::ProcessInput, &scope, process, &input_event);
         if let Some(request) = request {
-            self.remember_process_request(&task, request, &mut batch);
+            self.session.remember_process_request(&task, request, &mut batch);
         }
         self.append_once(&mut batch).await?;
         if let Some(held) = self.processes.held.get_mut(process) {
@@ -70,15 +73,15 @@ impl Actor {
         request: Option<RequestKey>,
         reply: Reply<ProcessOver>,
     ) -> Result<(), (Refusal, Reply<ProcessOver>)> {
-        match self.done_before(request).await {
+        match self.session.done_before(request).await {
             Err(refusal) => return Err((refusal, reply)),
             Ok(Some(_)) => {
-                let _ = reply.send(self.over_before(process));
+                let _ = reply.send(self.session.over_before(process));
                 return Ok(());
             }
             Ok(None) => {}
         }
-        if self.running_process(process).is_none() {
+        if self.processes.running_process(process).is_none() {
             return Err((self.unreachable(process).await, reply));
         }
         if let Some(held) = self.processes.held.get_mut(process) {
@@ -91,6 +94,24 @@ impl Actor {
         Ok(())
     }
 
+    /// Why a process cannot be reached: nobody told of it, or it does not run here.
+    async fn unreachable(&mut self, process: &str) -> Refusal {
+        // Others may have told of it in the meantime.
+        if let Err(error) = self.catch_up().await {
+            return error.into();
+        }
+        let process = process.to_owned();
+        match self.session.state.processes.find(&process) {
+            None => CommandError::NoProcess(process).into(),
+            Some(known) => {
+                let (status, why) = (known.status.as_str().to_owned(), "it does not run here".to_owned());
+                CommandError::ProcessUnavailable { process, status, why }.into()
+            }
+        }
+    }
+}
+
+impl HostedSession {
     /// How a process stands that was ended by the same request before.
     fn over_before(&self, process: &str) -> Result<ProcessOver, CommandError> {
         let known = self.state.processes.find(process);
@@ -100,26 +121,6 @@ impl Actor {
             status: known.status.as_str().to_owned(),
             exit_code: known.exit_code,
         })
-    }
-
-    fn running_process(&self, process: &str) -> Option<&Held> {
-        self.processes.held.get(process).filter(|held| !held.is_over)
-    }
-
-    /// Why a process cannot be reached: nobody told of it, or it does not run here.
-    async fn unreachable(&mut self, process: &str) -> Refusal {
-        // Others may have told of it in the meantime.
-        if let Err(error) = self.catch_up().await {
-            return error.into();
-        }
-        let process = process.to_owned();
-        match self.state.processes.find(&process) {
-            None => CommandError::NoProcess(process).into(),
-            Some(known) => {
-                let (status, why) = (known.status.as_str().to_owned(), "it does not run here".to_owned());
-                CommandError::ProcessUnavailable { process, status, why }.into()
-            }
-        }
     }
 
     pub(crate) fn remember_process_request(
@@ -139,5 +140,11 @@ impl Actor {
             duplicate: false,
         };
         self.remember_request(Some(request), &submitted, batch);
+    }
+}
+
+impl ProcessTable {
+    fn running_process(&self, process: &str) -> Option<&Held> {
+        self.held.get(process).filter(|held| !held.is_over)
     }
 }

@@ -11,15 +11,16 @@ use serde_json::json;
 use tokio::sync::oneshot;
 
 use crate::actor::Actor;
+use crate::actor::session::HostedSession;
 use crate::drive::{Handle, ProcessReport, failed_process};
 use crate::event_batch::EventBatch;
 use crate::mailbox::Reply;
 use crate::view::{CallView, TaskView, TurnView};
 use crate::{ProcessOver, RequestKey};
 
-/// Processes that this actor's effects run, and those of a former owner.
+/// ProcessTable that this actor's effects run, and those of a former owner.
 #[derive(Default)]
-pub(crate) struct Processes {
+pub(crate) struct ProcessTable {
     pub held: HashMap<String, Held>,
     /// Those of a former owner, with how many of each were still there and were ended.
     pub lost: HashMap<String, Option<usize>>,
@@ -56,13 +57,15 @@ impl DurableAction {
     }
 }
 
-impl Actor {
+impl HostedSession {
     fn process_scope(&self, task: &TaskId, call: &str) -> Option<(Scope, String)> {
         let (_, view) = self.view.task(task)?;
         let known = view.call(call)?;
         Some((view.call_scope(known), known.name.clone()))
     }
+}
 
+impl Actor {
     pub(crate) fn process_report(
         &mut self,
         task: &TaskId,
@@ -71,7 +74,7 @@ impl Actor {
         report: ProcessReport,
         batch: &mut EventBatch,
     ) {
-        let Some((scope, name)) = self.process_scope(task, call) else { return };
+        let Some((scope, name)) = self.session.process_scope(task, call) else { return };
         match report {
             ProcessReport::Begun { plan, handle, durable } => {
                 batch.push_process(EventType::ProcessStarted, &scope, process, &started(name, &plan));
@@ -85,7 +88,7 @@ impl Actor {
                     waiting: Vec::new(),
                 };
                 self.processes.held.insert(process.to_owned(), held);
-                self.when_durable.push(DurableAction::Begin(durable));
+                self.effects.when_durable.push(DurableAction::Begin(durable));
             }
             ProcessReport::Output(output) => {
                 batch.push_process(EventType::ProcessOutput, &scope, process, &output);
@@ -126,14 +129,14 @@ impl Actor {
         for (request, reply) in waiting {
             if let Some(request) = request.filter(|request| !remembered.contains(&request.id)) {
                 remembered.push(request.id);
-                self.remember_process_request(&task, request, batch);
+                self.session.remember_process_request(&task, request, batch);
             }
             let over = ProcessOver {
                 process_id: process.to_owned(),
                 status: status.as_str().to_owned(),
                 exit_code: ended.exit_code,
             };
-            self.when_durable.push(DurableAction::Over(reply, over));
+            self.effects.when_durable.push(DurableAction::Over(reply, over));
         }
     }
 
@@ -147,10 +150,10 @@ impl Actor {
         reason: Option<&str>,
         batch: &mut EventBatch,
     ) -> Option<BlobRef> {
-        self.lost_process(task, call, batch);
+        self.processes.lost_process(&self.session, task, call, batch);
         let of_call = self.processes.held.iter().filter(|(_, held)| held.task == *task && held.call == call);
         let ids: Vec<String> = of_call.map(|(id, _)| id.clone()).collect();
-        let (scope, _) = self.process_scope(task, call)?;
+        let (scope, _) = self.session.process_scope(task, call)?;
         let mut output = None;
         for id in ids {
             if self.processes.held.get(&id).is_some_and(|held| !held.is_over) {
@@ -167,17 +170,25 @@ impl Actor {
         }
         output
     }
+}
 
+impl ProcessTable {
     /// A former owner ran the process of this call; nobody saw its end, and it never counts as done.
-    pub(crate) fn lost_process(&mut self, task: &TaskId, call: &str, batch: &mut EventBatch) {
-        let known = self.view.task(task).and_then(|(_, view)| view.call(call));
+    pub(crate) fn lost_process(
+        &mut self,
+        session: &HostedSession,
+        task: &TaskId,
+        call: &str,
+        batch: &mut EventBatch,
+    ) {
+        let known = session.view.task(task).and_then(|(_, view)| view.call(call));
         let Some(process) = known.and_then(|known| known.process.clone()) else { return };
-        if self.processes.held.contains_key(&process) {
+        if self.held.contains_key(&process) {
             return;
         }
-        let Some(ended) = self.processes.lost.remove(&process) else { return };
-        let Some((scope, _)) = self.process_scope(task, call) else { return };
-        let stored = self.state.processes.find(&process).map_or(0, |process| process.output_bytes);
+        let Some(ended) = self.lost.remove(&process) else { return };
+        let Some((scope, _)) = session.process_scope(task, call) else { return };
+        let stored = session.state.processes.find(&process).map_or(0, |process| process.output_bytes);
         let left = match ended {
             Some(0) => "nothing of it was left on this machine".to_owned(),
             Some(count) => format!("{count} processes of it were still there and were ended"),
@@ -192,20 +203,20 @@ impl Actor {
     }
 
     /// What a former owner left running is ended, where it can be told from what is not ours.
-    pub(crate) async fn sweep_processes(&mut self) {
-        let session = &self.key.session;
+    pub(crate) async fn sweep_processes(&mut self, session: &HostedSession) {
+        let id = &session.key.session;
         let mark = |turn: &TurnView, task: &TaskView, call: &CallView| {
-            process_mark(session, turn, &task.task, &call.call)
+            process_mark(id, turn, &task.task, &call.call)
         };
-        let ours = self.view.turns.values().filter(|turn| turn.ours);
+        let ours = session.view.turns.values().filter(|turn| turn.ours);
         let calls = ours.flat_map(|turn| turn.tasks.iter().map(move |task| (turn, task)));
         let calls = calls.flat_map(|(turn, task)| task.calls.iter().map(move |call| (turn, task, call)));
         let open: Vec<(String, String)> = calls
             .filter_map(|(turn, task, call)| Some((call.process.clone()?, mark(turn, task, call))))
             .collect();
-        self.processes.held.clear();
+        self.held.clear();
         // A plain command is told by no event of its own; one that was begun and has no end may still run.
-        let ours = self.view.turns.values().filter(|turn| turn.ours);
+        let ours = session.view.turns.values().filter(|turn| turn.ours);
         let begun = ours.flat_map(|turn| turn.tasks.iter().map(move |task| (turn, task)));
         let begun = begun.flat_map(|(turn, task)| task.calls.iter().map(move |call| (turn, task, call)));
         let left: Vec<String> = begun
@@ -219,7 +230,7 @@ impl Actor {
         }
         for (process, mark) in open {
             let ended = tokio::task::spawn_blocking(move || end_of_call(&mark)).await;
-            self.processes.lost.insert(process, ended.ok().flatten());
+            self.lost.insert(process, ended.ok().flatten());
         }
     }
 }

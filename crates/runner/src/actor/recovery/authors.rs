@@ -5,7 +5,9 @@ use riverrun_fold::{State, Turn};
 use riverrun_log::{Error, SessionKey};
 use serde_json::Value;
 
-use crate::actor::{Actor, Stop};
+use crate::actor::Actor;
+use crate::actor::Stop;
+use crate::actor::session::HostedSession;
 use crate::approve::Rules;
 use crate::copied::{CopiedTurns, CopyReason};
 use crate::event_batch::EventBatch;
@@ -85,7 +87,7 @@ impl OwnContext {
     }
 }
 
-impl Actor {
+impl HostedSession {
     /// Refuses to run a turn of which a producer told first: it is run elsewhere.
     pub(crate) async fn check_hosted(&self, turn: &TurnId, first: Sequence) -> Result<(), CommandError> {
         let author = author_at(&self.shared, &self.key, first).await?;
@@ -95,15 +97,18 @@ impl Actor {
         let detail = format!("turn `{turn}` was ingested and is run by its producer; it cannot be run here");
         Err(CommandError::Invalid { field: "turn".to_owned(), detail })
     }
+}
 
+impl Actor {
     /// Ends hosted turns that are open in the log though the runner's own events do not tell of them: an older version
     /// left them, which did not store who wrote what. A retry goes on with them.
     pub(crate) async fn end_unproven(&mut self) -> Result<(), Stop> {
         let is_left = |turn: &&Turn| {
-            let is_ours = self.view.turns.get(&turn.turn_id).is_some_and(|view| view.ours);
-            !turn.status.is_terminal() && !is_ours && !self.view.queued.contains(&turn.turn_id)
+            let is_ours = self.session.view.turns.get(&turn.turn_id).is_some_and(|view| view.ours);
+            !turn.status.is_terminal() && !is_ours && !self.session.view.queued.contains(&turn.turn_id)
         };
         let open: Vec<(TurnId, Sequence)> = self
+            .session
             .state
             .turns
             .iter()
@@ -112,16 +117,17 @@ impl Actor {
             .collect();
         let mut left = Vec::new();
         for (turn, first) in open {
-            let author = author_at(&self.shared, &self.key, first).await?;
+            let author = author_at(&self.session.shared, &self.session.key, first).await?;
             if author.is_some_and(|author| matches!(author, Author::Unknown | Author::Copied)) {
                 left.push((turn, first));
             }
         }
         let Some(first) = left.iter().map(|(_, first)| *first).min() else { return Ok(()) };
-        let mut copy = CopiedTurns::new(self.shared.clone(), CopyReason::Unproven);
+        let mut copy = CopiedTurns::new(self.session.shared.clone(), CopyReason::Unproven);
         let mut after = first.previous();
-        while after < self.state.sequence {
-            let chunks = self.shared.journal.read(&self.key, after).await.map_err(Stop::of)?;
+        while after < self.session.state.sequence {
+            let chunks =
+                self.session.shared.journal.read(&self.session.key, after).await.map_err(Stop::of)?;
             let Some(last) = chunks.last().map(|chunk| chunk.last()) else { break };
             for (sequence, bytes) in chunks.iter().flat_map(|chunk| chunk.records_after(after)) {
                 let event = Record::read(bytes).and_then(|record| record.to_event(sequence));
@@ -132,7 +138,7 @@ impl Actor {
             after = last;
         }
         let is_left = |turn: &TurnId| left.iter().any(|(known, _)| known == turn);
-        let mut batch = self.new_batch();
+        let mut batch = self.session.new_batch();
         copy.end_into(&mut batch, is_left);
         self.append_ending(batch).await
     }

@@ -4,21 +4,30 @@ pub(super) mod authors;
 pub(super) mod retired_turns;
 pub(super) mod spilled_text;
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
-use foldhash::HashMap;
 use riverrun_event::{EventType, Record};
 use riverrun_fold::State;
 use riverrun_log::SessionKey;
 use tokio::sync::mpsc;
 
-use crate::actor::model::calls::Calls;
-use crate::actor::processes::Processes;
+use crate::actor::Actor;
+use crate::actor::Stop;
+use crate::actor::append::Appends;
+use crate::actor::append::blobs::BlobQueue;
+use crate::actor::approvals::Approvals;
+use crate::actor::effects::Effects;
+use crate::actor::guardrails::GuardrailResults;
+use crate::actor::hooks::HookTexts;
+use crate::actor::model::ModelCalls;
+use crate::actor::model::history::SessionHistory;
+use crate::actor::processes::ProcessTable;
 use crate::actor::recovery::authors::{OwnContext, load_rules};
 use crate::actor::recovery::retired_turns::{Lost, lost_turns};
 use crate::actor::recovery::spilled_text::whole_event;
-use crate::actor::{Actor, Stop};
+use crate::actor::session::HostedSession;
+use crate::actor::tools::ToolCalls;
+use crate::actor::turn::TurnWork;
 use crate::drive::Reported;
 use crate::shared::RunnerShared;
 use crate::view::View;
@@ -35,76 +44,62 @@ impl Actor {
         let view = load_view(&shared, &key, &state, &lost).await?;
         let rules = load_rules(&shared, &key, &state).await?;
         let context = OwnContext::load(&shared, &key, &state).await?;
-        let at_work = shared.turns.share(&key.tenant);
+        let turns = TurnWork::new(shared.turns.share(&key.tenant));
         let is_handing_over = shared.is_draining();
         let mut actor = Self {
-            registry: shared.registry(),
-            shared,
-            key,
-            incarnation,
-            state,
-            view,
-            rules,
-            context,
-            running: HashMap::default(),
-            calls: Calls::default(),
-            streams: HashMap::default(),
-            service_streams: HashMap::default(),
-            in_flight: None,
-            is_log_busy: false,
-            unfolded: Vec::new(),
-            admitted: HashMap::default(),
-            checked: HashSet::new(),
-            vetted: HashSet::new(),
-            taken_over: HashSet::new(),
-            launches: Vec::new(),
-            pools: HashMap::default(),
-            blobs: Vec::new(),
-            hook_texts: HashMap::default(),
-            compacted: HashSet::new(),
-            sealed: HashMap::default(),
-            processes: Processes::default(),
-            drafts: HashMap::default(),
-            when_durable: Vec::new(),
-            generation: 0,
-            reports,
+            effects: Effects::new(reports),
+            session: HostedSession { registry: shared.registry(), shared, key, incarnation, state, view },
+            appends: Appends::default(),
+            blobs: BlobQueue::default(),
+            turns,
+            history: SessionHistory::new(context),
+            model: ModelCalls::default(),
+            tools: ToolCalls::default(),
+            approvals: Approvals { rules },
+            guardrails: GuardrailResults::default(),
+            hooks: HookTexts::default(),
+            processes: ProcessTable::default(),
             deadline_at: None,
-            others: 0,
             is_handing_over,
-            at_work,
         };
         actor.end_lost(&lost).await?;
-        actor.count_output();
-        actor.restore().await;
-        actor.load_hook_texts().await;
-        actor.sweep_processes().await;
+        actor.session.count_output();
+        actor.session.restore().await;
+        actor.hooks.load_hook_texts(&actor.session).await;
+        actor.processes.sweep_processes(&actor.session).await;
         actor.end_unproven().await?;
         Ok(actor)
     }
 
     /// Goes back to what the log has.
+    pub(crate) async fn reload(&mut self) -> Result<(), Stop> {
+        self.appends.unfolded.clear();
+        self.session.state =
+            self.session.shared.journal.state(&self.session.incarnation).await.map_err(Stop::of)?;
+        self.session.view =
+            load_view(&self.session.shared, &self.session.key, &self.session.state, &Lost::default()).await?;
+        self.approvals.rules =
+            load_rules(&self.session.shared, &self.session.key, &self.session.state).await?;
+        self.history.context =
+            OwnContext::load(&self.session.shared, &self.session.key, &self.session.state).await?;
+        self.model.streams.clear();
+        self.model.service_streams.clear();
+        self.tools.pools.clear();
+        self.tools.drafts.clear();
+        self.session.count_output();
+        self.session.restore().await;
+        self.hooks.load_hook_texts(&self.session).await;
+        self.processes.sweep_processes(&self.session).await;
+        Ok(())
+    }
+}
+
+impl HostedSession {
     /// Takes up what a reload of the configuration brought, unless a turn is open.
     pub(crate) fn refresh_registry(&mut self) {
         if self.view.turns.is_empty() {
             self.registry = self.shared.registry();
         }
-    }
-
-    pub(crate) async fn reload(&mut self) -> Result<(), Stop> {
-        self.unfolded.clear();
-        self.state = self.shared.journal.state(&self.incarnation).await.map_err(Stop::of)?;
-        self.view = load_view(&self.shared, &self.key, &self.state, &Lost::default()).await?;
-        self.rules = load_rules(&self.shared, &self.key, &self.state).await?;
-        self.context = OwnContext::load(&self.shared, &self.key, &self.state).await?;
-        self.streams.clear();
-        self.service_streams.clear();
-        self.pools.clear();
-        self.drafts.clear();
-        self.count_output();
-        self.restore().await;
-        self.load_hook_texts().await;
-        self.sweep_processes().await;
-        Ok(())
     }
 
     /// Where the output of each task ends is the fold's to say.

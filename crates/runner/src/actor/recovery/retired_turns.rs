@@ -10,7 +10,8 @@ use riverrun_event::{
 use riverrun_fold::{State, Task, Turn};
 use riverrun_log::{Progress, SessionKey, TurnFact, Urgency};
 
-use crate::actor::{Actor, Stop};
+use crate::actor::Actor;
+use crate::actor::Stop;
 use crate::ending::incomplete;
 use crate::event_batch::{EventBatch, turn_scope};
 use crate::shared::RunnerShared;
@@ -66,22 +67,22 @@ impl Actor {
         if lost.turns.is_empty() && lost.forgotten.is_empty() {
             return Ok(());
         }
-        let mut batch = self.new_batch();
+        let mut batch = self.session.new_batch();
         batch.urgency = Urgency::Reserved;
-        for turn in self.state.turns.iter().filter(|turn| lost.turns.contains(&turn.turn_id)) {
+        for turn in self.session.state.turns.iter().filter(|turn| lost.turns.contains(&turn.turn_id)) {
             tracing::warn!(
-                session = self.key.session.as_str(),
+                session = self.session.key.session.as_str(),
                 turn = turn.turn_id.as_str(),
                 "an open turn ends: its first events are gone from the log"
             );
-            write_end(&self.state, turn, &lost.turns, &mut batch);
+            write_end(&self.session.state, turn, &lost.turns, &mut batch);
         }
         for fact in &lost.forgotten {
             let (thread_id, turn_id) = (Some(fact.thread.clone()), Some(fact.turn.clone()));
             let scope = Scope { thread_id, turn_id, ..Scope::default() };
             batch.push(EventType::TurnFailed, &scope, &TurnFailed { error: error(), usage: None });
         }
-        write_incident(&self.state, lost, &mut batch);
+        write_incident(&self.session.state, lost, &mut batch);
         self.append_once(&mut batch).await.map(drop).map_err(Stop::of)
     }
 }

@@ -8,10 +8,10 @@ use riverrun_fold::{ActionStatus, Density, State, Turn};
 use riverrun_log::{BlobRef, SessionKey};
 use serde_json::Value;
 
-use crate::actor::Actor;
+use crate::actor::session::HostedSession;
 use crate::shared::RunnerShared;
 
-impl Actor {
+impl HostedSession {
     /// Gives the turns of the state their texts back.
     pub(crate) async fn restore(&mut self) {
         let is_cut = |turn: &&Turn| {

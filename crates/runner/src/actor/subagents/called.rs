@@ -10,6 +10,7 @@ use riverrun_tool::ToolErrorKind;
 use serde_json::Value;
 
 use crate::actor::Actor;
+use crate::actor::session::HostedSession;
 use crate::actor::subagents::spawned::Crowd;
 use crate::actor::tools::result::Outcome;
 use crate::actor::turn::end::subagent;
@@ -32,18 +33,18 @@ impl Actor {
         source: &str,
         batch: &mut EventBatch,
     ) {
-        if !self.registry.agents.contains_key(agent) {
+        if !self.session.registry.agents.contains_key(agent) {
             let message = format!("There is no agent `{agent}`.");
             return self.refuse_call(task, call, ToolErrorKind::LimitPassed, &message, batch);
         }
-        if let Some(crowd) = self.too_many(task, batch) {
+        if let Some(crowd) = self.session.too_many(task, batch) {
             let message = crowd.for_model();
             return self.refuse_call(task, call, ToolErrorKind::LimitPassed, &message, batch);
         }
         let Ok(child) = TaskId::new(call) else { return };
         let input = value["input"].as_str().map_or_else(|| value.to_string(), ToOwned::to_owned);
-        let run = RunId::from_bytes(self.shared.fresh());
-        let Some((_, view)) = self.view.task(task) else { return };
+        let run = RunId::from_bytes(self.session.shared.fresh());
+        let Some((_, view)) = self.session.view.task(task) else { return };
         let Some(known) = view.call(call) else { return };
         let scope = view.call_scope(known);
         let child_scope = Scope {
@@ -58,38 +59,26 @@ impl Actor {
         };
         self.write_started(task, call, tooling, value, source, batch);
         // The child's items are shown inside this result, so it stands before the child's first event.
-        self.open_result(task, call, batch);
+        self.session.open_result(task, call, batch);
         let delegated = TaskDelegated { to_task_id: call.to_owned(), agent: Some(agent.to_owned()) };
         batch.push(EventType::TaskDelegated, &scope, &delegated);
         write_child(batch, &child_scope, &child, agent, &input);
     }
 
-    /// Why no more sub-agents may come.
-    pub(crate) fn too_many(&self, task: &TaskId, batch: &EventBatch) -> Option<Crowd> {
-        let (turn, view) = self.view.task(task)?;
-        let limits = self.persona(&turn.root)?.spec.limits.clone();
-        if view.depth >= limits.depth {
-            return Some(Crowd::Depth(limits.depth));
-        }
-        let coming =
-            batch.events.iter().filter(|event| event.draft.kind == EventType::SubagentSpawned).count();
-        let there = turn.tasks.iter().filter(|task| task.parent.is_some()).count() + coming;
-        (there >= limits.children as usize).then_some(Crowd::Children(limits.children))
-    }
-
     /// The child has ended: the parent's model reads its message and what it cites, or why there is none.
     pub(crate) fn collect(&mut self, task: &TaskId, call: &str, batch: &mut EventBatch) {
         let Ok(child) = TaskId::new(call) else { return };
-        let Some(status) = self.view.task(&child).and_then(|(_, child)| child.ended) else { return };
-        let Some((_, view)) = self.view.task(task) else { return };
+        let Some(status) = self.session.view.task(&child).and_then(|(_, child)| child.ended) else { return };
+        let Some((_, view)) = self.session.view.task(task) else { return };
         let Some(known) = view.call(call) else { return };
         let (scope, name) = (view.call_scope(known), known.name.clone());
-        let message = self.final_blocks(&child).filter(|_| status == Status::Completed);
-        let cut = self.view.task(&child).and_then(|(_, child)| cut_note(&child.agent, child.cut_short()?));
+        let message = self.session.final_blocks(&child).filter(|_| status == Status::Completed);
+        let cut =
+            self.session.view.task(&child).and_then(|(_, child)| cut_note(&child.agent, child.cut_short()?));
         if let Some(message) = message {
-            let of_child = self.pools.remove(&child).unwrap_or_else(|| self.restored(&child));
-            let keep = self.source_policy(task);
-            let adopted = self.pool(task).adopt(&of_child, &message, keep);
+            let of_child = self.tools.pools.remove(&child).unwrap_or_else(|| self.session.restored(&child));
+            let keep = self.session.source_policy(task);
+            let adopted = self.tools.pool(&self.session, task).adopt(&of_child, &message, keep);
             // A user who reads `[^2]` here finds what it cites among the child's items, as its `[^1]`.
             let references = RawJson::of(&adopted.numbers).ok().filter(|_| !adopted.numbers.is_empty());
             let (status, mut content) =
@@ -104,13 +93,74 @@ impl Actor {
                 &ToolResult { tool_name, status, ..ToolResult::default() },
             );
         }
-        let text = self.without_message(&child, status, &name);
+        let text = self.session.without_message(&child, status, &name);
         self.write_result(task, call, &Outcome::error("incomplete", vec![Part::plain(text.clone())]), batch);
         if status == Status::Cancelled {
             let cancelled = ToolCancelled { tool_name: Some(name), reason: Some("closed".to_owned()) };
             return batch.push(EventType::ToolCancelled, &scope, &cancelled);
         }
-        batch.push(EventType::ToolFailed, &scope, &self.failure(task, name, ToolErrorKind::Failed, &text));
+        batch.push(
+            EventType::ToolFailed,
+            &scope,
+            &self.session.failure(task, name, ToolErrorKind::Failed, &text),
+        );
+    }
+
+    /// Somebody closed the sub-agent; its parent goes on.
+    pub(crate) fn close_child(&mut self, task: &TaskId, batch: &mut EventBatch) {
+        let reason = self
+            .session
+            .view
+            .task(task)
+            .and_then(|(_, view)| view.is_closing.clone())
+            .filter(|reason| !reason.is_empty());
+        self.close_work(task, &Ending::cancelled(reason.as_deref()), batch);
+        let Some((_, view)) = self.session.view.task(task) else { return };
+        batch.push(
+            EventType::TaskCancelled,
+            &view.scope,
+            &TaskChange { reason: reason.clone(), ..TaskChange::default() },
+        );
+        let closed = riverrun_event::SubagentClosed { reason };
+        batch.push(EventType::SubagentClosed, &subagent(&view.scope, task), &closed);
+    }
+
+    /// Another agent goes on with the same conversation.
+    pub(crate) fn hand_off(&mut self, task: &TaskId, call: &str, to: &str, batch: &mut EventBatch) {
+        let Some((_, view)) = self.session.view.task(task) else { return };
+        let Some(known) = view.call(call) else { return };
+        let (scope, name, item, from) =
+            (view.call_scope(known), known.name.clone(), known.item.clone(), view.agent.clone());
+        if view.has_handed_off() || !self.session.registry.agents.contains_key(to) {
+            let message = format!(
+                "The conversation was not handed to `{to}`: another handoff came first, or there is no such agent."
+            );
+            return self.refuse_call(task, call, ToolErrorKind::Denied, &message, batch);
+        }
+        let requested = HandoffRequested { to: to.to_owned(), item_id: Some(item) };
+        batch.push(EventType::HandoffRequested, &scope, &requested);
+        let content = vec![Part::plain(format!("The conversation was handed to {to}."))];
+        let outcome =
+            Outcome { status: "completed", content, blocks: None, is_error: false, references: None };
+        self.write_result(task, call, &outcome, batch);
+        let (tool_name, status) = (Some(name), Some("completed".to_owned()));
+        batch.push(EventType::ToolResult, &scope, &ToolResult { tool_name, status, ..ToolResult::default() });
+        self.session.take_over_by(task, call, to, from, &scope, batch);
+    }
+}
+
+impl HostedSession {
+    /// Why no more sub-agents may come.
+    pub(crate) fn too_many(&self, task: &TaskId, batch: &EventBatch) -> Option<Crowd> {
+        let (turn, view) = self.view.task(task)?;
+        let limits = self.persona(&turn.root)?.spec.limits.clone();
+        if view.depth >= limits.depth {
+            return Some(Crowd::Depth(limits.depth));
+        }
+        let coming =
+            batch.events.iter().filter(|event| event.draft.kind == EventType::SubagentSpawned).count();
+        let there = turn.tasks.iter().filter(|task| task.parent.is_some()).count() + coming;
+        (there >= limits.children as usize).then_some(Crowd::Children(limits.children))
     }
 
     /// What a parent's model reads of a child that said nothing.
@@ -135,7 +185,7 @@ impl Actor {
     }
 
     /// Whoever reads the parent is told that the child waits, or goes on.
-    pub(crate) fn write_child_status(&mut self, child: &TaskId, batch: &mut EventBatch) {
+    pub(crate) fn write_child_status(&self, child: &TaskId, batch: &mut EventBatch) {
         let Some((_, view)) = self.view.task(child) else { return };
         let Some(known) = self.state.tasks.iter().find(|known| known.task_id == *child) else { return };
         let status = SubagentStatus {
@@ -144,47 +194,6 @@ impl Actor {
             ..SubagentStatus::default()
         };
         batch.push(EventType::SubagentStatus, &subagent(&view.scope, child), &status);
-    }
-
-    /// Somebody closed the sub-agent; its parent goes on.
-    pub(crate) fn close_child(&mut self, task: &TaskId, batch: &mut EventBatch) {
-        let reason = self
-            .view
-            .task(task)
-            .and_then(|(_, view)| view.is_closing.clone())
-            .filter(|reason| !reason.is_empty());
-        self.close_work(task, &Ending::cancelled(reason.as_deref()), batch);
-        let Some((_, view)) = self.view.task(task) else { return };
-        batch.push(
-            EventType::TaskCancelled,
-            &view.scope,
-            &TaskChange { reason: reason.clone(), ..TaskChange::default() },
-        );
-        let closed = riverrun_event::SubagentClosed { reason };
-        batch.push(EventType::SubagentClosed, &subagent(&view.scope, task), &closed);
-    }
-
-    /// Another agent goes on with the same conversation.
-    pub(crate) fn hand_off(&mut self, task: &TaskId, call: &str, to: &str, batch: &mut EventBatch) {
-        let Some((_, view)) = self.view.task(task) else { return };
-        let Some(known) = view.call(call) else { return };
-        let (scope, name, item, from) =
-            (view.call_scope(known), known.name.clone(), known.item.clone(), view.agent.clone());
-        if view.has_handed_off() || !self.registry.agents.contains_key(to) {
-            let message = format!(
-                "The conversation was not handed to `{to}`: another handoff came first, or there is no such agent."
-            );
-            return self.refuse_call(task, call, ToolErrorKind::Denied, &message, batch);
-        }
-        let requested = HandoffRequested { to: to.to_owned(), item_id: Some(item) };
-        batch.push(EventType::HandoffRequested, &scope, &requested);
-        let content = vec![Part::plain(format!("The conversation was handed to {to}."))];
-        let outcome =
-            Outcome { status: "completed", content, blocks: None, is_error: false, references: None };
-        self.write_result(task, call, &outcome, batch);
-        let (tool_name, status) = (Some(name), Some("completed".to_owned()));
-        batch.push(EventType::ToolResult, &scope, &ToolResult { tool_name, status, ..ToolResult::default() });
-        self.take_over_by(task, call, to, from, &scope, batch);
     }
 
     /// The item that shows the handoff, and who has the conversation from now on.

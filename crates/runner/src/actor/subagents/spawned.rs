@@ -8,7 +8,9 @@ use riverrun_fold::Status;
 
 use crate::actor::Actor;
 use crate::actor::commands::Refusal;
+use crate::actor::session::HostedSession;
 use crate::actor::subagents::called::{cut_note, write_child};
+use crate::actor::tools::ToolCalls;
 use crate::actor::turn::end::subagent;
 use crate::event_batch::EventBatch;
 use crate::reference::{Keep, Pool};
@@ -53,21 +55,23 @@ impl Actor {
         spawn: Spawn,
         request: Option<RequestKey>,
     ) -> Result<Submitted, Refusal> {
-        if let Some(first) = self.done_before(request).await? {
+        if let Some(first) = self.session.done_before(request).await? {
             return Ok(first);
         }
-        if self.shared.is_draining() {
+        if self.session.shared.is_draining() {
             return Err(CommandError::Draining.into());
         }
-        let mut batch = self.new_batch();
-        let mut submitted = self.write_spawn(&spawn, &mut batch)?;
-        self.remember_request(request, &submitted, &mut batch);
+        let mut batch = self.session.new_batch();
+        let mut submitted = self.session.write_spawn(&spawn, &mut batch)?;
+        self.session.remember_request(request, &submitted, &mut batch);
         if let Some(appended) = self.append_once(&mut batch).await? {
             submitted.first = appended.first;
         }
         Ok(submitted)
     }
+}
 
+impl HostedSession {
     fn write_spawn(&self, spawn: &Spawn, batch: &mut EventBatch) -> Result<Submitted, CommandError> {
         let registry = &self.registry;
         if !registry.agents.contains_key(&spawn.agent) {
@@ -130,30 +134,32 @@ impl Actor {
         }
         Ok(())
     }
+}
 
+impl ToolCalls {
     /// The parent's model reads it with its next step, behind everything that is there.
-    pub(crate) fn inform_parent(&mut self, child: &TaskId, batch: &mut EventBatch) {
-        let Some((_, view)) = self.view.task(child) else { return };
+    pub(crate) fn inform_parent(&mut self, session: &HostedSession, child: &TaskId, batch: &mut EventBatch) {
+        let Some((_, view)) = session.view.task(child) else { return };
         let (Some(status), Some(parent)) = (view.ended, view.parent.clone()) else { return };
         let agent = view.agent.clone();
         let cut = view.cut_short().and_then(|stop| cut_note(&agent, stop));
-        let message = self.final_blocks(child).filter(|_| status == Status::Completed);
+        let message = session.final_blocks(child).filter(|_| status == Status::Completed);
         let input = match message {
             Some(message) => {
-                let of_child = self.pools.remove(child).unwrap_or_else(|| self.restored(child));
+                let of_child = self.pools.remove(child).unwrap_or_else(|| session.restored(child));
                 let opening =
                     format!("The sub-agent {agent} ({child}), which was started beside you, answered:");
                 let mut parts = vec![Part::plain(opening)];
-                parts.extend(uncited(&of_child, &message, self.source_policy(&parent)));
+                parts.extend(uncited(&of_child, &message, session.source_policy(&parent)));
                 parts.extend(cut.map(Part::plain));
                 Input::Parts(parts)
             }
             None => {
-                let why = self.without_message(child, status, &agent);
+                let why = session.without_message(child, status, &agent);
                 Input::Text(format!("About the sub-agent {child}, which was started beside you: {why}"))
             }
         };
-        let Some((_, view)) = self.view.task(&parent) else { return };
+        let Some((_, view)) = session.view.task(&parent) else { return };
         batch.push(
             EventType::InputSteered,
             &subagent(&view.scope, child),

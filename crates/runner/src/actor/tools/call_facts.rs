@@ -8,8 +8,11 @@ use riverrun_tool::{ToolErrorKind, ToolOutput};
 use serde_json::{Value, json};
 
 use crate::actor::Actor;
+use crate::actor::append::blobs::BlobQueue;
 use crate::actor::append::blobs::JSON;
+use crate::actor::approvals::Approvals;
 use crate::actor::hooks::INLINE;
+use crate::actor::session::HostedSession;
 use crate::agent::Approval;
 use crate::approve::identity;
 use crate::event_batch::EventBatch;
@@ -40,11 +43,11 @@ impl Actor {
         source: &str,
         batch: &mut EventBatch,
     ) {
-        let Some((_, view)) = self.view.task(task) else { return };
+        let Some((_, view)) = self.session.view.task(task) else { return };
         let Some(known) = view.call(call) else { return };
         let (scope, rewritten) = (view.call_scope(known), known.rewritten().map(ToOwned::to_owned));
         let is_edited = known.edited().is_some();
-        let permit = self.permit(task, known, tooling, source);
+        let permit = self.approvals.permit(&self.session, task, known, tooling, source);
         let (text, safe) = (arguments.to_string(), safe_args(arguments, &known_secrets()));
         let mut started = ToolStarted {
             safe_args: RawJson::of(&safe).ok(),
@@ -54,13 +57,23 @@ impl Actor {
         if text.len() > INLINE {
             started.preview = Some(preview(&safe.to_string()).to_owned());
             started.metadata = metadata(&text, JSON);
-            started.input_ref = started.input_ref.or_else(|| self.keep(text.into_bytes(), JSON));
+            started.input_ref =
+                started.input_ref.or_else(|| self.blobs.keep(&self.session, text.into_bytes(), JSON));
         }
         batch.push(riverrun_event::EventType::ToolStarted, &scope, &started);
     }
+}
 
+impl Approvals {
     /// Why a call may run.
-    fn permit(&self, task: &TaskId, call: &CallView, tooling: &Tooling<'_>, source: &str) -> ToolStarted {
+    fn permit(
+        &self,
+        session: &HostedSession,
+        task: &TaskId,
+        call: &CallView,
+        tooling: &Tooling<'_>,
+        source: &str,
+    ) -> ToolStarted {
         let approval = call.action.as_ref().filter(|_| call.is_approved());
         let decided = approval.and_then(|action| action.resolved.as_ref());
         let source = match decided {
@@ -70,7 +83,7 @@ impl Actor {
         ToolStarted {
             tool_name: call.name.clone(),
             policy: Some("allowed".to_owned()),
-            rule_refs: Some(self.rule_refs(task, call, tooling, source)),
+            rule_refs: Some(self.rule_refs(session, task, call, tooling, source)),
             decision_source: Some(source.to_owned()),
             approval_action_id: approval.map(|action| action.action.to_string()),
             ..ToolStarted::default()
@@ -80,20 +93,21 @@ impl Actor {
     /// The rules that a decision about a call rests on: the agent's, one that somebody made for always, a hook's.
     pub(crate) fn rule_refs(
         &self,
+        session: &HostedSession,
         task: &TaskId,
         call: &CallView,
         tooling: &Tooling<'_>,
         source: &str,
     ) -> Vec<BlobRef> {
         let mut refs = Vec::new();
-        if let Some(persona) = self.persona(task) {
+        if let Some(persona) = session.persona(task) {
             refs.push(format!(
                 "policy:{}",
                 crate::actor::tools::calls::approval_of(&persona, tooling, &call.name).mode()
             ));
         }
         let rule = || {
-            let (definition, (_, view)) = (tooling.definition(&call.name)?, self.view.task(task)?);
+            let (definition, (_, view)) = (tooling.definition(&call.name)?, session.view.task(task)?);
             self.rules.find(&identity(&definition), &view.agent)
         };
         if let Some(rule) = Some(source).filter(|source| *source == "rule").and_then(|_| rule()) {
@@ -102,9 +116,15 @@ impl Actor {
         refs.extend(call.asking().map(|(hook, _)| format!("hook:{}", hook.name)));
         refs.into_iter().map(BlobRef::Bare).collect()
     }
+}
 
+impl BlobQueue {
     /// Stores a result that is large with what is written next. None for any other.
-    pub(crate) fn keep_large(&mut self, output: &ToolOutput) -> Option<StoredOutput> {
+    pub(crate) fn keep_large(
+        &mut self,
+        session: &HostedSession,
+        output: &ToolOutput,
+    ) -> Option<StoredOutput> {
         let size: usize = output.content.iter().filter_map(Part::text).map(str::len).sum();
         if size <= LARGE_RESULT {
             return None;
@@ -115,9 +135,11 @@ impl Actor {
             None => (serde_json::to_string(&output.content).ok()?, JSON),
         };
         let metadata = metadata(&bytes, media_type);
-        Some(StoredOutput { reference: self.keep(bytes.into_bytes(), media_type)?, metadata })
+        Some(StoredOutput { reference: self.keep(session, bytes.into_bytes(), media_type)?, metadata })
     }
+}
 
+impl HostedSession {
     /// What a call's failure is, with whether it may be tried again.
     pub(crate) fn failure(
         &self,

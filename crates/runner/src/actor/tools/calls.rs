@@ -10,7 +10,10 @@ use tokio_util::sync::CancellationToken;
 
 use crate::actor::Actor;
 use crate::actor::approvals::questions::Question;
+use crate::actor::effects::Effects;
+use crate::actor::hooks::HookTexts;
 use crate::actor::processes::process_mark;
+use crate::actor::session::HostedSession;
 use crate::actor::tools::result::Outcome;
 use crate::agent::{Approval, ToolUse};
 use crate::approve::{Verdict, digest};
@@ -24,7 +27,7 @@ use crate::view::{CallView, TaskView, answers};
 /// Stands for arguments that are not in the store, and is no JSON: such a call never runs.
 const LOST_INPUT: &str = "(what a hook put in their place is lost)";
 
-impl Actor {
+impl HostedSession {
     /// The call as the model wrote it.
     pub(crate) fn arguments(&self, task: &TaskId, item: &str) -> Option<String> {
         let known = self.state.tasks.iter().find(|known| known.task_id == *task)?;
@@ -39,17 +42,42 @@ impl Actor {
         there.and_then(arguments).or_else(|| known.output.iter().rev().find_map(arguments))
     }
 
-    fn call_parts(&self, task: &TaskId, call: &str) -> Option<(ResolvedAgent, Scope, String, String)> {
+    /// What the model reads of a call that its answer had too many; None for one that may run.
+    fn excess(&self, task: &TaskId, call: &str, persona: &ResolvedAgent) -> Option<String> {
         let (_, view) = self.view.task(task)?;
-        let known = view.call(call)?;
-        let arguments = self.effective_arguments(task, call).unwrap_or_else(|| LOST_INPUT.to_owned());
-        Some((self.persona(task)?, view.call_scope(known), known.name.clone(), arguments))
+        let known = view.call(call).filter(|known| is_excess(known, persona))?;
+        let warning = view.excess.clone().filter(|_| known.step == view.step);
+        let most = persona.spec.limits.calls;
+        Some(
+            warning.unwrap_or_else(|| {
+                format!("At most {most} tool calls of one answer are run; this one was not.")
+            }),
+        )
     }
+}
 
+impl HookTexts {
+    fn call_parts(
+        &self,
+        session: &HostedSession,
+        task: &TaskId,
+        call: &str,
+    ) -> Option<(ResolvedAgent, Scope, String, String)> {
+        let (_, view) = session.view.task(task)?;
+        let known = view.call(call)?;
+        let arguments =
+            self.effective_arguments(session, task, call).unwrap_or_else(|| LOST_INPUT.to_owned());
+        Some((session.persona(task)?, view.call_scope(known), known.name.clone(), arguments))
+    }
+}
+
+impl Actor {
     /// Decides what becomes of a call that the model just wrote.
     pub(crate) fn judge(&mut self, task: &TaskId, call: &str, batch: &mut EventBatch) {
-        let Some((persona, scope, name, arguments)) = self.call_parts(task, call) else { return };
-        if let Some(message) = self.excess(task, call, &persona) {
+        let Some((persona, scope, name, arguments)) = self.hooks.call_parts(&self.session, task, call) else {
+            return;
+        };
+        if let Some(message) = self.session.excess(task, call, &persona) {
             return self.refuse_call(task, call, ToolErrorKind::Denied, &message, batch);
         }
         let Some(tooling) = persona.tooling(&name) else {
@@ -58,7 +86,7 @@ impl Actor {
                 return self.refuse_call(task, call, ToolErrorKind::Unavailable, &message, batch);
             }
             let known: Vec<String> =
-                persona.tools(&self.registry).into_iter().map(|tool| tool.name).collect();
+                persona.tools(&self.session.registry).into_iter().map(|tool| tool.name).collect();
             let message = match known.is_empty() {
                 true => format!("There is no tool `{name}`. This agent has no tools."),
                 false => format!("There is no tool `{name}`. There are: {}.", known.join(", ")),
@@ -72,7 +100,7 @@ impl Actor {
             }
         };
         if self.must_vet(task, call, &persona, &tooling, &value) {
-            return self.vet(task, call, &persona, name.clone(), value);
+            return self.effects.vet(task, call, &persona, name.clone(), value);
         }
         match &tooling {
             Tooling::Client { schema, .. } => self.judge_client(task, call, &name, schema, &value, batch),
@@ -80,19 +108,6 @@ impl Actor {
                 self.judge_by_policy(task, call, &persona, &tooling, value, &scope, batch);
             }
         }
-    }
-
-    /// What the model reads of a call that its answer had too many; None for one that may run.
-    fn excess(&self, task: &TaskId, call: &str, persona: &ResolvedAgent) -> Option<String> {
-        let (_, view) = self.view.task(task)?;
-        let known = view.call(call).filter(|known| is_excess(known, persona))?;
-        let warning = view.excess.clone().filter(|_| known.step == view.step);
-        let most = persona.spec.limits.calls;
-        Some(
-            warning.unwrap_or_else(|| {
-                format!("At most {most} tool calls of one answer are run; this one was not.")
-            }),
-        )
     }
 
     /// The caller is not asked to run what its own schema does not allow.
@@ -109,7 +124,7 @@ impl Actor {
         let is_schema = riverrun_tool::check_schema(schema).is_ok();
         let fits = if is_schema { crate::schema::check(schema, value) } else { Ok(()) };
         match fits {
-            Ok(()) => self.ask_client(task, call, schema, value, batch),
+            Ok(()) => self.session.ask_client(task, call, schema, value, batch),
             Err(problem) => {
                 let message = format!("The arguments of `{name}` do not fit its schema: {problem}");
                 self.refuse_call(task, call, ToolErrorKind::BadArguments, &message, batch);
@@ -129,7 +144,8 @@ impl Actor {
         scope: &Scope,
         batch: &mut EventBatch,
     ) {
-        let Some(name) = self.view.task(task).and_then(|(_, view)| Some(view.call(call)?.name.clone()))
+        let Some(name) =
+            self.session.view.task(task).and_then(|(_, view)| Some(view.call(call)?.name.clone()))
         else {
             return;
         };
@@ -143,14 +159,18 @@ impl Actor {
             return self.refuse_call(task, call, ToolErrorKind::BadArguments, &message, batch);
         }
         let approval = approval_of(persona, tooling, &name);
-        let Some(verdict) = self.verdict(task, call, &definition, &approval, &value) else { return };
+        let Some(verdict) = self.approvals.verdict(&self.session, task, call, &definition, &approval, &value)
+        else {
+            return;
+        };
         // Nobody wonders whether an agent may call another one that no rule is about.
         let is_plain = !matches!(tooling, Tooling::Ours(_)) && matches!(approval, Approval::Never);
         if !is_plain || !matches!(verdict, Verdict::Allow { .. }) {
-            let rewritten = self.view.task(task).and_then(|(_, view)| view.call(call)?.rewritten());
+            let rewritten = self.session.view.task(task).and_then(|(_, view)| view.call(call)?.rewritten());
             let updated_input_ref = rewritten.map(|reference| BlobRef::Bare(reference.to_owned()));
-            let known = self.view.task(task).and_then(|(_, view)| view.call(call));
-            let rule_refs = known.map(|known| self.rule_refs(task, known, tooling, verdict.source()));
+            let known = self.session.view.task(task).and_then(|(_, view)| view.call(call));
+            let rule_refs = known
+                .map(|known| self.approvals.rule_refs(&self.session, task, known, tooling, verdict.source()));
             let permission =
                 PermissionDecision { updated_input_ref, rule_refs, ..evaluated(&definition, &verdict) };
             batch.push(EventType::PermissionEvaluated, scope, &permission);
@@ -159,15 +179,16 @@ impl Actor {
             // A call that writes waits for its turn; one that only reads goes as soon as the session has room for it,
             // and another agent at once.
             Verdict::Allow { source, .. } => match tooling {
-                Tooling::Ours(_) if !definition.flags.read_only || self.room().tools == 0 => {}
+                Tooling::Ours(_)
+                    if !definition.flags.read_only || self.effects.room(&self.session).tools == 0 => {}
                 _ => self.start_call(task, call, tooling, value, source, batch),
             },
             Verdict::Ask { reason, source } => {
                 let asked = Question { definition: &definition, value: &value, source, reason };
-                self.ask_person(task, call, &asked, batch);
+                self.session.ask_person(task, call, &asked, batch);
             }
             Verdict::Deny { source: "rule", .. } => {
-                let message = self.rejection(task, call, "rule");
+                let message = self.session.rejection(task, call, "rule");
                 self.refuse_call(task, call, ToolErrorKind::Denied, &message, batch);
             }
             Verdict::Deny { reason, .. } => {
@@ -180,13 +201,15 @@ impl Actor {
     /// Runs a call that may run now: the policy or a rule allows it, or a person agreed to exactly this. Every call goes
     /// through here, also another attempt at one whose end nobody saw.
     pub(crate) fn run_call(&mut self, task: &TaskId, call: &str, batch: &mut EventBatch) {
-        let Some((persona, _, name, arguments)) = self.call_parts(task, call) else { return };
+        let Some((persona, _, name, arguments)) = self.hooks.call_parts(&self.session, task, call) else {
+            return;
+        };
         let found = persona.tooling(&name).and_then(|tooling| Some((tooling.definition(&name)?, tooling)));
         let Some((definition, tooling)) = found else {
             let message = format!("Tool `{name}` is not there any more.");
             return self.refuse_call(task, call, ToolErrorKind::UnknownTool, &message, batch);
         };
-        let Some(known) = self.view.task(task).and_then(|(_, view)| view.call(call)) else { return };
+        let Some(known) = self.session.view.task(task).and_then(|(_, view)| view.call(call)) else { return };
         let is_asked = known.action.is_some();
         if is_asked && !known.is_approved() && !seeded::is_on(Bug::RunWithoutDecision) {
             let message = format!("Nobody approved this call of `{name}`; it was not run.");
@@ -195,7 +218,7 @@ impl Actor {
         let runs = what_runs(known, &definition, &arguments);
         let allowed_by = |value: &Value| {
             let approval = approval_of(&persona, &tooling, &name);
-            match self.verdict(task, call, &definition, &approval, value) {
+            match self.approvals.verdict(&self.session, task, call, &definition, &approval, value) {
                 Some(Verdict::Allow { source, .. }) => Some(source),
                 Some(Verdict::Ask { .. } | Verdict::Deny { .. }) | None => None,
             }
@@ -227,7 +250,7 @@ impl Actor {
         match tooling {
             Tooling::Ours(ours) => {
                 self.write_started(task, call, tooling, &value, source, batch);
-                self.begin(task, call, ours, value);
+                self.effects.begin(&self.session, task, call, ours, value);
             }
             Tooling::Subagent(agent) => self.spawn(task, call, agent, tooling, &value, source, batch),
             Tooling::Handoff(agent) => self.hand_off(task, call, agent, batch),
@@ -235,44 +258,19 @@ impl Actor {
         }
     }
 
-    /// Lets the effect begin, once the fact that it does is durable.
-    fn begin(&mut self, task: &TaskId, call: &str, ours: &ToolUse, arguments: Value) {
-        let Some((turn, view)) = self.view.task(task) else { return };
-        let mut idempotency_key = format!("{}/{}/{call}", self.key.session, turn.turn);
-        if seeded::is_on(Bug::FreshToolKey) {
-            idempotency_key.push_str(&self.state.sequence.to_string());
-        }
-        let run = Call {
-            call_id: call.to_owned(),
-            arguments,
-            idempotency_key,
-            mark: process_mark(&self.key.session, turn, task, call),
-            session_id: self.key.session.to_string(),
-            turn_id: turn.turn.to_string(),
-            task_id: task.to_string(),
-            agent: view.agent.clone(),
-            cancel: CancellationToken::new(),
-            progress: Arc::new(|_| {}),
-            process: None,
-            must_match: !seeded::is_on(Bug::StaleToolSchema),
-        };
-        let guardrails =
-            self.persona(task).map(|persona| persona.spec.guardrails.clone()).unwrap_or_default();
-        let run = ToolRun { tool: ours.tool.clone(), call: run, guardrails };
-        self.launches.push((EffectKey::Tool(task.clone(), call.to_owned()), Launch::Tool(Box::new(run))));
-    }
-
     /// A former owner began the call and nobody saw its end.
     pub(crate) fn unknown_outcome(&mut self, task: &TaskId, call: &str, batch: &mut EventBatch) {
-        self.lost_process(task, call, batch);
+        self.processes.lost_process(&self.session, task, call, batch);
         let error = ErrorInfo {
             message: "the server stopped during the tool call".to_owned(),
             code: Some("interrupted".to_owned()),
             retryable: Some(true),
             ..ErrorInfo::default()
         };
-        self.new_attempt(task, error, batch);
-        let Some((persona, scope, name, _)) = self.call_parts(task, call) else { return };
+        self.turns.new_attempt(&mut self.session, task, error, batch);
+        let Some((persona, scope, name, _)) = self.hooks.call_parts(&self.session, task, call) else {
+            return;
+        };
         let effect = match persona.tooling(&name) {
             Some(Tooling::Ours(ours)) => ours.tool.definition().effect(),
             Some(Tooling::Client { .. } | Tooling::Subagent(_) | Tooling::Handoff(_)) | None => Effect::Once,
@@ -292,7 +290,7 @@ impl Actor {
 
     /// A hook is against the call.
     pub(crate) fn refuse_by_hook(&mut self, task: &TaskId, call: &str, batch: &mut EventBatch) {
-        let Some((_, view)) = self.view.task(task) else { return };
+        let Some((_, view)) = self.session.view.task(task) else { return };
         let Some(known) = view.call(call) else { return };
         let refusal = answers(&known.hooks, HookPoint::PreToolUse).find(|(_, answer)| answer.is_refusal());
         let Some((hook, answer)) = refusal else { return };
@@ -317,11 +315,47 @@ impl Actor {
         message: &str,
         batch: &mut EventBatch,
     ) {
-        let Some((_, view)) = self.view.task(task) else { return };
+        let Some((_, view)) = self.session.view.task(task) else { return };
         let Some(known) = view.call(call) else { return };
         let (scope, name) = (view.call_scope(known), known.name.clone());
         self.write_result(task, call, &Outcome::error("failed", vec![Part::plain(message)]), batch);
-        batch.push(EventType::ToolFailed, &scope, &self.failure(task, name, kind, message));
+        batch.push(EventType::ToolFailed, &scope, &self.session.failure(task, name, kind, message));
+    }
+}
+
+impl Effects {
+    /// Lets the effect begin, once the fact that it does is durable.
+    fn begin(
+        &mut self,
+        session: &HostedSession,
+        task: &TaskId,
+        call: &str,
+        ours: &ToolUse,
+        arguments: Value,
+    ) {
+        let Some((turn, view)) = session.view.task(task) else { return };
+        let mut idempotency_key = format!("{}/{}/{call}", session.key.session, turn.turn);
+        if seeded::is_on(Bug::FreshToolKey) {
+            idempotency_key.push_str(&session.state.sequence.to_string());
+        }
+        let run = Call {
+            call_id: call.to_owned(),
+            arguments,
+            idempotency_key,
+            mark: process_mark(&session.key.session, turn, task, call),
+            session_id: session.key.session.to_string(),
+            turn_id: turn.turn.to_string(),
+            task_id: task.to_string(),
+            agent: view.agent.clone(),
+            cancel: CancellationToken::new(),
+            progress: Arc::new(|_| {}),
+            process: None,
+            must_match: !seeded::is_on(Bug::StaleToolSchema),
+        };
+        let guardrails =
+            session.persona(task).map(|persona| persona.spec.guardrails.clone()).unwrap_or_default();
+        let run = ToolRun { tool: ours.tool.clone(), call: run, guardrails };
+        self.launch_later(EffectKey::Tool(task.clone(), call.to_owned()), Launch::Tool(Box::new(run)));
     }
 }
 

@@ -3,6 +3,7 @@
 use riverrun_event::{Block, BlockChange, EventType, ImageBlock, ImageUrl, ItemUpdated, TaskId};
 
 use crate::actor::Actor;
+use crate::actor::session::HostedSession;
 use crate::event_batch::EventBatch;
 use crate::view::ResultView;
 
@@ -27,17 +28,17 @@ impl Actor {
         batch: &mut EventBatch,
     ) -> Option<Block> {
         let repeated = Some(block.clone()).filter(is_short);
-        let known = self.view.task(task).and_then(|(_, view)| view.call(call));
+        let known = self.session.view.task(task).and_then(|(_, view)| view.call(call));
         let is_done = known.is_none_or(|known| known.result == ResultView::Done);
-        let is_next = self.drafts.get(call).map_or(0, |known| known.len() as u32) >= block_index;
-        if is_done || !is_next || block_index >= MAX_DRAFT_BLOCKS || !self.may_show_drafts(task) {
+        let is_next = self.tools.drafts.get(call).map_or(0, |known| known.len() as u32) >= block_index;
+        if is_done || !is_next || block_index >= MAX_DRAFT_BLOCKS || !self.session.may_show_drafts(task) {
             return repeated;
         }
-        let Some((item_id, output_index, scope)) = self.open_result(task, call, batch) else {
+        let Some((item_id, output_index, scope)) = self.session.open_result(task, call, batch) else {
             return repeated;
         };
-        self.detach_block(&mut block);
-        let known = self.drafts.entry(call.to_owned()).or_default();
+        self.blobs.detach_block(&self.session, &mut block);
+        let known = self.tools.drafts.entry(call.to_owned()).or_default();
         let is_first = !known.contains_key(&block_index);
         let draft = known.entry(block_index).or_default();
         let updated = |block, change, partial_index| ItemUpdated {
@@ -72,7 +73,9 @@ impl Actor {
         }
         repeated
     }
+}
 
+impl HostedSession {
     /// Guardrails and hooks may refuse a result or change it: the user sees it only after them.
     fn may_show_drafts(&self, task: &TaskId) -> bool {
         self.persona(task)

@@ -4,8 +4,9 @@ use riverrun_event::{ArtifactChanged, BlobRef, Block, EventType, OutputChanged, 
 use riverrun_secret::HIDDEN;
 use riverrun_tool::ToolOutput;
 
-use crate::actor::Actor;
+use crate::actor::append::blobs::BlobQueue;
 use crate::actor::append::media::inline_content;
+use crate::actor::session::HostedSession;
 use crate::event_batch::EventBatch;
 
 /// What a tool that keeps the beginning of its output writes behind it.
@@ -31,10 +32,15 @@ impl OutputFact {
     }
 }
 
-impl Actor {
+impl BlobQueue {
     /// What became of the output of `tool`, which owns it. Files that it made are stored with what is written next.
-    pub(crate) fn output_facts(&mut self, tool: &str, output: &mut ToolOutput) -> Vec<OutputFact> {
-        self.detach(output);
+    pub(crate) fn output_facts(
+        &mut self,
+        session: &HostedSession,
+        tool: &str,
+        output: &mut ToolOutput,
+    ) -> Vec<OutputFact> {
+        self.detach(session, output);
         let (mut facts, owner) = (Vec::new(), Some(tool.to_owned()));
         if let Some((shown, total)) = output.content.iter().filter_map(Part::text).find_map(cut_sizes) {
             facts.push(OutputFact::Truncated(OutputChanged {
@@ -51,7 +57,7 @@ impl Actor {
             facts.push(OutputFact::Redacted(OutputChanged { owner, reason, ..OutputChanged::default() }));
         }
         for block in output.content.iter().chain(&output.block_list) {
-            let Some((id, changed)) = self.artifact(block) else { continue };
+            let Some((id, changed)) = self.artifact(session, block) else { continue };
             let is_it = |fact: &OutputFact| matches!(fact, OutputFact::Artifact(known, _) if *known == id);
             if !facts.iter().any(is_it) {
                 facts.push(OutputFact::Artifact(id, changed));
@@ -61,7 +67,7 @@ impl Actor {
     }
 
     /// A file that a tool made, in the blob store and named by its contents.
-    fn artifact(&mut self, block: &Block) -> Option<(String, ArtifactChanged)> {
+    fn artifact(&mut self, session: &HostedSession, block: &Block) -> Option<(String, ArtifactChanged)> {
         let (title, media_type) = match block {
             Block::Image(image) => (None, image.media_type.clone()),
             Block::File(file) => (file.name.clone(), file.media_type.clone()),
@@ -70,7 +76,7 @@ impl Actor {
         };
         let read_ref = match file_ref(block) {
             Some(reference) => reference,
-            None => self.store_inline(&inline_content(block)?)?.0,
+            None => self.store_inline(session, &inline_content(block)?)?.0,
         };
         let version = read_ref.as_str().strip_prefix("blob_").unwrap_or(read_ref.as_str()).to_owned();
         let id = format!("artifact_{}", &version[..version.floor_char_boundary(24)]);

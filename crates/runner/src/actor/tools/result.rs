@@ -6,6 +6,7 @@ use riverrun_event::{
 };
 
 use crate::actor::Actor;
+use crate::actor::session::HostedSession;
 use crate::event_batch::EventBatch;
 use crate::reference::disarm_all;
 use crate::view::ResultView;
@@ -29,7 +30,7 @@ impl Outcome {
     }
 }
 
-impl Actor {
+impl HostedSession {
     /// Opens the result of a call, empty.
     pub(crate) fn open_result(
         &mut self,
@@ -56,7 +57,9 @@ impl Actor {
         }
         Some((id, output_index, scope))
     }
+}
 
+impl Actor {
     /// Gives a call its one result.
     pub(crate) fn write_result(
         &mut self,
@@ -65,13 +68,13 @@ impl Actor {
         outcome: &Outcome,
         batch: &mut EventBatch,
     ) {
-        let Some((id, output_index, scope)) = self.open_result(task, call, batch) else { return };
-        self.drafts.remove(call);
+        let Some((id, output_index, scope)) = self.session.open_result(task, call, batch) else { return };
+        self.tools.drafts.remove(call);
         let mut content = outcome.content.clone();
-        if let Some(notice) = self.edit_notice(task, call) {
+        if let Some(notice) = self.session.edit_notice(task, call) {
             content.insert(0, notice);
         }
-        content.extend(self.hook_context(task, call));
+        content.extend(self.hooks.hook_context(&self.session, task, call));
         disarm_all(&mut content);
         let patch = ToolResultPatch {
             id,
@@ -87,7 +90,7 @@ impl Actor {
             &scope,
             &ItemCompleted { item: ItemPatch::ToolResult(patch), output_index },
         );
-        if let Some(known) = self.view.task_mut(task).and_then(|view| view.call_mut(call)) {
+        if let Some(known) = self.session.view.task_mut(task).and_then(|view| view.call_mut(call)) {
             known.result = ResultView::Done;
         }
     }

@@ -11,7 +11,9 @@ use serde_json::Value;
 
 use crate::actor::Actor;
 use crate::actor::commands::Refusal;
+use crate::actor::model::history::SessionHistory;
 use crate::actor::model::history::is_refused;
+use crate::actor::session::HostedSession;
 use crate::actor::turn::retry::write_completed;
 use crate::event_batch::{EventBatch, turn_scope};
 use crate::{CommandError, Conversation};
@@ -23,49 +25,22 @@ impl Actor {
     pub(crate) async fn conversation(&mut self, asked: Conversation) -> Result<Vec<Item>, Refusal> {
         let thread = crate::main_thread();
         match asked {
-            Conversation::Items { limit } => return Ok(self.newest_items(&thread, limit).await),
-            Conversation::Add(_) | Conversation::Pop | Conversation::Clear if self.is_busy(&thread) => {
+            Conversation::Items { limit } => {
+                return Ok(self.history.newest_items(&self.session, &thread, limit).await);
+            }
+            Conversation::Add(_) | Conversation::Pop | Conversation::Clear
+                if self.session.is_busy(&thread) =>
+            {
                 return Err(CommandError::ThreadAtWork(thread.to_string()).into());
             }
             Conversation::Add(items) => self.add_items(&thread, items).await?,
             Conversation::Pop => return Ok(self.pop_item(&thread).await?.into_iter().collect()),
             Conversation::Clear => {
-                let turns = self.conversation_turns(&thread);
+                let turns = self.history.conversation_turns(&self.session, &thread);
                 self.remove(&thread, &turns, "cleared", Vec::new()).await?;
             }
         }
         Ok(Vec::new())
-    }
-
-    /// The turns that a next one would read, the oldest first.
-    fn conversation_turns(&self, thread: &ThreadId) -> Vec<TurnId> {
-        let mut turns = self.older_turns(thread);
-        turns.extend(self.thread_turns(thread).iter().map(|turn| turn.turn_id.clone()));
-        turns
-    }
-
-    async fn newest_items(&mut self, thread: &ThreadId, limit: Option<usize>) -> Vec<Item> {
-        let limit = limit.unwrap_or(usize::MAX);
-        let mut newest = Vec::new();
-        for turn in self.conversation_turns(thread).iter().rev() {
-            if newest.len() >= limit {
-                break;
-            }
-            newest.extend(self.turn_items(turn).await.into_iter().rev());
-        }
-        newest.truncate(limit);
-        newest.reverse();
-        newest
-    }
-
-    async fn turn_items(&mut self, id: &TurnId) -> Vec<Item> {
-        if let Some(turn) = self.state.turns.iter().find(|turn| turn.turn_id == *id) {
-            let root = self.state.tasks.iter().find(|task| Some(&task.task_id) == turn.task_id.as_ref());
-            return items_of(turn, root);
-        }
-        let Some(sealed) = self.sealed_turn(id).await else { return Vec::new() };
-        let root = sealed.tasks.iter().find(|task| Some(&task.task_id) == sealed.turn.task_id.as_ref());
-        items_of(&sealed.turn, root)
     }
 
     async fn add_items(&mut self, thread: &ThreadId, items: Vec<Item>) -> Result<(), Refusal> {
@@ -80,8 +55,8 @@ impl Actor {
         if items.is_empty() {
             return Ok(());
         }
-        let mut batch = self.new_batch();
-        self.write_added(thread, items, true, &mut batch);
+        let mut batch = self.session.new_batch();
+        self.history.write_added(&self.session, thread, items, true, &mut batch);
         self.append_once(&mut batch).await?;
         Ok(())
     }
@@ -90,8 +65,8 @@ impl Actor {
     /// again, as two turns: taking back all of n items writes each about log n times.
     async fn pop_item(&mut self, thread: &ThreadId) -> Result<Option<Item>, Refusal> {
         let mut removed = Vec::new();
-        for turn in self.conversation_turns(thread).into_iter().rev() {
-            let mut items = self.turn_items(&turn).await;
+        for turn in self.history.conversation_turns(&self.session, thread).into_iter().rev() {
+            let mut items = self.history.turn_items(&self.session, &turn).await;
             removed.push(turn);
             if let Some(popped) = items.pop() {
                 self.remove(thread, &removed, "popped", items).await?;
@@ -111,7 +86,7 @@ impl Actor {
         if removed.is_empty() {
             return Ok(());
         }
-        let mut batch = self.new_batch();
+        let mut batch = self.session.new_batch();
         let rollback = HistoryRollback {
             target: Some(thread.to_string()),
             removed_turns: Some(removed.iter().map(ToString::to_string).collect()),
@@ -121,22 +96,67 @@ impl Actor {
         let scope = Scope { thread_id: Some(thread.clone()), ..Scope::default() };
         batch.push(EventType::HistoryRollbackCompleted, &scope, &rollback);
         let is_removed = |turn: &TurnId| removed.contains(turn);
-        self.write_turn_list(thread, is_removed, &scope, &mut batch);
+        self.history.write_turn_list(&self.session, thread, is_removed, &scope, &mut batch);
         // In halves, so that taking back the next items writes few again.
         let mut remaining = remaining;
         let newer = remaining.split_off(remaining.len() / 2);
         for half in [remaining, newer].into_iter().filter(|half| !half.is_empty()) {
-            self.write_added(thread, half, false, &mut batch);
+            self.history.write_added(&self.session, thread, half, false, &mut batch);
         }
         self.append_once(&mut batch).await?;
         Ok(())
     }
+}
+
+impl SessionHistory {
+    /// The turns that a next one would read, the oldest first.
+    fn conversation_turns(&self, session: &HostedSession, thread: &ThreadId) -> Vec<TurnId> {
+        let mut turns = self.older_turns(session, thread);
+        turns.extend(session.thread_turns(thread).iter().map(|turn| turn.turn_id.clone()));
+        turns
+    }
+
+    async fn newest_items(
+        &mut self,
+        session: &HostedSession,
+        thread: &ThreadId,
+        limit: Option<usize>,
+    ) -> Vec<Item> {
+        let limit = limit.unwrap_or(usize::MAX);
+        let mut newest = Vec::new();
+        for turn in self.conversation_turns(session, thread).iter().rev() {
+            if newest.len() >= limit {
+                break;
+            }
+            newest.extend(self.turn_items(session, turn).await.into_iter().rev());
+        }
+        newest.truncate(limit);
+        newest.reverse();
+        newest
+    }
+
+    async fn turn_items(&mut self, session: &HostedSession, id: &TurnId) -> Vec<Item> {
+        if let Some(turn) = session.state.turns.iter().find(|turn| turn.turn_id == *id) {
+            let root = session.state.tasks.iter().find(|task| Some(&task.task_id) == turn.task_id.as_ref());
+            return items_of(turn, root);
+        }
+        let Some(sealed) = self.sealed_turn(session, id).await else { return Vec::new() };
+        let root = sealed.tasks.iter().find(|task| Some(&task.task_id) == sealed.turn.task_id.as_ref());
+        items_of(&sealed.turn, root)
+    }
 
     /// Items that no run made, as a turn of their own that has ended.
-    fn write_added(&self, thread: &ThreadId, items: Vec<Item>, lists_turns: bool, batch: &mut EventBatch) {
-        let turn = TurnId::from_bytes(self.shared.fresh());
-        let task = TaskId::from_bytes(self.shared.fresh());
-        let scope = turn_scope(thread, &turn, &task, &RunId::from_bytes(self.shared.fresh()));
+    fn write_added(
+        &self,
+        session: &HostedSession,
+        thread: &ThreadId,
+        items: Vec<Item>,
+        lists_turns: bool,
+        batch: &mut EventBatch,
+    ) {
+        let turn = TurnId::from_bytes(session.shared.fresh());
+        let task = TaskId::from_bytes(session.shared.fresh());
+        let scope = turn_scope(thread, &turn, &task, &RunId::from_bytes(session.shared.fresh()));
         let (source, status) = (Some("session".to_owned()), Some("accepted".to_owned()));
         batch.push(
             EventType::TurnSubmitted,
@@ -146,11 +166,11 @@ impl Actor {
         batch.push(EventType::TaskCreated, &scope, &TaskInfo::default());
         batch.push(EventType::TurnStarted, &scope, &TurnStarted::default());
         if lists_turns {
-            self.write_context(batch, &scope);
+            self.write_context(session, batch, &scope);
         }
         let mut ids = HashSet::new();
         for (position, item) in items.into_iter().enumerate() {
-            let item = self.with_own_id(item, &mut ids);
+            let item = session.with_own_id(item, &mut ids);
             let output_index = u32::try_from(position).unwrap_or(u32::MAX);
             batch.push(EventType::ItemStarted, &scope, &ItemStarted { item: item.clone(), output_index });
             write_completed(&item, output_index, &scope, batch);
@@ -158,7 +178,9 @@ impl Actor {
         batch.push(EventType::TaskCompleted, &scope, &TaskCompleted::default());
         batch.push(EventType::TurnCompleted, &scope, &TurnCompleted::default());
     }
+}
 
+impl HostedSession {
     /// An id that is absent, or used by another item of the turn, gives way to a new one.
     fn with_own_id(&self, item: Item, ids: &mut HashSet<String>) -> Item {
         let id = item.id().map(|id| id.into_owned()).unwrap_or_default();

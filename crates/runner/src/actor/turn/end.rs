@@ -10,6 +10,9 @@ use riverrun_fold::view::{answer, last_words};
 
 use crate::CancelMode;
 use crate::actor::Actor;
+use crate::actor::append::blobs::BlobQueue;
+use crate::actor::effects::Effects;
+use crate::actor::session::HostedSession;
 use crate::actor::turn::open_work::Ending;
 use crate::drive::{EffectKey, Launch, OutputCheck, Tripped};
 use crate::event_batch::EventBatch;
@@ -20,15 +23,15 @@ pub(crate) const TRIPPED: &str = "guardrail_tripped";
 
 impl Actor {
     pub(crate) fn finish(&mut self, task: &TaskId, batch: &mut EventBatch) {
-        let text = self.final_text(task);
+        let text = self.session.final_text(task);
         let value = match self.fitting_output(task, text.as_deref(), batch) {
             Ok(value) => value,
             Err(()) => return,
         };
-        let Some((turn, view)) = self.view.task(task) else { return };
+        let Some((turn, view)) = self.session.view.task(task) else { return };
         let (is_root, scope) = (view.task == turn.root, view.scope.clone());
         let (cut_short, turn_id) = (view.cut_short().map(ToOwned::to_owned), turn.turn.clone());
-        let usage = self.usage_of(task);
+        let usage = self.session.usage_of(task);
         batch.push(EventType::TaskAttemptCompleted, &scope, &TaskAttempt::default());
         let completed = TaskCompleted {
             reason: cut_short.clone(),
@@ -38,12 +41,15 @@ impl Actor {
         };
         batch.push(EventType::TaskCompleted, &scope, &completed);
         if is_root {
-            let usage = self.turn_usage(&turn_id);
+            let usage = self.session.turn_usage(&turn_id);
             let completed = TurnCompleted { final_output: value, usage, stop_reason: cut_short };
             batch.push(EventType::TurnCompleted, &scope, &completed);
             self.forget_turn(task);
         } else {
-            let output = text.as_deref().filter(|text| !text.is_empty()).map(|text| self.child_output(text));
+            let output = text
+                .as_deref()
+                .filter(|text| !text.is_empty())
+                .map(|text| self.blobs.child_output(&self.session, text));
             if let Some(output) = output {
                 batch.push(EventType::SubagentOutput, &subagent(&scope, task), &output);
             }
@@ -53,17 +59,6 @@ impl Actor {
                 SubagentCompleted { status, summary, usage: Some(usage), ..SubagentCompleted::default() };
             batch.push(EventType::SubagentCompleted, &subagent(&scope, task), &completed);
         }
-    }
-
-    /// What a sub-agent came to, whole if it is short.
-    fn child_output(&mut self, text: &str) -> SubagentOutput {
-        const SHORT: usize = 4 << 10;
-        if text.len() <= SHORT {
-            return SubagentOutput { block: Some(Block::plain(text)), ..SubagentOutput::default() };
-        }
-        let preview = Some(riverrun_event::preview(text).to_owned());
-        let output_ref = self.keep(text.as_bytes().to_vec(), "text/plain; charset=utf-8");
-        SubagentOutput { preview, output_ref, ..SubagentOutput::default() }
     }
 
     /// Fails the task; a root takes its turn along.
@@ -78,12 +73,12 @@ impl Actor {
     }
 
     pub(crate) fn fail_with(&mut self, task: &TaskId, error: ErrorInfo, batch: &mut EventBatch) {
-        let Some((_, view)) = self.view.task(task) else { return };
+        let Some((_, view)) = self.session.view.task(task) else { return };
         // The reason comes first: readers then know that the results behind it only close open calls.
         let attempt = TaskAttempt { error: Some(error.clone()), ..TaskAttempt::default() };
         batch.push(EventType::TaskAttemptFailed, &view.scope, &attempt);
         self.close_work(task, &Ending::failed(), batch);
-        let Some((turn, view)) = self.view.task(task) else { return };
+        let Some((turn, view)) = self.session.view.task(task) else { return };
         let (is_root, scope) = (view.task == turn.root, view.scope.clone());
         if error.code.as_deref() == Some(TIME_PASSED) {
             let reason = Some(error.message.clone());
@@ -93,7 +88,7 @@ impl Actor {
             batch.push(EventType::TaskFailed, &scope, &failed);
         }
         if is_root {
-            let usage = self.turn_usage(&turn.turn);
+            let usage = self.session.turn_usage(&turn.turn);
             batch.push(EventType::TurnFailed, &scope, &TurnFailed { error, usage });
             self.forget_turn(task);
         } else {
@@ -104,12 +99,12 @@ impl Actor {
 
     /// The turn ends because somebody asked for it.
     pub(crate) fn stop_turn(&mut self, turn: &TurnId, batch: &mut EventBatch) {
-        let Some(view) = self.view.turns.get(turn) else { return };
+        let Some(view) = self.session.view.turns.get(turn) else { return };
         let (root, cancel) = (view.root.clone(), view.cancel.clone());
         let mode = cancel.as_ref().map_or(CancelMode::Immediate, |cancel| cancel.mode);
         let reason = cancel.and_then(|cancel| cancel.reason);
         self.close_work(&root, &Ending::cancelled(reason.as_deref()), batch);
-        let Some((_, task)) = self.view.task(&root) else { return };
+        let Some((_, task)) = self.session.view.task(&root) else { return };
         let scope = task.scope.clone();
         batch.push(
             EventType::TaskCancelled,
@@ -117,61 +112,78 @@ impl Actor {
             &TaskChange { reason: reason.clone(), ..TaskChange::default() },
         );
         let mode = Some(mode_word(mode).to_owned());
-        let usage = self.turn_usage(turn);
+        let usage = self.session.turn_usage(turn);
         batch.push(EventType::TurnCancelled, &scope, &TurnCancelled { mode, reason, usage });
         self.forget_turn(&root);
     }
 
     /// Nothing of a turn that has ended is at work any more.
     fn forget_turn(&mut self, root: &TaskId) {
-        let Some((turn, _)) = self.view.task(root) else { return };
+        let Some((turn, _)) = self.session.view.task(root) else { return };
         let tasks: Vec<TaskId> = turn.tasks.iter().map(|task| task.task.clone()).collect();
-        self.stop_effects(|key| tasks.contains(key.task()));
-        self.vetted.retain(|(task, _)| !tasks.contains(task));
+        self.effects.stop_effects(|key| tasks.contains(key.task()));
+        self.guardrails.vetted.retain(|(task, _)| !tasks.contains(task));
         for task in &tasks {
-            self.admitted.remove(task);
-            self.checked.remove(task);
-            self.streams.remove(task);
-            self.service_streams.remove(task);
-            self.pools.remove(task);
-            self.compacted.remove(task);
+            self.guardrails.admitted.remove(task);
+            self.guardrails.checked.remove(task);
+            self.model.streams.remove(task);
+            self.model.service_streams.remove(task);
+            self.tools.pools.remove(task);
+            self.history.compacted.remove(task);
         }
-        self.launches.retain(|(key, _)| !tasks.contains(key.task()));
-        if self.view.turns.len() == 1 {
-            self.hook_texts.clear();
+        self.effects.launches.retain(|(key, _)| !tasks.contains(key.task()));
+        if self.session.view.turns.len() == 1 {
+            self.hooks.texts.clear();
         }
-    }
-
-    pub(crate) fn check_output(&mut self, task: &TaskId, _page: &mut EventBatch) {
-        // Also what it said before its service's own tools ran: that was shown as well.
-        let known = self.known(task);
-        let parts = known.into_iter().flat_map(|known| {
-            last_words(known).into_iter().flat_map(|position| message_blocks(known, position))
-        });
-        let text = parts.filter_map(|part| part.text().map(ToOwned::to_owned)).collect();
-        let Some(persona) = self.persona(task) else { return };
-        let guardrails = persona.spec.guardrails.clone();
-        self.launches.push((EffectKey::Check(task.clone()), Launch::Check(OutputCheck { guardrails, text })));
     }
 
     /// What was shown and must not be is taken back before the turn fails.
     pub(crate) fn output_tripped(&mut self, task: &TaskId, tripped: &Tripped, batch: &mut EventBatch) {
-        if let Some((_, view)) = self.view.task(task) {
-            self.retract_words(task, &view.scope, TRIPPED, batch);
+        if let Some((_, view)) = self.session.view.task(task) {
+            self.session.retract_words(task, &view.scope, TRIPPED, batch);
         }
         let message = format!("guardrail `{}` refused the output: {}", tripped.guardrail, tripped.reason);
         self.fail_task(task, TRIPPED, &message, batch);
     }
 
     pub(crate) fn input_tripped(&mut self, task: &TaskId, tripped: &Tripped, batch: &mut EventBatch) {
-        if let Some(view) = self.view.task_mut(task) {
+        if let Some(view) = self.session.view.task_mut(task) {
             // What was refused has no place in the conversation.
             view.steers_read = view.steers.len();
         }
         let message = format!("guardrail `{}` refused the input: {}", tripped.guardrail, tripped.reason);
         self.fail_task(task, TRIPPED, &message, batch);
     }
+}
 
+impl BlobQueue {
+    /// What a sub-agent came to, whole if it is short.
+    fn child_output(&mut self, session: &HostedSession, text: &str) -> SubagentOutput {
+        const SHORT: usize = 4 << 10;
+        if text.len() <= SHORT {
+            return SubagentOutput { block: Some(Block::plain(text)), ..SubagentOutput::default() };
+        }
+        let preview = Some(riverrun_event::preview(text).to_owned());
+        let output_ref = self.keep(session, text.as_bytes().to_vec(), "text/plain; charset=utf-8");
+        SubagentOutput { preview, output_ref, ..SubagentOutput::default() }
+    }
+}
+
+impl Effects {
+    pub(crate) fn check_output(&mut self, session: &HostedSession, task: &TaskId, _page: &mut EventBatch) {
+        // Also what it said before its service's own tools ran: that was shown as well.
+        let known = session.known(task);
+        let parts = known.into_iter().flat_map(|known| {
+            last_words(known).into_iter().flat_map(|position| message_blocks(known, position))
+        });
+        let text = parts.filter_map(|part| part.text().map(ToOwned::to_owned)).collect();
+        let Some(persona) = session.persona(task) else { return };
+        let guardrails = persona.spec.guardrails.clone();
+        self.launch_later(EffectKey::Check(task.clone()), Launch::Check(OutputCheck { guardrails, text }));
+    }
+}
+
+impl HostedSession {
     fn known(&self, task: &TaskId) -> Option<&Task> {
         self.state.tasks.iter().find(|known| known.task_id == *task)
     }
@@ -248,7 +260,7 @@ impl Actor {
     ) -> Result<Option<RawJson>, ()> {
         let Some(text) = text else { return Ok(None) };
         let plain = || RawJson::of(text).ok();
-        let Some(persona) = self.persona(task).filter(|persona| !persona.is_gateway) else {
+        let Some(persona) = self.session.persona(task).filter(|persona| !persona.is_gateway) else {
             return Ok(plain());
         };
         let Some(schema) = persona.output_schema() else { return Ok(plain()) };
@@ -264,13 +276,13 @@ impl Actor {
     }
 
     fn misfit(&mut self, task: &TaskId, problem: &str, batch: &mut EventBatch) {
-        let Some((_, view)) = self.view.task(task) else { return };
+        let Some((_, view)) = self.session.view.task(task) else { return };
         let (scope, repairs) = (view.step_scope(), view.repairs);
         if repairs > 0 {
             let message = format!("the final output does not fit its schema: {problem}");
             return self.fail_task(task, "output_mismatch", &message, batch);
         }
-        self.retract_words(task, &scope, "output_mismatch", batch);
+        self.session.retract_words(task, &scope, "output_mismatch", batch);
         let notice = riverrun_event::RuntimeNotice {
             code: Some("output_mismatch".to_owned()),
             message: Some(problem.to_owned()),

@@ -5,6 +5,7 @@ use riverrun_fold::{ActionStatus, Status};
 
 use crate::actor::Actor;
 use crate::actor::commands::Refusal;
+use crate::actor::session::HostedSession;
 use crate::{CommandError, Pause, Paused, RequestKey};
 
 impl Actor {
@@ -17,16 +18,20 @@ impl Actor {
         pause: Pause,
         request: Option<RequestKey>,
     ) -> Result<Paused, Refusal> {
-        if let Some(first) = self.answered_before(request).await? {
+        if let Some(first) = self.session.answered_before(request).await? {
             return Ok(first);
         }
         let cannot = |why: String| CommandError::NotPausable { task: task.to_string(), why };
-        let Some(view) = self.view.turns.get(turn) else {
-            let mut open = self.state.turns.iter().filter(|known| !known.status.is_terminal());
+        let Some(view) = self.session.view.turns.get(turn) else {
+            let mut open = self.session.state.turns.iter().filter(|known| !known.status.is_terminal());
             let is_queued = open.any(|known| known.turn_id == *turn);
             return Err(match is_queued {
                 true => cannot("its turn waits in the queue".to_owned()).into(),
-                false => cannot(format!("it has ended: {}", self.ended_task(turn, task).await?)).into(),
+                false => cannot(format!(
+                    "it has ended: {}",
+                    self.history.ended_task(&self.session, turn, task).await?
+                ))
+                .into(),
             });
         };
         if !view.ours {
@@ -43,12 +48,12 @@ impl Actor {
         let mut paused =
             Paused { task_id: task.clone(), status: Status::Paused, duplicate: was == pause.halts };
         if !pause.halts {
-            paused.status = self.status_without_pause(task);
+            paused.status = self.session.status_without_pause(task);
         }
         if paused.duplicate {
             return Ok(paused);
         }
-        let mut batch = self.new_batch();
+        let mut batch = self.session.new_batch();
         let change = TaskChange { reason: pause.reason, ..TaskChange::default() };
         if pause.halts {
             batch.push(EventType::TaskPaused, &scope, &change);
@@ -59,11 +64,13 @@ impl Actor {
                 batch.push(EventType::TaskWaiting, &scope, &TaskChange { status, ..TaskChange::default() });
             }
         }
-        self.remember_answer(request, &paused, &mut batch);
+        self.session.remember_answer(request, &paused, &mut batch);
         self.append_once(&mut batch).await?;
         Ok(paused)
     }
+}
 
+impl HostedSession {
     /// A task whose calls wait for decisions goes on waiting for them.
     fn status_without_pause(&self, task: &TaskId) -> Status {
         let pending = self.state.actions.iter().filter(|action| action.status == ActionStatus::Pending);

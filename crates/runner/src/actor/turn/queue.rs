@@ -6,10 +6,11 @@ use riverrun_event::{
 
 use crate::actor::Actor;
 use crate::actor::commands::Refusal;
+use crate::actor::session::HostedSession;
 use crate::event_batch::{EventBatch, turn_scope};
 use crate::{Cancelled, CommandError, QueueEntry, RequestKey};
 
-impl Actor {
+impl HostedSession {
     pub(crate) fn queue(&self, thread: Option<&ThreadId>) -> Vec<QueueEntry> {
         let mut entries: Vec<QueueEntry> = Vec::new();
         for entry in &self.state.queue {
@@ -58,55 +59,6 @@ impl Actor {
         write_queue(batch, scope, queued, "submitted");
     }
 
-    pub(crate) async fn unqueue(
-        &mut self,
-        turn: &TurnId,
-        request: Option<RequestKey>,
-    ) -> Result<Cancelled, Refusal> {
-        if let Some(first) = self.answered_before(request).await? {
-            return Ok(first);
-        }
-        let scope = self.waiting_scope(turn)?;
-        let mut batch = self.new_batch();
-        let mut queued = self.queued();
-        queued.retain(|entry| entry.turn_id != turn.as_str());
-        write_queue(&mut batch, &scope, queued, "removed");
-        let reason = Some("taken out of the queue".to_owned());
-        batch.push(
-            EventType::TaskCancelled,
-            &scope,
-            &TaskChange { reason: reason.clone(), ..TaskChange::default() },
-        );
-        batch.push(EventType::TurnCancelled, &scope, &TurnCancelled { reason, ..TurnCancelled::default() });
-        let (turn_id, sequence) = (turn.clone(), self.state.sequence);
-        let mut cancelled = Cancelled { turn_id, status: "cancelled".to_owned(), sequence };
-        self.remember_answer(request, &cancelled, &mut batch);
-        let appended = self.append_once(&mut batch).await?;
-        cancelled.sequence = appended.map_or(sequence, |appended| appended.last);
-        Ok(cancelled)
-    }
-
-    pub(crate) async fn promote(
-        &mut self,
-        turn: &TurnId,
-        request: Option<RequestKey>,
-    ) -> Result<Vec<QueueEntry>, Refusal> {
-        if self.answered_before::<()>(request).await?.is_some() {
-            return Ok(self.queue(None));
-        }
-        let scope = self.waiting_scope(turn)?;
-        let mut queued = self.queued();
-        if let Some(position) = queued.iter().position(|entry| entry.turn_id == turn.as_str()) {
-            let entry = queued.remove(position);
-            queued.insert(0, entry);
-        }
-        let mut batch = self.new_batch();
-        write_queue(&mut batch, &scope, queued, "promoted");
-        self.remember_answer(request, &(), &mut batch);
-        self.append_once(&mut batch).await?;
-        Ok(self.queue(None))
-    }
-
     fn waiting_scope(&self, turn: &TurnId) -> Result<Scope, CommandError> {
         let known = self.state.turns.iter().find(|known| known.turn_id == *turn);
         let known = known.ok_or_else(|| CommandError::NoTurn(turn.to_string()))?;
@@ -120,6 +72,57 @@ impl Actor {
             }
             _ => Err(CommandError::TurnRunning { turn: turn.to_string(), status }),
         }
+    }
+}
+
+impl Actor {
+    pub(crate) async fn unqueue(
+        &mut self,
+        turn: &TurnId,
+        request: Option<RequestKey>,
+    ) -> Result<Cancelled, Refusal> {
+        if let Some(first) = self.session.answered_before(request).await? {
+            return Ok(first);
+        }
+        let scope = self.session.waiting_scope(turn)?;
+        let mut batch = self.session.new_batch();
+        let mut queued = self.session.queued();
+        queued.retain(|entry| entry.turn_id != turn.as_str());
+        write_queue(&mut batch, &scope, queued, "removed");
+        let reason = Some("taken out of the queue".to_owned());
+        batch.push(
+            EventType::TaskCancelled,
+            &scope,
+            &TaskChange { reason: reason.clone(), ..TaskChange::default() },
+        );
+        batch.push(EventType::TurnCancelled, &scope, &TurnCancelled { reason, ..TurnCancelled::default() });
+        let (turn_id, sequence) = (turn.clone(), self.session.state.sequence);
+        let mut cancelled = Cancelled { turn_id, status: "cancelled".to_owned(), sequence };
+        self.session.remember_answer(request, &cancelled, &mut batch);
+        let appended = self.append_once(&mut batch).await?;
+        cancelled.sequence = appended.map_or(sequence, |appended| appended.last);
+        Ok(cancelled)
+    }
+
+    pub(crate) async fn promote(
+        &mut self,
+        turn: &TurnId,
+        request: Option<RequestKey>,
+    ) -> Result<Vec<QueueEntry>, Refusal> {
+        if self.session.answered_before::<()>(request).await?.is_some() {
+            return Ok(self.session.queue(None));
+        }
+        let scope = self.session.waiting_scope(turn)?;
+        let mut queued = self.session.queued();
+        if let Some(position) = queued.iter().position(|entry| entry.turn_id == turn.as_str()) {
+            let entry = queued.remove(position);
+            queued.insert(0, entry);
+        }
+        let mut batch = self.session.new_batch();
+        write_queue(&mut batch, &scope, queued, "promoted");
+        self.session.remember_answer(request, &(), &mut batch);
+        self.append_once(&mut batch).await?;
+        Ok(self.session.queue(None))
     }
 }
 

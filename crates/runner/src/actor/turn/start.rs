@@ -4,39 +4,47 @@ use riverrun_event::{
     AgentChanged, EventType, RawJson, RunStatus, Scope, TaskAttempt, TaskChange, TurnId, TurnStarted,
 };
 
-use crate::actor::Actor;
+use crate::actor::model::history::SessionHistory;
+use crate::actor::session::HostedSession;
 use crate::actor::turn::queue::write_queue;
 use crate::event_batch::{EventBatch, turn_scope};
 use crate::view::WORKER;
 
-impl Actor {
+impl SessionHistory {
     /// Work on the turn begins with these events. `scope` names its run.
-    pub(crate) fn write_start(&self, batch: &mut EventBatch, scope: &Scope, agent: &str, attempt: u32) {
-        let texts = self.registry.texts(agent).and_then(|texts| RawJson::of(&texts).ok());
+    pub(crate) fn write_start(
+        &self,
+        session: &HostedSession,
+        batch: &mut EventBatch,
+        scope: &Scope,
+        agent: &str,
+        attempt: u32,
+    ) {
+        let texts = session.registry.texts(agent).and_then(|texts| RawJson::of(&texts).ok());
         batch.push(EventType::TurnStarted, scope, &TurnStarted { agent: Some(agent.to_owned()), texts });
         write_attempt(batch, scope, attempt);
         batch.push(EventType::TaskStarted, scope, &TaskChange::default());
-        let before = self.state.agent.clone().filter(|before| before != agent);
+        let before = session.state.agent.clone().filter(|before| before != agent);
         if let Some(from) = before {
             let changed = AgentChanged { agent: agent.to_owned(), from: Some(from) };
             batch.push(EventType::AgentChanged, scope, &changed);
         }
-        self.write_context(batch, scope);
-        self.write_window(batch, scope);
+        self.write_context(session, batch, scope);
+        self.write_window(session, batch, scope);
     }
 }
 
-impl Actor {
+impl SessionHistory {
     /// A turn that waited has its place now.
-    pub(crate) fn start_queued(&mut self, turn: &TurnId, batch: &mut EventBatch) {
-        let Some(known) = self.state.turns.iter().find(|known| known.turn_id == *turn) else { return };
+    pub(crate) fn start_queued(&mut self, session: &HostedSession, turn: &TurnId, batch: &mut EventBatch) {
+        let Some(known) = session.state.turns.iter().find(|known| known.turn_id == *turn) else { return };
         let (Some(task), Some(run)) = (&known.task_id, &known.run_id) else { return };
         let scope = turn_scope(&known.thread_id, turn, task, run);
         let agent = known.agent.clone().unwrap_or_default();
-        let mut queued = self.queued();
+        let mut queued = session.queued();
         queued.retain(|entry| entry.turn_id != turn.as_str());
         write_queue(batch, &scope, queued, "started");
-        self.write_start(batch, &scope, &agent, 1);
+        self.write_start(session, batch, &scope, &agent, 1);
     }
 }
 

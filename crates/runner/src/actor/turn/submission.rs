@@ -9,6 +9,7 @@ use sha2::{Digest, Sha256};
 use crate::actor::Actor;
 use crate::actor::commands::Refusal;
 use crate::actor::commands::idempotency::Remembered;
+use crate::actor::session::HostedSession;
 use crate::actor::turn::queue::preview;
 use crate::event_batch::{EventBatch, turn_scope};
 use crate::resolved_agent::ResolvedAgent;
@@ -18,23 +19,23 @@ impl Actor {
     pub(crate) async fn submit(&mut self, submit: Submit) -> Result<Submitted, Refusal> {
         let digest = contents(&submit);
         if let Some(turn) = &submit.turn_id
-            && let Some(first) = self.submitted_before(turn, digest).await?
+            && let Some(first) = self.session.submitted_before(turn, digest).await?
         {
             return Ok(first);
         }
-        if self.shared.is_draining() {
+        if self.session.shared.is_draining() {
             return Err(CommandError::Draining.into());
         }
-        self.refresh_registry();
-        let agent = self.agent_of(&submit)?;
+        self.session.refresh_registry();
+        let agent = self.session.agent_of(&submit)?;
         let thread = submit.thread_id.clone().unwrap_or_else(crate::main_thread);
-        let is_busy = self.is_busy(&thread);
+        let is_busy = self.session.is_busy(&thread);
         let active =
-            self.view.turns.values().find(|turn| turn.thread == thread).map(|turn| turn.turn.clone());
+            self.session.view.turns.values().find(|turn| turn.thread == thread).map(|turn| turn.turn.clone());
         match (submit.busy, active) {
             (Busy::Reject, _) if is_busy => return Err(CommandError::Busy(thread.to_string()).into()),
             (Busy::Steer, Some(active)) => return self.steer_instead(submit, &active, digest).await,
-            (Busy::Queue, _) if is_busy => self.check_room(&thread)?,
+            (Busy::Queue, _) if is_busy => self.session.check_room(&thread)?,
             (Busy::Queue | Busy::Reject | Busy::Interrupt | Busy::Steer, _) => {}
         }
         self.new_turn(submit, &agent, &thread, is_busy, digest).await
@@ -49,25 +50,27 @@ impl Actor {
         digest: [u8; 32],
     ) -> Result<Submitted, Refusal> {
         // A turn that is queued takes the place of the one before it.
-        let share = if is_busy { None } else { Some(self.admit_turn()?) };
-        let turn = submit.turn_id.clone().unwrap_or_else(|| TurnId::from_bytes(self.shared.fresh()));
+        let share = if is_busy { None } else { Some(self.session.admit_turn()?) };
+        let turn = submit.turn_id.clone().unwrap_or_else(|| TurnId::from_bytes(self.session.shared.fresh()));
         let remembered = Remembered {
-            task_id: TaskId::from_bytes(self.shared.fresh()),
-            run_id: RunId::from_bytes(self.shared.fresh()),
+            task_id: TaskId::from_bytes(self.session.shared.fresh()),
+            run_id: RunId::from_bytes(self.session.shared.fresh()),
             turn_id: turn.clone(),
             status: if is_busy { "queued" } else { "accepted" }.to_owned(),
         };
-        let mut batch = self.new_batch();
-        self.remember(&mut batch, &turn, digest, &remembered);
+        let mut batch = self.session.new_batch();
+        self.session.remember(&mut batch, &turn, digest, &remembered);
         let interrupts = is_busy && submit.busy == Busy::Interrupt;
-        if interrupts && let Some(active) = self.view.turns.values().find(|known| known.thread == *thread) {
+        if interrupts
+            && let Some(active) = self.session.view.turns.values().find(|known| known.thread == *thread)
+        {
             let reason = Some(format!("interrupted by turn {turn}"));
-            self.write_cancel(&active.turn, CancelMode::Immediate, reason, &mut batch);
+            self.session.write_cancel(&active.turn, CancelMode::Immediate, reason, &mut batch);
         }
         let scope = turn_scope(thread, &turn, &remembered.task_id, &remembered.run_id);
         batch.push(EventType::TurnSubmitted, &scope, &submitted(&submit, agent, &remembered.status));
         // Behind the turn's first event: that is where answers say that the turn begins.
-        if self.state.threads.iter().all(|known| known.thread_id != *thread) {
+        if self.session.state.threads.iter().all(|known| known.thread_id != *thread) {
             batch.push(EventType::ThreadStarted, &scope, &ThreadInfo::default());
         }
         let objective = submit.input.as_ref().map(preview);
@@ -75,16 +78,16 @@ impl Actor {
         batch.push(EventType::TaskCreated, &scope, &info);
         batch.push(EventType::TaskAccepted, &scope, &TaskChange::default());
         if is_busy {
-            self.enqueue(&mut batch, &scope, &turn, submit.input.as_ref(), interrupts);
+            self.session.enqueue(&mut batch, &scope, &turn, submit.input.as_ref(), interrupts);
         } else {
-            self.write_start(&mut batch, &scope, agent, 1);
+            self.history.write_start(&self.session, &mut batch, &scope, agent, 1);
         }
-        let others = self.others;
+        let others = self.appends.others;
         let appended = self.append_once(&mut batch).await?;
-        self.count_turns();
+        self.turns.count_turns(&self.session);
         drop(share);
         let first = appended.map_or(Sequence::ZERO, |appended| appended.first);
-        if self.others != others {
+        if self.appends.others != others {
             self.check_own(&turn, &remembered.task_id, first).await?;
         }
         Ok(remembered.answer(first, false))
@@ -93,11 +96,11 @@ impl Actor {
     /// A producer may have told of a turn with this id at the same moment. Of two that are one nobody knows what runs,
     /// so this one ends.
     async fn check_own(&mut self, turn: &TurnId, root: &TaskId, first: Sequence) -> Result<(), Refusal> {
-        let known = self.state.turns.iter().find(|known| known.turn_id == *turn);
+        let known = self.session.state.turns.iter().find(|known| known.turn_id == *turn);
         if known.is_none_or(|known| known.first_sequence >= first) {
             return Ok(());
         }
-        let mut batch = self.new_batch();
+        let mut batch = self.session.new_batch();
         let message = format!("a producer wrote events of turn `{turn}`; submit it with another id");
         self.fail_task(root, "turn_exists", &message, &mut batch);
         self.append_once(&mut batch).await?;
@@ -111,8 +114,8 @@ impl Actor {
         active: &TurnId,
         digest: [u8; 32],
     ) -> Result<Submitted, Refusal> {
-        let mut batch = self.new_batch();
-        let mut submitted = self.write_steer(active, submit.input.unwrap_or_default(), &mut batch)?;
+        let mut batch = self.session.new_batch();
+        let mut submitted = self.session.write_steer(active, submit.input.unwrap_or_default(), &mut batch)?;
         if let Some(turn) = &submit.turn_id {
             let remembered = Remembered {
                 turn_id: submitted.turn_id.clone(),
@@ -120,14 +123,16 @@ impl Actor {
                 run_id: submitted.run_id.clone(),
                 status: submitted.status.clone(),
             };
-            self.remember(&mut batch, turn, digest, &remembered);
+            self.session.remember(&mut batch, turn, digest, &remembered);
         }
         if let Some(appended) = self.append_once(&mut batch).await? {
             submitted.first = appended.first;
         }
         Ok(submitted)
     }
+}
 
+impl HostedSession {
     fn check_room(&self, thread: &ThreadId) -> Result<(), CommandError> {
         let is_full = self.queue(Some(thread)).len() >= self.shared.options.queue;
         if is_full { Err(CommandError::QueueFull(thread.to_string())) } else { Ok(()) }
