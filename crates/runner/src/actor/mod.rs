@@ -23,6 +23,7 @@ mod processes;
 mod recovery;
 mod reports;
 mod session;
+mod stop;
 mod subagents;
 mod tools;
 mod turn;
@@ -36,31 +37,29 @@ use riverrun_log::SessionKey;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-pub(crate) use append::Stop;
+use crate::drive::{EffectKey, Reported};
+use crate::mailbox::{Mail, SessionCommand};
+use crate::shared::RunnerShared;
+use append::Appends;
 use append::blobs::BlobQueue;
-use append::{Appends, InFlight};
+use append::text::InFlight;
 use approvals::Approvals;
 use effects::Effects;
 use guardrails::GuardrailResults;
 use hooks::HookTexts;
-use intents::BITE;
 use model::ModelCalls;
 pub use model::attachments::blob_named;
 use model::history::SessionHistory;
 use processes::ProcessTable;
 pub(crate) use recovery::authors::load_rules;
 use session::HostedSession;
+pub(crate) use stop::Stop;
 use tools::ToolCalls;
 use turn::TurnWork;
 
-use crate::drive::{EffectKey, Report, Reported};
-use crate::mailbox::{Mail, SessionCommand};
-use crate::shared::RunnerShared;
-
 /// Reports that may wait; a provider that is faster than the disk is slowed down by it.
 const REPORTS: usize = 1024;
-/// More pieces of text than this that come at once are joined.
-const MAX_SEPARATE_DELTAS: usize = 64;
+
 /// The longest that text is held back on a busy server.
 const MAX_COALESCE_DELAY: Duration = Duration::from_millis(8);
 /// How long an actor with nothing to do stays, so that the next command need not read the state again.
@@ -226,56 +225,6 @@ impl Actor {
         self.effects.stop_effects(|key| matches!(key, EffectKey::Delay(_)));
     }
 
-    /// Takes a report and all that wait behind it, and writes what they tell together. True if that was nothing but
-    /// text, which changes no plan.
-    async fn reports(&mut self, first: Reported, more: &mut mpsc::Receiver<Reported>) -> Result<bool, Stop> {
-        const LARGEST: usize = 256 << 10;
-        /// So many events are written without a look at the clock.
-        const FEW: usize = 16;
-        let before = self.appends.others;
-        self.await_text_append().await?;
-        let mut is_text = first.report.is_text();
-        if is_text {
-            self.model.open.wait_to_coalesce().await;
-        }
-        let (mut batch, mut held) = (self.session.new_batch(), first);
-        let began = Instant::now();
-        // The end of an effect may end the turn: nothing is written behind it unseen.
-        while !held.report.may_end_turn() && batch.size() < LARGEST && batch.events.len() < REPORTS {
-            // A full queue is taken in bites: the worker has others to serve.
-            if batch.events.len() >= FEW && began.elapsed() >= BITE {
-                break;
-            }
-            let Some(report) = self.model.open.next_now(more) else { break };
-            let next = match self.joins_deltas(&held.key, batch.events.len()) {
-                true => held.join(report),
-                false => Some(report),
-            };
-            if let Some(next) = next {
-                is_text &= held.report.is_text();
-                self.absorb(std::mem::replace(&mut held, next), &mut batch);
-            }
-        }
-        is_text &= held.report.is_text();
-        self.absorb(held, &mut batch);
-        if is_text {
-            self.append_text(batch).await?;
-        } else {
-            self.blobs.put_blobs(&self.session).await;
-            self.append(batch).await?;
-            self.launch_all().await;
-        }
-        Ok(is_text && self.appends.others == before)
-    }
-
-    /// Whether pieces of one text become one delta. A turn may ask for each piece as its service sent it; otherwise
-    /// they are joined only when the log is slower than the model, or when very many came at once.
-    fn joins_deltas(&self, key: &EffectKey, waiting: usize) -> bool {
-        let EffectKey::Model(task) = key else { return true };
-        let is_as_sent = self.model.streams.get(task).is_some_and(|stream| stream.is_as_sent);
-        !is_as_sent && (self.appends.is_log_busy || waiting >= MAX_SEPARATE_DELTAS)
-    }
-
     /// Does what is to be done until everything waits for somebody.
     async fn settle(&mut self) -> Result<(), Stop> {
         // Every round writes something, so a turn that needs more rounds than this goes in circles.
@@ -323,42 +272,5 @@ impl HostedSession {
     fn admit_turn(&self) -> Result<crate::turns::TurnShare, crate::CommandError> {
         let limit = self.shared.options.turns.of(&self.key.tenant);
         self.shared.turns.admit(&self.key.tenant, limit)
-    }
-}
-
-impl Report {
-    /// True for text that is only shown.
-    pub(crate) fn is_text(&self) -> bool {
-        use riverrun_provider::ModelEvent::*;
-        match self {
-            Report::Model(Sent { text, .. }) => {
-                matches!(**text, Text { .. } | Reasoning { .. } | Arguments { .. })
-            }
-            report => matches!(report, Report::Model(Text { .. } | Reasoning { .. } | Arguments { .. })),
-        }
-    }
-
-    /// True for an end of an effect that may be the end of its turn. That of a tool or of a hook is only planned upon.
-    pub(crate) fn may_end_turn(&self) -> bool {
-        self.is_last() && !matches!(self, Report::Tool(..) | Report::Hooked(_))
-    }
-
-    /// True for what ends an effect.
-    pub(crate) fn is_last(&self) -> bool {
-        match self {
-            Report::Model(event) => matches!(
-                event,
-                riverrun_provider::ModelEvent::Completed { .. } | riverrun_provider::ModelEvent::Failed(_)
-            ),
-            Report::Progress(_) | Report::Process(..) | Report::File(_) => false,
-            Report::Tool(..)
-            | Report::Delayed
-            | Report::Checked(_)
-            | Report::Vetted(_)
-            | Report::Admitted(..)
-            | Report::Summary(_)
-            | Report::FilesRead
-            | Report::Hooked(_) => true,
-        }
     }
 }

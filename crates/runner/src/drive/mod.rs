@@ -8,6 +8,7 @@ mod model;
 mod piece;
 mod process;
 mod redact;
+mod report;
 mod summary;
 mod tool;
 
@@ -15,18 +16,15 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use riverrun_event::TaskId;
-use riverrun_provider::ModelEvent;
-use riverrun_tool::{Progress, ToolError, ToolOutput};
 use tokio::sync::mpsc::{self, error::TrySendError};
 use tokio_util::sync::CancellationToken;
-
-use crate::hook::HookOutput;
 
 pub(crate) use check::{CallCheck, InputCheck, OutputCheck, check_call, check_input, check_output};
 pub(crate) use file::{FileEnd, FileReadings, read_files};
 pub(crate) use hook::{HookCall, HookFailure, ask_hook};
 pub(crate) use model::{ModelCall, call_model};
 pub(crate) use process::{Handle, Host, ProcessReport, failed as failed_process};
+pub(crate) use report::{Report, Reported, Tripped};
 pub(crate) use summary::{CompletedCall, Summarised, SummaryCall, summarise};
 pub(crate) use tool::{ToolRun, run_tool};
 
@@ -91,94 +89,6 @@ pub(crate) enum Launch {
     Summary(Box<SummaryCall>),
     Hook(Box<HookCall>),
     Files(Box<FileReadings>),
-}
-
-/// What an effect tells.
-#[derive(Debug)]
-pub(crate) enum Report {
-    Model(ModelEvent),
-    Progress(Progress),
-    /// Of the process of a tool call, by its name.
-    Process(String, Box<ProcessReport>),
-    Tool(Result<ToolOutput, ToolError>),
-    Delayed,
-    Checked(Result<(), Tripped>),
-    Vetted(Result<(), Tripped>),
-    /// What the guardrails say of this input.
-    Admitted(Vec<String>, Result<(), Tripped>),
-    Summary(Box<Summarised>),
-    Hooked(Result<HookOutput, HookFailure>),
-    File(Box<FileEnd>),
-    /// All of them were told.
-    FilesRead,
-}
-
-/// A guardrail said no.
-#[derive(Debug, Clone)]
-pub(crate) struct Tripped {
-    pub guardrail: String,
-    pub reason: String,
-}
-
-impl Tripped {
-    /// What the model reads of a call that was refused.
-    pub fn refusal(&self, what: &str) -> String {
-        format!("{what} was refused by guardrail `{}`: {}", self.guardrail, self.reason)
-    }
-}
-
-#[derive(Debug)]
-pub(crate) struct Reported {
-    pub key: EffectKey,
-    pub generation: u64,
-    pub report: Report,
-}
-
-impl Reported {
-    /// Takes the next report in if both are text of one place: what came while the disk was busy is one delta. Gives
-    /// it back if it stands for itself.
-    pub fn join(&mut self, next: Reported) -> Option<Reported> {
-        if self.generation != next.generation || self.key != next.key {
-            return Some(next);
-        }
-        let (Report::Model(known), Report::Model(more)) = (&mut self.report, &next.report) else {
-            return Some(next);
-        };
-        if let (ModelEvent::Sent { text, events }, ModelEvent::Sent { text: next, events: more }) =
-            (&mut *known, more)
-            && !events.is_empty()
-            && !more.is_empty()
-            && join_text(text, next)
-        {
-            events.extend(more.iter().cloned());
-            return None;
-        }
-        let is_joined = join_text(known, more);
-        (!is_joined).then_some(next)
-    }
-}
-
-/// Takes `more` in if both are text of one place and not too long together.
-fn join_text(known: &mut ModelEvent, more: &ModelEvent) -> bool {
-    /// A joined delta is no longer than this, so that readers get it in bites.
-    const LONGEST: usize = 4 << 10;
-    match (known, more) {
-        (ModelEvent::Text { index, delta }, ModelEvent::Text { index: same, delta: more })
-        | (ModelEvent::Arguments { index, delta }, ModelEvent::Arguments { index: same, delta: more })
-            if index == same && delta.len() + more.len() <= LONGEST =>
-        {
-            delta.push_str(more);
-            true
-        }
-        (
-            ModelEvent::Reasoning { index, summary_index, delta },
-            ModelEvent::Reasoning { index: same, summary_index: part, delta: more },
-        ) if index == same && summary_index == part && delta.len() + more.len() <= LONGEST => {
-            delta.push_str(more);
-            true
-        }
-        _ => false,
-    }
 }
 
 /// An effect at work.

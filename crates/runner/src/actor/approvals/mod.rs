@@ -1,5 +1,6 @@
 //! Questions to people, their decisions, and the rules that outlive a decision.
 
+pub(super) mod decision_checks;
 pub(super) mod decisions;
 pub(super) mod questions;
 pub(super) mod rules;

@@ -4,22 +4,15 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use foldhash::HashMap;
-use riverrun_event::{
-    EventType, HistoryWindow, Input, Item, Part, Record, Scope, Sequence, TaskId, ThreadId, TurnId,
-};
-use riverrun_fold::{Density, SealedTurn, State, Task, Turn};
+use riverrun_event::{Input, Item, Part, TaskId, ThreadId, TurnId};
+use riverrun_fold::{SealedTurn, Task, Turn};
 use riverrun_provider::History;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::actor::recovery::authors::OwnContext;
-use crate::actor::recovery::spilled_text::{is_cut_output, is_cut_turn};
 use crate::actor::session::HostedSession;
 use crate::actor::turn::end::TRIPPED;
-use crate::event_batch::EventBatch;
 use crate::history::{self, Making, Reader};
-
-/// Older turns that a model may read.
-const MOST_TURNS: usize = 256;
 
 /// What the actor knows of the conversation beside the state.
 pub(crate) struct SessionHistory {
@@ -151,97 +144,6 @@ impl SessionHistory {
             history::past_turn(turn, root, reader, out);
         }
     }
-
-    /// Turns that left the state, as the newest turn's context told.
-    pub(crate) fn older_turns(&self, session: &HostedSession, thread: &ThreadId) -> Vec<TurnId> {
-        let listed = self.recorded_turns()[thread.as_str()].as_array().cloned().unwrap_or_default();
-        let ids = listed.iter().filter_map(|id| TurnId::new(id.as_str()?).ok());
-        ids.filter(|id| session.state.turns.iter().all(|turn| turn.turn_id != *id)).collect()
-    }
-
-    fn recorded_turns(&self) -> Value {
-        self.context.resolved["turns"].clone()
-    }
-
-    /// Tells which turns the model reads: the state forgets older ones, and the next turn finds them by this list.
-    pub(crate) fn write_context(&self, session: &HostedSession, batch: &mut EventBatch, scope: &Scope) {
-        let (Some(thread), Some(this)) = (&scope.thread_id, &scope.turn_id) else { return };
-        self.write_turn_list(session, thread, |turn| turn == this, scope, batch);
-    }
-
-    /// The list without some turns.
-    pub(crate) fn write_turn_list(
-        &self,
-        session: &HostedSession,
-        thread: &ThreadId,
-        is_left_out: impl Fn(&TurnId) -> bool,
-        scope: &Scope,
-        batch: &mut EventBatch,
-    ) {
-        let mut turns = self.recorded_turns();
-        let mut listed = turns[thread.as_str()].as_array().cloned().unwrap_or_default();
-        let was_empty = listed.is_empty();
-        for turn in session.thread_turns(thread) {
-            let id = Value::from(turn.turn_id.as_str());
-            listed.retain(|known| *known != id);
-            listed.push(id);
-        }
-        let is_out =
-            |id: &Value| id.as_str().and_then(|id| TurnId::new(id).ok()).is_some_and(|id| is_left_out(&id));
-        listed.retain(|id| !is_out(id));
-        if listed.is_empty() && was_empty {
-            return;
-        }
-        listed.drain(..listed.len().saturating_sub(MOST_TURNS));
-        if !turns.is_object() {
-            turns = json!({});
-        }
-        turns[thread.as_str()] = Value::from(listed);
-        batch.push(EventType::ContextResolved, scope, &json!({ "turns": turns }));
-    }
-
-    /// Says that older turns are read from the store: the first time that this owner of the session does.
-    pub(crate) fn write_window(&self, session: &HostedSession, batch: &mut EventBatch, scope: &Scope) {
-        let Some(thread) = &scope.thread_id else { return };
-        let older = self.older_turns(session, thread);
-        if older.is_empty() || older.iter().any(|turn| self.sealed.contains_key(turn)) {
-            return;
-        }
-        let newer = session.state.turns.iter().map(|turn| turn.first_sequence).min();
-        let window = HistoryWindow {
-            to_sequence: newer.map(|first| first.previous().get()),
-            has_more: Some(older.len() >= MOST_TURNS),
-            layer: Some("session_snapshot".to_owned()),
-            ..HistoryWindow::default()
-        };
-        batch.push(EventType::HistoryWindowLoaded, scope, &window);
-    }
-
-    pub(crate) async fn sealed_turn(
-        &mut self,
-        session: &HostedSession,
-        turn: &TurnId,
-    ) -> Option<Arc<SealedTurn>> {
-        if let Some(known) = self.sealed.get(turn) {
-            return Some(known.clone());
-        }
-        let stored = session.shared.journal.log().sealed_turn(&session.key, turn).await.ok().flatten();
-        let stored = stored.and_then(|stored| serde_json::from_slice::<SealedTurn>(&stored.bytes).ok());
-        let is_whole = |sealed: &SealedTurn| {
-            !is_cut_turn(&sealed.turn) && !sealed.tasks.iter().any(|task| is_cut_output(&task.output))
-        };
-        let sealed = match stored {
-            Some(sealed) if is_whole(&sealed) => sealed,
-            // What is left of it, if its events are gone.
-            stored => {
-                let last = stored.as_ref().map(|stored| stored.turn.last_sequence);
-                session.fold_turn(turn, last).await.or(stored)?
-            }
-        };
-        let sealed: Arc<SealedTurn> = Arc::new(sealed);
-        self.sealed.insert(turn.clone(), sealed.clone());
-        Some(sealed)
-    }
 }
 
 impl HostedSession {
@@ -266,52 +168,6 @@ impl HostedSession {
             history::cut_results(&mut out, tokens);
         }
         out
-    }
-
-    /// The turns of the state that ran and ended, in the order in which they did: one that waited, or was tried again,
-    /// comes behind what was said meanwhile.
-    pub(crate) fn ended_turns(&self, thread: &ThreadId, before: &TurnId) -> Vec<&Turn> {
-        let mut ended = self.thread_turns(thread);
-        ended.retain(|turn| turn.turn_id != *before);
-        ended
-    }
-
-    /// The same, whichever turn is at work. Those that were taken out of the conversation are left out.
-    pub(crate) fn thread_turns(&self, thread: &ThreadId) -> Vec<&Turn> {
-        let of_thread = self.state.turns.iter().filter(|turn| turn.thread_id == *thread && !turn.removed);
-        let mut ended: Vec<&Turn> =
-            of_thread.filter(|turn| turn.status.is_terminal() && turn.started_at.is_some()).collect();
-        ended.sort_by_key(|turn| (turn.ended_at, turn.last_sequence));
-        ended
-    }
-
-    /// A turn that left the state and is not stored by itself yet, or not whole, from its events: those of all its
-    /// runs, up to `last` if that is known.
-    async fn fold_turn(&self, turn: &TurnId, last: Option<Sequence>) -> Option<SealedTurn> {
-        let record = self.shared.journal.log().turn(&self.key, turn).await.ok().flatten()?;
-        // What a producer wrote into a hosted turn is no part of it.
-        let is_ingested = self.check_hosted(turn, record.fact.first).await.is_err();
-        let end = last.unwrap_or(self.state.sequence);
-        let mut after = record.fact.first.previous();
-        let mut state = State::new(self.key.session.clone());
-        while after < end {
-            let chunks = self.shared.journal.read(&self.key, after).await.ok()?;
-            let last = chunks.last()?.last();
-            for (sequence, bytes) in chunks.iter().flat_map(|chunk| chunk.records_after(after)) {
-                let event = Record::read(bytes).ok()?.to_event(sequence).ok()?;
-                let counts = is_ingested || !event.author.is_producer();
-                if counts && sequence <= end && event.scope.turn_id.as_ref() == Some(turn) {
-                    let event = self.whole_event(bytes, sequence).await?;
-                    let _ = state.apply_as(Density::Filtered, &event, &mut Vec::new());
-                    tokio::task::consume_budget().await;
-                }
-            }
-            after = last;
-        }
-        let position =
-            state.turns.iter().position(|known| known.turn_id == *turn && known.status.is_terminal())?;
-        let turn = state.turns.swap_remove(position);
-        Some(SealedTurn { turn, tasks: state.tasks, tool_calls: Vec::new(), actions: Vec::new() })
     }
 }
 

@@ -1,6 +1,7 @@
 //! Model calls: what the model reads, its answer while it arrives, its failures and its cost.
 
 pub(super) mod answer;
+pub(super) mod answer_items;
 pub(super) mod attachments;
 pub(super) mod calls;
 pub(super) mod compaction;
@@ -9,8 +10,10 @@ pub(super) mod failures;
 pub(super) mod history;
 pub(super) mod input_files;
 pub(super) mod request;
+pub(super) mod sealed_turns;
 pub(super) mod service_events;
 pub(super) mod stream;
+pub(super) mod turn_list;
 
 use foldhash::HashMap;
 use riverrun_event::{ServiceStream, TaskId};

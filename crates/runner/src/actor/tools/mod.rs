@@ -3,6 +3,7 @@
 pub(super) mod call_facts;
 pub(super) mod calls;
 pub(super) mod drafts;
+pub(super) mod execution;
 pub(super) mod outcome;
 pub(super) mod output_facts;
 pub(super) mod result;

@@ -14,7 +14,7 @@ use crate::actor::commands::Refusal;
 use crate::actor::model::history::SessionHistory;
 use crate::actor::model::history::is_refused;
 use crate::actor::session::HostedSession;
-use crate::actor::turn::retry::write_completed;
+use crate::actor::turn::rollback::write_completed;
 use crate::event_batch::{EventBatch, turn_scope};
 use crate::{CommandError, Conversation};
 

@@ -1,13 +1,15 @@
 //! The life of a turn: submitted, queued, started, steered, paused, retried, ended.
 
-pub(super) mod control;
+pub(super) mod cancellation;
 pub(super) mod conversation;
 pub(super) mod end;
 pub(super) mod open_work;
 pub(super) mod pause;
 pub(super) mod queue;
 pub(super) mod retry;
+pub(super) mod rollback;
 pub(super) mod start;
+pub(super) mod steering;
 pub(super) mod submission;
 
 use std::collections::HashSet;

@@ -1,199 +1,101 @@
-//! A turn that is tried again after it left the state: what it was is told again, so that readers need nothing else.
+//! A new run of a turn that has ended.
 
-use riverrun_event::{
-    EventType, HistoryRollback, Item, ItemCompleted, ItemPatch, ItemRetracted, ItemStarted, MessagePatch,
-    Patch, ReasoningPatch, Scope, TaskInfo, ToolCallPatch, ToolResultPatch, TurnSubmitted,
-};
-use riverrun_fold::{SealedTurn, Task, Turn};
+use riverrun_event::{AgentChanged, EventType, RunId, Sequence, TurnId};
+use riverrun_fold::Status;
 
-use crate::actor::turn::queue::preview;
-use crate::event_batch::EventBatch;
+use crate::actor::Actor;
+use crate::actor::commands::Refusal;
+use crate::actor::model::history::SessionHistory;
+use crate::actor::session::HostedSession;
+use crate::actor::turn::rollback::{Ended, handed_to, write_again, write_output, write_rollback};
+use crate::event_batch::turn_scope;
+use crate::{CommandError, RequestKey, Submitted};
 
-/// A turn that has ended, and its root task.
-pub(crate) struct Ended {
-    pub turn: Turn,
-    pub root: Option<Task>,
-    pub is_sealed: bool,
-}
-
-impl Ended {
-    pub fn sealed(sealed: &SealedTurn) -> Self {
-        let turn = sealed.turn.clone();
-        let root = sealed.tasks.iter().find(|task| Some(&task.task_id) == turn.task_id.as_ref()).cloned();
-        Self { turn, root, is_sealed: true }
-    }
-}
-
-/// What was asked, as it was asked at first.
-pub(crate) fn write_again(turn: &Turn, scope: &Scope, batch: &mut EventBatch) {
-    let submitted = TurnSubmitted {
-        input: turn.input.clone(),
-        agent: turn.agent.clone(),
-        status: Some("accepted".to_owned()),
-        input_ref: turn.input_ref.clone(),
-        history: (!turn.history.is_empty()).then(|| turn.history.clone()),
-        settings: turn.settings.clone(),
-        request: turn.request.clone(),
-        ..TurnSubmitted::default()
-    };
-    batch.push(EventType::TurnSubmitted, scope, &submitted);
-    let objective = turn.input.as_ref().map(preview);
-    let info = TaskInfo { objective, agent: turn.agent.clone(), ..TaskInfo::default() };
-    batch.push(EventType::TaskCreated, scope, &info);
-}
-
-/// What came of the earlier runs, each item in its place.
-pub(crate) fn write_output(root: &Task, scope: &Scope, batch: &mut EventBatch) {
-    for (position, item) in root.output.iter().enumerate() {
-        let output_index = u32::try_from(position).unwrap_or(u32::MAX);
-        batch.push(EventType::ItemStarted, scope, &ItemStarted { item: item.clone(), output_index });
-        write_completed(item, output_index, scope, batch);
-    }
-    for position in &root.retracted {
-        retract(root, *position, scope, batch);
-    }
-}
-
-pub(crate) fn write_completed(item: &Item, output_index: u32, scope: &Scope, batch: &mut EventBatch) {
-    if let Some(item) = ended_as(item) {
-        batch.push(EventType::ItemCompleted, scope, &ItemCompleted { item, output_index });
-    }
-}
-
-/// Goes back in the turn: to its input if it begins anew, else to the last result or input that it read.
-pub(crate) fn write_rollback(root: &Task, begins_anew: bool, scope: &Scope, batch: &mut EventBatch) {
-    let rollback = HistoryRollback {
-        target: scope.turn_id.as_ref().map(ToString::to_string),
-        surviving_baseline: Some(if begins_anew { "input" } else { "last_result" }.to_owned()),
-        affected_tools: begins_anew.then(|| standing_calls(root)).filter(|calls| !calls.is_empty()),
-        reason: Some("retry".to_owned()),
-        ..HistoryRollback::default()
-    };
-    let before = batch.events.len();
-    batch.push(EventType::HistoryRollbackStarted, scope, &rollback);
-    if begins_anew {
-        retract_output(root, scope, batch);
-    } else {
-        retract_cut(root, scope, batch);
-    }
-    if batch.events.len() == before + 1 {
-        // Nothing was taken back.
-        batch.events.truncate(before);
-    } else {
-        batch.push(EventType::HistoryRollbackCompleted, scope, &rollback);
-    }
-}
-
-/// The calls whose results are taken back. Their effects are not.
-fn standing_calls(root: &Task) -> Vec<String> {
-    let standing = root.output.iter().enumerate().filter(|(position, _)| !root.retracted.contains(position));
-    let calls = standing.filter_map(|(_, item)| match item {
-        Item::ToolCall(call) => Some(call.call_id.clone()),
-        _ => None,
-    });
-    calls.collect()
-}
-
-/// Takes back what stands: the turn begins anew. What its user said stays.
-fn retract_output(root: &Task, scope: &Scope, batch: &mut EventBatch) {
-    let is_retractable =
-        |position: &usize| !root.retracted.contains(position) && !is_input(&root.output[*position]);
-    for position in (0..root.output.len()).filter(is_retractable) {
-        retract(root, position, scope, batch);
-    }
-}
-
-/// Takes back what the model said since the last result or input: it is asked for that anew, and no service lets it
-/// go on in the middle of its own words. Calls that were made stay with their results, and so does what was said to it
-/// meanwhile and is read now.
-fn retract_cut(root: &Task, scope: &Scope, batch: &mut EventBatch) {
-    let standing = (0..root.output.len()).rev().filter(|position| !root.retracted.contains(position));
-    let mut read = standing.skip_while(|position| is_input(&root.output[*position]));
-    let last = read.find(|position| is_settled(&root.output[*position]));
-    let later = last.map_or(0, |position| position + 1)..root.output.len();
-    for position in later
-        .filter(|position| !root.retracted.contains(position) && is_model_output(&root.output[*position]))
-    {
-        retract(root, position, scope, batch);
-    }
-}
-
-/// True for what another run goes on from.
-fn is_settled(item: &Item) -> bool {
-    match item {
-        Item::ToolResult(_) | Item::Handoff(_) => true,
-        Item::ToolCall(call) => {
-            !matches!(call.status.as_deref(), Some("incomplete" | "in_progress" | "failed"))
+impl Actor {
+    /// A new run of an ended turn. One that went well begins anew; another goes on behind its last result or input.
+    pub(crate) async fn retry(
+        &mut self,
+        turn: &TurnId,
+        request: Option<RequestKey>,
+    ) -> Result<Submitted, Refusal> {
+        if let Some(first) = self.session.done_before(request).await? {
+            return Ok(first);
         }
-        Item::Message(_) => is_input(item),
-        Item::Reasoning(_) | Item::Error(_) | Item::Hosted(_) | Item::Other(_) => false,
+        if self.session.shared.is_draining() {
+            return Err(CommandError::Draining.into());
+        }
+        let ended = self.history.ended_turn(&self.session, turn).await?;
+        let absent = || CommandError::NoTurn(turn.to_string());
+        let task = ended.turn.task_id.clone().ok_or_else(absent)?;
+        let agent = ended.turn.agent.clone().ok_or_else(absent)?;
+        let share = self.session.admit_turn()?;
+        let run = RunId::from_bytes(self.session.shared.fresh());
+        let scope = turn_scope(&ended.turn.thread_id, turn, &task, &run);
+        let mut batch = self.session.new_batch();
+        if ended.is_sealed {
+            write_again(&ended.turn, &scope, &mut batch);
+        }
+        let attempts = ended.root.as_ref().map_or(0, |root| root.attempts.len());
+        self.history.write_start(
+            &self.session,
+            &mut batch,
+            &scope,
+            &agent,
+            u32::try_from(attempts).unwrap_or(0) + 1,
+        );
+        if let Some(root) = &ended.root {
+            if ended.is_sealed {
+                write_output(root, &scope, &mut batch);
+            }
+            let begins_anew = ended.turn.status == Status::Completed;
+            write_rollback(root, begins_anew, &scope, &mut batch);
+            if !begins_anew {
+                // Who had the conversation goes on with it.
+                if let Some(to) = handed_to(root).filter(|to| *to != agent) {
+                    let changed = AgentChanged { agent: to.to_owned(), from: Some(agent) };
+                    batch.push(EventType::AgentChanged, &scope, &changed);
+                }
+            }
+        }
+        let (turn_id, status, first) = (turn.clone(), "accepted".to_owned(), Sequence::ZERO);
+        let submitted = Submitted { turn_id, task_id: task, run_id: run, status, first, duplicate: false };
+        self.session.remember_request(request, &submitted, &mut batch);
+        let appended = self.append_once(&mut batch).await?;
+        self.turns.count_turns(&self.session);
+        drop(share);
+        Ok(Submitted { first: appended.map_or(first, |appended| appended.first), ..submitted })
     }
 }
 
-/// The agent that has the conversation, if it was handed over.
-pub(crate) fn handed_to(root: &Task) -> Option<&str> {
-    let standing = root.output.iter().enumerate().filter(|(position, _)| !root.retracted.contains(position));
-    standing.rev().find_map(|(_, item)| match item {
-        Item::Handoff(handoff) => Some(handoff.to.as_str()),
-        _ => None,
-    })
-}
-
-/// True for what was said to the task.
-fn is_input(item: &Item) -> bool {
-    matches!(item, Item::Message(message) if message.role.as_deref() == Some("user"))
-}
-
-/// True for what a model makes.
-fn is_model_output(item: &Item) -> bool {
-    let may_be = matches!(item, Item::Message(_) | Item::Reasoning(_) | Item::ToolCall(_) | Item::Hosted(_));
-    may_be && !is_input(item)
-}
-
-fn retract(root: &Task, position: usize, scope: &Scope, batch: &mut EventBatch) {
-    let Some(item_id) = root.output.get(position).and_then(Item::id).map(|id| id.into_owned()) else {
-        return;
-    };
-    let (output_index, reason) = (u32::try_from(position).unwrap_or(u32::MAX), "retry".to_owned());
-    batch.push(EventType::ItemRetracted, scope, &ItemRetracted { item_id, output_index, reason });
-}
-
-/// The end of an item that has its contents, with the status that it had.
-fn ended_as(item: &Item) -> Option<ItemPatch> {
-    let status = |status: &Option<String>| status.clone().map_or(Patch::Keep, Patch::Set);
-    Some(match item {
-        Item::Message(item) => {
-            let (id, status) = (item.id.clone(), status(&item.status));
-            ItemPatch::Message(MessagePatch { id, status, ..MessagePatch::default() })
+impl SessionHistory {
+    /// A turn that can be tried again, wherever it is kept.
+    pub(crate) async fn ended_turn(
+        &mut self,
+        session: &HostedSession,
+        turn: &TurnId,
+    ) -> Result<Ended, Refusal> {
+        let known = session.state.turns.iter().find(|known| known.turn_id == *turn).cloned();
+        let ended = match known {
+            Some(turn) => {
+                let root =
+                    session.state.tasks.iter().find(|task| Some(&task.task_id) == turn.task_id.as_ref());
+                Ended { root: root.cloned(), turn, is_sealed: false }
+            }
+            None => {
+                let status = session.ended(turn).await?.status;
+                let sealed = self.sealed_turn(session, turn).await;
+                let too_old = || CommandError::TooOld { turn: turn.to_string(), status };
+                Ended::sealed(&*sealed.ok_or_else(too_old)?)
+            }
+        };
+        if !ended.turn.status.is_terminal() {
+            let (turn, status) = (turn.to_string(), ended.turn.status.as_str().to_owned());
+            return Err(CommandError::TurnRunning { turn, status }.into());
         }
-        Item::Reasoning(item) => {
-            let (id, status) = (item.id.clone(), status(&item.status));
-            ItemPatch::Reasoning(ReasoningPatch { id, status, ..ReasoningPatch::default() })
+        session.check_hosted(turn, ended.turn.first_sequence).await?;
+        if session.is_busy(&ended.turn.thread_id) {
+            return Err(CommandError::ThreadAtWork(ended.turn.thread_id.to_string()).into());
         }
-        Item::ToolCall(item) => {
-            let (id, status) = (item.id.clone(), status(&item.status));
-            ItemPatch::ToolCall(ToolCallPatch { id, status, ..ToolCallPatch::default() })
-        }
-        Item::ToolResult(item) => {
-            let (id, status) = (item.id.clone(), status(&item.status));
-            ItemPatch::ToolResult(ToolResultPatch { id, status, ..ToolResultPatch::default() })
-        }
-        Item::Handoff(item) => ItemPatch::Handoff(riverrun_event::HandoffPatch {
-            id: item.id.clone(),
-            ..riverrun_event::HandoffPatch::default()
-        }),
-        Item::Error(item) => ItemPatch::Error(riverrun_event::ErrorPatch {
-            id: item.id.clone(),
-            ..riverrun_event::ErrorPatch::default()
-        }),
-        Item::Hosted(item) => {
-            let (id, status) = (item.id.clone(), status(&item.status));
-            ItemPatch::Hosted(riverrun_event::HostedPatch {
-                id,
-                status,
-                ..riverrun_event::HostedPatch::default()
-            })
-        }
-        Item::Other(_) => return None,
-    })
+        Ok(ended)
+    }
 }
