@@ -81,7 +81,7 @@ impl RunStream {
     /// Takes back what was decided for always: the tool is asked about anew.
     pub async fn revoke(&self, rule: &Rule) -> Result<(), Error> {
         let revoke = Revoke { rule: rule.rule_id.clone(), revoked_by: None };
-        self.runtime().runner().named(None).revoke(self.key(), revoke).await?;
+        self.runtime().runner().idempotent(None).revoke(self.key(), revoke).await?;
         Ok(())
     }
 
