@@ -101,8 +101,7 @@ impl Bench {
     fn open(directory: &Path) -> Self {
         let log = Arc::new(SqliteLog::open(Options::new(directory)).expect("a directory of our own"));
         let owner = "own_bench".parse().expect("a valid id");
-        let lease =
-            log.acquire(Shard::ONLY, &owner, Duration::from_secs(10)).wait().expect("the lease is free");
+        let lease = log.acquire(Shard(0), &owner, Duration::from_secs(10)).wait().expect("the lease is free");
         Self { log, epoch: lease.epoch }
     }
 

@@ -55,7 +55,7 @@ fn open(directory: &str) -> SqliteLog {
 fn write(directory: &str) {
     let log = open(directory);
     let owner = "own_probe".parse().expect("a valid id");
-    let epoch = log.acquire(Shard::ONLY, &owner, Duration::from_secs(10)).wait().expect("ours").epoch;
+    let epoch = log.acquire(Shard(0), &owner, Duration::from_secs(10)).wait().expect("ours").epoch;
     std::thread::scope(|scope| {
         for n in 0..SESSIONS {
             let log = &log;

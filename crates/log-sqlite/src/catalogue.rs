@@ -5,7 +5,7 @@ use riverrun_log::seeded::{self, Bug};
 use riverrun_log::{
     ActionQuery, ActionRecord, Error, Expired, ExpiredQuery, NewAction, Page, PageRequest, Progress,
     Resolution, SessionHead, SessionKey, SessionQuery, SessionRecord, TaskFact, TaskRecord, TurnFact,
-    TurnRecord,
+    TurnRecord, WorkScope,
 };
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
@@ -13,6 +13,7 @@ use crate::failure::Fault;
 use crate::rows::{bytes_at, id_at, key_at, optional_id_at, optional_time_at, time_at};
 use crate::segment::{link_at, sequence_at};
 use crate::shared::Shared;
+use crate::{leases, rows};
 
 /// How many places of one id are told.
 const PLACES: i64 = 10;
@@ -220,9 +221,17 @@ pub fn turns(
     connection.prepare_cached(&sql)?.query_map(parameters, read_turn)?.collect()
 }
 
-pub fn open_turns(connection: &Connection) -> rusqlite::Result<Vec<TurnRecord>> {
-    let sql = format!("{TURN} WHERE t.open = 1 ORDER BY t.session, t.first");
-    connection.prepare_cached(&sql)?.query_map([], read_turn)?.collect()
+pub fn open_turns(connection: &Connection, scope: &WorkScope) -> rusqlite::Result<Vec<TurnRecord>> {
+    if !leases::is_ours(scope) {
+        return Ok(Vec::new());
+    }
+    let WorkScope::Session(key) = scope else {
+        let sql = format!("{TURN} WHERE t.open = 1 ORDER BY t.session, t.first");
+        return connection.prepare_cached(&sql)?.query_map([], read_turn)?.collect();
+    };
+    let Some(session) = rows::number(connection, key)? else { return Ok(Vec::new()) };
+    let sql = format!("{TURN} WHERE t.open = 1 AND t.session = ?1 ORDER BY t.first");
+    connection.prepare_cached(&sql)?.query_map(params![session], read_turn)?.collect()
 }
 
 pub fn find_turn(

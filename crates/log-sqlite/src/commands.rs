@@ -5,11 +5,12 @@ use riverrun_event::{CommandId, TenantId};
 use riverrun_log::seeded::{self, Bug};
 use riverrun_log::{
     Command, CommandChange, CommandState, Digest, Enqueued, Error, IdempotencyRecord, NewCommand, Remembered,
-    SessionKey, Timestamp,
+    SessionKey, Timestamp, WorkScope,
 };
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::failure::Fault;
+use crate::leases;
 use crate::rows::{bytes_at, id_at, key_at, millis, time_at};
 
 /// Stored states. A number is never reused.
@@ -148,8 +149,11 @@ pub fn complete(connection: &Connection, session: i64, id: &CommandId, outcome: 
     Ok(set_state(connection, session, id, DONE, Some(outcome))?)
 }
 
-pub fn pending(connection: &Connection, key: Option<&SessionKey>) -> rusqlite::Result<Vec<Command>> {
-    let Some(key) = key else {
+pub fn pending(connection: &Connection, scope: &WorkScope) -> rusqlite::Result<Vec<Command>> {
+    if !leases::is_ours(scope) {
+        return Ok(Vec::new());
+    }
+    let WorkScope::Session(key) = scope else {
         let sql = format!("{COLUMNS} WHERE c.state < 2 ORDER BY c.number");
         return connection.prepare_cached(&sql)?.query_map([], read)?.collect();
     };

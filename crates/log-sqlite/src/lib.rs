@@ -28,6 +28,7 @@ mod format;
 mod group;
 mod incarnation;
 mod keys;
+mod leases;
 mod log;
 mod marks;
 mod options;

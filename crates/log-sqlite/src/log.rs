@@ -10,11 +10,11 @@ use riverrun_event::{
 };
 use riverrun_log::{
     ActionQuery, ActionRecord, ApiKey, Append, Appended, Blob, BlobInfo, BlobRef, BlobStore, Catalogue,
-    Chunk, Command, CommandStore, Created, Credential, Enqueued, Error, EventStore, Expired, ExpiredQuery,
-    Health, IdempotencyRecord, KeyStore, Lease, Listener, Maintenance, NewBlob, NewCommand, NewSession, Page,
-    ProducerState, Remembered, Sealed, SealedTurn, SessionHead, SessionKey, SessionQuery, SessionRecord,
-    Shard, ShardLeases, Share, Snapshot, SnapshotFound, Stats, StorageQuotas, TaskRecord, Ticket, Timestamp,
-    TurnRecord, Urgency, Usage, Verification,
+    Chunk, Command, CommandStore, CommitFeed, Created, Credential, Enqueued, Error, EventStore, Expired,
+    ExpiredQuery, Health, IdempotencyRecord, KeyStore, Lease, Listener, Maintenance, NewBlob, NewCommand,
+    NewSession, Page, ProducerState, Remembered, RemoteListener, Sealed, SealedTurn, SessionHead, SessionKey,
+    SessionQuery, SessionRecord, Shard, ShardLeases, ShardState, Share, Snapshot, SnapshotFound, Stats,
+    StorageQuotas, TaskRecord, Ticket, Timestamp, TurnRecord, Urgency, Usage, Verification, WorkScope,
 };
 use rusqlite::Connection;
 
@@ -27,8 +27,8 @@ use crate::shared::Shared;
 use crate::signal::lock;
 use crate::writer_state::WriterState;
 use crate::{
-    SqliteLog, backup, catalogue, commands, connection, credentials, deletions, keys, pack, read, retire,
-    rows, sessions, shares, sidecar, usage, verify,
+    SqliteLog, backup, catalogue, commands, connection, credentials, deletions, keys, leases, pack, read,
+    retire, rows, sessions, shares, sidecar, usage, verify,
 };
 
 impl SqliteLog {
@@ -95,20 +95,24 @@ impl SqliteLog {
 }
 
 impl ShardLeases for SqliteLog {
-    fn shard_of(&self, _key: &SessionKey) -> Shard {
-        Shard::ONLY
+    fn shard_count(&self) -> u16 {
+        leases::SHARDS
+    }
+    fn shards(&self) -> Ticket<Vec<ShardState>> {
+        let now = self.engine.options.clock.now();
+        self.ask(move |connection, _| plain(leases::list(connection, now)))
     }
     fn acquire(&self, shard: Shard, owner: &OwnerId, ttl: Duration) -> Ticket<Lease> {
         let owner = owner.clone();
-        self.write_reserved(move |writer| sessions::acquire(writer, shard, &owner, ttl))
+        self.write_reserved(move |writer| leases::acquire(writer, shard, &owner, ttl))
     }
     fn renew(&self, lease: &Lease, ttl: Duration) -> Ticket<Lease> {
         let lease = lease.clone();
-        self.write_reserved(move |writer| sessions::renew(writer, &lease, ttl))
+        self.write_reserved(move |writer| leases::renew(writer, &lease, ttl))
     }
     fn release(&self, lease: &Lease) -> Ticket<()> {
         let lease = lease.clone();
-        self.write_reserved(move |writer| sessions::release(writer, &lease))
+        self.write_reserved(move |writer| leases::release(writer, &lease))
     }
 }
 
@@ -156,9 +160,6 @@ impl EventStore for SqliteLog {
             plain(rows::producer(connection, session, &producer))
         })
     }
-    fn set_listener(&self, listener: Listener) {
-        *self.engine.listener.write().unwrap_or_else(PoisonError::into_inner) = Some(listener);
-    }
     fn seal(&self, key: &SessionKey, through: Sequence) -> Ticket<Sealed> {
         let key = key.clone();
         self.request(move |connection, engine| pack::seal(connection, engine, &key, through))
@@ -169,6 +170,15 @@ impl EventStore for SqliteLog {
         self.request(move |connection, engine| {
             retire::retire(connection, engine, &key, limit).map_err(Fault::into_error)
         })
+    }
+}
+
+impl CommitFeed for SqliteLog {
+    fn set_listener(&self, listener: Listener) {
+        *self.engine.listener.write().unwrap_or_else(PoisonError::into_inner) = Some(listener);
+    }
+    fn set_remote_listener(&self, _listener: RemoteListener) {
+        // The directory is locked: there is no other instance.
     }
 }
 
@@ -270,8 +280,8 @@ impl Catalogue for SqliteLog {
         let key = key.clone();
         self.ask(move |connection, _| plain(catalogue::turns(connection, &key, before, most)))
     }
-    fn open_turns(&self) -> Ticket<Vec<TurnRecord>> {
-        self.ask(move |connection, _| plain(catalogue::open_turns(connection)))
+    fn open_turns(&self, scope: WorkScope) -> Ticket<Vec<TurnRecord>> {
+        self.ask(move |connection, _| plain(catalogue::open_turns(connection, &scope)))
     }
     fn find_turn(&self, tenant: &TenantId, turn: &TurnId) -> Ticket<Vec<TurnRecord>> {
         let (tenant, turn) = (tenant.clone(), turn.clone());
@@ -305,9 +315,8 @@ impl CommandStore for SqliteLog {
             commands::enqueue(&writer.connection, session, command)
         })
     }
-    fn pending_commands(&self, key: Option<&SessionKey>) -> Ticket<Vec<Command>> {
-        let key = key.cloned();
-        self.ask(move |connection, _| plain(commands::pending(connection, key.as_ref())))
+    fn pending_commands(&self, scope: WorkScope) -> Ticket<Vec<Command>> {
+        self.ask(move |connection, _| plain(commands::pending(connection, &scope)))
     }
     fn command(&self, key: &SessionKey, id: &CommandId) -> Ticket<Option<Command>> {
         let (key, id) = (key.clone(), id.clone());

@@ -1,75 +1,18 @@
-//! Leases and the life of sessions: changes that run in the writer.
+//! The life of sessions: changes that run in the writer.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
 
-use riverrun_event::{OwnerId, Sequence};
+use riverrun_event::Sequence;
 use riverrun_log::seeded::{self, Bug};
-use riverrun_log::{
-    Created, Epoch, Error, Health, Lease, Link, NewSession, SessionHead, SessionKey, SessionRecord, Shard,
-    Timestamp, UsageChange,
-};
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use riverrun_log::{Created, Health, Link, NewSession, SessionHead, SessionKey, SessionRecord, UsageChange};
+use rusqlite::{OptionalExtension, params};
 
 use crate::failure::Fault;
-use crate::rows::{id_at, millis, time_at};
+use crate::rows::millis;
 use crate::segment::{LinkColumn, number};
 use crate::writer_state::WriterState;
 use crate::{catalogue, deletions, facts, schema, shares};
-
-fn held(connection: &Connection, shard: Shard) -> rusqlite::Result<Option<(OwnerId, Timestamp)>> {
-    let sql = "SELECT owner, expires FROM leases WHERE shard = ?1 AND owner IS NOT NULL";
-    let read = |row: &Row<'_>| Ok((id_at(row, 0)?, time_at(row, 1)?));
-    connection.prepare_cached(sql)?.query_row(params![shard.0], read).optional()
-}
-
-pub fn acquire(
-    writer: &mut WriterState,
-    shard: Shard,
-    owner: &OwnerId,
-    ttl: Duration,
-) -> Result<Lease, Fault> {
-    let now = writer.shared.options.clock.now();
-    if let Some((owner, expires)) =
-        held(&writer.connection, shard)?.filter(|(held_by, expires)| held_by != owner && *expires > now)
-    {
-        return Err(Error::LeaseHeld { owner, expires }.into());
-    }
-    let epoch = Epoch(writer.epoch.0 + 1);
-    let expires = now.plus(ttl);
-    let sql = "INSERT OR REPLACE INTO leases (shard, epoch, owner, expires) VALUES (?1, ?2, ?3, ?4)";
-    writer.connection.prepare_cached(sql)?.execute(params![
-        shard.0,
-        epoch.0 as i64,
-        owner.as_str(),
-        millis(expires)
-    ])?;
-    writer.epoch = epoch;
-    Ok(Lease { shard, epoch, owner: owner.clone(), expires })
-}
-
-pub fn renew(writer: &mut WriterState, lease: &Lease, ttl: Duration) -> Result<Lease, Fault> {
-    if lease.epoch != writer.epoch {
-        return Err(Error::Fenced { used: lease.epoch, current: writer.epoch }.into());
-    }
-    let expires = writer.shared.options.clock.now().plus(ttl);
-    let sql = "UPDATE leases SET owner = ?2, expires = ?3 WHERE shard = ?1";
-    writer.connection.prepare_cached(sql)?.execute(params![
-        lease.shard.0,
-        lease.owner.as_str(),
-        millis(expires)
-    ])?;
-    Ok(Lease { expires, ..lease.clone() })
-}
-
-pub fn release(writer: &mut WriterState, lease: &Lease) -> Result<(), Fault> {
-    if lease.epoch == writer.epoch {
-        let sql = "UPDATE leases SET owner = NULL, expires = NULL WHERE shard = ?1";
-        writer.connection.prepare_cached(sql)?.execute(params![lease.shard.0])?;
-    }
-    Ok(())
-}
 
 pub fn create(writer: &mut WriterState, key: &SessionKey, new: NewSession) -> Result<Created, Fault> {
     if let Some(record) = catalogue::session(&writer.connection, &writer.shared, key)? {

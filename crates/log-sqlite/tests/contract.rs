@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use riverrun_log::contract::{self, Bench};
+use riverrun_log::contract::{self, Bench, Requirement};
 use riverrun_log::{Log, ManualClock, SeededRandom};
 use riverrun_log_sqlite::{Options, STORE, SqliteLog};
 use tempfile::TempDir;
@@ -43,6 +43,14 @@ impl Bench for Sqlite {
         std::fs::copy(path, restored.join(STORE)).expect("the backup is there");
         Some(open(&restored, self.clock.clone()))
     }
+    fn lacks(&self, requirement: Requirement) -> Option<&'static str> {
+        match requirement {
+            Requirement::Nothing => None,
+            Requirement::SecondInstance => Some("a data directory belongs to one process"),
+            Requirement::SeveralShards => Some("the embedded engine has one shard"),
+            Requirement::LostAnswers => Some("an embedded engine always hears how its commit ended"),
+        }
+    }
     fn scratch(&self) -> PathBuf {
         self.directory.path().join("scratch")
     }
@@ -50,11 +58,15 @@ impl Bench for Sqlite {
 
 #[test]
 fn the_embedded_engine_keeps_the_contract() {
-    contract::run(&|clock| {
+    let report = contract::run(&|clock| {
         let directory = tempfile::tempdir().expect("a temporary directory");
         let log = Some(open(&directory.path().join("data"), clock.clone()));
         Box::new(Sqlite { directory, log, clock })
     });
+    let all = contract::rules();
+    let needs_nothing = all.iter().filter(|rule| rule.needs == Requirement::Nothing).count();
+    assert_eq!((report.ran, report.skipped.len()), (needs_nothing, all.len() - needs_nothing));
+    report.skipped.iter().for_each(|skipped| println!("skipped {}: {}", skipped.rule, skipped.why));
 }
 
 /// Each of these bugs breaks a rule of the contract; a contract that does not notice proves nothing.

@@ -4,7 +4,7 @@ use riverrun_event::{CommandId, ErrorCode, OwnerId, ProducerId, Sequence, Sessio
 
 use crate::{Epoch, ProducerState, Timestamp};
 
-/// Why a call on a log failed. Every variant but [`Error::Failed`] and [`Error::Closed`] means: nothing was stored.
+/// Why a call on a log failed. [`Error::has_no_side_effects`] says after which of them nothing was stored.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     #[error("session `{0}` not found")]
@@ -47,6 +47,10 @@ pub enum Error {
     /// The engine is poisoned: this and every later append is refused until the store is opened again.
     #[error("the store failed: {0}")]
     Failed(String),
+    /// The connection to the store broke while this append was being committed: it is stored as a whole or not at all.
+    /// The same append again decides: it is a duplicate, is stored now, or answers [`Error::Conflict`].
+    #[error("whether the append was stored is not known: {0}")]
+    OutcomeUnknown(String),
     #[error("the log is closed")]
     Closed,
 }
@@ -67,12 +71,19 @@ impl Error {
             Error::Invalid { .. } => ErrorCode::InvalidRequest,
             Error::Quota { .. } => ErrorCode::QuotaExceeded,
             Error::Full => ErrorCode::StorageFull,
-            Error::Failed(_) => ErrorCode::StorageFailed,
+            Error::Failed(_) | Error::OutcomeUnknown(_) => ErrorCode::StorageFailed,
             Error::Closed => ErrorCode::Draining,
         }
     }
 
+    /// True if the same call may succeed later, unchanged. After [`Error::OutcomeUnknown`] it must be the same append,
+    /// byte for byte.
     pub const fn is_retryable(&self) -> bool {
         self.code().is_retryable()
+    }
+
+    /// True if nothing was stored.
+    pub const fn has_no_side_effects(&self) -> bool {
+        !matches!(self, Error::Failed(_) | Error::OutcomeUnknown(_) | Error::Closed)
     }
 }

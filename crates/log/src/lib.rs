@@ -18,6 +18,7 @@ mod lease;
 mod log;
 pub mod memory;
 mod quota;
+mod remote_change;
 pub mod seeded;
 mod session;
 mod share;
@@ -40,9 +41,12 @@ pub use fact::{
     SessionChange, TaskFact, TaskRecord, Told, TurnFact, TurnRecord,
 };
 pub use key::{ApiKey, Credential};
-pub use lease::{Epoch, Lease, Shard};
-pub use log::{BlobStore, Catalogue, CommandStore, EventStore, KeyStore, Log, Maintenance, ShardLeases};
+pub use lease::{Epoch, Lease, Shard, ShardState, WorkScope};
+pub use log::{
+    BlobStore, Catalogue, CommandStore, CommitFeed, EventStore, KeyStore, Log, Maintenance, ShardLeases,
+};
 pub use quota::{QUOTA_RESERVE, StorageQuota, StorageQuotas, Usage, UsageChange};
+pub use remote_change::{RemoteChange, RemoteListener};
 pub use session::{
     Created, MOST_DELETIONS, NewSession, Page, PageRequest, SessionHead, SessionKey, SessionQuery,
     SessionRecord,

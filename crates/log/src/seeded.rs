@@ -154,6 +154,12 @@ bugs! {
     SkipBareAddresses = "skip-bare-addresses";
     /// An event of a copy opens a turn again that had ended, and nobody ends it.
     LeaveReopened = "leave-reopened";
+    /// The newest epoch of any shard may append to all of them.
+    ShardBlindFence = "shard-blind-fence";
+    /// An instance hears nothing of what the others change.
+    DeafInstances = "deaf-instances";
+    /// An append whose outcome is unknown is appended anew, though it may be stored.
+    AppendUnknownAgain = "append-unknown-again";
 }
 
 #[cfg(feature = "seeded-bugs")]

@@ -258,6 +258,7 @@ fn from_log(error: Error) -> JournalError {
         Error::Full => JournalError::Full,
         Error::Quota { quota, limit, used } => JournalError::Quota { quota, limit, used },
         Error::Failed(_)
+        | Error::OutcomeUnknown(_)
         | Error::Closed
         | Error::Conflict { .. }
         | Error::Corrupt { .. }

@@ -7,9 +7,9 @@ use std::sync::{Arc, OnceLock, RwLock};
 use axum::extract::FromRef;
 use riverrun_event::{SessionId, TenantId, Timestamp};
 use riverrun_log::seeded::{self, Bug};
-use riverrun_log::{Clock, Epoch, Error, Log, SessionKey};
+use riverrun_log::{Clock, Error, Log, SessionKey};
 use riverrun_runner::Runner;
-use riverrun_session::{Batch, Hub, Hubs, Landed, Parts, Sessions, Source, SystemRandom};
+use riverrun_session::{Batch, Hub, Hubs, Landed, Ownership, Parts, Sessions, Source, SystemRandom};
 
 use crate::edge::{Caller, Edge, Limits, Problem, Scope, not_found, session_deleted};
 use crate::in_flight::InFlight;
@@ -39,12 +39,18 @@ struct Inner {
 }
 
 impl App {
-    pub fn new(log: Arc<dyn Log>, clock: Arc<dyn Clock>, edge: Edge, epoch: Epoch, agents: Agents) -> Self {
+    pub fn new(
+        log: Arc<dyn Log>,
+        clock: Arc<dyn Clock>,
+        edge: Edge,
+        ownership: Arc<Ownership>,
+        agents: Agents,
+    ) -> Self {
         log.set_quotas(edge.limits().storage_quotas());
         let sessions = Sessions::new(Parts {
             log,
             clock,
-            epoch,
+            ownership,
             settings: edge.limits().session_settings(),
             metrics: edge.metrics().session.clone(),
             drain: edge.drain().clone(),

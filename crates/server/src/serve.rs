@@ -14,7 +14,7 @@ use crate::app::App;
 use crate::edge::{Config, Edge, Keys, Limits, NotReady, Problem};
 use crate::metrics::Metrics;
 use crate::router::router;
-use riverrun_session::{SystemRandom, run_upkeep};
+use riverrun_session::{Ownership, SystemRandom, run_upkeep};
 
 /// For what is being written when everything stops.
 const LAST_APPENDS: Duration = Duration::from_secs(5);
@@ -127,7 +127,7 @@ pub async fn serve(
     let listener = TcpListener::bind(options.listen).await;
     let listener = listener.map_err(|error| StartError::Listen { address: options.listen, error })?;
     let address = listener.local_addr().map_err(StartError::Serve)?;
-    let lease = riverrun_session::acquire(&*log, &SystemRandom).await?;
+    let ownership = Arc::new(Ownership::acquire(&*log, &SystemRandom).await?);
     let keys = Keys::load(log.clone(), clock.clone()).await.map_err(|problem| keys_error(&problem))?;
     let first_start = keys.ensure_admin(&options.admin_key).await.map_err(|problem| keys_error(&problem))?;
     let admin_key = admin_key_file(&keys, &options.admin_key);
@@ -144,16 +144,17 @@ pub async fn serve(
     let uploads = options.admin_key.with_file_name("uploads");
     let backups = options.backups.unwrap_or_else(|| options.admin_key.with_file_name("backups"));
     let drain_time = edge.limits().drain_time;
-    let app = App::new(log.clone(), clock, edge.clone(), lease.epoch, options.agents).with_backups(backups);
+    let app =
+        App::new(log.clone(), clock, edge.clone(), ownership.clone(), options.agents).with_backups(backups);
     let app = app.with_config_schema(options.config_schema);
     let app = app.with_uploads(uploads).map_err(StartError::Uploads)?;
     let server = tokio::spawn(crate::edge::serve(listener, router(app.clone()), edge.clone()));
     let behind = [
         tokio::spawn(run_upkeep(app.sessions().clone(), options.retention)),
-        tokio::spawn(riverrun_session::renew(app.sessions().clone(), lease.clone(), {
+        tokio::spawn({
             let app = app.clone();
-            move || show_health(&app)
-        })),
+            async move { app.sessions().renew_leases(|| show_health(&app)).await }
+        }),
         tokio::spawn(cut_revoked(app.clone())),
         tokio::spawn({
             let edge = edge.clone();
@@ -178,7 +179,7 @@ pub async fn serve(
         task.abort();
     }
     // The store is closed by its owner; a lease that is not released only makes the next start wait.
-    let _ = log.release(&lease).await;
+    ownership.release(&*log).await;
     recovered?;
     match served {
         Ok(result) => result.map_err(StartError::Serve),

@@ -33,7 +33,7 @@ pub use frame_batch::{FrameBatch, Message, Messages};
 pub use hubs::{Batch, Found, Hub, Hubs, Landed, Projected, Recent, SharedKey, Slot, StoredAnswer, log_time};
 pub use jobs::{Job, JobFailure, TAG as JOBS_TAG, is_jobs};
 pub use lock::lock;
-pub use ownership::{acquire, renew};
+pub use ownership::Ownership;
 pub use retention::{ANNOUNCED, Retention};
 pub use session_metrics::SessionMetrics;
 pub use sessions::{Parts, Sessions, Source, Worker};

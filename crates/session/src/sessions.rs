@@ -3,12 +3,15 @@
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use riverrun_event::Timestamp;
-use riverrun_log::{Appended, Clock, Epoch, Error, Log, SessionHead, SessionKey, Ticket};
+use riverrun_log::{
+    Appended, Clock, Epoch, Error, Log, SessionHead, SessionKey, Ticket, TurnRecord, WorkScope,
+};
 
 use crate::drain::Drain;
 use crate::due::DueSessions;
 use crate::hubs::{Batch, Hub, Hubs, Landed};
 use crate::metrics::Counter;
+use crate::ownership::{Ownership, RENEW_EVERY};
 use crate::retention::Retention;
 use crate::{AppendError, SessionMetrics, Settings};
 
@@ -19,7 +22,7 @@ pub struct Sessions(Arc<Shared>);
 struct Shared {
     log: Arc<dyn Log>,
     clock: Arc<dyn Clock>,
-    epoch: Epoch,
+    ownership: Arc<Ownership>,
     hubs: Arc<Hubs>,
     settings: RwLock<Settings>,
     metrics: Arc<SessionMetrics>,
@@ -36,8 +39,8 @@ struct Shared {
 pub struct Parts {
     pub log: Arc<dyn Log>,
     pub clock: Arc<dyn Clock>,
-    /// The owner's, from its lease.
-    pub epoch: Epoch,
+    /// The shards that this process owns.
+    pub ownership: Arc<Ownership>,
     pub settings: Settings,
     pub metrics: Arc<SessionMetrics>,
     pub drain: Drain,
@@ -61,12 +64,12 @@ pub trait Worker: Send + Sync {
 impl Sessions {
     /// Listens to the log's commits from here on. Must be called inside a tokio runtime.
     pub fn new(parts: Parts) -> Self {
-        let Parts { log, clock, epoch, settings, metrics, drain } = parts;
+        let Parts { log, clock, ownership, settings, metrics, drain } = parts;
         Self(Arc::new(Shared {
             hubs: Hubs::new(log.clone(), clock.clone()),
             log,
             clock,
-            epoch,
+            ownership,
             settings: RwLock::new(settings),
             ingested: metrics.events_appended.with(&["ingest"]),
             run: metrics.events_appended.with(&["runner"]),
@@ -80,6 +83,36 @@ impl Sessions {
 
     pub fn log(&self) -> &Arc<dyn Log> {
         &self.0.log
+    }
+
+    /// The shards that this process owns.
+    pub fn ownership(&self) -> &Arc<Ownership> {
+        &self.0.ownership
+    }
+
+    fn epoch_of(&self, hub: &Hub) -> Epoch {
+        self.0.ownership.epoch(self.0.log.shard_of(&hub.key))
+    }
+
+    /// Renews the leases until the drain. `after_each` is called after each round.
+    pub async fn renew_leases(&self, after_each: impl Fn()) {
+        loop {
+            tokio::select! {
+                () = self.0.drain.started() => return,
+                () = tokio::time::sleep(RENEW_EVERY) => {}
+            }
+            self.0.ownership.renew(&*self.0.log).await;
+            after_each();
+        }
+    }
+
+    /// The turns without a terminal event in the shards that this process owns.
+    pub async fn open_turns(&self) -> Result<Vec<TurnRecord>, Error> {
+        let mut open = Vec::new();
+        for shard in self.0.ownership.shards() {
+            open.extend(self.0.log.open_turns(WorkScope::Shard(shard)).await?);
+        }
+        Ok(open)
     }
 
     pub fn clock(&self) -> &Arc<dyn Clock> {
@@ -131,7 +164,7 @@ impl Sessions {
 
     /// Appends and resolves when durable.
     pub async fn append(&self, source: Source, hub: &Hub, batch: &Batch) -> Result<Landed, AppendError> {
-        let landed = hub.append(&self.0.log, self.0.epoch, self.now(), batch).await?;
+        let landed = hub.append(&self.0.log, self.epoch_of(hub), self.now(), batch).await?;
         self.appended(source, hub, batch);
         Ok(landed)
     }
@@ -142,7 +175,7 @@ impl Sessions {
         hub: &Hub,
         batch: &Batch,
     ) -> Result<(Ticket<Appended>, SessionHead), AppendError> {
-        hub.submit(&self.0.log, self.0.epoch, self.now(), batch, &[]).await
+        hub.submit(&self.0.log, self.epoch_of(hub), self.now(), batch, &[]).await
     }
 
     /// What [`Sessions::begin`] handed over was not taken: if somebody else wrote just then, it goes behind that.
@@ -168,7 +201,7 @@ impl Sessions {
         hub: &Hub,
         batches: &[Batch],
     ) -> (Vec<Landed>, Option<AppendError>) {
-        let (landed, error) = hub.append_run(&self.0.log, self.0.epoch, self.now(), batches).await;
+        let (landed, error) = hub.append_run(&self.0.log, self.epoch_of(hub), self.now(), batches).await;
         for batch in &batches[..landed.len()] {
             self.appended(source, hub, batch);
         }

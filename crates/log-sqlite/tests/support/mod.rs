@@ -39,7 +39,7 @@ pub fn seq(value: u64) -> Sequence {
 
 pub fn own(log: &dyn Log) -> Epoch {
     let owner = "own_1".parse().expect("an id");
-    log.acquire(Shard::ONLY, &owner, Duration::from_secs(10)).wait().expect("the lease is free").epoch
+    log.acquire(Shard(0), &owner, Duration::from_secs(10)).wait().expect("the lease is free").epoch
 }
 
 pub fn create(log: &dyn Log, name: &str) -> SessionKey {

@@ -6,9 +6,11 @@ use std::time::Duration;
 use bytes::Bytes;
 use riverrun_event::{OwnerId, ProducerId, Sequence, SessionId, TenantId};
 
+use super::Requirement;
+use crate::memory::LostAnswer;
 use crate::{
-    Append, Appended, Chunk, Epoch, Error, Log, ManualClock, NewSession, ProducerStamp, SessionHead,
-    SessionKey, Shard, Timestamp,
+    Append, Appended, Chunk, Command, Epoch, Error, Log, ManualClock, NewSession, ProducerStamp, SessionHead,
+    SessionKey, Shard, Timestamp, TurnRecord, WorkScope,
 };
 
 pub type Factory<'a> = dyn Fn(Arc<ManualClock>) -> Box<dyn Bench> + 'a;
@@ -27,6 +29,20 @@ pub trait Bench {
 
     /// A path for a new file.
     fn scratch(&self) -> std::path::PathBuf;
+
+    /// Why the engine cannot have this, if it cannot. By default an engine can have everything.
+    fn lacks(&self, _requirement: Requirement) -> Option<&'static str> {
+        None
+    }
+
+    /// Opens another instance of the same store. Called only if the bench does not lack it.
+    fn second_instance(&self) -> Option<Arc<dyn Log>> {
+        None
+    }
+
+    /// The next append is answered as if the connection broke during its commit. Called only if the bench does not lack
+    /// it.
+    fn lose_next_answer(&self, _lost: LostAnswer) {}
 }
 
 pub const TTL: Duration = Duration::from_secs(10);
@@ -65,8 +81,28 @@ pub fn refused<T: std::fmt::Debug>(ticket: crate::Ticket<T>) -> Error {
     }
 }
 
+/// Acquires every shard. All have the same epoch as long as they are acquired together.
 pub fn own(log: &dyn Log) -> Epoch {
-    ok(log.acquire(Shard::ONLY, &id::<OwnerId>("own_1"), TTL)).epoch
+    let owner = id::<OwnerId>("own_1");
+    let epochs: Vec<_> =
+        (0..log.shard_count()).map(|shard| ok(log.acquire(Shard(shard), &owner, TTL)).epoch).collect();
+    assert!(epochs.iter().all(|epoch| *epoch == epochs[0]), "{epochs:?}");
+    epochs[0]
+}
+
+/// The open turns of all shards, one shard after the other.
+pub fn all_open_turns(log: &dyn Log) -> Vec<TurnRecord> {
+    let shards = Shard::all(log.shard_count());
+    shards.flat_map(|shard| ok(log.open_turns(WorkScope::Shard(shard)))).collect()
+}
+
+/// The pending commands of all shards, in the order in which they came.
+pub fn all_pending_commands(log: &dyn Log) -> Vec<Command> {
+    let shards = Shard::all(log.shard_count());
+    let mut all: Vec<_> =
+        shards.flat_map(|shard| ok(log.pending_commands(WorkScope::Shard(shard)))).collect();
+    all.sort_by_key(|command| command.number);
+    all
 }
 
 pub fn new_session() -> NewSession {

@@ -4,7 +4,9 @@ use bytes::Bytes;
 
 use super::Case;
 use super::bench::*;
-use crate::{Append, CommandChange, CommandState, Error, IdempotencyRecord, NewCommand, SessionKey};
+use crate::{
+    Append, CommandChange, CommandState, Error, IdempotencyRecord, NewCommand, SessionKey, WorkScope,
+};
 
 pub const CASES: &[Case] = &[
     ("an_idempotency_key_gives_the_first_command", an_idempotency_key_gives_the_first_command),
@@ -48,7 +50,11 @@ fn commands_are_pending_in_order_until_done(bench: &mut dyn Bench) {
         ok(log.enqueue(command(key, name, name)));
     }
     let pending = |key: Option<&SessionKey>| -> Vec<String> {
-        ok(log.pending_commands(key)).iter().map(|command| command.request.id.to_string()).collect()
+        let found = match key {
+            Some(key) => ok(log.pending_commands(WorkScope::Session(key.clone()))),
+            None => all_pending_commands(&*log),
+        };
+        found.iter().map(|command| command.request.id.to_string()).collect()
     };
     assert_eq!(pending(None), ["cmd_1", "cmd_2", "cmd_3"]);
     assert_eq!(pending(Some(&a)), ["cmd_1", "cmd_3"]);
@@ -74,7 +80,7 @@ fn a_command_and_its_effects_commit_together(bench: &mut dyn Bench) {
     assert_eq!(state(), Some(CommandState::Pending), "a refused append changes no command");
     ok(attempt(CommandChange::Claim(id("cmd_1")), None));
     assert_eq!(state(), Some(CommandState::Claimed));
-    assert_eq!(ok(log.pending_commands(None)).len(), 1, "a claimed command is still pending");
+    assert_eq!(all_pending_commands(&*log).len(), 1, "a claimed command is still pending");
     ok(attempt(complete(), None));
     assert_eq!(state(), Some(CommandState::Done { outcome: Bytes::from_static(b"ok") }));
     let twice = refused(attempt(complete(), None));
@@ -104,7 +110,7 @@ fn a_command_enqueued_with_an_append(bench: &mut dyn Bench) {
     ok(attempt("cmd_1"));
     assert_eq!(refused(attempt("cmd_2")), Error::CommandExists(id("cmd_1")));
     assert_eq!(head(&*log, &key).last, seq(1));
-    assert_eq!(ok(log.pending_commands(Some(&key))).len(), 1);
+    assert_eq!(ok(log.pending_commands(WorkScope::Session(key.clone()))).len(), 1);
 }
 
 fn a_command_can_begin_and_end_in_one_append(bench: &mut dyn Bench) {

@@ -25,22 +25,22 @@ fn acquire_raises_the_epoch(bench: &mut dyn Bench) {
 
 fn a_running_lease_keeps_others_out(bench: &mut dyn Bench) {
     let log = bench.log();
-    let lease = ok(log.acquire(Shard::ONLY, &id::<OwnerId>("own_1"), TTL));
-    let error = refused(log.acquire(Shard::ONLY, &id::<OwnerId>("own_2"), TTL));
+    let lease = ok(log.acquire(Shard(0), &id::<OwnerId>("own_1"), TTL));
+    let error = refused(log.acquire(Shard(0), &id::<OwnerId>("own_2"), TTL));
     assert_eq!(error, Error::LeaseHeld { owner: lease.owner, expires: lease.expires });
 }
 
 fn an_expired_or_released_lease_can_be_taken(bench: &mut dyn Bench) {
     let log = bench.log();
-    let first = ok(log.acquire(Shard::ONLY, &id::<OwnerId>("own_1"), TTL));
+    let first = ok(log.acquire(Shard(0), &id::<OwnerId>("own_1"), TTL));
     bench.clock().advance(TTL);
-    let second = ok(log.acquire(Shard::ONLY, &id::<OwnerId>("own_2"), TTL));
+    let second = ok(log.acquire(Shard(0), &id::<OwnerId>("own_2"), TTL));
     assert!(second.epoch > first.epoch);
     ok(log.release(&first));
-    let held = refused(log.acquire(Shard::ONLY, &id::<OwnerId>("own_3"), TTL));
+    let held = refused(log.acquire(Shard(0), &id::<OwnerId>("own_3"), TTL));
     assert!(matches!(held, Error::LeaseHeld { .. }), "a stale release frees nothing: {held}");
     ok(log.release(&second));
-    let third = ok(log.acquire(Shard::ONLY, &id::<OwnerId>("own_3"), TTL));
+    let third = ok(log.acquire(Shard(0), &id::<OwnerId>("own_3"), TTL));
     assert!(third.epoch > second.epoch);
 }
 
@@ -50,7 +50,7 @@ fn a_stale_owner_is_fenced_from_its_first_append(bench: &mut dyn Bench) {
     let key = made(&*log, "s");
     append(&*log, &key, stale, &[b"a"]);
     bench.clock().advance(TTL);
-    let current = ok(log.acquire(Shard::ONLY, &id::<OwnerId>("own_2"), TTL)).epoch;
+    let current = ok(log.acquire(log.shard_of(&key), &id::<OwnerId>("own_2"), TTL)).epoch;
     let chunk = chunk_after(&head(&*log, &key), time(1), &[b"late"]);
     let error = refused(log.append(Append::new(key.clone(), stale, chunk.clone())));
     assert_eq!(error, Error::Fenced { used: stale, current });
@@ -63,18 +63,18 @@ fn a_stale_owner_is_fenced_from_its_first_append(bench: &mut dyn Bench) {
 
 fn renewing_a_stale_lease_is_fenced(bench: &mut dyn Bench) {
     let log = bench.log();
-    let first = ok(log.acquire(Shard::ONLY, &id::<OwnerId>("own_1"), TTL));
+    let first = ok(log.acquire(Shard(0), &id::<OwnerId>("own_1"), TTL));
     let renewed = ok(log.renew(&first, TTL * 2));
     assert!(renewed.epoch == first.epoch && renewed.expires > first.expires);
-    let second = ok(log.acquire(Shard::ONLY, &id::<OwnerId>("own_1"), TTL));
+    let second = ok(log.acquire(Shard(0), &id::<OwnerId>("own_1"), TTL));
     let error = refused(log.renew(&renewed, TTL));
     assert_eq!(error, Error::Fenced { used: first.epoch, current: second.epoch });
 }
 
 fn an_expired_lease_still_appends_until_taken(bench: &mut dyn Bench) {
     let log = bench.log();
-    let lease = ok(log.acquire(Shard::ONLY, &id::<OwnerId>("own_1"), TTL));
     let key = made(&*log, "s");
+    let lease = ok(log.acquire(log.shard_of(&key), &id::<OwnerId>("own_1"), TTL));
     bench.clock().advance(TTL * 100);
     append(&*log, &key, lease.epoch, &[b"the fence is the epoch, not the time"]);
     assert_eq!(ok(log.renew(&lease, TTL)).epoch, lease.epoch);

@@ -47,7 +47,7 @@ fn everything_survives_reopening(bench: &mut dyn Bench) {
     assert_eq!(ok(log.producer(&key, &id("prod_1"))), Some(state));
     assert_eq!(ok(log.snapshot(&key, seq(99))).snapshot, Some(snapshot));
     assert_eq!(ok(log.find_task(&id("acme"), &id("task_1"))).len(), 1);
-    let pending = ok(log.pending_commands(None));
+    let pending = all_pending_commands(&*log);
     assert_eq!(
         pending.iter().map(|c| (&c.request, &c.state)).collect::<Vec<_>>(),
         [(&command, &CommandState::Pending)]
@@ -65,7 +65,7 @@ fn a_stale_epoch_stays_stale_after_reopening(bench: &mut dyn Bench) {
     }
     let log = bench.log();
     // The former process is dead, so another owner need not wait for the lease to run out.
-    let current = ok(log.acquire(crate::Shard::ONLY, &id("own_2"), TTL)).epoch;
+    let current = ok(log.acquire(log.shard_of(&key), &id("own_2"), TTL)).epoch;
     assert!(current > stale);
     let error = refused(log.append(Append::new(key, stale, chunk)));
     assert_eq!(error, crate::Error::Fenced { used: stale, current });

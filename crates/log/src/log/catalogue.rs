@@ -2,7 +2,7 @@ use riverrun_event::{ActionId, Sequence, ShareId, TaskId, TenantId, TurnId};
 
 use crate::{
     ActionQuery, ActionRecord, Created, NewSession, Page, SessionKey, SessionQuery, SessionRecord, Share,
-    TaskRecord, Ticket, Timestamp, TurnRecord,
+    TaskRecord, Ticket, Timestamp, TurnRecord, WorkScope,
 };
 
 /// What can be asked about sessions without reading their events.
@@ -47,9 +47,9 @@ pub trait Catalogue: Send + Sync {
     /// The turns of a session that began before `before`, or all without it: newest first, at most `most`.
     fn turns(&self, key: &SessionKey, before: Option<Sequence>, most: usize) -> Ticket<Vec<TurnRecord>>;
 
-    /// Every turn of the log without a terminal event, in order of session and first event: what a new owner
-    /// must close or go on with.
-    fn open_turns(&self) -> Ticket<Vec<TurnRecord>>;
+    /// Every turn of a shard or a session without a terminal event, in order of session and first event: what a new
+    /// owner must close or continue.
+    fn open_turns(&self, scope: WorkScope) -> Ticket<Vec<TurnRecord>>;
 
     /// The sessions of this tenant that hold such a turn, oldest first, at most ten: a fork has copies of the turns
     /// of the session that it came from, and the original comes before them.

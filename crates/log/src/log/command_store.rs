@@ -1,6 +1,6 @@
 use riverrun_event::{CommandId, TenantId};
 
-use crate::{Command, Enqueued, IdempotencyRecord, NewCommand, Remembered, SessionKey, Ticket};
+use crate::{Command, Enqueued, IdempotencyRecord, NewCommand, Remembered, SessionKey, Ticket, WorkScope};
 
 /// Commands that wait for the owner of a session, and stored answers to requests.
 ///
@@ -15,8 +15,8 @@ pub trait CommandStore: Send + Sync {
     /// `Immutable` if its id is in use with another key.
     fn enqueue(&self, command: NewCommand) -> Ticket<Enqueued>;
 
-    /// Commands that are not done, in order; of one session or of all.
-    fn pending_commands(&self, key: Option<&SessionKey>) -> Ticket<Vec<Command>>;
+    /// The commands of a shard or a session that are not done, in the order in which they came.
+    fn pending_commands(&self, scope: WorkScope) -> Ticket<Vec<Command>>;
 
     fn command(&self, key: &SessionKey, id: &CommandId) -> Ticket<Option<Command>>;
 

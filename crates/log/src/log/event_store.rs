@@ -1,8 +1,6 @@
 use riverrun_event::{IdOrigin, ProducerId, Sequence};
 
-use crate::{
-    Append, Appended, Chunk, Listener, ProducerState, Sealed, SessionHead, SessionKey, Ticket, Timestamp,
-};
+use crate::{Append, Appended, Chunk, ProducerState, Sealed, SessionHead, SessionKey, Ticket, Timestamp};
 
 /// The events of sessions: one log each, in chunks.
 ///
@@ -24,12 +22,15 @@ use crate::{
 /// - **All or nothing.** Chunk, stamp, facts, commands and idempotency records of an append commit together.
 /// - **Ordered.** Appends handed over by one thread commit in that order. If one fails, those built on it answer
 ///   `Conflict`.
+/// - **Decidable.** An append that answers `OutcomeUnknown`, because the connection to the store broke during its
+///   commit, is stored as a whole or not at all. The same append again tells which: it is answered as a duplicate, or
+///   stored now, or answers `Conflict` because another one was stored in its place. Embedded engines never answer it.
 /// - **Fails closed.** After a failed write or sync every append answers `Failed` and nothing is tried again; a full
 ///   disk answers `Full` and heals by itself. A damaged chunk is reported (`Corrupt`, `verify`), never skipped,
 ///   repaired by guess, or shown. Other sessions are not touched by it.
 pub trait EventStore: Send + Sync {
     /// Appends. Errors: `NoSession`, `Fenced`, `Conflict`, `SequenceExhausted`, `Producer…`, `CommandExists`,
-    /// `NotFound` and `Immutable` (commands), `IdempotencyExists`, `Full`, `Failed`.
+    /// `NotFound` and `Immutable` (commands), `IdempotencyExists`, `Full`, `Failed`, `OutcomeUnknown`.
     fn append(&self, append: Append) -> Ticket<Appended>;
 
     /// The committed chunks behind `after`, in order, as they were appended, until `max_bytes` are reached.
@@ -53,9 +54,6 @@ pub trait EventStore: Send + Sync {
 
     /// The newest stamp that this producer left in this session.
     fn producer(&self, key: &SessionKey, producer: &ProducerId) -> Ticket<Option<ProducerState>>;
-
-    /// Replaces the listener. See [`Listener`].
-    fn set_listener(&self, listener: Listener);
 
     /// Packs the chunks up to `through` densely. Reads answer the same chunks as before, byte for byte.
     fn seal(&self, key: &SessionKey, through: Sequence) -> Ticket<Sealed>;

@@ -3,6 +3,7 @@
 mod blob_store;
 mod catalogue;
 mod command_store;
+mod commit_feed;
 mod event_store;
 mod key_store;
 mod maintenance;
@@ -11,6 +12,7 @@ mod shard_leases;
 pub use blob_store::BlobStore;
 pub use catalogue::Catalogue;
 pub use command_store::CommandStore;
+pub use commit_feed::CommitFeed;
 pub use event_store::EventStore;
 pub use key_store::KeyStore;
 pub use maintenance::Maintenance;
@@ -21,6 +23,7 @@ pub use shard_leases::ShardLeases;
 /// ```text
 ///                       ┌─ ShardLeases     who may append
 ///                       ├─ EventStore      the events themselves
+///                       ├─ CommitFeed      what was committed, here and elsewhere
 ///  Log (one store) ─────┼─ BlobStore       bytes beside them
 ///                       ├─ Catalogue       sessions, turns, actions, tasks, shares
 ///                       ├─ CommandStore    commands, idempotency
@@ -33,11 +36,27 @@ pub use shard_leases::ShardLeases;
 ///
 /// What an engine deliberately does not know: what an event says, who may ask, what a status means.
 pub trait Log:
-    ShardLeases + EventStore + BlobStore + Catalogue + CommandStore + KeyStore + Maintenance + 'static
+    ShardLeases
+    + EventStore
+    + CommitFeed
+    + BlobStore
+    + Catalogue
+    + CommandStore
+    + KeyStore
+    + Maintenance
+    + 'static
 {
 }
 
 impl<T> Log for T where
-    T: ShardLeases + EventStore + BlobStore + Catalogue + CommandStore + KeyStore + Maintenance + 'static
+    T: ShardLeases
+        + EventStore
+        + CommitFeed
+        + BlobStore
+        + Catalogue
+        + CommandStore
+        + KeyStore
+        + Maintenance
+        + 'static
 {
 }

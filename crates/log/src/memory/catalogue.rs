@@ -7,7 +7,7 @@ use super::state::State;
 use crate::{
     ActionQuery, ActionRecord, Chain, Defect, Error, Expired, ExpiredQuery, Link, Page, PageRequest,
     Progress, SessionKey, SessionQuery, SessionRecord, Stats, TaskRecord, Timestamp, TurnRecord, UsageChange,
-    Verification,
+    Verification, WorkScope,
 };
 
 /// How many places of one id are told.
@@ -50,9 +50,12 @@ impl State {
         sessions
     }
 
-    pub fn open_turns(&self) -> Vec<TurnRecord> {
+    pub fn open_turns(&self, scope: &WorkScope) -> Vec<TurnRecord> {
         let mut open = Vec::new();
         for session in self.in_order() {
+            if !self.is_in(scope, &session.record.key) {
+                continue;
+            }
             let mut turns: Vec<_> =
                 session.turns.values().filter(|fact| fact.progress == Progress::Open).cloned().collect();
             turns.sort_by_key(|fact| fact.first);

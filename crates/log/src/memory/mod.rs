@@ -1,13 +1,17 @@
 //! An engine that keeps everything in memory: the reference for the contract, and the log of tests and demos.
 //!
-//! It forgets everything when dropped and has no files, so it cannot be backed up.
+//! It forgets everything when dropped and has no files, so it cannot be backed up. Several instances may be open on one
+//! [`MemoryStore`], which can have several shards, as the instances of a cluster are on one database.
 
 mod catalogue;
+mod instances;
+mod leases;
 mod session;
 mod state;
 mod store;
 
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -18,60 +22,112 @@ use riverrun_event::{
 
 use crate::{
     ActionQuery, ActionRecord, ApiKey, Append, Appended, Blob, BlobInfo, BlobRef, BlobStore, Catalogue,
-    Chunk, Clock, Command, CommandStore, Created, Credential, Enqueued, Error, EventStore, Expired,
-    ExpiredQuery, Health, IdempotencyRecord, KeyStore, Lease, Listener, Maintenance, NewBlob, NewCommand,
-    NewSession, Page, ProducerState, Remembered, Sealed, SealedTurn, SessionHead, SessionKey, SessionQuery,
-    SessionRecord, Shard, ShardLeases, Share, Snapshot, SnapshotFound, Stats, StorageQuotas, TaskRecord,
-    Ticket, Timestamp, TurnRecord, Usage, Verification,
+    Chunk, Clock, Command, CommandStore, CommitFeed, Created, Credential, Enqueued, Error, EventStore,
+    Expired, ExpiredQuery, Health, IdempotencyRecord, KeyStore, Lease, Listener, Maintenance, NewBlob,
+    NewCommand, NewSession, Page, ProducerState, Remembered, RemoteListener, Sealed, SealedTurn, SessionHead,
+    SessionKey, SessionQuery, SessionRecord, Shard, ShardLeases, ShardState, Share, Snapshot, SnapshotFound,
+    Stats, StorageQuotas, TaskRecord, Ticket, Timestamp, TurnRecord, Usage, Verification, WorkScope,
 };
+pub use state::LostAnswer;
+
+use instances::InstanceId;
 use state::State;
 
-pub struct MemoryLog {
-    state: Mutex<State>,
+/// A store in memory, on which any number of instances can be open.
+#[derive(Clone)]
+pub struct MemoryStore {
+    state: Arc<Mutex<State>>,
     clock: Arc<dyn Clock>,
+    shards: u16,
 }
 
-impl MemoryLog {
-    pub fn new(clock: Arc<dyn Clock>) -> Self {
-        Self { state: Mutex::new(State::default()), clock }
+impl MemoryStore {
+    /// An empty store with so many shards; zero counts as one.
+    pub fn new(clock: Arc<dyn Clock>, shards: u16) -> Self {
+        let shards = shards.max(1);
+        Self { state: Arc::new(Mutex::new(State::new(shards))), clock, shards }
+    }
+
+    /// Opens an instance.
+    pub fn open(&self) -> MemoryLog {
+        let id = self.lock().instances.open();
+        MemoryLog { store: self.clone(), id, closed: AtomicBool::new(false) }
+    }
+
+    /// The next append of any instance answers [`Error::OutcomeUnknown`], as if the connection to the store broke
+    /// while it was being committed.
+    pub fn lose_next_answer(&self, lost: LostAnswer) {
+        self.lock().lost_answer = Some(lost);
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
         // Every change checks first and writes after, so a panic in a listener leaves nothing half done.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// An instance of a store in memory.
+pub struct MemoryLog {
+    store: MemoryStore,
+    id: InstanceId,
+    closed: AtomicBool,
+}
+
+impl MemoryLog {
+    /// The only instance of a new store with one shard.
+    pub fn new(clock: Arc<dyn Clock>) -> Self {
+        MemoryStore::new(clock, 1).open()
+    }
+
+    fn now(&self) -> Timestamp {
+        self.store.clock.now()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.store.lock()
+    }
 
     fn run<T>(&self, operation: impl FnOnce(&mut State) -> Result<T, Error>) -> Ticket<T> {
         let mut state = self.lock();
-        if state.closed {
+        if self.closed.load(Ordering::Acquire) {
             return Ticket::ready(Err(Error::Closed));
         }
         Ticket::ready(operation(&mut state))
     }
 }
 
+impl Drop for MemoryLog {
+    fn drop(&mut self) {
+        self.lock().instances.close(self.id);
+    }
+}
+
 impl ShardLeases for MemoryLog {
-    fn shard_of(&self, _key: &SessionKey) -> Shard {
-        Shard::ONLY
+    fn shard_count(&self) -> u16 {
+        self.store.shards
+    }
+    fn shards(&self) -> Ticket<Vec<ShardState>> {
+        let now = self.now();
+        self.run(|state| Ok(state.leases.list(now)))
     }
     fn acquire(&self, shard: Shard, owner: &OwnerId, ttl: Duration) -> Ticket<Lease> {
-        let now = self.clock.now();
-        self.run(|state| state.acquire(shard, owner, now, ttl))
+        let now = self.now();
+        self.run(|state| state.leases.acquire(shard, owner, now, ttl))
     }
     fn renew(&self, lease: &Lease, ttl: Duration) -> Ticket<Lease> {
-        let now = self.clock.now();
-        self.run(|state| state.renew(lease, now, ttl))
+        let now = self.now();
+        self.run(|state| state.leases.renew(lease, now, ttl))
     }
     fn release(&self, lease: &Lease) -> Ticket<()> {
-        self.run(|state| state.release(lease))
+        self.run(|state| state.leases.release(lease))
     }
 }
 
 impl EventStore for MemoryLog {
     fn append(&self, append: Append) -> Ticket<Appended> {
-        let now = self.clock.now();
+        let now = self.now();
         // The lock is held while the listener runs: that is what keeps commits and their news in one order.
-        self.run(|state| state.append(append, now))
+        self.run(|state| state.append(self.id, append, now))
     }
     fn read(&self, key: &SessionKey, after: Sequence, max_bytes: usize) -> Ticket<Vec<Chunk>> {
         self.run(|state| state.find(key)?.read(after, max_bytes))
@@ -86,14 +142,20 @@ impl EventStore for MemoryLog {
     fn producer(&self, key: &SessionKey, producer: &ProducerId) -> Ticket<Option<ProducerState>> {
         self.run(|state| Ok(state.find(key)?.producers.get(producer).copied()))
     }
-    fn set_listener(&self, listener: Listener) {
-        self.lock().listener = Some(listener);
-    }
     fn seal(&self, key: &SessionKey, through: Sequence) -> Ticket<Sealed> {
         self.run(|state| Ok(state.find(key)?.seal(through)))
     }
     fn retire(&self, key: &SessionKey, through: Sequence, older_than: Option<Timestamp>) -> Ticket<Sequence> {
         self.run(|state| state.retire(key, through, older_than))
+    }
+}
+
+impl CommitFeed for MemoryLog {
+    fn set_listener(&self, listener: Listener) {
+        self.lock().instances.set_listener(self.id, listener);
+    }
+    fn set_remote_listener(&self, listener: RemoteListener) {
+        self.lock().instances.set_remote_listener(self.id, listener);
     }
 }
 
@@ -135,7 +197,7 @@ impl BlobStore for MemoryLog {
 
 impl Catalogue for MemoryLog {
     fn create_session(&self, key: &SessionKey, new: NewSession) -> Ticket<Created> {
-        self.run(|state| state.create_session(key, new))
+        self.run(|state| state.create_session(self.id, key, new))
     }
     fn session(&self, key: &SessionKey) -> Ticket<Option<SessionRecord>> {
         self.run(|state| Ok(state.find(key).ok().map(|session| session.record.clone())))
@@ -144,7 +206,7 @@ impl Catalogue for MemoryLog {
         self.run(|state| state.list(&query))
     }
     fn delete_session(&self, key: &SessionKey) -> Ticket<bool> {
-        self.run(|state| Ok(state.delete_session(key)))
+        self.run(|state| Ok(state.delete_session(self.id, key)))
     }
     fn note_deletion(&self, key: &SessionKey, at: Timestamp) -> Ticket<()> {
         self.run(|state| {
@@ -176,8 +238,8 @@ impl Catalogue for MemoryLog {
             Ok(state.find(key).map_or_else(|_| Vec::new(), |session| session.turns_before(before, most)))
         })
     }
-    fn open_turns(&self) -> Ticket<Vec<TurnRecord>> {
-        self.run(|state| Ok(state.open_turns()))
+    fn open_turns(&self, scope: WorkScope) -> Ticket<Vec<TurnRecord>> {
+        self.run(|state| Ok(state.open_turns(&scope)))
     }
     fn find_turn(&self, tenant: &TenantId, turn: &TurnId) -> Ticket<Vec<TurnRecord>> {
         self.run(|state| Ok(state.find_turn(tenant, turn)))
@@ -212,8 +274,8 @@ impl CommandStore for MemoryLog {
     fn enqueue(&self, command: NewCommand) -> Ticket<Enqueued> {
         self.run(|state| state.enqueue(command))
     }
-    fn pending_commands(&self, key: Option<&SessionKey>) -> Ticket<Vec<Command>> {
-        self.run(|state| Ok(state.pending_commands(key)))
+    fn pending_commands(&self, scope: WorkScope) -> Ticket<Vec<Command>> {
+        self.run(|state| Ok(state.pending_commands(&scope)))
     }
     fn command(&self, key: &SessionKey, id: &CommandId) -> Ticket<Option<Command>> {
         self.run(|state| Ok(state.find(key).ok().and_then(|session| session.command(id).cloned())))
@@ -222,11 +284,11 @@ impl CommandStore for MemoryLog {
         self.run(|state| state.find_mut(key)?.complete(id, outcome))
     }
     fn remember(&self, record: IdempotencyRecord) -> Ticket<Remembered> {
-        let now = self.clock.now();
+        let now = self.now();
         self.run(|state| Ok(state.remember(record, now)))
     }
     fn remembered(&self, tenant: &TenantId, scope: &str) -> Ticket<Option<IdempotencyRecord>> {
-        let now = self.clock.now();
+        let now = self.now();
         self.run(|state| Ok(state.remembered(tenant, scope, now).cloned()))
     }
 }
@@ -311,7 +373,7 @@ impl Maintenance for MemoryLog {
         Health::Ready
     }
     fn close(&self) -> Ticket<()> {
-        self.lock().closed = true;
+        self.closed.store(true, Ordering::Release);
         Ticket::ready(Ok(()))
     }
 }

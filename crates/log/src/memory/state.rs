@@ -1,23 +1,25 @@
-//! Leases, sessions and appends.
+//! Sessions and appends.
 
 use std::collections::{BTreeMap, HashMap};
-use std::time::Duration;
 
-use riverrun_event::{KeyId, OwnerId, Sequence, TenantId};
+use riverrun_event::{KeyId, Sequence, TenantId};
 
+use super::instances::{InstanceId, Instances};
+use super::leases::Leases;
 use super::session::Session;
 use super::store::StoredBlob;
 use crate::seeded::{self, Bug};
 use crate::{
     Admission, ApiKey, Append, Appended, BlobRef, CommandChange, Committed, Created, Credential, Epoch,
-    Error, Fact, IdempotencyRecord, Lease, Link, Listener, NewSession, ProducerState, SessionHead,
-    SessionKey, SessionRecord, Shard, Share, Standing, StorageQuotas, Timestamp, Usage, UsageChange, admit,
+    Error, Fact, IdempotencyRecord, Link, NewSession, ProducerState, RemoteChange, SessionHead, SessionKey,
+    SessionRecord, Shard, Share, Standing, StorageQuotas, Timestamp, Usage, UsageChange, admit,
 };
 
-#[derive(Default)]
 pub struct State {
-    pub closed: bool,
-    pub listener: Option<Listener>,
+    pub instances: Instances,
+    pub leases: Leases,
+    /// What becomes of the next append, if its answer is to be lost.
+    pub lost_answer: Option<LostAnswer>,
     pub sessions: HashMap<SessionKey, Session>,
     /// When somebody deleted sessions.
     pub deletions: HashMap<SessionKey, Timestamp>,
@@ -31,12 +33,43 @@ pub struct State {
     pub quotas: StorageQuotas,
     pub noted_time: Option<Timestamp>,
     pub(super) usage: HashMap<TenantId, Usage>,
-    leases: HashMap<Shard, (Epoch, Option<Lease>)>,
     /// The last number given to a session, a command or an action: one count orders them all.
     numbers: u64,
 }
 
+/// What became of an append whose answer is lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LostAnswer {
+    /// It was stored.
+    Stored,
+    /// It was not stored.
+    NotStored,
+}
+
 impl State {
+    pub fn new(shards: u16) -> Self {
+        Self {
+            instances: Instances::default(),
+            leases: Leases::new(shards),
+            lost_answer: None,
+            sessions: HashMap::new(),
+            deletions: HashMap::new(),
+            keys: BTreeMap::new(),
+            credentials: BTreeMap::new(),
+            shares: Vec::new(),
+            blobs: HashMap::new(),
+            answers: HashMap::new(),
+            quotas: StorageQuotas::default(),
+            noted_time: None,
+            usage: HashMap::new(),
+            numbers: 0,
+        }
+    }
+
+    pub fn shard_of(&self, key: &SessionKey) -> Shard {
+        Shard::of(key, self.leases.count())
+    }
+
     pub fn number(&mut self) -> u64 {
         self.numbers += 1;
         self.numbers
@@ -48,42 +81,6 @@ impl State {
 
     pub fn find_mut(&mut self, key: &SessionKey) -> Result<&mut Session, Error> {
         self.sessions.get_mut(key).ok_or_else(|| Error::NoSession(key.session.clone()))
-    }
-
-    pub fn acquire(
-        &mut self,
-        shard: Shard,
-        owner: &OwnerId,
-        now: Timestamp,
-        ttl: Duration,
-    ) -> Result<Lease, Error> {
-        let (epoch, held) = self.leases.entry(shard).or_default();
-        if let Some(held) = held.as_ref().filter(|held| held.owner != *owner && held.expires > now) {
-            return Err(Error::LeaseHeld { owner: held.owner.clone(), expires: held.expires });
-        }
-        epoch.0 += 1;
-        let lease = Lease { shard, epoch: *epoch, owner: owner.clone(), expires: now.plus(ttl) };
-        *held = Some(lease.clone());
-        Ok(lease)
-    }
-
-    pub fn renew(&mut self, lease: &Lease, now: Timestamp, ttl: Duration) -> Result<Lease, Error> {
-        let (current, held) = self.leases.entry(lease.shard).or_default();
-        if *current != lease.epoch {
-            return Err(Error::Fenced { used: lease.epoch, current: *current });
-        }
-        let renewed = Lease { expires: now.plus(ttl), ..lease.clone() };
-        *held = Some(renewed.clone());
-        Ok(renewed)
-    }
-
-    pub fn release(&mut self, lease: &Lease) -> Result<(), Error> {
-        if let Some((current, held)) = self.leases.get_mut(&lease.shard)
-            && *current == lease.epoch
-        {
-            *held = None;
-        }
-        Ok(())
     }
 
     pub(super) fn used(&self, tenant: &TenantId) -> Usage {
@@ -110,7 +107,12 @@ impl State {
         }
     }
 
-    pub fn create_session(&mut self, key: &SessionKey, new: NewSession) -> Result<Created, Error> {
+    pub fn create_session(
+        &mut self,
+        by: InstanceId,
+        key: &SessionKey,
+        new: NewSession,
+    ) -> Result<Created, Error> {
         if let Some(session) = self.sessions.get(key) {
             return Ok(Created { record: session.record.clone(), new: false });
         }
@@ -138,11 +140,12 @@ impl State {
         record.tags.sort();
         record.tags.dedup();
         self.sessions.insert(key.clone(), Session::new(number, record.clone()));
+        self.instances.changed(by, &RemoteChange::Created { key: key.clone(), head });
         Ok(Created { record, new: true })
     }
 
-    pub fn append(&mut self, append: Append, now: Timestamp) -> Result<Appended, Error> {
-        let epoch = self.leases.get(&Shard::ONLY).map_or(Epoch::default(), |(epoch, _)| *epoch);
+    pub fn append(&mut self, by: InstanceId, append: Append, now: Timestamp) -> Result<Appended, Error> {
+        let epoch = self.fence(&append);
         let session = self.find(&append.key)?;
         let producer = append.producer.as_ref().and_then(|stamp| session.producers.get(&stamp.id).copied());
         let standing = Standing { epoch, head: &session.record.head, producer };
@@ -156,8 +159,31 @@ impl State {
         self.check_answers(&append.idempotency, now)?;
         let (tenant, bytes) = (&append.key.tenant, chunk.bytes().len() as u64);
         self.used(tenant).admit_bytes(self.quotas.of(tenant), bytes, append.urgency)?;
-        self.apply(append);
+        let lost = self.lost_answer.take();
+        if lost == Some(LostAnswer::NotStored) {
+            return Err(unknown_outcome());
+        }
+        let (key, committed) = self.apply(append);
+        let Some(head) = self.find(&key).ok().map(|session| session.record.head) else {
+            return Err(Error::NoSession(key.session));
+        };
+        let change = RemoteChange::Appended { key, head };
+        if lost == Some(LostAnswer::Stored) {
+            self.instances.changed_unnoticed(&change);
+            return Err(unknown_outcome());
+        }
+        self.instances.committed(by, committed);
+        self.instances.changed(by, &change);
         Ok(Appended { first, last, link, duplicate: false })
+    }
+
+    /// The epoch that the append must have.
+    fn fence(&self, append: &Append) -> Epoch {
+        if seeded::is_on(Bug::ShardBlindFence) {
+            let epochs = Shard::all(self.leases.count()).map(|shard| self.leases.epoch(shard));
+            return epochs.max().unwrap_or_default();
+        }
+        self.leases.epoch(self.shard_of(&append.key))
     }
 
     fn check_answers(&self, records: &[IdempotencyRecord], now: Timestamp) -> Result<(), Error> {
@@ -167,7 +193,7 @@ impl State {
     }
 
     /// Writes an append that was admitted. Nothing here can fail.
-    fn apply(&mut self, append: Append) {
+    fn apply(&mut self, append: Append) -> (SessionKey, Committed) {
         let Append { key, chunk, producer, facts, commands, idempotency, .. } = append;
         let log_bytes = chunk.bytes().len() as i64;
         self.change_usage(&key.tenant, UsageChange { log_bytes, ..UsageChange::default() });
@@ -178,7 +204,8 @@ impl State {
             self.use_blob(&key, fact);
         }
         let mut numbers = self.numbers;
-        let Some(session) = self.sessions.get_mut(&key) else { return };
+        let committed = Committed { key: key.clone(), chunk: chunk.clone() };
+        let Some(session) = self.sessions.get_mut(&key) else { return (key, committed) };
         session.apply_facts(facts, &mut numbers);
         for change in commands {
             apply_command(session, change, &mut numbers);
@@ -190,11 +217,9 @@ impl State {
         }
         session.record.head.advance(&chunk);
         session.record.updated_at = chunk.time();
-        session.chunks.insert(chunk.first(), chunk.clone());
+        session.chunks.insert(chunk.first(), chunk);
         self.numbers = numbers;
-        if let Some(listener) = self.listener.clone() {
-            listener(&[Committed { key, chunk }]);
-        }
+        (key, committed)
     }
 
     fn use_blob(&mut self, key: &SessionKey, fact: &Fact) {
@@ -204,6 +229,10 @@ impl State {
             blob.sessions.insert(key.session.clone());
         }
     }
+}
+
+fn unknown_outcome() -> Error {
+    Error::OutcomeUnknown("the connection broke during the commit".to_owned())
 }
 
 fn apply_command(session: &mut Session, change: CommandChange, numbers: &mut u64) {

@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 
 use riverrun_event::{SessionId, TenantId};
 
+use super::instances::InstanceId;
 use super::state::State;
 use crate::{
     Blob, BlobInfo, BlobRef, Command, CommandState, Enqueued, Error, IdempotencyRecord, NewBlob, NewCommand,
-    Remembered, SessionKey, Timestamp, Urgency, UsageChange,
+    Remembered, RemoteChange, SessionKey, Timestamp, Urgency, UsageChange, WorkScope,
 };
 
 pub struct StoredBlob {
@@ -18,7 +19,7 @@ pub struct StoredBlob {
 }
 
 impl State {
-    pub fn delete_session(&mut self, key: &SessionKey) -> bool {
+    pub fn delete_session(&mut self, by: InstanceId, key: &SessionKey) -> bool {
         let Some(removed) = self.sessions.remove(key) else { return false };
         let mut change = UsageChange { sessions: -1, log_bytes: -removed.bytes(), blob_bytes: 0 };
         self.blobs.retain(|(tenant, _), stored| {
@@ -31,6 +32,8 @@ impl State {
         });
         self.change_usage(&key.tenant, change);
         self.shares.retain(|share| share.key != *key);
+        let incarnation = removed.record.head.incarnation;
+        self.instances.changed(by, &RemoteChange::Deleted { key: key.clone(), incarnation });
         true
     }
 
@@ -55,14 +58,20 @@ impl State {
         Ok(Enqueued { command, new: true })
     }
 
-    pub fn pending_commands(&self, key: Option<&SessionKey>) -> Vec<Command> {
-        let sessions =
-            self.sessions.values().filter(|session| key.is_none_or(|key| session.record.key == *key));
+    pub fn pending_commands(&self, scope: &WorkScope) -> Vec<Command> {
+        let sessions = self.sessions.values().filter(|session| self.is_in(scope, &session.record.key));
         let is_pending = |command: &&Command| !matches!(command.state, CommandState::Done { .. });
         let mut pending: Vec<Command> =
             sessions.flat_map(|session| session.commands.values()).filter(is_pending).cloned().collect();
         pending.sort_by_key(|command| command.number);
         pending
+    }
+
+    pub(super) fn is_in(&self, scope: &WorkScope, key: &SessionKey) -> bool {
+        match scope {
+            WorkScope::Shard(shard) => self.shard_of(key) == *shard,
+            WorkScope::Session(session) => key == session,
+        }
     }
 
     pub fn remember(&mut self, record: IdempotencyRecord, now: Timestamp) -> Remembered {

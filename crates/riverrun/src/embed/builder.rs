@@ -8,7 +8,7 @@ use riverrun_log::{Clock, Log, SystemClock};
 use riverrun_log_sqlite::SqliteLog;
 use riverrun_provider::{Provider, ProviderConfig, Scenario, Scripted};
 use riverrun_runner::{AgentSpec, Options, Registry, Runner, check_schema};
-use riverrun_session::{Drain, Parts, SessionMetrics, Sessions, Settings, SystemRandom, acquire};
+use riverrun_session::{Drain, Ownership, Parts, SessionMetrics, Sessions, Settings, SystemRandom};
 
 use super::{Agent, Error, Riverrun};
 
@@ -67,18 +67,18 @@ impl Builder {
         };
         super::mcp::keep(&mut self.agents).await;
         let registry = Arc::new(self.registry()?);
-        let lease = acquire(&*log, &SystemRandom).await?;
+        let ownership = Arc::new(Ownership::acquire(&*log, &SystemRandom).await?);
         let sessions = Sessions::new(Parts {
             log,
             clock,
-            epoch: lease.epoch,
+            ownership,
             settings: Settings { event_bytes: EVENT_BYTES, ..Settings::default() },
             metrics: Arc::new(SessionMetrics::new()),
             drain: Drain::new(),
         });
         let runner = Runner::over(&sessions, registry, Arc::new(SystemRandom), Options::default());
         runner.recover().await?;
-        Ok(Riverrun::new(sessions, runner, lease))
+        Ok(Riverrun::new(sessions, runner))
     }
 
     fn registry(&self) -> Result<Registry, Error> {

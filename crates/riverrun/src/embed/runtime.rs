@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use riverrun_event::{Input, SessionId, TenantId, TurnId};
-use riverrun_log::{Clock, Lease, NewSession, SessionKey, SystemClock};
+use riverrun_log::{Clock, NewSession, SessionKey, SystemClock};
 use riverrun_runner::{Runner, Submit};
-use riverrun_session::{DEFAULT_TENANT, Sessions, log_time, renew, run_upkeep};
+use riverrun_session::{DEFAULT_TENANT, Sessions, log_time, run_upkeep};
 use serde_json::Value;
 use tokio::task::JoinHandle;
 
@@ -32,7 +32,6 @@ pub struct Riverrun(Arc<Inner>);
 struct Inner {
     sessions: Sessions,
     runner: Runner,
-    lease: Lease,
     closed: AtomicBool,
     behind: JoinHandle<()>,
 }
@@ -49,13 +48,12 @@ impl Riverrun {
         Builder::default()
     }
 
-    pub(super) fn new(sessions: Sessions, runner: Runner, lease: Lease) -> Self {
-        let upkeep = run_upkeep(sessions.clone(), None);
-        let renewal = renew(sessions.clone(), lease.clone(), || {});
+    pub(super) fn new(sessions: Sessions, runner: Runner) -> Self {
+        let of_both = sessions.clone();
         let behind = tokio::spawn(async move {
-            tokio::join!(upkeep, renewal);
+            tokio::join!(run_upkeep(of_both.clone(), None), of_both.renew_leases(|| {}));
         });
-        Self(Arc::new(Inner { sessions, runner, lease, closed: AtomicBool::new(false), behind }))
+        Self(Arc::new(Inner { sessions, runner, closed: AtomicBool::new(false), behind }))
     }
 
     pub(super) fn sessions(&self) -> &Sessions {
@@ -120,7 +118,7 @@ impl Riverrun {
     /// The runs without an end: those that work and those that wait for a decision. After a start with a data
     /// directory these are what the former process left.
     pub async fn open_runs(&self) -> Result<Vec<RunStream>, Error> {
-        let open = self.sessions().log().open_turns().await?;
+        let open = self.sessions().open_turns().await?;
         let runs = open
             .into_iter()
             .map(|turn| RunStream::new(self.clone(), turn.key, turn.fact.turn, turn.fact.first));
@@ -137,8 +135,7 @@ impl Riverrun {
         sessions.hubs().wake_all();
         self.0.behind.abort();
         let log = sessions.log().clone();
-        // A lease that is not released only makes the next start wait.
-        let _ = log.release(&self.0.lease).await;
+        sessions.ownership().release(&*log).await;
         log.close().await?;
         // What still runs down holds the store's lock for a moment.
         let held = Arc::downgrade(&log);

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use riverrun_event::{Input, Item, ProcessId, TaskId, ThreadId, TurnId};
 use riverrun_fold::Status;
-use riverrun_log::{Clock, Random, SessionKey};
+use riverrun_log::{Clock, Random, SessionKey, Shard, WorkScope};
 use riverrun_session::{Sessions, Worker};
 use riverrun_tool::Terminate;
 use tokio::sync::oneshot;
@@ -131,8 +131,12 @@ impl Runner {
     /// Goes on with everything that a former owner left: open turns, queues, timers. Called once at the start.
     /// Answers how many turns it took over.
     pub async fn recover(&self) -> Result<usize, CommandError> {
-        let open = self.shared.journal.log().open_turns().await;
-        let open = open.map_err(|error| CommandError::Unavailable(error.to_string()))?;
+        let log = self.shared.journal.log();
+        let mut open = Vec::new();
+        for shard in Shard::all(log.shard_count()) {
+            let of_shard = log.open_turns(WorkScope::Shard(shard)).await;
+            open.extend(of_shard.map_err(|error| CommandError::Unavailable(error.to_string()))?);
+        }
         let mut sessions: Vec<&SessionKey> = open.iter().map(|turn| &turn.key).collect();
         sessions.dedup();
         for key in sessions {

@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use riverrun_event::{Author, Draft, EventType, Scope, SessionInfo, TurnCancelled, TurnId};
-use riverrun_log::{NewSession, SessionKey};
+use riverrun_log::{NewSession, SessionKey, Shard, WorkScope};
 use riverrun_provider::Price;
 use riverrun_runner::agent::Approval;
 use riverrun_runner::{AgentSpec, CommandError, Decision, Entry, Journal};
@@ -148,9 +148,9 @@ async fn a_thousand_waiting_sessions_hold_no_actor_and_all_time_out() {
     }
     tokio::time::sleep(60 * SECOND).await;
     assert_eq!(stage.runner.resident(), 0, "who waits costs nothing");
-    assert_eq!(stage.log.open_turns().await.unwrap().len(), 1_000);
+    assert_eq!(stage.log.open_turns(WorkScope::Shard(Shard(0))).await.unwrap().len(), 1_000);
     tokio::time::sleep(300 * SECOND).await;
-    assert_eq!(stage.log.open_turns().await.unwrap().len(), 0);
+    assert_eq!(stage.log.open_turns(WorkScope::Shard(Shard(0))).await.unwrap().len(), 0);
     assert!(made.lock().unwrap().is_empty());
 }
 

@@ -177,7 +177,7 @@ async fn own(
     seed: u64,
 ) -> (Arc<TestJournal>, Runner) {
     let owner = OwnerId::new("own_a").unwrap();
-    let lease = log.acquire(Shard::ONLY, &owner, Duration::from_secs(10)).await.unwrap();
+    let lease = log.acquire(Shard(0), &owner, Duration::from_secs(10)).await.unwrap();
     let journal = Arc::new(TestJournal::new(log.clone(), lease.epoch, clock.clone()));
     let random = Arc::new(SeededRandom::new(seed));
     let runner = Runner::new(journal.clone(), registry.clone(), clock.clone(), random, Options::default());

@@ -90,8 +90,8 @@ impl Access for CallerAccess {
 
 /// What a reader that goes away must never do.
 async fn cancel_all(app: App, hub: Arc<Hub>) {
-    let open = app.log().open_turns().await.unwrap_or_default();
-    for turn in open.into_iter().filter(|turn| turn.key == hub.key) {
+    let scope = riverrun_log::WorkScope::Session(hub.key.clone());
+    for turn in app.log().open_turns(scope).await.unwrap_or_default() {
         let mode = riverrun_runner::CancelMode::Immediate;
         let _ = app.runner().cancel(&hub.key, &turn.fact.turn, mode, None).await;
     }

@@ -202,6 +202,10 @@ impl From<riverrun_log::Error> for Problem {
             Failed(_) => {
                 Problem::new(code, "the store failed; nothing is acknowledged until it is opened again")
             }
+            OutcomeUnknown(_) => Problem::new(
+                code,
+                "whether this was stored is not known; try again with the same idempotency key",
+            ),
             Closed => Problem::new(code, "the server is shutting down; try again"),
         }
     }

@@ -135,7 +135,7 @@ pub async fn cancel_many(State(app): State<App>, request: Request) -> Response {
                 return Err(Failure::new(422, "invalid_value", message).param("status").into());
             }
         };
-        for record in app.log().open_turns().await? {
+        for record in app.sessions().open_turns().await? {
             let (key, turn) = (&record.key, &record.fact.turn);
             let is_named = body.run_ids.as_ref().is_none_or(|ids| ids.iter().any(|id| id == turn.as_str()));
             let is_there = body.thread_id.as_ref().is_none_or(|thread| thread == key.session.as_str());
