@@ -17,6 +17,7 @@ AREAS = {
     "fold": "run",
     "decode": "run",
     "dialect": "server",
+    "ingest": "server",
     "provider": "server",
     "reference": "server",
     "resume": "server",

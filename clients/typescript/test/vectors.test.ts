@@ -19,6 +19,7 @@ const AREAS: Record<string, "run" | "server"> = {
   fold: "run",
   decode: "run",
   dialect: "server",
+  ingest: "server",
   provider: "server",
   reference: "server",
   runner: "server",

@@ -158,6 +158,18 @@ class AgentLin(unittest.TestCase):
         [cited] = task["output"][3]["block_list"][0]["annotations"]
         self.assertEqual((cited["start_index"], cited["end_index"]), (56, 60))
 
+    def test_the_frames_of_the_released_server_come_to_the_same_task_however_they_are_sent(self):
+        vector = documents.ROOT / "spec/vectors/ingest/agentlin_released"
+        frames = [json.loads(line) for line in (vector / "frames.ndjson").read_text().splitlines()]
+        expected = json.loads((vector / "object.json").read_text().splitlines()[0])
+        for bodies in ([frames], frames):
+            session = json.loads(self.hosted.call("POST", "/v1/sessions", {}))["sessionId"]
+            for body in bodies:
+                self.hosted.call("POST", f"/v1/sessions/{session}/events?dialect=task", body)
+            task = json.loads(self.hosted.call("GET", f"/v1/tasks/task_1?session={session}"))
+            self.assertEqual(task["output"], expected["output"])
+            self.assertEqual(json.loads(self.hosted.call("GET", f"/v1/sessions/{session}/state"))["problems"]["count"], 0)
+
     def test_a_running_tool_streams_drafts_of_its_picture(self):
         session, _ = self.hosted.run(agent="painter")
         frames = [frame for frame in self.hosted.frames(session, "task") if frame["type"].startswith("task.image.")]

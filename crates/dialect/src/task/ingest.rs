@@ -1,8 +1,11 @@
 //! AgentLin's frames as native events, so that another AgentLin server can publish what it streams.
 //!
-//! One frame is one event, and no frame needs another to be understood. `README.md` has the mapping and the losses.
+//! One frame is one event. `README.md` has the mapping and the losses.
 
+use riverrun_fold::State;
 use serde_json::{Map, Value, json};
+
+use super::released::{Form, Positions, translate};
 
 /// Why a frame cannot be an event.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -23,15 +26,39 @@ impl FrameError {
     }
 }
 
-/// The native event of a frame, as JSON. A frame inside the answer of AgentLin's JSON-RPC is taken out of it first.
-pub fn event_of(frame: &str) -> Result<String, FrameError> {
-    let frame: Value = serde_json::from_str(frame).map_err(|_| FrameError::NotAnObject)?;
-    let frame = match frame.get("result").filter(|_| frame.get("jsonrpc").is_some()) {
-        Some(result) => result.clone(),
-        None => frame,
+/// Reads the frames of a publisher in their order.
+///
+/// Frames of the design text say everything themselves. Those of the released server do not say an item's position: it
+/// follows from the items before.
+#[derive(Debug, Clone, Default)]
+pub struct FrameReader {
+    positions: Positions,
+}
+
+impl FrameReader {
+    /// A reader of what comes after `state`.
+    pub fn new(state: &State) -> Self {
+        Self { positions: Positions::of(state) }
+    }
+
+    /// The native event of a frame, as JSON. A frame inside the answer of AgentLin's JSON-RPC is taken out of it first.
+    pub fn event(&mut self, frame: &str) -> Result<String, FrameError> {
+        let frame: Value = serde_json::from_str(frame).map_err(|_| FrameError::NotAnObject)?;
+        let frame = match frame.get("result").filter(|_| frame.get("jsonrpc").is_some()) {
+            Some(result) => result.clone(),
+            None => frame,
+        };
+        let mut frame = frame.as_object().cloned().ok_or(FrameError::NotAnObject)?;
+        let form = translate(&mut frame, &mut self.positions);
+        event_of(&Frame(frame), form)
+    }
+}
+
+fn event_of(frame: &Frame, form: Form) -> Result<String, FrameError> {
+    let (kind, payload) = match form {
+        Form::Native => frame.told()?,
+        Form::Vendor => frame.foreign(frame.text("type")?),
     };
-    let frame = Frame(frame.as_object().cloned().ok_or(FrameError::NotAnObject)?);
-    let (kind, payload) = frame.told()?;
     let mut event = Map::new();
     event.insert("type".to_owned(), kind.into());
     event.insert("taskId".to_owned(), frame.text("task_id")?.into());
@@ -80,6 +107,9 @@ impl Frame {
             }
             "task.reasoning_summary_item.done" => {
                 ("reasoning.summary", self.summary("text", self.part_text()?)?)
+            }
+            "task.reasoning_text.delta" => {
+                ("reasoning.delta", self.at(json!({"delta": self.text("delta")?}))?)
             }
             "task.tool_call_arguments.delta" => {
                 ("tool.args", self.at(json!({"delta": self.text("delta")?}))?)

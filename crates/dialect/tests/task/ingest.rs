@@ -1,20 +1,26 @@
 //! The frames of the vectors as input: what AgentLin's server publishes comes to the task that it tells.
 
-use riverrun_dialect::{IndexUnit, task};
+use std::path::Path;
+
+use riverrun_dialect::IndexUnit;
+use riverrun_dialect::task::{FrameError, FrameReader};
 use serde_json::{Value, json};
 
 use crate::log::{Log, root};
-use crate::vectors::{Vector, check_file, objects, vectors};
+use crate::vectors::{check_file, objects, vectors};
 
 /// Vectors whose frames are vectors of the fold too, so that every language folds what was ingested.
 const FOLDED: [&str; 6] = ["message", "reasoning", "retraction", "sub_agent", "tool_call", "tool_result"];
 
-fn ingested(vector: &Vector) -> Vec<String> {
-    let frames = std::fs::read_to_string(vector.folder.join("frames.ndjson")).expect("a vector has frames");
-    frames
-        .lines()
-        .map(|frame| task::event_of(frame).unwrap_or_else(|error| panic!("{frame}: {error}")))
-        .collect()
+fn ingested(folder: &Path) -> Vec<String> {
+    let frames = std::fs::read_to_string(folder.join("frames.ndjson")).expect("a vector has frames");
+    let mut reader = FrameReader::default();
+    let event = |frame| reader.event(frame).unwrap_or_else(|error| panic!("{frame}: {error}"));
+    frames.lines().map(event).collect()
+}
+
+fn event_of(frame: &str) -> Result<String, FrameError> {
+    FrameReader::default().event(frame)
 }
 
 /// The task's object without what a frame cannot say.
@@ -38,7 +44,7 @@ fn without(value: &mut Value, names: &[&str]) {
 #[test]
 fn the_frames_of_every_vector_give_its_object_back() {
     for vector in vectors("dialect/task") {
-        let events = ingested(&vector);
+        let events = ingested(&vector.folder);
         let log = Log::of(events.iter().map(String::as_str));
         assert_eq!(log.len(), events.len(), "{}: every frame is an event that ingest takes", vector.name);
         let given: Vec<Value> = objects(&log, IndexUnit::CodePoint).lines().map(told).collect();
@@ -57,7 +63,7 @@ fn what_was_ingested_is_published_as_it_came() {
             without(&mut frame, &["sequence_number"]);
             frame
         };
-        let log = Log::of(ingested(&vector).iter().map(String::as_str));
+        let log = Log::of(ingested(&vector.folder).iter().map(String::as_str));
         let again: Vec<Value> =
             log.frames(IndexUnit::CodePoint).iter().map(|frame| numberless(&frame.json)).collect();
         let first: Vec<Value> =
@@ -73,21 +79,63 @@ fn what_was_ingested_is_published_as_it_came() {
 fn ingested_vectors_are_vectors_of_the_fold() {
     for vector in vectors("dialect/task").into_iter().filter(|vector| FOLDED.contains(&vector.name.as_str()))
     {
-        let line = |(event, sequence): (String, u64)| {
-            let mut event: Value = serde_json::from_str(&event).expect("an event is JSON");
-            event["sequence"] = sequence.into();
-            event["sessionId"] = json!("ses_1");
-            format!("{event}\n")
-        };
-        let lines: String = ingested(&vector).into_iter().zip(1..).map(line).collect();
-        let folder = root().join("spec/vectors/fold").join(format!("agentlin_{}", vector.name));
-        check_file(&folder.join("events.ndjson"), &lines);
+        is_folded(&format!("agentlin_{}", vector.name), ingested(&vector.folder));
+    }
+}
+
+/// Every language folds what was ingested.
+fn is_folded(name: &str, events: Vec<String>) {
+    let line = |(event, sequence): (String, u64)| {
+        let mut event: Value = serde_json::from_str(&event).expect("an event is JSON");
+        event["sequence"] = sequence.into();
+        event["sessionId"] = json!("ses_1");
+        format!("{event}\n")
+    };
+    let lines: String = events.into_iter().zip(1..).map(line).collect();
+    check_file(&root().join("spec/vectors/fold").join(name).join("events.ndjson"), &lines);
+}
+
+#[test]
+fn frames_of_the_released_server_come_to_the_same_object() {
+    let folder = root().join("spec/vectors/ingest/agentlin_released");
+    let events = ingested(&folder);
+    let log = Log::of(events.iter().map(String::as_str));
+    assert_eq!(log.len(), events.len(), "every frame is an event that ingest takes");
+    let problems = &log.state(log.len()).problems;
+    assert_eq!(problems.count, 0, "{problems:?}");
+    check_file(&folder.join("object.json"), &objects(&log, IndexUnit::CodePoint));
+    is_folded("agentlin_released", events);
+}
+
+/// A publisher may send its frames in several requests.
+#[test]
+fn a_reader_goes_on_where_the_session_stands() {
+    let folder = root().join("spec/vectors/ingest/agentlin_released");
+    let frames = std::fs::read_to_string(folder.join("frames.ndjson")).expect("a vector has frames");
+    let whole = ingested(&folder);
+    for (at, frame) in frames.lines().enumerate() {
+        let log = Log::of(whole[..at].iter().map(String::as_str));
+        let event = FrameReader::new(log.state(at)).event(frame).expect("a frame");
+        assert_eq!(event, whole[at]);
+    }
+}
+
+#[test]
+fn a_frame_of_the_released_server_that_has_no_native_form_is_kept() {
+    for kind in ["audio.delta", "file.done", "image.done", "block.done", "tool_result.delta", "of_next_year"]
+    {
+        let frame =
+            json!({"type": format!("task.{kind}"), "task_id": "t", "item_id": "tr_1", "agent_step": 0});
+        let event: Value =
+            serde_json::from_str(&event_of(&frame.to_string()).expect("it is kept")).expect("JSON");
+        let expected = json!({"type": format!("x.agentlin.{kind}"), "taskId": "t", "payload": frame});
+        assert_eq!(event, expected);
     }
 }
 
 #[test]
 fn a_frame_without_its_members_is_refused_by_name() {
-    let refused = |frame: &str| task::event_of(frame).expect_err("it lacks something").field();
+    let refused = |frame: &str| event_of(frame).expect_err("it lacks something").field();
     assert_eq!(refused("[]"), None);
     assert_eq!(refused(r#"{"type":"task.working"}"#), Some("task_id"));
     assert_eq!(refused(r#"{"task_id":"t"}"#), Some("type"));
@@ -98,7 +146,7 @@ fn a_frame_without_its_members_is_refused_by_name() {
 #[test]
 fn an_answer_of_agentlins_rpc_is_unwrapped_and_unknown_frames_are_kept() {
     let event = |frame: &str| -> Value {
-        serde_json::from_str(&task::event_of(frame).expect("a frame")).expect("an event is JSON")
+        serde_json::from_str(&event_of(frame).expect("a frame")).expect("an event is JSON")
     };
     let wrapped = event(r#"{"jsonrpc":"2.0","id":"r","result":{"type":"task.working","task_id":"t"}}"#);
     assert_eq!(wrapped, json!({"type": "task.started", "taskId": "t", "payload": {}}));

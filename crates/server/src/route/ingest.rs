@@ -10,7 +10,7 @@ use bytes::Bytes;
 use futures_util::stream;
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, StatusCode};
-use riverrun_dialect::task::event_of;
+use riverrun_dialect::task::FrameReader;
 use riverrun_event::{Author, Cursor, Decoded, ErrorCode, EventType, ProducerId, decode};
 use riverrun_log::seeded::{self, Bug};
 use riverrun_log::{IdempotencyRecord, ProducerStamp};
@@ -48,6 +48,24 @@ impl FromParams for Published {
     }
 }
 
+/// Reads what is published, in its order.
+pub(crate) enum EventReader {
+    Native,
+    Task(Box<FrameReader>),
+}
+
+impl EventReader {
+    async fn new(published: Published, app: &App, hub: &Hub) -> Result<Self, Problem> {
+        Ok(match published {
+            Published::Native => Self::Native,
+            Published::Task => {
+                let state = app.sessions().state_at(&hub.key, hub.head()).await?;
+                Self::Task(Box::new(FrameReader::new(&state)))
+            }
+        })
+    }
+}
+
 pub async fn ingest(
     State(app): State<App>,
     caller: Caller,
@@ -65,12 +83,13 @@ pub async fn ingest(
     negotiate(&parts.headers, &[answers])?;
     let producer = producer(&parts.headers)?;
     let hub = app.hub(&caller, &session).await?;
+    let reader = EventReader::new(published, &app, &hub).await?;
     match kind {
         BodyKind::Json => {
             let limits = app.edge().limits();
             let bytes = read_all(app.edge(), &parts, body).await?;
             let text = compact(&bytes, &limits.json)?;
-            whole(&app, &caller, &hub, &parts.headers, (&text, published), producer).await
+            whole(&app, &caller, &hub, &parts.headers, (&text, reader), producer).await
         }
         BodyKind::Ndjson if parts.headers.contains_key("idempotency-key") => {
             let detail = "lines are stored while they arrive; number them with `Producer-Id` and `Producer-Seq` instead";
@@ -78,7 +97,7 @@ pub async fn ingest(
         }
         BodyKind::Ndjson => {
             let lines = Lines::new(body, app.edge(), Some(caller.tenant().clone()));
-            follow_lines(Producing { app, caller, hub, lines, published, producer, failed: None }).await
+            follow_lines(Producing { app, caller, hub, lines, reader, producer, failed: None }).await
         }
     }
 }
@@ -89,7 +108,7 @@ async fn whole(
     caller: &Caller,
     hub: &Hub,
     headers: &HeaderMap,
-    (text, published): (&str, Published),
+    (text, mut reader): (&str, EventReader),
     producer: Option<ProducerStamp>,
 ) -> Result<Response, Problem> {
     let mut attempt = None;
@@ -105,7 +124,7 @@ async fn whole(
         }
         record = Some(attempt.record(digest, Bytes::new()));
     }
-    let events = decode_all(caller, hub, text, published)?;
+    let events = decode_all(caller, hub, text, &mut reader)?;
     app.edge().take_events(caller, events.len())?;
     let landed = store_once(app, hub, events, producer, record).await?;
     let status = if landed.duplicate { StatusCode::OK } else { StatusCode::CREATED };
@@ -148,12 +167,10 @@ pub(crate) fn decode_all(
     caller: &Caller,
     hub: &Hub,
     text: &str,
-    published: Published,
+    reader: &mut EventReader,
 ) -> Result<Vec<Decoded>, Problem> {
     if !text.starts_with('[') {
-        return Ok(vec![
-            decode_one(caller, hub, text, published).map_err(|problem| problem.with("index", 0))?,
-        ]);
+        return Ok(vec![decode_one(caller, hub, text, reader).map_err(|problem| problem.with("index", 0))?]);
     }
     let parts: Vec<&RawValue> = serde_json::from_str(text).map_err(|error| {
         Problem::new(ErrorCode::InvalidRequest, format!("not an array of events: {error}"))
@@ -166,15 +183,15 @@ pub(crate) fn decode_all(
         return Err(Problem::new(ErrorCode::BodyTooLarge, detail).limit(MAX_EVENTS as u64));
     }
     let one = |(index, part): (usize, &&RawValue)| {
-        decode_one(caller, hub, part.get(), published).map_err(|problem| problem.with("index", index))
+        decode_one(caller, hub, part.get(), reader).map_err(|problem| problem.with("index", index))
     };
     parts.iter().enumerate().map(one).collect()
 }
 
-fn decode_one(caller: &Caller, hub: &Hub, text: &str, published: Published) -> Result<Decoded, Problem> {
-    let native = match published {
-        Published::Native => Cow::Borrowed(text),
-        Published::Task => Cow::Owned(event_of(text).map_err(|error| {
+fn decode_one(caller: &Caller, hub: &Hub, text: &str, reader: &mut EventReader) -> Result<Decoded, Problem> {
+    let native = match reader {
+        EventReader::Native => Cow::Borrowed(text),
+        EventReader::Task(frames) => Cow::Owned(frames.event(text).map_err(|error| {
             let problem = Problem::new(ErrorCode::InvalidEvent, error.to_string());
             match error.field() {
                 Some(field) => problem.field(field),
@@ -277,7 +294,7 @@ struct Producing {
     caller: Caller,
     hub: Arc<Hub>,
     lines: Lines,
-    published: Published,
+    reader: EventReader,
     producer: Option<ProducerStamp>,
     /// Why the last group was not stored whole; told behind the answers for what was.
     failed: Option<Problem>,
@@ -332,8 +349,8 @@ impl Producing {
             if !events.is_empty() && !self.lines.has_more().await {
                 break;
             }
-            let (caller, hub, published) = (&self.caller, &self.hub, self.published);
-            let line = self.lines.read_next(|line| decode_one(caller, hub, line, published)).await;
+            let (caller, hub, reader) = (&self.caller, &self.hub, &mut self.reader);
+            let line = self.lines.read_next(|line| decode_one(caller, hub, line, reader)).await;
             let number = self.lines.number();
             let line = line.and_then(|line| line.transpose().map_err(|problem| problem.with("line", number)));
             match line {

@@ -44,7 +44,7 @@ pub(crate) use benchmark::export as benchmark_export;
 pub(crate) use decide::{DecideBody, decide, too_late};
 pub(crate) use evidence::evidence;
 pub(crate) use idempotency::Once;
-pub(crate) use ingest::{Published, answer, decode_all, store};
+pub(crate) use ingest::{EventReader, answer, decode_all, store};
 pub(crate) use jobs::{
     cancel as cancel_job, create as create_job, job_of, jobs as job_list, retry_item, status as job_status,
 };

@@ -242,7 +242,7 @@ async fn state(app: &App, caller: &Caller, params: params::State) -> Result<Stri
 async fn append(app: &App, caller: &Caller, params: params::Append) -> Result<String, Problem> {
     let producer = params.producer()?;
     let hub = app.hub(caller, &params.session_id).await?;
-    let events = route::decode_all(caller, &hub, params.events.get(), route::Published::Native)?;
+    let events = route::decode_all(caller, &hub, params.events.get(), &mut route::EventReader::Native)?;
     app.edge().take_events(caller, events.len())?;
     let landed = route::store(app, &hub, events, producer).await?;
     Ok(route::answer(&hub, &landed))
