@@ -15,6 +15,7 @@ mod error;
 mod hosted;
 mod id;
 pub mod json;
+pub mod question;
 mod record;
 mod scope;
 mod sequence;

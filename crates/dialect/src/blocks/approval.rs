@@ -1,5 +1,6 @@
 //! Questions to people. Actions that were required at once are one request with several actions.
 
+use riverrun_event::question::{may_run, run_and_answer};
 use riverrun_event::{ActionRequired, ActionResolved, Sequence};
 use riverrun_fold::{Action, ActionStatus, State};
 use serde_json::{Value, json};
@@ -83,11 +84,15 @@ impl<'a> ApprovalGroup<'a> {
             let request = required(action);
             let args: Value =
                 request.arguments.as_ref().and_then(|raw| raw.to().ok()).unwrap_or_else(|| json!({}));
-            let name = request.tool_name.unwrap_or(request.action_type);
+            let name = request.tool_name.as_deref().unwrap_or(&request.action_type);
             let call = action.tool_call_id.as_ref().map(|id| id.as_str());
             let mut asked = json!({"name": name, "args": args, "tool_use_id": call});
-            if let Some(prompt) = request.prompt {
-                asked["description"] = json!(prompt);
+            if let Some(prompt) = &request.prompt {
+                let (description, reason) = described(prompt, name, &args, texts);
+                asked["description"] = json!(description);
+                if let Some(reason) = reason {
+                    asked["reason"] = json!(reason);
+                }
             }
             let allowed =
                 request.decisions.unwrap_or_else(|| vec!["approve".to_owned(), "reject".to_owned()]);
@@ -109,6 +114,20 @@ impl<'a> ApprovalGroup<'a> {
     pub(super) fn decisions(&self, texts: &Texts) -> Vec<Value> {
         let resolved = self.actions.iter().filter(|action| action.status == ActionStatus::Resolved);
         resolved.map(|action| decision(action, texts)).collect()
+    }
+}
+
+/// What a person reads of an action, and why somebody is asked. A question of the application is shown as it is, one of
+/// the server's own in the reader's language.
+fn described(prompt: &str, tool: &str, args: &Value, texts: &Texts) -> (String, Option<String>) {
+    let filled = |text| texts.filled(text, &json!({"label": texts.label(tool, &args.to_string())}));
+    if let Some(reason) = prompt.strip_prefix(&may_run(tool)) {
+        let reason = reason.trim_start();
+        return (filled("call_approval"), (!reason.is_empty()).then(|| reason.to_owned()));
+    }
+    match prompt == run_and_answer(tool) {
+        true => (filled("client_call"), None),
+        false => (prompt.to_owned(), None),
     }
 }
 

@@ -24,6 +24,8 @@ pub const TEXTS: &[(&str, &str, &str)] = &[
         "Quá thời gian xử lý. Vui lòng thử lại.",
     ),
     ("approval", "Approval is needed to continue.", "Cần phê duyệt để tiếp tục."),
+    ("call_approval", "Allow “{label}”?", "Cho phép “{label}”?"),
+    ("client_call", "“{label}” waits for its result.", "“{label}” đang chờ kết quả."),
     ("approval_timeout", "Nobody decided in time.", "Không có ai quyết định kịp thời."),
     ("file_processed", "Processed 1 file", "Đã xử lý 1 tệp"),
     ("files_processed", "Processed {count} files", "Đã xử lý {count} tệp"),

@@ -165,7 +165,7 @@ fn spec(
     })
 }
 
-/// The agent's texts, with the labels of the tools that it and the agents below it may call.
+/// The agent's texts, with the labels of what it and the agents below it may call: tools and other agents.
 fn person_texts(agent: &Agent, declared: &Declared) -> Texts {
     let mut texts = agent.texts.clone();
     let (mut known, mut open) = (Vec::new(), vec![agent]);
@@ -179,13 +179,17 @@ fn person_texts(agent: &Agent, declared: &Declared) -> Texts {
             tool.map(|tool| (name.text.clone(), &tool.label))
         });
         let of_servers = agent.tools.iter().flat_map(|name| mcp::labels(&name.text, &declared.mcp));
-        for (tool, label) in own.chain(of_servers) {
+        let declared_agent = |name: &Name| declared.agents.iter().find(|it| it.name.text == name.text);
+        let called =
+            agent.subagents.iter().filter_map(declared_agent).map(|it| (it.name.text.clone(), &it.label));
+        let handed = agent.handoffs.iter().filter_map(declared_agent);
+        let handed = handed.map(|it| (format!("{TRANSFER}{}", it.name.text), &it.label));
+        for (tool, label) in own.chain(of_servers).chain(called).chain(handed) {
             for (language, label) in label {
                 texts.entry(language.clone()).or_default().insert(format!("tool.{tool}"), label.clone());
             }
         }
-        let below = agent.subagents.iter().chain(&agent.handoffs);
-        let below = below.filter_map(|name| declared.agents.iter().find(|it| it.name.text == name.text));
+        let below = agent.subagents.iter().chain(&agent.handoffs).filter_map(declared_agent);
         open.extend(below.filter(|it| !known.contains(&it.name.text.as_str())));
     }
     texts
@@ -289,5 +293,30 @@ pub fn json(
             riverrun_tool::check_schema(&schema).map_err(|error| said(&error))?;
             Ok(schema)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::config::read_text;
+
+    #[test]
+    fn the_texts_of_an_agent_have_the_labels_of_all_that_is_called_below_it() {
+        let read = read_text(
+            "[tools.weather]\ncommand = [\"true\"]\nlabel = \"Weather in {city}\"\n\
+             [agents.guide]\nmodel = \"scripted/text\"\nsubagents = [\"scout\"]\nhandoffs = [\"clerk\"]\n\
+             [agents.scout]\nmodel = \"scripted/text\"\ntools = [\"weather\"]\nlabel = { vi = \"Hỏi {input}\" }\n\
+             [agents.clerk]\nmodel = \"scripted/text\"\nlabel = \"To the clerk\"\n",
+        );
+        let declared = read.expect("it is right").declared;
+        let guide = declared.agents.iter().find(|agent| agent.name.text == "guide").expect("it is declared");
+        let text = |name: &str, text: &str| (name.to_owned(), text.to_owned());
+        let common =
+            [text("tool.transfer_to_clerk", "To the clerk"), text("tool.weather", "Weather in {city}")];
+        let expected = [("default", common.to_vec()), ("vi", vec![text("tool.scout", "Hỏi {input}")])];
+        let expected: Texts =
+            expected.map(|(language, texts)| (language.to_owned(), texts.into_iter().collect())).into();
+        assert_eq!(person_texts(guide, &declared), expected);
     }
 }

@@ -3,6 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
+use riverrun_event::question::{may_run, run_and_answer};
 use riverrun_event::{
     ActionId, ActionRequired, ActionResolved, EventType, Part, PermissionDecision, RawJson, Scope,
     TaskChange, TaskId, ToolCancelled, ToolResult,
@@ -43,7 +44,7 @@ impl HostedSession {
         let Question { definition, value, source, reason } = *question;
         let required = ActionRequired {
             action_type: "tool_permission".to_owned(),
-            prompt: Some(format!("May `{}` run? {}", definition.name, reason)),
+            prompt: Some(format!("{} {reason}", may_run(&definition.name))),
             digest: Some(digest(definition, value)),
             decisions: Some(["approve", "edit", "reject", "respond"].map(str::to_owned).to_vec()),
             schema: RawJson::of(&definition.parameters).ok(),
@@ -78,7 +79,7 @@ impl HostedSession {
         };
         let required = ActionRequired {
             action_type: "client_tool".to_owned(),
-            prompt: Some(format!("Run `{name}` and answer with its result.")),
+            prompt: Some(run_and_answer(&name)),
             digest: Some(named("client", &name, schema, Some(value))),
             decisions: Some(["respond", "reject"].map(str::to_owned).to_vec()),
             arguments: RawJson::of(value).ok(),

@@ -188,6 +188,7 @@ impl Reader {
             name: name(member),
             models,
             description: text(&table, "description").unwrap_or_default(),
+            label: table.get("label").map(|node| self.label(node)).unwrap_or_default(),
             instructions: table
                 .get("instructions")
                 .map(|node| source(node, |node| node.text().unwrap_or_default().to_owned())),

@@ -38,6 +38,8 @@ pub struct Agent {
     pub name: Name,
     pub models: Vec<Name>,
     pub description: String,
+    /// By language.
+    pub label: BTreeMap<String, String>,
     pub instructions: Option<Source<String>>,
     pub tools: Vec<Name>,
     pub subagents: Vec<Name>,
