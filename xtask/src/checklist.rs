@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use anyhow::{Context, Result, bail, ensure};
 
-use crate::files::root;
+use crate::files::{all, root};
 
 const SOURCE: &str = "spec/checklist.txt";
 const TABLE: &str = "spec/CHECKLIST.md";
@@ -45,9 +45,10 @@ pub fn write(results: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// Fails if a line, its row in the table, or a test that it names is missing.
+/// Fails if a line, its row in the table, or a test that it names is missing, or if two tests have such a name.
 pub fn check() -> Result<()> {
     let lines = read()?;
+    ensure_unique(&lines)?;
     for number in 1..=LINES {
         let number = number.to_string();
         ensure!(lines.iter().any(|line| line.number == number), "{SOURCE} has no line {number}");
@@ -56,6 +57,24 @@ pub fn check() -> Result<()> {
     for line in &lines {
         let row = row_head(line);
         ensure!(text.contains(&row), "{TABLE} has no row `{row}`: run `cargo xtask checklist`");
+    }
+    Ok(())
+}
+
+/// The output of a run names functions, so a name that two functions have shows nothing.
+fn ensure_unique(lines: &[Line]) -> Result<()> {
+    let mut count: BTreeMap<&str, usize> = BTreeMap::new();
+    let sources = all()?;
+    let functions = sources.iter().filter(|file| file.has_extension(&["rs"])).flat_map(|file| {
+        file.text.split("fn ").skip(1).filter_map(|behind| behind.split_once('(')).map(|(name, _)| name)
+    });
+    functions.for_each(|name| *count.entry(name).or_default() += 1);
+    for line in lines {
+        let Proof::Tests(tests) = &line.proof else { continue };
+        for test in tests {
+            let times = count.get(test.passes_as.as_str()).copied().unwrap_or_default();
+            ensure!(times <= 1, "line {}: {times} functions are named `{}`", line.number, test.passes_as);
+        }
     }
     Ok(())
 }
@@ -134,10 +153,10 @@ const VECTOR_TESTS: [(&str, &str, &str); 9] = [
     ("reference", "spec/vectors/reference", "every_vector_comes_out_as_written"),
     ("provider", "spec/vectors/provider", "every_stream_is_read_as_its_vector_says"),
     ("task", "spec/vectors/dialect/task", "every_vector_gives_its_frames_its_opening_and_its_object"),
-    ("blocks", "spec/vectors/dialect/blocks", "the_vectors"),
+    ("blocks", "spec/vectors/dialect/blocks", "the_vectors_of_blocks"),
     ("blocks-hosted", "spec/vectors/dialect/blocks-hosted", "the_vectors_of_hosted_turns"),
-    ("agents-sdk", "spec/vectors/dialect/agents-sdk", "the_vectors"),
-    ("simple-run", "spec/vectors/dialect/simple-run", "the_vectors"),
+    ("agents-sdk", "spec/vectors/dialect/agents-sdk", "the_vectors_of_agents_sdk"),
+    ("simple-run", "spec/vectors/dialect/simple-run", "the_vectors_of_simple_run"),
 ];
 
 fn find_vector(vector: &str) -> Result<Test> {

@@ -76,7 +76,7 @@ fn every_cut_ends_with_the_same_items_and_the_same_bytes() {
 }
 
 #[test]
-fn the_vectors() {
+fn the_vectors_of_agents_sdk() {
     vectors::check(Dialect::AgentsSdk);
 }
 

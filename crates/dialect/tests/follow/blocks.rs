@@ -142,7 +142,7 @@ fn every_cut_ends_with_the_same_blocks() {
 }
 
 #[test]
-fn the_vectors() {
+fn the_vectors_of_blocks() {
     vectors::check(Dialect::Blocks);
 }
 

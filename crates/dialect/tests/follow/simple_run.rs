@@ -34,7 +34,7 @@ fn every_cut_ends_with_the_same_aggregate_and_the_same_bytes() {
 }
 
 #[test]
-fn the_vectors() {
+fn the_vectors_of_simple_run() {
     vectors::check(Dialect::SimpleRun);
 }
 
