@@ -2,20 +2,18 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock, RwLock};
+use std::sync::{Arc, OnceLock};
 
 use axum::extract::FromRef;
-use riverrun_event::{SessionId, TenantId, Timestamp};
-use riverrun_log::seeded::{self, Bug};
-use riverrun_log::{Clock, Error, Log, SessionKey};
-use riverrun_runner::Runner;
+use riverrun_api::{Agents, RunnerCommand, Services};
+use riverrun_event::Timestamp;
+use riverrun_log::{Clock, Log};
+use riverrun_runner::{CommandError, Runner};
 use riverrun_session::{Batch, Hub, Hubs, Landed, Ownership, Parts, Sessions, Source, SystemRandom};
 
-use crate::edge::{Caller, Edge, Limits, Problem, Scope, not_found, session_deleted};
-use crate::in_flight::InFlight;
+use crate::edge::{Caller, Edge, Limits, Problem};
 use tokio::sync::Semaphore;
 
-use crate::agents::Agents;
 
 /// Uploads that are stored at the same time.
 const STORED_TOGETHER: usize = 2;
@@ -24,16 +22,13 @@ const STORED_TOGETHER: usize = 2;
 pub struct App(Arc<Inner>);
 
 struct Inner {
-    sessions: Sessions,
+    services: Services,
     edge: Edge,
-    idempotency: InFlight,
     backups: OnceLock<PathBuf>,
     /// Uploads that are stored now; each is in memory while it is.
     upload_permits: Arc<Semaphore>,
     uploads_directory: OnceLock<PathBuf>,
     config_schema: OnceLock<String>,
-    agents: RwLock<Arc<Agents>>,
-    runner: Runner,
     /// From the end of the recovery to the begin of the drain.
     takes_work: AtomicBool,
 }
@@ -58,13 +53,11 @@ impl App {
         let options =
             riverrun_runner::Options { turns: edge.limits().turn_quotas(), ..agents.runner.clone() };
         let runner = Runner::over(&sessions, agents.registry.clone(), Arc::new(SystemRandom), options);
+        let services = Services::new(sessions, runner, agents, edge.metrics().commands.clone());
         Self(Arc::new(Inner {
-            runner,
-            agents: RwLock::new(Arc::new(agents)),
             takes_work: AtomicBool::new(false),
-            sessions,
+            services,
             edge,
-            idempotency: InFlight::default(),
             backups: OnceLock::new(),
             upload_permits: Arc::new(Semaphore::new(STORED_TOGETHER)),
             uploads_directory: OnceLock::new(),
@@ -118,19 +111,23 @@ impl App {
         self.0.backups.get().map(PathBuf::as_path)
     }
 
-    /// What this server runs, and for whom.
-    pub fn agents(&self) -> Arc<Agents> {
-        self.0.agents.read().unwrap_or_else(|poison| poison.into_inner()).clone()
+    /// What operations work with.
+    pub fn services(&self) -> &Services {
+        &self.0.services
     }
 
-    /// Takes another set of agents. Turns that run go on with what they began with.
+    /// What this server runs, and for whom.
+    pub fn agents(&self) -> Arc<Agents> {
+        self.0.services.agents()
+    }
+
+    /// Takes another set of agents. Running turns continue with the set that they began with.
     pub fn set_agents(&self, agents: Agents) {
-        self.0.runner.set_registry(agents.registry.clone());
-        *self.0.agents.write().unwrap_or_else(|poison| poison.into_inner()) = Arc::new(agents);
+        self.0.services.set_agents(agents);
     }
 
     pub fn runner(&self) -> &Runner {
-        &self.0.runner
+        self.0.services.runner()
     }
 
     pub(crate) fn takes_work(&self) -> bool {
@@ -141,17 +138,13 @@ impl App {
         self.0.takes_work.store(takes, Ordering::Release);
     }
 
-    pub(crate) fn in_flight(&self) -> &InFlight {
-        &self.0.idempotency
-    }
-
     /// The engine.
     pub fn sessions(&self) -> &Sessions {
-        &self.0.sessions
+        self.0.services.sessions()
     }
 
     pub fn log(&self) -> &Arc<dyn Log> {
-        self.0.sessions.log()
+        self.0.services.sessions().log()
     }
 
     pub fn edge(&self) -> &Edge {
@@ -159,52 +152,42 @@ impl App {
     }
 
     pub fn hubs(&self) -> &Arc<Hubs> {
-        self.0.sessions.hubs()
+        self.0.services.sessions().hubs()
     }
 
     pub fn now(&self) -> Timestamp {
-        self.0.sessions.now()
+        self.0.services.sessions().now()
     }
 
     /// Takes other hosts, origins and limits.
     pub fn reload(&self, hosts: &[String], origins: &[String], limits: Limits) {
-        self.0.sessions.set_settings(limits.session_settings());
+        self.0.services.sessions().set_settings(limits.session_settings());
         self.0.edge.reload(hosts, origins, limits);
     }
 
     /// Appends what a caller sent.
     pub async fn append(&self, hub: &Hub, batch: &Batch) -> Result<Landed, Problem> {
-        Ok(self.0.sessions.append(Source::Ingest, hub, batch).await?)
+        Ok(self.0.services.sessions().append(Source::Ingest, hub, batch).await?)
     }
 
     /// Appends batches that stand each for itself, in order. A failure comes with what was appended before it.
     pub async fn append_run(&self, hub: &Hub, batches: &[Batch]) -> (Vec<Landed>, Option<Problem>) {
-        let (landed, error) = self.0.sessions.append_run(Source::Ingest, hub, batches).await;
+        let (landed, error) = self.0.services.sessions().append_run(Source::Ingest, hub, batches).await;
         (landed, error.map(Problem::from))
     }
 
     /// The session, if the caller may know of it. Absent, foreign and malformed answer alike.
     pub async fn hub(&self, caller: &Caller, session: &str) -> Result<Arc<Hub>, Problem> {
-        let id = SessionId::new(session).map_err(|_| not_found())?;
-        caller.require_session(&id)?;
-        let tenant = match seeded::is_on(Bug::TenantBlind) {
-            true => TenantId::new(crate::edge::DEFAULT_TENANT).map_err(|_| not_found())?,
-            false => caller.tenant().clone(),
-        };
-        let key = SessionKey::new(tenant, id);
-        match self.hubs().get(&key).await? {
-            Some(hub) => Ok(hub),
-            None => Err(self.absence(caller, &key).await?),
-        }
+        Ok(self.0.services.hub(caller, session).await?)
     }
 
-    /// What a caller is told of a session that is not there: that it was deleted, if the caller could have read it.
-    async fn absence(&self, caller: &Caller, key: &SessionKey) -> Result<Problem, Error> {
-        if !caller.has(Scope::Read) {
-            return Ok(not_found());
-        }
-        let deleted = self.0.sessions.deleted_at(key).await?;
-        Ok(deleted.map_or_else(not_found, session_deleted))
+    /// Counts what was asked of the runner, and turns its error into a problem.
+    pub(crate) fn answered<T>(
+        &self,
+        command: RunnerCommand,
+        result: Result<T, CommandError>,
+    ) -> Result<T, Problem> {
+        Ok(self.0.services.answered(command, result)?)
     }
 }
 

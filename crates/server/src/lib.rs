@@ -2,14 +2,11 @@
 //!
 //! This crate is not a store and decides nothing about events: it carries them in and out.
 
-mod agents;
 mod app;
-mod command_answer;
 mod deliver;
 mod derived_ids;
 pub mod edge;
 mod gateway;
-mod in_flight;
 pub mod metrics;
 pub mod openapi;
 mod route;
@@ -18,7 +15,7 @@ mod rpc;
 mod serve;
 mod websocket;
 
-pub use agents::Agents;
+pub use riverrun_api::Agents;
 pub use app::App;
 pub use router::router;
 pub use serve::{AdminKeyFile, Options, Ready, Reload, Reloader, StartError, serve};

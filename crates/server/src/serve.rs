@@ -9,7 +9,7 @@ use std::time::Duration;
 use riverrun_log::{Clock, Health, Log, SystemClock};
 use tokio::net::TcpListener;
 
-use crate::agents::Agents;
+use riverrun_api::Agents;
 use crate::app::App;
 use crate::edge::{Config, Edge, Keys, Limits, NotReady, Problem};
 use crate::metrics::Metrics;

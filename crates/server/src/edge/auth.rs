@@ -1,6 +1,7 @@
 //! Who is calling: the extractors that turn a request's key or ticket into a `Caller`.
 
 use std::net::IpAddr;
+use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,29 +9,36 @@ use axum::extract::{FromRef, FromRequestParts};
 use http::HeaderMap;
 use http::header::AUTHORIZATION;
 use http::request::Parts;
-use riverrun_event::{CredentialId, ErrorCode, KeyId, SessionId, ShareId, TenantId};
+use riverrun_api::{Identity, PageIdentity, Reach, Scope};
+use riverrun_event::{ErrorCode, ShareId};
 use riverrun_log::Clock;
 use riverrun_log::seeded::{self, Bug};
 
 use super::Edge;
 use super::accept::Peer;
-use super::credentials::{CredentialState, PREFIX, Reach};
-use super::keys::{KeyState, Scope};
+use super::credentials::{CredentialState, PREFIX};
+use super::keys::KeyState;
 use super::problem::Problem;
 use super::{page, query};
 
-/// Somebody with a good key.
+/// Somebody with a good key: the identity, and what shows whether it is still good.
 #[derive(Clone)]
-pub struct Caller(Arc<Identity>);
+pub struct Caller(Arc<Authenticated>);
 
-struct Identity {
+struct Authenticated {
+    identity: Identity,
     key: Arc<KeyState>,
-    scopes: Vec<Scope>,
-    /// A ticket or a browser credential may be for some sessions only.
-    reach: Reach,
     /// What stood in for the key's own secret.
     credential: Option<Arc<CredentialState>>,
     clock: Arc<dyn Clock>,
+}
+
+impl Deref for Caller {
+    type Target = Identity;
+
+    fn deref(&self) -> &Identity {
+        &self.0.identity
+    }
 }
 
 impl Caller {
@@ -42,89 +50,21 @@ impl Caller {
             None => key.scopes.clone(),
         };
         let reach = browser.map_or(Reach::Tenant, |grant| grant.reach.clone());
-        Self(Arc::new(Identity { key, scopes, reach, credential, clock }))
-    }
-
-    pub fn tenant(&self) -> &TenantId {
-        &self.0.key.stored.tenant
-    }
-
-    pub fn key_id(&self) -> &KeyId {
-        &self.0.key.stored.id
+        let page = credential.as_ref().zip(browser).map(|(credential, grant)| PageIdentity {
+            credential: credential.stored.id.clone(),
+            agents: grant.agents.clone(),
+        });
+        let identity = identity(&key, scopes, reach, page);
+        Self(Arc::new(Authenticated { identity, key, credential, clock }))
     }
 
     pub(super) fn key(&self) -> Arc<KeyState> {
         self.0.key.clone()
     }
 
-    pub fn has(&self, scope: Scope) -> bool {
-        self.0.scopes.iter().any(|mine| *mine == scope || *mine == Scope::Admin)
-    }
-
-    /// 403 unless the key has the scope.
-    pub fn require(&self, scope: Scope) -> Result<(), Problem> {
-        if self.has(scope) {
-            return Ok(());
-        }
-        let detail = format!("this needs a key with scope `{}`", scope.as_str());
-        Err(Problem::new(ErrorCode::Forbidden, detail).with("scope", scope.as_str()))
-    }
-
-    /// 404 if this caller came with a ticket or a credential for other sessions.
-    pub fn require_session(&self, session: &SessionId) -> Result<(), Problem> {
-        if self.0.reach.covers(session) { Ok(()) } else { Err(not_found()) }
-    }
-
-    /// 403 if this caller came with a ticket or a credential for some sessions and asks about all of them.
-    pub fn require_all_sessions(&self) -> Result<(), Problem> {
-        let which = match &self.0.reach {
-            Reach::Tenant => return Ok(()),
-            Reach::Session(mine) => format!("session `{mine}`"),
-            Reach::Prefix(prefix) => format!("sessions whose ids begin with `{prefix}`"),
-        };
-        let what = if self.is_page() { "credential" } else { "ticket" };
-        Err(Problem::new(ErrorCode::Forbidden, format!("this {what} is for {which} alone")))
-    }
-
-    /// The one session that a ticket or a credential was made for.
-    pub fn bound_session(&self) -> Option<&SessionId> {
-        match &self.0.reach {
-            Reach::Session(mine) => Some(mine),
-            Reach::Tenant | Reach::Prefix(_) => None,
-        }
-    }
-
-    /// Whether this caller is a web page with a browser credential.
-    pub fn is_page(&self) -> bool {
-        self.credential().is_some()
-    }
-
-    /// The id of the browser credential that this caller came with.
-    pub fn page_id(&self) -> Option<&CredentialId> {
-        self.credential().map(|credential| &credential.stored.id)
-    }
-
     /// The browser credential that this caller came with.
     pub(super) fn credential(&self) -> Option<&Arc<CredentialState>> {
         self.0.credential.as_ref().filter(|credential| credential.browser().is_some())
-    }
-
-    /// 403 if this caller is a page: what is asked takes a key.
-    pub fn require_key(&self) -> Result<(), Problem> {
-        if self.is_page() { Err(page::needs_key()) } else { Ok(()) }
-    }
-
-    /// 403 if this caller is a page and names an agent that its credential does not list.
-    pub fn require_agent(&self, agent: Option<&str>) -> Result<(), Problem> {
-        let grant = self.credential().and_then(|credential| credential.browser());
-        match (grant, agent) {
-            (Some(grant), Some(agent)) if !grant.agents.iter().any(|known| known == agent) => {
-                let detail = "this credential does not let a page choose that agent; leave `agent` out, or list \
-                              it in `agents` when the credential is made";
-                Err(Problem::new(ErrorCode::Forbidden, detail).field("agent"))
-            }
-            _ => Ok(()),
-        }
     }
 
     /// False once the key or the credential is revoked or has expired. Streams ask before each batch of frames.
@@ -159,6 +99,16 @@ impl Caller {
             }
         }
     }
+}
+
+fn identity(
+    key: &KeyState,
+    scopes: Vec<Scope>,
+    reach: Reach,
+    page: Option<PageIdentity>,
+) -> Identity {
+    let (tenant, key) = (key.stored.tenant.clone(), key.stored.id.clone());
+    Identity { tenant, key, scopes, reach, page }
 }
 
 impl<S> FromRequestParts<S> for Caller
@@ -279,13 +229,10 @@ impl Edge {
     pub fn redeem(&self, ticket: &str, ip: Option<IpAddr>) -> Result<Caller, Problem> {
         let grant = self.tickets().redeem(ticket).filter(|grant| grant.key.is_live(|| self.clock().now()));
         let Some(grant) = grant else { return Err(self.refuse(ip)) };
-        Ok(Caller(Arc::new(Identity {
-            key: grant.key,
-            scopes: grant.scopes,
-            reach: grant.session.map_or(Reach::Tenant, Reach::Session),
-            credential: None,
-            clock: self.clock(),
-        })))
+        let reach = grant.session.map_or(Reach::Tenant, Reach::Session);
+        let identity = identity(&grant.key, grant.scopes, reach, None);
+        let (key, clock) = (grant.key, self.clock());
+        Ok(Caller(Arc::new(Authenticated { identity, key, credential: None, clock })))
     }
 
     /// Counts a link that leads nowhere like a wrong key; the refusal of an address that has tried too many.
@@ -387,14 +334,6 @@ impl<S: Send + Sync> FromRequestParts<S> for PathIds {
 }
 
 /// One body for what is absent and for what is another tenant's.
-/// The answer of a session that was deleted, for a caller who could have read it.
-pub fn session_deleted(at: riverrun_log::Timestamp) -> Problem {
-    let at =
-        riverrun_event::Timestamp::from_millis(i64::try_from(at.millis()).unwrap_or(i64::MAX)).to_string();
-    let detail = format!("the session was deleted at {at}");
-    Problem::new(ErrorCode::SessionDeleted, detail).with("deletedAt", at)
-}
-
 pub fn not_found() -> Problem {
-    Problem::new(ErrorCode::NotFound, "there is no such object for this key")
+    riverrun_api::not_found().into()
 }

@@ -12,14 +12,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
 
-use riverrun_event::{CredentialId, KeyId, SessionId, TenantId};
+use riverrun_api::{Reach, Scope};
+use riverrun_event::{CredentialId, KeyId, TenantId};
 use riverrun_log::seeded::{self, Bug};
 use riverrun_log::{Credential, Log, Timestamp};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use tokio::sync::watch;
 
-use super::keys::{Scope, equal, hex, random};
+use super::keys::{equal, hex, random};
 use super::problem::Problem;
 
 /// Expired credentials stay known for this long, so that a page can read that its credential expired.
@@ -49,25 +50,6 @@ pub(super) struct BrowserGrant {
     pub lifetime_seconds: u64,
     #[serde(default)]
     pub label: String,
-}
-
-/// Which sessions a caller may know of.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) enum Reach {
-    Tenant,
-    Session(SessionId),
-    Prefix(String),
-}
-
-impl Reach {
-    pub fn covers(&self, session: &SessionId) -> bool {
-        match self {
-            Self::Tenant => true,
-            Self::Session(mine) => mine == session,
-            Self::Prefix(prefix) => session.as_str().starts_with(prefix.as_str()),
-        }
-    }
 }
 
 /// The live view of one credential, shared by everyone who came in with it.

@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::Edge;
 use super::accept::Peer;
-use super::keys::Scope;
+use riverrun_api::Scope;
 use super::problem::Problem;
 
 /// Why the server takes no work now, as a word that is safe to show anybody.

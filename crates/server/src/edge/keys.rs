@@ -12,10 +12,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
+use riverrun_api::Scope;
 use riverrun_event::{CredentialId, ErrorCode, KeyId, TenantId};
 use riverrun_log::seeded::{self, Bug};
 use riverrun_log::{ApiKey, Clock, Credential, Log, Timestamp};
-use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use tokio::sync::{Notify, watch};
 
@@ -23,34 +23,6 @@ use super::credentials::{CredentialState, Credentials, Grant};
 use super::problem::Problem;
 
 pub use riverrun_session::DEFAULT_TENANT;
-
-/// What a key may do. Scopes do not imply each other, except that `admin` implies all.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Scope {
-    Read,
-    Write,
-    Approve,
-    Admin,
-}
-
-impl Scope {
-    pub const ALL: [Scope; 4] = [Scope::Read, Scope::Write, Scope::Approve, Scope::Admin];
-
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Scope::Read => "read",
-            Scope::Write => "write",
-            Scope::Approve => "approve",
-            Scope::Admin => "admin",
-        }
-    }
-
-    /// The scope of that name. A stored name that this version does not know gives nothing.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|scope| scope.as_str() == name)
-    }
-}
 
 /// The live view of one key, shared by everyone who came in with it.
 #[derive(Debug)]

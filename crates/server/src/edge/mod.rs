@@ -41,7 +41,7 @@ use riverrun_log::Clock;
 use riverrun_log::seeded::{self, Bug};
 
 pub use accept::{Peer, serve};
-pub use auth::{Caller, PathId, PathIds, StreamCaller, not_found, session_deleted, unauthenticated};
+pub use auth::{Caller, PathId, PathIds, StreamCaller, not_found, unauthenticated};
 pub use body::{
     BodyKind, CompactJson, OptionalJson, OptionalText, StrictJson, body_kind, read_all, refuse_encoding,
 };
@@ -51,18 +51,18 @@ pub use decode::{compact, decode, decode_text};
 pub use fault::{Fault, FaultKind};
 pub use health::{NotReady, Readiness};
 pub use host::Hosts;
-pub use keys::{DEFAULT_TENANT, KeyRequest, Keys, NewKey, Scope, TenantKeys};
+pub use keys::{DEFAULT_TENANT, KeyRequest, Keys, NewKey, TenantKeys};
 pub use limits::{DEFAULT_PORT, Limits, Quota, TenantQuotas};
 pub use lines::Lines;
 pub use negotiate::{Media, answers_json, negotiate};
 pub use page::PageOrigin;
 pub use problem::Problem;
-pub(crate) use problem::quota_exceeded;
 pub use query::{FromParams, Params, StrictQuery, invalid};
 pub use quota::StreamPermit;
 pub(crate) use quota::TenantUse;
 pub use request::RequestId;
 pub(crate) use request::no_route;
+pub use riverrun_api::Scope;
 pub(crate) use riverrun_event::nearest;
 pub use routes::routes;
 pub use stream::stream_response;

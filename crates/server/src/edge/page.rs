@@ -43,12 +43,7 @@ pub(super) fn check_route(parts: &Parts) -> Result<(), Problem> {
     if ROUTES.iter().any(|(known, template)| known == method && *template == path) {
         return Ok(());
     }
-    Err(needs_key())
-}
-
-pub(super) fn needs_key() -> Problem {
-    let detail = "a browser credential does not open this; ask your own backend, which has a key";
-    Problem::new(ErrorCode::Forbidden, detail)
+    Err(riverrun_api::needs_key().into())
 }
 
 /// Where the page that asks was loaded from, as its browser says.

@@ -8,7 +8,6 @@ use axum::extract::FromRequestParts;
 use http::request::Parts;
 use riverrun_event::ErrorCode;
 
-use super::decode::unknown_field;
 use super::problem::Problem;
 
 /// Names under which people put keys into URLs, where every proxy and history keeps them.
@@ -27,7 +26,7 @@ impl Params {
             let (name, value) = pair?;
             refuse_key(&name)?;
             if !known.contains(&name.as_str()) {
-                return Err(unknown_field(".", &printable(&name), known));
+                return Err(riverrun_api::unknown_field(".", &printable(&name), known).into());
             }
             if pairs.iter().any(|(seen, _)| *seen == name) {
                 let detail = format!("`{name}` is given twice; give it once");
@@ -83,7 +82,7 @@ impl Params {
 
 /// The answer to a parameter whose value cannot be read.
 pub fn invalid(name: &str, reason: &dyn Display) -> Problem {
-    Problem::new(ErrorCode::InvalidField, format!("`{name}`: {reason}")).field(name)
+    riverrun_api::invalid(name, reason).into()
 }
 
 /// What a route takes in its query. A stream or WebSocket route lists `ticket` among its names.

@@ -9,13 +9,14 @@ use axum::{Json, Router};
 use http::StatusCode;
 use http::header::CONTENT_TYPE;
 use riverrun_event::{ErrorCode, KeyId, SessionId, TenantId};
+use riverrun_api::Scope;
 use riverrun_log::seeded::{self, Bug};
 use riverrun_log::{ApiKey, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::auth::{Caller, PathId, not_found};
 use super::body::{OptionalJson, StrictJson};
-use super::keys::{KeyRequest, Scope};
+use super::keys::KeyRequest;
 use super::problem::Problem;
 use super::query::{FromParams, Params, StrictQuery, invalid};
 use super::{Edge, browser, health};

@@ -7,12 +7,13 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use riverrun_api::Scope;
 use riverrun_event::{ErrorCode, SessionId};
 use riverrun_log::seeded::{self, Bug};
 use sha2::{Digest, Sha256};
 use tokio::time::Instant;
 
-use super::keys::{KeyState, Scope, hex, random};
+use super::keys::{KeyState, hex, random};
 use super::limits::Limits;
 use super::problem::Problem;
 

@@ -18,7 +18,7 @@ use super::decisions::{Answer, decide_all};
 use super::turn::{Seen, Started, start, stream, stream_from};
 use super::{Asking, Refusal, enter, json, model_call};
 use crate::app::App;
-use crate::command_answer::Asked;
+use riverrun_api::RunnerCommand;
 use crate::edge::{Caller, Scope, not_found};
 use crate::route::random_id;
 use riverrun_session::CatchUp;
@@ -50,7 +50,7 @@ async fn serve(app: &App, asking: Asking) -> Result<Response, Refusal> {
     }
     if let Some(turn) = to_retry(&state, &chat) {
         let hub = app.hubs().get(&key).await?.ok_or_else(not_found)?;
-        let again = app.answered(Asked::Retry, app.runner().retry(&key, &turn, None).await)?;
+        let again = app.answered(RunnerCommand::Retry, app.runner().retry(&key, &turn, None).await)?;
         let seen = Seen { event: Some(again.first.previous()), ..Seen::default() };
         return Ok(stream(app, caller, &Started { hub, turn }, DIALECT, seen).await?);
     }
@@ -82,7 +82,7 @@ async fn ask(
     for left in left.iter().filter(|turn| !turn.status.is_terminal()) {
         let cancelled = app.runner().cancel(key, &left.turn_id, CancelMode::Immediate, None).await;
         if !matches!(cancelled, Err(CommandError::TurnEnded { .. })) {
-            app.answered(Asked::Cancel, cancelled)?;
+            app.answered(RunnerCommand::Cancel, cancelled)?;
         }
     }
     Ok(start(app, caller, Some(key.session.clone()), submit).await?)
@@ -178,7 +178,7 @@ pub async fn stop(State(app): State<App>, Path(chat): Path<String>, request: Req
             return Ok(json("{\"stopped\":false}".to_owned()));
         };
         let cancelled = app.runner().cancel(&key, &open.turn, CancelMode::Immediate, None).await;
-        app.answered(Asked::Cancel, cancelled)?;
+        app.answered(RunnerCommand::Cancel, cancelled)?;
         Ok(json("{\"stopped\":true}".to_owned()))
     })
     .await

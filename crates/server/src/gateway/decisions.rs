@@ -6,7 +6,7 @@ use riverrun_runner::{Decide, Decision};
 
 use super::turn::Place;
 use crate::app::App;
-use crate::command_answer::Asked;
+use riverrun_api::RunnerCommand;
 use crate::edge::{Caller, Problem, Scope, not_found};
 use riverrun_session::Hub;
 
@@ -54,7 +54,7 @@ pub async fn decide_all(
             always: false,
             decided_by: Some(caller.key_id().to_string()),
         };
-        let decided = app.answered(Asked::Decide, app.runner().decide(key, decide).await)?;
+        let decided = app.answered(RunnerCommand::Decide, app.runner().decide(key, decide).await)?;
         let (before, last) = (decided.sequence.previous(), decided.sequence);
         resumed = Some(match resumed {
             Some(known) if known.before <= before => Resumed { last: known.last.max(last), ..known },

@@ -3,6 +3,7 @@
 use axum::response::{IntoResponse, Response};
 use http::header::{CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderName, HeaderValue};
+use riverrun_api::ApiError;
 use riverrun_dialect::Dialect;
 use riverrun_dialect::request::Failure;
 use riverrun_event::ErrorCode;
@@ -28,6 +29,12 @@ impl From<Failure> for Refusal {
 impl From<Problem> for Refusal {
     fn from(problem: Problem) -> Self {
         Refusal::Problem(problem)
+    }
+}
+
+impl From<ApiError> for Refusal {
+    fn from(error: ApiError) -> Self {
+        Refusal::Problem(error.into())
     }
 }
 

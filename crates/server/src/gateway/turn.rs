@@ -13,7 +13,7 @@ use riverrun_runner::{Deltas, Submit, Submitted};
 
 use super::schemas::check_schemas;
 use crate::app::App;
-use crate::command_answer::Asked;
+use riverrun_api::RunnerCommand;
 use crate::deliver::{access, body, open};
 use crate::derived_ids::derived;
 use crate::edge::{Caller, Media, Problem, not_found, stream_response};
@@ -85,7 +85,7 @@ pub async fn start_with(
         Some(record) => record.key,
         None => create(app, caller, new).await?.0.key,
     };
-    let submitted = app.answered(Asked::Submit, app.runner().submit(&key, submit).await)?;
+    let submitted = app.answered(RunnerCommand::Submit, app.runner().submit(&key, submit).await)?;
     let hub = app.hubs().get(&key).await?.ok_or_else(not_found)?;
     Ok((Started { hub, turn: submitted.turn_id.clone() }, submitted))
 }

@@ -5,11 +5,12 @@ use std::sync::Arc;
 use axum::extract::{FromRequest, FromRequestParts, MatchedPath, Path, Request};
 use axum::response::{IntoResponse, Response};
 use http::StatusCode;
+use riverrun_api::ApiError;
 use riverrun_event::ErrorCode;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::idempotency::Once;
+use super::idempotency::{self, Once};
 use crate::app::App;
 use crate::edge::{Caller, OptionalText, Problem, Scope, StrictQuery, decode_text, not_found};
 use riverrun_session::Hub;
@@ -35,6 +36,12 @@ pub struct Refusal(Box<Response>);
 impl From<Problem> for Refusal {
     fn from(problem: Problem) -> Self {
         Self(Box::new(problem.into_response()))
+    }
+}
+
+impl From<ApiError> for Refusal {
+    fn from(error: ApiError) -> Self {
+        Problem::from(error).into()
     }
 }
 
@@ -65,8 +72,8 @@ impl FromRequest<App> for Command {
             Some(item) => format!("POST {route} {} {id:?} {item:?}", hub.session()),
             None => format!("POST {route} {} {id}", hub.session()),
         };
-        let once = Once::begin(app, &caller, &headers, &name, &text).await?;
-        match once.again()? {
+        let once = idempotency::begin_once(app, &caller, &headers, &name, &text).await?;
+        match idempotency::repeated(&once)? {
             Some(again) => Err(Refusal(Box::new(again))),
             None => {
                 let (app, by) = (app.clone(), caller.key_id().to_string());
@@ -95,6 +102,6 @@ impl Command {
 
     /// Answers, and remembers the answer.
     pub async fn answer(&self, status: StatusCode, body: &impl Serialize) -> Result<Response, Problem> {
-        self.once.answer(&self.app, status, body).await
+        idempotency::answer(&self.once, &self.app, status, body).await
     }
 }

@@ -8,10 +8,10 @@ use riverrun_runner::{Decide, Decided, Decision, Fate, RequestKey};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::idempotency::Once;
+use super::idempotency;
 use super::turns::place;
 use crate::app::App;
-use crate::command_answer::Asked;
+use riverrun_api::RunnerCommand;
 use crate::edge::{
     Caller, CompactJson, PathIds, Problem, Scope, StrictQuery, decode_text, invalid, not_found,
 };
@@ -109,12 +109,12 @@ pub async fn post(
     caller.require(Scope::Approve)?;
     let hub = app.hub(&caller, &session).await?;
     let route = format!("POST /v1/sessions/{}/actions/{action}", hub.session());
-    let once = Once::begin(&app, &caller, &headers, &route, &text).await?;
-    if let Some(again) = once.again()? {
+    let once = idempotency::begin_once(&app, &caller, &headers, &route, &text).await?;
+    if let Some(again) = idempotency::repeated(&once)? {
         return Ok(again);
     }
     let view = decide(&app, &caller, &hub, &action, decode_text(&text)?, once.request()).await?;
-    once.answer(&app, StatusCode::OK, &view).await
+    idempotency::answer(&once, &app, StatusCode::OK, &view).await
 }
 
 pub(crate) async fn decide(
@@ -136,7 +136,7 @@ pub(crate) async fn decide(
         decided_by: Some(caller.key_id().as_str().to_owned()),
     };
     let decided = app.runner().idempotent(request).decide(&hub.key, decide).await;
-    let decided = app.answered(Asked::Decide, decided)?;
+    let decided = app.answered(RunnerCommand::Decide, decided)?;
     if let Some(problem) = too_late(hub, &decided) {
         return Err(problem);
     }

@@ -119,7 +119,7 @@ async fn whole(
     let mut record = None;
     if let Some(attempt) = &attempt {
         let digest = idempotency::digest(text.as_bytes());
-        if let Some(again) = attempt.again(&digest)? {
+        if let Some(again) = idempotency::repeated_attempt(attempt, &digest)? {
             return Ok(again);
         }
         record = Some(attempt.record(digest, Bytes::new()));
@@ -273,7 +273,7 @@ pub(super) async fn store_once(
 
 /// The answer as it is stored beside the events.
 fn stored(hub: &Hub, landed: &Landed) -> Bytes {
-    idempotency::stored_answer(StatusCode::CREATED, &answer(hub, landed))
+    idempotency::stored_answer(201, &answer(hub, landed))
 }
 
 pub fn answer(hub: &Hub, landed: &Landed) -> String {

@@ -12,7 +12,7 @@ use serde_json::{Value, json as object};
 use super::command::Command;
 use super::json;
 use crate::app::App;
-use crate::command_answer::Asked;
+use riverrun_api::RunnerCommand;
 use crate::edge::{Caller, PathId, PathIds, Problem, Scope, StrictQuery, invalid, not_found};
 use riverrun_session::Hub;
 
@@ -140,7 +140,7 @@ pub(crate) async fn write_stdin(
     let told = object!({ "processId": process, "size": text.len() });
     let write = ProcessWrite { process, text, secret, end_of_input, written_by: Some(by) };
     let written = app.runner().write_process(&hub.key, write, request).await;
-    app.answered(Asked::Process, written)?;
+    app.answered(RunnerCommand::Process, written)?;
     Ok(told)
 }
 
@@ -155,7 +155,7 @@ pub(crate) async fn end_process(
     let process = ProcessId::new(process).map_err(|_| not_found())?;
     let terminate = Terminate { by, reason: body.reason };
     let over = app.runner().terminate_process(&hub.key, &process, terminate, request).await;
-    let over = app.answered(Asked::Process, over)?;
+    let over = app.answered(RunnerCommand::Process, over)?;
     let mut told = object!({ "processId": over.process_id, "status": over.status });
     if let Some(code) = over.exit_code {
         told["exitCode"] = code.into();

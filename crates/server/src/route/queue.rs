@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::json;
 use super::turns::CancelView;
 use crate::app::App;
-use crate::command_answer::Asked;
+use riverrun_api::RunnerCommand;
 use crate::edge::{Caller, FromParams, Params, PathId, PathIds, Problem, Scope, StrictQuery, not_found};
 use riverrun_session::Hub;
 
@@ -44,7 +44,7 @@ pub async fn list(
 
 pub(crate) async fn waiting(app: &App, hub: &Hub, thread: Option<&ThreadId>) -> Result<Queue, Problem> {
     let queue = app.runner().queue(&hub.key, thread).await;
-    Ok(Queue { queue: app.answered(Asked::Queue, queue)? })
+    Ok(Queue { queue: app.answered(RunnerCommand::Queue, queue)? })
 }
 
 pub async fn remove(
@@ -67,7 +67,7 @@ pub(crate) async fn unqueue(
 ) -> Result<CancelView, Problem> {
     let turn = TurnId::new(turn).map_err(|_| not_found())?;
     let removed = app.runner().idempotent(request).unqueue(&hub.key, &turn).await;
-    Ok(CancelView::new(hub, app.answered(Asked::Queue, removed)?))
+    Ok(CancelView::new(hub, app.answered(RunnerCommand::Queue, removed)?))
 }
 
 pub async fn promote(
@@ -89,5 +89,5 @@ pub(crate) async fn put_first(
 ) -> Result<Queue, Problem> {
     let turn = TurnId::new(turn).map_err(|_| not_found())?;
     let queue = app.runner().idempotent(request).promote(&hub.key, &turn).await;
-    Ok(Queue { queue: app.answered(Asked::Queue, queue)? })
+    Ok(Queue { queue: app.answered(RunnerCommand::Queue, queue)? })
 }

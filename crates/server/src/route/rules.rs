@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::json;
 use super::turns::place;
 use crate::app::App;
-use crate::command_answer::Asked;
+use riverrun_api::RunnerCommand;
 use crate::edge::{Caller, PathId, PathIds, Problem, Scope, StrictQuery};
 use riverrun_session::Hub;
 
@@ -49,7 +49,7 @@ pub async fn remove(
 }
 
 pub(crate) async fn rules(app: &App, hub: &Hub) -> Result<Rules, Problem> {
-    let rules = app.answered(Asked::Rule, app.runner().rules(&hub.key).await)?;
+    let rules = app.answered(RunnerCommand::Rule, app.runner().rules(&hub.key).await)?;
     Ok(Rules { rules })
 }
 
@@ -62,6 +62,6 @@ pub(crate) async fn revoke(
 ) -> Result<RevokedView, Problem> {
     let revoke = Revoke { rule: rule.to_owned(), revoked_by: Some(caller.key_id().as_str().to_owned()) };
     let revoked = app.runner().idempotent(request).revoke(&hub.key, revoke).await;
-    let revoked = app.answered(Asked::Rule, revoked)?;
+    let revoked = app.answered(RunnerCommand::Rule, revoked)?;
     Ok(RevokedView { revoked: revoked.rule, cursor: place(hub, revoked.sequence) })
 }

@@ -83,7 +83,7 @@ pub async fn post(
     caller.require(Right::Write)?;
     let attempt = idempotency::begin(&app, &caller, &headers, &idempotency_route(&caller)).await?;
     let digest = idempotency::digest(text.as_bytes());
-    if let Some(again) = attempt.as_ref().map(|attempt| attempt.again(&digest)).transpose()?.flatten() {
+    if let Some(again) = attempt.as_ref().map(|attempt| idempotency::repeated_attempt(attempt, &digest)).transpose()?.flatten() {
         return Ok(again);
     }
     let mut body: NewSessionBody =
@@ -96,7 +96,7 @@ pub async fn post(
     let location = format!("/v1/sessions/{}", record.key.session);
     let view = serde_json::to_string(&SessionView::new(record)).expect("a view has string keys");
     if let Some(attempt) = &attempt {
-        attempt.remember(&app, digest, status, &view).await?;
+        attempt.remember(app.services(), digest, status.as_u16(), &view).await?;
     }
     let mut response = (status, [(CONTENT_TYPE, "application/json")], view).into_response();
     if let Ok(location) = location.parse() {

@@ -12,12 +12,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::json as object;
 
 use super::command::Command;
-use super::idempotency::Once;
+use super::idempotency;
 use super::json;
 use super::turn_input::{check_blobs, check_input};
 use super::turns::{InputBody, place};
 use crate::app::App;
-use crate::command_answer::Asked;
+use riverrun_api::RunnerCommand;
 use crate::edge::{
     Caller, CompactJson, FromParams, Params, PathId, Problem, Scope, StrictQuery, decode_text, invalid,
     not_found,
@@ -118,12 +118,12 @@ pub async fn post(
     caller.require(Scope::Write)?;
     let hub = app.hub(&caller, &session).await?;
     let route = format!("POST /v1/sessions/{}/subagents", hub.session());
-    let once = Once::begin(&app, &caller, &headers, &route, &text).await?;
-    if let Some(again) = once.again()? {
+    let once = idempotency::begin_once(&app, &caller, &headers, &route, &text).await?;
+    if let Some(again) = idempotency::repeated(&once)? {
         return Ok(again);
     }
     let view = spawn(&app, &hub, decode_text(&text)?, once.request()).await?;
-    once.answer(&app, StatusCode::ACCEPTED, &view).await
+    idempotency::answer(&once, &app, StatusCode::ACCEPTED, &view).await
 }
 
 pub(crate) async fn spawn(
@@ -137,7 +137,7 @@ pub(crate) async fn spawn(
     check_input(app, &Input::Text(input.clone()))?;
     let spawn = Spawn { parent: parent_task_id.clone(), agent, input };
     let spawned = app.runner().spawn_subagent(&hub.key, spawn, request).await;
-    let spawned = app.answered(Asked::Subagent, spawned)?;
+    let spawned = app.answered(RunnerCommand::Subagent, spawned)?;
     Ok(SpawnView {
         subagent_id: spawned.task_id.clone(),
         task_id: spawned.task_id,
@@ -257,7 +257,7 @@ pub(crate) async fn tell(
     check_blobs(app, &hub.key.tenant, Some(&input), &[]).await?;
     let task = TaskId::new(task).map_err(|_| not_found())?;
     let told = app.runner().subagent_input(&hub.key, &task, input, request).await;
-    app.answered(Asked::Subagent, told)
+    app.answered(RunnerCommand::Subagent, told)
 }
 
 pub async fn close(command: Command) -> Result<Response, Problem> {
@@ -297,6 +297,6 @@ pub(crate) async fn end(
 ) -> Result<ClosedView, Problem> {
     let task = TaskId::new(task).map_err(|_| not_found())?;
     let closed = app.runner().idempotent(request).close_subagent(&hub.key, &task, reason).await;
-    let ended = app.answered(Asked::Subagent, closed)?;
+    let ended = app.answered(RunnerCommand::Subagent, closed)?;
     Ok(ClosedView { subagent_id: task, status: ended.map_or(CANCELLING, |status| status.as_str()) })
 }

@@ -12,7 +12,7 @@ use riverrun_runner::{Pause, Paused, RequestKey};
 use super::subagents::end;
 use super::turns::{CancelBody, TurnView, cancel_turn, retry_turn};
 use crate::app::App;
-use crate::command_answer::Asked;
+use riverrun_api::RunnerCommand;
 use crate::deliver::index_unit;
 use crate::edge::{Caller, FromParams, Params, PathId, Problem, Scope, StrictQuery, not_found};
 use riverrun_session::Hub;
@@ -144,5 +144,5 @@ pub(crate) async fn pause(
 ) -> Result<Paused, Problem> {
     let turn = turn_of(app, hub, task).await?;
     let task = TaskId::new(task).map_err(|_| not_found())?;
-    app.answered(Asked::Pause, app.runner().pause(&hub.key, &turn, &task, pause, request).await)
+    app.answered(RunnerCommand::Pause, app.runner().pause(&hub.key, &turn, &task, pause, request).await)
 }

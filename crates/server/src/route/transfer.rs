@@ -140,7 +140,7 @@ pub async fn import(
     let mut file = File { lines, read: Sha256::new() };
     if let Some(attempt) = attempt.as_ref().filter(|attempt| attempt.is_known()) {
         while file.line().await?.is_some() {}
-        if let Some(again) = attempt.again(&file.digest())? {
+        if let Some(again) = idempotency::repeated_attempt(attempt, &file.digest())? {
             return Ok(again);
         }
     }
@@ -293,7 +293,7 @@ async fn fill(
         let imported = Imported { session_id: hub.session().clone(), events, cursor, ended_turns };
         let record = attempt.map(|attempt| {
             let body = serde_json::to_string(&imported).expect("a view has string keys");
-            attempt.record(file.digest(), stored_answer(StatusCode::CREATED, &body))
+            attempt.record(file.digest(), stored_answer(201, &body))
         });
         store_once(app, hub, group, None, record).await?;
         return Ok(imported);
@@ -322,7 +322,7 @@ pub async fn fork(
     let attempt =
         idempotency::begin(&app, &caller, &headers, &format!("POST /v1/sessions/{session}/fork")).await?;
     let digest = idempotency::digest(text.as_bytes());
-    if let Some(again) = attempt.as_ref().map(|attempt| attempt.again(&digest)).transpose()?.flatten() {
+    if let Some(again) = attempt.as_ref().map(|attempt| idempotency::repeated_attempt(attempt, &digest)).transpose()?.flatten() {
         return Ok(again);
     }
     let body: ForkBody = decode_text(&text)?;
@@ -343,7 +343,7 @@ pub async fn fork(
     let record = app.log().session(&target.key).await?.ok_or_else(not_found)?;
     let view = serde_json::to_string(&super::SessionView::new(record)).expect("a view has string keys");
     if let Some(attempt) = &attempt {
-        attempt.remember(&app, digest, StatusCode::CREATED, &view).await?;
+        attempt.remember(app.services(), digest, 201, &view).await?;
     }
     Ok((StatusCode::CREATED, [(CONTENT_TYPE, "application/json")], view).into_response())
 }

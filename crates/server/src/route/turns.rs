@@ -11,11 +11,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::command::Command;
-use super::idempotency::Once;
+use super::idempotency;
 use super::turn_input::{check_blobs, check_input, settings};
 use super::turn_stream::{Wanted, stream};
 use crate::app::App;
-use crate::command_answer::Asked;
+use riverrun_api::RunnerCommand;
 use crate::deliver::deltas;
 use crate::edge::{Caller, CompactJson, PathId, Problem, Scope, decode_text, not_found};
 use riverrun_session::Hub;
@@ -119,8 +119,8 @@ pub async fn submit(
     let wanted = Wanted::read(&caller, query.as_deref(), &headers)?;
     let hub = app.hub(&caller, &session).await?;
     let route = format!("POST /v1/sessions/{}/turns", hub.session());
-    let once = Once::begin(&app, &caller, &headers, &route, &text).await?;
-    if let (Some(again), Wanted::Answer) = (once.again()?, &wanted) {
+    let once = idempotency::begin_once(&app, &caller, &headers, &route, &text).await?;
+    if let (Some(again), Wanted::Answer) = (idempotency::repeated(&once)?, &wanted) {
         return Ok(again);
     }
     let mut body: SubmitBody = decode_text(&text)?;
@@ -136,7 +136,7 @@ pub async fn submit(
     let turn = submit_turn(&app, &hub, body).await?;
     let location = format!("/v1/tasks/{}", turn.task_id);
     let mut response = match wanted {
-        Wanted::Answer => once.answer(&app, StatusCode::ACCEPTED, &turn).await?,
+        Wanted::Answer => idempotency::answer(&once, &app, StatusCode::ACCEPTED, &turn).await?,
         Wanted::Stream(request, media) => stream(&app, &hub, caller, *request, media, &turn).await?,
     };
     if let Ok(location) = location.parse() {
@@ -165,7 +165,7 @@ pub(crate) async fn submit_turn(app: &App, hub: &Arc<Hub>, body: SubmitBody) -> 
         metadata: body.metadata,
     };
     let submitted = app.runner().submit(&hub.key, submit).await;
-    Ok(TurnView::new(hub, app.answered(Asked::Submit, submitted)?))
+    Ok(TurnView::new(hub, app.answered(RunnerCommand::Submit, submitted)?))
 }
 
 fn turn_id(text: &str) -> Result<TurnId, Problem> {
@@ -187,7 +187,7 @@ pub(crate) async fn cancel_turn(
 ) -> Result<CancelView, Problem> {
     let cancelled =
         app.runner().idempotent(request).cancel(&hub.key, &turn_id(turn)?, body.mode, body.reason).await;
-    Ok(CancelView::new(hub, app.answered(Asked::Cancel, cancelled)?))
+    Ok(CancelView::new(hub, app.answered(RunnerCommand::Cancel, cancelled)?))
 }
 
 pub async fn retry(command: Command) -> Result<Response, Problem> {
@@ -203,7 +203,7 @@ pub(crate) async fn retry_turn(
     request: Option<RequestKey>,
 ) -> Result<TurnView, Problem> {
     let submitted = app.runner().retry(&hub.key, &turn_id(turn)?, request).await;
-    Ok(TurnView::new(hub, app.answered(Asked::Retry, submitted)?))
+    Ok(TurnView::new(hub, app.answered(RunnerCommand::Retry, submitted)?))
 }
 
 pub async fn steer(command: Command) -> Result<Response, Problem> {
@@ -222,5 +222,5 @@ pub(crate) async fn steer_turn(
     check_input(app, &input)?;
     check_blobs(app, &hub.key.tenant, Some(&input), &[]).await?;
     let steered = app.runner().steer(&hub.key, &turn_id(turn)?, input, request).await;
-    Ok(TurnView::new(hub, app.answered(Asked::Steer, steered)?))
+    Ok(TurnView::new(hub, app.answered(RunnerCommand::Steer, steered)?))
 }

@@ -1,5 +1,6 @@
 //! Turns, queues, tasks, decisions, sub-agents: what the runner and its sessions are asked over JSON-RPC.
 
+use riverrun_api::Attempt;
 use riverrun_event::{TaskId, ThreadId};
 use riverrun_fold::read_model::{self, ReadModels};
 use serde::Deserialize;
@@ -101,15 +102,28 @@ pub(super) async fn carry_out(
     let rest = Value::Object(members).to_string();
     // A page's commands are its own: it is never answered with what somebody else was told.
     let page = caller.page_id().map_or(String::new(), |id| format!(" {id}"));
-    let once = Once::of_command(app, caller, command, &format!("{control:?}{page}"), &rest).await?;
-    if let Some(answer) = once.answered()? {
-        return Ok(answer);
+    let once = once_of_command(app, caller, command, &format!("{control:?}{page}"), &rest).await?;
+    if let Some(answer) = once.stored()? {
+        return Ok(answer.body);
     }
     let answer = act(asked, control, &rest, &once).await?;
     if !stores_its_answer(control) {
-        once.remember(app, &answer).await?;
+        once.remember(app.services(), 200, &answer).await?;
     }
     Ok(answer)
+}
+
+/// A command over JSON-RPC; its `commandId` is its key.
+async fn once_of_command(
+    app: &App,
+    caller: &Caller,
+    command: &str,
+    method: &str,
+    params: &str,
+) -> Result<Once, Problem> {
+    let route = format!("rpc {method}");
+    let attempt = Attempt::begin(app.services(), caller, command, &route, "commandId").await?;
+    Ok(Once::new(Some(attempt), params))
 }
 
 /// Commands on kept tasks and on jobs store their answer with their events.

@@ -26,7 +26,7 @@ use self::task::{History, is_over, task};
 use super::turn::{Place, Started, find, finished, subscribe};
 use super::{Asking, Refusal, enter, json};
 use crate::app::App;
-use crate::command_answer::Asked;
+use riverrun_api::RunnerCommand;
 use crate::edge::{Caller, Media, Problem, Scope, not_found, stream_response};
 
 const DIALECT: Dialect = Dialect::A2a;
@@ -113,7 +113,7 @@ async fn serve(
                 return Err(Problem::new(ErrorCode::TurnEnded, detail).into());
             }
             let cancelled = app.runner().cancel(key, &started.turn, CancelMode::Immediate, None).await;
-            app.answered(Asked::Cancel, cancelled)?;
+            app.answered(RunnerCommand::Cancel, cancelled)?;
             finished(app, caller, &started).await?;
             let (task, _) = task(app, &started, History::default()).await?;
             Ok(json(envelope(id, &task.to_string())))

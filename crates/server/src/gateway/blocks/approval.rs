@@ -9,7 +9,7 @@ use riverrun_runner::{Decide, Fate};
 
 use super::desk::Desk;
 use super::fault::Fault;
-use crate::command_answer::Asked;
+use riverrun_api::RunnerCommand;
 use crate::edge::{Caller, Scope};
 use crate::route::too_late;
 
@@ -42,7 +42,7 @@ impl Desk {
                 continue;
             }
             let decided = self.app.runner().decide(&hub.key, decide).await;
-            let decided = self.app.answered(Asked::Decide, decided)?;
+            let decided = self.app.answered(RunnerCommand::Decide, decided)?;
             // A second answer is told so in the words of this dialect, even if it is the same.
             let fault = match (decided.fate(), too_late(&hub, &decided)) {
                 (Fate::Won, _) => continue,

@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::desk::Desk;
 use super::fault::Fault;
 use crate::app::App;
-use crate::command_answer::Asked;
+use riverrun_api::RunnerCommand;
 use crate::deliver::open;
 use crate::derived_ids::derived;
 use crate::edge::{Caller, Scope};
@@ -161,7 +161,7 @@ impl Desk {
             StopMode::AfterTurn => CancelMode::AfterTurn,
         };
         let cancelled = self.app.runner().cancel(&hub.key, &turn, mode, None).await;
-        self.app.answered(Asked::Cancel, cancelled)?;
+        self.app.answered(RunnerCommand::Cancel, cancelled)?;
         said.texts.push(server::stop_accepted(session, Some(turn.as_str())));
         Ok(())
     }

@@ -1,5 +1,6 @@
 //! Refusals as messages of the socket, which stays open.
 
+use riverrun_api::ApiError;
 use riverrun_dialect::blocks::server;
 use riverrun_dialect::request::Failure;
 use riverrun_event::ErrorCode;
@@ -44,6 +45,12 @@ impl From<Failure> for Fault {
     }
 }
 
+impl From<ApiError> for Fault {
+    fn from(error: ApiError) -> Self {
+        Problem::from(error).into()
+    }
+}
+
 impl From<riverrun_log::Error> for Fault {
     fn from(error: riverrun_log::Error) -> Self {
         Problem::from(error).into()
@@ -52,6 +59,6 @@ impl From<riverrun_log::Error> for Fault {
 
 impl From<CommandError> for Fault {
     fn from(error: CommandError) -> Self {
-        crate::command_answer::problem(&error).into()
+        ApiError::from(&error).into()
     }
 }

@@ -17,7 +17,7 @@ use super::body::{CancelBody, read};
 use super::modes::Modes;
 use super::thread::time;
 use crate::app::App;
-use crate::command_answer::Asked;
+use riverrun_api::RunnerCommand;
 use crate::deliver::read_cursor;
 use crate::edge::{Params, Problem, Scope, not_found};
 use crate::gateway::turn::{Place, Started, finished, project, state};
@@ -111,7 +111,7 @@ pub async fn cancel(State(app): State<App>, Path(run): Run, request: Request) ->
         let started = of(&app, &asking, &run).await?;
         let cancelled =
             app.runner().cancel(&started.hub.key, &started.turn, CancelMode::Immediate, None).await;
-        app.answered(Asked::Cancel, cancelled)?;
+        app.answered(RunnerCommand::Cancel, cancelled)?;
         let waits = |pair: &str| matches!(pair, "wait=1" | "wait=true");
         if asking.query.as_deref().is_some_and(|query| query.split('&').any(waits)) {
             finished(&app, &asking.caller, &started).await?;

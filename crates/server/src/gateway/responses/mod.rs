@@ -6,6 +6,7 @@ pub(super) mod socket;
 use axum::extract::{Path, Request, State};
 use axum::response::Response;
 use http::HeaderMap;
+use riverrun_api::ApiError;
 use riverrun_dialect::request::{Failure, InputItem, ModelCall};
 use riverrun_dialect::responses::{Order, Page};
 use riverrun_dialect::{Answer, Dialect, responses};
@@ -13,7 +14,6 @@ use riverrun_event::{SessionId, TurnId};
 use riverrun_runner::{CancelMode, CommandError, Decision};
 
 use crate::app::App;
-use crate::command_answer::problem;
 use crate::edge::{Caller, Params, Problem, Scope};
 use crate::gateway::branch;
 use crate::gateway::decisions::{self, decide_all};
@@ -168,7 +168,7 @@ pub async fn cancel(State(app): State<App>, Path(id): Path<String>, request: Req
         match cancelled {
             // A response that has ended is answered as it is.
             Ok(_) | Err(CommandError::TurnEnded { .. }) => {}
-            Err(error) => return Err(problem(&error).into()),
+            Err(error) => return Err(ApiError::from(&error).into()),
         }
         finished(&app, &asking.caller, &started).await?;
         object(&app, &started).await
@@ -268,7 +268,7 @@ fn unknown(refusal: Refusal, id: &str) -> Refusal {
 
 impl From<CommandError> for Refusal {
     fn from(error: CommandError) -> Self {
-        let problem: Problem = problem(&error);
+        let problem = Problem::from(&error);
         problem.into()
     }
 }

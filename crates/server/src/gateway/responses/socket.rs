@@ -6,6 +6,7 @@ use std::collections::{HashMap, VecDeque};
 
 use axum::extract::{Request, State};
 use axum::response::Response;
+use riverrun_api::ApiError;
 use riverrun_dialect::request::{Failure, ModelCall};
 use riverrun_dialect::{Dialect, Framing, responses};
 use riverrun_event::{ErrorCode, Input};
@@ -126,7 +127,7 @@ impl Desk {
         match self.app.runner().steer(key, &started.turn, input, None).await {
             Ok(steered) => Ok(format!("steer_{}", steered.first)),
             Err(error) => {
-                let problem = crate::command_answer::problem(&error);
+                let problem = ApiError::from(&error);
                 let code = match problem.code() {
                     ErrorCode::TurnEnded => "response_already_completed",
                     ErrorCode::InvalidField => "invalid_input",

@@ -176,7 +176,7 @@ async fn append(
     (status, view): (StatusCode, &impl Serialize),
 ) -> Result<(), Problem> {
     let events = events.iter().map(decoded).collect::<Result<Vec<_>, _>>()?;
-    store_once(app, hub, events, None, once.record(status, view)).await?;
+    store_once(app, hub, events, None, once.record(status.as_u16(), view)).await?;
     Ok(())
 }
 

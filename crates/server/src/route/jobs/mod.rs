@@ -15,7 +15,7 @@ use serde::Serialize;
 use serde_json::{Value, json as object};
 
 use super::command::Command;
-use super::idempotency::Once;
+use super::idempotency;
 use super::json;
 use crate::app::App;
 use crate::edge::{
@@ -60,8 +60,8 @@ pub async fn post(
     caller.require(Scope::Write)?;
     let hub = app.hub(&caller, &session).await?;
     let route = format!("POST /v1/sessions/{}/jobs", hub.session());
-    let once = Once::begin(&app, &caller, &headers, &route, &text).await?;
-    if let Some(again) = once.again()? {
+    let once = idempotency::begin_once(&app, &caller, &headers, &route, &text).await?;
+    if let Some(again) = idempotency::repeated(&once)? {
         return Ok(again);
     }
     let view = create(&app, &hub, &text, &once).await?;

@@ -157,7 +157,7 @@ async fn append(
     (status, view): (StatusCode, &TaskView),
 ) -> Result<(), Problem> {
     let events = events.iter().map(decoded).collect::<Result<Vec<_>, _>>()?;
-    store_once(app, hub, events, None, once.record(status, view)).await?;
+    store_once(app, hub, events, None, once.record(status.as_u16(), view)).await?;
     Ok(())
 }
 

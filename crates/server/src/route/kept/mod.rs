@@ -18,7 +18,7 @@ use serde::Serialize;
 use serde_json::{Value, json as object};
 
 use super::command::Command;
-use super::idempotency::Once;
+use super::idempotency::{self, Once};
 use super::json;
 use crate::app::App;
 use crate::edge::{Caller, CompactJson, FromParams, Params, PathId, Problem, Scope, StrictQuery};
@@ -50,8 +50,8 @@ pub async fn post(
     caller.require(Scope::Write)?;
     let hub = app.hub(&caller, &session).await?;
     let route = format!("POST /v1/sessions/{}/tasks", hub.session());
-    let once = Once::begin(&app, &caller, &headers, &route, &text).await?;
-    if let Some(again) = once.again()? {
+    let once = idempotency::begin_once(&app, &caller, &headers, &route, &text).await?;
+    if let Some(again) = idempotency::repeated(&once)? {
         return Ok(again);
     }
     let view = create_task(&app, &hub, &text, &once).await?;

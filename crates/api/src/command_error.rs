@@ -1,87 +1,50 @@
-//! How the runner's answers are told to callers.
+//! Errors of the runner as errors of the API.
 
 use riverrun_event::ErrorCode;
 use riverrun_runner::CommandError;
 
-use crate::app::App;
-use crate::edge::{Problem, not_found, quota_exceeded};
+use crate::{ApiError, not_found, quota_exceeded};
 
-/// What is asked of the runner, as the metrics name it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Asked {
-    Submit,
-    Cancel,
-    Pause,
-    Retry,
-    Steer,
-    Decide,
-    Rule,
-    Queue,
-    Subagent,
-    Process,
-}
-
-impl Asked {
-    const fn as_str(self) -> &'static str {
-        match self {
-            Asked::Submit => "submit",
-            Asked::Cancel => "cancel",
-            Asked::Pause => "pause",
-            Asked::Retry => "retry",
-            Asked::Steer => "steer",
-            Asked::Decide => "decide",
-            Asked::Rule => "rule",
-            Asked::Queue => "queue",
-            Asked::Subagent => "subagent",
-            Asked::Process => "process",
-        }
+impl From<&CommandError> for ApiError {
+    fn from(error: &CommandError) -> Self {
+        describe(error)
     }
 }
 
-impl App {
-    /// Counts what was asked, and makes an error of the runner one of the server.
-    pub(crate) fn answered<T>(&self, asked: Asked, result: Result<T, CommandError>) -> Result<T, Problem> {
-        let result = result.map_err(|error| problem(&error));
-        let word = result.as_ref().map_or_else(|problem| problem.code().as_str(), |_| "ok");
-        self.edge().metrics().commands.with(&[asked.as_str(), word]).increment();
-        result
-    }
-}
-
-pub(crate) fn problem(error: &CommandError) -> Problem {
+fn describe(error: &CommandError) -> ApiError {
     let code = code(error);
     match error {
         CommandError::NoSession => not_found(),
-        CommandError::UnknownAgent { .. } => Problem::new(code, error.to_string()).field("agent"),
+        CommandError::UnknownAgent { .. } => ApiError::new(code, error.to_string()).field("agent"),
         CommandError::ArgumentsTooLarge { limit, .. } => {
-            Problem::new(code, error.to_string()).field("arguments").limit(*limit as u64)
+            ApiError::new(code, error.to_string()).field("arguments").limit(*limit as u64)
         }
-        CommandError::Invalid { field, .. } => Problem::new(code, error.to_string()).field(field.clone()),
+        CommandError::Invalid { field, .. } => ApiError::new(code, error.to_string()).field(field.clone()),
         CommandError::TurnEnded { status, .. }
         | CommandError::TurnRunning { status, .. }
         | CommandError::TooOld { status, .. } => {
-            Problem::new(code, error.to_string()).with("turnStatus", status.clone())
+            ApiError::new(code, error.to_string()).with("turnStatus", status.clone())
         }
         CommandError::SubagentEnded { status, .. } => {
-            Problem::new(code, error.to_string()).with("subagentStatus", status.clone())
+            ApiError::new(code, error.to_string()).with("subagentStatus", status.clone())
         }
         CommandError::ProcessUnavailable { status, .. } => {
-            Problem::new(code, error.to_string()).with("processStatus", status.clone())
+            ApiError::new(code, error.to_string()).with("processStatus", status.clone())
         }
-        CommandError::RequestMismatch => Problem::new(code, error.to_string()).field("Idempotency-Key"),
+        CommandError::RequestMismatch => ApiError::new(code, error.to_string()).field("Idempotency-Key"),
         CommandError::DigestMismatch | CommandError::ToolChanged(_) => {
-            Problem::new(code, error.to_string()).field("digest")
+            ApiError::new(code, error.to_string()).field("digest")
         }
-        CommandError::DecisionNotPossible { .. } => Problem::new(code, error.to_string()).field("decision"),
-        CommandError::TurnExists { .. } => Problem::new(code, error.to_string()).field("turnId"),
-        CommandError::Busy(_) => Problem::new(code, error.to_string()).field("busy"),
+        CommandError::DecisionNotPossible { .. } => ApiError::new(code, error.to_string()).field("decision"),
+        CommandError::TurnExists { .. } => ApiError::new(code, error.to_string()).field("turnId"),
+        CommandError::Busy(_) => ApiError::new(code, error.to_string()).field("busy"),
         // What failed inside is for the server's log, not for callers.
         CommandError::Unavailable(cause) => {
             tracing::warn!(cause, "the runner could not use the store");
-            Problem::new(code, "the store is not available; try again")
+            ApiError::new(code, "the store is not available; try again")
         }
         CommandError::Quota { quota, limit, used } => quota_exceeded(quota, *limit, *used),
-        CommandError::NoTask(_) => Problem::new(code, error.to_string()).field("parentTaskId"),
+        CommandError::NoTask(_) => ApiError::new(code, error.to_string()).field("parentTaskId"),
         CommandError::NoTurn(_)
         | CommandError::NoAction(_)
         | CommandError::NoRule(_)
@@ -93,7 +56,7 @@ pub(crate) fn problem(error: &CommandError) -> Problem {
         | CommandError::QueueFull(_)
         | CommandError::Fenced
         | CommandError::Draining
-        | CommandError::Full => Problem::new(code, error.to_string()),
+        | CommandError::Full => ApiError::new(code, error.to_string()),
     }
 }
 

@@ -9,11 +9,11 @@ use riverrun_session::lock;
 type Key = (TenantId, String);
 
 #[derive(Debug, Default, Clone)]
-pub(crate) struct InFlight(Arc<Mutex<HashSet<Key>>>);
+pub struct InFlight(Arc<Mutex<HashSet<Key>>>);
 
 /// A request while it is done; dropping it lets the next one with its key begin.
 #[derive(Debug)]
-pub(crate) struct FlightGuard {
+pub struct FlightGuard {
     all: InFlight,
     key: Key,
 }

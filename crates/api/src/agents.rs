@@ -3,10 +3,10 @@
 use std::fmt;
 use std::sync::Arc;
 
-use riverrun_event::ErrorCode;
+use riverrun_event::{ErrorCode, nearest};
 use riverrun_runner::{Options, Registry};
 
-use crate::edge::{Problem, nearest};
+use crate::ApiError;
 
 /// The provider that plays scripts.
 const SCRIPTED: &str = "scripted";
@@ -18,13 +18,13 @@ pub struct Agents {
     pub runner: Options,
     /// Everybody may run scripts. Otherwise only agents that name one do.
     pub scripts_for_all: bool,
-    /// Who answers a chat that names nobody; the registry's default without it.
+    /// Who answers a chat that names nobody; the default: that of the registry.
     pub chat_agent: Option<String>,
 }
 
 impl Agents {
     /// 400 if nothing that a caller may run has this name.
-    pub fn check(&self, name: &str) -> Result<(), Problem> {
+    pub fn check(&self, name: &str) -> Result<(), ApiError> {
         let is_script = name.split_once('/').is_some_and(|(provider, _)| provider == SCRIPTED);
         if self.registry.resolve(name).is_some() && (self.scripts_for_all || !is_script) {
             return Ok(());
@@ -37,7 +37,7 @@ impl Agents {
             None => format!("there are: {}", known.join(", ")),
         };
         let detail = format!("nothing here is named `{shown}`; {hint}");
-        Err(Problem::new(ErrorCode::UnknownAgent, detail).field("agent").with("known", known))
+        Err(ApiError::new(ErrorCode::UnknownAgent, detail).field("agent").with("known", known))
     }
 
     /// Everything that a foreign client may name as its model.
