@@ -160,7 +160,9 @@ impl From<riverrun_log::Error> for ApiError {
                 ApiError::new(code, error.to_string()).with("firstAvailable", first_available.get())
             }
             ProducerStale { current, .. } => ApiError::new(code, error.to_string()).with("epoch", *current),
-            ProducerGap { expected, .. } => ApiError::new(code, error.to_string()).with("expected", *expected),
+            ProducerGap { expected, .. } => {
+                ApiError::new(code, error.to_string()).with("expected", *expected)
+            }
             ProducerDuplicate { .. }
             | SequenceExhausted(_)
             | Immutable { .. }

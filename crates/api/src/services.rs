@@ -58,12 +58,7 @@ struct Inner {
 }
 
 impl Services {
-    pub fn new(
-        sessions: Sessions,
-        runner: Runner,
-        agents: Agents,
-        commands: Arc<Family<Counter>>,
-    ) -> Self {
+    pub fn new(sessions: Sessions, runner: Runner, agents: Agents, commands: Arc<Family<Counter>>) -> Self {
         let agents = RwLock::new(Arc::new(agents));
         Self(Arc::new(Inner { sessions, runner, agents, in_flight: InFlight::default(), commands }))
     }

@@ -4,6 +4,7 @@ use riverrun_event::{
     ActionId, Input, Item, Metadata, ProcessId, RawJson, RunId, Sequence, TaskId, ThreadId, TurnId,
 };
 use riverrun_fold::Status;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{Rule, Settings};
@@ -26,7 +27,7 @@ pub struct Submit {
 }
 
 /// What to do with a turn for a thread that has one already.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Busy {
     #[default]
@@ -80,7 +81,7 @@ pub enum Conversation {
     Clear,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CancelMode {
     #[default]
@@ -221,7 +222,7 @@ pub struct ProcessOver {
     pub exit_code: Option<i64>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct QueueEntry {
     pub turn_id: TurnId,

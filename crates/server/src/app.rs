@@ -14,7 +14,6 @@ use riverrun_session::{Batch, Hub, Hubs, Landed, Ownership, Parts, Sessions, Sou
 use crate::edge::{Caller, Edge, Limits, Problem};
 use tokio::sync::Semaphore;
 
-
 /// Uploads that are stored at the same time.
 const STORED_TOGETHER: usize = 2;
 

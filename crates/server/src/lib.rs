@@ -9,13 +9,14 @@ pub mod edge;
 mod gateway;
 pub mod metrics;
 pub mod openapi;
+mod operations;
 mod route;
 mod router;
 mod rpc;
 mod serve;
 mod websocket;
 
-pub use riverrun_api::Agents;
 pub use app::App;
+pub use riverrun_api::Agents;
 pub use router::router;
 pub use serve::{AdminKeyFile, Options, Ready, Reload, Reloader, StartError, serve};

@@ -9,11 +9,11 @@ use std::time::Duration;
 use riverrun_log::{Clock, Health, Log, SystemClock};
 use tokio::net::TcpListener;
 
-use riverrun_api::Agents;
 use crate::app::App;
 use crate::edge::{Config, Edge, Keys, Limits, NotReady, Problem};
 use crate::metrics::Metrics;
 use crate::router::router;
+use riverrun_api::Agents;
 use riverrun_session::{Ownership, SystemRandom, run_upkeep};
 
 /// For what is being written when everything stops.

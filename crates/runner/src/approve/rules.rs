@@ -6,6 +6,7 @@
 use riverrun_event::{Event, EventType, RawJson, Sequence, Timestamp};
 use riverrun_fold::State;
 use riverrun_log::seeded::{self, Bug};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The policy that the events name.
@@ -15,7 +16,7 @@ pub(crate) const REFUSED: &str = "somebody refused this tool for this agent alwa
 const MOST: usize = 200;
 
 /// A decision that holds from now on, until somebody revokes it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Rule {
     /// The action whose decision made it: the same rule made anew has another id.

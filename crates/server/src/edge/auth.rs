@@ -26,7 +26,7 @@ use super::{page, query};
 pub struct Caller(Arc<Authenticated>);
 
 struct Authenticated {
-    identity: Identity,
+    identity: Arc<Identity>,
     key: Arc<KeyState>,
     /// What stood in for the key's own secret.
     credential: Option<Arc<CredentialState>>,
@@ -56,6 +56,10 @@ impl Caller {
         });
         let identity = identity(&key, scopes, reach, page);
         Self(Arc::new(Authenticated { identity, key, credential, clock }))
+    }
+
+    pub fn identity(&self) -> Arc<Identity> {
+        self.0.identity.clone()
     }
 
     pub(super) fn key(&self) -> Arc<KeyState> {
@@ -101,14 +105,9 @@ impl Caller {
     }
 }
 
-fn identity(
-    key: &KeyState,
-    scopes: Vec<Scope>,
-    reach: Reach,
-    page: Option<PageIdentity>,
-) -> Identity {
+fn identity(key: &KeyState, scopes: Vec<Scope>, reach: Reach, page: Option<PageIdentity>) -> Arc<Identity> {
     let (tenant, key) = (key.stored.tenant.clone(), key.stored.id.clone());
-    Identity { tenant, key, scopes, reach, page }
+    Arc::new(Identity { tenant, key, scopes, reach, page })
 }
 
 impl<S> FromRequestParts<S> for Caller

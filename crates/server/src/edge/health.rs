@@ -11,8 +11,8 @@ use serde_json::json;
 
 use super::Edge;
 use super::accept::Peer;
-use riverrun_api::Scope;
 use super::problem::Problem;
+use riverrun_api::Scope;
 
 /// Why the server takes no work now, as a word that is safe to show anybody.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

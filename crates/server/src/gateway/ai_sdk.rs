@@ -18,9 +18,9 @@ use super::decisions::{Answer, decide_all};
 use super::turn::{Seen, Started, start, stream, stream_from};
 use super::{Asking, Refusal, enter, json, model_call};
 use crate::app::App;
-use riverrun_api::RunnerCommand;
 use crate::edge::{Caller, Scope, not_found};
 use crate::route::random_id;
+use riverrun_api::RunnerCommand;
 use riverrun_session::CatchUp;
 
 const DIALECT: Dialect = Dialect::AiSdk;

@@ -6,8 +6,8 @@ use riverrun_runner::{Decide, Decision};
 
 use super::turn::Place;
 use crate::app::App;
-use riverrun_api::RunnerCommand;
 use crate::edge::{Caller, Problem, Scope, not_found};
+use riverrun_api::RunnerCommand;
 use riverrun_session::Hub;
 
 /// One decision, in the words of the dialect's client.

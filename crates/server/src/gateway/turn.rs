@@ -13,11 +13,11 @@ use riverrun_runner::{Deltas, Submit, Submitted};
 
 use super::schemas::check_schemas;
 use crate::app::App;
-use riverrun_api::RunnerCommand;
 use crate::deliver::{access, body, open};
 use crate::derived_ids::derived;
 use crate::edge::{Caller, Media, Problem, not_found, stream_response};
 use crate::route::{NewSessionBody, check_addresses, check_blobs, create};
+use riverrun_api::RunnerCommand;
 use riverrun_session::Hub;
 use riverrun_session::{CatchUp, Request, Subscription};
 
@@ -71,8 +71,8 @@ pub async fn start_with(
     if let Some(agent) = &submit.agent {
         app.agents().check(agent)?;
     }
-    check_addresses(app, submit.input.as_ref(), &submit.history)?;
-    check_blobs(app, caller.tenant(), submit.input.as_ref(), &submit.history).await?;
+    check_addresses(app.services(), submit.input.as_ref(), &submit.history)?;
+    check_blobs(app.services(), caller.tenant(), submit.input.as_ref(), &submit.history).await?;
     check_schemas(app, &submit)?;
     let known = match &new.session_id {
         Some(id) => {

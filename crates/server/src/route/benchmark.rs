@@ -10,10 +10,10 @@ use riverrun_event::SCHEMA_VERSION;
 use riverrun_fold::{State as Folded, Status, Trial};
 use serde_json::{Map, Value, json};
 
-use super::turns::place;
 use crate::app::App;
 use crate::deliver::one_of;
 use crate::edge::{Caller, FromParams, Params, PathId, Problem, Scope, StrictQuery, not_found};
+use riverrun_api::cursor_after;
 use riverrun_session::Hub;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,7 +76,7 @@ pub(crate) async fn export(app: &App, hub: &Hub, trial: Option<&str>) -> Result<
         "schemaVersion": SCHEMA_VERSION,
         "sessionId": hub.session(),
         "sequence": head,
-        "cursor": place(hub, head),
+        "cursor": cursor_after(hub, head).to_string(),
         "replay": format!("/v1/sessions/{}/export", hub.session()),
         "trials": packs,
         "truncated": known.dropped > 0,

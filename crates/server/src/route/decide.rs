@@ -9,12 +9,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::idempotency;
-use super::turns::place;
 use crate::app::App;
-use riverrun_api::RunnerCommand;
 use crate::edge::{
     Caller, CompactJson, PathIds, Problem, Scope, StrictQuery, decode_text, invalid, not_found,
 };
+use riverrun_api::RunnerCommand;
+use riverrun_api::cursor_after;
 use riverrun_session::Hub;
 
 #[derive(Debug, Deserialize)]
@@ -146,7 +146,7 @@ pub(crate) async fn decide(
         decision: decided.decision,
         source: decided.source,
         won: decided.won,
-        cursor: place(hub, decided.behind),
+        cursor: cursor_after(hub, decided.behind).to_string(),
     })
 }
 
@@ -169,7 +169,7 @@ pub(crate) fn too_late(hub: &Hub, decided: &Decided) -> Option<Problem> {
     let problem = Problem::new(code, detail)
         .with("decision", holds.clone())
         .with("source", decided.source.clone())
-        .with("cursor", place(hub, decided.behind));
+        .with("cursor", cursor_after(hub, decided.behind).to_string());
     Some(match &decided.decided_by {
         Some(who) => problem.with("decidedBy", who.clone()),
         None => problem,

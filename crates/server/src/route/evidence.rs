@@ -10,9 +10,9 @@ use serde::Serialize;
 use serde_json::{Map, Value, json as object};
 
 use super::json;
-use super::turns::place;
 use crate::app::App;
 use crate::edge::{Caller, PathId, Problem, Scope, StrictQuery};
+use riverrun_api::cursor_after;
 use riverrun_session::draft_about;
 use riverrun_session::{Batch, Hub};
 
@@ -85,7 +85,7 @@ pub(crate) async fn evidence(app: &App, hub: &Hub) -> Result<Value, Problem> {
     Ok(object!({
         "sessionId": hub.session(),
         "sequence": head,
-        "cursor": place(hub, head),
+        "cursor": cursor_after(hub, head).to_string(),
         "replay": format!("/v1/sessions/{}/export", hub.session()),
         "problems": state.problems.count,
         "signals": signals,

@@ -14,15 +14,12 @@ mod ingest;
 mod jobs;
 mod kept;
 mod processes;
-mod queue;
-mod rules;
 mod sessions;
 mod shares;
 mod state;
 mod subagents;
 mod tasks;
 mod transfer;
-mod turn_input;
 mod turn_stream;
 mod turns;
 mod upload;
@@ -30,28 +27,27 @@ mod usage;
 
 use axum::Router;
 use axum::response::{IntoResponse, Response};
-use axum::routing::{delete, get, post, put};
+use axum::routing::{get, post, put};
 use http::StatusCode;
 use http::header::CONTENT_TYPE;
 use serde::Serialize;
 
 use crate::app::App;
-use crate::edge;
+use crate::{edge, operations};
 
 pub(crate) use actions::pending;
 pub(crate) use agents::inventory;
 pub(crate) use benchmark::export as benchmark_export;
 pub(crate) use decide::{DecideBody, decide, too_late};
 pub(crate) use evidence::evidence;
-pub(crate) use idempotency::Once;
+pub(crate) use idempotency::{Once, begin as begin_idempotent, stored_response};
 pub(crate) use ingest::{EventReader, answer, decode_all, store};
 pub(crate) use jobs::{
     cancel as cancel_job, create as create_job, job_of, jobs as job_list, retry_item, status as job_status,
 };
 pub(crate) use kept::{Kept, Verb, create_task, keeps, pause_run, tasks as task_list};
 pub(crate) use processes::{end_process, environment, process_of, processes, write_stdin};
-pub(crate) use queue::{put_first, unqueue, waiting};
-pub(crate) use rules::{revoke, rules};
+pub(crate) use riverrun_api::{check_addresses, check_blobs, says_nothing};
 pub(crate) use sessions::{
     ListQuery, NewSessionBody, SessionView, change_metadata, create, event_time, find, look_at, metadata_of,
     random_id, remove,
@@ -64,29 +60,21 @@ pub(crate) use state::state_json;
 pub(crate) use subagents::{SpawnBody, child, children, end, spawn, tell, waited};
 pub(crate) use tasks::{cancel as cancel_task, newest_with, retry as retry_task, task_json, turn_of};
 pub(crate) use transfer::forked;
-pub(crate) use turn_input::{check_addresses, check_blobs, says_nothing};
-pub(crate) use turns::{CancelBody, SubmitBody, TurnView, cancel_turn, retry_turn, steer_turn, submit_turn};
+pub(crate) use turns::{SubmitBody, submit_turn};
 
 /// The native routes.
 pub(crate) fn routes() -> Router<App> {
     task_commands()
+        .merge(operations::routes())
         .route("/v1/sessions", post(sessions::post).get(sessions::list))
         .route("/v1/sessions/{session}", get(sessions::get).delete(sessions::delete))
         .route("/v1/sessions/{session}/state", get(state::get))
         .route("/v1/sessions/{session}/actions", get(actions::of_session))
         .route("/v1/sessions/{session}/actions/{action}", post(decide::post))
-        .route("/v1/sessions/{session}/rules", get(rules::list))
-        .route("/v1/sessions/{session}/rules/{rule}", delete(rules::remove))
         .route("/v1/sessions/{session}/shares", post(shares::post).get(shares::list))
         .route("/v1/sessions/{session}/shares/{share}", get(shares::get).delete(shares::remove))
         .route("/v2/sessions/{session}/share", post(shares::share))
         .route("/share/{share}", get(shares::read))
-        .route("/v1/sessions/{session}/turns/{turn}/cancel", post(turns::cancel))
-        .route("/v1/sessions/{session}/turns/{turn}/retry", post(turns::retry))
-        .route("/v1/sessions/{session}/turns/{turn}/steer", post(turns::steer))
-        .route("/v1/sessions/{session}/queue", get(queue::list))
-        .route("/v1/sessions/{session}/queue/{turn}", delete(queue::remove))
-        .route("/v1/sessions/{session}/queue/{turn}/promote", post(queue::promote))
         .route("/v1/sessions/{session}/subagents", get(subagents::list).post(subagents::post))
         .route("/v1/sessions/{session}/subagents/{task}/input", post(subagents::input))
         .route("/v1/sessions/{session}/subagents/{task}/close", post(subagents::close))

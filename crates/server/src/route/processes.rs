@@ -12,8 +12,8 @@ use serde_json::{Value, json as object};
 use super::command::Command;
 use super::json;
 use crate::app::App;
-use riverrun_api::RunnerCommand;
 use crate::edge::{Caller, PathId, PathIds, Problem, Scope, StrictQuery, invalid, not_found};
+use riverrun_api::RunnerCommand;
 use riverrun_session::Hub;
 
 /// The most that one write may hold.

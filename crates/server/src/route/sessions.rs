@@ -83,7 +83,9 @@ pub async fn post(
     caller.require(Right::Write)?;
     let attempt = idempotency::begin(&app, &caller, &headers, &idempotency_route(&caller)).await?;
     let digest = idempotency::digest(text.as_bytes());
-    if let Some(again) = attempt.as_ref().map(|attempt| idempotency::repeated_attempt(attempt, &digest)).transpose()?.flatten() {
+    if let Some(again) =
+        attempt.as_ref().map(|attempt| idempotency::repeated_attempt(attempt, &digest)).transpose()?.flatten()
+    {
         return Ok(again);
     }
     let mut body: NewSessionBody =

@@ -14,14 +14,14 @@ use serde_json::json as object;
 use super::command::Command;
 use super::idempotency;
 use super::json;
-use super::turn_input::{check_blobs, check_input};
-use super::turns::{InputBody, place};
 use crate::app::App;
-use riverrun_api::RunnerCommand;
 use crate::edge::{
     Caller, CompactJson, FromParams, Params, PathId, Problem, Scope, StrictQuery, decode_text, invalid,
     not_found,
 };
+use riverrun_api::RunnerCommand;
+use riverrun_api::cursor_after;
+use riverrun_api::{check_blobs, check_input};
 use riverrun_session::Hub;
 use riverrun_session::TaskPlace;
 
@@ -134,7 +134,7 @@ pub(crate) async fn spawn(
 ) -> Result<SpawnView, Problem> {
     let SpawnBody { parent_task_id, agent, input } = body;
     app.agents().check(&agent)?;
-    check_input(app, &Input::Text(input.clone()))?;
+    check_input(app.services(), &Input::Text(input.clone()))?;
     let spawn = Spawn { parent: parent_task_id.clone(), agent, input };
     let spawned = app.runner().spawn_subagent(&hub.key, spawn, request).await;
     let spawned = app.answered(RunnerCommand::Subagent, spawned)?;
@@ -145,7 +145,7 @@ pub(crate) async fn spawn(
         turn_id: spawned.turn_id,
         parent_task_id,
         status: spawned.status,
-        cursor: place(hub, spawned.first.previous()),
+        cursor: cursor_after(hub, spawned.first.previous()).to_string(),
     })
 }
 
@@ -253,8 +253,8 @@ pub(crate) async fn tell(
     input: Input,
     request: Option<RequestKey>,
 ) -> Result<(), Problem> {
-    check_input(app, &input)?;
-    check_blobs(app, &hub.key.tenant, Some(&input), &[]).await?;
+    check_input(app.services(), &input)?;
+    check_blobs(app.services(), &hub.key.tenant, Some(&input), &[]).await?;
     let task = TaskId::new(task).map_err(|_| not_found())?;
     let told = app.runner().subagent_input(&hub.key, &task, input, request).await;
     app.answered(RunnerCommand::Subagent, told)
@@ -299,4 +299,10 @@ pub(crate) async fn end(
     let closed = app.runner().idempotent(request).close_subagent(&hub.key, &task, reason).await;
     let ended = app.answered(RunnerCommand::Subagent, closed)?;
     Ok(ClosedView { subagent_id: task, status: ended.map_or(CANCELLING, |status| status.as_str()) })
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct InputBody {
+    input: Input,
 }

@@ -10,11 +10,12 @@ use riverrun_event::{ErrorCode, TaskId, TurnId};
 use riverrun_runner::{Pause, Paused, RequestKey};
 
 use super::subagents::end;
-use super::turns::{CancelBody, TurnView, cancel_turn, retry_turn};
 use crate::app::App;
-use riverrun_api::RunnerCommand;
 use crate::deliver::index_unit;
 use crate::edge::{Caller, FromParams, Params, PathId, Problem, Scope, StrictQuery, not_found};
+use riverrun_api::RunnerCommand;
+use riverrun_api::operations::turns::{SubmittedTurn, cancel_turn, retry_turn};
+use riverrun_runner::CancelMode;
 use riverrun_session::Hub;
 use riverrun_session::TaskPlace;
 
@@ -107,8 +108,8 @@ pub(crate) async fn cancel(
             (true, status) => Err(has_ended(task, status)),
         };
     }
-    let body = CancelBody { reason, ..CancelBody::default() };
-    let status = cancel_turn(app, hub, found.turn.as_str(), body, request).await?.status;
+    let mode = CancelMode::default();
+    let status = cancel_turn(app.services(), hub, &found.turn, mode, reason, request).await?.status;
     if status != "cancelling" && status != "cancelled" {
         return Err(has_ended(task, &status));
     }
@@ -125,13 +126,13 @@ pub(crate) async fn retry(
     hub: &Hub,
     task: &str,
     request: Option<RequestKey>,
-) -> Result<TurnView, Problem> {
+) -> Result<SubmittedTurn, Problem> {
     let found = running(app, hub, task).await?;
     if !found.is_root {
         let detail = "a sub-agent is tried again by its parent; retry the root task";
         return Err(Problem::new(ErrorCode::UnsupportedOperation, detail).field("taskId"));
     }
-    retry_turn(app, hub, found.turn.as_str(), request).await
+    Ok(retry_turn(app.services(), hub, &found.turn, request).await?)
 }
 
 /// Halts a task that is run here at its next boundary, or lets it go on.

@@ -322,7 +322,9 @@ pub async fn fork(
     let attempt =
         idempotency::begin(&app, &caller, &headers, &format!("POST /v1/sessions/{session}/fork")).await?;
     let digest = idempotency::digest(text.as_bytes());
-    if let Some(again) = attempt.as_ref().map(|attempt| idempotency::repeated_attempt(attempt, &digest)).transpose()?.flatten() {
+    if let Some(again) =
+        attempt.as_ref().map(|attempt| idempotency::repeated_attempt(attempt, &digest)).transpose()?.flatten()
+    {
         return Ok(again);
     }
     let body: ForkBody = decode_text(&text)?;

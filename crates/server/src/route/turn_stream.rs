@@ -8,10 +8,10 @@ use http::{HeaderMap, HeaderValue};
 use riverrun_dialect::Framing;
 use riverrun_event::Cursor;
 
-use super::turns::TurnView;
 use crate::app::App;
 use crate::deliver::{body, open, read_request};
 use crate::edge::{Caller, Media, Params, Problem, Scope, negotiate, stream_response};
+use riverrun_api::operations::turns::SubmittedTurn;
 use riverrun_session::Hub;
 use riverrun_session::Request;
 
@@ -50,7 +50,7 @@ pub(super) async fn stream(
     caller: Caller,
     request: Request,
     media: Media,
-    turn: &TurnView,
+    turn: &SubmittedTurn,
 ) -> Result<Response, Problem> {
     let rules = request.dialect.rules();
     let framing = if media == Media::Ndjson { Framing::Ndjson } else { rules.own_framing() };

@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::control;
 use super::following::{Following, SubscriptionId};
 use super::message::{self, Call, Entry, Message};
-use super::method::{self, Method};
+use super::method::{self, Found, Method};
 use super::params;
 use crate::app::App;
 use crate::deliver::{index_unit, open};
@@ -107,18 +107,23 @@ impl Desk {
     }
 
     async fn call(&mut self, call: &Call) -> Result<String, Problem> {
-        let entry = method::find(&call.method)?;
-        if entry.method == Method::Auth {
+        let found = method::find(&call.method)?;
+        if matches!(found, Found::Listed(entry) if entry.method == Method::Auth) {
             return self.authenticate(&params::read::<params::Auth>(&call.params)?);
         }
         let caller = self.caller.clone().ok_or_else(unauthenticated)?;
-        if let Some(scope) = entry.scope {
+        if let Some(scope) = found.scope() {
             caller.require(scope)?;
         }
-        if !entry.is_for_pages() {
+        if !found.is_for_pages() {
             caller.require_key()?;
         }
         let (app, params) = (&self.app, call.params.as_str());
+        let asked = control::Asked { app, caller: &caller, base_url: &self.peer.base_url };
+        let entry = match found {
+            Found::Listed(entry) => entry,
+            Found::Operation(entry) => return control::run_operation(&asked, entry, params).await,
+        };
         match entry.method {
             Method::Auth | Method::Ping => params::read::<params::Nothing>(params).map(|_| "{}".to_owned()),
             Method::Discover => {
@@ -137,10 +142,7 @@ impl Desk {
             Method::SessionAck => self.acknowledge(&caller, params::read(params)?).await,
             Method::TaskGet => task(app, &caller, params::read(params)?).await,
             Method::ActionList => actions(app, &caller, &params::read(params)?).await,
-            Method::Control(control) => {
-                let asked = control::Asked { app, caller: &caller, base_url: &self.peer.base_url };
-                control::carry_out(&asked, control, entry.scope, params).await
-            }
+            Method::Control(control) => control::carry_out(&asked, control, entry.scope, params).await,
             Method::Tasks(method) => self.tasks(method, &caller, params).await,
         }
     }

@@ -1,6 +1,6 @@
 //! Turns, queues, tasks, decisions, sub-agents: what the runner and its sessions are asked over JSON-RPC.
 
-use riverrun_api::Attempt;
+use riverrun_api::{Attempt, Context, Entry, Repeats};
 use riverrun_event::{TaskId, ThreadId};
 use riverrun_fold::read_model::{self, ReadModels};
 use serde::Deserialize;
@@ -21,15 +21,7 @@ use riverrun_session::page;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Control {
     TurnSubmit,
-    TurnCancel,
-    TurnRetry,
-    TurnSteer,
-    QueueList,
-    QueueRemove,
-    QueuePromote,
     ActionDecide,
-    RuleList,
-    RuleRevoke,
     AgentList,
     ThreadGet,
     EnvironmentGet,
@@ -96,13 +88,7 @@ pub(super) async fn carry_out(
         return act(asked, control, params, &Once::unnamed()).await;
     };
     let Asked { app, caller, .. } = *asked;
-    let command = command.as_str().ok_or_else(|| invalid("commandId", &"it must be a string"))?;
-    let mut members: Map<String, Value> = params::read(params)?;
-    members.remove("commandId");
-    let rest = Value::Object(members).to_string();
-    // A page's commands are its own: it is never answered with what somebody else was told.
-    let page = caller.page_id().map_or(String::new(), |id| format!(" {id}"));
-    let once = once_of_command(app, caller, command, &format!("{control:?}{page}"), &rest).await?;
+    let (once, rest) = begin_command(app, caller, &command, &format!("{control:?}"), params).await?;
     if let Some(answer) = once.stored()? {
         return Ok(answer.body);
     }
@@ -113,17 +99,41 @@ pub(super) async fn carry_out(
     Ok(answer)
 }
 
-/// A command over JSON-RPC; its `commandId` is its key.
-async fn once_of_command(
+/// A command over JSON-RPC, whose `commandId` is its key; and its other parameters.
+async fn begin_command(
     app: &App,
     caller: &Caller,
-    command: &str,
+    command: &Value,
     method: &str,
     params: &str,
-) -> Result<Once, Problem> {
-    let route = format!("rpc {method}");
+) -> Result<(Once, String), Problem> {
+    let command = command.as_str().ok_or_else(|| invalid("commandId", &"it must be a string"))?;
+    let mut members: Map<String, Value> = params::read(params)?;
+    members.remove("commandId");
+    let rest = Value::Object(members).to_string();
+    // A page's commands are its own: it is never answered with what somebody else was told.
+    let page = caller.page_id().map_or(String::new(), |id| format!(" {id}"));
+    let route = format!("rpc {method}{page}");
     let attempt = Attempt::begin(app.services(), caller, command, &route, "commandId").await?;
-    Ok(Once::new(Some(attempt), params))
+    Ok((Once::new(Some(attempt), &rest), rest))
+}
+
+/// Carries out an operation of the table.
+pub(super) async fn run_operation(asked: &Asked<'_>, entry: &Entry, params: &str) -> Result<String, Problem> {
+    let Named { command_id } = params::read(params)?;
+    let Asked { app, caller, base_url } = *asked;
+    let begun = match command_id {
+        Some(command) if entry.about.repeats != Repeats::Harmless => {
+            begin_command(app, caller, &command, entry.about.name, params).await?
+        }
+        _ => (Once::unnamed(), params.to_owned()),
+    };
+    let (once, rest) = begun;
+    if let Some(answer) = once.stored()? {
+        return Ok(answer.body);
+    }
+    let context = Context::new(app.services().clone(), caller.identity(), once, base_url.to_owned());
+    Ok(entry.run(&context, &rest).await?.body)
 }
 
 /// Commands on kept tasks and on jobs store their answer with their events.
@@ -143,15 +153,7 @@ async fn act(asked: &Asked<'_>, control: Control, params: &str, once: &Once) -> 
     let Asked { app, caller, .. } = *asked;
     match control {
         Control::TurnSubmit => turn::submit(app, caller, params, once).await,
-        Control::TurnCancel => turn::cancel(app, caller, read(params)?, once).await,
-        Control::TurnRetry => turn::retry(app, caller, read(params)?, once).await,
-        Control::TurnSteer => turn::steer(app, caller, read(params)?, once).await,
-        Control::QueueList => turn::queue(app, caller, read(params)?).await,
-        Control::QueueRemove => turn::unqueue(app, caller, read(params)?, once).await,
-        Control::QueuePromote => turn::promote(app, caller, read(params)?, once).await,
         Control::ActionDecide => turn::decide(app, caller, params, once).await,
-        Control::RuleList => turn::rules(app, caller, read(params)?).await,
-        Control::RuleRevoke => turn::revoke(app, caller, read(params)?, once).await,
         Control::AgentList => read::<params::Nothing>(params).map(|_| text(&route::inventory(app))),
         Control::ThreadGet => thread(app, caller, read(params)?).await,
         Control::EnvironmentGet => environment(app, caller, read(params)?).await,

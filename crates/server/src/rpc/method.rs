@@ -1,5 +1,6 @@
 //! The methods there are. A new one is a variant, an entry here, and an arm in `carry.rs`.
 
+use riverrun_api::{OPERATIONS, operation};
 use riverrun_event::ErrorCode;
 use serde_json::{Value, json};
 
@@ -48,20 +49,7 @@ impl Entry {
             SessionList | SessionDelete | SessionAppend | Tasks(_) => false,
             Control(control) => matches!(
                 control,
-                TurnSubmit
-                    | TurnCancel
-                    | TurnRetry
-                    | TurnSteer
-                    | QueueList
-                    | QueueRemove
-                    | QueuePromote
-                    | ActionDecide
-                    | RuleList
-                    | RuleRevoke
-                    | ThreadGet
-                    | TaskList
-                    | SubagentList
-                    | SubagentWait
+                TurnSubmit | ActionDecide | ThreadGet | TaskList | SubagentList | SubagentWait
             ),
         }
     }
@@ -116,15 +104,7 @@ pub const METHODS: &[Entry] = &[
         &[SOME_SESSION, may("status", "string"), LIMIT, CURSOR],
         "lists what waits for a decision"),
     entry(Control(TurnSubmit), "turn.submit", WRITE, SUBMIT, "submits a turn; answers when it is durable"),
-    entry(Control(TurnCancel), "turn.cancel", WRITE, CANCEL, "stops a turn: `immediate`, or `after_turn` when its step is done"),
-    entry(Control(TurnRetry), "turn.retry", WRITE, OF_TURN, "runs an ended turn's task again; the ended run stays"),
-    entry(Control(TurnSteer), "turn.steer", WRITE, STEER, "gives a running turn more input"),
-    entry(Control(QueueList), "queue.list", READ, OF_THREAD, "lists the turns that wait"),
-    entry(Control(QueueRemove), "queue.remove", WRITE, OF_TURN, "takes a turn out of the queue"),
-    entry(Control(QueuePromote), "queue.promote", WRITE, OF_TURN, "puts a turn in front of the queue"),
     entry(Control(ActionDecide), "action.decide", APPROVE, DECIDE, "decides; the first decision wins"),
-    entry(Control(RuleList), "rule.list", READ, &[SESSION], "lists the decisions that were given for always"),
-    entry(Control(RuleRevoke), "rule.revoke", APPROVE, OF_RULE, "takes such a decision back; the tool is asked about anew"),
     entry(Control(AgentList), "agent.list", READ, &[], "lists agents, their tools and policies"),
     entry(Control(ThreadGet), "thread.get", READ, OF_THREAD, "tells what is happening in a thread now"),
     entry(Control(EnvironmentGet), "environment.get", READ, &[SESSION], "tells where the session's work runs, and its processes"),
@@ -167,10 +147,7 @@ pub const METHODS: &[Entry] = &[
     entry(Control(SessionEvidence), "session.evidence", READ, &[SESSION], "what the session can prove: its read models, and what is not known"),
     // The Agent Runtime standard's names for the same; `standard.rs` lists those that are not here.
     entry(Control(TurnSubmit), "submit_turn", WRITE, SUBMIT, "as `turn.submit`"),
-    entry(Control(TurnCancel), "interrupt_turn", WRITE, CANCEL, "as `turn.cancel`"),
     entry(Control(ThreadGet), "resume_thread", READ, OF_THREAD, "as `thread.get`: the runner goes on by itself after a restart"),
-    entry(Control(QueueRemove), "remove_queued_turn", WRITE, OF_TURN, "as `queue.remove`"),
-    entry(Control(QueuePromote), "promote_queued_turn", WRITE, OF_TURN, "as `queue.promote`"),
     entry(Control(TaskCreate), "create_task", WRITE, NEW_TASK, "as `task.create`"),
     entry(Control(Task(Verb::Update)), "update_task", WRITE, CHANGED, "as `task.update`"),
     entry(Control(Task(Verb::Start)), "start_task", WRITE, OF_KEPT, "as `task.start`"),
@@ -223,14 +200,46 @@ pub const METHODS: &[Entry] = &[
     entry(Tasks(PushGet), "tasks/pushNotification/get", READ, LIN_TASK, "-32003: nothing is pushed"),
 ];
 
+/// A method of this connection, or an operation of the table.
+#[derive(Clone, Copy)]
+pub enum Found {
+    Listed(&'static Entry),
+    Operation(&'static riverrun_api::Entry),
+}
+
+impl Found {
+    /// What the key must allow.
+    pub fn scope(self) -> Option<Scope> {
+        match self {
+            Found::Listed(entry) => entry.scope,
+            Found::Operation(entry) => Some(entry.about.scope),
+        }
+    }
+
+    pub fn is_for_pages(self) -> bool {
+        match self {
+            Found::Listed(entry) => entry.is_for_pages(),
+            Found::Operation(entry) => entry.about.pages,
+        }
+    }
+}
+
+/// The names of all methods.
+fn names() -> impl Iterator<Item = &'static str> {
+    let operations =
+        OPERATIONS.iter().flat_map(|entry| entry.about.aliases.iter().chain([&entry.about.name]));
+    METHODS.iter().map(|entry| entry.name).chain(operations.copied())
+}
+
 /// The method of this name; otherwise the nearest one is named.
-pub fn find(name: &str) -> Result<&'static Entry, Problem> {
-    METHODS.iter().find(|entry| entry.name == name).ok_or_else(|| {
+pub fn find(name: &str) -> Result<Found, Problem> {
+    let listed = || METHODS.iter().find(|entry| entry.name == name).map(Found::Listed);
+    operation(name).map(Found::Operation).or_else(listed).ok_or_else(|| {
         if let Some(problem) = standard::not_provided(name) {
             return problem;
         }
         let shown: String = name.chars().take(64).flat_map(char::escape_default).collect();
-        let hint = match nearest(name, METHODS.iter().map(|entry| entry.name)) {
+        let hint = match nearest(name, names()) {
             Some(near) => format!("did you mean `{near}`?"),
             None => "`rpc.discover` lists them".to_owned(),
         };
@@ -245,7 +254,7 @@ pub fn document() -> Value {
         "openrpc": "1.3.2",
         "info": {"title": "Riverrun", "version": env!("CARGO_PKG_VERSION")},
         "x-agent-runtime": standard::document(),
-        "methods": METHODS.iter().map(describe).collect::<Vec<_>>(),
+        "methods": METHODS.iter().map(describe).chain(operations()).collect::<Vec<_>>(),
     })
 }
 
@@ -260,6 +269,34 @@ fn describe(entry: &Entry) -> Value {
             "schema": schema(param.kind),
         })).collect::<Vec<_>>(),
         "result": {"name": "result", "schema": {"type": "object"}},
+    })
+}
+
+/// The operations, under each of their names.
+fn operations() -> impl Iterator<Item = Value> {
+    let description = riverrun_api::description();
+    let operations = description["operations"].as_array().cloned().unwrap_or_default();
+    operations.into_iter().flat_map(|operation| {
+        let aliases = operation["aliases"].as_array().cloned().unwrap_or_default();
+        let names: Vec<Value> = [operation["name"].clone()].into_iter().chain(aliases).collect();
+        names.into_iter().map(move |name| describe_operation(&name, &operation)).collect::<Vec<_>>()
+    })
+}
+
+fn describe_operation(name: &Value, operation: &Value) -> Value {
+    let required = operation["request"]["required"].as_array().cloned().unwrap_or_default();
+    let members = operation["request"]["properties"].as_object().into_iter().flatten();
+    let param = |(name, schema): (&String, &Value)| json!({ "name": name, "required": required.contains(&name.as_str().into()), "schema": schema });
+    let mut params: Vec<Value> = members.map(param).collect();
+    if operation["idempotencyKey"] == true {
+        params.push(json!({ "name": "commandId", "required": false, "schema": { "type": "string" } }));
+    }
+    json!({
+        "name": name,
+        "summary": operation["summary"],
+        "paramStructure": "by-name",
+        "params": params,
+        "result": { "name": "result", "schema": operation["response"] },
     })
 }
 

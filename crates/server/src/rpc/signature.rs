@@ -19,7 +19,6 @@ pub(super) const SESSION: Param = must("sessionId", "string");
 pub(super) const SOME_SESSION: Param = may("sessionId", "string");
 pub(super) const LIMIT: Param = may("limit", "integer");
 pub(super) const CURSOR: Param = may("cursor", "string");
-pub(super) const TURN: Param = must("turnId", "string");
 pub(super) const INPUT: Param = must("input", "input");
 pub(super) const REASON: Param = may("reason", "string");
 /// Names the command: the same again answers the first.
@@ -38,9 +37,6 @@ pub(super) const SUBMIT: &[Param] = &[
     may("metadata", "object"),
     COMMAND,
 ];
-pub(super) const CANCEL: &[Param] = &[SESSION, TURN, may("mode", "string"), REASON, COMMAND];
-pub(super) const OF_TURN: &[Param] = &[SESSION, TURN, COMMAND];
-pub(super) const STEER: &[Param] = &[SESSION, TURN, INPUT, COMMAND];
 pub(super) const OF_THREAD: &[Param] = &[SESSION, may("threadId", "string")];
 pub(super) const DECIDE: &[Param] = &[
     SESSION,
@@ -57,7 +53,6 @@ pub(super) const NEW_SHARE: &[Param] =
     &[SESSION, may("title", "string"), may("expiresIn", "integer"), COMMAND];
 pub(super) const OF_SHARE: &[Param] = &[SESSION, must("shareId", "string")];
 pub(super) const REVOKE_SHARE: &[Param] = &[SESSION, must("shareId", "string"), COMMAND];
-pub(super) const OF_RULE: &[Param] = &[SESSION, must("ruleId", "string"), COMMAND];
 pub(super) const FOLLOW: &[Param] = &[
     SESSION,
     may("after", "cursor"),

@@ -15,6 +15,7 @@ use crate::app::App;
 use crate::derived_ids::derived;
 use crate::edge::{Caller, Problem, decode_text, invalid, not_found};
 use crate::route::{self, Kept, NewSessionBody, Once, Verb};
+use riverrun_api::operations::turns::SubmittedTurn;
 use riverrun_session::Hub;
 
 /// The longest that the answer to a cancel waits for the end.
@@ -156,7 +157,7 @@ async fn create_task(
     app: &App,
     caller: &Caller,
     create: Create,
-) -> Result<(Arc<Hub>, route::TurnView), Problem> {
+) -> Result<(Arc<Hub>, SubmittedTurn), Problem> {
     // Everything is checked before a session is made for it.
     let body = json!({
         "input": create.input, "agent": create.agent, "turnId": create.request_id, "metadata": create.metadata,
@@ -188,7 +189,7 @@ fn without_null(mut value: Value) -> Value {
     value
 }
 
-fn created(hub: &Hub, turn: &route::TurnView) -> Value {
+fn created(hub: &Hub, turn: &SubmittedTurn) -> Value {
     json!({
         "task_id": turn.task_id, "session_id": hub.session(), "turn_id": turn.turn_id,
         "status": agentlins(&turn.status), "output": [], "cursor": turn.cursor,

@@ -1,6 +1,6 @@
 //! Turns, their queue and their actions over JSON-RPC. The bodies are those of HTTP.
 
-use riverrun_event::{Input, ThreadId, TurnId};
+use riverrun_event::{ThreadId, TurnId};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -9,32 +9,7 @@ use super::carry::text;
 use super::params;
 use crate::app::App;
 use crate::edge::{Caller, Problem, decode_text, invalid};
-use crate::route::{self, CancelBody, DecideBody, Once, SubmitBody};
-
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(super) struct OfTurn {
-    session_id: String,
-    turn_id: String,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(super) struct Cancel {
-    session_id: String,
-    turn_id: String,
-    #[serde(default)]
-    mode: riverrun_runner::CancelMode,
-    reason: Option<String>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(super) struct Steer {
-    session_id: String,
-    turn_id: String,
-    input: Input,
-}
+use crate::route::{self, DecideBody, Once, SubmitBody};
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -76,62 +51,9 @@ pub(super) async fn submit(app: &App, caller: &Caller, params: &str, once: &Once
     Ok(text(&route::submit_turn(app, &hub, body).await?))
 }
 
-pub(super) async fn cancel(
-    app: &App,
-    caller: &Caller,
-    params: Cancel,
-    once: &Once,
-) -> Result<String, Problem> {
-    let hub = app.hub(caller, &params.session_id).await?;
-    let body = CancelBody { mode: params.mode, reason: params.reason };
-    Ok(text(&route::cancel_turn(app, &hub, &params.turn_id, body, once.request()).await?))
-}
-
-pub(super) async fn retry(app: &App, caller: &Caller, of: OfTurn, once: &Once) -> Result<String, Problem> {
-    let hub = app.hub(caller, &of.session_id).await?;
-    Ok(text(&route::retry_turn(app, &hub, &of.turn_id, once.request()).await?))
-}
-
-pub(super) async fn steer(app: &App, caller: &Caller, params: Steer, once: &Once) -> Result<String, Problem> {
-    let hub = app.hub(caller, &params.session_id).await?;
-    Ok(text(&route::steer_turn(app, &hub, &params.turn_id, params.input, once.request()).await?))
-}
-
-pub(super) async fn queue(app: &App, caller: &Caller, of: OfThread) -> Result<String, Problem> {
-    let hub = app.hub(caller, &of.session_id).await?;
-    Ok(text(&route::waiting(app, &hub, of.thread_id.as_ref()).await?))
-}
-
-pub(super) async fn unqueue(app: &App, caller: &Caller, of: OfTurn, once: &Once) -> Result<String, Problem> {
-    let hub = app.hub(caller, &of.session_id).await?;
-    Ok(text(&route::unqueue(app, &hub, &of.turn_id, once.request()).await?))
-}
-
-pub(super) async fn promote(app: &App, caller: &Caller, of: OfTurn, once: &Once) -> Result<String, Problem> {
-    let hub = app.hub(caller, &of.session_id).await?;
-    Ok(text(&route::put_first(app, &hub, &of.turn_id, once.request()).await?))
-}
-
 pub(super) async fn decide(app: &App, caller: &Caller, params: &str, once: &Once) -> Result<String, Problem> {
     let ([session, action], rest) = split(params, ["sessionId", "actionId"])?;
     let body: DecideBody = body(&rest)?;
     let hub = app.hub(caller, &session).await?;
     Ok(text(&route::decide(app, caller, &hub, &action, body, once.request()).await?))
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(super) struct OfRule {
-    session_id: String,
-    rule_id: String,
-}
-
-pub(super) async fn rules(app: &App, caller: &Caller, of: params::OfSession) -> Result<String, Problem> {
-    let hub = app.hub(caller, &of.session_id).await?;
-    Ok(text(&route::rules(app, &hub).await?))
-}
-
-pub(super) async fn revoke(app: &App, caller: &Caller, of: OfRule, once: &Once) -> Result<String, Problem> {
-    let hub = app.hub(caller, &of.session_id).await?;
-    Ok(text(&route::revoke(app, caller, &hub, &of.rule_id, once.request()).await?))
 }

@@ -26,8 +26,8 @@ use self::task::{History, is_over, task};
 use super::turn::{Place, Started, find, finished, subscribe};
 use super::{Asking, Refusal, enter, json};
 use crate::app::App;
-use riverrun_api::RunnerCommand;
 use crate::edge::{Caller, Media, Problem, Scope, not_found, stream_response};
+use riverrun_api::RunnerCommand;
 
 const DIALECT: Dialect = Dialect::A2a;
 

@@ -9,9 +9,9 @@ use riverrun_runner::{Decide, Fate};
 
 use super::desk::Desk;
 use super::fault::Fault;
-use riverrun_api::RunnerCommand;
 use crate::edge::{Caller, Scope};
 use crate::route::too_late;
+use riverrun_api::RunnerCommand;
 
 impl Desk {
     pub(super) async fn approve(

@@ -12,13 +12,13 @@ use serde_json::Value;
 use super::desk::Desk;
 use super::fault::Fault;
 use crate::app::App;
-use riverrun_api::RunnerCommand;
 use crate::deliver::open;
 use crate::derived_ids::derived;
 use crate::edge::{Caller, Scope};
 use crate::gateway::protocol_socket::{Said, Stream};
 use crate::gateway::turn::start_with;
 use crate::route::{NewSessionBody, live_share};
+use riverrun_api::RunnerCommand;
 use riverrun_session::Hub;
 use riverrun_session::{CatchUp, Request};
 

@@ -17,11 +17,11 @@ use super::body::{CancelBody, read};
 use super::modes::Modes;
 use super::thread::time;
 use crate::app::App;
-use riverrun_api::RunnerCommand;
 use crate::deliver::read_cursor;
 use crate::edge::{Params, Problem, Scope, not_found};
 use crate::gateway::turn::{Place, Started, finished, project, state};
 use crate::gateway::{Asking, Refusal, enter, json};
+use riverrun_api::RunnerCommand;
 
 /// A thread and one of its runs.
 type Run = Path<(String, String)>;

@@ -34,7 +34,7 @@ const TURNS: usize = 50;
 pub async fn post(State(app): State<App>, request: Request) -> Response {
     enter(&app, DIALECT, Right::Write, request, async |asking| {
         let given = decode_given(&asking.body)?;
-        check_addresses(&app, None, &riverrun_dialect::request::items(&given.items))?;
+        check_addresses(app.services(), None, &riverrun_dialect::request::items(&given.items))?;
         let metadata = members(&given);
         let new = NewSessionBody { metadata, ..NewSessionBody::default() };
         let (record, _) = create(&app, &asking.caller, new).await?;
@@ -184,7 +184,7 @@ fn object(record: &SessionRecord) -> String {
 /// Puts items into the log: a turn that was asked nothing and has ended.
 async fn keep(app: &App, hub: &Hub, items: &[InputItem]) -> Result<TurnId, Problem> {
     let history = riverrun_dialect::request::items(items);
-    check_addresses(app, None, &history)?;
+    check_addresses(app.services(), None, &history)?;
     let turn = TurnId::from_bytes(random_id(app)?);
     let scope = Scope {
         turn_id: Some(turn.clone()),

@@ -6,11 +6,10 @@ use riverrun_log::seeded::{self, Bug};
 use riverrun_runner::{Settings, blob_named, check_schema, is_blocked};
 use serde_json::{Map, Value};
 
-use crate::app::App;
-use crate::edge::{Problem, invalid};
+use crate::{ApiError, Services, invalid};
 
 /// Nothing to say is nothing to do, and what no model can be shown is nothing to say.
-pub(super) fn check_input(app: &App, input: &Input) -> Result<(), Problem> {
+pub fn check_input(services: &Services, input: &Input) -> Result<(), ApiError> {
     let empty = || invalid("input", &"it is empty; say what the turn is about");
     match input {
         input if says_nothing(input) => Err(empty()),
@@ -18,12 +17,12 @@ pub(super) fn check_input(app: &App, input: &Input) -> Result<(), Problem> {
         Input::Parts(parts) => parts
             .iter()
             .enumerate()
-            .try_for_each(|(place, part)| check_part(app, &format!("input[{place}]"), part)),
+            .try_for_each(|(place, part)| check_part(services, &format!("input[{place}]"), part)),
     }
 }
 
 /// True for an input of which no model would be shown anything.
-pub(crate) fn says_nothing(input: &Input) -> bool {
+pub fn says_nothing(input: &Input) -> bool {
     let is_blank = |part: &Part| match part {
         Block::Text(text) => text.text.trim().is_empty(),
         _ => false,
@@ -34,16 +33,16 @@ pub(crate) fn says_nothing(input: &Input) -> bool {
     }
 }
 
-fn check_part(app: &App, place: &str, part: &Part) -> Result<(), Problem> {
+fn check_part(services: &Services, place: &str, part: &Part) -> Result<(), ApiError> {
     match part {
         Block::Text(_) | Block::Html(_) | Block::Table(_) | Block::Json(_) => Ok(()),
         Block::Image(image) => match &image.image_url {
-            Some(found) => check_url(app, &format!("{place}.image_url"), &found.url),
+            Some(found) => check_url(services, &format!("{place}.image_url"), &found.url),
             None if image.file_ref.is_some() => Ok(()),
             None => Err(invalid(place, &"an image needs `image_url` or `file_ref`")),
         },
         Block::File(file) => match &file.url {
-            Some(url) => check_url(app, &format!("{place}.url"), url),
+            Some(url) => check_url(services, &format!("{place}.url"), url),
             None if file.data.is_some() || file.file_ref.is_some() => Ok(()),
             None => Err(invalid(place, &"a file needs `url`, `data` or `file_ref`")),
         },
@@ -52,7 +51,7 @@ fn check_part(app: &App, place: &str, part: &Part) -> Result<(), Problem> {
             Err(invalid(place, &reason))
         }
         Block::Audio(audio) => {
-            audio.url.as_ref().map_or(Ok(()), |url| check_url(app, &format!("{place}.url"), url))
+            audio.url.as_ref().map_or(Ok(()), |url| check_url(services, &format!("{place}.url"), url))
         }
         Block::Item(_) | Block::Other(_) => {
             let field = format!("{place}.type");
@@ -64,7 +63,7 @@ fn check_part(app: &App, place: &str, part: &Part) -> Result<(), Problem> {
 
 /// The addresses in what a foreign client brings along: the input and what was said before. A file at the client's
 /// service has a name there instead, and an address of Google's storage is one too.
-pub(crate) fn check_addresses(app: &App, input: Option<&Input>, history: &[Item]) -> Result<(), Problem> {
+pub fn check_addresses(services: &Services, input: Option<&Input>, history: &[Item]) -> Result<(), ApiError> {
     let address = |(_, part): (String, &Part)| match part {
         Block::Image(image) => image.image_url.as_ref().map(|found| found.url.clone()),
         Block::File(file) => file.url.clone(),
@@ -73,8 +72,8 @@ pub(crate) fn check_addresses(app: &App, input: Option<&Input>, history: &[Item]
     };
     let fetched = |url: &String| !is_file_name(url) && !url.starts_with("gs://");
     let mut addresses = placed(input, history).into_iter().filter_map(address).filter(fetched);
-    addresses.try_for_each(|url| match blocked(app, &url) {
-        Some(detail) => Err(Problem::new(ErrorCode::UrlBlocked, detail).field("input")),
+    addresses.try_for_each(|url| match blocked(services, &url) {
+        Some(detail) => Err(ApiError::new(ErrorCode::UrlBlocked, detail).field("input")),
         None => Ok(()),
     })
 }
@@ -90,12 +89,12 @@ fn is_file_name(text: &str) -> bool {
 }
 
 /// The blobs that are named: each is a reference and the caller's own, before anybody is told that it was taken.
-pub(crate) async fn check_blobs(
-    app: &App,
+pub async fn check_blobs(
+    services: &Services,
     tenant: &TenantId,
     input: Option<&Input>,
     history: &[Item],
-) -> Result<(), Problem> {
+) -> Result<(), ApiError> {
     for (place, part) in placed(input, history) {
         let Some(name) = blob_named(part) else { continue };
         let field = format!("{place}.file_ref");
@@ -103,11 +102,11 @@ pub(crate) async fn check_blobs(
         let Some(reference) = BlobRef::parse(name) else {
             let detail =
                 format!("`{field}`: `{shown}` is no reference; give the `ref` that PUT /v1/blobs answered");
-            return Err(Problem::new(ErrorCode::BadRef, detail).field(field));
+            return Err(ApiError::new(ErrorCode::BadRef, detail).field(field));
         };
-        if app.log().blob_info(tenant, &reference).await?.is_none() {
+        if services.log().blob_info(tenant, &reference).await?.is_none() {
             let detail = format!("`{field}`: there is no blob `{shown}`; store it with PUT /v1/blobs first");
-            return Err(Problem::new(ErrorCode::NotFound, detail).field(field));
+            return Err(ApiError::new(ErrorCode::NotFound, detail).field(field));
         }
     }
     Ok(())
@@ -136,14 +135,14 @@ fn placed<'a>(input: Option<&'a Input>, history: &'a [Item]) -> Vec<(String, &'a
 
 /// Why nobody is sent to this address, and what to give instead. A data URL brings its content along; every other one is
 /// fetched by somebody.
-fn blocked(app: &App, url: &str) -> Option<String> {
+fn blocked(services: &Services, url: &str) -> Option<String> {
     if url.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("data:")) {
         return None;
     }
     if seeded::is_on(Bug::SkipBareAddresses) && !url.contains("://") {
         return None;
     }
-    if app.agents().runner.files.outbound.allows(url) {
+    if services.agents().runner.files.outbound.allows(url) {
         return None;
     }
     let reason = is_blocked(url)?;
@@ -151,9 +150,11 @@ fn blocked(app: &App, url: &str) -> Option<String> {
     Some(format!("`{shown}`: {reason}; give the content as a data: URL, or a public address"))
 }
 
-fn check_url(app: &App, field: &str, url: &str) -> Result<(), Problem> {
-    match blocked(app, url) {
-        Some(detail) => Err(Problem::new(ErrorCode::UrlBlocked, format!("`{field}`: {detail}")).field(field)),
+fn check_url(services: &Services, field: &str, url: &str) -> Result<(), ApiError> {
+    match blocked(services, url) {
+        Some(detail) => {
+            Err(ApiError::new(ErrorCode::UrlBlocked, format!("`{field}`: {detail}")).field(field))
+        }
         None => Ok(()),
     }
 }
@@ -175,7 +176,7 @@ const KNOWN: &[&str] = &[
 ];
 
 /// Members that nobody knows belong into `extra`; elsewhere they are mistakes.
-pub(super) fn settings(members: Map<String, Value>) -> Result<Settings, Problem> {
+pub fn settings(members: Map<String, Value>) -> Result<Settings, ApiError> {
     check_names("settings", &members, KNOWN)?;
     let settings: Settings =
         serde_json::from_value(Value::Object(members)).map_err(|error| invalid("settings", &error))?;
@@ -191,17 +192,17 @@ pub(super) fn settings(members: Map<String, Value>) -> Result<Settings, Problem>
     Ok(settings)
 }
 
-fn check_names(at: &str, members: &Map<String, Value>, known: &[&str]) -> Result<(), Problem> {
+fn check_names(at: &str, members: &Map<String, Value>, known: &[&str]) -> Result<(), ApiError> {
     let Some(unknown) = members.keys().find(|name| !known.contains(&name.as_str())) else { return Ok(()) };
     let field = format!("{at}.{unknown}");
-    let hint = match crate::edge::nearest(unknown, known.iter().copied()) {
+    let hint = match riverrun_event::nearest(unknown, known.iter().copied()) {
         Some(near) => format!("did you mean `{near}`?"),
         None => format!("known here: {}", known.join(", ")),
     };
-    Err(Problem::new(ErrorCode::UnknownField, format!("unknown field `{field}`; {hint}")).field(field))
+    Err(ApiError::new(ErrorCode::UnknownField, format!("unknown field `{field}`; {hint}")).field(field))
 }
 
-fn check_tool(at: &str, tool: &Value) -> Result<(), Problem> {
+fn check_tool(at: &str, tool: &Value) -> Result<(), ApiError> {
     let Value::Object(members) = tool else {
         return Err(invalid(at, &"a tool is an object: {name, description, parameters, strict}"));
     };
@@ -218,14 +219,14 @@ fn check_tool(at: &str, tool: &Value) -> Result<(), Problem> {
     }
 }
 
-fn check_object(field: &str, schema: &Value) -> Result<(), Problem> {
+fn check_object(field: &str, schema: &Value) -> Result<(), ApiError> {
     if !schema.is_object() {
         return Err(invalid(field, &"it wants a JSON Schema, which is an object"));
     }
     check_schema(schema).map_err(|reason| invalid(field, &reason))
 }
 
-fn check_choice(choice: &Value) -> Result<(), Problem> {
+fn check_choice(choice: &Value) -> Result<(), ApiError> {
     let is_known = match choice {
         Value::String(word) => matches!(word.as_str(), "auto" | "none" | "required" | "any"),
         Value::Object(members) => members.get("name").is_some_and(Value::is_string),

@@ -1,0 +1,33 @@
+//! Every operation, one file each, in a folder for what it is about.
+//!
+//! A new one is a file, a line in the table below, and a test.
+
+pub mod queue;
+pub mod rules;
+pub mod turns;
+
+use std::sync::LazyLock;
+
+use crate::operation::Entry;
+use queue::{ListQueue, PromoteQueuedTurn, RemoveQueuedTurn};
+use rules::{ListRules, RevokeRule};
+use turns::{CancelTurn, RetryTurn, SteerTurn};
+
+/// The table from which HTTP, JSON-RPC, OpenAPI and the clients are made, in the order of the documents.
+pub static OPERATIONS: LazyLock<Vec<Entry>> = LazyLock::new(|| {
+    vec![
+        Entry::of::<CancelTurn>(),
+        Entry::of::<RetryTurn>(),
+        Entry::of::<SteerTurn>(),
+        Entry::of::<ListQueue>(),
+        Entry::of::<RemoveQueuedTurn>(),
+        Entry::of::<PromoteQueuedTurn>(),
+        Entry::of::<ListRules>(),
+        Entry::of::<RevokeRule>(),
+    ]
+});
+
+/// The operation with this JSON-RPC name, its own or an alias.
+pub fn operation(name: &str) -> Option<&'static Entry> {
+    OPERATIONS.iter().find(|entry| entry.about.name == name || entry.about.aliases.contains(&name))
+}
