@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 from urllib.parse import quote
 
+from .generated.operations import Route
 from .options import with_query
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    method: Literal["GET", "POST", "DELETE"]
+    method: Literal["GET", "POST", "PUT", "DELETE"]
     path: str
     """Path and query, percent-encoded."""
     body: bytes | None = None
@@ -26,6 +27,26 @@ class ProducerStamp(NamedTuple):
     id: str
     epoch: int
     sequence: int
+
+
+def operation(route: Route, request: Mapping[str, Any], idempotency_key: str | None = None) -> Call:
+    """The call that carries a request. Members that are `None` are left out."""
+    members = {name: value for name, value in request.items() if value is not None}
+    path = route.path
+    for parameter, member in route.path_members.items():
+        path = path.replace(f"{{{parameter}}}", _segment(str(members.pop(member))))
+    headers = {} if idempotency_key is None else {"idempotency-key": idempotency_key}
+    if route.method in ("POST", "PUT"):
+        return replace(_post(path, members, headers), method=route.method)
+    query = {route.query_names.get(name, name): _query_text(value) for name, value in members.items()}
+    return Call(route.method, with_query(path, **query), headers=headers)
+
+
+def _query_text(value: Any) -> Any:
+    """A value as a query writes it: lists with commas, flags in lower case."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return ",".join(str(entry) for entry in value) if isinstance(value, (list, tuple)) else value
 
 
 def session_path(session_id: str) -> str:
@@ -50,18 +71,6 @@ def delete_session(session_id: str) -> Call:
 
 def submit(session_id: str, turn: Mapping[str, Any]) -> Call:
     return _post(f"{session_path(session_id)}/turns", turn)
-
-
-def cancel(session_id: str, turn_id: str, mode: str) -> Call:
-    return _post(f"{session_path(session_id)}/turns/{_segment(turn_id)}/cancel", {"mode": mode})
-
-
-def retry(session_id: str, turn_id: str) -> Call:
-    return _post(f"{session_path(session_id)}/turns/{_segment(turn_id)}/retry", {})
-
-
-def steer(session_id: str, turn_id: str, input: Any) -> Call:
-    return _post(f"{session_path(session_id)}/turns/{_segment(turn_id)}/steer", {"input": input})
 
 
 def write_process(session_id: str, process_id: str, body: dict[str, Any]) -> Call:
@@ -131,14 +140,6 @@ def session_actions(session_id: str) -> Call:
 
 def decide(session_id: str, action_id: str, decision: Mapping[str, Any]) -> Call:
     return _post(f"{session_path(session_id)}/actions/{_segment(action_id)}", decision)
-
-
-def rules(session_id: str) -> Call:
-    return Call("GET", f"{session_path(session_id)}/rules")
-
-
-def revoke_rule(session_id: str, rule_id: str) -> Call:
-    return Call("DELETE", f"{session_path(session_id)}/rules/{_segment(rule_id)}")
 
 
 def create_share(session_id: str, share: Mapping[str, Any]) -> Call:

@@ -15,12 +15,13 @@ from .calls import ProducerStamp
 from .fold import Density, State, apply, empty_state, from_snapshot
 from .follow import Follow
 from .frame import FollowedEvent, FollowedSnapshot
+from .generated.operations import Operations, Route
 from .options import FollowOptions, FollowWords
 from .states import adopted
 from .transport import Endpoint, Transport
 
 
-class Riverrun:
+class Riverrun(Operations):
     """Leaving its `with` block closes connections; it cancels nothing."""
 
     def __init__(
@@ -66,18 +67,6 @@ class Riverrun:
     def submit(self, session_id: str, input: Any, **members: Any) -> dict[str, Any]:
         """Durable once it returns. Members: `turnId` (the idempotency key), `agent`, `threadId`, `busy`."""
         return self._transport.json(calls.submit(session_id, {"input": input, **members}))
-
-    def cancel(self, session_id: str, turn_id: str, mode: str = "immediate") -> dict[str, Any]:
-        """Answers `status`: `cancelling`, or how the turn had ended before."""
-        return self._transport.json(calls.cancel(session_id, turn_id, mode))
-
-    def retry(self, session_id: str, turn_id: str) -> dict[str, Any]:
-        """A new run of the same task; the ended one stays."""
-        return self._transport.json(calls.retry(session_id, turn_id))
-
-    def steer(self, session_id: str, turn_id: str, input: Any) -> dict[str, Any]:
-        """Gives a running turn more input."""
-        return self._transport.json(calls.steer(session_id, turn_id, input))
 
     # Processes
 
@@ -182,14 +171,6 @@ class Riverrun:
         """Decisions: `approve`, `edit`, `reject`, `respond`. Members: `digest`, `arguments`, `message`, `always`."""
         return self._transport.json(calls.decide(session_id, action_id, {"decision": decision, **members}))
 
-    def rules(self, session_id: str) -> list[dict[str, Any]]:
-        """The decisions that were given for always in a session: `ruleId`, `toolName`, `agent`, `decision`, and who."""
-        return self._transport.json(calls.rules(session_id))["rules"]
-
-    def revoke_rule(self, session_id: str, rule_id: str) -> None:
-        """Takes such a decision back: the tool is asked about anew."""
-        self._transport.json(calls.revoke_rule(session_id, rule_id))
-
     def create_share(self, session_id: str, **members: Any) -> dict[str, Any]:
         """Makes a link by which anybody who has it may read the session up to now. Members: `title`, `expiresIn` (s)."""
         return self._transport.json(calls.create_share(session_id, members))
@@ -201,3 +182,6 @@ class Riverrun:
     def revoke_share(self, session_id: str, share_id: str) -> None:
         """Revokes a link."""
         self._transport.json(calls.revoke_share(session_id, share_id))
+
+    def _run(self, route: Route, request: Mapping[str, Any], idempotency_key: str | None = None) -> Any:
+        return self._transport.json(calls.operation(route, request, idempotency_key))

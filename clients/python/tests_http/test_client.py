@@ -38,22 +38,39 @@ class Calls(unittest.TestCase):
             "submit", {"session_id": "s", "input": "hi"}, {"turnId": "u"}, "/v1/sessions/s/turns", {"input": "hi"}
         )
 
-    def test_what_was_decided_for_always_is_listed_and_taken_back(self) -> None:
-        rule = {"ruleId": "rule_1", "toolName": "delete_file", "agent": "clerk", "decision": "approve"}
-        answers = (Scripted(json.dumps({"rules": [rule]})), Scripted(status=204))
+    def test_an_operation_puts_its_members_into_the_path_the_query_or_the_body(self) -> None:
+        rule = {"ruleId": "rule_1", "tool": "t", "toolName": "delete_file", "agent": "clerk", "decision": "approve"}
+        answers = (
+            Scripted(json.dumps({"rules": [rule]})),
+            Scripted(json.dumps({"revoked": rule, "cursor": "7"})),
+            Scripted('{"queue":[]}'),
+            Scripted('{"turnId":"t","status":"cancelling","cursor":"8"}'),
+        )
         waiting, asynchronous = Script(*answers), Script(*answers)
         client, async_client = waiting.client(), asynchronous.async_client()
-        self.assertEqual(client.rules("a:b"), [rule])
-        client.revoke_rule("a:b", "rule/1")
+        self.assertEqual(client.list_rules(session_id="a:b")["rules"], [rule])
+        client.revoke_rule(session_id="a:b", rule_id="rule/1", idempotency_key="k")
+        client.list_queue(session_id="s", thread_id="t 1")
+        client.cancel_turn(session_id="s", turn_id="t", mode="after_turn")
 
-        async def both() -> None:
-            self.assertEqual(await async_client.rules("a:b"), [rule])
-            await async_client.revoke_rule("a:b", "rule/1")
+        async def all_of_them() -> None:
+            self.assertEqual((await async_client.list_rules(session_id="a:b"))["rules"], [rule])
+            await async_client.revoke_rule(session_id="a:b", rule_id="rule/1", idempotency_key="k")
+            await async_client.list_queue(session_id="s", thread_id="t 1")
+            await async_client.cancel_turn(session_id="s", turn_id="t", mode="after_turn")
 
-        asyncio.run(both())
+        asyncio.run(all_of_them())
+        paths = [
+            "/v1/sessions/a%3Ab/rules",
+            "/v1/sessions/a%3Ab/rules/rule%2F1",
+            "/v1/sessions/s/queue?thread=t%201",
+            "/v1/sessions/s/turns/t/cancel",
+        ]
         for script in (waiting, asynchronous):
-            self.assertEqual(script.paths(), ["/v1/sessions/a%3Ab/rules", "/v1/sessions/a%3Ab/rules/rule%2F1"])
-            self.assertEqual([request.method for request in script.requests], ["GET", "DELETE"])
+            self.assertEqual(script.paths(), paths)
+            self.assertEqual([request.method for request in script.requests], ["GET", "DELETE", "GET", "POST"])
+            self.assertEqual(script.requests[1].headers["idempotency-key"], "k")
+            self.assertEqual(json.loads(script.requests[3].content), {"mode": "after_turn"})
 
     def test_an_append_carries_its_stamp(self) -> None:
         script = Script(Scripted('{"first":1,"last":1,"cursor":"1"}'))

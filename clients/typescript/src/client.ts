@@ -6,6 +6,9 @@ import { Follow } from "./follow.js";
 import { adopt, applyWith, emptyState, fromSnapshot } from "./fold/index.js";
 import type { State } from "./fold/index.js";
 import type { JobStatus } from "./fold/state.js";
+import type { CallOptions, Route } from "./generated/operations.js";
+import { Operations } from "./generated/operations.js";
+import { callOf } from "./route.js";
 import type { WireEvent } from "./stream/frame.js";
 import type { FollowOptions } from "./stream/options.js";
 import { followPath, withQuery } from "./stream/options.js";
@@ -15,7 +18,6 @@ import type {
   Action,
   Appended,
   BenchmarkExport,
-  CancelledTurn,
   Decided,
   Decision,
   EventDraft,
@@ -30,7 +32,6 @@ import type {
   ProducerStamp,
   NewShare,
   RetriedItem,
-  Rule,
   Share,
   Session,
   SessionFilter,
@@ -52,11 +53,12 @@ export interface RiverrunOptions {
   readonly clock?: Clock;
 }
 
-export class Riverrun {
+export class Riverrun extends Operations {
   readonly #transport: Transport;
 
   /** In Node, `RIVERRUN_URL` and `RIVERRUN_KEY` stand in for what is not given. */
   constructor(options: RiverrunOptions = {}) {
+    super();
     const key = options.key ?? environment("RIVERRUN_KEY");
     const access: Access =
       options.credential === undefined
@@ -93,24 +95,6 @@ export class Riverrun {
   /** Durable once it resolves. Repeating it with the same `turnId` asks for nothing new. */
   submit(sessionId: string, turn: NewTurn): Promise<SubmittedTurn> {
     return this.#post(`${sessionPath(sessionId)}/turns`, turn);
-  }
-
-  cancel(
-    sessionId: string,
-    turnId: string,
-    mode: "immediate" | "after_turn" = "immediate",
-  ): Promise<CancelledTurn> {
-    return this.#post(`${turnPath(sessionId, turnId)}/cancel`, { mode });
-  }
-
-  /** A new run of the same task; the ended one stays. */
-  retry(sessionId: string, turnId: string): Promise<SubmittedTurn> {
-    return this.#post(`${turnPath(sessionId, turnId)}/retry`, {});
-  }
-
-  /** Gives a running turn more input. */
-  steer(sessionId: string, turnId: string, input: NewTurn["input"]): Promise<SubmittedTurn> {
-    return this.#post(`${turnPath(sessionId, turnId)}/steer`, { input });
   }
 
   // Processes
@@ -271,18 +255,6 @@ export class Riverrun {
     return this.#post(`${sessionPath(sessionId)}/actions/${encodeURIComponent(actionId)}`, decision);
   }
 
-  /** The decisions that were given for always in a session. */
-  async rules(sessionId: string): Promise<readonly Rule[]> {
-    const { data } = await this.#page<Rule>("rules", `${sessionPath(sessionId)}/rules`);
-    return data;
-  }
-
-  /** Takes such a decision back: the tool is asked about anew. */
-  async revokeRule(sessionId: string, ruleId: string): Promise<void> {
-    const path = `${sessionPath(sessionId)}/rules/${encodeURIComponent(ruleId)}`;
-    await this.#transport.text({ method: "DELETE", path });
-  }
-
   /** Makes a link by which anybody who has it may read the session up to now. */
   createShare(sessionId: string, share: NewShare = {}): Promise<Share> {
     return this.#post(`${sessionPath(sessionId)}/shares`, share);
@@ -300,6 +272,10 @@ export class Riverrun {
     await this.#transport.text({ method: "DELETE", path });
   }
 
+  protected override run<T>(route: Route, request: object, options?: CallOptions): Promise<T> {
+    return this.#transport.json(callOf(route, request, options));
+  }
+
   #get<T>(path: string): Promise<T> {
     return this.#transport.json({ method: "GET", path });
   }
@@ -309,7 +285,7 @@ export class Riverrun {
   }
 
   /** The server names a list after what is in it. */
-  async #page<T>(member: "sessions" | "actions" | "rules" | "shares" | "jobs", path: string): Promise<Page<T>> {
+  async #page<T>(member: "sessions" | "actions" | "shares" | "jobs", path: string): Promise<Page<T>> {
     const page = await this.#get<Record<string, unknown>>(path);
     const data = page[member];
     if (!Array.isArray(data)) throw new MalformedError(`a page without ${member}`);
@@ -321,10 +297,6 @@ export class Riverrun {
 function environment(name: string): string | undefined {
   const { process } = globalThis as { process?: { env?: Record<string, string | undefined> } };
   return process?.env?.[name];
-}
-
-function turnPath(sessionId: string, turnId: string): string {
-  return `${sessionPath(sessionId)}/turns/${encodeURIComponent(turnId)}`;
 }
 
 function jobPath(sessionId: string, jobId: string): string {

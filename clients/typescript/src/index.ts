@@ -10,6 +10,8 @@ export type { Update } from "./follow.js";
 export { Follow } from "./follow.js";
 export * from "./fold/index.js";
 export * as events from "./generated/events.js";
+export type * as operations from "./generated/operations.js";
+export { Operations } from "./generated/operations.js";
 export type { FollowedSnapshot, Opened, WireEvent } from "./stream/frame.js";
 export type { ConnectionState, Input, Machine, Order, Verdict } from "./stream/machine.js";
 export { newMachine, step } from "./stream/machine.js";

@@ -61,13 +61,6 @@ export interface SubmittedTurn {
   readonly duplicate?: boolean;
 }
 
-export interface CancelledTurn {
-  readonly turnId: string;
-  /** `cancelling`, or how the turn had ended before. */
-  readonly status: string;
-  readonly cursor: string;
-}
-
 /** The decision that holds. */
 export interface Decided {
   readonly actionId: string;
@@ -156,18 +149,6 @@ export interface Share {
   readonly expiresAt: string;
   readonly revokedAt?: string;
   readonly status: "live" | "expired" | "revoked";
-}
-
-/** A decision that holds from now on, for one tool and one agent. */
-export interface Rule {
-  readonly ruleId: string;
-  /** The identity of the tool, with its schema and what it sets in motion. */
-  readonly tool: string;
-  readonly toolName: string;
-  readonly agent: string;
-  readonly decision: "approve" | "reject";
-  readonly decidedBy?: string;
-  readonly decidedAt?: string;
 }
 
 export interface NewJob {

@@ -39,14 +39,26 @@ test("a page holds what the server lists", async () => {
   ]);
 });
 
-test("what was decided for always is listed and taken back", async () => {
+test("an operation puts its members into the path, the query or the body", async () => {
   const rule = { ruleId: "rule_1", tool: "delete_file@1", toolName: "delete_file", agent: "clerk", decision: "approve" };
-  const { client, requests, methods } = script([{ body: JSON.stringify({ rules: [rule] }) }, { status: 204 }, { body: "{}" }]);
-  assert.deepEqual(await client.rules("a:b"), [rule]);
-  assert.equal(await client.revokeRule("a:b", "rule/1"), undefined);
-  await assert.rejects(client.rules("s"));
-  assert.deepEqual(requests.slice(0, 2), ["/v1/sessions/a%3Ab/rules", "/v1/sessions/a%3Ab/rules/rule%2F1"]);
-  assert.deepEqual(methods.slice(0, 2), ["GET", "DELETE"]);
+  const { client, requests, methods, headers } = script([
+    { body: JSON.stringify({ rules: [rule] }) },
+    { body: JSON.stringify({ revoked: rule, cursor: "7" }) },
+    { body: '{"queue":[]}' },
+    { body: '{"turnId":"t","status":"cancelling","cursor":"8"}' },
+  ]);
+  assert.deepEqual(await client.listRules({ sessionId: "a:b" }), { rules: [rule] });
+  await client.revokeRule({ sessionId: "a:b", ruleId: "rule/1" }, { idempotencyKey: "k" });
+  await client.listQueue({ sessionId: "s", threadId: "t 1" });
+  await client.cancelTurn({ sessionId: "s", turnId: "t", mode: "after_turn" });
+  assert.deepEqual(requests, [
+    "/v1/sessions/a%3Ab/rules",
+    "/v1/sessions/a%3Ab/rules/rule%2F1",
+    "/v1/sessions/s/queue?thread=t%201",
+    "/v1/sessions/s/turns/t/cancel",
+  ]);
+  assert.deepEqual(methods, ["GET", "DELETE", "GET", "POST"]);
+  assert.equal(headers[1]?.["idempotency-key"], "k");
 });
 
 test("an append carries its stamp", async () => {

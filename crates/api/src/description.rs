@@ -21,19 +21,24 @@ pub fn description() -> Value {
         .iter()
         .map(|entry| {
             let request = entry.request_schema(&mut requests);
-            let response = entry.response_schema(&mut responses);
+            let mut response = entry.response_schema(&mut responses).to_value();
+            leave_out_null(&mut response);
             describe(entry, request, response)
         })
         .collect();
     let mut schemas: BTreeMap<String, Value> = requests.take_definitions(true).into_iter().collect();
-    for (name, schema) in responses.take_definitions(true) {
+    for (name, mut schema) in responses.take_definitions(true) {
+        // What requests share with answers has the form that requests take.
+        if !schemas.contains_key(&name) {
+            leave_out_null(&mut schema);
+        }
         let known = schemas.entry(name.clone()).or_insert_with(|| schema.clone());
         assert_eq!(*known, schema, "`{name}` has one form in requests and another in answers");
     }
     json!({ "operations": operations, "schemas": schemas })
 }
 
-fn describe(entry: &Entry, request: Schema, response: Schema) -> Value {
+fn describe(entry: &Entry, request: Schema, response: Value) -> Value {
     let about = &entry.about;
     let mut request = request.to_value();
     let doc = request.as_object_mut().and_then(|schema| schema.remove("description"));
@@ -64,6 +69,29 @@ fn describe(entry: &Entry, request: Schema, response: Schema) -> Value {
         "statuses": statuses,
         "errors": errors,
         "request": request,
-        "response": response.to_value(),
+        "response": response,
     })
+}
+
+/// An answer leaves a member out instead of writing `null`.
+fn leave_out_null(schema: &mut Value) {
+    let required: Vec<Value> = schema["required"].as_array().cloned().unwrap_or_default();
+    let properties = schema.get_mut("properties").and_then(Value::as_object_mut);
+    for (name, member) in properties.into_iter().flatten() {
+        if required.contains(&name.as_str().into()) {
+            continue;
+        }
+        if let Some(types) = member["type"].as_array() {
+            let others: Vec<Value> = types.iter().filter(|one| *one != "null").cloned().collect();
+            if let [only] = others.as_slice() {
+                member["type"] = only.clone();
+            }
+        }
+        let arms: Vec<Value> = member["anyOf"].as_array().cloned().unwrap_or_default();
+        let others: Vec<Value> = arms.iter().filter(|arm| arm["type"] != "null").cloned().collect();
+        if let ([only], Some(members)) = (others.as_slice(), member.as_object_mut()) {
+            members.remove("anyOf");
+            members.extend(only.as_object().cloned().unwrap_or_default());
+        }
+    }
 }

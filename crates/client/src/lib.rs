@@ -9,14 +9,15 @@ mod endpoint;
 mod error;
 mod exchange;
 mod follow;
+mod generated;
+mod route;
 mod sse;
 mod transport;
 
 pub use call::{
-    Action, Appended, Backup, Blob, Cancelled, Decision, DecisionKind, Health, Imported, Job, JobCounts,
-    JobItem, Key, NewJob, NewKey, NewSession, NewShare, NewTicket, NewTurn, Page, Pause, Paused,
-    ProcessInput, Producer, ProducerStamp, QueuedTurn, Rule, Session, SessionFilter, Share, Tenant, Tenants,
-    Ticket, Turn,
+    Action, Appended, Backup, Blob, Decision, DecisionKind, Health, Imported, Job, JobCounts, JobItem, Key,
+    NewJob, NewKey, NewSession, NewShare, NewTicket, NewTurn, Page, Pause, Paused, ProcessInput, Producer,
+    ProducerStamp, Session, SessionFilter, Share, Tenant, Tenants, Ticket, Turn,
 };
 pub use client::Client;
 pub use endpoint::{Endpoint, EndpointError};
@@ -25,5 +26,10 @@ pub use follow::{
     Catchup, ConnectionState, Follow, FollowOptions, FollowedEvent, FollowedSnapshot, IndexUnit, Opened,
     Until, Update,
 };
+/// Requests and answers of the operations.
+pub mod operations {
+    pub use crate::generated::*;
+}
+
 pub use sse::{SseError, SseFrame, SseLimits, SseParser};
 pub use transport::{Dialing, Io, Tcp, Transport};

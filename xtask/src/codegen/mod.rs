@@ -1,8 +1,10 @@
-//! Writes everything that follows from the catalogue in `crates/event`: schemas, types of other languages, a page.
+//! Writes everything that follows from the catalogue in `crates/event` and from the table of operations in
+//! `crates/api`: schemas, types and calls in other languages, pages.
 
 mod emitters;
 mod markdown;
 mod model;
+mod operations;
 mod python;
 mod schema;
 mod shapes;
@@ -20,7 +22,7 @@ use model::EventCatalogue;
 const OWNED: &[&str] = &["spec/schema/events"];
 
 /// The generated files by their path from the root.
-fn outputs() -> BTreeMap<String, String> {
+fn outputs() -> Result<BTreeMap<String, String>> {
     let catalogue = EventCatalogue::new();
     let mut files = schema::files(&catalogue);
     files.insert("spec/EVENTS.md".into(), markdown::page(&catalogue));
@@ -29,11 +31,12 @@ fn outputs() -> BTreeMap<String, String> {
     files.insert("clients/typescript/src/generated/shapes.ts".into(), shapes::typescript(&catalogue));
     files.insert("clients/python/riverrun/generated/shapes.py".into(), shapes::python(&catalogue));
     files.insert("clients/python/riverrun/generated/__init__.py".into(), python::package());
-    files
+    files.extend(operations::outputs(&catalogue)?);
+    Ok(files)
 }
 
 pub fn write() -> Result<()> {
-    let files = outputs();
+    let files = outputs()?;
     let mut written = 0;
     for (path, text) in &files {
         let full = root().join(path);
@@ -54,7 +57,7 @@ pub fn write() -> Result<()> {
 }
 
 pub fn check() -> Result<()> {
-    let files = outputs();
+    let files = outputs()?;
     let is_stale = |path: &String, text: &String| {
         std::fs::read_to_string(root().join(path)).map_or(true, |old| old != *text)
     };
@@ -92,6 +95,7 @@ mod tests {
 
     #[test]
     fn generating_twice_gives_the_same_bytes() {
-        assert_eq!(super::outputs(), super::outputs());
+        let outputs = || super::outputs().expect("the sources can be read");
+        assert_eq!(outputs(), outputs());
     }
 }

@@ -72,17 +72,6 @@ impl Client {
     pub async fn decide(&self, session: &SessionId, action: &ActionId, decision: &Decision) -> Result<Value> {
         self.post(format!("{}/actions/{}", session_path(session), encode(action.as_str())), decision).await
     }
-
-    /// The decisions that were given for always in a session.
-    pub async fn rules(&self, session: &SessionId) -> Result<Vec<Rule>> {
-        let Rules { rules } = self.get(format!("{}/rules", session_path(session))).await?;
-        Ok(rules)
-    }
-
-    /// Takes such a decision back: the tool is asked about anew.
-    pub async fn revoke_rule(&self, session: &SessionId, rule: &str) -> Result<()> {
-        self.delete(format!("{}/rules/{}", session_path(session), encode(rule))).await
-    }
 }
 
 impl Client {
@@ -134,26 +123,4 @@ pub struct Share {
 #[derive(Deserialize)]
 struct Shares {
     shares: Vec<Share>,
-}
-
-/// A decision that holds from now on, for one tool and one agent.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Rule {
-    pub rule_id: String,
-    /// The identity of the tool, with its schema and what it sets in motion.
-    pub tool: String,
-    pub tool_name: String,
-    pub agent: String,
-    /// `approve` or `reject`.
-    pub decision: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub decided_by: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub decided_at: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct Rules {
-    rules: Vec<Rule>,
 }

@@ -14,7 +14,7 @@ mod transfer;
 mod turns;
 mod usage;
 
-pub use actions::{Action, Decision, DecisionKind, NewShare, Rule, Share};
+pub use actions::{Action, Decision, DecisionKind, NewShare, Share};
 pub use backups::Backup;
 pub use blobs::Blob;
 pub use health::Health;
@@ -25,7 +25,7 @@ pub use processes::ProcessInput;
 pub use reads::{NewTicket, Ticket};
 pub use sessions::{NewSession, Page, Session, SessionFilter};
 pub use transfer::Imported;
-pub use turns::{Cancelled, NewTurn, Pause, Paused, QueuedTurn, Turn};
+pub use turns::{NewTurn, Pause, Paused, Turn};
 pub use usage::Tenants;
 
 use riverrun_event::SessionId;

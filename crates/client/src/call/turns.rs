@@ -42,15 +42,6 @@ pub struct Turn {
     pub duplicate: bool,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Cancelled {
-    pub turn_id: TurnId,
-    /// `cancelling`, or how the turn had ended before.
-    pub status: String,
-    pub cursor: String,
-}
-
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Pause {
     /// False lets the task go on.
@@ -68,30 +59,10 @@ pub struct Paused {
     pub duplicate: bool,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct QueuedTurn {
-    pub turn_id: TurnId,
-    pub thread_id: ThreadId,
-    pub position: u32,
-    #[serde(default)]
-    pub preview: String,
-}
-
-#[derive(Debug, Deserialize)]
-struct Queue {
-    queue: Vec<QueuedTurn>,
-}
-
 impl Client {
     /// Durable once it returns.
     pub async fn submit(&self, session: &SessionId, turn: &NewTurn) -> Result<Turn> {
         self.post(format!("{}/turns", session_path(session)), turn).await
-    }
-
-    /// `mode` is `immediate` or `after_turn`.
-    pub async fn cancel(&self, session: &SessionId, turn: &TurnId, mode: &str) -> Result<Cancelled> {
-        self.post(format!("{}/cancel", turn_path(session, turn)), &json!({ "mode": mode })).await
     }
 
     /// Halts a task at its next boundary, or lets it go on.
@@ -102,39 +73,8 @@ impl Client {
         self.post(path, &reason.map_or_else(|| json!({}), |reason| json!({ "reason": reason }))).await
     }
 
-    pub async fn retry(&self, session: &SessionId, turn: &TurnId) -> Result<Turn> {
-        self.post(format!("{}/retry", turn_path(session, turn)), &json!({})).await
-    }
-
-    pub async fn steer(&self, session: &SessionId, turn: &TurnId, input: &str) -> Result<Turn> {
-        self.post(format!("{}/steer", turn_path(session, turn)), &json!({ "input": input })).await
-    }
-
-    pub async fn queue(&self, session: &SessionId) -> Result<Vec<QueuedTurn>> {
-        let Queue { queue } = self.get(format!("{}/queue", session_path(session))).await?;
-        Ok(queue)
-    }
-
-    pub async fn remove_queued(&self, session: &SessionId, turn: &TurnId) -> Result<()> {
-        self.delete(queued_path(session, turn)).await
-    }
-
-    pub async fn promote_queued(&self, session: &SessionId, turn: &TurnId) -> Result<Vec<QueuedTurn>> {
-        let path = format!("{}/promote", queued_path(session, turn));
-        let Queue { queue } = self.post(path, &json!({})).await?;
-        Ok(queue)
-    }
-
     /// Agents with their tools, and the names that a turn may give.
     pub async fn agents(&self) -> Result<Value> {
         self.get("/v1/agents".to_owned()).await
     }
-}
-
-fn turn_path(session: &SessionId, turn: &TurnId) -> String {
-    format!("{}/turns/{}", session_path(session), encode(turn.as_str()))
-}
-
-fn queued_path(session: &SessionId, turn: &TurnId) -> String {
-    format!("{}/queue/{}", session_path(session), encode(turn.as_str()))
 }

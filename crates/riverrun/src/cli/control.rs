@@ -2,6 +2,10 @@
 
 use clap::Args;
 use riverrun_client::Client;
+use riverrun_client::operations::{
+    CancelMode, CancelTurnRequest, ListQueueRequest, PromoteQueuedTurnRequest, RemoveQueuedTurnRequest,
+    RetryTurnRequest, SteerTurnRequest,
+};
 use riverrun_event::{SessionId, TurnId};
 use serde_json::Value;
 
@@ -59,8 +63,10 @@ pub async fn cancel(args: CancelArgs, context: &Context) -> Outcome {
         Some(turn) => turn,
         None => running(&client, &session).await?,
     };
-    let mode = if args.after_turn { "after_turn" } else { "immediate" };
-    let cancelled = client.cancel(&session, &turn, mode).await?;
+    let mode = if args.after_turn { CancelMode::AfterTurn } else { CancelMode::Immediate };
+    let request =
+        CancelTurnRequest { mode: Some(mode), ..CancelTurnRequest::new(session.as_str(), turn.as_str()) };
+    let cancelled = client.cancel_turn(&request).await?;
     if context.output.json {
         return context.output.document(&cancelled);
     }
@@ -76,7 +82,7 @@ pub async fn retry(args: RetryArgs, context: &Context) -> Outcome {
         Some(turn) => turn,
         None => last(&client, &session).await?,
     };
-    let again = client.retry(&session, &turn).await?;
+    let again = client.retry_turn(&RetryTurnRequest::new(session.as_str(), turn.as_str())).await?;
     if context.output.json {
         return context.output.document(&again);
     }
@@ -92,7 +98,8 @@ pub async fn steer(args: SteerArgs, context: &Context) -> Outcome {
         Some(turn) => turn,
         None => running(&client, &session).await?,
     };
-    let steered = client.steer(&session, &turn, &args.input).await?;
+    let request = SteerTurnRequest::new(args.input.into(), session.as_str(), turn.as_str());
+    let steered = client.steer_turn(&request).await?;
     if context.output.json {
         return context.output.document(&steered);
     }
@@ -103,11 +110,14 @@ pub async fn queue(args: QueueArgs, context: &Context) -> Outcome {
     let client = context.connect.client()?;
     let session = resolve_session(&client, &args.session).await?;
     if let Some(turn) = &args.remove {
-        client.remove_queued(&session, turn).await?;
+        client.remove_queued_turn(&RemoveQueuedTurnRequest::new(session.as_str(), turn.as_str())).await?;
     }
     let queue = match &args.promote {
-        Some(turn) => client.promote_queued(&session, turn).await?,
-        None => client.queue(&session).await?,
+        Some(turn) => {
+            let request = PromoteQueuedTurnRequest::new(session.as_str(), turn.as_str());
+            client.promote_queued_turn(&request).await?.queue
+        }
+        None => client.list_queue(&ListQueueRequest::new(session.as_str())).await?.queue,
     };
     if context.output.json {
         return context.output.document(&queue);
@@ -117,7 +127,7 @@ pub async fn queue(args: QueueArgs, context: &Context) -> Outcome {
     }
     let style = context.output.style();
     for turn in queue {
-        let id = style.paint(Tone::Id, turn.turn_id.as_str());
+        let id = style.paint(Tone::Id, &turn.turn_id);
         context.output.line(&format!("{:3}  {id}  {}", turn.position, shorten(&turn.preview, 60)))?;
     }
     Ok(())

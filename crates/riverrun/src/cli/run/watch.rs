@@ -6,6 +6,7 @@ mod telling;
 use std::collections::VecDeque;
 use std::time::Duration;
 
+use riverrun_client::operations::CancelTurnRequest;
 use riverrun_client::{Client, ConnectionState, Error, Follow, FollowOptions, FollowedEvent, Turn, Update};
 use riverrun_event::SessionId;
 use serde_json::Value;
@@ -204,12 +205,13 @@ impl Watch {
     /// Asks for the end of the turn. The answer may be slow, and the user need not wait for it.
     async fn stop(&mut self) -> Outcome<Option<Ending>> {
         self.is_stop_asked = true;
+        let request = CancelTurnRequest::new(self.session.as_str(), self.turn.turn_id.as_str());
         let asked = tokio::select! {
             () = self.interrupts.next() => {
                 self.output.note("");
                 return Ok(Some(Ending::Left));
             }
-            asked = self.client.cancel(&self.session, &self.turn.turn_id, "immediate") => asked,
+            asked = self.client.cancel_turn(&request) => asked,
         };
         let Err(error) = asked else { return Ok(None) };
         self.is_stop_asked = false;

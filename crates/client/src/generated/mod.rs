@@ -1,0 +1,5 @@
+//! Generated from the table of operations.
+
+mod operations;
+
+pub use operations::*;
