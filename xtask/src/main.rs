@@ -11,6 +11,7 @@ mod program;
 mod source;
 mod steps;
 mod tidy;
+mod walks;
 
 use std::process::ExitCode;
 

@@ -6,6 +6,7 @@ mod http_server;
 mod links;
 mod ratchet;
 mod text;
+mod walks;
 
 use std::process::Command;
 
@@ -36,6 +37,7 @@ pub fn tidy() -> Result<()> {
     problems.extend(links::problems(&files));
     problems.extend(error_pages(&files));
     problems.extend(http_server::problems()?);
+    problems.extend(walks::problems(&files));
     problems.extend(ratchet::problems(&files)?);
     if let Err(error) = codegen::check() {
         problems.push(Problem::new("generated files", format!("{error:#}")));
