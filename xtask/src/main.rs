@@ -8,6 +8,7 @@ mod codegen;
 mod figures;
 mod files;
 mod program;
+mod release;
 mod source;
 mod steps;
 mod tidy;
@@ -30,6 +31,7 @@ const USAGE: &str = "usage: cargo xtask COMMAND
   clients [WORDS]   run official clients against the binary, or those whose files have such names
   figures           count duplicate names, private words, cycles of modules, …
   bench [ARGS]      run the load generator, optimised
+  release VERSION   set the version, cut the changelog, make the archive in dist/; --dry-run only shows it
   nightly           ci, then the property tests for much longer";
 
 fn main() -> ExitCode {
@@ -49,6 +51,7 @@ fn main() -> ExitCode {
         ["clients", rest @ ..] => clients::clients(rest),
         ["figures"] => figures::print(),
         ["bench", rest @ ..] => ci::bench(rest),
+        ["release", rest @ ..] => release::release(rest),
         ["nightly"] => ci::nightly(),
         [] | ["help" | "--help" | "-h"] => {
             println!("{USAGE}");
