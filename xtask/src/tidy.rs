@@ -2,6 +2,7 @@
 
 mod dependencies;
 mod edges;
+mod examples;
 mod http_server;
 mod links;
 mod ratchet;
@@ -38,6 +39,7 @@ pub fn tidy() -> Result<()> {
     problems.extend(error_pages(&files));
     problems.extend(http_server::problems()?);
     problems.extend(walks::problems(&files));
+    problems.extend(examples::problems(&files));
     problems.extend(ratchet::problems(&files)?);
     if let Err(error) = codegen::check() {
         problems.push(Problem::new("generated files", format!("{error:#}")));
