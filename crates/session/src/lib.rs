@@ -3,6 +3,8 @@
 //! It is not a transport: it knows no HTTP, no request body and no API key. It is not a store either: everything
 //! durable goes through a [`riverrun_log::Log`]. A server, the agent loop and an embedding program use it alike.
 
+#![warn(missing_docs)]
+
 mod append_error;
 mod chunk_fold;
 mod draft;
