@@ -7,6 +7,7 @@ mod clients;
 mod codegen;
 mod figures;
 mod files;
+mod fuzz;
 mod program;
 mod release;
 mod source;
@@ -31,6 +32,7 @@ const USAGE: &str = "usage: cargo xtask COMMAND
   clients [WORDS]   run official clients against the binary, or those whose files have such names
   figures           count duplicate names, private words, cycles of modules, …
   bench [ARGS]      run the load generator, optimised
+  fuzz [TARGET…]    fuzz what reads bytes from outside, 5 seconds a target or --seconds N
   release VERSION   set the version, cut the changelog, make the archive in dist/; --dry-run only shows it
   nightly           ci, then the property tests for much longer";
 
@@ -51,6 +53,7 @@ fn main() -> ExitCode {
         ["clients", rest @ ..] => clients::clients(rest),
         ["figures"] => figures::print(),
         ["bench", rest @ ..] => ci::bench(rest),
+        ["fuzz", rest @ ..] => fuzz::fuzz(rest),
         ["release", rest @ ..] => release::release(rest),
         ["nightly"] => ci::nightly(),
         [] | ["help" | "--help" | "-h"] => {

@@ -5,6 +5,7 @@ mod edges;
 mod examples;
 mod http_server;
 mod links;
+mod oldest_compiler;
 mod ratchet;
 mod text;
 mod walks;
@@ -34,6 +35,7 @@ pub fn tidy() -> Result<()> {
     let metadata = metadata()?;
     let mut problems = edges::problems(&metadata);
     problems.extend(dependencies::problems(&metadata)?);
+    problems.extend(oldest_compiler::problems(&metadata));
     problems.extend(text::problems(&files));
     problems.extend(links::problems(&files));
     problems.extend(error_pages(&files));
