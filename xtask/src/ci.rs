@@ -1,10 +1,12 @@
 //! Everything that must hold before a push, step by step.
 
 use std::process::Command;
+use std::time::Instant;
 
 use anyhow::Result;
 
 use crate::files::root;
+use crate::records;
 use crate::steps::{Step, named, run_all, step};
 use crate::tidy;
 
@@ -46,7 +48,12 @@ fn steps() -> Vec<Step> {
 /// Runs every step, or those with these names.
 pub fn ci(names: &[&str]) -> Result<()> {
     match names {
-        [] => run_all(steps()),
+        [] => {
+            let began = Instant::now();
+            run_all(steps())?;
+            records::write(&root(), records::CI_SECONDS, began.elapsed().as_secs_f64());
+            Ok(())
+        }
         names => run_all(named(steps(), names)?),
     }
 }
