@@ -9,7 +9,7 @@ pub fn problems(metadata: &Value) -> Vec<Problem> {
         metadata["workspace_members"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
     let packages = || metadata["packages"].as_array().into_iter().flatten();
     let is_ours = |package: &&Value| package["id"].as_str().is_some_and(|id| ours.contains(&id));
-    let promised = packages().filter(is_ours).map(|package| needed(package)).min().unwrap_or_default();
+    let promised = packages().filter(is_ours).map(needed).min().unwrap_or_default();
     let newer = packages().filter(|package| !is_ours(package) && needed(package) > promised);
     newer.map(|package| too_new(package, promised)).collect()
 }
