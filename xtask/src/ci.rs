@@ -1,10 +1,12 @@
 //! Everything that must hold before a push, step by step.
 
 use std::process::Command;
+use std::time::Instant;
 
 use anyhow::Result;
 
 use crate::files::root;
+use crate::records;
 use crate::steps::{Step, named, run_all, step};
 use crate::tidy;
 
@@ -18,7 +20,10 @@ fn steps() -> Vec<Step> {
         .beside(),
         step("typescript", || run("sh", &["-c", "npm ci && npm test"], "clients/typescript", &[])).beside(),
         step("python", || run("python3", &["run_tests.py"], "clients/python", &[])).beside(),
-        step("format", || cargo(&["fmt", "--all", "--check"])),
+        step("format", || {
+            cargo(&["fmt", "--all", "--check"])?;
+            cargo(&["fmt", "--manifest-path", "fuzz/Cargo.toml", "--check"])
+        }),
         step("checklist", crate::checklist::check),
         // In the profile of the tests: build scripts, procedural macros and SQLite are compiled once for both.
         step("lint", || {
@@ -31,6 +36,9 @@ fn steps() -> Vec<Step> {
         step("crash", || crash("all")),
         step("attack", || run("target/suite/attack", &[], "", &[])),
         step("official clients", || crate::clients::clients(&[])),
+        // The target folder has a profile of its own there: it shares no crate with the steps before.
+        step("fuzz", || crate::fuzz::fuzz(&[])),
+        step("documentation", documentation),
         step("documentation tests", || {
             cargo(&["test", "--profile", "suite", "--workspace", "--doc", "--quiet"])
         }),
@@ -40,7 +48,12 @@ fn steps() -> Vec<Step> {
 /// Runs every step, or those with these names.
 pub fn ci(names: &[&str]) -> Result<()> {
     match names {
-        [] => run_all(steps()),
+        [] => {
+            let began = Instant::now();
+            run_all(steps())?;
+            records::write(&root(), records::CI_SECONDS, began.elapsed().as_secs_f64());
+            Ok(())
+        }
         names => run_all(named(steps(), names)?),
     }
 }
@@ -51,6 +64,7 @@ pub fn nightly() -> Result<()> {
     steps.push(step("property tests, long", || {
         tests(&["--workspace", "--no-fail-fast"], &[("PROPTEST_CASES", "20000")])
     }));
+    steps.push(step("fuzz, long", || crate::fuzz::fuzz(&["--seconds", &crate::fuzz::LONG.to_string()])));
     steps.push(step("crash, long", || crash("nightly")));
     steps.push(step("damage, every bit", || {
         let words = [
@@ -66,6 +80,12 @@ pub fn nightly() -> Result<()> {
         run(&cargo_path(), &words, "", &[("RIVERRUN_SWEEP", "all")])
     }));
     run_all(steps)
+}
+
+/// A page with a broken link or without a text fails.
+fn documentation() -> Result<()> {
+    let words = ["doc", "--profile", "suite", "--no-deps", "--workspace", "--lib", "--quiet"];
+    run(&cargo_path(), &words, "", &[("RUSTDOCFLAGS", "-D warnings")])
 }
 
 /// The suites that kill, cut off and starve the binary. Some of them look at it through strace.

@@ -2,8 +2,10 @@
 
 use anyhow::{Context, Result};
 
-use crate::files::{self, File};
+use crate::files::{self, File, root};
+use crate::records;
 use crate::source::{cycles, is_source, names};
+use crate::walks;
 
 /// Prints one line per figure. Nothing here fails: `tidy` has the rules.
 pub fn print() -> Result<()> {
@@ -25,7 +27,36 @@ pub fn print() -> Result<()> {
     figure("longest changelog entry, characters", longest_entry(&files)?);
     figure("source files", sources.len());
     figure("source lines", sources.iter().map(|file| file.text.lines().count()).sum::<usize>());
+    print_walks(&files);
+    recorded("CI, minutes (cargo xtask ci)", records::CI_SECONDS, 60.0);
+    recorded("first build, CPU minutes (cargo xtask first-build)", records::BUILD_CPU_SECONDS, 60.0);
+    recorded("first build, minutes (cargo xtask first-build)", records::BUILD_SECONDS, 60.0);
+    recorded("stripped binary, MiB (cargo xtask first-build)", records::BINARY_BYTES, 1_048_576.0);
     Ok(())
+}
+
+/// How far the walks of ARCHITECTURE.md are.
+fn print_walks(files: &[File]) {
+    for walk in walks::read(files) {
+        let title = &walk.title;
+        let crates: Vec<&str> =
+            walk.steps.iter().filter_map(|step| step.file.path.split('/').nth(1)).collect();
+        let crossings = crates.windows(2).filter(|pair| pair[0] != pair[1]).count();
+        figure(&format!("`{title}`: files that hand it on"), walk.steps.len());
+        figure(
+            &format!("`{title}`: the same with the files they call"),
+            walk.steps.len() + walk.helpers.len(),
+        );
+        figure(&format!("`{title}`: crossings from crate to crate"), crossings);
+    }
+}
+
+/// What the last run of a command recorded in the target folder of this machine.
+fn recorded(name: &str, record: &str, unit: f64) {
+    match records::read(&root(), record) {
+        Some(value) => figure(name, format!("{:.1}", value / unit)),
+        None => figure(name, "not recorded here"),
+    }
 }
 
 fn figure(name: &str, value: impl std::fmt::Display) {

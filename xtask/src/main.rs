@@ -7,10 +7,15 @@ mod clients;
 mod codegen;
 mod figures;
 mod files;
+mod first_build;
+mod fuzz;
 mod program;
+mod records;
+mod release;
 mod source;
 mod steps;
 mod tidy;
+mod walks;
 
 use std::process::ExitCode;
 
@@ -27,8 +32,11 @@ const USAGE: &str = "usage: cargo xtask COMMAND
   checklist --check fail if a test that it names is not there
   scenarios DIR     write spec/scenarios.txt of what the acceptance suite saw (RIVERRUN_SEEN=DIR)
   clients [WORDS]   run official clients against the binary, or those whose files have such names
-  figures           count duplicate names, private words, cycles of modules, …
+  figures           count duplicate names, private words, files on a token's path, …
+  first-build       measure the first release build of a clone, and the stripped binary
   bench [ARGS]      run the load generator, optimised
+  fuzz [TARGET…]    fuzz what reads bytes from outside, 5 seconds a target or --seconds N
+  release VERSION   set the version, cut the changelog, make the archive in dist/; --dry-run only shows it
   nightly           ci, then the property tests for much longer";
 
 fn main() -> ExitCode {
@@ -47,7 +55,10 @@ fn main() -> ExitCode {
         ["scenarios", folder] => codegen::list_scenarios(folder),
         ["clients", rest @ ..] => clients::clients(rest),
         ["figures"] => figures::print(),
+        ["first-build"] => first_build::measure(),
         ["bench", rest @ ..] => ci::bench(rest),
+        ["fuzz", rest @ ..] => fuzz::fuzz(rest),
+        ["release", rest @ ..] => release::release(rest),
         ["nightly"] => ci::nightly(),
         [] | ["help" | "--help" | "-h"] => {
             println!("{USAGE}");

@@ -131,7 +131,7 @@ fn seconds(time: Duration) -> String {
 }
 
 /// What the programs that this one started and waited for have used of the cores. Zero where there is no `/proc`.
-fn processor_time() -> Duration {
+pub fn processor_time() -> Duration {
     const TICKS_PER_SECOND: u64 = 100;
     const CHILDREN_USER: usize = 13;
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();

@@ -2,10 +2,13 @@
 
 mod dependencies;
 mod edges;
+mod examples;
 mod http_server;
 mod links;
+mod oldest_compiler;
 mod ratchet;
 mod text;
+mod walks;
 
 use std::process::Command;
 
@@ -32,10 +35,13 @@ pub fn tidy() -> Result<()> {
     let metadata = metadata()?;
     let mut problems = edges::problems(&metadata);
     problems.extend(dependencies::problems(&metadata)?);
+    problems.extend(oldest_compiler::problems(&metadata));
     problems.extend(text::problems(&files));
     problems.extend(links::problems(&files));
     problems.extend(error_pages(&files));
     problems.extend(http_server::problems()?);
+    problems.extend(walks::problems(&files));
+    problems.extend(examples::problems(&files));
     problems.extend(ratchet::problems(&files)?);
     if let Err(error) = codegen::check() {
         problems.push(Problem::new("generated files", format!("{error:#}")));

@@ -15,8 +15,8 @@ pub enum Framing {
     ForeignSseWithIds,
     /// One JSON value per line.
     Ndjson,
-    /// The JSON texts alone, for transports with messages of their own. [`FrameWriter`] notes where each ends, and where
-    /// the reader stands behind it.
+    /// The JSON texts alone, for transports with messages of their own. [`FrameWriter`](crate::FrameWriter) notes
+    /// where each ends, and where the reader stands behind it.
     Messages,
 }
 

@@ -12,10 +12,12 @@ use crate::{Sequence, SessionId};
 /// A bare number is accepted too: people type it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cursor {
+    /// The last event that the reader has as a whole.
     pub sequence: Sequence,
     /// Frames of event `sequence + 1` that were already seen. Dialects that make several frames of one event
     /// need it; it is 0 at every boundary between events.
     pub part: u32,
+    /// The session and the incarnation that the cursor was made for, as a check. None in short cursors.
     pub origin: Option<Origin>,
 }
 
@@ -26,11 +28,13 @@ pub struct Origin {
     incarnation: u32,
 }
 
+/// The text is not a cursor.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a cursor: give the `id` of the last event that was seen, or its sequence")]
 pub struct CursorError(String);
 
 impl Origin {
+    /// The origin of cursors into this incarnation of the session's log.
     pub fn new(session: &SessionId, incarnation: u32) -> Self {
         use sha2::Digest;
         let digest = sha2::Sha256::digest(session.as_str().as_bytes());
@@ -38,16 +42,19 @@ impl Origin {
         Self { session_tag, incarnation }
     }
 
+    /// True if both are of the same session, in whatever incarnation.
     pub fn is_of_session(self, other: Origin) -> bool {
         self.session_tag == other.session_tag
     }
 }
 
 impl Cursor {
+    /// The position behind an event.
     pub fn after(sequence: Sequence, origin: Origin) -> Self {
         Self { sequence, part: 0, origin: Some(origin) }
     }
 
+    /// Reads the text form.
     pub fn parse(text: &str) -> Result<Self, CursorError> {
         read(text).ok_or_else(|| CursorError(text.chars().take(60).collect()))
     }

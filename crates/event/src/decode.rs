@@ -17,19 +17,30 @@ use crate::{
 /// Why a text is not an event.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum DecodeError {
+    /// The text is not a JSON object, or not JSON at all.
     #[error("{0}")]
     NotAnEvent(String),
+    /// The member `type` is missing.
     #[error("`type` is missing: an event is at least {{\"type\": …}}")]
     TypeMissing,
+    /// The member `type` is not a valid name.
     #[error("`type` may hold letters, digits and `. _ -`, at most 128 of them, not {0:?}")]
     BadType(String),
+    /// A member of the envelope has a wrong value.
     #[error("`{field}`: {problem}")]
-    BadMember { field: String, problem: String },
+    BadMember {
+        /// The name of the member.
+        field: String,
+        /// What is wrong with its value.
+        problem: String,
+    },
+    /// The payload does not fit its type.
     #[error(transparent)]
     Payload(#[from] PayloadError),
 }
 
 impl DecodeError {
+    /// The stable code of the error.
     pub fn code(&self) -> ErrorCode {
         match self {
             DecodeError::BadMember { problem, .. } if problem.starts_with("an id ") => ErrorCode::InvalidId,
@@ -55,13 +66,17 @@ impl DecodeError {
 /// What a producer handed in, with what the edge needs to know about it.
 #[derive(Debug, Clone)]
 pub struct Decoded {
+    /// The event as it will be stored.
     pub draft: Draft,
+    /// What the event belongs to.
     pub scope: Scope,
+    /// The typed payload.
     pub payload: Payload,
     /// The payload's text, as in [`Event::raw_payload`].
     pub raw_payload: Option<RawJson>,
     /// Given when the text came from a log: an export, a recording, another server.
     pub sequence: Option<Sequence>,
+    /// The session that the sender named.
     pub session_id: Option<SessionId>,
     /// As in [`Event::subject`].
     pub subject: Option<String>,

@@ -38,6 +38,7 @@ impl DeltaMaker {
         Self { scope, place, head, tail }
     }
 
+    /// What all pieces belong to.
     pub fn scope(&self) -> &Scope {
         &self.scope
     }

@@ -18,13 +18,17 @@ pub const SCHEMA_VERSION: &str = "riverrun/1";
 pub struct Event {
     /// Set when adjacent deltas were joined on their way to a reader: the first of them. `sequence` is the last.
     pub first_sequence: Option<Sequence>,
+    /// Its number in the log.
     pub sequence: Sequence,
     /// Given by its producer; otherwise it follows from the session and the sequence.
     pub event_id: Option<EventId>,
+    /// When it happened.
     pub timestamp: Timestamp,
     /// Who appended it, for events that were read from a log.
     pub author: Author,
+    /// Its type.
     pub kind: EventType,
+    /// What it belongs to.
     pub scope: Scope,
     /// A stored payload that does not fit its type is data, not a panic: readers record a problem.
     pub payload: Result<Payload, PayloadError>,
@@ -39,8 +43,11 @@ pub struct Event {
 /// An event before it has a place: what a producer hands in, checked and in canonical form.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Draft {
+    /// Its type.
     pub kind: EventType,
+    /// The id that the producer chose; None for the id that follows from the sequence.
     pub event_id: Option<EventId>,
+    /// When it happened; None for the time of its append.
     pub timestamp: Option<Timestamp>,
     /// Set by whoever appends it, never by what it says.
     pub author: Author,

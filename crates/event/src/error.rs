@@ -6,20 +6,25 @@ macro_rules! codes {
     ($($(#[$doc:meta])* $name:ident = $text:literal, $status:literal, $rpc:literal, $title:literal;)*) => {
         /// What went wrong, as a stable name. A code is never renamed or reused.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-        pub enum ErrorCode { $($(#[$doc])* #[serde(rename = $text)] $name,)* }
+        pub enum ErrorCode { $($(#[$doc])* #[doc = $title] #[serde(rename = $text)] $name,)* }
 
         impl ErrorCode {
+            /// Every code, in the order of the table.
             pub const ALL: &[ErrorCode] = &[$(ErrorCode::$name,)*];
 
+            /// The name on the wire.
             pub const fn as_str(self) -> &'static str {
                 match self { $(ErrorCode::$name => $text,)* }
             }
+            /// The HTTP status of an answer with this code.
             pub const fn http_status(self) -> u16 {
                 match self { $(ErrorCode::$name => $status,)* }
             }
+            /// The JSON-RPC error code.
             pub const fn json_rpc(self) -> i32 {
                 match self { $(ErrorCode::$name => $rpc,)* }
             }
+            /// A short title for people; the same for every error with this code.
             pub const fn title(self) -> &'static str {
                 match self { $(ErrorCode::$name => $title,)* }
             }

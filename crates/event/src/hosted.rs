@@ -22,6 +22,7 @@ const PIECE: usize = 32 << 10;
 const PART: &str = "part";
 
 impl HostedWord {
+    /// The name on the wire.
     pub fn as_str(self) -> &'static str {
         match self {
             HostedWord::Begun => "begun",

@@ -12,12 +12,16 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 /// The longest id that is accepted, in bytes.
 pub const MAX_ID_BYTES: usize = 128;
 
+/// The text is not an id.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum IdError {
+    /// It has no character.
     #[error("an id must not be empty")]
     Empty,
+    /// It has so many bytes, more than [`MAX_ID_BYTES`].
     #[error("an id must be at most {MAX_ID_BYTES} bytes, this one has {0}")]
     TooLong(usize),
+    /// It has this character at this byte, which ids must not have.
     #[error("an id may hold letters, digits and `_ - . : ~ @ + =`, not {0:?} at byte {1}")]
     BadCharacter(char, usize),
 }
@@ -62,6 +66,7 @@ macro_rules! ids {
             /// The prefix of the ids of this kind that Riverrun makes itself.
             pub const PREFIX: &'static str = $prefix;
 
+            /// Checks the text.
             pub fn new(text: impl AsRef<str>) -> Result<Self, IdError> {
                 check_id(text.as_ref())?;
                 Ok(Self(text.as_ref().into()))
@@ -72,6 +77,7 @@ macro_rules! ids {
                 Self(format!("{}{}", $prefix, crate::base32(u128::from_be_bytes(bytes), 26)).into())
             }
 
+            /// The text of the id.
             pub fn as_str(&self) -> &str {
                 &self.0
             }

@@ -4,6 +4,21 @@
 //! outside passes `json` and `decode`; what is stored is a `Record`; what goes out is composed from it by copying.
 //!
 //! This crate never reads the clock, makes no random numbers and does no I/O: ids and times arrive as arguments.
+//!
+//! ```
+//! use riverrun_event::{Cursor, EventType, decode};
+//!
+//! let event = decode(r#"{"type":"model.delta","turnId":"turn_1","payload":{"delta":"Hello"}}"#)?;
+//! assert_eq!(event.draft.kind, EventType::ModelDelta);
+//! // Types that are not known here are kept; a known type must have its payload.
+//! assert!(decode(r#"{"type":"acme.note","payload":[1, 2]}"#).is_ok());
+//! assert!(decode(r#"{"type":"model.delta","payload":{}}"#).is_err());
+//! // A cursor names the last event that its reader has.
+//! assert_eq!(Cursor::parse("41")?.sequence.get(), 41);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+#![warn(missing_docs)]
 
 mod author;
 mod catalogue;

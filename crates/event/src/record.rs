@@ -26,14 +26,18 @@ const SHORT: usize = 255;
 /// The parts of a record, borrowed from its bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Record<'a> {
+    /// Who wrote the event.
     pub author: Author,
+    /// When it happened.
     pub timestamp: Timestamp,
+    /// Its type on the wire.
     pub kind: &'a str,
     event_id: Option<&'a str>,
     /// A JSON object without white space: scope, payload, refs and what else came.
     pub members: &'a str,
 }
 
+/// The bytes are not a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the bytes are not an event record")]
 pub struct RecordError;
@@ -69,15 +73,20 @@ fn push_short(out: &mut Vec<u8>, text: &str) {
 /// The parts of a record as they are stored. What only copies them need not know that they are text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RecordBytes<'a> {
+    /// Who wrote the event.
     pub author: Author,
+    /// When it happened.
     pub timestamp: Timestamp,
+    /// Its type on the wire.
     pub kind: &'a [u8],
+    /// The id that the producer chose, if it chose one.
     pub event_id: Option<&'a [u8]>,
     /// As in [`Record::members`].
     pub members: &'a [u8],
 }
 
 impl<'a> RecordBytes<'a> {
+    /// Splits the bytes into their parts, without a look at the text.
     pub fn read(bytes: &'a [u8]) -> Result<Self, RecordError> {
         let (head, rest) = bytes.split_at_checked(7).ok_or(RecordError)?;
         if head[0] & !(HAS_EVENT_ID | AUTHOR) != 0 {
@@ -103,6 +112,7 @@ impl<'a> RecordBytes<'a> {
 }
 
 impl<'a> Record<'a> {
+    /// Splits the bytes into their parts and checks that they are text.
     pub fn read(bytes: &'a [u8]) -> Result<Self, RecordError> {
         let RecordBytes { author, timestamp, kind, event_id, members } = RecordBytes::read(bytes)?;
         let text = |bytes| std::str::from_utf8(bytes).map_err(|_| RecordError);

@@ -5,25 +5,40 @@ use crate::{ActionId, RunId, StepId, TaskId, ThreadId, ToolCallId, TurnId};
 /// The envelope's typed links. Absent means that it does not apply.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Scope {
+    /// The thread.
     pub thread_id: Option<ThreadId>,
+    /// The turn.
     pub turn_id: Option<TurnId>,
+    /// The task.
     pub task_id: Option<TaskId>,
+    /// The attempt at the task.
     pub run_id: Option<RunId>,
+    /// The model call of the run, with the tools that it asked for.
     pub step_id: Option<StepId>,
+    /// The tool call.
     pub tool_call_id: Option<ToolCallId>,
+    /// The action that somebody must decide.
     pub action_id: Option<ActionId>,
+    /// The sub-agent, as its framework names it.
     pub subagent_id: Option<String>,
+    /// The task that called this one.
     pub parent_task_id: Option<TaskId>,
+    /// The tool call that this task answers.
     pub parent_tool_call_id: Option<ToolCallId>,
+    /// How many tasks are above this one.
     pub depth: Option<u32>,
+    /// The trace of the telemetry.
     pub trace_id: Option<String>,
+    /// The span of the telemetry.
     pub span_id: Option<String>,
 }
 
 /// The job and the item that an event is about.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct JobScope {
+    /// The job.
     pub job_id: Option<String>,
+    /// The item of the job.
     pub item_id: Option<String>,
 }
 

@@ -30,7 +30,9 @@ use serde::{Deserialize, Serialize};
 pub struct Sequence(u64);
 
 impl Sequence {
+    /// Before the first event.
     pub const ZERO: Sequence = Sequence(0);
+    /// The largest integer that JavaScript numbers hold exactly.
     pub const MAX: Sequence = Sequence((1 << 53) - 1);
 
     /// None above [`Sequence::MAX`].
@@ -38,6 +40,7 @@ impl Sequence {
         if value <= Self::MAX.0 { Some(Self(value)) } else { None }
     }
 
+    /// The number.
     pub const fn get(self) -> u64 {
         self.0
     }

@@ -50,7 +50,9 @@ impl Growth {
 /// An event of the service that carried text: its members but for `delta`, and the bytes of `delta`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SentText {
+    /// The bytes of `delta`.
     pub bytes: usize,
+    /// The members of the event but for `delta`.
     pub members: Map<String, Value>,
 }
 

@@ -20,6 +20,7 @@ const MARK: &str = "\u{2026} [cut: ";
 pub struct Spilled {
     /// A JSON pointer into the envelope, e.g. `/payload/item/blockList/0/text`.
     pub path: String,
+    /// The whole string.
     pub content: String,
     /// `sha256` of the content in lower-case hexadecimal; the blob's name is `blob_` + this.
     pub digest: String,

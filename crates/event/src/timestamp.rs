@@ -8,15 +8,18 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct Timestamp(i64);
 
+/// The text is not an RFC 3339 time.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not an RFC 3339 date and time")]
 pub struct TimestampError(String);
 
 impl Timestamp {
+    /// The time so many milliseconds after 1970-01-01 in UTC.
     pub const fn from_millis(millis: i64) -> Self {
         Self(millis)
     }
 
+    /// Milliseconds since 1970-01-01 in UTC.
     pub const fn millis(self) -> i64 {
         self.0
     }

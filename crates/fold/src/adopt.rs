@@ -7,6 +7,7 @@ use crate::status::Status;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use = "a stale snapshot leaves the state as it was"]
 pub enum Adopted {
+    /// The state took it over.
     Taken,
     /// The state has seen more than the snapshot; nothing changed.
     Stale,

@@ -8,8 +8,11 @@ use riverrun_event::Block;
 /// A marker in the text: `[start, end)` in code points.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Marker {
+    /// The number of the source.
     pub number: u64,
+    /// Where the marker begins, in code points.
     pub start: u64,
+    /// Where the marker ends, in code points.
     pub end: u64,
 }
 

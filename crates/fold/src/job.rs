@@ -8,6 +8,7 @@ pub const MAX_JOBS: usize = 32;
 /// Items in the state for each job; those beyond are counted.
 pub const MAX_JOB_ITEMS: usize = 1000;
 
+/// The jobs of a session.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Jobs {
@@ -26,10 +27,14 @@ fn is_zero(count: &u64) -> bool {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum JobStatus {
+    /// It has not begun.
     #[default]
     Pending,
+    /// It is at work.
     Running,
+    /// It ended well.
     Completed,
+    /// It ended in a failure.
     Failed,
     /// The job was cancelled before its end.
     Cancelled,
@@ -38,6 +43,7 @@ pub enum JobStatus {
 }
 
 impl JobStatus {
+    /// True if it has ended.
     pub fn is_terminal(self) -> bool {
         match self {
             JobStatus::Pending | JobStatus::Running => false,
@@ -63,57 +69,79 @@ impl JobStatus {
     }
 }
 
+/// A job with its items.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Job {
+    /// The job.
     pub job_id: String,
+    /// Its status.
     pub status: JobStatus,
     /// The first event about it.
     pub sequence: Sequence,
+    /// A name for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
+    /// The thread that it runs in.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub thread_id: Option<ThreadId>,
+    /// The task that runs it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task_id: Option<TaskId>,
+    /// What is to be done with each item.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub instruction_ref: Option<BlobRef>,
+    /// Metadata of whoever created it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub metadata: Option<RawJson>,
     /// As its worker counted last.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub progress: Option<JobProgress>,
+    /// Why it has this status.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// Why it failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<ErrorInfo>,
+    /// When it was created.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub created_at: Option<Timestamp>,
+    /// When it began.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub started_at: Option<Timestamp>,
+    /// When it ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ended_at: Option<Timestamp>,
+    /// Its items, in the order in which they were named.
     pub items: Vec<JobItemState>,
     /// Items beyond those that the state keeps.
     #[serde(skip_serializing_if = "is_zero")]
     pub dropped_items: u64,
 }
 
+/// One item of a job.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct JobItemState {
+    /// The item.
     pub item_id: String,
+    /// Its status.
     pub status: JobStatus,
     /// Attempts so far, the running one included.
     pub attempts: u32,
+    /// A name for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
+    /// The thread that works on it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub thread_id: Option<ThreadId>,
+    /// Metadata of whoever created it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub metadata: Option<RawJson>,
+    /// Its input.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input_ref: Option<BlobRef>,
+    /// Its output.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output_ref: Option<BlobRef>,
     /// Why the last failed attempt failed. It stays when a later attempt succeeds.
@@ -122,17 +150,21 @@ pub struct JobItemState {
     /// Of a failed item: whether another attempt may succeed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retryable: Option<bool>,
+    /// When its last attempt began.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub started_at: Option<Timestamp>,
+    /// When its last attempt ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ended_at: Option<Timestamp>,
 }
 
 impl Jobs {
+    /// True if there was never a job.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty() && self.dropped == 0
     }
 
+    /// The job with this id, if it is in the state.
     pub fn find(&self, job: &str) -> Option<&Job> {
         self.entries.iter().find(|known| known.job_id == job)
     }
@@ -150,6 +182,7 @@ impl Jobs {
 }
 
 impl Job {
+    /// The item with this id, if it is in the state.
     pub fn item(&self, item: &str) -> Option<&JobItemState> {
         self.items.iter().find(|known| known.item_id == item)
     }

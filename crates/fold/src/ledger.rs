@@ -10,10 +10,12 @@ use serde::{Deserialize, Serialize};
 /// Entries kept per family; the longest unchanged one goes first, and is counted.
 const KEPT: usize = 64;
 
+/// The families by their name.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Ledger(pub BTreeMap<String, Family>);
 
+/// The entries of one family.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Family {
@@ -34,11 +36,15 @@ fn is_zero(count: &u64) -> bool {
 pub struct Entry {
     /// Its id, or the event type for facts that have none.
     pub key: String,
+    /// The type of the event.
     #[serde(rename = "type")]
     pub kind: String,
+    /// The event.
     pub sequence: Sequence,
+    /// The turn that it happened in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn_id: Option<TurnId>,
+    /// The payload of the event.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub payload: Option<RawJson>,
 }
@@ -69,6 +75,7 @@ impl Ledger {
         }
     }
 
+    /// The family with this name, if it has entries.
     pub fn family(&self, name: &str) -> Option<&Family> {
         self.0.get(name)
     }

@@ -5,6 +5,24 @@
 //! state, so that a dialect can encode them without a fold of its own.
 //!
 //! This crate knows no foreign protocol, reads no clock and does no I/O.
+//!
+//! ```
+//! use riverrun_event::{Sequence, SessionId, Timestamp, decode};
+//! use riverrun_fold::{Outcome, State, Status};
+//!
+//! let mut state = State::new(SessionId::new("hello")?);
+//! let text = r#"{"type":"turn.started","turnId":"turn_1","payload":{}}"#;
+//! let event = decode(text)?.into_event(Sequence::ZERO.next().ok_or("full")?, Timestamp::from_millis(0));
+//! let mut changes = Vec::new();
+//! assert_eq!(state.apply(&event, &mut changes), Outcome::Applied);
+//! assert_eq!(state.apply(&event, &mut changes), Outcome::Duplicate);
+//! assert_eq!(state.turns[0].status, Status::Running);
+//! // A state that is restored from its JSON continues like the original.
+//! assert_eq!(State::from_json(&state.to_json())?, state);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+#![warn(missing_docs)]
 
 mod adopt;
 mod apply;

@@ -35,14 +35,17 @@ impl PartialEq for Scanners {
 }
 
 impl OpenItems {
+    /// The open item at this position of the task's output.
     pub fn get(&self, position: usize) -> Option<&OpenItem> {
         self.0.get(&position)
     }
 
+    /// True if the item at this position is open.
     pub fn contains(&self, position: usize) -> bool {
         self.0.contains_key(&position)
     }
 
+    /// True if every item is final.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -6,18 +6,25 @@ use serde::{Deserialize, Serialize};
 /// How many are kept in full; older ones are only counted.
 const KEPT: usize = 32;
 
+/// Events that did not fit the state.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Problems {
+    /// How many there were in all.
     pub count: u64,
+    /// The newest of them.
     pub recent: Vec<Problem>,
 }
 
+/// An event that did not fit the state.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Problem {
+    /// The event.
     pub sequence: Sequence,
+    /// What is wrong.
     pub code: ProblemCode,
+    /// The same for people.
     pub detail: String,
 }
 
@@ -31,6 +38,7 @@ pub enum ProblemCode {
     MissingCorrelation,
     /// It names something that no event announced.
     UnknownItem,
+    /// It is about an action that was never required.
     UnknownAction,
     /// The item is of another type than the event needs.
     WrongItemType,

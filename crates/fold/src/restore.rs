@@ -22,6 +22,7 @@ impl State {
         Ok(state)
     }
 
+    /// The state as JSON, which [`State::from_json`] reads.
     pub fn to_json(&self) -> String {
         serde_json::to_string(self).expect("a state has string keys and no fallible parts")
     }

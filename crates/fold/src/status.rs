@@ -9,29 +9,50 @@ pub enum Status {
     /// No event has set it.
     #[default]
     Unknown,
+    /// Nothing is at work.
     Idle,
+    /// It is not submitted.
     Draft,
+    /// It was taken on.
     Accepted,
+    /// It waits for its turn.
     Queued,
+    /// It is about to begin.
     Preparing,
+    /// It is at work.
     Running,
+    /// It waits for an answer.
     WaitingInput,
+    /// It waits for an approval.
     WaitingPermission,
+    /// It waits for something that it needs.
     WaitingResource,
+    /// It cannot go on.
     Blocked,
+    /// It was halted.
     Paused,
+    /// It is about to be tried again.
     Retrying,
+    /// It is about to stop.
     Cancelling,
+    /// It was stopped.
     Cancelled,
+    /// It took too long.
     TimedOut,
+    /// It ended in a failure.
     Failed,
+    /// Nobody knows how it ended.
     Lost,
+    /// It ended well.
     Completed,
+    /// It ended and was put away.
     Archived,
+    /// What is known of it may be out of date.
     Stale,
 }
 
 impl Status {
+    /// True if it has ended.
     pub fn is_terminal(self) -> bool {
         match self {
             Status::Cancelled
@@ -58,6 +79,7 @@ impl Status {
         }
     }
 
+    /// True if it waits for somebody or something.
     pub fn is_waiting(self) -> bool {
         matches!(self, Status::WaitingInput | Status::WaitingPermission | Status::WaitingResource)
     }

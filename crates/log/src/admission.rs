@@ -10,13 +10,16 @@ use crate::{Append, Chunk, Epoch, Error, ProducerStamp, ProducerState, SessionHe
 pub struct Standing<'a> {
     /// The shard's newest epoch.
     pub epoch: Epoch,
+    /// The end of the session's log.
     pub head: &'a SessionHead,
     /// The newest stamp of the append's producer, if it has one.
     pub producer: Option<ProducerState>,
 }
 
+/// What becomes of an append that is not refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Admission {
+    /// It is new: store it.
     Store,
     /// The very same chunk is stored already.
     Duplicate,

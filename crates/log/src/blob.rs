@@ -11,14 +11,17 @@ use sha2::{Digest, Sha256};
 pub struct BlobRef([u8; 32]);
 
 impl BlobRef {
+    /// The name of these bytes.
     pub fn of(bytes: &[u8]) -> Self {
         Self(Sha256::digest(bytes).into())
     }
 
+    /// The name for a SHA-256 digest.
     pub const fn from_digest(digest: [u8; 32]) -> Self {
         Self(digest)
     }
 
+    /// The SHA-256 digest.
     pub const fn digest(&self) -> &[u8; 32] {
         &self.0
     }
@@ -61,35 +64,47 @@ impl fmt::Debug for BlobRef {
 /// A blob to store. With a session it lives as long as the sessions that refer to it; without one, for ever.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewBlob {
+    /// The session that stores it.
     pub session: Option<SessionId>,
+    /// Its media type, as `text/plain; charset=utf-8`.
     pub media_type: String,
+    /// Its content.
     pub bytes: Bytes,
 }
 
+/// What is known of a blob without reading it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BlobInfo {
+    /// Its name.
     pub reference: BlobRef,
     /// That of the first put.
     pub media_type: String,
+    /// Its bytes.
     pub size: u64,
 }
 
+/// A blob with its content.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Blob {
+    /// What is known of it.
     pub info: BlobInfo,
+    /// Its content.
     pub bytes: Bytes,
 }
 
 /// A stored state. The bytes are opaque to the log; it guards them with a hash.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Snapshot {
+    /// The last event in the state.
     pub sequence: Sequence,
+    /// The state as JSON.
     pub bytes: Bytes,
 }
 
 /// The newest sound snapshot at or before a place, and what was wrong with newer ones.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SnapshotFound {
+    /// The nearest snapshot, if there is one.
     pub snapshot: Option<Snapshot>,
     /// Each names a snapshot that failed its hash and was passed over.
     pub problems: Vec<String>,
@@ -98,9 +113,14 @@ pub struct SnapshotFound {
 /// A finished turn, stored once. The bytes are opaque to the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SealedTurn {
+    /// The turn.
     pub turn: TurnId,
+    /// Its root task.
     pub task: TaskId,
+    /// Its first event.
     pub first: Sequence,
+    /// Its last event.
     pub last: Sequence,
+    /// The turn as JSON.
     pub bytes: Bytes,
 }

@@ -12,7 +12,9 @@ use crate::{Chunk, Link};
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Chain {
+    /// The last event so far.
     pub last: Sequence,
+    /// The hash of the last chunk so far.
     pub link: Link,
 }
 

@@ -63,16 +63,27 @@ pub struct Chunk {
 /// Why bytes are not a chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ChunkError {
+    /// So few bytes cannot be a chunk.
     #[error("it has {0} bytes, which is too short")]
     TooShort(usize),
+    /// So many bytes are more than a chunk may have.
     #[error("it has {0} bytes, the limit is {MAX_CHUNK_BYTES}")]
     TooLong(usize),
+    /// The first byte names a format that is not known here.
     #[error("it begins with {0:#04x}, which is no known format")]
     UnknownFormat(u8),
+    /// The bytes do not fit their checksum.
     #[error("its checksum is {found:#010x}, its bytes give {computed:#010x}")]
-    Checksum { found: u32, computed: u32 },
+    Checksum {
+        /// The checksum in the chunk.
+        found: u32,
+        /// The checksum of its bytes.
+        computed: u32,
+    },
+    /// The header cannot be read.
     #[error("its header is malformed")]
     Header,
+    /// The lengths of the records do not fit the chunk.
     #[error("its records do not fill it exactly")]
     Records,
 }
@@ -106,18 +117,22 @@ impl Chunk {
         Ok(Self { bytes, first, count, records, link: OnceLock::new() })
     }
 
+    /// The encoded form.
     pub const fn bytes(&self) -> &Bytes {
         &self.bytes
     }
 
+    /// The first event.
     pub const fn first(&self) -> Sequence {
         self.first
     }
 
+    /// The last event.
     pub fn last(&self) -> Sequence {
         self.first.plus(u64::from(self.count) - 1).unwrap_or(Sequence::MAX)
     }
 
+    /// The number of events.
     pub const fn count(&self) -> u32 {
         self.count
     }
@@ -239,6 +254,7 @@ pub struct ChunkBuilder {
 }
 
 impl ChunkBuilder {
+    /// A chunk that begins with the event `first`, behind the chunk with the hash `previous`.
     pub fn new(first: Sequence, previous: Link, time: Timestamp) -> Self {
         Self::with_room(first, previous, time, 0)
     }
@@ -256,6 +272,7 @@ impl ChunkBuilder {
         Self { first, count: 0, bytes, records }
     }
 
+    /// Appends a record.
     pub fn push(&mut self, record: &[u8]) {
         self.push_with(record.len(), |out| out.extend_from_slice(record));
     }
@@ -269,6 +286,7 @@ impl ChunkBuilder {
         self.count += 1;
     }
 
+    /// The number of records so far.
     pub const fn count(&self) -> u32 {
         self.count
     }

@@ -17,10 +17,12 @@ impl Timestamp {
         if millis > Self::MAX.0 { Self::MAX } else { Self(millis) }
     }
 
+    /// Milliseconds since 1970-01-01 in UTC.
     pub const fn millis(self) -> u64 {
         self.0
     }
 
+    /// The time so much later.
     pub fn plus(self, duration: std::time::Duration) -> Self {
         Self::from_millis(self.0.saturating_add(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)))
     }
@@ -32,11 +34,15 @@ impl fmt::Display for Timestamp {
     }
 }
 
+/// The source of time. Tests have their own.
 pub trait Clock: Send + Sync + 'static {
+    /// The present time.
     fn now(&self) -> Timestamp;
 }
 
+/// The source of randomness. Tests have their own.
 pub trait Random: Send + Sync + 'static {
+    /// Fills the buffer with random bytes.
     fn fill(&self, bytes: &mut [u8]);
 }
 
@@ -56,10 +62,12 @@ impl Clock for SystemClock {
 pub struct ManualClock(AtomicU64);
 
 impl ManualClock {
+    /// A clock that shows this time.
     pub fn at(now: Timestamp) -> Self {
         Self(AtomicU64::new(now.millis()))
     }
 
+    /// Moves the clock forward.
     pub fn advance(&self, by: std::time::Duration) {
         self.0.fetch_add(u64::try_from(by.as_millis()).unwrap_or(u64::MAX), Ordering::SeqCst);
     }
@@ -76,6 +84,7 @@ impl Clock for ManualClock {
 pub struct SeededRandom(AtomicU64);
 
 impl SeededRandom {
+    /// The same seed gives the same bytes.
     pub const fn new(seed: u64) -> Self {
         Self(AtomicU64::new(seed))
     }

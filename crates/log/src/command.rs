@@ -11,20 +11,28 @@ pub type Digest = [u8; 32];
 /// What somebody asked a session to do. The body is opaque to the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewCommand {
+    /// Its id.
     pub id: CommandId,
+    /// The session that it is for.
     pub key: SessionKey,
     /// Unique in the session: the same key again answers the first command.
     pub idempotency_key: String,
+    /// Of the request, to tell a repeat from another request with the same key.
     pub digest: Digest,
+    /// The command itself; opaque here.
     pub body: Bytes,
+    /// When it came.
     pub created_at: Timestamp,
 }
 
+/// A stored command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Command {
     /// Commands of a log in the order they were enqueued.
     pub number: u64,
+    /// What was asked.
     pub request: NewCommand,
+    /// What became of it.
     pub state: CommandState,
 }
 
@@ -34,10 +42,13 @@ pub struct Command {
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CommandState {
+    /// Nobody has completed it.
     Pending,
     /// Its effects have begun to be appended. It still counts as pending: an owner that takes over goes on with it.
     Claimed,
+    /// It is complete.
     Done {
+        /// The answer; opaque here.
         outcome: Bytes,
     },
 }
@@ -45,6 +56,7 @@ pub enum CommandState {
 /// The answer to an enqueue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Enqueued {
+    /// The command that is stored.
     pub command: Command,
     /// False if the idempotency key was used before; compare the digest.
     pub new: bool,
@@ -59,17 +71,26 @@ pub enum CommandChange {
     /// `Immutable` if it is done.
     Claim(CommandId),
     /// As for claim.
-    Complete { id: CommandId, outcome: Bytes },
+    Complete {
+        /// The command.
+        id: CommandId,
+        /// The answer; opaque here.
+        outcome: Bytes,
+    },
 }
 
 /// The stored answer to a request that carried an idempotency key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IdempotencyRecord {
+    /// The tenant.
     pub tenant: TenantId,
     /// The key, made unique by its caller (route and key).
     pub scope: String,
+    /// Of the request, to tell a repeat from another request with the same key.
     pub digest: Digest,
+    /// The answer; opaque here.
     pub response: Bytes,
+    /// When the request was answered.
     pub created_at: Timestamp,
     /// After this time the engine may forget it.
     pub expires_at: Timestamp,
@@ -78,6 +99,8 @@ pub struct IdempotencyRecord {
 /// The answer to storing one: the first record with this scope wins.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Remembered {
+    /// The record that is stored.
     pub record: IdempotencyRecord,
+    /// False if it was stored before.
     pub new: bool,
 }

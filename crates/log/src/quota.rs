@@ -13,6 +13,7 @@ pub const QUOTA_RESERVE: u64 = 1 << 20;
 /// The most that one tenant may store. None is no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct StorageQuota {
+    /// Most sessions.
     pub sessions: Option<u64>,
     /// Log and blobs together, as [`Usage::stored_bytes`] counts them.
     pub stored_bytes: Option<u64>,
@@ -23,10 +24,12 @@ pub struct StorageQuota {
 pub struct StorageQuotas {
     /// For tenants that are not named.
     pub default: StorageQuota,
+    /// The quotas of tenants that have their own.
     pub tenants: HashMap<TenantId, StorageQuota>,
 }
 
 impl StorageQuotas {
+    /// The quota of a tenant.
     pub fn of(&self, tenant: &TenantId) -> StorageQuota {
         self.tenants.get(tenant).copied().unwrap_or(self.default)
     }
@@ -35,13 +38,16 @@ impl StorageQuotas {
 /// What one tenant has stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Usage {
+    /// Sessions.
     pub sessions: u64,
     /// The events that can be read, before compression.
     pub log_bytes: u64,
+    /// Bytes of blobs.
     pub blob_bytes: u64,
 }
 
 impl Usage {
+    /// Bytes of events and blobs.
     pub const fn stored_bytes(&self) -> u64 {
         self.log_bytes.saturating_add(self.blob_bytes)
     }
@@ -83,8 +89,11 @@ impl Usage {
 /// What an operation adds to the usage of a tenant, or takes from it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct UsageChange {
+    /// Sessions that came or went.
     pub sessions: i64,
+    /// Bytes of events that came or went.
     pub log_bytes: i64,
+    /// Bytes of blobs that came or went.
     pub blob_bytes: i64,
 }
 

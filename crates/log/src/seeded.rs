@@ -9,6 +9,7 @@ macro_rules! bugs {
         pub enum Bug { $($(#[$doc])* $name,)* }
 
         impl Bug {
+            /// Every bug, in the order of the table.
             pub const ALL: &[Bug] = &[$(Bug::$name,)*];
 
             /// The value of `RIVERRUN_SEEDED_BUG` that switches it on.
@@ -170,6 +171,7 @@ pub fn is_on(bug: Bug) -> bool {
     chosen.as_deref() == Some(bug.name())
 }
 
+/// Always false: this build has no seeded bugs.
 #[cfg(not(feature = "seeded-bugs"))]
 #[inline(always)]
 pub const fn is_on(_bug: Bug) -> bool {

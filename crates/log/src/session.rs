@@ -10,11 +10,14 @@ pub const MOST_DELETIONS: usize = 1_000_000;
 /// Names a session. The tenant is part of the key, so no lookup can cross tenants.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SessionKey {
+    /// The tenant that owns the session.
     pub tenant: TenantId,
+    /// The session; its id is unique within the tenant.
     pub session: SessionId,
 }
 
 impl SessionKey {
+    /// The key of a tenant's session.
     pub const fn new(tenant: TenantId, session: SessionId) -> Self {
         Self { tenant, session }
     }
@@ -31,6 +34,7 @@ impl SessionKey {
 pub struct SessionHead {
     /// The last committed event, ZERO in an empty log.
     pub last: Sequence,
+    /// The hash of the last chunk, which the next one names.
     pub link: Link,
     /// The first event that can still be read; `last + 1` if all were retired or none came.
     pub first_available: Sequence,
@@ -60,12 +64,17 @@ impl SessionHead {
 /// What a session is made with. Texts are opaque to the log.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct NewSession {
+    /// A name for people.
     pub title: Option<String>,
+    /// The agent that acts first.
     pub agent: Option<String>,
+    /// The status before the first event.
     pub status: String,
+    /// Words to search by.
     pub tags: Vec<String>,
     /// A JSON object as text.
     pub metadata: Option<String>,
+    /// When it was made.
     pub created_at: Timestamp,
     /// The log begins behind this place: ZERO but for an imported part of a log, whose earlier events count as
     /// retired.
@@ -75,6 +84,7 @@ pub struct NewSession {
 /// The answer to a create.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Created {
+    /// The session that is there now.
     pub record: SessionRecord,
     /// False if the session was there before; then nothing was changed.
     pub new: bool,
@@ -83,33 +93,45 @@ pub struct Created {
 /// A session in the catalogue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionRecord {
+    /// Its key.
     pub key: SessionKey,
+    /// A name for people.
     pub title: Option<String>,
+    /// The agent that acts.
     pub agent: Option<String>,
+    /// Its status.
     pub status: String,
     /// Sorted, without repeats.
     pub tags: Vec<String>,
+    /// The metadata of its owner, as JSON.
     pub metadata: Option<String>,
+    /// When it was made.
     pub created_at: Timestamp,
     /// The base time of the last chunk, or the creation.
     pub updated_at: Timestamp,
+    /// The end of its log.
     pub head: SessionHead,
 }
 
 /// Which sessions of a tenant. All conditions hold together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionQuery {
+    /// The tenant.
     pub tenant: TenantId,
+    /// Only sessions with this status.
     pub status: Option<String>,
+    /// Only sessions with this tag.
     pub tag: Option<String>,
     /// Inclusive.
     pub updated_from: Option<Timestamp>,
     /// Exclusive.
     pub updated_before: Option<Timestamp>,
+    /// Which page.
     pub page: PageRequest,
 }
 
 impl SessionQuery {
+    /// All sessions of a tenant, from the first page on.
     pub fn all(tenant: TenantId) -> Self {
         let page = PageRequest::default();
         Self { tenant, status: None, tag: None, updated_from: None, updated_before: None, page }
@@ -121,6 +143,7 @@ impl SessionQuery {
 pub struct PageRequest {
     /// The `next` of an earlier page; None for the first. Text that is no cursor of ours answers `Invalid`.
     pub cursor: Option<String>,
+    /// Most items of the page.
     pub limit: usize,
 }
 
@@ -133,6 +156,8 @@ impl Default for PageRequest {
 /// Part of a listing, newest made first. That order never changes, so paging neither skips nor repeats.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Page<T> {
+    /// The items.
     pub items: Vec<T>,
+    /// The cursor of the next page; None on the last.
     pub next: Option<String>,
 }

@@ -7,13 +7,19 @@ use crate::{SessionKey, Timestamp};
 /// A share as stored. Its id is the secret of the link, and random.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Share {
+    /// Its id, which is the secret of the link.
     pub id: ShareId,
+    /// The session that it shows.
     pub key: SessionKey,
+    /// A name for people.
     pub title: String,
     /// The last event that its readers see.
     pub through: Sequence,
+    /// When it was made.
     pub created_at: Timestamp,
+    /// When it expires.
     pub expires_at: Timestamp,
+    /// When it was revoked, if it was.
     pub revoked_at: Option<Timestamp>,
 }
 

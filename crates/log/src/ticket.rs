@@ -112,6 +112,7 @@ impl<T> Ticket<T> {
 }
 
 impl<T> Promise<T> {
+    /// Gives the ticket its result and wakes who waits.
     pub fn resolve(self, result: Result<T, Error>) {
         self.fill(result);
     }

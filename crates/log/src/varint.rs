@@ -2,6 +2,7 @@
 
 use bytes::BufMut;
 
+/// Appends a number, seven bits to a byte, the lowest first.
 pub fn write(out: &mut impl BufMut, mut value: u64) {
     while value >= 0x80 {
         out.put_u8(value as u8 | 0x80);

@@ -18,6 +18,8 @@
 //! is one run: its events, its pauses, its end. This crate adds no behaviour of its own: the loop is
 //! `riverrun-runner`, the store `riverrun-log`, the same as behind `riverrun serve`. It does no HTTP.
 
+#![warn(missing_docs)]
+
 mod embed;
 
 pub use embed::{

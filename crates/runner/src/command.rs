@@ -187,7 +187,7 @@ impl Decided {
 /// Takes back a decision that was given for always.
 #[derive(Debug, Clone)]
 pub struct Revoke {
-    /// The id of the rule, as [`rules`](crate::rules) tells it.
+    /// The id of the rule, as [`Runner::rules`](crate::Runner::rules) tells it.
     pub rule: String,
     /// Who revokes it, for the record.
     pub revoked_by: Option<String>,

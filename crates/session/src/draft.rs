@@ -7,6 +7,7 @@ use serde::Serialize;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct InvalidEvent {
+    /// The stable code of the error.
     pub code: ErrorCode,
     message: String,
 }

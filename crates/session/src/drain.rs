@@ -14,6 +14,7 @@ pub struct Drain {
 }
 
 impl Drain {
+    /// Nothing is drained yet.
     pub fn new() -> Self {
         Self { started: watch::Sender::new(false), time: Arc::default() }
     }
@@ -30,10 +31,12 @@ impl Drain {
         self.start();
     }
 
+    /// How long the drain may take, once that is set.
     pub fn time(&self) -> Option<Duration> {
         self.time.get().copied()
     }
 
+    /// True once the process is going down.
     pub fn is_started(&self) -> bool {
         *self.started.borrow()
     }

@@ -16,7 +16,9 @@ pub struct FrameBatch {
 /// One frame, or one statement about the stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Message<'a> {
+    /// The JSON text.
     pub json: &'a str,
+    /// A frame with its cursor, or a statement about the stream.
     pub kind: MessageKind,
 }
 
@@ -25,6 +27,7 @@ impl FrameBatch {
         Self { bytes, messages: (!messages.is_empty()).then(|| messages.into()) }
     }
 
+    /// True if there is nothing to send.
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }
@@ -34,6 +37,7 @@ impl FrameBatch {
         self.bytes
     }
 
+    /// The messages one by one; none on byte streams.
     pub fn messages(&self) -> impl Iterator<Item = Message<'_>> {
         (0..).map_while(|index| self.message(index))
     }
@@ -62,14 +66,17 @@ pub struct Messages {
 }
 
 impl Messages {
+    /// All messages of the batch are still to be taken.
     pub fn new(batch: FrameBatch) -> Self {
         Self { batch, next: 0 }
     }
 
+    /// True if all messages were taken.
     pub fn is_over(&self) -> bool {
         self.batch.message(self.next).is_none()
     }
 
+    /// The next message; None if all were taken.
     #[expect(clippy::should_implement_trait, reason = "the messages borrow from here, which no iterator can")]
     pub fn next(&mut self) -> Option<Message<'_>> {
         let message = self.batch.message(self.next)?;

@@ -23,6 +23,7 @@ use crate::{AppendError, InvalidEvent};
 
 /// The session that holds the events of jobs, and the tag that it is listed by.
 const JOBS: &str = "riverrun-jobs";
+/// The tag of sessions that hold jobs of the server.
 pub const TAG: &str = "jobs";
 /// Two words on how far a job is are at least so far apart.
 const PROGRESS_EVERY: Duration = Duration::from_secs(1);
@@ -30,6 +31,7 @@ const PROGRESS_EVERY: Duration = Duration::from_secs(1);
 /// The jobs of this process that have not ended. What is open in the log and not here was left by another one.
 static RUNNING: LazyLock<Mutex<HashSet<String>>> = LazyLock::new(Mutex::default);
 
+/// True for the session that holds jobs of the server.
 pub fn is_jobs(session: &SessionId) -> bool {
     session.as_str() == JOBS
 }
@@ -47,6 +49,7 @@ pub struct Job {
 }
 
 impl Job {
+    /// Writes that a job begins. `total` is the number of its items, if it is known.
     pub async fn begin(sessions: &Sessions, tenant: &TenantId, title: &str, total: Option<u64>) -> Self {
         let id = format!("job_{}", TaskId::from_bytes(random_id(sessions.now())));
         let hub = match jobs_hub(sessions, tenant).await {
@@ -66,6 +69,7 @@ impl Job {
         job
     }
 
+    /// Writes that an item begins.
     pub async fn begin_item(&mut self, item: &str) {
         self.item = Some(item.to_owned());
         let started = JobItem { status: Some("running".to_owned()), attempts: Some(1), ..JobItem::default() };
@@ -85,6 +89,7 @@ impl Job {
         self.write(events).await;
     }
 
+    /// Writes that the present item failed.
     pub async fn fail_item(&mut self, failure: &JobFailure) {
         let event = self.failed_item(failure);
         self.progress.failed = Some(self.progress.failed.unwrap_or(0) + 1);
@@ -103,6 +108,7 @@ impl Job {
         event
     }
 
+    /// Counts completed items, and writes the progress now and then.
     pub async fn add(&mut self, completed: u64) {
         self.advance(self.progress.completed.unwrap_or(0) + completed).await;
     }
@@ -116,12 +122,14 @@ impl Job {
         }
     }
 
+    /// Writes that the job ended well.
     pub async fn complete(mut self) {
         let (last, ended) = (self.info("running"), self.info("completed"));
         let events = [self.event(EventType::JobProgress, &last), self.event(EventType::JobCompleted, &ended)];
         self.end(events.into_iter().flatten().collect()).await;
     }
 
+    /// Writes that the job failed.
     pub async fn fail(mut self, failure: &JobFailure) {
         let mut events: Vec<Decoded> =
             if self.item.is_some() { self.failed_item(failure).into_iter().collect() } else { Vec::new() };
@@ -130,6 +138,7 @@ impl Job {
         self.end(events).await;
     }
 
+    /// Writes that the job was cancelled.
     pub async fn cancel(mut self, reason: &str) {
         let cancelled = self.cancelled(reason);
         self.end(cancelled.into_iter().collect()).await;
@@ -195,7 +204,9 @@ fn written(kind: &EventType, job: &str, item: Option<&str>, payload: &impl Seria
 /// Why a job or one of its items failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JobFailure {
+    /// The stable code of the error.
     pub code: ErrorCode,
+    /// The same for people.
     pub message: String,
 }
 

@@ -2,6 +2,39 @@
 //!
 //! It is not a transport: it knows no HTTP, no request body and no API key. It is not a store either: everything
 //! durable goes through a [`riverrun_log::Log`]. A server, the agent loop and an embedding program use it alike.
+//!
+//! ```
+//! # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! use std::sync::Arc;
+//! use riverrun_event::{SessionId, TenantId, decode};
+//! use riverrun_log::{Catalogue, Clock, Log, NewSession, SessionKey, SystemClock, memory::MemoryLog};
+//! use riverrun_session::{
+//!     Batch, Drain, Ownership, Parts, Request, SessionMetrics, Sessions, Settings, Source, SystemRandom, page,
+//! };
+//!
+//! let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+//! let log: Arc<dyn Log> = Arc::new(MemoryLog::new(clock.clone()));
+//! let sessions = Sessions::new(Parts {
+//!     ownership: Arc::new(Ownership::acquire(&*log, &SystemRandom).await?),
+//!     log: log.clone(),
+//!     clock,
+//!     settings: Settings::default(),
+//!     metrics: Arc::new(SessionMetrics::new()),
+//!     drain: Drain::new(),
+//! });
+//! let key = SessionKey::new(TenantId::new("acme")?, SessionId::new("hello")?);
+//! log.create_session(&key, NewSession::default()).await?;
+//! let hub = sessions.hubs().get(&key).await?.ok_or("no session")?;
+//! // Whoever writes appends a batch; it is durable when this returns.
+//! let event = decode(r#"{"type":"model.delta","turnId":"turn_1","payload":{"delta":"Hello"}}"#)?;
+//! sessions.append(Source::Ingest, &hub, &Batch { events: vec![event], ..Batch::default() }).await?;
+//! // Whoever reads asks for frames behind a cursor, as one page or as a `Subscription`.
+//! let request = Request { limit: 10, ..Request::default() };
+//! assert!(page(&sessions, &hub, &request).await?.contains("Hello"));
+//! # Ok(()) }
+//! ```
+
+#![warn(missing_docs)]
 
 mod append_error;
 mod chunk_fold;

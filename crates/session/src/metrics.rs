@@ -11,14 +11,17 @@ use std::sync::{Arc, RwLock};
 pub struct Counter(AtomicU64);
 
 impl Counter {
+    /// Adds one.
     pub fn increment(&self) {
         self.add(1);
     }
 
+    /// Adds a number.
     pub fn add(&self, count: u64) {
         self.0.fetch_add(count, Ordering::Relaxed);
     }
 
+    /// The sum so far.
     pub fn get(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }
@@ -29,14 +32,17 @@ impl Counter {
 pub struct Gauge(AtomicI64);
 
 impl Gauge {
+    /// Adds a number, which may be negative.
     pub fn add(&self, count: i64) {
         self.0.fetch_add(count, Ordering::Relaxed);
     }
 
+    /// Replaces the value.
     pub fn set(&self, value: i64) {
         self.0.store(value, Ordering::Relaxed);
     }
 
+    /// The present value.
     pub fn get(&self) -> i64 {
         self.0.load(Ordering::Relaxed)
     }
@@ -46,6 +52,7 @@ impl Gauge {
 pub struct Held(Arc<Gauge>);
 
 impl Held {
+    /// Adds one until it is dropped.
     pub fn new(gauge: Arc<Gauge>) -> Self {
         gauge.add(1);
         Self(gauge)
@@ -78,11 +85,13 @@ pub struct Histogram {
 }
 
 impl Histogram {
+    /// With the upper bounds of its buckets, in ascending order.
     pub fn new(bounds: &'static [f64]) -> Self {
         let counts = (0..=bounds.len()).map(|_| AtomicU64::new(0)).collect();
         Self { bounds, counts, sum: AtomicU64::new(0) }
     }
 
+    /// Counts a value.
     pub fn observe(&self, value: f64) {
         let bucket = self.bounds.partition_point(|bound| *bound < value);
         self.counts[bucket].fetch_add(1, Ordering::Relaxed);
@@ -102,6 +111,7 @@ impl<M: Default> Family<M> {
     /// A bug that puts an id into a label must not eat the memory: what is over this counts as `other`.
     const MAX_MEMBERS: usize = 1024;
 
+    /// With the names of its labels.
     pub fn new(labels: &'static [&'static str]) -> Self {
         Self { labels, members: RwLock::default() }
     }
@@ -140,6 +150,7 @@ macro_rules! metrics {
         pub struct $name { $(#[doc = $help] pub $field: std::sync::Arc<$kind>,)* }
 
         impl $name {
+            /// Every metric at zero.
             pub fn new() -> Self {
                 Self { $($field: std::sync::Arc::new($new),)* }
             }
@@ -160,7 +171,9 @@ macro_rules! metrics {
 
 /// How a metric shows itself.
 pub trait Show {
+    /// The type in the exposition format.
     const KIND: &'static str;
+    /// Appends the lines of one metric.
     fn show(&self, out: &mut String, name: &str, labels: &str);
 }
 
@@ -195,6 +208,7 @@ impl Show for Histogram {
 
 /// Appends a metric with its head.
 pub trait WriteMetric {
+    /// Appends the metric with its help and type.
     fn write(&self, out: &mut String, name: &str, help: &str);
 }
 

@@ -37,19 +37,26 @@ struct Shared {
 
 /// What sessions are made over.
 pub struct Parts {
+    /// The store.
     pub log: Arc<dyn Log>,
+    /// The source of time.
     pub clock: Arc<dyn Clock>,
     /// The shards that this process owns.
     pub ownership: Arc<Ownership>,
+    /// Limits and intervals.
     pub settings: Settings,
+    /// Where it counts.
     pub metrics: Arc<SessionMetrics>,
+    /// How it learns that the process goes down.
     pub drain: Drain,
 }
 
 /// Who appends, in the metrics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Source {
+    /// A producer outside.
     Ingest,
+    /// The agent loop.
     Runner,
 }
 
@@ -81,6 +88,7 @@ impl Sessions {
         }))
     }
 
+    /// The store.
     pub fn log(&self) -> &Arc<dyn Log> {
         &self.0.log
     }
@@ -115,26 +123,32 @@ impl Sessions {
         Ok(open)
     }
 
+    /// The source of time.
     pub fn clock(&self) -> &Arc<dyn Clock> {
         &self.0.clock
     }
 
+    /// The present time.
     pub fn now(&self) -> Timestamp {
         Timestamp::from_millis(i64::try_from(self.0.clock.now().millis()).unwrap_or(i64::MAX))
     }
 
+    /// The sessions in use.
     pub fn hubs(&self) -> &Arc<Hubs> {
         &self.0.hubs
     }
 
+    /// Where it counts.
     pub fn metrics(&self) -> &Arc<SessionMetrics> {
         &self.0.metrics
     }
 
+    /// Limits and intervals.
     pub fn settings(&self) -> Settings {
         *self.0.settings.read().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Replaces limits and intervals.
     pub fn set_settings(&self, settings: Settings) {
         *self.0.settings.write().unwrap_or_else(PoisonError::into_inner) = settings;
     }

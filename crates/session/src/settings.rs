@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+/// Limits and intervals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {
     /// Events above this size have their long strings stored as blobs.

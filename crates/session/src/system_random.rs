@@ -2,6 +2,7 @@
 
 use riverrun_log::Random;
 
+/// The random numbers of the operating system.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SystemRandom;
 

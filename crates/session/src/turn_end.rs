@@ -14,10 +14,13 @@ use crate::subscribe::Access;
 /// How often an idle wait looks whether it may go on.
 const CHECK_EVERY: Duration = Duration::from_secs(5);
 
+/// Why the end of a turn cannot be waited for.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum WaitError {
+    /// The log could not be read.
     #[error(transparent)]
     Log(#[from] Error),
+    /// The turn does not exist.
     #[error("the turn was not found")]
     NoTurn,
     /// The wait was cut: the process goes, the session was deleted, or the right to read it ended.

@@ -1,6 +1,6 @@
 //! `blocks`: content blocks over a WebSocket, in both directions. The socket itself is elsewhere.
 //!
-//! - [`projector`]'s frames are the server's messages about turns;
+//! - the frames of `projector` are the server's messages about turns;
 //! - [`client`] reads what a client sends, [`server`] writes the answers, [`close`] has the close codes;
 //! - [`EventId`] is the cursor in every message; [`Display`] hides what a chat view does not show;
 //! - [`history`] hands a session over to a client that then subscribes.

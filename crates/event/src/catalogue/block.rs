@@ -120,6 +120,7 @@ impl TextBlock {
     /// Marks a text by which the model refuses to answer.
     pub const REFUSAL: &str = "refusal";
 
+    /// True if the model refuses with this text.
     pub fn is_refusal(&self) -> bool {
         self.tags.iter().flatten().any(|tag| tag == Self::REFUSAL)
     }

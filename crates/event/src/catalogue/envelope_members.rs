@@ -5,6 +5,7 @@
 pub enum MemberForm {
     /// A string that is not empty.
     Id,
+    /// Any string.
     Text,
     /// An RFC 3339 time.
     Time,
@@ -17,10 +18,13 @@ pub enum MemberForm {
 /// One member of the envelope. `type` and `payload` are not among them: their form follows from the event's type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EnvelopeMember {
+    /// The name on the wire.
     pub name: &'static str,
+    /// What the member holds.
     pub form: MemberForm,
     /// True if every event that we send has it.
     pub always: bool,
+    /// One sentence for generated pages.
     pub description: &'static str,
 }
 

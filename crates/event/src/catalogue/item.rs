@@ -170,7 +170,9 @@ payload! {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("a patch of type `{patch}` does not fit an item of type `{item}`")]
 pub struct PatchMismatch {
+    /// The type of the item.
     pub item: String,
+    /// The type that the patch names.
     pub patch: String,
 }
 

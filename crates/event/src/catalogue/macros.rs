@@ -43,8 +43,9 @@ macro_rules! tagged {
         $(#[$doc])*
         #[derive(Debug, Clone, PartialEq)]
         pub enum $name {
+            #[doc = concat!("`", $first_tag, "`")]
             $first($first_type),
-            $($variant($type),)*
+            $(#[doc = concat!("`", $tag, "`")] $variant($type),)*
             /// A type that is not known here, kept as it came.
             Other($crate::catalogue::Opaque),
         }
@@ -231,11 +232,14 @@ macro_rules! catalogue {
         }
 
         impl Family {
+            /// Every family, in the order of the table.
             pub const ALL: &[Family] = &[$(Family::$family,)*];
 
+            /// The family's name, the first part of its event types.
             pub const fn as_str(self) -> &'static str {
                 match self { $(Family::$family => $family_name,)* Family::Other => "other" }
             }
+            /// What the family is about, in one sentence.
             pub const fn description(self) -> &'static str {
                 match self { $(Family::$family => $family_doc,)* Family::Other => "Types that are not known here." }
             }

@@ -8,13 +8,17 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 /// Absent keeps the value, `null` clears it, anything else replaces it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Patch<T> {
+    /// The field keeps its value.
     #[default]
     Keep,
+    /// The field loses its value.
     Clear,
+    /// The field gets this value.
     Set(T),
 }
 
 impl<T> Patch<T> {
+    /// True if the field keeps its value.
     pub fn is_keep(&self) -> bool {
         matches!(self, Patch::Keep)
     }
@@ -27,6 +31,7 @@ impl<T> Patch<T> {
         }
     }
 
+    /// Changes the field as the patch demands.
     pub fn apply(self, field: &mut Option<T>) {
         match self {
             Patch::Keep => {}

@@ -32,18 +32,22 @@ impl RawJson {
         Self(RawValue::from_string("{}".to_owned()).expect("`{}` is JSON"))
     }
 
+    /// The JSON text.
     pub fn get(&self) -> &str {
         self.0.get()
     }
 
+    /// The same as serde's type.
     pub fn as_raw_value(&self) -> &RawValue {
         &self.0
     }
 
+    /// Converts into serde's type without a copy.
     pub fn into_raw_value(self) -> Box<RawValue> {
         self.0
     }
 
+    /// True for the JSON value `null`.
     pub fn is_null(&self) -> bool {
         self.get() == "null"
     }
@@ -131,7 +135,9 @@ impl JsonSchema for RawJson {
 /// A value of a type that is not known here: its tag, and all of its text, tag included.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Opaque {
+    /// The member `type`.
     pub tag: String,
+    /// The whole value.
     pub raw: RawJson,
 }
 

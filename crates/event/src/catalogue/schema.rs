@@ -14,6 +14,7 @@ pub struct CatalogueSchema {
 }
 
 impl CatalogueSchema {
+    /// The schema of every event type that is known here.
     pub fn new() -> Self {
         let mut generator = SchemaGenerator::default();
         let payloads = EventType::ALL

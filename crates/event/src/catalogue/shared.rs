@@ -83,7 +83,9 @@ payload! {
 /// Where something large is: a bare reference, or a reference with what is known about the blob.
 #[derive(Debug, Clone, PartialEq)]
 pub enum BlobRef {
+    /// The name alone.
     Bare(String),
+    /// The name with what is known of the content.
     Described(Box<BlobDescription>),
 }
 
@@ -148,7 +150,9 @@ impl JsonSchema for BlobRef {
 /// What a turn was asked: a text, or parts.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Input {
+    /// One text.
     Text(String),
+    /// Texts, images and files, in order.
     Parts(Vec<Part>),
 }
 

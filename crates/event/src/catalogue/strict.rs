@@ -5,17 +5,29 @@ use crate::catalogue::{EventType, Family};
 /// A member of the envelope that names what an event belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ScopeMember {
+    /// `threadId`.
     Thread,
+    /// `turnId`.
     Turn,
+    /// `taskId`.
     Task,
+    /// `runId`.
     Run,
+    /// `stepId`.
     Step,
+    /// `toolCallId`.
     ToolCall,
+    /// `actionId`.
     Action,
+    /// `subagentId`.
     Subagent,
+    /// `evidence`.
     Evidence,
+    /// `benchmark`.
     Benchmark,
+    /// `comparison`.
     Comparison,
+    /// `refs`.
     Refs,
 }
 

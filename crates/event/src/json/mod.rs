@@ -14,7 +14,9 @@ pub(crate) use walk::walk;
 /// How much of it is accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
+    /// Most levels of arrays and objects within each other.
     pub depth: usize,
+    /// Most values in all.
     pub nodes: usize,
 }
 
@@ -29,8 +31,11 @@ impl Default for Limits {
 #[error("{message} at line {line}, column {column}")]
 pub struct JsonError {
     code: ErrorCode,
+    /// The line, from 1.
     pub line: usize,
+    /// The byte in the line, from 1.
     pub column: usize,
+    /// The byte in the text, from 0.
     pub offset: usize,
     message: String,
 }
@@ -43,6 +48,7 @@ impl JsonError {
         Self { code, line, column, offset, message: message.into() }
     }
 
+    /// The stable code of the error.
     pub fn code(&self) -> ErrorCode {
         self.code
     }

@@ -8,7 +8,9 @@ use crate::{SCHEMA_VERSION, Sequence, SessionId, Timestamp};
 /// from a backup. The copies of an event keep its id, though cursors of another incarnation are refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IdOrigin {
+    /// The last event of this origin.
     pub through: Sequence,
+    /// The incarnation in which the events got their ids.
     pub incarnation: u32,
 }
 
@@ -68,6 +70,7 @@ struct Parts<'a, Piece: ?Sized> {
 }
 
 impl Composer {
+    /// For a session whose log was never restored.
     pub fn new(session: &SessionId, incarnation: u32) -> Self {
         Self::with_origins(session, incarnation, &[])
     }
@@ -156,9 +159,11 @@ fn event_id_stem(session: &SessionId, incarnation: u32) -> String {
 /// What stands around each wire form on a stream: `before`, the sequence, `between`, the form, `behind`.
 #[derive(Debug, Clone)]
 pub struct Surround {
+    /// Before each event.
     pub before: &'static str,
     /// None where the sequence is not said.
     pub between: Option<String>,
+    /// Behind each event.
     pub behind: &'static str,
 }
 
@@ -171,11 +176,13 @@ pub struct Composing<'a> {
 }
 
 impl<'a> Composing<'a> {
+    /// Nothing is written yet.
     pub fn new(composer: &'a Composer, surround: Surround) -> Self {
         let time = Timestamp::default();
         Self { composer, surround, time: (time, time.text()) }
     }
 
+    /// Appends the wire form of an event with what surrounds it.
     pub fn write(&mut self, record: &RecordBytes<'_>, sequence: Sequence, out: &mut Vec<u8>) {
         let mut digits = [0; 20];
         let number = decimal(sequence.get(), &mut digits);

@@ -35,12 +35,15 @@ pub use plain::session_status;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use = "a gap or a duplicate leaves the state as it was"]
 pub enum Outcome {
+    /// The state is the one after the event.
     Applied,
     /// Its sequence was applied before; nothing changed.
     Duplicate,
     /// Events are missing before it; nothing changed.
     Gap {
+        /// The sequence that is next.
         expected: Sequence,
+        /// The sequence of the event.
         found: Sequence,
     },
 }
@@ -60,6 +63,7 @@ impl State {
         self.apply_as(Density::Dense, event, changes)
     }
 
+    /// Applies one event of the whole log or of a filtered stream. The changes are appended to `changes`.
     pub fn apply_as(&mut self, density: Density, event: &Event, changes: &mut Vec<Change>) -> Outcome {
         if event.sequence <= self.sequence {
             return Outcome::Duplicate;

@@ -28,36 +28,57 @@ use crate::view::tool_inventory;
 /// All of them, for one session.
 #[derive(Debug, Serialize)]
 pub struct ReadModels {
+    /// The whole session at a glance.
     pub session_snapshot: SessionSnapshot,
+    /// Each thread with its turns.
     pub thread_read_model: Vec<ThreadRead>,
+    /// The tools that can be called.
     pub tool_inventory_snapshot: ToolInventory,
+    /// The turns that wait.
     pub queue_snapshot: QueueSnapshot,
+    /// Each task with its attempts.
     pub task_snapshot: TaskSnapshot,
+    /// Where the model's context begins.
     pub context_boundary_snapshot: Told,
+    /// Artifacts and checkpoints.
     pub artifact_checkpoint_summary: Told,
+    /// Evidence.
     pub evidence_summary: Told,
+    /// Permissions, sandbox, policy and hooks.
     pub permission_sandbox_summary: PermissionSandbox,
+    /// Processes.
     pub execution_environment_snapshot: ExecutionEnvironment,
+    /// Routing, limits, tokens and cost.
     pub routing_limit_summary: RoutingLimits,
+    /// Sub-agents and jobs.
     pub subagent_job_summary: SubagentsAndJobs,
+    /// Benchmarks.
     pub benchmark_summary: BenchmarkSummary,
+    /// Channels.
     pub channel_summary: Told,
 }
 
+/// The tools that can be called.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolInventory {
+    /// How well they are known.
     pub standing: Standing,
+    /// The tools.
     pub tools: Vec<ToolDescription>,
 }
 
+/// The turns that wait.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct QueueSnapshot {
+    /// How well they are known.
     pub standing: Standing,
+    /// The turns, in order.
     pub queued: Vec<QueueEntry>,
 }
 
+/// All read models of a state.
 pub fn read_models(state: &State) -> ReadModels {
     let told = |model: &str, family: &str| Told::of(state, model, &[family]);
     ReadModels {

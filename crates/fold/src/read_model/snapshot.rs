@@ -12,30 +12,46 @@ use super::thread::{ThreadRead, standing, threads};
 use crate::state::State;
 use crate::status::Status;
 
+/// The whole session at a glance.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionSnapshot {
+    /// The version of the read models.
     pub schema_version: &'static str,
+    /// The session.
     pub session_id: String,
     /// The last event that it holds; a reader goes on after it.
     pub sequence: Sequence,
+    /// Its status.
     pub status: Status,
+    /// A name for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
+    /// When it was made.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub created_at: Option<Timestamp>,
+    /// When the last event happened.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub updated_at: Option<Timestamp>,
+    /// How well the session is known.
     pub standing: Standing,
     /// True if older turns were sealed and are read on demand.
     pub truncated: bool,
+    /// Its threads.
     pub threads: Vec<ThreadRead>,
+    /// Its tasks.
     pub tasks: Vec<TaskRead>,
+    /// Tasks by status.
     pub task_summary: BTreeMap<&'static str, usize>,
+    /// Tasks that cannot go on, and why.
     pub blocked_tasks: Vec<BlockedTask>,
+    /// Routing, limits, tokens and cost.
     pub routing_limit_summary: RoutingLimits,
+    /// Sub-agents and jobs.
     pub subagent_job_summary: SubagentsAndJobs,
+    /// Channels.
     pub channel_summary: Told,
+    /// Traces.
     pub telemetry_summary: Telemetry,
     /// Ids of the evidence that was told.
     pub evidence_refs: Vec<String>,
@@ -55,6 +71,7 @@ pub struct Telemetry {
     pub join_status: &'static str,
 }
 
+/// The snapshot of a state.
 pub fn snapshot(state: &State) -> SessionSnapshot {
     let tasks = task_snapshot(state);
     let evidence = state.ledger.family("evidence").into_iter().flat_map(|family| &family.entries);

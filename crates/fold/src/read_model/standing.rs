@@ -5,6 +5,7 @@ use serde::Serialize;
 use crate::ledger::Entry;
 use crate::state::State;
 
+/// How well a read model is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Standing {
@@ -54,13 +55,16 @@ fn marks(state: &State) -> Marks {
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Told {
+    /// How well they are known.
     pub standing: Standing,
+    /// The newest facts, oldest first.
     pub entries: Vec<Entry>,
     /// True if older entries were dropped; the log still has them.
     pub truncated: bool,
 }
 
 impl Told {
+    /// The facts of these families, as the read model `model`.
     pub fn of(state: &State, model: &str, families: &[&str]) -> Self {
         let families: Vec<_> = families.iter().filter_map(|name| state.ledger.family(name)).collect();
         let entries: Vec<Entry> = families.iter().flat_map(|family| family.entries.clone()).collect();

@@ -16,17 +16,23 @@ use crate::status::Status;
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PermissionSandbox {
+    /// Permissions that were asked for and given.
     pub permissions: Told,
+    /// The sandbox.
     pub sandbox: Told,
+    /// Rules that decide without asking.
     pub policy: Told,
+    /// Hooks that ran.
     pub hooks: Told,
 }
 
+/// What tools run in.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ExecutionEnvironment {
     /// Stale if a process was last told to run in a turn that is over: nobody knows whether it still does.
     pub standing: Standing,
+    /// Processes.
     pub processes: ProcessesRead,
 }
 
@@ -39,25 +45,35 @@ pub struct ProcessesRead {
     pub truncated: bool,
 }
 
+/// Which models are called, and what that costs.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RoutingLimits {
     /// Blocked while the last word on a quota is that it is used up.
     pub standing: Standing,
+    /// Choices of a model.
     pub routing: Told,
+    /// Limits and quotas.
     pub limits: Told,
+    /// Tokens so far.
     pub usage: Usage,
+    /// How well the cost is known.
     pub cost_standing: Standing,
+    /// Cost so far, by currency.
     pub cost: BTreeMap<String, f64>,
 }
 
+/// Work that was given to others.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SubagentsAndJobs {
+    /// How well it is known.
     pub standing: Standing,
     /// Tasks that work for another task.
     pub child_tasks: Vec<ChildTask>,
+    /// Sub-agents.
     pub subagents: Told,
+    /// Jobs.
     pub jobs: Told,
     /// The newest jobs with their items.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -74,11 +90,13 @@ pub struct ChildTask {
     pub agent: Option<String>,
 }
 
+/// What was recorded of benchmarks.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BenchmarkSummary {
     /// `not_applicable` for a session that is no trial.
     pub standing: Standing,
+    /// The newest events about benchmarks.
     pub facts: Told,
     /// The same, joined by trial.
     #[serde(skip_serializing_if = "Benchmarks::is_empty")]

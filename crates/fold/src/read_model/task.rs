@@ -11,15 +11,19 @@ use super::strict::{attempt_status, native, task_status};
 use crate::state::{Attempt, State, Task};
 use crate::status::Status;
 
+/// Each task with its attempts.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TaskSnapshot {
+    /// How well they are known.
     pub standing: Standing,
     /// How many tasks stand where, by the standard's status.
     pub task_summary: BTreeMap<&'static str, usize>,
+    /// The tasks, parents before children.
     pub tasks: Vec<TaskRead>,
     /// Edges that were told beside parent and child, in the order of the log.
     pub task_graph: Vec<Value>,
+    /// Tasks that cannot go on.
     pub blocked_tasks: Vec<TaskId>,
     /// `unknown` unless a task told it.
     pub delivery_state: String,
@@ -29,43 +33,62 @@ pub struct TaskSnapshot {
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TaskRead {
+    /// The task.
     pub task_id: TaskId,
+    /// Its status in the standard's words.
     pub status: &'static str,
+    /// Its status in ours, where that says more.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub native_status: Option<&'static str>,
+    /// The task that called it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent_task_id: Option<TaskId>,
+    /// Its turn.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub turn_id: Option<TurnId>,
+    /// A name for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
+    /// What it is to reach.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub objective: Option<String>,
+    /// Why it has this status.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status_reason: Option<String>,
+    /// The run at work, or the last one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub current_run_id: Option<RunId>,
+    /// Its runs, in order.
     pub attempts: Vec<AttemptRead>,
+    /// Why its last run failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_error: Option<ErrorInfo>,
+    /// When it was created.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub created_at: Option<Timestamp>,
+    /// When it ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ended_at: Option<Timestamp>,
 }
 
+/// One run of a task.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AttemptRead {
     /// `unknown` if no event named the run.
     pub run_id: String,
+    /// Its status in the standard's words.
     pub status: &'static str,
+    /// Its status in ours, where that says more.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub native_status: Option<&'static str>,
+    /// When it began.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub started_at: Option<Timestamp>,
+    /// When it ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ended_at: Option<Timestamp>,
+    /// Why it failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_error: Option<ErrorInfo>,
 }

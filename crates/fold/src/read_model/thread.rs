@@ -14,10 +14,14 @@ use crate::view::pending_actions;
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ThreadRead {
+    /// The thread.
     pub thread_id: ThreadId,
+    /// Its status in the standard's words.
     pub status: &'static str,
+    /// Its status in ours, where that says more.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub native_status: Option<&'static str>,
+    /// A name for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// Absent when no turn is active.
@@ -25,28 +29,42 @@ pub struct ThreadRead {
     pub active_turn_id: Option<TurnId>,
     /// `unknown` until a turn ended.
     pub last_outcome: &'static str,
+    /// Its turns in the state.
     pub turns: Vec<TurnRead>,
     /// True if older turns were sealed and are read on demand.
     pub truncated: bool,
+    /// Actions that wait for a decision.
     pub pending_requests: Vec<PendingRequest>,
+    /// Turns that wait.
     pub queued_turns: Vec<QueueEntry>,
+    /// Failures and warnings.
     pub incidents: Vec<Incident>,
+    /// Its tool calls in the state.
     pub tool_calls: Vec<ToolCall>,
+    /// Its processes in the state.
     pub processes: Vec<Process>,
+    /// Evidence.
     pub evidence_summary: Told,
 }
 
+/// One turn of a thread.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TurnRead {
+    /// The turn.
     pub turn_id: TurnId,
+    /// Its status.
     pub status: Status,
+    /// When it began.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub started_at: Option<Timestamp>,
+    /// When it ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub completed_at: Option<Timestamp>,
+    /// Its root task.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task_id: Option<TaskId>,
+    /// The run of its root task.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run_id: Option<RunId>,
 }
@@ -55,17 +73,25 @@ pub struct TurnRead {
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PendingRequest {
+    /// The action.
     pub action_id: ActionId,
+    /// Its status.
     pub status: &'static str,
+    /// When it was required.
     pub required_at: Timestamp,
+    /// The turn that waits.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub turn_id: Option<TurnId>,
+    /// The task that waits.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task_id: Option<TaskId>,
+    /// The root task of the turn.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub root_task_id: Option<TaskId>,
+    /// The tool call that waits.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool_call_id: Option<ToolCallId>,
+    /// What is to be decided: the payload of `action.required`.
     pub request: RawJson,
 }
 

@@ -28,18 +28,22 @@ pub const WINDOW: usize = 8;
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct State {
+    /// The session.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session_id: Option<SessionId>,
     /// The last event that was applied.
     pub sequence: Sequence,
     /// Counts the changes of this state; each has one number for ever.
     pub revision: u64,
+    /// When the last event happened.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub updated_at: Option<Timestamp>,
+    /// What is about the whole session.
     pub session: Session,
     /// The agent that acts now.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
+    /// The threads, in the order in which they began.
     pub threads: Vec<Thread>,
     /// Open turns and the newest finished ones.
     pub turns: Vec<Turn>,
@@ -47,12 +51,17 @@ pub struct State {
     pub sealed_turns: u64,
     /// The tasks of these turns, parents before children.
     pub tasks: Vec<Task>,
+    /// The tool calls of these turns.
     pub tool_calls: Vec<ToolCall>,
+    /// The actions of these turns.
     pub actions: Vec<Action>,
+    /// The turns that wait, in order.
     pub queue: Vec<QueueEntry>,
+    /// Tokens of the whole session.
     pub usage: Usage,
     /// Recorded cost by currency.
     pub cost: BTreeMap<String, f64>,
+    /// Families of facts that the fold does not interpret.
     pub ledger: Ledger,
     /// Processes that tools ran or run, the newest of them.
     #[serde(skip_serializing_if = "Processes::is_empty")]
@@ -63,6 +72,7 @@ pub struct State {
     /// Trials and comparisons of benchmarks, the newest of them.
     #[serde(skip_serializing_if = "Benchmarks::is_empty")]
     pub benchmarks: Benchmarks,
+    /// Events that did not fit.
     pub problems: Problems,
     #[serde(skip)]
     pub(crate) index: Index,
@@ -71,31 +81,44 @@ pub struct State {
     pub(crate) room: usize,
 }
 
+/// What is about the whole session.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Session {
+    /// Its status, derived from its open work.
     pub status: Status,
+    /// A name for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
+    /// The agent that acts by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
+    /// Words to search by.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
+    /// The metadata of its owner.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub metadata: Option<RawJson>,
+    /// When it was made.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub created_at: Option<Timestamp>,
 }
 
+/// An ordered line of turns.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Thread {
+    /// The thread.
     pub thread_id: ThreadId,
+    /// Its status.
     pub status: Status,
+    /// A name for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
+    /// The turn at work.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub active_turn_id: Option<TurnId>,
+    /// The turn that ended last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_turn_id: Option<TurnId>,
     /// How the last finished turn ended.
@@ -105,29 +128,42 @@ pub struct Thread {
     pub turns: u64,
 }
 
+/// One submitted input and everything until its terminal event.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Turn {
+    /// The turn.
     pub turn_id: TurnId,
+    /// Its thread.
     pub thread_id: ThreadId,
+    /// Its status.
     pub status: Status,
+    /// Its first event.
     pub first_sequence: Sequence,
+    /// Its last event so far.
     pub last_sequence: Sequence,
     /// The root task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task_id: Option<TaskId>,
+    /// The run of its root task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_id: Option<RunId>,
+    /// The agent that it was submitted to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
+    /// What was submitted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<Input>,
+    /// The input, if it is in a blob.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input_ref: Option<BlobRef>,
+    /// Earlier items that the client sent along.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub history: Vec<Item>,
+    /// The settings of the turn, as submitted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settings: Option<RawJson>,
+    /// The request of a foreign API that made the turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<RawJson>,
     /// Files of the input that were read or are being read.
@@ -136,59 +172,82 @@ pub struct Turn {
     /// The agent's own texts for people, by language and name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub texts: Option<RawJson>,
+    /// When it was submitted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub submitted_at: Option<Timestamp>,
+    /// When work on it began.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started_at: Option<Timestamp>,
+    /// When it ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_at: Option<Timestamp>,
+    /// Its result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub final_output: Option<RawJson>,
     /// Why the model stopped, where it did not choose to: `max_tokens`, `refusal`, `content_filter`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop_reason: Option<String>,
+    /// Why it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<ErrorInfo>,
     /// True once the turn was taken out of the conversation: shown once, read by no later model call.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub removed: bool,
+    /// Its tokens.
     #[serde(default)]
     pub usage: Usage,
 }
 
+/// An objective, stable over retries.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Task {
+    /// The task.
     pub task_id: TaskId,
+    /// Its status.
     pub status: Status,
+    /// How many tasks are above it.
     pub depth: u32,
+    /// Its turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn_id: Option<TurnId>,
+    /// The run at work, or the last one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_id: Option<RunId>,
+    /// The task that called it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent_task_id: Option<TaskId>,
     /// The parent's call that this task answers; the item with this call id holds its output.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent_tool_call_id: Option<ToolCallId>,
+    /// A name for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
+    /// What it is to reach.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub objective: Option<String>,
+    /// The agent that works on it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
+    /// Why it has this status.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status_reason: Option<String>,
+    /// Why it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<ErrorInfo>,
+    /// When it was created.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub created_at: Option<Timestamp>,
+    /// When it ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_at: Option<Timestamp>,
+    /// Its runs before the present one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attempts: Vec<Attempt>,
+    /// Its tokens.
     #[serde(default)]
     pub usage: Usage,
+    /// Its items, in order.
     pub output: Vec<Item>,
     /// Items that are not complete yet, and how far they are.
     #[serde(default, skip_serializing_if = "OpenItems::is_empty")]
@@ -228,13 +287,18 @@ impl PartialEq for References {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Attempt {
+    /// The run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_id: Option<RunId>,
+    /// How it ended.
     pub status: Status,
+    /// When it began.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started_at: Option<Timestamp>,
+    /// When it ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_at: Option<Timestamp>,
+    /// Why it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<ErrorInfo>,
     /// Who works, as it was told.
@@ -252,31 +316,45 @@ impl Attempt {
 /// The worker of the hosted runner's attempts. Stored in logs: never another word.
 pub const HOSTED: &str = "riverrun";
 
+/// A tool call while it runs, and how it ended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolCall {
+    /// The tool call.
     pub tool_call_id: ToolCallId,
+    /// Its status.
     pub status: Status,
+    /// The tool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_name: Option<String>,
+    /// The task that called it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task_id: Option<TaskId>,
+    /// The turn of that task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn_id: Option<TurnId>,
+    /// The last progress that it reported.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub progress: Option<String>,
+    /// The beginning of its result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preview: Option<String>,
+    /// Its arguments, if they are in a blob.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input_ref: Option<BlobRef>,
+    /// Its result, if it is in a blob.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_ref: Option<BlobRef>,
+    /// Why it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<ErrorInfo>,
+    /// When it began.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started_at: Option<Timestamp>,
+    /// When it ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_at: Option<Timestamp>,
+    /// What hooks decided about it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hooks: Vec<HookOutcome>,
 }
@@ -285,18 +363,24 @@ pub struct ToolCall {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct HookOutcome {
+    /// The hook.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hook_name: Option<String>,
+    /// When it was asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub point: Option<String>,
     /// `running`, `completed` or `failed`: of the hook, not of the call.
     pub status: Status,
+    /// What it decided.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<String>,
+    /// Why.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// The arguments that it put in place, if they are in a blob.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub updated_input_ref: Option<BlobRef>,
+    /// The result that it put in place, if it is in a blob.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub updated_tool_output_ref: Option<BlobRef>,
 }
@@ -305,21 +389,29 @@ pub struct HookOutcome {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Action {
+    /// The action.
     pub action_id: ActionId,
+    /// Its status.
     pub status: ActionStatus,
+    /// The event that required it.
     pub sequence: Sequence,
+    /// When it was required.
     pub required_at: Timestamp,
     /// What `action.required` said, verbatim.
     pub request: RawJson,
+    /// The turn that waits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn_id: Option<TurnId>,
+    /// The task that waits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task_id: Option<TaskId>,
     /// The outermost task above it: where a person looks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub root_task_id: Option<TaskId>,
+    /// The tool call that waits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_call_id: Option<ToolCallId>,
+    /// When it was decided.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resolved_at: Option<Timestamp>,
     /// What `action.resolved` said, verbatim.
@@ -331,18 +423,24 @@ pub struct Action {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ActionStatus {
+    /// It waits for a decision.
     Pending,
+    /// It was decided.
     Resolved,
     /// Its turn ended first; it can no longer be decided, and is not forgotten.
     Abandoned,
 }
 
+/// A turn that waits.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct QueueEntry {
+    /// The turn.
     pub turn_id: String,
+    /// Its position in its thread's queue.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub position: Option<u64>,
+    /// The beginning of its input.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preview: Option<String>,
 }
@@ -351,8 +449,12 @@ pub struct QueueEntry {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SealedTurn {
+    /// The turn.
     pub turn: Turn,
+    /// Its tasks.
     pub tasks: Vec<Task>,
+    /// Its tool calls.
     pub tool_calls: Vec<ToolCall>,
+    /// Its actions.
     pub actions: Vec<Action>,
 }

@@ -13,12 +13,15 @@ use crate::{
     SessionKey, Shard, Timestamp, TurnRecord, WorkScope,
 };
 
+/// Makes an empty engine with this clock.
 pub type Factory<'a> = dyn Fn(Arc<ManualClock>) -> Box<dyn Bench> + 'a;
 
 /// One engine under test.
 pub trait Bench {
+    /// The engine.
     fn log(&self) -> Arc<dyn Log>;
 
+    /// The clock of the engine.
     fn clock(&self) -> Arc<ManualClock>;
 
     /// Closes the log and opens it again from what is durable. False if the engine keeps nothing.

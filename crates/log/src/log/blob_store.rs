@@ -19,17 +19,20 @@ pub trait BlobStore: Send + Sync {
     /// None if absent for this tenant. `Failed` never: bytes that no longer fit their hash answer `Invalid`.
     fn blob(&self, tenant: &TenantId, reference: &BlobRef) -> Ticket<Option<Blob>>;
 
+    /// What is known of a blob; None if the tenant has no such blob.
     fn blob_info(&self, tenant: &TenantId, reference: &BlobRef) -> Ticket<Option<BlobInfo>>;
 
     /// Stores a snapshot, replacing one of the same sequence. Engines keep at least the newest four of a session.
     fn put_snapshot(&self, key: &SessionKey, snapshot: Snapshot) -> Ticket<()>;
 
+    /// The newest snapshot at or before an event.
     fn snapshot(&self, key: &SessionKey, at_or_before: Sequence) -> Ticket<SnapshotFound>;
 
     /// Stores a finished turn. The same again is a no-op, other contents answer `Immutable`. A turn that was tried
     /// again after it was stored begins later: the latest one stays, whichever comes first.
     fn put_sealed_turn(&self, key: &SessionKey, turn: SealedTurn) -> Ticket<()>;
 
+    /// A sealed turn; None if the turn is not sealed.
     fn sealed_turn(&self, key: &SessionKey, turn: &TurnId) -> Ticket<Option<SealedTurn>>;
 
     /// The newest sealed turns that ended at `through` or before it, oldest of them first: as many as `most` and
@@ -42,5 +45,6 @@ pub trait BlobStore: Send + Sync {
         max_bytes: usize,
     ) -> Ticket<Vec<SealedTurn>>;
 
+    /// The sealed turn with this task; None if there is none.
     fn sealed_turn_of_task(&self, key: &SessionKey, task: &TaskId) -> Ticket<Option<SealedTurn>>;
 }

@@ -20,6 +20,7 @@ pub trait Catalogue: Send + Sync {
     /// The catalogue entry with the committed head; None if absent or deleted.
     fn session(&self, key: &SessionKey) -> Ticket<Option<SessionRecord>>;
 
+    /// One page of sessions.
     fn sessions(&self, query: SessionQuery) -> Ticket<Page<SessionRecord>>;
 
     /// Removes the log, snapshots, sealed turns, commands, catalogue entries, and the blobs that no other session
@@ -38,10 +39,13 @@ pub trait Catalogue: Send + Sync {
     /// answers how many. Zero: nothing is left to drop.
     fn drop_deletions(&self, before: Timestamp) -> Ticket<u64>;
 
+    /// An action, also after its decision; None if it never existed.
     fn action(&self, key: &SessionKey, action: &ActionId) -> Ticket<Option<ActionRecord>>;
 
+    /// One page of actions that wait.
     fn pending_actions(&self, query: ActionQuery) -> Ticket<Page<ActionRecord>>;
 
+    /// A turn; None if it never existed.
     fn turn(&self, key: &SessionKey, turn: &TurnId) -> Ticket<Option<TurnRecord>>;
 
     /// The turns of a session that began before `before`, or all without it: newest first, at most `most`.
@@ -61,6 +65,7 @@ pub trait Catalogue: Send + Sync {
     /// Stores a share, replacing one with the same id. `NoSession` if its session is absent.
     fn put_share(&self, share: Share) -> Ticket<()>;
 
+    /// A share link; None if it never existed.
     fn share(&self, id: &ShareId) -> Ticket<Option<Share>>;
 
     /// The shares of a session, oldest first, those of one millisecond in the order they were stored. They go with the session.

@@ -18,6 +18,7 @@ pub trait CommandStore: Send + Sync {
     /// The commands of a shard or a session that are not done, in the order in which they came.
     fn pending_commands(&self, scope: WorkScope) -> Ticket<Vec<Command>>;
 
+    /// A command; None if it never existed.
     fn command(&self, key: &SessionKey, id: &CommandId) -> Ticket<Option<Command>>;
 
     /// Ends a command that has no effect in the log (it was refused). `NotFound`; `Immutable` if it is done.
@@ -26,5 +27,6 @@ pub trait CommandStore: Send + Sync {
     /// Stores an answer, or answers the record that has this scope already. An expired record counts as absent.
     fn remember(&self, record: IdempotencyRecord) -> Ticket<Remembered>;
 
+    /// The answer that was given for an idempotency scope; None if there is none.
     fn remembered(&self, tenant: &TenantId, scope: &str) -> Ticket<Option<IdempotencyRecord>>;
 }

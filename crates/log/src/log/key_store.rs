@@ -9,6 +9,7 @@ pub trait KeyStore: Send + Sync {
     /// Stores a key, replacing one with the same id.
     fn put_key(&self, key: ApiKey) -> Ticket<()>;
 
+    /// A key; None if it never existed.
     fn key(&self, id: &KeyId) -> Ticket<Option<ApiKey>>;
 
     /// Every key, of one tenant or of all, in order of id.

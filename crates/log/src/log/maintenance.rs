@@ -15,6 +15,7 @@ pub trait Maintenance: Send + Sync {
     /// restart, so that a clock which was set forward meanwhile is noticed.
     fn noted_time(&self) -> Ticket<Option<Timestamp>>;
 
+    /// Stores what [`Maintenance::noted_time`] answers from now on.
     fn note_time(&self, time: Timestamp) -> Ticket<()>;
 
     /// Replaces the quotas. From now on `create_session`, `append` and `put_blob` answer `Quota` instead of storing
@@ -33,8 +34,10 @@ pub trait Maintenance: Send + Sync {
     /// Reads everything and checks checksums, links, density, heads and hashes. Finds every defect, not the first.
     fn verify(&self) -> Ticket<Verification>;
 
+    /// What the store holds.
     fn stats(&self) -> Ticket<Stats>;
 
+    /// Whether the store takes appends.
     fn health(&self) -> Health;
 
     /// Commits what is queued, then refuses everything with `Closed`. The one call that may block: it ends threads.

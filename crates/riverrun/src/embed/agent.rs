@@ -28,6 +28,7 @@ impl Agent {
         Self { spec, others: Vec::new(), servers: Vec::new() }
     }
 
+    /// The name of the agent.
     pub fn name(&self) -> &str {
         &self.spec.name
     }
@@ -38,6 +39,7 @@ impl Agent {
         self
     }
 
+    /// What the model is told before the conversation.
     pub fn instructions(mut self, text: impl Into<String>) -> Self {
         self.spec.instructions = Some(text.into());
         self
@@ -54,6 +56,7 @@ impl Agent {
         self.tool_with(tool, Approval::Policy)
     }
 
+    /// Adds a tool whose calls need this approval.
     pub fn tool_with(self, tool: impl Tool, approval: Approval) -> Self {
         self.shared_tool(Arc::new(tool), approval)
     }
@@ -70,6 +73,7 @@ impl Agent {
         self.mcp_with(server, Approval::Policy)
     }
 
+    /// Adds the tools of an MCP server, whose calls need this approval.
     pub fn mcp_with(mut self, server: Arc<McpServer>, approval: Approval) -> Self {
         self.servers.push((server, approval));
         self
@@ -101,6 +105,7 @@ impl Agent {
         self
     }
 
+    /// Adds a check of inputs, tool calls, tool results and outputs.
     pub fn guardrail(mut self, guardrail: impl Guardrail) -> Self {
         self.spec.guardrails.push(Arc::new(guardrail));
         self
@@ -146,6 +151,7 @@ impl Agent {
         self
     }
 
+    /// Replaces the limits of a run.
     pub fn limits(mut self, limits: Limits) -> Self {
         self.spec.limits = limits;
         self
@@ -162,21 +168,25 @@ impl Agent {
         self.output_schema(schemars::schema_for!(T).to_value())
     }
 
+    /// Asks the model for JSON of this schema. The output is checked.
     pub fn output_schema(mut self, schema: Value) -> Self {
         self.spec.output_schema = Some(schema);
         self
     }
 
+    /// Sets the sampling temperature.
     pub fn temperature(mut self, temperature: f64) -> Self {
         self.spec.temperature = Some(temperature);
         self
     }
 
+    /// Limits the tokens of each answer.
     pub fn max_output_tokens(mut self, tokens: u64) -> Self {
         self.spec.max_output_tokens = Some(tokens);
         self
     }
 
+    /// Sets how long the model thinks, in the words of its service.
     pub fn reasoning_effort(mut self, effort: impl Into<String>) -> Self {
         self.spec.reasoning_effort = Some(effort.into());
         self

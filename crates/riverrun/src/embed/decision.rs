@@ -10,9 +10,11 @@ use super::{Error, RunStream};
 /// Something that a person must decide.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Interruption {
+    /// The action to decide.
     pub action: ActionId,
     /// `tool_permission`, `question`, `client_tool`, …
     pub kind: String,
+    /// The tool that is to run, if the action is about one.
     pub tool: Option<String>,
     /// Exactly what would run.
     pub arguments: Value,

@@ -14,6 +14,7 @@ use super::follow::Follow;
 /// One event at its place in the log. It was durable before it came here.
 #[derive(Debug, Clone)]
 pub struct RunEvent {
+    /// The event as it is in the log.
     pub event: Event,
     /// The event as it goes over a wire.
     pub json: String,

@@ -81,10 +81,13 @@ impl Shared {
 /// How a run ended, or what it waits for.
 #[derive(Debug, Clone)]
 pub enum Outcome {
+    /// The run ended well, with this output.
     Completed(Value),
     /// The code is one word, such as `max_turns_exceeded`; the message is for people.
     Failed(ErrorInfo),
+    /// The run was cancelled.
     Cancelled,
+    /// The run waits for these decisions.
     Paused(Vec<Interruption>),
 }
 
@@ -103,14 +106,17 @@ impl RunStream {
         &self.0.key
     }
 
+    /// The session that the run is in.
     pub fn session_id(&self) -> &SessionId {
         &self.0.key.session
     }
 
+    /// The turn that the run works on.
     pub fn turn_id(&self) -> &TurnId {
         &self.0.turn
     }
 
+    /// The runtime that runs it.
     pub fn runtime(&self) -> &Riverrun {
         &self.0.home
     }

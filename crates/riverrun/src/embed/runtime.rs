@@ -44,6 +44,7 @@ impl Drop for Inner {
 }
 
 impl Riverrun {
+    /// A runtime with what is configured on the builder.
     pub fn builder() -> Builder {
         Builder::default()
     }

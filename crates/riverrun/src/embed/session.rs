@@ -24,6 +24,7 @@ impl Riverrun {
 }
 
 impl Session {
+    /// The session's id.
     pub fn id(&self) -> &SessionId {
         &self.key.session
     }

@@ -19,7 +19,9 @@ const TRIES: usize = 8;
 /// Events that are appended together: all of them become durable, or none.
 #[derive(Debug, Default)]
 pub struct Batch {
+    /// The events, in order.
     pub events: Vec<Decoded>,
+    /// The producer's stamp, which makes the append idempotent.
     pub producer: Option<ProducerStamp>,
     /// An empty response is filled with [`Batch::answer`].
     pub idempotency: Vec<IdempotencyRecord>,

@@ -25,6 +25,7 @@ pub const SNAPSHOT_BYTES: u64 = 2 * 1024 * 1024;
 
 /// What a session's readers and its appends share. It holds no event that is not durable.
 pub struct Hub {
+    /// The session's key.
     pub key: SessionKey,
     /// The last committed event.
     head: AtomicU64,
@@ -112,10 +113,12 @@ impl Hub {
         self.identity.get().expect("a hub is handed out only after it was loaded")
     }
 
+    /// The session's id.
     pub fn session(&self) -> &SessionId {
         &self.key.session
     }
 
+    /// The incarnation of the session's log.
     pub fn incarnation(&self) -> u32 {
         self.identity().incarnation
     }
@@ -126,14 +129,17 @@ impl Hub {
         riverrun_dialect::registry::Session { id: self.session(), incarnation: *incarnation, origins }
     }
 
+    /// The origin of cursors into this log.
     pub fn origin(&self) -> Origin {
         self.identity().origin
     }
 
+    /// Writes the wire form of the session's events.
     pub fn composer(&self) -> &Composer {
         &self.identity().composer
     }
 
+    /// The last committed event.
     pub fn head(&self) -> Sequence {
         Sequence::new(self.head.load(Ordering::Acquire)).unwrap_or(Sequence::MAX)
     }
@@ -153,6 +159,7 @@ impl Hub {
         matches!(self.recent_after(after, 0), Found::Behind)
     }
 
+    /// Recent chunks behind `after`, of about `max_bytes`.
     pub fn recent_after(&self, after: Sequence, max_bytes: usize) -> Found {
         let ring = lock(&self.ring);
         ring.after(after, self.head(), max_bytes)
@@ -162,10 +169,12 @@ impl Hub {
         self.wakers.places()
     }
 
+    /// Wakes this waker with the next commit. The slot is the reader's own.
     pub fn wait(&self, slot: &mut Slot, waker: &Waker) {
         self.wakers.register(slot, waker);
     }
 
+    /// Gives the slot back.
     pub fn stop_waiting(&self, slot: &mut Slot) {
         self.wakers.release(slot);
     }
@@ -184,6 +193,7 @@ impl Hub {
         .await;
     }
 
+    /// How many streams follow the session.
     pub fn followers(&self) -> usize {
         self.followers.load(Ordering::Acquire)
     }

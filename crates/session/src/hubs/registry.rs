@@ -18,6 +18,7 @@ const FEW_SESSIONS: usize = 16;
 /// Readers that the committing thread wakes itself; more are woken by a task, so that the next commit does not wait.
 const FEW_READERS: usize = 8;
 
+/// The hubs of all sessions in use.
 pub struct Hubs {
     log: Arc<dyn Log>,
     clock: Arc<dyn Clock>,
@@ -164,6 +165,7 @@ impl Hubs {
         }
     }
 
+    /// Wakes every reader of every session.
     pub fn wake_all(&self) {
         for shard in &self.shards {
             let hubs: Vec<_> = lock(shard).values().cloned().collect();
@@ -173,6 +175,7 @@ impl Hubs {
         }
     }
 
+    /// How many sessions are in use.
     pub fn count(&self) -> usize {
         self.shards.iter().map(|shard| lock(shard).len()).sum()
     }

@@ -18,21 +18,27 @@ const RING_CHUNKS: usize = 64;
 /// Readers with the same key get the same bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SharedKey {
+    /// The wire format.
     pub dialect: Dialect,
+    /// How frames are written.
     pub framing: Framing,
+    /// What the reader chose.
     pub options: Options,
 }
 
 /// The frames of a chunk, and whether the dialect's stream ends with them.
 #[derive(Debug, Clone)]
 pub struct Projected {
+    /// The frames.
     pub batch: FrameBatch,
+    /// True if the dialect's stream ends with them.
     pub is_over: bool,
 }
 
 /// A recent chunk and the frames that were made of it.
 #[derive(Debug)]
 pub struct Recent {
+    /// The chunk.
     pub chunk: Chunk,
     sse: OnceLock<FrameBatch>,
     ndjson: OnceLock<FrameBatch>,
@@ -69,6 +75,7 @@ impl Recent {
         known.iter().find(|(other, _)| other == key).map(|(_, frames)| frames.clone())
     }
 
+    /// Shares frames with later readers of this kind.
     pub fn put_projected(&self, key: SharedKey, frames: Projected) {
         crate::lock::lock(&self.other).push((key, frames));
     }

@@ -45,10 +45,12 @@ impl Retention {
         Ok(Self { age, began: Instant::now(), state })
     }
 
+    /// How long events are stored.
     pub fn age(&self) -> Duration {
         self.age
     }
 
+    /// The same in milliseconds.
     pub fn age_millis(&self) -> u64 {
         millis(self.age)
     }

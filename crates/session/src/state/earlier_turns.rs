@@ -16,6 +16,7 @@ use crate::sessions::Sessions;
 
 /// Where a task is kept.
 pub enum TaskPlace {
+    /// The task is in this state.
     Here(Box<State>),
     /// With its turn, which left the state.
     Sealed(Box<SealedTurn>),

@@ -13,6 +13,7 @@ use super::request::Request;
 pub struct TypePattern(String);
 
 impl TypePattern {
+    /// Reads a type, or a family as `model.*`.
     pub fn new(text: &str) -> Result<Self, InvalidPattern> {
         let name = text.strip_suffix(".*").unwrap_or(text);
         let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'-');

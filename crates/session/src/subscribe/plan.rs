@@ -183,6 +183,7 @@ pub(super) async fn place(
 /// Which history of a session a cursor points into.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum History {
+    /// The log that is there now.
     This,
     /// The log was replaced: the session was deleted and made again, or restored from a backup.
     Another,

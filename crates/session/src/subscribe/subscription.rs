@@ -41,6 +41,7 @@ pub trait Access: Send + Sync {
     fn closed(&mut self, _hub: &Arc<Hub>, _went_away: bool) {}
 }
 
+/// One open stream: a cursor over the log, an encoder and a small output buffer.
 pub struct Subscription {
     sessions: Sessions,
     hub: Arc<Hub>,
@@ -81,6 +82,7 @@ enum Phase {
 }
 
 impl Subscription {
+    /// Follows the session from where the plan begins.
     pub fn new(
         sessions: Sessions,
         hub: Arc<Hub>,
