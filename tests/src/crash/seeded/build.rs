@@ -14,7 +14,8 @@ pub struct Built {
 /// Everything is built as part of the workspace: dependencies then have the features that `cargo xtask ci` has
 /// already compiled them with.
 const BINARY: &str = "build --profile suite --workspace --bin riverrun";
-const TESTS: &str = "test --profile suite --workspace --test contract --test damage --test runner --no-run";
+const TESTS: &str =
+    "test --profile suite --workspace --test contract --test damage --test memory --test runner --no-run";
 const BUGS: &str = "--features riverrun/seeded-bugs";
 
 impl Built {
@@ -29,7 +30,7 @@ impl Built {
         Ok(Self { binary, tests })
     }
 
-    /// The file of tests with this name: `contract` and `damage` of the engine, `runner` of the run loop.
+    /// The file of tests with this name: `contract`, `damage` and `memory` of the engines, `runner` of the run loop.
     pub fn test(&self, name: &str) -> Result<PathBuf> {
         named(&self.tests, name)
     }
