@@ -42,6 +42,7 @@ RESULT = {
     "block_list": [
         {"type": "text", "text": "15C, sunny", "id": 1},
         {"type": "image", "image_url": {"url": "data:image/png;base64,AAAA"}, "id": 1},
+        {"type": "plotly-json", "data": {"application/vnd.plotly.v1+json": {"data": []}}, "id": 1},
     ],
 }
 
@@ -95,7 +96,7 @@ task.reasoning_summary_item.added task.reasoning_summary_text.delta task.reasoni
 task.reasoning_summary_item.added task.reasoning_summary_text.delta task.reasoning_summary_text.delta task.reasoning_summary_item.done
 task.output_item.done
 task.output_item.added task.tool_call_arguments.delta task.tool_call_arguments.delta task.tool_call_arguments.done task.output_item.done
-task.output_item.added task.text.done task.image.done task.output_item.done
+task.output_item.added task.text.done task.image.done task.block.done task.output_item.done
 task.output_item.added task.text.added task.text.delta task.text.delta task.text.done task.output_item.done
 task.completed
 """.split()
@@ -122,7 +123,8 @@ class AgentLin(unittest.TestCase):
         if text is None:
             self.skipTest("the document is absent")
         known = {frame["type"] for frame in documents.json_frames(text)}
-        added = {"task.created", "task.working", "task.completed", "task.text.added", "task.text.delta"}
+        added = {"task.created", "task.working", "task.completed", "task.text.added", "task.text.delta",
+                 "task.block.done"}
         self.assertLessEqual({frame["type"] for frame in self.frames}, known | added)
 
     def test_ids_have_the_document_s_prefixes(self):
@@ -132,6 +134,12 @@ class AgentLin(unittest.TestCase):
         for name, item in items.items():
             self.assertTrue(name.startswith(PREFIXES[item["type"]]), name)
         self.assertEqual({frame["item_id"] for frame in self.frames if "item_id" in frame}, set(items))
+
+    def test_every_block_of_a_source_has_its_number(self):
+        [result] = [frame["item"] for frame in self.frames
+                    if frame["type"] == "task.output_item.done" and frame["item"]["type"] == "tool_result"]
+        self.assertEqual([(block["type"], block.get("id")) for block in result["block_list"]],
+                         [("text", 1), ("image", 1), ("plotly-json", 1)])
 
     def test_the_final_object_has_content_and_blocks(self):
         task = json.loads(self.hosted.call("GET", f"/v1/tasks/{self.turn['taskId']}"))
