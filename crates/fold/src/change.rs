@@ -59,10 +59,12 @@ pub enum Change {
         at: PartAt,
         from: usize,
     },
-    /// The block is another one now, as a whole; `partial` numbers the drafts of a picture.
+    /// The block is another one now, as a whole; `partial` numbers the drafts of a picture. `from`: it is the text of a
+    /// result, and what was there before is the beginning of it, so many bytes long.
     BlockReplaced {
         at: PartAt,
         partial: Option<u32>,
+        from: Option<usize>,
     },
     BlockDone(PartAt),
     ItemDone(ItemAt),

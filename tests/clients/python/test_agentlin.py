@@ -14,12 +14,20 @@ when = { offers = "paint", not_called = "paint" }
 play = [{ call = { name = "paint", arguments = ["{}"] } }]
 
 [[step]]
+when = { offers = "type", not_called = "type" }
+play = [{ call = { name = "type", arguments = ["{}"] } }]
+
+[[step]]
 when = { offers = "plain", not_called = "plain" }
 play = [{ call = { name = "plain", arguments = ["{}"] } }]
 
 [[step]]
 when = { offers = "paint" }
 play = [{ text = { pieces = ["Painted."] } }]
+
+[[step]]
+when = { offers = "type" }
+play = [{ text = { pieces = ["Typed."] } }]
 
 [[step]]
 when = { offers = "plain" }
@@ -58,6 +66,13 @@ PAINTER.write_text("".join(f"printf '%s\\n' '{line}'\n" for line in [
     json.dumps({"message_content": [{"type": "text", "text": "painted"}], "block_list": [picture("CCCC")]}),
 ]))
 
+TYPIST = pathlib.Path(FILES.name, "type.sh")
+TYPIST.write_text("".join(f"printf '%s\\n' '{line}'\n" for line in [
+    "::progress " + json.dumps({"partial": {"type": "text", "text": "Row one. "}}),
+    "::progress " + json.dumps({"partial": {"type": "text", "text": "Row one. Row two. "}}),
+    "Row one. Row two. Row three.",
+]))
+
 CONFIG = f"""
 [tools.get_weather]
 command = ["printf", "%s", '{json.dumps(RESULT).replace("{", "{{").replace("}", "}}")}']
@@ -66,6 +81,11 @@ parameters = {{ type = "object", properties = {{ location = {{ type = "string" }
 
 [tools.paint]
 command = ["sh", "{PAINTER}"]
+read_only = true
+parameters = {{ type = "object", properties = {{}} }}
+
+[tools.type]
+command = ["sh", "{TYPIST}"]
 read_only = true
 parameters = {{ type = "object", properties = {{}} }}
 
@@ -82,6 +102,10 @@ deltas = "as_sent"
 [agents.painter]
 model = "scripted/main"
 tools = ["paint"]
+
+[agents.writer]
+model = "scripted/main"
+tools = ["type"]
 
 [agents.plain]
 model = "scripted/main"
@@ -140,6 +164,15 @@ class AgentLin(unittest.TestCase):
                     if frame["type"] == "task.output_item.done" and frame["item"]["type"] == "tool_result"]
         self.assertEqual([(block["type"], block.get("id")) for block in result["block_list"]],
                          [("text", 1), ("image", 1), ("plotly-json", 1)])
+
+    def test_a_running_tool_streams_its_text(self):
+        session, _ = self.hosted.run(agent="writer")
+        frames = [frame for frame in self.hosted.frames(session, "task") if frame.get("output_index") == 1]
+        self.assertEqual([(frame["type"], frame.get("delta") or frame["item"].get("text")) for frame in frames[1:-1]], [
+            ("task.text.added", "Row one. "),
+            ("task.text.delta", "Row two. "),
+            ("task.text.done", "Row one. Row two. Row three."),
+        ])
 
     def test_the_final_object_has_content_and_blocks(self):
         task = json.loads(self.hosted.call("GET", f"/v1/tasks/{self.turn['taskId']}"))
