@@ -85,12 +85,14 @@ pub enum Change {
         /// The first new byte.
         from: usize,
     },
-    /// The block is another one now, as a whole; `partial` numbers the drafts of a picture.
+    /// The block is another one now, as a whole; `partial` numbers the drafts of a picture. `from`: it is the text of a
+    /// result, and what was there before is the beginning of it, so many bytes long.
     BlockReplaced {
         /// The block.
         at: PartAt,
         /// The number of the draft.
         partial: Option<u32>,
+        from: Option<usize>,
     },
     /// A block is final.
     BlockDone(PartAt),

@@ -7,6 +7,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::ProcessHost;
+use crate::written::with_address;
 
 #[derive(Clone)]
 pub struct Call {
@@ -49,18 +50,20 @@ impl Progress {
         struct ProgressLine {
             message: Option<String>,
             fraction: Option<f64>,
-            partial: Option<Block>,
+            partial: Option<Value>,
             #[serde(alias = "blockIndex")]
             block_index: Option<u32>,
         }
         let text = text.trim();
-        match serde_json::from_str::<ProgressLine>(text) {
-            Ok(told) => {
-                let fraction = told.fraction.map(|fraction| fraction.clamp(0.0, 1.0));
-                Self { message: told.message, fraction, partial: told.partial, block_index: told.block_index }
-            }
-            Err(_) => Self { message: Some(text.to_owned()), ..Self::default() },
-        }
+        let read = || {
+            let line: ProgressLine = serde_json::from_str(text)?;
+            let partial =
+                line.partial.map(|block| serde_json::from_value(with_address(block))).transpose()?;
+            let fraction = line.fraction.map(|fraction| fraction.clamp(0.0, 1.0));
+            Ok(Self { message: line.message, fraction, partial, block_index: line.block_index })
+        };
+        read()
+            .unwrap_or_else(|_: serde_json::Error| Self { message: Some(text.to_owned()), ..Self::default() })
     }
 }
 

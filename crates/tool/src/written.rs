@@ -32,8 +32,25 @@ pub(crate) fn written(text: &str) -> Option<ToolOutput> {
 
 /// None if one of them is no part.
 fn parts(written: Option<Vec<Value>>) -> Option<Vec<Block>> {
-    let part = |value: Value| serde_json::from_value(numbered(value)).ok();
+    let part = |value: Value| serde_json::from_value(numbered(with_address(value))).ok();
     written.unwrap_or_default().into_iter().map(part).collect()
+}
+
+/// Members of an image that say where it is.
+const ADDRESSES: [&str; 4] = ["imageUrl", "image_url", "fileRef", "file_ref"];
+
+/// An image in base 64, as files and audio may be, becomes one with a data URL.
+pub(crate) fn with_address(mut part: Value) -> Value {
+    let Some(members) = part.as_object_mut() else { return part };
+    let text = |name: &str| members.get(name).and_then(Value::as_str);
+    let is_image = text("type") == Some("image") && ADDRESSES.iter().all(|name| !members.contains_key(*name));
+    if let Some(data) = text("data").filter(|_| is_image) {
+        let media_type = text("mediaType").or_else(|| text("media_type")).unwrap_or("image/png");
+        let url = format!("data:{media_type};base64,{data}");
+        members.remove("data");
+        members.insert("imageUrl".to_owned(), url.into());
+    }
+    part
 }
 
 /// AgentLin's number of a group is the part's `id`.

@@ -14,12 +14,20 @@ when = { offers = "paint", not_called = "paint" }
 play = [{ call = { name = "paint", arguments = ["{}"] } }]
 
 [[step]]
+when = { offers = "type", not_called = "type" }
+play = [{ call = { name = "type", arguments = ["{}"] } }]
+
+[[step]]
 when = { offers = "plain", not_called = "plain" }
 play = [{ call = { name = "plain", arguments = ["{}"] } }]
 
 [[step]]
 when = { offers = "paint" }
 play = [{ text = { pieces = ["Painted."] } }]
+
+[[step]]
+when = { offers = "type" }
+play = [{ text = { pieces = ["Typed."] } }]
 
 [[step]]
 when = { offers = "plain" }
@@ -42,6 +50,7 @@ RESULT = {
     "block_list": [
         {"type": "text", "text": "15C, sunny", "id": 1},
         {"type": "image", "image_url": {"url": "data:image/png;base64,AAAA"}, "id": 1},
+        {"type": "plotly-json", "data": {"application/vnd.plotly.v1+json": {"data": []}}, "id": 1},
     ],
 }
 
@@ -57,6 +66,13 @@ PAINTER.write_text("".join(f"printf '%s\\n' '{line}'\n" for line in [
     json.dumps({"message_content": [{"type": "text", "text": "painted"}], "block_list": [picture("CCCC")]}),
 ]))
 
+TYPIST = pathlib.Path(FILES.name, "type.sh")
+TYPIST.write_text("".join(f"printf '%s\\n' '{line}'\n" for line in [
+    "::progress " + json.dumps({"partial": {"type": "text", "text": "Row one. "}}),
+    "::progress " + json.dumps({"partial": {"type": "text", "text": "Row one. Row two. "}}),
+    "Row one. Row two. Row three.",
+]))
+
 CONFIG = f"""
 [tools.get_weather]
 command = ["printf", "%s", '{json.dumps(RESULT).replace("{", "{{").replace("}", "}}")}']
@@ -65,6 +81,11 @@ parameters = {{ type = "object", properties = {{ location = {{ type = "string" }
 
 [tools.paint]
 command = ["sh", "{PAINTER}"]
+read_only = true
+parameters = {{ type = "object", properties = {{}} }}
+
+[tools.type]
+command = ["sh", "{TYPIST}"]
 read_only = true
 parameters = {{ type = "object", properties = {{}} }}
 
@@ -82,6 +103,10 @@ deltas = "as_sent"
 model = "scripted/main"
 tools = ["paint"]
 
+[agents.writer]
+model = "scripted/main"
+tools = ["type"]
+
 [agents.plain]
 model = "scripted/main"
 tools = ["plain"]
@@ -95,7 +120,7 @@ task.reasoning_summary_item.added task.reasoning_summary_text.delta task.reasoni
 task.reasoning_summary_item.added task.reasoning_summary_text.delta task.reasoning_summary_text.delta task.reasoning_summary_item.done
 task.output_item.done
 task.output_item.added task.tool_call_arguments.delta task.tool_call_arguments.delta task.tool_call_arguments.done task.output_item.done
-task.output_item.added task.text.done task.image.done task.output_item.done
+task.output_item.added task.text.done task.image.done task.block.done task.output_item.done
 task.output_item.added task.text.added task.text.delta task.text.delta task.text.done task.output_item.done
 task.completed
 """.split()
@@ -122,7 +147,8 @@ class AgentLin(unittest.TestCase):
         if text is None:
             self.skipTest("the document is absent")
         known = {frame["type"] for frame in documents.json_frames(text)}
-        added = {"task.created", "task.working", "task.completed", "task.text.added", "task.text.delta"}
+        added = {"task.created", "task.working", "task.completed", "task.text.added", "task.text.delta",
+                 "task.block.done"}
         self.assertLessEqual({frame["type"] for frame in self.frames}, known | added)
 
     def test_ids_have_the_document_s_prefixes(self):
@@ -132,6 +158,21 @@ class AgentLin(unittest.TestCase):
         for name, item in items.items():
             self.assertTrue(name.startswith(PREFIXES[item["type"]]), name)
         self.assertEqual({frame["item_id"] for frame in self.frames if "item_id" in frame}, set(items))
+
+    def test_every_block_of_a_source_has_its_number(self):
+        [result] = [frame["item"] for frame in self.frames
+                    if frame["type"] == "task.output_item.done" and frame["item"]["type"] == "tool_result"]
+        self.assertEqual([(block["type"], block.get("id")) for block in result["block_list"]],
+                         [("text", 1), ("image", 1), ("plotly-json", 1)])
+
+    def test_a_running_tool_streams_its_text(self):
+        session, _ = self.hosted.run(agent="writer")
+        frames = [frame for frame in self.hosted.frames(session, "task") if frame.get("output_index") == 1]
+        self.assertEqual([(frame["type"], frame.get("delta") or frame["item"].get("text")) for frame in frames[1:-1]], [
+            ("task.text.added", "Row one. "),
+            ("task.text.delta", "Row two. "),
+            ("task.text.done", "Row one. Row two. Row three."),
+        ])
 
     def test_the_final_object_has_content_and_blocks(self):
         task = json.loads(self.hosted.call("GET", f"/v1/tasks/{self.turn['taskId']}"))

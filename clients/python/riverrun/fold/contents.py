@@ -12,7 +12,6 @@ PREFIXES: Final = {"message": "msg_", "reasoning": "rs_", "tool_call": "fc_"}
 
 HAVE_STATUS: Final = frozenset({"message", "reasoning", "tool_call", "tool_result", "hosted"})
 HAVE_BLOCKS: Final = frozenset({"message", "tool_result", "hosted"})
-HAVE_REF_ID: Final = frozenset({"text", "html", "image", "file", "audio", "table", "json"})
 
 _NEEDED: dict[str, tuple[str, ...]] = {
     "message": (),
@@ -41,7 +40,10 @@ def blocks_of(item: Item) -> list[Block]:
 
 def ref_id_of(block: Block) -> int | None:
     """The number by which a block is cited."""
-    return block.get("refId") if block["type"] in HAVE_REF_ID else None
+    if block["type"] == "item":
+        return None
+    number = block.get("refId")
+    return number if type(number) is int and number >= 0 else None
 
 
 def references_of(item: Item) -> list[int]:

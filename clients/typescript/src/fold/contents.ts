@@ -45,8 +45,12 @@ export function refIdOf(block: Block): number | undefined {
     case "table":
     case "json":
       return block.refId;
-    default:
+    case "item":
       return undefined;
+    default: {
+      const number = block["refId"];
+      return Number.isSafeInteger(number) && (number as number) >= 0 ? (number as number) : undefined;
+    }
   }
 }
 

@@ -71,8 +71,10 @@ pub(super) fn artifacts(item: &Item) -> Vec<Value> {
 
 /// A block with the protocol's names of members. What is opaque in it stays as it is.
 pub(super) fn artifact(block: &Block) -> Value {
-    let value = serde_json::to_value(block).unwrap_or_default();
-    if matches!(block, Block::Other(_)) { value } else { snake_case(value) }
+    match block {
+        Block::Other(opaque) => opaque.with_ref_id_as("ref_id").to().unwrap_or_default(),
+        known => snake_case(serde_json::to_value(known).unwrap_or_default()),
+    }
 }
 
 fn snake_case(value: Value) -> Value {
@@ -145,5 +147,17 @@ impl ResultText {
         block["truncated"] = json!(true);
         block["size"] = json!(self.size);
         block["content_ref"] = json!(self.whole);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_artifact_of_an_unknown_type_has_its_number_in_snake_case() {
+        let opaque = json!({"type": "plotly-json", "data": {"layoutX": 1}, "refId": 2});
+        let block: Block = serde_json::from_value(opaque).expect("a block");
+        assert_eq!(artifact(&block), json!({"type": "plotly-json", "data": {"layoutX": 1}, "ref_id": 2}));
     }
 }

@@ -3,15 +3,10 @@
 //!
 //! An id is never made up: an event without one that its type must have is a `run.status` with its `nativeType`.
 
-use riverrun_event::{Composer, Event, EventType, Record, strict_type};
+use riverrun_event::{Composer, Event, EventType, RUNTIME_ID, Record, strict_type};
 use serde_json::value::RawValue;
 
 use super::strict::{Object, mapped_members, quoted, write_mapped, write_member};
-
-/// The version that the profile fixes.
-pub const SCHEMA_VERSION: &str = "lime-profile-0.4.0";
-/// The runtime of events whose producer named none.
-const RUNTIME: &str = "riverrun";
 
 /// The event on the wire for a reader of the profile. The composer must name its version.
 pub fn lime(composer: &Composer, record: &Record<'_>, event: &Event) -> Option<String> {
@@ -32,7 +27,7 @@ pub fn lime(composer: &Composer, record: &Record<'_>, event: &Event) -> Option<S
     let mut mapped = mapped_members(&members, &event.kind, &kind, status)?;
     if !has_runtime {
         mapped.pop();
-        write_member(&mut mapped, "runtimeId", &quoted(RUNTIME));
+        write_member(&mut mapped, "runtimeId", &quoted(RUNTIME_ID));
         mapped.push('}');
     }
     write_mapped(composer, record, event, &mapped, &kind)

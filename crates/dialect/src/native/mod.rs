@@ -3,7 +3,7 @@
 pub mod lime;
 pub mod strict;
 
-use riverrun_event::{Composer, Event, Record, Sequence};
+use riverrun_event::{Composer, Event, LIME_SCHEMA_VERSION, Record, Sequence};
 use riverrun_fold::State;
 
 use crate::registry::Session;
@@ -55,7 +55,7 @@ impl Strict {
 
     /// The same for readers of the Lime profile.
     pub fn lime(session: &Session<'_>, at: Sequence) -> Self {
-        let composer = session.composer().with_schema_version(lime::SCHEMA_VERSION);
+        let composer = session.composer().with_schema_version(LIME_SCHEMA_VERSION);
         Self { composer, write: lime::lime, at }
     }
 }

@@ -30,7 +30,7 @@ pub(super) fn write_block(out: &mut String, block: &Block, place: BlockPlace, un
         Block::Table(data) => write_data(out, "table", data, place),
         Block::Json(data) => write_data(out, "json", data, place),
         Block::Item(embedded) => write_embedded(out, embedded, unit),
-        Block::Other(opaque) => out.push_str(opaque.raw.get()),
+        Block::Other(opaque) => out.push_str(opaque.with_ref_id_as("id").get()),
     }
 }
 

@@ -61,7 +61,7 @@ impl Teller<'_> {
             }
             Change::BlockAdded(part) => Some(self.block_added(*part, cited)),
             Change::BlockText { at, from } => self.block_text(*at, *from, cited),
-            Change::BlockReplaced { at, partial } => Some(self.block_replaced(*at, *partial, cited)),
+            Change::BlockReplaced { at, partial, from } => self.block_replaced(*at, *partial, *from, cited),
             Change::BlockDone(part) => Some(self.block_done(*part, cited)),
             // Turns are seen through their tasks, calls through their items; AgentLin has no words for the rest.
             Change::TurnSealed(_)
@@ -151,12 +151,22 @@ impl Teller<'_> {
         Telling::BlockAdded { at, shown }
     }
 
-    /// `added` on a block that is there replaces it; a numbered draft of a picture has a frame of its own.
-    fn block_replaced(&self, at: PartAt, partial: Option<u32>, cited: &mut Cited) -> Telling {
+    /// `added` on a block that is there replaces it; a numbered draft of a picture has a frame of its own, and a text
+    /// that only grew is a delta.
+    fn block_replaced(
+        &self,
+        at: PartAt,
+        partial: Option<u32>,
+        from: Option<usize>,
+        cited: &mut Cited,
+    ) -> Option<Telling> {
+        if let Some(from) = from {
+            return self.block_text(at, from, cited);
+        }
         cited.block(self.state, at, true);
         match (block_at(self.state, at), partial) {
-            (Some(Block::Image(_)), Some(number)) => Telling::Draft { at, number },
-            (Some(_) | None, _) => Telling::BlockAdded { at, shown: None },
+            (Some(Block::Image(_)), Some(number)) => Some(Telling::Draft { at, number }),
+            (Some(_) | None, _) => Some(Telling::BlockAdded { at, shown: None }),
         }
     }
 

@@ -247,13 +247,13 @@ const BLOCKS: [&str; 10] =
 /// A block's `id` is the number by which it is cited. Citations are found again, where the text has them.
 fn native_block(mut block: Value) -> Value {
     let Some(members) = block.as_object_mut() else { return block };
-    let is_known = members.get("type").and_then(Value::as_str).is_some_and(|kind| BLOCKS.contains(&kind));
-    if !is_known {
-        return block;
-    }
     if let Some(number) = members.get("id").filter(|id| id.is_u64()).cloned() {
         members.remove("id");
         members.insert("refId".to_owned(), number);
+    }
+    let is_known = members.get("type").and_then(Value::as_str).is_some_and(|kind| BLOCKS.contains(&kind));
+    if !is_known {
+        return block;
     }
     if let Some(Value::Array(annotations)) = members.get_mut("annotations") {
         annotations.retain(|annotation| annotation["type"] != "reference_to_block");

@@ -183,7 +183,8 @@ impl Block {
             Block::File(block) => block.ref_id,
             Block::Audio(block) => block.ref_id,
             Block::Table(block) | Block::Json(block) => block.ref_id,
-            Block::Item(_) | Block::Other(_) => None,
+            Block::Other(opaque) => opaque.ref_id(),
+            Block::Item(_) => None,
         }
     }
 }

@@ -52,7 +52,7 @@ pub use sample::sample;
 pub use schema::CatalogueSchema;
 pub use session::*;
 pub use shared::*;
-pub use strict::{ScopeMember, strict_type};
+pub use strict::{LIME_SCHEMA_VERSION, RUNTIME_ID, ScopeMember, strict_type};
 pub use subagent::*;
 pub use table::{EventType, Family, Payload};
 pub use task::*;

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 
@@ -139,6 +139,76 @@ pub struct Opaque {
     pub tag: String,
     /// The whole value.
     pub raw: RawJson,
+}
+
+impl Opaque {
+    /// The number by which a block is cited.
+    pub fn ref_id(&self) -> Option<u64> {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Numbered {
+            ref_id: Option<u64>,
+        }
+        self.raw.to::<Numbered>().ok()?.ref_id
+    }
+
+    /// Sets the number by which a block is cited, or removes it.
+    pub fn set_ref_id(&mut self, number: Option<u64>) {
+        if self.ref_id() == number {
+            return;
+        }
+        let Ok(RawMembers(mut members)) = self.raw.to() else { return };
+        members.retain(|(name, _)| name != REF_ID);
+        members.extend(number.and_then(|number| Some((REF_ID.to_owned(), RawJson::of(&number).ok()?))));
+        self.raw = RawJson::of(&RawMembers(members)).unwrap_or_default();
+    }
+
+    /// The value with the member `refId` under another name; unchanged if it has no number or a member of that name.
+    pub fn with_ref_id_as(&self, name: &str) -> Cow<'_, RawJson> {
+        let unchanged = Cow::Borrowed(&self.raw);
+        let Some(RawMembers(mut members)) = self.ref_id().and_then(|_| self.raw.to().ok()) else {
+            return unchanged;
+        };
+        if members.iter().any(|(known, _)| known == name) {
+            return unchanged;
+        }
+        members
+            .iter_mut()
+            .filter(|(known, _)| known == REF_ID)
+            .for_each(|member| name.clone_into(&mut member.0));
+        RawJson::of(&RawMembers(members)).map_or(unchanged, Cow::Owned)
+    }
+}
+
+const REF_ID: &str = "refId";
+
+/// The members of an object, in their order, each value verbatim.
+struct RawMembers(Vec<(String, RawJson)>);
+
+impl<'de> Deserialize<'de> for RawMembers {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct MembersVisitor;
+        impl<'de> Visitor<'de> for MembersVisitor {
+            type Value = RawMembers;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<RawMembers, A::Error> {
+                let mut members = Vec::new();
+                while let Some(member) = map.next_entry()? {
+                    members.push(member);
+                }
+                Ok(RawMembers(members))
+            }
+        }
+        deserializer.deserialize_map(MembersVisitor)
+    }
+}
+
+impl Serialize for RawMembers {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(name, value)| (name, value)))
+    }
 }
 
 /// The member `type` of an object.

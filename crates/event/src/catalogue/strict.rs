@@ -2,6 +2,11 @@
 
 use crate::catalogue::{EventType, Family};
 
+/// The version that the Lime profile of the standard fixes.
+pub const LIME_SCHEMA_VERSION: &str = "lime-profile-0.4.0";
+/// The runtime of what nobody else's runtime told, where the profile demands one.
+pub const RUNTIME_ID: &str = "riverrun";
+
 /// A member of the envelope that names what an event belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ScopeMember {

@@ -1,6 +1,6 @@
 //! Blocks that come as a whole: files, pictures and their drafts, tables, short texts.
 
-use riverrun_event::{Block, BlockChange, Item, ItemUpdated};
+use riverrun_event::{Block, BlockChange, Item, ItemUpdated, TextBlock};
 
 use super::Step;
 use super::item::forget_reference;
@@ -25,6 +25,7 @@ impl Step<'_> {
         let (index, present) = (updated.block_index as usize, blocks.len());
         let part = PartAt { item: at, part: index.min(present) };
         let before = blocks.get(part.part).and_then(Block::ref_id);
+        let from = blocks.get(part.part).and_then(|block| grown_from(block, &updated.block));
         match blocks.get_mut(part.part) {
             Some(block) => block.clone_from(&updated.block),
             None => blocks.push(updated.block.clone()),
@@ -35,7 +36,8 @@ impl Step<'_> {
         }
         self.reset_scanner(part);
         self.cite_unless_annotated(part);
-        self.tell_block(part, updated);
+        let from = from.filter(|_| matches!(self.state.tasks[task].output[at.item], Item::ToolResult(_)));
+        self.tell_block(part, updated, from);
     }
 
     /// Only results can be cited.
@@ -52,13 +54,13 @@ impl Step<'_> {
         }
     }
 
-    fn tell_block(&mut self, part: PartAt, updated: &ItemUpdated) {
+    fn tell_block(&mut self, part: PartAt, updated: &ItemUpdated, from: Option<usize>) {
         // A block that comes again is not final any more.
         self.mark_done(part.item, part.part, updated.change == BlockChange::Done);
         match updated.change {
             BlockChange::Added => self.change(Change::BlockAdded(part)),
             BlockChange::Replaced => {
-                self.change(Change::BlockReplaced { at: part, partial: updated.partial_index })
+                self.change(Change::BlockReplaced { at: part, partial: updated.partial_index, from })
             }
             BlockChange::Done => self.change(Change::BlockDone(part)),
         }
@@ -94,4 +96,11 @@ impl Step<'_> {
             *place = scanner;
         }
     }
+}
+
+/// How long the text was, if the new block is the old one with more text.
+fn grown_from(old: &Block, new: &Block) -> Option<usize> {
+    let (Block::Text(old), Block::Text(new)) = (old, new) else { return None };
+    let same_text = TextBlock { text: new.text.clone(), ..old.clone() };
+    (new.text.starts_with(&old.text) && same_text == *new).then_some(old.text.len())
 }

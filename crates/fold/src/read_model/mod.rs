@@ -13,7 +13,7 @@ mod thread;
 use riverrun_event::ToolDescription;
 use serde::Serialize;
 
-pub use snapshot::{SessionSnapshot, snapshot};
+pub use snapshot::{SessionSnapshot, lime_snapshot, snapshot};
 pub use standing::{Standing, Told};
 pub use summary::{
     BenchmarkSummary, ExecutionEnvironment, PermissionSandbox, RoutingLimits, SubagentsAndJobs,

@@ -2,13 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use riverrun_event::{SCHEMA_VERSION, Sequence, SessionId, Timestamp, Usage};
+use riverrun_event::{
+    LIME_SCHEMA_VERSION, RUNTIME_ID, SCHEMA_VERSION, Sequence, SessionId, Timestamp, Usage,
+};
 use serde::Serialize;
 
 use super::standing::{Standing, Told};
 use super::summary::{RoutingLimits, SubagentsAndJobs, routing_limits, subagents_and_jobs};
 use super::task::{TaskRead, task_snapshot};
-use super::thread::{ThreadRead, standing, threads};
+use super::thread::{ThreadRead, standing, threads, unknown_thread};
 use crate::state::State;
 use crate::status::Status;
 
@@ -18,6 +20,9 @@ use crate::status::Status;
 pub struct SessionSnapshot {
     /// The version of the read models.
     pub schema_version: &'static str,
+    /// Only in the form of the Lime profile: the installation that the snapshot came from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub runtime_id: Option<&'static str>,
     /// The session.
     pub session_id: String,
     /// The last event that it holds; a reader goes on after it.
@@ -77,6 +82,7 @@ pub fn snapshot(state: &State) -> SessionSnapshot {
     let evidence = state.ledger.family("evidence").into_iter().flat_map(|family| &family.entries);
     SessionSnapshot {
         schema_version: SCHEMA_VERSION,
+        runtime_id: None,
         session_id: state.session_id.as_ref().map_or_else(|| "unknown".to_owned(), SessionId::to_string),
         sequence: state.sequence,
         status: state.session.status,
@@ -95,4 +101,17 @@ pub fn snapshot(state: &State) -> SessionSnapshot {
         telemetry_summary: Telemetry { usage: state.usage.clone(), join_status: "unknown" },
         evidence_refs: evidence.map(|entry| entry.key.clone()).collect(),
     }
+}
+
+/// The snapshot in the form of the Lime profile, which demands a runtime, a time and a thread. `created_at` is the time
+/// of a session without events.
+pub fn lime_snapshot(state: &State, created_at: Timestamp) -> SessionSnapshot {
+    let mut snapshot = snapshot(state);
+    snapshot.schema_version = LIME_SCHEMA_VERSION;
+    snapshot.runtime_id = Some(RUNTIME_ID);
+    snapshot.updated_at.get_or_insert(created_at);
+    if snapshot.threads.is_empty() {
+        snapshot.threads.push(unknown_thread(state));
+    }
+    snapshot
 }

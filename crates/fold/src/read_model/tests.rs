@@ -1,6 +1,6 @@
 use std::path::Path;
 
-use riverrun_event::{SessionId, decode_wire};
+use riverrun_event::{SessionId, Timestamp, decode_wire};
 use serde_json::{Value, json};
 
 use super::*;
@@ -129,26 +129,47 @@ fn shared() -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/schemas/agentruntime")
 }
 
-/// At every place of every vector.
-#[test]
-fn every_vector_gives_a_snapshot_that_the_standard_takes() {
-    let Ok(text) = std::fs::read_to_string(shared().join("agentruntime-snapshot.schema.json")) else {
-        return println!("skipped: the standard's schema is not at {}", shared().display());
+fn schema(name: &str) -> Option<Value> {
+    let Ok(text) = std::fs::read_to_string(shared().join(name)) else {
+        println!("skipped: the standard's schema is not at {}", shared().display());
+        return None;
     };
-    let schema: Value = serde_json::from_str(&text).expect("a schema is JSON");
-    let validator = jsonschema::validator_for(&schema).expect("the schema is one");
+    Some(serde_json::from_str(&text).expect("a schema is JSON"))
+}
+
+/// The standard's schema, and the Lime profile's, whose reference to it is resolved by hand.
+fn validators() -> Option<[jsonschema::Validator; 2]> {
+    let standard = schema("agentruntime-snapshot.schema.json")?;
+    let mut profile = schema("agentruntime-lime-profile-snapshot.schema.json")?;
+    profile["allOf"][0] = standard.clone();
+    Some([&standard, &profile].map(|schema| jsonschema::validator_for(schema).expect("the schema is one")))
+}
+
+fn assert_fits(validator: &jsonschema::Validator, snapshot: &SessionSnapshot, place: &str) {
+    let snapshot = serde_json::to_value(snapshot).expect("a snapshot is JSON");
+    let errors: Vec<String> = validator.iter_errors(&snapshot).map(|error| error.to_string()).collect();
+    assert_eq!(errors, [] as [&str; 0], "{place}: {snapshot:#}");
+}
+
+/// At every place of every vector, and before the first event.
+#[test]
+fn every_vector_gives_a_snapshot_that_the_standard_and_its_profile_take() {
+    let Some([standard, profile]) = validators() else { return };
+    let created = Timestamp::parse("2026-03-02T09:00:00Z").expect("a time");
+    let fits = |state: &State, place: &str| {
+        assert_fits(&standard, &snapshot(state), place);
+        assert_fits(&profile, &lime_snapshot(state, created), place);
+    };
     let folders = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../spec/vectors/fold");
     let mut checked = 0;
     for folder in std::fs::read_dir(folders).expect("the vectors are there") {
         let path = folder.expect("a folder").path();
         let Ok(events) = std::fs::read_to_string(path.join("events.ndjson")) else { continue };
         let mut state = State::new(SessionId::new("ses_1").expect("an id"));
+        fits(&state, "an empty session");
         for line in events.lines() {
             let _ = state.apply(&decode_wire(line).expect("an event"), &mut Vec::new());
-            let snapshot = serde_json::to_value(snapshot(&state)).expect("a snapshot is JSON");
-            let errors: Vec<String> =
-                validator.iter_errors(&snapshot).map(|error| error.to_string()).collect();
-            assert_eq!(errors, [] as [&str; 0], "{}: {snapshot:#}", path.display());
+            fits(&state, &path.display().to_string());
             checked += 1;
         }
     }

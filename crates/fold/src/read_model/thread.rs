@@ -116,19 +116,23 @@ pub struct Incident {
 pub fn threads(state: &State) -> Vec<ThreadRead> {
     let is_homeless = !state.actions.is_empty() || !state.tool_calls.is_empty();
     if state.threads.is_empty() && is_homeless {
-        let thread_id = ThreadId::new("main").expect("`main` fits the alphabet of ids");
-        let unknown = Thread {
-            thread_id,
-            status: Status::Unknown,
-            title: None,
-            active_turn_id: None,
-            last_turn_id: None,
-            last_outcome: None,
-            turns: 0,
-        };
-        return vec![read(state, &unknown, true)];
+        return vec![unknown_thread(state)];
     }
     state.threads.iter().enumerate().map(|(at, thread)| read(state, thread, at == 0)).collect()
+}
+
+/// A thread of which nothing else is known.
+pub fn unknown_thread(state: &State) -> ThreadRead {
+    let unknown = Thread {
+        thread_id: ThreadId::new("main").expect("`main` fits the alphabet of ids"),
+        status: Status::Unknown,
+        title: None,
+        active_turn_id: None,
+        last_turn_id: None,
+        last_outcome: None,
+        turns: 0,
+    };
+    read(state, &unknown, true)
 }
 
 fn read(state: &State, thread: &Thread, is_first: bool) -> ThreadRead {

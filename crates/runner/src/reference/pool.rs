@@ -202,9 +202,9 @@ fn locals(content: &[Part], block_list: &[Block]) -> (Vec<Option<Local>>, Vec<Op
 
 /// By which the same part is found in the other list. None for what cannot be cited without being named.
 fn key(part: &Part) -> Option<String> {
-    let carries_number = set_number(&mut part.clone(), None);
+    let is_known = !matches!(part, Block::Item(_) | Block::Other(_));
     let is_empty = part.text().is_some_and(|text| text.trim().is_empty());
-    if part.ref_id().is_some() || !carries_number || is_empty {
+    if part.ref_id().is_some() || !is_known || is_empty {
         return None;
     }
     serde_json::to_string(part).ok()

@@ -90,7 +90,11 @@ pub(super) fn set_number(part: &mut Part, number: Option<u64>) -> bool {
         Block::File(block) => &mut block.ref_id,
         Block::Audio(block) => &mut block.ref_id,
         Block::Table(block) | Block::Json(block) => &mut block.ref_id,
-        Block::Item(_) | Block::Other(_) => return false,
+        Block::Other(opaque) => {
+            opaque.set_ref_id(number);
+            return true;
+        }
+        Block::Item(_) => return false,
     };
     *member = number;
     true

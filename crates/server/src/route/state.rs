@@ -7,9 +7,10 @@ use riverrun_event::{Cursor, ErrorCode, Sequence};
 use riverrun_fold::{State as Folded, read_model};
 use serde::Serialize;
 
+use super::sessions::event_time;
 use crate::app::App;
 use crate::deliver::one_of;
-use crate::edge::{Caller, FromParams, Params, PathId, Problem, Scope, StrictQuery};
+use crate::edge::{Caller, FromParams, Params, PathId, Problem, Scope, StrictQuery, not_found};
 use riverrun_session::Hub;
 
 #[derive(Debug)]
@@ -24,6 +25,8 @@ enum View {
     State,
     /// The standard's session snapshot.
     Snapshot,
+    /// The same in the form of the standard's Lime profile.
+    LimeSnapshot,
     /// The standard's read models.
     ReadModels,
 }
@@ -34,8 +37,9 @@ impl FromParams for StateQuery {
         let view = match params.get("view") {
             None | Some("state") => View::State,
             Some("snapshot") => View::Snapshot,
+            Some("lime_snapshot") => View::LimeSnapshot,
             Some("read_models") => View::ReadModels,
-            Some(other) => return Err(one_of("view", other, "state, snapshot, read_models")),
+            Some(other) => return Err(one_of("view", other, "state, snapshot, lime_snapshot, read_models")),
         };
         let at = params.get("at").map(|text| crate::deliver::read_cursor(text, "at")).transpose()?;
         Ok(Self { at, view })
@@ -57,6 +61,10 @@ pub async fn get(
     let body = match query.view {
         View::State => state.to_json(),
         View::Snapshot => text(&read_model::snapshot(&state)),
+        View::LimeSnapshot => {
+            let record = app.log().session(&hub.key).await?.ok_or_else(not_found)?;
+            text(&read_model::lime_snapshot(&state, event_time(record.created_at)))
+        }
         View::ReadModels => text(&read_model::read_models(&state)),
     };
     Ok(([(CONTENT_TYPE, "application/json")], body).into_response())

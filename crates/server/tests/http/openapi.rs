@@ -100,6 +100,7 @@ async fn answers_have_the_form_that_is_described() {
         ("/state", ""),
         ("/state", "?at=2"),
         ("/state", "?view=snapshot"),
+        ("/state", "?view=lime_snapshot"),
         ("/state", "?view=read_models"),
         ("/actions", "?status=pending"),
     ] {

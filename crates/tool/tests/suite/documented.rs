@@ -53,6 +53,22 @@ async fn the_program_of_the_page_gives_what_the_page_says() {
 }
 
 #[tokio::test]
+async fn an_image_in_base_64_is_an_image() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = folder.path().join("draw.sh");
+    let image = json!({"type": "image", "data": "AAAA", "mediaType": "image/gif"});
+    let (draft, output) = (json!({"partial": image}), json!({"blockList": [image]}));
+    std::fs::write(&script, format!("echo '::progress {draft}'\necho '{output}'\n")).unwrap();
+    let (call, seen) = watched(json!({}));
+    let output = run(tool(&["sh", script.to_str().unwrap()]), call).await.unwrap();
+    let expected =
+        json!({"type": "image", "imageUrl": {"url": "data:image/gif;base64,AAAA"}, "mediaType": "image/gif"});
+    assert_eq!(serde_json::to_value(&output.block_list).unwrap(), json!([expected]));
+    let partial = seen.lock().unwrap()[0].partial.clone();
+    assert_eq!(serde_json::to_value(partial).unwrap(), expected);
+}
+
+#[tokio::test]
 async fn agentlins_words_are_taken_as_the_page_says() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("out.json");
