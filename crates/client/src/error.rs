@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use riverrun_event::{ErrorCode, Sequence};
+use riverrun_net::SseError;
 use serde::Deserialize;
 
 use crate::endpoint::EndpointError;
-use crate::sse::SseError;
 
 pub type Result<T> = std::result::Result<T, Error>;
 

@@ -9,7 +9,6 @@ mod endpoint;
 mod error;
 mod exchange;
 mod follow;
-mod sse;
 mod transport;
 
 pub use call::{
@@ -25,5 +24,5 @@ pub use follow::{
     Catchup, ConnectionState, Follow, FollowOptions, FollowedEvent, FollowedSnapshot, IndexUnit, Opened,
     Until, Update,
 };
-pub use sse::{SseError, SseFrame, SseLimits, SseParser};
+pub use riverrun_net::{SseError, SseFrame};
 pub use transport::{Dialing, Io, Tcp, Transport};

@@ -20,12 +20,12 @@ use futures_util::Stream;
 use http::{Method, Response};
 use http_body::Body as _;
 use hyper::body::Incoming;
+use riverrun_net::{SseFrame, SseParser};
 use tokio::time::Sleep;
 
 use crate::client::Client;
 use crate::error::{Error, Result};
 use crate::exchange::{Call, SSE};
-use crate::sse::{SseFrame, SseParser};
 
 pub(crate) use backoff::pause_before;
 pub use frame::{FollowedEvent, FollowedSnapshot, Opened};
@@ -34,6 +34,9 @@ pub use options::{Catchup, FollowOptions, IndexUnit, Until};
 
 use frame::Control;
 use machine::{Input, Machine, Order, Verdict};
+
+/// The most bytes of one frame. A snapshot travels as one.
+const MAX_FRAME_BYTES: usize = 64 << 20;
 
 /// Three heartbeats of the server.
 const SILENCE: Duration = Duration::from_secs(45);
@@ -87,7 +90,7 @@ impl Follow {
         };
         let machine = Machine::new(order, options.max_attempts);
         let ready = VecDeque::from([Ok(Update::Connection(machine.state))]);
-        let parser = SseParser::default();
+        let parser = SseParser::new(MAX_FRAME_BYTES);
         Self {
             client,
             session_path,
@@ -115,7 +118,7 @@ impl Follow {
     fn open(&mut self) {
         let path = self.options.path(&self.session_path, self.resume.as_deref());
         let client = self.client.clone();
-        self.parser = SseParser::default();
+        self.parser = SseParser::new(MAX_FRAME_BYTES);
         self.phase = Phase::Opening(Box::pin(async move {
             client.http().open(Call::new(Method::GET, path).accept(SSE)).await
         }));
