@@ -23,7 +23,7 @@ fn check(text: &str, expected: &[(Option<&str>, &str, Option<&str>)]) {
 }
 
 #[test]
-fn frames_are_read_as_the_standard_says() {
+fn frames_follow_the_standard() {
     check("data: a\n\n", &[(None, "a", None)]);
     check("data:a\r\n\r\n", &[(None, "a", None)]);
     check("data: a\r\r", &[(None, "a", None)]);
