@@ -23,11 +23,12 @@ pub(crate) fn pause_before(attempt: u32, error: &Error) -> Duration {
     let wish = match error {
         Error::Problem(problem) => problem.retry_after,
         Error::Unreachable { .. }
+        | Error::Untrusted { .. }
         | Error::Cut { .. }
         | Error::Gap { .. }
         | Error::Malformed(_)
         | Error::Stream(_)
-        | Error::Endpoint(_)
+        | Error::Url(_)
         | Error::BadKey => None,
     };
     delay(attempt, wish, random())

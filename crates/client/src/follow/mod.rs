@@ -19,8 +19,7 @@ use std::time::Duration;
 use futures_util::Stream;
 use http::{Method, Response};
 use http_body::Body as _;
-use hyper::body::Incoming;
-use riverrun_net::{SseFrame, SseParser};
+use riverrun_net::{ResponseBody, SseFrame, SseParser};
 use tokio::time::Sleep;
 
 use crate::client::Client;
@@ -76,8 +75,8 @@ pub struct Follow {
 enum Phase {
     Start,
     Waiting(Pin<Box<Sleep>>),
-    Opening(Pin<Box<dyn Future<Output = Result<Response<Incoming>>> + Send>>),
-    Reading { body: Incoming, silence: Pin<Box<Sleep>> },
+    Opening(Pin<Box<dyn Future<Output = Result<Response<ResponseBody>>> + Send>>),
+    Reading { body: ResponseBody, silence: Pin<Box<Sleep>> },
     Done,
 }
 
@@ -124,7 +123,7 @@ impl Follow {
         }));
     }
 
-    fn opened(&mut self, answer: Result<Response<Incoming>>) {
+    fn opened(&mut self, answer: Result<Response<ResponseBody>>) {
         match answer {
             Ok(response) => {
                 self.phase = Phase::Reading { body: response.into_body(), silence: silence() };
@@ -145,10 +144,11 @@ impl Follow {
                 Input::Refused { retryable: problem.retryable }
             }
             Error::Cut { .. } => Input::Cut,
-            Error::Gap { .. }
+            Error::Untrusted { .. }
+            | Error::Gap { .. }
             | Error::Malformed(_)
             | Error::Stream(_)
-            | Error::Endpoint(_)
+            | Error::Url(_)
             | Error::BadKey => Input::Refused { retryable: false },
         };
         self.lost(input, error);
@@ -316,7 +316,7 @@ impl Stream for Follow {
                             this.bytes(&bytes);
                         }
                     }
-                    Poll::Ready(Some(Err(error))) => this.lost(Input::Cut, Error::cut(error)),
+                    Poll::Ready(Some(Err(error))) => this.lost(Input::Cut, Error::body(error)),
                     Poll::Ready(None) => {
                         this.lost(Input::BodyEnded, Error::cut("the stream ended without its end"))
                     }
