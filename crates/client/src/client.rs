@@ -1,16 +1,19 @@
 //! The client and its connection to one server.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::{Method, Response};
+use riverrun_net::{BaseUrl, Dialer, Io, Transport};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::endpoint::Endpoint;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, UrlError};
 use crate::exchange::{Call, Http, JSON};
-use crate::transport::{Tcp, Transport};
+
+/// For the name, the connection and the TLS handshake.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Calls one server with one key. Cheap to clone; clones share their connections.
 #[derive(Clone)]
@@ -19,18 +22,27 @@ pub struct Client {
 }
 
 impl Client {
-    /// `url` is such as `http://127.0.0.1:7777`. Nothing is sent yet.
+    /// `url` is such as `http://127.0.0.1:7777` or `https://riverrun.example`. Nothing is sent yet.
+    ///
+    /// For `https` the system's certificates are trusted, or those that `SSL_CERT_FILE` or `SSL_CERT_DIR` name.
     pub fn new(url: &str, key: Option<&str>) -> Result<Self> {
-        Self::with_transport(url, key, Box::new(Tcp))
+        Self::with_transport(url, key, Box::new(Dialer::new(CONNECT_TIMEOUT)))
     }
 
-    /// A client whose bytes take another way.
+    /// A client that opens its connections differently: with other certificates, or in a simulation.
     pub fn with_transport(url: &str, key: Option<&str>, transport: Box<dyn Transport>) -> Result<Self> {
-        Ok(Self { http: Arc::new(Http::new(Endpoint::parse(url)?, key, transport)?) })
+        let url = url.trim();
+        let base = BaseUrl::parse(url).map_err(|error| UrlError::new(url, error))?;
+        Ok(Self { http: Arc::new(Http::new(base, key, transport)?) })
     }
 
-    pub fn endpoint(&self) -> &Endpoint {
+    pub fn endpoint(&self) -> &BaseUrl {
         &self.http.endpoint
+    }
+
+    /// A new connection to the server for another protocol, such as WebSocket. Nothing is sent on it, no key either.
+    pub async fn dial(&self) -> Result<Box<dyn Io>> {
+        self.http.dial().await
     }
 
     pub(crate) fn http(&self) -> &Http {

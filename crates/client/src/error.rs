@@ -3,10 +3,8 @@
 use std::time::Duration;
 
 use riverrun_event::{ErrorCode, Sequence};
+use riverrun_net::{BaseUrlError, BodyError, SseError, redacted_url};
 use serde::Deserialize;
-
-use crate::endpoint::EndpointError;
-use crate::sse::SseError;
 
 pub type Result<T> = std::result::Result<T, Error>;
 
@@ -18,6 +16,9 @@ pub enum Error {
     /// No connection could be made. Nothing was sent.
     #[error("no server answers at {url}: {reason}")]
     Unreachable { url: String, reason: String },
+    /// The server's certificate is not trusted. Nothing was sent.
+    #[error("the certificate of {url} is not trusted: {reason}")]
+    Untrusted { url: String, reason: String },
     /// The connection ended before the answer did. What was asked may have happened.
     #[error("the connection was cut: {reason}")]
     Cut { reason: String },
@@ -30,9 +31,32 @@ pub enum Error {
     #[error(transparent)]
     Stream(#[from] SseError),
     #[error(transparent)]
-    Endpoint(#[from] EndpointError),
+    Url(#[from] UrlError),
     #[error("the key holds a character that a header cannot carry")]
     BadKey,
+}
+
+/// A server's URL that cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum UrlError {
+    #[error("`{0}` is not a URL such as http://127.0.0.1:7777")]
+    Malformed(String),
+    #[error("`{0}` holds a key or a query; give the key apart (RIVERRUN_KEY)")]
+    Secret(String),
+}
+
+impl UrlError {
+    pub(crate) fn new(url: &str, error: BaseUrlError) -> Self {
+        let shown = redacted_url(url);
+        match error {
+            BaseUrlError::Credentials | BaseUrlError::Query => UrlError::Secret(shown),
+            BaseUrlError::Character
+            | BaseUrlError::Malformed
+            | BaseUrlError::Scheme
+            | BaseUrlError::NoHost
+            | BaseUrlError::EmptyPort => UrlError::Malformed(shown),
+        }
+    }
 }
 
 /// `application/problem+json`, as the server sent it.
@@ -56,10 +80,11 @@ impl Error {
         match self {
             Error::Problem(problem) => problem.retryable,
             Error::Unreachable { .. } | Error::Cut { .. } => true,
-            Error::Gap { .. }
+            Error::Untrusted { .. }
+            | Error::Gap { .. }
             | Error::Malformed(_)
             | Error::Stream(_)
-            | Error::Endpoint(_)
+            | Error::Url(_)
             | Error::BadKey => false,
         }
     }
@@ -68,7 +93,7 @@ impl Error {
     pub fn has_no_side_effects(&self) -> bool {
         match self {
             Error::Problem(problem) => problem.error_code().is_some_and(ErrorCode::has_no_side_effects),
-            Error::Unreachable { .. } | Error::Endpoint(_) | Error::BadKey => true,
+            Error::Unreachable { .. } | Error::Untrusted { .. } | Error::Url(_) | Error::BadKey => true,
             Error::Cut { .. } | Error::Gap { .. } | Error::Malformed(_) | Error::Stream(_) => false,
         }
     }
@@ -78,17 +103,25 @@ impl Error {
         match self {
             Error::Problem(problem) => problem.error_code(),
             Error::Unreachable { .. }
+            | Error::Untrusted { .. }
             | Error::Cut { .. }
             | Error::Gap { .. }
             | Error::Malformed(_)
             | Error::Stream(_)
-            | Error::Endpoint(_)
+            | Error::Url(_)
             | Error::BadKey => None,
         }
     }
 
     pub(crate) fn cut(reason: impl std::fmt::Display) -> Self {
         Error::Cut { reason: reason.to_string() }
+    }
+
+    pub(crate) fn body(error: BodyError) -> Self {
+        match error {
+            BodyError::Broken(reason) => Error::cut(reason),
+            BodyError::TooLong(_) => Error::cut(error),
+        }
     }
 }
 
@@ -165,6 +198,18 @@ mod tests {
         };
         assert_eq!(Problem::read(413, None, body), expected);
         assert_eq!(expected.error_code(), Some(ErrorCode::EventTooLarge));
+    }
+
+    #[test]
+    fn a_url_that_cannot_be_used_is_refused_without_its_secrets() {
+        let check = |url: &str| match crate::Client::new(url, None) {
+            Err(Error::Url(error)) => error,
+            Ok(_) | Err(_) => panic!("{url}"),
+        };
+        assert_eq!(check("127.0.0.1:7777"), UrlError::Malformed("127.0.0.1:7777".into()));
+        assert_eq!(check("ftp://x"), UrlError::Malformed("ftp://x".into()));
+        assert_eq!(check("http://user:pw@x/"), UrlError::Secret("http://…@x/".into()));
+        assert_eq!(check("http://x/?key=1"), UrlError::Secret("http://x/?…".into()));
     }
 
     #[test]

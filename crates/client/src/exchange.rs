@@ -1,28 +1,19 @@
-//! One HTTP/1.1 exchange at a time over reused connections.
+//! Calls of one server with one key, over reused connections.
 
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST, HeaderName, HeaderValue, RETRY_AFTER};
 use http::{Method, Request, Response};
-use http_body_util::combinators::UnsyncBoxBody;
-use http_body_util::{BodyExt, Full};
-use hyper::body::Incoming;
-use hyper::client::conn::http1::{self, SendRequest};
-use hyper_util::rt::TokioIo;
+use riverrun_net::{BaseUrl, ConnectionPool, DialError, Io, RequestBody, ResponseBody, SendError, Transport};
 
-use crate::endpoint::Endpoint;
+pub(crate) use riverrun_net::full;
+
 use crate::error::{Error, Problem, Result};
-use crate::transport::Transport;
 
-pub(crate) type Body = UnsyncBoxBody<Bytes, Error>;
-
-/// How long an answer's head, and each piece of a body that is not a stream, may take.
+/// How long an answer's head, and each body that is not a stream, may take.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
-/// Idle connections beyond this are closed.
-const MAX_IDLE: usize = 8;
-/// An error body is read up to here; the rest cannot be a problem of ours.
+/// An error body is read up to here; the end of a longer one cannot be a problem of ours.
 const MAX_PROBLEM_BYTES: usize = 64 << 10;
 
 /// What one call sends.
@@ -33,7 +24,7 @@ pub(crate) struct Call {
     pub accept: &'static str,
     pub content_type: Option<&'static str>,
     pub headers: Vec<(HeaderName, HeaderValue)>,
-    pub body: Body,
+    pub body: RequestBody,
 }
 
 impl Call {
@@ -65,20 +56,15 @@ pub(crate) const JSON: &str = "application/json";
 pub(crate) const NDJSON: &str = "application/x-ndjson";
 pub(crate) const SSE: &str = "text/event-stream";
 
-pub(crate) fn full(bytes: Bytes) -> Body {
-    Full::new(bytes).map_err(|never| match never {}).boxed_unsync()
-}
-
 /// A server, a key, and the connections that wait to be used again.
 pub(crate) struct Http {
-    pub endpoint: Endpoint,
+    pub endpoint: BaseUrl,
     authorization: Option<HeaderValue>,
-    transport: Box<dyn Transport>,
-    idle: Mutex<Vec<SendRequest<Body>>>,
+    pool: ConnectionPool,
 }
 
 impl Http {
-    pub fn new(endpoint: Endpoint, key: Option<&str>, transport: Box<dyn Transport>) -> Result<Self> {
+    pub fn new(endpoint: BaseUrl, key: Option<&str>, transport: Box<dyn Transport>) -> Result<Self> {
         let authorization = match key {
             None => None,
             Some(key) => {
@@ -87,59 +73,36 @@ impl Http {
                 Some(value)
             }
         };
-        Ok(Self { endpoint, authorization, transport, idle: Mutex::new(Vec::new()) })
+        let pool = ConnectionPool::new(endpoint.address().clone(), transport, ANSWER_TIMEOUT);
+        Ok(Self { endpoint, authorization, pool })
     }
 
     /// Sends a call and gives its answer with the body still to come. An error status is an error here.
-    pub async fn open(&self, call: Call) -> Result<Response<Incoming>> {
-        let (response, sender) = self.exchange(call).await?;
-        // A body that streams owns its connection; it closes when the body is dropped.
-        drop(sender);
-        Ok(response)
+    pub async fn open(&self, call: Call) -> Result<Response<ResponseBody>> {
+        let request = self.request(call)?;
+        let response = self.pool.send(request).await.map_err(|error| self.error(error))?;
+        if response.status().is_success() { Ok(response) } else { Err(problem(response).await) }
     }
 
     /// Sends a call and reads its whole answer.
     pub async fn fetch(&self, call: Call) -> Result<Response<Bytes>> {
-        let (response, sender) = self.exchange(call).await?;
-        let (head, body) = response.into_parts();
-        let reading = async { body.collect().await.map_err(Error::cut) };
-        let bytes = within(ANSWER_TIMEOUT, reading).await?.to_bytes();
-        self.keep(sender);
+        let (head, mut body) = self.open(call).await?.into_parts();
+        let reading = tokio::time::timeout(ANSWER_TIMEOUT, body.read(usize::MAX)).await;
+        let bytes = reading.map_err(|_| no_answer(ANSWER_TIMEOUT))?.map_err(Error::body)?;
+        self.pool.reuse(body);
         Ok(Response::from_parts(head, bytes))
     }
 
-    async fn exchange(&self, call: Call) -> Result<(Response<Incoming>, SendRequest<Body>)> {
-        let mut request = self.request(call)?;
-        let mut idle = self.take_idle();
-        let (response, sender) = loop {
-            let (mut sender, reused) = match idle.take() {
-                Some(sender) => (sender, true),
-                None => (self.connect().await?, false),
-            };
-            let waiting = async { Ok(sender.ready().await) };
-            match within(ANSWER_TIMEOUT, waiting).await? {
-                Ok(()) => {}
-                Err(_) if reused => continue,
-                Err(closed) => return Err(Error::cut(closed)),
-            }
-            let sending = async { Ok(sender.try_send_request(request).await) };
-            match within(ANSWER_TIMEOUT, sending).await? {
-                Ok(response) => break (response, sender),
-                Err(mut failed) => match failed.take_message() {
-                    // The server closed the idle connection before it took the request: nothing was sent.
-                    Some(unsent) if reused => request = unsent,
-                    Some(_) | None => return Err(Error::cut(failed.into_error())),
-                },
-            }
-        };
-        if response.status().is_success() { Ok((response, sender)) } else { Err(problem(response).await) }
+    /// A new connection, for another protocol than HTTP.
+    pub async fn dial(&self) -> Result<Box<dyn Io>> {
+        self.pool.dial().await.map_err(|error| self.error(error.into()))
     }
 
-    fn request(&self, call: Call) -> Result<Request<Body>> {
+    fn request(&self, call: Call) -> Result<Request<RequestBody>> {
         let mut builder = Request::builder()
             .method(call.method)
-            .uri(self.endpoint.path(&call.path))
-            .header(HOST, self.endpoint.host_header())
+            .uri(self.endpoint.target(&call.path))
+            .header(HOST, self.endpoint.address().host_header())
             .header(ACCEPT, call.accept);
         if let Some(authorization) = &self.authorization {
             builder = builder.header(AUTHORIZATION, authorization);
@@ -153,56 +116,28 @@ impl Http {
         builder.body(call.body).map_err(|e| Error::Malformed(format!("request: {e}")))
     }
 
-    async fn connect(&self) -> Result<SendRequest<Body>> {
-        let unreachable = |reason: &dyn std::fmt::Display| Error::Unreachable {
-            url: self.endpoint.to_string(),
-            reason: reason.to_string(),
-        };
-        let io = self.transport.dial(&self.endpoint).await.map_err(|e| unreachable(&e))?;
-        let (sender, connection) = http1::handshake(TokioIo::new(io)).await.map_err(|e| unreachable(&e))?;
-        // Its end is seen by the exchange that uses it.
-        tokio::spawn(async move { connection.await.ok() });
-        Ok(sender)
-    }
-
-    fn take_idle(&self) -> Option<SendRequest<Body>> {
-        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        idle.retain(|sender| !sender.is_closed());
-        // One that is not ready still has its last answer under way in the background.
-        let at = idle.iter().rposition(SendRequest::is_ready)?;
-        Some(idle.swap_remove(at))
-    }
-
-    fn keep(&self, sender: SendRequest<Body>) {
-        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        if idle.len() < MAX_IDLE && !sender.is_closed() {
-            idle.push(sender);
+    fn error(&self, error: SendError) -> Error {
+        let url = || self.endpoint.to_string();
+        match error {
+            SendError::Dial(error @ (DialError::Certificate(_) | DialError::NoTls(_))) => {
+                Error::Untrusted { url: url(), reason: error.to_string() }
+            }
+            SendError::Dial(error) => Error::Unreachable { url: url(), reason: error.to_string() },
+            SendError::Broken(reason) => Error::cut(reason),
+            SendError::TimedOut(limit) => no_answer(limit),
         }
     }
 }
 
-async fn within<T>(limit: Duration, work: impl Future<Output = Result<T>>) -> Result<T> {
-    match tokio::time::timeout(limit, work).await {
-        Ok(result) => result,
-        Err(_) => Err(Error::cut(format!("no answer within {} s", limit.as_secs()))),
-    }
+fn no_answer(limit: Duration) -> Error {
+    Error::cut(format!("no answer within {} s", limit.as_secs()))
 }
 
-async fn problem(response: Response<Incoming>) -> Error {
+async fn problem(response: Response<ResponseBody>) -> Error {
     let status = response.status().as_u16();
     let retry_after = response.headers().get(RETRY_AFTER).and_then(|v| v.to_str().ok()).map(str::to_owned);
-    let mut body = http_body_util::Limited::new(response.into_body(), MAX_PROBLEM_BYTES);
-    let mut bytes = Vec::new();
-    let reading = async {
-        // What was read before a cut is enough to tell the status, and often the code.
-        while let Some(Ok(frame)) = body.frame().await {
-            if let Some(data) = frame.data_ref() {
-                bytes.extend_from_slice(data);
-            }
-        }
-        Ok(())
-    };
-    within(ANSWER_TIMEOUT, reading).await.ok();
+    // What was read before a cut is enough to know the status, and often the code.
+    let bytes = response.into_body().read_start(MAX_PROBLEM_BYTES, ANSWER_TIMEOUT).await;
     Error::Problem(Box::new(Problem::read(status, retry_after.as_deref(), &bytes)))
 }
 

@@ -1,18 +1,15 @@
 //! The Rust client of a Riverrun server: typed calls, and a stream that resumes by itself.
 //!
-//! This crate does not fold events, does not run agents and does not speak TLS. Events are kept as the server sent
+//! This crate does not fold events and does not run agents. Events are kept as the server sent
 //! them; who wants them typed decodes them with `riverrun-event`.
 
 mod call;
 mod client;
-mod endpoint;
 mod error;
 mod exchange;
 mod follow;
 mod generated;
 mod route;
-mod sse;
-mod transport;
 
 pub use call::{
     Action, Appended, Backup, Blob, Decision, DecisionKind, Health, Imported, Job, JobCounts, JobItem, Key,
@@ -20,8 +17,7 @@ pub use call::{
     ProducerStamp, Session, SessionFilter, Share, Tenant, Tenants, Ticket, Turn,
 };
 pub use client::Client;
-pub use endpoint::{Endpoint, EndpointError};
-pub use error::{Error, Problem, Result};
+pub use error::{Error, Problem, Result, UrlError};
 pub use follow::{
     Catchup, ConnectionState, Follow, FollowOptions, FollowedEvent, FollowedSnapshot, IndexUnit, Opened,
     Until, Update,
@@ -31,5 +27,7 @@ pub mod operations {
     pub use crate::generated::*;
 }
 
-pub use sse::{SseError, SseFrame, SseLimits, SseParser};
-pub use transport::{Dialing, Io, Tcp, Transport};
+pub use riverrun_net::{
+    BaseUrl, DialError, Dialer, Dialing, Io, ServerAddress, SseError, SseFrame, TlsConfig, TlsError,
+    Transport,
+};

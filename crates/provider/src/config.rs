@@ -37,7 +37,7 @@ pub struct ProviderConfig {
     pub first_byte_timeout_seconds: Option<u64>,
     pub idle_timeout_seconds: Option<u64>,
     pub total_timeout_seconds: Option<u64>,
-    /// Certificates (PEM) to trust instead of the public ones, for a server with one of its own.
+    /// Certificates (PEM) to trust instead of the system's, for a server with one of its own.
     pub ca_file: Option<PathBuf>,
     /// The service holds conversations itself (`thread` of Anthropic's Messages). Without a word: only at
     /// Anthropic's own address.

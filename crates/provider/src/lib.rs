@@ -52,4 +52,4 @@ pub use provider::{Counting, ModelStream, Probe, Provider};
 pub use request::{History, ModelRequest, ToolChoice, ToolSpec};
 pub use scripted::{Scenario, ScenarioError, Scripted};
 pub use secret::{Secret, SecretSource};
-pub use stream::{Decoder, SseError, SseFrame, SseParser};
+pub use stream::Decoder;

@@ -5,7 +5,8 @@
 mod support;
 
 use riverrun_event::{Growth, ServiceStream};
-use riverrun_provider::{ModelEvent, SseParser};
+use riverrun_net::SseParser;
+use riverrun_provider::ModelEvent;
 use serde_json::Value;
 use support::{Vector, vectors};
 

@@ -40,8 +40,8 @@ pub use riverrun_runner::hook::{Hook, HookDecision, HookInput, HookOutput, HookP
 pub use riverrun_runner::reference::{Keep, ReferenceMode, References, Wrapper};
 pub use riverrun_runner::{Busy, CancelMode, CommandError, Decided, Rule, Settings, Submit};
 pub use riverrun_tool::{
-    Call, ClientTool, CommandConfig, CommandTool, Endpoint, Flags, FunctionTool, HttpConfig, HttpTool,
-    IntoOutput, Json, McpConfig, McpServer, Outbound, Program, Progress, Secret, Tool, ToolDefinition,
+    AddressGuard, Call, ClientTool, CommandConfig, CommandTool, Endpoint, Flags, FunctionTool, HttpConfig,
+    HttpTool, IntoOutput, Json, McpConfig, McpServer, Program, Progress, Secret, Tool, ToolDefinition,
     ToolError, ToolErrorKind, ToolFuture, ToolOutput,
 };
 /// For the arguments of tools: derive its `JsonSchema`. What the derive writes names the crate `schemars`, so bring both:

@@ -31,7 +31,6 @@ mod supervisor;
 mod tool;
 mod written;
 
-pub use self::http::guard::{Outbound, Unreachable, is_blocked};
 pub use self::http::{HttpConfig, HttpTool};
 pub use arguments::{Arguments, MAX_ARGUMENTS};
 pub use call::{Call, Progress, ProgressSink};
@@ -53,6 +52,7 @@ pub use process::Program;
 pub use riverrun_file::{
     FileError, FileKind, FileType, Limits as FileLimits, ReadFile, detect as detect_file,
 };
+pub use riverrun_net::{AddressGuard, Unreachable, is_blocked};
 pub use run::run;
 pub use runs::Runs;
 pub use schema::{Misfit, SchemaError, check_schema, check_value, find_misfit};

@@ -16,8 +16,12 @@ const EDGES: &[(&str, &[&str])] = &[
     ("riverrun-thread-slice", &[]),
     ("riverrun-log-sqlite", &["riverrun-event", "riverrun-log", "riverrun-thread-slice"]),
     ("riverrun-secret", &["riverrun-log"]),
-    ("riverrun-provider", &["riverrun-event", "riverrun-secret"]),
-    ("riverrun-tool", &["riverrun-event", "riverrun-file", "riverrun-log", "riverrun-secret"]),
+    ("riverrun-net", &[]),
+    ("riverrun-provider", &["riverrun-event", "riverrun-net", "riverrun-secret"]),
+    (
+        "riverrun-tool",
+        &["riverrun-event", "riverrun-file", "riverrun-log", "riverrun-net", "riverrun-secret"],
+    ),
     ("riverrun-session", &["riverrun-dialect", "riverrun-event", "riverrun-fold", "riverrun-log"]),
     (
         "riverrun-runner",
@@ -44,7 +48,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "riverrun-session",
         ],
     ),
-    ("riverrun-client", &["riverrun-event", "riverrun-fold"]),
+    ("riverrun-client", &["riverrun-event", "riverrun-fold", "riverrun-net"]),
     (
         "riverrun",
         &[

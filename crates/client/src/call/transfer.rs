@@ -34,7 +34,7 @@ impl Client {
         let mut body = self.http().open(call).await?.into_body();
         let mut total = 0;
         while let Some(frame) = body.frame().await {
-            if let Ok(bytes) = frame.map_err(Error::cut)?.into_data() {
+            if let Ok(bytes) = frame.map_err(Error::body)?.into_data() {
                 write(&bytes).map_err(Error::cut)?;
                 total += bytes.len() as u64;
             }

@@ -3,11 +3,11 @@
 use std::borrow::Cow;
 
 use riverrun_event::{Cursor, Sequence};
+use riverrun_net::SseFrame;
 use serde::Deserialize;
 use serde_json::Value;
 
 use crate::error::{Error, Result};
-use crate::sse::SseFrame;
 
 /// One event as the server sent it.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -19,13 +19,12 @@ use std::time::Duration;
 use futures_util::Stream;
 use http::{Method, Response};
 use http_body::Body as _;
-use hyper::body::Incoming;
+use riverrun_net::{ResponseBody, SseFrame, SseParser};
 use tokio::time::Sleep;
 
 use crate::client::Client;
 use crate::error::{Error, Result};
 use crate::exchange::{Call, SSE};
-use crate::sse::{SseFrame, SseParser};
 
 pub(crate) use backoff::pause_before;
 pub use frame::{FollowedEvent, FollowedSnapshot, Opened};
@@ -34,6 +33,9 @@ pub use options::{Catchup, FollowOptions, IndexUnit, Until};
 
 use frame::Control;
 use machine::{Input, Machine, Order, Verdict};
+
+/// The most bytes of one frame. A snapshot travels as one.
+const MAX_FRAME_BYTES: usize = 64 << 20;
 
 /// Three heartbeats of the server.
 const SILENCE: Duration = Duration::from_secs(45);
@@ -73,8 +75,8 @@ pub struct Follow {
 enum Phase {
     Start,
     Waiting(Pin<Box<Sleep>>),
-    Opening(Pin<Box<dyn Future<Output = Result<Response<Incoming>>> + Send>>),
-    Reading { body: Incoming, silence: Pin<Box<Sleep>> },
+    Opening(Pin<Box<dyn Future<Output = Result<Response<ResponseBody>>> + Send>>),
+    Reading { body: ResponseBody, silence: Pin<Box<Sleep>> },
     Done,
 }
 
@@ -87,7 +89,7 @@ impl Follow {
         };
         let machine = Machine::new(order, options.max_attempts);
         let ready = VecDeque::from([Ok(Update::Connection(machine.state))]);
-        let parser = SseParser::default();
+        let parser = SseParser::new(MAX_FRAME_BYTES);
         Self {
             client,
             session_path,
@@ -115,13 +117,13 @@ impl Follow {
     fn open(&mut self) {
         let path = self.options.path(&self.session_path, self.resume.as_deref());
         let client = self.client.clone();
-        self.parser = SseParser::default();
+        self.parser = SseParser::new(MAX_FRAME_BYTES);
         self.phase = Phase::Opening(Box::pin(async move {
             client.http().open(Call::new(Method::GET, path).accept(SSE)).await
         }));
     }
 
-    fn opened(&mut self, answer: Result<Response<Incoming>>) {
+    fn opened(&mut self, answer: Result<Response<ResponseBody>>) {
         match answer {
             Ok(response) => {
                 self.phase = Phase::Reading { body: response.into_body(), silence: silence() };
@@ -142,10 +144,11 @@ impl Follow {
                 Input::Refused { retryable: problem.retryable }
             }
             Error::Cut { .. } => Input::Cut,
-            Error::Gap { .. }
+            Error::Untrusted { .. }
+            | Error::Gap { .. }
             | Error::Malformed(_)
             | Error::Stream(_)
-            | Error::Endpoint(_)
+            | Error::Url(_)
             | Error::BadKey => Input::Refused { retryable: false },
         };
         self.lost(input, error);
@@ -313,7 +316,7 @@ impl Stream for Follow {
                             this.bytes(&bytes);
                         }
                     }
-                    Poll::Ready(Some(Err(error))) => this.lost(Input::Cut, Error::cut(error)),
+                    Poll::Ready(Some(Err(error))) => this.lost(Input::Cut, Error::body(error)),
                     Poll::Ready(None) => {
                         this.lost(Input::BodyEnded, Error::cut("the stream ended without its end"))
                     }

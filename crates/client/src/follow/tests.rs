@@ -3,11 +3,10 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
+use riverrun_net::{Dialing, Io, ServerAddress, Transport};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
 
 use super::*;
-use crate::endpoint::Endpoint;
-use crate::transport::{Dialing, Io, Transport};
 
 /// Serves a log of `events` events. The first connection is cut after `cut` bytes of its body, the others are whole.
 struct FakeServer {
@@ -35,7 +34,7 @@ enum Ending {
 struct Fake(Arc<FakeServer>);
 
 impl Transport for Fake {
-    fn dial(&self, _: &Endpoint) -> Dialing {
+    fn dial<'a>(&'a self, _: &'a ServerAddress) -> Dialing<'a> {
         let (near, far) = tokio::io::duplex(1 << 16);
         let server = self.0.clone();
         tokio::spawn(async move { server.serve(far).await });

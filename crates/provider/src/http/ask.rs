@@ -6,13 +6,13 @@ use riverrun_event::RawJson;
 use serde_json::Value;
 
 use super::HttpProvider;
-use super::call::{Body, connect, scrub, whole_body, within};
+use super::call::{scrub, start_of};
 use super::header::retry_after;
 use super::invalid;
 use crate::api::Api;
 use crate::failure::failure;
 use crate::stream::protocol_error;
-use crate::{Category, ModelError, ModelRequest};
+use crate::{ModelError, ModelRequest};
 
 impl<A: Api> HttpProvider<A> {
     /// The answer as it is; what the service refuses is told as the refusal of a model call is.
@@ -28,14 +28,8 @@ impl<A: Api> HttpProvider<A> {
     async fn asked(&self, path: &str, body: &Value, request: &ModelRequest) -> Result<RawJson, ModelError> {
         let body = serde_json::to_vec(body).map_err(|error| invalid(error.to_string()))?;
         let message = self.message(path, body, "application/json", request)?;
-        let connecting = connect(&self.endpoint, self.tls.clone());
-        let (mut sender, mut connection) =
-            within(self.limits.connect, "no connection came about", connecting).await??;
-        let waiting = connection.during(sender.send_request(message));
-        let answer = within(self.limits.first_byte, "the service did not begin to answer", waiting).await?;
-        let broken = |_| ModelError::new(Category::Connection, "it closed the connection without an answer");
-        let (parts, incoming) = answer.map_err(broken)?.into_parts();
-        let text = whole_body(Body { incoming, connection }, self.limits).await;
+        let (parts, body) = self.service.send(message, self.limits().first_byte).await?.into_parts();
+        let text = start_of(body, self.limits()).await;
         let said: Option<Value> = serde_json::from_slice(&text).ok();
         if parts.status.is_success() {
             let said = said.filter(Value::is_object).and_then(|said| RawJson::of(&said).ok());

@@ -1,26 +1,19 @@
 //! One call: connect, send, read until the terminal event.
 
 use std::collections::VecDeque;
-use std::future::{Future, poll_fn};
-use std::pin::{Pin, pin};
-use std::time::{Duration, SystemTime};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::SystemTime;
 
-use bytes::Bytes;
 use http::{HeaderMap, Request, Response, StatusCode, header};
-use http_body_util::{BodyExt, Full};
-use hyper::body::{Frame, Incoming};
-use hyper::client::conn::http1;
-use hyper_util::rt::TokioIo;
-use rustls::pki_types::ServerName;
-use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::TcpStream;
-use tokio::time::{Instant, Sleep, timeout};
-use tokio_rustls::TlsConnector;
+use http_body_util::BodyExt;
+use riverrun_net::{RequestBody, ResponseBody};
+use tokio::time::{Instant, Sleep};
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
-use super::endpoint::Endpoint;
+use super::Limits;
 use super::header::{rate_limits, retry_after};
-use super::{Limits, TlsConfig};
+use super::service::{Service, too_slow};
 use crate::failure::failure;
 use crate::secret::Secrets;
 use crate::stream::{Decoder, protocol_error, too_large};
@@ -29,13 +22,12 @@ use crate::{Category, ModelError, ModelEvent};
 const INCOMPLETE: &str = "the answer was not complete";
 
 pub(super) struct Call {
-    endpoint: Endpoint,
-    tls: Option<TlsConfig>,
-    request: Option<Request<Full<Bytes>>>,
+    service: Arc<Service>,
+    request: Option<Request<RequestBody>>,
     decoder: Box<dyn Decoder>,
     secrets: Secrets,
     limits: Limits,
-    body: Option<Body>,
+    body: Option<ResponseBody>,
     deadline: Instant,
     /// When the service was last heard of.
     heard: Instant,
@@ -58,50 +50,17 @@ impl Watch {
     }
 }
 
-/// The answer's body, and what reads its socket.
-pub(super) struct Body {
-    pub incoming: Incoming,
-    pub connection: Connection,
-}
-
-impl Body {
-    async fn frame(&mut self) -> Option<Result<Frame<Bytes>, hyper::Error>> {
-        self.connection.during(self.incoming.frame()).await
-    }
-}
-
-/// Reads and writes the socket while somebody waits for something of it, in the same task: what comes is there without
-/// a detour over another one. Dropping it closes the socket at once.
-pub(super) struct Connection(Option<Pin<Box<dyn Future<Output = ()> + Send>>>);
-
-impl Connection {
-    pub async fn during<F: Future>(&mut self, work: F) -> F::Output {
-        let mut work = pin!(work);
-        poll_fn(|context| {
-            if let Some(connection) = &mut self.0
-                && connection.as_mut().poll(context).is_ready()
-            {
-                self.0 = None;
-            }
-            work.as_mut().poll(context)
-        })
-        .await
-    }
-}
-
 impl Call {
     pub fn new(
-        endpoint: Endpoint,
-        tls: Option<TlsConfig>,
-        request: Request<Full<Bytes>>,
+        service: Arc<Service>,
+        request: Request<RequestBody>,
         decoder: Box<dyn Decoder>,
         secrets: Secrets,
-        limits: Limits,
         keep_raw: bool,
     ) -> Self {
+        let limits = service.limits;
         Self {
-            endpoint,
-            tls,
+            service,
             request: Some(request),
             decoder,
             secrets,
@@ -170,26 +129,18 @@ impl Call {
         }
     }
 
-    async fn send(&mut self, request: Request<Full<Bytes>>) -> Result<(), ModelError> {
-        let connecting = connect(&self.endpoint, self.tls.clone());
-        let (mut sender, mut connection) =
-            within(self.limits.connect, "no connection came about", connecting).await??;
-        let waiting = connection.during(sender.send_request(request));
-        let answer = within(self.limits.first_byte, "the service did not begin to answer", waiting).await?;
-        let answer = answer.map_err(|_| self.broken("before it answered"))?;
+    async fn send(&mut self, request: Request<RequestBody>) -> Result<(), ModelError> {
+        let answer = self.service.send(request, self.limits.first_byte).await?;
         let now = SystemTime::now();
         self.events.extend(rate_limits(answer.headers(), now).into_iter().map(ModelEvent::RateLimited));
         let wait = retry_after(answer.headers(), now);
-        let (parts, incoming) = answer.into_parts();
-        let body = Body { incoming, connection };
-        let answer = Response::from_parts(parts, body);
         self.accept(answer)
             .await
             .map_err(|error| ModelError { retry_after: wait.or(error.retry_after), ..error })
     }
 
     /// Only a stream of events that began well is read as one.
-    async fn accept(&mut self, answer: Response<Body>) -> Result<(), ModelError> {
+    async fn accept(&mut self, answer: Response<ResponseBody>) -> Result<(), ModelError> {
         let status = answer.status();
         if status.is_redirection() {
             let message = format!(
@@ -211,7 +162,7 @@ impl Call {
             self.body = Some(answer.into_body());
             return Ok(());
         }
-        let text = whole_body(answer.into_body(), self.limits).await;
+        let text = start_of(answer.into_body(), self.limits).await;
         if let Some(raw) = &mut self.raw {
             raw.extend_from_slice(&text);
         }
@@ -237,7 +188,7 @@ impl Call {
                 Ok(data) => self.push(&data)?,
                 Err(_trailers) => Vec::new(),
             },
-            Some(Err(_)) => return Err(self.broken("in the middle of the answer")),
+            Some(Err(_)) => return Err(self.service.broken("in the middle of the answer")),
             None => self.decoder.end(),
         };
         self.give(events);
@@ -272,65 +223,11 @@ impl Call {
             self.events.push_back(event);
         }
     }
-
-    fn broken(&self, when: &str) -> ModelError {
-        let host = self.endpoint.host();
-        ModelError::new(Category::Connection, format!("the connection to `{host}` broke {when}"))
-    }
 }
 
 /// As much of a short answer as is needed; one that does not come is no reason to wait.
-pub(super) async fn whole_body(mut body: Body, limits: Limits) -> Vec<u8> {
-    let mut text = Vec::new();
-    while text.len() < limits.error_bytes {
-        match timeout(limits.idle, body.frame()).await {
-            Ok(Some(Ok(frame))) => text.extend_from_slice(frame.data_ref().map_or(&[], |data| data)),
-            Ok(Some(Err(_)) | None) | Err(_) => break,
-        }
-    }
-    text.truncate(limits.error_bytes);
-    text
-}
-
-type Sender = http1::SendRequest<Full<Bytes>>;
-
-pub(super) async fn connect(
-    endpoint: &Endpoint,
-    tls: Option<TlsConfig>,
-) -> Result<(Sender, Connection), ModelError> {
-    let (host, port) = (endpoint.host(), endpoint.port());
-    let failed = |what: &str, error: String| {
-        ModelError::new(Category::Connection, format!("{what} `{host}:{port}` failed: {error}"))
-    };
-    let tcp = TcpStream::connect((host, port)).await;
-    let tcp = tcp.map_err(|error| failed("connecting to", error.to_string()))?;
-    // Requests are small and answers are awaited: nothing is won by waiting for more bytes.
-    let _ = tcp.set_nodelay(true);
-    let Some(tls) = tls else { return shake_hands(tcp).await };
-    let name =
-        ServerName::try_from(host.to_owned()).map_err(|error| failed("TLS with", error.to_string()))?;
-    let secured = TlsConnector::from(tls).connect(name, tcp).await;
-    shake_hands(secured.map_err(|error| failed("TLS with", error.to_string()))?).await
-}
-
-async fn shake_hands<S>(socket: S) -> Result<(Sender, Connection), ModelError>
-where
-    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-{
-    let (sender, connection) = http1::handshake(TokioIo::new(socket))
-        .await
-        .map_err(|error| ModelError::new(Category::Connection, format!("HTTP failed: {error}")))?;
-    // Its errors reach the sender or the body.
-    let connection = async move { drop(connection.await) };
-    Ok((sender, Connection(Some(Box::pin(connection)))))
-}
-
-pub(super) async fn within<F: Future>(limit: Duration, what: &str, work: F) -> Result<F::Output, ModelError> {
-    timeout(limit, work).await.map_err(|_| too_slow(what, limit))
-}
-
-fn too_slow(what: &str, limit: Duration) -> ModelError {
-    ModelError::new(Category::Timeout, format!("{what} within {} s", limit.as_secs_f64()))
+pub(super) async fn start_of(mut body: ResponseBody, limits: Limits) -> Vec<u8> {
+    body.read_start(limits.error_bytes, limits.idle).await
 }
 
 fn is_event_stream(headers: &HeaderMap) -> bool {

@@ -5,12 +5,11 @@
 
 mod ask;
 mod call;
-mod endpoint;
 mod header;
 mod probe;
+mod service;
 #[cfg(test)]
 mod tests;
-mod tls;
 
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
@@ -21,7 +20,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::{StreamExt, stream};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, header as names};
-use http_body_util::Full;
+use riverrun_net::{RequestBody, full};
 use tokio_util::sync::CancellationToken;
 
 use crate::api::Api;
@@ -30,7 +29,7 @@ use crate::price::Price;
 use crate::secret::{Secret, Secrets};
 use crate::{Category, Counting, ModelError, ModelEvent, ModelRequest, ModelStream, Probe, Provider};
 use call::{Call, Watch};
-use endpoint::Endpoint;
+use service::Service;
 
 /// What the configuration says about one provider.
 #[derive(Debug, Clone)]
@@ -74,22 +73,19 @@ impl Default for Limits {
 
 pub(crate) struct HttpProvider<A> {
     name: String,
-    endpoint: Endpoint,
-    tls: Option<TlsConfig>,
+    service: Arc<Service>,
     key: Option<Secret>,
     secrets: Secrets,
     headers: HeaderMap,
     prices: BTreeMap<String, Price>,
-    limits: Limits,
     threads: bool,
     api: PhantomData<fn() -> A>,
 }
 
 impl<A: Api> HttpProvider<A> {
     pub fn new(settings: Settings) -> Result<Self, String> {
-        let endpoint = Endpoint::parse(settings.base_url.as_deref().unwrap_or(A::BASE_URL))?;
-        // Here, so that a fault of the set-up shows at the start and not at the first call.
-        let tls = endpoint.is_tls().then(|| tls::config(settings.ca_file.as_deref())).transpose()?;
+        let base_url = settings.base_url.as_deref().unwrap_or(A::BASE_URL);
+        let service = Arc::new(Service::new(base_url, settings.ca_file.as_deref(), settings.limits)?);
         let mut headers = HeaderMap::new();
         for (name, value) in &settings.headers {
             let key = HeaderName::from_bytes(name.as_bytes())
@@ -109,12 +105,16 @@ impl<A: Api> HttpProvider<A> {
         let secret = |(name, _): &(&String, &String)| settings.secret_headers.contains(name);
         let secret = settings.headers.iter().filter(secret).map(|(_, value)| value.as_str());
         let secrets = Secrets::new(settings.key.as_ref(), secret);
-        let Settings { name, key, prices, limits, threads, .. } = settings;
-        Ok(Self { name, endpoint, tls, key, secrets, headers, prices, limits, threads, api: PhantomData })
+        let Settings { name, key, prices, threads, .. } = settings;
+        Ok(Self { name, service, key, secrets, headers, prices, threads, api: PhantomData })
+    }
+
+    fn limits(&self) -> Limits {
+        self.service.limits
     }
 
     /// The message to send, and the seed of the ids in its answer.
-    fn request(&self, request: &ModelRequest) -> Result<(Request<Full<Bytes>>, String), ModelError> {
+    fn request(&self, request: &ModelRequest) -> Result<(Request<RequestBody>, String), ModelError> {
         let body = serde_json::to_vec(&A::encode(request, &self.name))
             .map_err(|error| invalid(format!("the request cannot be written as JSON: {error}")))?;
         // Every call of a conversation has another history, so its bytes name it.
@@ -130,14 +130,14 @@ impl<A: Api> HttpProvider<A> {
         body: Vec<u8>,
         accept: &'static str,
         request: &ModelRequest,
-    ) -> Result<Request<Full<Bytes>>, ModelError> {
-        let target = self.endpoint.target(path);
-        let mut message = Request::new(Full::new(Bytes::from(body)));
+    ) -> Result<Request<RequestBody>, ModelError> {
+        let target = self.service.base.target(path);
+        let mut message = Request::new(full(body));
         *message.method_mut() = Method::POST;
         *message.uri_mut() = target.parse().map_err(|_| invalid(format!("`{target}` is not a path")))?;
         let headers = message.headers_mut();
         headers.extend(self.headers.clone());
-        headers.insert(names::HOST, self.endpoint.host_header());
+        headers.insert(names::HOST, self.service.base.address().host_header());
         headers.insert(names::CONTENT_TYPE, HeaderValue::from_static("application/json"));
         headers.insert(names::ACCEPT, HeaderValue::from_static(accept));
         headers.insert(names::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
@@ -201,16 +201,8 @@ impl<A: Api> Provider for HttpProvider<A> {
         if request.keep_events {
             decoder.keep_events();
         }
-        let call = Call::new(
-            self.endpoint.clone(),
-            self.tls.clone(),
-            message,
-            decoder,
-            self.secrets.clone(),
-            self.limits,
-            request.keep_raw,
-        );
-        let watch = Watch::new(cancel, &self.limits);
+        let call = Call::new(self.service.clone(), message, decoder, self.secrets.clone(), request.keep_raw);
+        let watch = Watch::new(cancel, &self.service.limits);
         // In a box: the stream moves its state with every event.
         stream::unfold(Box::new((call, watch)), |mut state| async move {
             let (call, watch) = &mut *state;
@@ -224,6 +216,3 @@ impl<A: Api> Provider for HttpProvider<A> {
 fn invalid(message: String) -> ModelError {
     ModelError::new(Category::InvalidRequest, message)
 }
-
-/// Present for https, shared by every connection.
-type TlsConfig = Arc<rustls::ClientConfig>;

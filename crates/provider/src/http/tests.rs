@@ -302,7 +302,7 @@ async fn what_is_too_large_is_cut_off() {
 
 /// An https server with a certificate that nobody signed.
 async fn serve_tls(answer: String) -> (u16, PathBuf) {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("src/http/localhost");
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../net/tests/localhost");
     let certificates = CertificateDer::pem_file_iter(folder.join("certificate.pem")).unwrap();
     let certificates = certificates.collect::<Result<Vec<_>, _>>().unwrap();
     let key = PrivateKeyDer::from_pem_file(folder.join("test-only.key.pem")).unwrap();

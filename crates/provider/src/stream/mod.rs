@@ -5,16 +5,16 @@
 
 mod answer;
 mod json;
-mod sse;
 mod surrogate;
 #[cfg(test)]
 mod tests;
+
+use riverrun_net::{SseError, SseFrame, SseParser};
 
 use crate::{Category, ModelError, ModelEvent};
 
 pub(crate) use answer::Answer;
 pub(crate) use json::Json;
-pub use sse::{SseError, SseFrame, SseParser};
 
 /// Turns a service's bytes into events. Made by the service's folder, pushed by the transport or by a test.
 pub trait Decoder: Send {

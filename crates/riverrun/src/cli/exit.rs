@@ -89,7 +89,9 @@ impl From<Error> for Failure {
                 .hint("`riverrun doctor` checks the store; the events before the hole are good"),
             Error::Malformed(_) | Error::Stream(_) => Failure::new(Exit::Failed, what)
                 .hint("is this a riverrun server, and of the same version? compare `riverrun version` on both sides"),
-            Error::Endpoint(_) => Failure::new(Exit::Usage, what).hint("set --url or RIVERRUN_URL"),
+            Error::Untrusted { .. } => Failure::new(Exit::Unreachable, what)
+                .hint("name the CA of the server with SSL_CERT_FILE=ca.pem, and the host as in its certificate"),
+            Error::Url(_) => Failure::new(Exit::Usage, what).hint("set --url or RIVERRUN_URL"),
             Error::BadKey => Failure::new(Exit::Usage, what).hint("check RIVERRUN_KEY or the key file for stray characters"),
         }
     }

@@ -10,15 +10,15 @@ use std::cell::RefCell;
 use clap::Args;
 use futures_util::stream::SplitSink;
 use futures_util::{SinkExt, StreamExt};
+use riverrun_client::{Client, Io};
 use tokio::io::{AsyncBufReadExt, BufReader};
-use tokio::net::TcpStream;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::tungstenite::http::HeaderValue;
 use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 use tokio_tungstenite::tungstenite::protocol::frame::Frame;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::{Data, OpCode};
 use tokio_tungstenite::tungstenite::{Bytes, Error as WsError, Message};
-use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
+use tokio_tungstenite::{WebSocketStream, client_async};
 
 use super::Context;
 use super::exit::{Exit, Failure, Outcome};
@@ -27,15 +27,16 @@ use owed::Owed;
 /// Longer lines go in fragments: the server takes no larger frame.
 const FRAME_BYTES: usize = 256 * 1024;
 
-type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
+type Socket = WebSocketStream<Box<dyn Io>>;
 type Sink = SplitSink<Socket, Message>;
 
 #[derive(Debug, Args)]
 pub struct RpcArgs {}
 
 pub async fn run(_args: RpcArgs, context: &Context) -> Outcome {
-    let url = format!("{}/v1/ws", context.connect.client()?.endpoint()).replacen("http", "ws", 1);
-    let socket = connect(&url, context.connect.key()?.as_deref()).await?;
+    let client = context.connect.client()?;
+    let url = format!("{}/v1/ws", client.endpoint()).replacen("http", "ws", 1);
+    let socket = connect(&client, &url, context.connect.key()?.as_deref()).await?;
     let (sink, mut stream) = socket.split();
     let owed = RefCell::new(Owed::default());
     // Sending and receiving go on side by side: a server that waits for us to read must not wait for us to write.
@@ -63,14 +64,14 @@ pub async fn run(_args: RpcArgs, context: &Context) -> Outcome {
     Ok(())
 }
 
-async fn connect(url: &str, key: Option<&str>) -> Outcome<Socket> {
+async fn connect(client: &Client, url: &str, key: Option<&str>) -> Outcome<Socket> {
     let mut request = url.into_client_request().map_err(|e| failure(url, &e))?;
     if let Some(key) = key {
         let value = HeaderValue::from_str(&format!("Bearer {key}"))
             .map_err(|_| Failure::new(Exit::Usage, "the key holds a character that a header cannot carry"))?;
         request.headers_mut().insert("authorization", value);
     }
-    let (socket, _) = tokio_tungstenite::connect_async(request).await.map_err(|e| failure(url, &e))?;
+    let (socket, _) = client_async(request, client.dial().await?).await.map_err(|e| failure(url, &e))?;
     Ok(socket)
 }
 

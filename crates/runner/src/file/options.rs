@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use riverrun_tool::Outbound;
+use riverrun_tool::AddressGuard;
 
 #[derive(Debug, Clone)]
 pub struct FileOptions {
     /// Files are read before the model is called; otherwise they are passed on to its service as they came.
     pub read: bool,
     /// Where they may be fetched from.
-    pub outbound: Outbound,
+    pub outbound: AddressGuard,
     /// Bytes of one file.
     pub bytes: usize,
     /// Files of one turn.
@@ -26,7 +26,7 @@ impl Default for FileOptions {
     fn default() -> Self {
         Self {
             read: true,
-            outbound: Outbound::default(),
+            outbound: AddressGuard::default(),
             bytes: 32 << 20,
             files: 20,
             pages: 500,

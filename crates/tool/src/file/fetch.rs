@@ -9,13 +9,12 @@ use bytes::Bytes;
 use http::header::{
     ACCEPT, CONTENT_DISPOSITION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, LOCATION, USER_AGENT,
 };
-use http::{HeaderMap, HeaderName, HeaderValue, Request, StatusCode, Uri};
-use http_body_util::Full;
+use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, StatusCode, Uri};
+use riverrun_net::{
+    AddressGuard, BlockedAddress, BodyError, RequestBody, ResponseBody, full, redirect_target,
+};
 
-use crate::Outbound;
-use crate::http::body::{self, BodyError};
-use crate::http::client::{Answer, SendError, send};
-use crate::http::guard::Blocked;
+use crate::http::client::{RequestError, send};
 
 const MAX_REDIRECTS: usize = 5;
 /// Characters of a name.
@@ -72,7 +71,7 @@ impl FetchError {
 
 /// Fetches at most `limit` bytes within `time`.
 pub async fn fetch(
-    outbound: &Outbound,
+    outbound: &AddressGuard,
     url: &str,
     limit: usize,
     time: Duration,
@@ -81,16 +80,18 @@ pub async fn fetch(
     fetched.await.unwrap_or(Err(FetchError::Timeout(time)))
 }
 
-async fn follow(outbound: &Outbound, url: &str, limit: usize) -> Result<Fetched, FetchError> {
+async fn follow(outbound: &AddressGuard, url: &str, limit: usize) -> Result<Fetched, FetchError> {
     let url = url.split('#').next().unwrap_or_default();
-    let mut uri: Uri = url.parse().map_err(|_| refused(Blocked::NotAUrl))?;
+    let mut uri: Uri = url.parse().map_err(|_| refused(BlockedAddress::NotAUrl))?;
     for _ in 0..=MAX_REDIRECTS {
         let host = uri.host().unwrap_or_default().to_owned();
         let answer = send(outbound, request(&uri)).await.map_err(sending)?;
-        let status = answer.response.status();
-        let location = header(answer.response.headers(), LOCATION);
+        let status = answer.status();
+        let location = header(answer.headers(), LOCATION);
         match (status.is_redirection(), location) {
-            (true, Some(location)) => uri = next(&uri, &location)?,
+            (true, Some(location)) => {
+                uri = redirect_target(&uri, &location).ok_or_else(|| refused(BlockedAddress::NotAUrl))?;
+            }
             _ if status.is_success() => return take(answer, &host, limit).await,
             _ => return Err(FetchError::Status { host, status }),
         }
@@ -98,8 +99,8 @@ async fn follow(outbound: &Outbound, url: &str, limit: usize) -> Result<Fetched,
     Err(FetchError::Redirects)
 }
 
-fn request(uri: &Uri) -> Request<Full<Bytes>> {
-    let mut request = Request::new(Full::default());
+fn request(uri: &Uri) -> Request<RequestBody> {
+    let mut request = Request::new(full(""));
     *request.uri_mut() = uri.clone();
     let headers = request.headers_mut();
     headers.insert(ACCEPT, HeaderValue::from_static("*/*"));
@@ -107,8 +108,7 @@ fn request(uri: &Uri) -> Request<Full<Bytes>> {
     request
 }
 
-async fn take(answer: Answer, host: &str, limit: usize) -> Result<Fetched, FetchError> {
-    let Answer { response, connection } = answer;
+async fn take(response: Response<ResponseBody>, host: &str, limit: usize) -> Result<Fetched, FetchError> {
     let headers = response.headers();
     if header(headers, CONTENT_ENCODING).is_some_and(|encoding| encoding != "identity") {
         let message = format!("`{host}` sent it compressed, which was not asked for");
@@ -120,8 +120,7 @@ async fn take(answer: Answer, host: &str, limit: usize) -> Result<Fetched, Fetch
     }
     let content_type = header(headers, CONTENT_TYPE);
     let name = header(headers, CONTENT_DISPOSITION).and_then(|value| named(&value));
-    let read = body::read(response.into_body(), limit).await;
-    drop(connection);
+    let read = response.into_body().read(limit).await;
     let bytes = read.map_err(|error| match error {
         BodyError::TooLong(limit) => FetchError::TooLarge(limit),
         BodyError::Broken(detail) => FetchError::Unreachable(format!("`{host}` broke off: {detail}")),
@@ -131,24 +130,6 @@ async fn take(answer: Answer, host: &str, limit: usize) -> Result<Fetched, Fetch
 
 fn header(headers: &HeaderMap, name: HeaderName) -> Option<String> {
     headers.get(name)?.to_str().ok().map(ToOwned::to_owned)
-}
-
-/// Where a redirect leads. What is relative stays on its host.
-fn next(from: &Uri, location: &str) -> Result<Uri, FetchError> {
-    let (scheme, authority) =
-        (from.scheme_str().unwrap_or_default(), from.authority().map_or("", |a| a.as_str()));
-    let location = location.split('#').next().unwrap_or_default();
-    let next = if location.starts_with("//") {
-        format!("{scheme}:{location}")
-    } else if location.starts_with('/') {
-        format!("{scheme}://{authority}{location}")
-    } else if location.contains("://") {
-        location.to_owned()
-    } else {
-        let folder = from.path().rsplit_once('/').map_or("", |(folder, _)| folder);
-        format!("{scheme}://{authority}{folder}/{location}")
-    };
-    next.parse().map_err(|_| refused(Blocked::NotAUrl))
 }
 
 /// The file name of a `Content-Disposition`.
@@ -162,21 +143,25 @@ fn named(disposition: &str) -> Option<String> {
     (!name.is_empty()).then_some(name)
 }
 
-fn refused(blocked: Blocked) -> FetchError {
+fn refused(blocked: BlockedAddress) -> FetchError {
     FetchError::Refused(match blocked {
-        Blocked::NotAUrl => blocked.to_string(),
-        Blocked::NotSecure(host) => {
+        BlockedAddress::NotAUrl => blocked.to_string(),
+        BlockedAddress::NotSecure(host) => {
             format!("the address of `{host}` must begin with https://, unless `files.allow_hosts` names it")
         }
-        Blocked::NotPublic(_) | Blocked::Unresolved(_) => blocked.to_string(),
+        BlockedAddress::NotPublic(_) | BlockedAddress::Unresolved(_) => blocked.to_string(),
     })
 }
 
-fn sending(error: SendError) -> FetchError {
+fn sending(error: RequestError) -> FetchError {
     match error {
-        SendError::Blocked(blocked @ Blocked::Unresolved(_)) => FetchError::Unreachable(blocked.to_string()),
-        SendError::Blocked(blocked) => refused(blocked),
-        SendError::Connect { .. } | SendError::Exchange { .. } => FetchError::Unreachable(error.to_string()),
+        RequestError::Blocked(blocked @ BlockedAddress::Unresolved(_)) => {
+            FetchError::Unreachable(blocked.to_string())
+        }
+        RequestError::Blocked(blocked) => refused(blocked),
+        RequestError::Connect { .. } | RequestError::Exchange { .. } => {
+            FetchError::Unreachable(error.to_string())
+        }
     }
 }
 
@@ -207,7 +192,7 @@ mod tests {
     }
 
     async fn get(port: u16, limit: usize) -> Result<Fetched, FetchError> {
-        let outbound = Outbound { allow: vec![format!("127.0.0.1:{port}")] };
+        let outbound = AddressGuard { allow: vec![format!("127.0.0.1:{port}")] };
         fetch(&outbound, &format!("http://127.0.0.1:{port}/a?key=secret"), limit, Duration::from_secs(5))
             .await
     }
@@ -269,12 +254,12 @@ mod tests {
             ("`127.0.0.1` answered 404 Not Found", "not_fetched")
         );
         let inside =
-            fetch(&Outbound::default(), "https://10.0.0.1/a?key=secret", 9, Duration::from_secs(5)).await;
+            fetch(&AddressGuard::default(), "https://10.0.0.1/a?key=secret", 9, Duration::from_secs(5)).await;
         assert_eq!(
             inside.err().map(|error| error.to_string()).as_deref(),
             Some("`10.0.0.1` may not be reached from here")
         );
-        let plain = fetch(&Outbound::default(), "http://example.com/a", 9, Duration::from_secs(5)).await;
+        let plain = fetch(&AddressGuard::default(), "http://example.com/a", 9, Duration::from_secs(5)).await;
         assert_eq!(plain.err().map(|error| error.code()), Some("address_refused"));
     }
 
@@ -282,7 +267,7 @@ mod tests {
     async fn a_server_that_stays_silent_is_left() {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("loopback has ports");
         let port = listener.local_addr().expect("it is bound").port();
-        let outbound = Outbound { allow: vec!["127.0.0.1".to_owned()] };
+        let outbound = AddressGuard { allow: vec!["127.0.0.1".to_owned()] };
         let time = Duration::from_millis(50);
         let found = fetch(&outbound, &format!("http://127.0.0.1:{port}/"), 9, time).await;
         assert_eq!(found.err(), Some(FetchError::Timeout(time)));

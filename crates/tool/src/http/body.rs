@@ -3,39 +3,17 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
-use http_body_util::BodyExt;
-use hyper::body::Incoming;
 use riverrun_event::{Block, FileBlock, ImageBlock, ImageUrl};
+use riverrun_net::ResponseBody;
 
 use crate::ToolOutput;
 use crate::scrub::Scrubber;
 use crate::written::written;
 
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum BodyError {
-    #[error("the answer has more than {0} bytes")]
-    TooLong(usize),
-    #[error("the answer broke off: {0}")]
-    Broken(String),
-}
-
-pub(crate) async fn read(mut body: Incoming, limit: usize) -> Result<Bytes, BodyError> {
-    let mut bytes = Vec::new();
-    while let Some(frame) = body.frame().await {
-        let frame = frame.map_err(|error| BodyError::Broken(error.to_string()))?;
-        let Ok(data) = frame.into_data() else { continue };
-        if bytes.len() + data.len() > limit {
-            return Err(BodyError::TooLong(limit));
-        }
-        bytes.extend_from_slice(&data);
-    }
-    Ok(bytes.into())
-}
-
 /// What there is of the body, for an error text. It is cleaned before it is cut: half a secret is one too.
-pub(crate) async fn read_tail(body: Incoming, limit: usize, secrets: Scrubber) -> String {
+pub(crate) async fn read_tail(mut body: ResponseBody, limit: usize, secrets: Scrubber) -> String {
     const TAIL: usize = 2048;
-    let bytes = read(body, limit).await.unwrap_or_default();
+    let bytes = body.read(limit).await.unwrap_or_default();
     let text = secrets.text(&String::from_utf8_lossy(&bytes));
     let text = text.trim();
     let start = text.char_indices().rev().nth(TAIL).map_or(0, |(at, _)| at);

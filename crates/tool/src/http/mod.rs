@@ -2,20 +2,17 @@
 
 pub(crate) mod body;
 pub(crate) mod client;
-pub(crate) mod guard;
 mod template;
 
 use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_TYPE, LOCATION, USER_AGENT};
-use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode, Uri};
-use http_body_util::Full;
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, Uri};
+use riverrun_net::{AddressGuard, BlockedAddress, BodyError, ResponseBody, full, redirect_target};
 use serde_json::{Map, Value};
 
-use self::body::BodyError;
-use self::client::{Answer, SendError, send};
-use self::guard::{Blocked, Outbound};
+use self::client::{RequestError, send};
 use self::template::{Template, add_query, escape};
 use crate::placeholder::plain;
 use crate::run::cancelled;
@@ -39,7 +36,7 @@ pub struct HttpConfig {
     /// Arguments that it does not use are the JSON body, or the query where a method has no body.
     pub url: String,
     pub headers: Vec<(String, Secret)>,
-    pub outbound: Outbound,
+    pub outbound: AddressGuard,
     /// Bytes of an answer that are taken.
     pub response_limit: usize,
 }
@@ -55,7 +52,7 @@ impl Default for HttpConfig {
             method: "GET".to_owned(),
             url: String::new(),
             headers: Vec::new(),
-            outbound: Outbound::default(),
+            outbound: AddressGuard::default(),
             response_limit: 1024 * 1024,
         }
     }
@@ -66,7 +63,7 @@ pub struct HttpTool {
     method: Method,
     template: Template,
     headers: Vec<(HeaderName, Secret)>,
-    outbound: Outbound,
+    outbound: AddressGuard,
     response_limit: usize,
 }
 
@@ -106,8 +103,9 @@ impl HttpTool {
         let (mut url, rest) = self.template.fill(&call.arguments).map_err(bad)?;
         let body = self.body(&mut url, rest);
         let headers = self.headers(call, body.is_some())?;
-        let uri = url.parse::<Uri>().map_err(|_| self.sending(&SendError::Blocked(Blocked::NotAUrl)))?;
-        let Answer { response, connection } = self.follow(uri, headers, body.unwrap_or_default()).await?;
+        let uri =
+            url.parse::<Uri>().map_err(|_| self.sending(&RequestError::Blocked(BlockedAddress::NotAUrl)))?;
+        let response = self.follow(uri, headers, body.unwrap_or_default()).await?;
         let status = response.status();
         if status.is_client_error() || status.is_server_error() {
             let tail = body::read_tail(response.into_body(), self.response_limit, secrets).await;
@@ -115,8 +113,7 @@ impl HttpTool {
         }
         let media_type = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
         let media_type = media_type.unwrap_or("application/octet-stream").to_owned();
-        let read = body::read(response.into_body(), self.response_limit).await;
-        drop(connection);
+        let read = response.into_body().read(self.response_limit).await;
         let bytes = read.map_err(|error| match error {
             BodyError::TooLong(_) => self.error(ToolErrorKind::LimitPassed, &error.to_string()),
             BodyError::Broken(_) => self.error(ToolErrorKind::Crashed, &error.to_string()),
@@ -125,19 +122,22 @@ impl HttpTool {
     }
 
     /// Redirects are followed on the same host only, and only where that repeats nothing.
-    async fn follow(&self, mut uri: Uri, headers: HeaderMap, body: Bytes) -> Result<Answer, ToolError> {
+    async fn follow(
+        &self,
+        mut uri: Uri,
+        headers: HeaderMap,
+        body: Bytes,
+    ) -> Result<Response<ResponseBody>, ToolError> {
         for _ in 0..=MAX_REDIRECTS {
-            let mut request = Request::new(Full::new(body.clone()));
+            let mut request = Request::new(full(body.clone()));
             *request.method_mut() = self.method.clone();
             *request.uri_mut() = uri.clone();
             *request.headers_mut() = headers.clone();
             let answer = send(&self.outbound, request).await.map_err(|error| self.sending(&error))?;
-            if !answer.response.status().is_redirection()
-                || answer.response.status() == StatusCode::NOT_MODIFIED
-            {
+            if !answer.status().is_redirection() || answer.status() == StatusCode::NOT_MODIFIED {
                 return Ok(answer);
             }
-            let location = answer.response.headers().get(LOCATION).and_then(|value| value.to_str().ok());
+            let location = answer.headers().get(LOCATION).and_then(|value| value.to_str().ok());
             uri = self.next(&uri, location.unwrap_or_default())?;
         }
         Err(self.error(ToolErrorKind::Failed, &format!("was redirected more than {MAX_REDIRECTS} times")))
@@ -147,20 +147,10 @@ impl HttpTool {
         if self.method != Method::GET && self.method != Method::HEAD {
             return Err(self.error(ToolErrorKind::Failed, "was redirected, which is followed only for GET"));
         }
-        let (scheme, authority) =
-            (from.scheme_str().unwrap_or_default(), from.authority().map_or("", |a| a.as_str()));
-        let next = if location.starts_with('/') && !location.starts_with("//") {
-            format!("{scheme}://{authority}{location}").parse::<Uri>()
-        } else {
-            location.parse::<Uri>()
-        };
-        match next {
-            Ok(next) if next.scheme() == from.scheme() && next.authority() == from.authority() => Ok(next),
-            Ok(_) | Err(_) => {
-                Err(self
-                    .error(ToolErrorKind::Denied, "was redirected to another host, which is not followed"))
-            }
-        }
+        let is_same = |next: &Uri| next.scheme() == from.scheme() && next.authority() == from.authority();
+        redirect_target(from, location).filter(is_same).ok_or_else(|| {
+            self.error(ToolErrorKind::Denied, "was redirected to another host, which is not followed")
+        })
     }
 
     fn body(&self, url: &mut String, rest: Map<String, Value>) -> Option<Bytes> {
@@ -207,13 +197,13 @@ impl HttpTool {
         self.error(kind, &format!("was answered with {status}{tail}"))
     }
 
-    fn sending(&self, error: &SendError) -> ToolError {
+    fn sending(&self, error: &RequestError) -> ToolError {
         let kind = match error {
-            SendError::Blocked(Blocked::Unresolved(_)) | SendError::Connect { .. } => {
+            RequestError::Blocked(BlockedAddress::Unresolved(_)) | RequestError::Connect { .. } => {
                 ToolErrorKind::Unavailable
             }
-            SendError::Blocked(_) => ToolErrorKind::Denied,
-            SendError::Exchange { .. } => ToolErrorKind::Crashed,
+            RequestError::Blocked(_) => ToolErrorKind::Denied,
+            RequestError::Exchange { .. } => ToolErrorKind::Crashed,
         };
         self.error(kind, &format!("failed: {error}"))
     }

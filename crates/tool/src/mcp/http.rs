@@ -3,28 +3,26 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytes::Bytes;
-use futures_util::StreamExt;
-use futures_util::stream::{self, BoxStream};
+use futures_util::stream::BoxStream;
 use http::header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE};
-use http::{HeaderName, HeaderValue, Method, Request, StatusCode};
-use http_body_util::{BodyExt, Full};
+use http::{HeaderName, HeaderValue, Method, Request, Response, StatusCode};
+use riverrun_net::{AddressGuard, BodyError, ResponseBody, full};
 use rmcp::model::{
     ClientJsonRpcMessage, ClientRequest, ErrorCode, JsonRpcRequest, RequestId, ServerJsonRpcMessage,
 };
 use rmcp::transport::streamable_http_client::{
     StreamableHttpClient, StreamableHttpError, StreamableHttpPostResponse,
 };
-use sse_stream::{Error as SseError, Sse, SseStream};
+use sse_stream::{Error as SseError, Sse};
 use tokio::sync::watch;
 
-use super::{log_line, unread};
+use super::events::{events, too_long};
+use super::unread;
 use crate::Secret;
 use crate::http::body;
-use crate::http::client::{Answer, SendError, send};
-use crate::http::guard::Outbound;
+use crate::http::client::{RequestError, send};
 use crate::scrub::Scrubber;
 
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
@@ -35,7 +33,7 @@ const EVENTS: &str = "text/event-stream";
 /// Sends each message on its own connection, to an address that was checked.
 #[derive(Clone)]
 pub(super) struct HttpLink {
-    pub outbound: Arc<Outbound>,
+    pub outbound: Arc<AddressGuard>,
     pub headers: Arc<Vec<(HeaderName, Secret)>>,
     /// The most bytes of one message.
     pub limit: usize,
@@ -46,11 +44,11 @@ pub(super) struct HttpLink {
 #[derive(Debug, thiserror::Error)]
 pub(super) enum LinkError {
     #[error("{0}")]
-    Send(#[from] SendError),
+    Send(#[from] RequestError),
     #[error("{0}")]
     Secret(String),
     #[error("{0}")]
-    Body(#[from] body::BodyError),
+    Body(#[from] BodyError),
 }
 
 type Failure = StreamableHttpError<LinkError>;
@@ -68,8 +66,8 @@ impl HttpLink {
         body: Bytes,
         session: Option<&str>,
         headers: Headers,
-    ) -> Result<Answer, Failure> {
-        let mut request = Request::new(Full::new(body));
+    ) -> Result<Response<ResponseBody>, Failure> {
+        let mut request = Request::new(full(body));
         *request.method_mut() = method;
         *request.uri_mut() = uri.parse().map_err(|_| unexpected("the server's address is no URL"))?;
         let all = request.headers_mut();
@@ -99,12 +97,12 @@ impl HttpLink {
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(JSON));
         headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
         let answer = self.send(Method::POST, &uri, json.into(), session_id.as_deref(), headers).await?;
-        let status = answer.response.status();
+        let status = answer.status();
         if status == StatusCode::NOT_FOUND && session_id.is_some() {
             return Err(self.expired());
         }
         if !status.is_success() {
-            let tail = body::read_tail(answer.response.into_body(), self.limit, self.secrets()).await;
+            let tail = body::read_tail(answer.into_body(), self.limit, self.secrets()).await;
             let text = format!("HTTP {status}: {tail}");
             let Some(id) = call else { return Err(unexpected(text)) };
             return Ok(StreamableHttpPostResponse::Json(unread::answer(id, meaning(status), text), None));
@@ -125,19 +123,22 @@ impl HttpLink {
     /// What came of a message that the server took.
     async fn answered(
         &self,
-        answer: Answer,
+        answer: Response<ResponseBody>,
         is_awaited: bool,
         call: Option<RequestId>,
     ) -> Result<StreamableHttpPostResponse, Failure> {
         let session = header(&answer, SESSION);
         let media_type = header(&answer, CONTENT_TYPE).unwrap_or_default();
         if media_type.starts_with(EVENTS) {
-            return Ok(StreamableHttpPostResponse::Sse(self.events(answer, call), session));
+            return Ok(StreamableHttpPostResponse::Sse(
+                events(answer.into_body(), self.limit, call),
+                session,
+            ));
         }
         if !media_type.starts_with(JSON) {
             return Err(StreamableHttpError::UnexpectedContentType(Some(media_type)));
         }
-        let read = body::read(answer.response.into_body(), self.limit).await;
+        let read = answer.into_body().read(self.limit).await;
         let bytes = read.map_err(|error| Failure::Client(error.into()))?;
         match serde_json::from_slice::<ServerJsonRpcMessage>(&bytes) {
             Ok(message) => Ok(StreamableHttpPostResponse::Json(message, session)),
@@ -151,39 +152,6 @@ impl HttpLink {
         self.changes.send_modify(|changes| *changes += 1);
         StreamableHttpError::SessionExpired
     }
-
-    /// A message without end closes the stream; the call that it answers is told why.
-    fn events(&self, answer: Answer, call: Option<RequestId>) -> BoxStream<'static, Result<Sse, SseError>> {
-        let limit = self.limit;
-        let Answer { response, connection } = answer;
-        let pieces = response.into_body().into_data_stream();
-        let (is_cut, named) = (Arc::new(AtomicBool::new(false)), call.clone());
-        let cut = is_cut.clone();
-        let bounded = stream::unfold((pieces, connection, 0), move |(mut pieces, connection, length)| {
-            let cut = cut.clone();
-            async move {
-                let piece = pieces.next().await?.ok()?;
-                let length = since_event(length, &piece);
-                cut.store(length > limit, Ordering::Relaxed);
-                (length <= limit)
-                    .then_some((Ok::<Bytes, std::convert::Infallible>(piece), (pieces, connection, length)))
-            }
-        });
-        let last = stream::once(async move {
-            let id = call.filter(|_| is_cut.load(Ordering::Relaxed))?;
-            let told = unread::answer(id, unread::TOO_LONG, too_long(limit));
-            Some(Ok(Sse { data: serde_json::to_string(&told).ok(), ..Sse::default() }))
-        });
-        let told = SseStream::from_bytes_stream(bounded).map(move |event| match &named {
-            Some(id) => event.map(|event| log_line::name_call(event, id)),
-            None => event,
-        });
-        told.chain(last.filter_map(std::future::ready)).boxed()
-    }
-}
-
-fn too_long(limit: usize) -> String {
-    format!("wrote a message of more than {limit} bytes and was cut off")
 }
 
 /// A failure that came behind the call, as the call's own end; the server has the call then.
@@ -195,13 +163,13 @@ fn behind(id: RequestId, failure: Failure) -> Result<StreamableHttpPostResponse,
             let found = found.unwrap_or_else(|| "nothing that says what it is".to_owned());
             (unread::UNREAD, format!("{found} instead of JSON or an event stream"))
         }
-        StreamableHttpError::Client(LinkError::Body(body::BodyError::TooLong(limit))) => {
+        StreamableHttpError::Client(LinkError::Body(BodyError::TooLong(limit))) => {
             (unread::TOO_LONG, too_long(limit))
         }
         StreamableHttpError::Client(LinkError::Body(broken)) => {
             (unread::UNREAD, format!("something that cannot be read: {broken}"))
         }
-        StreamableHttpError::Client(LinkError::Send(error @ SendError::Exchange { .. })) => {
+        StreamableHttpError::Client(LinkError::Send(error @ RequestError::Exchange { .. })) => {
             (unread::UNREAD, format!("nothing: {error}"))
         }
         failure => return Err(failure),
@@ -230,20 +198,12 @@ fn call_id(message: &ClientJsonRpcMessage) -> Option<RequestId> {
     }
 }
 
-/// Bytes since the last empty line.
-fn since_event(before: usize, piece: &[u8]) -> usize {
-    match piece.windows(2).rposition(|pair| pair == b"\n\n" || pair == b"\n\r") {
-        Some(at) => piece.len() - at,
-        None => before + piece.len(),
-    }
-}
-
 fn unexpected(text: impl Into<Cow<'static, str>>) -> Failure {
     StreamableHttpError::UnexpectedServerResponse(text.into())
 }
 
-fn header(answer: &Answer, name: HeaderName) -> Option<String> {
-    answer.response.headers().get(name).and_then(|value| value.to_str().ok()).map(str::to_owned)
+fn header(answer: &Response<ResponseBody>, name: HeaderName) -> Option<String> {
+    answer.headers().get(name).and_then(|value| value.to_str().ok()).map(str::to_owned)
 }
 
 fn is_request(message: &ClientJsonRpcMessage) -> bool {
@@ -277,7 +237,7 @@ impl StreamableHttpClient for HttpLink {
         headers: Headers,
     ) -> Result<(), Failure> {
         let answer = self.send(Method::DELETE, &uri, Bytes::new(), Some(&session_id), headers).await?;
-        match answer.response.status() {
+        match answer.status() {
             StatusCode::METHOD_NOT_ALLOWED => Ok(()),
             status if status.is_success() => Ok(()),
             status => Err(unexpected(format!("HTTP {status}"))),
@@ -297,10 +257,10 @@ impl StreamableHttpClient for HttpLink {
             headers.insert(LAST_EVENT, last);
         }
         let answer = self.send(Method::GET, &uri, Bytes::new(), session_id.as_deref(), headers).await?;
-        match answer.response.status() {
+        match answer.status() {
             StatusCode::METHOD_NOT_ALLOWED => Err(StreamableHttpError::ServerDoesNotSupportSse),
             StatusCode::NOT_FOUND if session_id.is_some() => Err(self.expired()),
-            status if status.is_success() => Ok(self.events(answer, None)),
+            status if status.is_success() => Ok(events(answer.into_body(), self.limit, None)),
             status => Err(unexpected(format!("HTTP {status}"))),
         }
     }

@@ -6,6 +6,7 @@
 
 mod content;
 mod draft;
+mod events;
 mod handler;
 mod http;
 mod inventory;
@@ -19,7 +20,7 @@ mod unread;
 
 use std::time::Duration;
 
-use crate::{Outbound, Program, Secret};
+use crate::{AddressGuard, Program, Secret};
 
 pub use inventory::{Known, McpInventory};
 pub use offer::{Offer, Refused, mcp_tool_name};
@@ -46,7 +47,7 @@ pub struct McpConfig {
 #[derive(Debug, Clone)]
 pub enum Endpoint {
     Stdio(Program),
-    Http { url: String, headers: Vec<(String, Secret)>, outbound: Outbound },
+    Http { url: String, headers: Vec<(String, Secret)>, outbound: AddressGuard },
 }
 
 impl McpConfig {
@@ -58,7 +59,7 @@ impl McpConfig {
 
     /// A server at an address, without headers.
     pub fn url(name: impl Into<String>, url: impl Into<String>) -> Self {
-        let outbound = Outbound::default();
+        let outbound = AddressGuard::default();
         Self::new(name, Endpoint::Http { url: url.into(), headers: Vec::new(), outbound })
     }
 

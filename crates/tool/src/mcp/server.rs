@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use riverrun_net::Backoff;
 use rmcp::model::{CallToolRequest, CallToolRequestParams, ClientRequest, PingRequest, RequestMetaObject};
 use rmcp::service::{ClientInitializeError, ServiceError, serve_client};
 use rmcp::transport::StreamableHttpClientTransport;
@@ -24,8 +25,7 @@ const MAX_TEXT: usize = 2000;
 const KEY: &str = "riverrun/idempotencyKey";
 /// A server that leaves a call unanswered has this long to show that it still reads.
 const PING: Duration = Duration::from_secs(5);
-const FIRST_PAUSE: Duration = Duration::from_millis(500);
-const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+const RESTARTS: Backoff = Backoff::new(Duration::from_millis(500), Duration::from_secs(30));
 /// A call waits so long for a server that is away; a longer wait is told at once.
 const PATIENCE: Duration = Duration::from_secs(2);
 
@@ -371,9 +371,7 @@ impl Link {
     /// The first restart is at once; then each waits twice as long.
     fn fail(&mut self) {
         self.failures = self.failures.saturating_add(1);
-        let doublings = self.failures.checked_sub(2);
-        let pause =
-            doublings.map(|doublings| FIRST_PAUSE.saturating_mul(1 << doublings.min(10)).min(LONGEST_PAUSE));
-        self.not_before = pause.map(|pause| Instant::now() + pause);
+        let pauses = self.failures.saturating_sub(1);
+        self.not_before = (pauses > 0).then(|| Instant::now() + RESTARTS.pause(pauses));
     }
 }

@@ -1,7 +1,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use riverrun_tool::{HttpConfig, HttpTool, Outbound, Secret, ToolErrorKind};
+use riverrun_tool::{AddressGuard, HttpConfig, HttpTool, Secret, ToolErrorKind};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
@@ -46,7 +46,7 @@ impl Server {
             parameters: json!({"type": "object", "properties": {"id": {}, "q": {}, "url": {}}}),
             method: method.to_owned(),
             url: format!("http://127.0.0.1:{}{path}", self.port),
-            outbound: Outbound { allow: vec![format!("127.0.0.1:{}", self.port)] },
+            outbound: AddressGuard { allow: vec![format!("127.0.0.1:{}", self.port)] },
             ..HttpConfig::default()
         }
     }
@@ -171,7 +171,7 @@ async fn an_address_of_the_model_s_choice_stays_outside() {
     let fetch = || {
         let config = HttpConfig {
             url: "{url}".to_owned(),
-            outbound: Outbound::default(),
+            outbound: AddressGuard::default(),
             ..server.config("GET", "/")
         };
         HttpTool::new(config).unwrap()

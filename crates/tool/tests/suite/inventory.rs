@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use riverrun_tool::{
-    Endpoint, McpConfig, McpInventory, McpServer, Outbound, Program, Tool, ToolError, ToolErrorKind,
+    AddressGuard, Endpoint, McpConfig, McpInventory, McpServer, Program, Tool, ToolError, ToolErrorKind,
 };
 use serde_json::json;
 use tempfile::TempDir;
@@ -123,7 +123,7 @@ impl Drop for Listening {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_over_http_that_is_down_is_found_later_and_again_after_a_kill() {
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let outbound = Outbound { allow: vec![format!("127.0.0.1:{port}")] };
+    let outbound = AddressGuard { allow: vec![format!("127.0.0.1:{port}")] };
     let url = format!("http://127.0.0.1:{port}/mcp");
     let endpoint = Endpoint::Http { url, headers: Vec::new(), outbound };
     let bench = Bench::new(tempfile::tempdir().unwrap(), endpoint);
@@ -147,7 +147,7 @@ async fn a_server_over_http_that_is_down_is_found_later_and_again_after_a_kill()
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_log_line_on_the_stream_of_a_call_is_progress_of_that_call() {
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let outbound = Outbound { allow: vec![format!("127.0.0.1:{port}")] };
+    let outbound = AddressGuard { allow: vec![format!("127.0.0.1:{port}")] };
     let url = format!("http://127.0.0.1:{port}/mcp");
     let bench =
         Bench::new(tempfile::tempdir().unwrap(), Endpoint::Http { url, headers: Vec::new(), outbound });
@@ -167,7 +167,7 @@ async fn a_log_line_on_the_stream_of_a_call_is_progress_of_that_call() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_call_over_http_that_was_answered_somehow_is_not_told_as_undelivered() {
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let outbound = Outbound { allow: vec![format!("127.0.0.1:{port}")] };
+    let outbound = AddressGuard { allow: vec![format!("127.0.0.1:{port}")] };
     let url = format!("http://127.0.0.1:{port}/mcp");
     let endpoint = Endpoint::Http { url, headers: Vec::new(), outbound };
     let bench = Bench::new(tempfile::tempdir().unwrap(), endpoint);

@@ -300,7 +300,7 @@ async fn the_official_server_is_understood_over_both_transports() {
     let mut child =
         std::process::Command::new(python).args([&script, "http", &port.to_string()]).spawn().unwrap();
     eventually("the server listens", || std::net::TcpStream::connect(("127.0.0.1", port)).is_ok()).await;
-    let outbound = riverrun_tool::Outbound { allow: vec![format!("127.0.0.1:{port}")] };
+    let outbound = riverrun_tool::AddressGuard { allow: vec![format!("127.0.0.1:{port}")] };
     let url = format!("http://127.0.0.1:{port}/mcp");
     let ended = tokio::spawn(official(McpConfig::new(
         "official",

@@ -3,9 +3,9 @@
 use std::sync::{Arc, Mutex};
 
 use riverrun_tool::{
-    Call, CommandConfig, CommandTool, Endpoint, HostFuture, HttpConfig, HttpTool, McpConfig, McpServer,
-    Orders, Outbound, OutputPart, ProcessEnd, ProcessHost, ProcessPlan, Program, Secret, Tool, ToolErrorKind,
-    ToolSet,
+    AddressGuard, Call, CommandConfig, CommandTool, Endpoint, HostFuture, HttpConfig, HttpTool, McpConfig,
+    McpServer, Orders, OutputPart, ProcessEnd, ProcessHost, ProcessPlan, Program, Secret, Tool,
+    ToolErrorKind, ToolSet,
 };
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -131,7 +131,7 @@ async fn an_address_that_repeats_its_headers_tells_no_secret() {
             name: "it".to_owned(),
             url: format!("http://127.0.0.1:{port}/"),
             headers: vec![("authorization".to_owned(), Secret::File(file.clone()))],
-            outbound: Outbound { allow: vec!["127.0.0.1".to_owned()] },
+            outbound: AddressGuard { allow: vec!["127.0.0.1".to_owned()] },
             ..HttpConfig::default()
         });
         let told = match run(tool.unwrap(), call(json!({}))).await {
@@ -187,7 +187,7 @@ async fn an_mcp_server_that_repeats_its_secrets_tells_none() {
     let http = Endpoint::Http {
         url: format!("http://127.0.0.1:{port}/mcp"),
         headers: vec![("authorization".to_owned(), Secret::File(file))],
-        outbound: Outbound { allow: vec!["127.0.0.1".to_owned()] },
+        outbound: AddressGuard { allow: vec!["127.0.0.1".to_owned()] },
     };
     let told = tokio::spawn(async move { echoed(McpConfig::new("hand", http), &[VALUE], || ()).await }).await;
     child.kill().unwrap();

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use riverrun_runner::Registry;
 use riverrun_runner::hook::{HookPoint, HookUse, OnFailure, ToolHook};
-use riverrun_tool::{CommandConfig, CommandTool, HttpConfig, HttpTool, Outbound, Tool};
+use riverrun_tool::{AddressGuard, CommandConfig, CommandTool, HttpConfig, HttpTool, Tool};
 
 use super::tool::{program, secrets};
 use crate::cli::config::{Declared, FileRead, Hook, ToolKind};
@@ -77,7 +77,7 @@ pub fn tool(
                 method: method.clone(),
                 url: literal(url),
                 headers: secrets(headers, directory).into_iter().collect(),
-                outbound: Outbound { allow: allow_hosts.clone() },
+                outbound: AddressGuard { allow: allow_hosts.clone() },
                 response_limit: limit,
                 ..HttpConfig::default()
             };

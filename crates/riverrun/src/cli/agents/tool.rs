@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use riverrun_tool::{
-    ClientTool, CommandConfig, CommandTool, Endpoint, Flags, HttpConfig, HttpTool, McpConfig, McpServer,
-    Outbound, ProcessLimits, Program, Secret, Tool,
+    AddressGuard, ClientTool, CommandConfig, CommandTool, Endpoint, Flags, HttpConfig, HttpTool, McpConfig,
+    McpServer, ProcessLimits, Program, Secret, Tool,
 };
 use serde_json::{Value, json};
 
@@ -65,7 +65,7 @@ pub fn build(declaration: &Declaration, given: Option<Value>, directory: &Path) 
                 method: method.clone(),
                 url: url.clone(),
                 headers: secrets(headers, directory).into_iter().collect(),
-                outbound: Outbound { allow: allow_hosts.clone() },
+                outbound: AddressGuard { allow: allow_hosts.clone() },
                 ..HttpConfig::default()
             };
             Ok(Arc::new(HttpTool::new(config).map_err(|error| wrong("tools", &name, error))?))
@@ -164,7 +164,7 @@ pub fn server(declaration: &Mcp, directory: &Path) -> Arc<McpServer> {
         Some(url) => Endpoint::Http {
             url: url.clone(),
             headers: secrets(&declaration.headers, directory).into_iter().collect(),
-            outbound: Outbound { allow: declaration.allow_hosts.clone() },
+            outbound: AddressGuard { allow: declaration.allow_hosts.clone() },
         },
         None => {
             let cwd = declaration.cwd.as_deref();

@@ -230,7 +230,7 @@ pub const PROVIDER: &[Field] = &[
     may("first_byte_timeout", Shape::Duration, "How long an answer may take to begin; 60s without it."),
     may("idle_timeout", Shape::Duration, "How long an answer may say nothing; 60s without it."),
     may("total_timeout", Shape::Duration, "How long a whole answer may take; 30m without it."),
-    may("ca_file", Shape::Text, "Certificates (PEM) to trust instead of the public ones."),
+    may("ca_file", Shape::Text, "Certificates (PEM) to trust instead of the system's."),
     may(
         "threads",
         Shape::Flag,

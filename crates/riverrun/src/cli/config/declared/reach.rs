@@ -1,6 +1,6 @@
 //! Addresses that the server never asks, told before somebody waits for their answer.
 
-use riverrun_tool::{Outbound, Unreachable};
+use riverrun_tool::{AddressGuard, Unreachable};
 
 use super::read::Reader;
 use super::values::{Table, text, texts};
@@ -9,7 +9,7 @@ impl Reader {
     /// Complains of a `url` to which no call may go, with what allows it.
     pub(super) fn reach(&mut self, table: &Table<'_>) {
         let (Some(node), Some(url)) = (table.get("url"), text(table, "url")) else { return };
-        let outbound = Outbound { allow: texts(table.get("allow_hosts").copied()) };
+        let outbound = AddressGuard { allow: texts(table.get("allow_hosts").copied()) };
         let what = match outbound.never_reaches(&url) {
             None => return,
             Some(Unreachable::NotPublic(host)) => format!(

@@ -1,25 +1,51 @@
 //! An incremental reader of `text/event-stream`.
 //!
 //! Bytes may be split anywhere: inside a line end, a character or the byte order mark. The frames are the same for
-//! every split, and so is the place of an error.
+//! every split, and so is the position of an error. Nothing is replaced or dropped silently.
+
+#[cfg(test)]
+mod tests;
 
 /// One dispatched frame.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SseFrame {
+    /// The `event:` name; `None` when the frame has none.
     pub event: Option<String>,
     /// The `data:` lines, joined by line feeds.
     pub data: String,
+    /// The last `id:` that was in effect when the frame ended.
+    pub id: Option<String>,
+    /// A `retry:` of this frame, or of frames without data before it, in milliseconds.
+    pub retry: Option<u64>,
 }
 
+/// Why a stream cannot be read on.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SseError {
+    /// The lines of one frame hold more than the limit.
     #[error("a frame of the stream is over {limit} bytes")]
-    TooLong { limit: usize },
+    TooLong {
+        /// The limit of the parser.
+        limit: usize,
+    },
+    /// A line is not UTF-8.
     #[error("a line of the stream is not UTF-8")]
     InvalidUtf8,
 }
 
 /// Holds the unfinished line and the unfinished frame between two pieces of the body.
+///
+/// ```
+/// use riverrun_net::SseParser;
+///
+/// let mut parser = SseParser::new(1024);
+/// let mut frames = Vec::new();
+/// parser.push(b"id: 7\nda", &mut frames)?;
+/// assert!(frames.is_empty());
+/// parser.push(b"ta: hello\n\n", &mut frames)?;
+/// assert_eq!((frames[0].id.as_deref(), frames[0].data.as_str()), (Some("7"), "hello"));
+/// # Ok::<(), riverrun_net::SseError>(())
+/// ```
 #[derive(Debug)]
 pub struct SseParser {
     /// How much the lines of one frame may hold together.
@@ -29,13 +55,17 @@ pub struct SseParser {
     frame_bytes: usize,
     /// The last byte was a CR, so a LF that follows belongs to the same line end.
     after_cr: bool,
+    /// No line has ended yet, so a byte order mark may still open the stream.
     at_start: bool,
     event: Option<String>,
     data: Option<String>,
+    id: Option<String>,
+    retry: Option<u64>,
     failed: Option<SseError>,
 }
 
 impl SseParser {
+    /// A parser whose frames hold at most `limit` bytes, with names and comments.
     pub fn new(limit: usize) -> Self {
         Self {
             limit,
@@ -45,16 +75,28 @@ impl SseParser {
             at_start: true,
             event: None,
             data: None,
+            id: None,
+            retry: None,
             failed: None,
         }
     }
 
-    /// Adds every frame that the bytes complete. After an error every push is that error.
+    /// Adds every frame that the bytes complete. After an error every push returns that error.
     pub fn push(&mut self, bytes: &[u8], frames: &mut Vec<SseFrame>) -> Result<(), SseError> {
         if let Some(error) = &self.failed {
             return Err(error.clone());
         }
         self.read(bytes, frames).inspect_err(|error| self.failed = Some(error.clone()))
+    }
+
+    /// The last `id:` that was read, also of a frame without data.
+    pub fn last_id(&self) -> Option<&str> {
+        self.id.as_deref()
+    }
+
+    /// A `retry:` that no frame has carried yet.
+    pub fn pending_retry(&self) -> Option<u64> {
+        self.retry
     }
 
     fn read(&mut self, mut bytes: &[u8], frames: &mut Vec<SseFrame>) -> Result<(), SseError> {
@@ -64,14 +106,14 @@ impl SseParser {
                 continue;
             }
             let end = bytes.iter().position(|byte| matches!(byte, b'\n' | b'\r'));
-            let (line, rest) = bytes.split_at(end.unwrap_or(bytes.len()));
+            let (line, after) = bytes.split_at(end.unwrap_or(bytes.len()));
             if self.frame_bytes + self.line.len() + line.len() > self.limit {
                 return Err(SseError::TooLong { limit: self.limit });
             }
             self.line.extend_from_slice(line);
-            let Some(line_end) = rest.first() else { break };
+            let Some(line_end) = after.first() else { break };
             self.after_cr = *line_end == b'\r';
-            bytes = &rest[1..];
+            bytes = &after[1..];
             self.end_line(frames)?;
         }
         Ok(())
@@ -90,7 +132,7 @@ impl SseParser {
             self.frame_bytes += line.len();
             self.field(text);
         }
-        // The buffer is kept: a stream of short lines allocates once.
+        // The buffer is used again: a stream of short lines allocates once.
         line.clear();
         self.line = line;
         Ok(())
@@ -106,7 +148,11 @@ impl SseParser {
             }
             ("data", None) => self.data = Some(value.to_owned()),
             ("event", _) => self.event = (!value.is_empty()).then(|| value.to_owned()),
-            // A comment has an empty name; `id` and `retry` mean nothing to a stream that is never resumed.
+            ("id", _) if !value.contains('\0') => self.id = Some(value.to_owned()),
+            ("retry", _) if value.bytes().all(|byte| byte.is_ascii_digit()) => {
+                self.retry = value.parse().ok();
+            }
+            // A comment has an empty name; other names are for readers that know them.
             _ => {}
         }
     }
@@ -114,8 +160,9 @@ impl SseParser {
     fn end_frame(&mut self, frames: &mut Vec<SseFrame>) {
         self.frame_bytes = 0;
         let event = self.event.take();
+        // A frame without data is not dispatched; its pause holds for the next frame that is.
         if let Some(data) = self.data.take() {
-            frames.push(SseFrame { event, data });
+            frames.push(SseFrame { event, data, id: self.id.clone(), retry: self.retry.take() });
         }
     }
 }
