@@ -4,6 +4,7 @@
 
 pub mod queue;
 pub mod rules;
+pub mod sessions;
 pub mod turns;
 
 use std::sync::LazyLock;
@@ -11,11 +12,17 @@ use std::sync::LazyLock;
 use crate::operation::Entry;
 use queue::{ListQueue, PromoteQueuedTurn, RemoveQueuedTurn};
 use rules::{ListRules, RevokeRule};
+use sessions::{CreateSession, DeleteSession, GetSession, GetState, ListSessions};
 use turns::{CancelTurn, RetryTurn, SteerTurn};
 
 /// The table from which HTTP, JSON-RPC, OpenAPI and the clients are made, in the order of the documents.
 pub static OPERATIONS: LazyLock<Vec<Entry>> = LazyLock::new(|| {
     vec![
+        Entry::of::<CreateSession>(),
+        Entry::of::<ListSessions>(),
+        Entry::of::<GetSession>(),
+        Entry::of::<DeleteSession>(),
+        Entry::of::<GetState>(),
         Entry::of::<CancelTurn>(),
         Entry::of::<RetryTurn>(),
         Entry::of::<SteerTurn>(),

@@ -8,10 +8,11 @@ use riverrun_log::{ActionQuery, ActionRecord, PageRequest};
 use serde::{Deserialize, Serialize};
 
 use super::json;
-use super::sessions::event_time;
 use crate::app::App;
 use crate::deliver::one_of;
 use crate::edge::{Caller, FromParams, Params, PathId, Problem, Scope, StrictQuery};
+use riverrun_api::page_request;
+use riverrun_session::event_time;
 
 #[derive(Debug)]
 pub struct Query {
@@ -22,7 +23,7 @@ impl FromParams for Query {
     const NAMES: &'static [&'static str] = &["status", "limit", "cursor"];
     fn from_params(params: &Params) -> Result<Self, Problem> {
         match params.get("status") {
-            None | Some("pending") => Ok(Self { page: super::sessions::page(params)? }),
+            None | Some("pending") => Ok(Self { page: page_request(params.parsed("limit")?, params.get("cursor").map(str::to_owned))? }),
             Some(other) => Err(one_of("status", other, "pending")),
         }
     }

@@ -16,7 +16,6 @@ mod kept;
 mod processes;
 mod sessions;
 mod shares;
-mod state;
 mod subagents;
 mod tasks;
 mod transfer;
@@ -48,15 +47,10 @@ pub(crate) use jobs::{
 pub(crate) use kept::{Kept, Verb, create_task, keeps, pause_run, tasks as task_list};
 pub(crate) use processes::{end_process, environment, process_of, processes, write_stdin};
 pub(crate) use riverrun_api::{check_addresses, check_blobs, says_nothing};
-pub(crate) use sessions::{
-    ListQuery, NewSessionBody, SessionView, change_metadata, create, event_time, find, look_at, metadata_of,
-    random_id, remove,
-};
 pub(crate) use shares::{
     ShareView, live as live_share, make as make_share, of_session as share_of_session,
     revoke as revoke_share, shares,
 };
-pub(crate) use state::state_json;
 pub(crate) use subagents::{SpawnBody, child, children, end, spawn, tell, waited};
 pub(crate) use tasks::{cancel as cancel_task, newest_with, retry as retry_task, task_json, turn_of};
 pub(crate) use transfer::forked;
@@ -66,9 +60,6 @@ pub(crate) use turns::{SubmitBody, submit_turn};
 pub(crate) fn routes() -> Router<App> {
     task_commands()
         .merge(operations::routes())
-        .route("/v1/sessions", post(sessions::post).get(sessions::list))
-        .route("/v1/sessions/{session}", get(sessions::get).delete(sessions::delete))
-        .route("/v1/sessions/{session}/state", get(state::get))
         .route("/v1/sessions/{session}/actions", get(actions::of_session))
         .route("/v1/sessions/{session}/actions/{action}", post(decide::post))
         .route("/v1/sessions/{session}/shares", post(shares::post).get(shares::list))

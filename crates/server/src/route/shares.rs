@@ -14,13 +14,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json as value};
 
 use super::json;
-use super::sessions::event_time;
 use crate::app::App;
 use crate::deliver::languages;
 use crate::edge::{
     Caller, FromParams, OptionalJson, Params, PathId, PathIds, Peer, Problem, Scope, StrictQuery, not_found,
 };
-use riverrun_session::Hub;
+use riverrun_session::{Hub, event_time};
 
 /// How long a share lives unless it is asked for less or more.
 const LIFETIME: Duration = Duration::from_secs(30 * 24 * 60 * 60);

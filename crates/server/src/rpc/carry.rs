@@ -15,7 +15,7 @@ use super::params;
 use crate::app::App;
 use crate::deliver::{index_unit, open};
 use crate::edge::{Caller, PageOrigin, Problem, RequestId, unauthenticated};
-use crate::route::{self, NewSessionBody};
+use crate::route;
 use crate::websocket::Close;
 
 /// Sessions for which one connection may note how far it is.
@@ -122,20 +122,16 @@ impl Desk {
         let asked = control::Asked { app, caller: &caller, base_url: &self.peer.base_url };
         let entry = match found {
             Found::Listed(entry) => entry,
-            Found::Operation(entry) => return control::run_operation(&asked, entry, params).await,
+            Found::Operation(entry) => {
+                let answer = control::run_operation(&asked, entry, params).await?;
+                return if entry.about.name == "session.get" { self.shown(params, answer) } else { Ok(answer) };
+            }
         };
         match entry.method {
             Method::Auth | Method::Ping => params::read::<params::Nothing>(params).map(|_| "{}".to_owned()),
             Method::Discover => {
                 params::read::<params::Nothing>(params).map(|_| method::document().to_string())
             }
-            Method::SessionCreate => create(app, &caller, params::read(params)?).await,
-            Method::SessionList => {
-                Ok(text(&route::find(app, &caller, params::read::<params::List>(params)?.query()?).await?))
-            }
-            Method::SessionGet => self.get(&caller, params::read(params)?).await,
-            Method::SessionDelete => delete(app, &caller, params::read(params)?).await,
-            Method::SessionState => state(app, &caller, params::read(params)?).await,
             Method::SessionAppend => append(app, &caller, params::read(params)?).await,
             Method::SessionFollow => self.follow(&caller, params::read(params)?).await,
             Method::SessionUnfollow => self.unfollow(&params::read(params)?),
@@ -160,8 +156,9 @@ impl Desk {
         Ok("{}".to_owned())
     }
 
-    async fn get(&mut self, caller: &Caller, params: params::OfSession) -> Result<String, Problem> {
-        let mut session = text(&route::look_at(&self.app, caller, &params.session_id).await?);
+    /// A session, with how far this connection has acknowledged it.
+    fn shown(&self, params: &str, mut session: String) -> Result<String, Problem> {
+        let params: params::OfSession = params::read(params)?;
         if let Some(sequence) = self.acknowledged.get(params.session_id.as_str()) {
             session.pop();
             session.push_str(&format!(",\"acknowledged\":{sequence}}}"));
@@ -225,20 +222,6 @@ impl Desk {
 
 pub(super) fn text(value: &impl Serialize) -> String {
     serde_json::to_string(value).expect("answers have string keys and no fallible parts")
-}
-
-async fn create(app: &App, caller: &Caller, body: NewSessionBody) -> Result<String, Problem> {
-    let (record, _) = route::create(app, caller, body).await?;
-    Ok(text(&route::SessionView::new(record)))
-}
-
-async fn delete(app: &App, caller: &Caller, params: params::OfSession) -> Result<String, Problem> {
-    route::remove(app, caller, &params.session_id).await?;
-    Ok("{}".to_owned())
-}
-
-async fn state(app: &App, caller: &Caller, params: params::State) -> Result<String, Problem> {
-    route::state_json(app, caller, &params.session_id, params.at()?).await
 }
 
 async fn append(app: &App, caller: &Caller, params: params::Append) -> Result<String, Problem> {

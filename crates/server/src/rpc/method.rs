@@ -14,11 +14,6 @@ pub enum Method {
     Auth,
     Ping,
     Discover,
-    SessionCreate,
-    SessionList,
-    SessionGet,
-    SessionDelete,
-    SessionState,
     SessionAppend,
     SessionFollow,
     SessionUnfollow,
@@ -44,9 +39,8 @@ impl Entry {
     /// to a turn, a queue or an action. Everything else takes a key.
     pub fn is_for_pages(&self) -> bool {
         match self.method {
-            Auth | Ping | Discover | SessionCreate | SessionGet | SessionState | SessionFollow
-            | SessionUnfollow | SessionAck | TaskGet | ActionList => true,
-            SessionList | SessionDelete | SessionAppend | Tasks(_) => false,
+            Auth | Ping | Discover | SessionFollow | SessionUnfollow | SessionAck | TaskGet | ActionList => true,
+            SessionAppend | Tasks(_) => false,
             Control(control) => matches!(
                 control,
                 TurnSubmit | ActionDecide | ThreadGet | TaskList | SubagentList | SubagentWait
@@ -80,15 +74,6 @@ pub const METHODS: &[Entry] = &[
     entry(Auth, "auth", None, &[must("key", "string")], "names the key of a connection that was opened without one"),
     entry(Ping, "ping", None, &[], "answers an empty object"),
     entry(Discover, "rpc.discover", None, &[], "lists the methods, as an OpenRPC document"),
-    entry(SessionCreate, "session.create", WRITE,
-        &[SOME_SESSION, may("agent", "string"), may("title", "string"), may("metadata", "object"), may("tags", "array")],
-        "makes a session, or finds the one that was made with the same words"),
-    entry(SessionList, "session.list", READ,
-        &[may("status", "string"), may("tag", "string"), may("since", "string"), LIMIT, CURSOR],
-        "lists sessions, page by page"),
-    entry(SessionGet, "session.get", READ, &[SESSION], "shows a session"),
-    entry(SessionDelete, "session.delete", WRITE, &[SESSION], "deletes a session with its log"),
-    entry(SessionState, "session.state", READ, &[SESSION, may("at", "cursor")], "folds the state, now or after any event"),
     entry(SessionAppend, "session.append", WRITE,
         &[SESSION, must("events", "array"), may("producer", "object")],
         "appends events; answers when they are durable"),
@@ -163,7 +148,6 @@ pub const METHODS: &[Entry] = &[
     entry(Control(TaskCancel), "cancel_task", WRITE, OF_TASK, "as `task.cancel`"),
     entry(Control(TaskRetry), "retry_task", WRITE, OF_TASK, "as `task.retry`"),
     entry(Control(ActionDecide), "respond_action", APPROVE, DECIDE, "as `action.decide`"),
-    entry(SessionGet, "get_session", READ, &[SESSION], "as `session.get`"),
     entry(Control(ThreadGet), "get_thread_read", READ, OF_THREAD, "as `thread.get`"),
     entry(Control(AgentList), "get_tool_inventory", READ, &[], "as `agent.list`"),
     entry(Control(EnvironmentGet), "get_execution_environment", READ, &[SESSION], "as `environment.get`"),

@@ -3,15 +3,15 @@
 use std::fmt;
 
 use riverrun_dialect::{Dialect, Options};
-use riverrun_event::{Cursor, ErrorCode, ProducerId, Sequence, SessionId, TaskId, Timestamp, TurnId};
+use riverrun_event::{Cursor, ErrorCode, ProducerId, Sequence, SessionId, TaskId, TurnId};
 use riverrun_log::{PageRequest, ProducerStamp};
 use serde::de::{DeserializeOwned, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
 use crate::deliver::{catch_up, index_unit, one_of, read_cursor};
-use crate::edge::{Problem, decode_text, invalid};
-use crate::route::ListQuery;
+use crate::edge::{Problem, decode_text};
+use riverrun_api::page_request;
 use riverrun_session::{Follow, Request, TypePattern};
 
 /// Reads the parameters of a method; an error names the path.
@@ -38,50 +38,6 @@ pub struct Auth {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct OfSession {
     pub session_id: String,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct List {
-    status: Option<String>,
-    tag: Option<String>,
-    since: Option<String>,
-    limit: Option<usize>,
-    cursor: Option<String>,
-}
-
-impl List {
-    pub fn query(self) -> Result<ListQuery, Problem> {
-        let since = self.since.as_deref().map(Timestamp::parse).transpose();
-        Ok(ListQuery {
-            status: self.status,
-            tag: self.tag,
-            since: since.map_err(|error| invalid("since", &error))?,
-            page: page(self.limit, self.cursor)?,
-        })
-    }
-}
-
-fn page(limit: Option<usize>, cursor: Option<String>) -> Result<PageRequest, Problem> {
-    const MOST: usize = 1000;
-    match limit.unwrap_or(50) {
-        limit @ 1..=MOST => Ok(PageRequest { cursor, limit }),
-        _ => Err(invalid("limit", &format!("it must be 1 to {MOST}")).limit(MOST as u64)),
-    }
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct State {
-    pub session_id: String,
-    at: Option<Place>,
-}
-
-impl State {
-    pub fn at(&self) -> Result<Option<Sequence>, Problem> {
-        let at = self.at.as_ref().map(|at| at.cursor("at")).transpose()?;
-        Ok(at.map(|cursor| cursor.sequence))
-    }
 }
 
 #[derive(Debug, Deserialize)]
@@ -159,7 +115,7 @@ pub struct Export {
 
 impl Export {
     pub fn request(&self) -> Result<Request, Problem> {
-        let page = page(self.limit.or(Some(500)), None)?;
+        let page = page_request(self.limit.or(Some(500)), None)?;
         Ok(Request {
             after: self.after.as_ref().map(|after| after.cursor("after")).transpose()?,
             dialect: dialect(self.dialect.as_deref())?,
@@ -210,7 +166,7 @@ pub struct Actions {
 impl Actions {
     pub fn page(&self) -> Result<PageRequest, Problem> {
         match self.status.as_deref() {
-            None | Some("pending") => page(self.limit, self.cursor.clone()),
+            None | Some("pending") => Ok(page_request(self.limit, self.cursor.clone())?),
             Some(other) => Err(one_of("status", other, "pending")),
         }
     }

@@ -14,7 +14,8 @@ use super::params;
 use crate::app::App;
 use crate::derived_ids::derived;
 use crate::edge::{Caller, Problem, decode_text, invalid, not_found};
-use crate::route::{self, Kept, NewSessionBody, Once, Verb};
+use crate::route::{self, Kept, Once, Verb};
+use riverrun_api::operations::sessions::{CreateSessionRequest, create_session};
 use riverrun_api::operations::turns::SubmittedTurn;
 use riverrun_session::Hub;
 
@@ -172,8 +173,8 @@ async fn create_task(
             // The same request again finds the session that the first one made.
             let words = create.request_id.as_ref().map(TurnId::as_str);
             let id = words.map(|id| derived(caller, &["tasks/create", caller.key_id().as_str(), id]).0);
-            let new = NewSessionBody { session_id: id, ..NewSessionBody::default() };
-            let (record, _) = route::create(app, caller, new).await?;
+            let new = CreateSessionRequest { session_id: id, ..CreateSessionRequest::default() };
+            let (record, _) = create_session(app.services(), caller, new).await?;
             record.key.session.to_string()
         }
     };
