@@ -2,6 +2,7 @@
 //!
 //! A new one is a file, a line in the table below, and a test.
 
+pub mod actions;
 pub mod queue;
 pub mod rules;
 pub mod sessions;
@@ -10,6 +11,7 @@ pub mod turns;
 use std::sync::LazyLock;
 
 use crate::operation::Entry;
+use actions::{DecideAction, ListActions, ListSessionActions};
 use queue::{ListQueue, PromoteQueuedTurn, RemoveQueuedTurn};
 use rules::{ListRules, RevokeRule};
 use sessions::{CreateSession, DeleteSession, GetSession, GetState, ListSessions};
@@ -29,6 +31,9 @@ pub static OPERATIONS: LazyLock<Vec<Entry>> = LazyLock::new(|| {
         Entry::of::<ListQueue>(),
         Entry::of::<RemoveQueuedTurn>(),
         Entry::of::<PromoteQueuedTurn>(),
+        Entry::of::<ListActions>(),
+        Entry::of::<ListSessionActions>(),
+        Entry::of::<DecideAction>(),
         Entry::of::<ListRules>(),
         Entry::of::<RevokeRule>(),
     ]

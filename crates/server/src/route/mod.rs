@@ -1,12 +1,10 @@
 //! The HTTP surface.
 
-mod actions;
 mod agents;
 mod backups;
 mod benchmark;
 mod blobs;
 mod command;
-mod decide;
 mod events;
 mod evidence;
 mod idempotency;
@@ -34,10 +32,8 @@ use serde::Serialize;
 use crate::app::App;
 use crate::{edge, operations};
 
-pub(crate) use actions::pending;
 pub(crate) use agents::inventory;
 pub(crate) use benchmark::export as benchmark_export;
-pub(crate) use decide::{DecideBody, decide, too_late};
 pub(crate) use evidence::evidence;
 pub(crate) use idempotency::{Once, begin as begin_idempotent, stored_response};
 pub(crate) use ingest::{EventReader, answer, decode_all, store};
@@ -60,8 +56,6 @@ pub(crate) use turns::{SubmitBody, submit_turn};
 pub(crate) fn routes() -> Router<App> {
     task_commands()
         .merge(operations::routes())
-        .route("/v1/sessions/{session}/actions", get(actions::of_session))
-        .route("/v1/sessions/{session}/actions/{action}", post(decide::post))
         .route("/v1/sessions/{session}/shares", post(shares::post).get(shares::list))
         .route("/v1/sessions/{session}/shares/{share}", get(shares::get).delete(shares::remove))
         .route("/v2/sessions/{session}/share", post(shares::share))
@@ -84,7 +78,6 @@ pub(crate) fn routes() -> Router<App> {
         .route("/v1/sessions/{session}/fork", post(transfer::fork))
         .route("/v1/import", post(transfer::import))
         .route("/v1/tasks/{task}", get(tasks::get))
-        .route("/v1/actions", get(actions::all))
         .route("/v1/blobs", put(blobs::put))
         .route("/v1/backups", post(backups::post))
         .route("/v1/usage", get(usage::usage))

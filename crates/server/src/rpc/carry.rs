@@ -137,7 +137,6 @@ impl Desk {
             Method::SessionUnfollow => self.unfollow(&params::read(params)?),
             Method::SessionAck => self.acknowledge(&caller, params::read(params)?).await,
             Method::TaskGet => task(app, &caller, params::read(params)?).await,
-            Method::ActionList => actions(app, &caller, &params::read(params)?).await,
             Method::Control(control) => control::carry_out(&asked, control, entry.scope, params).await,
             Method::Tasks(method) => self.tasks(method, &caller, params).await,
         }
@@ -236,10 +235,4 @@ async fn append(app: &App, caller: &Caller, params: params::Append) -> Result<St
 async fn task(app: &App, caller: &Caller, params: params::Task) -> Result<String, Problem> {
     let unit = index_unit(params.index_unit.as_deref()).map_err(|problem| problem.field("indexUnit"))?;
     route::task_json(app, caller, &params.task_id, params.session_id.as_deref(), unit).await
-}
-
-async fn actions(app: &App, caller: &Caller, params: &params::Actions) -> Result<String, Problem> {
-    let bound = caller.bound_session().map(SessionId::as_str);
-    let session = params.session_id.as_deref().or(bound);
-    Ok(text(&route::pending(app, caller, session, params.page()?).await?))
 }

@@ -21,7 +21,6 @@ use riverrun_session::page;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Control {
     TurnSubmit,
-    ActionDecide,
     AgentList,
     ThreadGet,
     EnvironmentGet,
@@ -153,7 +152,6 @@ async fn act(asked: &Asked<'_>, control: Control, params: &str, once: &Once) -> 
     let Asked { app, caller, .. } = *asked;
     match control {
         Control::TurnSubmit => turn::submit(app, caller, params, once).await,
-        Control::ActionDecide => turn::decide(app, caller, params, once).await,
         Control::AgentList => read::<params::Nothing>(params).map(|_| text(&route::inventory(app))),
         Control::ThreadGet => thread(app, caller, read(params)?).await,
         Control::EnvironmentGet => environment(app, caller, read(params)?).await,

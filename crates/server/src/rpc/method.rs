@@ -19,7 +19,6 @@ pub enum Method {
     SessionUnfollow,
     SessionAck,
     TaskGet,
-    ActionList,
     Control(Control),
     Tasks(Tasks),
 }
@@ -39,11 +38,11 @@ impl Entry {
     /// to a turn, a queue or an action. Everything else takes a key.
     pub fn is_for_pages(&self) -> bool {
         match self.method {
-            Auth | Ping | Discover | SessionFollow | SessionUnfollow | SessionAck | TaskGet | ActionList => true,
+            Auth | Ping | Discover | SessionFollow | SessionUnfollow | SessionAck | TaskGet => true,
             SessionAppend | Tasks(_) => false,
             Control(control) => matches!(
                 control,
-                TurnSubmit | ActionDecide | ThreadGet | TaskList | SubagentList | SubagentWait
+                TurnSubmit | ThreadGet | TaskList | SubagentList | SubagentWait
             ),
         }
     }
@@ -68,7 +67,6 @@ use crate::route::Verb;
 use Method::*;
 const READ: Option<Scope> = Some(Scope::Read);
 const WRITE: Option<Scope> = Some(Scope::Write);
-const APPROVE: Option<Scope> = Some(Scope::Approve);
 #[rustfmt::skip]
 pub const METHODS: &[Entry] = &[
     entry(Auth, "auth", None, &[must("key", "string")], "names the key of a connection that was opened without one"),
@@ -85,11 +83,7 @@ pub const METHODS: &[Entry] = &[
         "notes how far the client is, for as long as the connection lives"),
     entry(TaskGet, "task.get", READ, TASK,
         "shows a task with its output"),
-    entry(ActionList, "action.list", READ,
-        &[SOME_SESSION, may("status", "string"), LIMIT, CURSOR],
-        "lists what waits for a decision"),
     entry(Control(TurnSubmit), "turn.submit", WRITE, SUBMIT, "submits a turn; answers when it is durable"),
-    entry(Control(ActionDecide), "action.decide", APPROVE, DECIDE, "decides; the first decision wins"),
     entry(Control(AgentList), "agent.list", READ, &[], "lists agents, their tools and policies"),
     entry(Control(ThreadGet), "thread.get", READ, OF_THREAD, "tells what is happening in a thread now"),
     entry(Control(EnvironmentGet), "environment.get", READ, &[SESSION], "tells where the session's work runs, and its processes"),
@@ -147,7 +141,6 @@ pub const METHODS: &[Entry] = &[
     entry(TaskGet, "get_task", READ, TASK, "as `task.get`"),
     entry(Control(TaskCancel), "cancel_task", WRITE, OF_TASK, "as `task.cancel`"),
     entry(Control(TaskRetry), "retry_task", WRITE, OF_TASK, "as `task.retry`"),
-    entry(Control(ActionDecide), "respond_action", APPROVE, DECIDE, "as `action.decide`"),
     entry(Control(ThreadGet), "get_thread_read", READ, OF_THREAD, "as `thread.get`"),
     entry(Control(AgentList), "get_tool_inventory", READ, &[], "as `agent.list`"),
     entry(Control(EnvironmentGet), "get_execution_environment", READ, &[SESSION], "as `environment.get`"),

@@ -4,12 +4,12 @@ use std::fmt;
 
 use riverrun_dialect::{Dialect, Options};
 use riverrun_event::{Cursor, ErrorCode, ProducerId, Sequence, SessionId, TaskId, TurnId};
-use riverrun_log::{PageRequest, ProducerStamp};
+use riverrun_log::ProducerStamp;
 use serde::de::{DeserializeOwned, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-use crate::deliver::{catch_up, index_unit, one_of, read_cursor};
+use crate::deliver::{catch_up, index_unit, read_cursor};
 use crate::edge::{Problem, decode_text};
 use riverrun_api::page_request;
 use riverrun_session::{Follow, Request, TypePattern};
@@ -152,24 +152,6 @@ pub struct Task {
     pub task_id: String,
     pub session_id: Option<String>,
     pub index_unit: Option<String>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Actions {
-    pub session_id: Option<String>,
-    status: Option<String>,
-    limit: Option<usize>,
-    cursor: Option<String>,
-}
-
-impl Actions {
-    pub fn page(&self) -> Result<PageRequest, Problem> {
-        match self.status.as_deref() {
-            None | Some("pending") => Ok(page_request(self.limit, self.cursor.clone())?),
-            Some(other) => Err(one_of("status", other, "pending")),
-        }
-    }
 }
 
 /// A cursor as text, or a sequence as a number.

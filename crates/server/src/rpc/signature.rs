@@ -18,7 +18,6 @@ pub(super) const fn may(name: &'static str, kind: &'static str) -> Param {
 pub(super) const SESSION: Param = must("sessionId", "string");
 pub(super) const SOME_SESSION: Param = may("sessionId", "string");
 pub(super) const LIMIT: Param = may("limit", "integer");
-pub(super) const CURSOR: Param = may("cursor", "string");
 pub(super) const INPUT: Param = must("input", "input");
 pub(super) const REASON: Param = may("reason", "string");
 /// Names the command: the same again answers the first.
@@ -38,17 +37,6 @@ pub(super) const SUBMIT: &[Param] = &[
     COMMAND,
 ];
 pub(super) const OF_THREAD: &[Param] = &[SESSION, may("threadId", "string")];
-pub(super) const DECIDE: &[Param] = &[
-    SESSION,
-    must("actionId", "string"),
-    must("decision", "string"),
-    may("digest", "string"),
-    may("arguments", "object"),
-    may("message", "string"),
-    may("response", "any"),
-    may("always", "boolean"),
-    COMMAND,
-];
 pub(super) const NEW_SHARE: &[Param] =
     &[SESSION, may("title", "string"), may("expiresIn", "integer"), COMMAND];
 pub(super) const OF_SHARE: &[Param] = &[SESSION, must("shareId", "string")];

@@ -1,4 +1,4 @@
-//! Turns, their queue and their actions over JSON-RPC. The bodies are those of HTTP.
+//! Turns over JSON-RPC. The bodies are those of HTTP.
 
 use riverrun_event::{ThreadId, TurnId};
 use serde::Deserialize;
@@ -9,7 +9,7 @@ use super::carry::text;
 use super::params;
 use crate::app::App;
 use crate::edge::{Caller, Problem, decode_text, invalid};
-use crate::route::{self, DecideBody, Once, SubmitBody};
+use crate::route::{self, Once, SubmitBody};
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -49,11 +49,4 @@ pub(super) async fn submit(app: &App, caller: &Caller, params: &str, once: &Once
     caller.require_agent(body.agent.as_deref())?;
     let hub = app.hub(caller, &session).await?;
     Ok(text(&route::submit_turn(app, &hub, body).await?))
-}
-
-pub(super) async fn decide(app: &App, caller: &Caller, params: &str, once: &Once) -> Result<String, Problem> {
-    let ([session, action], rest) = split(params, ["sessionId", "actionId"])?;
-    let body: DecideBody = body(&rest)?;
-    let hub = app.hub(caller, &session).await?;
-    Ok(text(&route::decide(app, caller, &hub, &action, body, once.request()).await?))
 }
