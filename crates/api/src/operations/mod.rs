@@ -6,6 +6,7 @@ pub mod actions;
 pub mod queue;
 pub mod rules;
 pub mod sessions;
+pub mod shares;
 pub mod turns;
 
 use std::sync::LazyLock;
@@ -15,6 +16,7 @@ use actions::{DecideAction, ListActions, ListSessionActions};
 use queue::{ListQueue, PromoteQueuedTurn, RemoveQueuedTurn};
 use rules::{ListRules, RevokeRule};
 use sessions::{CreateSession, DeleteSession, GetSession, GetState, ListSessions};
+use shares::{CreateShare, GetShare, ListShares, RevokeShare};
 use turns::{CancelTurn, RetryTurn, SteerTurn};
 
 /// The table from which HTTP, JSON-RPC, OpenAPI and the clients are made, in the order of the documents.
@@ -36,6 +38,10 @@ pub static OPERATIONS: LazyLock<Vec<Entry>> = LazyLock::new(|| {
         Entry::of::<DecideAction>(),
         Entry::of::<ListRules>(),
         Entry::of::<RevokeRule>(),
+        Entry::of::<CreateShare>(),
+        Entry::of::<ListShares>(),
+        Entry::of::<GetShare>(),
+        Entry::of::<RevokeShare>(),
     ]
 });
 

@@ -198,12 +198,7 @@ impl Edge {
     }
 
     /// Counts bytes of a blob as they arrive; 429 if the tenant's rate is used up. `is_first`: nothing came before.
-    pub(crate) fn take_upload(
-        &self,
-        tenant: &TenantId,
-        bytes: usize,
-        is_first: bool,
-    ) -> Result<(), Problem> {
+    pub(crate) fn take_upload(&self, tenant: &TenantId, bytes: usize, is_first: bool) -> Result<(), Problem> {
         self.0.quotas.take_upload(tenant, bytes, is_first)
     }
 

@@ -61,8 +61,11 @@ async fn serve(app: &App, asking: Asking) -> Result<Response, Refusal> {
     let earlier = input.earlier();
     let place = conversation::place(&state, &earlier, |message| turn_of(&known, message), false);
     conversation::put(&mut submit, place, &earlier, &turn);
-    let new =
-        CreateSessionRequest { session_id: Some(key.session), metadata: metadata(&input), ..Default::default() };
+    let new = CreateSessionRequest {
+        session_id: Some(key.session),
+        metadata: metadata(&input),
+        ..Default::default()
+    };
     let (started, _) = start_with(app, caller, new, submit).await?;
     Ok(stream(app, caller, &started, DIALECT, Seen::default()).await?)
 }

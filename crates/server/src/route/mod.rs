@@ -43,10 +43,7 @@ pub(crate) use jobs::{
 pub(crate) use kept::{Kept, Verb, create_task, keeps, pause_run, tasks as task_list};
 pub(crate) use processes::{end_process, environment, process_of, processes, write_stdin};
 pub(crate) use riverrun_api::{check_addresses, check_blobs, says_nothing};
-pub(crate) use shares::{
-    ShareView, live as live_share, make as make_share, of_session as share_of_session,
-    revoke as revoke_share, shares,
-};
+pub(crate) use shares::live as live_share;
 pub(crate) use subagents::{SpawnBody, child, children, end, spawn, tell, waited};
 pub(crate) use tasks::{cancel as cancel_task, newest_with, retry as retry_task, task_json, turn_of};
 pub(crate) use transfer::forked;
@@ -56,8 +53,6 @@ pub(crate) use turns::{SubmitBody, submit_turn};
 pub(crate) fn routes() -> Router<App> {
     task_commands()
         .merge(operations::routes())
-        .route("/v1/sessions/{session}/shares", post(shares::post).get(shares::list))
-        .route("/v1/sessions/{session}/shares/{share}", get(shares::get).delete(shares::remove))
         .route("/v2/sessions/{session}/share", post(shares::share))
         .route("/share/{share}", get(shares::read))
         .route("/v1/sessions/{session}/subagents", get(subagents::list).post(subagents::post))

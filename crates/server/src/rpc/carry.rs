@@ -124,7 +124,11 @@ impl Desk {
             Found::Listed(entry) => entry,
             Found::Operation(entry) => {
                 let answer = control::run_operation(&asked, entry, params).await?;
-                return if entry.about.name == "session.get" { self.shown(params, answer) } else { Ok(answer) };
+                return if entry.about.name == "session.get" {
+                    self.shown(params, answer)
+                } else {
+                    Ok(answer)
+                };
             }
         };
         match entry.method {

@@ -9,8 +9,8 @@ use serde_json::{Map, Value};
 use super::carry::text;
 use super::turn_control::{self as turn, OfThread, split};
 use super::{
-    job_control as job, params, process_control as process, share_control as share,
-    subagent_control as subagent, task_control as task,
+    job_control as job, params, process_control as process, subagent_control as subagent,
+    task_control as task,
 };
 use crate::app::App;
 use crate::edge::{Caller, Problem, Scope, invalid, not_found};
@@ -46,19 +46,8 @@ pub enum Control {
     JobCancel,
     JobRetryItem,
     BenchmarkExport,
-    ShareCreate,
-    ShareList,
-    ShareGet,
-    ShareRevoke,
     SessionExport,
     SessionEvidence,
-}
-
-impl Control {
-    /// It changes nothing, whatever scope it takes.
-    fn is_read(self, scope: Option<Scope>) -> bool {
-        scope == Some(Scope::Read) || matches!(self, Control::ShareList | Control::ShareGet)
-    }
 }
 
 #[derive(Deserialize)]
@@ -83,7 +72,7 @@ pub(super) async fn carry_out(
     params: &str,
 ) -> Result<String, Problem> {
     let Named { command_id } = params::read(params)?;
-    let Some(command) = command_id.filter(|_| !control.is_read(scope)) else {
+    let Some(command) = command_id.filter(|_| scope != Some(Scope::Read)) else {
         return act(asked, control, params, &Once::unnamed()).await;
     };
     let Asked { app, caller, .. } = *asked;
@@ -176,10 +165,6 @@ async fn act(asked: &Asked<'_>, control: Control, params: &str, once: &Once) -> 
         Control::JobCancel => job::cancel(app, caller, params, once).await,
         Control::JobRetryItem => job::retry_item(app, caller, params, once).await,
         Control::BenchmarkExport => job::benchmark(app, caller, read(params)?).await,
-        Control::ShareCreate => share::create(asked, params).await,
-        Control::ShareList => share::list(asked, read(params)?).await,
-        Control::ShareGet => share::get(asked, read(params)?).await,
-        Control::ShareRevoke => share::revoke(asked, read(params)?).await,
         Control::SessionExport => export(app, caller, read(params)?).await,
         Control::SessionEvidence => evidence(app, caller, read(params)?).await,
     }

@@ -40,10 +40,9 @@ impl Entry {
         match self.method {
             Auth | Ping | Discover | SessionFollow | SessionUnfollow | SessionAck | TaskGet => true,
             SessionAppend | Tasks(_) => false,
-            Control(control) => matches!(
-                control,
-                TurnSubmit | ThreadGet | TaskList | SubagentList | SubagentWait
-            ),
+            Control(control) => {
+                matches!(control, TurnSubmit | ThreadGet | TaskList | SubagentList | SubagentWait)
+            }
         }
     }
 }
@@ -117,11 +116,6 @@ pub const METHODS: &[Entry] = &[
     entry(Control(JobCancel), "job.cancel", WRITE, CANCEL_JOB, "cancels a job that has not ended; items that are complete stay complete"),
     entry(Control(JobRetryItem), "job.retry_item", WRITE, RETRY_ITEM, "begins another attempt at one failed item; the other items keep their results"),
     entry(Control(BenchmarkExport), "benchmark.export", READ, OF_TRIAL, "the trials that a harness recorded, with rewards and ids"),
-    // Who knows a link may read by it, so who lists them may share.
-    entry(Control(ShareCreate), "share.create", WRITE, NEW_SHARE, "makes a link by which anybody may read the session up to now"),
-    entry(Control(ShareList), "share.list", WRITE, &[SESSION], "lists the session's links"),
-    entry(Control(ShareGet), "share.get", WRITE, OF_SHARE, "shows a link"),
-    entry(Control(ShareRevoke), "share.revoke", WRITE, REVOKE_SHARE, "revokes a link: nobody can read by it any more"),
     entry(Control(SessionExport), "session.export", READ, EXPORT, "reads events, page by page"),
     entry(Control(SessionEvidence), "session.evidence", READ, &[SESSION], "what the session can prove: its read models, and what is not known"),
     // The Agent Runtime standard's names for the same; `standard.rs` lists those that are not here.

@@ -12,7 +12,6 @@ mod message;
 mod method;
 mod params;
 mod process_control;
-mod share_control;
 mod signature;
 mod standard;
 mod subagent_control;

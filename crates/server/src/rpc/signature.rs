@@ -37,10 +37,6 @@ pub(super) const SUBMIT: &[Param] = &[
     COMMAND,
 ];
 pub(super) const OF_THREAD: &[Param] = &[SESSION, may("threadId", "string")];
-pub(super) const NEW_SHARE: &[Param] =
-    &[SESSION, may("title", "string"), may("expiresIn", "integer"), COMMAND];
-pub(super) const OF_SHARE: &[Param] = &[SESSION, must("shareId", "string")];
-pub(super) const REVOKE_SHARE: &[Param] = &[SESSION, must("shareId", "string"), COMMAND];
 pub(super) const FOLLOW: &[Param] = &[
     SESSION,
     may("after", "cursor"),

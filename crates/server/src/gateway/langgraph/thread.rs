@@ -36,7 +36,11 @@ pub async fn create_thread(State(app): State<App>, request: Request) -> Response
                 return told(&app, &*app.hub(&asking.caller, id.as_str()).await?).await;
             }
         }
-        let new = CreateSessionRequest { session_id: id, metadata: body.metadata, ..CreateSessionRequest::default() };
+        let new = CreateSessionRequest {
+            session_id: id,
+            metadata: body.metadata,
+            ..CreateSessionRequest::default()
+        };
         let (record, _) = create_session(app.services(), &asking.caller, new).await?;
         told(&app, &*app.hub(&asking.caller, record.key.session.as_str()).await?).await
     })
@@ -70,7 +74,8 @@ pub async fn update(State(app): State<App>, Path(thread): Path<String>, request:
     enter(&app, DIALECT, Scope::Write, request, async |asking| {
         let body = body(&asking)?;
         let hub = app.hub(&asking.caller, &thread).await?;
-        change_metadata(app.services(), &hub, |known| known.extend(body.metadata.unwrap_or_default())).await?;
+        change_metadata(app.services(), &hub, |known| known.extend(body.metadata.unwrap_or_default()))
+            .await?;
         told(&app, &hub).await
     })
     .await
