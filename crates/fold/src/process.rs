@@ -1,6 +1,7 @@
 //! Processes that tools run: how they stand, what they were given, where their output is.
 
 use riverrun_event::{BlobRef, ErrorInfo, TaskId, Timestamp, ToolCallId, TurnId};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::status::Status;
@@ -24,7 +25,8 @@ fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+/// A process that a tool runs or ran.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Process {
     pub process_id: String,

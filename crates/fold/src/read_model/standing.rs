@@ -1,11 +1,13 @@
 //! How well a read model is known.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::ledger::Entry;
 use crate::state::State;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+/// How well a read model is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Standing {
     /// Events told it.

@@ -13,7 +13,7 @@ use super::message::{self, Call, Entry, Message};
 use super::method::{self, Found, Method};
 use super::params;
 use crate::app::App;
-use crate::deliver::{index_unit, open};
+use crate::deliver::open;
 use crate::edge::{Caller, PageOrigin, Problem, RequestId, unauthenticated};
 use crate::route;
 use crate::websocket::Close;
@@ -140,7 +140,6 @@ impl Desk {
             Method::SessionFollow => self.follow(&caller, params::read(params)?).await,
             Method::SessionUnfollow => self.unfollow(&params::read(params)?),
             Method::SessionAck => self.acknowledge(&caller, params::read(params)?).await,
-            Method::TaskGet => task(app, &caller, params::read(params)?).await,
             Method::Control(control) => control::carry_out(&asked, control, entry.scope, params).await,
             Method::Tasks(method) => self.tasks(method, &caller, params).await,
         }
@@ -234,9 +233,4 @@ async fn append(app: &App, caller: &Caller, params: params::Append) -> Result<St
     app.edge().take_events(caller, events.len())?;
     let landed = route::store(app, &hub, events, producer).await?;
     Ok(route::answer(&hub, &landed))
-}
-
-async fn task(app: &App, caller: &Caller, params: params::Task) -> Result<String, Problem> {
-    let unit = index_unit(params.index_unit.as_deref()).map_err(|problem| problem.field("indexUnit"))?;
-    route::task_json(app, caller, &params.task_id, params.session_id.as_deref(), unit).await
 }

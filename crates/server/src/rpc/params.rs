@@ -1,17 +1,15 @@
 //! What each method takes, by name. Unknown names are refused.
 
-use std::fmt;
-
 use riverrun_dialect::{Dialect, Options};
-use riverrun_event::{Cursor, ErrorCode, ProducerId, Sequence, SessionId, TaskId, TurnId};
+use riverrun_event::{ErrorCode, ProducerId, Sequence, SessionId, TaskId, TurnId};
 use riverrun_log::ProducerStamp;
-use serde::de::{DeserializeOwned, Visitor};
-use serde::{Deserialize, Deserializer};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
-use crate::deliver::{catch_up, index_unit, read_cursor};
+use crate::deliver::{catch_up, index_unit};
 use crate::edge::{Problem, decode_text};
-use riverrun_api::page_request;
+use riverrun_api::{LogPosition, page_request};
 use riverrun_session::{Follow, Request, TypePattern};
 
 /// Reads the parameters of a method; an error names the path.
@@ -75,7 +73,7 @@ impl Append {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct FollowParams {
     pub session_id: String,
-    after: Option<Place>,
+    after: Option<LogPosition>,
     dialect: Option<String>,
     turn: Option<TurnId>,
     task: Option<TaskId>,
@@ -108,7 +106,7 @@ impl FollowParams {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Export {
     pub session_id: String,
-    after: Option<Place>,
+    after: Option<LogPosition>,
     dialect: Option<String>,
     limit: Option<usize>,
 }
@@ -144,47 +142,4 @@ pub struct Unfollow {
 pub struct Ack {
     pub session_id: SessionId,
     pub sequence: u64,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Task {
-    pub task_id: String,
-    pub session_id: Option<String>,
-    pub index_unit: Option<String>,
-}
-
-/// A cursor as text, or a sequence as a number.
-#[derive(Debug, Clone)]
-struct Place(String);
-
-impl Place {
-    fn cursor(&self, field: &str) -> Result<Cursor, Problem> {
-        read_cursor(&self.0, field)
-    }
-}
-
-impl<'de> Deserialize<'de> for Place {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Read;
-        impl Visitor<'_> for Read {
-            type Value = Place;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a cursor or a sequence")
-            }
-            fn visit_str<E>(self, text: &str) -> Result<Place, E> {
-                Ok(Place(text.to_owned()))
-            }
-            fn visit_u64<E>(self, number: u64) -> Result<Place, E> {
-                Ok(Place(number.to_string()))
-            }
-            fn visit_i64<E>(self, number: i64) -> Result<Place, E> {
-                Ok(Place(number.to_string()))
-            }
-            fn visit_f64<E>(self, number: f64) -> Result<Place, E> {
-                Ok(Place(number.to_string()))
-            }
-        }
-        deserializer.deserialize_any(Read)
-    }
 }

@@ -36,7 +36,6 @@ pub(super) const SUBMIT: &[Param] = &[
     may("metadata", "object"),
     COMMAND,
 ];
-pub(super) const OF_THREAD: &[Param] = &[SESSION, may("threadId", "string")];
 pub(super) const FOLLOW: &[Param] = &[
     SESSION,
     may("after", "cursor"),
@@ -49,7 +48,6 @@ pub(super) const FOLLOW: &[Param] = &[
     may("indexUnit", "string"),
 ];
 pub(super) const ACK: &[Param] = &[SESSION, must("sequence", "integer")];
-pub(super) const TASK: &[Param] = &[must("taskId", "string"), SOME_SESSION, may("indexUnit", "string")];
 pub(super) const OF_TASK: &[Param] = &[must("taskId", "string"), SOME_SESSION, REASON, COMMAND];
 pub(super) const OF_KEPT: &[Param] = &[SESSION, ID, REASON, COMMAND];
 pub(super) const NEW_TASK: &[Param] = &[
@@ -133,17 +131,6 @@ pub(super) const LIN_CREATE: &[Param] = &[
     may("request_id", "string"),
     may("metadata", "object"),
 ];
-pub(super) const PROCESS: Param = must("processId", "string");
-pub(super) const OF_PROCESS: &[Param] = &[SESSION, PROCESS];
-pub(super) const WRITE_PROCESS: &[Param] = &[
-    SESSION,
-    PROCESS,
-    may("text", "string"),
-    may("secret", "boolean"),
-    may("endOfInput", "boolean"),
-    COMMAND,
-];
-pub(super) const END_PROCESS: &[Param] = &[SESSION, PROCESS, REASON, COMMAND];
 pub(super) const NEW_JOB: &[Param] = &[
     SESSION,
     may("jobId", "string"),

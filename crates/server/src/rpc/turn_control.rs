@@ -1,7 +1,6 @@
 //! Turns over JSON-RPC. The bodies are those of HTTP.
 
-use riverrun_event::{ThreadId, TurnId};
-use serde::Deserialize;
+use riverrun_event::TurnId;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
@@ -10,13 +9,6 @@ use super::params;
 use crate::app::App;
 use crate::edge::{Caller, Problem, decode_text, invalid};
 use crate::route::{self, Once, SubmitBody};
-
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(super) struct OfThread {
-    pub session_id: String,
-    pub thread_id: Option<ThreadId>,
-}
 
 /// Takes the names of the path out of the parameters; the rest is the body that HTTP takes.
 pub(super) fn split<const N: usize>(
