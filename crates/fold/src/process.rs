@@ -52,10 +52,10 @@ pub struct Process {
     pub started_at: Option<Timestamp>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ended_at: Option<Timestamp>,
-    /// How often it was given something, and how much.
+    /// Writes to its input, and their bytes.
     pub inputs: u64,
     pub input_bytes: u64,
-    /// How often it was told to have written something, and how much.
+    /// Reports of its output, and their bytes.
     pub outputs: u64,
     pub output_bytes: u64,
     #[serde(skip_serializing_if = "Vec::is_empty")]

@@ -105,14 +105,6 @@ mod tests {
     use super::*;
     use crate::openapi::ROUTES;
 
-    fn is_same(ours: Found, theirs: Found) -> bool {
-        match (ours, theirs) {
-            (Found::Listed(ours), Found::Listed(theirs)) => ours.method == theirs.method,
-            (Found::Operation(ours), Found::Operation(theirs)) => ours.about.name == theirs.about.name,
-            (Found::Listed(_), Found::Operation(_)) | (Found::Operation(_), Found::Listed(_)) => false,
-        }
-    }
-
     #[test]
     fn every_action_that_is_provided_has_its_method_and_its_route() {
         for action in ACTIONS {
@@ -122,6 +114,14 @@ mod tests {
             assert!(is_same(ours, theirs), "{}", action.name);
             let (verb, path) = route.split_once(' ').unwrap_or_default();
             assert!(ROUTES.contains(&(verb, path)), "{route} is no route");
+        }
+    }
+
+    fn is_same(ours: Found, theirs: Found) -> bool {
+        match (ours, theirs) {
+            (Found::Listed(ours), Found::Listed(theirs)) => ours.method == theirs.method,
+            (Found::Operation(ours), Found::Operation(theirs)) => ours.about.name == theirs.about.name,
+            (Found::Listed(_), Found::Operation(_)) | (Found::Operation(_), Found::Listed(_)) => false,
         }
     }
 

@@ -15,8 +15,7 @@ pub struct ListActions;
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ListActionsRequest {
     /// Only actions of this session.
-    #[serde(default)]
-    #[schemars(schema_with = "schema::id")]
+    #[schemars(with = "Option<schema::Id>")]
     session_id: Option<String>,
     /// Only actions with this status.
     #[serde(rename = "status")]

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::operation::{About, Group, Method, Operation, Repeats};
-use crate::{ApiError, Context, Scope, schema};
+use crate::{ApiError, Context, Scope};
 
 pub struct ListAgents;
 
@@ -49,7 +49,6 @@ struct ToolView {
     name: String,
     description: String,
     /// A JSON Schema.
-    #[schemars(schema_with = "schema::object")]
     input_schema: Value,
     /// `depends` where the arguments decide.
     #[schemars(extend("enum" = ["allowed", "ask", "denied", "depends"]))]

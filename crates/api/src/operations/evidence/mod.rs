@@ -18,8 +18,8 @@ pub use record::RecordEvidence;
 use crate::context::cursor_after;
 use crate::{ApiError, Services, schema};
 
-/// The evidence of a session. All of it follows from the log up to `sequence`. Its JSON is stored by its digest, so
-/// the order of its members is fixed.
+// Its JSON is stored by its digest, so the order of its members is fixed.
+/// The evidence of a session. All of it follows from the log up to `sequence`.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Evidence {

@@ -1,5 +1,7 @@
+use std::borrow::Cow;
+
 use riverrun_event::{ErrorCode, SessionId};
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -13,10 +15,10 @@ pub struct CreateSession;
 ///
 /// If it exists with the same contents, it is answered as it is.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CreateSessionRequest {
     /// Default: a new id.
-    #[schemars(schema_with = "schema::optional_id")]
+    #[schemars(with = "Option<schema::Id>")]
     pub session_id: Option<SessionId>,
     /// The agent of turns that name none.
     pub agent: Option<String>,
@@ -28,13 +30,27 @@ pub struct CreateSessionRequest {
     pub tags: Option<Vec<String>>,
 }
 
-/// The session, and whether it is new.
-#[derive(Debug, Serialize, JsonSchema)]
+/// The session, and whether it is new. Its form is that of a session.
+#[derive(Debug, Serialize)]
 #[serde(transparent)]
 pub struct CreatedSession {
     session: SessionView,
     #[serde(skip)]
     is_new: bool,
+}
+
+impl JsonSchema for CreatedSession {
+    fn schema_name() -> Cow<'static, str> {
+        SessionView::schema_name()
+    }
+
+    fn schema_id() -> Cow<'static, str> {
+        SessionView::schema_id()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        SessionView::json_schema(generator)
+    }
 }
 
 impl Operation for CreateSession {

@@ -15,10 +15,10 @@ pub struct ListSessions;
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ListSessionsRequest {
     /// Only sessions with this status.
-    #[schemars(regex(pattern = schema::QUERY_TEXT))]
+    #[schemars(with = "Option<schema::Word>")]
     status: Option<String>,
     /// Only sessions with this tag.
-    #[schemars(regex(pattern = schema::QUERY_TEXT))]
+    #[schemars(with = "Option<schema::Word>")]
     tag: Option<String>,
     /// Only sessions that changed at this time or later.
     since: Option<Timestamp>,

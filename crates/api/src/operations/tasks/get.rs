@@ -23,8 +23,7 @@ pub struct GetTaskRequest {
     #[schemars(schema_with = "schema::id")]
     task_id: String,
     /// The session of the task. Default: the newest that has a task of this id.
-    #[serde(default)]
-    #[schemars(schema_with = "schema::id")]
+    #[schemars(with = "Option<schema::Id>")]
     session_id: Option<String>,
     #[serde(default)]
     index_unit: TextUnit,
